@@ -11,17 +11,16 @@ import (
 
 // AddressSpace is a live process or a core.
 type AddressSpace interface {
-	// ReadMem reads memory; fewer than len(b) bytes come with an error.
+	// ReadMem reads memory; fewer bytes come with an error.
 	ReadMem(addr uint64, b []byte) (int, error)
-	// Read reads memory, in a core also mapped files, and returns the number of bytes.
+	// Read is ReadMem, in a core also of mapped files, and returns the number of bytes.
 	Read(addr uint64, b []byte) int
-	// ReadMapped is ReadMem for a mapped file, with a time limit: its file system may not respond.
+	// ReadMapped is ReadMem for a mapped file, with a time limit.
 	ReadMapped(addr uint64, b []byte) (int, error)
-	// Mappings calls f for each mapping, ascending.
+	// Mappings yields each mapping, ascending; MappingsOf at least those of m's file.
 	Mappings(f func(*RawMapping)) error
-	// MappingsOf is Mappings for at least those of m's file.
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
-	// Image returns the image of m's file; nil for none.
+	// Image returns the image of m's file, or nil.
 	Image(m *Mapping) *Image
 	Images() *ImageCache
 	// ReadCode is Read for code made at run time.
@@ -44,7 +43,7 @@ func (p *Process) ReadParts(parts []frames.Region) int {
 	return p.Memory().ReadParts(p.MemoryTID(), parts)
 }
 
-// ReadMapped implements AddressSpace. A read that ends after the time limit must not write to b: hence the copy.
+// ReadMapped implements AddressSpace. The copy is needed since a late read must not write to b.
 func (p *Process) ReadMapped(addr uint64, b []byte) (int, error) {
 	memory, tid, size := p.Memory(), p.MemoryTID(), len(b)
 	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {

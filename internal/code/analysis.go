@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// analysis is the analysis of a file's instructions together with the builtins of run-time systems.
+// analysis is the analysis of a file's instructions, with the builtins of run-time systems.
 type analysis struct {
 	*heuristics.Source
 	builtins []managed.Builtins
@@ -29,7 +29,7 @@ func (a *analysis) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return a.Source.Rule(q)
 }
 
-// CallBefore implements [frames.CallSites]. Functions that are returned into without a call count as called.
+// CallBefore implements [frames.CallSites]. What is returned into without a call counts as called.
 func (a *analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	if call, ok := a.Source.CallBefore(ret); ok {
 		return call, ok
@@ -37,8 +37,8 @@ func (a *analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return frames.Call{}, a.builtinsAt(ret) != nil
 }
 
-// builtinsAt returns the builtins with a function at pc that is returned into without a call; nil for none.
-// FuncStart comes first because Continues reads symbols.
+// builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil. FuncStart spares
+// Continues the symbols.
 func (a *analysis) builtinsAt(pc frames.Addr) managed.Builtins {
 	start, ok := a.FuncStart(pc)
 	if !ok || start != pc {

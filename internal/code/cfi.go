@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// CFI returns the call frame information of .eh_frame, with debugFrame also of .debug_frame; nil for none.
+// CFI returns the call frame information of .eh_frame, with debugFrame also of .debug_frame, or nil.
 func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
 	if debugFrame {
-		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame) // nil for none
+		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
 		cfg.DebugFrame = section(debug)
 	}
 	if s := f.Section(".text"); s != nil {
@@ -23,7 +23,7 @@ func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	if s := f.Section(".got"); s != nil {
 		cfg.GOT = s.Addr
 	}
-	t, _ := dwarfunwind.New(cfg) // nil for none
+	t, _ := dwarfunwind.New(cfg)
 	return t
 }
 
@@ -37,12 +37,12 @@ func section(w *elffile.Window) dwarfunwind.Section {
 // maxDebugFrame is in bytes, decompressed.
 const maxDebugFrame = 64 << 20
 
-// debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. In a file with a
-// language's table it describes only code outside of the table, and includes the file's .debug_frame.
+// debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. With a language's table it
+// is for code outside of that, and includes the file's .debug_frame.
 type debugCFI struct {
 	elf    *elffile.File
 	from   *debugFiles
-	table  managed.FileTable // nil: none
+	table  managed.FileTable // or nil
 	tried  bool
 	tables []*dwarfunwind.Table
 }

@@ -12,7 +12,6 @@ import (
 )
 
 // coldParts maps cold parts to their functions by name: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
-// Built on first use.
 type coldParts struct {
 	*fileSymbols
 	built bool
@@ -40,7 +39,7 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// funcSymbol is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local, else none.
+// funcSymbol is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local.
 type funcSymbol struct {
 	funcRange
 	name string
@@ -77,11 +76,10 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-// coldCost is a symbol's memory without its name, bytes.
+// coldCost is a symbol's memory in bytes, without its name.
 const coldCost = 4 * 64
 
-// collect returns function symbols by the name that take returns for theirs (cut after 4 KiB); nil skips the
-// symbol.
+// collect returns function symbols by the names (at most 4 KiB) that take makes of theirs; nil skips one.
 func collect(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	var out []funcSymbol
 	unit, i := 0, 0
@@ -113,7 +111,7 @@ func collect(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	return out
 }
 
-// match finds each cold part's function: of the same name and unit, else the global one.
+// match finds each cold part's function of the same name: in its unit, else the global one.
 func (c *coldParts) match(cold, whole []funcSymbol) {
 	type key struct {
 		name string

@@ -20,7 +20,6 @@ type debugFiles struct {
 	opened []*pooledFile
 }
 
-// all returns the debug file, if there is one, then .gnu_debugdata.
 func (s *debugFiles) all() []*elffile.File {
 	if s == nil || s.elf == nil || s.tried {
 		return s.list()

@@ -13,27 +13,26 @@ import (
 )
 
 type foundSystems struct {
-	slots     []slot // one per detector, for a kind with [managed.Runtime.Module] one more than found
+	slots     []slot // one per detector; of a kind with [managed.Runtime.Module] one more than found
 	namers    []managed.Namer
 	histories []managed.CodeHistory
 	images    map[*Image]struct{} // at the last detection
-	unowned   bool                // some run-time code belongs to no system
+	unowned   bool                // some code belongs to none
 }
 
 type slot struct {
 	detect        managed.Detector
-	kind          int             // of the detector
+	kind          int
 	system        managed.Runtime // nil: not found
 	reason        error           // why not
-	tries         int             // since new files or run-time code appeared
-	refreshesLeft int             // refreshes until the next attempt
+	tries         int             // since new files or code
+	refreshesLeft int             // until the next attempt
 }
 
-// maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8
-// more.
+// maxDetections bounds attempts: at the next refresh, then after 2, 4, 8 more.
 const maxDetections = 8
 
-// detect attaches found systems to the new mappings; new files or new run-time code start a search for others.
+// detect attaches found systems to the new mappings, and searches for others if there are new files or code.
 func (f *foundSystems) detect(h *host) {
 	if f.slots == nil {
 		for i, d := range runtimes.List {
@@ -53,7 +52,7 @@ func (f *foundSystems) detect(h *host) {
 	f.list()
 }
 
-// attach attaches the found systems. It reports whether a lost one owned code: the others can have that now.
+// attach attaches the found systems, and reports whether a lost one owned code.
 func (f *foundSystems) attach(h *host) (released bool) {
 	for i := range f.slots {
 		if s := &f.slots[i]; s.system != nil && !s.system.Attach(h) {
@@ -79,7 +78,7 @@ func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
 
 const maxPerModule = 16
 
-// detectKind searches modules that have no system of slot i's kind, and adds a slot for the next one.
+// detectKind searches the modules for a system of slot i's kind, and adds a slot for the next one.
 func (f *foundSystems) detectKind(i int, h *host) {
 	s := &f.slots[i]
 	s.tries++
@@ -119,7 +118,7 @@ func (f *foundSystems) withoutKind(kind int, h *host) *host {
 	return left
 }
 
-// retry repeats failed detections that are due. changed: a system was found.
+// retry repeats failed detections that are due, and reports whether a system was found.
 func (f *foundSystems) retry(h *host) (changed bool) {
 	for i := 0; i < len(f.slots); i++ {
 		s := &f.slots[i]
@@ -204,7 +203,7 @@ type host struct {
 	flow *heuristics.Source
 }
 
-// release gives a system's modules the sources that they had before; false if it owns none.
+// release gives a system's modules their first sources; false if it owns none.
 func (h *host) release(owner managed.Runtime) (released bool) {
 	for _, m := range h.mods {
 		if m.Owner != owner {

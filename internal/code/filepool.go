@@ -25,13 +25,13 @@ type filePool struct {
 type pooledFile struct {
 	pool     *filePool
 	f        *safeopen.File
-	path     string // the file's path in this mount namespace, used when its link is gone; "" for none
+	path     string // in this mount namespace, used when its link is gone; "" for none
 	closed   bool
 	nameLost bool
 	used     uint64
 }
 
-// newFilePool makes a pool of at most limit open files; 0 means half of RLIMIT_NOFILE, at most 512.
+// newFilePool makes a pool of at most limit open files; 0: half of RLIMIT_NOFILE, at most 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -43,7 +43,7 @@ func newFilePool(limit int) *filePool {
 	return &filePool{limit: limit, open: map[*pooledFile]struct{}{}}
 }
 
-// add takes f over. If the pool is closed, so is f.
+// add takes f over, and closes it if the pool is closed.
 func (p *filePool) add(f *safeopen.File) *pooledFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *filePool) add(f *safeopen.File) *pooledFile {
 	return h
 }
 
-// keep makes f the open file of h. Preconditions: p.mu is held, and the pool is not closed.
+// Preconditions: p.mu is held, and the pool is not closed.
 func (p *filePool) keep(h *pooledFile, f *safeopen.File) {
 	for len(p.open) >= p.limit {
 		var oldest *pooledFile
@@ -87,7 +87,7 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
-// closeUntilRead closes a file until its next read, which fails unless named: its name still leads to it.
+// closeUntilRead closes a file until its next read. named: its name still leads to it; else that read fails.
 func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -139,7 +139,7 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// openAgain opens the file by its link in map_files, which exists while its process does, else by its path.
+// openAgain opens the file by its link in map_files, which ends with its process, else by its path.
 func (h *pooledFile) openAgain() (*safeopen.File, error) {
 	f, err := h.checkSame(h.f.Again())
 	if err != nil && strings.HasPrefix(h.path, "/") {

@@ -13,17 +13,17 @@ import (
 
 // fileRules are the rule sources of a file and its debug files.
 type fileRules struct {
-	table    managed.FileTable      // nil: none
+	table    managed.FileTable      // or nil
 	sources  []frames.RuleSource    // by falling trust
-	calls    *analysis              // the last of sources
+	calls    *analysis              // last of sources
 	code     *heuristics.Source     // of calls
 	bounds   []heuristics.Functions // by falling trust
 	cold     coldParts
 	builtins []managed.Builtins
 }
 
-// prepare makes the sources by falling trust: the table of a language, the file's call frame information, that of its
-// debug files, the analysis of instructions. The walker goes on by frame pointer and scan ([frames.Method]).
+// prepare makes the sources by falling trust: a language's table, the file's call frame information, that of debug
+// files, the analysis of instructions.
 func (p *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
 	p.bounds = append(p.bounds, stubs(f.PLTs()))
@@ -44,7 +44,6 @@ func (p *fileRules) prepare(symbols *fileSymbols) {
 	p.sources, p.calls = append(p.sources, a), a
 }
 
-// add adds a source that also knows the bounds of its functions.
 func (p *fileRules) add(s interface {
 	frames.RuleSource
 	heuristics.Functions
@@ -53,10 +52,10 @@ func (p *fileRules) add(s interface {
 	p.bounds = append(p.bounds, s)
 }
 
-// Table returns the table of a language's functions; nil for none. Not safe for concurrent use.
+// Table returns the table of a language's functions, or nil. Not safe for concurrent use.
 func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
 
-// preparedTable returns the table for concurrent use; nil for none. A file without a table is not prepared.
+// preparedTable returns the table for concurrent use, or nil. A file without a table is not prepared.
 func (img *Image) preparedTable() managed.FileTable {
 	if !img.mayHaveTable() {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, the owner of
-// its program.
+// Files opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, its program's
+// owner.
 type Files struct {
 	PID    int
 	tid    int // a live thread's; 0: PID
@@ -47,8 +47,8 @@ func (f *Files) trusted() *safeopen.Trust {
 	return f.trust
 }
 
-// Debug opens a debug file below the process's root directory, else below prywalk's. The caller compares build id
-// or checksum.
+// Debug opens a debug file below the process's root directory, else below prywalk's. The caller compares build id or
+// checksum.
 func (f *Files) Debug(name string) (*safeopen.File, error) {
 	r := f.inRoot(name)
 	r.Trust = f.trusted()
@@ -59,8 +59,8 @@ func (f *Files) Debug(name string) (*safeopen.File, error) {
 	return f.opener.Open(safeopen.Request{Path: name, Trust: r.Trust})
 }
 
-// PerfMap opens /tmp/perf-PID.map, PID as in the process's pid namespace, below the process's root; symbolic links
-// are not followed. A file older than the process is refused, as ids are reused.
+// PerfMap opens /tmp/perf-PID.map, PID in the process's pid namespace, below its root, without symbolic links. A file
+// older than the process is refused, as ids are reused.
 func (f *Files) PerfMap() (*safeopen.File, error) {
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
@@ -80,8 +80,7 @@ func (f *Files) PerfMap() (*safeopen.File, error) {
 	return f.opener.Open(r)
 }
 
-// startedAt converts clock ticks since boot to CLOCK_REALTIME nanoseconds, less one second of tolerance; 0:
-// unknown.
+// startedAt converts clock ticks since boot to CLOCK_REALTIME ns, less one second of tolerance; 0: unknown.
 func startedAt(ticks uint64) int64 {
 	var boot, now unix.Timespec
 	if ticks == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil ||

@@ -11,11 +11,11 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// fileSymbols are the symbols of a file and its debug files. It implements [managed.FileSymbols].
+// fileSymbols are the symbols of a file and its debug files, a [managed.FileSymbols].
 type fileSymbols struct {
 	elf   *elffile.File
 	from  *debugFiles
-	named map[string][]managed.Symbol // by the names that were searched for
+	named map[string][]managed.Symbol // by searched names
 }
 
 // Tables implements [managed.FileSymbols]: .symtab, else .dynsym and the symbol tables of debug files.
@@ -45,7 +45,7 @@ func (x *fileSymbols) Named(names ...string) []managed.Symbol {
 }
 
 // own returns the symbols of these names in the file's own tables. Names that runtimes ask of each file are searched
-// for together, because a search reads all names of the file.
+// for together, as a search reads all names.
 func (x *fileSymbols) own(names []string) []managed.Symbol {
 	search := names
 	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {
@@ -65,7 +65,7 @@ func (x *fileSymbols) own(names []string) []managed.Symbol {
 
 const maxOwned = 1 << 10
 
-// findNamed returns the symbols of these names in a file's tables, at most maxOwned, each once.
+// findNamed returns the symbols of these names in a file's tables, at most maxOwned.
 func findNamed(f *elffile.File, names []string, tables ...elffile.SymbolKind) (list []managed.Symbol) {
 	found := map[managed.Symbol]bool{}
 	for _, kind := range tables {

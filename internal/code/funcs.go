@@ -19,7 +19,7 @@ type funcIndex struct {
 // funcRange is a function's [start, end) in file addresses; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// funcCost is a function's memory while the index is built, bytes.
+// funcCost is a function's memory in bytes while the index is built.
 const funcCost = 2 * 16
 
 // FuncRange returns the bounds of the function at pc, a file address.
@@ -52,7 +52,7 @@ func (x *funcIndex) build() {
 	x.funcs = slices.Clip(x.funcs)
 }
 
-// stubs are procedure linkage tables, each of which has one entry of call frame information.
+// stubs are procedure linkage tables, each with one entry of call frame information.
 type stubs []elffile.PLT
 
 // FuncRange implements heuristics.Functions.

@@ -32,7 +32,7 @@ type WaitingGoroutines struct {
 	Longest float64 `json:"longest_s,omitempty"`
 }
 
-// WaitingGoroutines counts waiting goroutines without a stop; the text is for users. Nil if not Go, or unknown.
+// WaitingGoroutines counts waiting goroutines without a stop, with a text for users; nil if not Go, or unknown.
 func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
 	if r == nil || r.pid == 0 {
 		return r.countGoroutines(0, coreDumpAdvice)
@@ -40,7 +40,7 @@ func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
 	return r.countGoroutines(procmem.Now(), fmt.Sprintf(dumpAdvice, r.pid))
 }
 
-// ParkedAtEnd returns a line on the goroutines that wait at the end of a recording; empty for none.
+// ParkedAtEnd returns a line on the goroutines that wait at the end of a recording, or "".
 func (r *Runtimes) ParkedAtEnd() string {
 	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
@@ -49,8 +49,7 @@ func (r *Runtimes) ParkedAtEnd() string {
 	return w.sentence("waited at the end", "waited at the end") + "; what they waited for: prywalk report --by wait FILE"
 }
 
-// ParkedNow returns the number of waiting goroutines and a line for a table that has their time. The process is
-// live.
+// ParkedNow returns the number of waiting goroutines of a live process, with a line for a table that has their time.
 func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
 	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
@@ -65,7 +64,7 @@ func (r *Runtimes) ParkedText() string {
 	return text
 }
 
-// countGoroutines is for a moment (CLOCK_MONOTONIC ns; 0 in a core); remedy says how to see the stacks.
+// now is CLOCK_MONOTONIC in ns, 0 in a core; remedy says how to see the stacks.
 func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
 	n, counted, file, err := r.parked()
 	unknown := ""
@@ -89,8 +88,8 @@ func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines
 	return w, w.sentence("that waits is not shown", "that wait are not shown") + "; " + remedy
 }
 
-// parked sums all schedulers. counted is how many could be counted; err is the error of one that could not, file
-// its file if there are several.
+// parked sums all schedulers; counted is how many could be counted, err an error of another, file its file if there are
+// several.
 func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
 	all := r.Schedulers()
 	sum.Reasons = map[string]int{}

@@ -13,20 +13,19 @@ import (
 
 // Image is an ELF file with code. ELF is not safe for concurrent use; the rule sources are.
 type Image struct {
-	// ID is unique in this run of prywalk, and not 0.
+	// ID is unique in this run of prywalk, not 0.
 	ID uint64
 	// Path is the first known path, or [vdso].
 	Path string
-	// BuildID is the GNU build id in hex; "" for none.
+	// BuildID is the GNU build id in hex, or "".
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory: the file is unreadable; only loaded sections are, while the process lives.
+	// FromMemory: the file is unreadable; its loaded sections are read while the process lives.
 	FromMemory bool
-	// Deleted: the file is unlinked.
-	Deleted bool
+	Deleted    bool
 
 	usage         usage
-	file          *pooledFile // nil: not in a pool
+	file          *pooledFile // or nil
 	mu            sync.Mutex
 	rules         atomic.Pointer[fileRules] // nil: not made
 	debug         debugFiles
@@ -93,8 +92,8 @@ func (img *Image) release() {
 	}
 }
 
-// Clone returns the same file with separate tables, for another goroutine. The open file is shared. Precondition:
-// the clone is closed before the cache of the first image.
+// Clone returns the same file with separate tables, for another goroutine. Precondition: the clone is closed before the
+// cache of the first image, whose open file it shares.
 func (img *Image) Clone() (*Image, error) {
 	f, err := img.ELF.Reopen()
 	if err != nil {

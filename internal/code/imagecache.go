@@ -14,8 +14,8 @@ type fileKey struct {
 	path       string
 }
 
-// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not
-// safe for concurrent use.
+// ImageCache holds one image per file until Close; unused ones have headers only ([ImageCache.CloseUnused]). Not safe
+// for concurrent use.
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not ELF or unreadable
@@ -28,7 +28,7 @@ type vdso struct {
 	img   *Image
 }
 
-// NewImageCache makes an empty cache of at most maxFiles open files; 0 derives it from RLIMIT_NOFILE.
+// NewImageCache makes a cache of at most maxFiles open files; 0: by RLIMIT_NOFILE.
 func NewImageCache(maxFiles int) *ImageCache {
 	return &ImageCache{
 		files:  newFilePool(maxFiles),
@@ -53,7 +53,7 @@ func (c *ImageCache) Close() error {
 	return nil
 }
 
-// Image implements AddressSpace: nil if the file that m maps is not ELF.
+// Image implements AddressSpace; nil if the file is not ELF.
 func (p *Process) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := p.cache.byName[key]; ok {
@@ -77,7 +77,7 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// Load returns the image of a file, and takes the file over; nil if not ELF of a supported architecture.
+// Load returns the image of a file, which it takes over; nil if not ELF of a supported architecture.
 func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
@@ -111,7 +111,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20
 
-// vdso returns the image of the vDSO, whose mapping is a whole ELF file; nil if unreadable.
+// vdso returns the image of the vDSO, a whole ELF file in memory; nil if unreadable.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

@@ -7,11 +7,10 @@ import (
 	"prywalk/heuristics"
 )
 
-// maxSources is the number of sources that [fileRules] has at most: a language's table, call frame information, that
-// of debug files, instructions.
+// maxSources is the greatest number of sources of [fileRules].
 const maxSources = 4
 
-// lazySources returns rules and call sites of img, which it makes with the first question.
+// lazySources returns rules and call sites of img, made on first use.
 func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
 	out := make([]frames.RuleSource, maxSources)
 	for i := range out {
@@ -39,8 +38,7 @@ func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// fixEpilogue corrects a row that uses the frame pointer at a pc where the epilogue has restored it
-// ([heuristics.Source.AboutToReturn]).
+// fixEpilogue corrects a row by the frame pointer at a pc where that is restored ([heuristics.Source.AboutToReturn]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls *heuristics.Source,
 ) (frames.Rule, *frames.Row) {

@@ -14,12 +14,12 @@ const (
 	maxLivePages = 1024
 )
 
-// liveCode reads code of a JIT compiler, in pages kept to detect changes.
+// liveCode reads code of a JIT compiler, and keeps the pages to detect changes.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory
 	pages  map[uint64][]byte // by address ÷ livePage; nil: unreadable
-	// lost: pages were dropped, so that refresh must assume a change.
+	// lost: pages were dropped; refresh must assume a change.
 	lost bool
 }
 
@@ -65,7 +65,7 @@ func (l *liveCode) drop(start, end uint64) {
 	}
 }
 
-// refresh reports whether a copied page has changed in the process, and then forgets all.
+// refresh reports whether a copied page has changed, and then forgets all.
 func (l *liveCode) refresh() bool {
 	changed := l.lost
 	now := make([]byte, 0, livePage)

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Perm is a mapping's set of access rights.
+// Perm is a set of access rights.
 type Perm uint8
 
 // Rights of proc_pid_maps(5).
@@ -24,31 +24,30 @@ const (
 	PermShared
 )
 
-// Mapping is one line of /proc/PID/maps (proc_pid_maps(5)).
+// Mapping is a line of /proc/PID/maps (proc_pid_maps(5)).
 type Mapping struct {
 	Start, End uint64
-	// Offset is the file offset in bytes.
+	// Offset is in the file, bytes.
 	Offset uint64
 	// Dev has the major number in the upper 32 bits, the minor in the lower.
 	Dev uint64
 	// Inode is 0 without a file.
 	Inode uint64
 	Perm  Perm
-	// Path is the file, a name such as [heap], or empty.
-	Path string
-	// Deleted: the file is unlinked.
+	// Path is the file, a name such as [heap], or "".
+	Path    string
 	Deleted bool
-	// StartedAs is the path given to execve if it is another name of this file; see [NameOf].
+	// StartedAs is the path given to execve if it is another name of the file ([NameOf]).
 	StartedAs string
 	// Image is the ELF file; nil for JIT code and unreadable files.
 	Image *Image
 	// Withheld: the file system did not respond; the file's memory is not read.
 	Withheld bool
-	// JIT: code made at run time; its module has the process's addresses.
+	// JIT: code made at run time; its module has run-time addresses.
 	JIT bool
-	// Names names JIT code that describes itself; else nil.
+	// Names names JIT code that describes itself, or is nil.
 	Names Names
-	// closed is set when the process is closed; nil if that is not known.
+	// closed is set when the process is closed; nil: unknown.
 	closed *atomic.Bool
 }
 
@@ -61,19 +60,18 @@ func MappingOf(m *frames.Module) *Mapping {
 	return at
 }
 
-// ProcessClosed reports whether the process is closed: its code is not walked.
+// ProcessClosed reports whether the process is closed, so that its code is not walked.
 func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
 
 // Names names functions made at run time.
 type Names interface {
-	// Name returns the function at a run-time address.
 	Name(pc uint64) (name string, ok bool)
 }
 
-// ErrMaps means that the text is not a list of mappings.
+// ErrMaps is for a text that is no list of mappings.
 var ErrMaps = errors.New("malformed maps")
 
-// RawMapping is a Mapping with an unparsed path, which needs no allocation.
+// RawMapping is a Mapping with an unparsed path, without allocation.
 type RawMapping struct {
 	Mapping
 	RawPath []byte
@@ -111,7 +109,7 @@ func eachMapping(text []byte, f func(*RawMapping)) error {
 	return nil
 }
 
-// parse parses a line: start-end perms offset major:minor inode   path.
+// parse parses "start-end perms offset major:minor inode path".
 func (m *RawMapping) parse(line []byte) bool {
 	c := lineCursor{rest: line}
 	*m = RawMapping{}
@@ -125,7 +123,7 @@ func (m *RawMapping) parse(line []byte) bool {
 	return !c.bad && m.Start < m.End
 }
 
-// lineCursor reads a line's fields: zeros after a malformed one.
+// lineCursor reads fields, zeros after a malformed one.
 type lineCursor struct {
 	rest []byte
 	bad  bool
@@ -213,7 +211,7 @@ func (l *MappingList) HasCode(addr uint64) bool {
 	return slices.ContainsFunc(l.Code, func(m Mapping) bool { return m.Start <= addr && addr < m.End })
 }
 
-// parse makes new lists, as the old ones may be in use.
+// parse makes new lists: the old ones may be in use.
 func (l *MappingList) parse() error {
 	l.Code, l.Spans = nil, nil
 	return eachMapping(l.text, func(m *RawMapping) {

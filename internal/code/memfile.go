@@ -13,7 +13,7 @@ type piece struct {
 	addr      uint64
 }
 
-// MemFile reads a file from a process's mappings of it, without sections that are not loaded (.symtab).
+// MemFile reads a file from a process's mappings of it, which lack .symtab.
 type MemFile struct {
 	of     AddressSpace
 	pieces []piece
@@ -28,7 +28,7 @@ func (f *MemFile) Size() int64 {
 	return int64(end)
 }
 
-// ReadAt implements io.ReaderAt. Bytes that are not mapped are an error.
+// ReadAt implements io.ReaderAt; bytes that are not mapped are an error.
 func (f *MemFile) ReadAt(b []byte, off int64) (int, error) {
 	done := 0
 	for done < len(b) {
@@ -52,7 +52,8 @@ var errNotMapped = errors.New("reading a file's contents in a process's memory")
 
 const maxPieces = 4096
 
-// NewMemFile finds the mapped parts of m's file; of a file loaded twice, the ascending run with m.
+// NewMemFile finds the mapped parts of m's file, of one that is loaded twice the ascending run with m; nil if there are
+// none.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{of: o}
 	found, last := false, uint64(0)

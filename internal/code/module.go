@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// NewModule makes the module of an executable mapping. Code made at run time has no sources yet; see
-// [Runtimes.SetSources].
+// NewModule makes the module of an executable mapping, without sources for code made at run time
+// ([Runtimes.SetSources]).
 func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Origin: m}
 	switch {
@@ -27,7 +27,7 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	return mod
 }
 
-// bind gives a module the sources of an image. Without a usable one the code counts as made at run time.
+// bind gives a module the sources of an image. Without one the code counts as made at run time.
 func bind(mod *frames.Module, m *Mapping, img *Image) {
 	if img == nil {
 		m.JIT = true
@@ -41,7 +41,6 @@ func bind(mod *frames.Module, m *Mapping, img *Image) {
 	img.describe(mod, m, bias)
 }
 
-// describe makes img the origin of a module's code.
 func (img *Image) describe(mod *frames.Module, m *Mapping, bias uint64) {
 	img.usage.modules.Add(1)
 	m.Image, m.JIT = img, false
@@ -49,7 +48,7 @@ func (img *Image) describe(mod *frames.Module, m *Mapping, bias uint64) {
 	mod.Sources, mod.Calls = img.lazySources()
 }
 
-// moduleName returns the path, or, of code made at run time, a name in brackets.
+// moduleName returns the path, or a name in brackets for code made at run time.
 func moduleName(m *Mapping) string {
 	switch {
 	case m.Path == "" || strings.HasPrefix(m.Path, "/dev/zero") || m.Path == "//anon":
@@ -60,8 +59,8 @@ func moduleName(m *Mapping) string {
 	return m.Path
 }
 
-// FindCopies finds anonymous copies of a file's text at its addresses (Node's huge pages). The mapping before is
-// the file's.
+// FindCopies finds anonymous copies of a file's text at its addresses (Node's huge pages), behind a mapping of the
+// file.
 func FindCopies(o AddressSpace, anonymous []*frames.Module) {
 	if len(anonymous) == 0 {
 		return

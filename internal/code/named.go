@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// symbolRange is in file addresses.
+// In file addresses.
 type symbolRange struct {
 	addr, size uint64
 	ok         bool
@@ -17,7 +17,7 @@ type symbolRange struct {
 
 const maxNames = 1 << 10
 
-// symbol returns the first symbol of a name in the file, else in its debug files. Cached.
+// symbol returns the first symbol of a name in the file, else in its debug files.
 func (img *Image) symbol(name string) symbolRange {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -69,8 +69,8 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	return s.Addr, slices.Clone(data), true
 }
 
-// ImageAt returns the image at an address and the file address; nil outside of modules. Memory mapped over a part
-// of a file's segment counts as the file's.
+// ImageAt returns the image at an address, also where memory is mapped over a part of the file, and the file address;
+// nil outside of modules.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
 		at := MappingOf(m)

@@ -9,9 +9,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name.
-// It reports whether a walk can give another stack. JIT compilers map code within milliseconds, and asking for one
-// mapping is cheaper than reading the list.
+// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name, as
+// JIT compilers map code within milliseconds. It reports whether a walk can give another stack.
 func (p *Process) AddMappingAt(pc uint64) bool {
 	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
 		return false
@@ -34,7 +33,7 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 	return true
 }
 
-// withCode adds s in place of the mappings that it overlaps; false if one of these has a file or a name.
+// withCode adds s in place of mappings that it overlaps; false if one of these has a file or a name.
 func withCode(list []mapped, s *procmem.Span, closed *atomic.Bool) ([]mapped, bool) {
 	from, _ := slices.BinarySearchFunc(list, s.Start, func(m mapped, start uint64) int {
 		if m.at.End > start {
@@ -78,7 +77,7 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 	return out
 }
 
-// SetCodeTime prepares walks of stacks copied at a time (CLOCK_MONOTONIC, ns), for each [managed.CodeHistory]. It
+// SetCodeTime prepares walks of stacks copied at a time (CLOCK_MONOTONIC, ns) for each [managed.CodeHistory], and
 // reports whether a walk can give another stack. mayRead permits reads of the process (microseconds).
 func (p *Process) SetCodeTime(at int64, mayRead bool) (changed bool) {
 	if p.runtimes == nil {

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// openMapped opens a mapping's file by its map_files link (also if unlinked), else by /proc/PID/exe or the path in
-// the process's root or prywalk's, compared with the mapping.
+// openMapped opens a mapping's file by its map_files link (also if unlinked), else by /proc/PID/exe or its path in the
+// process's root or prywalk's, and compares it with the mapping.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	f, err := p.openLink(m)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) {
@@ -56,8 +56,8 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	return f, err
 }
 
-// keepIfSame reports whether f is m's file, and closes any other. Overlay file systems and btrfs can show different
-// devices and inodes; then the contents decide.
+// keepIfSame reports whether f is m's file, and closes another. With overlay file systems and btrfs devices and inodes
+// can differ; then the contents decide.
 func (p *Process) keepIfSame(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
 	if id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m) {
@@ -67,7 +67,7 @@ func (p *Process) keepIfSame(f *safeopen.File, m *Mapping) bool {
 	return false
 }
 
-// SameContents compares the first KiB (ELF header, usually the build id) and start and middle of the mapping.
+// SameContents compares the first KiB (ELF header, usually the build id), and start and middle of the mapping.
 func SameContents(o AddressSpace, f io.ReaderAt, m *Mapping) bool {
 	mem := NewMemFile(o, m)
 	if mem == nil {

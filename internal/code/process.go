@@ -16,15 +16,14 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Process is an observed process with its code, as of the last Refresh. Not safe for concurrent use.
+// Process is an observed process with its code as of the last Refresh. Not safe for concurrent use.
 type Process struct {
 	*process.Process
-	// JITFuncs returns bounds of functions made at run time, at run-time addresses; nil: unknown. Set it before the
-	// first walk.
+	// JITFuncs returns bounds of functions made at run time; nil: unknown. It is set before the first walk.
 	JITFuncs FuncBounds
 
 	cache    *ImageCache
-	ownCache bool // not shared
+	ownCache bool
 	space    *frames.Space
 
 	text     []byte
@@ -34,7 +33,7 @@ type Process struct {
 	files    *Files
 	runtimes *Runtimes
 	noLinks  bool         // map_files cannot be followed
-	closed   *atomic.Bool // the process is closed
+	closed   *atomic.Bool // set by Close
 }
 
 // mapped is an executable mapping with its module; nil: not made yet.
@@ -43,8 +42,8 @@ type mapped struct {
 	mod *frames.Module
 }
 
-// Open opens process pid. The error is a [*process.Error] if there is no such process, if it cannot be sampled, or
-// if access is denied. A traced process can be read passively.
+// Open opens process pid. The error is a [*process.Error] if there is none, if it cannot be sampled, or if access is
+// denied. A traced process can be read passively.
 func Open(pid int) (*Process, error) {
 	cache := NewImageCache(0)
 	p, err := cache.Open(pid)
@@ -59,7 +58,7 @@ func Open(pid int) (*Process, error) {
 func (c *ImageCache) Open(pid int) (*Process, error) {
 	for try := 0; ; try++ {
 		p, err := c.open(pid)
-		// During exec by a thread other than the first, /proc has no files, or the id is the ended first thread's.
+		// During exec by another thread than the first, /proc has no files, or the id is the ended first thread's.
 		seemsGone := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
 		if !seemsGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err
@@ -68,7 +67,6 @@ func (c *ImageCache) Open(pid int) (*Process, error) {
 	}
 }
 
-// openTries bounds the attempts of Open, openPause apart.
 const (
 	openTries = 10
 	openPause = 2 * time.Millisecond
@@ -98,7 +96,7 @@ func (p *Process) start() error {
 	return p.checkReadable()
 }
 
-// checkReadable reads one byte: an error means that ptrace's access check denies reading the process.
+// checkReadable reads one byte: ptrace's access check can deny it.
 func (p *Process) checkReadable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Withheld {
@@ -113,7 +111,7 @@ func (p *Process) checkReadable() error {
 	return nil
 }
 
-// Close releases the process, but not a shared cache. Space and Runtimes are nil afterwards.
+// Close releases the process, but no shared cache. Space and Runtimes are nil afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.release()
@@ -123,7 +121,7 @@ func (p *Process) Close() error {
 	return err
 }
 
-// release keeps only the images and self-described code, which names still need.
+// release keeps the images and self-described code, which names need.
 func (p *Process) release() {
 	countUsers(p.code, -1)
 	p.closed.Store(true)

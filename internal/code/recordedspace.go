@@ -22,9 +22,8 @@ type RecordedSpace struct {
 	space *frames.Space
 }
 
-// RecordedSpace makes the space of these mappings, of which a later one replaces those that it overlaps. Paths are
-// resolved in the mount namespace of process pid. A link called name beside the program's file becomes the program's
-// name ([NameOf]).
+// RecordedSpace makes the space of these mappings; a later one replaces those that it overlaps. Paths are of the mount
+// namespace of process pid. A link called name beside the program's file becomes its name ([NameOf]).
 func (c *ImageCache) RecordedSpace(arch frames.Arch, maps []Mapping, pid int, name string) *RecordedSpace {
 	l := &RecordedSpace{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
@@ -84,8 +83,8 @@ func (l *RecordedSpace) nameProgram(name string) {
 	}
 }
 
-// Program returns the file that the process runs; false if unknown. Precondition: the list is complete since an
-// exec, in order.
+// Program returns the file that the process runs; false if unknown. Precondition: the list is complete since an exec,
+// in order.
 func (l *RecordedSpace) Program() (f ProgramFile, ok bool) {
 	for i := range l.maps {
 		if m := &l.maps[i]; m.Start == l.first && m.Image != nil && m.Inode != 0 {
@@ -98,7 +97,7 @@ func (l *RecordedSpace) Program() (f ProgramFile, ok bool) {
 // Space returns the executable part of the address space.
 func (l *RecordedSpace) Space() *frames.Space { return l.space }
 
-// ReadMem implements AddressSpace for the vDSO, which is the same in all processes.
+// ReadMem implements AddressSpace for the vDSO, the same in all processes.
 func (l *RecordedSpace) ReadMem(addr uint64, b []byte) (int, error) {
 	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
 	if i < 0 || len(l.cache.vdsos) == 0 {
@@ -137,7 +136,7 @@ func (l *RecordedSpace) MappingsOf(_ *Mapping, f func(*RawMapping)) error { retu
 // Images implements AddressSpace.
 func (l *RecordedSpace) Images() *ImageCache { return l.cache }
 
-// Image implements AddressSpace. The path may lead to another file by now: device and inode are compared.
+// Image implements AddressSpace. Device and inode must be equal, as the path may lead to another file by now.
 func (l *RecordedSpace) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := l.cache.byName[key]; ok {
@@ -165,7 +164,7 @@ func (l *RecordedSpace) Image(m *Mapping) *Image {
 	return nil
 }
 
-// UnknownCode ends the walk (bad-memory) in a module with unknown instructions; a scan would skip the module's frames.
+// UnknownCode ends the walk (bad-memory) in a module with unknown instructions, whose frames a scan would skip.
 type UnknownCode struct{}
 
 // Rule implements frames.RuleSource.

@@ -14,13 +14,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// mainStack is the usual limit of the first thread's stack, bytes: up to that far below the mapping, a stack
-// pointer is in the stack, which grows.
+// mainStack is the usual limit of the first thread's stack, bytes: a stack pointer that far below the mapping is in the
+// stack, which grows.
 const mainStack = 8 << 20
 
-// Refresh reads the mappings again and reports whether code was added, removed or rewritten, so that a walk can
-// give another stack. Unchanged mappings keep their modules. After the process has ended, the error is a
-// [*process.Error] of [refusal.Gone].
+// Refresh reads the mappings again, and reports whether code changed so that a walk can give another stack. Unchanged
+// mappings keep their modules. After the end of the process the error is a [*process.Error] of [refusal.Gone].
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, process.Explain(p.PID, os.ErrNotExist)
@@ -86,7 +85,7 @@ func (p *Process) readMaps() error {
 	return nil
 }
 
-// useOtherThread reads another thread's files: the list of an ended thread is empty.
+// useOtherThread reads another thread's list: that of an ended thread is empty.
 func (p *Process) useOtherThread() error {
 	if !p.NextThread() {
 		return process.Explain(p.PID, os.ErrNotExist)
@@ -170,7 +169,6 @@ func (p *Process) setMappings(next []mapped) {
 	p.useModules()
 }
 
-// makeModules makes missing modules and returns those of anonymous JIT code.
 func (p *Process) makeModules() (anonymous []*frames.Module) {
 	p.nameProgram()
 	for i := range p.code {
@@ -198,7 +196,7 @@ func (p *Process) useModules() {
 	p.space.SetModules(mods)
 }
 
-// StackEnd returns the end of the mapping that contains sp; 0 for none.
+// StackEnd returns the end of the mapping with sp, or 0.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
 	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
@@ -217,7 +215,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 	return 0
 }
 
-// FirstStackEnd returns the end of the first thread's initial stack; 0 for none.
+// FirstStackEnd returns the end of the first thread's initial stack, or 0.
 func (p *Process) FirstStackEnd() uint64 {
 	for i := range p.spans {
 		if p.spans[i].Grows {
@@ -227,7 +225,7 @@ func (p *Process) FirstStackEnd() uint64 {
 	return 0
 }
 
-// Forget drops cached rules and analysed instructions, also of shared files. For measurements.
+// Forget drops cached rules and analyses, also of shared files, for measurements.
 func (p *Process) Forget() {
 	p.space.Forget()
 	p.runtimes.code.Forget()

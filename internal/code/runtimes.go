@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtimes are a process's run-time systems, with the rules for code made at run time. A nil one is empty. Not safe
-// for concurrent use.
+// Runtimes are a process's run-time systems, with rules for code made at run time. A nil one is empty. Not safe for
+// concurrent use.
 type Runtimes struct {
 	arch  frames.Arch
 	pid   int // 0: a core
@@ -21,15 +21,14 @@ type Runtimes struct {
 // FuncBounds returns the bounds of a function at a run-time address.
 type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 
-// NewRuntimes makes Runtimes for instructions read by code. *ask may be set later to another source of bounds.
+// NewRuntimes makes Runtimes for instructions read by code. *ask, another source of bounds, may be set later.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
 	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.found, ask}, JIT: true})
 	return r
 }
 
-// SetSources gives a module made at run time its sources; all such modules share them, as addresses are the
-// process's.
+// SetSources gives a module made at run time its sources, which all such modules share.
 func (r *Runtimes) SetSources(mod *frames.Module) {
 	mod.Generated = true
 	mod.Sources = []frames.RuleSource{r.code}
@@ -55,10 +54,10 @@ func nameBy(m *frames.Module) {
 	}
 }
 
-// Starting reports whether a run-time system is present but not ready: [Process.Refresh] is worthwhile soon.
+// Starting reports whether a present run-time system is not ready, so that [Process.Refresh] is worthwhile soon.
 func (r *Runtimes) Starting() bool { return r != nil && r.found.starting() }
 
-// Unknown returns why a present run-time system is not read; nil for none.
+// Unknown returns why a present run-time system is not read, or nil.
 func (r *Runtimes) Unknown() error { return r.found.unknown() }
 
 // HaveHistory reports whether there is a [managed.CodeHistory].
@@ -95,7 +94,7 @@ func (r *Runtimes) Tasks() (out []*managed.Tasks) {
 	return out
 }
 
-// NextRecords is [managed.Scheduler.NextRecords] of the system that knows record; none if there are no tasks.
+// NextRecords is [managed.Scheduler.NextRecords] of the system that knows record.
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {
@@ -106,7 +105,7 @@ func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frame
 	return out
 }
 
-// Labels returns the labels of the task that a stopped thread ran; nil for none.
+// Labels returns the labels of the task that a stopped thread ran, or nil.
 func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
 	for _, s := range r.Schedulers() {
 		if l := s.Labels(regs, mem); l != nil {

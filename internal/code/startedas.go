@@ -17,10 +17,10 @@ import (
 
 // # Name of the program
 //
-// A program may be a link: awk to gawk, commands of busybox. The name passed to execve (AT_EXECFN, fs/binfmt_elf.c)
-// is displayed if it leads to the same file, unless the file's name is more specific (python3.11 for python3).
+// A program may be a link: awk to gawk, commands of busybox. The name passed to execve (AT_EXECFN, fs/binfmt_elf.c) is
+// displayed if it leads to the same file, unless the file's name only says more (python3.11 for python3).
 
-// atExecFn is AT_EXECFN of include/uapi/linux/auxvec.h.
+// include/uapi/linux/auxvec.h
 const atExecFn = 31
 
 const (
@@ -28,7 +28,7 @@ const (
 	maxAuxv   = 4096
 )
 
-// NameOf returns the displayed name of a module: the path by which the program was started, else the file's.
+// NameOf returns a module's displayed name: the path by which the program was started, else the file's.
 func NameOf(m *frames.Module) string {
 	if at := MappingOf(m); at != nil && at.StartedAs != "" {
 		return at.StartedAs

@@ -6,14 +6,13 @@ import "sync/atomic"
 
 // # Unused files
 //
-// A recording keeps each image for names. To bound memory and descriptors, unused files are closed and their data
-// dropped, until they are needed again.
+// A recording keeps each image for names. Unused files are closed and their data dropped until they are needed again.
 
 type usage struct {
-	// users counts mappings in live processes, modules all modules ever made, swept those at the last sweep: a
-	// program that is started repeatedly often has no user.
+	// users counts mappings in live processes, modules all ever made, swept those at the last sweep: a program that is
+	// started repeatedly often has no user.
 	users, modules, swept atomic.Int64
-	idle                  atomic.Bool // no user and no new module at the last sweep
+	idle                  atomic.Bool // no user or new module at the last sweep
 }
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.
@@ -22,8 +21,8 @@ func (img *Image) Unused() bool {
 	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
 }
 
-// CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name
-// is now another file's. Called periodically. Precondition: no concurrent use of the images.
+// CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name is
+// now another file's. Precondition: no concurrent use of the images.
 func (c *ImageCache) CloseUnused() {
 	for id, img := range c.byFile {
 		if img == nil {
