@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// end is a position in a method's last instructions.
 type end uint8
 
 const (
@@ -18,7 +17,7 @@ const (
 	endPopped     // after it
 )
 
-// maxEnd bounds these sequences, in bytes.
+// In bytes.
 const maxEnd = 20
 
 const (
@@ -76,7 +75,6 @@ func ending(code []byte, before byte, left uint64) end {
 // jneOverReturn precedes the jump to the exception stub in SharedRuntime::generate_native_wrapper: jne over ret.
 var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
-// jumpsToExceptionStub reports whether pc is at that jump; left is the bytes to the method's end.
 func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 	if !bytes.HasSuffix(before, jneOverReturn) || len(code) < 5 || code[0] != opJump {
 		return false
@@ -122,7 +120,7 @@ const (
 	opPopRAX  = 0x58
 )
 
-// maxEntry bounds the search for these, in bytes.
+// In bytes.
 const maxEntry = 4096
 
 // intrinsicEnd ends an intrinsic after the return address is popped (generate_math_entry, generate_CRC32_update_entry):
@@ -135,7 +133,7 @@ func isIntrinsicEnd(code []byte) bool {
 
 var movRBX = []byte{0x48, 0xbb}
 
-// removalBytes bounds the bytes from a leave to pc.
+// removalBytes is the most from a leave to pc, in bytes.
 const removalBytes = 48
 
 // frameRemoval is the removal of an interpreter frame. The caller's sp is in rbx or r11
@@ -174,7 +172,7 @@ func lastRemoval(code []byte) frameRemoval {
 	return frameRemoval{found: found}
 }
 
-// shortLeave is the distance at which a leave and a pop suffice.
+// At shortLeave bytes a leave and a pop suffice.
 const shortLeave = 10
 
 var (
@@ -194,7 +192,7 @@ type sender struct {
 	reg uint8
 }
 
-// parseRemoval parses the code after a leave; since is the bytes from there to pc.
+// since is the bytes from a leave, before code, to pc.
 func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 	at := 0
 	boundary := since == 0
@@ -278,7 +276,7 @@ const (
 	frameBare // all but rbp is stored
 )
 
-// osrFrameState gives the state at pc, an offset in code; frame is in bytes.
+// pc is an offset in code, frame in bytes.
 func osrFrameState(code []byte, pc int, frame int32) frameState {
 	touch := func(at int) bool {
 		return at >= 0 && at+touchBytes <= len(code) && bytes.HasPrefix(code[at:], touches) && code[at+touchBytes-1] == 0xff
@@ -336,7 +334,6 @@ const (
 	storeBytes = 7
 )
 
-// movedAt parses mov r10, imm64 at an offset, and gives the code after it.
 func movedAt(code []byte, at int) (imm uint64, rest []byte, ok bool) {
 	if at < 0 || at+movBytes > len(code) || !bytes.HasPrefix(code[at:], movR10) {
 		return 0, nil, false
@@ -355,7 +352,7 @@ func inPollPiece(code []byte, pc int, b *blob) bool {
 	return false
 }
 
-// inDeoptPiece reports whether pc, at addr, is in a deoptimization piece after its push.
+// pc is an offset in code, at addr. The piece has pushed.
 func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	const pushes = movBytes + 2
 	if here, rest, ok := movedAt(code, pc-pushes); ok && here == addr-pushes && bytes.HasPrefix(rest, pushesR10) {
@@ -390,12 +387,12 @@ var (
 )
 
 type exceptionState struct {
-	sender uint8 // register with the caller's sp, at the pop and the mov
+	sender uint8 // has the caller's sp, at the pop and the mov
 	words  int   // pushed since; −1: unknown
 	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// exceptionRemoval gives the state at pc, an offset in code; ended: pc is in the removal.
+// pc is an offset in code; ended: it is in the removal.
 func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
@@ -425,7 +422,7 @@ func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	return exceptionStateAt(body, push, pc-moved), true
 }
 
-// exceptionStateAt gives the state at an offset after the mov; push is the first push's offset.
+// at is an offset after the mov, push that of the first push.
 func exceptionStateAt(body []byte, push, at int) exceptionState {
 	end := len(body) + len(throwsEnd) - len(jumpsRBX)
 	switch {
@@ -445,7 +442,7 @@ func exceptionStateAt(body []byte, push, at int) exceptionState {
 	return exceptionState{words: 2, stored: true}
 }
 
-// dwarfNumbers maps hardware register numbers to DWARF (System V ABI, figure 3.36).
+// Hardware register numbers to DWARF (System V ABI, figure 3.36).
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // Begin and end of OptoRuntime::generate_exception_blob.
@@ -473,7 +470,7 @@ const (
 )
 
 // wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper) by the pops after it. code
-// begins after the call, or has push, call and pops.
+// begins after the call, or with push, call and pops.
 func wordsPushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {

@@ -11,7 +11,7 @@ type codeCache struct {
 	buf          [maxEntry]byte
 	head         [maxHeader]byte
 	heaps        []heap
-	header       uint64              // read from a block's start, in bytes
+	header       uint64              // bytes read of a block
 	kinds        map[uint64]blobName // by address of the name
 	byCode       map[uint64]blob     // by start of code; blank: no blob at that address
 	byRequest    map[uint64]blob
@@ -37,10 +37,10 @@ const (
 	proofFails
 )
 
-// maxFailedProofs bounds failed proofs, possible while the machine starts.
+// The machine may be starting.
 const maxFailedProofs = 64
 
-// Unknown gives why the code cache is not read; nil if it is or may be later.
+// Unknown gives why the code cache is not read, or nil.
 func (k *codeCache) Unknown() error {
 	if k.proof != proofFails {
 		return nil
@@ -48,8 +48,8 @@ func (k *codeCache) Unknown() error {
 	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
 }
 
-// proven reports whether two paths without common fields lead to the interpreter's code: the interpreter's variable;
-// and heaps, segment map and blob header. Wrong offsets would not agree.
+// proven reports whether two paths without common fields lead to the interpreter's code: its variable; and heaps,
+// segment map and blob header.
 func (k *codeCache) proven() bool {
 	if k.proof != proofOpen {
 		return k.proof == proofHolds
@@ -91,13 +91,13 @@ func (k *codeCache) memory() *memory {
 	return &k.mem
 }
 
-// code reads at most maxEntry bytes of instructions, valid until the next call.
+// code reads at most maxEntry bytes, valid until the next call.
 func (k *codeCache) code(addr, n uint64) []byte {
 	b := k.buf[:min(n, maxEntry)]
 	return b[:k.o.ReadCode(addr, b)]
 }
 
-// blobName gives the name of the blob at pc ("nmethod", "Interpreter"), or "".
+// blobName gives the name of the blob at pc ("nmethod"), or "".
 func (k *codeCache) blobName(pc uint64) string {
 	h := k.heapOf(pc)
 	if h == nil {
@@ -111,16 +111,16 @@ func (k *codeCache) blobName(pc uint64) string {
 	return ""
 }
 
-// FuncRange gives the bounds of code with one frame size: a compiled method or stub.
+// FuncRange gives the bounds of code with one frame size.
 func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	b, ok := k.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds the cached blobs; beyond it Changed reports true.
+// Beyond it Changed reports true.
 const maxSeen = 1 << 14
 
-// find is blobAt with a cache, valid until Changed reports true.
+// find is blobAt, cached until Changed reports true.
 func (k *codeCache) find(pc uint64) (blob, bool) {
 	if b := k.pieces.blob; pc >= b.begin && pc < b.end {
 		return b, true
@@ -142,7 +142,7 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 	return b, ok
 }
 
-// Changed reports whether a cached answer is out of date, and if so drops all.
+// Changed reports whether a cached answer is out of date, and then drops all.
 func (k *codeCache) Changed() bool {
 	changed := len(k.byCode) > maxSeen
 	for pc, was := range k.byCode {

@@ -12,14 +12,13 @@ import "strings"
 //
 // Since JDK 9 there are several heaps.
 
-// heap is a part of the code cache (CodeHeap).
 type heap struct {
 	low, high uint64
 	segmap    uint64
 	log2      uint8
 }
 
-// maxHops bounds the steps in the segment map, each of at most 254 segments.
+// Each is of at most 254 segments.
 const maxHops = 4096
 
 const freeSegment = 0xff
@@ -55,7 +54,7 @@ func (k *codeCache) readHeaps() []heap {
 	return out
 }
 
-// heapOf gives an address's heap; nil if none or unproven. Heaps grow, so a miss reads them again.
+// heapOf gives an address's heap, or nil. Heaps grow, so a miss reads them again.
 func (k *codeCache) heapOf(addr uint64) *heap {
 	if h := k.inHeaps(addr); h != nil && k.proven() {
 		return h
@@ -125,7 +124,7 @@ const (
 	kindDispatch                // no frames
 )
 
-// kinds of code by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
+// By blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -138,13 +137,12 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// routines prefixes the names of [kindRoutines] (stubRoutines.cpp).
+// In stubRoutines.cpp.
 const routines = "StubRoutines"
 
-// isAssembly reports whether the frames have no common form.
 func (k kind) isAssembly() bool { return k == kindStub || k == kindRoutines }
 
-// maxFrame bounds a frame's size, in words: 1 MiB.
+// In words: 1 MiB.
 const maxFrame = 1 << 17
 
 func (k *codeCache) blobAt(addr uint64) (blob, bool) {
@@ -183,7 +181,7 @@ func (l *layout) used() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
 
-// maxHeader bounds both headers together, in bytes.
+// Of both headers together, in bytes.
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {

@@ -9,16 +9,16 @@ import (
 	"prywalk/internal/managed"
 )
 
-// codelet is a piece of the interpreter (InterpreterCodelet).
+// codelet is an InterpreterCodelet.
 type codelet struct {
 	begin, end     uint64
-	text           uint64 // address of the description
+	text           uint64 // address
 	described      bool
-	entry          bool // a method entry
+	entry          bool // of a method
 	continuesDeopt bool
 }
 
-// codelets are the interpreter's pieces, constant once all are generated.
+// Constant once all are generated.
 type codelets struct {
 	blob blob // grows until then
 	list []codelet
@@ -58,7 +58,7 @@ func (p *codelets) find(addr uint64) *codelet {
 	return &p.list[i]
 }
 
-// readCodelets lists the pieces by address (StubQueue::stubs_do).
+// readCodelets lists them by address (StubQueue::stubs_do).
 func (k *codeCache) readCodelets() (list []codelet) {
 	var pages managed.Pages
 	pages.Reset(&k.cached.process)

@@ -13,17 +13,17 @@
 //	       Method ─► name, file                                 methods.go, symboltext.go
 //	       bytecode index ─► line                               linetable.go
 //
-// libjvm.so describes its structures for debuggers (serviceability agent): gHotSpotVMStructs lists fields with offsets,
-// gHotSpotVMTypes sizes of types. vmstructs.go reads them, namelayout.go has those for names. memory.go reads and
-// caches the process's memory, validity.go decides whether what was read is that of the copied stack.
+// libjvm.so describes its structures for debuggers (serviceability agent): gHotSpotVMStructs has fields with offsets,
+// gHotSpotVMTypes sizes of types (vmstructs.go, for names namelayout.go). memory.go reads and caches memory,
+// validity.go decides whether that is as of the copied stack.
 //
 // Threads are in threads.go, their Java objects in javaobjects.go and fieldinfo.go, names in threadnames.go, what they
 // wait for in waits.go, parked.go and owners.go. gate.go is about the machine's start.
 //
 // # Rules
 //
-// Compiled code uses rbp as a general register and ends in jumps to common stubs, so neither frame pointers nor
-// instructions suffice. But each code blob (compiled method, stub, interpreter) has a header with its frame size.
+// Compiled code uses rbp as a general register and ends in jumps to common stubs: frame pointers and instructions do
+// not suffice. But each code blob (compiled method, stub, interpreter) has a header with its frame size.
 //
 //	frame of a blob with a frame size        higher addresses
 //	  CFA                  = sp + frame size
@@ -31,11 +31,11 @@
 //	  CFA − 16             caller's rbp
 //	  sp                   …                 lower addresses
 //
-// In compiled code the innermost frame has that size from the header's frame-complete offset to the epilogue.
+// In compiled code the innermost frame has that size from the frame-complete offset to the epilogue.
 //
-// The interpreter's frames (interpreted.go) are linked by rbp and hold the caller's sp: a compiled caller's frame may
-// have been extended for arguments. Stubs that dispatch virtual calls have no frame. Other code (assembly, prologues)
-// is analysed by its instructions, within the blob's bounds.
+// The interpreter's frames (interpreted.go) are linked by rbp and hold the caller's sp, as a compiled caller's frame
+// may have been extended for arguments. Stubs that dispatch virtual calls have no frame. Other code is analysed by its
+// instructions, within the blob.
 //
 // # Sources
 //
@@ -44,6 +44,6 @@
 //
 // # Invariants
 //
-// The differences between releases are a table of alternatives (vmstructs.go), used only if the interpreter's variable
-// and the heaps lead to the same code ([VM.Unknown]).
+// Releases differ in a table of alternatives (vmstructs.go), used only if the interpreter's variable and the heaps lead
+// to the same code ([VM.Unknown]).
 package hotspot

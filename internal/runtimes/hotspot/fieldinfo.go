@@ -51,11 +51,11 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	return found, at
 }
 
-// fieldInfo has constant pool indexes, and the offset in objects.
+// fieldInfo has constant pool indexes, and an offset in objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
-// fieldTuple is the number of 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset
-// low and high, with a two-bit tag.
+// 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset low and high, with a two-bit
+// tag.
 const fieldTuple = 6
 
 func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
@@ -70,8 +70,7 @@ func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 	}
 }
 
-// Field flags since JDK 21 (fieldInfo.hpp), each with one more number. JDK 28 has three flags below them, for value
-// classes.
+// Field flags since JDK 21 (fieldInfo.hpp), each with one more number; JDK 28 has three others below them.
 const (
 	fieldInitialized = 1 << 0
 	fieldGeneric     = 1 << 2
@@ -81,7 +80,7 @@ const (
 	valueFlagsFrom = 28
 )
 
-// eachFieldInfo decodes the stream since JDK 21: counts of own and injected fields, then name, type, offset, access and
+// eachFieldInfo decodes the stream since JDK 21: counts of own and injected fields; name, type, offset, access and
 // flags of each. A field of unknown form ends it.
 func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
 	s := &stream{b: b, least: least}

@@ -21,7 +21,7 @@ type Names struct {
 	waiters waiters
 
 	err          error
-	deoptimizing bool // a deoptimizing frame was walked
+	deoptimizing bool // one was walked
 	sites        map[site]*codeInfo
 	eviction     managed.IdleEviction
 	callStub     uint64 // return address in the call stub
@@ -43,7 +43,7 @@ func (v *VM) Names() *Names {
 
 var errNoNames = errors.New("the Java virtual machine's tables do not have")
 
-// Unknown gives why there are no names, nil if there are or may be later.
+// Unknown gives why there are no names, or nil.
 func (n *Names) Unknown() error { return n.err }
 
 // ready reports whether the layout is known; it is read when pc is in the machine's code.
@@ -91,8 +91,7 @@ func (n *Names) Forget() {
 	clear(n.sites)
 }
 
-// forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [Names.infoAt]
-// checks compiled methods only.
+// A method can replace a freed stub, but [Names.infoAt] checks only compiled methods.
 func (n *Names) forgetStubs() {
 	maps.DeleteFunc(n.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
@@ -158,8 +157,8 @@ type codeInfo struct {
 	ref                         managed.Ref
 	code                        *compiled // nil in stubs and in the interpreter
 	interp                      interp
-	deoptimizes, continuesDeopt bool // a compiled frame; a deoptimized one
-	// unread: debugging information was unreadable, as it may be newer than the mappings.
+	deoptimizes, continuesDeopt bool
+	// unread: debugging information was unreadable, perhaps newer than the mappings.
 	unread bool
 }
 
@@ -231,7 +230,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 const (
 	atBlob = iota
 	atCallStub
-	atStaticCallStub // static call stub after a method
+	atStaticCallStub // after a method
 	atCodelet        // or above
 )
 

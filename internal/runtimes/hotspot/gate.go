@@ -11,12 +11,12 @@ import (
 
 // # Start-up
 //
-// The code cache is mapped before the tables lead to it, and the list of mappings may be older than Java's first code.
-// So a walk in code of unknown origin checks whether that is the machine's. Until the tables are proven such code has
-// no rules, and frame pointers are not used.
+// The code cache is mapped before the tables lead to it, and the list of mappings may be older than the first code. So
+// a walk in code of unknown origin checks whether that is the machine's. Until the tables are proven such code has no
+// rules, not even frame pointers.
 
-// gate is the rule source of generated code of unknown origin. Until that is known the machine owns the code; then
-// other runtimes may own it, or add sources.
+// gate is the rule source of generated code of unknown origin, which the machine owns; later other runtimes may own it,
+// or add sources.
 type gate struct {
 	runtime      *Runtime
 	module       *frames.Module
@@ -29,7 +29,6 @@ func (r *Runtime) gated(m *frames.Module) bool {
 	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m })
 }
 
-// mayBeStarting reports whether the tables are unreadable, but may be readable later.
 func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
 	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
@@ -37,7 +36,7 @@ func (r *Runtime) mayBeStarting() bool {
 
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
-// retryRefused reports whether refused walks can now continue; it retries unreadable tables.
+// retryRefused retries unreadable tables, and reports whether refused walks can continue.
 func (r *Runtime) retryRefused() bool {
 	was := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
@@ -54,7 +53,7 @@ func (r *Runtime) retryRefused() bool {
 	return true
 }
 
-// decide adopts a module of the machine's code. It owns one of unknown origin, without frame pointers, and releases
+// decide adopts a module of the machine's code, owns one of unknown origin, without frame pointers, and releases
 // others.
 func (g *gate) decide() {
 	r, m := g.runtime, g.module
@@ -98,7 +97,6 @@ func (g *gate) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// flowSource analyses instructions, once the tables are proven.
 type flowSource struct{ *Runtime }
 
 // Rule implements [frames.RuleSource].

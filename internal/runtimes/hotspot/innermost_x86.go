@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// atEntry is the rule with the return address at sp and CFA = register + off. r13 has the caller's sp at the start of
-// interpreter code and adapters.
+// The return address is at sp, CFA = register + off. At the start of interpreter code and adapters r13 has the caller's
+// sp.
 func atEntry(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
 	if cfa == frames.X86RSP && off == 8 {
@@ -39,7 +39,7 @@ func raInReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 }
 
 // sendersSP computes the CFA from the caller's sp after the return address is popped. A method handle adapter moves the
-// return address up a word, but only for an interpreted caller, which does not need sp.
+// return address up a word, but only for an interpreted caller, which needs no sp.
 type sendersSP struct {
 	reg uint8
 	off int32
@@ -55,7 +55,7 @@ func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, b
 	return sender, ok && known
 }
 
-// inMethod gives the rule in a compiled method, except where its frame is made.
+// Except where the frame is made.
 func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
 		return frames.Rule{}, nil, false
@@ -102,8 +102,7 @@ func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.inStaticCallStub(b, pc)
 }
 
-// inStaticCallStub reports whether pc is in a static call stub after a method (CompiledStaticCall, to_interp_stub),
-// frameless: mov rbx, imm64; jmp.
+// A static call stub after a method (CompiledStaticCall, to_interp_stub) is frameless: mov rbx, imm64; jmp.
 func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	const load = 10
 	code := v.code(pc-load, 2*load+5)
@@ -121,8 +120,7 @@ func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// inMethodHandleAdapter gives the rule in a method handle adapter (MethodHandles::generate_method_handle_dispatch),
-// which may remove an argument: pop rax; pop reg; push rax.
+// The code of MethodHandles::generate_method_handle_dispatch may remove an argument: pop rax; pop reg; push rax.
 func (v *VM) inMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(pc-2, 4)
 	if len(code) == 4 && (code[1] == opPopRAX && code[2]&^7 == opPop && code[3] == opPushRAX ||
@@ -163,7 +161,7 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	}
 }
 
-// inExceptionRemoval gives the rule where an exception removes an interpreter frame; a nil row is no rule.
+// A nil row is no rule.
 func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	t, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	switch {
@@ -183,7 +181,7 @@ func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, t
 	return rule, row, true
 }
 
-// inException gives the rule in the stub that finds a handler, with the return address in rdx:
+// In the stub that finds a handler the return address is in rdx:
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -206,7 +204,7 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return framed(8 * b.frame), nil, true
 }
 
-// inEntry gives the rule in a method entry of the interpreter:
+// In a method entry of the interpreter:
 //
 //	...                  return address at sp, caller's sp in r13
 //	pop rax              in rax; locals are pushed
@@ -255,7 +253,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inIntrinsic gives the rule in an intrinsic, with the caller's sp in r13.
+// The caller's sp is in r13.
 func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
@@ -269,8 +267,7 @@ func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// inAdapter gives the rule in an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
-// gen_i2c_adapter):
+// In an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp, gen_i2c_adapter):
 //
 //	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
 //	mov r11, rsp; pop rax; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11            since JDK 21

@@ -35,9 +35,8 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 //	fp − 48   constant pool cache    JDK 8: fp − 40
 //	fp − 64   bytecode pointer       JDK 8: fp − 56
 
-// interpretedFrame has the distances of method, constants and bytecode below the frame pointer (frame_x86.hpp,
-// frame_aarch64.hpp); in JDK 8 the latter two are nearer by before9. bytecodeReg holds the innermost frame's bytecode
-// pointer, methodReg the method being entered.
+// interpretedFrame has distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp); in JDK 8 the latter two
+// are less by before9. bytecodeReg is the innermost frame's bytecode pointer, methodReg the method being entered.
 type interpretedFrame struct {
 	method, constants, bytecode, before9 uint64
 	bytecodeReg, methodReg               uint8
@@ -85,7 +84,7 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 
 const noBytecode = 1 << 32
 
-// entered gives the method being entered, from the register that holds it until its frame is made. Its entry point must
+// entered gives the method being entered, by the register that holds it until its frame is made. Its entry point must
 // be in pc's codelet.
 func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
 	at, ok := n.sample.Regs.Get(n.vm.interpretedFrame().methodReg)

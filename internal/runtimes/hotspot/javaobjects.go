@@ -2,7 +2,7 @@
 
 package hotspot
 
-// oops is the layout of references and objects, found by trial and proven by the classes reached.
+// oops is the layout of references and objects, tried, and proven by the classes reached.
 type oops struct {
 	header  header
 	wide    bool // references have 8 bytes
@@ -33,7 +33,7 @@ const (
 	maxInObject  = 1 << 12
 )
 
-// colours gives ZGC's masks, 0 for other collectors.
+// colours gives ZGC's masks, or 0.
 func (t *threads) colours() (bad, shift uint64, ok bool) {
 	m, l := t.names.vm.memory(), t.layout
 	for _, set := range wantColours {
@@ -121,7 +121,7 @@ func (t *threads) className(klass uint64) string {
 	return name
 }
 
-// isThread reports whether object is a java.lang.Thread. The first one fixes the layout.
+// The first thread fixes the layout.
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {
@@ -142,7 +142,7 @@ func (t *threads) isThread(object uint64) bool {
 	return false
 }
 
-// threadClass gives the address of java.lang.Thread if klass is that or a subclass, else 0.
+// threadClass gives java.lang.Thread if klass is that or a subclass, else 0.
 func (t *threads) threadClass(klass uint64) uint64 {
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
@@ -241,7 +241,7 @@ func (t *waiters) learnOops() bool {
 	return false
 }
 
-// reference reads a reference, 0 if null; false if it may be stale.
+// reference reads a reference, or 0; false if it may be stale.
 func (t *waiters) reference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false

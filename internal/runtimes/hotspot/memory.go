@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// readCache caches pages of the process during a walk or query, between enable and disable. Before a second reading a
-// query drops them.
+// readCache caches pages during a walk or query, from enable to disable. Before a second reading a query drops them.
 type readCache struct {
 	managed.Pages
 	process   reader
@@ -20,7 +19,6 @@ type readCache struct {
 	since     int64 // before the first read, CLOCK_MONOTONIC ns
 }
 
-// reader counts the reads of a process.
 type reader struct {
 	read  func(addr uint64, b []byte) int
 	count int
@@ -50,14 +48,14 @@ func (k *readCache) drop() {
 	k.Reset(&k.process)
 }
 
-// reread is drop for a query that reads again what the last one has read, or much of it.
+// reread is drop for a query that repeats much of the last.
 func (k *readCache) reread() {
 	k.since = procmem.Now()
 	k.process.count++
 	k.Reread(&k.process, k.readParts)
 }
 
-// memory reads the process with a sticky error.
+// memory has a sticky error.
 type memory struct {
 	read   func(addr uint64, b []byte) int
 	failed bool
@@ -84,7 +82,6 @@ func (m *memory) int32(addr uint64) int32 {
 	return int32(binary.LittleEndian.Uint32(m.buf[:4]))
 }
 
-// name reads a C string of at most maxName bytes.
 func (m *memory) name(addr uint64) string {
 	b := m.text[:]
 	if m.failed || addr == 0 {

@@ -14,12 +14,12 @@ import (
 //	          Klass ─► Symbol of the class
 //	          Symbol         │ length │ text, modified UTF-8
 
-// method is a Method in the process, whose memory is reused after class unloading.
+// method is a Method, whose memory is reused after class unloading.
 type method struct {
 	at          uint64
 	constMethod uint64
-	code        uint64 // address of the bytecode
-	size        uint64 // of the bytecode
+	code        uint64 // address
+	size        uint64 // of code
 	cache       uint64 // constant pool cache, also in interpreter frames
 	cookie      uint64
 	name, file  string
@@ -52,7 +52,7 @@ const (
 	maxKept        = 64 << 20
 )
 
-// constUTF8 is JVM_CONSTANT_Utf8.
+// JVM_CONSTANT_Utf8
 const constUTF8 = 1
 
 const hasLines = 1
@@ -76,7 +76,7 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// identify reads the identity of the method at an address; cm is the start of the ConstMethod.
+// cm is the start of the ConstMethod.
 func (n *methodNames) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 	l, m := &n.layout.at, n.vm.memory()
 	if at == 0 || at%8 != 0 {
@@ -166,7 +166,7 @@ func (n *methodNames) forgetMethods() {
 	n.kept = 0
 }
 
-// readMethod reads the rest of a method; sizes, tags and printable names validate it.
+// Sizes, tags and printable names validate the method.
 func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	l := &n.layout.at
 	whole := 8 * l.ConstMethod.Size.in(cm)
@@ -190,7 +190,7 @@ func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *meth
 	return m
 }
 
-// isName reports whether a constant is a name. n.pool must hold the pool's header.
+// Precondition: n.pool holds the pool's header.
 func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 	l, m := &n.layout.at, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// nameTable has the fields and sizes for names in gHotSpotVMStructs and gHotSpotVMTypes (drawings: methods.go,
-// scopes.go). The first known name of a tag counts; "?" marks optional fields. Without one of the others frames have no
-// names.
+// nameTable has what names need of gHotSpotVMStructs and gHotSpotVMTypes (drawings: methods.go, scopes.go). The first
+// known name of a tag counts; "?" marks optional fields. Without another field frames have no names.
 type nameTable struct {
 	NMethod struct {
 		CompileID field `vm:"nmethod::_compile_id"`
@@ -98,7 +97,6 @@ var (
 	}
 )
 
-// scopesIn is the index in wantScopes.
 type scopesIn int
 
 const (
@@ -112,7 +110,7 @@ func alternatives() [][][]string {
 }
 
 type tagged struct {
-	names    []string // alternatives, by preference
+	names    []string // by preference
 	optional bool
 	field    *field  // nil: a size
 	size     *uint64 // nil: a field
@@ -211,7 +209,7 @@ const (
 	maxPool  = 240
 )
 
-// firstWithoutZero is the first release in which no byte of a number is 0.
+// Since then no byte of a number is 0.
 const firstWithoutZero = 20
 
 func (v *VM) readNameLayout() (*nameLayout, bool) {

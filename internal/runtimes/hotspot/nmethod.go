@@ -10,11 +10,11 @@ import (
 type compiled struct {
 	at         uint64 // of the header
 	begin, end uint64 // of the code
-	complete   uint64 // offset at which the frame is complete
+	complete   uint64 // offset of the complete frame
 	method     uint64
-	id         uint32 // compilation id
+	id         uint32 // compilation
 	level      uint8
-	native     bool // a native wrapper
+	native     bool // wrapper
 	orig       uint64
 	deopts     [2]uint64 // deoptimization handlers
 	pcs        span
@@ -113,7 +113,7 @@ func (n *compiledCode) spansOf(c *compiled, head []byte) {
 	}
 }
 
-// compiledOf reads a compiled method. It enables the read cache; the caller disables it.
+// It enables the read cache; the caller disables it.
 func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 	at := n.vm.cached.enable(n.at)
 	now, ok := n.compiledAt(b, pc)
@@ -140,10 +140,9 @@ func (c *compiled) same(now *compiled) bool {
 	return a == b
 }
 
-// cookie gives the Cookie of a compiled method's Refs, never 0.
+// cookie is never 0.
 func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
-// isUnchanged reports whether compilation id and method are unchanged.
 func (n *compiledCode) isUnchanged(c *compiled) bool {
 	at := n.vm.cached.enable(n.at)
 	defer n.vm.cached.disable()
@@ -179,7 +178,7 @@ func (n *compiledCode) compiledRef(c *compiled, pc uint64, caller bool) (r manag
 	return r, ok
 }
 
-// deoptimized gives a deoptimized frame's position, by the original return address in it (nmethod::orig_pc_addr).
+// deoptimized gives a position by the original return address in the frame (nmethod::orig_pc_addr).
 func (n *compiledCode) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed.Ref {
 	pc, ok := n.sample.Mem.Word(f.SP + c.orig)
 	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {

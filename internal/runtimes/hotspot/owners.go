@@ -10,8 +10,7 @@ type ownerID struct {
 	from, to uint64 // stack bounds
 }
 
-// ownerAnonymous is the owner of a monitor inflated for a stack lock, until that is unlocked
-// (runtime/objectMonitor.hpp).
+// Of a monitor inflated for a stack lock, until that is unlocked (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
 const (
@@ -86,8 +85,8 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// lockedBy gives the thread with an object on its lock stack: the same address, or (byMark) an object whose mark leads
-// to the monitor.
+// lockedBy gives the thread with the object on its lock stack: the same address, or (byMark) one whose mark leads to
+// the monitor.
 func (t *waiters) lockedBy(monitor, object uint64) (tid int, byMark bool) {
 	if !t.names.vm.layout.has(wantLockStack) {
 		return 0, false

@@ -22,7 +22,7 @@ func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 	return object, status, !m.failed
 }
 
-// byStatus reports whether a thread sleeps or is parked, and the object that it is parked for.
+// byStatus reports whether a thread sleeps or is parked, and for what.
 func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.status(id)
 	if !ok {
@@ -43,7 +43,7 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// threadObject gives a thread's java.lang.Thread; false while it runs a virtual thread.
+// False while it runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
 	m := t.names.vm.memory()

@@ -9,12 +9,12 @@ import (
 	"prywalk/heuristics"
 )
 
-// maxPushed bounds the bytes pushed below a compiled method's frame by C2 string loops and GC barriers, which save all
-// AVX-512 registers.
+// maxPushed bounds the bytes pushed below a compiled frame by C2 string loops and GC barriers, which save all AVX-512
+// registers.
 const maxPushed = 4096
 
-// byReturnPath gives the rule at pc in a method by the path to its return, else CFA = sp + usual, valid while nothing
-// is pushed.
+// byReturnPath gives the rule at pc by the path to the method's return, else CFA = sp + usual, valid while nothing is
+// pushed.
 func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true
@@ -45,7 +45,7 @@ func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
 }
 
-// leavingFrame is the rule where only a return and rbp's restoration remain.
+// Only a return and rbp's restoration remain.
 func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, int32(cfa.Off))
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -76,7 +76,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodHeuristic}, row, true
 }
 
-// savedSP computes the CFA from an sp saved before alignment (C2_MacroAssembler::string_indexof).
+// savedSP is the CFA from an sp saved before alignment (C2_MacroAssembler::string_indexof).
 type savedSP heuristics.CFA
 
 // Eval implements [frames.Expr].
@@ -130,8 +130,7 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc.
-// at is the bytes from the first path's leave to pc.
+// code follows barrierEnds, and has pc; at is the bytes from the first path's leave to pc.
 func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
@@ -144,7 +143,7 @@ func restoresRegisters(code []byte, at int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
 }
 
-// raBelowCFA is the rule for CFA = sp + size, with the return address directly below the CFA.
+// The return address is directly below the CFA.
 func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -152,8 +151,7 @@ func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) 
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
 }
 
-// interpreterCalls gives the rule at a return address in the interpreter. Intrinsics (Math.sin) have no frame, at most
-// a word of alignment; native methods have one (CRC32, JDK 8).
+// Intrinsics (Math.sin) have no frame, at most a word of alignment; native methods have one (CRC32, JDK 8).
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	prologue := 0
@@ -179,8 +177,8 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter computes the CFA of a frameless intrinsic of the interpreter [begin, end), with the return address at
-// sp + above. A compiled caller's sp is only in r13, which the callee may change.
+// fromInterpreter is the CFA of a frameless intrinsic of the interpreter [begin, end), with the return address at sp +
+// above. A compiled caller's sp is only in r13, which the callee may change.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
@@ -203,6 +201,6 @@ func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 }
 
 // adapterMoves are the distances in bytes by which an adapter moves a compiled caller's return address down: before JDK
-// 21 multiples of 16, and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). Too small a distance
-// ends in arguments, which are not code.
+// 21 multiples of 16, and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). Too small a one ends in
+// arguments, which are not code.
 var adapterMoves = [...]uint64{32, 48}

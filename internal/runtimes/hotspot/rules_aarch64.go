@@ -61,10 +61,10 @@ func (v *VM) interpreterA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row,
 	return v.a64.Entry(p, q.PC)
 }
 
-// maxSenderTries bounds searches of an interpreter that may be incomplete.
+// The interpreter may be incomplete.
 const maxSenderTries = 16
 
-// knowsSender finds how the interpreter's methods get the caller's sp; false if unknown.
+// knowsSender finds how interpreted methods get the caller's sp.
 func (v *VM) knowsSender() bool {
 	if v.a64.KnowsSender() || v.senderTries >= maxSenderTries {
 		return v.a64.KnowsSender()

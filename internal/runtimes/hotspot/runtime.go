@@ -22,7 +22,7 @@ type Runtime struct {
 	tries     int
 	openError error
 	gates     []*gate
-	// refused: a walk ended because the machine was starting.
+	// refused: a walk ended since the machine was starting.
 	refused bool
 }
 
@@ -30,7 +30,7 @@ const maxTries = 8
 
 const libjvm = "libjvm.so"
 
-// Detect finds a Java virtual machine; it is a [managed.Detector].
+// Detect is a [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	lib := findJVM(h.Modules())
 	if lib == nil {
@@ -48,8 +48,7 @@ func findJVM(mods []*frames.Module) *frames.Module {
 	return nil
 }
 
-// Attach implements [managed.Runtime]. In the machine's code its rules come first; a [gate] decides on code of unknown
-// origin.
+// Attach implements [managed.Runtime]. A [gate] decides on code of unknown origin.
 func (r *Runtime) Attach(h managed.Host) bool {
 	mods := h.Modules()
 	if lib := findJVM(mods); lib != r.lib {
@@ -103,7 +102,7 @@ func (r *Runtime) Name() string {
 	return r.vm.Version()
 }
 
-// Unknown gives why the machine's code is not read or has no names; nil if neither.
+// Unknown gives why the machine's code is not read or has no names, or nil.
 func (r *Runtime) Unknown() error {
 	if r.vm == nil {
 		return r.openError

@@ -10,7 +10,7 @@ import "encoding/binary"
 //	scope    │ offset of the caller's scope; 0: none │ index of the method, from 1 │ bytecode index + 1 │ …
 //	methods  │ Method │ Method │ …
 //
-// A scope's numbers are of unsigned5.go. They lie behind the code up to JDK 22, since 23 in _immutable_data, and the
+// A scope's numbers are of unsigned5.go. They are behind the code up to JDK 22, since 23 in _immutable_data, and the
 // methods since 25 in _mutable_data (code/nmethod.hpp).
 
 const (
@@ -20,7 +20,7 @@ const (
 )
 
 // scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data: next is after
-// it, prev at or before; 0: none. Instructions between places belong to the methods common to both.
+// it, prev at or before; 0: none. Instructions between belong to the methods common to both.
 func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
 	n.place = -1
 	d := &n.layout.at.PcDesc
@@ -28,7 +28,7 @@ func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok b
 	if size < max(d.PCOffset.offset, d.Scope.offset)+4 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
 		return 0, 0, false
 	}
-	// First and last are guards, at −1 and the end.
+	// The first and the last are guards, at −1 and the end.
 	low, high := uint64(0), c.pcs.size()/size
 	for (high-low)*size > window {
 		mid := (low + high) / 2
@@ -81,11 +81,11 @@ type call struct {
 
 const maxInlined = 256
 
-// invocation is InvocationEntryBci, the base of bytecode indices.
+// As InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
-// chain appends the methods of a scope, innermost first (ScopeDesc::decode_body: sender's scope, method's index,
-// bytecode index). The outermost must be the compiled method.
+// chain appends the methods of a scope, innermost first (ScopeDesc::decode_body). The outermost must be the compiled
+// method.
 func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
 	if c.scopes.size() > maxScopes || c.metas.size() > maxScopes {
 		return out, false
@@ -114,7 +114,7 @@ func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, boo
 	return out, false
 }
 
-// scopeBytes reads a scope, valid until the next call.
+// Valid until the next call.
 func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
 	b := n.scope[:min(left, uint64(len(n.scope)))]
@@ -128,7 +128,7 @@ func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 	return b
 }
 
-// callsAt sets n.calls to the methods in the scopes on both sides of a position, at least the compiled one.
+// callsAt sets n.calls to the methods common to the scopes around a position, at least the compiled one.
 func (n *compiledCode) callsAt(c *compiled, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool

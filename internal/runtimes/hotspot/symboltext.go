@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// symbolText gives a Symbol (modified UTF-8); false if it is not printable.
+// symbolText gives a Symbol (modified UTF-8); false if not printable.
 func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	b, ok := n.symbolBytes(symbol)
 	return string(b), ok
 }
 
-// symbolBytes is text in a buffer that the next call reuses.
+// The next call reuses the buffer.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	l, m := &n.layout.at, n.vm.memory()
 	body := l.Symbol.Body.offset
@@ -52,11 +52,11 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// shortSymbol is a name's first read, in bytes.
+// Of a name's first read, in bytes.
 const shortSymbol = 120
 
-// readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary
-// between runs (an address after "+" or "/", a lambda's number).
+// readable converts a class name in place: dots between packages, without suffixes of hidden classes that vary between
+// runs (an address after "+" or "/", a lambda's number).
 func readable(class []byte) []byte {
 	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]

@@ -13,8 +13,8 @@ import (
 // # Proof of a thread's name
 //
 // A collector moves objects. So the path from the JavaThread to its name is read twice and must be equal, without a
-// stop-the-world collection. ZGC references must have the colour of objects in place; forwarded objects are rejected.
-// Each object must have the expected class.
+// stop-the-world collection. ZGC references must have the colour of objects in place; forwarded objects are rejected;
+// each object must have the expected class.
 
 type namePath struct {
 	id                threadID
@@ -42,7 +42,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, noPause && after == t.collected
 }
 
-// collections gives the number of collections that have begun. noPause reports that none is stopping the threads.
+// n counts the collections that have begun. noPause: none is stopping the threads.
 func (t *threads) collections() (n int32, noPause bool) {
 	l := t.layout
 	m := t.names.vm.memory()

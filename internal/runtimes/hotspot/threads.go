@@ -11,7 +11,7 @@ import (
 
 // # Threads
 //
-// Each thread in the machine's list leads to its kernel id and java.lang.Thread. Both can change during reads
+// Each thread in the machine's list leads to its kernel id and java.lang.Thread, which can change during reads
 // (threadnames.go).
 
 var wantThread = []string{
@@ -45,7 +45,7 @@ var (
 	}
 )
 
-// wantColours are ZGC's variables: the bits of a stale reference, and its shift. The nonzero ones count.
+// wantColours are ZGC's variables: the bits of a stale reference, and its shift.
 var wantColours = [][]string{
 	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZPointerLoadBadMask",
 		"ZGlobalsForVMStructs::_ZPointerLoadShift"},
@@ -64,10 +64,10 @@ type threadLayout struct {
 	osThread, active, klassAt      string
 }
 
-// maxThreadOffset bounds the fields' offsets, in bytes.
+// In bytes.
 const maxThreadOffset = 1 << 15
 
-// threadLayout chooses the alternatives; false if incomplete.
+// False if incomplete.
 func (l *layout) threadLayout() (*threadLayout, bool) {
 	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
 		func(sets [][]string) bool { return l.first(sets) == nil }) {
@@ -88,7 +88,7 @@ func (l *layout) threadLayout() (*threadLayout, bool) {
 
 const (
 	maxThreads = 1 << 16
-	listEvery  = 1e8 // between reads, in nanoseconds
+	listEvery  = 1e8 // between reads, ns
 )
 
 type threads struct {
@@ -98,13 +98,13 @@ type threads struct {
 	list       uint64
 	read       int64 // of the list
 	byTID      map[int]threadID
-	absent     map[int]bool   // thread ids that the list at this address does not have
+	absent     map[int]bool   // ids not in the list at this address
 	proven     map[int]proven // by thread id
 	oops       oops
-	// postponed: a requested name could not be proven.
+	// postponed: a name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
-	// Collections at the begin of a query; noPause: none stopped the threads.
+	// As of the begin of a query; noPause: no collection stopped the threads.
 	collected int32
 	noPause   bool
 }
@@ -114,7 +114,7 @@ type proven struct {
 	name string
 }
 
-// threadID identifies a thread; addresses and ids are reused.
+// Addresses and ids are reused.
 type threadID struct {
 	thread, osThread, object uint64
 	tid                      int
@@ -128,8 +128,8 @@ func (n *Names) ThreadName(tid int) (name string, ok bool) {
 	return n.threads.name(tid)
 }
 
-// Role implements [managed.Threads], with the list of the last name query. Collectors are not Java threads: a listed
-// thread with such a name is the program's. Other Java threads of the machine are recognized by name.
+// Role implements [managed.Threads], by the list of the last name query. A listed thread with a collector's name is the
+// program's, as collectors are not Java threads; the machine's Java threads are recognized by name.
 func (n *Names) Role(tid int, name string) (string, bool) {
 	if !n.threadsReady() {
 		return "", false
@@ -158,7 +158,7 @@ func (n *Names) threadsReady() bool {
 	return true
 }
 
-// name proves a thread's name; while that fails it gives the last proven one.
+// name proves a thread's name, else gives the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
 	defer t.names.vm.cached.disable()
@@ -183,7 +183,7 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// begin begins a query for a thread; the caller disables the cache.
+// The caller disables the cache.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := &t.names.vm.cached
 	k.disable()
@@ -195,8 +195,8 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	return id, ok
 }
 
-// update reads the list of threads if it is another, or if tid was not looked up in it: a later list can have the
-// address of a freed one.
+// update reads the list of threads if it is another, or if tid was not looked up in it: a later list can have a freed
+// one's address.
 func (t *threads) update(tid int) {
 	now := t.names.clock()
 	if t.read != 0 && now-t.read < listEvery {
@@ -228,7 +228,7 @@ func (t *threads) update(tid int) {
 	}
 }
 
-// readList reads a ThreadsList, which the machine replaces when threads start or end.
+// The machine makes another ThreadsList when threads start or end.
 func (t *threads) readList(list uint64) {
 	m := t.names.vm.memory()
 	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))

@@ -10,7 +10,7 @@ const (
 	maxBytes5 = 5
 )
 
-// stream decodes these numbers, and gives 0 after an incomplete one.
+// stream decodes these numbers, 0 after an incomplete one.
 type stream struct {
 	b      []byte
 	least  byte
@@ -47,7 +47,7 @@ func (s *stream) number() uint32 {
 	return sum
 }
 
-// signed decodes a number with its sign in bit 0.
+// The sign is in bit 0.
 func (s *stream) signed() int32 {
 	v := s.number()
 	return int32(v>>1) ^ -int32(v&1)

@@ -9,26 +9,24 @@ import (
 
 // # Validity of names
 //
-// Names are read after the copy of the stack; until then a class may be unloaded and its memory reused. Data that are
-// equal before and after the copy are valid. Class memory is reused only for new class loaders, after a collection;
-// without these other data are valid too. The count of collections and the newest loader are read once per batch and
-// after new data. As a loader's address can be reused, a collection alone makes data doubtful while loaders are
-// created.
+// Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
+// before and after the copy are valid. Class memory is reused only for new class loaders, after a collection; without
+// these other data are valid too. The count of collections and the newest loader are read once per batch and after new
+// data. As a loader's address can be reused, a collection alone makes data doubtful while loaders are created.
 
-// validity decides whether class memory may have been reused since a copy.
 type validity struct {
 	vm     *VM
 	layout *nameLayout
 	sample *managed.Sample
 
-	at               int64 // of the copy; names checked later are valid
+	at               int64 // of the copy
 	previous, latest moment
 	mayBeReused      bool
 	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
 	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
 }
 
-// newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
+// More loaders are expected for so long, ns.
 const newLoadersFor = 10e9
 
 type moment struct {
@@ -84,7 +82,7 @@ func (n *validity) doubted() bool {
 	return n.mayBeReused
 }
 
-// cookieOf gives the method's identity; 0 if it may have changed since the copy.
+// cookieOf gives the method's identity, 0 if it may have changed since the copy.
 func (n *validity) cookieOf(m *method) uint64 {
 	if m.since >= n.at && n.doubted() {
 		return 0

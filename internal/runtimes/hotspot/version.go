@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Version gives name and release, "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own version is
-// 25.
+// Version gives "HotSpot 17.0.15" or "HotSpot 8u412", or "HotSpot" if unknown. JDK 8's own version is 25.
 func (v *VM) Version() string {
 	if v.version == "" {
 		v.version = v.readVersion()

@@ -16,26 +16,26 @@ type Options struct {
 	// Symbol gives the run-time address of a symbol of libjvm.so; false if none.
 	Symbol func(name string) (uint64, bool)
 	Read   func(addr uint64, b []byte) int
-	// ReadParts is [managed.Gatherer]'s; nil if there is none.
+	// ReadParts is [managed.Gatherer]'s, or nil.
 	ReadParts func([]frames.Region) int
-	// ReadCode reads instructions likewise; changes to them are detected.
+	// ReadCode is Read of instructions; changes to them are detected.
 	ReadCode func(addr uint64, b []byte) int
-	// Flow follows instructions; nil: most pushes in compiled code go undetected.
+	// Without Flow most pushes in compiled code go undetected.
 	Flow Flow
 }
 
 // Flow follows instructions, as [prywalk/heuristics.Source] does.
 type Flow interface {
-	// ReturnCFA gives the CFA at pc by the path to a return within [lo, hi); false if none.
+	// ReturnCFA gives the CFA at pc by the path to a return within [lo, hi).
 	ReturnCFA(pc, lo, hi uint64) (heuristics.CFA, bool)
 	// ReturnAddress gives the place of the return address at pc in frameless code within [lo, hi), by the path from its
-	// entry; false if none.
+	// entry.
 	ReturnAddress(pc, lo, hi uint64) (heuristics.Return, bool)
 	// LevelAfter reports whether sp is constant from pc to the next jump.
 	LevelAfter(pc uint64) bool
 }
 
-// VM is the virtual machine of one process, a [frames.RuleSource] for run-time addresses, for one goroutine at a time.
+// VM is the virtual machine of a process, a [frames.RuleSource] for run-time addresses, for one goroutine at a time.
 type VM struct {
 	*codeCache
 	names       *Names
@@ -47,7 +47,7 @@ type VM struct {
 // UnknownError is why a virtual machine's code is not read.
 type UnknownError struct {
 	Reason string
-	// NotYet reports that the file is still being loaded.
+	// NotYet: the file is still being loaded.
 	NotYet bool
 }
 
@@ -77,7 +77,7 @@ func New(o Options) (*VM, error) {
 	return v, nil
 }
 
-// Changed reports whether cached code is out of date, and if so drops all of it.
+// Changed reports whether cached code is out of date, and then drops it.
 func (v *VM) Changed() bool {
 	changed := v.codeCache.Changed()
 	if changed && v.names != nil {
@@ -151,7 +151,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // AfterRestore gives, for a return address in a stub that saved all registers, the place after their restoration, where
-// the stub's own frame is valid with rbp as during the call.
+// its own frame is valid, with rbp as during the call.
 func (v *VM) AfterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.Caller || v.a64 != nil {
 		return 0, false
@@ -167,15 +167,13 @@ func (v *VM) AfterRestore(q frames.Query) (pc uint64, ok bool) {
 	return q.PC + uint64(at+len(restoredAll)), true
 }
 
-// framed is the rule for CFA = sp + size, with rbp below the return address.
 func framed(size int32) frames.Rule {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}
 	r.Saved[0] = 2
 	return r
 }
 
-// interpreted is the row of an interpreter frame, which holds the caller's rbp, return address and sp without
-// arguments.
+// It holds the caller's rbp, return address and sp without arguments.
 var interpreted = frames.Row{
 	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
 	RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: 8},

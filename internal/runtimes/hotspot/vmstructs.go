@@ -31,7 +31,7 @@ type layout struct {
 	heaps  []string
 }
 
-// wantFields are the fields common to all releases.
+// Common to all releases.
 var wantFields = []string{
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
@@ -135,7 +135,7 @@ func (l *layout) has(names []string) bool {
 	})
 }
 
-// number reads a field of at most 32 bits.
+// Of at most 32 bits.
 func (l *layout) number(b []byte, name string) int32 {
 	f := l.fields[name]
 	if f.size == 2 {
@@ -144,7 +144,7 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// eachEntry calls f for each entry, up to one without a name.
+// Up to an entry without a name.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true
@@ -163,7 +163,7 @@ func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
 func (l *layout) static(name string) uint64 { return l.fields[name].address }
 
-// in reads the field, of up to 8 bytes.
+// Of up to 8 bytes.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
@@ -180,7 +180,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// sizeOf gives a number type's size in bytes; 8 for other types.
+// In bytes, for other types 8.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",

@@ -11,7 +11,7 @@ import (
 // # Waits of threads
 //
 // A JavaThread has the monitor that it enters or waits in; its java.lang.Thread has a status and the object that it is
-// parked for. The thread writes these itself, so they are valid if it has not run until the read. As objects move, the
+// parked for. The thread writes these itself: they are valid if it has not run until the read. As objects move, the
 // path is read twice (threadnames.go). A monitor's owner is as of the read. A woken thread that a safepoint stops still
 // has its wait.
 
@@ -36,10 +36,10 @@ const (
 	statusParked   = 1 << 9
 )
 
-// handleMonitors is the first release whose monitors hold object handles.
+// Since then monitors hold object handles.
 const handleMonitors = 16
 
-// markInflated is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
+// In bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
 const markInflated = 2
 
 type waiters struct {
@@ -116,7 +116,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove reads a wait twice. later reports that it is incomplete because a collector stopped the threads.
+// prove reads a wait twice. later: it is incomplete, as a collector stopped the threads.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.state(id, t.noPause)
 	if !ok {
@@ -141,7 +141,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// state reads a wait once; while a collector stops the threads only the monitors.
+// state reads a wait; while a collector stops the threads only the monitors.
 func (t *waiters) state(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.names.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
@@ -170,8 +170,8 @@ func (t *waiters) state(id threadID, noPause bool) (w waitState, ok bool) {
 	return t.byStatus(id)
 }
 
-// monitorObject gives a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC) of
-// the same class, whose mark must lead to the monitor.
+// monitorObject gives a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC),
+// whose mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.names.vm.memory()
 	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))
