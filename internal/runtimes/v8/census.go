@@ -12,17 +12,17 @@ import (
 )
 
 // census records since when compilations are at their addresses. An isolate gives each number once
-// (Isolate::NextOptimizationId in src/execution/isolate.h), so that the same number at the same address is the same
-// code: a census before a copy proves its names. It searches generated mappings for the map of InstructionStream: all
-// before the first sample, later pages with unknown code.
+// (Isolate::NextOptimizationId in src/execution/isolate.h): the same number at the same address is the same code, and a
+// census before a copy proves its names. It searches generated mappings for the map of InstructionStream: all before
+// the first sample, later pages with unknown code.
 type census struct {
 	*heap
 	seen    map[uint64]sighting
 	placed  map[uint64]uint64 // start by compilation number
-	moved   int64             // when code was last found to have moved: CLOCK_MONOTONIC, ns
-	pages   map[uint64]int64  // last census by page: CLOCK_MONOTONIC, ns
-	covered map[uint64]uint64 // examined mappings: end by start
-	last    int64             // last census of any page
+	moved   int64             // last move of code: CLOCK_MONOTONIC, ns
+	pages   map[uint64]int64  // last census: CLOCK_MONOTONIC, ns
+	covered map[uint64]uint64 // end by start
+	last    int64             // of any page
 	block   []byte
 	batch   []candidate
 	reads   []frames.Region
@@ -67,8 +67,8 @@ func (c *census) forget() {
 // compacting is how long code counts as moving, ns.
 const compacting = 10e9
 
-// recentlyCompacted reports whether the collector has lately moved code. It may have moved back to an address that had
-// other code at the copy: an earlier sighting then proves nothing.
+// recentlyCompacted: the collector may have moved code back to an address that had other code at the copy, and an
+// earlier sighting proves nothing.
 func (c *census) recentlyCompacted() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
 
 // recordPlace records where a compilation begins. As isolates share numbers, code has moved only if it is no longer at
@@ -111,7 +111,6 @@ func (c *census) scanNew(mods []*frames.Module) {
 	}
 }
 
-// scanPage examines the page of an address, unless done lately.
 func (c *census) scanPage(pc uint64) {
 	page, now := pc&^(codePage-1), procmem.Now()
 	if now-c.last < censusEvery || now-c.pages[page] < censusAgain {
@@ -124,8 +123,7 @@ func (c *census) scanPage(pc uint64) {
 	c.scanRange(managed.Span{Start: page, End: page + codePage})
 }
 
-// scanRange records a range's code. V8 fills a code range from its start (RegionAllocator); the reserved rest is not
-// read.
+// V8 fills a code range from its start (RegionAllocator); the reserved rest is not read.
 func (c *census) scanRange(s managed.Span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
@@ -178,7 +176,7 @@ func (c *census) scanBlock(at uint64, b []byte) {
 	}
 }
 
-// findStreamMap returns the map of InstructionStream, among the most frequent words of a block; 0: none.
+// It is among the most frequent words of a block; 0: none.
 func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {
@@ -202,7 +200,6 @@ func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 	return 0
 }
 
-// readBatch reads the candidates' Code and compilation numbers, and records them.
 func (c *census) readBatch() {
 	c.reads = c.reads[:0]
 	for i := range c.batch {

@@ -4,10 +4,9 @@ package v8
 
 // # Classes
 //
-// SharedFunctionInfo has a method's name and bounds, from "(" to after "}", but no class. The class comes from the
-// source, if bounds and name agree and the source is understood to its end.
+// SharedFunctionInfo has a method's name and bounds, from "(" to after "}", but no class. That comes from the source,
+// if bounds and name agree and the source is understood to its end.
 
-// member is a method in a class body.
 type member struct {
 	class string
 	name  string // "": computed or a literal
@@ -15,7 +14,7 @@ type member struct {
 	end   int
 }
 
-const memberSize = 128 // bytes of a member in a map, without its strings
+const memberSize = 128 // bytes in a map, without strings
 
 type units interface{ byte | uint16 }
 
@@ -28,7 +27,7 @@ const (
 const (
 	tokenNone uint8 = iota
 	tokenName
-	tokenOperator // a keyword that an expression follows
+	tokenOperator // an expression follows
 	tokenValue
 	tokenPunct
 )
@@ -39,7 +38,6 @@ type token struct {
 	start, end int
 }
 
-// Roles of brackets.
 const (
 	roleOther    uint8 = iota
 	roleValue          // object literal or subscript: a value
@@ -65,7 +63,7 @@ type classHead struct {
 	depth int
 }
 
-// classScanner divides a source into tokens, as far as needed to follow brackets and class bodies.
+// It divides a source into tokens, as far as needed to follow brackets and class bodies.
 type classScanner[T units] struct {
 	src      []T
 	at       int
@@ -95,7 +93,7 @@ func (s *classScanner[T]) push(t token) {
 	s.last[3], s.last[2], s.last[1], s.last[0] = s.last[2], s.last[1], s.last[0], t
 }
 
-// nameBytes are the characters of names, up to 255.
+// The characters of names, up to 255.
 var nameBytes = func() (is [256]bool) {
 	for c := range is {
 		is[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
@@ -109,7 +107,7 @@ func inName[T units](c T) bool {
 	return u < 256 && nameBytes[u] || u >= 256 && u != 0x2028 && u != 0x2029 && u != 0xfeff
 }
 
-// run scans the whole source; false if it is not understood.
+// False if the source is not understood.
 func (s *classScanner[T]) run() bool {
 	if s.peek(0) == '#' && s.peek(1) == '!' {
 		s.skipLine()
@@ -172,7 +170,6 @@ func (s *classScanner[T]) text(start, end int) string {
 	return string(wide)
 }
 
-// is reports whether a name or keyword is text.
 func (s *classScanner[T]) is(t token, text string) bool {
 	if t.kind != tokenName && t.kind != tokenOperator || t.end-t.start != len(text) {
 		return false
@@ -185,7 +182,7 @@ func (s *classScanner[T]) is(t token, text string) bool {
 	return true
 }
 
-// operators are the keywords before an expression.
+// Keywords before an expression.
 var operators = [...]string{"return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete",
 	"throw", "yield", "await", "of", "extends", "default"}
 
@@ -244,7 +241,7 @@ func (s *classScanner[T]) classHead() {
 	s.heads = append(s.heads, classHead{name, len(s.open)})
 }
 
-// assigned returns the name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
+// An anonymous class has the name of "NAME = class" or "{ NAME: class" (ECMAScript, NamedEvaluation).
 func (s *classScanner[T]) assigned() string {
 	by, name, before := s.last[0], s.last[1], s.last[2]
 	switch {
@@ -274,7 +271,7 @@ func (s *classScanner[T]) quoted(quote T) bool {
 	return false
 }
 
-// template scans a template literal from after its quote or a substitution.
+// After its quote or a substitution.
 func (s *classScanner[T]) template() bool {
 	for ; s.at < len(s.src); s.at++ {
 		switch s.src[s.at] {
@@ -295,7 +292,7 @@ func (s *classScanner[T]) template() bool {
 	return false
 }
 
-// slash scans a comment, division or regular expression; the token before tells the last two apart.
+// A comment, division or regular expression; the token before tells the last two apart.
 func (s *classScanner[T]) slash() bool {
 	switch s.peek(s.at + 1) {
 	case '/':
@@ -389,7 +386,6 @@ func (s *classScanner[T]) opening(c byte) bool {
 	return s.enter(b)
 }
 
-// namesMethod reports whether a token of a class body can name a method.
 func (s *classScanner[T]) namesMethod(t, before token) bool {
 	switch {
 	case s.is(t, "function") && !(before.punct == ';' || before.punct == '{' || before.punct == '}'),
@@ -401,7 +397,7 @@ func (s *classScanner[T]) namesMethod(t, before token) bool {
 	return t.kind == tokenName || t.kind == tokenOperator || t.kind == tokenValue
 }
 
-// blockRole returns the role of { by the tokens before it.
+// By the tokens before the {.
 func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	last := s.last[0]
 	if n := len(s.heads); n > 0 && s.heads[n-1].depth == len(s.open) && !s.is(last, "extends") {
@@ -422,7 +418,7 @@ func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	return roleOther
 }
 
-// closing leaves a bracket; false if another one is open.
+// False if another bracket is open.
 func (s *classScanner[T]) closing(c byte) bool {
 	n := len(s.open)
 	if n == 0 || s.open[n-1].close != c {

@@ -12,9 +12,9 @@ import (
 
 // # Compiled code
 //
-// On-stack replacement and recompilation change a function's code, so the code at an address is found by its header.
-// The header has the addresses of its map and of its Code (src/objects/instruction-stream.h), which has the start of
-// the instructions. It is searched downwards from the address, and verified by that.
+// On-stack replacement and recompilation change a function's code, so code is found by its header, which has the
+// addresses of its map and of its Code (src/objects/instruction-stream.h); that has the start of the instructions. The
+// header is searched downwards from the address, and verified by the start.
 //
 //	InstructionStream                 Code
 //	  map                               deoptimization data, or of baseline code its bytecodes
@@ -24,7 +24,6 @@ import (
 //
 // Up to V8 10 both are one object.
 
-// code is a Code object, its instructions, and what names its frames.
 type code struct {
 	object     uint64
 	start, end uint64
@@ -32,22 +31,22 @@ type code struct {
 	head       [codeHead]byte
 	deoptAt    uint64
 	deopt      [deoptHead]byte
-	number     uint64 // compilation number, unique in an isolate
+	number     uint64 // of the compilation, unique in an isolate
 	shared     uint64
-	wrapper    uint64 // SharedFunctionInfoWrapper of shared; 0: none
+	wrapper    uint64 // SharedFunctionInfoWrapper, or 0
 	function   *function
 	positions  []byte
-	bytecodes  uint64 // of baseline code; 0: unknown
+	bytecodes  uint64 // of baseline code, or 0
 	inlined    []inlinedCall
-	exits      int   // start of the deoptimization exits; 0: none
+	exits      int   // start of the deoptimization exits, or 0
 	since      int64 // first read: CLOCK_MONOTONIC, ns
 	checked    int64 // last read
 }
 
-// cookie returns the Cookie of Refs to optimized code. Precondition: its function is known.
+// Precondition: its function is known.
 func (c *code) cookie() uint64 { return c.number ^ c.function.cookie<<1 }
 
-// size gives the bytes of a code's tables.
+// size is that of the tables, bytes.
 func (c *code) size() int { return len(c.positions) + 16*len(c.inlined) }
 
 type inlinedCall struct {
@@ -72,7 +71,7 @@ type codes struct {
 	census  census
 }
 
-// codeAt returns the code at an address, from the cache if unchanged, else by its header; nil: none.
+// codeAt returns the code at an address, from the cache if unchanged, or nil.
 func (r *codes) codeAt(pc uint64) *code {
 	i, ok := slices.BinarySearchFunc(r.byStart, pc, func(c *code, pc uint64) int {
 		switch {
@@ -120,7 +119,7 @@ func (r *codes) codeAt(pc uint64) *code {
 	return c
 }
 
-// sameCode reports whether cached code, and its function, are still at their addresses.
+// sameCode reports whether code and its function are still at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptHead]byte
@@ -145,7 +144,7 @@ func (r *codes) sameCode(c *code) bool {
 	return true
 }
 
-// sameHead compares two heads of code, but for the flags, which change.
+// Flags change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	f := r.layout.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
@@ -176,7 +175,7 @@ func (r *codes) findCode(pc uint64) *code {
 	return nil
 }
 
-// readCodeObject reads code by its header; nil if invalid.
+// By its header; nil if invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
 	l := r.layout
 	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}

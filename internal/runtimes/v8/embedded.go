@@ -13,9 +13,9 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Builtins is V8's code compiled at build time, in the program's file. It implements [managed.Builtins]. Like run-time
-// code it saves only the frame pointer. Symbols give its start and the word with its size (EmbeddedFileWriter in
-// src/snapshot/embedded); they are read on first use, those of functions only if there is such code.
+// Builtins is V8's code compiled at build time, in the program's file, a [managed.Builtins]. Like run-time code it
+// saves only the frame pointer. Symbols have its start and the word with its size (EmbeddedFileWriter in
+// src/snapshot/embedded), and are read on first use.
 type Builtins struct {
 	elf     *elffile.File
 	symbols managed.FileSymbols
@@ -54,8 +54,8 @@ func (e *Builtins) search() {
 	e.symbols.Tables(e.findContinuations)
 }
 
-// Continues implements [managed.Builtins], by the names of builtins that deoptimized functions return to
-// (Deoptimizer::ContinuationForOutermost… in src/deoptimizer).
+// Continues implements [managed.Builtins], by names of builtins (Deoptimizer::ContinuationForOutermost… in
+// src/deoptimizer).
 func (e *Builtins) Continues(pc uint64) bool {
 	e.search()
 	return slices.Contains(e.continuations, pc)
@@ -70,7 +70,7 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-// maxContinued bounds the continuations; V8 14 has 80.
+// V8 14 has 80.
 const maxContinued = 256
 
 func (e *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {

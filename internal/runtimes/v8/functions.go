@@ -23,8 +23,8 @@ type function struct {
 	scriptAt uint64
 	data     uint64 // when last read
 	head     [sfiSize]byte
-	link     uint64  // address of the word with the bytecodes' address, in a Code or InterpreterData; 0: in head
-	linked   [8]byte // the word
+	link     uint64  // address of the word with the bytecodes' address in a Code or InterpreterData; 0: in head
+	linked   [8]byte // that word
 	script   *script
 	literal  uint32
 	cookie   uint64
@@ -32,13 +32,13 @@ type function struct {
 	name       string
 	begin, end int
 	start      int
-	tries      int // repeated reads of the name, which fail while the collector moves its source
+	tries      int // to read the name, while the collector moves its source
 
 	bytecodes   uint64 // 0: none
-	moved       int64  // last found to have moved: CLOCK_MONOTONIC, ns; 0: never
+	moved       int64  // last move: CLOCK_MONOTONIC, ns; 0: never
 	positionsAt uint64 // when read
 	positions   []byte
-	code        []byte // bytecodes, read for baseline code
+	code        []byte // bytecodes, for baseline code
 	coded       bool
 
 	since   int64 // first read: CLOCK_MONOTONIC, ns
@@ -49,7 +49,7 @@ const (
 	sfiSize      = 64
 	maxFunctions = 1 << 14
 	maxTable     = 4 << 20
-	maxKept      = 64 << 20 // bytes of the tables of all functions and scripts, and of all code
+	maxKept      = 64 << 20 // bytes of tables of all functions and scripts, and of all code
 )
 
 type functions struct {
@@ -58,7 +58,7 @@ type functions struct {
 	byBytecodes map[uint64]*function
 	scripts     map[uint64]*script
 	kept        int   // bytes of their tables
-	copiedAt    int64 // time of the walk's copy; 0: none. Later readings hold.
+	copiedAt    int64 // 0: none. Later readings hold.
 	head        [sfiSize]byte
 	linked      [8]byte
 }
@@ -68,7 +68,7 @@ func (r *functions) forget() {
 	r.kept = 0
 }
 
-// functionOf returns the current function of a SharedFunctionInfo; nil if invalid.
+// functionOf returns the current function of a SharedFunctionInfo, or nil.
 func (r *functions) functionOf(w uint64) *function {
 	if f := r.byInfo[w]; f != nil {
 		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.isUnchanged(f) {
@@ -81,7 +81,7 @@ func (r *functions) functionOf(w uint64) *function {
 		return nil
 	}
 	f := &function{sfi: object}
-	if !r.readFunction(f) || !r.isSameTable(f) || !r.isSame(f) { // the collector may have moved something
+	if !r.readFunction(f) || !r.isSameTable(f) || !r.isSame(f) { // something may have moved
 		return nil
 	}
 	f.checked = procmem.Now()
@@ -109,10 +109,10 @@ func (r *functions) drop(w uint64) {
 	r.kept -= f.size()
 }
 
-// size gives the bytes of a function's tables.
+// size is that of the tables, bytes.
 func (f *function) size() int { return len(f.positions) + len(f.code) }
 
-// readHead reads the current head and link of a function; false if another script is at the address of the function's.
+// readHead reads the current head and link; false if another script is at the address of the function's.
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
 	r.linked = [8]byte{}
@@ -130,17 +130,16 @@ func (r *functions) readHead(f *function) bool {
 	return f.script == nil || ok && got == f.script.id
 }
 
-// isSame reports whether what a function was read from is unchanged.
 func (r *functions) isSame(f *function) bool {
 	return r.readHead(f) && r.head == f.head && r.linked == f.linked
 }
 
-// isSameTable reports whether the table of positions was not moved while it was read.
+// isSameTable reports whether the table of positions did not move while it was read.
 func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
 }
 
-// isUnchanged reports whether a function was not replaced. It reads again what has changed.
+// isUnchanged reports whether a function was not replaced, and reads again what has changed.
 func (r *functions) isUnchanged(f *function) bool {
 	if !r.readHead(f) {
 		return false
@@ -169,7 +168,6 @@ func (r *functions) isUnchanged(f *function) bool {
 
 func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
 
-// readFunction reads a function by its SharedFunctionInfo; false if unreadable.
 func (r *functions) readFunction(f *function) bool {
 	if r.live.Read(f.sfi-tag, f.head[:]) != len(f.head) {
 		return false
@@ -199,7 +197,7 @@ func (r *functions) readNames(f *function) {
 	}
 }
 
-// readCode sets bytecodes and positions, if they have changed.
+// Only if they have changed.
 func (r *functions) readCode(f *function) {
 	f.data = binary.LittleEndian.Uint64(f.head[r.layout.sfiData:])
 	var bytecodes, linked uint64
@@ -228,8 +226,8 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// bytecodesOf returns the bytecodes that a function's data lead to, 0: none; and the address and value of the last word
-// on the way, 0: none.
+// bytecodesOf returns the bytecodes that a function's data lead to, and address and value of the last word on the way;
+// 0: none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.layout.types
 	for range 3 {
@@ -256,7 +254,7 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	return 0, link, linked
 }
 
-// bytecode returns the function's bytecodes; nil if the collector moves them meanwhile.
+// Nil if the collector moves them meanwhile.
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
 		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
@@ -297,7 +295,7 @@ const (
 
 const anonymous = "(anonymous)"
 
-// readName sets name and bounds from a String or ScopeInfo.
+// From a String or ScopeInfo.
 func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)
@@ -314,7 +312,6 @@ func (r *functions) readName(f *function, w uint64) {
 	}
 }
 
-// readScope sets name and bounds from a ScopeInfo.
 func (r *functions) readScope(f *function, object uint64) {
 	flags := r.field(object, scopeFlags)
 	if r.layout.scopeBounds == 0 {
@@ -382,13 +379,12 @@ func (r *functions) bounds(object, at uint64) (begin, end int) {
 //
 // Names are read after the copy, when objects may have moved. What is unchanged from before to after the copy is
 // proven, as is all of a sleeper. New functions have two independent proofs: function and bytecodes, or code. Functions
-// of eval and new Function come and go: they must be known before the copy.
+// of eval and new Function, which come and go, must be known before the copy.
 
 func (r *functions) isProven(f *function) bool {
 	return f.since < r.copiedAt || r.copiedAt == 0 || f.script == nil || f.script.named || r.live.Unchanged()
 }
 
-// functionAt returns the function of a frame with these bytecodes.
 func (r *functions) functionAt(bytecodes, closure uint64) *function {
 	if f := r.byBytecodes[bytecodes]; f != nil {
 		if r.functionOf(f.sfi) == f && f.bytecodes == bytecodes {
@@ -408,7 +404,7 @@ func (r *functions) functionAt(bytecodes, closure uint64) *function {
 	return nil
 }
 
-// functionOfClosure returns the current function of a closure; nil if there is no closure.
+// functionOfClosure returns a closure's current function, or nil.
 func (r *functions) functionOfClosure(w uint64) *function {
 	if object, ok := r.isFunction(w); ok {
 		return r.functionOf(r.field(object, r.layout.jsShared))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// kinds are the prefixes of JavaScript names in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
+// Of JavaScript names in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
 var kinds = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
 
 // Position returns file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or
@@ -21,8 +21,8 @@ func Position(name string) (file string, line int, ok bool) {
 	return "", 0, false
 }
 
-// fileLine parses "MARK NAME FILE:LINE:COLUMN". Blanks are in a function name only in "get x" and "set x", but anywhere
-// in a path.
+// fileLine parses "MARK NAME FILE:LINE:COLUMN". A function name has a blank only in "get x" and "set x", a path
+// anywhere.
 func fileLine(s string) (file string, line int, ok bool) {
 	s, column, ok1 := cutNumber(s)
 	s, line, ok2 := cutNumber(s)

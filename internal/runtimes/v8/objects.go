@@ -31,12 +31,12 @@ type heap struct {
 	layout *described
 	host   managed.Host
 	live   managed.Live
-	parts  []frames.Region // buffer for readParts
-	// streamMap is the map of InstructionStream; 0: unknown.
+	parts  []frames.Region // of readParts
+	// streamMap is the map of InstructionStream, or 0.
 	streamMap uint64
-	maps      map[uint64]uint16 // types by map, but of maps made by programs
+	maps      map[uint64]uint16 // types, but of maps made by programs
 	buf       [256]byte
-	// stringsLeft is how many more strings may be read for this one.
+	// stringsLeft bounds the strings read for one.
 	stringsLeft int
 }
 
@@ -51,7 +51,7 @@ func (h *heap) word(at uint64) uint64 {
 
 func (h *heap) field(object, offset uint64) uint64 { return h.word(object - tag + offset) }
 
-// object returns the object of a word, even if moved; type 0 if it is none.
+// object returns the object of a word, even if moved; type 0: none.
 func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	if !isObject(w) {
 		return 0, 0
@@ -66,7 +66,7 @@ func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	return w, h.typeOf(first)
 }
 
-// typeOf returns a map's type; 0 if m is no map.
+// 0 if m is no map.
 func (h *heap) typeOf(m uint64) uint16 {
 	if !isObject(m) {
 		return 0
@@ -105,7 +105,7 @@ func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
 }
 
-// readParts reads parts; unreadable ones become 0, and then it returns false.
+// Unreadable parts become 0, and the answer false.
 func (h *heap) readParts(parts []frames.Region) bool {
 	return managed.ReadRegions(h.host, h.live, parts, func(p *frames.Region) { clear(p.Bytes) })
 }
@@ -129,7 +129,7 @@ const (
 	stringSecond = 24 // second part, offset, or address of a resource's characters
 )
 
-// nonstring is the first type that is no string; lower before V8 10.
+// nonstring is the first type that is no string.
 func (h *heap) nonstring() uint16 {
 	if h.layout.atLeast(10, 0) {
 		return firstNonstring
@@ -143,13 +143,13 @@ const (
 	maxName    = 1 << 10
 )
 
-// text reads a string, at most its first most characters.
+// text reads the first most characters of a string.
 func (h *heap) text(w uint64, most int) (string, bool) {
 	b, ok := h.characters(w, most)
 	return string(b), ok
 }
 
-// characters returns a string's characters as UTF-8, or as in memory if ASCII.
+// characters gives UTF-8, of ASCII the bytes in memory.
 func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 	h.stringsLeft = maxStrings
 	raw, wide, ok := h.raw(w, 0, most, 0)
@@ -235,7 +235,7 @@ func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {
 	return b, wide, len(b) == size
 }
 
-// readStep bounds one read of a long object, bytes.
+// Bounds one read, bytes.
 const readStep = 256 << 10
 
 func (h *heap) read(at uint64, size int) []byte {
@@ -249,7 +249,7 @@ func (h *heap) read(at uint64, size int) []byte {
 	}
 }
 
-// joined reads a concatenated string, at most its first most characters.
+// joined reads a concatenated string.
 func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
 	a, wideA, ok := h.raw(first, 0, most, depth)
 	if !ok {
@@ -275,7 +275,7 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 	return append(a, b...), wideA, true
 }
 
-// window reads up to n characters of a flat string before a place; those beyond ASCII become 0.
+// window reads up to n characters of a flat string before a place; others than ASCII become 0.
 func (h *heap) window(w uint64, before, n int) []byte {
 	n = min(n, before)
 	for range maxDepth {
@@ -325,7 +325,7 @@ func widened(b []byte, wide bool) []byte {
 	return out
 }
 
-// array reads an array: its length (a small integer) is at 8, its elements from 16 on.
+// An array's length (a small integer) is at 8, its elements from 16 on.
 func (h *heap) array(w uint64, size, most int) []byte {
 	object, typ := h.object(w)
 	if object == 0 || typ == 0 {

@@ -16,7 +16,7 @@ import "prywalk/internal/wire"
 
 type position uint64
 
-// atEntry is the position before a table's first entry.
+// Before a table's first entry.
 const atEntry position = 0
 
 func (p position) offset() int {
@@ -28,14 +28,14 @@ func (p position) offset() int {
 
 func (p position) inlined() int { return int(p>>31&0xffff) - 1 }
 
-// zigzag reads a number with its sign in the lowest bit.
+// The sign is in the lowest bit.
 func zigzag(c *wire.Cursor) int64 {
 	v := c.ULEB()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// positionAt returns the last position at or before a place, or [atEntry]; false: the table is empty. flags: the form
-// of V8 14 on, in which a place is unsigned, above two bits of flags.
+// positionAt returns the last position at or before a place, or [atEntry]; false: the table is empty. flags: since V8
+// 14 a place is unsigned, above two bits of flags.
 func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
@@ -63,9 +63,8 @@ const (
 
 const maxBytecodes = 1 << 22
 
-// bytecodeAt returns the bytecode offset of a place in baseline code; false before the first bytecode. table has code
-// sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h). place is within the
-// instruction.
+// bytecodeAt returns the bytecode offset of a place within an instruction of baseline code; false before the first
+// bytecode. table has code sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h).
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	end := int(c.ULEB())
@@ -97,7 +96,7 @@ func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool)
 	return 0, false
 }
 
-// beforeFirstBytecode reports whether a place is in the prologue of baseline code.
+// In the prologue.
 func beforeFirstBytecode(table []byte, place int) bool {
 	c := wire.Cursor{Bytes: table}
 	return place < int(c.ULEB())

@@ -13,7 +13,6 @@ import (
 // instructions finds that but in two cases: deoptimized code returns to the first instruction of a builtin
 // (InterpreterEnterAtNextBytecode), which looks like the end of a stack; and code of unknown end.
 
-// byFramePointer is the rule of calling frames.
 var byFramePointer = map[frames.Arch]*frames.Row{
 	frames.X86_64: {
 		CFAReg: frames.X86RBP, CFAOff: 16,
@@ -58,7 +57,6 @@ type hostLive struct{ managed.Host }
 // Unchanged implements [managed.Live].
 func (hostLive) Unchanged() bool { return false }
 
-// addRules adds the rules of V8's code to all modules that may have some.
 func (r *Runtime) addRules(h managed.Host) {
 	for _, m := range managed.Unowned(h) {
 		managed.AddSource(m, jitRules{r})

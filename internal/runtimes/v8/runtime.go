@@ -17,13 +17,12 @@ type Runtime struct {
 	codes
 	module       *frames.Module
 	sample       *managed.Sample
-	handlerFrame uint64 // fp of the interpreter frame that runs the innermost handler; 0: none
+	handlerFrame uint64 // fp of the interpreter frame with the innermost handler, or 0
 	eviction     managed.IdleEviction
 }
 
 var _ managed.Namer = (*Runtime)(nil)
 
-// v8File matches names of files that contain V8.
 var v8File = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(node|v8)[-.\d_a-z]*\.so(\.[\d.]+)?$`)
 
 // Detect implements [managed.Detector].
@@ -52,7 +51,6 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// sharedFile matches names of shared libraries with a version.
 var sharedFile = regexp.MustCompile(`\.so\.`)
 
 func newRuntime(h managed.Host, m *frames.Module, d *described) *Runtime {
@@ -100,7 +98,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 }
 
-// End implements [managed.Namer]: each managed frame is a native one.
+// End implements [managed.Namer].
 func (r *Runtime) End() managed.Health { return managed.Matched }
 
 const (
@@ -124,7 +122,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([
 	return out, false
 }
 
-// inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
+// In the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
 	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
 }
@@ -134,7 +132,7 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// runsBytecode reports whether a frame's builtin does nothing but run bytecode.
+// runsBytecode reports whether a builtin does nothing but run bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // may be the first instruction
 	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
@@ -158,12 +156,12 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64)
 	return f.FP, closure
 }
 
-// isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
+// While a frame is being made, words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 	return !f.Caller && f.FP+uint64(r.layout.fpOffset) < f.SP
 }
 
-// refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
+// An incomplete frame's function is that of its closure only while the thread is unchanged.
 func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	if r.live.Unchanged() {
 		if fn := r.functionOfClosure(closure); fn != nil {
@@ -173,13 +171,12 @@ func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	return unprovenRef
 }
 
-// noPosition is the Position of a Ref to a function whose line is unknown.
+// The line is unknown.
 const noPosition = ^uint64(0)
 
-// unprovenRef stands for an unproven function.
 var unprovenRef = managed.Ref{Kind: refUnproven}
 
-// appendInterpreted appends the function of an interpreter frame, which replaces the bytecode's handler.
+// The function replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	fp, closure := r.frameOf(f, cfa)
 	switch {
@@ -212,7 +209,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		Kind: refInterpreted}), true
 }
 
-// inHandler reports whether the innermost frame is a handler called by the interpreter frame at fp: a register has that
+// inHandler reports whether the innermost frame is a handler of the interpreter frame at fp: a register has that
 // frame's bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
 	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
@@ -232,7 +229,7 @@ func (r *Runtime) inHandler(fp uint64) bool {
 // Registers of handlers: r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// currentOffset returns the bytecode offset in a handler's registers; the stack has that of the last call.
+// A handler's registers have the bytecode offset; the stack has that of the last call.
 func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
@@ -246,7 +243,6 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	return int(at)
 }
 
-// appendCompiled is Native for code made at run time.
 func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	pc := f.Lookup(r.host.Arch())
 	c := r.codeAt(pc)
@@ -275,18 +271,17 @@ func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.census.recentlyCompacted()
 }
 
-// hasClosureOf reports whether the frame's closure is now one of fn.
+// Whether the closure is now one of fn.
 func (r *Runtime) hasClosureOf(fn *function, closure uint64) bool {
 	return r.live.Unchanged() || r.functionOfClosure(closure) == fn
 }
 
-// isProvenFor reports whether fn was the function of a frame with fn's bytecodes and a closure.
+// Whether fn was the function of a frame with fn's bytecodes.
 func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
 	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
-// appendBaseline is appendCompiled for baseline code; place is the offset in it. The code now at the address is that of
-// the copy if it has the bytecodes of the frame.
+// place is an offset in baseline code. The code now at the address is that of the copy if it has the frame's bytecodes.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
@@ -357,10 +352,10 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	return append(out, r.frame(f, p, ok && ref.Position != noPosition, kind)), truth
 }
 
-// frame gives the frame at a position in a function, without a line unless known.
+// Without a line unless known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < maxTries {
-		r.isUnchanged(f) // moved while read: the answer is kept, so try again first
+		r.isUnchanged(f) // moved while read
 	}
 	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
 	if f.script == nil {
@@ -382,7 +377,7 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 
 const maxInlineDepth = 64
 
-// appendOptimized appends the functions at a place in optimized code, innermost first.
+// Innermost first.
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
 	p, ok := positionAt(c.positions, r.layout.atLeast(14, 0), place)
 	if c.exits > 0 && place >= c.exits {
@@ -404,7 +399,6 @@ func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []man
 	return append(out, r.frame(c.function, p, ok, c.kind))
 }
 
-// evictIdle drops entries that no walk used for long.
 func (r *Runtime) evictIdle(at int64) {
 	before, due := r.eviction.Due(at)
 	if !due {

@@ -14,17 +14,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// script is a source file or compiled text (src/objects/script.h).
+// src/objects/script.h
 type script struct {
 	id       int
 	name     string
 	named    bool
 	first    int // first line of an embedded script
 	ends     []int32
-	tries    int // attempts to read ends, which fail while the collector moves the source
+	tries    int // to read ends, while the collector moves the source
 	members  map[int]member
-	searched int   // attempts to find classes
-	listedAt int64 // when its functions were listed: CLOCK_MONOTONIC, ns
+	searched int   // for classes
+	listedAt int64 // CLOCK_MONOTONIC, ns
 }
 
 const (
@@ -38,7 +38,6 @@ const unnamed = "<anonymous>"
 
 const scriptLine = 24 // first line, after the name
 
-// scriptOf returns the script at an address, or nil.
 func (r *functions) scriptOf(w uint64) *script {
 	object, ok := r.ofType(w, r.layout.types.script)
 	if !ok {
@@ -73,7 +72,6 @@ func (r *functions) scriptOf(w uint64) *script {
 	return s
 }
 
-// fileName returns the path of a file URL, and other names unchanged.
 func fileName(name string) string {
 	path, ok := strings.CutPrefix(name, "file://")
 	if !ok {
@@ -85,7 +83,7 @@ func fileName(name string) string {
 	return path
 }
 
-// line returns the line of an offset, from 1; 0: unknown. at is the script's address.
+// line returns the line of an offset, from 1, or 0. at is the script's address.
 func (r *functions) line(s *script, at uint64, offset int) int {
 	if offset < 0 {
 		return 0
@@ -125,7 +123,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 	return ends
 }
 
-// sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
+// As String::CalculateLineEnds.
 func (r *functions) sourceEnds(at uint64) []int32 {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), 0, maxSource, 0)
@@ -189,8 +187,7 @@ func (r *functions) qualify(f *function, kind uint64) {
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc); V8's
-// snapshot lacks the name.
+// As FuncNameInferrer does (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
 	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)
@@ -201,7 +198,7 @@ func (r *functions) assignedName(f *function) string {
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
 }
 
-// searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
+// Nil if the source is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), 0, maxClassSource, 0)
@@ -234,7 +231,7 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 const maxListed = 1 << 14
 
-// listFunctions makes the functions of all known scripts known, at most once for a copy.
+// At most once for a copy.
 func (r *functions) listFunctions() {
 	left := maxListed
 	for at, s := range r.scripts {

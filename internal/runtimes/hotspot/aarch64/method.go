@@ -46,7 +46,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	return framed(size), nil, true
 }
 
-// maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
+// In bytes: a barrier saves all registers.
 const maxPushed = 4096
 
 func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -101,12 +101,12 @@ func (v window) prologueAt(p *Piece, pc uint64) prologue {
 	return noPrologue
 }
 
-// touchesStack recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
+// Before the frame is made, a pair per page: sub x9, sp; str xzr, [x9].
 func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// duringPrologue gives the rule directly before and while the frame is made.
+// Directly before and while the frame is made.
 func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
@@ -137,7 +137,7 @@ func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) 
 	return rule, false
 }
 
-// frameAt gives CFA − sp after the frame is made. gone: the frame is removed, with the return address in x30.
+// frameAt gives CFA − sp after the frame is made. gone: it is removed, with the return address in x30.
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	loaded, called := last.is(pairMask, uint32(pairOfSP)), false
@@ -190,7 +190,7 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-// removedBefore reports whether the frame was removed directly before pc, for a jump.
+// Directly before pc, for a jump.
 func (v window) removedBefore(p *Piece, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
@@ -212,12 +212,12 @@ func (v window) removedBefore(p *Piece, pc uint64) bool {
 
 const maxRemoval = 8
 
-// InCallStub reports whether pc is in a call's stub after a method, which has no frame.
+// InCallStub reports whether pc is in a call's frameless stub after a method.
 func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
 	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
 }
 
-// inCallStub recognizes CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
+// As made by CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
 //	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
 //	ldr x8, the word after; br x8
@@ -255,7 +255,7 @@ const (
 	regScratch = 8
 )
 
-// leavesByPoll reports whether pc is in a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
+// A safepoint poll piece has no frame: adr x8, poll; str x8, [x28, #…]; jump.
 func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes
@@ -275,7 +275,7 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-// jumpsOut reports whether code jumps out of the method, by b or x8.
+// By b or x8.
 func (v window) jumpsOut(p *Piece, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)

@@ -8,44 +8,44 @@ import "prywalk/frames"
 type Rules struct {
 	// Code reads at most n bytes of instructions, valid until the next call.
 	Code func(addr, n uint64) []byte
-	// sender is the register with the caller's sp in an interpreted method; 0: unknown.
+	// sender is the register with the caller's sp in an interpreted method, or 0.
 	sender uint8
 }
 
 // Piece is a compiled method, a stub, or a part of the interpreter.
 type Piece struct {
 	Begin, End uint64
-	// Frame is the frame size in bytes, Complete the address where the frame is complete.
+	// Frame is in bytes; at Complete the frame is complete.
 	Frame    int64
 	Complete uint64
 	// Assembly: a stub, which removes its frame in parts.
 	Assembly bool
 }
 
-// leaf is the rule with the return address in x30 and CFA = sp.
+// The return address is in x30, CFA = sp.
 var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}
 
-// framed is the rule for CFA = sp + size, with x29 and x30 below it.
+// CFA = sp + size, with x29 and x30 below it.
 func framed(size int64) frames.Rule {
 	return frames.Rule{CFAReg: regSP, CFAOff: int32(size), Method: frames.MethodCFI,
 		Saved: [frames.NumCompact]uint8{2, 1}}
 }
 
-// afterSub is the rule after sub sp, sp, #size, with x29 and x30 unchanged.
+// After sub sp, sp, #size, with x29 and x30 unchanged.
 func afterSub(size int64) frames.Rule {
 	r := leaf
 	r.CFAOff = int32(size)
 	return r
 }
 
-// byRecord is the rule for CFA = x29 + 16.
+// CFA = x29 + 16.
 func byRecord() frames.Rule {
 	r := framed(2 * wordBytes)
 	r.CFAReg = regFP
 	return r
 }
 
-// clobbered is a row that loses all callee-saved registers except x29.
+// It loses all callee-saved registers except x29.
 func clobbered() *frames.Row {
 	row := &frames.Row{}
 	for reg := uint8(19); reg < regFP; reg++ {
@@ -67,8 +67,8 @@ var Interpreted = func() *frames.Row {
 	return row
 }()
 
-// sendersSP computes the CFA of an interpreter frame. An interpreted caller's stored sp may be below the CFA, as a
-// callee begins within the caller's room; it uses x29 instead. A compiled caller's sp is exact.
+// sendersSP is the CFA of an interpreter frame. An interpreted caller's stored sp may be below it, as a callee begins
+// within the caller's room; such a caller uses x29. A compiled caller's sp is exact.
 type sendersSP struct{}
 
 // Prove implements [frames.Prover].
@@ -90,7 +90,6 @@ func (e sendersSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return cfa, ok
 }
 
-// inLR is the rule with the return address in x30.
 func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	row := clobbered()
 	row.CFAReg, row.CFAExpr, row.RA = cfa.reg, cfa, frames.RegRule{Kind: frames.RuleReg, Reg: regLR}
@@ -98,7 +97,7 @@ func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.reg, Method: frames.MethodCFI}, row, true
 }
 
-// atLeast computes the CFA: reg aligned to 16, but at least other + above (see [sendersSP]).
+// atLeast is the CFA: reg aligned to 16, but at least other + above ([sendersSP]).
 type atLeast struct {
 	reg, other uint8
 	above      uint64
@@ -111,7 +110,7 @@ func (a atLeast) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, boo
 	return max(v&^15, other+a.above), ok && known
 }
 
-// bySender is for code with sp below the frame.
+// For code with sp below the frame.
 func bySender(reg uint8) atLeast { return atLeast{reg: reg, other: regSP} }
 
 const (
@@ -131,7 +130,7 @@ func (r *Rules) Dispatch() (frames.Rule, *frames.Row, bool) { return leaf, nil, 
 // Record gives the rule at a return address in code with a C frame.
 func (r *Rules) Record() (frames.Rule, *frames.Row, bool) { return byRecord(), nil, true }
 
-// Handles gives the rule in a frameless method handle adapter, where the caller's sp is in the sender register.
+// Handles gives the rule in a frameless method handle adapter, with the caller's sp in the sender register.
 func (r *Rules) Handles() (frames.Rule, *frames.Row, bool) {
 	if r.sender == 0 {
 		return frames.Rule{}, nil, false
