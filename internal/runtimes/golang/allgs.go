@@ -25,14 +25,14 @@ type allgs struct {
 	*program
 	chase    Chase
 	fields   layoutG
-	list     uint64 // runtime.allgs; 0: not found yet
+	list     uint64 // runtime.allgs, or 0
 	entries  entries
 	reasons  waitReasons
-	labelsAt atomic.Int64 // offset of the labels' address in g
+	labelsAt atomic.Int64 // of the labels' address in g
 	tries    uint
 }
 
-// Goroutines returns all live goroutines, each as of its own moment. It fails if the layout does not fit all of them.
+// Goroutines returns all live goroutines, each as of its own moment. It fails if the layout does not fit all.
 func (r *allgs) Goroutines() ([]Goroutine, error) {
 	err := errNoGoroutines
 	for range goroutineTries {
@@ -67,8 +67,8 @@ func (r *allgs) addresses() ([]uint64, error) {
 	return out, nil
 }
 
-// slice returns the array of runtime.allgs and its length. Without symbols, it is the slice mentioned in
-// runtime.allgadd in which the layout of g is found.
+// slice returns the array of runtime.allgs and its length: without symbols the slice mentioned in runtime.allgadd in
+// which the layout of g is found.
 func (r *allgs) slice() (first, n uint64, err error) {
 	if r.list != 0 {
 		return r.sliceAt(r.list)

@@ -4,20 +4,20 @@ package golang
 
 import "prywalk/frames"
 
-// Chase has the offsets on the way from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched. A
-// stop copies g and m up to the highest offset, and the stack from sched.sp on.
+// Chase has the offsets from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched. A stop copies g and
+// m up to the highest offset, and the stack from sched.sp on.
 type Chase struct {
 	// TLS is the offset of g's word from the thread pointer, if HasTLS (amd64: usually −8).
 	TLS    int64
 	HasTLS bool
-	// TLSSlot is the file address of a word that holds TLS; 0: none.
+	// TLSSlot is the file address of a word with TLS, or 0.
 	TLSSlot uint64
-	// GReg is the register of g in Go code (DWARF number): r14 on amd64, x28 on arm64.
+	// GReg is the register of g in Go code (DWARF): r14 on amd64, x28 on arm64.
 	GReg uint8
-	// Offsets within g (runtime2.go). SchedLR is 0 on amd64.
+	// In g (runtime2.go). SchedLR is 0 on amd64.
 	GStackLo, GStackHi, GM             int64
 	SchedSP, SchedPC, SchedBP, SchedLR int64
-	// Offsets within m.
+	// In m.
 	MG0, MGsignal, MCurg int64
 }
 
@@ -27,12 +27,12 @@ type chases struct {
 	ok, done bool
 }
 
-// Size returns how many bytes of g and m to copy.
+// Size returns the bytes of g and m to copy.
 func (c *Chase) Size() (g, m int) {
 	return int(max(c.SchedSP, c.SchedPC, c.SchedBP, c.SchedLR, c.GM) + 8), int(max(c.MCurg, c.MGsignal, c.MG0) + 8)
 }
 
-// Chase decodes runtime.systemstack and the code that saves g.sched; false for unknown instructions.
+// Chase decodes runtime.systemstack and the code that saves g.sched.
 func (t *chases) Chase() (Chase, bool) {
 	if !t.done {
 		t.done = true
@@ -73,7 +73,7 @@ func (t *funcs) asmCode(name string) (uint64, []byte) {
 	return 0, nil
 }
 
-// curg returns a stopped thread's m.curg, 0 if it runs no goroutine; false if no g is found.
+// curg returns a stopped thread's m.curg, 0 without goroutine; false if there is no g.
 func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 	for _, g := range c.candidates(regs, mem) {
 		if g == 0 {

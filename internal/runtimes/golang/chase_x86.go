@@ -30,7 +30,7 @@ func (t *chases) chaseX86() (Chase, bool) {
 	return c, s.found == savedAll && d.sp == c.SchedSP
 }
 
-// systemstackX86 matches the instructions of runtime.systemstack in their order.
+// In their order.
 type systemstackX86 struct {
 	c                *Chase
 	tlsReg           int // holds g's offset, if haveTLS
@@ -75,8 +75,8 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	return !d.done
 }
 
-// findG matches mov g, fs:[offset], or mov g, fs:[reg] after a load of reg from a constant or from a word that the
-// dynamic loader sets.
+// findG matches mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the dynamic
+// loader.
 func (d *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -100,7 +100,7 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// savesX86 matches the stores of pc (computed from rip), rsp and rbp to g.sched.
+// Stores of pc (computed from rip), rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *Chase
 	found uint8

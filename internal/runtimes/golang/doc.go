@@ -22,8 +22,8 @@
 //
 // # Rules
 //
-// A lookup bisects the functions of .gopclntab (runtime/symtab.go, pcHeader), then decodes one pc-value table of the
-// function up to the pc. The table pcsp gives delta, the distance of the stack pointer from its value at entry:
+// A lookup bisects the functions of .gopclntab (runtime/symtab.go, pcHeader), then decodes a pc-value table of the
+// function up to the pc. The table pcsp gives delta, by which the stack pointer is below its value at entry:
 //
 //	x86-64                                      arm64
 //	CFA = rsp + delta + 8                       CFA = sp + delta
@@ -31,9 +31,9 @@
 //	CFA − 16       caller's rbp, once stored    sp − 8   caller's x29
 //	…              locals, arguments            …        locals, arguments
 //
-// pcsp does not hold in functions that load the stack pointer (flag SPWRITE). Their instructions are followed, so
-// that systemstack, vDSO calls, cgocallback and asmcgocall lead back to their goroutine. mcall and mstart end a
-// stack; morestack continues at g.sched.
+// pcsp does not hold in functions that load the stack pointer (flag SPWRITE). Their instructions are followed, so that
+// systemstack, vDSO calls, cgocallback and asmcgocall lead back to their goroutine. mcall and mstart end a stack;
+// morestack continues at g.sched.
 //
 // # Invariants
 //

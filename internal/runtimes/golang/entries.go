@@ -16,13 +16,12 @@ const maxEntries = 1 << 14
 type entries struct {
 	program *program
 	byStart map[uint64]entry
-	names   map[string]uint64 // addresses by name, 0: none
+	names   map[string]uint64 // addresses, or 0
 }
 
-// cgoEntry stands for the first function of a goroutine for a thread of C, which has no startpc.
+// cgoEntry stands for the first function for a thread of C, which has no startpc.
 const cgoEntry = "runtime.cgocallback"
 
-// at returns the function at g.startpc.
 func (e *entries) at(start uint64) entry {
 	if start == 0 {
 		return entry{name: cgoEntry, ok: true}
@@ -58,8 +57,8 @@ func (e *entries) named(name string) (addr uint64, ok bool) {
 	return addr, addr != 0
 }
 
-// ownEntry reports whether name is the first function of a goroutine of the run-time system itself
-// (runtime/traceback.go, isSystemGoroutine).
+// ownEntry reports whether the run-time system itself starts goroutines there (runtime/traceback.go,
+// isSystemGoroutine).
 func ownEntry(name string) bool {
 	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
 }

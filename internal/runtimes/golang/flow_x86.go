@@ -11,8 +11,8 @@ import (
 // # The stack pointer of functions that load it
 //
 // An abstract interpretation of functions of the Go runtime to which pcsp does not apply. It follows rsp, rbp and the
-// saved registers over a whole function of known bounds, and must be exact; package heuristics starts at any pc, and
-// its result is a hypothesis.
+// saved registers over a whole function, and must be exact; package heuristics starts at any pc, and gives a
+// hypothesis.
 //
 // Source of the effects: Intel SDM volume 2 (tables ).
 
@@ -22,19 +22,18 @@ const (
 	bpOther
 )
 
-// state is what is known of the stack before an instruction.
+// Before an instruction.
 type state struct {
 	spKnown bool
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
-	// saved is, by DWARF number, how far below the CFA a register is saved; 0: not saved.
+	// saved is, by DWARF number, how far below the CFA a register is saved, or 0.
 	saved [16]int16
-	// entry: only instructions of the prologue have run, so that other registers are the caller's.
+	// entry: in the prologue, where other registers are the caller's.
 	entry bool
 }
 
-// flow is the state before each instruction of a function.
 type flow struct {
 	offs    []uint32 // of the instructions, ascending
 	insns   []insn
@@ -47,10 +46,10 @@ const (
 	maxFlows     = 256
 )
 
-// dwarfX86 maps a register's number in instructions to its DWARF number (System V ABI, figure 3.36).
+// Numbers in instructions to DWARF (System V ABI, figure 3.36).
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// Numbers of rsp and rbp in instructions.
+// In instructions.
 const (
 	regSP = 4
 	regBP = 5
@@ -73,7 +72,7 @@ func (t rulesX86) flow(f *fn) *flow {
 	return fl
 }
 
-// stateAt returns the state before the instruction that contains off; false if no path reaches it.
+// stateAt returns the state before the instruction with off; false if no path reaches it.
 func (fl *flow) stateAt(off uint64) (state, bool) {
 	i, ok := slices.BinarySearch(fl.offs, uint32(off))
 	if !ok {
@@ -98,7 +97,7 @@ func (fl *flow) decode(code []byte) bool {
 	return len(fl.offs) > 0
 }
 
-// forward propagates the entry state to a fixed point.
+// To a fixed point.
 func (fl *flow) forward() {
 	fl.states[0], fl.reached[0] = state{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
@@ -121,7 +120,7 @@ func (fl *flow) forward() {
 	}
 }
 
-// flow reports whether an instruction may continue to the next, and whether it may jump by its immediate.
+// flow reports whether an instruction may continue to the next, and jump by its immediate.
 func (in *insn) flow() (through, target bool) {
 	switch {
 	case in.Map == 0 && (in.Op == 0xc3 || in.Op == 0xc2 || in.Op == 0xcc || in.Op == 0xcd || in.Op == 0xf4):
@@ -140,7 +139,7 @@ func (in *insn) flow() (through, target bool) {
 	return true, false
 }
 
-// merge joins s into the state before instruction i, and reports whether that changed.
+// merge reports whether the state before instruction i has changed.
 func (fl *flow) merge(i int, s *state) bool {
 	if !fl.reached[i] {
 		fl.states[i], fl.reached[i] = *s, true
@@ -184,7 +183,7 @@ func (fl *flow) backward() {
 	}
 }
 
-// spDelta returns by how many bytes the instruction raises rsp; false for loads of rsp, calls and jumps.
+// spDelta returns by how many bytes an instruction raises rsp; false for loads of rsp, calls and jumps.
 func (in *insn) spDelta() (int32, bool) {
 	s := state{spKnown: true, sp: 1 << 20}
 	s.step(in)
@@ -260,7 +259,7 @@ func (s *state) stepRM(in *insn) {
 	}
 }
 
-// store records that reg is saved at CFA − off. An off up to 8 is the return address.
+// An off up to 8 is the return address.
 func (s *state) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
@@ -302,7 +301,7 @@ func (s *state) clobber(reg uint8) {
 	}
 }
 
-// writes clobbers the registers that an instruction with ModRM writes.
+// The instruction has ModRM.
 func (s *state) writes(in *insn) {
 	switch {
 	case in.Op == 0xff && in.Reg&7 == 6: // push r/m

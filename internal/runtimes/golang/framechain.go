@@ -7,7 +7,7 @@ import "prywalk/frames"
 // # Frame records
 //
 // On x86-64 a Go function with a frame stores rbp at CFA−16 and points rbp there (cmd/internal/obj/x86/obj6.go,
-// preprocess). At a call the frame's size is constant, so that pcsp gives the distance of records:
+// preprocess). At a call pcsp gives the distance of records:
 //
 //	record of a call's target:  [ rbp of the caller │ return address into it ]   its CFA = the caller's rsp
 //	record of the caller:       its CFA − 16 = the caller's rsp + delta − 8
@@ -17,10 +17,10 @@ import "prywalk/frames"
 
 const recordEntries = 1 << 10
 
-// recordStep is the distance from a record to the caller's.
+// From a record to the caller's.
 type recordStep struct {
 	pc    uint64 // return address in the file; 0: empty
-	apart int32  // −1: not known, 0: outermost
+	apart int32  // −1: unknown, 0: outermost
 }
 
 type frameRecords struct {
@@ -45,7 +45,7 @@ func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames
 }
 
 // apart returns the bytes from the record with return address ret to the caller's: 0 for an outermost function, −1 if
-// the caller has no record.
+// the caller has none.
 func (t *frameRecords) apart(ret uint64) int32 {
 	if t.known == nil {
 		t.known = new([recordEntries]recordStep)

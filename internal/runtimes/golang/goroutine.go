@@ -40,7 +40,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// statusWords are the states' names in tracebacks (runtime/traceback.go, gStatusStrings).
+// As in tracebacks (runtime/traceback.go, gStatusStrings).
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -57,7 +57,7 @@ func (g *Goroutine) onThread() bool {
 	return true
 }
 
-// inC reports whether g belongs to a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
+// inC reports whether g is of a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
 func (g *Goroutine) inC() bool { return g.Start == 0 && g.Status == goroutineSyscall }
 
 func (g *Goroutine) fill(t *managed.ParkedTask, arch frames.Arch) {
@@ -103,7 +103,7 @@ const (
 
 const (
 	maxFirst = 64
-	// earlyGoids bounds forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
+	// Of forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
 	earlyGoids = 1 << 10
 )
 
@@ -126,7 +126,7 @@ func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
-// layoutOf finds the offsets of fields in the g of a function; false if one is not unique.
+// False if a field is not unique.
 func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := r.entries.named(function)
 	if !ok {
@@ -150,7 +150,7 @@ func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 	return l, found == 1 && starts == 1
 }
 
-// findFields looks for the layout of g in ever fewer of its calls.
+// It looks in ever fewer of its calls.
 func (r *allgs) findFields() bool {
 	if r.tries++; r.tries&(r.tries-1) != 0 { // calls 1, 2, 4, 8 …
 		return false

@@ -17,11 +17,10 @@ import (
 //	      └── region 1 ──┘                            └ region 2 ┘      one call for many
 const (
 	regionBytes = 64 << 10
-	callBytes   = 256 << 10 // of all regions of a call: fits the CPU's cache
+	callBytes   = 256 << 10 // of a call: fits the CPU's cache
 	regionGap   = 4 << 10   // between parts of one region
 )
 
-// records reads g's, and other regions.
 type records struct {
 	host  managed.Host
 	buf   []byte
@@ -32,7 +31,7 @@ type records struct {
 
 func newRecords(h managed.Host) *records { return &records{host: h, buf: make([]byte, callBytes)} }
 
-// read reads regions; Bytes of an unreadable one become nil.
+// Bytes of unreadable regions become nil.
 func (r *records) read(parts []frames.Region) {
 	managed.ReadRegions(r.host, r.host, parts, func(p *frames.Region) { p.Bytes = nil })
 }

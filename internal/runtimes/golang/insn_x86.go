@@ -8,7 +8,7 @@ type insn x86.Inst
 
 const opRet = 0xc3
 
-// decode decodes one instruction; false for forms that Go's assembler does not write.
+// False for forms that Go's assembler does not write.
 func decode(b []byte) (in insn, ok bool) {
 	i, ok := x86.Decode(b)
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16
@@ -20,7 +20,7 @@ func (in *insn) indexed() bool { return in.Index != x86.NoReg }
 
 func (in *insn) segment() bool { return in.Prefix&x86.PrefixSeg != 0 }
 
-// walkX86 calls f with each instruction and the address after it, until f is false or an instruction is unknown.
+// walkX86 calls f with each instruction and the address after it, until f is false or one is unknown.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	for len(code) > 0 {
 		in, ok := decode(code)
@@ -34,7 +34,7 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// load reports whether in is a mov reg, [base+disp] of 64 bits.
+// A mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
@@ -44,8 +44,8 @@ func (in *insn) movesToSP(reg uint8) bool {
 		(in.Op == 0x89 && in.RM == regSP && in.Reg == reg || in.Op == 0x8b && in.Reg == regSP && in.RM == reg)
 }
 
-// written returns the general registers that an instruction writes, by number, and whether it writes its operand in
-// memory. Left out are rsp of push and pop, and what a call changes. With VEX none is assumed.
+// written returns the general registers that an instruction writes, and whether it writes its operand in memory. Left
+// out are rsp of push and pop, and what a call changes. With VEX none is assumed.
 func (in *insn) written() (regs uint16, memory bool) {
 	const rax, rcx, rdx, rsi, rdi = 1 << 0, 1 << 1, 1 << 2, 1 << 6, 1 << 7
 	reg, opReg, rm := uint16(1)<<(in.Reg&15), uint16(1)<<in.opReg(), uint16(0)
@@ -91,7 +91,7 @@ func (in *insn) written() (regs uint16, memory bool) {
 	return rm, memory
 }
 
-// writesOther returns the general register that an opcode of another map writes; with VEX none is assumed.
+// Of an opcode of another map; with VEX none is assumed.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
 	case in.Map == 1 && !in.VEX:

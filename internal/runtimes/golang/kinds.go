@@ -2,7 +2,7 @@
 
 package golang
 
-// kind is how a function deviates from its pcsp table.
+// How a function deviates from pcsp.
 type kind uint8
 
 const (
@@ -15,16 +15,16 @@ const (
 	// kindSystemStack continues at curg.sched until Go 1.20.
 	kindSystemStack
 	kindCgoCall
-	// kindInjected is called on behalf of a signal handler; the caller's pc is exact.
+	// kindInjected is called for a signal handler; the caller's pc is exact.
 	kindInjected
-	// kindTrampoline is a signal handler's first frame; it returns to the exact pc of the sigreturn code.
+	// kindTrampoline is a signal handler's first frame, and returns to the exact pc of the sigreturn code.
 	kindTrampoline
 	kindSigreturn
 	kindFollow
 	kindGogo
 )
 
-// kinds are the functions with special rules. Functions in assembly share their names with plain wrappers.
+// Functions in assembly share their names with plain wrappers.
 var kinds = map[string]kind{
 	"runtime.goexit":               kindRoot,
 	"runtime.mstart":               kindRoot,
@@ -52,7 +52,7 @@ var kinds = map[string]kind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// spWriters are the functions that load the stack pointer, for tables without flags (until Go 1.16).
+// They load the stack pointer, for tables without flags (until Go 1.16).
 var spWriters = map[string]bool{
 	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,
@@ -62,7 +62,7 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// kind returns the kind of a function. spWrite: it may load the stack pointer, so that pcsp does not hold everywhere.
+// With spWrite the function may load the stack pointer, so that pcsp does not hold everywhere.
 func (t *funcs) kind(f *fn) (k kind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

@@ -11,10 +11,10 @@ import (
 
 type lines struct {
 	*funcs
-	gofunc uint64 // address of go:func.*; 0: inlined calls have no names
+	gofunc uint64 // of go:func.*; 0: inlined calls have no names
 }
 
-// Indices of the inline tree's tables (runtime/funcdata.h, internal/abi).
+// In runtime/funcdata.h, internal/abi.
 const (
 	pcdataInlTree      = 2
 	funcdataInlTree    = 3
@@ -59,7 +59,7 @@ func (t *lines) Lines(pc uint64, out []named.Frame) []named.Frame {
 	return append(out, outermost)
 }
 
-// frameOf names a function. Go's names are not mangled.
+// Go's names are not mangled.
 func frameOf(name []byte, startLine uint32) named.Frame {
 	s := string(name)
 	return named.Frame{Name: s, System: s, StartLine: int(startLine)}
@@ -105,7 +105,7 @@ func (t *lines) inlTree(f *fn) (uint64, bool) {
 	return t.gofunc + uint64(off), off != ^uint32(0)
 }
 
-// call is an inlined call (runtime/symtabinl.go, inlinedCall).
+// runtime/symtabinl.go, inlinedCall
 type call struct {
 	name      []byte
 	parentPC  uint32
@@ -131,7 +131,7 @@ func (t *lines) inlinedCall(tree, i uint64, f *fn) (call, bool) {
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 
-// FuncByName returns the entries of all functions of a name (assembly and its wrapper share one). It reads all records.
+// FuncByName returns the entries of all functions of a name, shared by assembly and its wrapper. It reads all records.
 func (t *funcs) FuncByName(name string) []uint64 {
 	var out []uint64
 	for i := range t.h.nfunc {

@@ -15,10 +15,10 @@ import (
 //	lock xadd [rcx], eax        with eax -1: released (Mutex.Unlock, inlined)
 //	call sync.(*RWMutex).RLock  with the lock's address in rax
 //
-// An abstract interpretation of a Go function from its entry to the call, once by ascending address. Unlike
-// flow_x86.go and package heuristics, it needs the identity of all registers and stack slots. A value is an origin
-// (node) plus a constant. Where paths join, equal values and common locks are kept. Backward jumps, and releases by
-// other goroutines, are not seen: the result is likely, not proven.
+// An abstract interpretation of a Go function from its entry to the call, once by ascending address, with the identity
+// of all registers and stack slots. A value is an origin (node) plus a constant. Where paths join, equal values and
+// common locks are kept. Backward jumps, and releases by other goroutines, are not seen: the result is likely, not
+// proven.
 //
 // Sources: Intel SDM volume 2 (tables) for the forms that Go's compiler writes;
 // cmd/compile/abi-internal.md (arguments in registers).
@@ -36,7 +36,7 @@ const (
 	nodeLoad  // memory at another value
 )
 
-// node is the origin of values: the same node is the same value.
+// The same node is the same value.
 type node struct {
 	kind nodeKind
 	reg  uint8
@@ -44,27 +44,27 @@ type node struct {
 	base uint32 // nodeLoad: of the address
 }
 
-// value is nodes[node] + off. Node 0: unknown.
+// It is nodes[node] + off. Node 0: unknown.
 type value struct {
 	node uint32
 	off  int64
 }
 
-// heldLockX86 is a lock taken, for reading or writing, by the instruction at a file address.
+// Taken by the instruction at a file address.
 type heldLockX86 struct {
 	lock value
 	read bool
 	at   uint64
 }
 
-// heldLocksX86 are the locks held at a call, with what is needed to compute their addresses in a stopped thread.
+// The locks held at a call, with what their addresses in a stopped thread are computed from.
 type heldLocksX86 struct {
 	nodes []node
 	slots map[int32]value // by offset from rsp
 	held  []heldLockX86
 }
 
-// pathX86 is the state before an instruction.
+// Before an instruction.
 type pathX86 struct {
 	regs  [16]value
 	slots map[int32]value
@@ -101,8 +101,7 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// analyseLocksX86 interprets code, which begins at entry, up to pc. name returns the function that begins at an
-// address.
+// code begins at entry, and is interpreted up to pc. name returns the function that begins at an address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
 		path: pathX86{slots: map[int32]value{}}}
@@ -132,7 +131,7 @@ func isLockMethod(name string) bool {
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-// lockMethod reports whether a function takes (else releases) the lock in rax, and whether for reading.
+// The lock is in rax; take: else it is released.
 func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":
@@ -170,7 +169,7 @@ func (a *lockAnalysisX86) isConstant(v value, n int32) bool {
 	return a.nodes[v.node].kind == nodeConstant && int32(v.off) == n
 }
 
-// jump keeps the state for the target of a forward jump.
+// Of forward jumps only.
 func (a *lockAnalysisX86) jump(from, to uint64) {
 	if to < from || len(a.pending) >= maxPending {
 		return
@@ -182,7 +181,7 @@ func (a *lockAnalysisX86) jump(from, to uint64) {
 	a.pending[to] = &other
 }
 
-// joinAt joins the states of all paths to an instruction. fallsThrough: the instruction before continues there.
+// With fallsThrough the instruction before continues there.
 func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
 	other := a.pending[at]
 	delete(a.pending, at)
@@ -197,7 +196,6 @@ func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
 	}
 }
 
-// join keeps what both states agree in.
 func (p *pathX86) join(other *pathX86) {
 	for r := range p.regs {
 		if p.regs[r] != other.regs[r] {
@@ -299,7 +297,7 @@ func (a *lockAnalysisX86) store(in *insn, next uint64) {
 	}
 }
 
-// readerCount is the offset of RWMutex's readers (sync/rwmutex.go): RLock adds 1, RUnlock subtracts 1.
+// Of RWMutex's readers (sync/rwmutex.go): RLock adds 1, RUnlock subtracts 1.
 const readerCount = 16
 
 func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
@@ -349,7 +347,7 @@ func (a *lockAnalysisX86) release(lock value, read bool) {
 	}
 }
 
-// clobber forgets what an instruction without a rule of its own writes.
+// For instructions without a rule of their own.
 func (a *lockAnalysisX86) clobber(in *insn) {
 	written, memory := in.written()
 	for r := range a.path.regs {
@@ -366,15 +364,15 @@ func (a *lockAnalysisX86) clobber(in *insn) {
 	}
 }
 
-// clobberSlots forgets the slots that overlap a store of size bytes at rsp + at.
+// Those that overlap a store of size bytes at rsp + at.
 func (a *lockAnalysisX86) clobberSlots(at int32, size int32) {
 	maps.DeleteFunc(a.path.slots, func(slot int32, _ value) bool { return slot > at-8 && slot < at+size })
 }
 
-// maxLoads bounds the chain of loads of one value.
+// Of the chain of loads of one value.
 const maxLoads = 4
 
-// value computes v in frame f; depth is the number of loads so far.
+// depth is the number of loads so far.
 func (a *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false

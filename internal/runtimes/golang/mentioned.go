@@ -11,7 +11,7 @@ import (
 
 const maxMentioned = 64
 
-// mentioned returns the addresses that a function's instructions contain.
+// mentioned returns the addresses in a function's instructions.
 func (t *funcs) mentioned(function string) (out []uint64) {
 	for _, pc := range t.FuncByName(function) {
 		f, ok := t.find(pc)
@@ -39,7 +39,7 @@ func (t *funcs) mentioned(function string) (out []uint64) {
 	return out
 }
 
-// mentionedARM64 calls f with each address made by adrp and the next instruction (add, load, store).
+// Addresses are made by adrp and the next instruction (add, load, store).
 func mentionedARM64(pc uint64, code []byte, f func(uint64) bool) {
 	for ; len(code) >= 8; code, pc = code[4:], pc+4 {
 		adrp, next := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])

@@ -4,10 +4,10 @@ package golang
 
 import "encoding/binary"
 
-// moduledata is the used part of Go's moduledata (runtime/symtab.go).
+// The used part (runtime/symtab.go).
 type moduledata struct {
 	text, etext uint64
-	gofunc      uint64 // address of go:func.*; 0: not found
+	gofunc      uint64 // of go:func.*, or 0
 }
 
 type moduleScan struct {
@@ -15,10 +15,10 @@ type moduleScan struct {
 	checked int // candidates
 }
 
-// maxCandidates bounds the places that are checked, each with all relocations.
+// Each is checked with all relocations.
 const maxCandidates = 64
 
-// Indices of words in moduledata since Go 1.16.
+// In moduledata since Go 1.16.
 const (
 	mdFuncnames = 1
 	mdPctab     = 10
@@ -38,7 +38,7 @@ const (
 	mdGofunc127 = 43
 )
 
-// gofunc returns the address of go:func.*, since Go 1.18.
+// Since Go 1.18.
 func (t *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	if t.h.magic == magic118 {
 		return w[mdGofunc118]
@@ -52,7 +52,7 @@ func (t *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	return w[mdGofunc120]
 }
 
-// findModuledata searches file contents and relocations for the table's address, moduledata's first word.
+// File contents and relocations are searched for the table's address, moduledata's first word.
 func (t *moduleScan) findModuledata() (moduledata, bool) {
 	for _, r := range t.img.Data {
 		if md, ok := t.scanRange(r); ok {
@@ -123,7 +123,7 @@ func (t *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 	return md, true
 }
 
-// Indices of words in moduledata until Go 1.15.
+// In moduledata until Go 1.15.
 const (
 	md112Ftab  = 3
 	md112Files = 6
@@ -149,7 +149,7 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 	return ok && ok2 && first == minpc && last == maxpc
 }
 
-// mdRead reads moduledata, with the values of its relocations.
+// With the values of relocations.
 func (t *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte

@@ -6,7 +6,6 @@ import "prywalk/frames"
 
 // After the system call in runtime.clone (runtime/sys_linux_amd64.s), a new thread has 0 in rax and no caller.
 
-// afterSyscall reports whether pc is after the first system call of f.
 func (t rulesX86) afterSyscall(f *fn, pc uint64) bool {
 	for _, off := range t.flow(f).offs {
 		var b [2]byte
@@ -25,7 +24,7 @@ func (t rulesX86) createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
 }
 
-// parentOnly is the return address in the parent, and 0 (outermost) in the new thread.
+// In the parent the return address, in the new thread 0 (outermost).
 type parentOnly struct{}
 
 // Eval implements [frames.Expr].

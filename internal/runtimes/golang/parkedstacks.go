@@ -19,10 +19,10 @@ import (
 // Adjacent stacks (runtime/stack.go, stackpool) are one region.
 
 const (
-	// Bounds of a batch: goroutines, and bytes of stack, which the last one may exceed.
+	// Of a batch: goroutines, and bytes of stack, which the last one may exceed.
 	batchGoroutines = 64
 	batchBytes      = 128 << 10
-	// Bounds, bytes: of a stack's copy, and of the gap between stacks in one region.
+	// In bytes: of a stack's copy, and of the gap between stacks in one region.
 	maxFollowedStack = 256 << 10
 	stackGap         = 2 << 10
 )
@@ -47,7 +47,7 @@ type goroutineCopy struct {
 
 // parkedStacks copies the stacks of goroutines without a thread, in batches.
 type parkedStacks struct {
-	expected []int // places likely to be copied next, ascending
+	expected []int // next places, ascending
 	batch    []goroutineCopy
 	next     int // index in batch
 

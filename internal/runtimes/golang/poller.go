@@ -14,15 +14,14 @@ import (
 // # Repeated observation of goroutines
 //
 // runtime.allgs only grows, and g's are reused: a place is a g. New places are ordered by address for joint reads
-// ([records]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go
-// 1.17, trackingSeq (counts stops modulo 256; runtime/proc.go, casgstatus) are unchanged.
+// ([records]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go 1.17,
+// trackingSeq (counts stops modulo 256; runtime/proc.go, casgstatus) are unchanged.
 
-// goroutinePoller finds the goroutines that have run since they were last read.
 type goroutinePoller struct {
 	allgs  *allgs
-	listed int      // g's of runtime.allgs that are in gs
+	listed int      // g's of runtime.allgs in gs
 	gs     []uint64 // by place
-	sums   []uint64 // of the g's as of Task, by place; 0: not read
+	sums   []uint64 // as of Task; 0: not read
 	seed   maphash.Seed
 
 	records *records
@@ -77,8 +76,8 @@ func (f *goroutinePoller) Poll(from, to int, changed []int) []int {
 	return changed
 }
 
-// sum hashes the words of g that change when it runs; never 0. Left out, because others write them: the scan bit,
-// waitsince, the flags after waitreason, schedlink, and all after labels.
+// sum hashes the words of g that change when it runs; never 0. Others write the scan bit, waitsince, the flags after
+// waitreason, schedlink, and all after labels.
 func (f *goroutinePoller) sum(b []byte) uint64 {
 	l := &f.allgs.fields
 	status := l.status

@@ -4,14 +4,14 @@ package golang
 
 import "prywalk/frames"
 
-// rowKey is the key of a cached row; pc is 0 unless the rule depends on it or on more.
+// pc is 0 unless the rule depends on more than the others.
 type rowKey struct {
 	pc    uint64
 	delta int32
 	kind  kind
 }
 
-// rules computes the rule at a pc. Both architectures share its caches.
+// Both architectures share the caches.
 type rules struct {
 	*funcs
 	chases *chases
@@ -26,8 +26,8 @@ type (
 
 const maxRows = 512
 
-// Rule implements [frames.RuleSource]; false if pc is in no function of the table. Rules are exact: where the stack
-// pointer cannot be known, the Row cannot be applied, so that no other source guesses.
+// Rule implements [frames.RuleSource]; false outside of the table's functions. Where the stack pointer cannot be known,
+// the Row cannot be applied, so that no other source guesses.
 func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	f, ok := t.find(pc)
@@ -88,7 +88,7 @@ func (refusal) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return
 
 var refused = frames.Row{CFAExpr: refusal{}}
 
-// refuse ends the walk at a change of stacks that cannot be followed.
+// At a change of stacks that cannot be followed.
 func (t *rules) refuse() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodCFI}, &refused, true
 }

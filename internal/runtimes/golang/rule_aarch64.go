@@ -8,8 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// ruleARM64 returns the rule of a function of kind k. A frame has x30 in its lowest word and the caller's x29 in the
-// word below (runtime/traceback.go).
+// A frame has x30 in its lowest word and the caller's x29 in the word below (runtime/traceback.go).
 func (t rulesARM64) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -84,10 +83,10 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 	return r, row, true
 }
 
-// frameARM64 has the pcs from which on x30 and x29 are in the frame; 0: never.
+// From these pcs on x30 and x29 are in the frame; 0: never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
-// Instructions of prologues.
+// Of prologues.
 const (
 	strLRPre  = 0xf8000ffe // str x30, [sp, #imm]!
 	sturFP    = 0xf81f83fd // stur x29, [sp, #-8]
@@ -99,7 +98,7 @@ const (
 	subSP     = 0xd10003ff // sub sp, sp, #imm
 )
 
-// Instructions of epilogues.
+// Of epilogues.
 const (
 	ldurFP    = 0xf85f83fd // ldur x29, [sp, #-8]
 	ldrLRPost = 0xf84007fe // ldr x30, [sp], #imm
@@ -114,7 +113,7 @@ func (t rulesARM64) leavesARM64(pc uint64) bool {
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// leavingARM64 returns the rule in an epilogue: x30 is the caller's once the frame is gone.
+// In an epilogue x30 is the caller's once the frame is gone.
 func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
@@ -161,7 +160,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
+// A signal handler makes the call, and has pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	fr, ok := t.frameARM64(f, delta)
@@ -191,7 +190,7 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 	return row
 }
 
-// followedARM64 returns the rule of crosscall2, which stores registers with stp.
+// Of crosscall2, which stores registers with stp.
 func (t rulesARM64) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)

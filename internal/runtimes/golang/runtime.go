@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// tableIn returns the table of a module's file; nil if it is no Go program.
+// Nil if it is no Go program.
 func tableIn(h managed.Host, m *frames.Module) *Table {
 	of, ok := h.(managed.FileHost)
 	if !ok {
@@ -30,8 +30,8 @@ type Runtime struct {
 	labels
 }
 
-// Detect implements [managed.Detector]: the run-time system of the first module that has one; nil also if the code
-// does not show where goroutines are.
+// Detect implements [managed.Detector]: the first module with a run-time system; nil also if the code does not show
+// where goroutines are.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	for _, m := range h.Modules() {
 		t := tableIn(h, m)
@@ -54,8 +54,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// isPlugin reports whether a module is a plugin. The dynamic linker binds the run-time symbols that a plugin exports
-// (cmd/link, -buildmode=plugin) to the program's, so that its goroutines are the program's.
+// The dynamic linker binds the run-time symbols that a plugin exports (cmd/link, -buildmode=plugin) to the program's:
+// its goroutines are the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.OwnSymbols(m, "runtime.allgs", "main.main") {
@@ -100,7 +100,7 @@ func (r *Runtime) Module() *frames.Module { return r.module }
 // Tasks implements [managed.Scheduler].
 func (r *Runtime) Tasks() *managed.Tasks { return &r.tasks }
 
-// Attach implements [managed.Runtime]; false if the module is no longer mapped.
+// Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Bias == r.bias && tableIn(h, m) == r.table {
@@ -124,7 +124,7 @@ func (p *program) word(at uint64) (uint64, bool) {
 	return managed.ReadWord(p.host, at)
 }
 
-// tableAt returns the table, a plugin's too, for code at pc, and the bias of its module; nil: none.
+// tableAt returns the table for code at pc, also a plugin's, and its bias, or nil.
 func (p *program) tableAt(pc uint64) (t *Table, bias uint64) {
 	if _, ok := p.table.find(pc - p.bias); ok {
 		return p.table, p.bias

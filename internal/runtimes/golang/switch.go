@@ -4,12 +4,12 @@ package golang
 
 import "prywalk/frames"
 
-// cgoCFA is the CFA of asmcgocall, from C code's stack (cgoCallX86).
+// cgoCFA is the CFA of asmcgocall from C code's stack (cgoCallX86).
 type cgoCFA struct {
 	frame    int32 // CFA minus the old stack pointer
-	g, depth int64 // of the saved words, from the stack pointer
+	g, depth int64 // of the saved words, from sp
 	sp, fp   uint8
-	fpOff    int32 // CFA from the frame pointer if g is unreadable; 0: none
+	fpOff    int32 // CFA from the frame pointer if g is unreadable, or 0
 }
 
 // Eval implements [frames.Expr].

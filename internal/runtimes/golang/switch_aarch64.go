@@ -8,8 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
-// in curg.sched.
+// On the scheduler's stack. The caller has no frame yet; its registers are in curg.sched.
 func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
 	if !ok {
@@ -27,8 +26,7 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
-// curg.sched.sp.
+// On the scheduler's stack until Go 1.20: systemstack's frame of delta bytes is at curg.sched.sp.
 func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
 	if !ok {
@@ -48,7 +46,7 @@ func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }
 
-// enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
+// Before morestack changes stacks: no frame, its caller's return address in x3.
 func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return t.refuse()
@@ -61,7 +59,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// loadsG reports whether f has loaded g before pc: g is the scheduler's, and the goroutine's registers are saved.
+// Then g is the scheduler's, and the goroutine's registers are saved.
 func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
@@ -76,7 +74,7 @@ func (t rulesARM64) writesSP(f *fn, pc uint64) bool {
 	return sp > 0 || !ok
 }
 
-// switchesARM64 counts the loads of sp, and of x29 from a g, before pc.
+// It counts loads of sp, and of x29 from a g, before pc.
 func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	if pc-f.entry > maxFlowBytes {
 		return 0, 0, false
@@ -98,7 +96,7 @@ func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	return sp, fp, true
 }
 
-// switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
+// After a possible change of stacks x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		if k == kindEnds {
@@ -124,7 +122,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (f
 	return t.frameRule(r, delta, true)
 }
 
-// cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
+// As cgoCallX86. In calls before the change of stacks pcsp holds.
 func (t rulesARM64) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	if !q.Caller {

@@ -11,11 +11,11 @@ import (
 
 // Errors that [New] wraps.
 var (
-	// ErrNoTable means no header of Go 1.2 or later.
+	// ErrNoTable: no header of Go 1.2 or later.
 	ErrNoTable = errors.New("no Go function table")
-	// ErrMalformed means a header that contradicts itself or the section's size.
+	// ErrMalformed: the header contradicts itself or the section's size.
 	ErrMalformed = errors.New("malformed Go function table")
-	// ErrNoText means that the start of the text is unknown.
+	// ErrNoText: the start of the text is unknown.
 	ErrNoText = errors.New("start of the Go text not found")
 )
 
@@ -28,13 +28,12 @@ type Image struct {
 	// Pclntab is the section .gopclntab (.data.rel.ro.gopclntab in older PIEs).
 	Pclntab     []byte
 	PclntabAddr uint64
-	// TextStart is the address of runtime.text, with cgo not that of .text; 0: unknown.
+	// TextStart is the address of runtime.text, with cgo not that of .text, or 0.
 	TextStart uint64
 	// Data is searched for moduledata: .go.module (Go 1.26), .noptrdata, .data, .data.rel.ro, writable segments.
 	Data []Range
 	// Rela are the dynamic relocations of a PIE.
 	Rela []byte
-	// Read copies from a file address and returns the number of bytes.
 	Read func(addr uint64, buf []byte) int
 }
 
@@ -42,8 +41,7 @@ func (im *Image) read(addr uint64, buf []byte) bool {
 	return im.Read != nil && im.Read(addr, buf) == len(buf)
 }
 
-// relative returns the relocation of value bias + addend (System V ABI AMD64 table 4.9; ELF for the Arm 64-bit
-// Architecture §5.7.14).
+// The relocation of value bias + addend (System V ABI AMD64 table 4.9; ELF for the Arm 64-bit Architecture §5.7.14).
 func relative(a frames.Arch) uint64 {
 	if a == frames.AArch64 {
 		return 1027
@@ -51,7 +49,7 @@ func relative(a frames.Arch) uint64 {
 	return 8
 }
 
-// Table is the function table of one module. It implements [frames.RuleSource]. Not safe for concurrent use.
+// Table is the function table of a module, a [frames.RuleSource]. Not safe for concurrent use.
 type Table struct {
 	funcs
 	lines

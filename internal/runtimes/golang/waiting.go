@@ -19,10 +19,10 @@ import (
 //	              waitlink ──► …
 //	              c ─────────────► (chan.go)
 //
-// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog is valid if it names the g and, of
-// a channel, is in its queue.
+// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog is valid if it names the g and, of a
+// channel, is in its queue.
 
-// Offsets in a sudog. Since Go 1.26 elem has two words; the second is the address.
+// In a sudog. Since Go 1.26 elem has two words; the second is the address.
 const (
 	sudogBytes    = 104
 	sudogNext     = 8
@@ -45,7 +45,7 @@ const (
 	maxSudogs    = 1 << 20 // read of all queues
 )
 
-// afterStartWaiting is the offset of g.waiting from startpc.
+// Of g.waiting from startpc.
 const afterStartWaiting = 16
 
 type waitQueues struct {
@@ -181,16 +181,16 @@ func (ws *waitQueues) readQueue(into map[uint64]bool, first, last uint64, send b
 
 const waitReasonBytes = 64
 
-// secondWaitReason is text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
+// Text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
 const secondWaitReason = "GC assist marking"
 
-// namesWaitReasons are functions that mention runtime.waitReasonStrings; the first does if it inlines the second.
+// They mention runtime.waitReasonStrings; the first does if it inlines the second.
 var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.String"}
 
 type waitReasons struct {
-	list  uint64 // runtime.waitReasonStrings; 0: not found
+	list  uint64 // runtime.waitReasonStrings, or 0
 	tried bool
-	texts [waitReasonBytes]string // cached
+	texts [waitReasonBytes]string
 }
 
 func (w *waitReasons) text(r *program, n uint8) string {
