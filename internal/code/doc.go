@@ -5,7 +5,7 @@
 // # Modules
 //
 // A [Process] is a process.Process with its modules. [Process.Refresh] reads /proc/PID/maps; each executable mapping is
-// a module, kept while unchanged. Code is of one of three origins:
+// a module, kept while unchanged. Code is of three origins:
 //
 //   - A file. It is opened through /proc/PID/map_files, else below /proc/PID/root and compared with the mapping. A
 //     replaced or unreadable file is read from the process's memory.

@@ -49,7 +49,7 @@ func (r *Runtimes) ParkedAtEnd() string {
 	return w.sentence("waited at the end", "waited at the end") + "; what they waited for: prywalk report --by wait FILE"
 }
 
-// ParkedNow returns the number of waiting goroutines of a live process, with a line for a table that has their time.
+// ParkedNow is WaitingGoroutines of a live process, with a line for a table that has their time.
 func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
 	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {

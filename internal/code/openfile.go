@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// openMapped opens a mapping's file by its map_files link (also if unlinked), else by /proc/PID/exe or its path in the
-// process's root or prywalk's, and compares it with the mapping.
+// openMapped opens a mapping's file by its map_files link (also if unlinked), else /proc/PID/exe or its path in the
+// process's root or prywalk's if the contents are the mapping's.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	f, err := p.openLink(m)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) {

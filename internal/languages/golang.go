@@ -29,11 +29,11 @@ var Go = Language{
 	},
 }
 
-// threadBegins are C functions in which threads of Go programs begin.
+// C functions in which threads of Go programs begin.
 var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
 	"threadentry"}
 
-// onlySchedules reports whether a stack has only the Go runtime's functions: its thread has no goroutine.
+// onlySchedules reports whether a stack has only the Go runtime's functions.
 func onlySchedules(functions []string) bool {
 	some := false
 	for _, name := range functions {

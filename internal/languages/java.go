@@ -103,7 +103,7 @@ var (
 		`ForkJoinTask\.(get|join|invoke|quietlyJoin)|AbstractExecutorService\.invoke(All|Any))$`)
 )
 
-// javaOwn matches the virtual machine's Java threads, jvmOwn its native ones.
+// Of Java threads; jvmOwn of native ones.
 var (
 	javaOwn = regexp.MustCompile(`^(java\.lang\.ref\.Reference\.waitForReferencePendingList|` +
 		`java\.lang\.ref\.(Finalizer\$FinalizerThread\.run|NativeReferenceQueue\.\w+|ReferenceQueue\.\w+)|` +
@@ -144,11 +144,10 @@ const (
 	RoleMachine     = "virtual machine"
 )
 
-// kernelName is the longest thread name: TASK_COMM_LEN − 1 (include/linux/sched.h).
+// TASK_COMM_LEN − 1 (include/linux/sched.h)
 const kernelName = 15
 
-// jvmThreads are names in JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread"; JDK 8 gives
-// the kernel no names.
+// Of JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread"; JDK 8 gives the kernel no names.
 var jvmThreads = map[string][]string{
 	RoleGC: {
 		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package languages has what each language calls its frames, threads and waits. A new language is a file here and a
-// line in [All], beside its runtime's folder in internal/runtimes.
+// Package languages has what each language calls its frames, threads and waits. A new one is a file here and a line in
+// [All].
 package languages
 
 import (
@@ -10,39 +10,37 @@ import (
 	"strings"
 )
 
-// All has the languages in the order in which hints are tried: embedded ones before those that embed them.
+// All has the languages in the order in which hints are tried, embedded ones first.
 var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &Go}
 
-// Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, ""
-// if unknown.
+// Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, or
+// "".
 type Language struct {
-	// Systems are the language's runtimes: first words of managed.Runtime.Name, and of the mappings of its frames
-	// ("[CPython 3.12.1]").
+	// Systems are its runtimes: first words of managed.Runtime.Name, and of its frames' mappings ("[CPython 3.12.1]").
 	Systems []string
-	// Kind is the kind of its frames in dumps, and OpenTelemetry's profile.frame.type; "": its frames are not read.
+	// Kind is of its frames in dumps, and OpenTelemetry's profile.frame.type; "": they are not read.
 	Kind string
 	// Native: its functions are those of an ELF file.
 	Native bool
 	// Hints are for code without names.
 	Hints []Hint
 
-	// Stub reports whether a frame in its mapping is not a function of the program.
+	// Stub reports whether a frame is no function of the program.
 	Stub func(function string) bool
-	// Library reports whether a function belongs to the language's own library.
+	// Library reports whether a function is of the language's own library.
 	Library func(function, file string) bool
-	// Package gives the package that has a function, else its source file, else "".
+	// Package gives the package of a function, else its source file, else "".
 	Package func(function, file string) string
-	// ThreadFile matches base names of files. In a process with such a file Role gives a thread's role by its name.
+	// In a process with a file whose base name matches ThreadFile, Role gives a thread's role by its name.
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 
-	// Task is what recordings call tasks whose waits have no thread; "": none. Unoccupied reports whether a thread
-	// sleeps because it has no task to run, by its functions without the kernel's, innermost first; "" is an unknown
-	// function.
+	// Task is what recordings call tasks whose waits have no thread, or "". Unoccupied reports whether a thread sleeps
+	// without a task to run, by its functions without the kernel's, innermost first; "" is an unknown one.
 	Task       string
 	Unoccupied func(functions []string) bool
-	// Schedules reports whether a thread's name, or one of its frames, shows that the process has tasks without a thread.
-	// Unthreaded names them if they are not examined for deadlocks: "virtual threads".
+	// Schedules reports whether a thread's name or frame shows that the process has tasks without a thread. Unthreaded
+	// names them if they are not examined for deadlocks.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 
@@ -68,11 +66,10 @@ type Waits struct {
 	Main func(function, file string) bool
 	// Takes reports whether a function takes the next task of a queue.
 	Takes func(function, file string) bool
-	// Pool gives the name of a pool's loop, else "". Pooled reports whether a worker waits in a function for its next
-	// task.
+	// Pool names a pool's loop, or is "". Pooled reports whether a worker waits in a function for its next task.
 	Pool   func(function, file string) string
 	Pooled func(function, file string) bool
-	// Result names the wait for a task's result, else "". more reports whether its callers may be such waits too.
+	// Result names the wait for a task's result, or is "". more: its callers may be such waits, too.
 	Result func(function, file string) (name string, more bool)
 	// Lock matches functions of locks; Condition those of conditions, which use locks.
 	Lock, Condition *regexp.Regexp
@@ -83,7 +80,7 @@ type Waits struct {
 	// Accepts reports whether a function waits for connections, Selects whether it waits in an event loop.
 	Accepts func(function, file string) bool
 	Selects func(function string) bool
-	// Own reports whether a thread of the runtime waits in a function; caller is "" if there is none.
+	// Own reports whether a thread of the runtime waits in a function; caller may be "".
 	Own func(function, caller string) bool
 	// RuleFile reports whether these rules need the source file.
 	RuleFile func(file string) bool
@@ -91,17 +88,17 @@ type Waits struct {
 
 // System describes a runtime's native code.
 type System struct {
-	// Files match base names of files between a wait and managed code; LibraryFiles those without functions of
-	// applications; QueueFile one that takes from a queue.
+	// Base names: Files are between a wait and managed code, LibraryFiles have no functions of applications, QueueFile
+	// takes from a queue.
 	Files, LibraryFiles, QueueFile *regexp.Regexp
 	QueueFunction                  *regexp.Regexp
 	// LibraryFunctions match native functions that are not an application's.
 	LibraryFunctions *regexp.Regexp
-	// NativeForwards and NativeStarts are for native functions as Forwards and Starts.
+	// For native functions as Forwards and Starts.
 	NativeForwards, NativeStarts *regexp.Regexp
 	// NativeOwn is [Waits].Own by file.
 	NativeOwn func(module, function string) bool
-	// Launcher matches files in which the first thread waits for the program.
+	// Launcher has files in which the first thread waits for the program.
 	Launcher *regexp.Regexp
 }
 
@@ -109,7 +106,7 @@ type System struct {
 type Hint struct {
 	// Runtime is its name; Code describes the code.
 	Runtime, Code string
-	// Remedy gives names. PID in it stands for the process, AGAIN for the command to run then.
+	// Remedy gives names. PID stands for the process, AGAIN for the command to run then.
 	Remedy string
 	// Live: the remedy works on a running process.
 	Live bool
@@ -117,7 +114,7 @@ type Hint struct {
 	Files *regexp.Regexp
 	// Eval are the functions that interpret; nil: they have no names either.
 	Eval []string
-	// Since is the first version with the remedy, {0, 0}: all; Version matches it in a file's name.
+	// Since is the first version with the remedy; Version matches it in a file's name.
 	Since   [2]int
 	Version *regexp.Regexp
 }

@@ -72,7 +72,7 @@ var python = Language{
 
 var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
 
-// pythonForwards match functions by source file.
+// By source file.
 var pythonForwards = map[string]*regexp.Regexp{
 	"threading.py": regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
 	"queue.py":     regexp.MustCompile(`(^|\.)get$`),
@@ -93,11 +93,10 @@ func fileInDir(file string) string {
 	return path.Base(dir) + "/" + name
 }
 
-// pythonModules matches folders of packages and of the standard library.
+// Folders of packages and of the standard library.
 var pythonModules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
-// pythonModule gives the package of an installed file: "django.db" for "django/db/utils.py"; the module's own name
-// outside of packages.
+// pythonModule gives "django.db" for an installed "django/db/utils.py"; the module's own name outside of packages.
 func pythonModule(_, file string) string {
 	top := pythonModules.FindString(file)
 	if top == "" {

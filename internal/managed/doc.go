@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package managed is the interface to runtimes, whose functions are not all in files. Each is a folder of
-// internal/runtimes.
+// Package managed is the interface to runtimes, each a folder of internal/runtimes.
 //
 // # Algorithm
 //
@@ -9,14 +8,14 @@
 //	a thread is stopped  the tracer carries out Plan and Tasks: data, no calls
 //	the copy is walked   Begin ─► Native, for each native frame ─► End, then Symbolize, for each new Ref
 //
-// A [Runtime] may also be a [Namer], which has managed frames, [Threads], which has names, locks, and tasks without
-// stacks (asyncio's), a [Scheduler] of tasks with stacks (goroutines), or a [CodeHistory]. A [FileTable] or [Builtins]
-// is a part of an ELF file, and needs no process.
+// A [Runtime] may also be a [Namer] with managed frames, [Threads] with names, locks, and tasks without stacks
+// (asyncio's), a [Scheduler] of tasks with stacks (goroutines), or a [CodeHistory]. A [FileTable] or [Builtins] is a
+// part of an ELF file, and needs no process.
 //
 // # Ownership
 //
 // A module of generated code begins without an owner, analysed by its instructions. After each reading of the mappings
-// the runtimes are attached in the order of runtimes.List. Each does one of two things with the modules that are still
+// the runtimes are attached in the order of runtimes.List. Each does one of two things with modules that are still
 // [Unowned]:
 //
 //   - It becomes the Owner of a module ([frames.Module]) and sets the sources, and NoFP where its code has no frame
@@ -25,8 +24,8 @@
 //   - It adds a source with rules for functions known by address ([AddSource]), and the module has no owner: V8, GDB's
 //     JIT interface. Such sources are in a module together, and no runtime removes another's.
 //
-// A runtime may also own a file's module, whose call frame information it corrects. If [Runtime.Attach] reports that
-// the runtime is gone, its modules get their first sources, and all others are attached again.
+// A runtime may own a file's module, whose call frame information it corrects. If [Runtime.Attach] reports that the
+// runtime is gone, its modules get their first sources, and all others are attached again.
 //
 // # Invariants
 //

@@ -22,8 +22,8 @@ type Lived interface {
 const maxObjects = 1 << 16
 
 // Objects caches named objects (code objects, iseqs, functions) by address, to verify them after each stop, and by
-// serial number, for the Refs of a walk. A new object replaces the old one at its address, whose serial number stays
-// valid for current walks. For the walking goroutine; Known is shared with the tracer.
+// serial number, for the Refs of a walk. A replaced object's serial number stays valid for current walks. For the
+// walking goroutine; Known is shared with the tracer.
 type Objects[E Lived] struct {
 	Known    Known
 	byAddr   map[uint64]E
@@ -73,7 +73,7 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a time. It evicts unused objects, and all if there are too many.
+// Begin begins the walk of a copy made at a time, and evicts objects that are unused or too many.
 func (o *Objects[E]) Begin(at int64) {
 	if len(o.bySerial) > 2*maxObjects {
 		o.Forget()

@@ -14,8 +14,8 @@ import (
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
-	// Symbol gives a symbol's address and size in bytes, from the file or its debug file, which a miss may open; false
-	// if none. A thread-local symbol's address is its offset in the file's block plus the bias.
+	// Symbol gives a symbol's address and size in bytes, from the file or its debug file, which a miss may open. A
+	// thread-local symbol's address is its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
 	// OwnSymbols gives all symbols with these names in the file's own tables. It is cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
@@ -74,8 +74,8 @@ type Runtime interface {
 	Module() *frames.Module
 	// Attach sets the rule sources of the modules of its code, after each reading of the mappings; false if it is gone.
 	Attach(h Host) bool
-	// Changed is called after each reading of the mappings, before Attach. It reports whether rules given before may be
-	// invalid though no instruction changed.
+	// Changed is called after each reading of the mappings, before Attach, and reports whether rules may be invalid
+	// though no instruction changed.
 	Changed() bool
 	// FuncRange gives the bounds of its function at pc.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
@@ -130,8 +130,8 @@ type Namer interface {
 	Begin(s *Sample)
 	// Native is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an incomplete
 	// walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost first. instead:
-	// they replace the native frame, as an interpreter's loop or compiled code; a frame in a file's code is recorded
-	// all the same, and shown on request.
+	// they replace the frame, as an interpreter's loop or compiled code; in a file's code it is recorded, and shown on
+	// request.
 	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
 	// End ends the walk. [Broken] drops the Refs and keeps the native frames.
 	End() Health
@@ -161,8 +161,7 @@ type Sample struct {
 	Regs *frames.Regs
 	// Mem is the copied memory: a [frames.Snapshot], or a core's.
 	Mem frames.Memory
-	// At is the time of the copy.
-	At int64
+	At  int64
 	// Asleep: the thread was not stopped, but did not run during the copy.
 	Asleep bool
 	Live   Live
@@ -182,8 +181,7 @@ type Ref struct {
 	Object, Position uint64
 	// Cookie distinguishes Object from a later one at the same address.
 	Cookie uint64
-	// Kind is defined by the runtime.
-	Kind uint8
+	Kind   uint8
 }
 
 // Frame is one function of a managed frame.

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// Scheduler is a Runtime whose tasks have stacks, as goroutines. A walk that begins on a scheduler's or signal stack
-// continues on the task's. A task's record is at a place, which is reused.
+// Scheduler is a Runtime whose tasks have stacks, as goroutines. A walk on a scheduler's or signal stack continues on
+// the task's. A task's record is at a place, which is reused.
 type Scheduler interface {
 	Runtime
 	// Tasks gives the constant location of the stacks that threads have left; nil: unknown.
@@ -18,7 +18,6 @@ type Scheduler interface {
 	// return addresses. It appends the address of each next record, 0 after the outermost frame, and ends at an unknown
 	// one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
-	// Parked counts waiting tasks.
 	Parked() (Parked, error)
 	// ParkedTasks lists all tasks, each read at its own time.
 	ParkedTasks() ([]ParkedTask, error)
@@ -101,7 +100,6 @@ type TaskWait struct {
 	Closed       bool
 }
 
-// TaskHeld is a lock that a frame holds.
 type TaskHeld struct {
 	Address frames.Addr
 	Read    bool

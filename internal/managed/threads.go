@@ -7,8 +7,7 @@ import "prywalk/internal/languages"
 // Threads is a Namer that knows more of its threads.
 type Threads interface {
 	Namer
-	// ThreadName gives the program's name of a thread; the kernel's is cut at 15 bytes. It is called about once a
-	// second per thread.
+	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), about once a second.
 	ThreadName(tid int) (name string, ok bool)
 	// Postponed reports whether a query since its last call may succeed later.
 	Postponed() bool

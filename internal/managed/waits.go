@@ -6,10 +6,9 @@ import "prywalk/frames"
 
 // Held is a lock in whose block a frame is.
 type Held struct {
-	// Word is the address at which waiters sleep.
-	Word  uint64
-	Class string
-	// Function, File and Line are the frame's position.
+	// Waiters sleep at Word.
+	Word           uint64
+	Class          string
 	Function, File string
 	Line           int
 }
@@ -49,9 +48,8 @@ const (
 
 // Wait is what a thread waits for. Unknown values are zero.
 type Wait struct {
-	Kind  WaitKind
-	Class string
-	// Address identifies the object at that time.
+	Kind    WaitKind
+	Class   string
 	Address uint64
 	// Owner is the owning thread's ID at the query.
 	Owner int

@@ -22,8 +22,8 @@
 //
 // # Rules
 //
-// Compiled code uses rbp as a general register and ends in jumps to common stubs: frame pointers and instructions do
-// not suffice. But each code blob (compiled method, stub, interpreter) has a header with its frame size.
+// Compiled code uses rbp as a general register and ends in jumps to common stubs. But each code blob (compiled method,
+// stub, interpreter) has a header with its frame size.
 //
 //	frame of a blob with a frame size        higher addresses
 //	  CFA                  = sp + frame size

@@ -12,8 +12,8 @@ import (
 // # Start-up
 //
 // The code cache is mapped before the tables lead to it, and the list of mappings may be older than the first code. So
-// a walk in code of unknown origin checks whether that is the machine's. Until the tables are proven such code has no
-// rules, not even frame pointers.
+// a walk in code of unknown origin checks whether it is the machine's. Until the tables are proven it has no rules, not
+// even frame pointers.
 
 // gate is the rule source of generated code of unknown origin, which the machine owns; later other runtimes may own it,
 // or add sources.

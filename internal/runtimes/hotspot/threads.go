@@ -128,8 +128,8 @@ func (n *Names) ThreadName(tid int) (name string, ok bool) {
 	return n.threads.name(tid)
 }
 
-// Role implements [managed.Threads], by the list of the last name query. A listed thread with a collector's name is the
-// program's, as collectors are not Java threads; the machine's Java threads are recognized by name.
+// Role implements [managed.Threads], by the list of the last name query. Collectors are not Java threads: a listed
+// thread with such a name is the program's. The machine's Java threads are recognized by name.
 func (n *Names) Role(tid int, name string) (string, bool) {
 	if !n.threadsReady() {
 		return "", false

@@ -11,8 +11,8 @@ import (
 //
 // Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
 // before and after the copy are valid. Class memory is reused only for new class loaders, after a collection; without
-// these other data are valid too. The count of collections and the newest loader are read once per batch and after new
-// data. As a loader's address can be reused, a collection alone makes data doubtful while loaders are created.
+// these other data are valid too. Both are read once per batch and after new data. As a loader's address can be reused,
+// a collection alone makes data doubtful while loaders are created.
 
 type validity struct {
 	vm     *VM
