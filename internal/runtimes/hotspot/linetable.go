@@ -41,7 +41,7 @@ func (s *stream) line(bci int32) int {
 			at += int32(c >> 3)
 			line += int32(c & 7)
 		}
-		if !s.failed && at <= bci && at >= best {
+		if !s.failed && at <= bci && at >= best && best != bci {
 			best, found = at, line
 		}
 	}

@@ -255,6 +255,17 @@ func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
+// As Method::line_number_from_bci: of several entries the first at a bytecode index, the last at a nearer one.
+func TestLineIsThatOfTheVirtualMachine(t *testing.T) {
+	table := []byte{0<<3 | 5, 10<<3 | 1, 0<<3 | 1, 10<<3 | 1, 0}
+	for bci, want := range map[int32]int{0: 5, 9: 5, 10: 6, 11: 7, 19: 7, 20: 8, 25: 8} {
+		s := stream{b: table}
+		if got := s.line(bci); got != want || len(s.b) != 0 {
+			t.Errorf("bytecode index %d: line %d, %d bytes left; want line %d", bci, got, len(s.b), want)
+		}
+	}
+}
+
 func FuzzHostileNames(f *testing.F) {
 	f.Add(uint8(0), uint32(classesAt), []byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(40), uint64(namedStack))
 	f.Add(uint8(1), uint32(codeAt+40), []byte{255, 255, 255, 255, 255, 255, 255, 255}, uint64(60), uint64(namedStack+80))
