@@ -56,10 +56,13 @@ func (c *ImageCache) Close() error {
 // Image implements AddressSpace; nil if the file is not ELF.
 func (p *Process) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
-	if img, ok := p.cache.byName[key]; ok {
+	if img, ok := p.cache.named(key); ok {
 		return img
 	}
 	f, err := p.openMapped(m)
+	if img := p.cache.byName[key]; err != nil && img != nil {
+		return img // the process has ended
+	}
 	if errors.Is(err, safeopen.ErrStuck) {
 		m.Withheld = true
 		return nil
@@ -72,9 +75,24 @@ func (p *Process) Image(m *Mapping) *Image {
 	img, err := p.cache.Load(f, m)
 	p.cache.DebugFiles(img, p.files.Debug)
 	if err == nil {
-		p.cache.byName[key] = img
+		p.cache.setName(key, img)
 	}
 	return img
+}
+
+// named returns the image of a file, and false if the file must be opened: one that no live process maps may have been
+// written to.
+func (c *ImageCache) named(key fileKey) (*Image, bool) {
+	img, ok := c.byName[key]
+	return img, ok && (img == nil || img.usage.users.Load() > 0)
+}
+
+// setName sets the image of a file. An earlier one's contents are gone, and no longer read.
+func (c *ImageCache) setName(key fileKey, img *Image) {
+	if old := c.byName[key]; old != nil && old != img && old.file != nil {
+		c.files.drop(old.file)
+	}
+	c.byName[key] = img
 }
 
 // Load returns the image of a file, which it takes over; nil if not ELF of a supported architecture.

@@ -139,7 +139,7 @@ func (l *RecordedSpace) Images() *ImageCache { return l.cache }
 // Image implements AddressSpace. Device and inode must be equal, as the path may lead to another file by now.
 func (l *RecordedSpace) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
-	if img, ok := l.cache.byName[key]; ok {
+	if img, ok := l.cache.named(key); ok {
 		return img
 	}
 	if m.Inode == 0 || !strings.HasPrefix(m.Path, "/") {
@@ -157,7 +157,7 @@ func (l *RecordedSpace) Image(m *Mapping) *Image {
 		img, err := l.cache.Load(f, m)
 		l.cache.DebugFiles(img, l.files.Debug)
 		if err == nil {
-			l.cache.byName[key] = img
+			l.cache.setName(key, img)
 		}
 		return img
 	}

@@ -140,3 +140,43 @@ func TestMappingsOfAClosedProcessAreMarked(t *testing.T) {
 		t.Error("ProcessClosed is false for a closed process")
 	}
 }
+
+// A build or cp writes to the file of the program that ran before.
+func TestProgramThatWasWrittenToTheSameFileHasANewImage(t *testing.T) {
+	for _, sweeps := range []int{0, 1, 3} {
+		c := NewImageCache(0)
+		defer c.Close()
+		exe := copyProgram(t, "sleep")
+		p, cmd := started(t, c, exe)
+		first := withSources(t, p)
+		before := first.BuildID
+		testtargets.Kill(cmd)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range sweeps {
+			c.CloseUnused()
+		}
+		other, err := os.ReadFile(copyProgram(t, "tail"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(exe, other, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd = testtargets.Child(t, exec.Command(exe, "-f", "/dev/null"))
+		testtargets.Asleep(t, cmd.Process.Pid)
+		p, err = c.Open(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		after := withSources(t, p)
+		if after == nil || after.BuildID == before || p.Main().BuildID != after.BuildID {
+			t.Errorf("after %d sweeps the program's image is %+v, want another than that of the first", sweeps, after)
+		}
+		if n := first.ReadAddr(first.ELF.Entry, make([]byte, 8)); n != 0 {
+			t.Errorf("after %d sweeps %d bytes of the first program are read, want none of the second", sweeps, n)
+		}
+	}
+}
