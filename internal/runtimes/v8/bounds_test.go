@@ -5,6 +5,7 @@ package v8
 import (
 	"testing"
 
+	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
@@ -48,5 +49,48 @@ func TestTablesOfAllFunctionsAndCodesAreBounded(t *testing.T) {
 	r.Begin(&managed.Sample{At: 2, Live: r.live})
 	if len(r.byInfo) != 0 || r.kept != 0 {
 		t.Errorf("%d functions and %d bytes are kept; want none", len(r.byInfo), r.kept)
+	}
+}
+
+// Megabytes of WebAssembly's code have no headers.
+func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
+	const stack, fp, code, wasm = 0x900000, 0x900100, 0x80000, 0xe0000
+	b := make([]byte, 0x100000)
+	r := fakeRuntime(version{14, 6}, b)
+	start := fakeBaseline(r, b, bytecodesA)
+	words := make([]byte, 0x200)
+	put(words, fp-stack-fpContext, 2*12) // the type of a frame
+	mem := &frames.Snapshot{Stack: frames.Region{Addr: stack, Bytes: words}, StackEnd: stack + 0x200}
+	n := 0
+	live := countedReads{memory{fakeAt, b}, &n}
+	walk := func(pc uint64) bool {
+		m := &frames.Module{Generated: true, Start: fakeAt + code, End: fakeAt + 0x100000}
+		_, found := r.Native(&frames.Frame{PC: pc, FP: fp, SP: fp - 64, Module: m, Caller: true}, fp+16, nil)
+		return found
+	}
+	r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: mem, At: 1, Live: live})
+	if r.codeAt(start+8) == nil || walk(fakeAt+wasm+0x10000) {
+		t.Fatal("code is not found, or where there is none")
+	}
+	n = 0
+	for pc := uint64(wasm); pc < wasm+0x10000; pc += 0x100 {
+		if walk(fakeAt + pc) {
+			t.Fatalf("code at %#x", pc)
+		}
+	}
+	if most := 256 * 2 * scanBlock; n > most {
+		t.Errorf("%d bytes are read for 256 addresses; want at most %d", n, most)
+	}
+	if r.byStart = nil; r.codeAt(start+8) == nil {
+		t.Error("the code below is not found again")
+	}
+	copy(b[code+0x50000:], b[start-fakeAt-r.layout.head:][:0x200]) // new code
+	put(b, 0x400+int(r.layout.codeStart), fakeAt+code+0x50000+r.layout.head)
+	for i := range r.blanks {
+		r.blanks[i].at -= blankFor
+	}
+	r.dropBlanks()
+	if r.codeAt(fakeAt+code+0x50000+r.layout.head+8) == nil {
+		t.Error("code is not found where there was none before")
 	}
 }

@@ -3,10 +3,12 @@
 package v8
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
@@ -64,10 +66,24 @@ const (
 	optimizedID = 1 // words before layout.shared
 )
 
+// blank is memory without headers of code, as WebAssembly's is.
+type blank struct {
+	managed.Span
+	at int64 // CLOCK_MONOTONIC, ns
+}
+
+const (
+	blankFor  = 1e9 // ns
+	maxBlanks = 64
+)
+
 type codes struct {
 	functions
 	byStart []*code
 	scan    []byte
+	blanks  []blank
+	missed  managed.Span // without headers, at the last search without result
+	floor   uint64       // of searches; 0: none
 	census  census
 }
 
@@ -150,29 +166,65 @@ func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
+// findCode searches downwards from pc, but not again in [codes.blanks].
 func (r *codes) findCode(pc uint64) *code {
+	end := pc&^7 + 8
+	c, low := r.findHeader(pc, end)
+	if c != nil && pc >= c.start && pc < c.end {
+		return c
+	}
+	r.missed = managed.Span{Start: low, End: end}
+	return nil
+}
+
+// dropBlanks drops outdated blanks.
+func (r *codes) dropBlanks() {
+	now := procmem.Now()
+	r.blanks = slices.DeleteFunc(r.blanks, func(b blank) bool { return now-b.at >= blankFor })
+}
+
+// keepBlank keeps what the last search missed as a blank.
+func (r *codes) keepBlank() {
+	b := blank{r.missed, procmem.Now()}
+	r.blanks = slices.DeleteFunc(r.blanks, func(o blank) bool { return o.Start >= b.Start && o.End <= b.End })
+	if b.Start < b.End && len(r.blanks) < maxBlanks {
+		r.blanks = append(r.blanks, b)
+	}
+}
+
+// findHeader returns the code with the nearest header below end, or nil, and the end of the nearest map of such code.
+func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	if r.scan == nil {
 		r.scan = make([]byte, scanBlock)
 	}
-	for top := pc&^7 + 8; top+maxCode > pc && top > scanBlock; {
+	top := end
+	for top+maxCode > pc && top > max(scanBlock, r.floor) {
+		if i := slices.IndexFunc(r.blanks, func(b blank) bool { return b.Has(top - 1) }); i >= 0 {
+			top = r.blanks[i].Start
+			continue
+		}
 		base := (top - 1) &^ (scanBlock - 1)
 		b := r.scan[:top-base]
 		if r.live.Read(base, b) != len(b) {
-			return nil
+			break
 		}
 		for at := len(b) - 8; at >= 0; at -= 8 {
 			w := binary.LittleEndian.Uint64(b[at:])
 			if !isObject(w) || w != r.streamMap && (r.streamMap != 0 || r.typeOf(w) != r.layout.types.stream) {
 				continue
 			}
-			if c := r.readCodeObject(base + uint64(at) + tag); c != nil && pc >= c.start && pc < c.end {
-				r.streamMap = w
-				return c
+			low = cmp.Or(low, base+uint64(at)+8)
+			c := r.readCodeObject(base + uint64(at) + tag)
+			if c != nil && (r.layout.codeStart != 0 || pc >= c.start && pc < c.end) {
+				if pc < c.end {
+					r.streamMap = w
+				}
+				return c, low
 			}
 		}
 		top = base
 	}
-	return nil
+	return nil, cmp.Or(low, top)
 }
 
 // By its header; nil if invalid.

@@ -75,7 +75,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	if m == nil {
 		return false
 	}
-	r.host, r.module = h, m
+	r.host, r.module, r.blanks = h, m, nil
 	r.addRules(h)
 	r.census.scanNew(managed.Unowned(h))
 	return true
@@ -84,7 +84,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
 	r.forget()
-	r.byStart, r.streamMap = nil, 0
+	r.byStart, r.blanks, r.streamMap = nil, nil, 0
 	clear(r.maps)
 	r.census.forget()
 }
@@ -93,6 +93,7 @@ func (r *Runtime) Forget() {
 func (r *Runtime) Begin(s *managed.Sample) {
 	r.sample, r.copiedAt, r.live, r.handlerFrame = s, s.At, s.Live, 0
 	r.evictIdle(s.At)
+	r.dropBlanks()
 	if r.kept > maxKept {
 		r.forget()
 	}
@@ -138,7 +139,10 @@ func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
 }
 
-const fpContext = 8 // below fp
+const (
+	fpContext = 8      // below fp
+	maxType   = 2 << 7 // of the types of frames, small integers of 32 bits
+)
 
 func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
 	if f.FP == 0 || cfa != f.FP+16 || !f.Caller && f.FP+uint64(r.layout.fpFunction) < f.SP { // in the prologue or epilogue
@@ -154,6 +158,28 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64)
 		return 0, 0
 	}
 	return f.FP, closure
+}
+
+// isTyped reports whether a frame has a type instead of a context, as WebAssembly's.
+func (r *Runtime) isTyped(f *frames.Frame, cfa frames.Addr) bool {
+	if f.FP == 0 || cfa != f.FP+16 {
+		return false
+	}
+	w, ok := r.sample.Mem.Word(f.FP - fpContext)
+	return ok && w != 0 && w&tag == 0 && w < maxType
+}
+
+// codeOf returns the code of a frame, that of a typed one in its mapping, or nil.
+func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
+	if !r.isTyped(f, cfa) {
+		return r.codeAt(pc)
+	}
+	r.floor = f.Module.Start
+	c := r.codeAt(pc)
+	if r.floor = 0; c == nil {
+		r.keepBlank()
+	}
+	return c
 }
 
 // While a frame is being made, words below the stack pointer are stale.
@@ -245,7 +271,7 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 
 func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	pc := f.Lookup(r.host.Arch())
-	c := r.codeAt(pc)
+	c := r.codeOf(f, cfa, pc)
 	switch {
 	case c == nil:
 		return out, false
