@@ -69,7 +69,7 @@ func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 		t.clocks.on = map[int]onProcessor{}
 	}
 	t.records, t.names = t.records[:0], t.names[:0]
-	r.Drain(t.noteSwitch)
+	r.Drain(t.add)
 	if lost := r.Lost() + r.Broken(); lost != t.clocks.lost {
 		t.clocks.lost = lost
 		t.forgetSwitches()
@@ -77,15 +77,6 @@ func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 	n = len(t.records)
 	t.handleAll()
 	return n
-}
-
-func (t *Table[O, S]) noteSwitch(r *perfevents.Record) {
-	switch r.Kind {
-	case perfevents.SwitchedIn, perfevents.SwitchedOut, perfevents.Exited:
-		t.add(r)
-	default:
-		t.note(r)
-	}
 }
 
 // forgetSwitches drops the switches since the last drain: with one of a pair lost, time would go to another
@@ -108,17 +99,9 @@ func (t *Table[O, S]) clock(r *record) {
 	case t.clocks.on == nil:
 	case r.Kind == perfevents.SwitchedIn:
 		t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
-	case r.Kind == perfevents.SwitchedOut:
+	case r.Kind == perfevents.SwitchedOut || r.Kind == perfevents.Exited:
 		t.endRun(r)
-	case r.Kind == perfevents.Exited:
-		t.endRun(r)
-		if p := t.clocks.nowTracked[r.PID]; p != nil && r.PID == r.TID {
-			p.Ended = true
-		}
 	case r.Kind == perfevents.Named && r.Exec:
-		if p := t.clocks.nowTracked[r.PID]; p != nil {
-			p.Ended = false
-		}
 		if t.endRun(r) {
 			t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
 		}

@@ -21,7 +21,7 @@ func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
 		u.clocks.on = map[int]onProcessor{}
 	}
 	for i := range list {
-		u.noteSwitch(&list[i])
+		u.add(&list[i])
 	}
 	if lost {
 		u.forgetSwitches()
@@ -157,5 +157,51 @@ func TestAnotherThreadThanTheFirstCallsExec(t *testing.T) {
 	}
 	if u.switches(false, switched(perfevents.Exited, 200, 1, 20)); !p.Ended {
 		t.Error("the process is not marked after its end")
+	}
+}
+
+// The first thread calls pthread_exit, another one goes on.
+func TestProcessEndsWithItsLastThread(t *testing.T) {
+	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
+	second := func(kind perfevents.Kind, at int64) perfevents.Record {
+		r := switched(kind, at, 1, 20)
+		r.TID, r.PPID = 21, 20
+		return r
+	}
+	u := table(new(int))
+	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20), second(perfevents.Forked, 120),
+		second(in, 130), task(perfevents.Exited, 140, 20, 10))
+	for p := range u.All() {
+		if p.Ended {
+			t.Error("the process has ended with its first thread")
+		}
+	}
+	u.switches(false, second(perfevents.Exited, 200))
+	p := u.untracked[20]
+	if p == nil || !p.Ended || spent(p)[""] != 30+70 {
+		t.Fatalf("process %+v, want one with %d ns, ended", p, 30+70)
+	}
+	u.switches(false, task(perfevents.Forked, 300, 40, 10), switched(in, 310, 0, 40), switched(out, 315, 0, 40))
+	kid := new(int)
+	u.TrackWithClocks(40, kid)
+	more := second(perfevents.Forked, 320)
+	more.PID, more.TID, more.PPID = 40, 41, 40
+	u.switches(false, more, task(perfevents.Exited, 330, 40, 10))
+	if ns := u.ForgetWithClocks(40, kid); ns != 0 {
+		t.Errorf("%d ns as the whole time of a process with a running thread, want 0", ns)
+	}
+}
+
+// The process has ended, and a child of another has its number before its end is noticed.
+func TestReusedPIDAddsNothingToATrackedProcess(t *testing.T) {
+	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
+	kid := new(int)
+	u := table(new(int))
+	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20), switched(out, 120, 0, 20))
+	u.TrackWithClocks(20, kid)
+	u.switches(false, task(perfevents.Exited, 130, 20, 10), task(perfevents.Forked, 200, 20, 10),
+		switched(in, 210, 0, 20), switched(out, 290, 0, 20), task(perfevents.Exited, 300, 20, 10))
+	if ns := u.ForgetWithClocks(20, kid); ns != 0 && ns != 10 {
+		t.Errorf("the process used %d ns, want 10, or 0 for unknown", ns)
 	}
 }

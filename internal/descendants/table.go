@@ -40,8 +40,10 @@ type Untracked[O comparable, S any] struct {
 	Ended   bool       // the process has ended
 	Spent   []Spent[O] // where switches are recorded ([Table.DrainClocks])
 
-	runs   *Program[O]
-	former []formerProgram[O] // earlier programs
+	runs       *Program[O]
+	former     []formerProgram[O] // earlier programs
+	others     int                // its threads without the first one
+	firstEnded bool               // the first thread has ended
 }
 
 // Program is a process's program. After [Program.Freeze] another goroutine may read it.
@@ -74,6 +76,7 @@ type record struct {
 	from, to int
 }
 
+// add keeps a record until those of all processors are read, as order holds for each processor only.
 func (t *Table[O, S]) add(r *perfevents.Record) {
 	from := len(t.names)
 	t.names = append(t.names, r.Name...)
@@ -93,7 +96,7 @@ func New[O comparable, S any]() *Table[O, S] {
 func (t *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	t.records, t.names = t.records[:0], t.names[:0]
 	handled := false
-	r.DrainTasksFirst(t.note, func(rec *perfevents.Record) {
+	r.DrainTasksFirst(t.add, func(rec *perfevents.Record) {
 		if !handled {
 			handled = true
 			t.handleAll()
@@ -101,14 +104,6 @@ func (t *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record))
 		take(rec)
 	})
 	t.handleAll()
-}
-
-// note keeps a record until those of all processors are read, as order holds for each processor only.
-func (t *Table[O, S]) note(r *perfevents.Record) {
-	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
-		return // a thread of a process
-	}
-	t.add(r)
 }
 
 func (t *Table[O, S]) handleAll() {
@@ -120,28 +115,31 @@ func (t *Table[O, S]) handleAll() {
 }
 
 func (t *Table[O, S]) handle(r *record) {
-	if t.clock(r); r.Kind == perfevents.Exited && r.PID != r.TID {
-		return // a thread
-	}
-	if r.Kind == perfevents.Forked {
+	t.clock(r)
+	if r.Kind == perfevents.Forked && r.PID != r.PPID {
 		t.created(r)
 		return
 	}
 	p := t.untracked[r.PID]
+	if p == nil {
+		p = t.clocks.nowTracked[r.PID]
+	}
 	if p == nil {
 		return
 	}
 	var none O
 	name := t.names[r.from:r.to]
 	switch {
+	case r.Kind == perfevents.Forked:
+		p.others++
 	case r.Kind == perfevents.Exited:
-		p.Ended = true
+		p.threadEnded(r.PID == r.TID)
 	case r.Kind == perfevents.Named && r.Exec:
 		if p.former = append(p.former, formerProgram[O]{p.runs, r.Time}); len(p.former) > mostFormer {
 			p.former = slices.Delete(p.former, 0, 1)
 		}
 		p.runs = &Program[O]{Name: string(name)}
-		p.Ended = false // the record of its end was that of the first thread: another one calls exec
+		p.others, p.firstEnded, p.Ended = 0, false, false // exec ends the other threads; its caller becomes the first
 	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < mostMappings:
 		p.runs = p.runs.unshared()
 		p.runs.Maps = append(p.runs.Maps, code.Mapping{
@@ -151,8 +149,20 @@ func (t *Table[O, S]) handle(r *record) {
 	}
 }
 
-// created adds a child of a process. An earlier process with its number has ended, its record lost.
+// threadEnded notes the end of the first or another thread. The first may end before others (pthread_exit).
+func (p *Untracked[O, S]) threadEnded(first bool) {
+	if first {
+		p.firstEnded = true
+	} else {
+		p.others--
+	}
+	p.Ended = p.firstEnded && p.others <= 0
+}
+
+// created adds a child of a process. An earlier process with its number has ended, but its end is not noticed yet or
+// its record is lost.
 func (t *Table[O, S]) created(r *record) {
+	delete(t.clocks.nowTracked, r.PID)
 	if before := t.untracked[r.PID]; before != nil {
 		before.Ended = true
 		t.ended = append(t.ended, before)

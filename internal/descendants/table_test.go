@@ -23,7 +23,7 @@ func task(kind perfevents.Kind, at int64, pid, parent int) perfevents.Record {
 // addAll handles records as of one drain.
 func (u *Table[O, S]) addAll(list ...perfevents.Record) {
 	for i := range list {
-		u.note(&list[i])
+		u.add(&list[i])
 	}
 	u.handleAll()
 }
