@@ -36,14 +36,15 @@ type Thread struct {
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 
-	ledger        Ledger
-	deferred      []Sample // (firstsamples.go)
-	begun         bool
-	weights       []sampleWeight
-	skidded       skidded
-	queuedSamples int64 // samples found in the run queue
-	firstAt       int64
-	lastAt        int64
+	ledger     Ledger
+	deferred   []Sample // (firstsamples.go)
+	begun      bool
+	weights    []sampleWeight
+	skidded    skidded
+	ranSamples int64 // samples on a processor or queued for one
+	tick       int64 // CPU time that a sample stands for, ns
+	firstAt    int64
+	lastAt     int64
 }
 
 // Begun reports whether [Thread.Begin] was called.
@@ -114,8 +115,11 @@ func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 
 // attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
 func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
-	if !s.OnCPU && s.Place.State == sample.Running {
-		t.queuedSamples++
+	if s.OnCPU || s.Place.State == sample.Running {
+		t.ranSamples++
+	}
+	if s.SinceLastTick > 0 {
+		t.tick = s.SinceLastTick
 	}
 	young := t.CreatedAt != 0 && len(t.weights) < longLife && s.SinceLastTick > 0
 	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {

@@ -38,7 +38,8 @@ type sampleWeight struct {
 	unproven   bool
 }
 
-// longLife is the number of samples, without queued ones, from which a thread's own clock suffices.
+// longLife is the length of a life, in ticks on a processor or asleep, from which a thread's own clock suffices. CPU
+// time counts, not on-CPU samples: --subset draws many of them by chance.
 const longLife = 16
 
 // addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a
@@ -47,7 +48,7 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 	if t.CreatedAt == 0 {
 		return
 	}
-	short := t.Samples-t.queuedSamples < longLife || periodPerSample && len(t.weights) < longLife
+	short := (t.Samples-t.ranSamples-longLife)*t.tick+t.ledger.last.CPU < 0 || periodPerSample && len(t.weights) < longLife
 	for i, c := range t.weights {
 		switch {
 		case !short && (i > 0 || t.skidded.firstWeight != 0):

@@ -30,11 +30,6 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 				At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true,
 				SinceLastTick: int64(float64(now-last) / part),
 			})
-			if part < 1 {
-				// Else lives that have [longLife] samples by chance count as long, and up to a tenth of the time of lives
-				// of about that many samples has no stack.
-				th.Samples = 0
-			}
 		}
 		last = now
 	}
@@ -162,7 +157,7 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 // It goes to the pool; that of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
-		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples}
+		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples, tick: 10e6}
 		th.ledger.Begin(sample.Reading{})
 		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
 		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.unattributed != c.back {
@@ -265,6 +260,25 @@ func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
 				found := float64(l.used) / period * part
 				l.check(t, found, 6/math.Sqrt(found))
 			})
+		}
+	}
+}
+
+// Lives of about [longLife] ticks: chance draws more than that many samples of one, and fewer of another.
+func TestSubsetsLivesOfAboutSixteenSamplesHaveStacks(t *testing.T) {
+	const period, samples = 10_000_000, 200_000
+	for _, part := range []float64{0.5, 0.1} {
+		for _, ticks := range []float64{13, 16, 18, 20, 25} {
+			rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
+			l := simulated(rng, int64(ticks/part*period)+1, period, samples, part, 0)
+			if share := float64(l.unseen) / float64(l.used); share > 0.03 {
+				t.Errorf("%v ticks, probability %v: share without a stack is %.4f, want at most 0.03", ticks, part, share)
+			}
+			for i, ns := range l.attributed {
+				if share := float64(ns) / float64(l.used-l.unseen); math.Abs(share-0.25) > 0.025 {
+					t.Errorf("%v ticks, probability %v: share of phase %d is %.4f, want 0.25 ± 0.025", ticks, part, i, share)
+				}
+			}
 		}
 	}
 }
