@@ -257,12 +257,12 @@ func (x *Difference) unreported() bool {
 }
 
 func (x *Difference) pooledMean(value [2]float64) float64 {
-	var sum, weight float64
+	var sum, rates float64
 	for i, p := range x.prec {
-		n := p.N / (p.Total * x.scale[i])
-		sum, weight = sum+n*value[i], weight+n
+		n := p.N / (p.Total * x.scale[i]) // samples per unit of the value
+		sum, rates = sum+n*value[i], rates+n
 	}
-	return sum / weight
+	return sum / rates
 }
 
 // Untested returns why changes cannot be tested for significance, "" if they are.

@@ -94,7 +94,7 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 // between compares means. sampling is the standard error of the difference by sampling alone.
 func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 	var mean [2]float64
-	squares, weight := 0.0, 0.0
+	squares, inverses := 0.0, 0.0
 	for i, list := range values {
 		n := float64(len(list))
 		for _, v := range list {
@@ -103,9 +103,9 @@ func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 		for _, v := range list {
 			squares += (v - mean[i]) * (v - mean[i])
 		}
-		weight += 1 / n
+		inverses += 1 / n
 	}
-	spread := math.Sqrt(squares / float64(x.freedom()) * weight)
+	spread := math.Sqrt(squares / float64(x.freedom()) * inverses)
 	f := Figure{Old: mean[0], New: mean[1], nullError: max(spread, sampling)}
 	f.Within = f.nullError * tabular.StudentBound(falseAlarms, x.freedom())
 	return f

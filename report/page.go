@@ -57,25 +57,25 @@ type page struct {
 type pageBuilder struct {
 	*data
 	page
-	trie     *view.Trie
-	weights  []int64 // per node and type: sums of absolute values
-	strings  map[string]int
-	threads  map[[4]any]int
-	contexts map[[3]int]int
-	rows     map[[2]int32][]int64
-	order    [][2]int32
-	merge    bool
+	trie       *view.Trie
+	magnitudes []int64 // per node and type: sums of absolute values
+	strings    map[string]int
+	threads    map[[4]any]int
+	contexts   map[[3]int]int
+	rows       map[[2]int32][]int64
+	order      [][2]int32
+	merge      bool
 }
 
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, trie: d.NewTrie(),
 		strings: map[string]int{}, threads: map[[4]any]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
 	b.head()
-	b.weights = make([]int64, len(d.Profile.SampleType))
+	b.magnitudes = make([]int64, len(d.Profile.SampleType))
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
-	if b.Err() != nil { // nodes lack weights
+	if b.Err() != nil { // nodes lack magnitudes
 		return &b.page
 	}
 	kept := b.prune()
@@ -171,10 +171,10 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 		return
 	}
 	at := int32(0)
-	b.addWeights(at, s)
+	b.addMagnitudes(at, s)
 	for _, f := range slices.Backward(b.Stack(s)) {
 		at = b.trie.Child(at, f)
-		b.addWeights(at, s)
+		b.addMagnitudes(at, s)
 	}
 	k := [2]int32{at, int32(b.context(s))}
 	row := b.rows[k]
@@ -191,16 +191,16 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	}
 }
 
-func (b *pageBuilder) addWeights(n int32, s *profile.Sample) {
+func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
 	types := len(s.Value)
-	if need := (int(n) + 1) * types; need > len(b.weights) {
-		if !b.Take(int64(pageNodeCost + 16*(need-len(b.weights)))) {
+	if need := (int(n) + 1) * types; need > len(b.magnitudes) {
+		if !b.Take(int64(pageNodeCost + 16*(need-len(b.magnitudes)))) {
 			return
 		}
-		b.weights = append(b.weights, make([]int64, need-len(b.weights))...)
+		b.magnitudes = append(b.magnitudes, make([]int64, need-len(b.magnitudes))...)
 	}
 	for i, v := range s.Value {
-		b.weights[int(n)*types+i] += max(v, -v)
+		b.magnitudes[int(n)*types+i] += max(v, -v)
 	}
 }
 

@@ -71,7 +71,7 @@ func (b *pageBuilder) addNode(parent, frame int32) int32 {
 func (b *pageBuilder) isLarge(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {
-		if all := b.weights[i]; all > 0 && float64(b.weights[n*types+i]) >= pageShare*float64(all) {
+		if all := b.magnitudes[i]; all > 0 && float64(b.magnitudes[n*types+i]) >= pageShare*float64(all) {
 			return true
 		}
 	}

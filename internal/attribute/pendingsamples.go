@@ -81,12 +81,12 @@ func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
 	periods := int64(0)
 	for i := range samples {
-		periods += samples[i].weight()
+		periods += samples[i].boundedPeriod()
 	}
 	for i := range samples {
 		s := &samples[i]
-		part := min(sample.Portion(rest, s.weight(), periods), max(s.at-l.first.Wall-s.queue, 0))
-		periods -= s.weight()
+		part := min(sample.Portion(rest, s.boundedPeriod(), periods), max(s.at-l.first.Wall-s.queue, 0))
+		periods -= s.boundedPeriod()
 		rest -= part
 		emit(Span{Place: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
 	}
@@ -97,7 +97,7 @@ func (l *Ledger) emitPending(emit func(Span)) {
 
 const mostPeriod = 24 * 3600 * 1e9 // ns: a day
 
-func (s *pendingSample) weight() int64 { return min(max(s.period, 1), mostPeriod) }
+func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), mostPeriod) }
 
 func (s *pendingSample) seen() Place {
 	return Place{Stack: s.stack, State: sample.Running, Stop: s.stop}
