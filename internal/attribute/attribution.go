@@ -24,12 +24,11 @@ type Interval struct {
 	Span
 }
 
-// Sink takes the results of an [Attribution], in the order in which they become final.
+// Sink takes the results of an [Attribution] as they become final.
 type Sink interface {
 	// Add takes an interval; the pointer is invalid after the call.
 	Add(*Interval)
-	// ThreadDone ends the intervals of a thread. ticks is the number of its samples with a known stack, observed
-	// the time from the first to the last, ns.
+	// ThreadDone ends the intervals of a thread with ticks samples of a known stack, within observed ns.
 	ThreadDone(task sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
@@ -41,8 +40,7 @@ type Totals struct {
 	Estimated int64 // distributed among samples ([timePool])
 }
 
-// Attribution turns events into intervals. Its only inputs are the events and the answers of [ProcSource]. Not
-// safe for concurrent use.
+// Attribution turns events, and answers of [ProcSource], into intervals. Not safe for concurrent use.
 type Attribution struct {
 	opts    Options
 	sink    Sink
@@ -69,8 +67,8 @@ type process struct {
 	account   Process
 	fromStart bool
 	ended     bool
-	node      *Node // nil if Attribution.tree is
-	// waiter is the parent that takes its unobserved time and that of its children; nil: none.
+	node      *Node // nil without Attribution.tree
+	// waiter takes its unobserved time and that of its children; nil: none.
 	waiter *process
 }
 
@@ -159,7 +157,6 @@ func (a *Attribution) threadEmitter(t *thread) func(Span) {
 	return a.emit
 }
 
-// processEmitter returns an emitter for spans of no thread.
 func (a *Attribution) processEmitter(p *process) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {
@@ -186,7 +183,7 @@ func (a *Attribution) attributeSample(e *Observed) {
 		t.account.Begin(e.At)
 	}
 	emit, s := a.threadEmitter(t), e.Sample
-	if e.NotStopped.Suppressed() { // after the unchanged ticks: their clocks are older
+	if e.NotStopped.Suppressed() { // the unchanged ticks are older
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}
@@ -200,7 +197,7 @@ func (a *Attribution) extend(t *thread, u sample.Unchanged) {
 	t.account.Extend(u, a.gaps, emit)
 }
 
-// cutOpen emits the open spans of a thread; id 0: of all.
+// id 0: all threads
 func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
 		for _, t := range a.threads {
@@ -250,7 +247,6 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 }
 
-// attributeExited attributes the unobserved time of an ended process, or passes it to its parent.
 func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	unobserved := p.account.Unobserved(e.EndedThreads)
 	a.totals.Target += p.account.Attributed() + unobserved
@@ -274,7 +270,7 @@ func (a *Attribution) closeProcess(p *process) {
 	a.sink.ProcessDone(p.id)
 }
 
-// waiterOf returns the parent that may distribute p's unobserved time with that of its other children; nil: none.
+// waiterOf returns the parent that takes p's unobserved time; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
@@ -290,7 +286,7 @@ func (a *Attribution) passedTo(p *process) *process {
 	return nil
 }
 
-// distributeChildren attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
+// distributeChildren attributes ns of p's unobserved children; last: no more follows.
 func (a *Attribution) distributeChildren(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)
@@ -314,7 +310,7 @@ func (a *Attribution) Settle() {
 	}
 }
 
-// Open yields the open intervals so far, and keeps them open.
+// Open yields the open intervals so far.
 func (a *Attribution) Open(yield func(*Interval) bool) {
 	for _, t := range a.threads {
 		more := true

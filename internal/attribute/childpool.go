@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// childPool is the CPU time of a process's unobserved children, and the samples among which it is distributed.
+// childPool is the CPU time of unobserved children, and their samples.
 type childPool struct {
 	weights          timePool
 	passedOn         int64 // passed on by observed children, ns
@@ -19,7 +19,6 @@ type childPool struct {
 	countedCPU       int64 // sum of the counted time, ns
 }
 
-// programTime is the CPU time of unobserved children in one program.
 type programTime struct {
 	due   int64 // lower bound of what is not attributed yet, ns
 	ended int64 // number of ended children; 0: not counted
@@ -58,8 +57,8 @@ func (c *childPool) dueOf(program string) int64 {
 	return 0
 }
 
-// distributeCounted attributes total ns by program, if the times of programs are complete, and returns the rest.
-// last reports that no more follows.
+// distributeCounted attributes total ns by program if the times of programs are complete, and returns the rest. last:
+// no more follows.
 func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight func(weightKey, int64)) (left int64) {
 	if !c.programsComplete || total <= 0 {
 		return total
@@ -93,8 +92,7 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 	return left
 }
 
-// duePerProgram returns each program's part of total, ns. The last call divides the excess over the counted time
-// by exits.
+// duePerProgram returns each program's part of total, ns. The last call divides the excess by exits.
 func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64
@@ -129,7 +127,7 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	return due
 }
 
-// distributeByProgram attributes the known time of programs, up to total ns, and returns the rest of total.
+// distributeByProgram attributes up to total ns to programs of known time, and returns the rest.
 func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum, passed, given int64
 	for _, t := range c.programs {
@@ -149,7 +147,7 @@ func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weight
 	return total - gives
 }
 
-// programKey is the place of time of which only the program is known.
+// programKey is the place of time without a stack.
 func programKey(program string, now int64) weightKey {
 	return weightKey{Place{State: sample.Running, Program: program, Found: FoundProgramOnly}, now / 1e9}
 }

@@ -16,8 +16,7 @@ type ProcessStarted struct {
 	Start   uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
 	Parent  int    // process id at discovery; 0: unknown
 	Since   int64
-	// FromStart reports that all its CPU time lies within the recording, Childless that all of its children's
-	// does.
+	// FromStart: all its CPU time lies within the recording. Childless: all of its children's does.
 	FromStart, Childless bool
 }
 
@@ -54,7 +53,7 @@ type ThreadEnded struct {
 	End             End
 }
 
-// ProcessEnded reports the end of a process or of the recording, after all its threads.
+// ProcessEnded reports the end of a process, after all its threads, or of the recording.
 type ProcessEnded struct {
 	Process sample.ProcessID
 	Program string
@@ -66,8 +65,7 @@ type ProcessEnded struct {
 type ProcessEnd struct {
 	Charged   int64 // while it was sampled
 	CPUBefore int64 // before that
-	// EndedThreads is the lifetime CPU time of threads that ended during sampling; it can be negative while the process
-	// lives.
+	// EndedThreads is the CPU time of threads that ended during sampling; below 0 only while the process lives.
 	EndedThreads int64
 	BySwitches   int64 // in its life, by records of switches; 0: unknown
 }
@@ -78,8 +76,7 @@ type EndedSoFar struct {
 	Length, At int64
 }
 
-// UnassignedSample reports a sample of a thread that ended before its clocks were read again. It stands for Length
-// of CPU time.
+// UnassignedSample reports a sample, of Length CPU time, of a thread that ended before its clocks were read again.
 type UnassignedSample struct {
 	Process    sample.ProcessID
 	Place      Place
@@ -92,7 +89,7 @@ type ChildCounted struct {
 	Process sample.ProcessID
 	Program string
 	Length  int64
-	// Exact reports that the time of each child is known.
+	// Exact: the time of each child is known.
 	Exact      bool
 	ChildEnded bool
 }
@@ -100,7 +97,7 @@ type ChildCounted struct {
 // NotObservedFor reports that no thread was sampled for Length from At on.
 type NotObservedFor struct{ At, Length int64 }
 
-// Cut requests the attribution of open time: of a thread, or of all if Thread is 0.
+// Cut requests the attribution of open time; Thread 0: of all.
 type Cut struct {
 	Thread sample.ThreadID
 }

@@ -6,17 +6,15 @@ import "prywalk/internal/sample"
 
 // # First samples
 //
-// Some stops show whether a thread makes many system calls, so that stops skid to the ends of calls (package
-// skid). Until then its samples are deferred.
+// Samples are deferred until a stop shows whether the thread makes many system calls (package skid).
 
 const (
-	// Bounds of the number and the age (ns) of deferred samples; beyond, few calls are assumed.
+	// Bounds of number and age (ns) of deferred samples, from which on few calls are assumed.
 	mostDeferred    = 64
 	longestDeferred = 1e9
 )
 
-// decideFirst reports whether the deferred samples are due before the next one, and whether with many calls. since
-// is the age of the first, ns.
+// decideFirst reports whether the deferred samples, the first since ns old, are due before the next one.
 func decideFirst(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
 	switch {
 	case waiting == 0:

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// gap is a range of CLOCK_MONOTONIC of which length ns were not observed.
+// gap is a range of CLOCK_MONOTONIC with length ns not observed.
 type gap struct{ from, to, length int64 }
 
 const mostGaps = 1024
@@ -16,7 +16,7 @@ const mostGaps = 1024
 // Gaps are the times without samples, ascending.
 type Gaps []gap
 
-// Add appends a gap. At mostGaps, neighbours in the older half are merged.
+// Add appends a gap; at mostGaps it merges older neighbours.
 func (g *Gaps) Add(from, length int64) {
 	if len(*g) >= mostGaps {
 		g.merge(len(*g) / 4)
@@ -33,7 +33,7 @@ func (g *Gaps) merge(n int) {
 	*g = slices.Delete(list, n, 2*n)
 }
 
-// Within returns how much of an interval was not observed, ns: Σ length of a gap × its part within the interval.
+// Within returns how much of an interval was not observed, ns.
 func (g Gaps) Within(from, to int64) (length int64) {
 	for i := len(g) - 1; i >= 0 && g[i].to > from; i-- {
 		e := &g[i]

@@ -34,34 +34,33 @@ type Ledger struct {
 	carriedSince int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
 	stopRefused  bool  // while the thread ran, since carriedSince ([sample.NotStopped])
 	blockedDebt  int64 // negative blocked time to subtract, ns
-	hasSample    bool  // the thread has a sample
-	lastRunning  Place // last sample found running
-	lastOnCPU    Place // last on-CPU sample, at lastOnCPUAt
+	hasSample    bool
+	lastRunning  Place // at the last sample found running
+	lastOnCPU    Place // at the last on-CPU sample, lastOnCPUAt
 	lastOnCPUAt  int64
 	pending      pendingSamples
 
-	// queuedFor is the time queued in the same place since the last stop, ns; queuedTicks the ticks in it.
+	// Time queued in one place since the last stop, ns, and the ticks in it.
 	queuedFor, queuedTicks int64
 }
 
-// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 99 ticks/s and 1 s, a thread on CPU for 2 %
-// of the time would have a seventh of it as not observed; at 5 s almost none.
+// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 1 s and 99 ticks/s, a seventh of a thread on CPU
+// for 2 % of the time would be not observed; at 5 s almost none.
 const carryLimit = 5e9
 
-// mergeLimit bounds a span of sleep in one place in which the thread also ran, ns.
+// mergeLimit bounds a span of sleep in one place with runs in it, ns.
 const mergeLimit = 1e9
 
 // Begin sets the reading from which time counts.
 func (l *Ledger) Begin(r sample.Reading) { l.last, l.first, l.started = r, r, true }
 
-// Observe attributes the time since the last sample. onCPU reports that this stack takes the CPU time; that of a
-// sleeping thread does if it ran in this call.
+// Observe attributes the time since the last sample. onCPU: this stack takes the CPU time, as does a sleeping one that
+// ran in its call.
 func (l *Ledger) Observe(r sample.Reading, s Place, onCPU bool, emit func(Span)) {
 	l.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
-// observeUpTo is Observe for at most the given CPU time, ns. It returns the attributed time and the rest, which
-// the caller attributes.
+// observeUpTo is Observe for at most most ns of CPU time. It returns that and the rest, which the caller attributes.
 func (l *Ledger) observeUpTo(most int64, r sample.Reading, s Place, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
 		l.attributePending(emit)
@@ -99,13 +98,12 @@ func (l *Ledger) beginInterval(r sample.Reading, emit func(Span)) times {
 	return t
 }
 
-// splitCPU divides CPU time and carried CPU time into at most the given time and the rest.
+// splitCPU divides CPU time and carried CPU time.
 func (l *Ledger) splitCPU(cpu, most int64) (got, rest int64) {
 	cpu += l.takeCarried()
 	return min(cpu, most), max(cpu-most, 0)
 }
 
-// takeCarried removes the carried CPU time.
 func (l *Ledger) takeCarried() (cpu int64) {
 	cpu, l.carried.cpu, l.stopRefused = l.carried.cpu, 0, false
 	return cpu
@@ -141,10 +139,10 @@ func (l *Ledger) observeRunning(
 	return got, rest
 }
 
-// endSleep ends the open span of sleep at the time when the thread was queued or ran.
+// endSleep ends the open span when the thread was queued or ran.
 func (l *Ledger) endSleep(r sample.Reading, t times, emit func(Span)) {
 	if l.isOpen {
-		// Queue time is charged late: it was taken for blocked time.
+		// Queue time is charged late, as blocked time until then.
 		late := min(-l.blockedDebt, l.open.Wall)
 		l.blockedDebt += late
 		l.open.Wall += t.blocked - late
@@ -158,7 +156,7 @@ func (l *Ledger) endSleep(r sample.Reading, t times, emit func(Span)) {
 	}
 }
 
-// attributeQueued emits and returns the queue time that unchanged ticks have proven, at most runQueue.
+// attributeQueued emits and returns the queue time that unchanged ticks prove, at most runQueue.
 func (l *Ledger) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 	if l.queuedTicks == 0 {
 		return 0
@@ -173,15 +171,14 @@ func (l *Ledger) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 	return q
 }
 
-// growth returns the CPU and run queue time since the last reading.
 func (l *Ledger) growth(r sample.Reading) (t times) {
 	t.cpu = max(r.CPU-l.last.CPU, 0)
-	// Queue time is charged at its end: part of it may lie before first.
+	// Queue time is charged at its end: part may lie before first.
 	t.runQueue = min(max(r.RunQueue-l.last.RunQueue, 0), max(r.Wall-l.first.Wall-l.ranSinceFirst-t.cpu, 0))
 	return t
 }
 
-// advance makes r the last reading and returns the time since the one before.
+// advance returns the time from the last reading to r.
 func (l *Ledger) advance(r sample.Reading) times {
 	t := l.growth(r)
 	l.ranSinceFirst += t.ran()
@@ -191,7 +188,7 @@ func (l *Ledger) advance(r sample.Reading) times {
 	return t
 }
 
-// carryOver carries time to the next sample, and attributes carried time older than carryLimit.
+// carryOver carries time to the next sample; what is carried for longer than carryLimit is attributed.
 func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)) {
 	if l.carried.ran() > 0 && r.Wall-l.carriedSince > carryLimit {
 		l.attributeCarried(r.Wall, emit)
@@ -205,7 +202,7 @@ func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span
 	}
 }
 
-// Settle attributes carried time of a sleeping thread that is older than carryLimit.
+// Settle attributes a sleeping thread's time that is carried for longer than carryLimit.
 func (l *Ledger) Settle(emit func(Span)) {
 	if l.isOpen && l.carried.ran() > 0 && l.last.Wall-l.carriedSince > carryLimit {
 		l.attributeCarried(l.last.Wall, emit)
@@ -256,7 +253,7 @@ func (l *Ledger) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 	l.attributePendingIfDue(r.Wall, true, emit)
 }
 
-// Cut emits the open span and begins an empty one, for a checkpoint.
+// Cut emits the open span and begins an empty one.
 func (l *Ledger) Cut(emit func(Span)) {
 	l.attributePending(emit)
 	if l.isOpen && (l.open.Samples > 0 || l.open.Wall > 0) {
@@ -265,7 +262,7 @@ func (l *Ledger) Cut(emit func(Span)) {
 	}
 }
 
-// Open emits the open span so far, and keeps it open.
+// Open emits the open span so far.
 func (l *Ledger) Open(emit func(Span)) {
 	l.emitPending(emit)
 	if l.isOpen && (l.open.Samples > 0 || l.open.Wall > 0) {
@@ -292,11 +289,11 @@ func (l *Ledger) Finish(emit func(Span)) {
 	l.close(emit)
 }
 
-// KnownUntil returns the time up to which the thread's place is known, CLOCK_MONOTONIC ns.
+// KnownUntil returns until when the thread's place is known, CLOCK_MONOTONIC ns.
 func (l *Ledger) KnownUntil() int64 { return l.last.Wall + l.queuedFor }
 
-// MarkNotObserved attributes length ns of the time up to r, with its fraction of CPU and run queue time, as not
-// observed. Proven sleep or queue time keeps its place.
+// MarkNotObserved attributes length ns of the time up to r, with their part of CPU and run queue time, as not observed,
+// except proven sleep and queue time.
 func (l *Ledger) MarkNotObserved(length int64, r sample.Reading, state sample.State, emit func(Span)) {
 	t := l.growth(r)
 	if l.isOpen && state != sample.Running && t.cpu == 0 && t.runQueue == 0 {
@@ -322,7 +319,6 @@ func (l *Ledger) MarkNotObserved(length int64, r sample.Reading, state sample.St
 	}
 }
 
-// advanceBy advances the last reading by wall ns, with CPU and run queue time t.
 func (l *Ledger) advanceBy(wall int64, t times) {
 	l.ranSinceFirst += t.ran()
 	l.last.Wall += wall
@@ -330,8 +326,8 @@ func (l *Ledger) advanceBy(wall int64, t times) {
 	l.last.RunQueue += t.runQueue
 }
 
-// EndWithoutSample takes the clocks at the thread's end. If the last sample is older than patience ns, the time
-// since is not observed; else it is carried.
+// EndWithoutSample takes the clocks at the thread's end. The time since the last sample is carried if at most patience
+// ns, else not observed.
 func (l *Ledger) EndWithoutSample(r sample.Reading, patience int64, emit func(Span)) {
 	if alone := r.Wall - l.KnownUntil(); alone > patience {
 		l.MarkNotObserved(alone, r, sample.Running, emit)
@@ -349,8 +345,7 @@ func (l *Ledger) EndWithoutSample(r sample.Reading, patience int64, emit func(Sp
 	}
 }
 
-// NotStopped attributes the time up to r, in which the thread was not stopped. inCall reports that it was in the
-// call of the last sample throughout.
+// NotStopped attributes the time up to r without stops. inCall: it passed in the last sample's call.
 func (l *Ledger) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
 	if !l.started || r.Wall <= l.last.Wall {
 		return

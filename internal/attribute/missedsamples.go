@@ -4,15 +4,15 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// missedSamples are the samples of one program without a place.
+// missedSamples are a program's samples without a place.
 type missedSamples struct {
 	weight, count int64
-	samples       int64 // samples with a place
+	samples       int64 // with a place
 	placed        int64 // those of them that have their part
 	second        int64
 }
 
-// divideMissed divides the weights of missed samples among samples of the same program.
+// divideMissed gives the weights of missed samples to others of the program.
 func (p *timePool) divideMissed() {
 	byProgram := p.takeMissed()
 	if byProgram == nil {
@@ -40,7 +40,7 @@ func (p *timePool) divideMissed() {
 	}
 }
 
-// takeMissed removes the missed samples and returns them by program; nil: none.
+// takeMissed removes the missed samples; nil: none.
 func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
 	for k, n := range p.counts {
 		if k.place.Found != FoundMissed {

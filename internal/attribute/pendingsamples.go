@@ -9,20 +9,19 @@ import (
 
 // # Equal parts for samples of bursts
 //
-// A running thread's clock is up to a kernel tick old: clock differences would favour places within a burst. But
-// each kernel sample stands for one period of CPU time. So samples wait until the thread sleeps, where its clock
-// is exact, and share the time by their periods: equally unless the rate changed.
+// A running thread's clock is up to a kernel tick old, which would favour places within a burst. So kernel samples wait
+// until the thread sleeps, where its clock is exact, and share the time by their periods:
 //
-//	CPU time of a sample = CPU time of all pending samples × its period / Σ periods
+// CPU time of a sample = CPU time of all pending samples × its period / Σ periods
 
 const (
-	// enoughPending samples are attributed once the thread sleeps, mostPending in any case.
+	// enoughPending samples are attributed when the thread sleeps, mostPending at once.
 	enoughPending  = 32
 	mostPending    = 64
 	longestPending = 5e9 // age of a pending sample, ns
 )
 
-// pendingSample is a kernel sample whose CPU time is not attributed yet.
+// pendingSample is a kernel sample without its CPU time.
 type pendingSample struct {
 	stack     sample.StackID
 	stop      frames.StopReason
@@ -36,7 +35,7 @@ type pendingSamples struct {
 	cpu  int64 // of all, ns
 }
 
-// AddKernelSample adds a kernel sample of a thread on a processor; it stands for period ns.
+// AddKernelSample adds a kernel sample of a thread on a processor, for period ns.
 func (l *Ledger) AddKernelSample(r sample.Reading, s Place, period int64, emit func(Span)) {
 	t := l.beginInterval(r, emit)
 	l.endSleep(r, t, emit)
@@ -49,8 +48,7 @@ func (l *Ledger) AddKernelSample(r sample.Reading, s Place, period int64, emit f
 	l.attributePendingIfDue(r.Wall, false, emit)
 }
 
-// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps
-// at now.
+// attributePendingIfDue: asleep if the thread sleeps at now.
 func (l *Ledger) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
 	n := len(l.pending.list)
 	if n == 0 || n < enoughPending && now-l.pending.list[0].at < longestPending || n < mostPending && !asleep {
@@ -75,8 +73,8 @@ func (l *Ledger) attributePending(emit func(Span)) {
 	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
-// emitPending emits the CPU time of the pending samples. No part starts before the account: the excess goes to
-// later samples, finally to a span without samples.
+// emitPending emits the CPU time of the pending samples. No part starts before the account: later samples, at last a
+// span without samples, have the excess.
 func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
 	periods := int64(0)

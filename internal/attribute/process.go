@@ -4,8 +4,7 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Process is the account of one process and of its unobserved children. Each [Thread] attributes its CPU time up to its
-// last sample; the unobserved time of ended threads goes to a [threadPool], that of children to a [childPool].
+// Process is the account of a process and of its unobserved children.
 type Process struct {
 	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
 	ThreadsFiltered bool  // only some threads are sampled
@@ -16,7 +15,7 @@ type Process struct {
 	children   childPool
 }
 
-// EndThread adds the CPU time of an ended thread up to its last sample. [Process.FinishThread] must follow.
+// EndThread adds an ended thread's CPU time up to its last sample. [Process.FinishThread] must follow.
 func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	switch {
 	case !e.Alive && t.begun:
@@ -46,22 +45,20 @@ func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 	p.attributed += t.ledger.last.CPU - t.ledger.first.CPU
 }
 
-// AttributeDeferredOf attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.
+// AttributeDeferredOf attributes an ended thread's deferred samples, as unobserved time where many samples skid.
 func (p *Process) AttributeDeferredOf(t *Thread, gaps Gaps, emit func(Span)) {
 	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLife && p.threads.hasManySkids(), gaps, emit)
 }
 
-// Attributed returns the CPU time of all threads up to their last samples, and that of
-// [Process.DistributeExitedSoFar], ns.
+// Attributed returns the CPU time of all threads up to their last samples, and of [Process.DistributeExitedSoFar], ns.
 func (p *Process) Attributed() int64 { return p.attributed }
 
-// Unobserved returns the CPU time of ended threads that is not attributed, ns: ended − time up to their last samples
-// − distributed time. ended is [ProcessEnd.EndedThreads].
+// Unobserved returns the part of ended ([ProcessEnd.EndedThreads]) that is not attributed, ns.
 func (p *Process) Unobserved(ended int64) int64 {
 	return max(ended-p.threads.untilLastSample-p.threads.distributed, 0)
 }
 
-// AddUnassigned adds a sample of a thread that ended before its clocks were read again, with weight period, ns.
+// AddUnassigned adds a sample of weight period, ns, of a thread that ended before its clocks were read again.
 func (p *Process) AddUnassigned(where Place, at, period int64) {
 	if !p.ThreadsFiltered {
 		where.State, where.Wait = sample.Running, ""
@@ -69,13 +66,13 @@ func (p *Process) AddUnassigned(where Place, at, period int64) {
 	}
 }
 
-// DistributeExited attributes the rest of a process's CPU time: to weighted samples, then to [ExitedUnseen].
+// DistributeExited attributes the rest of a process's CPU time to weighted samples, then to [ExitedUnseen].
 func (p *Process) DistributeExited(unobserved, now int64, emit func(Span)) {
 	rest := p.threads.distribute(unobserved+p.threads.unattributed, true, p.threadEmitter(now, emit))
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
 }
 
-// DistributeExitedSoFar attributes unobserved time up to the weights of samples; more can follow. ended is
+// DistributeExitedSoFar attributes unobserved time up to the weights; more can follow. ended is
 // [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
 func (p *Process) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
 	total := p.Unobserved(ended) + p.threads.unattributed
@@ -92,13 +89,13 @@ func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int6
 	}
 }
 
-// AddUnassignedOfChild adds a sample of an unobserved child on a processor, with weight period, ns.
+// AddUnassignedOfChild adds a sample of weight period, ns, of an unobserved child on a processor.
 func (p *Process) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.weights.addWeighted(where, at, period)
 }
 
-// ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended,
-// exact that the counts now include all children.
+// ChildCounted adds CPU time of an unobserved child in a program, ns. ended: the child has ended; exact: the counts now
+// include all children.
 func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
 	c.addDue(program, ns)
@@ -114,8 +111,8 @@ func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 // shortProcess is the CPU time, in periods, from which a process's own samples suffice.
 const shortProcess = 16
 
-// PassTo passes unobserved time ([Process.Unobserved], ns) and samples of a short observed child to its waiter. From
-// [shortProcess] periods on it has no effect and returns false.
+// PassTo passes unobserved time (ns) and samples of an observed child to its waiter; false, without effect, from
+// [shortProcess] periods on.
 func (p *Process) PassTo(to *Process, unobserved, period int64, program string) bool {
 	if p.attributed+unobserved >= shortProcess*period {
 		return false
@@ -146,8 +143,8 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 	*from = childPool{}
 }
 
-// DistributeChildren attributes ns of unobserved children: to counted programs, to samples, to programs with known
-// time, the rest to [ShortLivedChildren].
+// DistributeChildren attributes ns of unobserved children to counted programs, samples, programs with known time, at
+// last to [ShortLivedChildren].
 func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
 	rest := c.distributeCounted(ns+c.passedOn, now, true, emitWeight)
@@ -157,7 +154,7 @@ func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }
 
-// DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights of samples; more can follow.
+// DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights; more can follow.
 func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
 	if c.passedOn += ns; c.programsComplete {
@@ -167,7 +164,7 @@ func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 	}
 }
 
-// childEmitter emits time of a weight, and subtracts it from the known time of its program.
+// childEmitter subtracts emitted time from the known time of its program.
 func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
@@ -179,7 +176,7 @@ func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64
 
 const mostSpans = 1024 // of one emitEnded
 
-// emitEnded emits ns of CPU time that end at s.End, in several spans if one would begin before sampling did.
+// emitEnded emits ns of CPU time that end at s.End, divided where a span would begin before sampling did.
 func (p *Process) emitEnded(s Span, ns int64, emit func(Span)) {
 	for window := max(s.End-p.Since, ns/mostSpans+1); ns > 0; ns -= window {
 		s.CPU = min(ns, window)

@@ -7,15 +7,15 @@ const (
 	cutimeEvery  = 10e6
 	cutimeRarely = 100e6
 	cutimePause  = 2e6
-	// closeAfter is how long an ended process's account stays open for late ends of children, ns.
+	// closeAfter is how long an ended process's account waits for late ends of children, ns.
 	closeAfter = 200e6
-	// settleEvery is the time between two settlements of an open account, settleAgain between retries, ns.
+	// Times between settlements of an open account, and between retries, ns.
 	settleEvery   = 1e9
 	settleAgain   = 50e6
 	mostAncestors = 64 // in the search for a waiter
 )
 
-// Node is a process of a [ProcessTree].
+// Node is a process.
 type Node struct {
 	pid          int
 	start        uint64 // clock ticks after boot
@@ -25,30 +25,30 @@ type Node struct {
 
 	cutimeAtStart int64 // cutime + cstime when its account began, ns
 	cutime        int64 // cutime + cstime as last read, ns
-	fromObserved  int64 // part of their growth that observed children have added, ns
+	fromObserved  int64 // part of their growth from observed children, ns
 	ownCPU        int64 // in its life; 0 while the account is open; ns
-	endedAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
-	cutimeSettled int64 // last at settledAt, ns
+	endedAt       int64 // CLOCK_MONOTONIC ns; 0: open
+	cutimeSettled int64 // at settledAt, ns
 	settledAt     int64 // CLOCK_MONOTONIC ns
 	attributed    int64 // ns
 	charge        func(ns, at int64, last bool)
 }
 
-// ProcessTree accounts for the CPU time of unobserved children. An observed child counts with its own time as
-// attributed, its time before the recording, and that of its children: as last read or as observed children have
-// added, whichever is more. Not safe for concurrent use.
+// ProcessTree accounts for the CPU time of unobserved children. An observed child counts with its own time, before the
+// recording too, and that of its children: as last read or as observed children added, whichever is more. Not safe for
+// concurrent use.
 type ProcessTree struct {
-	byPID     map[int]*Node // by process id; also ended ones with open accounts
-	ended     []*Node       // ended ones with open accounts
-	nextRead  int64         // time of the next read, CLOCK_MONOTONIC ns
+	byPID     map[int]*Node // also ended ones with open accounts
+	ended     []*Node       // those
+	nextRead  int64         // CLOCK_MONOTONIC ns
 	readPause int64         // between two reads, ns
-	settledAt int64         // time of the last settlement, CLOCK_MONOTONIC ns
+	settledAt int64         // last settlement, CLOCK_MONOTONIC ns
 	kernel    ProcSource
 }
 
 // ProcSource answers questions about processes from /proc.
 type ProcSource interface {
-	// State returns the state of a process; false: it is gone.
+	// State returns false if the process is gone.
 	State(pid int) (ProcState, bool)
 	// IgnoresChildren reports whether the process ignores SIGCHLD.
 	IgnoresChildren(pid int) bool
@@ -56,7 +56,7 @@ type ProcSource interface {
 	ExactChildrenCPU(pid int) int64
 }
 
-// ProcState is the state of a process that a [ProcessTree] needs.
+// ProcState is a process's state.
 type ProcState struct {
 	Start       uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
 	Parent      int
@@ -69,9 +69,9 @@ func NewProcessTree(kernel ProcSource) *ProcessTree {
 	return &ProcessTree{byPID: map[int]*Node{}, kernel: kernel}
 }
 
-// Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all
-// CPU time of its children lies within the recording. charge takes CPU time of its unobserved children, ns: what is
-// certain while the account is open, and the rest once, with last, even if 0.
+// Join opens the account of a process. parent: at discovery, 0 if unknown; fromStart: all CPU time of its children lies
+// within the recording. charge takes CPU time of its unobserved children, ns: what is certain so far, and at last the
+// rest, even 0.
 func (t *ProcessTree) Join(
 	pid int, start uint64, parent int, fromStart bool, charge func(ns, at int64, last bool),
 ) *Node {
@@ -85,7 +85,7 @@ func (t *ProcessTree) Join(
 	return n
 }
 
-// read reads the state of a process; false: it is gone.
+// read reads the state; false: the process is gone.
 func (t *ProcessTree) read(n *Node) bool {
 	r, ok := t.kernel.State(n.pid)
 	if !ok || r.Start != n.start {
@@ -136,14 +136,14 @@ func (t *ProcessTree) waiter(pid int) *Node {
 // Parent returns the process that takes this one's time; nil: none.
 func (n *Node) Parent() *Node { return n.parent }
 
-// Leave ends an account. own is its CPU time, attributed or before the recording, ns.
+// Leave ends an account. own is its CPU time, before the recording too, ns.
 func (t *ProcessTree) Leave(n *Node, own, now int64) {
 	t.read(n) // before its parent waits for it
 	n.ownCPU, n.endedAt = own, max(now, 1)
 	t.ended = append(t.ended, n)
 }
 
-// Tick reads cutime when due, and closes accounts that ended closeAfter ago.
+// Tick reads cutime when due, and closes ended accounts.
 func (t *ProcessTree) Tick(now int64) {
 	if now < t.nextRead {
 		return
@@ -162,9 +162,9 @@ func (t *ProcessTree) Tick(now int64) {
 	}
 }
 
-// settle attributes the growth of cutime up to the previous settlement. By then each child that ended earlier is
-// closed, or is a zombie, which has added nothing yet. If a child's own children have open accounts, or the child is
-// gone without a report, its parent waits for a later settlement.
+// settle attributes the growth of cutime up to the previous settlement: each child that ended before is closed, or a
+// zombie, which has added nothing. While a child's children have open accounts, or a child is gone without a report,
+// its parent waits.
 func (t *ProcessTree) settle(now int64) {
 	unsure := map[*Node]bool{}
 	for _, n := range t.ended {
@@ -189,7 +189,7 @@ func (t *ProcessTree) settle(now int64) {
 	}
 }
 
-// total returns the CPU time of its children so far: as last read or as attributed, whichever is more.
+// total returns the CPU time of its children: as read or as attributed, whichever is more.
 func (n *Node) total() int64 { return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
@@ -203,7 +203,7 @@ func (t *ProcessTree) Close() {
 	}
 }
 
-// closeEnded closes the accounts of ended processes that are ready, children before parents.
+// closeEnded closes ready accounts, children before parents.
 func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	for again := true; again; {
 		again = false
@@ -221,7 +221,7 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	}
 }
 
-// exists reports whether the kernel still has the process, also as a zombie.
+// exists includes zombies.
 func (t *ProcessTree) exists(n *Node) bool {
 	r, ok := t.kernel.State(n.pid)
 	return ok && r.Start == n.start

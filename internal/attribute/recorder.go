@@ -9,9 +9,9 @@ import (
 
 // # Recorded streams
 //
-// JSON, one object a line: first the options, then one per event, under the event's name. Answers of the kernel
-// ([ProcSource]) follow their event under the name of its method. Stacks are numbers: neither names nor memory
-// are recorded. A stream is a test case without processes (streams_test.go).
+// JSON, one object a line: the options, then events under their names, each followed by the kernel's answers
+// ([ProcSource]) under their methods' names. Stacks are numbers; no names or memory. A stream is a test case without
+// processes (streams_test.go).
 
 // Recorder writes events and answers of the kernel.
 type Recorder struct {
@@ -27,7 +27,7 @@ type answer struct {
 	NS    int64
 }
 
-// NewRecorder writes the options. As [ProcSource] it passes on the answers of kernel.
+// NewRecorder writes the options. As [ProcSource] it passes on kernel's answers.
 func NewRecorder(w io.Writer, o Options, kernel ProcSource) *Recorder {
 	r := &Recorder{out: json.NewEncoder(w), kernel: kernel}
 	r.write(o)
@@ -69,7 +69,6 @@ func (r *Recorder) ExactChildrenCPU(pid int) int64 {
 	return ns
 }
 
-// Names of answers.
 const (
 	state            = "State"
 	ignoresChildren  = "IgnoresChildren"

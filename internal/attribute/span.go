@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Place is the stack and the state of a thread in a sample.
+// Place is a thread's stack and state in a sample.
 type Place struct {
 	Stack sample.StackID
 	State sample.State
@@ -23,13 +23,12 @@ type Place struct {
 	Found    Found
 }
 
-// running returns the place in the state running.
 func (s Place) running() Place {
 	s.State, s.Wait, s.WaitsFor, s.Owner = sample.Running, "", "", 0
 	return s
 }
 
-// compare orders places by all fields but Stack and Program.
+// compare omits Stack and Program.
 func (s *Place) compare(o *Place) int {
 	return cmp.Or(cmp.Compare(s.Found, o.Found), cmp.Compare(s.Stop, o.Stop), cmp.Compare(s.Labels, o.Labels),
 		cmp.Compare(s.State, o.State), cmp.Compare(s.Wait, o.Wait), cmp.Compare(s.WaitsFor, o.WaitsFor),
@@ -43,7 +42,7 @@ type Found uint8
 const (
 	FoundWalked      Found = iota // stack known
 	FoundProgramOnly              // only the program
-	FoundMissed                   // only the program: it was not stopped; its time goes to its walked samples
+	FoundMissed                   // only the program: not stopped; its time goes to the program's walked samples
 	FoundInExec                   // in exec: no user stack
 	FoundInExit                   // in exit, so not stopped
 )
@@ -67,16 +66,16 @@ type Span struct {
 }
 
 const (
-	// RanBetweenTicks is CPU time of a thread that slept at both ends of an interval.
+	// RanBetweenTicks is CPU time between two samples asleep.
 	RanBetweenTicks = "[ran between ticks]"
-	// BlockedBetweenTicks is blocked time of a thread that ran at both ends of an interval.
+	// BlockedBetweenTicks is blocked time between two samples running.
 	BlockedBetweenTicks = "[blocked between ticks]"
 	// NotObserved is time in which prywalk was stopped, or had no processor or no permission.
 	NotObserved = "[not observed]"
 	// ExitedUnseen is CPU time of ended threads beyond what their samples stand for.
 	ExitedUnseen = "[exited unseen]"
 	// ShortLivedChildren is CPU time, in the process that waited, of children that ended before discovery and of
-	// the end of others.
+	// others' ends.
 	ShortLivedChildren = "[short-lived children]"
 	// NoUserSpace is the frame of a thread without user space, as of io_uring.
 	NoUserSpace = "[kernel's own thread]"
@@ -88,5 +87,5 @@ const (
 	Exited = "[exited]"
 )
 
-// ChildrenOf returns the name of threads of unobserved children in a program.
+// ChildrenOf names threads of unobserved children in a program.
 func ChildrenOf(program string) string { return "[children: " + program + "]" }

@@ -4,11 +4,7 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// # Stacks in use
-//
-// An account keeps the stacks of samples that may take time later, also after a [Cut].
-
-// Stacks yields the stacks that later intervals can have without a further sample, some more than once.
+// Stacks yields the stacks of samples that may take time later, also after a [Cut], some more than once.
 func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 	for _, t := range a.threads {
 		if !t.account.stacks(yield) {

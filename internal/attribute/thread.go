@@ -15,7 +15,7 @@ type Sample struct {
 	FromKernel      bool             // taken by the kernel (perf_event_open)
 }
 
-// sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
+// sharesCPU: see pendingsamples.go.
 func (s *Sample) sharesCPU() bool {
 	where := &s.Place
 	return s.FromKernel && s.OnCPU && *where == Place{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
@@ -26,13 +26,13 @@ type End struct {
 	Alive   bool           // the recording ends before the thread
 	AtStart sample.Reading // clocks before the first sample, if older than the recording
 	AtEnd   sample.Reading // clocks at the end, if later than the last sample
-	// Patience bounds the age of a last sample that takes the time since then, ns.
+	// Patience bounds the age of a last sample that takes the time since, ns.
 	Patience int64
 }
 
-// Thread is the account of one thread. The zero value: a thread older than the recording.
+// Thread is the account of one thread; the zero value: older than the recording.
 type Thread struct {
-	// CreatedAt is when it was first listed, CLOCK_MONOTONIC ns; 0: its creation was not observed.
+	// CreatedAt is its first listing, CLOCK_MONOTONIC ns; 0: its creation was not observed.
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 
@@ -68,7 +68,6 @@ func (t *Thread) BeginWithoutSample(r sample.Reading) {
 	}
 }
 
-// clocksAtCreation returns the clocks at the creation of a thread with first reading r.
 func (t *Thread) clocksAtCreation(r sample.Reading) sample.Reading {
 	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
@@ -87,7 +86,7 @@ func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	t.attribute(s, gaps, emit)
 }
 
-// AttributeDeferred attributes the deferred samples as those of a thread with few system calls.
+// AttributeDeferred assumes few system calls of deferred samples.
 func (t *Thread) AttributeDeferred(gaps Gaps, emit func(Span)) {
 	t.attributeDeferredAs(false, gaps, emit)
 }
@@ -113,7 +112,7 @@ func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.attributeInterval(s, emit)
 }
 
-// attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
+// attributeInterval notes the sample's weight if the thread is young.
 func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 	if s.OnCPU || s.Place.State == sample.Running {
 		t.ranSamples++
@@ -179,7 +178,7 @@ func (t *Thread) count(samples, at int64) {
 	t.lastAt = at
 }
 
-// NotStopped attributes time in which the thread was not stopped, as in a call that a stop would abort.
+// NotStopped attributes time without stops, as in a call that a stop would abort.
 func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
 	t.ledger.stopRefused = t.ledger.stopRefused || left.Refused
 	if !left.Suppressed() {

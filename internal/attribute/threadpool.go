@@ -11,16 +11,15 @@ package attribute
 // Only threads created and ended while their process was sampled have weights. The rest of x > T is withheld until the
 // thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 
-// threadPool is the CPU time of ended threads that belongs to no sample, and the samples among which it is
-// distributed.
+// threadPool is ended threads' CPU time of no sample, and the samples that share it.
 type threadPool struct {
 	untilLastSample int64    // of ended threads up to their last samples, ns
 	weights         timePool // of samples with a proven place
 	unproven        timePool // of samples that may skid
 	skidded         skidded
-	assumedProven   int64 // unproven samples that were counted as proven
-	unattributed    int64 // CPU time of short-lived threads that no sample took, ns
-	distributed     int64 // unobserved time so far, ns
+	assumedProven   int64 // unproven samples counted as proven
+	unattributed    int64 // of short-lived threads, of no sample, ns
+	distributed     int64 // so far, ns
 }
 
 // skidded sums samples without a usable place.
@@ -30,7 +29,7 @@ type skidded struct {
 	firstWeight int64 // of a thread's first sample, ns; 0: it has a place
 }
 
-// sampleWeight is the weight of one sample of a living thread, ns.
+// sampleWeight is the weight of a living thread's sample, ns.
 type sampleWeight struct {
 	place      Place
 	at, weight int64
@@ -42,8 +41,8 @@ type sampleWeight struct {
 // time counts, not on-CPU samples: --subset draws many of them by chance.
 const longLife = 16
 
-// addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a
-// life of few samples is short.
+// addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a life
+// of few samples is short.
 func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 	if t.CreatedAt == 0 {
 		return
@@ -77,9 +76,9 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 }
 
 const (
-	// A pool has many skids if at least one sample in skidShare skids.
+	// One sample in skidShare that skids is many.
 	skidShare = 5
-	// leastProven is the least number of samples known not to skid that take the weights of others.
+	// leastProven is the least number of proven samples that take the weights of others.
 	leastProven = 16
 )
 
@@ -88,8 +87,8 @@ func (p *threadPool) hasManySkids() bool {
 		p.weights.sampleCount-p.assumedProven >= leastProven
 }
 
-// distribute emits up to total ns of unobserved time and returns the rest. Weights of samples that skid are spread
-// over the proven ones; before the last call, only over at least leastProven.
+// distribute emits up to total ns of unobserved time and returns the rest. Proven samples have the weights of those
+// that skid; before the last call, only leastProven or more.
 func (p *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
 	slack := int64(0)
 	if p.hasManySkids() {

@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// timePool divides CPU time among samples by weight: the CPU time, ns, that a sample stands for beyond its own
-// interval. The zero value is empty.
+// timePool divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
 type timePool struct {
 	weights     map[weightKey]int64
 	counts      map[weightKey]int64 // number, also of samples without a weight
@@ -91,7 +90,7 @@ func (p *timePool) widen(width int64) {
 	p.weights, p.counts = weights, samples
 }
 
-// spread raises the weights by more ns in all, each sample's by the same.
+// spread adds more ns to the weights, the same to each sample's.
 func (p *timePool) spread(more int64) {
 	if p.sampleCount == 0 || more <= 0 {
 		return
@@ -103,8 +102,7 @@ func (p *timePool) spread(more int64) {
 	}
 }
 
-// distribute raises the weights by slack ns, emits up to total ns, reduces the weights by that, and returns the
-// rest of total.
+// distribute adds slack ns to the weights, moves up to total ns of them to emit, and returns the rest of total.
 func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (left int64) {
 	p.divideMissed()
 	p.spread(slack)
@@ -129,7 +127,7 @@ func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (
 	return left
 }
 
-// inOrder returns the keys in an order that depends on the map's content only.
+// inOrder returns the keys in an order of the content only.
 func inOrder(weights map[weightKey]int64) []weightKey {
 	order := make([]weightKey, 0, len(weights))
 	for k := range weights {
@@ -146,18 +144,16 @@ func inOrder(weights map[weightKey]int64) []weightKey {
 	return order
 }
 
-// takeTotal removes the weights, not the number of samples, and returns their sum.
+// takeTotal removes the weights, not the samples, and returns their sum.
 func (p *timePool) takeTotal() int64 {
 	ns := p.total
 	*p = timePool{sampleCount: p.sampleCount}
 	return ns
 }
 
-// errorLimit is the largest difference, in standard errors, between samples' time and weights that counts as
-// chance.
+// errorLimit is how far samples' time and weights may differ by chance, in standard errors.
 const errorLimit = 2
 
-// samplingError returns that difference, ns.
 func (p *timePool) samplingError() int64 {
 	if p.sampleCount == 0 {
 		return 0
@@ -189,7 +185,7 @@ func (p *timePool) merge(from *timePool) {
 	p.mergeMany()
 }
 
-// withProgram returns a copy in which places without a program have the given one.
+// withProgram returns a copy; program is that of places without one.
 func (p *timePool) withProgram(program string) timePool {
 	out := *p
 	out.weights, out.counts = map[weightKey]int64{}, map[weightKey]int64{}
@@ -206,7 +202,7 @@ func (p *timePool) withProgram(program string) timePool {
 	return out
 }
 
-// byProgram moves all into one pool per program.
+// byProgram moves all into one pool for each program.
 func (p *timePool) byProgram() map[string]*timePool {
 	parts := map[string]*timePool{}
 	partOf := func(program string) *timePool {

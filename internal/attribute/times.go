@@ -7,11 +7,9 @@ import "prywalk/internal/sample"
 // times are parts of a thread's wall time, ns.
 type times struct{ cpu, runQueue, blocked int64 }
 
-// ran returns the time that is not blocked.
 func (t times) ran() int64 { return t.cpu + t.runQueue }
 
-// within returns the CPU and run queue time in length ns of whole, rounded so that the rest of both fits whole −
-// length.
+// within returns the CPU and run queue time in length ns of whole; the rest of both fits whole − length.
 func (t times) within(length, whole int64) times {
 	cpu := min(sample.Portion(t.cpu, length, whole), length)
 	runQueue := min(sample.Portion(t.runQueue, length, whole), length-cpu)

@@ -10,9 +10,8 @@ import (
 
 // # CPU time of untracked descendants
 //
-// Records of context switches give the time between a thread's arrival on a processor and its departure, and its
-// program: the CPU time of each process by program, however short its life. The time after the record of its end
-// is missing: from Linux 6.16 on, all of exit but its beginning.
+// Records of context switches give each process's CPU time by program, up to the record of its end: from Linux 6.16 on
+// without most of exit.
 
 const mostSpent = 16 // programs of a process
 
@@ -22,20 +21,19 @@ type Spent[O comparable] struct {
 	NS      int64
 }
 
-// onProcessor is the thread on a processor, and the time of its arrival, CLOCK_MONOTONIC ns.
+// onProcessor is the thread on a processor since a CLOCK_MONOTONIC time, ns.
 type onProcessor struct {
 	pid, tid int
 	since    int64
 }
 
-// clocks is the state of the records of switches.
 type clocks[O comparable, S any] struct {
 	on         map[int]onProcessor      // by processor
-	nowTracked map[int]*Untracked[O, S] // tracked processes whose records began with their creation
+	nowTracked map[int]*Untracked[O, S] // whose records began with their creation
 	lost       int64                    // records lost so far
 }
 
-// TrackWithClocks is [Table.Track] where switches are recorded. The process's time is still counted.
+// TrackWithClocks is [Table.Track] that goes on to count the process's time.
 func (t *Table[O, S]) TrackWithClocks(pid int, as O) {
 	delete(t.clocks.nowTracked, pid)
 	if before := t.Track(pid, as); before != nil {
@@ -46,8 +44,7 @@ func (t *Table[O, S]) TrackWithClocks(pid int, as O) {
 	}
 }
 
-// ForgetWithClocks is [Table.Forget] where switches are recorded. It returns the CPU time of the process's whole life,
-// ns; 0: not completely known.
+// ForgetWithClocks is [Table.Forget] with the CPU time of the process's whole life, ns; 0: not completely known.
 func (t *Table[O, S]) ForgetWithClocks(pid int, as O) (ns int64) {
 	if t.tracked[pid] != as {
 		return 0
@@ -79,8 +76,7 @@ func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 	return n
 }
 
-// forgetSwitches drops the switches since the last drain: with one of a pair lost, time would go to another
-// process.
+// forgetSwitches drops the switches since the last drain: a lost one would move time to another process.
 func (t *Table[O, S]) forgetSwitches() {
 	clear(t.clocks.on)
 	for i := range t.records {
@@ -93,7 +89,7 @@ func (t *Table[O, S]) forgetSwitches() {
 // Interrupted notes a gap in the records.
 func (t *Table[O, S]) Interrupted() { clear(t.clocks.on) }
 
-// clock updates the clocks by a record. It must run before the record's other effects.
+// clock must run before the record's other effects.
 func (t *Table[O, S]) clock(r *record) {
 	switch {
 	case t.clocks.on == nil:
@@ -108,8 +104,8 @@ func (t *Table[O, S]) clock(r *record) {
 	}
 }
 
-// endRun counts and ends the time of the thread on the processor up to its record; false: another thread is there.
-// An exec may have changed the thread's number to the process's (fs/exec.c, de_thread).
+// endRun ends and counts the run of the record's thread; false: another is on the processor. An exec may have given the
+// thread the process's number (fs/exec.c, de_thread).
 func (t *Table[O, S]) endRun(r *record) bool {
 	on, ok := t.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID && !(r.Exec && on.pid == r.PID) {
@@ -136,7 +132,7 @@ func (p *Untracked[O, S]) addCPU(ns int64) {
 	p.Spent = append(p.Spent, Spent[O]{p.runs, ns})
 }
 
-// byTime orders records. Of equal times, an arrival comes after the departure from the same processor.
+// byTime orders records; of equal times, the departure from a processor comes before the arrival.
 func byTime(a, b record) int {
 	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrivalRank(&a), arrivalRank(&b)))
 }

@@ -11,15 +11,15 @@ import (
 
 // # New processes by their numbers
 //
-// Without the kernel's records, new processes are found by number: the kernel assigns numbers in order and shows
-// the last one. The numbers since the previous tick are all new tasks; one read of /proc gives the parent of each.
+// Without the kernel's records: numbers are assigned in order, and the last one is known. Those since the previous tick
+// are new tasks; one read of /proc gives the parent of each.
 
 const (
-	// mostNumbers bounds the numbers read at a tick; of more, equally spaced ones are read.
+	// mostNumbers bounds the numbers read at a tick; of more, each n-th is read.
 	mostNumbers     = 64
 	mostNewChildren = 128 // known new processes
-	// markedFor is how long a process counts as new, ns. After that the search for children has found it, or it
-	// cannot be opened: it is read every lastingEvery until it is tracked or has ended, at most for lastingFor.
+	// markedFor is how long a process counts as new, ns. After that it cannot be opened: it is read every lastingEvery,
+	// at most for lastingFor.
 	markedFor    = 200e6
 	lastingEvery = 50e6
 	lastingFor   = 10e9
@@ -27,8 +27,8 @@ const (
 	firstNumber = 300
 )
 
-// NewChildren finds new processes by number. O is the caller's value for a tracked process, never zero; K its
-// value for an untracked one. Not safe for concurrent use.
+// NewChildren finds new processes by number. O is the caller's value of a tracked process, never zero; K that of an
+// untracked one. Not safe for concurrent use.
 type NewChildren[O comparable, K any] struct {
 	tracked map[int]O
 	forks   map[int]*forks // of tracked processes
@@ -76,21 +76,21 @@ func MakeNewChildren[O comparable, K any](budget *procmem.Budget) *NewChildren[O
 	}
 }
 
-// BeforeReads sets a function that is called before each read of /proc, which may wait for an exec.
+// BeforeReads sets a function called before each read of /proc, which may wait for an exec.
 func (n *NewChildren[O, K]) BeforeReads(f func()) { n.beforeRead = f }
 
-// PinReads sets functions called around reads of a known process, during which the caller must not yield.
+// PinReads sets functions around reads of a known process, in which the caller must not yield.
 func (n *NewChildren[O, K]) PinReads(pin, unpin func()) { n.pin, n.unpin = pin, unpin }
 
-// parent returns a process's parent; false: it has ended, or the number is a thread's. It reads status, as a read
-// of stat waits for an exec (fs/proc/array.c, do_task_stat).
+// parent fails for an ended process and for a thread. It reads status: a read of stat waits for an exec
+// (fs/proc/array.c, do_task_stat).
 func parent(pid int) (int, bool) {
 	var s procmem.Status
 	err := procmem.ReadStatus(pid, &s)
 	return s.PPid, err == nil && s.Tgid == pid && s.State != 'Z'
 }
 
-// Track notes that a process is tracked from now on. It removes and returns its entry; nil: none.
+// Track removes and returns the entry of a process that is tracked from now on; nil: none.
 func (n *NewChildren[O, K]) Track(pid int, as O) *NewChild[O, K] {
 	before := n.young[pid]
 	if before != nil {
@@ -107,7 +107,7 @@ func (n *NewChildren[O, K]) Track(pid int, as O) *NewChild[O, K] {
 	return before
 }
 
-// Forget notes the end of a tracked process. Its number may be reused by now.
+// Forget notes the end of a tracked process, whose number may be reused.
 func (n *NewChildren[O, K]) Forget(pid int, as O) {
 	if n.tracked[pid] == as {
 		delete(n.tracked, pid)
@@ -115,11 +115,10 @@ func (n *NewChildren[O, K]) Forget(pid int, as O) {
 	}
 }
 
-// Advanced reports whether numbers were assigned since the last call of Search.
+// Advanced reports whether numbers were assigned since the last Search.
 func (n *NewChildren[O, K]) Advanced(last int) bool { return last != n.last }
 
-// Search reads the processes of the numbers since the last call for descendants of tracked processes. last is the last
-// assigned number; 0: unknown.
+// Search searches the numbers up to last, the last assigned one (0: unknown), for descendants of tracked processes.
 func (n *NewChildren[O, K]) Search(last int, now int64) {
 	before := n.last
 	if n.last = last; before == 0 || last == 0 || before == last || len(n.tracked) == 0 {
@@ -134,7 +133,6 @@ func (n *NewChildren[O, K]) Search(last int, now int64) {
 	}
 }
 
-// examine adds a process if it is a descendant of a tracked one.
 func (n *NewChildren[O, K]) examine(pid int, now int64) {
 	if _, tracked := n.tracked[pid]; tracked || len(n.young) >= mostNewChildren {
 		return
@@ -163,8 +161,8 @@ func (n *NewChildren[O, K]) examine(pid int, now int64) {
 	}
 }
 
-// Tick calls runs with each new process whose first thread runs or waits for a processor. It yields, and forgets,
-// those that have ended or (over) are not read any more.
+// Tick calls runs with each new process whose first thread is on or waits for a processor. It yields, and forgets,
+// those that have ended or (over) are read no more.
 func (n *NewChildren[O, K]) Tick(
 	now int64, runs func(*NewChild[O, K], *procmem.Stat),
 ) iter.Seq2[*NewChild[O, K], bool] {
@@ -200,9 +198,8 @@ func (n *NewChildren[O, K]) Tick(
 
 // # Which processes call exec
 //
-// Children of a shell mostly do, children of a server mostly do not. PF_FORKNOEXEC shows it for each process.
+// Children of a shell mostly do, of a server mostly do not; PF_FORKNOEXEC shows it.
 
-// forks counts a process's children.
 type forks struct {
 	never int  // children that ended without exec
 	exec  bool // one has called exec
@@ -217,7 +214,6 @@ const (
 	beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since
 )
 
-// noteExec notes whether a process calls exec.
 func (n *NewChildren[O, K]) noteExec(y *NewChild[O, K], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
 	if _, tracked := n.tracked[y.parent]; y.execKnown || !tracked || before && s.Flags&exiting == 0 && s.State != 'Z' {
@@ -235,14 +231,13 @@ func (n *NewChildren[O, K]) noteExec(y *NewChild[O, K], s *procmem.Stat) {
 	}
 }
 
-// MayExec reports whether a process may be about to call exec: it has not yet, and its siblings are not known
-// never to.
+// MayExec reports whether a process may be about to call exec: it has not, and its siblings are not known never to.
 func (n *NewChildren[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
 	f := n.forks[y.parent]
 	return s.Flags&beforeExec != 0 && (f == nil || f.exec || f.never < leastForks)
 }
 
-// Execed notes that a tracked process runs another program: its children may behave differently.
+// Execed notes that a tracked process runs another program.
 func (n *NewChildren[O, K]) Execed(pid int) { delete(n.forks, pid) }
 
 const mostNames = 8 // names of a process
@@ -260,8 +255,8 @@ func (y *NewChild[O, K]) addUse(name *procmem.Comm, cpu int64) {
 	y.cpu, y.comm = cpu, *name
 }
 
-// Empty reports whether there are no new processes.
+// Empty reports whether no new process is known.
 func (n *NewChildren[O, K]) Empty() bool { return len(n.young) == 0 }
 
-// All returns all new processes.
+// All returns the new processes.
 func (n *NewChildren[O, K]) All() iter.Seq[*NewChild[O, K]] { return maps.Values(n.young) }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package descendants accounts for child processes that end before they can be tracked: their ancestors, programs
-// and mappings. Sources: the kernel's records of creation, end, name and mapping (package perfevents, [Table]), or
-// process numbers ([NewChildren]).
+// Package descendants accounts for child processes that end before they are tracked: ancestors, programs, mappings.
+// Sources: the kernel's records (package perfevents, [Table]) or process numbers ([NewChildren]).
 package descendants
 
 import (
@@ -16,14 +15,14 @@ import (
 )
 
 const (
-	// mostUntracked bounds the processes known by records alone, mostMappings the mappings of each.
+	// mostUntracked bounds processes, mostMappings the mappings of each.
 	mostUntracked = 1 << 14
 	mostMappings  = 1 << 12
 	mostFormer    = 16 // earlier programs of a process
 )
 
-// Table is the untracked descendants of tracked processes, with their samples S. O is the caller's value for an
-// tracked process, never zero. Not safe for concurrent use.
+// Table is the untracked descendants of tracked processes, with their samples S. O is the caller's value of a tracked
+// process, never zero. Not safe for concurrent use.
 type Table[O comparable, S any] struct {
 	untracked map[int]*Untracked[O, S]
 	tracked   map[int]O
@@ -35,9 +34,9 @@ type Table[O comparable, S any] struct {
 
 // Untracked is a process that is not tracked.
 type Untracked[O comparable, S any] struct {
-	Waiter  O          // nearest tracked ancestor
-	Samples []S        // the caller's
-	Ended   bool       // the process has ended
+	Waiter  O   // nearest tracked ancestor
+	Samples []S // the caller's
+	Ended   bool
 	Spent   []Spent[O] // where switches are recorded ([Table.DrainClocks])
 
 	runs       *Program[O]
@@ -48,18 +47,17 @@ type Untracked[O comparable, S any] struct {
 
 // Program is a process's program. After [Program.Freeze] another goroutine may read it.
 type Program[O comparable] struct {
-	// Of is the tracked process that it was forked from and still runs the code of; zero: it has called exec.
+	// Of is the tracked process whose code it runs since the fork; zero: it has called exec.
 	Of   O
 	Name string
 	Maps []code.Mapping // of code
 
-	frozen bool // immutable
+	frozen bool
 }
 
-// Freeze makes it immutable: a later change makes a copy.
+// Freeze makes it immutable; changes make a copy.
 func (g *Program[O]) Freeze() { g.frozen = true }
 
-// formerProgram is a program before an exec.
 type formerProgram[O comparable] struct {
 	program *Program[O]
 	until   int64 // CLOCK_MONOTONIC ns
@@ -76,7 +74,7 @@ type record struct {
 	from, to int
 }
 
-// add keeps a record until those of all processors are read, as order holds for each processor only.
+// add keeps a record until those of all processors are read: each processor's are in order.
 func (t *Table[O, S]) add(r *perfevents.Record) {
 	from := len(t.names)
 	t.names = append(t.names, r.Name...)
@@ -91,8 +89,7 @@ func New[O comparable, S any]() *Table[O, S] {
 	return &Table[O, S]{untracked: map[int]*Untracked[O, S]{}, tracked: map[int]O{}}
 }
 
-// Drain drains the kernel's records: first creations and programs, then take gets the others, and may query the
-// table.
+// Drain drains the kernel's records: creations and programs, then take gets the others, and may query the table.
 func (t *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	t.records, t.names = t.records[:0], t.names[:0]
 	handled := false
@@ -149,7 +146,7 @@ func (t *Table[O, S]) handle(r *record) {
 	}
 }
 
-// threadEnded notes the end of the first or another thread. The first may end before others (pthread_exit).
+// threadEnded notes a thread's end. The first may end before others (pthread_exit).
 func (p *Untracked[O, S]) threadEnded(first bool) {
 	if first {
 		p.firstEnded = true
@@ -159,8 +156,7 @@ func (p *Untracked[O, S]) threadEnded(first bool) {
 	p.Ended = p.firstEnded && p.others <= 0
 }
 
-// created adds a child of a process. An earlier process with its number has ended, but its end is not noticed yet or
-// its record is lost.
+// created adds a child. An earlier process with its number has ended, perhaps not noticed or with a lost record.
 func (t *Table[O, S]) created(r *record) {
 	delete(t.clocks.nowTracked, r.PID)
 	if before := t.untracked[r.PID]; before != nil {
@@ -179,7 +175,6 @@ func (t *Table[O, S]) created(r *record) {
 	}
 }
 
-// unshared returns g, or a copy if g is frozen.
 func (g *Program[O]) unshared() *Program[O] {
 	if !g.frozen {
 		return g
@@ -205,7 +200,7 @@ func (t *Table[O, S]) Find(pid int) *Untracked[O, S] {
 	return t.untracked[pid]
 }
 
-// Track notes that a process is tracked from now on. It removes and returns its entry; nil: none.
+// Track removes and returns the entry of a process that is tracked from now on; nil: none.
 func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	before := t.untracked[pid]
 	delete(t.untracked, pid)
@@ -213,21 +208,21 @@ func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	return before
 }
 
-// Forget notes the end of a tracked process. Its number may be reused by now.
+// Forget notes the end of a tracked process, whose number may be reused.
 func (t *Table[O, S]) Forget(pid int, as O) {
 	if t.tracked[pid] == as {
 		delete(t.tracked, pid)
 	}
 }
 
-// Sweep finds processes that ended without a record, as records can be lost.
+// Sweep finds processes whose record of the end is lost.
 func (t *Table[O, S]) Sweep() {
 	for pid, p := range t.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
 }
 
-// All yields the untracked processes, and drops those that have ended.
+// All yields the untracked processes, and drops ended ones.
 func (t *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	return func(yield func(*Untracked[O, S]) bool) {
 		for n := len(t.ended); n > 0; n = len(t.ended) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Table is a table of a page, or of a data file beside it.
+// Table is a table of a page or a data file.
 type Table struct{ rows [][]string }
 
 // NewTable begins a table.
@@ -23,7 +23,7 @@ var (
 // Row adds a row.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// String returns the table in Markdown, with a line feed at its end.
+// String returns the table in Markdown, with a final line feed.
 func (t *Table) String() string {
 	var b strings.Builder
 	for i, row := range t.rows {
@@ -39,7 +39,7 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// TSV returns the table as tab-separated values, the names of the columns first.
+// TSV returns tab-separated values, the columns' names first.
 func (t *Table) TSV() string {
 	var b strings.Builder
 	for _, row := range t.rows {
@@ -57,12 +57,11 @@ func (t *Table) TSV() string {
 // Beside is the data file of a page's long table: PAGE-NAME.tsv.
 func Beside(page, name string) string { return strings.TrimSuffix(page, ".md") + "-" + name + ".tsv" }
 
-// WriteBeside writes a table to the data file.
+// WriteBeside writes the data file.
 func WriteBeside(page, name string, t *Table) error {
 	return os.WriteFile(Beside(page, name), []byte(t.TSV()), 0o644)
 }
 
-// markers are the lines around a section.
 func markers(name string) (begin, end string) {
 	return "<!-- " + name + ": begin -->", "<!-- " + name + ": end -->"
 }
@@ -73,7 +72,7 @@ func Empty(name string) string {
 	return begin + "\n" + end + "\n"
 }
 
-// Replace changes a section of a page; an error if the page lacks its markers.
+// Replace changes a section of a page. Error: the page lacks its markers.
 func Replace(path, name string, change func(old string) string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {

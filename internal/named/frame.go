@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package named defines a function at an address: name, file, line and inlined calls, as symbol tables give it and a
-// recording stores it.
+// Package named defines a function at an address, as symbol tables give it and a recording stores it.
 package named
 
-// Frame is one function that an address belongs to; several when calls are inlined there. Then the innermost comes
-// first.
+// Frame is a function at an address; with inlined calls there are several, the innermost first.
 type Frame struct {
-	// Name is the function's name for people, demangled; it is never empty.
+	// Name is demangled, and never empty.
 	Name string
-	// System is the linkage name, without a version. In a recording it may be empty if it is the same as Name.
+	// System is the linkage name, without a version; in a recording "" if equal to Name.
 	System string
-	// File is the source file's path as the compiler recorded it, empty if unknown. It is not a path on this machine.
+	// File is the source file's path as compiled, "" if unknown; no path on this machine.
 	File string
-	// Line is the line in File of the address, or of the inlined call; 0 if unknown.
+	// Line is the address's in File, or the inlined call's; 0 if unknown.
 	Line int
-	// StartLine is the line that the function's definition begins at, 0 if unknown. Go's profile-guided optimisation
-	// needs it.
+	// StartLine is the first of the function's definition, 0 if unknown (for Go's profile-guided optimisation).
 	StartLine int
-	// Inlined: the next Frame is the function that this call was inlined into.
+	// Inlined: into the next Frame.
 	Inlined bool
 }

@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Builder collects the intervals of a recording. It is safe for concurrent use; a running write delays only other
-// writes.
+// Builder collects the intervals of a recording. It is safe for concurrent use; a write delays only other writes.
 type Builder struct {
 	mu       sync.Mutex
 	meta     Meta
@@ -35,15 +34,15 @@ func NewBuilder(meta Meta) *Builder {
 	return b
 }
 
-// Intern returns the number of a stack, innermost entry first. An empty stack becomes "[no stack]", because tools
-// drop samples without locations. The slice is not kept.
+// Intern numbers a stack, innermost entry first; an empty one becomes "[no stack]", as tools drop samples without
+// locations. The slice is not kept.
 func (b *Builder) Intern(stack []Loc) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tables.stack(stack)
 }
 
-// Loc returns the number of a location, valid until an eviction ([Builder.Evictions]).
+// Loc numbers a location, until an eviction ([Builder.Evictions]).
 func (b *Builder) Loc(l *Loc) LocID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +63,7 @@ func (b *Builder) Released(m *ModuleInfo) {
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are numbers of table entries; Labels counts the uncompressed ones.
+// Sizes are numbers of table entries; Labels: uncompressed ones.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
 // Sizes returns the numbers of entries.
@@ -93,7 +92,7 @@ func (b *Builder) Add(iv Interval) {
 	b.journal.append(iv.Stack, &iv)
 }
 
-// SetMain sets [Meta].Main, if it is known late.
+// SetMain sets [Meta].Main late.
 func (b *Builder) SetMain(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,14 +100,14 @@ func (b *Builder) SetMain(m *ModuleInfo) {
 	b.meta.Main = m
 }
 
-// SetWindow sets the begin and end of the recording. Default: [Meta].Start and the time of the write.
+// SetWindow sets begin and end; default: [Meta].Start and the time of the write.
 func (b *Builder) SetWindow(begin, end time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.meta.Start, b.end = begin, end
 }
 
-// SetPeriod replaces [Meta].Period, where the rate was lowered.
+// SetPeriod replaces [Meta].Period.
 func (b *Builder) SetPeriod(period time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,15 +121,14 @@ func (b *Builder) SetComments(lines ...string) {
 	b.comments = append([]string(nil), lines...)
 }
 
-// SetBetween sets a function that a write calls every few milliseconds, on its goroutine. It may call other
-// methods.
+// SetBetween sets a function that a write calls every few milliseconds, on its goroutine; it may call other methods.
 func (b *Builder) SetBetween(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.between = f
 }
 
-// InternLeaf numbers a stack with a synthetic innermost entry added, such as "[ran between ticks]".
+// InternLeaf numbers a stack with a synthetic innermost entry added, as "[ran between ticks]".
 func (b *Builder) InternLeaf(id sample.StackID, leaf string) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()

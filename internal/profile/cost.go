@@ -4,8 +4,7 @@ package profile
 
 import "prywalk/internal/protobuf"
 
-// cost is an upper estimate of a decoded profile's memory, in bytes. Two bytes of a file can become several
-// hundred.
+// cost is an upper estimate of a decoded profile's memory, bytes: two bytes of a file can become several hundred.
 type cost struct {
 	slim int64 // decoded by Read
 	full int64 // decoded by the library
@@ -15,7 +14,7 @@ type cost struct {
 	samples, strings int
 }
 
-// Bytes per entry, with the garbage of growing lists (TestCostsAreNotLess).
+// Bytes per entry, with garbage of growing lists (TestCostsAreNotLess).
 const (
 	entryCost   = 320
 	sampleCost  = 240

@@ -13,9 +13,8 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// slimmer decodes with little memory. The pprof library makes a list and three maps per sample: 2 KB for 50 bytes
-// of the file. Stacks and labels repeat: they are cut out before decoding, and added afterwards, shared and
-// read-only.
+// slimmer decodes with little memory: the pprof library takes 2 KB for a sample of 50 bytes. Stacks and labels repeat:
+// they are cut out before decoding, and added afterwards, shared and read-only.
 type slimmer struct {
 	memory  *budget.Account
 	samples [][]byte
@@ -130,7 +129,7 @@ func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
 	return st, nil
 }
 
-// label is a Label, with indices of strings.
+// label is a Label; its fields are indices of strings.
 type label struct{ key, text, number, unit uint64 }
 
 func readLabel(body []byte) (l label) {
@@ -199,10 +198,10 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// numberLabels sets labels of numbers; those with neither number nor unit are dropped.
+// numberLabels drops those with neither number nor unit.
 func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
-	s.buf = s.buf[:0] // keys and units, which select the shared map of units
+	s.buf = s.buf[:0] // keys and units select the shared map of units
 	for rest := list; len(rest) > 0; {
 		f, more, _ := protobuf.Next(rest)
 		rest = more
@@ -242,7 +241,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// unitsOf returns one unit per number of each key, none for keys without units.
+// unitsOf returns a unit for each number of a key, none for keys without units.
 func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 {

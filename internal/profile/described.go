@@ -53,7 +53,7 @@ func (t *tables) shared(s string) string {
 	return t.names[t.nameNumber(s)]
 }
 
-// Typed returns a function's system name with its frame type, "" without a type.
+// Typed returns a function's system name with its frame type.
 func Typed(name, typ string) string {
 	if typ == "" {
 		return ""
@@ -63,7 +63,7 @@ func Typed(name, typ string) string {
 
 func withFrameType(name, typ string) string { return name + " [" + typ + "]" }
 
-// FrameType returns the frame type at the end of a system name, "" if none.
+// FrameType returns the frame type at the end of a system name, or "".
 func FrameType(name, system string) string {
 	i := strings.LastIndex(system, " [")
 	if i < 0 || !strings.HasSuffix(system, "]") {
@@ -80,7 +80,7 @@ func plain(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// nameless returns the name for code without symbols: its file's, in brackets.
+// nameless names code without symbols.
 func nameless(path string) string {
 	if strings.HasPrefix(path, "[") {
 		return path
@@ -88,7 +88,7 @@ func nameless(path string) string {
 	return "[" + filepath.Base(path) + "]"
 }
 
-// Described returns the functions of a description, nil for 0. Read-only.
+// Described returns a description's functions, nil for 0. Read-only.
 func (b *Builder) Described(id DescriptionID) []Frame {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -60,7 +60,7 @@ type encoder struct {
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-// encode writes the tables, and returns the names that became final.
+// encode writes the tables, and returns newly final names.
 func (v *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{

@@ -9,13 +9,13 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sizes at which a Builder that discards intervals evicts, unless twice those after the last eviction are more.
+// Sizes at which a discarding Builder evicts, unless twice those after the last eviction are more.
 const (
 	mostStacks    = 1 << 15
 	mostLocations = 1 << 16
 )
 
-// Surplus reports whether an eviction is due: a part was written, or the tables of a discarding Builder are large.
+// Surplus reports whether an eviction is due: after a part was written, or for large tables of a discarding Builder.
 func (b *Builder) Surplus() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -26,7 +26,7 @@ func (b *Builder) Surplus() bool {
 	return n.Stacks >= max(mostStacks, 2*b.needed.Stacks) || n.Locations >= max(mostLocations, 2*b.needed.Locations)
 }
 
-// Age begins a new age. Stacks used in an age are kept until the end of the next one.
+// Age begins a new age. Stacks used in an age are kept to the end of the next.
 func (b *Builder) Age() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,10 +40,9 @@ func (t *tables) markUsed(id sample.StackID) {
 }
 
 // Evict bounds the tables of a recording without end. It keeps the stacks of the sequence, of kept intervals, and of
-// this age and the last; others go with their locations, modules and names. Kept stacks keep their numbers, since open
-// intervals hold them; locations and descriptions are renumbered. An evicted stack has no locations, and gets a new
-// number when interned again. Without [Meta].Discard or Rotates all intervals are kept, and Evict does nothing.
-// Precondition: no number of a location or description is used after a change of [Builder.Evictions].
+// this age and the last, with their numbers; locations and descriptions are renumbered. An evicted stack has no
+// locations, and a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing. Precondition:
+// no number of a location or description is used after a change of [Builder.Evictions].
 func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,14 +115,14 @@ func (b *Builder) stacksKept(yield func(sample.StackID) bool) {
 	})
 }
 
-// Evictions counts evictions; each invalidates the numbers of locations and descriptions.
+// Evictions counts evictions, each of which renumbers locations and descriptions.
 func (b *Builder) Evictions() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.evicted
 }
 
-// stackOfID returns a stack's locations, locSize bytes each; "" if it was evicted.
+// stackOfID returns locSize bytes per location; "" if evicted.
 func (t *tables) stackOfID(id sample.StackID) string { return stackIn(t.stacks, t.base, t.kept, id) }
 
 func (v *frozenTables) stackOfID(id sample.StackID) string {

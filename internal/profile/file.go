@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// WriteFile writes to path; "-" is standard output. A regular file is replaced atomically, with mode 0600.
+// WriteFile writes to path ("-": standard output). A regular file is replaced atomically, with mode 0600.
 func (b *Builder) WriteFile(path string, r Resolver) error {
 	return writeFile(path, " with -o", func(w io.Writer) error { return b.Write(w, r) })
 }
@@ -43,7 +43,7 @@ func errIsRecording(path string) error {
 		path)
 }
 
-// writeFile writes and explains errors. flag is " with -o" if that option chose the path, else "".
+// flag is " with -o" if that option chose the path, else "".
 func writeFile(path, flag string, write func(io.Writer) error) error {
 	err := outfile.Write(path, write)
 	if path == "-" {

@@ -2,8 +2,8 @@
 
 package profile
 
-// finalName is the names of a location whose module has no process left that could change them. Builders keep them
-// (4 bytes per location), so that each write does not name again, and Resolvers can drop the files' tables.
+// finalName is the names of a location whose module no live process has. Builders keep them (4 bytes per location), so
+// that Resolvers can drop the files' tables.
 type finalName struct {
 	loc   int
 	names []Frame

@@ -12,14 +12,14 @@ const chunkSize = 1 << 16
 
 const maxRecord = 7 * binary.MaxVarintLen64
 
-// record is an interval as numbers. In the journal, end is less the previous end in the chunk.
+// record is an interval as numbers; in the journal, end is less the previous one in the chunk.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
 	end, samples, wall, runqueue, cpu int64
 }
 
-// journal is an append-only list of records, in chunks that are decoded independently.
+// journal is records in chunks, each decoded by itself.
 type journal struct {
 	chunks  []chunk
 	last    int64 // end of the last record
@@ -77,8 +77,8 @@ func (j *journal) spillOldest() {
 	}
 }
 
-// eachRecord calls f for each record until an error. If not nil, begin is called before each chunk with its era,
-// between after each chunk.
+// eachRecord calls f for each record until an error, and if not nil, begin before each chunk with its era, between
+// after it.
 func eachRecord(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte

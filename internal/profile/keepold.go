@@ -15,9 +15,9 @@ const oldSuffix = ".old"
 
 var errInTheWay = errors.New("a file of that name is not a recording")
 
-// KeepOld renames the recording at path to path.old, replacing an earlier one: once a run, before the first write.
-// Other files, and recordings without samples, stay. After an error path is unchanged. A link to a recording is itself
-// renamed, as by perf record (tools/perf/util/data.c, check_backup).
+// KeepOld renames the recording at path to path.old, replacing an earlier one; others, and recordings without samples,
+// stay. Call it once a run, before the first write. After an error path is unchanged. A link is itself renamed, as by
+// perf record (tools/perf/util/data.c, check_backup).
 func KeepOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil
@@ -29,7 +29,7 @@ func KeepOld(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
 		return os.Rename(path, old)
 	}
-	// A second link, so that path exists at all times.
+	// By a second link path exists at all times.
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.old.tmp", filepath.Base(path), os.Getpid()))
 	if err := os.Link(path, tmp); err != nil {
 		return os.Rename(path, old) // no links, or only for the owner
@@ -38,7 +38,7 @@ func KeepOld(path string) error {
 	return os.Rename(tmp, old)
 }
 
-// IsRecording reports whether path is, or links to, a regular file that begins as a compressed profile does.
+// IsRecording reports whether path is, or links to, a regular file with a compressed profile's begin.
 func IsRecording(path string) bool {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func IsRecording(path string) bool {
 	return err == nil && magic == [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
 }
 
-// mostEmpty is the largest size of a recording without samples, in bytes.
+// mostEmpty is the largest size of a recording without samples, bytes.
 const mostEmpty = 16 << 10
 
 func isEmpty(path string) bool {

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// mostLabels is the largest number of label sets of an era; fewer would be compressed more often.
+// mostLabels is the most label sets of an era; fewer would be compressed more often.
 const mostLabels = 1 << 13
 
-// era is a part of the journal in which numbers of label sets are valid. A program with a thread per request makes
-// new label sets all the time: those of an ended era are packed and spilled.
+// era is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the time:
+// those of an ended era are packed and spilled.
 type era struct {
 	// by number; nil after the era's end
 	list   []labelSet
@@ -24,7 +24,7 @@ type eras struct {
 	numbers map[labelSet]uint32
 }
 
-// numberOf returns the number of an interval's labels, and whether a new era began.
+// numberOf numbers an interval's labels, and reports a new era.
 func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := e.numbers[k]; ok {
@@ -84,7 +84,7 @@ func pack(list []labelSet) (b []byte) {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// unpack decodes what pack wrote; the input is trusted.
+// unpack decodes what pack wrote.
 func unpack(b []byte) (list []labelSet) {
 	known := map[string]string{}
 	for len(b) > 0 {
@@ -119,12 +119,12 @@ const (
 	LabelRole   = "role"
 	LabelState  = "state"
 	LabelWait   = "wait"
-	// The object waited for, and the tid of its owner at the sleep's first sample, or [OwnerNobody].
+	// The object waited for, and its owner's tid at the sleep's first sample, or [OwnerNobody].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
-	// "goroutine" or "coroutine" for a sample of no thread.
+	// "goroutine" or "coroutine" of a sample without a thread.
 	LabelTask = "task"
-	// End of the interval, Unix epoch, nanoseconds.
+	// End of the interval, Unix epoch, ns.
 	LabelEnd = "end_timestamp_ns"
 )
 

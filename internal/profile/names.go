@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Names gives sinks the frames of a Builder's stacks during the recording. Each location is resolved once: by the
-// calling goroutine, or, since reading a file can take seconds, by that of [Names.Run]. Safe for concurrent use.
+// Names gives sinks the frames of a Builder's stacks during the recording. Each location is resolved once, by the
+// caller or, since reading a file can take seconds, in [Names.Run]. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
 	onNewNames func() // called after new names; nil: none
@@ -54,8 +54,8 @@ func NewNames(of *Builder, named func()) *Names {
 		wake: make(chan struct{}, 1), evictions: of.Evictions()}
 }
 
-// Stack appends the locations of a stack, innermost first; none if it was evicted. Unknown ones are resolved by r,
-// or queued if r is nil.
+// Stack appends a stack's locations, innermost first; none if it was evicted. r resolves unknown ones; nil: they are
+// queued.
 func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -100,7 +100,7 @@ func (n *Names) enqueue(id LocID) {
 	}
 }
 
-// resolve calls r without the lock. Precondition: n.mu is held.
+// resolve releases the lock for r. Precondition: n.mu is held.
 func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 	evictions := n.evictions
 	n.mu.Unlock()
@@ -128,7 +128,7 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 	return fs
 }
 
-// forgetEvicted drops the names if locations were renumbered. Precondition: n.mu is held.
+// forgetEvicted drops names of renumbered locations. Precondition: n.mu is held.
 func (n *Names) forgetEvicted() {
 	if now := n.builder.Evictions(); now != n.evictions {
 		n.evictions, n.queue, n.late = now, nil, nil
@@ -137,7 +137,7 @@ func (n *Names) forgetEvicted() {
 	}
 }
 
-// Run resolves queued locations until quit is closed, and periodically calls r's DropUnused method, if it has one.
+// Run resolves queued locations until quit is closed, and now and then calls r's DropUnused, if it has that.
 func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 	every := time.NewTicker(dropUnusedEvery)
 	defer every.Stop()
@@ -159,7 +159,7 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 	}
 }
 
-// ResolveNow resolves queued locations, and again generated code without a name.
+// ResolveNow resolves queued locations, and generated code without a name again.
 func (n *Names) ResolveNow(r Resolver) {
 	n.mu.Lock()
 	for _, id := range n.late {
@@ -171,7 +171,7 @@ func (n *Names) ResolveNow(r Resolver) {
 	}
 }
 
-// resolveSome resolves queued locations for at most namedEvery, and reports whether it resolved any.
+// resolveSome resolves for at most namedEvery; false: nothing was queued.
 func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()
@@ -194,7 +194,7 @@ func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	return true
 }
 
-// NameLate resolves some generated code without a name again. It is brief, for the goroutine that owns r's tables.
+// NameLate names some generated code again, briefly, on the goroutine that owns r's tables.
 func (n *Names) NameLate(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -206,7 +206,7 @@ func (n *Names) NameLate(r Resolver) {
 	}
 }
 
-// NameGenerated names the code of stacks in modules selected by is, on the goroutine that owns their tables.
+// NameGenerated names the stacks' code in modules that is selects, on the goroutine that owns r's tables.
 func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is func(*ModuleInfo) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -232,14 +232,14 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 	}
 }
 
-// Waiting returns the number of locations to be resolved.
+// Waiting returns the number of queued locations.
 func (n *Names) Waiting() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.asked)
 }
 
-// Changes counts new names, and those among them that replaced earlier ones.
+// Changes counts new names, and those that replaced earlier ones.
 func (n *Names) Changes() (named, renamed int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -16,7 +16,7 @@ const GoroutineTask = languages.GoroutineTask
 // CoroutineTask is the [Interval.Task] of an event loop's tasks.
 const CoroutineTask = languages.CoroutineTask
 
-// ownLabels are the names of labels that prywalk sets. A program's label (pprof.Do) of such a name gets a prefix.
+// ownLabels are prywalk's labels. A program's label (pprof.Do) of such a name gets a prefix.
 var ownLabels = []string{
 	LabelPID, LabelTID, LabelNSPID, LabelNSTID, LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor,
 	LabelOwner, LabelTask, LabelEnd,
@@ -27,7 +27,7 @@ const programLabel = "program."
 // IsOwnLabel reports whether prywalk sets the label.
 func IsOwnLabel(key string) bool { return slices.Contains(ownLabels, key) }
 
-// LabelText encodes a program's labels for [Interval.Labels]: sorted by name, each name and value after its length.
+// LabelText encodes a program's labels for [Interval.Labels]: sorted, each name and value after its length.
 func LabelText(labels map[string]string) string {
 	if len(labels) == 0 {
 		return ""
@@ -41,7 +41,7 @@ func LabelText(labels map[string]string) string {
 	return string(b)
 }
 
-// EachLabel calls f for each label of a LabelText, by its name in recordings.
+// EachLabel yields a LabelText's labels by their names in recordings.
 func EachLabel(text string, f func(key, value string)) {
 	b := []byte(text)
 	take := func() string {

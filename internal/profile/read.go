@@ -18,10 +18,10 @@ import (
 	"prywalk/internal/budget"
 )
 
-// MaxSize is the largest size of an uncompressed profile, in bytes.
+// MaxSize bounds an uncompressed profile, bytes.
 const MaxSize = 1 << 29
 
-// maxLegacy limits the old formats, which parse slowly, in bytes.
+// maxLegacy bounds the old formats, which parse slowly, bytes.
 const maxLegacy = 1 << 24
 
 const maxMessages = 1 << 25
@@ -44,7 +44,7 @@ func ReadFile(path string) (*profile.Profile, error) {
 	return p, err
 }
 
-// ReadOneOf is ReadFile for one of several profiles: its memory stays charged to the budget.
+// ReadOneOf is ReadFile for one of several: its memory stays charged to the budget.
 func ReadOneOf(path string) (*profile.Profile, error) {
 	p, _, err := readFile(path)
 	return p, err
@@ -80,8 +80,8 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
-// memoryPerByte is the memory for a byte on disk by which the default budget grows. Recordings take 20 to 70, most
-// with many similar short-lived threads.
+// memoryPerByte is the memory by which the default budget grows per byte on disk. Recordings take 20 to 70, most with
+// many similar short-lived threads.
 const memoryPerByte = 128
 
 func memoryFor(bytes int64) *budget.Account {
@@ -89,7 +89,7 @@ func memoryFor(bytes int64) *budget.Account {
 	return budget.Process().Whole("the profile")
 }
 
-// stored returns the allocated bytes of a file, without holes.
+// stored omits holes.
 func stored(st os.FileInfo) int64 {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
 		return min(st.Size(), 512*sys.Blocks)
@@ -145,7 +145,7 @@ func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 	}
 }
 
-// readFrom reads size bytes. On success, the profile's memory stays charged to the account.
+// readFrom reads size bytes; the account stays charged with a profile that it returns.
 func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Profile, err error) {
 	before, own := memory.Used(), int64(0)
 	defer func() {
@@ -188,7 +188,7 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 
 func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
 
-// parse calls a decoder, and turns its panics and errors into ErrFormat.
+// parse makes a decoder's panics and errors ErrFormat.
 func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -208,7 +208,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 	return p, nil
 }
 
-// uncompressed reads at most MaxSize. Compressed input is inflated twice: first to learn its size.
+// uncompressed reads at most MaxSize; it inflates once more before, for the size.
 func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
 	var magic [2]byte
 	n, err := r.ReadAt(magic[:], 0)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Rotate writes the intervals so far to a file, as [Builder.WriteFile] does, and begins a new part: intervals added
-// while it writes belong to that, so that each is in one file. Stacks, locations and names stay until
-// [Builder.Evict]. After an error the new part has all intervals.
+// Rotate writes the intervals so far to a file, as [Builder.WriteFile] does, and begins a new part, which has what is
+// added meanwhile. Stacks, locations and names stay until [Builder.Evict]. After an error the new part has all
+// intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
 	v, journal, sums := b.cut()
 	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, v, r) })
@@ -25,14 +25,14 @@ func (b *Builder) Rotate(path string, r Resolver) error {
 	return errors.Join(err, b.restore(journal, sums))
 }
 
-// Part returns the time at which the present part began.
+// Part returns the begin of the present part.
 func (b *Builder) Part() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.meta.Start
 }
 
-// cut ends the present part. It returns the part in two forms: to write, and to restore.
+// cut ends the present part, and returns it to write and to restore.
 func (b *Builder) cut() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +42,7 @@ func (b *Builder) cut() (*frozenTables, journal, sums) {
 	return v, journal, rows
 }
 
-// restore puts a part that could not be written before the present one.
+// restore puts a part before the present one.
 func (b *Builder) restore(before journal, rows sums) error {
 	late := b.journal
 	defer late.spill.close()

@@ -18,22 +18,22 @@ type Sink interface {
 // Watcher is a Sink that shows open intervals too.
 type Watcher interface {
 	Sink
-	// Refresh is called on Add's goroutine after all time until at (Unix epoch, ns) was added, except open
-	// intervals: these are passed as they are now, and added later, longer.
+	// Refresh is called on Add's goroutine when all time until at (Unix epoch, ns) is added, except open intervals:
+	// these are passed as they are, and added later, longer.
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
-// PromptWatcher is a Watcher that sends intervals to another program. If Prompt is true, CPU time without a sample is
-// added after five seconds, not when its thread runs again.
+// PromptWatcher sends intervals to another program. If Prompt, CPU time without a sample is added after five seconds,
+// not when its thread runs again.
 type PromptWatcher interface {
 	Watcher
 	Prompt() bool
 }
 
-// Holder is a Sink that reports which stacks it needs. With any other Sink nothing is evicted.
+// Holder reports which stacks it needs; with another Sink nothing is evicted.
 type Holder interface {
 	Sink
-	// Held returns the stacks that it will use again; ok is false while another goroutine uses some.
+	// Held returns the stacks that it will use again; not ok while another goroutine uses some.
 	Held() (stacks iter.Seq[sample.StackID], ok bool)
 }
 

@@ -10,14 +10,14 @@ import (
 
 const keepChunks = 64
 
-// spill is an unnamed file for the older part of the journal. After an error, later chunks stay in memory.
+// spill is an unnamed file for the older journal; after an error, chunks stay in memory.
 type spill struct {
 	dir  string // "": not spilled
 	file *os.File
 	size int64
 }
 
-// chunk is a piece of the journal or of packed labels: in memory, or in a file if file is not nil.
+// chunk is a piece of the journal or of packed labels, in memory if file is nil.
 type chunk struct {
 	bytes []byte
 	file  *os.File
@@ -39,7 +39,7 @@ func (s *spill) write(c *chunk) {
 	s.size += int64(n)
 }
 
-// close closes the file. Precondition: no chunk in it will be read.
+// close: no chunk in the file may be read afterwards.
 func (s *spill) close() {
 	if s.file != nil {
 		_ = s.file.Close()
@@ -58,7 +58,7 @@ func (s *spill) open() bool {
 	return true
 }
 
-// load returns the chunk's bytes; buf holds those read from the file.
+// load returns the chunk's bytes; buf holds those of the file.
 func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {
 		return c.bytes, nil

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// location is a Loc with numbers. module and synthetic are an index plus one; 0: none.
+// location is a Loc as numbers; module and synthetic are an index plus one, 0: none.
 type location struct {
 	addr      uint64
 	module    uint32
@@ -18,7 +18,6 @@ type location struct {
 	machinery bool
 }
 
-// labelSet is the labels of a thread in one state.
 type labelSet struct {
 	pid, tid, nsPID, nsTID    int
 	comm, thread, state, wait string
@@ -27,8 +26,7 @@ type labelSet struct {
 	owner                     int
 }
 
-// moduleKey identifies a ModuleInfo. Code of a file is the same at any address (start is 0, bias is relative to
-// it), so that processes share modules, locations and stacks.
+// moduleKey identifies a ModuleInfo. Code of a file is the same at any address: start is 0, bias relative to it.
 type moduleKey struct {
 	start, size, offset, bias uint64
 	path, buildID             string
@@ -50,8 +48,8 @@ func (m *ModuleInfo) key() moduleKey {
 // maxPointers limits the map from pointers to numbers.
 const maxPointers = 1 << 16
 
-// tables number repeated values. Slices are append-only, so that a copy of their headers is a consistent view; only
-// the modules change, and are copied.
+// tables number repeated values. Slices are append-only: a copy of their headers is consistent; modules change, and are
+// copied.
 type tables struct {
 	modules    []*ModuleInfo
 	names      []string
@@ -117,8 +115,7 @@ func (t *tables) nameNumber(s string) uint32 {
 	return i
 }
 
-// loc numbers a location. Addresses of a module with equal descriptions are one location: recompiled functions
-// move.
+// loc numbers a location. Equally described addresses of a module are one: recompiled functions move.
 func (t *tables) loc(l *Loc) uint32 {
 	k := location{described: l.Described, machinery: l.Machinery}
 	switch {
@@ -174,7 +171,7 @@ func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
 	return key
 }
 
-// internKey returns the number of the stack in t.key.
+// internKey numbers the stack in t.key.
 func (t *tables) internKey() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
 		t.markUsed(id)

@@ -10,32 +10,31 @@ import (
 	"prywalk/internal/sample"
 )
 
-// LocID is the number of a location ([Builder.Loc]).
+// LocID numbers a location ([Builder.Loc]).
 type LocID uint32
 
-// Loc is an entry of a stack: an address or a synthetic entry.
+// Loc is an entry of a stack: code or synthetic.
 type Loc struct {
-	// Module has Addr; nil if unknown or synthetic.
+	// Module is nil if unknown or synthetic.
 	Module *ModuleInfo
-	// Addr is the address to symbolize: exact for innermost and signal-interrupted frames, else the return address
-	// − 1.
+	// Addr is exact for innermost and signal-interrupted frames, else the return address − 1.
 	Addr uint64
-	// Synthetic is the name of an entry that is no code, in brackets; "" for code.
+	// Synthetic is the name of an entry that is no code, in brackets, or "".
 	Synthetic string
 	// Described is from [Builder.Describe]; 0: the Resolver is called.
 	Described DescriptionID
-	// Machinery is set for interpreter frames: native functions that run managed frames.
+	// Machinery: an interpreter's native function, which runs managed frames.
 	Machinery bool
 }
 
-// DescriptionID is a number from [Builder.Describe]; 0: none.
+// DescriptionID is of [Builder.Describe]; 0: none.
 type DescriptionID uint32
 
-// Machinery is the frame type of interpreter frames. A frame type ends the system name: "fib [c2]" ([FrameType]).
+// Machinery is the frame type of interpreter frames. The type ends the system name: "fib [c2]" ([FrameType]).
 const Machinery = "machinery"
 
-// ModuleInfo is a mapping of code, immutable once used. Mappings with equal fields (except Origin) are one module,
-// and so are mappings of the same part of one File.
+// ModuleInfo is a mapping of code, immutable once used. Mappings with equal fields (except Origin), and of the same
+// part of one File, are one module.
 type ModuleInfo struct {
 	// The bounds at run time; End is excluded.
 	Start, End uint64
@@ -47,11 +46,11 @@ type ModuleInfo struct {
 	Path string
 	// BuildID is the GNU build ID in hex, or "".
 	BuildID string
-	// Owner is the only process with this code (JIT); 0 for files.
+	// Owner is the only process with this code (JIT), 0 for files.
 	Owner int
-	// Grows is set for JIT code: another End is the same module.
+	// Grows: another End is the same module (JIT).
 	Grows bool
-	// File identifies the contents; 0: identified by addresses.
+	// File identifies the contents; 0: addresses do.
 	File   FileID
 	Origin Origin
 }
@@ -59,7 +58,7 @@ type ModuleInfo struct {
 // FileID identifies a file's contents.
 type FileID uint64
 
-// Origin is the code of a module, for the Resolver.
+// Origin is a module's code, for the Resolver.
 type Origin struct {
 	// The unwinder's module, and a process that ran it; nil: not unwound.
 	Module *frames.Module
@@ -70,7 +69,7 @@ type Origin struct {
 // Frame is a function at an address; inlined calls make several.
 type Frame = named.Frame
 
-// Resolver names addresses. A write calls it once per address, from one goroutine.
+// Resolver names addresses: a write calls it once for each, from one goroutine.
 type Resolver interface {
 	// Resolve returns the functions at addr (run time − Bias), innermost inlined call first; none if unknown.
 	Resolve(m *ModuleInfo, addr uint64) []Frame
@@ -79,7 +78,7 @@ type Resolver interface {
 // FinalResolver is a Resolver whose final answers the Builder keeps.
 type FinalResolver interface {
 	Resolver
-	// IsFinal reports whether the answers for a module will not change. It is called after Resolve.
+	// IsFinal, called after Resolve, reports that the answers for a module will not change.
 	IsFinal(m *ModuleInfo) bool
 }
 
@@ -100,7 +99,7 @@ type Interval struct {
 	WaitsFor string
 	// Owner held that object at the sleep's first sample; 0: unknown, [NoOwner]: free.
 	Owner int
-	// Task is [GoroutineTask] or [CoroutineTask] for time of no thread; Thread is then the task's first function.
+	// Task is [GoroutineTask] or [CoroutineTask], of no thread; Thread is then its first function.
 	Task string
 	// Labels are the program's, as [LabelText].
 	Labels string
@@ -120,11 +119,10 @@ type Meta struct {
 	Main *ModuleInfo
 	// Aggregate adds up equal stacks and labels, without times.
 	Aggregate bool
-	// Discard keeps no intervals: other Sinks take them.
+	// Discard keeps no intervals.
 	Discard bool
-	// Rotates is set for a recording in parts ([Builder.Rotate]).
+	// Rotates: in parts ([Builder.Rotate]).
 	Rotates bool
-	// SpillTo is the directory of an unnamed file for the older part of a long recording. If "", or after a write
-	// error, the journal stays in memory.
+	// SpillTo is the directory of an unnamed file for a long journal's older part; "", or after a write error: memory.
 	SpillTo string
 }

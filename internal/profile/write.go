@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// frozenTables is a consistent view of a Builder's tables; later calls do not change it.
+// frozenTables is an immutable view of a Builder's tables.
 type frozenTables struct {
 	meta       Meta
 	end        time.Time
@@ -30,7 +30,7 @@ type frozenTables struct {
 	eras       []era
 	chunks     []chunk
 	sums       []record
-	main       int // index of the main binary's module, −1 if none
+	main       int // the main binary's module, −1 if none
 	between    func()
 }
 
@@ -40,7 +40,7 @@ func (b *Builder) freeze() *frozenTables {
 	return b.freezeLocked()
 }
 
-// freezeLocked returns the present view. Precondition: b.mu is held.
+// freezeLocked: b.mu is held.
 func (b *Builder) freezeLocked() *frozenTables {
 	v := &frozenTables{
 		meta: b.meta, end: b.end, comments: b.comments,
@@ -60,8 +60,7 @@ func (b *Builder) freezeLocked() *frozenTables {
 	return v
 }
 
-// Write writes a compressed profile of the intervals added before. It may be called repeatedly, and while intervals
-// are added. A nil r names nothing.
+// Write writes a compressed profile of the intervals so far; more may be added meanwhile. A nil r names nothing.
 func (b *Builder) Write(w io.Writer, r Resolver) error {
 	return b.writeView(w, b.freeze(), r)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema defines the version of prywalk's JSON, with which each object begins that a command prints as its
-// result. docs/schema has a JSON Schema of each form, which the tests of this package make from the Go types.
+// Package schema defines the version of prywalk's JSON, with which each result object begins. docs/schema has a JSON
+// Schema of each form, made by this package's tests from the Go types.
 package schema
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strconv"
 )
 
-// Number is the version of all forms. It rises where a field is removed or changes its meaning, not where one is added.
+// Number is the version of all forms. It rises where a field is removed or changes its meaning.
 const Number = 1
 
-// Head is what each object begins with: the first field of its struct.
+// Head is the first field of each object's struct.
 type Head struct {
 	// Version is the number of the forms' version.
 	Version Version `json:"schema_version"`
@@ -25,7 +25,7 @@ type Version struct{}
 // MarshalJSON implements [json.Marshaler].
 func (Version) MarshalJSON() ([]byte, error) { return json.Marshal(Number) }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It refuses what a later prywalk wrote in another form.
+// UnmarshalJSON implements [json.Unmarshaler]; it refuses later versions.
 func (Version) UnmarshalJSON(text []byte) error {
 	var n int
 	if err := json.Unmarshal(text, &n); err != nil {
@@ -37,7 +37,7 @@ func (Version) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Hex is a number that JSON shows as a string in hexadecimal.
+// Hex is hexadecimal text in JSON.
 type Hex uint64
 
 // MarshalText implements encoding.TextMarshaler.
