@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// selectFrames selects the frames of exactly this name; if there are none, those that match the regular expression.
+// selectFrames selects frames of exactly this name, else those that match the regular expression.
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
@@ -47,8 +47,8 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 		suggest("-n -1", &d.Options))
 }
 
-// Callers writes the callers of a function as a tree. In it, total is the time in the function and its callees on that
-// path, self the time in the function itself.
+// Callers writes a function's callers as a tree. Total is time in the function and its callees on that path, self in
+// the function itself.
 func Callers(w io.Writer, p *profile.Profile, function string, o Options) error {
 	return around(w, p, function, o, "callers")
 }
@@ -82,8 +82,8 @@ func around(w io.Writer, p *profile.Profile, function string, o Options, what st
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// addAround adds the callers' or callees' part of a stack. In a recursion, callers are those of the innermost call,
-// callees those of the outermost: no time counts twice.
+// addAround adds a stack's callers or callees. In a recursion, callers are the innermost call's, callees the
+// outermost's: no time counts twice.
 func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwards bool) {
 	at := slices.IndexFunc(stack, is)
 	if at < 0 {
@@ -114,8 +114,8 @@ func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwar
 	}
 }
 
-// Source writes the lines of matching functions with their values. Text is read below dir, or from the user's own file
-// at the recorded path.
+// Source writes matching functions' lines with values. Text is read below dir, or from the user's own file at the
+// recorded path.
 func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {

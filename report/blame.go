@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// ErrNoLocks reports a recording without waits for locks with known owners.
+// ErrNoLocks: no wait for a lock with known owner.
 var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
 // noLocks is [ErrNoLocks] with the waits for other locks, and the next step.
@@ -71,18 +71,17 @@ const (
 const maxSightings = 1 << 12
 
 // Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks], or
-// [Filter]'s. From and To are applied here, and cleared in the options.
+// [Filter]'s. From and To are applied, and cleared in the options.
 //
-// The recording has the owner at the start of each sleep; later waits for the same lock show its owner then, and
-// divide the interval. Each part is divided among the owner's stacks of that time. Time without samples of the owner,
-// and time in which it waits for this lock itself, has no known owner. The parts add up to the interval's blocked
-// time.
+// The recording has the owner at the start of each sleep; later waits for the lock show its owner then, and divide the
+// interval. Each part is divided among the owner's stacks. Time without samples of the owner, or in which it waits for
+// this lock itself, has no known owner. The parts add up to the interval's blocked time.
 //
 //	waiter   ├───────────────── blocked ─────────────────┤
 //	owner    │ A: owner at the start  │ B: by a later wait│
 //	to       │ A's stacks             │ B's stacks        │
 //
-// An interval of at most two ticks is attributed as a whole to the owner's stack at the tick of its end.
+// An interval of at most two ticks goes as a whole to the owner's stack at the tick of its end.
 func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	p, err := Filter(p, Options{From: o.From, To: o.To})
 	if err != nil {
@@ -129,7 +128,7 @@ type lockID struct {
 	name string
 }
 
-// blameKey is a lock, and the stack of its owner or a name instead.
+// blameKey is a lock, and its owner's stack or a name.
 type blameKey struct {
 	lock  lockID
 	owner *profile.Sample // nil: name is set
@@ -151,7 +150,7 @@ type blamer struct {
 
 const (
 	blameCost = 1 << 10
-	// mostSteps limits the examined spans: locks × intervals.
+	// mostSteps bounds the examined spans: locks × intervals.
 	mostSteps = 1 << 28
 )
 

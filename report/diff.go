@@ -21,7 +21,7 @@ var ErrPer = errors.New("invalid --per")
 // Pers returns the units of comparison: per recording, per second of it, as a share of its whole.
 func Pers() []string { return []string{"run", "second", "share"} }
 
-// DiffOptions select what of two profiles is compared, and how.
+// DiffOptions select what is compared, and how.
 type DiffOptions struct {
 	Options
 	// Per is one of [Pers]; "" is "run".
@@ -40,10 +40,10 @@ type Change struct {
 	frame view.Frame // of the new side; the key of [Difference.valuesOf]
 }
 
-// Figure is a value in two profiles: in the profile's unit, per second, or as a share of 1.
+// Figure is a value in two profiles: in their unit, per second, or as a share of 1.
 type Figure struct {
 	Old, New float64
-	// Within is half of the change's 95 % interval, by sampling or between runs; 0 if unknown.
+	// Within is half of the change's 95 % interval, by sampling or between runs; 0: unknown.
 	Within float64
 	// Sure means significant ([Diff], [DiffRuns]); false without a test ([Difference.Untested]).
 	Sure bool
@@ -56,11 +56,11 @@ type Figure struct {
 // Delta is New − Old.
 func (f Figure) Delta() float64 { return f.New - f.Old }
 
-// Difference is the result of a comparison.
+// Difference is a comparison.
 type Difference struct {
 	// Changes has all functions, the most slowed first.
 	Changes []Change
-	// Whole is the sum of all functions: measured by the kernel, without sampling error unless samples were selected.
+	// Whole is the sum of all functions, by the kernel: without sampling error unless samples were selected.
 	Whole Figure
 
 	old, new *data
@@ -70,26 +70,24 @@ type Difference struct {
 	prec     [2]tabular.Precision
 }
 
-// falseAlarms is the probability that equal loads show a sure change.
+// falseAlarms is the probability of a sure change of equal loads.
 const falseAlarms = tabular.FalseAlarms
 
 // Diff compares two profiles by function ([view.Counterparts]).
 //
-// A function's share of the whole has the standard error of [tabular.Precision], with fewer samples for threads in
-// lockstep. That error is too small for a program with long phases in random order: most pairs of recordings of equal
-// work then differ. A change is sure if it exceeds the errors of both under the hypothesis of equal values (score
-// test), at the normal quantile for 5 % over all functions (Bonferroni). With one run a side, other noise between runs
-// is unknown: the whole is never sure, and a change of the whole counts as noise up to a tenth of it, of which each
-// function has its share. [DiffRuns] measures that noise.
+// A function's share has the standard error of [tabular.Precision], with fewer samples for threads in lockstep: too
+// small for programs with long phases in random order. A change is sure if it exceeds the errors of both if the values
+// were equal (score test), at the normal quantile for 5 % over all functions (Bonferroni). With one run a side other
+// noise is unknown: the whole is never sure, and a change of it counts as noise up to a tenth, of which each function
+// has its share. [DiffRuns] measures that noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
 
-// DiffRuns compares several runs a side by Student's two-sample test of their means, with common variance; the unit is
-// the run, since runs differ by data layout, load and frequency. The spread includes the sampling error, which is
-// taken instead where runs happen to be nearer. Few runs and many tests (Bonferroni) make bounds high: functions that
-// are small on both sides together, which does not depend on the change, are not tested. With one run a side it is
-// [Diff].
+// DiffRuns compares several runs a side by Student's two-sample test of their means, with common variance: the unit is
+// the run, since data layout, load and frequency differ. The spread is at least the sampling error. Few runs and many
+// tests (Bonferroni) make bounds high: functions small on both sides together, which does not depend on the change, are
+// not tested. With one run a side it is [Diff].
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	per := cmp.Or(o.Per, "run")
 	if !slices.Contains(Pers(), per) {
@@ -104,7 +102,7 @@ func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, erro
 	return x, nil
 }
 
-// Close releases the memory of the comparison.
+// Close releases the memory.
 func (x *Difference) Close() {
 	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
 		if d != nil {
@@ -166,7 +164,7 @@ func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 	return profile.Merge(runs)
 }
 
-// wholePrecision is that of the sum of runs. Samples depend on each other within a run only.
+// wholePrecision is of the sum of runs; samples depend on each other within a run only.
 func wholePrecision(runs []*profile.Profile, value string) (p tabular.Precision, err error) {
 	for _, run := range runs {
 		of, err := view.WholePrecision(run, value)
@@ -230,7 +228,7 @@ func (x *Difference) add(f *view.Frame, before, after view.Row) {
 	})
 }
 
-// figure scales two values, and estimates the sampling error of their difference.
+// figure scales two values, and estimates their difference's sampling error.
 func (x *Difference) figure(before, after float64) Figure {
 	f := Figure{Old: before * x.scale[0], New: after * x.scale[1]}
 	if x.unreported() {
@@ -251,7 +249,7 @@ func (x *Difference) figure(before, after float64) Figure {
 	return f
 }
 
-// unreported reports whether a profile lacks samples or their counts.
+// unreported: samples or their counts are lacking.
 func (x *Difference) unreported() bool {
 	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }
@@ -265,7 +263,7 @@ func (x *Difference) pooledMean(value [2]float64) float64 {
 	return sum / rates
 }
 
-// Untested returns why changes cannot be tested for significance, "" if they are.
+// Untested returns why changes are not tested for significance, or "".
 func (x *Difference) Untested() string {
 	if x.runs[0] != nil {
 		return ""
@@ -281,13 +279,13 @@ func (x *Difference) Untested() string {
 	return ""
 }
 
-// counts reports whether a change is shown and may exceed a limit: it is sure, or cannot be tested.
+// counts: a change is shown and may exceed a limit, as it is sure or cannot be tested.
 func (x *Difference) counts(f *Figure) bool {
 	return f.Sure || x.Untested() != "" && math.Abs(f.Delta()) > rounding*math.Abs(f.New)
 }
 
-// markSure marks the sure changes. With several runs, half of the chance of a false alarm is for the test of the whole,
-// half for the functions.
+// markSure marks sure changes. With several runs, half of the false alarms' chance is for the whole, half for the
+// functions.
 func (x *Difference) markSure() {
 	if x.Untested() != "" {
 		return
@@ -319,10 +317,10 @@ func (x *Difference) markSure() {
 	x.Whole.setSure(tabular.StudentBound(falseAlarms/2, x.freedom()))
 }
 
-// mostBetweenRuns is the largest difference between runs of equal load, as a share of the whole.
+// mostBetweenRuns is the largest share of the whole by which runs of equal load differ.
 const mostBetweenRuns = 0.1
 
-// setSure marks a figure as sure if it differs by more than bound standard errors, with and without wholeNoise.
+// setSure: sure beyond bound standard errors, with and without wholeNoise.
 func (f *Figure) setSure(bound float64) {
 	least := bound * f.nullError
 	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)
@@ -335,7 +333,7 @@ func beyondChance(tests int) float64 {
 	return math.Sqrt2 * math.Erfinv(1-falseAlarms/float64(max(tests, 1)))
 }
 
-// sort orders changes: the most slowed function first, the most sped up last.
+// sort begins with the most slowed function, and ends with the most sped up.
 func (x *Difference) sort() {
 	slices.SortStableFunc(x.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(b.Self.Delta(), a.Self.Delta()), cmp.Compare(b.Total.Delta(), a.Total.Delta()),
@@ -344,7 +342,7 @@ func (x *Difference) sort() {
 }
 
 // Worst returns the largest sure or untested growth as a share of the old whole, and its subject: the whole (several
-// runs a side), or a function's self time. 0 if none, infinite if the old whole is 0.
+// runs a side), or a function's self time. 0: none; infinite: the old whole is 0.
 func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old
 	if x.opts.Per == "share" {
@@ -405,7 +403,7 @@ func (x *Difference) signed(v float64) string {
 
 func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
 
-// mismatch says that the recordings differ in length; "" if that does not matter.
+// mismatch: the recordings differ in length; "" if that does not matter.
 func (x *Difference) mismatch() string {
 	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {

@@ -16,10 +16,10 @@ import (
 
 // pageDiff marks the page's two values as new and old.
 type pageDiff struct {
-	// Whole is the total of each recording in the new one's scale, Samples their number; 0 if unknown.
+	// Whole is each recording's total in the new one's scale, Samples their number; 0: unknown.
 	Whole   [2]float64 `json:"whole"`
 	Samples [2]float64 `json:"samples"`
-	// Beyond is the number of standard errors from which a box is sure.
+	// Beyond is from how many standard errors a box is sure.
 	Beyond float64 `json:"beyond"`
 	// BeyondFunctions is that of the table.
 	BeyondFunctions float64 `json:"beyond_functions"`
@@ -27,8 +27,8 @@ type pageDiff struct {
 	BetweenRuns float64 `json:"between_runs"`
 }
 
-// HTML writes a self-contained page: a flame graph as wide as the larger recording, slower boxes red, faster ones
-// blue, and a table of functions, scaled by [DiffOptions].Per.
+// HTML writes a self-contained page: a flame graph as wide as the larger recording, slower boxes red, faster ones blue,
+// and a table of functions, scaled by [DiffOptions].Per.
 func (x *Difference) HTML(w io.Writer) error {
 	d := x.joined()
 	page := d.page()
@@ -71,7 +71,7 @@ func (x *Difference) facts() (f [][2]string) {
 // joined returns both recordings as one ([view.Join]).
 func (x *Difference) joined() *data { return &data{view.Join(x.old.Data, x.new.Data, x.factor())} }
 
-// Folded writes a line per stack with the old and the new value, the input of scripts for differential flame graphs.
+// Folded writes a line per stack with old and new value, for differential flame graphs.
 func (x *Difference) Folded(w io.Writer) error {
 	d := x.joined()
 	sums := map[string][2]int64{}

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// leastTested is the share of the whole, both sides together, from which a function is tested.
+// leastTested is from which share of the whole, both sides together, a function is tested.
 const leastTested = 0.01
 
 // runValue is a function's values in a run, scaled by [DiffOptions].Per.
@@ -77,7 +77,7 @@ func (x *Difference) compareRuns() {
 	}
 }
 
-// valuesOf sums a run by functions of the new side.
+// valuesOf sums a run by the new side's functions.
 func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.Frame]runValue {
 	out, scale := map[view.Frame]runValue{}, x.scaleOf(d)
 	for _, r := range d.Rows(d.Profile.Sample) {
@@ -91,7 +91,7 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 	return out
 }
 
-// between compares means. sampling is the standard error of the difference by sampling alone.
+// between compares means. sampling: the difference's standard error by sampling alone.
 func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 	var mean [2]float64
 	squares, inverses := 0.0, 0.0

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes the functions that became slower and faster: sure and untested changes, or all with [DiffOptions].All.
+// Table writes functions that became slower and faster: sure and untested changes, or all with [DiffOptions].All.
 func (x *Difference) Table(w io.Writer) error {
 	out := printable.NewWriter(x.new.Writer(w))
 	x.heading(out)
@@ -81,7 +81,7 @@ func (x *Difference) noChange() string {
 	return "No significant change (within the noise between runs); --all lists every function."
 }
 
-// parts divides the changes: self time grew, self time shrank, only total time changed.
+// parts: self time grew, self time shrank, only total time changed.
 func (x *Difference) parts() (slower, faster, around []*Change) {
 	for i := range x.Changes {
 		c := &x.Changes[i]
@@ -140,7 +140,7 @@ func (x *Difference) writeSection(out *printable.Writer, title string, list []*C
 	out.Printf("\n")
 }
 
-// cells returns a row's figures; the last is half of the 95 % interval.
+// cells returns a row's figures; last, half of the 95 % interval.
 func (x *Difference) cells(c *Change, total bool) []string {
 	of, margin := c.Self, ""
 	if total {
@@ -193,8 +193,8 @@ type jsonDiffCut struct {
 	Functions int `json:"functions"`
 }
 
-// JSON writes the difference as one line of JSON: all functions, or [Options].N. Times are in nanoseconds, or
-// nanoseconds per second; shares are of 1.
+// JSON writes the difference as one line of JSON: all functions, or [Options].N. Times are in ns, or ns per second;
+// shares of 1.
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
 	buf := bufio.NewWriter(x.new.Writer(w))

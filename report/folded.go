@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// Folded writes a line per distinct stack: process, thread and frames from the outermost, separated by semicolons,
-// then a space and the value in the profile's unit. Missing names are left out.
+// Folded writes a line per distinct stack: process, thread and frames from the outermost, separated by semicolons, a
+// space, and the value in the profile's unit. Missing names are left out.
 func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -44,7 +44,7 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 
 const foldedCost = 128
 
-// fold appends the text of a stack, within the budget.
+// fold appends a stack's text, within the budget.
 func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	for _, key := range []string{rec.LabelComm, rec.LabelThread} {
 		if name := view.Label(s, key); name != "" {

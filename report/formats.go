@@ -28,7 +28,7 @@ func PGO(w io.Writer, p *profile.Profile, o Options) error { return viewers.PGO(
 type HTTPOptions = options.HTTP
 
 // ServeHTTP serves pprof's web pages at addr ("localhost:8080"; default: localhost, a free port) until serving fails.
-// Requests need the token of the printed address. Files are read below [HTTPOptions].Source only.
+// Requests need the printed address's token. Files are read below [HTTPOptions].Source only.
 func ServeHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
 	return pprofweb.Serve(addr, p, o)
 }

@@ -17,8 +17,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// heading writes the target, the share of named time, sums, how it was recorded and what is missing. below says where
-// details are.
+// heading writes target, share of named time, sums, how it was recorded, what is missing. below: where details are.
 func (d *data) heading(out *printable.Writer, below string) {
 	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width
@@ -49,10 +48,10 @@ func (d *data) totals(s *view.Summary) []string {
 
 const seeBelow = " (see below)"
 
-// accountEnds separates the first part of an account from the rest.
+// accountEnds ends the first part of an account.
 const accountEnds = " | "
 
-// commentHead returns the first part of prywalk's accounts, other comments whole.
+// commentHead returns prywalk's accounts' first parts, other comments whole.
 func commentHead(comment string) []string {
 	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
 		line, _, short := strings.Cut(line, accountEnds)
@@ -73,7 +72,7 @@ func (d *data) hiddenStacks() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waitHint suggests the report by waits if threads hardly ran, and did not queue for a CPU.
+// waitHint suggests the report by waits if threads hardly ran, nor queued for a CPU.
 func (d *data) waitHint() string {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
@@ -110,7 +109,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	}
 }
 
-// taskHint says how much time of threads is left out because it is shown as that of their tasks.
+// taskHint says how much time of threads is left out, as shown of their tasks.
 func (d *data) taskHint() string {
 	of := d.Profile.SampleType[d.Value].Type
 	if of != rec.TypeWall && of != view.TypeBlocked {
@@ -142,7 +141,7 @@ func accountLines(comment string) (lines []string) {
 	return lines
 }
 
-// clauses divides a text at semicolons outside of parentheses.
+// clauses divides at semicolons outside of parentheses.
 func clauses(text string) (out []string) {
 	begin, depth := 0, 0
 	for i, c := range text {
@@ -159,7 +158,7 @@ func clauses(text string) (out []string) {
 	return append(out, text[begin:])
 }
 
-// Account writes how a recording was made: all its comments.
+// Account writes all comments: how a recording was made.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {

@@ -20,8 +20,8 @@ var pageFiles embed.FS
 
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "page.html"))
 
-// HTML writes a self-contained page: a flame graph of all values, functions and threads. It opens with Options.Value.
-// In large profiles it merges call paths under 0.05 % of all values, and says so.
+// HTML writes a self-contained page: a flame graph of all values, functions and threads, first Options.Value. In large
+// profiles it merges call paths under 0.05 % of all values, and says so.
 func HTML(w io.Writer, p *profile.Profile, o Options) error {
 	if o.Value != view.TypeBlocked { // added, if it can be computed
 		p = view.WithBlocked(p)
@@ -38,7 +38,7 @@ func (d *data) writePage(w io.Writer, page *page) error {
 	if d.Err() != nil {
 		return d.Err()
 	}
-	// Marshal escapes <, > and &, so that no name can end the script element.
+	// Marshal escapes <, > and &: no name can end the script element.
 	raw, err := json.Marshal(page)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)

@@ -104,8 +104,8 @@ type jsonReport struct {
 	TreeCut *jsonCut `json:"tree_cut,omitempty"`
 }
 
-// JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0
-// is all.
+// JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0:
+// all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	if o.Value != view.TypeBlocked { // added, if it can be computed
 		p = view.WithBlocked(p)
@@ -159,7 +159,7 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 	out.Text("]")
 }
 
-// complete returns the share of a clock's time with complete stacks; nil without time.
+// complete returns the share of a clock's time with complete stacks; nil: no time.
 func (d *data) complete(clock string) *float64 {
 	value, ok := d.TypeIndex(clock)
 	if !ok {
@@ -199,7 +199,7 @@ func add(to, values []int64) {
 	}
 }
 
-// functions writes rows with all values, and what was left out. Functions without the chosen value come last.
+// functions writes rows with all values, and what was left out; those without the chosen value are last.
 func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	type sums struct{ self, total []int64 }
 	taken := int64(0)
@@ -267,7 +267,7 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 		Total: d.values(total)}
 }
 
-// jsonTree writes the call tree, children in the order of the chosen value.
+// jsonTree writes the call tree, ordered by the chosen value.
 func (d *data) jsonTree(out *printable.JSONWriter) {
 	t := d.NewTrie()
 	types := len(d.Profile.SampleType)
@@ -308,7 +308,7 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	}
 }
 
-// cutTree keeps the N nodes with most time. A caller sorts before its callees, so that the rest is a tree.
+// cutTree keeps the N nodes with most time; callers sort before callees, so the rest is a tree.
 func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))
@@ -338,7 +338,7 @@ func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 	return cut
 }
 
-// writeNodes nests a trie's nodes without recursion, since input determines their depth.
+// writeNodes nests nodes without recursion: input determines their depth.
 func (d *data) writeNodes(out *printable.JSONWriter, t *view.Trie, of func(int32) jsonFunction) {
 	type open struct {
 		node int32

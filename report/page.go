@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// number of call paths up to which all are drawn
+	// call paths up to which all are drawn
 	pageNodes = 30_000
-	// smaller paths are merged in larger profiles
+	// smaller ones are merged in larger profiles
 	pageShare = 0.0005
-	// number of threads from which those of equal names in a process are merged
+	// threads from which those of equal names in a process are merged
 	pageThreads = 2000
 )
 
-// Memory of the page's parts, with their text, in bytes.
+// Memory of the page's parts with text, bytes.
 const (
 	pageNodeCost  = 128
 	pageRowCost   = 320
@@ -33,8 +33,7 @@ const (
 	pageByteCost  = 24 // any character may become an escape
 )
 
-// page is the data of the HTML page. Records are flat lists of numbers, in the order of the comments; texts are
-// indices of Strings.
+// page is the HTML page's data. Records are flat lists of numbers, as commented; texts are indices of Strings.
 type page struct {
 	Title    string      `json:"title"`
 	Facts    [][2]string `json:"facts"`
@@ -238,7 +237,7 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 	return i
 }
 
-// str returns the index of a text; without memory, that of "".
+// str returns a text's index; without memory, that of "".
 func (b *pageBuilder) str(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n

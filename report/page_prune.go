@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// prune lists the nodes to draw, parents first, and returns the drawn node for each node.
+// prune lists the nodes to draw, parents first, and each node's drawn one.
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.trie.Nodes) <= pageNodes
 	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*pageShare)})
@@ -44,7 +44,7 @@ func (b *pageBuilder) prune() []int32 {
 	return to
 }
 
-// leaves gives merged nodes a node of their innermost frame, so that self values stay exact.
+// leaves gives merged nodes one of their innermost frame: self values stay exact.
 func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 	leaf := map[view.Edge]int32{}
 	for _, k := range b.order {
@@ -67,7 +67,7 @@ func (b *pageBuilder) addNode(parent, frame int32) int32 {
 	return int32(len(b.Nodes) / 2)
 }
 
-// isLarge reports whether a node has pageShare of any type of values.
+// isLarge: pageShare of any type of values.
 func (b *pageBuilder) isLarge(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes functions with self and total values, the largest first.
+// Table writes functions with self and total values, largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -35,7 +35,7 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 // pipeWidth is the width of tables without a terminal, in columns.
 const pipeWidth = 100
 
-// tableWidth returns the width of tables in columns; 0: unlimited.
+// tableWidth is in columns; 0: unlimited.
 func tableWidth(o *Options) int {
 	switch {
 	case o.FullNames:
@@ -71,8 +71,8 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	return shown
 }
 
-// withoutWaiting returns the first rows without the kernel's and without language and system functions that have no
-// self time, since these say only that an owner slept. It returns all rows if no others remain.
+// withoutWaiting omits the kernel's rows, and those of language and system without self time, which say only that an
+// owner slept; unless no others remain.
 func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	var kept []view.Row
 	for _, r := range rows {
@@ -87,7 +87,7 @@ func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	return kept
 }
 
-// figures returns the columns' heads, and each row's first figure and its others.
+// figures returns the columns' heads, and each row's first figure and others.
 func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	figures = make([][2]string, len(rows))
 	column := func(head, space string, value func(int64) string, of func(view.Row) int64) {
@@ -121,8 +121,7 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	return heads, figures
 }
 
-// nameColumns returns head and cells of a table's last columns: function, and module if there is room beside the used
-// columns.
+// nameColumns returns the last columns: function, and module if there is room beside the used ones.
 func (d *data) nameColumns(used int, frames []*view.Frame) (head string, cells []string) {
 	head = fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
 	name, module := len(head), len("module")

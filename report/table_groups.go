@@ -85,7 +85,7 @@ func (d *data) ownerNames() ownerNames {
 	return names
 }
 
-// heldBy names the owner of a lock: one thread by name, several by number, "" if none is known.
+// heldBy names a lock's owner, several by number; "": unknown.
 func (o ownerNames) heldBy(d *data, samples []*profile.Sample) string {
 	if o == nil || view.KindOf(samples[0]) == waits.Join {
 		return ""

@@ -77,7 +77,7 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// waiters describes the number of threads and tasks. Tasks have no numbers: the mean number at a time is estimated.
+// waiters counts threads and tasks; of tasks, which have no numbers, the mean at a time.
 func (d *data) waiters(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {

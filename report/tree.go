@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// Tree writes the call tree from the threads' first functions inwards. Branches below Options.MinShare of the whole
-// are summed up where they are.
+// Tree writes the call tree from the threads' first functions. Branches below Options.MinShare of the whole are summed
+// up.
 func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -46,8 +46,8 @@ func (d *data) writeTree(out *printable.Writer, t *view.Trie, what, all string, 
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
 }
 
-// treeWriter writes a trie with an explicit stack, since input determines its depth. Lines are kept as numbers until
-// they are written: names and indents of deep trees are far larger than the profile.
+// treeWriter has an explicit stack: input determines the depth. Lines are numbers until written: names and indents of
+// deep trees are far larger than the profile.
 type treeWriter struct {
 	*data
 	*view.Trie
@@ -61,7 +61,7 @@ const lineCost = 400
 // maxIndent is the width of indents without a terminal.
 const maxIndent = 200
 
-// treeLine is a node, or the sum of what was left out beside it.
+// treeLine is a node, or the sum of what is left out beside it.
 type treeLine struct {
 	node  int32 // -1: a sum
 	depth int32
@@ -82,7 +82,7 @@ func (tw *treeWriter) listLines() {
 	}
 }
 
-// linesBelow returns the lines under a node, in reverse.
+// linesBelow is in reverse order.
 func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
@@ -104,7 +104,7 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	return list
 }
 
-// text returns a line's name, and its module unless the name contains it.
+// text returns a line's name, and its module unless in the name.
 func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
 	switch {
 	case l.node < 0:
@@ -128,7 +128,7 @@ func (tw *treeWriter) values(l *treeLine) (total, self int64) {
 	return tw.Nodes[l.node].Total, tw.Nodes[l.node].Self
 }
 
-// branch returns what is drawn before a line's name. A depth number replaces the beginning of wide branches.
+// branch returns what is drawn before a name; a depth number replaces the begin of wide branches.
 func (tw *treeWriter) branch(l *treeLine) string {
 	if l.depth == 0 {
 		return ""
@@ -177,7 +177,7 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	}
 }
 
-// fitNames shortens a line's name to the width. A module that does not fit is left out.
+// fitNames shortens a name to the width, and omits a module that does not fit.
 func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
 	if l.node < 0 {
 		text := string(name)

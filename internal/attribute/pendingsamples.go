@@ -12,7 +12,7 @@ import (
 // A running thread's clock is up to a kernel tick old, which would favour places within a burst. So kernel samples wait
 // until the thread sleeps, where its clock is exact, and share the time by their periods:
 //
-// CPU time of a sample = CPU time of all pending samples × its period / Σ periods
+//	CPU time of a sample = CPU time of all pending samples × its period / Σ periods
 
 const (
 	// enoughPending samples are attributed when the thread sleeps, mostPending at once.

@@ -17,7 +17,7 @@ import (
 // elsewhere.
 const maxSamples = 6
 
-// furtherCopy is the number of further bytes, times four at each repetition. The mapping's end is no bound: 64 MB
+// furtherCopy is how many bytes more are copied, times four at each repetition. The mapping's end is no bound: 64 MB
 // around goroutines' stacks.
 const furtherCopy = 1 << 20
 
@@ -29,7 +29,7 @@ type copyMore struct {
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// run-time system's data. It gives false if nothing that can be copied was missing.
+// run-time system's data. False: nothing that can be copied.
 func (m *copyMore) planNext(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
@@ -64,7 +64,7 @@ func (m *copyMore) planNext(t *code.Process, w *walk, th *observe.Thread, s *obs
 	return true
 }
 
-// bytesWithinPause estimates, by the last copy, the bytes of stack for the permitted stop.
+// bytesWithinPause estimates the bytes of stack for the permitted stop, by the last copy.
 func (m *copyMore) bytesWithinPause(s *observe.RawSample) uint64 {
 	if m.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
@@ -73,7 +73,7 @@ func (m *copyMore) bytesWithinPause(s *observe.RawSample) uint64 {
 	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
 }
 
-// charge charges a copy that replaces the earlier ones.
+// charge charges a copy in place of the earlier ones.
 func (m *copyMore) charge(size int64) bool {
 	more := size - *m.taken
 	if more > 0 && m.memory.Take(more, "stacks") != nil {

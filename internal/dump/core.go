@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// framesBesides bounds the frames that take no stack: the innermost, and interrupted leaf functions.
+// framesBesides bounds frames without stack: the innermost, and interrupted leaf functions.
 const framesBesides = 64
 
 // Core describes the stacks of a core's threads.

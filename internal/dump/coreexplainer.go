@@ -31,7 +31,7 @@ func newCoreExplainer(c *core.Core, names *symbols.Namer) *explainer {
 	}
 }
 
-// explainCore skips arm64, where the call's result has replaced its first argument.
+// explainCore skips arm64, where a call's result replaces its first argument.
 func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 	if th.Syscall < 0 || c.Arch != frames.X86_64 {
 		return
@@ -57,7 +57,7 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 	x.describe(d, sl)
 }
 
-// readWords copies whole words only.
+// readWords copies whole words.
 func readWords(m frames.Memory, addr uint64, buf []byte) int {
 	n := 0
 	for ; n+8 <= len(buf); n += 8 {

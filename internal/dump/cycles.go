@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// graph maps threads to the owners that they wait for without a time limit.
+// graph maps threads to the owners that they wait for without time limit.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {
@@ -43,8 +43,8 @@ func (l *Locks) possibleCycles() (out [][]int) {
 	return out
 }
 
-// gilCycles gives the cycles through an interpreter's lock, whose waiters wake every few milliseconds: their run counts
-// cannot prove a deadlock.
+// gilCycles gives the cycles through an interpreter's lock. Its waiters wake every few milliseconds: run counts prove
+// no deadlock.
 func (l *Locks) gilCycles() (out [][]int) {
 	g, atGIL := l.graph(), map[int]bool{}
 	for _, p := range l.Processes {
@@ -62,7 +62,7 @@ func (l *Locks) gilCycles() (out [][]int) {
 	return out
 }
 
-// goroutineCycles gives the cycles through the only likely owner of each lock.
+// goroutineCycles uses locks with one likely owner.
 func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
 	type system struct {
 		pid  int

@@ -41,7 +41,7 @@ func givenName(t *code.Process, tid int) (string, bool) {
 	return callstack.ThreadName(namers, innerTID(t, tid))
 }
 
-// innerTID gives a thread's ID in its own pid namespace, where run-time systems need it.
+// innerTID gives a thread's ID in its own pid namespace, as run-time systems know it.
 func innerTID(t *code.Process, tid int) int {
 	if len(t.Runtimes().Namers()) > 0 {
 		if inner := procmem.InnerID(tid); inner != 0 {

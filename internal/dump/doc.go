@@ -6,7 +6,7 @@
 //
 // Each thread is observed once (package observe), or all at one moment ([Options].Atomic). Stacks are walked
 // (callstack) and named (symbols); sleeping threads get what they wait for (waits). Threads with incomplete stacks are
-// sampled again with more data, a bounded number of times. [ExamineLocks] also samples the owners of locks, and finds
+// sampled again with more data, a bounded number of times. [ExamineLocks] also samples locks' owners, and finds
 // deadlocks and starved pools.
 //
 // # Invariants

@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// explainer finds what the sleeping threads of a process wait for.
+// explainer finds what a process's sleeping threads wait for.
 type explainer struct {
 	pid      int
 	names    *symbols.Namer
@@ -49,7 +49,7 @@ func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) 
 	}
 }
 
-// sameClock reports whether a process is in prywalk's time namespace (time_namespaces(7)).
+// sameClock: the process is in prywalk's time namespace (time_namespaces(7)).
 func sameClock(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	return rule
 }
 
-// innermost gives the innermost functions, and the innermost managed one if that is farther out.
+// innermost gives the innermost functions, and the innermost managed one if farther out.
 func innermost(d *Thread) (out []waits.Name) {
 	managed := false
 	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {

@@ -17,9 +17,9 @@ import (
 
 // # What goroutines wait for
 //
-// A sync.Mutex stores no owner. Its likely owner is a goroutine with a function on its stack that has locked it, and
-// not unlocked it before its current call ([managed.Scheduler]). Another goroutine may unlock it, so a cycle is only a
-// possible deadlock. Of a channel only the waiters are known.
+// A sync.Mutex stores no owner. Likely is a goroutine with a function on its stack that has locked it, and not unlocked
+// it before its current call ([managed.Scheduler]); but another may unlock it, so a cycle is only a possible deadlock.
+// Of a channel only the waiters are known.
 
 // GoroutineLock is what goroutines wait for.
 type GoroutineLock struct {
@@ -99,7 +99,7 @@ const condWait = "sync.(*Cond).Wait"
 
 const maxSyncFrames = 12
 
-// addLocks adds what a goroutine waits for and holds. stack is its copy, nil if it is on a thread.
+// addLocks adds what a goroutine waits for and holds. stack: its copy, nil if on a thread.
 func (r *goroutineReader) addLocks(t *managed.ParkedTask, g *Goroutine, stack []byte, asleep bool) {
 	of := r.of
 	if of == nil || !r.locks {
@@ -127,11 +127,11 @@ func (r *goroutineReader) addLocks(t *managed.ParkedTask, g *Goroutine, stack []
 	g.dropAwaited()
 }
 
-// maxCondFrame bounds the frame of [sync.Cond.Wait], in bytes.
+// maxCondFrame bounds the frame of [sync.Cond.Wait], bytes.
 const maxCondFrame = 256
 
-// dropUnlockedByWait removes the mutex of a condition from the held locks: [sync.Cond.Wait] has unlocked it. The
-// method's frame has the Cond's address, or its notify's; Cond.L's second word is the mutex.
+// dropUnlockedByWait removes the mutex that [sync.Cond.Wait] has unlocked. Its frame has the address of the Cond or its
+// notify; Cond.L's second word is the mutex.
 func (r *goroutineReader) dropUnlockedByWait(g *Goroutine) {
 	at := slices.IndexFunc(g.Frames[:min(len(g.Frames), maxSyncFrames)], func(f Frame) bool {
 		return f.Function == condWait
@@ -152,7 +152,7 @@ func (r *goroutineReader) dropUnlockedByWait(g *Goroutine) {
 	}
 }
 
-// word gives 0 for an unreadable word.
+// word gives 0 if unreadable.
 func (r *goroutineReader) word(at uint64) uint64 {
 	var b [8]byte
 	if r.read(at, b[:]) != len(b) {
@@ -179,7 +179,7 @@ func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
 	return place.location()
 }
 
-// nameWait gives kind, address and symbol of what a goroutine waits for.
+// nameWait gives kind, address and symbol of a goroutine's wait.
 func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWait {
 	out := goroutineWait{TaskWait: w, kind: kindChannel}
 	if !w.Channel {
@@ -196,7 +196,7 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 	return out
 }
 
-// setSync sets kind and address of an object of package sync by the functions that wait for one of its words.
+// setSync sets kind and address of an object of package sync by the waiting functions.
 func (w *goroutineWait) setSync(stack []Frame) {
 	word, inMutex := w.Address, false
 	w.kind = kindSemaphore
@@ -223,7 +223,7 @@ func (w *goroutineWait) setSync(stack []Frame) {
 	}
 }
 
-// dropAwaited removes the awaited locks from the held ones: code on the stack has begun to take them.
+// dropAwaited removes awaited locks, whose taking has begun, from the held ones.
 func (g *Goroutine) dropAwaited() {
 	for i := range g.waitsAt {
 		inner := -1
@@ -245,7 +245,7 @@ type goLockKey struct {
 	address frames.Addr
 }
 
-// collectGoroutineLocks gathers the locks, then the channels, each with the most waiters first.
+// collectGoroutineLocks gathers locks, then channels, most waiters first.
 func (l *Locks) collectGoroutineLocks() {
 	at := map[goLockKey]int{}
 	for _, p := range l.Processes {
@@ -309,5 +309,5 @@ func (p *Process) goroutine(runtime string, id uint64) *Goroutine {
 	return nil
 }
 
-// isLock reports whether it has an owner, unlike a channel, condition or wait group.
+// isLock: it has an owner, unlike a channel, condition or wait group.
 func (m *GoroutineLock) isLock() bool { return m.Kind == kindMutex || m.Kind == kindRWMutex }

@@ -39,7 +39,7 @@ func (l *Locks) writeGoroutineLocks(b *strings.Builder) {
 	}
 }
 
-// writeLikelyGoroutine writes a likely owner, with its stack if it is the only one and in no cycle.
+// writeLikelyGoroutine writes a likely owner, its stack if it is the only one and in no cycle.
 func (l *Locks) writeLikelyGoroutine(b *strings.Builder, m *GoroutineLock, o *GoroutineOwner) {
 	reads := map[bool]string{true: " for reading"}[o.Reads]
 	var g *Goroutine
@@ -111,7 +111,7 @@ func (m *GoroutineLock) details() string {
 	return text
 }
 
-// writeWaiters writes the waiting goroutines and their places. purpose is what a channel's wait for, else "".
+// writeWaiters: purpose is what a channel's wait is for, else "".
 func writeWaiters(b *strings.Builder, waiters []GoroutineWaiter, purpose string) {
 	if len(waiters) == 0 {
 		if purpose != "" {

@@ -69,7 +69,7 @@ func (g *Goroutine) stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }
 
-// readAll fails if it cannot read one of the run-time systems.
+// readAll fails if one run-time system cannot be read.
 func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread) (out []Goroutine, err error) {
 	for _, s := range systems {
 		if r.of = s; len(systems) > 1 {
@@ -87,8 +87,7 @@ func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread)
 	return out, err
 }
 
-// joinCallers completes goroutines that have called another run-time system through C: a goroutine of that has the
-// outer frames.
+// joinCallers completes goroutines that call another run-time system through C, whose goroutine has the outer frames.
 func joinCallers(list []Goroutine) {
 	for i := range list {
 		g := &list[i]
@@ -103,7 +102,7 @@ func joinCallers(list []Goroutine) {
 	}
 }
 
-// takeOuterFrames takes the frames of in that are on g's stack, and of the C functions that g has called.
+// takeOuterFrames takes in's frames that are on g's stack, and those of C functions that g called.
 func (g *Goroutine) takeOuterFrames(in *Goroutine) bool {
 	at := slices.IndexFunc(in.Frames, func(f Frame) bool { return uint64(f.SP) >= g.low && uint64(f.SP) < g.high })
 	if at < 0 || in.Thread != 0 {
@@ -116,7 +115,7 @@ func (g *Goroutine) takeOuterFrames(in *Goroutine) bool {
 	return true
 }
 
-// readRuntime gives no frames to a goroutine that changed during each try.
+// readRuntime gives no frames of a goroutine that changed during each try.
 func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 	list, err := r.of.ParkedTasks()
 	if err != nil {

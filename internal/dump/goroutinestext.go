@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// key is equal for goroutines that are shown as one.
+// key is one for goroutines shown together.
 func (g *Goroutine) key() string {
 	key := []byte(strings.Join([]string{g.Runtime, g.Status, g.Wait, g.StopReason, g.createdText(), g.labelsText()},
 		"\x00"))
@@ -42,7 +42,7 @@ func (g *Goroutine) labelsText() string {
 	return strings.Join(list, ", ")
 }
 
-// statusText is that of Go's tracebacks: "waiting (chan receive)".
+// statusText is as in Go's tracebacks: "waiting (chan receive)".
 func (g *Goroutine) statusText() string {
 	if g.Wait != "" {
 		return g.Status + " (" + g.Wait + ")"
@@ -50,8 +50,8 @@ func (g *Goroutine) statusText() string {
 	return g.Status
 }
 
-// goroutineGroups groups by equal stacks, smallest group first. It leaves out those on a thread, counts those without
-// frames (changed), and those of the run-time system (hidden) unless p.Native is set.
+// goroutineGroups groups by equal stacks, smallest first. It omits those on a thread, and counts those without frames
+// (changed) and, without p.Native, of the run-time system (hidden).
 func (p *Process) goroutineGroups() (groups [][]*Goroutine, hidden, changed int) {
 	groups = groupBy(p.GoroutineStacks, func(g *Goroutine) string {
 		switch {
@@ -96,7 +96,7 @@ func (t *Thread) onlySchedules() bool {
 	return true
 }
 
-// shownThreads separates, if there are goroutines, the threads asleep in Go's scheduler.
+// shownThreads separates threads asleep in Go's scheduler, if there are goroutines.
 func (p *Process) shownThreads() (shown []Thread, schedule []string) {
 	if len(p.GoroutineStacks) == 0 || p.Native {
 		return p.Threads, nil

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// JSON writes a process as a line of JSON. It encodes one frame at a time, to bound memory.
+// JSON writes a process as a line of JSON, frame by frame to bound memory.
 func JSON(w io.Writer, p *Process) error {
 	buf := bufio.NewWriter(w)
 	out := &jsonWriter{printable.NewJSONWriter(buf)}
@@ -42,7 +42,7 @@ func (j *jsonWriter) thread(t *Thread) {
 	j.Bytes(after)
 }
 
-// around gives an object's text before and after the field of a list, which is nil.
+// around gives an object's text before and after a field with a nil list.
 func (j *jsonWriter) around(object any, list string) (before, after []byte) {
 	before, after, _ = bytes.Cut(j.Encode(object), []byte(`"`+list+`":null`)) // quotes in strings are escaped
 	return before, after

@@ -26,8 +26,8 @@ type examined struct {
 	explain *explainer
 }
 
-// ExamineLocks samples all threads of some processes and examines their locks. A process that fails is missing, and the
-// first error is returned too. After [ErrHung] sampling ends.
+// ExamineLocks samples all threads of some processes and examines their locks. Of processes that fail, which are
+// missing, it returns the first error. After [ErrHung] sampling ends.
 func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	out := newLocks()
 	out.Origin = o.origin()
@@ -55,7 +55,6 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	return out, failed
 }
 
-// sampleProcesses gives the first error; [ErrHung] ends it.
 func (l *lockExam) sampleProcesses(targets []*code.Process) (first error) {
 	for _, t := range targets {
 		p, err := Sample(t, l.options)
@@ -111,7 +110,7 @@ func (l *lockExam) sampleOwners() {
 	}
 }
 
-// sampleOwner keeps an owner that cannot be sampled but still is in the lock.
+// sampleOwner keeps an owner in the lock that cannot be sampled.
 func (l *lockExam) sampleOwner(lock *Lock) {
 	for n := 0; n < maxOwners; n++ {
 		now, th := l.sampleWithLock(lock, lock.Owner)
@@ -132,7 +131,7 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 	lock.Owner, lock.OwnerName, lock.Why = 0, "", ownerChanges
 }
 
-// setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.
+// setOwnerThread sets the owner's sample, or nil. A waiter that has got the lock waits no longer.
 func (m *Lock) setOwnerThread(th *Thread) {
 	m.OwnerThread = th
 	if th == nil || len(m.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, m) {
@@ -142,7 +141,7 @@ func (m *Lock) setOwnerThread(th *Thread) {
 	m.Waiters, m.IdleWaiters = slices.DeleteFunc(m.Waiters, isOwner), slices.DeleteFunc(m.IdleWaiters, isOwner)
 }
 
-// sampleWithLock samples a thread and the lock's memory, and gives the lock at that moment. Without a sample d is nil.
+// sampleWithLock samples a thread with the lock's memory, and gives the lock then; d nil: no sample.
 func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Thread) {
 	sl, ofWaiter := l.waiter(lock.Waiters[0])
 	of := l.byThread[tid]
@@ -186,10 +185,10 @@ func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode obs
 	return s
 }
 
-// waitersGone is why no owner is named if the waiters that were asked wait for something else by now.
+// waitersGone: the waiters that were asked wait for something else by now.
 const waitersGone = "the threads that waited for it went on"
 
-// readLock gives the lock as its first waiters see it that still wait for it.
+// readLock gives the lock as its first waiters that still wait see it.
 func (l *lockExam) readLock(lock *Lock) waits.Wait {
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwners)] {
 		sl, of := l.waiter(tid)
@@ -205,8 +204,7 @@ func (l *lockExam) readLock(lock *Lock) waits.Wait {
 	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Free: true, Why: waitersGone}
 }
 
-// isSame reports whether a wait is for the lock: a run-time system is asked again, and gives what its thread waits for
-// then.
+// isSame: a run-time system, asked again, gives what its thread waits for then.
 func isSame(now *waits.Wait, lock *Lock) bool {
 	return now.Kind == lock.Kind && now.Address == lock.Address
 }

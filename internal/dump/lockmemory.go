@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// withLockMemory copies a lock's memory after what Inner copies.
+// withLockMemory copies what Inner does, then a lock's memory.
 type withLockMemory struct {
 	observe.ExtraRegion
 	buf [waits.CopySize]byte

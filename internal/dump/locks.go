@@ -14,12 +14,10 @@ import (
 
 // # Locks
 //
-// All threads are sampled. Then each lock's owner is sampled again together with the lock's memory, while stopped or
-// between two equal readings of its run count: so it held the lock at the displayed stack. A changed owner is followed,
-// a bounded number of times.
-//
-// A cycle of threads is a deadlock only if two further samples agree: each member sleeps in the same call, with the
-// same owner in the lock and an unchanged run count.
+// All threads are sampled. Each lock's owner is sampled again together with the lock's memory, while stopped or between
+// two equal run counts: so it held the lock at the displayed stack. A changed owner is followed, a bounded number of
+// times. A cycle is a deadlock only if two further samples agree: each member sleeps in the same call, with the same
+// owner in the lock and an unchanged run count.
 
 // Lock is what threads wait for.
 type Lock struct {
@@ -94,7 +92,7 @@ func newLocks() *Locks {
 	}
 }
 
-// lockKey identifies a lock. One that two processes share is two, and so is one of unknown address for two threads.
+// lockKey identifies a lock. One that two processes share is two, as is one of unknown address for two threads.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
@@ -116,8 +114,7 @@ func keyOf(pid int, t *Thread) lockKey {
 	return k
 }
 
-// collect gathers the locks from what the threads wait for, those with the most waiters first, those of idle threads
-// last.
+// collect gathers the locks, most waiters first, those of idle threads last.
 func (l *Locks) collect() {
 	at := map[lockKey]int{}
 	for _, p := range l.Processes {

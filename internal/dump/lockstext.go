@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// LocksText writes problems, then each lock with waiters and owner, then idle threads.
+// LocksText writes problems, locks with waiters and owner, idle threads.
 func LocksText(w io.Writer, l *Locks) error {
 	var b strings.Builder
 	for _, p := range l.Processes {
@@ -90,7 +90,7 @@ func (l *Locks) byIdleness() (blocked, idle []*Lock) {
 	return blocked, idle
 }
 
-// writeIdle lists idle threads: those of one pool by their lock, others by rule.
+// writeIdle lists a pool's idle threads by lock, others by rule.
 func (l *Locks) writeIdle(b *strings.Builder, locks []*Lock) {
 	locks = slices.DeleteFunc(locks, func(m *Lock) bool { return m.Idle != waits.IdlePool })
 	atLock := map[int]bool{}
@@ -178,7 +178,7 @@ func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 	writeStack(b, m.OwnerThread, false)
 }
 
-// writeLikelyOwner writes a likely owner, with its stack if it is the only one and in no cycle.
+// writeLikelyOwner writes a likely owner, its stack if it is the only one and in no cycle.
 func (l *Locks) writeLikelyOwner(b *strings.Builder, m *Lock, o *LikelyOwner) {
 	t, _ := l.thread(o.TID)
 	if t == nil {

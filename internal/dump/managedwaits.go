@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks the run-time systems about a sleeper, without Live, that has the run count runs; nil: there are
-// none. later: a retry may give more.
+// managedWaits asks the run-time systems about a sleeper, without Live, of run count runs; nil: there are none. later:
+// a retry may give more.
 type managedWaits func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *code.Process) managedWaits {
@@ -41,7 +41,7 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 }
 
 // managedAsker gives [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
-// sleep, since a monitor's waiters wake now and then.
+// sleep: a monitor's waiters wake now and then.
 func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
 	word, ok := waits.FutexWord(&sl.Args)
 	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
@@ -60,14 +60,14 @@ func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 	}
 }
 
-// Bounds of retries, in total and per thread, and the pause before each.
+// Bounds of retries, and the pause before each.
 const (
 	maxWaitRetries   = 200
 	maxThreadRetries = 8 // of one thread
 	waitRetryWait    = 4 * time.Millisecond
 )
 
-// retryWait samples a thread again while a retry may give what it waits for.
+// retryWait samples a thread again while that may give what it waits for.
 func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 	x := d.explain
 	for n := 0; x.later && n < maxThreadRetries && x.asked < maxWaitRetries && !d.options.Atomic && !d.hasEnded(); n++ {
@@ -83,7 +83,7 @@ func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 	return t
 }
 
-// runsOf gives a thread's run count now; 0 if unreadable.
+// runsOf gives a thread's run count; 0 if unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()

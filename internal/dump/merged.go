@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/printable"
 )
 
-// MergedText writes each stack once, those of few threads first. The threads of a stack have equal program counters,
-// state and wait reason.
+// MergedText writes each stack once, those of few threads first: of threads with equal program counters, state and wait
+// reason.
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
 	threads, schedule := p.shownThreads()
@@ -36,7 +36,7 @@ func MergedText(w io.Writer, p *Process) error {
 	return err
 }
 
-// groupBy groups a list by keys, in order of each group's first; "" leaves out.
+// groupBy groups a list by keys, in order of first occurrence; "" leaves out.
 func groupBy[T any](list []T, key func(*T) string) (groups [][]*T) {
 	known := map[string]int{}
 	for i := range list {
@@ -58,7 +58,7 @@ func smallestFirst[T any](groups [][]*T) {
 	slices.SortStableFunc(groups, func(a, b []*T) int { return len(a) - len(b) })
 }
 
-// key is equal for threads of one group.
+// key is one for threads of a group.
 func (t *Thread) key() string {
 	key := []byte(t.stateText() + "\x00" + t.StopReason + "\x00")
 	for i := range t.Frames {
@@ -71,7 +71,7 @@ func (t *Thread) key() string {
 	return string(key)
 }
 
-// writeCommonWait writes what all threads of a group wait for, if that is the same.
+// writeCommonWait writes what all threads of a group wait for, if equal.
 func writeCommonWait(b *strings.Builder, group []*Thread) {
 	first := group[0]
 	for _, t := range group {

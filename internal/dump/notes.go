@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// largePart: functions without names need a note if 1/largePart of the threads have them.
+// largePart: nameless functions of 1/largePart of the threads need a note.
 const largePart = 20
 
 // Notes gives the ways to name functions without names, once each.

@@ -27,7 +27,7 @@ func (l *Locks) writePlaces(b *strings.Builder, tids []int) {
 
 const maxPlaces = 5
 
-// writeFrequent writes the most frequent places first; "" is none. noun names what is counted, "" for no count.
+// writeFrequent begins with the most frequent; "" is none. noun names what is counted, "": no count.
 func writeFrequent(b *strings.Builder, all []string, noun string) {
 	times := map[string]int{}
 	var places []string
@@ -49,7 +49,7 @@ func writeFrequent(b *strings.Builder, all []string, noun string) {
 	}
 }
 
-// ownPlace gives the program's own function in which a thread waits, with its line.
+// ownPlace gives the program's function in which a thread waits, with line.
 func (t *Thread) ownPlace() string {
 	if f := innermostOwn(t); f != nil {
 		return f.location()
@@ -57,7 +57,6 @@ func (t *Thread) ownPlace() string {
 	return ""
 }
 
-// innermostOwn gives the program's innermost function, nil for none.
 func innermostOwn(t *Thread) *Frame {
 	if i := waits.ApplicationFunction(t.frame); i >= 0 {
 		return &t.Frames[i]
@@ -76,7 +75,7 @@ func (f *Frame) location() string {
 	return text
 }
 
-// ownManaged gives the innermost managed function of a thread that waits in its run-time system, nil for none.
+// ownManaged gives the innermost managed function of a thread that waits in its run-time system, or nil.
 func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil

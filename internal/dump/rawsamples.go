@@ -17,10 +17,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// collectFor bounds the wait for running threads, which are not stopped meanwhile, in ns.
+// collectFor bounds the wait for running threads, ns; they are not stopped meanwhile.
 const collectFor = 10e9
 
-// rawSamples are what is sampled of a process. The sampling goroutine may hang and go on later.
+// rawSamples are a process's samples. The sampling goroutine may hang and go on later.
 type rawSamples struct {
 	threads []*observe.Thread
 	pause   int64 // ns; of [Options].Atomic
@@ -40,13 +40,13 @@ func (g *rawSamples) soFar() *rawSamples {
 	return &rawSamples{taken: maps.Clone(g.taken), failed: maps.Clone(g.failed)}
 }
 
-// Bytes of stack: the first copy of a thread, and all of an atomic dump.
+// Bytes of stack: a thread's first copy, and all of an atomic dump.
 const (
 	firstCopy  = 256 << 10
 	atomicCopy = 256 << 20
 )
 
-// copySpeed is a lower bound, in bytes/ns.
+// copySpeed is a lower bound, bytes/ns.
 const copySpeed = 1
 
 func (o *Options) firstCopy() int {
@@ -56,7 +56,7 @@ func (o *Options) firstCopy() int {
 	return firstCopy
 }
 
-// sampleAll gives the error of listing the threads, or [ErrHung].
+// Errors of sampleAll: of listing the threads, or [ErrHung].
 func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 	tids, err := t.Threads(nil)
 	if err != nil {
@@ -86,14 +86,14 @@ func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 	return got.soFar(), err
 }
 
-// sampleThread gives nil if sampling fails. The error is [ErrHung].
+// sampleThread gives nil if sampling fails. Error: [ErrHung].
 func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.RawSample, error) {
 	got := newRawSamples(th)
 	err := got.sampleEach(o, mode)
 	return got.soFar().taken[th], err
 }
 
-// sampleAtOnce samples all threads at one moment, those that start meanwhile too.
+// sampleAtOnce samples all threads at one moment, also new ones.
 func (g *rawSamples) sampleAtOnce(t *code.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
@@ -130,7 +130,7 @@ func (g *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	return nil
 }
 
-// sampleSome gives the threads that are left because prywalk is about to be stopped.
+// sampleSome gives the threads left when prywalk is about to be stopped.
 func (g *rawSamples) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
 	for i, th := range todo {
 		if ptrace.Leaving() {
@@ -175,8 +175,8 @@ func (g *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
 	}
 }
 
-// onController calls f with a controller for n threads, on an OS thread of its own. Garbage collection, which would
-// wait for that thread, is off meanwhile, and after a hang.
+// onController calls f with a controller for n threads on an OS thread of its own. Garbage collection, which would wait
+// for that, is off meanwhile, and after a hang.
 func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) error {
 	percent := debug.SetGCPercent(-1)
 	err := observe.OnWatchedThread(func() {

@@ -12,8 +12,8 @@ import (
 
 // # Runaway recursion
 //
-// Deep stacks mostly repeat one cycle of functions. Texts show both ends of the repetition and one line for the rest;
-// JSON has all frames.
+// Deep stacks mostly repeat a cycle of functions. Texts show both ends of it and one line for the rest; JSON has all
+// frames.
 
 const (
 	maxCycle     = 16 // functions
@@ -28,7 +28,7 @@ type repetition struct {
 	period   int
 }
 
-// repeated finds the first repetition, from a frame on, that is long enough to omit.
+// repeated finds the first repetition, from a frame on, that is worth omitting.
 func repeated(frames []Frame, from int) (r repetition, ok bool) {
 	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
 		next := at + 1

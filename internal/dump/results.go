@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// results is a process as far as it is described. The describing goroutine may hang and go on later.
+// results is a process as far as described. The describing goroutine may hang and go on later.
 type results struct {
 	mu      sync.Mutex
 	process Process
@@ -28,7 +28,7 @@ func (r *results) update(change func(p *Process)) {
 	change(&r.process)
 }
 
-// snapshot copies the process. hung is the describing goroutine's error.
+// snapshot copies the process; hung is the describing goroutine's error.
 func (r *results) snapshot(hung error) (*Process, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,8 +101,7 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	d.add(d.retryWait(th, t), err)
 }
 
-// complete describes a thread, and samples it again while its stack lacks data. s is the last sample, nil if that
-// failed.
+// complete describes a thread, and samples it again while its stack lacks data. s: the last sample, or nil.
 func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Thread, s *observe.RawSample, err error) {
 	s, t = first, describeThread(d.target, d.walk, th.TID, first)
 	copied := int64(0) // bytes
@@ -121,7 +120,7 @@ func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Th
 	return t, s, err
 }
 
-// Retries of names that run-time systems cannot give, mostly during garbage collection.
+// Retries of names that run-time systems lack, mostly during garbage collection.
 const (
 	maxNameRetries = 25
 	nameRetryWait  = 4 * time.Millisecond

@@ -19,7 +19,7 @@ func (t *Thread) shownName() string {
 	return t.Name
 }
 
-// stem is threads whose names differ in at most one number.
+// stem is threads whose names differ at most in one number.
 type stem struct {
 	before, after string // the number
 	numbers       []int  // ascending, one per thread; or nil
@@ -55,10 +55,10 @@ func stems(threads []*Thread) []*stem {
 	return list
 }
 
-// maxDigits bounds a number; longer ones are identifiers.
+// maxDigits: longer numbers are identifiers.
 const maxDigits = 9
 
-// split separates a name's last number; −1 for none.
+// split separates a name's last number; −1: none.
 func split(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, digit) + 1
 	begin := strings.LastIndexFunc(name[:end], func(r rune) bool { return !digit(r) }) + 1
@@ -76,7 +76,7 @@ func digit(r rune) bool { return '0' <= r && r <= '9' }
 
 const maxListed = 6 // threads
 
-// String gives "worker-1…480 (480): 1001…1480", or all IDs if they are few.
+// String gives "worker-1…480 (480): 1001…1480", or all IDs if few.
 func (s *stem) String() string {
 	name := s.before + s.after
 	if n := len(s.numbers); n > 0 {

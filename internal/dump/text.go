@@ -13,7 +13,7 @@ import (
 
 var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped"}
 
-// Text writes a block for each thread, and a line for each frame.
+// Text writes a block for each thread, a line for each frame.
 func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "%s, %s%s\n", p.heading(), count(len(p.Threads), "thread"), p.goroutineCount())
@@ -30,7 +30,7 @@ func Text(w io.Writer, p *Process) error {
 	return err
 }
 
-// writeBesidesThreads writes what follows the threads' stacks. schedule are the threads asleep in Go's scheduler.
+// writeBesidesThreads: schedule are the threads asleep in Go's scheduler.
 func (p *Process) writeBesidesThreads(b *strings.Builder, schedule []string) {
 	writeSchedulers(b, schedule)
 	writeTasks(b, p)
@@ -41,8 +41,7 @@ func (p *Process) writeBesidesThreads(b *strings.Builder, schedule []string) {
 	p.writeCycles(b)
 }
 
-// writeCycles names threads that waited for each other. They were read one after the other, so that is no proof of a
-// deadlock.
+// writeCycles names threads that waited for each other: no proof of a deadlock, as they were read in turn.
 func (p *Process) writeCycles(b *strings.Builder) {
 	l := Locks{Processes: []*Process{p}}
 	for _, c := range waits.Cycles(l.graph()) {
@@ -64,7 +63,7 @@ func writeThread(b *strings.Builder, t *Thread, native bool) {
 	writeStack(b, t, native)
 }
 
-// howText gives the text for a value of "how" in JSON.
+// howText is for "how" in JSON.
 func howText(how string) string {
 	switch how {
 	case "peek":

@@ -15,19 +15,17 @@ type Verdict string
 
 // The verdicts, worst first.
 const (
-	// VerdictDeadlock means that a deadlock is proven.
+	// VerdictDeadlock: proven.
 	VerdictDeadlock Verdict = "deadlock"
-	// VerdictPossible means a cycle with a likely owner, or a possibly starved pool.
+	// VerdictPossible: a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines, tasks
-	// or virtual threads.
+	// VerdictUnknown: waits without a known owner, threads of unknown waits, goroutines, tasks or virtual threads.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or is for a lock
-	// that was free or changed owner.
+	// VerdictNone: no cycle, and each wait that is not idle has a known owner, or its lock was free or changed owner.
 	VerdictNone Verdict = "none"
 )
 
-// conclude adds starved pools and what is not known, and sets the verdict.
+// conclude adds starved pools and what is unknown, and sets the verdict.
 func (l *Locks) conclude() {
 	l.addStarvedPools()
 	l.addUnknown()
@@ -81,7 +79,7 @@ func (l *Locks) verdict() Verdict {
 	return VerdictNone
 }
 
-// lacksOwner reports whether a thread is blocked by an unknown one.
+// lacksOwner: an unknown thread blocks this one.
 func (t *Thread) lacksOwner() bool {
 	w := t.WaitsFor
 	return w != nil && w.Idle == "" && !w.Free && w.Owner == 0 && w.Kind.IsSynchronization()
@@ -102,7 +100,7 @@ func (p *Process) unread() (n int) {
 	return n
 }
 
-// waitForNothing are the reasons of failures of threads that ended, or run.
+// waitForNothing are reasons of failures for threads that ended, or run.
 var waitForNothing = []string{
 	refusal.Gone.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
 }

@@ -111,7 +111,7 @@ func (l *Locks) unknownTexts() (why []string) {
 	return why
 }
 
-// ownerless counts the locks without a known owner, and those of them with a likely one.
+// ownerless counts locks without a known owner, and those with a likely one.
 func (l *Locks) ownerless() string {
 	left := map[int]bool{}
 	for _, tid := range l.OwnerUnknown {
@@ -193,7 +193,7 @@ func ofOwners(likely, none int, noun string) string {
 		likely, count(likely+none, noun), form(likely, "has", "have"), none, form(none, "has", "have"))
 }
 
-// examinesGoroutines reports whether the goroutines of all processes of Go were read.
+// examinesGoroutines: those of all processes of Go were read.
 func (l *Locks) examinesGoroutines() bool {
 	return !slices.ContainsFunc(l.Processes, func(p *Process) bool {
 		return slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil

@@ -19,7 +19,7 @@ const watchFor = 100 * time.Millisecond
 // after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const maxWatches = 20
 
-// proveDeadlocks keeps the cycles whose members do not run, and still wait for each other.
+// proveDeadlocks keeps the cycles whose members do not run, and wait for each other.
 func (l *lockExam) proveDeadlocks() {
 	cycles := waits.Cycles(l.out.graph())
 	for n := 0; n < maxWatches && len(cycles) > 0; n++ {
@@ -35,7 +35,7 @@ func (l *lockExam) proveDeadlocks() {
 	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
 }
 
-// mayWake reports whether a member waits in a run-time system, which may wake it now and then.
+// mayWake: a member waits in a run-time system, which may wake it now and then.
 func (l *lockExam) mayWake(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
 		t, _ := l.out.thread(tid)
@@ -50,8 +50,8 @@ func (l *lockExam) keepPossible() {
 	}
 }
 
-// watch separates the cycles without a member that ran between two readings. read gives the run counts of the members
-// that wait as before.
+// watch separates the cycles whose members did not run between two readings. read gives the run counts of those that
+// wait as before.
 func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
 	for i, c := range cycles {
@@ -68,7 +68,7 @@ func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved 
 	return still, moved
 }
 
-// runCountsInCycle gives those of the members that still wait for the next one's lock.
+// runCountsInCycle is of members that still wait for the next one's lock.
 func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
@@ -83,7 +83,7 @@ func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
 	return runs
 }
 
-// runCountsAsleep gives those of the threads that are still in the same call.
+// runCountsAsleep is of threads still in the same call.
 func (l *lockExam) runCountsAsleep(tids []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for _, tid := range tids {
@@ -94,7 +94,7 @@ func (l *lockExam) runCountsAsleep(tids []int) map[int]uint64 {
 	return runs
 }
 
-// sampleAsleep samples a thread without a stop; nil if its wait reason is not that of its first sample sl.
+// sampleAsleep samples a thread without a stop; nil if its wait reason is not its first sample's, sl.
 func (l *lockExam) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
 	of := l.byThread[tid]
 	if of == nil || of.process.slept[tid] == nil {

@@ -7,8 +7,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Complete divides the time of a type of values. ok is false if the profile is not prywalk's or has no such time with
-// stacks: [Coverage] reports time such as [exited unseen].
+// Complete divides the time of a type of values. Not ok: the profile is not prywalk's, or has only time without stacks,
+// as [exited unseen], for [Coverage].
 func (d *Data) Complete(value int) (c namehints.Completeness, ok bool) {
 	if _, own := d.TypeIndex(rec.TypeRunQueue); !own {
 		return c, false
@@ -23,7 +23,7 @@ func (d *Data) Complete(value int) (c namehints.Completeness, ok bool) {
 	return c, withStacks > 0
 }
 
-// AddTime adds a stack's time. It reports whether a sample stands for it.
+// AddTime adds a stack's time, and reports whether a sample stands for it.
 func AddTime(c *namehints.Completeness, v int64, stack []int32, frame func(i int32) *Frame) (sampled bool) {
 	var reason, module string
 	if n := len(stack); n > 0 {
@@ -52,7 +52,7 @@ func (d *Data) completeNote(value int) string {
 	return " (" + c.Text("", Percent) + ")"
 }
 
-// Incomplete returns the main reason of incomplete stacks and the clock: CPU time, else the chosen value.
+// Incomplete returns the main reason of incomplete stacks, of CPU time if any, else of the chosen value.
 func (d *Data) Incomplete() (e namehints.Ending, clock string) {
 	values := []int{d.Value}
 	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok && cpu != d.Value {
@@ -68,7 +68,7 @@ func (d *Data) Incomplete() (e namehints.Ending, clock string) {
 	return e, ""
 }
 
-// WhyIncomplete returns reason and next step if many stacks are incomplete, else "".
+// WhyIncomplete returns reason and next step if many stacks are incomplete, or "".
 func (d *Data) WhyIncomplete() string {
 	e, clock := d.Incomplete()
 	if e.Reason == "" {

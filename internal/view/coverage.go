@@ -13,15 +13,15 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// wellCovered is the share of named CPU time from which the rest is not mentioned.
+// From wellCovered, a share of named CPU time, the rest is not mentioned.
 const wellCovered = 0.95
 
-// fewTicks is the CPU time, in ticks, below which a small share is not reported.
+// Below fewTicks of CPU time a small share is not reported.
 const fewTicks = 5
 
 // Coverage is the share of CPU time with a named function, and the rest by kind.
 type Coverage struct {
-	value        int // index of the type of values: cpu, else the chosen one
+	value        int // type of values: cpu, else the chosen one
 	named, Total int64
 	bounded      int64 // functions known by their bounds only
 	missing      []missing
@@ -74,7 +74,7 @@ func (d *Data) Coverage() Coverage {
 	return c
 }
 
-// builtIn reports whether the innermost frame is nameless code under a script's function, which gets its time.
+// builtIn reports nameless innermost code under a script's function, which gets its time.
 func (t *Stacks) builtIn(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
@@ -98,7 +98,7 @@ func (c *Coverage) Share() float64 {
 	return float64(c.named) / float64(c.Total)
 }
 
-// AddressOnly is the part of functions known by their bounds only (server+0x1600). Share does not include it.
+// AddressOnly is the part, not in Share, of functions known by their bounds only (server+0x1600).
 func (c *Coverage) AddressOnly() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
 
 func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
@@ -106,7 +106,7 @@ func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
 // Negligible reports a small share of hardly any time.
 func (c *Coverage) Negligible() bool { return c.poor() && c.Slight }
 
-// Covered returns the share as text for the first line, "" without time.
+// Covered returns the share for the first line, "" without time.
 func (d *Data) Covered(c *Coverage) string {
 	switch {
 	case c.Share() < 0:
@@ -125,8 +125,7 @@ func (d *Data) Covered(c *Coverage) string {
 	return text
 }
 
-// Causes returns the kinds of time without a function, and next steps; "" if there is little. below says where details
-// are.
+// Causes returns the kinds of time without a function, and next steps; "" if there is little. below: where details are.
 func (d *Data) Causes(c *Coverage, below string) string {
 	if !c.poor() || c.Negligible() {
 		return ""

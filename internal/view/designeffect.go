@@ -11,26 +11,24 @@ import (
 )
 
 const (
-	// blockLength is the least length of a block of time, ns: some ticks.
+	// blockLength is the least length of a block, ns.
 	blockLength = 100e6
-	// mostBlocks bounds the number of blocks.
-	mostBlocks = 1000
-	// mostParts bounds the number of parts of intervals in blocks.
+	mostBlocks  = 1000
+	// mostParts bounds the parts of intervals in blocks.
 	mostParts = 50e6
-	// leastPairs is the number of pairs of blocks from which variance can be estimated.
+	// From leastPairs pairs of blocks variance can be estimated.
 	leastPairs = 20
-	// leastShareOf is the inverse of the least share of the functions that are counted.
+	// leastShareOf is the inverse of the least counted share of a function.
 	leastShareOf = 100
-	// leastEffect is the least design effect that is used: smaller ones are within the error of the estimate.
+	// leastEffect: smaller effects are within the error of the estimate.
 	leastEffect = 1.5
 )
 
 // designEffect is by how much the variance of the functions' shares exceeds that of n independent samples (Kish), at
-// least 1. Threads in lockstep are fewer draws than samples. The variance is estimated from differences of successive
-// blocks of time (von Neumann), where the phases of a program cancel: with x = time of a function − its share of the
-// whole × time of all in a block, variance of the sum = ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs. Functions of 1 % and more
-// are added up. Dependence over more than a block is not seen. Below leastEffect, without
-// times, or in short recordings, it is 1.
+// least 1: threads in lockstep are fewer draws than samples. It is estimated from differences of successive blocks of
+// time (von Neumann), where a program's phases cancel: with x = time of a function − its share of the whole × time of
+// all in a block, variance of the sum = ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs, over functions of 1 % and more. Dependence
+// beyond a block is not seen. It is 1 without times and in short recordings.
 func (d *Selection) designEffect(value int, n float64) float64 {
 	functions := d.largestFunctions(value)
 	all, of := d.blocksOf(value, functions)
@@ -67,8 +65,8 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
-// blocksOf divides a type of values into blocks of time: all of them, and those of some innermost functions, by their
-// numbers. nil: there are no times, or too many parts.
+// blocksOf divides values into blocks of time: all, and those of functions by their numbers. nil: no times, or too many
+// parts.
 func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, of [][]float64) {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok {
@@ -129,7 +127,7 @@ func innermost(s *profile.Sample) *profile.Function {
 	return s.Location[0].Line[0].Function
 }
 
-// largestFunctions numbers the innermost functions of at least 1 %.
+// largestFunctions numbers innermost functions of at least 1 %.
 func (d *Selection) largestFunctions(value int) map[*profile.Function]int {
 	values, numbers := map[*profile.Function]int64{}, map[*profile.Function]int{}
 	for _, s := range d.Profile.Sample {

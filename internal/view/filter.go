@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// ErrNoTime reports --from or --to for a profile without time stamps.
+// ErrNoTime: --from or --to of a profile without time stamps.
 var ErrNoTime = errors.New("the profile has no time stamps")
 
 func (d *Selection) filter(g *groups) error {
@@ -110,7 +110,7 @@ func Compile(what, expr string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// window selects the time between From and To. Of an interval partly in it, its part counts.
+// window selects the time between From and To, also parts of intervals.
 func (d *Selection) window() error {
 	if d.Options.From <= 0 && d.Options.To <= 0 {
 		return nil

@@ -12,21 +12,21 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Frame is an entry of a stack. Equal frames (==) are one row of a report: [Stacks.Number] gives them one number.
+// Frame is an entry of a stack. Equal frames (==) are one row: [Stacks.Number] numbers them.
 type Frame struct {
 	Name   string
 	Module string // base name of the file, for managed code the package; "" if synthetic or unknown
 	File   string // only with --lines, or for names that many files have
 	Line   int    // only with --lines
 
-	// Script is set for named functions of scripts and functions compiled at run time, so that a script and a native
-	// library of one name are two rows.
+	// Script: a named function of a script, or compiled at run time: not in a row with a native library of its module's
+	// name.
 	Script bool
-	// Nameless is set for code without a function; Name is then its place.
+	// Nameless: code without a function; Name is its place.
 	Nameless bool
 }
 
-// Synthetic reports an entry that is no code, in brackets.
+// Synthetic reports an entry in brackets that is no code.
 func (f *Frame) Synthetic() bool {
 	return f.Module == "" && strings.HasPrefix(f.Name, "[")
 }
@@ -41,7 +41,7 @@ const ofKernel = "[kernel]"
 // IsSupport reports a function of language or system, not of the program.
 func (f *Frame) IsSupport() bool { return f.support() == 1 }
 
-// support returns 1 for functions of language and system, 0 for the program's.
+// support returns 1 for those functions, 0 for the program's.
 func (f *Frame) support() int {
 	if f.Synthetic() || f.Module == ofKernel || namehints.Support(f.Name, f.Module) {
 		return 1
@@ -49,7 +49,7 @@ func (f *Frame) support() int {
 	return 0
 }
 
-// Label is the frame as text, with file and line if set.
+// Label is the frame with file and line if set.
 func (f *Frame) Label() string { return f.label(func(s string) string { return s }) }
 
 func (f *Frame) label(shorten func(string) string) string {
@@ -63,7 +63,7 @@ func (f *Frame) label(shorten func(string) string) string {
 	return fmt.Sprintf("%s %s:%d", name, shorten(printable.SourceFile(f.File)), f.Line)
 }
 
-// Shown is the label in tables and trees: a file's nameless functions are one row, long names lose their middle.
+// Shown is the label in tables and trees: one for a file's nameless functions; long names lose their middle.
 func (f *Frame) Shown() string {
 	if f.Nameless && f.Module != "" && !namehints.Bounded(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
 		return f.label(cutMiddle) + " (unnamed)"
@@ -87,7 +87,7 @@ func cutMiddle(name string) string {
 	return name[:head] + "…" + name[tail:]
 }
 
-// Fitted is the label with its name shortened to a width; line and file stay.
+// Fitted is the label with its name shortened to a width.
 func (f *Frame) Fitted(width int) string {
 	name := printable.String(cutMiddle(f.Name))
 	place := printable.String(strings.TrimPrefix(f.Shown(), cutMiddle(f.Name)))

@@ -88,7 +88,7 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	return ""
 }
 
-// command returns the program of a sample's process, also of a short-lived child.
+// command returns the program of a process, also of a short-lived child.
 func command(s *profile.Sample) string {
 	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && Number(s, rec.LabelTID) == 0 {
 		return strings.TrimSuffix(program, "]")
@@ -136,10 +136,10 @@ func named(name, kind string, id int64) string {
 	return fmt.Sprintf("%s (%s %d)", name, kind, id)
 }
 
-// Clocks are sums of the kernel's clocks, in nanoseconds.
+// Clocks are sums of the kernel's clocks, ns.
 type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
-// Clocks adds up samples; ok is false if the profile is not prywalk's.
+// Clocks adds up samples; not ok: the profile is not prywalk's.
 func (d *Selection) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
 	cpu, ok1 := d.TypeIndex(rec.TypeCPU)
 	queue, ok2 := d.TypeIndex(rec.TypeRunQueue)

@@ -19,7 +19,7 @@ type Group struct {
 	Samples []*profile.Sample
 }
 
-// Grouped divides the samples by one of [Groupings], the largest group first.
+// Grouped divides the samples by one of [Groupings], largest group first.
 func (d *Data) Grouped(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
@@ -43,7 +43,7 @@ func (d *Data) Grouped(by string) []*Group {
 	return list
 }
 
-// ByTime sorts samples by the end of their intervals, stably.
+// ByTime sorts samples stably by their intervals' ends.
 func ByTime(samples []*profile.Sample) {
 	slices.SortStableFunc(samples, func(a, b *profile.Sample) int {
 		return cmp.Compare(Number(a, rec.LabelEnd), Number(b, rec.LabelEnd))

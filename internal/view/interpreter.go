@@ -10,7 +10,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// foldInterpreter removes interpreter frames, except with --native and from stacks with no other frames.
+// foldInterpreter removes interpreter frames, except with --native and where there are no others.
 func (d *Selection) foldInterpreter() {
 	if d.Options.Native {
 		return

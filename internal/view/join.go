@@ -12,11 +12,9 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// Counterparts maps each frame of an earlier recording to its counterpart in a later one, or to itself. Of
-// counterparts:
-//
-//   - name and module are equal, but the program's own file may have another name; or
-//   - the name is in one module only on either side, as after an update of a library.
+// Counterparts maps each frame of an earlier recording to its counterpart in a later one, or to itself. Name and module
+// are equal; or the module is the program's own file, under another name; or the name is in one module only on either
+// side, as after an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	was, is := older.allFrames(), newer.allFrames()
 	newer.Take(int64(len(was)+len(is)) * frameCost)
@@ -42,7 +40,7 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-// renaming returns the mapping of frames from the earlier program's file to the later one's.
+// renaming maps frames of the earlier program's file to the later one's.
 func renaming(older, newer *Data) func(Frame) Frame {
 	was, is := older.program(), newer.program()
 	return func(f Frame) Frame {
@@ -78,8 +76,7 @@ func (f *Frame) withoutModule() Frame {
 }
 
 // Join returns a profile with the samples of two: first values are the later one's, second ones the earlier one's ×
-// factor, rounded so that those of an innermost function add up to their sum × factor. Threads match by name, since
-// tids differ.
+// factor, rounded so that an innermost function's add up. Threads match by name.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := ShallowCopy(d.Profile)

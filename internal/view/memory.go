@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Memory of parts of a report in bytes, with garbage (TestSmallProfilesStayWithinTheBudget).
+// Memory of a report's parts, bytes, with garbage (TestSmallProfilesStayWithinTheBudget).
 const (
 	frameCost    = 320 // and its number
 	nodeCost     = 200
@@ -23,23 +23,23 @@ const (
 )
 
 const (
-	// number of frames in all stacks that is never refused
+	// frames of all stacks that are never refused
 	fewFrames = 32 << 20
-	// mean number of inlined calls per location above which larger profiles are refused
+	// mean inlined calls per location above which larger profiles are refused
 	inlinedMost = 8
-	// longest text of a report, in units of the budget
+	// longest text of a report, in budgets
 	longestText = 2
 )
 
-// Memory charges what grows with the call paths before it is allocated, since a small profile can make a large report:
-// locations have any number of inlined calls, samples any number of locations. After the first refusal stacks are
-// short, and nothing is written.
+// Memory charges what grows with the call paths before its allocation: a small profile can make a large report, as
+// locations have any number of inlined calls, samples of locations. After the first refusal stacks are short, and
+// nothing is written.
 type Memory struct {
 	account *budget.Account
 	err     error
 }
 
-// charge charges a profile's memory, and refuses stacks with too many frames.
+// charge charges a profile, and refuses too many frames.
 func (m *Memory) charge(p *profile.Profile) error {
 	var locations, frames int64
 	stacks := map[**profile.Location]bool{}
@@ -69,7 +69,7 @@ func (m *Memory) charge(p *profile.Profile) error {
 	return m.err
 }
 
-// Take charges n bytes before their allocation; false if refused.
+// Take charges n bytes to be allocated; false if refused.
 func (m *Memory) Take(n int64) bool {
 	if m.err == nil {
 		m.err = m.account.Take(n, "")
@@ -86,7 +86,7 @@ func (m *Memory) Err() error { return m.err }
 // Close returns all memory.
 func (m *Memory) Close() { m.account.Close() }
 
-// Writer returns a writer that fails after a refusal, or if the text is longer than longestText.
+// Writer fails after a refusal, and for texts over longestText.
 func (m *Memory) Writer(w io.Writer) io.Writer {
 	return &limited{memory: m, to: w, remaining: longestText * budget.Process().Total()}
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view selects the part of a profile that a report shows, and numbers its frames. Reports and the formats of
-// other viewers share it, so that a function has the same name in all.
+// Package view selects the part of a profile that a report or another viewer's file shows, and numbers its frames.
 //
 //	profile ──► filters ──► Selection: samples, one type of values ──► Stacks: frames by number ──► rows, groups, tree
 package view
@@ -33,7 +32,7 @@ var ErrIntervals = errors.New("no intervals: the profile has no sample counts")
 // Options select what of a profile is shown, and how.
 type Options = options.View
 
-// Selection is a profile with the selected samples and one selected type of values.
+// Selection is the selected samples and type of values.
 type Selection struct {
 	Profile *profile.Profile
 	Options Options
@@ -41,8 +40,8 @@ type Selection struct {
 	Unit    string
 	Dropped int // removed by filters
 	Filters []string
-	// Scheduled and Looped are the blocked times, in ns, of threads asleep in Go's scheduler and in an event loop
-	// whose tasks are recorded. They are left out.
+	// Scheduled and Looped are blocked times, ns, that are left out: of threads asleep in Go's scheduler, and in event
+	// loops of recorded tasks.
 	Scheduled, Looped int64
 }
 
@@ -100,7 +99,7 @@ func (d *Data) prepare() error {
 	return d.Err()
 }
 
-// ShallowCopy copies the head of a profile, so that the list of samples can be replaced.
+// ShallowCopy permits to replace the list of samples.
 func ShallowCopy(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: p.Sample,
@@ -125,7 +124,7 @@ func (d *Selection) chooseValue() error {
 	return nil
 }
 
-// TypeBlocked is wall − cpu − runqueue; recordings do not store it.
+// TypeBlocked is wall − cpu − runqueue, not stored in recordings.
 const TypeBlocked = "blocked"
 
 func (d *Selection) addBlocked() {
@@ -168,10 +167,10 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }
 
-// TypeIndex returns the index of a type of values.
+// TypeIndex finds a type of values.
 func (d *Selection) TypeIndex(name string) (int, bool) { return TypeIndex(d.Profile, name) }
 
-// TypeIndex returns the index of a type of values.
+// TypeIndex finds a type of values.
 func TypeIndex(p *profile.Profile, name string) (int, bool) {
 	for i, t := range p.SampleType {
 		if t.Type == name {
@@ -189,7 +188,7 @@ func (d *Selection) Total(value int) (n int64) {
 	return n
 }
 
-// WithBlocked adds [TypeBlocked] to a copy of a profile that has the other clocks.
+// WithBlocked returns p, or a copy with [TypeBlocked] if it has the other clocks.
 func WithBlocked(p *profile.Profile) *profile.Profile {
 	d := &Selection{Profile: ShallowCopy(p)}
 	if _, ok := d.TypeIndex(TypeBlocked); !ok {

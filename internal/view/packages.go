@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/languages"
 )
 
-// commonNames matches names that many files have: shown with their file.
+// commonNames are shown with their file: many files have them.
 var commonNames = regexp.MustCompile(`^(?:<[a-z ()]+>|\(anonymous\)|anonymous|\{(?:closure|main)\}|` +
 	`_?inner|outer|_?wrapper|_?wrapped|decorator)$`)
 
-// setModule sets a managed function's module to the package that it was installed with or to the program's source file,
-// since the mapping is named for the runtime. It sets the file of a common name.
+// setModule sets a managed function's module to its installed package or source file (the mapping is the runtime's),
+// and the file of a common name.
 func (f *Frame) setModule(file, source string) {
 	l := languages.OfMapping(file)
 	if l == nil || l.Package == nil || strings.HasPrefix(f.Name, "[") {

@@ -12,8 +12,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// roles returns, by pid, the function from a thread's name to its role, for processes with a runtime that names its
-// threads. Mappings identify the runtime.
+// roles returns, by pid, the role of a thread's name, for processes whose runtime, known by mappings, names its
+// threads.
 func roles(p *profile.Profile) map[int64]func(thread string) string {
 	of := map[*profile.Mapping]func(string) string{}
 	for _, m := range p.Mapping {
@@ -34,7 +34,7 @@ func roles(p *profile.Profile) map[int64]func(thread string) string {
 	return by
 }
 
-// role returns the recorded role, else that by the thread's name.
+// role prefers the recorded role to the name's.
 func (g *groups) role(s *profile.Sample) string {
 	if role := Label(s, rec.LabelRole); role != "" {
 		return role

@@ -13,14 +13,14 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Row is the values of a function.
+// Row is a function's values.
 type Row struct {
 	Frame       int32
 	Self, Total int64
 	depth       float64 // sum of value × distance from the innermost frame
 }
 
-// Rows sums samples by frame; in Total a frame counts once per sample.
+// Rows sums samples by frame; Total counts a frame once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
 	at := map[int32]int{}
@@ -62,9 +62,8 @@ func checkSort(order string) error {
 	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
 }
 
-// sort orders rows by self, then total value; of equal ones, the program's functions precede those of language and
-// system, inner ones outer ones. If asleep (rows of waiting threads), functions of language and system and small ones
-// are last.
+// sort orders rows by self, then total value; of equal ones, the program's functions and inner ones come first. If
+// asleep (waiting threads), small functions and those of language and system are last.
 func (d *Data) sort(rows []Row, asleep bool) {
 	var all int64
 	for i := range rows {
@@ -106,7 +105,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// OnlyBlocked reports whether blocked time is the only type of values, as in a profile of blame.
+// OnlyBlocked: as in a profile of blame.
 func (d *Selection) OnlyBlocked() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// Stacks numbers the frames of a profile; each location is read once.
+// Stacks numbers a profile's frames, reading each location once.
 type Stacks struct {
 	Frames []Frame
 	index  map[Frame]int32
@@ -33,7 +33,7 @@ func (t *Stacks) clone(memory *Memory) *Stacks {
 		memory: memory}
 }
 
-// Stack returns a sample's frames, innermost first. It is valid until the next call.
+// Stack returns a sample's frames, innermost first, until the next call.
 func (t *Stacks) Stack(s *profile.Sample) []int32 {
 	t.buf = t.buf[:0]
 	for _, l := range s.Location {
@@ -83,7 +83,7 @@ func (t *Stacks) location(l *profile.Location) []int32 {
 	return fs
 }
 
-// FrameOf returns the frame of a named function. file is the mapping's, source the function's.
+// FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && namehints.Script(file)}
 	// as recordings name code without a function
@@ -94,7 +94,7 @@ func FrameOf(name, file, source string) Frame {
 	return f
 }
 
-// functionName returns "" for a line without a function, which makes no frame.
+// functionName returns "" for a line without a function: no frame.
 func functionName(ln *profile.Line) string {
 	if ln.Function == nil {
 		return ""
@@ -134,7 +134,7 @@ func (t *Stacks) Number(f Frame) int32 {
 	return IndexIn(&t.Frames, t.index, f)
 }
 
-// IndexIn returns the index of x in a list without duplicates, to which it appends a new x. index has all indices.
+// IndexIn returns the index of x in a list, to which it appends a new x; index has all indices.
 func IndexIn[T comparable, N int | int32](list *[]T, index map[T]N, x T) N {
 	n, ok := index[x]
 	if !ok {

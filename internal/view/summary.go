@@ -100,7 +100,7 @@ func (d *Data) completeness() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// Parts returns the parts of the first line; covered is from [Data.Covered].
+// Parts returns the first line's parts; covered is of [Data.Covered].
 func (s *Summary) Parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {
@@ -119,7 +119,7 @@ func (s *Summary) Parts(covered string) []string {
 	return parts
 }
 
-// Recorded returns the recording's start and age, "" if unknown.
+// Recorded returns the recording's start and age, or "".
 func (s *Summary) Recorded(now time.Time) string {
 	if s.Start.IsZero() {
 		return ""

@@ -12,11 +12,11 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// IsTask reports a sample of a task without a thread, such as a goroutine.
+// IsTask: of a task without a thread, as a goroutine.
 func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
-// foldSchedulers removes the blocked time of threads asleep in Go's scheduler, or in an event loop, from processes
-// whose tasks are recorded: the tasks that wait have this time already. --native keeps it.
+// foldSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,
+// which have this time. --native keeps it.
 func (d *Selection) foldSchedulers() {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	cpu, ok2 := d.TypeIndex(rec.TypeCPU)
@@ -68,7 +68,7 @@ func (d *Selection) foldSchedulers() {
 	d.Profile.Sample = kept
 }
 
-// recordedTasks returns, by pid, the kinds of recorded tasks ([languages.Language].Task).
+// recordedTasks returns, by pid, the recorded kinds of tasks ([languages.Language].Task).
 func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	kinds := map[int64]map[string]bool{}
 	for _, s := range p.Sample {
@@ -85,7 +85,7 @@ func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	return kinds
 }
 
-// schedulerTask returns the task of the language in whose scheduler or event loop a thread sleeps, or "".
+// schedulerTask returns the task of the language in whose scheduler a thread sleeps, or "".
 func schedulerTask(s *profile.Sample) string {
 	functions := functionsOf(s)
 	for _, l := range languages.All {
@@ -96,7 +96,7 @@ func schedulerTask(s *profile.Sample) string {
 	return ""
 }
 
-// functionsOf returns the functions of a stack without the kernel's, innermost first; "" for an unknown one.
+// functionsOf omits the kernel's; "" for an unknown one.
 func functionsOf(s *profile.Sample) (names []string) {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == "[kernel]" {
@@ -116,7 +116,7 @@ func functionsOf(s *profile.Sample) (names []string) {
 	return names
 }
 
-// labelGroup returns the program's labels as text, or the value of one.
+// labelGroup returns the program's labels, or one's value.
 func labelGroup(s *profile.Sample, key string) string {
 	if key != "" {
 		if list, ok := s.Label[key]; ok && !rec.IsOwnLabel(key) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Node is a call path, from the outermost frame.
+// Node is a call path from the outermost frame.
 type Node struct {
 	Frame       int32
 	Parent      int32
@@ -49,7 +49,7 @@ func (d *Data) Trie() *Trie {
 	return t
 }
 
-// Child returns the child for a frame, made if new; once memory is refused, the parent.
+// Child returns a frame's child, new or not; once memory is refused, the parent.
 func (t *Trie) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]
@@ -65,7 +65,7 @@ func (t *Trie) Child(parent, frame int32) int32 {
 	return n
 }
 
-// SortChildren sorts children by total value, the largest first.
+// SortChildren sorts children by total value, largest first.
 func (t *Trie) SortChildren(d *Data) {
 	for i := range t.Nodes {
 		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {

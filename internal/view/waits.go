@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// runtimeWaits is the group of threads of a runtime that wait for work.
+// runtimeWaits is the group of a runtime's threads that wait for work.
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
 // waiting classifies waits, once per stack.
@@ -30,8 +30,8 @@ type waiting struct {
 	insides   map[insideKey]bool
 }
 
-// group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
-// semaphores and the like are distinguished by the application's function, since each may have its own.
+// group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions, semaphores
+// and the like differ by the application's function.
 func (w *waiting) group(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
@@ -51,7 +51,7 @@ func (w *waiting) group(s *profile.Sample) string {
 	return name
 }
 
-// cause returns a text that is equal for all waits of the same cause.
+// cause is equal for all waits of one cause.
 func (w *waiting) cause(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
@@ -81,21 +81,19 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 	return waits.Shown(what)
 }
 
-// ofCondition reports whether a wait for a lock of Python is in threading.Condition. The recorder does not know the
-// frames when it sets the label.
+// ofCondition: a wait for a lock of Python is in threading.Condition, as only frames show.
 func (w *waiting) ofCondition(s *profile.Sample) bool {
 	return w.inside(s, "[CPython ", func(function string) bool { return function == waits.ConditionWait })
 }
 
-// inSleep reports whether a wait is in Java's Thread.sleep, which HotSpot implements as the wait for a condition.
+// inSleep: in Java's Thread.sleep, for HotSpot a condition.
 func (w *waiting) inSleep(s *profile.Sample) bool {
 	return KindOf(s) == waits.Condition && w.inside(s, "[HotSpot ", func(function string) bool {
 		return strings.HasPrefix(function, "java.lang.Thread.sleep")
 	})
 }
 
-// inside reports whether a function of a module that begins with runtime is called by the application's function that
-// waits.
+// inside: the application's waiting function calls such a function of a module that begins with runtime.
 func (w *waiting) inside(s *profile.Sample, runtime string, is func(function string) bool) bool {
 	if len(s.Location) == 0 {
 		return false
@@ -116,7 +114,7 @@ type insideKey struct {
 	runtime string
 }
 
-// waiterFunction returns the function that represents a wait ([waits.WaitingFunction]), "" without a stack.
+// waiterFunction returns [waits.WaitingFunction], "" without a stack.
 func (w *waiting) waiterFunction(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
@@ -124,7 +122,7 @@ func (w *waiting) waiterFunction(s *profile.Sample) string {
 	return ""
 }
 
-// waiterIndex returns the index of that function in [Stacks.Stack], −1 without a stack.
+// waiterIndex returns its index in [Stacks.Stack], −1 without a stack.
 func (w *waiting) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
@@ -138,7 +136,7 @@ func (w *waiting) waiterIndex(s *profile.Sample) int {
 }
 
 // Commonest returns the stack with the largest value, from the application's innermost function on, its value, and the
-// number of different stacks.
+// number of stacks.
 func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64, of int) {
 	type sum struct {
 		first *profile.Sample
@@ -194,7 +192,7 @@ func (w *waiting) lock(s *profile.Sample) string {
 // NoLock is the group of samples that wait for no lock.
 const NoLock = "[no lock]"
 
-// MeanTasks returns the mean number of tasks in samples, at least 1; 0 without samples or wall time.
+// MeanTasks returns the mean number of tasks, at least 1; 0 without samples or wall time.
 func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
 	wall, ok := TypeIndex(p, rec.TypeWall)
 	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
@@ -224,7 +222,7 @@ func OwnerOf(s *profile.Sample) int64 {
 	return max(0, Number(s, rec.LabelOwner))
 }
 
-// idle returns the rule by which a wait is idle, or "".
+// idle returns the wait's idle rule, or "".
 func (w *waiting) idle(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
@@ -257,7 +255,7 @@ func (l frameList) at(i int) (waits.Frame, bool) {
 	return waits.Frame{}, false
 }
 
-// waitStack returns one function for each frame of [Stacks.Stack].
+// waitStack returns a function for each frame of [Stacks.Stack].
 func waitStack(s *profile.Sample) (out frameList) {
 	for _, l := range s.Location {
 		module := ""
@@ -277,7 +275,7 @@ func waitStack(s *profile.Sample) (out frameList) {
 	return out
 }
 
-// blockedTotals returns blocked time and its idle part, if samples are grouped by waits.
+// blockedTotals is of waits only.
 func (d *Data) blockedTotals() []string {
 	if _, ok := d.TypeIndex(TypeBlocked); ok || !d.groupsWaits() {
 		return nil

@@ -23,7 +23,7 @@ func isApplication(f *Frame) bool {
 }
 
 // WaitingFunction gives the index of the function that represents a stack's wait: the application's innermost, else the
-// innermost that does not only forward it, else the outermost that does.
+// innermost that does not only forward it, else the outermost.
 func WaitingFunction(stack func(i int) (Frame, bool)) int {
 	if i := ApplicationFunction(stack); i >= 0 {
 		return i

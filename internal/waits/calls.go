@@ -19,18 +19,17 @@ type Sleeper struct {
 	// Args are the call's arguments, if InCall.
 	Args   [6]uint64
 	InCall bool
-	// Memory surrounds the futex word; the lock is in it.
+	// Memory has the futex word, and the lock.
 	Memory WordCopy
-	// Stack is the innermost functions, at most [MaxNames], with inlined calls, innermost first.
+	// Stack is the innermost functions with inlined calls, at most [MaxNames].
 	Stack []Name
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
-	// Managed asks the run-time systems about a thread in futex(2), now; nil for none. Its answer has priority.
+	// Managed asks the run-time systems about a thread in futex(2), now; nil: none. Its answer has priority.
 	Managed func() (Wait, bool)
 }
 
-// Describe gives what a thread waits for, the zero Wait for a running one. [Wait.Resolve] and [Files.Describe] complete
-// it.
+// Describe gives what a thread waits for, zero for a running one. [Wait.Resolve] and [Files.Describe] complete it.
 func Describe(s *Sleeper) Wait {
 	switch s.State {
 	case 'T', 't':
@@ -63,7 +62,7 @@ func Describe(s *Sleeper) Wait {
 // cloneVFORK is CLONE_VFORK (include/uapi/linux/sched.h).
 const cloneVFORK = 0x4000
 
-// onDescriptor are the calls that wait for the descriptor in their first argument.
+// onDescriptor are calls that wait for their first argument.
 var onDescriptor = map[string]bool{
 	"read": true, "write": true, "pread64": true, "pwrite64": true, "readv": true, "writev": true, "preadv": true,
 	"pwritev": true, "preadv2": true, "pwritev2": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
@@ -132,7 +131,7 @@ func describeCall(s *Sleeper) Wait {
 
 func fileOf(fd uint64) *File { return &File{FD: int(int32(fd))} }
 
-// describeChild reads the child's ID from wait4's first argument, or from waitid's second if the first is P_PID (1,
+// describeChild reads the ID from wait4's first argument, or waitid's second if its first is P_PID (1,
 // include/uapi/linux/wait.h).
 func describeChild(name string, a *[6]uint64) Wait {
 	w := Wait{Kind: Child}
@@ -154,7 +153,6 @@ type sleepTime struct {
 	clock    uint64 // as in clock_gettime(2)
 }
 
-// time gives where a sleep's length or end is.
 func (s *Sleeper) time() sleepTime {
 	switch {
 	case !s.InCall:

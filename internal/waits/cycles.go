@@ -4,8 +4,8 @@ package waits
 
 import "slices"
 
-// Cycles gives the cycles of waitsFor, which maps each thread to the one that it waits for, sorted. Each begins with
-// its lowest ID. A thread that waits for itself is a cycle.
+// Cycles gives the sorted cycles of a map of each thread to the one it waits for. Each begins with its lowest ID; a
+// thread that waits for itself is one.
 func Cycles(waitsFor map[int]int) (out [][]int) {
 	const onPath, done = 1, 2
 	state := make(map[int]int, len(waitsFor))

@@ -19,13 +19,13 @@ func (f *Files) setHolder(w *Wait) {
 	w.OwnerProcess, w.OwnerName = pid, strings.TrimSpace(f.read(f.path(pid, "comm")))
 }
 
-// lockHolder gives the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where a lock's
-// waiters follow it:
+// lockHolder gives the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where waiters
+// follow the lock:
 //
 //	3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF
 //	3: -> FLOCK  ADVISORY  WRITE 4712 fe:00:9986111 0 EOF
 //
-// Waiters are processes: it gives 0 if the waiter's threads wait for several holders.
+// Waiters are processes: 0 if the waiter's threads wait for several holders.
 func lockHolder(text string, waiter int, classes []string) (pid int) {
 	last := 0
 	for line := range strings.Lines(text) {

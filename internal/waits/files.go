@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Files describes the descriptors of one process at one moment: results are cached. Not safe for concurrent use.
+// Files describes one process's descriptors at one moment (cached). Not safe for concurrent use.
 type Files struct {
 	root    string
 	pid     int
@@ -21,7 +21,7 @@ type Files struct {
 // NewFiles gives the descriptors of a process.
 func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
 
-// maxFileSize bounds what is read of a kernel file, in bytes.
+// maxFileSize bounds what is read of a kernel file, bytes.
 const maxFileSize = 32 << 20
 
 func (f *Files) read(path string) string {
@@ -56,7 +56,7 @@ func (f *Files) Describe(w *Wait) {
 	}
 }
 
-// Link gives a descriptor's link text in /proc/PID/fd, "" if unknown.
+// Link gives a descriptor's link in /proc/PID/fd, or "".
 func (f *Files) Link(fd int) string {
 	link, err := os.Readlink(f.path(f.pid, "fd/"+strconv.Itoa(fd)))
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *Files) Link(fd int) string {
 	return link
 }
 
-// file describes a descriptor in one line: without a pipe's other end and what an epoll watches.
+// file omits a pipe's other end and what an epoll watches.
 func (f *Files) file(fd int) File {
 	d := File{FD: fd, Path: f.Link(fd)}
 	kind, inode, _ := strings.Cut(d.Path, ":")
@@ -89,7 +89,7 @@ func (f *Files) file(fd int) File {
 	return d
 }
 
-// info gives the fields of a descriptor in /proc/PID/fdinfo (proc_pid_fdinfo(5)).
+// info gives the fields of /proc/PID/fdinfo (proc_pid_fdinfo(5)).
 func (f *Files) info(pid, fd int) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		for line := range strings.Lines(f.read(f.path(pid, "fdinfo/"+strconv.Itoa(fd)))) {
@@ -101,7 +101,6 @@ func (f *Files) info(pid, fd int) iter.Seq2[string, string] {
 	}
 }
 
-// infoText gives the state of an eventfd, a timerfd or a signalfd.
 func (f *Files) infoText(fd int) (text string) {
 	for key, value := range f.info(f.pid, fd) {
 		switch key {

@@ -46,7 +46,7 @@ func (c *WordCopy) u32(addr uint64) (uint32, bool) {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
 }
 
-// FutexWord gives the word at which a call of futex(2) sleeps; false for operations that do not sleep.
+// FutexWord gives the word at which futex(2) sleeps; false: the operation does not sleep.
 func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {
 	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
@@ -112,7 +112,7 @@ func (w *Wait) setOwner(p primitive, value uint32, mem *WordCopy) {
 	}
 }
 
-// byShape recognizes robust mutexes and ends of threads by their memory, where the inner functions have no names.
+// byShape knows robust mutexes and ends of threads by their memory, where inner functions have no names.
 func (w *Wait) byShape(op uint64, value uint32, mem *WordCopy) primitive {
 	addr := uint64(w.Address)
 	word, ok := mem.u32(addr)
@@ -138,8 +138,8 @@ func (w *Wait) byShape(op uint64, value uint32, mem *WordCopy) primitive {
 	return primitive{}
 }
 
-// WorthReading gives the futex word if the memory around it can hold an owner. Conditions and semaphores wait on the
-// value 0, no lock does.
+// WorthReading gives the futex word if the memory around it can hold an owner: conditions and semaphores wait on 0, no
+// lock does.
 func WorthReading(args *[6]uint64) (addr uint64, ok bool) {
 	if addr, ok = FutexWord(args); !ok {
 		return 0, false

@@ -4,8 +4,8 @@ package waits
 
 import "strings"
 
-// hotspotWaits are the functions of HotSpot that sleep in a condition variable of their thread
-// (runtime/objectMonitor.cpp, os/posix/os_posix.cpp), by the beginnings of their names, more specific ones first.
+// hotspotWaits are HotSpot's functions that sleep in a condition of their thread (runtime/objectMonitor.cpp,
+// os/posix/os_posix.cpp), by the beginnings of their names, specific ones first.
 var hotspotWaits = []struct {
 	begin string
 	kind  Kind
@@ -14,8 +14,7 @@ var hotspotWaits = []struct {
 	{"JavaThread::sleep", Sleep},
 }
 
-// hotspotWait returns what a HotSpot thread in a condition variable waits for, "" for other conditions. decided: outer
-// functions cannot change the result.
+// hotspotWait returns what a HotSpot thread in a condition waits for, or "". decided: outer functions cannot change it.
 func hotspotWait(stack []Name) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")
@@ -37,8 +36,8 @@ func hotspotWait(stack []Name) (kind Kind, decided bool) {
 	return None, false
 }
 
-// setHotSpot replaces a condition by what HotSpot made of it, where the run-time system gave no answer: the thread may
-// have run since the sample. The condition is the thread's own, so its address names no monitor.
+// setHotSpot replaces a condition by what HotSpot made of it, where the run-time system, asked later, gave no answer.
+// The condition is the thread's own: its address names no monitor.
 func (w *Wait) setHotSpot(stack []Name) {
 	if kind, _ := hotspotWait(stack); kind != None {
 		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)

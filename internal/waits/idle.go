@@ -4,7 +4,7 @@ package waits
 
 // # Idle or blocked
 //
-// A thread that waits for work is idle, one that waits within work is blocked. Named rules distinguish them:
+// A thread that waits for work is idle, one that waits within work is blocked. Rules by name:
 //
 //	event-loop   epoll_wait; poll, select, io_uring_enter and the like called by an event loop
 //	accept       the next connection
@@ -12,8 +12,8 @@ package waits
 //	pool         a condition, semaphore or park in which the loop of a pool or queue takes its next work
 //	runtime      a thread of the run-time system, such as a Java virtual machine's compilers, in its own loop
 //
-// The waiting function decides: the innermost that does not only forward the wait. All work of a pool runs below the
-// pool's loop, so an outer loop proves nothing. A wait without a rule is blocked. Rules only add a label.
+// The waiting function decides: the innermost that does not only forward the wait. All work of a pool is below its
+// loop, so an outer loop proves nothing. Without a rule a wait is blocked.
 
 // The rules' names.
 const (
@@ -22,8 +22,7 @@ const (
 	IdleSignal  = "signal"
 	IdlePool    = "pool"
 	IdleRuntime = "runtime"
-	// IdleConnection is the wait for the next message on an open connection, IdleForever that of a goroutine for
-	// nothing.
+	// IdleConnection waits for the next message on an open connection, IdleForever is a goroutine's for nothing.
 	IdleConnection = "connection"
 	IdleForever    = "forever"
 )
@@ -34,7 +33,7 @@ var byCall = map[string]string{
 	"pause": IdleSignal, "rt_sigsuspend": IdleSignal, "rt_sigtimedwait": IdleSignal,
 }
 
-// inLoops are calls of event loops with other uses, too.
+// inLoops are calls of event loops, with other uses too.
 var inLoops = map[string]bool{
 	"poll": true, "ppoll": true, "select": true, "pselect6": true, "io_uring_enter": true, "io_getevents": true,
 }
@@ -43,17 +42,16 @@ func mayAwaitWork(k Kind) bool {
 	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None || k == ObjectWait
 }
 
-// Frame is a function of a stack. Unknown values are empty.
+// Frame is a function of a stack; unknown values are empty.
 type Frame struct {
 	// Function is its name in reports.
 	Function string
-	// Module is its file, or the run-time system as "[CPython 3.12.1]"; directories do not matter.
+	// Module is its file in any directory, or the run-time system as "[CPython 3.12.1]".
 	Module string
 	File   string
 }
 
-// Idle gives the rule by which a wait is idle, "" for none. wait is its label, kind its kind, and stack gives the
-// frames, innermost first; false at the end.
+// Idle gives a wait's idle rule, or "". wait is its label; stack gives the frames, innermost first.
 func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
 	switch {
 	case goroutineWaits[wait] && isParked(stack):

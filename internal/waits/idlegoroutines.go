@@ -15,8 +15,8 @@ const (
 
 var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing: true, waitReceive: true}
 
-// nextOnConnection are functions that read the next message of a connection, each with the callee that shows that it is
-// the message's begin; "" if each wait in it is.
+// nextOnConnection are functions that read a connection's next message, with the callee that shows its begin; "": each
+// wait is.
 var nextOnConnection = map[string]string{
 	"net/http.(*conn).serve":                                                 "bufio.(*Reader).Peek",
 	"net/http.(*connReader).backgroundRead":                                  "",

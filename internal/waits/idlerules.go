@@ -23,7 +23,7 @@ func (s *waitingStack) takesFromQueue() bool {
 	return false
 }
 
-// awaitsResult reports whether the wait is for a task's result, or for a lock.
+// awaitsResult: of a task, or a lock.
 func (s *waitingStack) awaitsResult() bool {
 	lock, condition := false, false
 	for i := range s.inner {
@@ -42,7 +42,6 @@ func isLoop(f *Frame) bool {
 	return pools.MatchString(name) && loops.MatchString(part) && !notLoops.MatchString(part)
 }
 
-// scope gives "ThreadPool::" of "ThreadPool::worker".
 func scope(function string) string {
 	name := languages.Plain(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
@@ -51,8 +50,8 @@ func scope(function string) string {
 	return name
 }
 
-// awaitsWork reports whether a pool's or queue's loop waits for work: the waiting function does nothing else; or it is
-// the thread's own, and takes from a library's queue; or it is named as a pool's loop, below no other loop.
+// awaitsWork: a pool's or queue's loop waits for work. The waiting function does nothing else; or is the thread's own,
+// and takes from a library's queue; or is named as a pool's loop, below no other loop.
 func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():
@@ -82,7 +81,7 @@ func (s *waitingStack) awaitsWork() bool {
 	return isLoop(&f) && s.isOutermostLoop(from)
 }
 
-// mayAwaitLock reports whether a managed loop may wait for a lock.
+// mayAwaitLock: a managed loop may wait for a lock.
 func (s *waitingStack) mayAwaitLock() bool {
 	for i := range s.inner {
 		if l := s.inner[i].language(); l != nil {
@@ -93,13 +92,13 @@ func (s *waitingStack) mayAwaitLock() bool {
 	return l != nil && l.BareLocks
 }
 
-// awaitsTask reports whether a pool's worker waits for its next task in a managed function.
+// awaitsTask: a pool's worker waits for its next task in a managed function.
 func (f *Frame) awaitsTask() bool {
 	l := f.language()
 	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
 }
 
-// inForwardingPool reports whether the wait is in a pool's loop that is itself forwarding.
+// inForwardingPool: in a pool's loop that forwards waits itself.
 func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
@@ -115,7 +114,7 @@ func (s *waitingStack) inForwardingPool() bool {
 	return false
 }
 
-// onlyIn reports whether another thread than the first is in one library only.
+// onlyIn: another thread than the first is in one library only.
 func (s *waitingStack) onlyIn(files *regexp.Regexp) bool {
 	for i := range s.outer {
 		if !files.MatchString(s.outer[i].Module) {
@@ -125,7 +124,7 @@ func (s *waitingStack) onlyIn(files *regexp.Regexp) bool {
 	return !s.main && len(s.outer) > 0
 }
 
-// drivesEvents reports whether a pool's worker without work waits for events.
+// drivesEvents: a pool's worker without work waits for events.
 func (s *waitingStack) drivesEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
@@ -147,7 +146,7 @@ func (s *waitingStack) calledBy(those *regexp.Regexp) bool {
 	return false
 }
 
-// isOutermostLoop reports whether no outer function is another pool's loop.
+// isOutermostLoop: no outer function is another pool's loop.
 func (s *waitingStack) isOutermostLoop(from int) bool {
 	own, apart := scope(s.outer[from].Function), false
 	for i := range s.outer[from+1:] {
@@ -164,7 +163,7 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 	return true
 }
 
-// eventLoopRule gives the rule for a call of inLoops: the waiting function or its caller must be an event loop or main.
+// eventLoopRule is for inLoops: the waiting function or its caller must be an event loop or main.
 func (s *waitingStack) eventLoopRule() string {
 	for i := range s.inner {
 		switch f := &s.inner[i]; {
@@ -196,7 +195,7 @@ func (f *Frame) selects() bool {
 	return l != nil && l.Selects != nil && l.Selects(f.Function)
 }
 
-// withinServerWork reports whether a server's process waits for an event within its work, not for work.
+// withinServerWork: a server's process waits for an event within its work.
 func (s *waitingStack) withinServerWork() bool {
 	latched := false
 	for i := range s.outer {
@@ -211,7 +210,7 @@ func (s *waitingStack) withinServerWork() bool {
 	return false
 }
 
-// ofRuntime reports whether a run-time system's own thread waits in its loop.
+// ofRuntime: a run-time system's own thread waits in its loop.
 func (s *waitingStack) ofRuntime() bool {
 	if len(s.outer) == 0 || s.awaitsResult() {
 		return false
@@ -238,7 +237,7 @@ func (s *waitingStack) isLauncher() bool {
 		func(l *languages.Language) *regexp.Regexp { return l.Launcher })
 }
 
-// RulesFile gives a function's source file where the rules use it, else "".
+// RulesFile gives a function's source file if the rules use it, else "".
 func RulesFile(module, file string) string {
 	f := Frame{Module: module}
 	if l := f.language(); l != nil && l.RuleFile != nil && l.RuleFile(file) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// library is what functions of a library or program say of a thread that waits in or below them: regular expressions of
-// their names, "" for none. What belongs to a managed language is in package languages.
+// library is what a library's or program's functions say of a thread that waits in or below them: regular expressions
+// of names. Managed languages are in package languages.
 type library struct {
 	name string
 
@@ -36,7 +36,6 @@ type library struct {
 	services string // files: all threads serve the library itself
 }
 
-// libraries are the libraries and programs whose waits are known.
 var libraries = []library{
 	{
 		name: "C library",
@@ -123,7 +122,7 @@ var libraries = []library{
 	{name: "gunicorn", eventLoop: `SyncWorker\.wait`},
 }
 
-// symbols matches whole symbols, also with leading underscores, and with a version or a suffix as of a clone.
+// symbols matches whole symbols, also with leading underscores, version, or suffix as of a clone.
 func symbols(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
 
 // anyOf matches a field of any library.
@@ -159,21 +158,21 @@ var (
 	notLoops   = regexp.MustCompile(`(?i)` + notLoopWords)
 )
 
-// matcher matches the usual words, or a field of any library, in any case.
+// matcher matches the usual words, or any library's field, in any case.
 func matcher(usual string, field func(*library) string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + usual + `|` + anyOf(field).String())
 }
 
-// Words in the names of functions of pools and event loops.
+// Words in names of functions of pools and event loops.
 const (
-	// poolWords are in plain names of a pool's functions. A loop's last part has one of loopWords, none of notLoopWords.
+	// poolWords are in a pool's functions; a loop's last part has one of loopWords, none of notLoopWords.
 	poolWords = `worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|next_?(task|job)`
 	loopWords = `work|loop|run|main|thread|execute|operator|lambda|service|background|idle|consum|` +
 		`jobs?$|entry|serve|block_until_new_connection|launch|next`
 	notLoopWords = `(wait_?(all|done|idle|for|until|finish|complet|empty)|join|submit|enqueue|stop|` +
 		`shutdown|drain|flush|sync|call|invoke|result|block$|add|put|push)`
 
-	// nextWorkWords are the last part of what a loop calls to wait for work.
+	// nextWorkWords are the last part of what a loop calls for work.
 	nextWorkWords = `^((get|take|next|fetch|pop|poll|de_?queue)_?(a_?)?(next_?)?(work|task|job|item)?s?|` +
 		`wait_?(for_?)?(work|tasks?|jobs?))$`
 
@@ -182,12 +181,12 @@ const (
 		`poll_?loop|select_?loop|io_?loop|Poller|xpoll`
 )
 
-// systemFiles match base names of files that only forward a wait: C and C++ libraries, dynamic loader, kernel.
+// systemFiles are base names of files that only forward a wait: C and C++ libraries, dynamic loader, kernel.
 var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?\.so|libc\.musl-|` +
 	`ld(64|-linux[\w-]*|-musl-\w+|-\d[\d.]*)?\.so|(libstdc\+\+|libc\+\+(abi)?|libgcc_s)(-[\w-]+)?\.so|` +
 	`\[vdso\]|\[kernel\])`)
 
-// isMusl reports whether a path is that of musl's library, which is the dynamic loader, too.
+// isMusl: musl's library is the dynamic loader, too.
 func isMusl(file string) bool {
 	base := path.Base(file)
 	return strings.HasPrefix(base, "ld-musl-") || strings.HasPrefix(base, "libc.musl-") ||

@@ -13,11 +13,11 @@ import (
 type LiveThreads struct {
 	pid            int
 	others         []int       // observed processes in the same pid namespace
-	inner          map[int]int // threads by their IDs in pid's namespace; nil until used
+	inner          map[int]int // by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
 
-// NewLiveThreads gives the threads for the locks of process pid; others are the other observed processes.
+// NewLiveThreads is for the locks of process pid; others are also observed.
 func NewLiveThreads(pid int, others []int) *LiveThreads {
 	m := &LiveThreads{pid: pid}
 	var s procmem.Status
@@ -113,5 +113,5 @@ func alive(pid, tid int) bool {
 	return procmem.ReadStatus(tid, &s) == nil && s.Tgid == pid && s.State != 'Z' && s.State != 'X'
 }
 
-// Forget makes the next use read the IDs in a nested pid namespace again.
+// Forget makes the next use read the IDs of a nested pid namespace again.
 func (m *LiveThreads) Forget() { m.inner = nil }

@@ -11,8 +11,8 @@ const (
 	GIL        Kind = "GIL"         // of CPython
 )
 
-// ManagedWait gives a run-time system's answer. class is that of the object waited for; owner is the owning thread's ID
-// in the target's pid namespace, 0 if unknown.
+// ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's
+// pid namespace, 0 if unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
 	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), inner: owner, Timed: timed, managed: true}
 }

@@ -30,7 +30,7 @@ func knownMutex(kind uint32) bool {
 
 const noCopy = "its memory could not be read"
 
-// glibcMutex sets the owner of a glibc mutex at w.Address.
+// glibcMutex sets the owner at w.Address.
 func (w *Wait) glibcMutex(mem *WordCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := mem.u32(addr)
@@ -67,7 +67,7 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 	}
 }
 
-// passedOn is the reason for a lock that was free, or whose new owner was not yet written.
+// passedOn: the lock was free, or its new owner not yet written.
 const passedOn = "free or changing owner when read"
 
 func (w *Wait) held(word uint32) {
@@ -82,7 +82,7 @@ func (w *Wait) held(word uint32) {
 	}
 }
 
-// ownerPI sets the owner of a priority-inheritance lock, whose word the kernel defines.
+// ownerPI: the kernel defines a priority-inheritance lock's word.
 func (w *Wait) ownerPI(mem *WordCopy) {
 	word, ok := mem.u32(uint64(w.Address))
 	if !ok {
@@ -96,8 +96,7 @@ func (w *Wait) ownerPI(mem *WordCopy) {
 	w.held(word)
 }
 
-// Offsets in glibc's pthread_rwlock_t, and bits of its readers (sysdeps/nptl/bits/struct_rwlock.h,
-// nptl/pthread_rwlock_common.c).
+// pthread_rwlock_t of glibc (sysdeps/nptl/bits/struct_rwlock.h, nptl/pthread_rwlock_common.c).
 const (
 	rwPhaseWord   = 8
 	rwWritersWord = 12
@@ -107,8 +106,7 @@ const (
 	rwReaderShift = 3
 )
 
-// glibcRWLock sets the owner of a glibc rwlock. w.Address is one of two futex words, told apart by alignment, and
-// becomes the lock's.
+// glibcRWLock sets the owner. w.Address is one of two futex words, told apart by alignment, and becomes the lock's.
 func (w *Wait) glibcRWLock(mem *WordCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
@@ -131,16 +129,15 @@ func (w *Wait) glibcRWLock(mem *WordCopy) {
 	}
 }
 
-// Bits of the kind of a musl mutex, besides its type (pthread_mutexattr_setrobust.c, pthread_mutexattr_setprotocol.c,
-// pthread_mutexattr_setpshared.c).
+// Bits of a musl mutex's kind, besides its type (pthread_mutexattr_setrobust.c, …setprotocol.c, …setpshared.c).
 const (
 	muslRobust  = 4
 	muslInherit = 8
 	muslShared  = 128
 )
 
-// muslMutex sets the owner of a musl mutex (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is its
-// second word, and becomes the mutex's.
+// muslMutex sets the owner (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is the second word, and
+// becomes the mutex's.
 func (w *Wait) muslMutex(mem *WordCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := mem.u32(addr)
@@ -166,7 +163,7 @@ func (w *Wait) muslMutex(mem *WordCopy) {
 	w.held(word)
 }
 
-// muslJoinable is the state of a joinable musl thread, muslTIDBefore the distance from the thread's ID to its state
+// muslJoinable is a joinable musl thread's state, muslTIDBefore the distance from its ID to that
 // (src/internal/pthread_impl.h, struct pthread).
 const (
 	muslJoinable  = 2
@@ -184,16 +181,16 @@ func (w *Wait) muslJoin(value uint32, mem *WordCopy) {
 
 // Threads finds the live threads of the observed processes.
 type Threads interface {
-	// Thread gives the ID in prywalk's pid namespace of the live thread that has the ID inner in the waiter's. shared
-	// permits a thread of another observed process.
+	// Thread gives the ID in prywalk's pid namespace of the live thread with ID inner in the waiter's. shared permits
+	// another observed process's.
 	Thread(inner int, shared bool) (tid int, ok bool)
 	// Parent gives the waiter's parent process if a live thread of it has the ID inner; 0: none has. A fork copies locks
 	// that other threads hold, and not these threads (fork(2)).
 	Parent(inner int) (pid int)
 }
 
-// Resolve replaces the ID in the lock by that of a live thread, once. A waiter that is its own owner has locked a
-// normal mutex twice: a deadlock.
+// Resolve replaces the ID in the lock by a live thread's, once. A waiter that is its own owner has locked a normal
+// mutex twice: a deadlock.
 func (w *Wait) Resolve(t Threads) {
 	if w.inner == 0 {
 		return

@@ -34,10 +34,10 @@ func (p *primitive) why() string {
 	return why
 }
 
-// wordPerWaiter are the makers whose waiters have a futex word each.
+// wordPerWaiter: each waiter has a futex word.
 var wordPerWaiter = map[string]bool{"parking_lot": true, "abseil": true}
 
-// libcPrimitives are the functions of libc and of C++ that sleep in futex(2), by [symbol].
+// libcPrimitives are functions of libc and C++ that sleep in futex(2), by [symbol].
 var libcPrimitives = bySymbol([]symbolsOf{
 	{primitive{kind: Mutex}, "pthread_mutex_lock pthread_mutex_lock_full pthread_mutex_timedlock " +
 		"pthread_mutex_clocklock pthread_mutex_clocklock_common pthread_mutex_cond_lock pthread_mutex_cond_lock_full"},
@@ -70,16 +70,16 @@ func bySymbol(table []symbolsOf) map[string]primitive {
 	return out
 }
 
-// symbol gives a C function's name without leading underscores, version ("@…") and suffix of 64-bit time.
+// symbol strips a C function's leading underscores, version ("@…") and suffix of 64-bit time.
 func symbol(function string) string {
 	name, _, _ := strings.Cut(function, "@")
 	return strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")
 }
 
-// libraryLocks are the functions that take a lock within the C library.
+// libraryLocks take a lock within the C library.
 var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
 
-// libraryPrimitives are known by parts of names, more specific ones first.
+// libraryPrimitives are known by parts of names, specific ones first.
 var libraryPrimitives = []struct {
 	part string
 	primitive
@@ -109,7 +109,7 @@ var parkers = []struct{ part, maker string }{
 	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
 }
 
-// belowPrimitives are parts of the names of functions that only forward a wait.
+// belowPrimitives are parts of names of functions that only forward a wait.
 var belowPrimitives = []string{
 	"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
 	"std::sys", "std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.",
@@ -125,7 +125,7 @@ func isBelowPrimitive(name string) bool {
 	return false
 }
 
-// weakPrimitive recognizes functions that other primitives are made of.
+// weakPrimitive knows functions that other primitives use.
 func weakPrimitive(name, plain string) primitive {
 	if libraryLocks[plain] {
 		return primitive{kind: LibraryLock, foreign: true}

@@ -4,7 +4,7 @@ package waits
 
 import "strings"
 
-// Functions of CPython that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c).
+// CPython's functions that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c).
 const (
 	acquireOfCPython = "PyThread_acquire_lock_timed"
 	acquireTimed     = "acquire_timed"
@@ -12,16 +12,15 @@ const (
 	acquireRLock     = "rlock_acquire"
 )
 
-// Classes that are made of a lock of CPython, and the method that waits in a condition: for a lock of its own, which
-// another thread releases to wake it.
+// Classes made of a lock of CPython, and the method that waits in a condition: for a lock that another thread releases.
 const (
 	LockOfPython      = "threading.Lock"
 	ConditionOfPython = "threading.Condition"
 	ConditionWait     = "Condition.wait"
 )
 
-// lockOfCPython names what a semaphore of CPython is part of, "" for other semaphores: only "lock of CPython" without
-// CPython's inner symbols. The stack may go on with Python code beyond [MaxNames].
+// lockOfCPython names what a semaphore of CPython is part of, or "": without CPython's inner symbols "lock of CPython".
+// The stack may go on beyond [MaxNames].
 func lockOfCPython(stack []Name) (what string) {
 	for i := range stack {
 		switch name := stack[i].Function; {
@@ -41,8 +40,7 @@ func lockOfCPython(stack []Name) (what string) {
 	return what
 }
 
-// semaphoreDecided reports whether outer functions cannot change the result of [lockOfCPython]. stack begins with the
-// semaphore's function.
+// semaphoreDecided: outer functions cannot change [lockOfCPython]. stack begins with the semaphore's function.
 func semaphoreDecided(stack []Name) bool {
 	for i := range stack {
 		name := stack[i].Function

@@ -7,17 +7,17 @@ import "strings"
 // Name is a function of a stack, and its file.
 type Name struct{ Function, Module string }
 
-// MaxNames bounds the examined functions, with inlined calls.
+// MaxNames bounds the examined functions.
 const MaxNames = 14
 
-// recognise gives the innermost known primitive below which functions only forward the wait: malloc's lock is not the
-// mutex under which malloc was called.
+// recognise gives the innermost known primitive below which functions only forward the wait: malloc's lock, not the
+// mutex around malloc.
 func recognise(stack []Name) primitive {
 	p, _ := decide(stack)
 	return p
 }
 
-// IsDecided reports whether outer functions cannot change what a stack waits for.
+// IsDecided: outer functions cannot change what a stack waits for.
 func IsDecided(stack []Name) bool {
 	_, done := decide(stack)
 	return done
@@ -54,8 +54,7 @@ func decide(stack []Name) (p primitive, done bool) {
 	return p, len(stack) >= MaxNames
 }
 
-// isOuterKnown reports whether functions outward of stack, which begins with a primitive's function, cannot change what
-// the primitive is part of.
+// isOuterKnown: functions outward of stack, which begins with the primitive's, cannot change what that is part of.
 func isOuterKnown(k Kind, stack []Name) bool {
 	switch k {
 	case Semaphore:

@@ -36,15 +36,15 @@ func (f *Files) readSockets() map[string]socket {
 	return all
 }
 
-// Peers gives the remote addresses of the sockets of one network namespace, whose tables may have megabytes: its
-// processes share one. Not safe for concurrent use.
+// Peers gives the remote addresses of a network namespace's sockets; its processes share the tables, of up to
+// megabytes. Not safe for concurrent use.
 type Peers struct {
 	sockets map[string]socket
 	again   int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
-// Of gives a socket's remote address by its link text ([Files.Link]), "" if unknown. For an unknown socket it reads the
-// tables again, in at most 1/200 of the time. now gives CLOCK_MONOTONIC in ns.
+// Of gives a socket's remote address by its link ([Files.Link]), or "". For an unknown socket it reads the tables
+// again, in at most 1/200 of the time. now gives CLOCK_MONOTONIC in ns.
 func (p *Peers) Of(f *Files, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -62,7 +62,7 @@ func (p *Peers) Of(f *Files, link string, now func() int64) string {
 	return p.sockets[inode].remote
 }
 
-const peersEvery = 1e9 // ns, at least, between readings of the tables
+const peersEvery = 1e9 // ns, between readings of the tables
 
 // Network identifies the process's network namespace, "" if unknown.
 func (f *Files) Network() string {
@@ -88,7 +88,7 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 	}
 }
 
-// inet formats an address of these tables: 32-bit words in little-endian order, and the port.
+// inet formats an address of these tables: little-endian 32-bit words, and the port.
 func inet(text string) string {
 	addr, port, ok := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(addr)

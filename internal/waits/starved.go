@@ -10,14 +10,14 @@ import (
 
 // # Starved pools
 //
-// A pool is starved if its workers all wait for results of tasks in the pool's own queue. Stacks do not show the queue,
-// so such a pool is only possibly starved.
+// A pool is possibly starved if its workers all wait for results of tasks: stacks do not show whether these are in its
+// own queue.
 
 // Work is what a pool worker's stack shows.
 type Work struct {
-	// Loop is the pool's loop; "" if the thread is no pool's.
+	// Loop is the pool's loop, or "".
 	Loop string
-	// Result is the function that waits for a task's result; "" if none does.
+	// Result is the function that waits for a task's result, or "".
 	Result string
 }
 
@@ -51,7 +51,7 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	return w
 }
 
-// managedResult names the managed library function that waits for a task's result.
+// managedResult names that function of a managed library.
 func (s *waitingStack) managedResult() (result string) {
 	for i := range s.outer {
 		f := &s.outer[i]

@@ -96,8 +96,7 @@ func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsSynchronization reports whether waits of this kind are for other threads, perhaps of other processes: locks,
-// conditions, barriers, ends.
+// IsSynchronization: for other threads, perhaps of other processes: locks, conditions, barriers, ends.
 func (k Kind) IsSynchronization() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
@@ -107,7 +106,7 @@ func (k Kind) IsSynchronization() bool {
 	return false
 }
 
-// IsLock reports whether what is waited for is certainly a lock: no condition, barrier, end of a thread or the like.
+// IsLock: certainly a lock, no condition, barrier, end or the like.
 func (w *Wait) IsLock() bool {
 	switch w.Kind {
 	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:
@@ -120,7 +119,7 @@ func (w *Wait) IsLock() bool {
 	return false
 }
 
-// Thing names what is waited for, without owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
+// Thing omits the owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
 func (w *Wait) Thing() string {
 	name := string(w.Kind)
 	switch {
@@ -149,7 +148,7 @@ func (w *Wait) Thing() string {
 // TypedSemaphore gives "threading.Lock (semaphore 0x55d0c0ffee40)".
 func TypedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// Shown turns a label into a text: [TypedSemaphore] for the label of a semaphore with a type.
+// Shown makes [TypedSemaphore] of a typed semaphore's label.
 func Shown(label string) string {
 	semaphore, what, ok := strings.Cut(label, " (")
 	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
@@ -164,7 +163,7 @@ func (w *Wait) semaphore() string {
 	return plain.Thing()
 }
 
-// Label is the same for all waiters of a thing, and begins with the kind. A join has its thread's.
+// Label is one for all waiters of a thing, and begins with the kind. A join has its thread's.
 func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
@@ -239,7 +238,7 @@ func (w *Wait) TakenByGone() string {
 	return fmt.Sprintf("taken by thread %d, which has ended", w.OwnerGone)
 }
 
-// TakenBy gives "taken by process 4711 cron", of a wait with OwnerProcess.
+// TakenBy gives "taken by process 4711 cron" if there is OwnerProcess.
 func (w *Wait) TakenBy() string {
 	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", w.OwnerProcess, w.OwnerName), " ")
 }
@@ -262,12 +261,11 @@ type Variable struct {
 	Offset uint64
 }
 
-// conditionWords has the bits of the offsets of futex words in glibc's condition variable
-// (sysdeps/nptl/bits/thread-shared-types.h; another order since glibc 2.41).
+// conditionWords are bits of the futex words' offsets in glibc's condition (sysdeps/nptl/bits/thread-shared-types.h;
+// another order since 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// SetVariable sets the static variable of w.Address. A condition's waiters use several words: w.Address becomes the
-// condition's.
+// SetVariable sets the static variable of w.Address. A condition has several futex words: w.Address becomes its own.
 func (w *Wait) SetVariable(v Variable) {
 	if w.managed { // not in a variable
 		return

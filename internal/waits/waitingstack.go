@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/languages"
 )
 
-// waitingStack is a stack, divided by the functions' parts in the wait.
+// waitingStack is a stack by the functions' parts in the wait.
 type waitingStack struct {
 	// inner forward the wait, innermost first.
 	inner []Frame
@@ -51,7 +51,7 @@ func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 	return s
 }
 
-// userFrames gives the frames without the kernel's, and the base names of their files.
+// userFrames omits the kernel's; modules become base names.
 func userFrames(stack func(i int) (Frame, bool)) (all []Frame) {
 	for i := range 8 * maxOuter {
 		f, ok := stack(i)
@@ -84,7 +84,7 @@ func isManaged(f Frame) bool {
 	return l != nil && (l.Stub == nil || !l.Stub(f.Function))
 }
 
-// isMachinery reports whether a native function can be between a wait and managed code.
+// isMachinery: may be between a wait and managed code.
 func isMachinery(f *Frame) bool {
 	return f.Module == "." || forwards(f) ||
 		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.Files })
@@ -98,7 +98,7 @@ func forwards(f *Frame) bool {
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 
-// startsThread reports whether a function calls a new thread's, or the program's, first function.
+// startsThread: calls the first function of a thread or program.
 func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
@@ -109,7 +109,7 @@ func startsThread(f *Frame) bool {
 
 func isMain(f *Frame) bool { return f.Function == "main" }
 
-// isManagedMain reports whether an outermost managed function is the first thread's.
+// isManagedMain: the first thread's outermost managed function.
 func isManagedMain(f *Frame) bool {
 	l := f.language()
 	return languages.Last(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package options defines the options of a report, apart from package report so that internal/view can use them.
+// Package options defines a report's options, apart from report so that internal/view can use them.
 package options
 
 import (
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// View selects what of a profile is shown, and how. The zero value shows the default type of values.
+// View selects what is shown, and how. Zero: the default type of values.
 type View struct {
-	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "":
-	// wall for groups of waits or states and for sleeping threads, else the file's default, else its last.
+	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "": wall
+	// for groups of waits or states and for sleeping threads, else the file's default, else its last.
 	Value string
 	// N is the number of rows; 0: 30, or 5 per group; negative: all.
 	N int
@@ -22,11 +22,11 @@ type View struct {
 	Sort string
 	// NoIdle disables the rules for idle waits.
 	NoIdle bool
-	// Focus keeps samples in which a function, file or module matches this regular expression; Ignore drops them.
+	// Focus keeps samples with a function, file or module that matches this regular expression; Ignore drops them.
 	Focus, Ignore string
-	// Thread, Process, State and Wait keep samples whose name or number matches this regular expression.
+	// Thread, Process, State and Wait keep samples of a name or number that matches this regular expression.
 	Thread, Process, State, Wait string
-	// From and To select a part of the recording, from its start; To 0: to its end.
+	// From and To select a part, from the recording's start; To 0: to its end.
 	From, To time.Duration
 	// Intervals adds each share's 95 % interval by sampling.
 	Intervals bool
@@ -38,13 +38,13 @@ type View struct {
 	MinShare float64
 	// Color allows ANSI colours.
 	Color bool
-	// Width of the terminal in columns. 0: none; tables have at most 100 columns, other text is not wrapped.
+	// Width is the terminal's columns. 0: none; tables have at most 100, other text is not wrapped.
 	Width int
 	// FullNames shortens no name.
 	FullNames bool
 	// Title of the page; "": the target's name.
 	Title string
-	// File is the recording in suggested commands; "": prywalk report's default.
+	// File is the recording in suggested commands; "": the default.
 	File string
 }
 
