@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// selectFrames selects frames of exactly this name, else those that match the regular expression.
+// selectFrames prefers exactly this name to the regular expression.
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
@@ -144,7 +144,7 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 }
 
 func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
-	text, err := files.Read(f.File) // on error, lines are written without text
+	text, err := files.Read(f.File) // on error without text
 	var lines []*sourcelines.Line
 	var rows []view.Row
 	for _, l := range f.ByLine {

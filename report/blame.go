@@ -23,7 +23,7 @@ import (
 // ErrNoLocks: no wait for a lock with known owner.
 var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
-// noLocks is [ErrNoLocks] with the waits for other locks, and the next step.
+// noLocks adds waits for other locks, and the next step.
 func noLocks(p *profile.Profile, o *Options) error {
 	threads, pids, goroutines := map[int64]bool{}, map[int64]bool{}, []*profile.Sample{}
 	python := true
@@ -61,7 +61,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 		"likely owners of the locks of Python and Go", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o), pid)
 }
 
-// Entries for waits without an owner's stack.
+// Entries without an owner's stack.
 const (
 	ownerUnknown = "[owner not known]"
 	ownerNone    = "[lock free when read]"
@@ -97,7 +97,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	b := newBlamer(p, wall)
 	defer b.memory.Close()
 	b.period = p.Period
-	owned := map[lockID]bool{} // locks with an owner in some wait
+	owned := map[lockID]bool{} // in some wait
 	for _, s := range p.Sample {
 		if view.Number(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
@@ -128,7 +128,6 @@ type lockID struct {
 	name string
 }
 
-// blameKey is a lock, and its owner's stack or a name.
 type blameKey struct {
 	lock  lockID
 	owner *profile.Sample // nil: name is set
@@ -250,7 +249,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	}
 }
 
-// ownerAtTick returns what the owner did at the tick of a time.
+// ownerAtTick returns the owner's stack at a tick.
 func (b *blamer) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return noOwner(id, owner)

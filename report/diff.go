@@ -37,7 +37,7 @@ type Change struct {
 	Line         int
 	Self, Total  Figure
 
-	frame view.Frame // of the new side; the key of [Difference.valuesOf]
+	frame view.Frame // the new side's, as in [Difference.valuesOf]
 }
 
 // Figure is a value in two profiles: in their unit, per second, or as a share of 1.
@@ -48,8 +48,8 @@ type Figure struct {
 	// Sure means significant ([Diff], [DiffRuns]); false without a test ([Difference.Untested]).
 	Sure bool
 
-	nullError  float64 // standard error if nothing changed
-	wholeNoise float64 // the function's part of a change of the whole that may be noise
+	nullError  float64 // standard error without a change
+	wholeNoise float64 // its part of a whole that may change by noise
 	rare       bool    // too small to test, with several runs
 }
 
@@ -64,7 +64,7 @@ type Difference struct {
 	Whole Figure
 
 	old, new *data
-	runs     [2][]*data // nil with one run a side
+	runs     [2][]*data // nil with one a side
 	opts     DiffOptions
 	scale    [2]float64
 	prec     [2]tabular.Precision
@@ -249,7 +249,7 @@ func (x *Difference) figure(before, after float64) Figure {
 	return f
 }
 
-// unreported: samples or their counts are lacking.
+// unreported reports whether samples or their counts are lacking.
 func (x *Difference) unreported() bool {
 	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }
@@ -279,13 +279,12 @@ func (x *Difference) Untested() string {
 	return ""
 }
 
-// counts: a change is shown and may exceed a limit, as it is sure or cannot be tested.
+// counts reports whether a change is shown and may exceed a limit: it is sure, or cannot be tested.
 func (x *Difference) counts(f *Figure) bool {
 	return f.Sure || x.Untested() != "" && math.Abs(f.Delta()) > rounding*math.Abs(f.New)
 }
 
-// markSure marks sure changes. With several runs, half of the false alarms' chance is for the whole, half for the
-// functions.
+// markSure gives, with several runs, half of the chance of a false alarm to the whole, half to the functions.
 func (x *Difference) markSure() {
 	if x.Untested() != "" {
 		return
@@ -317,7 +316,7 @@ func (x *Difference) markSure() {
 	x.Whole.setSure(tabular.StudentBound(falseAlarms/2, x.freedom()))
 }
 
-// mostBetweenRuns is the largest share of the whole by which runs of equal load differ.
+// mostBetweenRuns is the largest difference of equal loads, as a share of the whole.
 const mostBetweenRuns = 0.1
 
 // setSure: sure beyond bound standard errors, with and without wholeNoise.
@@ -333,7 +332,7 @@ func beyondChance(tests int) float64 {
 	return math.Sqrt2 * math.Erfinv(1-falseAlarms/float64(max(tests, 1)))
 }
 
-// sort begins with the most slowed function, and ends with the most sped up.
+// sort puts the most slowed function first, the most sped up last.
 func (x *Difference) sort() {
 	slices.SortStableFunc(x.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(b.Self.Delta(), a.Self.Delta()), cmp.Compare(b.Total.Delta(), a.Total.Delta()),
@@ -403,7 +402,7 @@ func (x *Difference) signed(v float64) string {
 
 func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
 
-// mismatch: the recordings differ in length; "" if that does not matter.
+// mismatch says that the recordings differ in length; "" if that does not matter.
 func (x *Difference) mismatch() string {
 	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {

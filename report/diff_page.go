@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// pageDiff marks the page's two values as new and old.
 type pageDiff struct {
 	// Whole is each recording's total in the new one's scale, Samples their number; 0: unknown.
 	Whole   [2]float64 `json:"whole"`

@@ -12,10 +12,10 @@ import (
 	"prywalk/internal/view"
 )
 
-// leastTested is from which share of the whole, both sides together, a function is tested.
+// leastTested is the share of the whole, both sides together, from which a function is tested.
 const leastTested = 0.01
 
-// runValue is a function's values in a run, scaled by [DiffOptions].Per.
+// runValue is scaled by [DiffOptions].Per.
 type runValue struct{ self, total float64 }
 
 func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
@@ -91,7 +91,7 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 	return out
 }
 
-// between compares means. sampling: the difference's standard error by sampling alone.
+// between compares means; sampling is the difference's standard error by sampling alone.
 func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 	var mean [2]float64
 	squares, inverses := 0.0, 0.0

@@ -140,7 +140,7 @@ func (x *Difference) writeSection(out *printable.Writer, title string, list []*C
 	out.Printf("\n")
 }
 
-// cells returns a row's figures; last, half of the 95 % interval.
+// cells returns a row's figures; the last is half of the 95 % interval.
 func (x *Difference) cells(c *Change, total bool) []string {
 	of, margin := c.Self, ""
 	if total {

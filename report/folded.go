@@ -44,7 +44,6 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 
 const foldedCost = 128
 
-// fold appends a stack's text, within the budget.
 func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	for _, key := range []string{rec.LabelComm, rec.LabelThread} {
 		if name := view.Label(s, key); name != "" {

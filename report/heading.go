@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// heading writes target, share of named time, sums, how it was recorded, what is missing. below: where details are.
+// heading: below is where details are.
 func (d *data) heading(out *printable.Writer, below string) {
 	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width
@@ -51,7 +51,7 @@ const seeBelow = " (see below)"
 // accountEnds ends the first part of an account.
 const accountEnds = " | "
 
-// commentHead returns prywalk's accounts' first parts, other comments whole.
+// commentHead returns the first part of prywalk's accounts, other comments whole.
 func commentHead(comment string) []string {
 	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
 		line, _, short := strings.Cut(line, accountEnds)

@@ -199,7 +199,7 @@ func add(to, values []int64) {
 	}
 }
 
-// functions writes rows with all values, and what was left out; those without the chosen value are last.
+// functions writes those without the chosen value last.
 func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	type sums struct{ self, total []int64 }
 	taken := int64(0)
@@ -267,7 +267,7 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 		Total: d.values(total)}
 }
 
-// jsonTree writes the call tree, ordered by the chosen value.
+// jsonTree writes children in the order of the chosen value.
 func (d *data) jsonTree(out *printable.JSONWriter) {
 	t := d.NewTrie()
 	types := len(d.Profile.SampleType)

@@ -33,7 +33,7 @@ const (
 	pageByteCost  = 24 // any character may become an escape
 )
 
-// page is the HTML page's data. Records are flat lists of numbers, as commented; texts are indices of Strings.
+// page's records are flat lists of numbers, as commented; texts are indices of Strings.
 type page struct {
 	Title    string      `json:"title"`
 	Facts    [][2]string `json:"facts"`
@@ -74,7 +74,7 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
-	if b.Err() != nil { // nodes lack magnitudes
+	if b.Err() != nil { // without memory
 		return &b.page
 	}
 	kept := b.prune()

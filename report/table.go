@@ -32,7 +32,7 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// pipeWidth is the width of tables without a terminal, in columns.
+// pipeWidth is the width of tables without a terminal, columns.
 const pipeWidth = 100
 
 // tableWidth is in columns; 0: unlimited.
@@ -121,7 +121,7 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	return heads, figures
 }
 
-// nameColumns returns the last columns: function, and module if there is room beside the used ones.
+// nameColumns returns the function, and the module if there is room beside the used columns.
 func (d *data) nameColumns(used int, frames []*view.Frame) (head string, cells []string) {
 	head = fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
 	name, module := len(head), len("module")

@@ -72,7 +72,7 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 		tabular.Nanos(c.Blocked))}
 }
 
-// ownerNames are the names of threads by tid; nil unless grouped by lock.
+// ownerNames are threads' names by tid; nil unless grouped by lock.
 type ownerNames map[int64]string
 
 func (d *data) ownerNames() ownerNames {

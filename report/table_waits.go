@@ -22,7 +22,7 @@ const (
 	runningRows = 5
 )
 
-// waitGroups writes each cause of waits with its most frequent stack, from the application's innermost function on.
+// waitGroups writes each cause with its most frequent stack, from the application's innermost function on.
 func (d *data) waitGroups(out *printable.Writer) {
 	list := d.Grouped(d.Options.By)
 	limit := min(len(list), d.Limit(waitGroups))
@@ -77,7 +77,7 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// waiters counts threads and tasks; of tasks, which have no numbers, the mean at a time.
+// waiters gives the number of threads, and the mean of tasks at a time, as these have no numbers.
 func (d *data) waiters(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {

@@ -53,7 +53,7 @@ type treeWriter struct {
 	*view.Trie
 	least int64
 	lines []treeLine
-	open  []bool // per depth: the branch continues below the present line
+	open  []bool // by depth: goes on below the present line
 }
 
 const lineCost = 400
@@ -104,7 +104,7 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	return list
 }
 
-// text returns a line's name, and its module unless in the name.
+// text omits the module if in the name.
 func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
 	switch {
 	case l.node < 0:
@@ -177,7 +177,7 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	}
 }
 
-// fitNames shortens a name to the width, and omits a module that does not fit.
+// fitNames omits a module that does not fit.
 func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
 	if l.node < 0 {
 		text := string(name)

@@ -10,11 +10,11 @@ import (
 
 // Options select the time that is attributed.
 type Options struct {
-	ThreadsFiltered bool // the time of the other threads is not attributed
-	Children        bool // attribute the time of unobserved children
+	ThreadsFiltered bool // of other threads: not attributed
+	Children        bool
 	// Period is the CPU time that a sample stands for, ns; 0: unknown.
 	Period        int64
-	KernelSamples bool // the kernel takes the samples (perf_event_open)
+	KernelSamples bool // perf_event_open
 }
 
 // Interval is a final piece of time: of a thread, or of a process if Thread is 0.
@@ -37,7 +37,7 @@ type Sink interface {
 // Totals are sums over all intervals, CPU time in ns.
 type Totals struct {
 	Target    int64 // charged by the kernel to the processes
-	Estimated int64 // distributed among samples ([timePool])
+	Estimated int64 // by samples ([timePool])
 }
 
 // Attribution turns events, and answers of [ProcSource], into intervals. Not safe for concurrent use.
@@ -151,7 +151,7 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 	return p
 }
 
-// threadEmitter returns an emitter for spans of a thread, valid until the next call.
+// threadEmitter's result is valid until the next call.
 func (a *Attribution) threadEmitter(t *thread) func(Span) {
 	a.out.Process, a.out.Thread = t.proc.id, t.id
 	return a.emit
@@ -251,7 +251,7 @@ func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	unobserved := p.account.Unobserved(e.EndedThreads)
 	a.totals.Target += p.account.Attributed() + unobserved
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
-	// The time of the exit itself, after the last clocks of the threads, is in the parent's cutime.
+	// The exit after the threads' last clocks is in the parent's cutime.
 	if more := e.BySwitches - p.account.Attributed() - unobserved; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
@@ -270,7 +270,6 @@ func (a *Attribution) closeProcess(p *process) {
 	a.sink.ProcessDone(p.id)
 }
 
-// waiterOf returns the parent that takes p's unobserved time; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
@@ -278,7 +277,6 @@ func (a *Attribution) waiterOf(p *process) *process {
 	return a.byNode[p.node.Parent()]
 }
 
-// passedTo returns the process that takes the time of p's children; nil: p itself.
 func (a *Attribution) passedTo(p *process) *process {
 	if to := p.waiter; to != nil && a.byNode[to.node] == to {
 		return to
@@ -286,7 +284,6 @@ func (a *Attribution) passedTo(p *process) *process {
 	return nil
 }
 
-// distributeChildren attributes ns of p's unobserved children; last: no more follows.
 func (a *Attribution) distributeChildren(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)

@@ -9,22 +9,21 @@ import (
 	"prywalk/internal/sample"
 )
 
-// childPool is the CPU time of unobserved children, and their samples.
 type childPool struct {
 	weights          timePool
-	passedOn         int64 // passed on by observed children, ns
-	unplaced         int64 // sum of weights without a usable place, ns
+	passedOn         int64 // by observed children, ns
+	unplaced         int64 // Σ weights without a usable place, ns
 	programs         map[string]*programTime
-	programsComplete bool  // programs has the CPU time of all unobserved children
-	countedCPU       int64 // sum of the counted time, ns
+	programsComplete bool  // all unobserved children are in programs
+	countedCPU       int64 // in programs so far, ns
 }
 
 type programTime struct {
-	due   int64 // lower bound of what is not attributed yet, ns
-	ended int64 // number of ended children; 0: not counted
+	due   int64 // lower bound of what is not attributed, ns
+	ended int64 // children; 0: not counted
 }
 
-const mostPrograms = 1 << 10 // in a childPool
+const mostPrograms = 1 << 10
 
 func (c *childPool) addDue(program string, ns int64) {
 	if c.programs == nil {
@@ -92,7 +91,7 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 	return left
 }
 
-// duePerProgram returns each program's part of total, ns. The last call divides the excess by exits.
+// duePerProgram returns each program's part of total, ns; the last call divides the excess by exits.
 func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64
@@ -127,7 +126,6 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	return due
 }
 
-// distributeByProgram attributes up to total ns to programs of known time, and returns the rest.
 func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum, passed, given int64
 	for _, t := range c.programs {
@@ -147,7 +145,6 @@ func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weight
 	return total - gives
 }
 
-// programKey is the place of time without a stack.
 func programKey(program string, now int64) weightKey {
 	return weightKey{Place{State: sample.Running, Program: program, Found: FoundProgramOnly}, now / 1e9}
 }

@@ -6,15 +6,15 @@ import "prywalk/internal/sample"
 
 // Event is one input of an [Attribution], which does not keep it. Moments are CLOCK_MONOTONIC, lengths ns.
 type Event interface {
-	streamName() string // in recorded streams (recorder.go)
+	streamName() string // (recorder.go)
 }
 
 // ProcessStarted reports that sampling of a process begins, at Since.
 type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
-	Start   uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
-	Parent  int    // process id at discovery; 0: unknown
+	Start   uint64 // clock ticks after boot
+	Parent  int    // at discovery; 0: unknown
 	Since   int64
 	// FromStart: all its CPU time lies within the recording. Childless: all of its children's does.
 	FromStart, Childless bool
@@ -67,7 +67,7 @@ type ProcessEnd struct {
 	CPUBefore int64 // before that
 	// EndedThreads is the CPU time of threads that ended during sampling; below 0 only while the process lives.
 	EndedThreads int64
-	BySwitches   int64 // in its life, by records of switches; 0: unknown
+	BySwitches   int64 // of its life; 0: unknown
 }
 
 // EndedSoFar reports [ProcessEnd.EndedThreads] of a living process.
@@ -81,7 +81,7 @@ type UnassignedSample struct {
 	Process    sample.ProcessID
 	Place      Place
 	Length, At int64
-	OfChild    bool // of an unobserved child of the process
+	OfChild    bool
 }
 
 // ChildCounted reports that an unobserved child has used Length of CPU time in Program.

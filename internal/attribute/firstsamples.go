@@ -14,7 +14,7 @@ const (
 	longestDeferred = 1e9
 )
 
-// decideFirst reports whether the deferred samples, the first since ns old, are due before the next one.
+// decideFirst: since is the age of the first deferred sample, ns.
 func decideFirst(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
 	switch {
 	case waiting == 0:

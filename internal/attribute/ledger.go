@@ -21,22 +21,22 @@ import (
 // under [RanBetweenTicks], or to [NotObserved] if a stop was refused meanwhile; blocked time until a sample asleep or
 // the end, under [BlockedBetweenTicks]. Negative blocked time (the kernel charges late) is subtracted from the next.
 type Ledger struct {
-	last          sample.Reading // end of the attributed or carried time
+	last          sample.Reading // end of attributed or carried time
 	first         sample.Reading
 	started       bool
-	ranSinceFirst int64 // CPU and run queue time since first, ns
+	ranSinceFirst int64 // CPU and run queue time, ns
 
 	open      Span // the current sleep, if isOpen
 	isOpen    bool
 	ranInOpen bool // during open
 
 	carried      times // to the next sample
-	carriedSince int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
-	stopRefused  bool  // while the thread ran, since carriedSince ([sample.NotStopped])
+	carriedSince int64 // CPU and run queue time, CLOCK_MONOTONIC ns
+	stopRefused  bool  // while it ran, since carriedSince ([sample.NotStopped])
 	blockedDebt  int64 // negative blocked time to subtract, ns
 	hasSample    bool
-	lastRunning  Place // at the last sample found running
-	lastOnCPU    Place // at the last on-CPU sample, lastOnCPUAt
+	lastRunning  Place // last sample running
+	lastOnCPU    Place // last on-CPU sample, at lastOnCPUAt
 	lastOnCPUAt  int64
 	pending      pendingSamples
 
@@ -98,7 +98,6 @@ func (l *Ledger) beginInterval(r sample.Reading, emit func(Span)) times {
 	return t
 }
 
-// splitCPU divides CPU time and carried CPU time.
 func (l *Ledger) splitCPU(cpu, most int64) (got, rest int64) {
 	cpu += l.takeCarried()
 	return min(cpu, most), max(cpu-most, 0)
@@ -139,7 +138,6 @@ func (l *Ledger) observeRunning(
 	return got, rest
 }
 
-// endSleep ends the open span when the thread was queued or ran.
 func (l *Ledger) endSleep(r sample.Reading, t times, emit func(Span)) {
 	if l.isOpen {
 		// Queue time is charged late, as blocked time until then.
@@ -178,7 +176,6 @@ func (l *Ledger) growth(r sample.Reading) (t times) {
 	return t
 }
 
-// advance returns the time from the last reading to r.
 func (l *Ledger) advance(r sample.Reading) times {
 	t := l.growth(r)
 	l.ranSinceFirst += t.ran()
@@ -188,7 +185,6 @@ func (l *Ledger) advance(r sample.Reading) times {
 	return t
 }
 
-// carryOver carries time to the next sample; what is carried for longer than carryLimit is attributed.
 func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)) {
 	if l.carried.ran() > 0 && r.Wall-l.carriedSince > carryLimit {
 		l.attributeCarried(r.Wall, emit)

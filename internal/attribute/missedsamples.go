@@ -4,7 +4,7 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// missedSamples are a program's samples without a place.
+// missedSamples are of one program.
 type missedSamples struct {
 	weight, count int64
 	samples       int64 // with a place
@@ -12,7 +12,6 @@ type missedSamples struct {
 	second        int64
 }
 
-// divideMissed gives the weights of missed samples to others of the program.
 func (p *timePool) divideMissed() {
 	byProgram := p.takeMissed()
 	if byProgram == nil {
@@ -40,7 +39,6 @@ func (p *timePool) divideMissed() {
 	}
 }
 
-// takeMissed removes the missed samples; nil: none.
 func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
 	for k, n := range p.counts {
 		if k.place.Found != FoundMissed {

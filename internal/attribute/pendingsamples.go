@@ -21,18 +21,16 @@ const (
 	longestPending = 5e9 // age of a pending sample, ns
 )
 
-// pendingSample is a kernel sample without its CPU time.
 type pendingSample struct {
 	stack     sample.StackID
 	stop      frames.StopReason
-	at, queue int64 // moment, CLOCK_MONOTONIC; run queue time before it; ns
+	at, queue int64 // CLOCK_MONOTONIC; run queue time before; ns
 	period    int64 // ns; 0: unknown, for all
 }
 
-// pendingSamples share cpu.
 type pendingSamples struct {
 	list []pendingSample
-	cpu  int64 // of all, ns
+	cpu  int64 // ns
 }
 
 // AddKernelSample adds a kernel sample of a thread on a processor, for period ns.
@@ -73,8 +71,7 @@ func (l *Ledger) attributePending(emit func(Span)) {
 	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
-// emitPending emits the CPU time of the pending samples. No part starts before the account: later samples, at last a
-// span without samples, have the excess.
+// emitPending emits no part from before the account: later samples, at last a span without samples, get the excess.
 func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
 	periods := int64(0)
@@ -93,7 +90,7 @@ func (l *Ledger) emitPending(emit func(Span)) {
 	}
 }
 
-const mostPeriod = 24 * 3600 * 1e9 // ns: a day
+const mostPeriod = 24 * 3600 * 1e9 // a day
 
 func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), mostPeriod) }
 

@@ -6,11 +6,11 @@ import "prywalk/internal/sample"
 
 // Process is the account of a process and of its unobserved children.
 type Process struct {
-	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
-	ThreadsFiltered bool  // only some threads are sampled
-	PeriodPerSample bool  // the kernel takes samples: each stands for one period
+	Since           int64 // CLOCK_MONOTONIC ns
+	ThreadsFiltered bool
+	PeriodPerSample bool // kernel samples
 
-	attributed int64 // CPU time of its threads, ns
+	attributed int64 // of threads, ns
 	threads    threadPool
 	children   childPool
 }
@@ -164,7 +164,7 @@ func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 	}
 }
 
-// childEmitter subtracts emitted time from the known time of its program.
+// childEmitter subtracts what it emits from the known time of the program.
 func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
@@ -174,7 +174,7 @@ func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64
 	}
 }
 
-const mostSpans = 1024 // of one emitEnded
+const mostSpans = 1024
 
 // emitEnded emits ns of CPU time that end at s.End, divided where a span would begin before sampling did.
 func (p *Process) emitEnded(s Span, ns int64, emit func(Span)) {

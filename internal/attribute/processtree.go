@@ -12,7 +12,7 @@ const (
 	// Times between settlements of an open account, and between retries, ns.
 	settleEvery   = 1e9
 	settleAgain   = 50e6
-	mostAncestors = 64 // in the search for a waiter
+	mostAncestors = 64
 )
 
 // Node is a process.
@@ -23,10 +23,10 @@ type Node struct {
 	parent       *Node
 	openChildren int // with open accounts
 
-	cutimeAtStart int64 // cutime + cstime when its account began, ns
-	cutime        int64 // cutime + cstime as last read, ns
-	fromObserved  int64 // part of their growth from observed children, ns
-	ownCPU        int64 // in its life; 0 while the account is open; ns
+	cutimeAtStart int64 // cutime + cstime at the account's begin, ns
+	cutime        int64 // cutime + cstime, ns
+	fromObserved  int64 // of their growth, ns
+	ownCPU        int64 // 0 while open; ns
 	endedAt       int64 // CLOCK_MONOTONIC ns; 0: open
 	cutimeSettled int64 // at settledAt, ns
 	settledAt     int64 // CLOCK_MONOTONIC ns
@@ -42,7 +42,7 @@ type ProcessTree struct {
 	ended     []*Node       // those
 	nextRead  int64         // CLOCK_MONOTONIC ns
 	readPause int64         // between two reads, ns
-	settledAt int64         // last settlement, CLOCK_MONOTONIC ns
+	settledAt int64         // CLOCK_MONOTONIC ns
 	kernel    ProcSource
 }
 
@@ -58,7 +58,7 @@ type ProcSource interface {
 
 // ProcState is a process's state.
 type ProcState struct {
-	Start       uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
+	Start       uint64 // clock ticks after boot
 	Parent      int
 	ChildrenCPU int64 // cutime + cstime, ns
 	Zombie      bool
@@ -85,7 +85,7 @@ func (t *ProcessTree) Join(
 	return n
 }
 
-// read reads the state; false: the process is gone.
+// read returns false if the process is gone.
 func (t *ProcessTree) read(n *Node) bool {
 	r, ok := t.kernel.State(n.pid)
 	if !ok || r.Start != n.start {
@@ -118,7 +118,6 @@ func (n *Node) moveTo(p *Node) {
 	}
 }
 
-// waiter returns process pid or its nearest ancestor in the tree; nil: none.
 func (t *ProcessTree) waiter(pid int) *Node {
 	for range mostAncestors {
 		if n := t.byPID[pid]; n != nil || pid <= 1 {
@@ -189,7 +188,7 @@ func (t *ProcessTree) settle(now int64) {
 	}
 }
 
-// total returns the CPU time of its children: as read or as attributed, whichever is more.
+// total returns the children's CPU time, as read or as attributed, whichever is more.
 func (n *Node) total() int64 { return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
@@ -203,7 +202,7 @@ func (t *ProcessTree) Close() {
 	}
 }
 
-// closeEnded closes ready accounts, children before parents.
+// closeEnded closes children before parents.
 func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	for again := true; again; {
 		again = false

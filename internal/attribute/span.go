@@ -38,13 +38,12 @@ func (s *Place) compare(o *Place) int {
 // Found is how a tick found an unobserved child on a processor.
 type Found uint8
 
-// Values of [Found].
 const (
-	FoundWalked      Found = iota // stack known
-	FoundProgramOnly              // only the program
-	FoundMissed                   // only the program: not stopped; its time goes to the program's walked samples
-	FoundInExec                   // in exec: no user stack
-	FoundInExit                   // in exit, so not stopped
+	FoundWalked Found = iota
+	FoundProgramOnly
+	FoundMissed // not stopped; its time goes to the program's walked samples
+	FoundInExec // no user stack
+	FoundInExit // not stopped
 )
 
 func (f Found) leaf() string {

@@ -10,9 +10,9 @@ type Sample struct {
 	Place           Place
 	OnCPU           bool
 	Basis           sample.Basis
-	UnchangedBefore sample.Unchanged // earlier ticks at which the thread was unchanged
-	SinceLastTick   int64            // ns
-	FromKernel      bool             // taken by the kernel (perf_event_open)
+	UnchangedBefore sample.Unchanged
+	SinceLastTick   int64 // ns
+	FromKernel      bool  // perf_event_open
 }
 
 // sharesCPU: see pendingsamples.go.
@@ -23,9 +23,9 @@ func (s *Sample) sharesCPU() bool {
 
 // End is the end of a thread's account.
 type End struct {
-	Alive   bool           // the recording ends before the thread
-	AtStart sample.Reading // clocks before the first sample, if older than the recording
-	AtEnd   sample.Reading // clocks at the end, if later than the last sample
+	Alive   bool           // at the recording's end
+	AtStart sample.Reading // before the first sample, if older than the recording
+	AtEnd   sample.Reading // if later than the last sample
 	// Patience bounds the age of a last sample that takes the time since, ns.
 	Patience int64
 }
@@ -41,8 +41,8 @@ type Thread struct {
 	begun      bool
 	weights    []sampleWeight
 	skidded    skidded
-	ranSamples int64 // samples on a processor or queued for one
-	tick       int64 // CPU time that a sample stands for, ns
+	ranSamples int64 // on a processor or queued
+	tick       int64 // of a sample, ns
 	firstAt    int64
 	lastAt     int64
 }
@@ -112,7 +112,7 @@ func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.attributeInterval(s, emit)
 }
 
-// attributeInterval notes the sample's weight if the thread is young.
+// attributeInterval notes weights of young threads.
 func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 	if s.OnCPU || s.Place.State == sample.Running {
 		t.ranSamples++

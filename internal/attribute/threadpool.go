@@ -11,29 +11,27 @@ package attribute
 // Only threads created and ended while their process was sampled have weights. The rest of x > T is withheld until the
 // thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 
-// threadPool is ended threads' CPU time of no sample, and the samples that share it.
+// threadPool is the unobserved time of ended threads, and the samples that share it.
 type threadPool struct {
-	untilLastSample int64    // of ended threads up to their last samples, ns
-	weights         timePool // of samples with a proven place
-	unproven        timePool // of samples that may skid
+	untilLastSample int64    // ns
+	weights         timePool // proven place
+	unproven        timePool // may skid
 	skidded         skidded
-	assumedProven   int64 // unproven samples counted as proven
-	unattributed    int64 // of short-lived threads, of no sample, ns
+	assumedProven   int64 // unproven samples
+	unattributed    int64 // of short lives, ns
 	distributed     int64 // so far, ns
 }
 
-// skidded sums samples without a usable place.
 type skidded struct {
 	count       int64
-	weight      int64 // sum of their weights
-	firstWeight int64 // of a thread's first sample, ns; 0: it has a place
+	weight      int64 // ns
+	firstWeight int64 // of a first sample, ns; 0: it has a place
 }
 
-// sampleWeight is the weight of a living thread's sample, ns.
 type sampleWeight struct {
 	place      Place
 	at, weight int64
-	withheld   int64 // CPU time beyond the time between two ticks, ns
+	withheld   int64 // CPU time beyond a tick, ns
 	unproven   bool
 }
 

@@ -13,16 +13,16 @@ import (
 // timePool divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
 type timePool struct {
 	weights     map[weightKey]int64
-	counts      map[weightKey]int64 // number, also of samples without a weight
-	total       int64               // of the weights
+	counts      map[weightKey]int64 // also without a weight
+	total       int64               // ns
 	distributed int64               // ns
-	sampleCount int64               // of the samples
+	sampleCount int64
 
-	width   int64 // of a key's time, seconds, a power of two; 0: one
-	mergeAt int   // number of keys from which neighbours in time are merged; 0: mostWeights
+	width   int64 // s, a power of two; 0: one
+	mergeAt int   // keys from which neighbours in time are merged; 0: mostWeights
 }
 
-// weightKey is a place in width seconds of the recording.
+// weightKey is a place in width seconds.
 type weightKey struct {
 	place  Place
 	second int64 // the last one, CLOCK_MONOTONIC
@@ -38,7 +38,7 @@ func (p *timePool) keyAt(where Place, second int64) weightKey {
 	return weightKey{where, second - second%w + w - 1}
 }
 
-// addSample adds a sample at a moment (CLOCK_MONOTONIC ns) with a weight of ns; ≤ 0: none.
+// addSample adds a sample at CLOCK_MONOTONIC at, ns, with a weight of ns; ≤ 0: none.
 func (p *timePool) addSample(where Place, at, ns int64) {
 	if p.weights == nil {
 		p.weights, p.counts = map[weightKey]int64{}, map[weightKey]int64{}
@@ -90,7 +90,7 @@ func (p *timePool) widen(width int64) {
 	p.weights, p.counts = weights, samples
 }
 
-// spread adds more ns to the weights, the same to each sample's.
+// spread adds more ns to the weights, the same to each sample.
 func (p *timePool) spread(more int64) {
 	if p.sampleCount == 0 || more <= 0 {
 		return
@@ -144,7 +144,7 @@ func inOrder(weights map[weightKey]int64) []weightKey {
 	return order
 }
 
-// takeTotal removes the weights, not the samples, and returns their sum.
+// takeTotal removes the weights, not the samples.
 func (p *timePool) takeTotal() int64 {
 	ns := p.total
 	*p = timePool{sampleCount: p.sampleCount}
@@ -162,7 +162,7 @@ func (p *timePool) samplingError() int64 {
 }
 
 func (p *timePool) merge(from *timePool) {
-	from.sampleCount = 0 // without those of weights that were taken
+	from.sampleCount = 0 // without taken ones
 	for _, n := range from.counts {
 		from.sampleCount += n
 	}
@@ -185,7 +185,7 @@ func (p *timePool) merge(from *timePool) {
 	p.mergeMany()
 }
 
-// withProgram returns a copy; program is that of places without one.
+// withProgram returns a copy; places without a program get this one.
 func (p *timePool) withProgram(program string) timePool {
 	out := *p
 	out.weights, out.counts = map[weightKey]int64{}, map[weightKey]int64{}
@@ -202,7 +202,6 @@ func (p *timePool) withProgram(program string) timePool {
 	return out
 }
 
-// byProgram moves all into one pool for each program.
 func (p *timePool) byProgram() map[string]*timePool {
 	parts := map[string]*timePool{}
 	partOf := func(program string) *timePool {

@@ -4,7 +4,6 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// times are parts of a thread's wall time, ns.
 type times struct{ cpu, runQueue, blocked int64 }
 
 func (t times) ran() int64 { return t.cpu + t.runQueue }

@@ -13,7 +13,7 @@ import (
 // Records of context switches give each process's CPU time by program, up to the record of its end: from Linux 6.16 on
 // without most of exit.
 
-const mostSpent = 16 // programs of a process
+const mostSpent = 16 // per process
 
 // Spent is a process's CPU time in one program, ns.
 type Spent[O comparable] struct {
@@ -21,7 +21,7 @@ type Spent[O comparable] struct {
 	NS      int64
 }
 
-// onProcessor is the thread on a processor since a CLOCK_MONOTONIC time, ns.
+// onProcessor is a thread on a processor; since is CLOCK_MONOTONIC, ns.
 type onProcessor struct {
 	pid, tid int
 	since    int64
@@ -30,7 +30,7 @@ type onProcessor struct {
 type clocks[O comparable, S any] struct {
 	on         map[int]onProcessor      // by processor
 	nowTracked map[int]*Untracked[O, S] // whose records began with their creation
-	lost       int64                    // records lost so far
+	lost       int64                    // records
 }
 
 // TrackWithClocks is [Table.Track] that goes on to count the process's time.
@@ -132,7 +132,7 @@ func (p *Untracked[O, S]) addCPU(ns int64) {
 	p.Spent = append(p.Spent, Spent[O]{p.runs, ns})
 }
 
-// byTime orders records; of equal times, the departure from a processor comes before the arrival.
+// byTime orders a departure from a processor before an arrival at the same time.
 func byTime(a, b record) int {
 	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrivalRank(&a), arrivalRank(&b)))
 }

@@ -17,7 +17,7 @@ import (
 const (
 	// mostNumbers bounds the numbers read at a tick; of more, each n-th is read.
 	mostNumbers     = 64
-	mostNewChildren = 128 // known new processes
+	mostNewChildren = 128
 	// markedFor is how long a process counts as new, ns. After that it cannot be opened: it is read every lastingEvery,
 	// at most for lastingFor.
 	markedFor    = 200e6
@@ -33,7 +33,7 @@ type NewChildren[O comparable, K any] struct {
 	tracked map[int]O
 	forks   map[int]*forks // of tracked processes
 	young   map[int]*NewChild[O, K]
-	last    int // last assigned number; 0: unknown
+	last    int // 0: unknown
 
 	budget     *procmem.Budget
 	stat       func(f *procmem.ThreadFiles, s *procmem.Stat) error
@@ -48,16 +48,16 @@ type NewChildren[O comparable, K any] struct {
 type NewChild[O comparable, K any] struct {
 	PID    int
 	Waiter O                    // nearest tracked ancestor
-	Files  *procmem.ThreadFiles // of its first thread
-	Value  K                    // the caller's value
-	Used   []Use                // CPU time by program name, at the last read
+	Files  *procmem.ThreadFiles // first thread's
+	Value  K                    // the caller's
+	Used   []Use                // up to the last read
 
 	parent    int
-	execKnown bool // whether it calls exec is known
+	execKnown bool
 	start     uint64
-	since     int64 // discovery, CLOCK_MONOTONIC ns
-	readAt    int64 // last read, CLOCK_MONOTONIC ns
-	cpu       int64 // CPU time then, ns
+	since     int64 // CLOCK_MONOTONIC ns
+	readAt    int64 // CLOCK_MONOTONIC ns
+	cpu       int64 // then, ns
 	comm      procmem.Comm
 }
 
@@ -201,8 +201,8 @@ func (n *NewChildren[O, K]) Tick(
 // Children of a shell mostly do, of a server mostly do not; PF_FORKNOEXEC shows it.
 
 type forks struct {
-	never int  // children that ended without exec
-	exec  bool // one has called exec
+	never int // ended without exec
+	exec  bool
 }
 
 // leastForks is the number of children without exec from which on the others count as alike.
@@ -240,7 +240,7 @@ func (n *NewChildren[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
 // Execed notes that a tracked process runs another program.
 func (n *NewChildren[O, K]) Execed(pid int) { delete(n.forks, pid) }
 
-const mostNames = 8 // names of a process
+const mostNames = 8
 
 func (y *NewChild[O, K]) addUse(name *procmem.Comm, cpu int64) {
 	ns := cpu - y.cpu

@@ -18,7 +18,7 @@ const (
 	// mostUntracked bounds processes, mostMappings the mappings of each.
 	mostUntracked = 1 << 14
 	mostMappings  = 1 << 12
-	mostFormer    = 16 // earlier programs of a process
+	mostFormer    = 16 // programs
 )
 
 // Table is the untracked descendants of tracked processes, with their samples S. O is the caller's value of a tracked
@@ -26,9 +26,9 @@ const (
 type Table[O comparable, S any] struct {
 	untracked map[int]*Untracked[O, S]
 	tracked   map[int]O
-	ended     []*Untracked[O, S] // numbers reused
+	ended     []*Untracked[O, S] // their numbers are reused
 	records   []record           // of this drain
-	names     []byte             // of the records
+	names     []byte
 	clocks    clocks[O, S]
 }
 
@@ -40,9 +40,9 @@ type Untracked[O comparable, S any] struct {
 	Spent   []Spent[O] // where switches are recorded ([Table.DrainClocks])
 
 	runs       *Program[O]
-	former     []formerProgram[O] // earlier programs
-	others     int                // its threads without the first one
-	firstEnded bool               // the first thread has ended
+	former     []formerProgram[O]
+	others     int // threads
+	firstEnded bool
 }
 
 // Program is a process's program. After [Program.Freeze] another goroutine may read it.
@@ -50,7 +50,7 @@ type Program[O comparable] struct {
 	// Of is the tracked process whose code it runs since the fork; zero: it has called exec.
 	Of   O
 	Name string
-	Maps []code.Mapping // of code
+	Maps []code.Mapping // code
 
 	frozen bool
 }

@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/observe"
 )
 
-// maxSamples bounds the samples of a thread whose stack lacks a register, is deeper than the copy, or goes on
-// elsewhere.
+// maxSamples bounds the samples of a thread whose stack lacks a register or goes on beyond the copy.
 const maxSamples = 6
 
 // furtherCopy is how many bytes more are copied, times four at each repetition. The mapping's end is no bound: 64 MB
@@ -24,8 +23,8 @@ const furtherCopy = 1 << 20
 type copyMore struct {
 	stack  uint64 // bytes
 	memory *budget.Account
-	taken  *int64        // bytes, of this thread's copies
-	pause  time.Duration // longest stop of a running thread; 0: no bound
+	taken  *int64        // bytes
+	pause  time.Duration // of a running thread; 0: no bound
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a

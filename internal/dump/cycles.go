@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// graph maps threads to the owners that they wait for without time limit.
+// graph maps threads to owners, without timed waits.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {

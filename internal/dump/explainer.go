@@ -18,14 +18,13 @@ import (
 	"prywalk/internal/waits"
 )
 
-// explainer finds what a process's sleeping threads wait for.
 type explainer struct {
 	pid      int
 	names    *symbols.Namer
 	space    func() *frames.Space
 	read     func(addr uint64, buf []byte) int
-	files    *waits.Files         // nil for a core
-	name     func(tid int) string // nil for a core
+	files    *waits.Files         // a core's is nil
+	name     func(tid int) string // a core's is nil
 	threads  waits.Threads
 	managed  managedWaits
 	clock    bool // CLOCK_MONOTONIC is this process's

@@ -84,7 +84,7 @@ const (
 	kindChannel   = "chan"
 )
 
-// Offsets of the words waited for: Mutex.sema, RWMutex.writerSem and readerSem, Cond.notify (package sync).
+// Offsets of Mutex.sema, RWMutex.writerSem and readerSem, Cond.notify (package sync).
 const (
 	mutexSema  = 4
 	writerSema = 8
@@ -179,7 +179,6 @@ func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
 	return place.location()
 }
 
-// nameWait gives kind, address and symbol of a goroutine's wait.
 func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWait {
 	out := goroutineWait{TaskWait: w, kind: kindChannel}
 	if !w.Channel {
@@ -196,7 +195,7 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 	return out
 }
 
-// setSync sets kind and address of an object of package sync by the waiting functions.
+// setSync identifies an object of package sync by the functions that wait for it.
 func (w *goroutineWait) setSync(stack []Frame) {
 	word, inMutex := w.Address, false
 	w.kind = kindSemaphore
@@ -245,7 +244,7 @@ type goLockKey struct {
 	address frames.Addr
 }
 
-// collectGoroutineLocks gathers locks, then channels, most waiters first.
+// collectGoroutineLocks lists locks, then channels, each with most waiters first.
 func (l *Locks) collectGoroutineLocks() {
 	at := map[goLockKey]int{}
 	for _, p := range l.Processes {

@@ -39,7 +39,7 @@ func (l *Locks) writeGoroutineLocks(b *strings.Builder) {
 	}
 }
 
-// writeLikelyGoroutine writes a likely owner, its stack if it is the only one and in no cycle.
+// writeLikelyGoroutine writes the stack of an only likely owner that is in no cycle.
 func (l *Locks) writeLikelyGoroutine(b *strings.Builder, m *GoroutineLock, o *GoroutineOwner) {
 	reads := map[bool]string{true: " for reading"}[o.Reads]
 	var g *Goroutine

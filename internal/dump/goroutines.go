@@ -38,7 +38,7 @@ type Goroutine struct {
 	created *Place
 	waitsAt []goroutineWait
 	held    []goroutineHeld
-	task    *managed.ParkedTask // to see whether it has run since; nil unless locks are examined
+	task    *managed.ParkedTask // nil unless locks are examined
 	of      managed.Scheduler
 
 	low, high uint64 // of its stack
@@ -59,7 +59,7 @@ type goroutineReader struct {
 	space *frames.Space
 	walk  *walk
 	locks bool
-	now   int64 // CLOCK_MONOTONIC in nanoseconds; 0: unknown
+	now   int64 // CLOCK_MONOTONIC ns; 0: unknown
 
 	first, second []byte
 	mem           callstack.TaskMemory

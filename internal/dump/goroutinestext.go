@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/printable"
 )
 
-// key is one for goroutines shown together.
 func (g *Goroutine) key() string {
 	key := []byte(strings.Join([]string{g.Runtime, g.Status, g.Wait, g.StopReason, g.createdText(), g.labelsText()},
 		"\x00"))

@@ -30,7 +30,7 @@ func (l *Locks) addLikelyOwners() {
 	}
 }
 
-// insideBlock gives the threads inside of the block of the lock at a word, and its class.
+// insideBlock returns the threads inside of the block of the lock at a word, and its class.
 func (p *Process) insideBlock(word uint64) (out []LikelyOwner, class string) {
 	for i := range p.Threads {
 		t := &p.Threads[i]

@@ -92,7 +92,7 @@ func (l *lockExam) examine() {
 	l.out.conclude()
 }
 
-// maxOwners bounds the samples of a lock's changing owners.
+// maxOwners bounds samples of one lock's owners.
 const maxOwners = 6
 
 const ownerChanges = "owner changed at each sample"
@@ -131,7 +131,7 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 	lock.Owner, lock.OwnerName, lock.Why = 0, "", ownerChanges
 }
 
-// setOwnerThread sets the owner's sample, or nil. A waiter that has got the lock waits no longer.
+// setOwnerThread: a waiter that has got the lock waits no longer.
 func (m *Lock) setOwnerThread(th *Thread) {
 	m.OwnerThread = th
 	if th == nil || len(m.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, m) {
@@ -188,7 +188,7 @@ func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode obs
 // waitersGone: the waiters that were asked wait for something else by now.
 const waitersGone = "the threads that waited for it went on"
 
-// readLock gives the lock as its first waiters that still wait see it.
+// readLock asks the first waiters that still wait.
 func (l *lockExam) readLock(lock *Lock) waits.Wait {
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwners)] {
 		sl, of := l.waiter(tid)
@@ -209,7 +209,7 @@ func isSame(now *waits.Wait, lock *Lock) bool {
 	return now.Kind == lock.Kind && now.Address == lock.Address
 }
 
-// lockIn gives the lock that sl waits for, by a copy of its memory.
+// lockIn reads the lock of sl from a copy of its memory.
 func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, mem waits.WordCopy) waits.Wait {
 	now := *sl
 	now.Memory = mem
@@ -220,7 +220,7 @@ func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, mem waits.WordCopy) w
 	return w
 }
 
-// waiter gives a thread's sleep; nil: its process was not examined.
+// waiter returns a thread's sleep; nil: its process was not examined.
 func (l *lockExam) waiter(tid int) (*waits.Sleeper, *examined) {
 	of := l.byThread[tid]
 	if of == nil {

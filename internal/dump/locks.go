@@ -57,7 +57,7 @@ type Locks struct {
 	// Unexamined are the kinds of tasks, other than goroutines, that can wait for each other without a thread that shows
 	// it: "asyncio's tasks", "virtual threads".
 	Unexamined []string `json:"unexamined,omitempty"`
-	unsampled  int      // locks with an owner whose wait is not known
+	unsampled  int      // locks whose owner's wait is unknown
 	// Watched is for how long the deadlocks' members did not run; 0 for a core.
 	Watched time.Duration `json:"-"`
 
@@ -114,7 +114,7 @@ func keyOf(pid int, t *Thread) lockKey {
 	return k
 }
 
-// collect gathers the locks, most waiters first, those of idle threads last.
+// collect lists the locks with most waiters first, those of idle threads last.
 func (l *Locks) collect() {
 	at := map[lockKey]int{}
 	for _, p := range l.Processes {

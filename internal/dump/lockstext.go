@@ -90,7 +90,7 @@ func (l *Locks) byIdleness() (blocked, idle []*Lock) {
 	return blocked, idle
 }
 
-// writeIdle lists a pool's idle threads by lock, others by rule.
+// writeIdle lists idle threads of pools by lock, others by rule.
 func (l *Locks) writeIdle(b *strings.Builder, locks []*Lock) {
 	locks = slices.DeleteFunc(locks, func(m *Lock) bool { return m.Idle != waits.IdlePool })
 	atLock := map[int]bool{}
@@ -178,7 +178,7 @@ func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 	writeStack(b, m.OwnerThread, false)
 }
 
-// writeLikelyOwner writes a likely owner, its stack if it is the only one and in no cycle.
+// writeLikelyOwner writes the stack of an only likely owner that is in no cycle.
 func (l *Locks) writeLikelyOwner(b *strings.Builder, m *Lock, o *LikelyOwner) {
 	t, _ := l.thread(o.TID)
 	if t == nil {

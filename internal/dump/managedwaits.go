@@ -60,14 +60,12 @@ func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 	}
 }
 
-// Bounds of retries, and the pause before each.
 const (
 	maxWaitRetries   = 200
-	maxThreadRetries = 8 // of one thread
+	maxThreadRetries = 8
 	waitRetryWait    = 4 * time.Millisecond
 )
 
-// retryWait samples a thread again while that may give what it waits for.
 func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 	x := d.explain
 	for n := 0; x.later && n < maxThreadRetries && x.asked < maxWaitRetries && !d.options.Atomic && !d.hasEnded(); n++ {
@@ -83,7 +81,7 @@ func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 	return t
 }
 
-// runsOf gives a thread's run count; 0 if unreadable.
+// runsOf returns a thread's run count; 0: unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()

@@ -36,7 +36,7 @@ func MergedText(w io.Writer, p *Process) error {
 	return err
 }
 
-// groupBy groups a list by keys, in order of first occurrence; "" leaves out.
+// groupBy keeps the order, and omits entries with key "".
 func groupBy[T any](list []T, key func(*T) string) (groups [][]*T) {
 	known := map[string]int{}
 	for i := range list {
@@ -58,7 +58,6 @@ func smallestFirst[T any](groups [][]*T) {
 	slices.SortStableFunc(groups, func(a, b []*T) int { return len(a) - len(b) })
 }
 
-// key is one for threads of a group.
 func (t *Thread) key() string {
 	key := []byte(t.stateText() + "\x00" + t.StopReason + "\x00")
 	for i := range t.Frames {
@@ -71,7 +70,7 @@ func (t *Thread) key() string {
 	return string(key)
 }
 
-// writeCommonWait writes what all threads of a group wait for, if equal.
+// writeCommonWait writes the wait if all have the same.
 func writeCommonWait(b *strings.Builder, group []*Thread) {
 	first := group[0]
 	for _, t := range group {

@@ -22,7 +22,7 @@ func (p *Process) Notes() []string {
 	program := p.program
 	program.Again = "dump again"
 	var rows []namehints.Row
-	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // number of threads; the last, plus 1
+	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // number; the last, plus 1
 	for i := range p.Threads {
 		for k := range p.Threads[i].Frames {
 			r, ok := p.Threads[i].Frames[k].tableRow()
@@ -42,7 +42,7 @@ func (p *Process) Notes() []string {
 	return program.Notes(rows)
 }
 
-// tableRow gives false for frames without code, or not shown.
+// tableRow returns false for a frame without code, or not shown.
 func (f *Frame) tableRow() (r namehints.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false

@@ -49,7 +49,7 @@ func writeFrequent(b *strings.Builder, all []string, noun string) {
 	}
 }
 
-// ownPlace gives the program's function in which a thread waits, with line.
+// ownPlace returns the program's function in which a thread waits, with line.
 func (t *Thread) ownPlace() string {
 	if f := innermostOwn(t); f != nil {
 		return f.location()
@@ -75,7 +75,7 @@ func (f *Frame) location() string {
 	return text
 }
 
-// ownManaged gives the innermost managed function of a thread that waits in its run-time system, or nil.
+// ownManaged returns the innermost managed function of a wait in its run-time system, or nil.
 func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil

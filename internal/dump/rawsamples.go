@@ -17,7 +17,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// collectFor bounds the wait for running threads, ns; they are not stopped meanwhile.
+// collectFor bounds the wait for running threads, ns.
 const collectFor = 10e9
 
 // rawSamples are a process's samples. The sampling goroutine may hang and go on later.
@@ -25,7 +25,7 @@ type rawSamples struct {
 	threads []*observe.Thread
 	pause   int64 // ns; of [Options].Atomic
 
-	mu     sync.Mutex // of taken and failed
+	mu     sync.Mutex // of the following
 	taken  map[*observe.Thread]*observe.RawSample
 	failed map[string]int64 // by reason
 }
@@ -40,7 +40,7 @@ func (g *rawSamples) soFar() *rawSamples {
 	return &rawSamples{taken: maps.Clone(g.taken), failed: maps.Clone(g.failed)}
 }
 
-// Bytes of stack: a thread's first copy, and all of an atomic dump.
+// Bytes of stack: of a thread's first copy, and of all in an atomic dump.
 const (
 	firstCopy  = 256 << 10
 	atomicCopy = 256 << 20

@@ -28,7 +28,6 @@ type repetition struct {
 	period   int
 }
 
-// repeated finds the first repetition, from a frame on, that is worth omitting.
 func repeated(frames []Frame, from int) (r repetition, ok bool) {
 	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
 		next := at + 1

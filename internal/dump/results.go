@@ -19,7 +19,7 @@ import (
 type results struct {
 	mu      sync.Mutex
 	process Process
-	err     error // the first; ends sampling
+	err     error // ends sampling
 }
 
 func (r *results) update(change func(p *Process)) {
@@ -28,7 +28,7 @@ func (r *results) update(change func(p *Process)) {
 	change(&r.process)
 }
 
-// snapshot copies the process; hung is the describing goroutine's error.
+// snapshot: hung is the describing goroutine's error.
 func (r *results) snapshot(hung error) (*Process, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	d.add(d.retryWait(th, t), err)
 }
 
-// complete describes a thread, and samples it again while its stack lacks data. s: the last sample, or nil.
+// complete samples again while the stack lacks data. s: the last sample, or nil.
 func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Thread, s *observe.RawSample, err error) {
 	s, t = first, describeThread(d.target, d.walk, th.TID, first)
 	copied := int64(0) // bytes

@@ -48,7 +48,7 @@ func (l *Locks) addStarvedPools() {
 	}
 }
 
-// poolName gives its threads' name, or the common part and a star.
+// poolName returns the threads' name, or its common part and a star.
 func (p *Process) poolName(k *pool) string {
 	name := p.thread(k.threads[0]).Name
 	for _, tid := range k.threads {

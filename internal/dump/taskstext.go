@@ -32,7 +32,6 @@ func enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// key is one for tasks shown together.
 func (t *Task) key() string {
 	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + t.awaitsText()
 	for i := range t.Frames {

@@ -63,7 +63,6 @@ func writeThread(b *strings.Builder, t *Thread, native bool) {
 	writeStack(b, t, native)
 }
 
-// howText is for "how" in JSON.
 func howText(how string) string {
 	switch how {
 	case "peek":

@@ -56,16 +56,16 @@ type Process struct {
 	Native bool `json:"-"`
 
 	program namehints.Program // mappings
-	link    string            // the name of its file, if another than the mapping's
+	link    string            // its file's name, if not the mapping's
 
 	slept  map[int]*waits.Sleeper // by thread
-	memory *budget.Account        // of the stacks
+	memory *budget.Account        // of stacks
 }
 
 // Close returns the stacks' memory to the process's budget.
 func (p *Process) Close() { p.memory.Close() }
 
-// sortThreads puts the first thread, whose ID is the process's, before the others.
+// sortThreads puts the first thread first.
 func (p *Process) sortThreads() {
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
 		if first := b.TID == p.PID; first != (a.TID == p.PID) {

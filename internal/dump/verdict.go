@@ -25,7 +25,6 @@ const (
 	VerdictNone Verdict = "none"
 )
 
-// conclude adds starved pools and what is unknown, and sets the verdict.
 func (l *Locks) conclude() {
 	l.addStarvedPools()
 	l.addUnknown()
@@ -79,13 +78,11 @@ func (l *Locks) verdict() Verdict {
 	return VerdictNone
 }
 
-// lacksOwner: an unknown thread blocks this one.
 func (t *Thread) lacksOwner() bool {
 	w := t.WaitsFor
 	return w != nil && w.Idle == "" && !w.Free && w.Owner == 0 && w.Kind.IsSynchronization()
 }
 
-// unread counts the threads for [Locks.Unread].
 func (p *Process) unread() (n int) {
 	for reason, failed := range p.Failed {
 		if !slices.Contains(waitForNothing, reason) {
@@ -100,7 +97,7 @@ func (p *Process) unread() (n int) {
 	return n
 }
 
-// waitForNothing are reasons of failures for threads that ended, or run.
+// waitForNothing are reasons of failures: the thread has ended, or runs.
 var waitForNothing = []string{
 	refusal.Gone.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
 }

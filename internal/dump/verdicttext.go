@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// waitersText gives "3 threads wait for 1 lock and 1 other object, 1 goroutine waits for 1 lock".
+// waitersText: "3 threads wait for 1 lock and 1 other object, 1 goroutine waits for 1 lock".
 func (l *Locks) waitersText(blocked []*Lock) string {
 	threads, locks := 0, 0
 	for _, m := range blocked {
@@ -111,7 +111,7 @@ func (l *Locks) unknownTexts() (why []string) {
 	return why
 }
 
-// ownerless counts locks without a known owner, and those with a likely one.
+// ownerless counts the locks without a known owner, and those with a likely one.
 func (l *Locks) ownerless() string {
 	left := map[int]bool{}
 	for _, tid := range l.OwnerUnknown {
@@ -179,7 +179,7 @@ func (l *Locks) goroutinesVerdict() string {
 	return text
 }
 
-// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
+// ofOwners: "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
 func ofOwners(likely, none int, noun string) string {
 	switch {
 	case likely+none == 0:
@@ -193,7 +193,6 @@ func ofOwners(likely, none int, noun string) string {
 		likely, count(likely+none, noun), form(likely, "has", "have"), none, form(none, "has", "have"))
 }
 
-// examinesGoroutines: those of all processes of Go were read.
 func (l *Locks) examinesGoroutines() bool {
 	return !slices.ContainsFunc(l.Processes, func(p *Process) bool {
 		return slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil

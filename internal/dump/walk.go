@@ -39,7 +39,7 @@ type codeKey struct {
 	pc     frames.Addr
 }
 
-// Bytes per frame in a growing list, and while managed frames are inserted.
+// Bytes per frame, in a list, and while managed ones are inserted.
 const (
 	frameCost  = 32
 	mergedCost = 384
@@ -90,7 +90,7 @@ func (w *walk) drop(t *Thread) { w.memory.Give(frameCost * int64(len(t.Frames)))
 
 const outOfMemory = "memory"
 
-// end gives a walk's frames; the last of an incomplete stack names the reason.
+// end appends, to an incomplete stack, a frame that names the reason.
 func (w *walk) end(list []Frame) (out []Frame, complete bool, reason string) {
 	stop := w.StopReason()
 	complete, reason = stop.Complete(), stop.String()
@@ -153,7 +153,7 @@ func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Fram
 	return out
 }
 
-// nativePlaces gives a frame's functions, inlined ones first, cached except for code made at run time.
+// nativePlaces returns a frame's functions, inlined ones first; it caches them unless made at run time.
 func (w *walk) nativePlaces(f *frames.Frame) []*Place {
 	base := Place{Method: f.Method.String()}
 	if f.Module == nil {

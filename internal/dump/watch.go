@@ -19,7 +19,6 @@ const watchFor = 100 * time.Millisecond
 // after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const maxWatches = 20
 
-// proveDeadlocks keeps the cycles whose members do not run, and wait for each other.
 func (l *lockExam) proveDeadlocks() {
 	cycles := waits.Cycles(l.out.graph())
 	for n := 0; n < maxWatches && len(cycles) > 0; n++ {
@@ -50,8 +49,7 @@ func (l *lockExam) keepPossible() {
 	}
 }
 
-// watch separates the cycles whose members did not run between two readings. read gives the run counts of those that
-// wait as before.
+// watch separates cycles whose members did not run. read gives run counts of those that wait as before.
 func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
 	for i, c := range cycles {
@@ -68,7 +66,7 @@ func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved 
 	return still, moved
 }
 
-// runCountsInCycle is of members that still wait for the next one's lock.
+// runCountsInCycle returns the run counts of members that still wait for the next one's lock.
 func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
@@ -83,7 +81,7 @@ func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
 	return runs
 }
 
-// runCountsAsleep is of threads still in the same call.
+// runCountsAsleep returns the run counts of threads still in the same call.
 func (l *lockExam) runCountsAsleep(tids []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for _, tid := range tids {
@@ -94,7 +92,7 @@ func (l *lockExam) runCountsAsleep(tids []int) map[int]uint64 {
 	return runs
 }
 
-// sampleAsleep samples a thread without a stop; nil if its wait reason is not its first sample's, sl.
+// sampleAsleep samples without a stop; nil if the wait is not that of the first sample, sl.
 func (l *lockExam) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
 	of := l.byThread[tid]
 	if of == nil || of.process.slept[tid] == nil {

@@ -21,15 +21,15 @@ type slimmer struct {
 	strings []string
 
 	locations map[uint64]*profile.Location
-	stacks    map[string][]*profile.Location // by their identifiers
-	texts     map[string]map[string][]string // by their messages
+	stacks    map[string][]*profile.Location // by identifiers
+	texts     map[string]map[string][]string // by messages
 	units     map[string]map[string][]string
 	buf       []byte
 
-	ids, text, number []byte // of the current sample
+	ids, text, number []byte // of the sample
 }
 
-// decode decodes a profile that costOf accepted.
+// decode decodes data that costOf has accepted.
 func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
 	s := &slimmer{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
 		stacks: map[string][]*profile.Location{},
@@ -56,7 +56,7 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 func (s *slimmer) takeApart(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
-		f, rest, _ := protobuf.Next(data) // checked by costOf
+		f, rest, _ := protobuf.Next(data) // costOf has checked
 		data = rest
 		switch f.Number {
 		case fieldString:
@@ -241,7 +241,6 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// unitsOf returns a unit for each number of a key, none for keys without units.
 func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 {

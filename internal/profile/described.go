@@ -80,7 +80,6 @@ func plain(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// nameless names code without symbols.
 func nameless(path string) string {
 	if strings.HasPrefix(path, "[") {
 		return path

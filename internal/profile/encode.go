@@ -27,7 +27,6 @@ const (
 	fieldDocURL        = 15
 )
 
-// Fields of Sample and Label in profile.proto.
 const (
 	sampleLocations = 1
 	sampleValues    = 2
@@ -53,7 +52,7 @@ type encoder struct {
 	mappings  []mappingFlags
 	labelMsgs [][]byte
 	era       int
-	used      []bool // locations with samples
+	used      []bool // with samples
 	final     []finalName
 	msg, sub  protobuf.Message
 }

@@ -107,7 +107,6 @@ func (e *encoder) writeFunctions() {
 	}
 }
 
-// writeMappings begins with the main binary's.
 func (e *encoder) writeMappings() {
 	if e.main >= 0 {
 		e.mapping(e.main)

@@ -19,13 +19,12 @@ type record struct {
 	end, samples, wall, runqueue, cpu int64
 }
 
-// journal is records in chunks, each decoded by itself.
 type journal struct {
 	chunks  []chunk
-	last    int64 // end of the last record
+	last    int64 // of the last record
 	eras    eras
 	spill   spill
-	spilled int // chunks in the file
+	spilled int // chunks
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
@@ -77,8 +76,7 @@ func (j *journal) spillOldest() {
 	}
 }
 
-// eachRecord calls f for each record until an error, and if not nil, begin before each chunk with its era, between
-// after it.
+// eachRecord calls begin, if not nil, before each chunk with its era, between after it, and f until an error.
 func eachRecord(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
@@ -112,7 +110,7 @@ func eachRecord(chunks []chunk, between func(), begin func(era int) error, f fun
 	return nil
 }
 
-// takeUvarint decodes and removes a number; the journal is trusted.
+// takeUvarint trusts the journal.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]

@@ -18,13 +18,12 @@ type era struct {
 	packed chunk
 }
 
-// eras lists the eras; the last one is open.
 type eras struct {
 	all     []era
 	numbers map[labelSet]uint32
 }
 
-// numberOf numbers an interval's labels, and reports a new era.
+// numberOf reports whether a new era began.
 func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := e.numbers[k]; ok {
@@ -66,7 +65,6 @@ func (e *era) labels() ([]labelSet, error) {
 	return unpack(b), nil
 }
 
-// numbers and texts return the fields in the order of packing.
 func (l *labelSet) numbers() [5]*int { return [...]*int{&l.pid, &l.tid, &l.nsPID, &l.nsTID, &l.owner} }
 func (l *labelSet) texts() [8]*string {
 	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels}
@@ -84,7 +82,7 @@ func pack(list []labelSet) (b []byte) {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// unpack decodes what pack wrote.
+// unpack trusts pack.
 func unpack(b []byte) (list []labelSet) {
 	known := map[string]string{}
 	for len(b) > 0 {
@@ -106,7 +104,7 @@ func unpack(b []byte) (list []labelSet) {
 	return list
 }
 
-// Names of samples' labels.
+// Names of labels.
 const (
 	// Numbers; time of no single thread has no LabelTID.
 	LabelPID = "pid"

@@ -15,15 +15,15 @@ import (
 // caller or, since reading a file can take seconds, in [Names.Run]. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
-	onNewNames func() // called after new names; nil: none
+	onNewNames func() // after new names; nil: none
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
 	queue            []LocID
 	asked            map[LocID]bool
-	late             []LocID // generated code without a name yet
+	late             []LocID // generated code without a name
 	changes, renamed int64
-	evictions        int // of the Builder, when known was last emptied
+	evictions        int // the Builder's, when known was emptied
 	wake             chan struct{}
 	buf              []LocID
 }
@@ -39,11 +39,11 @@ type Named struct {
 }
 
 const (
-	// Number of kept names; then all are forgotten.
+	// Number of names at which all are forgotten.
 	mostNames = 1 << 17
-	// Generated code to name again, and how much of it per [Names.NameLate].
+	// Generated code to name again, in all and per [Names.NameLate].
 	mostLate, lateAtATime = 1 << 12, 256
-	// Shortest time between two calls of onNewNames.
+	// Least time between two calls of onNewNames.
 	namedEvery      = 200 * time.Millisecond
 	dropUnusedEvery = 10 * time.Second
 )

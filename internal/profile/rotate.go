@@ -42,7 +42,6 @@ func (b *Builder) cut() (*frozenTables, journal, sums) {
 	return v, journal, rows
 }
 
-// restore puts a part before the present one.
 func (b *Builder) restore(before journal, rows sums) error {
 	late := b.journal
 	defer late.spill.close()

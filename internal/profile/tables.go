@@ -45,7 +45,6 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
-// maxPointers limits the map from pointers to numbers.
 const maxPointers = 1 << 16
 
 // tables number repeated values. Slices are append-only: a copy of their headers is consistent; modules change, and are
@@ -56,11 +55,11 @@ type tables struct {
 	locs       []location
 	stacks     []string // locSize bytes per location, innermost first; the first has number base
 	base       sample.StackID
-	kept       map[sample.StackID]string      // those before base that were not evicted
-	used       [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: ages not in use
-	labels     []labelSet                     // of aggregated intervals; the journal has its own
+	kept       map[sample.StackID]string      // before base, not evicted
+	used       [2]map[sample.StackID]struct{} // this age and the last ([Builder.Age]); nil: no ages
+	labels     []labelSet                     // of aggregated intervals
 	described  [][]Frame                      // by DescriptionID − 1
-	finalNames []DescriptionID                // names from a FinalResolver; may be shorter than locs
+	finalNames []DescriptionID                // of a FinalResolver; may be shorter than locs
 
 	byDescription map[string]DescriptionID
 	byPointer     map[*ModuleInfo]uint32
@@ -171,7 +170,6 @@ func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
 	return key
 }
 
-// internKey numbers the stack in t.key.
 func (t *tables) internKey() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
 		t.markUsed(id)

@@ -13,10 +13,10 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// From wellCovered, a share of named CPU time, the rest is not mentioned.
+// wellCovered is the share of named CPU time from which the rest is not mentioned.
 const wellCovered = 0.95
 
-// Below fewTicks of CPU time a small share is not reported.
+// fewTicks is the CPU time, in ticks, below which a small share is not reported.
 const fewTicks = 5
 
 // Coverage is the share of CPU time with a named function, and the rest by kind.
@@ -200,7 +200,7 @@ func (d *Selection) mapped() (files, mappings []string) {
 	return files, mappings
 }
 
-// mainPID returns the process with over 90 % of the time, or 0.
+// mainPID returns the process with over 90 % of the time; 0: none.
 func (d *Data) mainPID() int {
 	times := map[int64]int64{}
 	for _, s := range d.Profile.Sample {

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// blockLength is the least length of a block, ns.
+	// Least length of a block, ns.
 	blockLength = 100e6
 	mostBlocks  = 1000
-	// mostParts bounds the parts of intervals in blocks.
+	// Most parts of intervals in blocks.
 	mostParts = 50e6
-	// From leastPairs pairs of blocks variance can be estimated.
+	// Least pairs of blocks for an estimate of variance.
 	leastPairs = 20
-	// leastShareOf is the inverse of the least counted share of a function.
+	// Inverse of the least counted share of a function.
 	leastShareOf = 100
-	// leastEffect: smaller effects are within the error of the estimate.
+	// Smaller effects are within the error of the estimate.
 	leastEffect = 1.5
 )
 
@@ -65,8 +65,7 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
-// blocksOf divides values into blocks of time: all, and those of functions by their numbers. nil: no times, or too many
-// parts.
+// blocksOf divides values into blocks of time: all, and functions' by their numbers. nil: no times, or too many parts.
 func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, of [][]float64) {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok {
@@ -127,7 +126,7 @@ func innermost(s *profile.Sample) *profile.Function {
 	return s.Location[0].Line[0].Function
 }
 
-// largestFunctions numbers innermost functions of at least 1 %.
+// largestFunctions numbers the innermost functions of at least 1 %.
 func (d *Selection) largestFunctions(value int) map[*profile.Function]int {
 	values, numbers := map[*profile.Function]int64{}, map[*profile.Function]int{}
 	for _, s := range d.Profile.Sample {

@@ -110,7 +110,6 @@ func Compile(what, expr string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// window selects the time between From and To, also parts of intervals.
 func (d *Selection) window() error {
 	if d.Options.From <= 0 && d.Options.To <= 0 {
 		return nil
@@ -142,7 +141,7 @@ func (d *Selection) window() error {
 	return nil
 }
 
-// clip returns the part of a sample between two times, nil if none. Adjacent parts add up to the whole.
+// clip returns nil if none is left. Adjacent parts add up to the whole.
 func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	last := Number(s, rec.LabelEnd)
 	first := last - wall

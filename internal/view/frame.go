@@ -41,7 +41,6 @@ const ofKernel = "[kernel]"
 // IsSupport reports a function of language or system, not of the program.
 func (f *Frame) IsSupport() bool { return f.support() == 1 }
 
-// support returns 1 for those functions, 0 for the program's.
 func (f *Frame) support() int {
 	if f.Synthetic() || f.Module == ofKernel || namehints.Support(f.Name, f.Module) {
 		return 1

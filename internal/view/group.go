@@ -53,7 +53,7 @@ func Number(s *profile.Sample, key string) int64 {
 type groups struct {
 	stacks           *Stacks
 	waiting          waiting
-	roles            map[int64]func(thread string) string // by pid; if grouped by role
+	roles            map[int64]func(thread string) string // by pid
 	severalProcesses bool                                 // if threads are named
 }
 
@@ -88,7 +88,7 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	return ""
 }
 
-// command returns the program of a process, also of a short-lived child.
+// command returns the program, also of a short-lived child.
 func command(s *profile.Sample) string {
 	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && Number(s, rec.LabelTID) == 0 {
 		return strings.TrimSuffix(program, "]")

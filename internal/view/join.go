@@ -40,7 +40,6 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-// renaming maps frames of the earlier program's file to the later one's.
 func renaming(older, newer *Data) func(Frame) Frame {
 	was, is := older.program(), newer.program()
 	return func(f Frame) Frame {

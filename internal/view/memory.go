@@ -14,7 +14,7 @@ import (
 
 // Memory of a report's parts, bytes, with garbage (TestSmallProfilesStayWithinTheBudget).
 const (
-	frameCost    = 320 // and its number
+	frameCost    = 320
 	nodeCost     = 200
 	sampleCost   = 256
 	functionCost = 192
@@ -39,7 +39,6 @@ type Memory struct {
 	err     error
 }
 
-// charge charges a profile, and refuses too many frames.
 func (m *Memory) charge(p *profile.Profile) error {
 	var locations, frames int64
 	stacks := map[**profile.Location]bool{}

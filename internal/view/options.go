@@ -38,7 +38,7 @@ type Selection struct {
 	Options Options
 	Value   int
 	Unit    string
-	Dropped int // removed by filters
+	Dropped int // by filters
 	Filters []string
 	// Scheduled and Looped are blocked times, ns, that are left out: of threads asleep in Go's scheduler, and in event
 	// loops of recorded tasks.

@@ -34,7 +34,6 @@ func roles(p *profile.Profile) map[int64]func(thread string) string {
 	return by
 }
 
-// role prefers the recorded role to the name's.
 func (g *groups) role(s *profile.Sample) string {
 	if role := Label(s, rec.LabelRole); role != "" {
 		return role

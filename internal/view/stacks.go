@@ -94,7 +94,7 @@ func FrameOf(name, file, source string) Frame {
 	return f
 }
 
-// functionName returns "" for a line without a function: no frame.
+// functionName returns "" for a line without a function.
 func functionName(ln *profile.Line) string {
 	if ln.Function == nil {
 		return ""

@@ -68,7 +68,7 @@ func (d *Selection) foldSchedulers() {
 	d.Profile.Sample = kept
 }
 
-// recordedTasks returns, by pid, the recorded kinds of tasks ([languages.Language].Task).
+// recordedTasks returns the kinds ([languages.Language].Task) by pid.
 func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	kinds := map[int64]map[string]bool{}
 	for _, s := range p.Sample {

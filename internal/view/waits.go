@@ -19,7 +19,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// runtimeWaits is the group of a runtime's threads that wait for work.
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
 // waiting classifies waits, once per stack.
@@ -114,7 +113,6 @@ type insideKey struct {
 	runtime string
 }
 
-// waiterFunction returns [waits.WaitingFunction], "" without a stack.
 func (w *waiting) waiterFunction(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
@@ -122,7 +120,7 @@ func (w *waiting) waiterFunction(s *profile.Sample) string {
 	return ""
 }
 
-// waiterIndex returns its index in [Stacks.Stack], −1 without a stack.
+// waiterIndex returns the index of [waits.WaitingFunction] in [Stacks.Stack], −1 without a stack.
 func (w *waiting) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
@@ -222,7 +220,6 @@ func OwnerOf(s *profile.Sample) int64 {
 	return max(0, Number(s, rec.LabelOwner))
 }
 
-// idle returns the wait's idle rule, or "".
 func (w *waiting) idle(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {

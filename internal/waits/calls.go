@@ -149,7 +149,7 @@ const timerAbsolute = 1
 
 type sleepTime struct {
 	addr     uint64 // of a struct timespec; 0: none
-	absolute bool   // an end, not a length
+	absolute bool   // an end
 	clock    uint64 // as in clock_gettime(2)
 }
 
@@ -164,7 +164,7 @@ func (s *Sleeper) time() sleepTime {
 	return sleepTime{}
 }
 
-// setTime sets the end of a sleep. at is [Sleeper.At].
+// setTime: at is [Sleeper.At].
 func (w *Wait) setTime(sec, nsec uint64, t sleepTime, at int64) {
 	if sec > 1<<33 || nsec >= 1e9 {
 		return

@@ -17,7 +17,7 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// CopySize is the length of a [WordCopy] in bytes, CopyBefore how many are before the word.
+// Bytes of a [WordCopy], and how many of them are before the word.
 const (
 	CopySize   = 64
 	CopyBefore = 16
@@ -92,7 +92,7 @@ func futex(args *[6]uint64, stack []Name, mem *WordCopy) Wait {
 	return w
 }
 
-// setOwner sets the owner of the primitive at w.Address, or why there is none. value is what the word was waited on.
+// setOwner sets the owner at w.Address, or why there is none. value is what the word was waited on.
 func (w *Wait) setOwner(p primitive, value uint32, mem *WordCopy) {
 	switch {
 	case p.kind == Join && !p.foreign:

@@ -23,7 +23,6 @@ func (s *waitingStack) takesFromQueue() bool {
 	return false
 }
 
-// awaitsResult: of a task, or a lock.
 func (s *waitingStack) awaitsResult() bool {
 	lock, condition := false, false
 	for i := range s.inner {
@@ -81,7 +80,6 @@ func (s *waitingStack) awaitsWork() bool {
 	return isLoop(&f) && s.isOutermostLoop(from)
 }
 
-// mayAwaitLock: a managed loop may wait for a lock.
 func (s *waitingStack) mayAwaitLock() bool {
 	for i := range s.inner {
 		if l := s.inner[i].language(); l != nil {
@@ -114,7 +112,6 @@ func (s *waitingStack) inForwardingPool() bool {
 	return false
 }
 
-// onlyIn: another thread than the first is in one library only.
 func (s *waitingStack) onlyIn(files *regexp.Regexp) bool {
 	for i := range s.outer {
 		if !files.MatchString(s.outer[i].Module) {

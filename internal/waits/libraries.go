@@ -13,9 +13,9 @@ import (
 type library struct {
 	name string
 
-	all      string // all functions, none of which is an application's
+	all      string // no function is an application's
 	forwards string // only forward a wait
-	starts   string // call a new thread's function
+	starts   string // call a thread's function
 	result   string // wait for a task's result, or for a lock
 
 	awaitsWork string // a pool's worker waits in them for work only,
@@ -25,15 +25,15 @@ type library struct {
 	poolWait   string // between poolLoop and the C library
 
 	// By plain names, in any case.
-	pool      string // a pool's loops
+	pool      string
 	nextWork  string // last part of what they call to wait for work
 	eventLoop string
 
-	latch    string // wait for events for all callers,
+	latch    string // wait for all callers' events,
 	mainLoop string // these for work, others within work
 
-	workers  string // files: all threads are workers
-	services string // files: all threads serve the library itself
+	workers  string // files of workers only
+	services string // files of the library's own threads
 }
 
 var libraries = []library{
@@ -125,7 +125,6 @@ var libraries = []library{
 // symbols matches whole symbols, also with leading underscores, version, or suffix as of a clone.
 func symbols(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
 
-// anyOf matches a field of any library.
 func anyOf(field func(*library) string) *regexp.Regexp {
 	var all []string
 	for i := range libraries {
@@ -163,7 +162,6 @@ func matcher(usual string, field func(*library) string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + usual + `|` + anyOf(field).String())
 }
 
-// Words in names of functions of pools and event loops.
 const (
 	// poolWords are in a pool's functions; a loop's last part has one of loopWords, none of notLoopWords.
 	poolWords = `worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|next_?(task|job)`

@@ -12,7 +12,7 @@ import (
 // LiveThreads implements [Threads] for live processes, from /proc.
 type LiveThreads struct {
 	pid            int
-	others         []int       // observed processes in the same pid namespace
+	others         []int       // in the same pid namespace
 	inner          map[int]int // by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
@@ -31,7 +31,7 @@ func NewLiveThreads(pid int, others []int) *LiveThreads {
 	return m
 }
 
-// namespace identifies a process's pid namespace, "" if unknown.
+// namespace identifies a process's pid namespace; "": unknown.
 func namespace(pid int) string {
 	link, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
 	return link

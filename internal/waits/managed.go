@@ -6,7 +6,7 @@ import "prywalk/internal/schema"
 
 // Kinds of waits in run-time systems.
 const (
-	Monitor    Kind = "monitor"     // of an object of Java
+	Monitor    Kind = "monitor"     // Java
 	ObjectWait Kind = "object-wait" // Object.wait: a notification
 	GIL        Kind = "GIL"         // of CPython
 )

@@ -30,7 +30,6 @@ func knownMutex(kind uint32) bool {
 
 const noCopy = "its memory could not be read"
 
-// glibcMutex sets the owner at w.Address.
 func (w *Wait) glibcMutex(mem *WordCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := mem.u32(addr)

@@ -35,7 +35,7 @@ func (f *Files) addOtherEnd(d *File) {
 
 const maxPipes = 1 << 16
 
-// pipes gives the ends of all observable pipes, by link text.
+// pipes returns the ends of all observable pipes, by link text.
 func (f *Files) pipes() map[string][]end {
 	out := map[string][]end{}
 	left := maxPipes

@@ -4,13 +4,12 @@ package waits
 
 import "strings"
 
-// primitive is what the innermost functions of a stack wait for.
 type primitive struct {
 	kind    Kind
 	mode    string // of a rwlock
 	musl    bool
 	foreign bool   // not of glibc's layout
-	maker   string // library for people
+	maker   string // for people
 }
 
 func (p *primitive) why() string {
@@ -70,13 +69,12 @@ func bySymbol(table []symbolsOf) map[string]primitive {
 	return out
 }
 
-// symbol strips a C function's leading underscores, version ("@…") and suffix of 64-bit time.
+// symbol strips leading underscores, version ("@…") and suffix of 64-bit time.
 func symbol(function string) string {
 	name, _, _ := strings.Cut(function, "@")
 	return strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")
 }
 
-// libraryLocks take a lock within the C library.
 var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
 
 // libraryPrimitives are known by parts of names, specific ones first.
@@ -125,7 +123,7 @@ func isBelowPrimitive(name string) bool {
 	return false
 }
 
-// weakPrimitive knows functions that other primitives use.
+// weakPrimitive recognizes functions that other primitives use.
 func weakPrimitive(name, plain string) primitive {
 	if libraryLocks[plain] {
 		return primitive{kind: LibraryLock, foreign: true}

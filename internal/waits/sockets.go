@@ -26,7 +26,7 @@ func (f *Files) socket(inode string) socket {
 	return f.sockets[inode]
 }
 
-// readSockets reads the tables of the process's network namespace, by inode.
+// readSockets reads the network namespace's tables, by inode.
 func (f *Files) readSockets() map[string]socket {
 	all := map[string]socket{}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
@@ -40,7 +40,7 @@ func (f *Files) readSockets() map[string]socket {
 // megabytes. Not safe for concurrent use.
 type Peers struct {
 	sockets map[string]socket
-	again   int64 // next reading of the tables, CLOCK_MONOTONIC ns
+	again   int64 // CLOCK_MONOTONIC ns
 }
 
 // Of gives a socket's remote address by its link ([Files.Link]), or "". For an unknown socket it reads the tables

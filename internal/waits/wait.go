@@ -12,7 +12,6 @@ import (
 // Kind is the kind of what a thread waits for, as in JSON and labels.
 type Kind string
 
-// The kinds.
 const (
 	None        Kind = ""
 	Mutex       Kind = "mutex"
@@ -21,7 +20,7 @@ const (
 	Join        Kind = "join"
 	Semaphore   Kind = "semaphore"
 	Barrier     Kind = "barrier"
-	Guard       Kind = "static-guard" // static initialisation in C++
+	Guard       Kind = "static-guard" // of C++
 	Once        Kind = "once"
 	Atomic      Kind = "atomic"
 	Future      Kind = "future"    // std::future
@@ -85,8 +84,8 @@ type Wait struct {
 	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
-	class   []string // of a file lock, in /proc/locks
-	inner   int      // owner in the target's pid namespace, until resolved
+	class   []string // in /proc/locks
+	inner   int      // in the target's pid namespace
 	shared  bool
 	managed bool // a run-time system's answer
 }

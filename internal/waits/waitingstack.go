@@ -10,11 +10,10 @@ import (
 	"prywalk/internal/languages"
 )
 
-// waitingStack is a stack by the functions' parts in the wait.
 type waitingStack struct {
 	// inner forward the wait, innermost first.
 	inner []Frame
-	// outer are the waiting function and its callers, without thread starts.
+	// outer begin with the waiting function, without thread starts.
 	outer []Frame
 	// managed: outer is managed code only.
 	managed bool
