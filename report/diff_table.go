@@ -72,13 +72,10 @@ func (x *Difference) heading(out *printable.Writer) {
 }
 
 func (x *Difference) noChange() string {
-	switch {
-	case x.Untested() != "":
+	if x.Untested() != "" {
 		return "No change; --all lists every function."
-	case x.runs[0] == nil:
-		return "No significant change (within sampling noise); --all lists every function."
 	}
-	return "No significant change (within the noise between runs); --all lists every function."
+	return "No significant change; --all lists every function."
 }
 
 // parts: self time grew, self time shrank, only total time changed.

@@ -82,6 +82,25 @@ func TestWhatBecameSlowerIsFirst(t *testing.T) {
 	}
 }
 
+// All functions took 9 % longer, far beyond the sampling error: loads may differ by that, which is no sampling noise.
+func TestAnInsignificantChangeIsNotCalledSamplingNoise(t *testing.T) {
+	old := ticked(t, 10, map[uint64]int64{0x20: 100_000, 0x40: 100_000})
+	x := compared(t, old, ticked(t, 10, map[uint64]int64{0x20: 109_000, 0x40: 109_000}), DiffOptions{})
+	var table, page strings.Builder
+	if err := errors.Join(x.Table(&table), x.HTML(&page)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "No significant change;") {
+		t.Errorf("table:\n%s", table.String())
+	}
+	if !strings.Contains(page.String(), "grey is not significant. ") {
+		t.Error("the page does not call grey changes insignificant")
+	}
+	if strings.Contains(table.String()+page.String(), "within sampling") {
+		t.Error("they are called sampling noise")
+	}
+}
+
 func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	old := ticked(t, 10, map[uint64]int64{0x20: 400, 0x40: 400})
 	later := ticked(t, 20, map[uint64]int64{0x20: 800, 0x40: 800})

@@ -87,7 +87,7 @@ function head() {
     byId("facts").append(d);
   }
   for (const c of data.comments || []) byId("comments").append(comment(c));
-  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is within sampling noise. " : "") + "Click a box to zoom, a function in the table to see its callers and callees, / to search, Esc to go back, i to invert the graph. Made by prywalk.";
+  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is not significant. " : "") + "Click a box to zoom, a function in the table to see its callers and callees, / to search, Esc to go back, i to invert the graph. Made by prywalk.";
 }
 
 // comment gives a remark: its first line, and the others folded behind that.

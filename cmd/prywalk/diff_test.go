@@ -39,7 +39,7 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{old + " " + same, 0, "No significant change (within sampling noise)", ""},
+		{old + " " + same, 0, "No significant change;", ""},
 		{old + " " + slower + " --lines", 0, "slower", ""},
 		{"--fail-above 5% " + old + " " + same, 0, "", ""},
 		{"--fail-above 5% " + old + " " + slower, exit.Slower, "slower",
