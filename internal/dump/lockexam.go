@@ -89,6 +89,8 @@ func (l *lockExam) examine() {
 	l.keepPossible()
 	l.out.collectGoroutineLocks()
 	l.keepPossibleGoroutines()
+	l.out.addStarvedPools()
+	l.keepStarved()
 	l.out.conclude()
 }
 

@@ -81,6 +81,7 @@ func LocksOfCore(c *core.Core, o Options) *Locks {
 	out.Possible = append(out.Possible, out.possibleCycles()...)
 	out.collectGoroutineLocks()
 	out.PossibleGoroutines = out.goroutineCycles()
+	out.addStarvedPools()
 	out.conclude()
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/refusal"
 	"prywalk/internal/waits"
 )
 
@@ -67,6 +68,10 @@ func (l *Locks) writeStarvedPool(b *strings.Builder, s *Starved) {
 	if len(s.Threads) == 1 {
 		who, wait = "the only thread", "waits"
 	}
+	unsampled := l.unsampledOf(s.PID)
+	if unsampled > 0 {
+		who = count(len(s.Threads), "thread")
+	}
 	printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s (%s) %s for results of tasks in %s\n", who, s.Pool, s.Loop,
 		wait,
 		s.WaitsIn)
@@ -74,9 +79,25 @@ func (l *Locks) writeStarvedPool(b *strings.Builder, s *Starved) {
 	if s.OthersWork > 0 {
 		others = "running tasks of other pools, which may make these results: " + count(s.OthersWork, "thread")
 	}
-	printable.Fprintf(b, "  proven: no thread of this pool is free to run a task\n"+
+	printable.Fprintf(b, "  proven: none of these threads is free to run a task\n"+
 		"  not proven: that the tasks are queued in this pool; if they are, the pool is stuck\n  %s\n", others)
+	if unsampled > 0 {
+		printable.Fprintf(b, "  not known: whether %s that could not be sampled %s to it\n", count(unsampled, "thread"),
+			form(unsampled, "belongs", "belong"))
+	}
 	l.writePlaces(b, s.Threads)
+}
+
+// unsampledOf counts a process's live threads that were not sampled.
+func (l *Locks) unsampledOf(pid int) (n int) {
+	for _, p := range l.Processes {
+		for reason, failed := range p.Failed {
+			if p.PID == pid && reason != refusal.Gone.Word() && reason != refusal.Zombie.Word() {
+				n += int(failed)
+			}
+		}
+	}
+	return n
 }
 
 func (l *Locks) byIdleness() (blocked, idle []*Lock) {

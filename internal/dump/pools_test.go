@@ -91,6 +91,44 @@ func TestStarvedWorkersAreBlocked(t *testing.T) {
 	}
 }
 
+// starvedPool has two workers that wait for results, as sampled one after the other.
+func starvedPool() *Locks {
+	l := newLocks()
+	stack := []Frame{{Place: &Place{Function: "std::future<int>::get"}}, {Place: &Place{Function: "Pool::worker_loop"}}}
+	wait := &waits.Wait{Kind: waits.Future}
+	l.Processes = []*Process{{PID: 1, Threads: []Thread{
+		{TID: 1, Name: "main", State: "S"}, {TID: 2, Name: "w1", State: "S", Frames: stack, WaitsFor: wait},
+		{TID: 3, Name: "w2", State: "S", Frames: stack, WaitsFor: wait},
+	}}}
+	l.addStarvedPools()
+	return l
+}
+
+// They may have waited at different times: a pool is starved if they still wait, and did not run in between.
+func TestPoolsWhoseThreadsGoOnAreNotStarved(t *testing.T) {
+	l := &lockExam{out: starvedPool(), byThread: map[int]*examined{}}
+	if len(l.out.Starved) != 1 {
+		t.Fatalf("%+v, want one pool", l.out.Starved)
+	}
+	l.keepStarved() // none of the threads waits as before
+	if l.out.conclude(); len(l.out.Starved) != 0 || l.out.Verdict == VerdictPossible {
+		t.Errorf("%s, %+v; want no pool", l.out.Verdict, l.out.Starved)
+	}
+}
+
+func TestThreadsThatAreNotSampledMayBelongToAStarvedPool(t *testing.T) {
+	for reason, unknown := range map[string]bool{"running": true, "denied": true, "exited": false} {
+		l := starvedPool()
+		l.Processes[0].Failed = map[string]int64{reason: 2}
+		l.conclude()
+		text := lockText(t, l)
+		if unknown != strings.Contains(text, "whether 2 threads that could not be sampled belong to it") ||
+			unknown == strings.Contains(text, "POSSIBLY STARVED POOL: all 2 threads of w*") {
+			t.Errorf("%s:\n%s", reason, text)
+		}
+	}
+}
+
 func TestIdlePoolsAreIdle(t *testing.T) {
 	cxx := compile(t, "pools.cc", "-std=c++20", "-g", "-O1", "-pthread")
 	for _, c := range []struct {

@@ -26,7 +26,6 @@ const (
 )
 
 func (l *Locks) conclude() {
-	l.addStarvedPools()
 	l.addUnknown()
 	l.Verdict = l.verdict()
 }

@@ -49,6 +49,21 @@ func (l *lockExam) keepPossible() {
 	}
 }
 
+// keepStarved keeps the pools of which all threads wait at one moment: they were sampled one after the other.
+func (l *lockExam) keepStarved() {
+	if len(l.out.Starved) == 0 {
+		return
+	}
+	var pools [][]int
+	for i := range l.out.Starved {
+		pools = append(pools, l.out.Starved[i].Threads)
+	}
+	still, _ := watch(pools, l.runCountsAsleep)
+	l.out.Starved = slices.DeleteFunc(l.out.Starved, func(s Starved) bool {
+		return !slices.ContainsFunc(still, func(tids []int) bool { return tids[0] == s.Threads[0] })
+	})
+}
+
 // watch separates cycles whose members did not run. read gives run counts of those that wait as before.
 func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
