@@ -249,7 +249,6 @@ func (x *Difference) figure(before, after float64) Figure {
 	return f
 }
 
-// unreported reports whether samples or their counts are lacking.
 func (x *Difference) unreported() bool {
 	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }

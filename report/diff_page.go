@@ -67,7 +67,6 @@ func (x *Difference) facts() (f [][2]string) {
 	return append(f, [2]string{x.valueName(), x.format(x.Whole.Old) + " → " + x.format(x.Whole.New)})
 }
 
-// joined returns both recordings as one ([view.Join]).
 func (x *Difference) joined() *data { return &data{view.Join(x.old.Data, x.new.Data, x.factor())} }
 
 // Folded writes a line per stack with old and new value, for differential flame graphs.

@@ -63,7 +63,6 @@ type jsonCut struct {
 	Share     float64 `json:"share"`
 }
 
-// jsonList is written entry by entry.
 type jsonList struct {
 	// Functions are in the order of the table.
 	Functions []jsonFunction `json:"functions,omitempty" schema:"required"`

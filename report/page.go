@@ -237,7 +237,6 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 	return i
 }
 
-// str returns a text's index; without memory, that of "".
 func (b *pageBuilder) str(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n

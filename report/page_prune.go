@@ -44,7 +44,6 @@ func (b *pageBuilder) prune() []int32 {
 	return to
 }
 
-// leaves gives merged nodes one of their innermost frame: self values stay exact.
 func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 	leaf := map[view.Edge]int32{}
 	for _, k := range b.order {
@@ -67,7 +66,6 @@ func (b *pageBuilder) addNode(parent, frame int32) int32 {
 	return int32(len(b.Nodes) / 2)
 }
 
-// isLarge: pageShare of any type of values.
 func (b *pageBuilder) isLarge(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {

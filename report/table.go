@@ -87,7 +87,6 @@ func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	return kept
 }
 
-// figures returns the columns' heads, and each row's first figure and others.
 func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	figures = make([][2]string, len(rows))
 	column := func(head, space string, value func(int64) string, of func(view.Row) int64) {

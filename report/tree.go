@@ -82,7 +82,6 @@ func (tw *treeWriter) listLines() {
 	}
 }
 
-// linesBelow is in reverse order.
 func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}

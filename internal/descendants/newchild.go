@@ -47,10 +47,10 @@ type NewChildren[O comparable, K any] struct {
 // NewChild is a new process that is not tracked yet.
 type NewChild[O comparable, K any] struct {
 	PID    int
-	Waiter O                    // nearest tracked ancestor
-	Files  *procmem.ThreadFiles // first thread's
-	Value  K                    // the caller's
-	Used   []Use                // up to the last read
+	Waiter O // nearest tracked ancestor
+	Files  *procmem.ThreadFiles
+	Value  K
+	Used   []Use // up to the last read
 
 	parent    int
 	execKnown bool

@@ -34,8 +34,8 @@ type Table[O comparable, S any] struct {
 
 // Untracked is a process that is not tracked.
 type Untracked[O comparable, S any] struct {
-	Waiter  O   // nearest tracked ancestor
-	Samples []S // the caller's
+	Waiter  O // nearest tracked ancestor
+	Samples []S
 	Ended   bool
 	Spent   []Spent[O] // where switches are recorded ([Table.DrainClocks])
 

@@ -57,7 +57,6 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 	x.describe(d, sl)
 }
 
-// readWords copies whole words.
 func readWords(m frames.Memory, addr uint64, buf []byte) int {
 	n := 0
 	for ; n+8 <= len(buf); n += 8 {

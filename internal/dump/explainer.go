@@ -30,7 +30,7 @@ type explainer struct {
 	clock    bool // CLOCK_MONOTONIC is this process's
 	later    bool // a retry may give more
 	asked    int
-	slept    map[int]*waits.Sleeper // by thread
+	slept    map[int]*waits.Sleeper
 	symbols  map[schema.Hex]waits.Variable
 	idleness map[idleKey]string
 }

@@ -72,7 +72,7 @@ type goroutineWait struct {
 type goroutineHeld struct {
 	managed.TaskHeld
 	frame int
-	taken string // where
+	taken string
 }
 
 const (

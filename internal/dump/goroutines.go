@@ -69,7 +69,6 @@ func (g *Goroutine) stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }
 
-// readAll fails if one run-time system cannot be read.
 func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread) (out []Goroutine, err error) {
 	for _, s := range systems {
 		if r.of = s; len(systems) > 1 {
@@ -87,7 +86,6 @@ func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread)
 	return out, err
 }
 
-// joinCallers completes goroutines that call another run-time system through C, whose goroutine has the outer frames.
 func joinCallers(list []Goroutine) {
 	for i := range list {
 		g := &list[i]

@@ -94,7 +94,6 @@ func (l *lockExam) examine() {
 	l.out.conclude()
 }
 
-// maxOwners bounds samples of one lock's owners.
 const maxOwners = 6
 
 const ownerChanges = "owner changed at each sample"
@@ -211,7 +210,6 @@ func isSame(now *waits.Wait, lock *Lock) bool {
 	return now.Kind == lock.Kind && now.Address == lock.Address
 }
 
-// lockIn reads the lock of sl from a copy of its memory.
 func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, mem waits.WordCopy) waits.Wait {
 	now := *sl
 	now.Memory = mem
@@ -222,7 +220,6 @@ func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, mem waits.WordCopy) w
 	return w
 }
 
-// waiter returns a thread's sleep; nil: its process was not examined.
 func (l *lockExam) waiter(tid int) (*waits.Sleeper, *examined) {
 	of := l.byThread[tid]
 	if of == nil {

@@ -115,7 +115,6 @@ func keyOf(pid int, t *Thread) lockKey {
 	return k
 }
 
-// collect lists the locks with most waiters first, those of idle threads last.
 func (l *Locks) collect() {
 	at := map[lockKey]int{}
 	for _, p := range l.Processes {

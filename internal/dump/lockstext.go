@@ -111,7 +111,6 @@ func (l *Locks) byIdleness() (blocked, idle []*Lock) {
 	return blocked, idle
 }
 
-// writeIdle lists idle threads of pools by lock, others by rule.
 func (l *Locks) writeIdle(b *strings.Builder, locks []*Lock) {
 	locks = slices.DeleteFunc(locks, func(m *Lock) bool { return m.Idle != waits.IdlePool })
 	atLock := map[int]bool{}
@@ -233,7 +232,7 @@ func (m *Lock) label() string {
 
 func (m *Lock) details() string {
 	text := withSeparator(", ", m.Type)
-	if m.Kind == waits.Semaphore { // in its label
+	if m.Kind == waits.Semaphore {
 		text = ""
 	}
 	switch {

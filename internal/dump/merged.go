@@ -36,7 +36,6 @@ func MergedText(w io.Writer, p *Process) error {
 	return err
 }
 
-// groupBy keeps the order, and omits entries with key "".
 func groupBy[T any](list []T, key func(*T) string) (groups [][]*T) {
 	known := map[string]int{}
 	for i := range list {
@@ -70,7 +69,6 @@ func (t *Thread) key() string {
 	return string(key)
 }
 
-// writeCommonWait writes the wait if all have the same.
 func writeCommonWait(b *strings.Builder, group []*Thread) {
 	first := group[0]
 	for _, t := range group {

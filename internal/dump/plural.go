@@ -4,10 +4,8 @@ package dump
 
 import "prywalk/internal/tabular"
 
-// count gives "1 thread", "1,234 threads".
 func count(n int, noun string) string { return tabular.Plural(int64(n), noun) }
 
-// waiting gives "1 thread waits", "2 threads wait".
 func waiting(n int, noun string) string { return count(n, noun) + form(n, " waits", " wait") }
 
 func form(n int, one, other string) string {

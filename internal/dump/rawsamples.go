@@ -27,7 +27,7 @@ type rawSamples struct {
 
 	mu     sync.Mutex // of the following
 	taken  map[*observe.Thread]*observe.RawSample
-	failed map[string]int64 // by reason
+	failed map[string]int64
 }
 
 func newRawSamples(threads ...*observe.Thread) *rawSamples {

@@ -24,7 +24,7 @@ const (
 )
 
 type repetition struct {
-	from, to int // omitted frames
+	from, to int
 	period   int
 }
 

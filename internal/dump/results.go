@@ -28,7 +28,6 @@ func (r *results) update(change func(p *Process)) {
 	change(&r.process)
 }
 
-// snapshot: hung is the describing goroutine's error.
 func (r *results) snapshot(hung error) (*Process, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/printable"
 )
 
-// maxShown bounds the names in a line.
 const maxShown = 8
 
 func (t *Task) awaitsText() string {
@@ -24,7 +23,6 @@ func (t *Task) awaitsText() string {
 	return ""
 }
 
-// enumerate gives "a, b and 3 more".
 func enumerate(names []string) string {
 	if n := len(names); n > maxShown {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxShown], ", "), n-maxShown)

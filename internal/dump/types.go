@@ -58,14 +58,13 @@ type Process struct {
 	program namehints.Program // mappings
 	link    string            // its file's name, if not the mapping's
 
-	slept  map[int]*waits.Sleeper // by thread
-	memory *budget.Account        // of stacks
+	slept  map[int]*waits.Sleeper
+	memory *budget.Account
 }
 
 // Close returns the stacks' memory to the process's budget.
 func (p *Process) Close() { p.memory.Close() }
 
-// sortThreads puts the first thread first.
 func (p *Process) sortThreads() {
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
 		if first := b.TID == p.PID; first != (a.TID == p.PID) {

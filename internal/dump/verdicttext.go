@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// waitersText: "3 threads wait for 1 lock and 1 other object, 1 goroutine waits for 1 lock".
 func (l *Locks) waitersText(blocked []*Lock) string {
 	threads, locks := 0, 0
 	for _, m := range blocked {
@@ -43,7 +42,6 @@ func (l *Locks) waitersText(blocked []*Lock) string {
 	return "no thread waits for a lock"
 }
 
-// objects gives "1 lock", "2 locks and 1 other object", "1 object".
 func objects(locks, others int) string {
 	switch {
 	case others == 0:
@@ -64,7 +62,6 @@ func (l *Locks) verdictText() string {
 	return "deadlock unknown" + withSeparator(": ", strings.Join(l.unknownTexts(), "; "))
 }
 
-// problemsText gives "1 DEADLOCK, 2 POSSIBLY STARVED POOLS", "" for no problem.
 func (l *Locks) problemsText() string {
 	var parts []string
 	for _, n := range []struct {

@@ -21,12 +21,12 @@ type slimmer struct {
 	strings []string
 
 	locations map[uint64]*profile.Location
-	stacks    map[string][]*profile.Location // by identifiers
-	texts     map[string]map[string][]string // by messages
+	stacks    map[string][]*profile.Location
+	texts     map[string]map[string][]string
 	units     map[string]map[string][]string
 	buf       []byte
 
-	ids, text, number []byte // of the sample
+	ids, text, number []byte
 }
 
 // decode decodes data that costOf has accepted.
@@ -198,7 +198,6 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// numberLabels drops those with neither number nor unit.
 func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
 	s.buf = s.buf[:0] // keys and units select the shared map of units

@@ -52,7 +52,7 @@ type encoder struct {
 	mappings  []mappingFlags
 	labelMsgs [][]byte
 	era       int
-	used      []bool // with samples
+	used      []bool
 	final     []finalName
 	msg, sub  protobuf.Message
 }

@@ -24,7 +24,7 @@ type journal struct {
 	last    int64 // of the last record
 	eras    eras
 	spill   spill
-	spilled int // chunks
+	spilled int
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
@@ -110,7 +110,6 @@ func eachRecord(chunks []chunk, between func(), begin func(era int) error, f fun
 	return nil
 }
 
-// takeUvarint trusts the journal.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]

@@ -23,7 +23,6 @@ type eras struct {
 	numbers map[labelSet]uint32
 }
 
-// numberOf reports whether a new era began.
 func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := e.numbers[k]; ok {
@@ -82,7 +81,6 @@ func pack(list []labelSet) (b []byte) {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// unpack trusts pack.
 func unpack(b []byte) (list []labelSet) {
 	known := map[string]string{}
 	for len(b) > 0 {
@@ -104,7 +102,6 @@ func unpack(b []byte) (list []labelSet) {
 	return list
 }
 
-// Names of labels.
 const (
 	// Numbers; time of no single thread has no LabelTID.
 	LabelPID = "pid"

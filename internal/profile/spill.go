@@ -23,7 +23,7 @@ type chunk struct {
 	file  *os.File
 	at    int64
 	n     int
-	era   int // of labels
+	era   int
 }
 
 func (s *spill) write(c *chunk) {

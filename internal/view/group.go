@@ -53,8 +53,8 @@ func Number(s *profile.Sample, key string) int64 {
 type groups struct {
 	stacks           *Stacks
 	waiting          waiting
-	roles            map[int64]func(thread string) string // by pid
-	severalProcesses bool                                 // if threads are named
+	roles            map[int64]func(thread string) string
+	severalProcesses bool // if threads are named
 }
 
 func newGroups(stacks *Stacks, idle bool) *groups {
@@ -123,7 +123,6 @@ func severalProcesses(p *profile.Profile) bool {
 	return false
 }
 
-// named returns "worker (tid 12)", or the known part.
 func named(name, kind string, id int64) string {
 	switch {
 	case id == 0 && name == "":

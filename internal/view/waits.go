@@ -50,7 +50,6 @@ func (w *waiting) group(s *profile.Sample) string {
 	return name
 }
 
-// cause is equal for all waits of one cause.
 func (w *waiting) cause(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
@@ -252,7 +251,6 @@ func (l frameList) at(i int) (waits.Frame, bool) {
 	return waits.Frame{}, false
 }
 
-// waitStack returns a function for each frame of [Stacks.Stack].
 func waitStack(s *profile.Sample) (out frameList) {
 	for _, l := range s.Location {
 		module := ""
@@ -272,7 +270,6 @@ func waitStack(s *profile.Sample) (out frameList) {
 	return out
 }
 
-// blockedTotals is of waits only.
 func (d *Data) blockedTotals() []string {
 	if _, ok := d.TypeIndex(TypeBlocked); ok || !d.groupsWaits() {
 		return nil

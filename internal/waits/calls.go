@@ -164,7 +164,6 @@ func (s *Sleeper) time() sleepTime {
 	return sleepTime{}
 }
 
-// setTime: at is [Sleeper.At].
 func (w *Wait) setTime(sec, nsec uint64, t sleepTime, at int64) {
 	if sec > 1<<33 || nsec >= 1e9 {
 		return

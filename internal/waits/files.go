@@ -14,8 +14,8 @@ import (
 type Files struct {
 	root    string
 	pid     int
-	sockets map[string]socket // by inode; nil until used
-	ends    map[string][]end  // of pipes, by link text; nil until used
+	sockets map[string]socket
+	ends    map[string][]end // of pipes, by link text; nil until used
 }
 
 // NewFiles gives the descriptors of a process.
@@ -89,7 +89,6 @@ func (f *Files) file(fd int) File {
 	return d
 }
 
-// info gives the fields of /proc/PID/fdinfo (proc_pid_fdinfo(5)).
 func (f *Files) info(pid, fd int) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		for line := range strings.Lines(f.read(f.path(pid, "fdinfo/"+strconv.Itoa(fd)))) {

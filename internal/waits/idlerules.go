@@ -90,7 +90,6 @@ func (s *waitingStack) mayAwaitLock() bool {
 	return l != nil && l.BareLocks
 }
 
-// awaitsTask: a pool's worker waits for its next task in a managed function.
 func (f *Frame) awaitsTask() bool {
 	l := f.language()
 	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
@@ -207,7 +206,6 @@ func (s *waitingStack) withinServerWork() bool {
 	return false
 }
 
-// ofRuntime: a run-time system's own thread waits in its loop.
 func (s *waitingStack) ofRuntime() bool {
 	if len(s.outer) == 0 || s.awaitsResult() {
 		return false

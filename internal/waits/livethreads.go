@@ -31,7 +31,6 @@ func NewLiveThreads(pid int, others []int) *LiveThreads {
 	return m
 }
 
-// namespace identifies a process's pid namespace; "": unknown.
 func namespace(pid int) string {
 	link, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
 	return link

@@ -6,9 +6,9 @@ import "prywalk/internal/schema"
 
 // Kinds of waits in run-time systems.
 const (
-	Monitor    Kind = "monitor"     // Java
-	ObjectWait Kind = "object-wait" // Object.wait: a notification
-	GIL        Kind = "GIL"         // of CPython
+	Monitor    Kind = "monitor" // Java
+	ObjectWait Kind = "object-wait"
+	GIL        Kind = "GIL" // of CPython
 )
 
 // ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's

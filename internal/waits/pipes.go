@@ -35,7 +35,6 @@ func (f *Files) addOtherEnd(d *File) {
 
 const maxPipes = 1 << 16
 
-// pipes returns the ends of all observable pipes, by link text.
 func (f *Files) pipes() map[string][]end {
 	out := map[string][]end{}
 	left := maxPipes

@@ -6,7 +6,7 @@ import "strings"
 
 type primitive struct {
 	kind    Kind
-	mode    string // of a rwlock
+	mode    string
 	musl    bool
 	foreign bool   // not of glibc's layout
 	maker   string // for people

@@ -26,7 +26,6 @@ func (f *Files) socket(inode string) socket {
 	return f.sockets[inode]
 }
 
-// readSockets reads the network namespace's tables, by inode.
 func (f *Files) readSockets() map[string]socket {
 	all := map[string]socket{}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {

@@ -51,7 +51,6 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	return w
 }
 
-// managedResult names that function of a managed library.
 func (s *waitingStack) managedResult() (result string) {
 	for i := range s.outer {
 		f := &s.outer[i]

@@ -189,7 +189,7 @@ func (w *Wait) String() string {
 		text = "the end of"
 	}
 	details := strings.TrimSpace(w.Type + " " + w.Mode)
-	if w.Kind == Semaphore { // named by its type
+	if w.Kind == Semaphore {
 		details = ""
 	}
 	held := w.holder()

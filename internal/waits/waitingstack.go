@@ -21,7 +21,7 @@ type waitingStack struct {
 	main bool
 }
 
-const maxOuter = 64 // frames
+const maxOuter = 64
 
 func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 	all := userFrames(stack)
@@ -70,7 +70,6 @@ func (s *waitingStack) waitsItself(f *Frame) bool {
 	return l != nil && l.Again != nil && n > 0 && l.Again(f.Function, f.File, s.inner[n-1].Function)
 }
 
-// language gives a managed frame's, nil for a native one.
 func (f *Frame) language() *languages.Language {
 	if l := languages.OfMapping(f.Module); l != nil && !l.Native {
 		return l
@@ -108,7 +107,6 @@ func startsThread(f *Frame) bool {
 
 func isMain(f *Frame) bool { return f.Function == "main" }
 
-// isManagedMain: the first thread's outermost managed function.
 func isManagedMain(f *Frame) bool {
 	l := f.language()
 	return languages.Last(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
