@@ -27,7 +27,7 @@ type flow struct {
 	ra      value  // value of the return address register (arm64)
 }
 
-// abi describes an architecture. Registers have hardware numbers.
+// abi describes an architecture, by hardware numbers of registers. Functions may be nil where said.
 type abi struct {
 	sp, fp  uint8
 	ra      uint8                                 // link register; noReg: calls push
@@ -36,37 +36,34 @@ type abi struct {
 	entry   int64                                 // CFA − stack pointer at a function's entry
 	step    func(st *state, code []byte, f *flow) // interprets the first instruction of code
 	tail    func(st *state) flow                  // what a tail call proves
-	// isFrame reports whether a frame pointer with this value, and these two words at it, is that of the ABI.
+	// isFrame reports whether fp, with the words at it and above, is a frame pointer of the ABI.
 	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
-	// prove finds the frame that the first path from pc proves. It may be nil.
+	// prove finds the frame that the first path from pc proves. May be nil.
 	prove func(w *interpreter, pc uint64, caller bool) (finding, bool)
-	// argumentDrop returns the row of code that has its return address in a register while it drops arguments. It
-	// may be nil.
+	// argumentDrop returns the row of code with its return address in a register while it drops arguments. May be nil.
 	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
-	// For [Source.unboundedHandlerFrame]; may be nil.
+	// for [Source.unboundedHandlerFrame]; may be nil
 	loadsTable func(code []byte) uint8
 	jumpsBy    func(code []byte, reg uint8) bool
-	// afterPush reports whether a word of memory was pushed just before pc, as in the first entry of a PLT.
+	// afterPush reports whether a word of memory was pushed just before pc (first entry of a PLT).
 	afterPush  func(w *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
-	// For [Source.Popped]; may be nil.
+	// for [Source.Popped]; may be nil
 	popped       func(s *Source, pc uint64, n int) (reg uint8, ok bool)
 	isThreadRoot func(w *interpreter, pc uint64) bool
-	// startsStack reports whether pc is in the first function of a stack that was prepared by hand. It may be
-	// nil.
+	// startsStack reports whether pc is in the first function of a prepared stack. May be nil.
 	startsStack func(w *interpreter, pc uint64) bool
-	// switchTarget returns the target of an instruction that may continue on another stack ([Source.frameSwitch]).
+	// switchTarget returns the target of an instruction that may go on on another stack ([Source.frameSwitch]).
 	switchTarget func(st *state, code []byte) (value, bool)
 	isTrap       func(code []byte) bool
-	// endsInJump reports whether these 4 bytes end in a jump by register, or a return.
+	// endsInJump reports whether these 4 bytes end in a jump by register or a return.
 	endsInJump func(before []byte) bool
 	// leaves reports whether the code from lo to hi may jump out of there.
 	leaves func(w *interpreter, lo, hi uint64) bool
 	trampoline
 }
 
-// abis has the architectures that can be analysed.
 var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.AArch64: &abiAArch64}
 
 func (a *abi) framesAt(st *state, fp value) bool {

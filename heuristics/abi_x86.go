@@ -27,7 +27,6 @@ var abiX86 = abi{
 	trampoline:   trampolineX86,
 }
 
-// tailX86 is the flow of a tail call: the return address is on top of the stack.
 func tailX86(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[hwSP].plus(8)}
 }

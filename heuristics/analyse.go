@@ -4,7 +4,7 @@ package heuristics
 
 import "prywalk/frames"
 
-// analyse finds the frame at q: the short analysis for JIT code, then forwards, with the prologue if bounds are
+// analyse finds the frame at q: by the short analysis for JIT code, else forwards, and from the start if bounds are
 // known.
 func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 	if s.opt.JIT && !q.Caller {
@@ -39,8 +39,7 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 	return s.choose(w, q, &v, &p)
 }
 
-// keepsFPOnly reports whether the code at q preserves only the frame pointer: JIT code of unknown bounds, V8's
-// builtins.
+// keepsFPOnly reports whether the code keeps only the frame pointer: JIT code of unknown bounds, V8's builtins.
 func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	if s.opt.JIT {
 		return !known
@@ -50,7 +49,7 @@ func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 }
 
 // partFrame gives the frame of a part split off a function: that at the jump into it. An exception's landing pad has
-// none; its returns decide, else the frame at the function's calls.
+// none: its returns decide, else the frame at the function's calls.
 func (s *Source) partFrame(w *interpreter, q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
@@ -100,7 +99,7 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	return g, true
 }
 
-// merge adds the places of registers that the code restores later. Precondition: both analyses give the same CFA.
+// merge adds the places of registers that the code restores later. Precondition: f and g have the same CFA.
 func (p *prologue) merge(a *abi, f, g *finding) {
 	for i := range a.kept {
 		p.mergeSaved(a, f.kept[i], g, &g.kept[i])
@@ -113,7 +112,7 @@ func (p *prologue) merge(a *abi, f, g *finding) {
 	}
 }
 
-// mergeSaved replaces to, if not in memory, by from, expressed by the register of g's CFA.
+// mergeSaved replaces to, if not in memory, by from, relative to the register of g's CFA.
 func (p *prologue) mergeSaved(a *abi, from savedReg, g *finding, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return

@@ -7,12 +7,11 @@ import (
 	"prywalk/internal/x86"
 )
 
-// V8's functions pop a number of arguments that is known only at run time. Between pop and push the return address is
-// only in a register:
+// V8's functions pop a number of arguments known only at run time, with the return address in a register:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
 //
-// Push and return also call other functions: they count only behind the drop of arguments.
+// Push and return also call functions: they count only behind the drop of arguments.
 
 // argDropX86 is what is added to rsp: a scaled register and a constant.
 type argDropX86 struct {
@@ -21,7 +20,7 @@ type argDropX86 struct {
 	disp  int64
 }
 
-// Eval returns the stack pointer behind the arguments, which is the CFA.
+// Eval returns the stack pointer behind the arguments, the CFA.
 func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	n, known := regs.Get(d.index)
@@ -72,7 +71,7 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	}
 	switch {
 	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
-		// The SIB byte, behind prefix, opcode and ModRM, has the scale in its upper bits.
+		// the scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM
 		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
 	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
 		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)

@@ -10,10 +10,10 @@ import (
 	"prywalk/internal/x86"
 )
 
-// maxCallX86 is the length of FF /2 with SIB and 32-bit displacement.
+// maxCallX86: FF /2 with SIB and 32-bit displacement
 const maxCallX86 = 7
 
-// callBeforeX86 returns the call that ends at ret: E8, or FF /2. Prefixes are not read.
+// callBeforeX86 returns the call that ends at ret: E8, or FF /2, without prefixes.
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	buf := s.buf[:maxCallX86]
 	n := maxCallX86
@@ -30,7 +30,7 @@ func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, indirectCallX86(b)
 }
 
-// directX86 returns a call by E8. Its target must be code, except in JIT code, which calls out of its module.
+// directX86 returns a call by E8. Its target must be code, except from JIT code.
 func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false
@@ -46,7 +46,7 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	return frames.Call{Target: target, Direct: true}, true
 }
 
-// throughWordX86 recognises a PLT entry, a jump through a word: the call's target is unknown.
+// throughWordX86 recognises a PLT entry: the call's target is unknown.
 func throughWordX86(b []byte) bool {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
 		b = b[4:]

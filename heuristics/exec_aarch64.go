@@ -30,7 +30,7 @@ func stepA64(st *state, code []byte, f *flow) {
 	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
-		// brk #0 and #0xf000 are a debugger's: the program goes on behind.
+		// a debugger's brk #0 or #0xf000: the program goes on behind
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind = flowEnd // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
@@ -48,7 +48,7 @@ func stepA64(st *state, code []byte, f *flow) {
 	}
 }
 
-// hintA64 interprets nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes signatures.
+// hintA64: nop; landing places: bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
 func hintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
@@ -73,7 +73,7 @@ func putSP(st *state, reg uint8, v value) {
 	st.set(reg, v)
 }
 
-// branchA64 interprets branches, exceptions and system instructions. Targets are relative to the next instruction.
+// branchA64 also interprets exceptions and system instructions. Targets are relative to the next instruction.
 func branchA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfc000000, 0x14000000):
@@ -94,8 +94,8 @@ func branchA64(st *state, w a64, f *flow) {
 	}
 }
 
-// indirectA64 interprets br, blr, ret and their signed forms. A jump by x16 or x17 is a tail call: PLT entries use
-// these, and only these may jump to a function's start where branch targets are checked.
+// indirectA64: a jump by x16 or x17 is a tail call: PLT entries use these, and only these may jump to a function's
+// start where branch targets are checked.
 func indirectA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbff, 0xd65f0bff): // retaa, retab
@@ -141,7 +141,7 @@ func immediateA64(st *state, w a64) {
 	}
 }
 
-// addImmA64 interprets 64-bit add and sub of an immediate. Register 31 is the stack pointer, or none if flags are set.
+// addImmA64: register 31 is the stack pointer, or none if flags are set.
 func addImmA64(st *state, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
@@ -210,8 +210,7 @@ func extendA64(st *state, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// vectorA64 interprets vector instructions: moves and conversions to general registers, and addvl and addpl, which
-// move the stack pointer.
+// vectorA64: moves and conversions to general registers, and addvl and addpl, which move the stack pointer.
 func vectorA64(st *state, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):

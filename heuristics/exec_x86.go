@@ -4,10 +4,8 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// # The x86-64 interpreter
-//
-// It executes one instruction on symbolic values (value.go): exactly if stack pointer, frame pointer, saved registers
-// or control flow are concerned (here and in move_x86.go), else it notes only the registers written (writes_x86.go).
+// One instruction on symbolic values (value.go): exact if stack pointer, frame pointer, saved registers or control flow
+// are concerned (here and in move_x86.go), else only the registers written (writes_x86.go).
 //
 // Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
 
@@ -100,7 +98,7 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	}
 }
 
-// popX86 pops a word into a register; noReg drops it.
+// popX86 pops a word; noReg drops it.
 func popX86(st *state, reg uint8) {
 	at := st.regs[hwSP]
 	st.regs[hwSP] = at.plus(8)
@@ -124,8 +122,8 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86 interprets conditional branches. Where `cmp rsp, reg; jne` does not jump both are equal: the end of a loop
-// that allocates stack page by page.
+// branchX86: where `cmp rsp, reg; jne` does not jump both are equal, at the end of a loop that allocates stack page by
+// page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op&0xf == 5 && // jne
@@ -154,8 +152,8 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// returnX86 finds the return address of ret, which may have been popped, and pushed again behind dropped arguments
-// (V8). One pushed from a context (swapcontext) is not the caller's.
+// returnX86 finds the return address of ret, which may have been popped and pushed again behind dropped arguments (V8).
+// One pushed from a context (swapcontext) is not the caller's.
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
@@ -164,7 +162,7 @@ func returnX86(st *state, f *flow) {
 	}
 }
 
-// groupFF interprets FF (table A-6, group 5): inc, dec, call, jmp, push.
+// groupFF interprets FF: inc, dec, call, jmp, push.
 func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	switch i.Reg & 7 {
 	case 0, 1:
@@ -177,7 +175,7 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	case 6: // push
 		v := value{}
 		if i.Mod != 3 {
-			// A saved stack pointer moves along with the stack. Other words become unknown.
+			// a saved stack pointer moves along with the stack; other words become unknown
 			if at := st.load(addressX86(st, i)); at.kind == initial {
 				v = at
 			}
@@ -189,9 +187,9 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86 interprets indirect jumps. One through a fixed word is a tail call (PLT entry; the first one has pushed
-// two more words), and so is one by r11 behind a release of stack (the dynamic linker's). One to a popped return
-// address is a return. Others may be those of jump tables.
+// indirectX86: a jump through a fixed word is a tail call (PLT entry; the first one has pushed two more words), so is
+// one by r11 behind a release of stack (the dynamic linker's); one to a popped return address is a return. Others may
+// be those of jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
@@ -234,7 +232,7 @@ func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	}
 }
 
-// readsKeptX86 reports whether the instruction uses a callee-saved register's initial value, other than to save it.
+// readsKeptX86 reports whether the instruction uses a callee-saved register's start value, other than to save it.
 func readsKeptX86(st *state, i *x86.Inst) bool {
 	if !i.HasRM {
 		return false

@@ -4,7 +4,7 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxKept is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
+// maxKept: AArch64's x19–x29; x86-64 has fewer
 const maxKept = 11
 
 type savedKind uint8
@@ -17,7 +17,7 @@ const (
 	lost
 )
 
-// savedReg is the place of a register of the caller, by the registers at pc.
+// savedReg is the place of a caller's register, by the registers at pc.
 type savedReg struct {
 	kind savedKind
 	base uint8
@@ -31,7 +31,7 @@ type finding struct {
 	kept [maxKept]savedReg
 }
 
-// fill writes the finding into a row; false if a row cannot express it.
+// fill returns false if a row cannot express the finding.
 func (f *finding) fill(a *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstAnon {
 		return false
@@ -75,7 +75,7 @@ func (f *finding) regRule(a *abi, p savedReg) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
-// findingAtReturn returns the finding that a return proves. own is set if the code keeps only the frame pointer.
+// findingAtReturn returns what a return proves. own: the code keeps only the frame pointer.
 func (s *Source) findingAtReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
@@ -104,12 +104,12 @@ func (s *Source) findingAtReturn(st *state, fl *flow, own bool) (f finding, ok b
 }
 
 // onStack reports whether a value was loaded by stack pointer, frame pointer or the CFA's register. V8 loads
-// callee-saved registers from its tables.
+// callee-saved registers from tables.
 func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// cameFrom finds where a register's value at a return came from; false if that is not the caller's value.
+// cameFrom finds where a register was at the start; false if its value is not the caller's.
 func (s *Source) cameFrom(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):
@@ -122,8 +122,8 @@ func (s *Source) cameFrom(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// raFromCallerSaved finds a return address that the path took from a caller-saved register (arm64's swapcontext: x1).
-// Callee-saved ones do not count: other uses of them look the same.
+// raFromCallerSaved finds a return address taken from a caller-saved register (arm64's swapcontext: x1). Callee-saved
+// ones do not count: other uses of them look the same.
 func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false
@@ -132,7 +132,7 @@ func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	return true
 }
 
-// savedSP is a CFA by a stack pointer saved in the frame: the word at reg + off, plus add.
+// savedSP is a CFA by a saved stack pointer: the word at reg + off, plus add.
 type savedSP struct {
 	reg      uint8
 	off, add int64

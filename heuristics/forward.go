@@ -2,25 +2,25 @@
 
 package heuristics
 
-// maxVotes bounds the different outcomes, enoughVotes the strong votes.
+// maxVotes bounds the different outcomes; enoughVotes strong votes end the analysis.
 const (
 	maxVotes    = 6
 	enoughVotes = 3
 )
 
 // votes are the outcomes of a forward analysis. A vote is weak if the path may have run past a call that does not
-// return, or ends in a jump to a function's start; else strong.
+// return, or ends in a jump to a function's start.
 type votes struct {
 	list         [maxVotes]finding
 	strong       [maxVotes]uint8
 	weak         [maxVotes]uint8
 	outcomeCount int
 	exact        int // number of strong votes
-	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands: no vote, but it can confirm the
-	// prologue, as compilers need not align the stack for functions of the same unit.
+	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands: no vote, but it can confirm
+	// the prologue, as compilers need not align within a unit.
 	misaligned    finding
 	hasMisaligned bool
-	// misalignedDiffers is set if several such outcomes differ. helpers are the targets of the calls.
+	// misalignedDiffers: several such outcomes differ. helpers: targets of the calls.
 	misalignedDiffers bool
 	helpers           helpers
 }
@@ -45,8 +45,8 @@ func (v *votes) add(f *finding, weak bool) {
 	v.exact++
 }
 
-// winner returns the outcome with most strong votes, then most weak ones, then the first. sure is set if no strong
-// vote contradicts it.
+// winner returns the outcome with most strong votes, then most weak ones, then the first. sure: no strong vote
+// contradicts it.
 func (v *votes) winner() (f *finding, sure bool) {
 	if v.outcomeCount == 0 {
 		return nil, false
@@ -104,8 +104,7 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	return a.votes
 }
 
-// proven reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, the
-// return address is above.
+// proven reports whether a path has shown a whole frame: frame pointer to the caller's, below the return address.
 func (v *votes) proven(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
@@ -138,15 +137,14 @@ func (w *forwardAnalysis) followPath() {
 	}
 }
 
-// extend raises the limit by the instructions before the first branch: unrolled vector code has 10,000.
+// extend raises the limit by the instructions before the first branch (unrolled vector code has 10,000).
 func (w *forwardAnalysis) extend(f *flow) {
 	if w.branched = w.branched || f.kind != flowNext; !w.branched {
 		w.limit = min(w.limit+1, maxSteps)
 	}
 }
 
-// noteNoReturn notes that the path may have run past a call that does not return: padding to an aligned address, or a
-// landing place, follows the call.
+// noteNoReturn notes that a call may not return: padding to an aligned address, or a landing place, follows it.
 func (st *state) noteNoReturn(f *flow) {
 	if !st.afterCall {
 		return
@@ -194,7 +192,7 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. One outside of the function is postponed: a tail call, or a part split off.
+// jump goes on at the target, later if outside of the function: a tail call, or a part split off.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
@@ -231,7 +229,7 @@ func (w *forwardAnalysis) vote(fl *flow) {
 	w.votes.add(&f, w.st.weak)
 }
 
-// voteTail votes weakly for a jump to the start of a function, which may be a part of this one.
+// voteTail votes weakly for a jump to a function's start, which may be a part of this one.
 func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
 	if f, ok := w.src.findingAtReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
@@ -239,7 +237,7 @@ func (w *forwardAnalysis) voteTail() {
 	}
 }
 
-// misaligned reports whether calls on the path contradict the CFA at its return.
+// misaligned reports whether the path's calls contradict the CFA at its return.
 func (w *forwardAnalysis) misaligned(f *finding) bool {
 	return !w.src.opt.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.callsFit(f.cfa.off)
 }

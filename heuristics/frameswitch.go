@@ -7,11 +7,11 @@ import "prywalk/frames"
 // maxFrameSwitch bounds the instructions from the load of another frame's stack pointer to the jump.
 const maxFrameSwitch = 40
 
-// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo): the frame
-// that it continues takes the caller's place, at exactly that instruction.
+// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo), which takes
+// the caller's place at exactly that instruction.
 //
 // Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer was
-// loaded from outside of the function's frame, or is loaded on the way in code whose link register is lost.
+// loaded from outside of the frame, or is loaded on the way in code whose link register is lost.
 func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
@@ -67,8 +67,8 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.isForeignSP()
 }
 
-// runToJump follows instructions from pc, and branches that skip some, to a jump by register or a return, and returns
-// the target, unless that was on the stack at pc.
+// runToJump follows instructions from pc, and forward branches, to a jump by register or a return, and returns the
+// target, unless that was on the stack at pc.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
@@ -99,7 +99,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	return value{}, false
 }
 
-// joinRegs makes unknown what differs on another path to the same instruction.
+// joinRegs makes unknown what differs on another path to here.
 func (st *state) joinRegs(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
@@ -108,7 +108,7 @@ func (st *state) joinRegs(other *[32]value) {
 	}
 }
 
-// isForeignSP reports whether the stack pointer is not derived from that at the function's entry.
+// isForeignSP reports whether the stack pointer is not derived from that at the start.
 func (st *state) isForeignSP() bool {
 	sp := st.regs[st.sp]
 	switch {
@@ -120,7 +120,6 @@ func (st *state) isForeignSP() bool {
 	return sp.kind == loaded
 }
 
-// noteLoadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
 func (st *state) noteLoadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
 		st.loadedSPBase = sp.base

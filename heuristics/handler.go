@@ -6,12 +6,12 @@ import "prywalk/frames"
 
 // # Byte code handlers
 //
-// V8's byte code handlers never return. A handler takes callee-saved registers from the one before, and ends in a jump
-// by register to the next, with stack and frame pointer as at its start. On top of the stack is the return address into
-// the interpreter's entry, which has made the frame of the interpreted function.
+// V8's byte code handlers never return. A handler takes callee-saved registers from the one before, and jumps by
+// register to the next, with stack and frame pointer as at its start. On top of the stack is the return address into
+// the interpreter's entry, which made the frame.
 
 // handlerFrame returns the frame of code that reads its caller's registers and never returns: a handler, else a part
-// split off a function, if the paths to q show that frame (p and g, which may be nil).
+// split off, if the paths to q show that frame (p and g, which may be nil).
 func (s *Source) handlerFrame(w *interpreter, q frames.Query, p *prologue, g *finding) (finding, bool) {
 	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
 	if !ok {
@@ -31,8 +31,8 @@ func (s *Source) handlerFrame(w *interpreter, q frames.Query, p *prologue, g *fi
 	return s.toDispatch(w, q, lo, hi, dispatchAny)
 }
 
-// unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. The jump's
-// address must be from a table to which a callee-saved register points.
+// unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. The jump must be
+// by a word of a table to which a callee-saved register points.
 func (s *Source) unboundedHandlerFrame(w *interpreter, q frames.Query) (finding, bool) {
 	if q.Caller || s.abi.loadsTable == nil {
 		return finding{}, false
@@ -46,7 +46,7 @@ func (s *Source) toDispatch(w *interpreter, q frames.Query, lo, hi uint64, d dis
 	return s.forwardOnly(f, q)
 }
 
-// dispatch selects the indirect jumps that end a function on a forward walk.
+// dispatch selects the indirect jumps that count as returns.
 type dispatch uint8
 
 const (
@@ -88,7 +88,7 @@ func (w *forwardAnalysis) watchDispatch(code []byte, f *flow) {
 	}
 }
 
-// voteDispatch votes for a jump to the next handler, if the path has no call.
+// voteDispatch votes for a jump to the next handler, if the path made no call.
 func (w *forwardAnalysis) voteDispatch(code []byte) {
 	if w.st.madeCalls || w.dispatch == dispatchByTable && !w.src.abi.jumpsBy(code, w.st.table) {
 		return

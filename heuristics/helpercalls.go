@@ -4,15 +4,15 @@ package heuristics
 
 // # Assembly that calls its own helpers
 //
-// Hand-written code of unknown bounds calls parts of itself without aligning the stack. A path over such calls votes
-// only if each goes to a place of unknown bounds that calls nothing and returns.
+// Hand-written code of unknown bounds calls parts of itself without aligning the stack. Such a path votes only if each
+// target has unknown bounds, calls nothing and returns.
 
 const maxHelpers = 4
 
 type helpers struct {
 	list [maxHelpers]uint64
 	n    int
-	// a call has another kind of target, or an unknown one
+	// a target is of another kind, or unknown
 	others bool
 }
 

@@ -4,13 +4,13 @@ package heuristics
 
 import "sync"
 
-// Bounds of one analysis, in instructions. maxForward counts from the first branch, jump or call on.
+// Bounds of one analysis, in instructions; maxForward from the first branch, jump or call on.
 const (
 	maxSteps   = 16000
 	maxForward = 3000
 )
 
-// interpreter runs instructions on symbolic registers and stack, one path at a time. It is used again.
+// interpreter runs instructions on symbolic registers and stack, one path at a time. It is pooled.
 type interpreter struct {
 	src      *Source
 	bytes    codeCache
@@ -45,7 +45,7 @@ func (w *interpreter) begin(pc, lo, hi uint64) {
 
 func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 
-// markVisited notes a visited instruction; false if it was visited before.
+// markVisited returns false if the instruction was visited before.
 func (w *interpreter) markVisited(pc uint64) bool { return w.visited.add(pc) }
 
 // exec interprets an instruction at w.st, without moving on. The result is valid until the next.
@@ -71,7 +71,7 @@ func (w *interpreter) push(pc uint64) {
 	}
 }
 
-// postpone adds a path that has left the function, unless pc was visited.
+// postpone adds a path that has left the function.
 func (w *interpreter) postpone(pc, lo, hi uint64) {
 	if w.visited.find(pc) == nil {
 		w.paths.postpone(&w.st, pc, lo, hi)
@@ -80,10 +80,10 @@ func (w *interpreter) postpone(pc, lo, hi uint64) {
 
 func (w *interpreter) pop() bool { return w.paths.pop(&w.st) }
 
-// resume goes on with the path postponed last, where no path within the function proved anything.
+// resume goes on with the path postponed last.
 func (w *interpreter) resume() bool { return w.paths.resume(&w.st) }
 
-// Code is read in chunks, each with the first bytes of the next, so that no instruction is cut.
+// Chunks of code have the first bytes of the next, so that no instruction is cut.
 const (
 	chunkBits = 10
 	chunkSize = 1 << chunkBits
@@ -139,14 +139,14 @@ func (c *codeCache) read(addr uint64, buf []byte) int {
 
 const visitBits = 15
 
-// visit is a visited instruction, valid in its generation only.
+// visit is a visited instruction of its generation.
 type visit struct {
 	pc  uint64
 	gen uint32
 	sp  uint32 // key of the stack pointer (prologueAnalysis.arrive)
 }
 
-// visitedSet is a hash table of visited instructions, with linear probing.
+// visitedSet is a hash table with linear probing.
 type visitedSet struct {
 	entries [1 << visitBits]visit
 	gen     uint32
@@ -160,7 +160,7 @@ func (s *visitedSet) clear() {
 	}
 }
 
-// slot keeps the instructions of 64 bytes adjacent, in few cache lines.
+// slot keeps the instructions of 64 bytes adjacent.
 func (s *visitedSet) slot(pc uint64) uint64 {
 	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 }

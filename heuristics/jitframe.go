@@ -9,7 +9,7 @@ const (
 )
 
 // calleeMakesFrame recognises V8's baseline code before its first call, of a builtin that pops its own return address
-// and makes its caller's frame.
+// and makes the caller's frame.
 func (w *interpreter) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 	a, st := w.src.abi, &w.st
 	if a.ra != noReg {
@@ -55,8 +55,8 @@ func (w *interpreter) makesCallersFrame(pc uint64) bool {
 // push rbp
 const opPushBP = 0x55
 
-// makesFrame votes for the frame that JIT code makes at w.st (push rbp; mov rbp, rsp), with the return address on
-// top. Innermost frames only; other compilers may save rbp earlier.
+// makesFrame votes for the frame that JIT code makes at w.st (push rbp; mov rbp, rsp) below the return address.
+// Innermost frames only: other compilers may save rbp earlier.
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]

@@ -4,13 +4,13 @@ package heuristics
 
 import "prywalk/frames"
 
-// Bounds of a memo, which is cleared when full. A rule with a Row takes 1,300 bytes, one without 64.
+// Bounds of a memo, which is dropped when full. An answer with a row takes 1,300 bytes, another 64.
 const (
 	maxMemo     = 4096
 	maxMemoRows = 256
 )
 
-// memo keeps answers when the walker drops its cache: JIT compilers change the list of modules often.
+// memo keeps answers while the walker drops its cache: JIT compilers change the list of modules often.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int
@@ -40,5 +40,5 @@ func (m *memo) drop() {
 	m.rows = 0
 }
 
-// Forget drops cached answers. Call it when code or function bounds have changed.
+// Forget drops cached answers. Call it when code or function bounds change.
 func (s *Source) Forget() { s.memo.drop() }

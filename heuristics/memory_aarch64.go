@@ -24,7 +24,7 @@ func memoryA64(st *state, w a64) {
 	}
 }
 
-// sizeA64 returns log2 of the bytes of a single load or store.
+// sizeA64 returns log2 of the bytes of a single access.
 func sizeA64(w a64) uint8 {
 	if w.is(1<<26, 1<<26) && w.field(23, 1) == 1 {
 		return 4 // a whole vector register

@@ -4,12 +4,9 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// # Moves and additions
-//
-// The instructions whose results the interpreter (exec_x86.go) tracks: mov, lea, add, sub, cmp. Source: Intel SDM
-// volume 2, these instructions; table A-2.
+// The instructions whose results are tracked: mov, lea, add, sub, cmp.
 
-// addressX86 returns the address of a memory operand, if it is a tracked register plus a constant.
+// addressX86 returns the address of a memory operand, if that is a tracked register plus a constant.
 func addressX86(st *state, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}

@@ -12,11 +12,11 @@ func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	return s.abi.popped(s, pc, n)
 }
 
-// maxPopX86 is the length of a pop: REX and opcode.
+// maxPopX86: REX and opcode
 const maxPopX86 = 2
 
-// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes can be decoded backwards in
-// several ways, a pop or a return must follow at pc.
+// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes decode backwards in several ways,
+// a pop or a return must follow at pc.
 func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	ahead := s.buf[:maxPopX86]
 	ahead = ahead[:max(0, min(s.opt.Code.ReadCode(pc, ahead), len(ahead)))]
@@ -48,7 +48,7 @@ func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	}
 }
 
-// popEndingX86 returns the register of the pop that ends b, and its length, 0 if there is none.
+// popEndingX86 returns register and length of the pop that ends b; 0: none.
 func popEndingX86(b []byte) (reg uint8, size int) {
 	op := b[len(b)-1]
 	if op&^7 != 0x58 {
@@ -75,13 +75,12 @@ func endsFunctionX86(b []byte) bool {
 	return false
 }
 
-// maxReturning bounds the instructions up to a return: set the stack pointer, pop the register that had it, return.
+// maxReturning bounds the instructions: set the stack pointer, pop the register that had it, return.
 const maxReturning = 3
 
-// AboutToReturn returns the callee-saved registers, as a set of DWARF numbers, that the instructions from pc, a module
-// address, straight to the return do not change: they have the caller's values. It is 0 if no return follows. In
-// functions whose stack GCC has realigned, call frame information gives places relative to the frame pointer even
-// after its pop.
+// AboutToReturn returns the callee-saved registers, as a set of DWARF numbers, that straight code from pc, a module
+// address, to a return does not change: they have the caller's values; 0 if no return follows. Where GCC has realigned
+// a stack, call frame information gives places by the frame pointer even after its pop.
 func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.Code == nil || s.opt.JIT {
 		return 0

@@ -2,7 +2,6 @@
 
 package heuristics
 
-// prologue is the result of an analysis from a function's start to pc.
 type prologue struct {
 	st          state     // at pc
 	found       bool      // st is valid
@@ -14,7 +13,7 @@ type prologue struct {
 	tables, calls majority
 }
 
-// majority finds the state with the most frequent stack pointer, by the vote of Boyer and Moore.
+// majority finds the state with the most frequent stack pointer (Boyer and Moore).
 type majority struct {
 	st    state
 	count int
@@ -35,8 +34,8 @@ func (m *majority) add(st *state) {
 	}
 }
 
-// prologue follows function fn from its start to pc, and into part, which was split off. With caller, pc is behind a
-// call. With spOnly the result must hold for all paths.
+// prologue follows fn from its start to pc, and into part, which was split off. With caller, pc is behind a call. With
+// spOnly the result must hold for all paths.
 func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
 	p := w.prologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
@@ -57,7 +56,7 @@ type prologueAnalysis struct {
 	to           prologue
 }
 
-// prologueAlong is prologue. With allPaths it follows all paths, not only until one reaches pc.
+// prologueAlong ends at the first path that reaches pc, with allPaths behind all.
 func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, allPaths bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
 	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, allPaths: allPaths}
@@ -75,7 +74,7 @@ func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, allPa
 
 func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.allPaths || w.to.ambiguousSP) }
 
-// push adds a path to pc, unless one came there before. With allPaths, it may come again with another stack pointer.
+// push adds a path, unless one came to pc before; with allPaths, with the same stack pointer.
 func (w *prologueAnalysis) push(pc uint64) {
 	if v := w.visited.find(pc); v != nil && (!w.allPaths || v.sp == mixedSP || v.sp == w.st.spKey()) {
 		return
@@ -111,17 +110,16 @@ func (p *prologue) reach(st *state) {
 	p.found = true
 }
 
-// mixedSP is the key of an instruction that paths reach with different stack pointers.
+// mixedSP marks an instruction that paths reach with different stack pointers.
 const mixedSP = ^uint32(0)
 
-// spKey returns a key of the stack pointer's value, never mixedSP.
 func (st *state) spKey() uint32 {
 	v := st.regs[st.sp]
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive marks the instruction at pc, and reports whether the path goes on. With allPaths, one with another stack
-// pointer visits an instruction once more, with an unknown one; behind a call it ends: the call does not return.
+// arrive marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
+// pointer visits it once more, with an unknown one; behind a call it ends: the call does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstAnon

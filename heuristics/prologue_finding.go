@@ -4,7 +4,7 @@ package heuristics
 
 import "math"
 
-// finding returns the state at pc as a finding; false if no register gives the CFA.
+// finding returns the state at pc; false if no register gives the CFA.
 func (p *prologue) finding(a *abi, spOnly, caller bool) (f finding, ok bool) {
 	if spOnly && p.ambiguousSP {
 		return f, false
@@ -19,8 +19,8 @@ func (p *prologue) finding(a *abi, spOnly, caller bool) (f finding, ok bool) {
 	return f, true
 }
 
-// cfaRegister chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any register
-// (in a caller: any callee-saved one).
+// cfaRegister chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any (in a
+// caller: callee-saved) register.
 func (p *prologue) cfaRegister(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
 	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
@@ -44,7 +44,7 @@ func (p *prologue) cfaRegister(a *abi, spOnly, caller bool) (uint8, bool) {
 }
 
 // realignedCFA finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer.
-// Slots below the saved registers are arguments: callees may write them.
+// Slots below the saved registers are arguments, which callees may write.
 func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
@@ -73,8 +73,7 @@ func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 	return true
 }
 
-// assumePreserved takes the CFA from a register that calls may change, if no other has it. The walker requires
-// proof.
+// assumePreserved takes the CFA from a register that calls may change, if no other has it. The walker requires proof.
 func (p *prologue) assumePreserved(a *abi, f *finding) bool {
 	if p.weak || a.ra != noReg { // the link register would be needed, too
 		return false
@@ -92,7 +91,7 @@ func (p *prologue) assumePreserved(a *abi, f *finding) bool {
 	return false
 }
 
-// savedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
+// savedAbove finds registers saved before the stack pointer was aligned.
 func (p *prologue) savedAbove(a *abi, f *finding) {
 	for i, r := range a.kept {
 		if f.kept[i].kind == inMemory {
@@ -117,8 +116,8 @@ func (p *prologue) fillPlaces(a *abi, f *finding, reg uint8) {
 	}
 }
 
-// savedOutsideFrame finds a register's initial value outside of the frame: swapcontext of arm64 has its return
-// address in the context only.
+// savedOutsideFrame finds a register's initial value outside of the frame: arm64's swapcontext has its return address
+// only in the context.
 func (p *prologue) savedOutsideFrame(a *abi, r uint8) savedReg {
 	if p.caller { // the call may have changed it
 		for reg, v := range p.beforeCall {
@@ -138,7 +137,7 @@ func (p *prologue) savedOutsideFrame(a *abi, r uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// saved finds where a register is saved: in a slot, else still in the register.
+// saved finds a register in a slot, else in itself.
 func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]

@@ -6,9 +6,9 @@ import "prywalk/internal/x86"
 
 // # The short analysis of JIT code
 //
-// JIT code has no known bounds. The first path to a return mostly ends in the epilogue of a frame with a frame
-// pointer, which proves the frame. Only writes to rbp, to callee-saved registers and to the words at rbp matter there,
-// so paths are first read for these only, in the order of the forward analysis, with its result or none.
+// JIT code has no known bounds. The first path to a return mostly ends in the epilogue of a frame with a frame pointer,
+// which proves the frame. Only writes to rbp, callee-saved registers and the words at rbp matter, so these alone are
+// read, in the order of the forward analysis, with its result or none.
 //
 // Source: Intel SDM volume 2 (tables ).
 
@@ -25,7 +25,7 @@ type proof struct {
 	loads    [16]savedReg // from where callee-saved registers were loaded
 	runs     [maxRuns]span
 	nruns    int
-	next     uint64 // lowest start of a run behind the current one
+	next     uint64 // lowest start of a run behind this one
 	pending  [maxRuns]proofPath
 	npending int
 	noReturn state // only path fields such as afterCall are used
@@ -37,7 +37,7 @@ type proofPath struct {
 	stores  bool   // the words at rbp were written
 }
 
-// proveX86 returns the frame that the first return proves; false if it proves none.
+// proveX86 returns the frame that the first return proves.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f finding, ok bool) {
 	p := proof{w: w, path: proofPath{pc: pc}}
 	p.noReturn.afterCall = caller
@@ -137,7 +137,6 @@ func (p *proof) postpone(to uint64) proofStep {
 	return proofGoesOn
 }
 
-// noteNoReturn notes whether the last call may not return ([state.noteNoReturn]).
 func (p *proof) noteNoReturn(i *x86.Inst) {
 	if !p.noReturn.afterCall {
 		return
@@ -150,7 +149,7 @@ func (p *proof) noteNoReturn(i *x86.Inst) {
 	if i.VEX {
 		f = flow{}
 	}
-	// As in followPath, pc is that of the instruction.
+	// as in followPath, pc is that of the instruction
 	p.noReturn.pc = p.path.pc - uint64(i.Size)
 	p.noReturn.noteNoReturn(&f)
 }
@@ -277,7 +276,7 @@ func (p *proof) isPop() bool {
 	return true
 }
 
-// maxEpilogue bounds the instructions from the restoring of rbp to the return.
+// maxEpilogue is in instructions from the restoring of rbp to the return.
 const maxEpilogue = 8
 
 // epilogue follows the code to the return. V8 computes there how many arguments to drop, or pops the return address,

@@ -4,15 +4,15 @@ package heuristics
 
 import "prywalk/frames"
 
-// Compilers with frames of known size still push words at times: HotSpot's C2 in string comparison loops, C1 for a
-// helper's arguments, both around a collector's barriers. The path to the return, where the stack pointer points to the
-// return address, shows how many. It need not keep any register.
+// Compilers with frames of known size still push words: HotSpot's C2 in string comparison loops, C1 for a helper's
+// arguments, both around collectors' barriers. The path to the return, where rsp points to the return address, shows
+// how many. It need not keep any register.
 
-// maxBalance bounds the instructions read: HotSpot's SHA-512 has 5,000.
+// maxBalance is in instructions: HotSpot's SHA-512 has 5,000.
 const maxBalance = 12000
 
-// CFA is a canonical frame address: Reg + Off, or, if Saved, the word there (an earlier stack pointer) plus Add. Reg
-// is a DWARF number.
+// CFA is a canonical frame address: Reg (a DWARF number) + Off, or, if Saved, the word there (an earlier stack pointer)
+// plus Add.
 type CFA struct {
 	Reg      uint8
 	Saved    bool
@@ -21,9 +21,9 @@ type CFA struct {
 	Straight bool           // no calls or backward jumps on the path
 }
 
-// ReturnCFA returns the CFA at pc by the first return on a path within lo and hi, or by a jump out of there, or by
-// register, behind pop rbp (a tail call). Calls are assumed to preserve the stack pointer. It returns false if the
-// stack pointer at the return is unknown, and on arm64.
+// ReturnCFA returns the CFA at pc by the first return on a path within lo and hi, or by a tail call: a jump out of
+// there, or by register, behind pop rbp. Calls are assumed to preserve the stack pointer. It returns false if the stack
+// pointer at the return is unknown, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
@@ -43,7 +43,6 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	}
 }
 
-// fpRule returns where the frame pointer at the path's end was at its start.
 func (a *abi) fpRule(st *state) frames.RegRule {
 	switch v := st.regs[a.fp]; {
 	case v.isStart(a.fp):
@@ -54,8 +53,8 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// returnPath follows a path to its end, and returns its CFA, which may be unknown. A stack pointer loaded from memory
-// is a new base, so that words pushed there are known when popped.
+// returnPath returns the CFA at the path's end; unknown if none. A stack pointer loaded from memory is a new base, so
+// that words pushed there are known when popped.
 func (w *interpreter) returnPath() value {
 	st, f := &w.st, &w.lastFlow
 	popped := false // the last instruction popped rbp
@@ -103,7 +102,7 @@ func (w *interpreter) returnPath() value {
 	return value{}
 }
 
-// fromSaved expresses an address relative to the last loaded stack pointer by the word from which that was loaded.
+// fromSaved expresses an address relative to the last loaded stack pointer by the word it was loaded from.
 func (st *state) fromSaved(v value) value {
 	if v.kind == initial && st.savedBase != 0 && v.base == st.savedBase {
 		return st.savedSP.plus(int64(v.off))
@@ -111,11 +110,11 @@ func (st *state) fromSaved(v value) value {
 	return v
 }
 
-// maxLevel is in instructions. Behind its call a barrier restores fewer registers: all general and 32 vector
-// registers.
+// maxLevel is in instructions: behind its call a barrier restores all general and 32 vector registers at most.
 const maxLevel = 64
 
-// LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within maxLevel.
+// LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within 64
+// instructions. It is true on arm64.
 func (s *Source) LevelAfter(pc uint64) bool {
 	if s.abi != &abiX86 || s.opt.Code == nil {
 		return true
@@ -145,16 +144,15 @@ type Return struct {
 	Entry uint64 // where the code was entered, with the return address at the stack pointer
 }
 
-// maxEntries bounds the entries into a piece of code, maxReach the instructions read. A HotSpot adapter has three
-// entries and 300 instructions.
+// maxEntries bounds the entries, maxReach the instructions. A HotSpot adapter has three and 300.
 const (
 	maxEntries = 16
 	maxReach   = 2000
 )
 
 // ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc. Code behind
-// a jump that is no jump target counts as entered in the same way. False: no path leads to pc, rbp is not the caller's
-// there, or on arm64.
+// a jump that is no jump target counts as entered likewise. It returns false if no path leads to pc, rbp is not the
+// caller's there, and on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return r, false
@@ -264,7 +262,7 @@ func (w *interpreter) returnSlot() (at value, ok bool) {
 	return at, false
 }
 
-// byRegister expresses an address by a current register, the stack pointer if possible, with its DWARF number.
+// byRegister expresses an address by a register's DWARF number, the stack pointer's if possible, and an offset.
 func (w *interpreter) byRegister(at value) (reg uint8, off int64, ok bool) {
 	for i := range uint8(16) {
 		reg := (hwSP + i) % 16

@@ -4,10 +4,10 @@ package heuristics
 
 import "prywalk/frames"
 
-// entrySize bounds the entry point's code where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's 0x51.
+// entrySize bounds the entry point's code of unknown end, in bytes. glibc's has 0x26, Free Pascal's 0x51.
 const entrySize = 0x200
 
-// isRoot reports whether q is in the program's entry point, or the first function of a new thread or prepared stack.
+// isRoot reports whether q is in the entry point, or the first function of a new thread or prepared stack.
 func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	at := q.Lookup(s.opt.Arch)
 	if s.opt.Entry != 0 && at >= s.opt.Entry && at < w.entryEnd() {
@@ -19,8 +19,8 @@ func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	return s.abi.isThreadRoot(w, q.PC)
 }
 
-// entryEnd returns the end of the entry point's code: that of its function, or of its first instruction without a
-// successor, such as a call before a landing place or padding.
+// entryEnd returns the end of the entry point's function, or of its first instruction without a successor, as a call
+// before a landing place or padding.
 func (w *interpreter) entryEnd() uint64 {
 	s := w.src
 	if s.entryEnd == 0 {

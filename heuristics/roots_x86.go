@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// maxRootX86 bounds the instructions from a new thread's first one to its exit system call.
+// maxRootX86: instructions from a new thread's first to its exit
 const maxRootX86 = 16
 
 // arch/x86/entry/syscalls/syscall_64.tbl
@@ -17,7 +17,7 @@ const (
 	exitGroupX86 = 231
 )
 
-// isThreadRootX86 recognises a new thread's code in clone and clone3, for which glibc and musl have no call frame
+// isThreadRootX86 recognises a new thread's code in clone and clone3, for which C libraries have no call frame
 // information: a call by register, then exit. pc is before or behind the call.
 func isThreadRootX86(w *interpreter, pc uint64) bool {
 	if !w.mayMakeSyscall(pc) {
@@ -66,9 +66,9 @@ func movAL(st *state, i *x86.Inst) {
 	}
 }
 
-// startsStackX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1),
-// as _start and Boost's fibers do, or sets rsp from a callee-saved register, as glibc's __start_context does, and ends
-// in hlt.
+// startsStackX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1), as
+// _start and Boost's fibers do, or sets rsp from a callee-saved register, as glibc's __start_context does, and ends in
+// hlt.
 func startsStackX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
@@ -95,12 +95,10 @@ func startsStackX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// clearsBPX86 recognises xor ebp, ebp.
 func clearsBPX86(i *x86.Inst) bool {
 	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
-// takesSPX86 recognises a mov from a callee-saved register to rsp.
 func takesSPX86(i *x86.Inst) bool {
 	from, to := i.Reg, i.RM
 	if i.Op == 0x8b {

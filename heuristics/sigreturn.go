@@ -8,14 +8,14 @@ import (
 	"prywalk/frames"
 )
 
-// trampoline describes the kernel's signal trampoline: two instructions, which call rt_sigreturn.
+// trampoline describes the kernel's signal trampoline: two instructions that call rt_sigreturn.
 type trampoline struct {
 	sigreturn  [][]byte // its forms
 	syscallLen int      // length of the second instruction
 	signalRow  *frames.Row
 }
 
-// sigreturnRow returns the row of a signal trampoline, nil for other code.
+// sigreturnRow returns the row of a trampoline, nil for other code.
 func (s *Source) sigreturnRow(q frames.Query) *frames.Row {
 	for _, c := range s.abi.sigreturn {
 		for _, back := range [...]int{0, len(c) - s.abi.syscallLen} {
@@ -34,7 +34,7 @@ func (s *Source) sigreturnRow(q frames.Query) *frames.Row {
 // SignalRow returns the row of the kernel's signal trampoline. Precondition: arch is not [frames.ArchUnknown].
 func SignalRow(arch frames.Arch) *frames.Row { return abis[arch].signalRow }
 
-// rowOfSignal makes a row whose registers, by DWARF number, are at offsets from the stack pointer.
+// rowOfSignal makes a row of registers, by DWARF number, at offsets from the stack pointer.
 func rowOfSignal(sp uint8, regs []int64, pc int64) *frames.Row {
 	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
 		Reg: sp, Off: pc}}

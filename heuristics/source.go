@@ -10,20 +10,18 @@ type Code interface {
 	ReadCode(addr uint64, buf []byte) int
 }
 
-// Functions has the bounds of a module's functions.
 type Functions interface {
-	// FuncRange returns the bounds of the function that has pc, the end excluded.
+	// FuncRange returns the bounds of the function at pc, the end excluded.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 }
 
-// Parts is a [Functions] that knows parts split off functions (GCC's and LLVM's NAME.cold).
+// Parts is a [Functions] that knows parts split off functions (NAME.cold of GCC and LLVM).
 type Parts interface {
-	// Parent returns the bounds of the function of which the part at start was split off; false if no part begins
-	// there.
+	// Parent returns the bounds of the function of which the part at start was split off; false if none begins there.
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 
-// Conventions is a [Functions] that knows ahead-of-time code that keeps only the frame pointer: V8's builtins.
+// Conventions is a [Functions] that knows which compiled code keeps only the frame pointer: V8's builtins.
 type Conventions interface {
 	KeepsFPOnly(pc uint64) bool
 }
@@ -37,8 +35,7 @@ type Options struct {
 	JIT   bool      // the code keeps only the frame pointer, and may change while it is read
 }
 
-// Source analyses the code of a module, as a [frames.RuleSource] and [frames.CallSites], for one goroutine at a time.
-// It keeps answers until [Source.Forget].
+// Source analyses a module's code, for one goroutine at a time. It keeps answers until [Source.Forget].
 type Source struct {
 	opt      Options
 	abi      *abi
@@ -56,13 +53,12 @@ var (
 	_ frames.PoppedRegisters = (*Source)(nil)
 )
 
-// New returns a source. It has no answers for an unknown architecture.
+// New returns a source, without answers for an unknown architecture.
 func New(o Options) *Source {
 	return &Source{opt: o, abi: abis[o.Arch]}
 }
 
-// Rule implements [frames.RuleSource]. The method is fp if the CFA is relative to a frame pointer that the
-// function's instructions prove, else heuristic.
+// Rule implements [frames.RuleSource]. The method is fp if the instructions prove a frame pointer, else heuristic.
 func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.abi == nil || s.opt.Code == nil {
 		return frames.Rule{}, nil, false
@@ -75,7 +71,6 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return a.rule, a.row, a.ok
 }
 
-// find is Rule without the cache.
 func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if row := s.sigreturnRow(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true

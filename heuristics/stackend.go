@@ -7,9 +7,9 @@ import "prywalk/frames"
 // maxStackEnd bounds the instructions: clear a register, call, trap.
 const maxStackEnd = 6
 
-// EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end
-// the process (Boost.Context's make_fcontext, and PHP's: xor edi, edi; call _exit; hlt): within a function, behind a
-// jump by register or a return, it leads straight to a call before a trap or the end of the function.
+// EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end the
+// process (Boost.Context, PHP: xor edi, edi; call _exit; hlt): within a function, behind a jump by register or a
+// return, it leads straight to a call before a trap or the function's end.
 func (s *Source) EndsStack(pc frames.Addr) bool {
 	if s.abi == nil || s.opt.Code == nil {
 		return false

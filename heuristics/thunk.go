@@ -5,7 +5,7 @@ package heuristics
 // # Code that forwards a call
 //
 // Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines), with the
-// stack as the call left it. The first instruction is at an aligned address behind padding.
+// stack as the call left it, from an aligned address behind padding.
 
 const (
 	thunkAlign = 16 // of the start, in bytes
@@ -13,8 +13,7 @@ const (
 	thunkSteps = 24 // instructions read
 )
 
-// isThunk reports whether pc is in such code: no path from an aligned start behind padding over pc to a jump out
-// changes the stack.
+// isThunk reports whether pc is in such code: no path from its start over pc to a jump out changes the stack.
 func (s *Source) isThunk(w *interpreter, pc uint64) bool {
 	for start := pc &^ (thunkAlign - 1); start+thunkBytes > pc && start > thunkAlign; start -= thunkAlign {
 		if s.padded(start) {
@@ -24,13 +23,13 @@ func (s *Source) isThunk(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// padded reports whether two bytes 0, or two int3, precede start. Loops are aligned with nops.
+// padded reports whether two bytes 0, or two int3, precede start (loops are aligned with nops).
 func (s *Source) padded(start uint64) bool {
 	b := s.buf[:3]
 	return s.opt.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// isThunkFrom is isThunk from a given start. Code behind a jump is read only if a branch leads there.
+// isThunkFrom reads code behind a jump only if a branch leads there.
 func (s *Source) isThunkFrom(w *interpreter, from, pc uint64) bool {
 	st := &w.st
 	st.reset(s.abi, from, 0, ^uint64(0))
@@ -71,5 +70,4 @@ func (s *Source) keepsAll(st *state) bool {
 	return st.regs[s.abi.sp].isStart(s.abi.sp)
 }
 
-// thunkFrame is a frame with a return address only.
 func (s *Source) thunkFrame() finding { return finding{cfa: start(s.abi.sp).plus(s.abi.entry)} }

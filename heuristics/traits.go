@@ -4,12 +4,12 @@ package heuristics
 
 const maxTraitSteps = 400
 
-// traits is what code does, taken as a function that never returns.
+// traits is what code does, if it is a function that never returns.
 type traits struct {
 	unlikeFunction bool // it does what functions do not do
-	makesFrame     bool // it makes a frame at its start
+	makesFrame     bool // at its start
 	dispatches     bool // it jumps by register, with the stack pointer as at its start if known
-	jumpsWithin    bool // it jumps by register with another stack pointer, as within a function
+	jumpsWithin    bool // by register with another stack pointer, as within a function
 }
 
 func (w *interpreter) traits(lo, hi uint64) (m traits) {
@@ -24,7 +24,7 @@ func (w *interpreter) traits(lo, hi uint64) (m traits) {
 	return m
 }
 
-// frameSteps is the number of instructions that make a frame.
+// frameSteps: instructions that make a frame
 const frameSteps = 2
 
 func (w *prologueAnalysis) followForTraits(m *traits, lo, hi uint64) {

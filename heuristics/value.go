@@ -12,12 +12,12 @@ type valueKind uint8
 
 const (
 	unknown valueKind = iota
-	initial           // word at (start value of base plus off), plus add
-	loaded
-	number
+	initial           // start value of base, plus off
+	loaded            // word at (start value of base, plus off), plus addend
+	number            // off
 )
 
-// firstAnon is the first base that is no register, but a stack pointer aligned or moved by a variable amount.
+// firstAnon is the first base that is no register: a stack pointer aligned or moved by a variable amount.
 const firstAnon = 32
 
 // value is the content of a register or stack slot, by the values at the start of the path.
@@ -56,7 +56,7 @@ type slot struct {
 	val  value
 }
 
-// maxSlots suffices: at most twelve registers are saved, twice where a frame is set up twice.
+// maxSlots: at most twelve registers are saved, twice where a frame is set up twice
 const maxSlots = 24
 
 type state struct {
@@ -87,7 +87,6 @@ type path struct {
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
-// copyFrom copies o without its unused slots, which are half of a state.
 func (st *state) copyFrom(o *state) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
@@ -97,7 +96,7 @@ func (st *state) copyFrom(o *state) {
 
 const noReg = x86.NoReg
 
-// Alignment that calls show: the stack pointer is a multiple of 16 at each (System V ABI §3.2.2).
+// Alignment that calls show: rsp is a multiple of 16 at each (System V ABI §3.2.2).
 const (
 	alignEven = 1 << iota // a call was at the start's stack pointer + a multiple of 16
 	alignOdd              // a call was 8 bytes off that
@@ -173,7 +172,7 @@ func (st *state) load(addr value) value {
 	return value{kind: loaded, base: addr.base, off: addr.off}
 }
 
-// allocatedOnPath reports whether a word was allocated on the path, so that its start value is gone.
+// allocatedOnPath reports whether the path allocated a word, so that its start value is gone.
 func (st *state) allocatedOnPath(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
@@ -196,8 +195,8 @@ func (st *state) lowestSave(a *abi) int32 {
 	return lowest
 }
 
-// restore loads a register. An unknown word relative to the frame pointer counts as the slot with the register's start
-// value, if there is one.
+// restore loads a register. An unknown word at the frame pointer counts as the slot with the register's start value, if
+// there is one.
 func (st *state) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {

@@ -6,15 +6,14 @@ import "prywalk/internal/x86"
 
 // # Registers that instructions write
 //
-// Tables of the general registers that an opcode may change, a bit for each hardware number, for the instructions that
-// the interpreter (exec_x86.go) and proof_x86.go do not treat themselves. A set may be too large, never too small.
+// Sets of the general registers, a bit for each hardware number, that an opcode may change, for what exec_x86.go and
+// proof_x86.go do not treat. A set may be too large, never too small.
 //
 // Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
 // ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
 
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
-// rmWritten returns the register of ModRM.rm; none for memory.
 func rmWritten(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
@@ -22,7 +21,7 @@ func rmWritten(i *x86.Inst) uint32 {
 	return bit(i.RM)
 }
 
-// byteReg returns the register of a byte operand. Without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
+// byteReg: without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
 func byteReg(i *x86.Inst, reg uint8) uint8 {
 	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4
@@ -37,7 +36,6 @@ func byteRM(i *x86.Inst) uint32 {
 	return bit(byteReg(i, i.RM))
 }
 
-// writesOne returns the general registers that a one-byte opcode changes.
 func writesOne(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op < 0x40:
@@ -60,7 +58,7 @@ func writesOne(i *x86.Inst) uint32 {
 	return writesRest(i)
 }
 
-// writesALU is writesOne for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
+// writesALU is for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
 func writesALU(i *x86.Inst) uint32 {
 	if i.Op>>3 == 7 { // cmp
 		return 0
@@ -78,7 +76,7 @@ func writesALU(i *x86.Inst) uint32 {
 	return 1 << hwAX
 }
 
-// writesRest is writesOne for opcodes that depend on ModRM.reg, and for those with implicit operands.
+// writesRest is for opcodes by ModRM.reg, and those with implicit operands.
 func writesRest(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op == 0x80 && i.Reg&7 != 7: // arithmetic with an immediate but cmp
@@ -101,7 +99,7 @@ func writesRest(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesUnary is writesOne for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
+// writesUnary is for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
 func writesUnary(i *x86.Inst) uint32 {
 	switch i.Reg & 7 {
 	case 2, 3:
@@ -115,7 +113,7 @@ func writesUnary(i *x86.Inst) uint32 {
 	return 1<<hwAX | 1<<hwDX
 }
 
-// mapWrites returns the general registers that an opcode of the 0F maps changes.
+// mapWrites is for the 0F maps.
 func mapWrites(i *x86.Inst) uint32 {
 	switch i.Map {
 	case x86.Map0F:
@@ -181,7 +179,7 @@ func writesRandom(i *x86.Inst) uint32 {
 	return 0
 }
 
-// vexWrites returns the general registers that a VEX or EVEX instruction changes.
+// vexWrites is for VEX and EVEX.
 func vexWrites(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F:
