@@ -4,8 +4,8 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// target is what the DWARF standard leaves to an architecture's supplement: System V ABI for x86-64, §3.6; "DWARF for
-// the Arm 64-bit Architecture", §4.1.
+// target is what an architecture's supplement defines: System V ABI for x86-64, §3.6; "DWARF for the Arm 64-bit
+// Architecture", §4.1.
 type target struct {
 	columns uint64 // registers that have rules; vector registers come after them
 	pc      uint64 // column of the program counter

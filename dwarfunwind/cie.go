@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxCIEs bounds the CIEs that are kept. Programs have tens.
+// maxCIEs bounds the CIEs kept; programs have tens.
 const maxCIEs = 256
 
 // cie is a decoded common information entry (DWARF 5 §6.4.1).
@@ -69,7 +69,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	return c
 }
 
-// header decodes the fields before the initial instructions (DWARF 5 §6.4.1). .debug_frame has versions 1, 3 and 4
+// header decodes what is before the initial instructions (DWARF 5 §6.4.1). .debug_frame has versions 1, 3 and 4
 // (§7.24).
 func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	version := cur.U8()
@@ -97,8 +97,8 @@ func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	return c.augmentation(cur, aug, s, off)
 }
 
-// augmentation decodes the data that the augmentation string describes (LSB 5.0 §10.6.1.1.1). With z they have a
-// length, so that decoding can end at an unknown letter.
+// augmentation decodes the data of the augmentation string (LSB 5.0 §10.6.1.1.1). With z they have a length, so that an
+// unknown letter ends decoding.
 func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
 	if len(aug) == 0 {
 		return true
@@ -128,7 +128,7 @@ func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64)
 	return !cur.Bad && !sub.Bad
 }
 
-// slot returns the index of a register in state, or -1 if it is ignored.
+// slot returns a register's index in state, -1 if ignored.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

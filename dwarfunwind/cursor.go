@@ -4,5 +4,5 @@ package dwarfunwind
 
 import "prywalk/internal/wire"
 
-// cursor reads call frame information. A read beyond the end sets Bad; from then on all reads give zero.
+// cursor reads call frame information. A read beyond the end sets Bad; from then on all give zero.
 type cursor struct{ wire.Cursor }

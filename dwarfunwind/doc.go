@@ -8,24 +8,18 @@
 //
 // # Algorithm
 //
-// Call frame information describes, for every instruction, where the caller's registers are (DWARF 5 §6.4; the variant
-// in .eh_frame: Linux Standard Base 5.0, chapter 10). A lookup bisects the sorted table in .eh_frame_hdr and decodes
-// the one frame description entry (FDE) that it leads to. It runs the CFA program of the common information entry
-// (CIE), and the FDE's own up to the wanted address. Nothing is parsed ahead. Sections without such a table
-// (.debug_frame, some static executables) get a sorted index of their FDEs at the first use.
+// Call frame information says, for each instruction, where the caller's registers are (DWARF 5 §6.4; in .eh_frame:
+// Linux Standard Base 5.0, chapter 10). A lookup bisects the table in .eh_frame_hdr, and decodes the frame description
+// entry (FDE) that it leads to: the CFA program of the common information entry (CIE), then the FDE's own up to the
+// wanted address. Sections without such a table (.debug_frame, some static executables) get a sorted index at the first
+// use.
 //
-// The row is packed into a 16-byte [frames.Rule] where it fits; such a lookup allocates nothing. Decoded CIEs are
-// kept, with the registers that their initial instructions leave.
+// The row is packed into a 16-byte [frames.Rule] where it fits; such a lookup allocates nothing. Decoded CIEs are kept.
 //
-// # Expressions
+// Expressions of usual forms become plain rules; others are evaluated when the rule is applied. Delve's evaluator
+// (package op) starts with an empty stack, where §6.4.2.2 wants the CFA, panics on an empty one, and allocates as much
+// as DW_OP_implicit_value claims. Tests compare the two where both apply.
 //
-// The usual forms are recognised, and become plain rules. The others are kept, and evaluated when the rule is applied.
-// Delve's evaluator (package op) starts with an empty stack, where §6.4.2.2 wants the CFA on it, panics on an empty
-// stack, and allocates as much as DW_OP_implicit_value claims, which no recover can catch. Tests compare the two where
-// both apply.
-//
-// # Input is hostile
-//
-// Every length is checked. An FDE and its program have a maximal size, and so have the stack of remembered rows, the
-// steps of an expression, the CIEs kept and the index. A damaged entry gives no rule.
+// The input is hostile: entries, remembered rows, steps of an expression, CIEs kept and the index are bounded. A
+// damaged entry gives no rule.
 package dwarfunwind

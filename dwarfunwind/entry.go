@@ -5,9 +5,9 @@ package dwarfunwind
 import "prywalk/internal/wire"
 
 const (
-	// maxEntry bounds an FDE, in bytes, and so the time of a lookup. The largest seen have tens of thousands.
+	// bounds an FDE, in bytes, and so a lookup's time; the largest seen have tens of thousands
 	maxEntry = 1 << 20
-	// maxCIE bounds a CIE, in bytes, as each FDE can have another one. Compilers write less than 50.
+	// bounds a CIE, in bytes, as each FDE can have its own; compilers write less than 50
 	maxCIE = 1 << 10
 )
 
@@ -66,7 +66,7 @@ func (s *frameSection) entry(off uint64) (e entry) {
 	return e
 }
 
-// identify reads the CIE id or pointer. In .eh_frame it is 4 bytes, the distance back to the CIE (LSB 5.0 §10.6.1).
+// identify reads the CIE id or pointer; in .eh_frame 4 bytes, the distance back to the CIE (LSB 5.0 §10.6.1).
 func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	at := e.off + uint64(c.Pos)
 	var id uint64
@@ -88,7 +88,6 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// nextOffset returns the offset of the entry after an unreadable one; false at the end.
 func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

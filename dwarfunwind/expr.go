@@ -9,7 +9,7 @@ import (
 
 const (
 	exprStack = 64
-	// maxSteps bounds the operations of one evaluation, as branches can loop.
+	// bounds operations of one evaluation, as branches can loop
 	maxSteps = 4096
 )
 
@@ -68,7 +68,7 @@ func (v *evaluator) step(op uint8) bool {
 	case opNop:
 		return true
 	case opAddr:
-		// The operand is relocated as the code is, by the difference of the two pcs.
+		// relocated as the code is, by the difference of the two pcs
 		return v.push(v.U64() + v.regs.PC - v.pc)
 	case opSkip:
 		return v.jump(int16(v.U16()))

@@ -54,7 +54,7 @@ const (
 	opNop        = 0x96
 )
 
-// constant reads the operand of an operation that pushes a constant; false for others.
+// constant reads the operand of an operation that pushes a constant.
 func (c *cursor) constant(op uint8) (uint64, bool) {
 	if op >= opLit0 && op <= opLit31 {
 		return uint64(op - opLit0), true
@@ -82,7 +82,7 @@ func (c *cursor) constant(op uint8) (uint64, bool) {
 	return 0, false
 }
 
-// based reads the operands of an operation that pushes a register plus an offset; false for others.
+// based reads the operands of an operation that pushes a register plus an offset.
 func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
 	switch {
 	case op >= opBreg0 && op <= opBreg31:
@@ -95,8 +95,7 @@ func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
 	return reg, c.SLEB(), true
 }
 
-// binaryOp computes an operation on the two topmost entries, b on top; false for other operations, and a division by
-// zero.
+// binaryOp computes an operation on the two topmost entries, b on top; false for others, and a division by zero.
 func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	switch op {
 	case opAnd:
@@ -131,7 +130,7 @@ func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	return compare(op, int64(a), int64(b))
 }
 
-// compare computes a comparison, which is signed (§2.5.1.5).
+// compare is signed (§2.5.1.5).
 func compare(op uint8, a, b int64) (uint64, bool) {
 	var is bool
 	switch op {
@@ -156,7 +155,6 @@ func compare(op uint8, a, b int64) (uint64, bool) {
 	return 0, true
 }
 
-// unaryOp computes an operation on the topmost entry; false for others.
 func unaryOp(op uint8, a uint64) (uint64, bool) {
 	switch op {
 	case opAbs:

@@ -13,8 +13,8 @@ type fde struct {
 	prog       cursor
 }
 
-// fdeAt decodes the FDE at off; false if it is damaged, or of code that the linker has dropped (start 0 or near the
-// top, or no length).
+// fdeAt returns false if the FDE is damaged, or of code that the linker has dropped (start 0 or near the top, or no
+// length).
 func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
 	e := s.entry(off)
 	if e.kind != kindFDE {

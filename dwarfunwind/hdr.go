@@ -8,11 +8,11 @@ import (
 	"prywalk/internal/wire"
 )
 
-// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's,
-// as 32-bit numbers relative to the start of the section. That is what linkers write, and what libgcc reads.
+// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's, as
+// 32-bit numbers relative to the section: what linkers write, and libgcc reads.
 type hdrTable struct {
 	sec   Section
-	first uint64 // offset of the first pair in the section
+	first uint64 // offset of the first pair
 	count uint64 // pairs; 0 if the table is unusable, or in another encoding
 }
 
@@ -42,7 +42,7 @@ func openHdr(sec Section) (h hdrTable) {
 	return hdrTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
 }
 
-// pair returns the start of pair i, relative to the section, and the address of its FDE.
+// pair returns the start, relative to the section, and the FDE's address.
 func (h *hdrTable) pair(i uint64) (start int64, addr uint64, ok bool) {
 	b := h.sec.view(h.first+i*pairSize, pairSize)
 	if b == nil {
@@ -51,7 +51,7 @@ func (h *hdrTable) pair(i uint64) (start int64, addr uint64, ok bool) {
 	return word(b), h.sec.Addr + uint64(word(b[4:])), true
 }
 
-// find returns the address of the FDE whose code starts last before pc, and its index.
+// find returns the address of the FDE whose code starts last at or before pc, and its index.
 func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - h.sec.Addr)
 	lo, hi := uint64(0), h.count // pairs below lo start at or before pc, those from hi on behind it

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// maxIndex bounds the entries of an index to 64 MiB: more than for the FDEs of large browsers.
+// maxIndex bounds an index to 64 MiB: more than large browsers need.
 const maxIndex = 4 << 20
 
 // maxSameStart bounds the FDEs of one start that a lookup decodes.
@@ -23,7 +23,7 @@ type indexEntry struct {
 	start, off uint64
 }
 
-// find returns the entries with the last start at or before pc: the first few, if many begin there.
+// find returns the entries with the last start at or before pc, the first few if many.
 func (x *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 	if !x.built {
 		x.build(t, s)
@@ -55,7 +55,7 @@ func (x *index) build(t *Table, s *frameSection) {
 	x.entries = slices.Clip(x.entries)
 }
 
-// eachFDE calls yield with the intact FDEs of the section in file order.
+// eachFDE passes the section's intact FDEs to yield, in file order.
 func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entry(off)

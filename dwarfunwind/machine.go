@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// maxRemembered bounds the stack of remembered rows. Compilers use one.
+	// compilers use one
 	maxRemembered = 64
-	// maxExprs bounds the expressions of one program.
+	// of one program
 	maxExprs = 1024
 )
 
-// machine runs CFA programs (DWARF 5 §6.4.2). It allocates only to grow its slices.
+// machine runs CFA programs (DWARF 5 §6.4.2).
 type machine struct {
 	state
 	loc   uint64 // first address of the row
@@ -33,7 +33,7 @@ func (m *machine) reset(c *cie) {
 	m.exprs = append(m.exprs[:0], c.exprs...)
 }
 
-// run executes a program, at offset off of the section, up to the row for pc; false if it is invalid.
+// run executes a program, at offset off of the section, up to the row for pc; false if invalid.
 func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint64) bool {
 	m.begin(c, s, off, start)
 	for prog.Pos < len(prog.Bytes) {
@@ -76,7 +76,7 @@ func (m *machine) step(p *cursor) bool {
 	return m.registerRule(op, p)
 }
 
-// advance moves the row's first address, at most to the end of the address space.
+// advance goes at most to the end of the address space.
 func (m *machine) advance(n uint64) {
 	d := n * m.cie.codeAlign
 	if n != 0 && d/n != m.cie.codeAlign || m.loc+d < m.loc {
@@ -86,7 +86,7 @@ func (m *machine) advance(n uint64) {
 	m.loc += d
 }
 
-// locate executes row creation (§6.4.2.1).
+// locate: row creation (§6.4.2.1).
 func (m *machine) locate(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
@@ -108,7 +108,7 @@ func (m *machine) locate(op uint8, p *cursor) bool {
 	return !p.Bad
 }
 
-// defineCFA executes CFA definitions (§6.4.2.2).
+// defineCFA: §6.4.2.2.
 func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
@@ -138,7 +138,7 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// remember executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
+// remember: row state (§6.4.2.4), with the CFA, as compilers assume.
 func (m *machine) remember(op uint8) bool {
 	if op == cfaRememberState {
 		if len(m.saved) >= maxRemembered {
@@ -156,7 +156,7 @@ func (m *machine) remember(op uint8) bool {
 	return true
 }
 
-// restore sets the rule of a register to that of the CIE (§6.4.2.3).
+// restore sets a register's rule to the CIE's (§6.4.2.3).
 func (m *machine) restore(reg uint64) {
 	if slot := m.cie.slot(reg); slot >= 0 {
 		m.set(slot, m.cie.init.regs[slot])

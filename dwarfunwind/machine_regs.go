@@ -4,7 +4,7 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// registerRule executes register rules (DWARF 5 §6.4.2.3) and vendor extensions.
+// registerRule: DWARF 5 §6.4.2.3, and vendor extensions.
 func (m *machine) registerRule(op uint8, p *cursor) bool {
 	switch op {
 	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:
@@ -26,7 +26,6 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 	return true
 }
 
-// operand reads an instruction's operands behind the register, and returns the register's rule.
 func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:
@@ -61,7 +60,7 @@ func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) 
 	return r, false
 }
 
-// inRegister is the rule of a value in another register. It is lost if [frames.Regs] does not have that one.
+// inRegister is lost if [frames.Regs] lacks the other register.
 func inRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
 		return regRule{kind: frames.RuleUndefined}

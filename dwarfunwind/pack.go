@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// pack converts the row of the machine to a rule, and also to a Row if it does not fit into the rule.
+// pack converts the machine's row to a rule, and a Row if it does not fit.
 func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	flags := frames.Flags(0)
 	if f.cie.signal {
@@ -29,7 +29,7 @@ func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
 }
 
-// spIsCFA reports whether the caller's stack pointer is the CFA, as compact rules imply.
+// spIsCFA: as compact rules imply.
 func (t *Table) spIsCFA() bool {
 	p := &t.row.Regs[t.arch.SP()]
 	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0
@@ -42,7 +42,7 @@ func (t *Table) returnRule(c *cie) regRule {
 	return regRule{}
 }
 
-// build fills t.row from the machine; false if the row is unusable.
+// build fills t.row; false if the row is unusable.
 func (t *Table) build(f *fde, pc uint64) bool {
 	c := f.cie
 	row := &t.row
@@ -92,11 +92,11 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprRule returns the rule of an expression: a plain place if the expression is recognised.
+// exprRule returns a plain place if the expression is recognised.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
 	v, ok := t.recognise(code, pc, true)
-	// An expression for the place of a register is one for its value without the load at its end.
+	// for the place of a register: the value's form without the load at its end
 	inMemory := v.deref != (r.kind == frames.RuleExpr)
 	switch {
 	case !ok || v.deref && r.kind == frames.RuleExpr:
@@ -112,7 +112,7 @@ func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 }
 
-// newExpr copies the expression, as a view may keep a whole block of the file.
+// newExpr copies the expression: a view may keep a whole block of the file.
 func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
 	return &expr{code: slices.Clone(code), pc: pc, pcColumn: t.target.pc, pushCFA: pushCFA}
 }

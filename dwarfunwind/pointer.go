@@ -17,7 +17,7 @@ const (
 	pePCRel    = 0x10
 	peTextRel  = 0x20
 	peDataRel  = 0x30
-	peAligned  = 0x50 // an absolute pointer at a multiple of its size
+	peAligned  = 0x50 // absolute, at a multiple of its size
 	peBase     = 0x70
 	peIndirect = 0x80
 	peOmit     = 0xff
@@ -27,7 +27,7 @@ type bases struct {
 	text, data uint64
 }
 
-// peSize returns the size of a format in bytes, or 0 if it varies or is unknown.
+// peSize is in bytes; 0 if it varies or is unknown.
 func peSize(enc, addrSize uint8) uint8 {
 	switch enc & peFormat {
 	case peAbsptr:
@@ -65,7 +65,7 @@ func (c *cursor) number(enc, addrSize uint8) uint64 {
 	return 0
 }
 
-// skipPointer passes over an encoded pointer. at is the address of the cursor's first byte.
+// skipPointer: at is the address of the cursor's first byte.
 func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	if enc == peAligned {
 		c.Skip(-(at + uint64(c.Pos)) % uint64(addrSize))
@@ -73,8 +73,7 @@ func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	c.number(enc, addrSize)
 }
 
-// pointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect pointer sets Bad, as its
-// value is in the process.
+// pointer: at is the address of the cursor's first byte. An indirect pointer sets Bad: its value is in the process.
 func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
 	v := c.number(enc, addrSize)

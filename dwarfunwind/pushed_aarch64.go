@@ -4,9 +4,8 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// adjustSPAArch64 corrects the caller's stack pointer where it is not the CFA: the return address lies above the CFA,
-// pushed by code that jumped to this function (the first entry of a procedure linkage table, before glibc's resolver),
-// or the CFA is a buffer.
+// adjustSPAArch64 corrects a caller's stack pointer that is not the CFA: the return address lies above it, pushed by
+// code that jumped here (a PLT's first entry, before glibc's resolver), or the CFA is a buffer.
 func (t *Table) adjustSPAArch64(f *fde) {
 	sp, ra := &t.row.Regs[frames.ARM64SP], &t.row.RA
 	above := int64(0)
@@ -25,16 +24,15 @@ func (t *Table) adjustSPAArch64(f *fde) {
 }
 
 // lastScratchA64 is the last register that a call may change (AAPCS64 §6.1.1). A CFA relative to one is a buffer, from
-// which longjmp and setcontext load registers; where it has the stack pointer is not described.
+// which longjmp and setcontext load registers; its stack pointer is not described.
 const lastScratchA64 = 18
 
-// roomAbove returns the bytes pushed if the last word is at off from the CFA. The stack pointer is a multiple of 16
-// (AAPCS64 §6.4.5.1).
+// roomAbove returns the bytes pushed if the last word is at off from the CFA (AAPCS64 §6.4.5.1: multiples of 16).
 func roomAbove(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// pushedBefore returns the bytes pushed before a function began, by the row of its second instruction: glibc's
-// resolver describes its return address only behind the landing place ("bti c" or nop). It is 0 unless the machine has
-// run to the end of the first row.
+// pushedBefore returns the bytes pushed before a function began, by the row of its second instruction: glibc's resolver
+// describes its return address only behind the landing place ("bti c" or nop). It is 0 unless the machine has run to
+// the end of the first row.
 func (m *machine) pushedBefore(f *fde) int64 {
 	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {
 		return 0

@@ -17,8 +17,7 @@ type symbol struct {
 	deref bool
 }
 
-// recognise returns what an expression computes at pc, if it has one of the forms that compilers and C libraries write
-// most:
+// recognise returns what an expression computes at pc, for the forms that compilers and C libraries write most:
 //
 //	DW_OP_bregN off                  registers in a signal frame
 //	DW_OP_bregN off, DW_OP_deref     GCC's realigned frames
@@ -44,8 +43,8 @@ func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (s symbol, ok bo
 }
 
 // pltCFA is the CFA of a procedure linkage table of x86-64 (binutils, bfd/elf64-x86-64.c,
-// elf_x86_64_eh_frame_lazy_plt): rsp + 8, and 8 more where pc is behind the push in its entry of 16 bytes, as
-// rsp + 8 + ((rip & 15 >= n) << 3).
+// elf_x86_64_eh_frame_lazy_plt): rsp + 8, and 8 more behind the push in its entry of 16 bytes: rsp + 8 + ((rip & 15 >=
+// n) << 3).
 func pltCFA(code []byte, pc uint64) (symbol, bool) {
 	const after = 6 // place of DW_OP_litN
 	if len(code) != 11 || code[after] < opLit0 || code[after] > opLit0+15 {

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// FDE describes one function, or a part of one.
+// FDE describes a function, or a part of one.
 type FDE struct {
 	Start, End uint64
 	Signal     bool // of a signal trampoline (augmentation S)
@@ -33,8 +33,8 @@ func (t *Table) FDEs() iter.Seq[FDE] {
 	}
 }
 
-// Rows returns the rows of an FDE, each with its first address, up to an invalid instruction. A row is valid until the
-// next. The table must not be used meanwhile.
+// Rows returns an FDE's rows, each with its first address, up to an invalid instruction. A row is valid until the next;
+// the table must not be used meanwhile.
 func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 	return func(yield func(uint64, *frames.Row) bool) {
 		f, ok := t.fdeAt(e.sec, e.off)

@@ -47,7 +47,7 @@ func (s *Section) view(off uint64, n int) []byte {
 	return b
 }
 
-// easyView is a size, in bytes, that readers with a window give without a copy.
+// easyView, in bytes: readers with a window give it without a copy.
 const easyView = 4 << 10
 
 func (s *Section) head(off uint64) []byte {

@@ -5,21 +5,21 @@ package dwarfunwind
 import "prywalk/frames"
 
 const (
-	// raSlot is the slot of a return address column that is no register.
+	// slot of a return address column that is no register
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// noExpr is the cfaExpr of a CFA that is a register plus an offset.
+	// cfaExpr of a CFA that is a register plus an offset
 	noExpr = -1
 )
 
-// regRule is the rule of a register. off is the index of the expression, for kinds with one.
+// regRule: off is the expression's index, for kinds with one.
 type regRule struct {
 	off  int64
 	kind frames.RegRuleKind
 	reg  uint8
 }
 
-// state is a row of the table that the CFA program describes.
+// state is a row of the table that a CFA program describes.
 type state struct {
 	cfaOff  int64
 	cfaExpr int32 // index of its expression, or noExpr
@@ -28,7 +28,7 @@ type state struct {
 	regs    [numSlots]regRule
 }
 
-// set sets the rule of a slot. It ignores slots below 0.
+// set ignores slots below 0.
 func (s *state) set(slot int, r regRule) {
 	if slot >= 0 {
 		s.regs[slot] = r

@@ -9,19 +9,18 @@ import (
 	"prywalk/frames"
 )
 
-// Config describes the call frame information of a file, with addresses in the file's address space.
+// Config is a file's call frame information, with addresses in the file's address space.
 type Config struct {
 	Arch frames.Arch
-	// EhFrameHdr is used only with EhFrame.
+	// used only with EhFrame
 	EhFrameHdr, EhFrame Section
-	// DebugFrame is .debug_frame, decompressed. It is searched last.
+	// .debug_frame, decompressed; searched last
 	DebugFrame Section
-	// Text and GOT are the addresses of .text and of the global offset table, 0 if unknown: bases of rare pointers in
-	// .eh_frame.
+	// addresses of .text and the global offset table, 0 if unknown: bases of rare pointers in .eh_frame
 	Text, GOT uint64
 }
 
-// ErrNoCFI means that the file has no call frame information.
+// ErrNoCFI: the file has no call frame information.
 var ErrNoCFI = errors.New("no call frame information")
 
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
@@ -38,7 +37,7 @@ type Table struct {
 	dirty      uint64     // registers of row that are not zero
 }
 
-// New makes a table. It reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
+// New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
 func New(cfg Config) (*Table, error) {
 	t := &Table{arch: cfg.Arch, target: targets[cfg.Arch]}
 	if t.target == nil {
@@ -55,7 +54,7 @@ func New(cfg Config) (*Table, error) {
 	return t, nil
 }
 
-// Rule implements [frames.RuleSource]. The row belongs to the caller.
+// Rule implements [frames.RuleSource]. The row is the caller's.
 func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.arch)
 	f, ok := t.find(pc)
@@ -69,7 +68,7 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return t.pack(&f, q.PC)
 }
 
-// FuncRange returns the bounds of the FDE that has addr, the end excluded: those of a function, or of a part of one.
+// FuncRange returns the bounds of the FDE at addr, the end excluded: of a function, or of a part of one.
 func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	f, ok := t.find(addr)
 	return f.start, f.end, ok
@@ -94,12 +93,11 @@ func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// maxEmpty bounds the empty entries that a lookup skips.
 const maxEmpty = 8
 
-// findEh returns the FDE in .eh_frame for an address. BOLT leaves entries of length 0 at the start of functions or
-// within: the FDE is then the next entry in the section, which the search table lacks if both start at one address, or
-// the one before in the table.
+// findEh returns the FDE in .eh_frame. BOLT leaves entries of length 0 at the start of functions or within: the FDE is
+// then the next in the section, which the search table lacks if both start at one address, or the one before in the
+// table.
 func (t *Table) findEh(pc uint64) (fde, bool) {
 	if !t.eh.present() {
 		return fde{}, false

@@ -4,15 +4,15 @@ package frames
 
 import "math/bits"
 
-// unwinder computes the registers of one frame's caller.
+// unwinder computes the registers of a frame's caller.
 type unwinder struct {
 	space          *Space
 	mem            Memory
 	regs           Regs   // the frame's
-	next           Regs   // its caller's, while they are computed
-	knownInnermost uint64 // registers known in the innermost frame
+	next           Regs   // its caller's, while computed
+	knownInnermost uint64 // known in the innermost frame
 	unreadAddr     Addr   // last word that could not be read
-	exprMem        noting // for the expression of a CFA
+	exprMem        noting // for a CFA's expression
 	mod            int32  // index of the frame's module, or -1
 	caller         bool
 }
@@ -180,8 +180,8 @@ func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopRe
 	return StopNone
 }
 
-// raFromScratch returns a return address that a caller keeps in a register which callees may change: the value of the
-// innermost frame, if it follows a call of this function. Go's functions on arm64 call morestack so.
+// raFromScratch returns a return address kept in a register that callees may change: the innermost frame's value, if it
+// follows a call of this function. Go's functions on arm64 call morestack so.
 func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	if p.Kind != RuleReg || !u.caller || u.knownInnermost>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
@@ -191,8 +191,7 @@ func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	return v, known && u.space.mayCall(v, start, known)
 }
 
-// callerReg returns a register's value by its rule. ok is false if it cannot be recovered, which does not end the
-// walk.
+// callerReg returns a register's value; not ok if it cannot be recovered, which does not end the walk.
 func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	var at Addr
 	switch p.Kind {
@@ -225,7 +224,6 @@ func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	return v, true, StopNone
 }
 
-// canApply reports whether the register of a rule's CFA is known.
 func (u *unwinder) canApply(r *Rule) bool {
 	if r.Flags&FlagRow != 0 && u.space.rows[r.row()].CFAExpr != nil {
 		return true

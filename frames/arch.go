@@ -30,9 +30,9 @@ const (
 	X86R13 uint8 = 13
 	X86R14 uint8 = 14
 	X86R15 uint8 = 15
-	X86RA  uint8 = 16 // column of the return address, no register
+	X86RA  uint8 = 16 // of the return address, no register
 
-	NoReg uint8 = 0xff // marks unused places of tables
+	NoReg uint8 = 0xff // none, in tables
 
 	ARM64FP uint8 = 29
 	ARM64LR uint8 = 30
@@ -56,9 +56,8 @@ type archInfo struct {
 	compact   [NumCompact]uint8 // Arch.CompactRegs
 	kept      uint64            // Arch.Kept
 	raOnStack bool              // a call pushes the return address (at CFA − 8 by default)
-	// signalFrame bounds what the kernel saves on the stack for a signal handler, in bytes: at most 11 KiB with AMX
-	// (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), and 84 KiB with SME (setup_sigframe_layout,
-	// arch/arm64/kernel/signal.c).
+	// signalFrame bounds what the kernel saves for a signal handler, in bytes: 11 KiB with AMX (fpu__get_fpstate_size,
+	// arch/x86/kernel/fpu/signal.c), 84 KiB with SME (setup_sigframe_layout, arch/arm64/kernel/signal.c).
 	signalFrame Addr
 }
 
@@ -94,13 +93,13 @@ func (a Arch) FP() uint8 { return a.info().fp }
 // RA returns the column of the return address: 16 on x86-64, the link register x30 on arm64.
 func (a Arch) RA() uint8 { return a.info().ra }
 
-// Kept returns the callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
+// Kept returns the callee-saved registers, a bit for each DWARF number.
 func (a Arch) Kept() uint64 { return a.info().kept }
 
 // CompactRegs lists the registers of Rule.Saved.
 func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }
 
-// CallLen is subtracted from a return address to get an address within its call instruction.
+// CallLen is subtracted from a return address to get one within its call.
 func (a Arch) CallLen() uint64 {
 	if a == AArch64 {
 		return 4

@@ -2,7 +2,7 @@
 
 package frames
 
-// callCache keeps what modules know of addresses (run-time ones).
+// callCache keeps what modules know of run-time addresses.
 type callCache struct {
 	calls  answers[foundCall]
 	starts answers[foundStart]
@@ -15,7 +15,7 @@ func (c *callCache) clear() {
 	clear(c.leaves)
 }
 
-// maxAnswers bounds the addresses of each kind. When it is reached, all are dropped.
+// maxAnswers bounds the addresses of each kind; beyond it all are dropped.
 const maxAnswers = 2048
 
 type answers[T any] map[Addr]T
@@ -41,7 +41,7 @@ type foundStart struct {
 	ok    bool
 }
 
-// callBefore reports whether a call instruction ends at ret. Its Target is a run-time address.
+// callBefore returns the call that ends at ret. Its Target is a run-time address.
 func (s *Space) callBefore(ret Addr) (Call, bool) {
 	c, known := s.calls.calls[ret]
 	if !known {
@@ -59,7 +59,6 @@ func (s *Space) followsCall(ret Addr) bool {
 	return ok
 }
 
-// mayLeaveByJump reports whether the function at start may end in a jump to another one.
 func (s *Space) mayLeaveByJump(start Addr) bool {
 	if leaves, known := s.calls.leaves[start]; known {
 		return leaves
@@ -85,7 +84,7 @@ func (s *Space) funcStart(pc Addr) (Addr, bool) {
 	return f.start, f.ok
 }
 
-// mayCall reports whether v follows a call that can have led to the function at start, which is valid if known.
+// mayCall reports whether v follows a call that can have led to the function at start, valid if known.
 func (s *Space) mayCall(v, start Addr, known bool) bool {
 	if v < 4096 {
 		return false
@@ -95,7 +94,7 @@ func (s *Space) mayCall(v, start Addr, known bool) bool {
 		return false
 	}
 	if !known && call.Direct {
-		// A called function that no jump leaves cannot have led to code without known bounds.
+		// a function that no jump leaves cannot have led to code of unknown bounds
 		return s.mayLeaveByJump(call.Target)
 	}
 	return !call.Direct || call.Target == start

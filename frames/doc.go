@@ -12,9 +12,9 @@
 //
 // # Algorithm
 //
-// A walk repeats one step: find the module of the program counter, find the [Rule] that holds at that instruction,
-// apply it. A rule gives the canonical frame address (CFA: the caller's stack pointer at the call, DWARF 5 §6.4), the
-// return address, and those of the caller's registers that were saved:
+// A walk repeats: find the module of the program counter, find the [Rule] at that instruction, apply it. A rule gives
+// the canonical frame address (CFA: the caller's stack pointer at the call, DWARF 5 §6.4), the return address, and the
+// saved registers of the caller:
 //
 //	higher  ┌──────────────────────┐
 //	CFA ──► ├──────────────────────┤     rule: CFA = rsp + 40, rbp at CFA − 16
@@ -23,16 +23,15 @@
 //	        │ local variables      │
 //	lower   └──────────────────────┘ ◄── rsp
 //
-// The walk ends where a rule says that there is no caller (complete), or where something cannot be known
-// ([StopReason]).
+// The walk ends where a rule says that there is no caller (complete), or something cannot be known ([StopReason]).
 //
-// A rule depends on the program counter alone. It comes from the module's sources, in their order ([Module]), and the
-// [Space] caches it for all threads and ticks. [Walker] iterates; its unwinder applies rules (apply.go). Plain ones
-// take a shorter way with the same result (quickstep.go).
+// A rule depends on the program counter alone. It comes from the [Module]'s sources, in their order, and the [Space]
+// caches it for all threads and ticks. [Walker] iterates; apply.go applies rules, quickstep.go plain ones in a shorter
+// way with the same result.
 //
 // # Methods
 //
-// Ways to a frame's caller, in the order in which they are tried. [Frame.Method] says which one it was.
+// Ways to a frame's caller, in the order in which they are tried ([Frame.Method]):
 //
 //	method     by                                    trusted if the return address
 //	─────────  ────────────────────────────────────  ─────────────────────────────────────────────────────
@@ -49,9 +48,13 @@
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (scan.go); a guess
 //
+// Where no call is needed, an address counts as one that follows a call: a signal trampoline's, and, outside of
+// generated code, the first instruction of a prepared stack ([entry.exact]).
+//
 // # Invariants
 //
-//   - A walk allocates nothing, except in the sources of rules that are not cached.
-//   - Every walk ends: each step leads further out, or counts as one of a bounded number of changes of stacks.
-//   - Standard library only: what is read is behind [Memory], [RuleSource] and [CallSites].
+// A walk allocates nothing, except in sources of rules that are not cached. It ends: each step leads further out, or is
+// one of a bounded number of changes of stacks.
+//
+// Standard library only: what is read is behind [Memory], [RuleSource] and [CallSites].
 package frames

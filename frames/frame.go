@@ -4,16 +4,16 @@ package frames
 
 // Frame is one activation of a function on a stack.
 type Frame struct {
-	// PC is a return address unless the frame is innermost or interrupted by a signal.
+	// a return address, unless the frame is innermost or interrupted by a signal
 	PC     Addr
 	SP     Addr    // 0 if unknown (arm64: found by frame pointer)
-	FP     Addr    // frame pointer register, 0 if unknown; code may use it for other values
+	FP     Addr    // frame pointer's register, 0 if unknown; code may use it otherwise
 	Module *Module // has PC; nil if unknown
 	Method Method
 	Caller bool // PC is a return address
 }
 
-// Lookup returns the address for names: PC, or one within the call before it.
+// Lookup returns the address to name: PC, or one within the call before it.
 func (f *Frame) Lookup(arch Arch) Addr {
 	if f.Caller {
 		return f.PC - arch.CallLen()
@@ -24,11 +24,10 @@ func (f *Frame) Lookup(arch Arch) Addr {
 // StopReason is why a walk ended.
 type StopReason uint8
 
-// The stop reasons.
 const (
 	StopNone StopReason = iota // the walk goes on
 	StopRoot                   // the thread's first function is reached: the stack is complete
-	// StopNoRule: no source has a rule and the scan found nothing, or the return address is in no code.
+	// no source has a rule and the scan found nothing, or the return address is in no code
 	StopNoRule
 	StopBadMemory // a place that a rule gives is not mapped
 	StopStackCut  // a place that a rule gives is beyond the copy of the stack

@@ -2,9 +2,9 @@
 
 package frames
 
-// byFramePointer computes the caller by the frame pointer, if that points to a frame's two words: the caller's frame
-// pointer, further out or 0, and above it a return address that can have called this function. The caller's stack
-// pointer is then directly above on x86-64 (System V ABI, figure 3.3), and no lower on arm64 ([Walker.settleSP]).
+// byFramePointer computes the caller by the two words at the frame pointer: the caller's frame pointer, further out or
+// 0, and a return address that can have called this function. The caller's stack pointer is directly above on x86-64
+// (System V ABI, figure 3.3), and no lower on arm64 ([Walker.settleSP]).
 func (u *unwinder) byFramePointer(start Addr, known bool) bool {
 	info := u.regs.Arch.info()
 	fp, ok := u.regs.Get(info.fp)
@@ -27,7 +27,7 @@ func (u *unwinder) byFramePointer(start Addr, known bool) bool {
 	return true
 }
 
-// returnsTo reports whether the function at start can return to ra, found by a frame pointer that leads to outer.
+// returnsTo reports whether the function at start can return to ra, found by a frame pointer; outer is the next one.
 func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
 	if u.space.mayCall(ra, start, known) {
 		return true
@@ -39,8 +39,7 @@ func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
 }
 
 // reachedByTailCall reports whether ra follows a call of a function that may have ended in a jump to this one (V8's
-// entry trampoline calls a builtin that jumps to the function's code), and outer, the caller's frame pointer, leads
-// to another return address.
+// entry trampoline calls a builtin that jumps to the function), and outer leads to another return address.
 func (u *unwinder) reachedByTailCall(ra, outer Addr) bool {
 	if !u.space.mayCall(ra, 0, false) || outer == 0 {
 		return false

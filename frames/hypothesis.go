@@ -4,8 +4,8 @@ package frames
 
 // # Hypotheses
 //
-// A passive read lacks the frame pointer, which frames with an array of variable length need. But the return address
-// is directly below the CFA: each stack word that follows a call is a candidate for it, and gives the register.
+// A passive read lacks the frame pointer, which frames with an array of variable length need. But the return address is
+// directly below the CFA: each stack word that follows a call is a candidate, and gives the register.
 //
 //	higher  ┌──────────────────────┐
 //	        │ caller's frame       │
@@ -21,29 +21,29 @@ package frames
 //   - a walk from there reaches a thread's first function;
 //   - each return address on the way follows a call that can have led to its callee;
 //   - no other candidate fulfils these. A stale chain within the array can: it differs where it would join the live
-//     one, as the return address there follows another call. In recursion neither is accepted.
+//     one. In recursion neither is accepted.
 //
-// In doubt the walk ends as unproven: a function called by pointer from a place that also calls others, or reached by
-// a tail call ([TailCalls]).
+// Else the walk ends as unproven: for a function called by pointer from a place that also calls others, or reached by a
+// tail call ([TailCalls]).
 //
 // Source: System V ABI for x86-64, §3.2.2.
 
 const (
-	proofBytes    = 256 << 10 // most of the stack searched
-	proofSteps    = 20000     // frames that the trials of one search walk, and words compared
+	proofBytes    = 256 << 10 // bytes of stack searched
+	proofSteps    = 20000     // frames walked by one search's trials, and words compared
 	maxSearches   = 4         // in one walk
 	maxCandidates = 8         // with a whole chain
 )
 
-// link is how a return address fits its callee.
+// link is how a return address fits its callee: by the call before it.
 type link uint8
 
 const (
-	linkNone   link = iota // no call precedes it
-	linkOther              // follows a call of another function
-	linkJump               // follows a call of another function, which may end in a jump to this one
-	linkAny                // follows an indirect call
-	linkDirect             // follows a call of this function
+	linkNone   link = iota // none
+	linkOther              // of another function
+	linkJump               // of another function, which may end in a jump to this one
+	linkAny                // indirect
+	linkDirect             // of this function
 )
 
 type candidate struct {
@@ -55,13 +55,13 @@ type candidate struct {
 	calledOnce bool
 }
 
-// search is the state of one search, kept for the next.
+// search is the state of one search.
 type search struct {
 	trial      Walker
 	candidates [maxCandidates]candidate
 	n          int
 	steps      int
-	cut        Addr // word beyond the copy that the trial of a direct call lacked; 0: none
+	cut        Addr // word beyond the copy that a direct call's trial lacked; 0: none
 }
 
 type hypotheses struct {
@@ -71,10 +71,10 @@ type hypotheses struct {
 	isTrial          bool // this walk is a search's trial
 }
 
-// Hypotheses returns the number of registers that were found on the stack and proven.
+// Hypotheses returns the number of registers found on the stack and proven.
 func (w *Walker) Hypotheses() int { return w.proven }
 
-// prove finds the register of a rule's CFA. StopUnproven: no value is proven. StopStackCut: the copy may be too short.
+// prove finds the register of a rule's CFA. StopStackCut: the copy may be too short.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
 	if w.isTrial || w.snap == nil || w.registerSearches >= maxSearches {
@@ -112,8 +112,8 @@ func (w *Walker) prove(r *Rule) StopReason {
 	return StopNone
 }
 
-// relative returns the register and offset of the CFA; with deref, of the word that has it. ok is false if the return
-// address is not directly below the CFA.
+// relative returns register and offset of the CFA; with deref, of the word that has it. Not ok if the return address is
+// not directly below the CFA.
 func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	if r.Flags&FlagRow == 0 {
 		return int64(r.CFAOff), r.CFAReg % NumRegs, false, true
@@ -125,7 +125,7 @@ func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	return row.CFAOff, row.CFAReg, row.CFADeref, true
 }
 
-// collect finds all candidates; false if there are too many, or it takes too long.
+// collect finds all candidates; false if too many, or it takes too long.
 func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr) bool {
 	stack := &w.snap.Stack
 	sp := w.regs.SP()
@@ -157,7 +157,7 @@ func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr
 	return true
 }
 
-// consider keeps a candidate if it leads to the thread's first function; false if there is no room or time.
+// consider keeps a candidate that leads to the thread's first function; false if there is no room or time.
 func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	whole := s.chain(w, &c, reg, nil)
 	if s.steps > proofSteps {
@@ -175,7 +175,7 @@ func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 }
 
 // chain reports whether a walk with a candidate's register reaches the thread's first function by proven return
-// addresses. to, if not nil, gets the place of each.
+// addresses, and passes the place of each to a non-nil to.
 func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
 	t := &s.trial
 	t.MaxDepth, t.isTrial = w.limit, true
@@ -211,18 +211,18 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 			to(at)
 		}
 	}
-	// without this frame, its caller, and the last call of Next, which found none
+	// without this frame, its caller, and the last call of Next
 	rest := t.depth - 3
 	c.calledOnce = rest <= 1 || rest == 2 && mods[0] != mods[1]
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
 		s.cut = t.UnreadAddr()
 	}
-	// A return address of 0 does not prove the end: cleared memory has many.
+	// a return address of 0 proves no end: cleared memory has many
 	last := &t.space.lookup(t.regs.PC, t.caller, false).rule
 	return t.StopReason() == StopRoot && rest >= 0 && last.Flags&FlagRoot != 0
 }
 
-// best returns the only proven candidate; false if there is none, or several.
+// best returns the only proven candidate; false if none, or several.
 func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	found := s.candidates[:s.n]
 	best := -1
@@ -240,7 +240,7 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	if best < 0 {
 		return candidate{}, false
 	}
-	// Those further out on the best one's chain are no contradiction if the call there can lead here in two ways, or by
+	// Others further out on the best one's chain do not contradict if the call there can lead here in two ways, or by
 	// pointer.
 	others := s.n - 1
 	s.chain(w, &found[best], reg, func(at Addr) {
@@ -253,7 +253,7 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	return found[best], others == 0
 }
 
-// linkOf classifies the word v as a return address of the function at start, which is valid if known.
+// linkOf classifies the word v as a return address of the function at start, valid if known.
 func (s *Space) linkOf(v, start Addr, known bool) link {
 	if v < 4096 || s.find(v-1) < 0 {
 		return linkNone

@@ -4,9 +4,9 @@ package frames
 
 import "encoding/binary"
 
-// Memory is the memory of the walked process: a snapshot, the live process, or a core.
+// Memory is the walked process's memory: a snapshot, live, or of a core.
 type Memory interface {
-	// Word reads the 8 bytes at addr, little endian; false if they cannot be read.
+	// Word reads 8 bytes, little endian; false if they cannot be read.
 	Word(addr Addr) (uint64, bool)
 	// Cut reports whether the process has memory at addr that was not copied.
 	Cut(addr Addr) bool
@@ -28,10 +28,10 @@ func (r *Region) word(addr Addr) (uint64, bool) {
 
 // Snapshot is [Memory] of copied bytes. The zero value has none.
 type Snapshot struct {
-	// Stack begins at, or somewhat below, the stack pointer.
+	// begins at, or below, the stack pointer
 	Stack    Region
 	StackEnd Addr // of the stack's mapping; 0 if unknown
-	// Others are further copies, such as of a goroutine's stack while its thread runs on the scheduler's.
+	// further copies, as of a goroutine's stack while its thread runs on the scheduler's
 	Others []Region
 }
 
@@ -56,7 +56,7 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	}
 	for i := range s.Others {
 		o := &s.Others[i]
-		// A stack goes on beyond its copy.
+		// a stack goes on beyond its copy
 		if end := o.Addr + uint64(len(o.Bytes)); addr+8 > end && addr < end+1<<20 {
 			return true
 		}
@@ -64,7 +64,7 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	return false
 }
 
-// noting is [Memory] that keeps the address of the last word that could not be read.
+// noting keeps the address of the last unreadable word.
 type noting struct {
 	Memory
 	unread Addr

@@ -5,7 +5,7 @@ package frames
 // Query asks a [RuleSource] for a rule.
 type Query struct {
 	PC     Addr // module address (run-time address − Module.Bias)
-	Caller bool // PC is a return address: the current instruction is the call before it
+	Caller bool // PC is a return address: the instruction is the call before it
 	SPOnly bool // only the stack pointer is known (passive read): the CFA must be relative to it
 }
 
@@ -17,9 +17,9 @@ func (q Query) Lookup(arch Arch) Addr {
 	return q.PC
 }
 
-// RuleSource has rules for the code of one module. It is for one goroutine at a time.
+// RuleSource has rules for one module's code. It is for one goroutine at a time.
 type RuleSource interface {
-	// Rule returns the rule at q, and a Row if it does not fit into a Rule, else nil; false if there is no rule.
+	// Rule returns the rule at q, and a Row, else nil, if it does not fit into a Rule; false if there is none.
 	Rule(q Query) (Rule, *Row, bool)
 }
 
@@ -43,22 +43,22 @@ type FunctionBounds interface {
 	FuncRange(pc Addr) (start, end Addr, ok bool)
 }
 
-// StackEnds is a [CallSites] that knows code within functions to which only a stack prepared by hand returns.
+// StackEnds is a [CallSites] that knows code within functions to which only a prepared stack returns.
 type StackEnds interface {
 	EndsStack(pc Addr) bool
 }
 
-// TailCalls is a [CallSites] that knows which functions may end in a tail call: a jump to a function that returns in
-// their place.
+// TailCalls is a [CallSites] that knows which functions may end in a tail call: a jump to one that returns in their
+// place.
 type TailCalls interface {
-	// LeavesByJump reports whether the function that starts at start may have a jump out of itself.
+	// LeavesByJump reports whether the function at start may have a jump out of itself.
 	LeavesByJump(start Addr) bool
 }
 
 // StackSwitches is a [CallSites] that knows code on another stack than its caller's.
 type StackSwitches interface {
-	// ChangesStack reports whether the function that has pc has loaded another stack's pointer before pc. caller: pc
-	// is a return address.
+	// ChangesStack reports whether the function that has pc has loaded another stack's pointer before pc; with caller,
+	// pc is a return address.
 	ChangesStack(pc Addr, caller bool) bool
 }
 
@@ -68,14 +68,14 @@ type Module struct {
 	Bias       Addr   // run-time address − module address (that in the ELF file), modulo 2⁶⁴
 	Name       string // file's path, or a name in brackets
 	BuildID    string // GNU build id in hex, "" if none
-	// Generated: the code was made at run time. A return address in it need not follow a call.
+	// Generated: made at run time. A return address in it need not follow a call.
 	Generated bool
-	// NoFP: the frame pointer's register has other values. Only rules of sources are used.
+	// NoFP: the frame pointer's register has other values; only sources' rules are used.
 	NoFP    bool
 	Sources []RuleSource // asked in this order
 	Calls   CallSites    // validates return addresses; nil if the code cannot be read
 	Origin  Origin       // for the code that made the module
-	Owner   any          // likewise: what has set the sources; nil: nothing but that code
+	Owner   any          // likewise: what has set the sources; nil: that code
 }
 
 // Origin is where a module's code comes from.

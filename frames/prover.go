@@ -3,11 +3,11 @@
 package frames
 
 // Prover is an [Expr] for the CFA of code that runs in another function's frame, as JIT code in its interpreter's. It
-// uses the run-time system's data, and must find such a frame there.
+// finds that frame in the run-time system's data.
 type Prover interface {
 	Expr
-	// Prove returns the CFA of the frame at pc, a run-time address; ok is false if it is not proven. unread is then
-	// the address of the word that could not be read, or 0.
+	// Prove returns the CFA of the frame at pc, a run-time address; if it is not proven, unread is the word that could
+	// not be read, or 0.
 	Prove(regs *Regs, mem Memory, pc Addr) (cfa, unread Addr, ok bool)
 }
 

@@ -4,8 +4,8 @@ package frames
 
 import "encoding/binary"
 
-// Next moves to the next frame; the first call gives the innermost. It returns false at the end of the walk, with the
-// reason in [Walker.StopReason].
+// Next moves to the next frame, at first to the innermost. It returns false at the end, with the reason in
+// [Walker.StopReason].
 //
 // Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. nextSlow does
 // the others, with the same result.
@@ -54,11 +54,10 @@ const (
 // quickRule is a plain rule, prepared for [Walker.Next].
 type quickRule struct {
 	plain bool
-	// loads restore registers. Unused ones load into the RA column, which is ignored: a branch on their number would be
-	// predicted badly.
+	// Unused loads go to the RA column, which is ignored: a branch would be predicted badly.
 	loads        [6]load
 	stillKnown   uint16 // stay known
-	becomesKnown uint16 // become known: those restored, and the stack pointer
+	becomesKnown uint16 // those restored, and the stack pointer
 }
 
 // load is the place of a register's value in the window, in words.
@@ -69,7 +68,7 @@ func (l load) restore(val *[NumRegs]uint64, p *[windowBytes]byte) {
 	val[l.reg%NumRegs] = binary.LittleEndian.Uint64(p[i : i+8])
 }
 
-// quickRuleOf prepares a rule, if it is plain: x86-64, no flags but FlagLoss, all places within the window.
+// quickRuleOf prepares a plain rule: x86-64, no flags but FlagLoss, all places within the window.
 func quickRuleOf(arch Arch, r *Rule) (q quickRule) {
 	info := arch.info()
 	if !info.raOnStack || r.Flags&^FlagLoss != 0 {

@@ -4,24 +4,24 @@ package frames
 
 // # Stack depth
 //
-// A walk can leave its stack for another (signal handler's, Go's scheduler's, a split one) and return to it. They are
-// mostly in one mapping, megabytes apart, so that addresses do not show it.
+// A walk can leave its stack for another (signal handler's, Go's scheduler's, a split one) and return. They are often
+// in one mapping, megabytes apart, so addresses do not show it.
 
-// nearBy is the greatest distance, in bytes, of two stack pointers on one stack across a change of stacks: the frame
-// of runtime.cgocallback.
+// nearBy is the greatest distance, in bytes, of two stack pointers on one stack across a change of stacks:
+// runtime.cgocallback's frame.
 const nearBy = 4 << 10
 
-// largeStep is the length of a step, in bytes, from which on it is checked for a change of stacks.
+// largeStep, in bytes: longer steps are checked for a change of stacks.
 const largeStep = 64 << 10
 
 // reach follows the stack on which a walk began.
 type reach struct {
-	highestSP Addr // highest stack pointer of the first stack, valid once the walk has left it
-	away      bool // the walk is on another stack
-	left      bool // the walk has been on another stack
+	highestSP Addr // of the first stack, once the walk has left it
+	away      bool // on another stack now
+	left      bool // has been on another stack
 }
 
-// stepped notes a step that may have changed stacks. A step on one stack is at most near bytes long.
+// stepped notes a step that may have changed stacks; on one stack it is at most near bytes long.
 func (r *reach) stepped(from, to, near Addr) {
 	if !r.away {
 		r.highestSP = from
@@ -30,7 +30,7 @@ func (r *reach) stepped(from, to, near Addr) {
 	r.left = r.left || r.away
 }
 
-// noteUnread notes a step that failed for the word at w.unreadAddr, possibly the first on another stack.
+// noteUnread notes a step that lacks the word at w.unreadAddr, possibly on another stack.
 func (w *Walker) noteUnread(r *Rule) {
 	sp := w.regs.SP()
 	switch {
@@ -41,7 +41,7 @@ func (w *Walker) noteUnread(r *Rule) {
 	}
 }
 
-// longestStep returns the greatest length of a step by r that does not change stacks.
+// longestStep is in bytes, of a step by r on one stack.
 func longestStep(arch Arch, r *Rule) Addr {
 	if r.Flags&FlagSignal != 0 {
 		return arch.info().signalFrame
@@ -61,10 +61,10 @@ func (w *Walker) HighestSP() Addr {
 // OnOtherStack reports whether the current frame, or [Walker.UnreadAddr], is on another stack than the first.
 func (w *Walker) OnOtherStack() bool { return w.reach.away }
 
-// LeftFirstStack reports whether the walk has been on another stack, or would be with the word that it lacks.
+// LeftFirstStack reports whether the walk was on another stack, or would be with the word that it lacks.
 func (w *Walker) LeftFirstStack() bool { return w.reach.left }
 
-// changesStack is changedStack, evaluated once for each cached rule.
+// changesStack is changedStack, once for each cached rule.
 func (w *Walker) changesStack() bool {
 	e := w.cur
 	if e.key != w.key {

@@ -3,9 +3,8 @@
 package frames
 
 // A frame record of arm64 (AAPCS64 §6.4.6) may be anywhere in its frame: GCC puts it below the local variables, LLVM
-// and V8 above them. So it gives only a lower bound of the caller's stack pointer, the record's end: Regs.Val has it,
-// Regs.Known lacks the bit. The same holds where call frame information does not describe the stack pointer (glibc's
-// longjmp).
+// and V8 above. It gives only a lower bound of the caller's stack pointer: Regs.Val has it, Regs.Known lacks the bit.
+// So has call frame information that does not describe the stack pointer (glibc's longjmp).
 //
 //	        ┌──────────────────┐ ◄── caller's stack pointer: unknown, at or above the record's end
 //	        │ …                │
@@ -17,9 +16,8 @@ func (u *unwinder) knowsSP() bool { return u.regs.Known&(1<<u.regs.Arch.SP()) !=
 
 func (u *unwinder) knowsNext() bool { return u.next.Known&(1<<u.next.Arch.SP()) != 0 }
 
-// settleSP finds the stack pointer of a frame found by a frame record, if its rule says where its own record is:
-// CFA = x29 + (CFA − place of x29). The record's return address must follow a call of this function, which then has set
-// x29.
+// settleSP finds the stack pointer of a frame found by a frame record, if its rule says where its own record is: CFA =
+// x29 + (CFA − place of x29). The record's return address must follow a call of this function, which then has set x29.
 func (w *Walker) settleSP() {
 	info := w.regs.Arch.info()
 	fp, ok := w.regs.Get(info.fp)

@@ -10,7 +10,7 @@ type Regs struct {
 	PC      Addr
 	Val     [NumRegs]uint64
 	Known   uint64 // a bit for each valid Val
-	PACMask uint64 // bits of a pointer authentication code, which are cleared in return addresses (arm64)
+	PACMask uint64 // bits of pointer authentication codes, cleared in return addresses (arm64)
 	TLS     uint64 // thread pointer (fs_base, tpidr_el0), 0 if unknown
 	Arch    Arch
 }
@@ -23,7 +23,7 @@ func (r *Regs) Get(reg uint8) (uint64, bool) {
 	return r.Val[reg], r.Known&(1<<reg) != 0
 }
 
-// Set makes a register known. Numbers out of range are ignored.
+// Set makes a register known; numbers out of range are ignored.
 func (r *Regs) Set(reg uint8, v uint64) {
 	if reg < NumRegs {
 		r.Val[reg] = v
@@ -31,7 +31,7 @@ func (r *Regs) Set(reg uint8, v uint64) {
 	}
 }
 
-// SP returns the stack pointer, or a lower bound if Known does not have it.
+// SP returns the stack pointer, or a lower bound if it is not Known.
 func (r *Regs) SP() Addr { return r.Val[r.Arch.SP()%NumRegs] }
 
 func (r *Regs) fp() Addr {

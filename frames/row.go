@@ -10,7 +10,6 @@ import (
 // RegRuleKind is the kind of a register rule (DWARF 5 §6.4.1).
 type RegRuleKind uint8
 
-// The kinds of [RegRule].
 const (
 	RuleSame      RegRuleKind = iota // still in the register
 	RuleUndefined                    // cannot be recovered
@@ -22,7 +21,7 @@ const (
 	RuleRegOffset                    // in memory at register Reg + Off
 )
 
-// RegRule is the place of one of the caller's registers.
+// RegRule is the place of a caller's register.
 type RegRule struct {
 	Expr Expr
 	Off  int64
@@ -30,7 +29,7 @@ type RegRule struct {
 	Reg  uint8
 }
 
-// Row is a rule that does not fit into a [Rule]: with expressions, far places or rare registers.
+// Row is a rule that does not fit into a [Rule]: expressions, far places, rare registers.
 type Row struct {
 	CFAExpr  Expr // the CFA, if it is not CFAReg + CFAOff
 	CFAOff   int64
@@ -54,15 +53,15 @@ func (row *Row) changed() (set uint32) {
 	return set
 }
 
-// ByFramePointer reports whether the frame pointer's place is relative to the frame pointer, but the CFA is not.
+// ByFramePointer reports whether the frame pointer is saved relative to itself, but the CFA is not.
 func (row *Row) ByFramePointer(arch Arch) bool {
 	fp := arch.info().fp
 	p := &row.Regs[fp]
 	return p.Kind == RuleRegOffset && p.Reg == fp && row.CFAReg != fp && row.CFAExpr == nil
 }
 
-// MarkRestored changes the row for code that has restored the registers of a set, including the frame pointer
-// before its return. Other registers whose places are relative to it become unknown.
+// MarkRestored changes the row for code that has restored the registers of a set, with the frame pointer. Others whose
+// places are relative to it become unknown.
 func (row *Row) MarkRestored(arch Arch, kept uint32) {
 	fp := arch.info().fp
 	for reg := range row.Regs {
@@ -76,14 +75,14 @@ func (row *Row) MarkRestored(arch Arch, kept uint32) {
 	}
 }
 
-// Expr computes a value: a DWARF expression, or a source's own code.
+// Expr computes a value: a DWARF expression, or a source's code.
 type Expr interface {
-	// Eval computes the value; false if that cannot be done. cfa is put on the expression's stack first (DWARF 5
-	// §6.4.2.2), 0 for an expression that gives the CFA.
+	// Eval computes the value; false if it cannot. cfa is put on the expression's stack first (DWARF 5 §6.4.2.2), 0 for
+	// an expression of the CFA.
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
-// Rule returns the compact form of a row, and reports whether the Row is needed, too.
+// Rule returns the compact form of a row, and whether the Row is needed, too.
 func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
 	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.fits(arch, &r) {
@@ -94,7 +93,7 @@ func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	return r, false
 }
 
-// compactLoss makes r a rule without Row if only lost registers prevent that, as in JIT code; false if others do.
+// compactLoss makes r a rule without Row if only lost registers prevent that, as in JIT code.
 func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
@@ -124,7 +123,7 @@ func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	return true
 }
 
-// fits sets r.Saved, and reports whether r then has all callee-saved registers and the return address.
+// fits sets r.Saved; false if r lacks callee-saved registers or the return address.
 func (row *Row) fits(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&FlagSignal != 0 || !row.raFits(info, r) {
@@ -162,7 +161,7 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 	return true
 }
 
-// raFits sets where the return address is; false if only a Row can say it.
+// raFits sets the place of the return address; false if only a Row can say it.
 func (row *Row) raFits(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
 		return row.RA.Kind == RuleOffset && row.RA.Off == -8

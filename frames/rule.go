@@ -7,10 +7,9 @@ import (
 	"math"
 )
 
-// Method is how a frame was found: the table "Methods" of the package comment.
+// Method is how a frame was found (package comment, "Methods").
 type Method uint8
 
-// The methods. The zero value is invalid.
 const (
 	MethodNone      Method = iota
 	MethodContext          // innermost frame: the thread's own registers
@@ -21,7 +20,7 @@ const (
 	NumMethods
 )
 
-// String returns the name that recordings and JSON use.
+// String returns the name in recordings and JSON.
 func (m Method) String() string {
 	switch m {
 	case MethodContext:
@@ -38,23 +37,22 @@ func (m Method) String() string {
 	return "none"
 }
 
-// Flags are special properties of a rule.
+// Flags are properties of a rule.
 type Flags uint8
 
-// The flags of a rule.
 const (
-	// FlagRoot: there is no caller, the stack is complete.
+	// no caller: the stack is complete
 	FlagRoot Flags = 1 << iota
-	// FlagSignal: the code is a signal trampoline. The interrupted caller's registers are all restored, its program
-	// counter is exact, and it may be on another stack.
+	// signal trampoline: all registers of the interrupted frame are restored, its pc is exact, it may be on another
+	// stack
 	FlagSignal
 	FlagRow    // the rule is in a Row
 	FlagLeafRA // the return address is in the link register (arm64)
-	// FlagSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
+	// the caller is on another stack (Go's systemstack), so the CFA need not rise
 	FlagSwitch
-	// FlagLoss: callee-saved registers are lost (Rule.lost). Only in the cache; a source gives a Row.
+	// callee-saved registers are lost (Rule.lost); only in the cache, a source gives a Row
 	FlagLoss
-	// FlagNone: there is no rule. The cache has it where no source has one; a source gives it to end the search.
+	// there is no rule; a source gives it to end the search
 	FlagNone
 )
 
@@ -73,16 +71,15 @@ type Rule struct {
 	CFAReg uint8 // DWARF number
 	Flags  Flags
 	Method Method
-	// lost, with FlagLoss, has a bit for each of Arch.CompactRegs that cannot be recovered.
+	// with FlagLoss: the lost ones of Arch.CompactRegs, a bit each
 	lost uint8
-	// Saved has (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0 if still in the register. With FlagRow
-	// the first four bytes are the Row's index.
+	// (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register. With FlagRow the first four
+	// bytes are the Row's index.
 	Saved [NumCompact]uint8
 }
 
 func (r *Rule) row() uint32 { return binary.LittleEndian.Uint32(r.Saved[:]) }
 
-// setRow refers the rule to a Row in the Space's table.
 func (r *Rule) setRow(i uint32) {
 	r.Flags |= FlagRow
 	binary.LittleEndian.PutUint32(r.Saved[:], i)
@@ -90,7 +87,7 @@ func (r *Rule) setRow(i uint32) {
 
 func (r *Rule) losesReg(i int) bool { return r.lost>>i&1 != 0 }
 
-// SavedUnits converts an offset from the CFA to the unit of [Rule.Saved]; false if it does not fit.
+// SavedUnits converts an offset from the CFA to [Rule.Saved]'s unit; false if it does not fit.
 func SavedUnits(off int64) (uint8, bool) {
 	if off >= 0 || off%8 != 0 || off < -8*math.MaxUint8 {
 		return 0, false

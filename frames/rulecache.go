@@ -2,10 +2,10 @@
 
 package frames
 
-// ruleCache maps program counters to rules. It is a table of sets; within a set the oldest entry is replaced. It has 16
-// sets (4 KB) at first, and grows while a set is full, to the working set of a busy server's stacks (256 KB).
+// ruleCache maps program counters to rules, in sets whose oldest entry is replaced. It has 16 sets (4 KB) at first, and
+// grows while a set is full, up to a busy server's working set (256 KB).
 type ruleCache struct {
-	slots []entry // aligned to a cache line, as large objects are, so that no entry spans two
+	slots []entry // aligned to cache lines, as large objects are
 	bits  uint    // 1<<bits sets
 	used  bool
 }
@@ -26,10 +26,10 @@ type entry struct {
 	key  uint64
 	rule Rule
 	mod  int32 // index into Space.modules, or -1
-	// exact: pc is the address of an instruction even as a return address: a signal trampoline, or the start of a stack
-	// prepared by hand.
+	// exact: pc is an instruction's address even as a return address: a signal trampoline, or the start of a prepared
+	// stack
 	exact bool
-	// proof is of the address as a return address; the rule requires requiredProof of the one that it gives.
+	// proof is of the address as a return address; the rule requires requiredProof of the one that it gives
 	proof, requiredProof proof
 	stackChange          stackChange
 	quick                quickRule
@@ -46,7 +46,7 @@ const (
 	proofCall                   // follows a call, or is returned to without one
 )
 
-// cacheKey combines what a rule depends on. Bit 0 is set, so that no key is zero.
+// cacheKey sets bit 0, so that no key is zero.
 func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 	k := pc<<3 | 1
 	if caller {
@@ -58,7 +58,7 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 	return k
 }
 
-// hash spreads keys over 1<<bits places (Fibonacci hashing).
+// hash is Fibonacci hashing to 1<<bits places.
 func hash(k uint64, bits uint) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - bits) }
 
 func (c *ruleCache) get(k uint64) *entry {
@@ -71,7 +71,6 @@ func (c *ruleCache) get(k uint64) *entry {
 	return nil
 }
 
-// add returns an entry for a key. In a full table it replaces the oldest of the set.
 func (c *ruleCache) add(k uint64) *entry {
 	c.used = true
 	for c.set(k)[setSize-1].key != 0 && c.bits < mostBits {
@@ -80,7 +79,7 @@ func (c *ruleCache) add(k uint64) *entry {
 	return c.push(k)
 }
 
-// set returns the entries that a key can be in, the newest first.
+// set returns the entries of a key's set, the newest first.
 func (c *ruleCache) set(k uint64) []entry { return c.slots[int(hash(k, c.bits))*setSize:][:setSize] }
 
 func (c *ruleCache) push(k uint64) *entry {
@@ -90,7 +89,7 @@ func (c *ruleCache) push(k uint64) *entry {
 	return &set[0]
 }
 
-// grow makes the table four times as large. A Walker may still use an entry of the old one.
+// grow makes the table four times as large. A Walker may still use an old entry.
 func (c *ruleCache) grow() {
 	larger := newRuleCache(c.bits + growBits)
 	larger.used = c.used
@@ -102,7 +101,7 @@ func (c *ruleCache) grow() {
 	*c = larger
 }
 
-// clear drops all entries. An unused table stays untouched memory.
+// clear leaves an unused table untouched memory.
 func (c *ruleCache) clear() {
 	if c.used {
 		clear(c.slots)
@@ -110,11 +109,11 @@ func (c *ruleCache) clear() {
 	}
 }
 
-// maxRows bounds the table of Rows. When it is full, all rules are dropped.
+// maxRows bounds the Rows; beyond it all rules are dropped.
 const maxRows = 1 << 14
 
-// lookup returns the rule for a pc, from the cache or the module's sources. It is valid until the next call. With
-// spOnly, only rules relative to the stack pointer count.
+// lookup returns the rule for a pc, from the cache or the sources, valid until the next call. With spOnly, only rules
+// relative to the stack pointer count.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
 	if e := s.cache.get(k); e != nil {
@@ -151,9 +150,9 @@ func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
 	}
 }
 
-// atEntry handles a return address without call frame information that follows no call. At a function's first
+// atEntry handles a return address that follows no call and has no call frame information. At a function's first
 // instruction, or in code of [StackEnds], the stack was prepared by hand, as by makecontext, and this is its outermost
-// frame (glibc's call frame information for __start_context has a caller nevertheless). A signal trampoline can be
+// frame (glibc's __start_context has call frame information with a caller nevertheless). A signal trampoline can be
 // there, too.
 func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	i := s.find(pc)
@@ -201,7 +200,7 @@ func (s *Space) fromSources(e *entry, pc Addr, caller, spOnly bool) bool {
 	return false
 }
 
-// spRelative reports whether a rule can be applied with only sp and pc known.
+// spRelative reports whether sp and pc suffice for a rule.
 func (s *Space) spRelative(r Rule, row *Row) bool {
 	if r.Flags&FlagRoot != 0 {
 		return true
@@ -213,7 +212,7 @@ func (s *Space) spRelative(r Rule, row *Row) bool {
 	return r.CFAReg == sp
 }
 
-// proofOf returns what a return address proves, before [Walker.plausible] has examined the instructions before it.
+// proofOf returns what a return address proves, before [Walker.plausible] looks at the instructions before it.
 func (s *Space) proofOf(e *entry, pc Addr) proof {
 	switch m := s.module(e.mod); {
 	case pc == 0 || m == nil:
@@ -228,7 +227,7 @@ func (s *Space) proofOf(e *entry, pc Addr) proof {
 	return proofCode
 }
 
-// requiredProof returns the proof that a rule for code of a module requires of the return address that it gives.
+// requiredProof is of the return address that a rule for code of a module gives.
 func (s *Space) requiredProof(r *Rule, mod int32) proof {
 	if r.Method == MethodCFI {
 		return proofCode

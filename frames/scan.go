@@ -2,15 +2,15 @@
 
 package frames
 
-// scanWords is the most words of a scan, 8 KiB. Larger frames are not found.
+// scanWords bounds a scan, 8 KiB; larger frames are not found.
 const scanWords = 1024
 
-// withoutRule finds the caller where no source has a rule, or the stack does not fit it: by the frame pointer, else by
-// a scan.
+// withoutRule finds the caller by the frame pointer, else by a scan, where no source has a rule, or the stack does not
+// fit it.
 func (w *Walker) withoutRule() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {
-		// A signal interrupted code that is in no module: nothing beyond can be checked.
+		// a signal interrupted code in no module: nothing beyond can be checked
 		return StopNoRule
 	}
 	f := w.Frame()
@@ -22,7 +22,7 @@ func (w *Walker) withoutRule() StopReason {
 		return StopUnproven
 	}
 	if !w.regs.Arch.info().raOnStack || m != nil && (m.Generated || m.NoFP) {
-		// Callers in generated code need not call: a word that follows a call is mostly a remnant.
+		// callers in generated code need not call: a word that follows a call is mostly a remnant
 		return w.noRule()
 	}
 	words := uint64(scanWords)
@@ -32,7 +32,7 @@ func (w *Walker) withoutRule() StopReason {
 	return w.scan(words, start, known)
 }
 
-// scan takes the first of the given number of stack words that follows a call of the function at start.
+// scan takes the first of so many stack words that follows a call of the function at start.
 func (w *Walker) scan(words uint64, start Addr, known bool) StopReason {
 	sp := w.regs.SP()
 	for i := range words {
@@ -59,8 +59,7 @@ func (w *Walker) scan(words uint64, start Addr, known bool) StopReason {
 	return w.noRule()
 }
 
-// noRule returns the reason for a failed scan. It is StopUnproven if the frame pointer of a passive read is unknown,
-// which may be all that was missing.
+// noRule is StopUnproven if the frame pointer of a passive read is unknown: that may be all that was missing.
 func (w *Walker) noRule() StopReason {
 	if w.knownInnermost&(1<<w.regs.Arch.FP()) == 0 && w.module() != nil {
 		return StopUnproven
@@ -68,15 +67,14 @@ func (w *Walker) noRule() StopReason {
 	return StopNoRule
 }
 
-// isOwnCopy reports whether the word v at an address is a copy of the return address in the word above (Free Pascal's
-// main): two equal words, and the CFA is then a multiple of 16 (System V ABI for x86-64, §3.2.2).
+// isOwnCopy reports whether the word v is a copy of the return address above it (Free Pascal's main): equal, and the
+// CFA is then a multiple of 16 (System V ABI for x86-64, §3.2.2).
 func (u *unwinder) isOwnCopy(at, v Addr) bool {
 	next, ok := u.mem.Word(at + 8)
 	return ok && next == v && at%16 == 0
 }
 
-// setCaller sets the registers of a caller of which only pc and sp are known. The frame pointer is kept if it points
-// into the caller's part of the stack.
+// setCaller sets pc and sp, and keeps a frame pointer into the caller's part of the stack.
 func (u *unwinder) setCaller(pc, sp Addr) {
 	info := u.regs.Arch.info()
 	u.next = u.regs

@@ -4,13 +4,12 @@ package frames
 
 import "slices"
 
-// Space is the executable part of an address space: its modules, and the rules found so far. It is for one goroutine
-// at a time.
+// Space is a process's modules, and the rules found so far, for one goroutine at a time.
 type Space struct {
 	cache   ruleCache
 	Arch    Arch
 	modules []*Module
-	bounds  []bounds // of the modules; apart, so that they take few cache lines
+	bounds  []bounds // apart, for few cache lines
 	rows    []storedRow
 	calls   callCache
 }
@@ -39,7 +38,7 @@ func (s *Space) SetModules(mods []*Module) {
 
 type bounds struct{ start, end Addr }
 
-// Modules returns the modules by address. The caller must not modify them.
+// Modules returns the modules by address, not to be modified.
 func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules.

@@ -4,16 +4,16 @@ package frames
 
 import "math"
 
-// DefaultMaxDepth limits the frames of a walk whose caller sets no limit.
+// DefaultMaxDepth is the most frames of a walk without a limit of its own.
 const DefaultMaxDepth = 1024
 
-// maxSwitches bounds the changes of stack in one walk, where a rising stack pointer does not prove that it ends.
+// maxSwitches bounds the changes of stack, where no rising stack pointer proves that the walk ends.
 const maxSwitches = 64
 
-// Walker iterates over the frames of one stack, innermost first. It allocates nothing. The zero value is ready for
-// Init, also after a walk.
+// Walker iterates over the frames of one stack, innermost first, without allocation. The zero value is ready for Init,
+// and so is a used one.
 type Walker struct {
-	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
+	// most frames; 0: DefaultMaxDepth, negative: no limit
 	MaxDepth int
 
 	unwinder          // the current frame's
@@ -26,7 +26,7 @@ type Walker struct {
 	stop       StopReason
 	snap       *Snapshot // mem, if it is a Snapshot
 	stack      []byte    // bytes of snap.Stack
-	lowestCFA  Addr      // the lowest CFA whose window ([Walker.Next]) is in stack
+	lowestCFA  Addr      // the lowest CFA whose window (Next) is in stack
 	noCode     Addr
 	scanWasCut bool
 	switches   int // changes of stack so far
@@ -34,7 +34,7 @@ type Walker struct {
 	reach      reach
 }
 
-// Init starts a walk at a copy of regs. Neither space nor mem may change until it ends.
+// Init starts a walk at a copy of regs. space and mem must not change until it ends.
 func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.space, w.mem = space, mem
 	w.regs = *regs
@@ -57,7 +57,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.key = 0
 }
 
-// nextSlow is Next for the first frame, the last, and all whose rule is not plain.
+// nextSlow is Next for the first frame, the last, and rules that are not plain.
 func (w *Walker) nextSlow() bool {
 	if w.stop != StopNone {
 		return false
@@ -84,8 +84,7 @@ func (w *Walker) nextSlow() bool {
 	return true
 }
 
-// KernelOnly reports whether the thread never runs in user space, such as io_uring's: its registers are all zero
-// (copy_thread).
+// KernelOnly reports whether the thread never runs in user space, as io_uring's: its registers are zero (copy_thread).
 func (w *Walker) KernelOnly() bool {
 	return w.regs.PC == 0 && w.regs.SP() == 0 && w.method == MethodContext
 }
@@ -100,17 +99,16 @@ func (w *Walker) Frame() Frame {
 	return f
 }
 
-// Regs returns the current frame's registers, until the next call of Next.
+// Regs returns the current frame's registers, until the next Next.
 func (w *Walker) Regs() *Regs { return &w.regs }
 
-// UnreadAddr returns the address that could not be read, after StopStackCut or StopBadMemory.
+// UnreadAddr returns the word that could not be read, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-// ScanWasCut reports whether the walk ended with StopStackCut in a scan, which may not need the word.
+// ScanWasCut reports whether a scan ended with StopStackCut; it may not need the word.
 func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
 
-// NoCodeAt returns the address that ended the walk because it is in no module, or 0. Its code may be newer than the
-// list of modules.
+// NoCodeAt returns the address in no module that ended the walk, or 0. Its code may be newer than the modules.
 func (w *Walker) NoCodeAt() Addr { return w.noCode }
 
 // StopReason returns why the walk ended, StopNone while it has not.
@@ -167,8 +165,8 @@ func (w *Walker) step() StopReason {
 	return w.commit(&r)
 }
 
-// ruleForMissingReg returns a rule for a frame whose own rule needs an unknown register: one relative to the stack
-// pointer, else the same rule, if the register can be proven.
+// ruleForMissingReg returns a rule for a frame whose own needs an unknown register: one relative to the stack pointer,
+// else its own, if the register can be proven.
 func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	if e := w.space.lookup(w.regs.PC, w.caller, true); e.rule.Flags&FlagNone == 0 {
 		return e.rule, StopNone
@@ -176,14 +174,14 @@ func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	if stop := w.prove(r); stop != StopNone {
 		return Rule{}, stop
 	}
-	// The search may have dropped all rules.
+	// the search may have dropped all rules
 	same := w.space.lookup(w.regs.PC, w.caller, false).rule
 	same.Method = max(same.Method, MethodFP)
 	return same, StopNone
 }
 
-// plausible checks the return address that a rule gave (package comment, "Methods"). The start of a stack in other
-// code never calls generated code: that is a function pointer on the stack.
+// plausible checks a rule's return address (package comment, "Methods"). The start of a prepared stack never calls
+// generated code: that is a function pointer on the stack.
 func (w *Walker) plausible(r *Rule) bool {
 	if w.next.PC == 0 {
 		return true
@@ -207,7 +205,7 @@ func (w *Walker) plausible(r *Rule) bool {
 }
 
 // inCode reports whether the return address is in a module, or ends the stack. Else the rule was wrong, or the code is
-// gone or newer than the list of modules. An address found without a stack pointer must follow a call.
+// gone or newer than the modules. An address found without a stack pointer must follow a call.
 func (w *Walker) inCode() bool {
 	pc := w.next.PC
 	if !w.knowsNext() && !w.space.followsCall(pc) {
@@ -221,7 +219,7 @@ func (w *Walker) inCode() bool {
 	return false
 }
 
-// commit makes the computed registers the current frame, if that is further out.
+// commit makes the computed registers the current frame, if further out.
 func (w *Walker) commit(r *Rule) StopReason {
 	if w.next.PC == 0 {
 		if m := w.module(); m != nil && m.Generated && m.NoFP {
@@ -250,13 +248,13 @@ func (w *Walker) commit(r *Rule) StopReason {
 }
 
 // isLeaf reports whether the caller's stack pointer may be this frame's, as the return address is in a register: on
-// arm64; on x86-64 by a Row (vfork), or where the innermost frame has popped it (OCaml's caml_c_call).
+// arm64; on x86-64 by a Row (vfork), or where the innermost frame popped it (OCaml's caml_c_call).
 func (u *unwinder) isLeaf(r *Rule) bool {
 	popped := !u.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return u.next.PC != u.regs.PC && (u.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
 }
 
-// changedStack reports whether this frame's function has loaded another stack's pointer (gcc's __morestack).
+// changedStack reports whether this function has loaded another stack's pointer (gcc's __morestack).
 func (u *unwinder) changedStack() bool {
 	m := u.module()
 	if m == nil {
