@@ -5,10 +5,10 @@ package dwarfunwind
 import "prywalk/frames"
 
 const (
-	// slot of a return address column that is no register
+	// raSlot is that of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// cfaExpr of a CFA that is a register plus an offset
+	// noExpr is for a CFA that is a register plus an offset.
 	noExpr = -1
 )
 

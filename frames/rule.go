@@ -41,18 +41,18 @@ func (m Method) String() string {
 type Flags uint8
 
 const (
-	// no caller: the stack is complete
+	// FlagRoot: there is no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota
-	// signal trampoline: all registers of the interrupted frame are restored, its pc is exact, it may be on another
-	// stack
+	// FlagSignal: a signal trampoline. The interrupted frame has all its registers and an exact pc, and may be on
+	// another stack.
 	FlagSignal
 	FlagRow    // the rule is in a Row
 	FlagLeafRA // the return address is in the link register (arm64)
-	// the caller is on another stack (Go's systemstack), so the CFA need not rise
+	// FlagSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
 	FlagSwitch
-	// callee-saved registers are lost (Rule.lost); only in the cache, a source gives a Row
+	// FlagLoss: callee-saved registers are lost (Rule.lost). Only in the cache: a source gives a Row.
 	FlagLoss
-	// there is no rule; a source gives it to end the search
+	// FlagNone: there is no rule. A source gives it to end the search.
 	FlagNone
 )
 
@@ -71,10 +71,10 @@ type Rule struct {
 	CFAReg uint8 // DWARF number
 	Flags  Flags
 	Method Method
-	// with FlagLoss: the lost ones of Arch.CompactRegs, a bit each
+	// lost, with FlagLoss, are the lost ones of Arch.CompactRegs, a bit each
 	lost uint8
-	// (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register. With FlagRow the first four
-	// bytes are the Row's index.
+	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register. With FlagRow the
+	// first four bytes are the Row's index.
 	Saved [NumCompact]uint8
 }
 
