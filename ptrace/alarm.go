@@ -11,30 +11,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID). Its signal is
-// blocked except in waits for stops; one just before a wait is lost, and [rescue] sends it again. The timer is
-// kept across sleeps, as setting it costs some µs in a virtual machine.
+// alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID). Its signal is blocked
+// except in waits for stops; one just before a wait is lost, and [rescue] sends it again. The timer is kept across
+// sleeps: setting it costs some µs in a virtual machine.
 type alarm struct {
 	ok      bool
 	id      int32
 	tid     int
-	ringsAt int64 // expiry on the clock of [Now]; 0 if not set
+	ringsAt int64 // expiry, on the clock of [Now]; 0 if not set
 	oldMask signalSet
-	// until is the end of the current sleep, 0 if none.
+	// end of the current sleep; 0: none
 	until atomic.Int64
 }
 
-// alarmSignal has no other use. The Go runtime's handler ignores it.
+// alarmSignal has no other use; the Go runtime's handler ignores it.
 const alarmSignal = syscall.Signal(63)
 
 // saRestart is SA_RESTART (include/uapi/asm-generic/signal-defs.h).
 const saRestart = 0x10000000
 
-// overslept is the delay in ns after which ringAgain ends a sleep.
+// overslept is the delay, in ns, after which ringAgain ends a sleep.
 const overslept = 10e6
 
-// open makes the timer and blocks its signal. It also blocks SIGURG, the Go runtime's pre-emption signal, which
-// would end sleeps.
+// open also blocks SIGURG, the Go runtime's pre-emption signal, which would end sleeps.
 func (a *alarm) open(tid int) {
 	sa, e := actionOf(alarmSignal)
 	if e != 0 || sa.handler <= 1 { // SIG_DFL would kill, SIG_IGN would not wake
@@ -65,7 +64,7 @@ func (a *alarm) close() {
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
-// set sets the timer's expiry. It returns false without a timer.
+// set returns false without a timer, as do sleep and wait.
 func (a *alarm) set(at int64) bool {
 	if !a.ok {
 		return false
@@ -79,7 +78,6 @@ func (a *alarm) set(at int64) bool {
 	return true
 }
 
-// sleep sleeps until a time or a signal. It returns false without a timer.
 func (a *alarm) sleep(until int64) bool {
 	if !a.set(until) {
 		return false
@@ -91,8 +89,7 @@ func (a *alarm) sleep(until int64) bool {
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
-// wait blocks until a stop is reported in info, or until a time (EINTR). slept is false if that time had passed;
-// ok is false without a timer.
+// wait blocks until a stop is reported in info, or until a time (EINTR); slept is false if that had passed.
 func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
 		return 0, false, false

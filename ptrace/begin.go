@@ -10,16 +10,16 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Begin attaches to a thread and interrupts it without waiting; [Controller.WaitAny] or [Controller.Poll] reports
-// the stop. An abandoned Tracee is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie],
-// [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
+// Begin attaches to a thread and interrupts it, without waiting; [Controller.WaitAny] or [Controller.Poll] reports the
+// stop. An abandoned Tracee is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie], [ErrKernelThread],
+// [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
 func (c *Controller) Begin(tid int) (*Tracee, error) {
 	var st procmem.Status
 	_ = procmem.ReadStatus(tid, &st) // on error the seizure fails
 	return c.begin(st.Tgid, tid, nil, nil)
 }
 
-// BeginWith is Begin, and reads the thread's clocks from files just before the interrupt ([Tracee.Before]).
+// BeginWith is Begin, and reads the thread's clocks just before the interrupt ([Tracee.Before]).
 func (c *Controller) BeginWith(files *ThreadFiles) (*Tracee, error) {
 	return c.begin(files.PID(), files.TID(), files, nil)
 }
@@ -46,7 +46,7 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	tracee.times.Interrupt = procmem.Now()
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
 		tracee.abandoned = true // until its end is reported
-		// The seizure may have waited for an exec of this thread, which then has the first thread's ID.
+		// the seizure may have waited for an exec of this thread, which then has the first thread's id
 		if pid > 0 && ptrace(unix.PTRACE_INTERRUPT, pid, 0, 0) == 0 {
 			c.mayTraceUnknown = true
 		}
@@ -83,7 +83,8 @@ func (c *Controller) spinFrom(now int64) {
 	}
 }
 
-// Cancel gives a Tracee up. A stopped thread is detached now, any other by a later WaitAny when it stops.
+// Cancel gives a Tracee up: a stopped thread is detached now, any other by a later WaitAny when it stops. The Tracee
+// must not be used afterwards.
 func (c *Controller) Cancel(tracee *Tracee) {
 	switch tracee.state {
 	case traceeStopped:
@@ -99,8 +100,8 @@ func (c *Controller) Cancel(tracee *Tracee) {
 	}
 }
 
-// StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish. Errors: [ErrTimeout], and those
-// of Begin and Finish.
+// StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish; a stop that is pending is
+// finished. Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
 func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
 	tracee, err := c.Begin(tid)
 	if err != nil && !errors.Is(err, ErrPending) {

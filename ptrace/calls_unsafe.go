@@ -26,15 +26,14 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	return e
 }
 
-// ptraceMayWait is ptrace for requests that may block. It releases the P, so that garbage collections need not
-// wait.
+// ptraceMayWait is for requests that may block: it releases the P, so that garbage collections need not wait.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
 	return e
 }
 
-// rawRegs has 27 words on x86-64, 34 on arm64.
+// rawRegs: 27 words on x86-64, 34 on arm64.
 type rawRegs [34]uint64
 
 //go:nosplit
@@ -63,8 +62,7 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	return int(n)
 }
 
-// readParts reads at most maxParts ranges in one call. It returns the number of bytes before the first unreadable
-// range.
+// readParts reads at most maxParts ranges in one call, and returns the bytes before the first unreadable one.
 //
 //go:nosplit
 func readParts(tid int, parts []frames.Region, v *vectors) int {
@@ -86,8 +84,7 @@ func readParts(tid int, parts []frames.Region, v *vectors) int {
 	return int(n)
 }
 
-// link reads the link /proc/TID/fd/FD in the thread's own descriptor table (fs/proc/fd.c). The result is valid
-// until the next call.
+// link reads /proc/TID/fd/FD in the thread's own descriptor table (fs/proc/fd.c); valid until the next call.
 //
 //go:nosplit
 func (f *procFiles) link(tid int, fd uint64) []byte {
@@ -115,7 +112,7 @@ type sigInfo struct {
 	_                     [100]byte
 }
 
-// waitid calls waitid(2) with WNOHANG. info.pid is 0 if there is no report.
+// waitid is waitid(2) with WNOHANG; info.pid is 0 if there is no report.
 //
 //go:nosplit
 func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
@@ -129,7 +126,7 @@ func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// waitidBlocking calls waitid(2). A signal ends it (EINTR).
+// waitidBlocking is ended by signals (EINTR).
 func waitidBlocking(idType, id, options int, info *sigInfo) syscall.Errno {
 	info.pid = 0
 	procmem.CountCall()
@@ -153,8 +150,8 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// readCounters reads the calling thread's counters. Faults in reads of another process's memory count for the
-// reader (mm/memory.c, mm_account_fault). With CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
+// readCounters: faults in reads of another process's memory count for the reader (mm/memory.c, mm_account_fault). With
+// CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
 func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	var cpu unix.Timespec
@@ -222,8 +219,7 @@ func isPending(sig syscall.Signal) bool {
 	return e == 0 && set&setOf(sig) != 0
 }
 
-// awaitSignal sleeps until a blocked signal of set is pending, which it takes, or another signal is handled
-// (EINTR).
+// awaitSignal sleeps until a blocked signal of set is pending, which it takes, or another is handled (EINTR).
 func awaitSignal(set signalSet) syscall.Errno {
 	procmem.CountCall()
 	procmem.CountWait()

@@ -14,7 +14,7 @@ import (
 // regSetSyscall is NT_ARM_SYSTEM_CALL.
 const regSetSyscall = 0x404
 
-// setSyscall sets the kernel's system call number of the thread, −1 for none.
+// setSyscall sets the kernel's number of the thread's system call, −1 for none.
 //
 //go:nosplit
 func setSyscall(tid int, nr int32) syscall.Errno {
@@ -35,15 +35,15 @@ type syscallInfo struct {
 	_      uint64
 }
 
-// A seccomp stop is recognized by si_code (kernel/ptrace.c, ptrace_get_syscall_info).
+// a seccomp stop is recognized by si_code (kernel/ptrace.c, ptrace_get_syscall_info)
 const (
 	getSyscallInfo  = 0x420e // PTRACE_GET_SYSCALL_INFO, Linux 5.3
 	opSeccomp       = 3      // PTRACE_SYSCALL_INFO_SECCOMP
 	codeSeccompStop = int32(unix.SIGTRAP) | unix.PTRACE_EVENT_SECCOMP<<8
 )
 
-// seccompInfo reads the system call of a thread in an interrupt stop. The kernel shows it at seccomp stops only,
-// so si_code is set to one's during the request.
+// seccompInfo reads the system call of a thread in an interrupt stop. The kernel shows it at seccomp stops only, so
+// si_code is one's during the request.
 //
 //go:nosplit
 func seccompInfo(tid int, info *sigInfo, call *syscallInfo) bool {
@@ -72,7 +72,7 @@ func setRegSet(tid int, words *rawRegs, n int) syscall.Errno {
 	return e
 }
 
-// signalsPending reports signals pending for the stopped thread or its process (PTRACE_PEEKSIGINFO).
+// signalsPending: for the stopped thread or its process (PTRACE_PEEKSIGINFO).
 //
 //go:nosplit
 func signalsPending(tid int) bool {
@@ -93,7 +93,7 @@ func signalsPending(tid int) bool {
 	return false
 }
 
-// sigMask returns the signal mask that the thread has after its call (PTRACE_GETSIGMASK).
+// sigMask is the mask that the thread has after its call (PTRACE_GETSIGMASK).
 //
 //go:nosplit
 func sigMask(tid int) (mask uint64, ok bool) {
@@ -101,7 +101,7 @@ func sigMask(tid int) (mask uint64, ok bool) {
 	return mask, e == 0
 }
 
-// text reads /proc/TID/name. name begins with a slash and ends in NUL. The result is valid until the next call.
+// text reads /proc/TID/name, valid until the next call. name begins with a slash and ends in NUL.
 //
 //go:nosplit
 func (f *procFiles) text(tid int, name string) []byte {

@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// capture is the raw data of a stopped thread, decoded after the detach. It is reused.
+// capture is a stopped thread's raw data, decoded after the detach. It is reused.
 type capture struct {
 	regs  registers
 	stack stackReader
-	// sched holds the first schedLen bytes of schedstat; schedLen ≤ 0: not read.
+	// the first schedLen bytes of schedstat; schedLen ≤ 0: not read
 	sched    [96]byte
 	schedLen int
-	// takenCalls and copiedCalls are procmem.Calls at Times.Taken and Times.Copied.
+	// procmem.Calls at Times.Taken and Times.Copied
 	takenCalls, copiedCalls int64
 
 	reader  Reader
@@ -50,7 +50,7 @@ func (c *capture) noteCopied(tracee *Tracee) {
 	tracee.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls()
 }
 
-// decode fills out. Precondition: the thread is detached.
+// Precondition of decode: the thread is detached.
 func (c *capture) decode(req *Request, out *Stop) {
 	out.Regs = c.regs.decode()
 	out.StackCopy = c.stack.result()
@@ -89,8 +89,7 @@ func (c *capture) readExtra(tracee *Tracee, req *Request, out *Stop) int {
 	return min(max(n, 0), len(req.Regions))
 }
 
-// prefetchAndStack reads the places of a [Prefetcher] and the stack. False: places were unreadable, and the stack
-// is not read.
+// prefetchAndStack reads a [Prefetcher]'s places and the stack. False: places were unreadable, the stack is not read.
 func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	f, ok := req.Extra.(Prefetcher)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 // Cause is why a stop was long.
 type Cause uint8
 
-// Causes; of several, the longest one counts.
+// Of several causes the longest counts.
 const (
 	CauseCopy      Cause = iota // much memory was copied
 	CauseFault                  // pages of the target were faulted in
@@ -19,17 +19,17 @@ const (
 	CausePreempted              // another thread took the tracer's CPU
 	CauseStolen                 // the hypervisor took the tracer's CPU (steal time)
 	CauseTurn                   // the tracer was busy with other threads
-	CauseOther                  // the rest: interrupts, cold caches, unreported steal time
+	CauseOther                  // interrupts, cold caches, unreported steal time
 
 	NumCauses
 )
 
-// String returns the name used in JSON.
+// String returns the name in JSON.
 func (c Cause) String() string {
 	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "turn", "other", "?"}[min(c, NumCauses)]
 }
 
-// threadCounters are the kernel's counts for the tracer's thread, and its intended sleeps.
+// threadCounters are the kernel's counts of the tracer's thread, and its intended sleeps.
 type threadCounters struct {
 	at, cpu           int64 // CLOCK_MONOTONIC and CPU time, ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
@@ -37,7 +37,7 @@ type threadCounters struct {
 	sleeps, slept     int64
 }
 
-// sleepCounters count the tracer's intended sleeps and their length in ns.
+// sleepCounters: number and length (ns) of intended sleeps.
 type sleepCounters struct {
 	sleeps, slept int64
 }
@@ -60,18 +60,18 @@ func (c *sleepCounters) sleptSince(began, ended int64) {
 	c.slept += max(ended-began, 0)
 }
 
-// evidence is the data on which cause decides. Times are in ns.
+// evidence decides on the cause. Times are in ns.
 type evidence struct {
-	// unseen is from last seen running to seen stopped, inside from then to the detach.
+	// unseen: from last seen running to seen stopped; inside: from then to the detach
 	unseen, inside int64
 	copying        int64 // reading memory
 	bytes          int64
-	// Of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps; growth of its counters.
+	// of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps, growth of counters
 	offProcessor, waited, preempted, faults, fromDisk int64
 }
 
 const (
-	perFault   = 1000 // assumed ns per page fault
+	perFault   = 1000 // ns per page fault, assumed
 	perByte    = 4    // most ns per byte of a large copy (usual: 0.5)
 	leastShare = 2    // a cause takes at least 1/leastShare of the stop
 )
@@ -108,7 +108,7 @@ func (e *evidence) faulted() bool {
 
 var pageSize = int64(os.Getpagesize())
 
-// Why returns the cause of the stop that the last Finish returned in out; copied is its number of bytes.
+// Why returns the cause of the stop that the last Finish returned in out, of which copied bytes were read.
 // Precondition: called directly after Finish.
 func (c *Controller) Why(out *Stop, copied int64) Cause {
 	now, began := c.counters.now(), &c.lastAtInterrupt

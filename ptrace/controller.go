@@ -11,18 +11,18 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Options configures a [Controller]. The zero value has sensible defaults.
+// Options configure a [Controller]. Zero values have defaults.
 type Options struct {
 	MaxPending int           // most Tracees in use, abandoned ones included; default 256
-	SpinFor    time.Duration // time that a wait spins before it sleeps; default 40 µs
+	SpinFor    time.Duration // how long a wait spins before it sleeps; default 40 µs
 	// ReadOnly forbids writes of registers: interrupted calls then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoCollector states that the caller prevents garbage collections while a Tracee is pending, and that
-	// GOMAXPROCS is at least 2. PTRACE_SEIZE then bypasses the Go scheduler.
+	// NoCollector: the caller prevents garbage collections while a Tracee is pending, and GOMAXPROCS is at least 2.
+	// PTRACE_SEIZE then bypasses the Go scheduler.
 	NoCollector  bool
 	KeepPriority bool // leave the scheduling priority unchanged
-	// Frugal, with NoCollector, lets waits sleep until a stop without real-time priority too: less CPU time than
-	// polling, longer pauses.
+	// Frugal, with NoCollector: waits sleep until a stop without real-time priority too, for less CPU time than
+	// polling, and longer pauses.
 	Frugal bool
 }
 
@@ -33,7 +33,7 @@ type Stats struct {
 	Restarted, Broken, ReportedTwice uint64 // system calls, see [Repair]
 	Stolen                           uint64 // stops whose report another thread's wait consumed
 	Abandoned                        uint64 // cancelled Tracees whose thread had not stopped
-	Lowered                          uint64 // times that the watchdog took the tracer's real-time priority
+	Lowered                          uint64 // how often the watchdog took the tracer's real-time priority
 }
 
 // Controller stops threads. Its methods must be called on the OS thread that made it ([runtime.LockOSThread], or
@@ -48,9 +48,9 @@ type Controller struct {
 	stats           Stats
 	mayTraceUnknown bool // a tracee may have an unknown id, since an exec
 	leaving         bool // Leave was called
-	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
+	seized          bool // a seizure has succeeded: no seccomp filter refuses it
 
-	// On the clock of Now:
+	// on the clock of Now:
 	spinUntil     int64 // of waits
 	lastEmptyPoll int64 // begin of the last poll without a stop
 	nextAudit     int64 // next check of all pending Tracees
@@ -61,8 +61,8 @@ type Controller struct {
 	lastAtInterrupt threadCounters // of the last finished Tracee
 }
 
-// NewController makes a controller for the calling OS thread. Precondition: the goroutine is locked to that
-// thread. It raises the thread's priority, sets SA_NOCLDSTOP for SIGCHLD, and blocks while [Leaving].
+// NewController makes a controller for the calling OS thread, to which the goroutine must be locked. It raises the
+// thread's priority, sets SA_NOCLDSTOP for SIGCHLD, and blocks while [Leaving].
 func NewController(opts Options) *Controller {
 	if opts.MaxPending <= 0 {
 		opts.MaxPending = 256
@@ -86,8 +86,8 @@ func NewController(opts Options) *Controller {
 	return c
 }
 
-// Run calls body with a controller on a new OS thread, closes it, and ends the thread, which detaches any tracee
-// left.
+// Run calls body with a controller on a new OS thread, closes it, ends the thread, which detaches any tracee left, and
+// returns body's error.
 func Run(opts Options, body func(*Controller) error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -104,7 +104,7 @@ func runBody(c *Controller, body func(*Controller) error) error {
 	return body(c)
 }
 
-// Scheduling returns the priority's name: "fifo" (real-time), "nice" (better than normal) or "normal".
+// Scheduling names the priority: "fifo" (real-time), "nice" (better than normal) or "normal".
 func (c *Controller) Scheduling() string { return c.priority.name }
 
 // ReadOnly returns Options.ReadOnly.
@@ -119,8 +119,8 @@ func (c *Controller) Stats() Stats {
 	return s
 }
 
-// Pending returns the number of threads that may be attached: Tracees in use, abandoned ones included, and one for
-// those that exec gave another ID.
+// Pending returns how many threads may be attached: Tracees in use, abandoned ones included, and one for those that
+// exec gave another id.
 func (c *Controller) Pending() int {
 	if c.mayTraceUnknown {
 		return c.tracees.live + 1
@@ -130,8 +130,8 @@ func (c *Controller) Pending() int {
 
 const closeWait = 50 * time.Millisecond
 
-// Close detaches all threads and restores the priority. It returns the number of threads that did not stop in time
-// and stay attached until the OS thread ends. It may be called again.
+// Close detaches all threads and restores the priority. It returns how many threads did not stop in time, and stay
+// attached until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
 	c.Leave()
 	for i := range c.tracees.inUse() {

@@ -12,8 +12,8 @@
 //
 // # Algorithm
 //
-// A stop has four steps. The stops of many threads can be interleaved, as a thread queued for a CPU stops only
-// when it gets one. [Controller.StopThread] does all four for one thread.
+// A stop has four steps. Stops of many threads can be interleaved, as a queued thread stops only when it gets a CPU.
+// [Controller.StopThread] does all four for one thread.
 //
 //	begin    begin.go            PTRACE_SEIZE (no stop, no signal); clocks; PTRACE_INTERRUPT
 //	poll     wait.go, reports.go waitid(WNOWAIT) for any tracee: spin for 40 µs, then sleep
@@ -21,14 +21,13 @@
 //	                             Request.Memory), Request.Extra (extra.go): all into one capture (capture.go)
 //	repair   repair.go           rewrite the result of an interrupted system call; PTRACE_DETACH
 //
-// The capture is decoded after the detach. No thread stays attached between stops, because each signal stops a
-// tracee.
+// The capture is decoded after the detach. No thread stays attached between stops, because each signal stops a tracee.
 //
 // # Invariants
 //
 // The target must not notice (ptrace(2), kernel/signal.c, kernel/ptrace.c):
 //
-//   - The stop may be a signal-delivery-stop. Detaching with the signal's number delivers it, siginfo unchanged, and
+//   - A stop may be a signal-delivery-stop. Detaching with the signal's number delivers it, siginfo unchanged, and
 //     clears the pending interrupt.
 //   - A thread stopped by SIGSTOP shows a group stop; detaching leaves it stopped.
 //   - A few system calls give EINTR after any stop. Their result is rewritten so that the kernel restarts them
@@ -36,12 +35,10 @@
 //   - Reports are read with WNOWAIT and not consumed: a signal in flight is delivered even if this process is killed.
 //     The exit of a child of this process is left to its own wait.
 //
-// From the stop to the detach no Go code can be pre-empted: these functions are nosplit, in which the compiler
-// marks no safe point. They do not allocate, and use raw system calls, which keep the P. The garbage collector
-// waits for them.
+// From the stop to the detach no Go code can be pre-empted: these functions are nosplit, in which the compiler marks no
+// safe point, do not allocate, and use raw system calls, which keep the P. The garbage collector waits for them.
 //
 // PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (rescue.go).
 //
-// The kernel binds tracing to an OS thread: the methods of a [Controller] must be called on the thread that made
-// it. [Run] ensures that.
+// The kernel binds tracing to an OS thread, so a [Controller] must be used on the thread that made it.
 package ptrace

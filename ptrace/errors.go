@@ -13,22 +13,22 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Errors, returned unwrapped.
+// Errors, unwrapped.
 var (
 	ErrGone         error = refusal.Gone
-	ErrDenied       error = refusal.Denied // permission is missing (uid, Yama, not dumpable, seccomp)
+	ErrDenied       error = refusal.Denied // no permission (uid, Yama, not dumpable, seccomp)
 	ErrTraced       error = refusal.Traced // another tracer is, or was just, attached
-	ErrZombie       error = refusal.Zombie // the thread has exited and is not reaped
+	ErrZombie       error = refusal.Zombie // it has exited and is not reaped
 	ErrKernelThread error = refusal.KernelThread
 	ErrSelf         error = refusal.Self
-	Err32Bit        error = refusal.Not64Bit // it executes 32-bit or x32 code
+	Err32Bit        error = refusal.Not64Bit // it runs 32-bit or x32 code
 	ErrTimeout      error = refusal.Timeout
 	ErrBusy         error = refusal.Busy // Options.MaxPending Tracees are in use
 	ErrPending            = errors.New("a stop of this thread is already pending")
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )
 
-// Reason returns an error's word in recordings and --stats, "other" for unknown ones.
+// Reason returns an error's word in recordings and --stats, "other" if unknown.
 func Reason(err error) string {
 	if errors.Is(err, ErrPending) {
 		return refusal.Busy.Word()
@@ -36,8 +36,8 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure
-// means that no seccomp filter refuses it.
+// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure: no
+// seccomp filter refuses it.
 func seizeRefused(tid int, e syscall.Errno, sure bool) error {
 	switch e {
 	case syscall.ESRCH:
@@ -66,8 +66,8 @@ func filtered() bool {
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// tracedOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission (kernel/fork.c,
-// mm_access; kernel/ptrace.c, ptrace_may_access) but is not exclusive.
+// tracedOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission (mm_access,
+// ptrace_may_access) but is not exclusive.
 func tracedOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {

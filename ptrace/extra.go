@@ -9,37 +9,36 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Extra reads further memory while a thread is stopped, such as a goroutine's stack. Its methods, and those of the
-// optional interfaces below, are called in the stop: they must not allocate or block.
+// Extra reads further memory of a stopped thread, as a goroutine's stack. Its methods, and those of the optional
+// interfaces below, must not allocate or block.
 type Extra interface {
-	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns the number set.
+	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns how many.
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
 // Prefetcher is an Extra with places known beforehand.
 type Prefetcher interface {
-	// Prefetch returns at most [MaxPrefetch] places, with Bytes to fill together with the stack
+	// Prefetch returns at most [MaxPrefetch] places, whose Bytes are filled together with the stack
 	// ([Reader.Prefetched]).
 	Prefetch(regs *frames.Regs) []frames.Region
 }
 
 // StackEnder is a Prefetcher whose places show where the stack ends.
 type StackEnder interface {
-	// StackEnd, called when the places were read, returns the end of the copy of the stack, 0 if unknown. It may
-	// read more.
+	// StackEnd, called when the places were read, returns the end of the copy of the stack, 0 if unknown.
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
 // PresentPrefetcher is a Prefetcher whose places are checked before the stop.
 type PresentPrefetcher interface {
-	// PresentUntil returns until when (CLOCK_MONOTONIC, ns; 0 if unknown) all places are present, so that one
-	// system call can read them.
+	// PresentUntil returns until when (CLOCK_MONOTONIC, ns; 0 if unknown) all places are present, so that one system
+	// call can read them.
 	PresentUntil() int64
 }
 
 // ManyReads is an Extra that may need more than maxReads reads.
 type ManyReads interface {
-	// Reads returns the number, at most [MostReads]; 0: the default.
+	// Reads is at most [MostReads]; 0: the default.
 	Reads() int
 }
 
@@ -77,10 +76,10 @@ func (r *Reader) StackBytes() []byte { return r.stack }
 // Prefetched reports whether a [Prefetcher]'s places were read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
 
-// Left returns the number of reads left.
+// Left is in reads.
 func (r *Reader) Left() int { return r.left }
 
-// Read reads memory at addr. It returns the number of bytes: 0 if unreadable or without reads left.
+// Read returns the number of bytes: 0 if unreadable, or without reads left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
 	if r.left <= 0 {
 		return 0
@@ -114,14 +113,14 @@ func (r *Reader) Start(addr uint64) uint64 {
 	return r.memory.Start(addr)
 }
 
-// maxParts is the largest number of places in one read, which then takes about as long as two.
+// maxParts is the most places of one read, which then takes about as long as two.
 const maxParts = 64
 
-// MaxPrefetch is the largest number of places of a [Prefetcher].
+// MaxPrefetch is the most places of a [Prefetcher].
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read. It returns the number of bytes
-// before the first incomplete part.
+// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read, and returns the bytes before the first
+// incomplete part.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.left <= 0 {
 		return 0
@@ -138,8 +137,8 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a
-// time; later it reads nothing.
+// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a time;
+// later it reads nothing.
 func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	if r.left <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0
@@ -153,7 +152,7 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// copyParts reads the parts one by one: process_vm_readv(2) of all would wait for missing pages.
+// copyParts reads one by one: process_vm_readv(2) of all would wait for missing pages.
 func copyParts(m *Memory, tid int, parts []frames.Region, a *allowance) (n int) {
 	for i := range parts {
 		var got int
@@ -178,14 +177,14 @@ func (r *Reader) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// ReaderOf returns a reader of a process that is not stopped. tid is any of its threads; memory may be nil.
+// ReaderOf reads from a process that is not stopped. tid is any of its threads; memory may be nil.
 func ReaderOf(tid int, memory *Memory) Reader {
 	var r Reader
 	r.ReadFrom(tid, memory)
 	return r
 }
 
-// ReadFrom sets r as [ReaderOf] does. It does not allocate if r is reused.
+// ReadFrom sets r as [ReaderOf] does, without allocation if r is reused.
 func (r *Reader) ReadFrom(tid int, memory *Memory) {
 	if r.vectors == nil {
 		r.vectors = &vectors{}

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Request states what to read in the stop. The caller reuses it.
+// Request says what to read in a stop. It can be reused.
 type Request struct {
-	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, System V ABI §3.2.2;
-	// arm64: 16). Empty: none.
+	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, System V ABI §3.2.2; arm64:
+	// 16). Empty: none.
 	Stack []byte
-	// Larger, if longer than Stack, replaces it for a stack that (by Top) fits only into Larger
-	// ([StackCopy.InLarger]). With Tail, it receives len(Larger)/2 bytes of a still larger stack.
+	// Larger, if longer, replaces Stack for a stack that (by Top) fits only there ([StackCopy.InLarger]). With Tail, it
+	// receives len(Larger)/2 bytes of a still larger stack.
 	Larger []byte
 	Top    uint64 // end of the copy, if above the stack pointer
 	ToEnd  bool   // set Top to the end of the stack's mapping, if Memory knows one near enough
@@ -44,7 +44,7 @@ type Stop struct {
 	Times
 	Calls     int // this process's system calls from Taken to Copied ([procmem.Calls])
 	Kind      Kind
-	Signal    int  // the signal passed on, 0 if none
+	Signal    int  // signal passed on, 0 if none
 	InSyscall bool // in system call Nr (x86-64 only: arm64 hides it)
 	Nr        int64
 	Repair
@@ -56,15 +56,15 @@ type Stop struct {
 //	    │ queued, or leaves the kernel │  │       │        │
 //	    └─────────┴─────────┴── registers, clocks ┴ memory ┴ repair
 type Times struct {
-	// Stop is when a poll found the stop, Running ≥ Interrupt when the thread was last seen not stopped: the stop
-	// takes at most Detach − Running.
+	// Stop: a poll found the stop. Running ≥ Interrupt: last seen not stopped. The stop takes at most Detach − Running.
 	Interrupt, Running, Stop, Detach int64
-	// Taken is when registers and clocks were read, Copied when memory was read.
+	// registers and clocks were read; memory was read
 	Taken, Copied int64
 }
 
-// Finish reads what req asks for, detaches the thread, fills out and ends the Tracee, without allocation. Errors:
-// [ErrNotStopped], which keeps the Tracee, [ErrGone], [Err32Bit].
+// Finish reads what req asks for, detaches the thread, fills out, and ends the Tracee, without allocation.
+// Precondition: WaitAny or Poll has reported the Tracee. Errors: [ErrNotStopped], which keeps the Tracee, [ErrGone],
+// [Err32Bit].
 func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
 	switch tracee.state {
 	case traceeStopped:
@@ -117,7 +117,7 @@ func (c *Controller) readAndDetach(tracee *Tracee, req *Request) (read, detached
 	return read, c.detach(tracee)
 }
 
-// readWithExtra reads what req asks for. It detaches the thread if Extra panics.
+// readWithExtra detaches the thread if Extra panics.
 func (c *Controller) readWithExtra(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
 	e := c.captured.readState(tracee, req)
 	if e == 0 && c.captured.regs.complete() {
@@ -157,7 +157,7 @@ func (c *Controller) release(tracee *Tracee) syscall.Errno {
 
 func (c *Controller) detachAndFree(tracee *Tracee) { c.endTracee(tracee, c.release(tracee)) }
 
-// endTracee frees the Tracee after the detach. That of a killed thread stays until its end is reported.
+// endTracee frees the Tracee; that of a killed thread stays until its end is reported.
 func (c *Controller) endTracee(tracee *Tracee, detached syscall.Errno) {
 	c.stats.count(tracee)
 	c.lastAtInterrupt = tracee.atInterrupt

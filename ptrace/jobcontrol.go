@@ -15,15 +15,14 @@ import (
 
 // # Ctrl-Z
 //
-// A stopped tracer would hold its tracees. So a caught stop signal (SIGTSTP, SIGTTIN, SIGTTOU) takes two steps:
-// all controllers detach ([Leaving]), then the default action is taken ([StopAs]). New controllers wait meanwhile.
+// A stopped tracer would hold its tracees. So a caught stop signal (SIGTSTP, SIGTTIN, SIGTTOU) takes two steps: all
+// controllers detach ([Leaving]), then the default action is taken ([StopAs]). New controllers wait meanwhile.
 
 type registry struct {
 	leaving atomic.Bool // all controllers must detach
 	mu      sync.Mutex
 	changed *sync.Cond
-	// open maps each open controller to true, and each closed one with tracees left to false, until its OS thread
-	// ends.
+	// open controllers: true; closed ones with tracees left: false, until the OS thread ends
 	open map[*Controller]bool
 }
 
@@ -40,7 +39,7 @@ func newRegistry() *registry {
 // returns early.
 func Leaving() bool { return tracers.leaving.Load() }
 
-// Leave acknowledges [Leaving], so that WaitAny waits for pending Tracees again.
+// Leave acknowledges [Leaving], so that WaitAny waits again.
 func (c *Controller) Leave() { c.leaving = true }
 
 func (c *Controller) mustLeave() bool { return !c.leaving && Leaving() }
@@ -81,7 +80,7 @@ func (r *registry) allLeft() bool {
 	return true
 }
 
-// detachAll waits as long as goOn returns true. It reports whether all controllers have detached.
+// detachAll waits while goOn returns true, and reports whether all controllers have detached.
 func detachAll(goOn func() bool) bool {
 	tracers.leaving.Store(true)
 	for !tracers.allLeft() {
@@ -103,13 +102,13 @@ func allowControllers() {
 const (
 	detachPoll = time.Millisecond
 	sigIgn     = 1                // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
-	detachFor  = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
+	detachFor  = 10 * time.Second // bounds detachAll; stops of all threads at once may take seconds
 )
 
-// StopAs takes the default action of a caught stop signal after all threads are detached, and returns when this
-// process continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not
-// stopped. settled is called just before the stop, when stop signals are no longer caught. False: a thread was not
-// detached in time.
+// StopAs takes the default action of a caught stop signal after all threads are detached, and returns when this process
+// continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not stopped.
+// settled is called just before the stop, when stop signals are no longer caught. False: a thread was not detached in
+// time.
 func StopAs(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -119,7 +118,7 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 		return false
 	}
 	defer func() { _, _ = maskSignals(unix.SIG_SETMASK, was) }()
-	// SIGCONT discards a pending stop signal (kernel/signal.c, prepare_signal).
+	// SIGCONT discards a pending stop signal (kernel/signal.c, prepare_signal)
 	if unix.Tgkill(os.Getpid(), unix.Gettid(), sig) != nil {
 		return false
 	}
@@ -138,8 +137,7 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	return true
 }
 
-// discardPending ignores a pending signal for a moment: the kernel then discards it (kernel/signal.c,
-// do_sigaction).
+// discardPending ignores a pending signal for a moment: the kernel then discards it (kernel/signal.c, do_sigaction).
 func discardPending(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was
@@ -149,7 +147,7 @@ func discardPending(sig syscall.Signal) {
 	}
 }
 
-// StopSignals are the stop signals of a terminal.
+// StopSignals are a terminal's.
 var StopSignals = [...]syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}
 
 func defaultActions() (was [len(StopSignals)]sigAction) {

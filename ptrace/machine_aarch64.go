@@ -18,8 +18,7 @@ const (
 	armPC = 32
 )
 
-// DecodeRegsAArch64 decodes arm64's general registers (PTRACE_GETREGSET, NT_PRSTATUS). It returns false if b is
-// too short.
+// DecodeRegsAArch64 decodes arm64's general registers (NT_PRSTATUS); false if b is too short.
 func DecodeRegsAArch64(b []byte, out *frames.Regs) bool {
 	if len(b) < RegsLenAArch64 {
 		return false

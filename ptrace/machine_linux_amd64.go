@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenX86
-	// redZone: System V ABI for x86-64, §3.2.2.
+	// System V ABI for x86-64, §3.2.2
 	redZone = 128
 
 	codeSegment32 = 0x23 // __USER32_CS, arch/x86/include/asm/segment.h
@@ -28,7 +28,6 @@ func rawSyscall(w *rawRegs) (bool, int64) {
 	return nr >= 0, nr
 }
 
-// not64Bit reports whether the thread runs 32-bit or x32 code.
 func not64Bit(w *rawRegs) bool {
 	nr := int64(w[x86OrigRax])
 	return w[x86Cs] == codeSegment32 || nr >= 0 && nr&x32Bit != 0

@@ -6,11 +6,11 @@ import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenAArch64
-	// redZone is where Go saves the frame pointer; AAPCS64 §6.4.5.1 has no red zone.
+	// where Go saves the frame pointer; AAPCS64 §6.4.5.1 has no red zone
 	redZone = 16
 )
 
-// procFiles has the buffers of reads of /proc and of seccompInfo.
+// procFiles has buffers for reads of /proc and for seccompInfo.
 type procFiles struct {
 	buf      [2048]byte
 	path     [48]byte
@@ -26,11 +26,11 @@ func rawSP(w *rawRegs) uint64 { return w[armSP] }
 // rawSyscall: the kernel has forgotten the number at a stop (arch/arm64/kernel/signal.c, do_signal).
 func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 
-// not64Bit is always false: 32-bit tasks have a shorter register set ([registers.complete]).
+// not64Bit: 32-bit tasks have a shorter register set ([registers.complete]).
 func not64Bit(*rawRegs) bool { return false }
 
-// readArchRegs reads the thread pointer and, once, the pointer authentication mask, which depends only on the size
-// of the address space.
+// readArchRegs reads the thread pointer and, once, the pointer authentication mask, which depends on the size of the
+// address space alone.
 //
 //go:nosplit
 func (r *registers) readArchRegs(tid int) {
@@ -47,7 +47,7 @@ func (r *registers) readArchRegs(tid int) {
 	}
 }
 
-// indexAfter returns the offset just behind what in text, or −1.
+// indexAfter returns the offset behind what, or −1.
 //
 //go:nosplit
 func indexAfter(text []byte, what string) int {

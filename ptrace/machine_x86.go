@@ -25,11 +25,11 @@ const (
 	x86FsBase  = 21
 )
 
-// x86Order has the word of each DWARF register (System V ABI for x86-64, figure 3.36).
+// x86Order is by DWARF number (System V ABI for x86-64, figure 3.36).
 var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// DecodeRegsX86 decodes x86-64's general registers (PTRACE_GETREGSET, NT_PRSTATUS). nr is the system call,
-// negative if none. ok is false if b is too short.
+// DecodeRegsX86 decodes x86-64's general registers (NT_PRSTATUS). nr is the system call, negative if none; not ok if b
+// is too short.
 func DecodeRegsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	if len(b) < RegsLenX86 {
 		return -1, false
@@ -50,7 +50,7 @@ func regsX86(w *[27]uint64) frames.Regs {
 	return r
 }
 
-// restartableX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
+// restartableX86: arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func restartableX86(nr int64, flags uint64) bool {
@@ -79,9 +79,8 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// onSocketsOnly reports whether a call is restarted on sockets only: there EINTR means that a time-out passed and
-// nothing was transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE;
-// mm/memcontrol.c, memory_reclaim).
+// onSocketsOnly: EINTR there means that a time-out passed and nothing was transferred (include/net/sock.h,
+// sock_intr_errno). Elsewhere it can follow work (FUSE; mm/memcontrol.c, memory_reclaim).
 //
 //go:nosplit
 func onSocketsOnly(nr int64) bool {
@@ -105,13 +104,13 @@ func sendFlagsX86(nr int64) int {
 	return 0
 }
 
-// repairKindX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
+// repairKindX86: arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func repairKindX86(c *call) repairKind {
 	switch {
 	case c.result == resultEAGAIN:
-		// The verifier gave up and left nothing (kernel/bpf/verifier.c, do_check).
+		// the verifier gave up and left nothing (kernel/bpf/verifier.c, do_check)
 		if c.nr == 321 && c.arg0 == bpfProgLoad {
 			return repairRepeats
 		}
@@ -135,7 +134,7 @@ func repairKindX86(c *call) repairKind {
 	return repairNever
 }
 
-// isQueryX86 reports whether a call is a file system query, which can be repeated.
+// isQueryX86: a file system query, which can be repeated.
 //
 //go:nosplit
 func isQueryX86(c *call) bool {
@@ -156,8 +155,8 @@ func isQueryX86(c *call) bool {
 	return true
 }
 
-// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a
-// call, a seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
+// changesNamesX86: it changes a file system without waiting. If the kernel restarts it, a seccomp supervisor makes the
+// call (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

@@ -4,8 +4,8 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// allowance is the time left for reads of memory in a stop. With a limit, memory is read in pieces, and a piece
-// that would probably end too late is omitted.
+// allowance is the time left for reads in a stop. With a limit, memory is read in pieces; one that would probably end
+// too late is omitted.
 type allowance struct {
 	until     int64 // on the clock of [Now]; 0: no limit
 	pieceTime int64 // moving average of the time of a piece, ns
@@ -18,7 +18,7 @@ const (
 	detachTakes = 8_000    // ns
 )
 
-// begin starts the allowance of a stop begun at a time. longest is in ns, 0: no limit.
+// begin: the stop began at a time; longest is in ns, 0: no limit.
 //
 //go:nosplit
 func (a *allowance) begin(at, longest int64) {

@@ -4,13 +4,11 @@ package ptrace
 
 import _ "unsafe" // for go:linkname
 
-// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A goroutine locked to its
-// thread then waits for another thread to hand its P back, while the target is stopped. A pinned one ignores the
-// request until its next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem;
-// runtime/proc.go, exitsyscall).
+// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. One locked to its thread then waits
+// for another thread to hand its P back, while the target is stopped. A pinned one ignores the request until its next
+// allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go, exitsyscall).
 //
-// Package sync uses these functions, too; they are kept for linkname (runtime/proc.go, procPin;
-// go.dev/issue/67401).
+// Package sync uses these functions, too; they are kept for linkname (runtime/proc.go, procPin).
 
 //go:linkname runtimePin runtime.procPin
 func runtimePin() int
@@ -18,8 +16,8 @@ func runtimePin() int
 //go:linkname runtimeUnpin runtime.procUnpin
 func runtimeUnpin()
 
-// Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile blocking and ordinary
-// system calls abort the runtime, and garbage collections wait: pin for some ms at most, or where none can begin.
+// Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile blocking and ordinary system
+// calls abort the runtime, and garbage collections wait: pin for some ms at most, or where none can begin.
 func Pin() { _ = runtimePin() }
 
 // Unpin ends [Pin].

@@ -4,7 +4,7 @@ package ptrace
 
 import "golang.org/x/sys/unix"
 
-// fifoPriority is low among real-time priorities (1–99).
+// fifoPriority is low (1–99).
 const fifoPriority = 5
 
 type priority struct {
@@ -12,8 +12,8 @@ type priority struct {
 	restoreTo *unix.SchedAttr // nil if unchanged
 }
 
-// raise sets SCHED_FIFO, else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and RLIMIT_NICE allow
-// (sched(7)). SCHED_FIFO gets a watchdog if watched.
+// raise sets SCHED_FIFO, with a watchdog if watched, else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and
+// RLIMIT_NICE allow (sched(7)).
 func (p *priority) raise(tid int, watched bool) *watchdog {
 	was, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *priority) restore() {
 	}
 	p.restoreTo.Size = unix.SizeofSchedAttr
 	if unix.SchedSetAttr(0, p.restoreTo, 0) != nil {
-		// Clearing reset-on-fork needs CAP_SYS_NICE: keep it.
+		// clearing reset-on-fork needs CAP_SYS_NICE: keep it
 		p.restoreTo.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
 		_ = unix.SchedSetAttr(0, p.restoreTo, 0)
 	}

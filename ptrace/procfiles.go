@@ -4,8 +4,8 @@ package ptrace
 
 import "math"
 
-// isOpen reports whether the /proc link of the thread's descriptor begins with kind. It uses raw system calls,
-// which keep the P, and asks no file system.
+// isOpen reports whether the /proc link of the thread's descriptor begins with kind. It keeps the P, and asks no file
+// system.
 //
 //go:nosplit
 func (f *procFiles) isOpen(tid int, fd uint64, kind string) bool {

@@ -16,10 +16,10 @@ const (
 	resultAgain   = ^uint64(513 - 1) // −ERESTARTNOINTR
 )
 
-// Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done
-// nothing: waits for events, and transfers, which give a count once begun; not connect, which goes on, or close.
-// flags is the flags argument of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes
-// are restarted only on sockets, which nr does not show.
+// Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done nothing:
+// waits for events, and transfers, which give a count once begun; not connect, which goes on, or close. flags is that
+// of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes are restarted on sockets only,
+// which nr does not show.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
@@ -33,14 +33,12 @@ func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 // msgFastOpen is MSG_FASTOPEN (include/linux/socket.h).
 const msgFastOpen = 0x20000000
 
-// Repair is the effect of a stop on the system call.
+// Repair is a stop's effect on the system call.
 type Repair struct {
-	Restarted bool // the call is restarted instead of giving EINTR
-	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
-	// (Options.ReadOnly).
+	Restarted bool // instead of giving EINTR
+	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden (Options.ReadOnly).
 	Broken bool
-	// GaveUp: the call, or its seccomp supervisor, lost its work and repeats it. Stopped at each tick, it never
-	// ends.
+	// GaveUp: the call, or its seccomp supervisor, lost its work and repeats it; stopped at each tick, it never ends.
 	GaveUp        bool
 	ReportedTwice bool // a supervisor gets the call twice (seccomp user notification)
 }
@@ -51,9 +49,9 @@ type repairer struct {
 	files    procFiles
 }
 
-// repair makes the kernel restart an interrupted call by ERESTARTNOHAND, which restarts unless a handler is to
-// run. An ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop signals
-// nothing is done: these calls give EINTR after SIGCONT (signal(7)).
+// repair makes the kernel restart an interrupted call by ERESTARTNOHAND, which restarts unless a handler is to run. An
+// ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop signals nothing is
+// done: these calls give EINTR after SIGCONT (signal(7)).
 //
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
@@ -82,8 +80,8 @@ func isStopSignal(sig int32) bool {
 
 // # Calls that give up work
 //
-// Some long calls give up at a signal or stop. A restart is sound if nothing was left behind, but repeats the
-// work: the caller must not stop the thread again before the call ends ([Repair.GaveUp]).
+// Some long calls give up at a signal or stop. A restart is sound if nothing was left behind, but repeats the work: the
+// caller must not stop the thread again before the call ends ([Repair.GaveUp]).
 
 type repairKind uint8
 
@@ -112,8 +110,8 @@ const (
 	resultLowest  = ^uint64(4095 - 1) // −MAX_ERRNO, include/linux/err.h
 )
 
-// Repairs reports whether a system call that gave up with EINTR (or EAGAIN) can be restarted unseen, and whether
-// it then continues its work.
+// Repairs reports whether a system call that gave up with EINTR (or EAGAIN) can be restarted unseen, and whether it
+// then continues its work.
 func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
 	c := call{nr: nr, arg0: args[0], arg1: args[1], arg2: args[2], result: resultEINTR}
 	if eagain {
@@ -126,7 +124,7 @@ func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, go
 	return a == repairContinues || a == repairRepeats, a == repairContinues
 }
 
-// repairGivenUp restarts a call that gave up, or records that it cannot. It reports whether a call gave up.
+// repairGivenUp restarts a call that gave up, or records that it cannot; false if none gave up.
 //
 //go:nosplit
 func (r *repairer) repairGivenUp(tracee *Tracee) bool {

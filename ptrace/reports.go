@@ -24,7 +24,7 @@ type waitReport uint8
 const (
 	reportStop waitReport = iota
 	reportExit            // exited, to be reaped
-	// reportNone: no tracee, as another thread has reaped it or an exec has changed its id.
+	// no tracee: another thread has reaped it, or an exec has changed its id
 	reportNone
 	numReports
 )
@@ -55,7 +55,7 @@ func classOf(tracee *Tracee) traceeClass {
 	return classOther
 }
 
-// actions is a set of actions, taken in this order.
+// actions are taken in this order.
 type actions uint16
 
 const (
@@ -134,7 +134,7 @@ func isTracer(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// stop sets the kind of stop from a wait's status: bits 0 to 7 are the signal, those above the event.
+// stop sets the kind of stop: status has the signal in bits 0 to 7, the event above.
 func (tracee *Tracee) stop(status int32) {
 	tracee.state, tracee.signal = traceeStopped, 0
 	switch sig := status & 0xff; {
@@ -147,7 +147,7 @@ func (tracee *Tracee) stop(status int32) {
 	}
 }
 
-// stolenStatus returns the status of a stop whose report is lost: the si_code of an event stop (kernel/signal.c,
+// stolenStatus is the status of a stop whose report is lost: an event stop's si_code (kernel/signal.c,
 // ptrace_do_notify).
 func stolenStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
@@ -156,8 +156,7 @@ func stolenStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// reap waits for an exited tracee, without which its parent cannot. A child of this process is left to its own
-// wait.
+// reap waits for an exited tracee, without which its parent cannot. A child of this process is left to its own wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
@@ -167,7 +166,7 @@ func reap(tid int) {
 	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
-// consume consumes the report of a thread, which would hide those of others.
+// consume takes a thread's report, which would hide those of others.
 func consume(tid int) {
 	var info sigInfo
 	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)

@@ -19,7 +19,7 @@ import (
 // cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A tracer that
 // seizes another thread of that process can deadlock, unless another thread of the tracer's process reaps.
 
-// rescue reaps, on another OS thread than the tracer's, the threads for which a seizure waits.
+// rescue reaps, on another OS thread, the threads for which a seizure waits.
 type rescue struct {
 	since atomic.Int64   // begin of the current seizure, on the clock of Now; 0: none
 	used  atomic.Bool    // a seizure began since the last check
@@ -28,7 +28,7 @@ type rescue struct {
 	once  sync.Once
 }
 
-// Checks are rarer without seizures, as each wakes a CPU.
+// Checks are rarer without seizures: each wakes a CPU.
 const (
 	rescueEvery  = 50 * time.Millisecond
 	rescueSeldom = 8 * rescueEvery
@@ -63,8 +63,7 @@ func (r *rescue) run(a *alarm) {
 	}
 }
 
-// reap reaps the exited threads of Tracees, except first threads: exec does not wait for these, and their status
-// may belong to another wait.
+// reap leaves out first threads: exec does not wait for these, and their status may belong to another wait.
 func (r *rescue) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())
@@ -80,8 +79,7 @@ func (r *rescue) reap() {
 	}
 }
 
-// seize attaches to a thread. It may block until the rescue, so it releases the P if a garbage collection can
-// begin.
+// seize may block until the rescue, so it releases the P if a garbage collection can begin.
 func (c *Controller) seize(tid int) error {
 	c.rescue.since.Store(procmem.Now())
 	c.rescue.used.Store(true)

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// givesEINTR reports a restartable call that may give EINTR.
+// givesEINTR: a restartable call that may give EINTR.
 //
 //go:nosplit
 func givesEINTR(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// traceMeRefused is always false: the call's first argument is overwritten.
+// traceMeRefused: the call's first argument is overwritten.
 //
 //go:nosplit
 func traceMeRefused(*rawRegs) bool { return false }
@@ -25,10 +25,10 @@ func (r *repairer) restartTraceMe(*Tracee) bool { return false }
 
 // restart sets pc back to the svc instruction, and x0, which has the result, to the first argument.
 //
-// The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): if a handler is to run,
-// EINTR would be lost, so nothing is done. If the thread instead returns from a handler to behind an interrupted
-// call, a restart is as if the signal came just before the call, unless the call has its own signal mask; x0 must
-// then fit the call.
+// The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): if a handler is to run, EINTR
+// would be lost, so nothing is done. If the thread instead returns from a handler to behind an interrupted call, a
+// restart is as if the signal came just before the call, unless the call has its own signal mask; x0 must then fit the
+// call.
 //
 //go:nosplit
 func (r *repairer) restart(tracee *Tracee) bool {
@@ -62,9 +62,9 @@ func (r *repairer) restart(tracee *Tracee) bool {
 	return setRegSet(tracee.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports whether an epoll call is that of [Tracee.Sleeping]: same place, same further arguments, and at
-// most two runs since. The first argument may still differ, if another call was made in between, so it is used
-// only where a wrong one is harmless.
+// sameSleep reports whether an epoll call is that of [Tracee.Sleeping]: same place, same further arguments, at most two
+// runs since. The first argument may differ, if another call was made in between: it is used only where a wrong one is
+// harmless.
 //
 //go:nosplit
 func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
@@ -82,8 +82,8 @@ func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
 }
 
 // firstArgument returns orig_x0, which the kernel shows at seccomp stops (arch/arm64/include/asm/syscall.h,
-// syscall_get_arguments) but not at signal stops. Unless inCall, it may be another call's, and must be a
-// descriptor of the right kind.
+// syscall_get_arguments) but not at signal stops. Unless inCall, it may be another call's, and must be a descriptor of
+// the right kind.
 //
 //go:nosplit
 func (r *repairer) firstArgument(tracee *Tracee, nr int64, inCall bool) (uint64, bool) {
@@ -97,7 +97,7 @@ func (r *repairer) firstArgument(tracee *Tracee, nr int64, inCall bool) (uint64,
 	return v, ok && (inCall || fd == "" || r.files.isOpen(tracee.tid, v, fd))
 }
 
-// callMask is the relation of the thread's signal mask to its call's own.
+// callMask relates the thread's signal mask to its call's own.
 type callMask uint8
 
 const (
@@ -106,8 +106,8 @@ const (
 	maskOther                  // possibly one
 )
 
-// maskState compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in a call with a mask gives the mask to
-// be restored (kernel/ptrace.c).
+// maskState compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in a call with a mask gives the one to be
+// restored (kernel/ptrace.c).
 //
 //go:nosplit
 func (r *repairer) maskState(tid int, nr int64) callMask {
@@ -167,7 +167,7 @@ func (r *repairer) runs(tid int) uint64 {
 	return n
 }
 
-// ignoresSignal reports whether the process ignores the stop's signal.
+// ignoresSignal: the process ignores the stop's signal.
 //
 //go:nosplit
 func (r *repairer) ignoresSignal(tracee *Tracee) bool {
@@ -210,8 +210,8 @@ func maskAArch64(nr int64) int {
 	return 0
 }
 
-// descriptorAArch64 returns the prefix of the /proc link of the first argument, "" if that is no descriptor. Reads
-// and writes give EINTR only on sockets with a time-out.
+// descriptorAArch64 returns the prefix of the first argument's /proc link, "" if it is no descriptor. Reads and writes
+// give EINTR only on sockets with a time-out.
 //
 //go:nosplit
 func descriptorAArch64(nr int64) string {
@@ -229,8 +229,7 @@ func descriptorAArch64(nr int64) string {
 // svcInstruction is "svc #0" (Arm ARM, C6.2 SVC).
 const svcInstruction = 0xd4000001
 
-// givenUpKind recognizes a call that gave up by its number and result. Its first argument is overwritten, so it cannot
-// be restarted.
+// givenUpKind knows a call that gave up by number and result. Its first argument is overwritten: no restart.
 //
 //go:nosplit
 func (r *repairer) givenUpKind(tid int) repairKind {

@@ -22,15 +22,15 @@ type Sleeper struct {
 // Woken returns when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0: never.
 func (s *Sleeper) Woken() int64 { return s.woken }
 
-// ByTimer reports whether this thread's timer on its current CPU ended the last sleep. After a wakeup from another
-// CPU, or a move, the displaced thread may run on for some µs, mostly to the end of a system call.
+// ByTimer reports whether this thread's timer on its current CPU ended the last sleep. After a wakeup from another CPU,
+// or a move, the displaced thread may run on for some µs, mostly to the end of a system call.
 func (s *Sleeper) ByTimer() bool { return s.byTimer }
 
 // ForgetWake clears ByTimer.
 func (s *Sleeper) ForgetWake() { s.byTimer = false }
 
-// Moved records a move to another CPU. The alarm is then set again there: a timer on another CPU interrupts a
-// thread that leaves a system call too late (kernel/entry/common.c).
+// Moved records a move to another CPU. The alarm is then set again there: a timer on another CPU interrupts a thread
+// that leaves a system call too late (kernel/entry/common.c).
 func (s *Sleeper) Moved() { s.alarm.ringsAt, s.byTimer = 0, false }
 
 // Nap sleeps until a time on the clock of [Now], without the alarm.
@@ -40,7 +40,7 @@ func (s *Sleeper) Nap(until int64) {
 	}
 }
 
-// SleepUntil sleeps until a time on the clock of [Now] or a signal, outside the Go scheduler.
+// SleepUntil sleeps until a time on the clock of [Now] or a signal, outside of the Go scheduler.
 func (s *Sleeper) SleepUntil(at int64) {
 	began := procmem.Now()
 	if s.watchdog.raiseAgain(began); began >= at {
@@ -60,7 +60,7 @@ func (s *Sleeper) nanosleep(ns int64) {
 	s.counters.sleptSince(began, s.woken)
 }
 
-// awaitStop waits until a report, which is then in info, or a time (EINTR). ok is false without an alarm.
+// awaitStop waits until a report, which is then in info, or a time (EINTR); not ok without an alarm.
 func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
 	began := procmem.Now()
 	e, slept, ok := s.alarm.wait(until, info)

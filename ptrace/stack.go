@@ -9,14 +9,13 @@ package ptrace
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
 //	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
-	// StackAddr is the address of StackLen bytes in Request.Stack, fewer than StackAsked at the end of the
-	// mapping.
+	// address of StackLen bytes in Request.Stack, fewer than StackAsked at the end of the mapping
 	StackAddr            uint64
 	StackLen, StackAsked int
 	InLarger             bool   // they are in Request.Larger instead
 	TailAddr             uint64 // address of TailLen bytes in Request.Tail
 	TailLen              int
-	StackEnd             uint64 // end of the mapping if Request.ToEnd is set and it is known, else 0
+	StackEnd             uint64 // end of the mapping, if Request.ToEnd is set and it is known, else 0
 	Short                bool   // Request.Longest ended the reading; StackAsked is StackLen
 }
 
@@ -26,7 +25,7 @@ type stackReader struct {
 	allowed allowance
 }
 
-// mostStack slightly exceeds the usual RLIMIT_STACK, in bytes. An end farther away is another mapping's.
+// mostStack, in bytes, exceeds the usual RLIMIT_STACK; an end farther away is another mapping's.
 const mostStack = 9 << 20
 
 //go:nosplit

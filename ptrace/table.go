@@ -2,7 +2,7 @@
 
 package ptrace
 
-// table holds the Tracees of a controller.
+// table holds a controller's Tracees.
 type table struct {
 	tracees []Tracee
 	used    int // all from this index on are free

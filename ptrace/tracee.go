@@ -2,9 +2,9 @@
 
 package ptrace
 
-// Tracee is one stop of one thread, from Begin to Finish or Cancel, then reused.
+// Tracee is one stop of one thread, from Begin to Finish or Cancel; it must not be used afterwards.
 type Tracee struct {
-	// Tag is the caller's. Begin zeroes it.
+	// the caller's; Begin zeroes it
 	Tag uint64
 
 	tid         int
@@ -47,7 +47,7 @@ const (
 // TID returns the thread's id.
 func (tracee *Tracee) TID() int { return tracee.tid }
 
-// Interrupted returns the time of the interrupt, on the clock of [Now].
+// Interrupted is on the clock of [Now].
 func (tracee *Tracee) Interrupted() int64 { return tracee.times.Interrupt }
 
 // Before returns the clocks read just before the interrupt, if they were.
@@ -56,11 +56,11 @@ func (tracee *Tracee) Before() (SchedStat, bool) { return tracee.before, tracee.
 // Ended reports whether the thread ended before it stopped: Finish then returns [ErrGone].
 func (tracee *Tracee) Ended() bool { return tracee.state == traceeGone }
 
-// Sleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On
-// arm64 some restarts need them, as the result overwrites the first argument. Precondition: before Finish.
+// Sleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On arm64
+// some restarts need them, as the result overwrites the first argument. Precondition: before Finish.
 func (tracee *Tracee) Sleeping(call *SyscallInfo, runs uint64) {
 	tracee.sleeping, tracee.call, tracee.runs = true, *call, runs
 }
 
-// MarkQueued marks the thread as queued for the tracer's CPU: waits do not spin for its stop.
+// MarkQueued: the thread is queued for the tracer's CPU, so waits do not spin for its stop.
 func (tracee *Tracee) MarkQueued() { tracee.queued = true }

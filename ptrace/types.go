@@ -34,8 +34,7 @@ type (
 // OpenMemory opens the memory of tid's process. The caller closes it.
 func OpenMemory(tid int) *Memory { return procmem.OpenMemory(tid) }
 
-// OpenThread returns a thread's files, none of which is kept open. It succeeds for a missing thread; reads then
-// fail.
+// OpenThread returns a thread's files, none of them kept open. It succeeds for a missing thread; reads then fail.
 func OpenThread(pid, tid int) *ThreadFiles { return procmem.OpenThread(pid, tid, nil) }
 
 // Now returns CLOCK_MONOTONIC in ns.

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// waitFlags consumes nothing. WSTOPPED would add the stops of untraced children; tracees' are always reported
+	// waitFlags consumes nothing. WSTOPPED would add stops of untraced children; tracees' are always reported
 	// (kernel/exit.c, wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
@@ -23,13 +23,13 @@ const (
 	auditEvery  = 2_000_000  // ns between checks of all Tracees
 	blockMax    = 20_000_000 // ns, longest sleep that a stop ends
 	wakeTakes   = 20_000     // ns, longest wake-up at real-time priority
-	auditShare  = 16         // these checks take at most 1/auditShare of the time
+	auditShare  = 16         // checks take at most 1/auditShare of the time
 )
 
-// WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel;
-// nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Leaving]. It spins for
-// Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoCollector and real-time
-// priority (or Options.Frugal), else for short times. It also detaches abandoned threads.
+// WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel; nil at
+// the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Leaving]. It spins for
+// Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoCollector and real-time priority
+// (or Options.Frugal), else for short times. It also detaches abandoned threads.
 func (c *Controller) WaitAny(deadline int64) *Tracee {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if c.tracees.stopsSoon() {
@@ -96,7 +96,7 @@ func (c *Controller) findStopped() (tracee *Tracee, now int64) {
 	return tracee, now
 }
 
-// block blocks in waitid until a report or a time. Without an alarm it returns false: the caller must poll.
+// block blocks in waitid until a report or a time. False: the caller must poll.
 func (c *Controller) block(until int64) (*Tracee, bool) {
 	e, ok := c.awaitStop(until, &c.info)
 	if !ok {
@@ -110,7 +110,7 @@ func (c *Controller) block(until int64) (*Tracee, bool) {
 	return tracee, tracee != nil
 }
 
-// Poll reports whether a Tracee's thread has stopped or ended.
+// Poll reports whether a Tracee's thread has stopped or ended; Finish or Cancel follows.
 func (c *Controller) Poll(tracee *Tracee) bool {
 	if tracee.state == traceePending {
 		c.poll(tracee)
@@ -122,8 +122,7 @@ func (c *Controller) waitAll() *Tracee {
 	return c.reported(waitid(unix.P_ALL, 0, waitFlags, &c.info))
 }
 
-// reported returns the Tracee for the caller of a wait. A report of a thread without a pending Tracee hides those
-// of others: each pending Tracee is then polled.
+// reported returns the Tracee for a wait's caller. A report without a pending Tracee hides others: each is then polled.
 func (c *Controller) reported(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
 		c.mayTraceUnknown = false // no tracee at all

@@ -16,8 +16,8 @@ import (
 // # A tracer that does not sleep
 //
 // A real-time thread displaces ordinary ones until throttled after 0.95 s (sched(7), sched_rt_runtime_us). The
-// watchdog, one priority higher, makes a tracer ordinary after CPU time runsOn without a voluntary switch. The
-// tracer raises itself again at a later sleep.
+// watchdog, one priority higher, makes a tracer ordinary after CPU time runsOn without a voluntary switch. The tracer
+// raises itself again at a later sleep.
 
 const (
 	runsOn       = 20e6                  // CPU time without a sleep, ns
@@ -33,8 +33,8 @@ type watchdog struct {
 	files    *procmem.ThreadFiles
 	cpu      uint64       // CPU time at the last known sleep, ns
 	slept    uint64       // number of sleeps then
-	lowered  atomic.Int64 // time on the clock of Now; 0 at real-time priority
-	times    atomic.Int64 // how often lowered
+	lowered  atomic.Int64 // on the clock of Now; 0 at real-time priority
+	times    atomic.Int64 // how often
 	end      atomic.Bool
 }
 
