@@ -20,7 +20,7 @@ type Config struct {
 	Text, GOT uint64
 }
 
-// ErrNoCFI: the file has no call frame information.
+// ErrNoCFI means that the file has no call frame information.
 var ErrNoCFI = errors.New("no call frame information")
 
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.

@@ -10,6 +10,7 @@ import (
 // RegRuleKind is the kind of a register rule (DWARF 5 §6.4.1).
 type RegRuleKind uint8
 
+// The kinds of [RegRule].
 const (
 	RuleSame      RegRuleKind = iota // still in the register
 	RuleUndefined                    // cannot be recovered

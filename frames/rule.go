@@ -10,6 +10,7 @@ import (
 // Method is how a frame was found (package comment, "Methods").
 type Method uint8
 
+// The methods. The zero value is invalid.
 const (
 	MethodNone      Method = iota
 	MethodContext          // innermost frame: the thread's own registers
@@ -40,6 +41,7 @@ func (m Method) String() string {
 // Flags are properties of a rule.
 type Flags uint8
 
+// The flags of a rule.
 const (
 	// FlagRoot: there is no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota

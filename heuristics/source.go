@@ -10,6 +10,7 @@ type Code interface {
 	ReadCode(addr uint64, buf []byte) int
 }
 
+// Functions has the bounds of a module's functions.
 type Functions interface {
 	// FuncRange returns the bounds of the function at pc, the end excluded.
 	FuncRange(pc uint64) (start, end uint64, ok bool)

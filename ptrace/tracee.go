@@ -62,5 +62,5 @@ func (tracee *Tracee) Sleeping(call *SyscallInfo, runs uint64) {
 	tracee.sleeping, tracee.call, tracee.runs = true, *call, runs
 }
 
-// MarkQueued: the thread is queued for the tracer's CPU, so waits do not spin for its stop.
+// MarkQueued records that the thread is queued for the tracer's CPU, so waits do not spin for its stop.
 func (tracee *Tracee) MarkQueued() { tracee.queued = true }

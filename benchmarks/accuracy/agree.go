@@ -21,17 +21,17 @@ const topFunctions = 10
 
 type agreement struct {
 	Pairs int `json:"pairs"`
-	// Samples are prywalk's on-CPU samples and perf's.
+	// on-CPU samples
 	Samples     int64 `json:"prywalk_samples"`
 	PerfSamples int64 `json:"perf_samples"`
 	PerfLost    int64 `json:"perf_lost,omitempty"`
-	// Functions are the most expensive ones by the mean of both shares.
+	// the most expensive ones by the mean of both shares
 	Functions []function `json:"functions"`
 }
 
 type function struct {
 	Place string `json:"place"`
-	// Name and PerfName are the tools' most frequent names for it, where they differ in meaning.
+	// the tools' most frequent names for it, where they differ in meaning
 	Name     string `json:"prywalk_name,omitempty"`
 	PerfName string `json:"perf_name,omitempty"`
 
@@ -39,11 +39,11 @@ type function struct {
 	SE        float64 `json:"prywalk_se"`
 	PerfShare float64 `json:"perf_share"`
 	PerfSE    float64 `json:"perf_se"`
-	// SEDiff is the standard error of the difference between pairs.
+	// standard error of the difference between pairs
 	SEDiff float64 `json:"se_of_difference"`
 	T      float64 `json:"t"`
 	PValue float64 `json:"p_value"`
-	// Differs is the result of Holm's procedure over all functions of all programs.
+	// by Holm's procedure over all functions of all programs
 	Differs bool `json:"differs"`
 }
 
@@ -106,8 +106,7 @@ func (t *tally) slices(place string) []stats.Slice {
 	return s
 }
 
-// agree lets prywalk and perf sample a target in turns, each pair in the reverse order of the one before (A B, B
-// A), so that a rising or falling load favours neither.
+// agree lets both sample a target in turns, in the order A B, B A, so that a rising or falling load favours neither.
 func (b *bench) agree(ctx context.Context, t *testtargets.Target) (*agreement, error) {
 	pids := t.PIDs()
 	p, err := b.startPerf(ctx, pids)

@@ -7,37 +7,35 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// complete counts the stacks that reach the thread's first function. Samples are ticks with a stack, so that a
-// thread that always sleeps counts as often as one that runs.
+// complete counts stacks that reach the thread's first function, by ticks: a thread that always sleeps counts as often
+// as one that runs.
 type complete struct {
 	Samples int64 `json:"samples"`
 	Whole   int64 `json:"complete"`
-	// Low and High are Wilson's 95 % interval.
+	// Wilson's 95 % interval
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Running are the samples of threads on a processor or queued for one.
+	// threads on a processor or queued for one
 	Running      int64   `json:"running_samples"`
 	RunningWhole int64   `json:"running_complete"`
 	RunningLow   float64 `json:"running_low"`
 	RunningHigh  float64 `json:"running_high"`
-	// CPU is the share of the observed CPU time with complete stacks.
+	// share of the observed CPU time with complete stacks
 	CPU float64 `json:"cpu_complete"`
-	// Stops counts the incomplete samples by reason; StopsCPU is their CPU time, ns.
+	// incomplete samples by reason; StopsCPU is their CPU time, ns
 	Stops    map[string]int64 `json:"stops,omitempty"`
 	StopsCPU map[string]int64 `json:"stops_cpu_ns,omitempty"`
-	// Looks counts methods of observation, Frames how the frames of walked stacks were found.
+	// methods of observation; how the frames of walked stacks were found
 	Looks  map[string]int64 `json:"looks"`
 	Frames map[string]int64 `json:"frames_by_method"`
-	// ByLook counts the complete ones among Looks. "reused" includes ticks without observation, inferred
-	// afterwards.
+	// the complete ones among Looks; "reused" includes ticks without observation, inferred afterwards
 	ByLook map[string]int64 `json:"complete_by_look,omitempty"`
-	// Classes are the incomplete ones by reason and place.
+	// the incomplete ones by reason and place
 	Classes   []recordings.Class `json:"classes,omitempty"`
 	Threads   int64              `json:"threads"`
 	Frequency float64            `json:"frequency_got"`
 }
 
-// Share is the complete part of the samples.
 func (c *complete) Share() float64 { return stats.Ratio(c.Whole, c.Samples) }
 
 func completeness(r *recording) *complete {
@@ -74,7 +72,7 @@ func completeness(r *recording) *complete {
 	c.CPU = stats.Ratio(cpuWhole, cpu)
 	c.ByLook, c.Classes = r.stats.CompleteByLook, recordings.Classify(r.Profile)
 	if c.ByLook != nil {
-		// Each observation that did not fail, and each inferred tick, is a sample of the recording.
+		// each observation that did not fail, and each inferred tick, is a sample
 		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
 		c.ByLook["reused"] = c.Whole - c.ByLook["frozen"] - c.ByLook["peeked"]
 	}

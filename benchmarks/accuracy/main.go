@@ -29,22 +29,22 @@ type settings struct {
 	Only     []string      `json:"-"`
 	Duration time.Duration `json:"-"`
 	Seconds  float64       `json:"seconds"`
-	// Pairs of slices of SliceSeconds, for the comparison with perf at Freq.
+	// pairs of slices of SliceSeconds, beside perf at Freq
 	Pairs        int     `json:"pairs"`
 	SliceSeconds float64 `json:"slice_seconds"`
 	Freq         int     `json:"freq"`
-	// Runs is how often start-up is measured; naming half as often.
+	// of start-up; of naming half as many
 	Runs  int           `json:"runs"`
 	Limit time.Duration `json:"-"`
-	// Binary is the prywalk to measure; "": built from this checkout.
+	// prywalk to measure; "": built from this checkout
 	Binary string `json:"-"`
 	JSON   string `json:"-"`
-	// Completeness: only count complete stacks, of more programs.
+	// only count complete stacks, of more programs
 	Completeness bool   `json:"-"`
 	Page         string `json:"-"`
 }
 
-// Figures that are not of one target.
+// of no single target
 const (
 	startupName = "startup"
 	namingName  = "naming"
@@ -129,8 +129,8 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 	return err
 }
 
-// each measures the targets in sequence until the time limit, prints the brief result of each, and writes the
-// figures after each, so that an interrupted run loses nothing.
+// each measures the targets in sequence until the time limit, and prints and writes after each, so that an interrupted
+// run loses nothing.
 func (s *settings) each(ctx context.Context, fig *figures, measure func(name string) (brief string)) error {
 	end := time.Now().Add(s.Limit)
 	for _, name := range s.Only {

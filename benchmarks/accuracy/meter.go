@@ -16,7 +16,7 @@ import (
 
 type account struct{ clock, ticks, sched time.Duration }
 
-// meter reads the accounts of processes every few milliseconds, so that they are known for any window.
+// meter reads the accounts of processes every few milliseconds, for any window.
 type meter struct {
 	stop, done chan struct{}
 	pids       []int
@@ -73,7 +73,6 @@ func (m *meter) read() {
 	m.times, m.accounts = append(m.times, time.Now()), append(m.accounts, sum)
 }
 
-// readThreads reads the schedstat of a process's threads: the first field is the time on a processor.
 func (m *meter) readThreads(pid int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range files {
@@ -97,8 +96,8 @@ func (m *meter) at(t time.Time) account {
 	return account{between(a.clock, b.clock), between(a.ticks, b.ticks), between(a.sched, b.sched)}
 }
 
-// processClock reads a process's own clock, which includes ended threads (clock_getcpuclockid(3);
-// MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h). 0: it is gone.
+// processClock reads a process's clock, which includes ended threads (clock_getcpuclockid(3); MAKE_PROCESS_CPUCLOCK);
+// 0: it is gone.
 func processClock(pid int) time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(int32(^pid<<3|2), &ts) != nil {
@@ -107,7 +106,7 @@ func processClock(pid int) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// statTime reads utime and stime of /proc/PID/stat (proc_pid_stat(5), fields 14 and 15). 0: it is gone.
+// statTime reads utime and stime (proc_pid_stat(5), fields 14 and 15); 0: it is gone.
 func statTime(pid int) time.Duration {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	i := strings.LastIndexByte(string(text), ')')

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// named are the targets of recordings, with a rate and a time that give enough samples.
+// named are targets with a rate and a time that give enough samples.
 var named = []struct {
 	target, what string
 	freq         int
@@ -27,7 +27,7 @@ var named = []struct {
 	{browserName, "Chromium, all processes", 1000, 3 * time.Second},
 }
 
-// naming measures the time from the interrupt that ends sampling to the exit, with the recording written.
+// naming measures from the interrupt that ends sampling to the exit.
 func (b *bench) naming(ctx context.Context) []timing {
 	var all []timing
 	for _, n := range named {

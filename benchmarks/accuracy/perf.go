@@ -20,8 +20,7 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// perf is one perf record, switched on and off by its control file, so that it samples a process in many slices
-// but starts once.
+// perf is one perf record, switched by its control file, so that it samples in many slices but starts once.
 type perf struct {
 	cmd      *exec.Cmd
 	stderr   bytes.Buffer
@@ -48,7 +47,7 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 		if err := unix.Mkfifo(path, 0o600); err != nil {
 			return nil, err
 		}
-		// For both ways, so that neither end waits for the other; non-blocking, so that reads time out.
+		// for both ways, so that neither end waits; non-blocking, so that reads time out
 		if *file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
 			return nil, err
 		}
@@ -73,10 +72,9 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 	return p, nil
 }
 
-// target chooses what perf samples. perf's timer for a process is set whenever a thread gets a processor, and then
-// expires in the switch itself: of a redis that sleeps 20,000 times a second it attributed 18 % to
-// finish_task_switch, ten times as much as a timer on all processors. So root samples all processors, and filters
-// afterwards.
+// target chooses what perf samples. perf's timer for a process is set whenever a thread gets a processor, and expires
+// in the switch itself: of a redis that sleeps 20,000 times a second it attributed 18 % to finish_task_switch, ten
+// times as much as a timer on all processors. So root samples all processors, and filters afterwards.
 func (p *perf) target(pids []int) []string {
 	if os.Geteuid() != 0 {
 		return []string{"-p", list(pids)}
@@ -139,8 +137,8 @@ func (p *perf) closeFiles() {
 	p.ack.Close()
 }
 
-// samples calls each with perf's samples and the number of their slice. Precondition: the target lives, as files
-// with names of generated code go with it.
+// samples calls each with perf's samples and the number of their slice. Precondition: the target lives, as files with
+// names of generated code go with it.
 func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.Sample)) error {
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F",
@@ -173,7 +171,7 @@ func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.S
 	return nil
 }
 
-// window returns the number of the slice around a time; −1: none. perf prints whole microseconds.
+// window returns the number of the slice around a time; −1: none. perf prints whole µs.
 func (p *perf) window(at int64) int {
 	for i, w := range p.windows {
 		if at >= w.from-1000 && at <= w.to {

@@ -50,7 +50,7 @@ func (p *places) inFile(path string, offset uint64) string {
 	return normalizedName(demangle.Filter(f.Name, demangle.NoParams)) + " (" + base + ")"
 }
 
-// Names of code without a file.
+// code without a file
 const (
 	vdso      = "[vdso]"
 	generated = "[generated code]"
@@ -82,8 +82,7 @@ func (p *places) ofRecording(s *profile.Sample) string {
 	return p.inFile(l.Mapping.File, l.Address-l.Mapping.Start+l.Mapping.Offset)
 }
 
-// ofPerf names the innermost user function of a perf stack: prywalk shows a system call under the function that
-// made it.
+// ofPerf names the innermost user function: prywalk shows a system call under the function that made it.
 func (p *places) ofPerf(s *perfscript.Sample) string {
 	f := s.User()
 	switch {
@@ -97,7 +96,7 @@ func (p *places) ofPerf(s *perfscript.Sample) string {
 
 var perfMap = regexp.MustCompile(`/perf-\d+\.map$`)
 
-// isGenerated reports generated code, for which perf gives the map file, and anonymous memory, "//anon".
+// isGenerated: perf gives the map file, or "//anon".
 func isGenerated(file string) bool {
 	return strings.HasPrefix(file, "//") || perfMap.MatchString(file) || strings.HasPrefix(file, "/memfd:") ||
 		strings.HasPrefix(file, "/dev/")
@@ -109,8 +108,8 @@ var (
 	jsMark  = regexp.MustCompile(`^(JS:|LazyCompile:|Script:)?[*~^+]*`)
 )
 
-// normalizedName removes what tools write differently in a name: versions, marks of copies, parameters, the tier of a
-// JavaScript function.
+// normalizedName removes what tools write differently: versions, marks of copies, parameters, the tier of a JavaScript
+// function.
 func normalizedName(name string) string {
 	name = clones.ReplaceAllString(name, "")
 	name = version.ReplaceAllString(name, "")

@@ -32,7 +32,7 @@ type recording struct {
 		FramesByMethod map[string]int64 `json:"frames_by_method"`
 		CompleteByLook map[string]int64 `json:"complete_by_look"`
 	}
-	began time.Time // just before its start
+	began time.Time
 }
 
 type recorder struct {

@@ -21,13 +21,13 @@ type stackRow struct {
 	Complete *complete `json:"complete,omitempty"`
 }
 
-// The browser as root without its own sandbox, and as an ordinary user with it.
+// the browser as root without its sandbox, and as an ordinary user with it
 const (
 	browserName   = "chromium"
 	sandboxedName = "chromium-sandbox"
 )
 
-// stackNames are the programs of -completeness: all targets, variants that are harder to walk, and the browser.
+// stackNames: all targets, variants that are harder to walk, and the browser.
 func stackNames() []string {
 	return append(testtargets.Names(), "c-O0", "python-mixed", "node-mixed", "java-mixed", "java-chain", "java-chain-c1",
 		"postgres-jit", browserName, sandboxedName)

@@ -12,13 +12,13 @@ import (
 )
 
 type figures struct {
-	// Running are the stacks of threads on a processor or queued for one, Whole the complete ones.
+	// threads on a processor or queued for one; the complete ones
 	Running int64 `json:"running"`
 	Whole   int64 `json:"whole"`
-	// Classes are the others, by reason and place.
+	// the others, by reason and place
 	Classes []recordings.Class `json:"classes,omitempty"`
 	Stats   runStats           `json:"stats"`
-	// Report is of report --json, for -twice.
+	// of report --json, for -twice
 	Report struct {
 		CompleteCPU float64 `json:"complete_cpu"`
 	} `json:"report,omitzero"`
@@ -35,7 +35,7 @@ type longFreezesOf struct {
 	MaxUS float64 `json:"max_us"`
 }
 
-// runStats are the fields of --stats in the tables; empty if a build lacks them.
+// runStats are fields of --stats; empty if a build lacks them.
 type runStats struct {
 	Frozen         int64                    `json:"frozen"`
 	Peeked         int64                    `json:"peeked"`
@@ -56,7 +56,7 @@ type runStats struct {
 	CPUShortLivedS float64 `json:"cpu_short_lived_s"`
 }
 
-// longUS is where the class of the histogram begins from which a stop is long, next to 256 µs (2^18 ns).
+// longUS begins the class of the histogram next to 256 µs (2^18 ns).
 const longUS = 262.144
 
 func (s *runStats) long() (n int64) {

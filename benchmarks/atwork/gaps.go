@@ -15,8 +15,7 @@ import (
 )
 
 // Gaps are what the machine itself takes: on each processor a thread of real-time priority reads its clock
-// continuously. Where the clock jumps, the thread did not run, nor would a thread of prywalk or its target.
-// Stops meet such gaps whatever prywalk does.
+// continuously. Where that jumps, neither it nor prywalk nor a target would run.
 const (
 	gapPriority = 5
 	gapTurn     = 4 * time.Millisecond
@@ -39,7 +38,7 @@ func (g *gaps) add(other *gaps) {
 	g.watched += other.watched
 }
 
-// String reports how often there is a gap, its length, and how many stops of usual length meet one.
+// String has the gaps' rate and length, and how many stops of usual length meet one.
 func (g *gaps) String() string {
 	if g.watched == 0 {
 		return "no processor could be watched"
@@ -90,7 +89,6 @@ func watchGaps(d time.Duration) *gaps {
 	return &all
 }
 
-// lateStops are the stops that are no part of a freeze.
 func (s *runStats) lateStops() string {
 	if s.LateStops.N == 0 {
 		return ""

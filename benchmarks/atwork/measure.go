@@ -27,14 +27,14 @@ type row struct {
 	Group string  `json:"group"`
 	Error string  `json:"error,omitempty"`
 	Load  float64 `json:"load"` // the machine's load average behind it
-	// Revision is the measured commit.
+	// the measured commit
 	Revision string `json:"revision,omitempty"`
-	// Now has the figures of this build, Before those of the build of -before on the same process.
+	// of this build, and of the build of -before on the same process
 	Now    *figures `json:"now,omitempty"`
 	Before *figures `json:"before,omitempty"`
 }
 
-// The first recording of a program shows how long it takes to get enough stacks.
+// the first recording shows how long it takes to get enough stacks
 const (
 	firstLook   = time.Second
 	shortest    = 2 * time.Second
@@ -84,7 +84,7 @@ func (s *settings) both(ctx context.Context, p *program, r *row) error {
 	return err
 }
 
-// length returns how long a recording with enough stacks takes, if one of length d had n.
+// length of a recording with enough stacks, if one of length d had n.
 func (s *settings) length(n int64, d time.Duration) time.Duration {
 	if n == 0 {
 		return min(4*d, s.longest)

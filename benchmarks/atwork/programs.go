@@ -16,7 +16,7 @@ type program struct {
 	debian      string     // packages of its commands
 }
 
-// Groups, in the order of the tables.
+// groups, in the order of the tables
 const (
 	compiled     = "compiled"
 	javaVM       = "Java"
@@ -45,8 +45,7 @@ const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENA
 const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s ` +
 	`"$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
 
-// postgres is a server with compiled queries (LLVM) and a client. It refuses to run as root: then it runs as the
-// user of its package.
+// postgres has compiled queries (LLVM) and a client. It refuses root: then it runs as its package's user.
 const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; as=; mkdir d; ` +
 	`if [ "$(id -u)" -eq 0 ]; then chmod 711 .; chown postgres d; as="setpriv --reuid postgres --regid postgres ` +
 	`--clear-groups"; fi; $as initdb -D d -A trust -U postgres --no-sync >/dev/null || exit; ` +
@@ -175,10 +174,10 @@ func generating() []program {
 	}
 }
 
-// javaRuntimes are the patterns of Debian's Java runtimes and those of scripts/setup-jdks.sh.
+// javaRuntimes: Debian's, and those of scripts/setup-jdks.sh.
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
-// javas are the programs of each Java runtime: server compiler, client compiler, interpreter. All use one class.
+// javas: server compiler, client compiler and interpreter of each runtime. All use one class.
 func javas() []program {
 	var list []program
 	seen := map[string]bool{}

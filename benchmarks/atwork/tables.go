@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// The page of -docs, from the repository's root, and its section.
+// of -docs, from the repository's root
 const (
 	page        = "benchmarks/results/atwork.md"
 	summaryPage = "docs/performance.md"
@@ -67,7 +67,6 @@ func (f *figures) complete() string {
 	return fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high))
 }
 
-// reasons has the counts of incomplete stacks by reason.
 func (f *figures) reasons() string {
 	all := map[string]int64{}
 	for _, c := range f.Classes {
@@ -204,8 +203,7 @@ func incomplete(all []row) *markdown.Table {
 	return t
 }
 
-// summary has a line per group: the mean of its programs, each of equal weight. It has a column "before" if
-// another build was measured.
+// summary has the mean of each group's programs, with a column "before" if another build was measured.
 func summary(all []row) string {
 	heads := []string{"programs", "stacks of running threads", "complete, mean of the programs, %", "least"}
 	compared := slices.ContainsFunc(all, func(r row) bool { return r.Before != nil })

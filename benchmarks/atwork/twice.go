@@ -21,18 +21,17 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// scripts are the programs of -twice: shell scripts that prepare a program and run it endlessly. Their first lines
-// name the packages that they need.
+// scripts prepare a program and run it endlessly. Their first lines name the packages that they need.
 const scripts = "src/more"
 
-// nobody is the ordinary user that runs the programs of -twice, and makes one of their two recordings.
+// nobody runs the programs, and makes one of their two recordings.
 const nobody = 65534
 
 var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", strconv.Itoa(nobody), "--clear-groups"}
 
 const twiceTime = 4 * time.Second
 
-// as is a recording of a program: by root with prywalk's choice of engine, or by the program's user with ptrace.
+// as is who records: root with prywalk's choice of engine, or the program's user with ptrace.
 type as struct {
 	user string
 	args []string
@@ -174,8 +173,7 @@ func counts(long map[string]longFreezesOf) map[string]int64 {
 	return m
 }
 
-// commonestClasses names the two commonest kinds of incomplete stacks, with their shares of the samples of running
-// threads.
+// commonestClasses names the two commonest kinds, with their shares of the samples of running threads.
 func (f *figures) commonestClasses() string {
 	var all []string
 	for i, c := range f.Classes {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Revision names the commit of the checkout that a measurement is run in, "" outside of one.
+// Revision names the checkout's commit, "" outside of one.
 func Revision() string { return FirstLine("git", "describe", "--always", "--dirty") }
 
-// FirstLine gives the first line that a command prints, "" if it fails.
+// FirstLine of a command's output; "" if it fails.
 func FirstLine(name string, args ...string) string {
 	out, err := exec.Command(name, args...).Output()
 	if err != nil {

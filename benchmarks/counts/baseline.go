@@ -10,8 +10,7 @@ import (
 	"slices"
 )
 
-// runs is how many values the baseline has of each count, and how often a count is measured before it counts as
-// risen.
+// runs: values of each count in the baseline, and measurements before a count has risen.
 const runs = 12
 
 type baseline map[string][]float64
@@ -32,7 +31,7 @@ func (b baseline) limit(name string) (float64, bool) {
 	return high + (high - low), true
 }
 
-// risen returns the counts above their limits, by name, and those that the baseline lacks.
+// risen returns the counts above their limits, and those that the baseline lacks.
 func (b baseline) risen(v values) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		limit, ok := b.limit(name)

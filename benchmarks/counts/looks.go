@@ -21,11 +21,10 @@ func readCalls() reading {
 	return reading{calls: float64(procmem.Calls() - procmem.Waits()), copied: float64(procmem.Copied())}
 }
 
-// looksAt is the number of observations of which a value is the least, so that disturbed ones do not count.
+// looksAt: a value is the least of so many observations.
 const looksAt = 50
 
-// looks measures single observations: of a running thread, of a sleeper not seen before, and of a thread that has
-// not run since.
+// looks measures single observations: a running thread, a new sleeper, a thread that has not run since.
 func looks(c *crowd) (v values, err error) {
 	v = values{}
 	p, err := code.Open(c.pid)
@@ -67,7 +66,7 @@ func freezes(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crow
 		if time.Now().After(end) {
 			return nil, fmt.Errorf("only %d looks froze a running thread in %v", n, settling)
 		}
-		time.Sleep(time.Millisecond) // it may be queued: a thread that has not run since its last observation is not stopped
+		time.Sleep(time.Millisecond) // a thread that has not run since, as it is queued, is not stopped
 		frozen = nil
 		before := readCalls()
 		outcome, s, err := l.Begin(t)

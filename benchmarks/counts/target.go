@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// crowd is a running target of computing and sleeping threads. It ends with this process.
+// crowd is a target of computing and sleeping threads. It ends with this process.
 type crowd struct {
 	pid               int
 	burners, sleepers []int

@@ -14,10 +14,9 @@ import (
 
 const (
 	freq = 100
-	// settled is how long a sampler runs before the first window: back-off has then reached its limit.
+	// before the first window: back-off has then reached its limit
 	settled = 3 * time.Second
-	// window is the length of a window, of which each gives a value: the longest time between two observations of
-	// a sleeper.
+	// window gives a value: the longest time between two observations of a sleeper
 	window = time.Second
 )
 
@@ -50,8 +49,8 @@ func sample(c *crowd) (*session, error) {
 	}}, nil
 }
 
-// ticks measures one window. A tick here is 1/freq of its time, not a real one: some work is per time, and missed
-// ticks would make it more for each of the others.
+// ticks measures one window. A tick here is 1/freq of its time: some work is per time, and missed ticks would make it
+// more for the others.
 func (s *session) ticks() values {
 	before, p, began := readCalls(), s.sampler.Progress(), time.Now()
 	time.Sleep(window)
@@ -62,9 +61,8 @@ func (s *session) ticks() values {
 	}
 }
 
-// allocations returns the objects allocated per tick, from the first observations of all threads on. The Go
-// runtime counts them with the world stopped, which the tracer, on its own processor even asleep, seldom allows.
-// So it is held meanwhile.
+// allocations are objects per tick, from the first observations of all threads on. The Go runtime counts them with the
+// world stopped, which the tracer seldom allows: it is held.
 func (s *session) allocations() values {
 	before, began := s.mallocs(), time.Now()
 	time.Sleep(settled)

@@ -18,14 +18,13 @@ import (
 type tally struct {
 	Program string
 	Looks   int
-	// Waits are waiters at locks, by the lock's kind, without those that are idle by a rule.
+	// waiters by the lock's kind, without those that are idle by a rule
 	Waits map[waits.Kind]int
-	// Ownable are those at locks that can have an owner; Named those with an owner by their own sample, Free those
-	// that found the lock free.
+	// at locks that can have an owner; with an owner by their own sample; that found the lock free
 	Ownable, Named, Free int
-	// Owned are those at locks whose owner was observed while it had the lock.
+	// the owner was observed while it had the lock
 	Owned int
-	// Cycles were seen once, Deadlocks also in the two observations after.
+	// seen once; also in the two observations after
 	Cycles, Deadlocks int
 	Seconds           float64 // length of the observation
 }
@@ -68,7 +67,7 @@ func (t *tally) add(l *dump.Locks) {
 	t.Deadlocks += len(l.Deadlocks)
 }
 
-// waitsFor returns for each thread the one that it waits for, by its own sample.
+// waitsFor: which thread each waits for, by its own sample.
 func waitsFor(l *dump.Locks) map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {

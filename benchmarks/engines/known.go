@@ -73,7 +73,6 @@ func (k *known) sums() (map[string]float64, error) {
 	return sums, nil
 }
 
-// truthColumn is the column of the program's own measurement beside a tool.
 func truthColumn(tool string) string { return "truth beside " + tool }
 
 func (k *known) during(do func() (run, error)) (r, truth run, err error) {

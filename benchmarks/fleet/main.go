@@ -49,7 +49,6 @@ func main() {
 	}
 }
 
-// fleet is a measurement.
 type fleet struct {
 	hosts, threads int
 	length, warm   time.Duration
@@ -123,7 +122,7 @@ func (f *fleet) start(ctx context.Context) error {
 	return nil
 }
 
-// link adds a network interface, which is removed at the end.
+// link adds a network interface, removed at the end.
 func (f *fleet) link(name string, args ...string) error {
 	f.undo = append(f.undo, func() { _ = exec.Command("ip", "link", "delete", name).Run() }) // may be gone with its peer
 	return all([][]string{append([]string{"ip", "link", "add", name}, args...)})
@@ -193,7 +192,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		return err
 	}
-	// Opened for both ways, so that neither side waits. The load ends when it is closed.
+	// for both ways, so that neither side waits; the load ends when it is closed
 	hold, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -214,7 +213,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	return nil
 }
 
-// endAgents ends all agents. unshare ignores SIGTERM: its child, the agent, gets it, and ends the namespace.
+// endAgents: unshare ignores SIGTERM, its child, the agent, ends the namespace.
 func (f *fleet) endAgents() {
 	for _, a := range f.agents {
 		if pid := agentOf(a.Process.Pid); pid > 0 {

@@ -20,14 +20,14 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// recordFor is the length of recordings for memory, attachFor of those for the start.
+// of recordings for memory; for the start
 const (
 	recordFor = 10 * time.Second
 	attachFor = time.Second
 )
 
-// measureAttach measures the time from the start of a recording to the first stack with a Java function, that of a
-// dump of all named stacks, and a recording's memory.
+// measureAttach measures the time from a recording's start to the first stack with a Java function, that of a dump of
+// all named stacks, and a recording's memory.
 func measureAttach(ctx context.Context, s *shop, dir string) error {
 	list, err := exec.CommandContext(ctx, "jcmd", strconv.Itoa(s.pid()), "Compiler.codelist").Output()
 	if err != nil {
@@ -72,7 +72,7 @@ func measureAttach(ctx context.Context, s *shop, dir string) error {
 	return nil
 }
 
-// untilNamed returns the time from the start of a recording to the first stack with a Java function, ms.
+// untilNamed is in ms.
 func untilNamed(ctx context.Context, pid int, file string) (float64, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, *binary, "record", "-F", strconv.Itoa(*freq), "-d", attachFor.String(), "-p",

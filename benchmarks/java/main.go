@@ -119,8 +119,8 @@ func target(ctx context.Context, dir string, names []string, sleeping int, end t
 // recompiled is the time until the code that the first start of JFR dropped is compiled again.
 const recompiled = 40 * time.Second
 
-// firstJFR starts JFR once if it is one of the tools. Its first start puts events into classes and drops their
-// compiled code: the program would run at a twentieth of its speed in the next window.
+// firstJFR starts JFR once, if it is a tool: its first start puts events into classes and drops their compiled code,
+// for a twentieth of the speed in the next window.
 func firstJFR(ctx context.Context, s *shop, tools []*tool) error {
 	for i, t := range tools {
 		if t.name != "jfr" {

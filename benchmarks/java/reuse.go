@@ -25,11 +25,11 @@ import (
 
 // # Names of methods with reused memory
 //
-// Reuse.java makes classes and drops them. Their methods have numbers; the number of the one that is called is in
-// a file, which is read continuously. A name is wrong if its method was not called within reuseTolerance of the
-// sample, as the tools' clocks may differ.
+// Reuse.java makes classes and drops them. Their methods have numbers; that of the one called is in a file, which is
+// read continuously. A name is wrong if its method was not called within reuseTolerance of the sample, as the tools'
+// clocks may differ.
 
-// reuseTolerance is far longer than a method is called, and mostly shorter than the time until memory is reused.
+// reuseTolerance is longer than a method is called, and mostly shorter than until memory is reused.
 const reuseTolerance = 10 * time.Millisecond
 
 type numbers struct {
@@ -56,8 +56,7 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
-// called reports whether a method may have been called in an interval: not surely before, nor surely after. While
-// this program was off the processor it read no number.
+// called: not surely before, nor surely after. While this program was off the processor it read no number.
 func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()
@@ -73,7 +72,7 @@ func (n *numbers) called(number int, from, to time.Time) bool {
 
 type judged struct {
 	samples, right, wrong int
-	between               int            // right ones: called in the interval, but neither at its start nor end
+	between               int            // right ones, called in the interval, but neither at its start nor end
 	other                 map[string]int // names of other code in the place of a number
 }
 
@@ -187,7 +186,7 @@ func (t *tool) async(ctx context.Context, event, file string) error {
 
 var reuseNumber = regexp.MustCompile(`^[mk](\d{8})$`)
 
-// add judges a sample from an interval: its methods, innermost first, without their classes.
+// add judges a sample's methods, innermost first, without their classes.
 func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 	j.samples++
 	for i, name := range methods {

@@ -93,9 +93,9 @@ func (s *shop) stop() {
 
 type report struct {
 	bare.Report
-	// Waits has the lengths of orders.
+	// lengths of orders
 	Waits *load.Histogram `json:"waits"`
-	// Used has the CPU time of each stage so far, ns.
+	// CPU time of each stage so far, ns
 	Used []int64 `json:"used"`
 }
 

@@ -17,7 +17,7 @@ var costFreqs = []int{100, 1000}
 const costRunning = 1
 
 type costRound struct {
-	share, tracer       float64 // of one processor, in the steady window: the process, and its tracing thread
+	share, tracer       float64 // of one processor, in the steady window: the process, its tracing thread
 	starting, ending    float64 // CPU time of the start beyond the steady share, and of the end, s
 	endTook             float64 // from the signal to the exit, s
 	freq, calls, frozen float64 // ticks per second; system calls per tick; −1: unknown
@@ -33,7 +33,7 @@ func (r costRow) each(f func(*costRound) float64) []float64 {
 	return xs
 }
 
-// cost measures one run. counted: count system calls too, which costs time, so that the time is not used.
+// cost measures one run. counted: count system calls too, which takes time, so that times are not used.
 func (b *bench) cost(ctx context.Context, s *subject, freq int, counted bool) (r costRound, err error) {
 	before, err := s.tally()
 	if err != nil {
@@ -139,7 +139,7 @@ func (b *bench) costRow(ctx context.Context, sleepers, freq int) (row costRow, c
 	return row, callCounts{fmt.Sprintf("%.1f", r.calls), fmt.Sprintf("%d, %d", kernel, own)}, err
 }
 
-// callCounts are system calls as text: of a tick, and of a whole run by the kernel and by prywalk.
+// callCounts, as text: of a tick, and of a whole run by the kernel and by prywalk.
 type callCounts struct{ tick, run string }
 
 func (r costRow) cells(sleepers, freq int, calls callCounts) []string {

@@ -16,7 +16,7 @@ import (
 
 const (
 	gapThreshold = 5000
-	// freezeBytes is how much stack prywalk copies of a shallow thread; less is mapped.
+	// stack that prywalk copies of a shallow thread; less is mapped
 	freezeBytes = 64 << 10
 )
 
@@ -47,8 +47,7 @@ func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error)
 	return gapsBetween(ring, first[0], end[0]), nil
 }
 
-// gapsBetween reads the ring of gaps from one number to another. The first is left out: whether the target was
-// stopped in it is counted in the one before.
+// gapsBetween reads the ring of gaps. The first is left out: a stop in it counts in the one before.
 func gapsBetween(ring []uint64, from, to uint64) []gap {
 	n := uint64(len(ring) / 4)
 	if to > n/2 {
@@ -85,9 +84,9 @@ func (s *subject) setThreshold(ns byte, more byte) error {
 type freezeView struct {
 	name     string
 	seen     []float64 // µs, by the target, of all rounds
-	pure     []float64 // of these, without preemption
-	p50s     []float64 // of pure, for each round
-	own      []float64 // p50 by the tool, for each round
+	pure     []float64 // without preemption
+	p50s     []float64 // of pure, by round
+	own      []float64 // p50 by the tool, by round
 	ownP99   []float64
 	ownMax   float64
 	ownCount int64

@@ -37,14 +37,14 @@ import (
 
 type settings struct {
 	Parts []string
-	// Threads in all, for stops; Sleepers, for cost.
+	// threads in all, for stops; sleepers, for cost
 	Threads, Sleepers []int
-	// Rounds is how often each thing is measured, Window for how long, after a Warmup.
+	// how often each thing is measured, for how long, after a warm-up
 	Rounds         int
 	Window, Warmup time.Duration
-	// Binary is the prywalk to measure; "": built from this checkout.
+	// prywalk to measure; "": built from this checkout
 	Binary string
-	// Docs is the page with the section to replace; "": none.
+	// page with the section to replace; "": none
 	Docs string
 }
 
@@ -99,7 +99,7 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-// run measures the selected parts, and writes after each, so that an interrupted run loses nothing.
+// run writes after each part, so that an interrupted run loses nothing.
 func run(ctx context.Context, s *settings, out io.Writer) error {
 	b, err := newBench(s)
 	if err != nil {

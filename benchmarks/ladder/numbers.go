@@ -10,12 +10,10 @@ import (
 
 type numbers []int
 
-// String implements flag.Value.
 func (n *numbers) String() string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint([]int(*n)), " ", ","), "[]")
 }
 
-// Set implements flag.Value.
 func (n *numbers) Set(text string) error {
 	*n = nil
 	for part := range strings.SplitSeq(text, ",") {

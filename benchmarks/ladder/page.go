@@ -14,8 +14,7 @@ func putPart(path, title, text string) error {
 	return markdown.Replace(path, sectionName, func(old string) string { return replacePart(old, title, text) })
 }
 
-// replacePart returns a section with one part replaced. Parts begin with their titles as headings, in the order of
-// parts.
+// replacePart replaces one part of a section. Parts begin with their titles as headings, in the order of parts.
 func replacePart(section, title, text string) string {
 	known := map[string]string{}
 	for piece := range strings.SplitSeq("\n"+section, "\n### ") {

@@ -12,14 +12,14 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// The frequency at which stops are counted, and the number of running threads.
+// at which stops are counted; running threads
 const (
 	stopsFreq    = 100
 	stopsRunning = 2
 )
 
 type stopsRound struct {
-	bare, steady span // windows without, and with sampling after the warm-up
+	bare, steady span // without sampling, and with it after the warm-up
 	whole        span // from before prywalk's start until after its end
 	did          *outcome
 }
@@ -94,8 +94,7 @@ func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 
 func (r *stopsRound) frozenPerS() float64 { return float64(r.did.Frozen) / r.did.DurationS }
 
-// stoppedPerS is by the kernel: voluntary switches of the running threads in the steady window, less those in the
-// window without sampling.
+// stoppedPerS is by the kernel: voluntary switches of the running threads, less those in the window without sampling.
 func (r *stopsRound) stoppedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Voluntary) - r.bare.perSecond(r.bare.runners.Voluntary)
 }
@@ -104,7 +103,7 @@ func (r *stopsRound) preemptedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Preempted) - r.bare.perSecond(r.bare.runners.Preempted)
 }
 
-// uncounted is the number of stops in the whole run that the kernel counted and prywalk did not.
+// uncounted stops are those of the kernel that prywalk did not count.
 func (r *stopsRound) uncounted() int64 { return r.whole.runners.Voluntary - r.did.Frozen }
 
 func (r *stopsRound) sleepersSwitched() int64 { return r.whole.sleepers.sum() }

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// switches counts how often threads left a processor (proc_pid_status(5)): because they slept or were stopped, or
-// because another thread took it.
+// switches of a processor (proc_pid_status(5)): by sleeps or stops, or as another thread took it.
 type switches struct{ Voluntary, Preempted int64 }
 
 func (s switches) sum() int64 { return s.Voluntary + s.Preempted }

@@ -16,7 +16,7 @@ type tally struct {
 	runners, sleepers switches
 }
 
-// tally counts, the runners first: that is fast, so that their window is known well.
+// tally counts the runners first: that is fast, so their window is known well.
 func (s *subject) tally() (t tally, err error) {
 	if t.runners, err = switchesOf(s.pid, s.runners); err != nil {
 		return t, err
@@ -39,8 +39,7 @@ func (s span) perSecond(n int64) float64 { return float64(n) / s.seconds }
 
 const firstStopLimit = time.Minute
 
-// sampling waits until a watcher has stopped a runner for the first time, and then for the warm-up. since is the
-// count before.
+// sampling waits until a watcher has stopped a runner for the first time since a count, then for the warm-up.
 func (s *subject) sampling(ctx context.Context, since tally, warmup time.Duration) error {
 	limit, cancel := context.WithTimeout(ctx, firstStopLimit)
 	defer cancel()

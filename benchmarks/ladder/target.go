@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Words of the memory that the target shares (c/target.c).
+// words of the shared memory (c/target.c)
 const (
 	readyWord     = 0
 	gapsWord      = 1

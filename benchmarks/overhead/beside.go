@@ -14,11 +14,11 @@ import (
 // Beside compares prywalk's row with a peer's on the same target at the same frequency.
 type Beside struct {
 	Own, Peer *bench.Row
-	// Rate is the difference of the ratios at the same rate, prywalk's less the peer's.
+	// of the ratios at the same rate, prywalk's less the peer's
 	Rate bench.Difference
-	// Equal is the difference at equal delivered stacks: the peer's loss for 1,000 stacks per second less
-	// prywalk's, as a fraction of the throughput without a tool, if the loss per stack is the same at any rate.
-	// Beyond 1 the peer cannot deliver as many.
+	// Equal is at equal delivered stacks: the peer's loss for 1,000 stacks per second less prywalk's, as a fraction of
+	// the throughput without a tool, if the loss per stack is the same at any rate. Beyond 1 the peer cannot deliver as
+	// many.
 	Equal bench.Difference
 }
 
@@ -34,8 +34,7 @@ func besides(rows []bench.Row) (out []Beside) {
 	return out
 }
 
-// prywalkRowFor finds prywalk's row to compare a peer's with: the last one of that target before it, which is of the
-// same run also in merged results, else the first one after it.
+// prywalkRowFor is the last one of that target before a peer's, also in merged results, else the first after it.
 func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	match := func(r *bench.Row) bool {
 		p := &rows[i]
@@ -56,8 +55,8 @@ func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	return nil
 }
 
-// compare sets both differences by the bootstrap over both rows' pairs. The numbers of stacks count as known: they
-// vary much less than the ratios.
+// compare sets both by the bootstrap over both rows' pairs. The numbers of stacks count as known: they vary much less
+// than the ratios.
 func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
 	rate := func(a, p float64) float64 { return a - p }
@@ -90,7 +89,7 @@ func (b *Beside) completer() string {
 	return "as many"
 }
 
-// cpu is a tool's CPU time in all, as a share of one processor: while it samples and at the end.
+// cpu is a share of one processor, sampling and end.
 func cpu(r *bench.Row) *float64 {
 	if r.CPUSelf == nil || r.CPUAfter == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// read reads and merges results in JSON, in order. They are of one kind of machine; different builds of prywalk
-// are all named, and the load is the highest.
+// read merges results in JSON of one kind of machine. Different builds of prywalk are all named, the load is the
+// highest.
 func read(paths []string) (*bench.Result, error) {
 	var all *bench.Result
 	for _, path := range paths {
@@ -76,8 +76,8 @@ func add(r, more *bench.Result) {
 
 const sectionName = "bench"
 
-// writePage puts the shorter tables of a result into their section of a page, below the chart, if not "", and all
-// figures into data files beside it.
+// writePage puts the shorter tables into their section of a page, below the chart, if not "", and all figures into data
+// files beside it.
 func writePage(path, chart string, r *bench.Result) error {
 	text := tables(r)
 	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {
@@ -107,7 +107,7 @@ func tables(r *bench.Result) string {
 	return b.String()
 }
 
-// ratios has the throughput with each tool to that without.
+// ratios: throughput with each tool to that without.
 func ratios(rows []bench.Row) *markdown.Table {
 	t := markdown.NewTable("tool", "threads", "running", "Hz", "with / without")
 	for _, r := range inOrder(rows) {
@@ -117,7 +117,6 @@ func ratios(rows []bench.Row) *markdown.Table {
 	return t
 }
 
-// inOrder has prywalk's rows first.
 func inOrder(rows []bench.Row) (all []*bench.Row) {
 	for _, peers := range []bool{false, true} {
 		for i := range rows {

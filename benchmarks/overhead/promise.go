@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// mostOthers is the share of one processor, taken by others, from which a row is no measure of the tool.
+	// share of one processor, taken by others, from which a row is no measure of the tool
 	mostOthers = 0.1
-	// mostStolen is the same for the hypervisor in windows with the tool: it is missing in these alone, and the
-	// promises are of 1 to 7 %.
+	// the same for the hypervisor in windows with the tool: it is missing in these alone, and the promises are of 1 to
+	// 7 %
 	mostStolen = 0.03
 )
 
-// promise is the least ratio that prywalk promises for a row: with a spare processor, and with all busy.
+// promise is the least ratio promised for a row: with a spare processor, and with all busy.
 func promise(r *bench.Row, processors int) float64 {
 	spare := r.Running < processors
 	switch {
@@ -31,7 +31,7 @@ func promise(r *bench.Row, processors int) float64 {
 	return 0.93
 }
 
-// promised reports whether a row has a promise: prywalk's on busy threads up to 1,000 Hz.
+// promised rows are prywalk's on busy threads up to 1,000 Hz.
 func promised(r *bench.Row) bool { return r.Peer == "" && r.Workload == "" && r.Freq <= 1000 }
 
 func aim(r *bench.Row, processors int) string {
@@ -48,8 +48,7 @@ func aim(r *bench.Row, processors int) string {
 	return fmt.Sprintf("%v: open", least)
 }
 
-// knownOf reduces a result to what argument known of [broken] needs: prywalk's rows with a promise and without
-// disturbance. It fails if none is left.
+// knownOf reduces a result to prywalk's undisturbed rows with a promise. It fails if none is left.
 func knownOf(r *bench.Result) (*bench.Result, error) {
 	out := &bench.Result{Machine: r.Machine, Rows: []bench.Row{}}
 	for i := range r.Rows {
@@ -69,10 +68,9 @@ func knownOf(r *bench.Result) (*bench.Result, error) {
 	return out, nil
 }
 
-// broken returns the rows in which prywalk surely breaks its promise: the whole interval is below it. known, if
-// not nil, is an earlier result of the same kind of machine; where it did not keep the promise either, the lower
-// ends of its intervals replace the promise. unjudged are rows with a disturbance, and all rows if nothing is
-// known of the kind of machine.
+// broken returns the rows in which prywalk surely breaks its promise: the whole interval is below it. known, if not
+// nil, is an earlier result of the same kind of machine; where it broke the promise too, the lower ends of its
+// intervals replace the promise. unjudged are disturbed rows, and all if nothing is known of the kind of machine.
 func broken(r, known *bench.Result) (missed, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -98,7 +96,7 @@ func broken(r, known *bench.Result) (missed, unjudged []string) {
 	return missed, unjudged
 }
 
-// disturbance reports what took so much of the processors that a row is no measure; "": nothing.
+// disturbance is what took so much of the processors that a row is no measure; "": nothing.
 func disturbance(r *bench.Row) string {
 	switch {
 	case r.Others != nil && *r.Others > mostOthers:
@@ -109,14 +107,13 @@ func disturbance(r *bench.Row) string {
 	return ""
 }
 
-// alike reports whether two machines are of one kind: the cost of a stop depends on the processor and on how many
-// there are.
+// alike: the cost of a stop depends on the processor and on how many there are.
 func alike(m, other *bench.Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }
 
-// lowest returns the lowest end of the intervals of rows in r with the same frequency, and a spare processor or
-// none; 1: no such row. The number of threads does not matter: that is the promise.
+// lowest end of the intervals of rows with the same frequency, and a spare processor or none; 1: no such row. The
+// promise does not depend on the number of threads.
 func lowest(r *bench.Result, like *bench.Row, processors int) float64 {
 	least := 1.0
 	for i := range r.Rows {

@@ -113,7 +113,7 @@ func run(ctx context.Context, s *settings) error {
 	return err
 }
 
-// selectTools returns prywalk and the requested peers that are installed; notes has a line for each that is not.
+// selectTools returns prywalk and the installed peers; notes has a line for each other.
 func (s *settings) selectTools(dir string) (list []tools.Tool, notes string, err error) {
 	list = []tools.Tool{tools.Prywalk()}
 	all := peers.All()

@@ -47,7 +47,7 @@ func (c *cell) row(name string) []string {
 		c.compared(name, func(t *tools.Totals) float64 { _, _, x := figures(t); return x })...)
 }
 
-// figures returns CPU time per second of sampling in ms, stacks per second, and µs per stack; 0: no stack.
+// figures are ms per second of sampling, stacks per second, and µs per stack; 0: no stack.
 func figures(t *tools.Totals) (cpu, stacks, each float64) {
 	seconds := max(t.Seconds, 1e-9)
 	cpu, stacks = 1e3*t.Whole/seconds, float64(t.Samples)/seconds
@@ -67,7 +67,7 @@ func span(xs []float64) (low, high float64) {
 	return low, high
 }
 
-// share formats the share of complete stacks; −1 for each run: not known.
+// share of complete stacks; −1 for each run: not known.
 func share(complete, all int64) string {
 	if complete < 0 || all <= 0 {
 		return "-"
@@ -75,8 +75,7 @@ func share(complete, all int64) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(complete)/float64(all))
 }
 
-// compared formats the median of the rounds' ratios of prywalk's figure to a tool's with its interval, and its
-// meaning.
+// compared formats the median of the rounds' ratios with its interval, and its meaning.
 func (c *cell) compared(name string, figure func(*tools.Totals) float64) []string {
 	var ratios []float64
 	own, other := c.runs[""], c.runs[name]

@@ -16,14 +16,14 @@ import (
 )
 
 type same struct {
-	sleeps int64 // proven to be the same sleep at the passive read and the stop
+	sleeps int64 // the same sleep at the passive read and the stop
 	equal  int64
 	short  int64    // the passive stack is incomplete, its part is equal
-	again  int64    // seen by the second passive read in the same sleep
-	moved  int64    // the thread ran meanwhile: nothing is compared
+	again  int64    // by the second passive read in the same sleep
+	moved  int64    // the thread ran meanwhile
 	unsafe int64    // in a call that a stop would harm
-	differ []string // each passive stack that differs from the stop's, as text
-	// where has incomplete passive stacks as text, calls what the threads slept in.
+	differ []string // each that differs from the stop's, as text
+	// incomplete passive stacks as text; what the threads slept in
 	where map[string]int64
 	calls map[string]int64
 }
@@ -54,7 +54,7 @@ type pair struct {
 	pool            *observe.Pool
 }
 
-// compare compares the observations of one thread, if it sleeps and this sleep was not compared before.
+// compare compares one thread, if it sleeps and this sleep was not compared before.
 func (p *pair) compare(th *thread) {
 	outcome, s, err := p.peeker.Begin(th.look)
 	switch {
@@ -101,15 +101,14 @@ func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 	p.judge(th, peeked, &frozen, again)
 }
 
-// stayed reports whether a thread was stopped in the sleep of the passive read: it arrived on a processor once in
-// between, to stop, and is in the same place. The kernel may have set it back to the instruction of the system
-// call.
+// stayed reports whether a thread was stopped in the sleep of the passive read: it arrived on a processor once, to
+// stop, and is in the same place, perhaps set back to the system call's instruction.
 func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// peekAgain passively reads a thread that goes back to sleep after a stop, with nothing remembered of it; false: it
-// does not, or has done something else meanwhile.
+// peekAgain passively reads a thread that goes back to sleep after a stop; false: it does not, or has done something
+// else.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()
@@ -159,8 +158,7 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	}
 }
 
-// sameFrames compares the first n frames of two stacks. The innermost program counter of a stopped thread may be
-// that of the instruction that repeats the system call.
+// sameFrames: a stopped thread's innermost program counter may be that of the instruction that repeats the system call.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
 }

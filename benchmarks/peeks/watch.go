@@ -18,13 +18,12 @@ const period = time.Second / 99
 
 type asleep struct {
 	threads map[int]bool
-	// peeks gave a stack without a stop: whole complete ones, proven of these by a register found on the stack,
-	// recalled by one from an earlier stop.
+	// stacks without a stop; complete ones; of these by a register found on the stack; by one from an earlier stop
 	peeks, whole, proven, recalled int64
-	// frozen counts sleepers stopped after a passive read that lacked a register, wholeFrozen the complete ones.
+	// sleepers stopped after a passive read that lacked a register; the complete ones
 	frozen, wholeFrozen int64
 	reused              int64
-	// reasons and places of incomplete passive reads: the innermost functions and what the walk ended in.
+	// of incomplete passive reads: the innermost functions and what the walk ended in
 	reasons map[string]int64
 	where   map[string]int64
 }

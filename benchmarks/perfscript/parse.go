@@ -15,24 +15,24 @@ import (
 // Fields are the columns for perf script -F.
 const Fields = "pid,tid,time,ip,sym,dso"
 
-// Bounds: a line's length in bytes, and the kept frames of a sample.
+// a line's bytes; kept frames of a sample
 const (
 	maxLine   = 1 << 20
 	maxFrames = 4096
 )
 
-// ErrSyntax reports text that is not perf script's.
+// ErrSyntax means that the text is not perf script's.
 var ErrSyntax = errors.New("not the output of perf script -F " + Fields)
 
 // Frame is one line of a stack.
 type Frame struct {
-	// Addr is an offset in File; without a file, an address.
+	// offset in File; without a file, an address
 	Addr uint64
 	Name string // "[unknown]" if perf knows none
 	File string // path, or a name in square brackets
 }
 
-// Kernel reports whether the frame is of the kernel or one of its modules.
+// Kernel reports whether the frame is of the kernel or a module of it.
 func (f *Frame) Kernel() bool {
 	if f.Addr>>63 != 0 {
 		return true
@@ -48,7 +48,7 @@ func (f *Frame) Kernel() bool {
 // Sample is one stack.
 type Sample struct {
 	PID, TID int
-	// Time is by the clock of perf record, ns; perf prints µs.
+	// by the clock of perf record, ns; perf prints µs
 	Time   int64
 	Frames []Frame // innermost first, the kernel's before the user's
 }
@@ -63,8 +63,8 @@ func (s *Sample) User() *Frame {
 	return nil
 }
 
-// Parse calls each for every sample, which is valid until each returns. It returns the number of samples that perf
-// reports as lost (with --show-lost-events).
+// Parse calls each for every sample, valid until each returns. It returns the samples that perf reports as lost (with
+// --show-lost-events).
 func Parse(r io.Reader, each func(*Sample) error) (lost int64, err error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)

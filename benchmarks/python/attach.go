@@ -22,8 +22,8 @@ import (
 
 const attachFor = time.Second
 
-// measureAttach measures the time from the start of a recording to the first stack with a Python function, that of
-// a dump, and the CPU time and memory of both.
+// measureAttach measures the time from a recording's start to the first stack with a Python function, that of a dump,
+// and the CPU time and memory of both.
 func (s *settings) measureAttach(ctx context.Context, e *environment, p *program) error {
 	t, err := e.start(ctx, p)
 	if err != nil {
@@ -70,7 +70,7 @@ func tell(what string, all []float64) {
 	fmt.Printf("  %s: %.4g (%.4g to %.4g), %.4g\n", what, stats.Median(all), low, high, all[len(all)-1])
 }
 
-// runCounted runs a command, and returns its CPU time, s, and its memory, 10^6 bytes.
+// runCounted returns CPU time, s, and memory, 10^6 bytes.
 func runCounted(c *exec.Cmd) (cpu, memory float64, err error) {
 	if out, err := c.CombinedOutput(); err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, lastLine(out))
@@ -82,7 +82,7 @@ func runCounted(c *exec.Cmd) (cpu, memory float64, err error) {
 	return (u.UserTime() + u.SystemTime()).Seconds(), memory, nil
 }
 
-// firstNamed returns the time of the first stack in a recording with a Python function, Unix ns.
+// firstNamed returns the time of the first stack with a Python function, Unix ns.
 func firstNamed(file string) (int64, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

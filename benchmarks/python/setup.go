@@ -24,7 +24,7 @@ type environment struct {
 	missing  map[string]string
 }
 
-// Packages of PyPI: for the virtual environment, and pure Python ones for the newest interpreter.
+// packages of PyPI: for the virtual environment, and pure Python ones for the newest interpreter
 var (
 	packages = []string{"py-spy", "austin-dist<4", "flask", "mypy", "pytest", "trio", "numpy", "pandas"}
 	uncoded  = []string{"black"}
@@ -71,8 +71,7 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 
 const suite = "suite"
 
-// fetchSuite fetches the tests of the installed Jinja unless the folder has them: only its source distribution
-// contains some.
+// fetchSuite fetches the installed Jinja's tests, which only its source distribution contains.
 func (e *environment) fetchSuite(ctx context.Context) error {
 	dir := filepath.Join(e.dir, suite)
 	if _, err := os.Stat(dir); err == nil {

@@ -17,7 +17,7 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// frame is a running Python function: the base name of its file, and its own name without enclosing ones.
+// frame is a Python function: the base name of its file, and its name without enclosing ones.
 type frame struct {
 	file, function string
 	line           int
@@ -33,7 +33,7 @@ type stack struct {
 type profile struct {
 	stacks []stack
 	failed float64 // observations without a stack, by the tool's count; −1: unknown
-	// prywalk's CPU time with the interpreter on the stack, and that with Python names, s.
+	// prywalk's CPU time with the interpreter on the stack, and with Python names, s
 	interpreter, named float64
 	silent             bool // the tool wrote nothing
 }
@@ -69,7 +69,7 @@ func short(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// folded reads the stacks of a text, one per line, and the number of failed observations from the tool's output.
+// folded reads a stack per line, and the failed observations from the tool's output.
 func folded(line func(string) (stack, bool), failed func(said, text []byte) float64) func(string, []byte) (*profile,
 	error) {
 	return func(out string, said []byte) (*profile, error) {
@@ -96,7 +96,7 @@ func weigh(line string) (rest string, n float64, ok bool) {
 	return line[:i], n, err == nil && n >= 0
 }
 
-// pySpyFrame is a Python function in a line of py-spy: native ones have a library, or no line.
+// pySpyFrame: native frames have a library, or no line.
 var pySpyFrame = regexp.MustCompile(`^(.+) \(([^()]+):(\d+)\)$`)
 
 var compiled = regexp.MustCompile(`\.(c|h|cc|cpp|S|so[.\d]*)$`)
@@ -185,7 +185,7 @@ func austinFailed(said, _ []byte) float64 {
 	return n
 }
 
-// Tachyon's own count of observations, and the failed share in percent.
+// Tachyon's own count of observations, and the failed share in percent
 var (
 	tachyonLooks  = regexp.MustCompile(`Captured (\d[\d,]*) samples`)
 	tachyonErrors = regexp.MustCompile(`Error rate: ([\d.]+)`)

@@ -18,13 +18,12 @@ import (
 type tool struct {
 	name       string
 	freq       int
-	trampoline bool          // the program runs with the interpreter's trampoline for perf
-	settle     time.Duration // its least time before the window
+	trampoline bool          // with the interpreter's trampoline for perf
+	settle     time.Duration // least time before the window
 	args       func(e *environment, s *settings, pid int, out string) []string
 	read       func(out string, said []byte) (*profile, error)
 }
 
-// String formats it for a table.
 func (t *tool) String() string { return fmt.Sprintf("%s, %d Hz", t.name, t.freq) }
 
 func (s *settings) toolsFor(p *program) (list []tool) {
@@ -141,7 +140,7 @@ const mostWait = 20 * time.Second
 func (r *runningTool) end() {
 	_ = r.cmd.Process.Signal(syscall.SIGINT)
 	kill := time.AfterFunc(mostWait, func() { _ = r.cmd.Process.Kill() })
-	_ = r.cmd.Wait() // its status after a signal differs; the file has the result
+	_ = r.cmd.Wait() // the status after a signal differs; the file has the result
 	kill.Stop()
 	u := r.cmd.ProcessState
 	r.cpu = (u.UserTime() + u.SystemTime()).Seconds()

@@ -18,7 +18,7 @@ type Class struct {
 	Samples int64  `json:"samples"`
 }
 
-// MaxClasses is how many are kept of a program, the largest; the others are summed.
+// MaxClasses of a program are kept, the largest; the others are summed.
 const MaxClasses = 8
 
 // Classify returns the classes of a recording's incomplete stacks.
@@ -48,8 +48,8 @@ func Classify(p *profile.Profile) []Class {
 	return append(all[:MaxClasses], rest)
 }
 
-// endOf describes the outermost frame that was found: its function or the maker of its generated code, and whether
-// it is the innermost frame or a caller, and of what.
+// endOf describes the outermost frame: its function or the maker of its generated code, and whether it is the innermost
+// or a caller, and of what.
 func endOf(s *profile.Sample, makers map[int64]string) string {
 	walked := slices.DeleteFunc(slices.Clone(s.Location), Synthetic)
 	if len(walked) == 0 {
@@ -84,8 +84,7 @@ func generatedCode(m *profile.Mapping) bool {
 	return m.File == "" || strings.HasPrefix(m.File, "[anon")
 }
 
-// codeMakers lists the libraries and programs that generate code, by prefixes of their file names. If a process has
-// several, the last one is named.
+// codeMakers generate code, by prefixes of file names. Of several in a process the last one is named.
 var codeMakers = []struct{ file, maker string }{
 	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"},
 	{"qemu-", "QEMU"},
@@ -94,8 +93,7 @@ var codeMakers = []struct{ file, maker string }{
 	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 
-// makersOf returns by process the maker of code without a file. The browser's GPU process maps V8 too, but runs no
-// scripts.
+// makersOf, by process, of code without a file. The browser's GPU process maps V8 too, but runs no scripts.
 func makersOf(p *profile.Profile) map[int64]string {
 	found := map[int64]int{} // index in whose, plus one
 	for _, s := range p.Sample {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// FirstNamed returns the time, Unix ns, of the first stack in a recording with a named function of a run-time
-// system. system is the prefix of the names of its modules, such as "[HotSpot ". False: none.
+// FirstNamed returns the time, Unix ns, of the first stack with a named function of a run-time system, whose modules'
+// names begin with system, as "[HotSpot ".
 func FirstNamed(p *profile.Profile, system string) (ns int64, ok bool) {
 	isNamed := func(l *profile.Location) bool {
 		return l.Mapping != nil && strings.HasPrefix(l.Mapping.File, system) && len(l.Line) > 0 &&

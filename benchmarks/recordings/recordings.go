@@ -9,7 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Columns of a recording: ticks, and three clocks, ns.
+// columns: ticks, and three clocks, ns
 const (
 	SamplesColumn = iota
 	WallColumn
@@ -18,7 +18,7 @@ const (
 	Columns
 )
 
-// Leaves of samples with CPU time that no observation stands for.
+// leaves of samples that no observation stands for
 const (
 	ranBetweenTicks = "[ran between ticks]"
 	exitedUnseen    = "[exited unseen]"
@@ -39,7 +39,7 @@ func Synthetic(l *profile.Location) bool {
 	return l.Mapping == nil && l.Address == 0 && strings.HasPrefix(Outermost(l), "[")
 }
 
-// Unobserved reports whether a sample has CPU time that no observation stands for.
+// Unobserved reports whether no observation stands for the sample's CPU time.
 func Unobserved(s *profile.Sample) bool {
 	name := Outermost(s.Location[0])
 	return Synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == shortLived ||

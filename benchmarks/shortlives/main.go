@@ -149,7 +149,7 @@ func (b *bench) row(ctx context.Context, p *program, tools []tool, n int) error 
 	return nil
 }
 
-// printMissing prints what the last recordings have no function for, largest first, in percent of all.
+// printMissing is largest first, in percent of all.
 func printMissing(has []found) {
 	last := has[len(has)-1]
 	where := slices.SortedFunc(maps.Keys(last.missing), func(a, b string) int {
@@ -173,8 +173,7 @@ func spread(format string, values []float64) string {
 
 const settle = 2 * time.Second
 
-// once runs a program under a tool. It returns the CPU time of the program and all waited-for children, and the
-// recording's, s.
+// once returns the CPU time of the program and all waited-for children, and the recording's, s.
 func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, has found, err error) {
 	if p.prepare != nil {
 		if text, err := exec.CommandContext(ctx, "sh", "-c", p.prepare(b), "shortlives").CombinedOutput(); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // # Four phases
 //
-// Short-lived threads that spend a quarter of their lives in each of four functions. Two run at a time.
+// Short-lived threads spend a quarter of their lives in each of four functions. Two run at a time.
 
 var phases = [4]string{"phase_a", "phase_b", "phase_c", "phase_d"}
 
@@ -64,8 +64,8 @@ func (b *bench) fourPhases(ctx context.Context, tools func() ([]tool, error), n 
 	return nil
 }
 
-// phaseRow measures lives of life ms with one tool n times, and prints the mean shares. The standard error is that
-// of a share of all samples, with at most one per life.
+// phaseRow measures lives of life ms n times, and prints mean shares. The standard error is that of a share of all
+// samples, with at most one per life.
 func (b *bench) phaseRow(ctx context.Context, exe string, life int, t *tool, n int) error {
 	var sum shares
 	for range n {

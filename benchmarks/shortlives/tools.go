@@ -23,13 +23,12 @@ type tool struct {
 	stop    bool   // runs on after the program's end
 	args    func(pid int, out string) []string
 	read    func(out string, pid int) (found, error) // times of a recording
-	// shares returns the times of the four phases; nil: not supported.
+	// of the four phases; nil: not supported
 	shares func(out string, pid int) (shares, error)
 }
 
-// found is a recording's CPU time, s: named with a function's name; placed at least with a place in a program's
-// code, perhaps without symbols; program only with a known or estimated program. missing is the time without a
-// name, by place.
+// found is a recording's CPU time, s: named with a function's name; placed with a place in a program's code, perhaps
+// without symbols; program only with a known or estimated program. missing has no name, by place.
 type found struct {
 	all, named, placed, program float64
 	missing                     map[string]float64
@@ -86,7 +85,7 @@ func (b *bench) record(engine string) func(int, string) []string {
 	}
 }
 
-// readPprof sums samples by whether the innermost entry is a function, or a place in a file.
+// readPprof: by whether the innermost entry is a function, or a place in a file.
 func readPprof(out string, _ int) (sum found, err error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -117,15 +116,14 @@ func readPprof(out string, _ int) (sum found, err error) {
 	return sum, nil
 }
 
-// ofProgram reports whether the program of a time without function is known: the sample's process, or a named
-// program of its children.
+// ofProgram: the sample's process, or a named program of its children.
 func ofProgram(s *profile.Sample) bool {
 	return len(s.Label["thread"]) == 0 || s.Label["thread"][0] != "[children]"
 }
 
 var fork = regexp.MustCompile(`PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)`)
 
-// readPerf sums the samples of a process and its descendants that have a symbol, or a file.
+// readPerf: samples of a process and its descendants that have a symbol, or a file.
 func readPerf(out string, pid int) (sum found, err error) {
 	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym,dso", "--show-task-events").Output()
 	if err != nil {
@@ -174,7 +172,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// readSamply counts samples with a stack: functions are looked up only when the recording is shown.
+// readSamply: with a stack; functions are looked up only when the recording is shown.
 func (b *bench) readSamply(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {

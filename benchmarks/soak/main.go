@@ -141,12 +141,10 @@ func (r *run) checkpoint(between func()) {
 	r.namer.DropUnused()
 }
 
-// IsFinal implements profile.FinalResolver.
 func (r *run) IsFinal(m *profile.ModuleInfo) bool {
 	return m.Origin.Module != nil && r.namer.Settled(m.Origin.Module)
 }
 
-// Resolve implements profile.Resolver.
 func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	if m.Origin.Module == nil {
 		return nil

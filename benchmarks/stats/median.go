@@ -9,7 +9,7 @@ import (
 
 const resamples = 10000
 
-// Median returns the median of xs, which it does not change; 0 for none.
+// Median does not change xs; 0 for none.
 func Median(xs []float64) float64 { return sortedMedian(slices.Sorted(slices.Values(xs))) }
 
 func sortedMedian(xs []float64) float64 {
@@ -20,8 +20,8 @@ func sortedMedian(xs []float64) float64 {
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// MedianInterval returns the 95 % percentile bootstrap interval of the median of xs (Efron and Tibshirani, An
-// Introduction to the Bootstrap, chapter 13), with a fixed seed; 0 to 0 for none.
+// MedianInterval is the 95 % percentile bootstrap interval (Efron and Tibshirani, An Introduction to the Bootstrap,
+// chapter 13), with a fixed seed; 0 to 0 for none.
 func MedianInterval(xs []float64) (low, high float64) {
 	if len(xs) == 0 {
 		return 0, 0

@@ -4,34 +4,32 @@ package stats
 
 import "math"
 
-// Slice is what one profiler saw in one slice of time.
+// Slice is what a profiler saw in a slice of time.
 type Slice struct {
-	// Part is the weight (CPU time, or samples) of the thing in question, All that of everything.
+	// weight (CPU time, or samples) of the thing in question, and of everything
 	Part, All float64
-	// Count is the effective number of samples of All: their number if all weigh the same, else (Σ weights)² ÷ Σ
-	// weights².
+	// effective number of samples: their number if all weigh the same, else (Σ weights)² ÷ Σ weights²
 	Count float64
 }
 
 // Share is a share with its error.
 type Share struct {
 	P float64 // 0 to 1: the sum of the parts over the sum of all
-	// SE is its standard error by the differences between slices, at least the binomial one.
+	// standard error by the differences between slices, at least the binomial one
 	SE float64
 }
 
 // Comparison is the result of [ComparePairs].
 type Comparison struct {
 	A, B Share
-	// Difference is A.P − B.P and SE its standard error; slow changes of the load cancel.
+	// A.P − B.P and its standard error; slow changes of the load cancel
 	Difference, SE float64
-	// T is Difference/SE, PValue its two-sided probability with DF degrees of freedom if the true shares are
-	// equal.
+	// T is Difference/SE, PValue its two-sided probability with DF degrees of freedom if the true shares are equal.
 	T, PValue, DF float64
 }
 
-// ComparePairs compares two profilers in alternating slices: a[i] and b[i] are neighbours in time. With fewer than
-// two pairs, or if one saw nothing at all, PValue is 1.
+// ComparePairs compares alternating slices: a[i] and b[i] are neighbours in time. PValue is 1 for fewer than two pairs,
+// or if one saw nothing.
 func ComparePairs(a, b []Slice) Comparison {
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]
@@ -54,7 +52,7 @@ func ComparePairs(a, b []Slice) Comparison {
 	return c
 }
 
-// linear returns the share, and each slice's residual of the linearised ratio; these add up to 0. Nil: nothing.
+// linear returns the share, and each slice's residual of the linearised ratio; nil: nothing.
 func linear(s []Slice) ([]float64, Share) {
 	var part, all float64
 	for _, x := range s {
@@ -87,8 +85,7 @@ func sumOfSquares(r []float64) float64 {
 	return sum * float64(len(r)) / float64(len(r)-1)
 }
 
-// binomial is the variance of one sample's share, by both profilers' samples: that of one alone is 0 if it saw
-// none.
+// binomial is the variance of one sample's share, by both profilers' samples: that of one alone is 0 if it saw none.
 func binomial(a, b []Slice) float64 {
 	var part, all float64
 	for _, s := range [][]Slice{a, b} {

@@ -4,8 +4,7 @@ package stats
 
 import "math"
 
-// Wilson returns the score interval of a proportion of k in n at z standard deviations (1.96: 95 %), within 0 to 1
-// (Wilson 1927); for n ≤ 0, 0 to 1.
+// Wilson is the score interval of k in n at z standard deviations (1.96: 95 %; Wilson 1927); for n ≤ 0, 0 to 1.
 func Wilson(k, n int64, z float64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1
@@ -15,7 +14,7 @@ func Wilson(k, n int64, z float64) (low, high float64) {
 	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	scale := 1 + z*z/m
 	low, high = max(0, (centre-half)/scale), min(1, (centre+half)/scale)
-	// The exact values at the ends are 0 and 1; rounding would miss them.
+	// exactly 0 and 1 at the ends; rounding would miss them
 	if k <= 0 {
 		low = 0
 	}
@@ -33,8 +32,7 @@ func Ratio(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Quantile returns the q-quantile (0 to 1) of sorted values: the smallest that at least the part q of them does
-// not exceed. 0 for none.
+// Quantile is the smallest of sorted values that at least the part q of them does not exceed; 0 for none.
 func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

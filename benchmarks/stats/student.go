@@ -4,9 +4,9 @@ package stats
 
 import "math"
 
-// StudentP returns the two-sided probability that Student's t with df degrees of freedom is at least as far from 0
-// as t: the regularised incomplete beta function I_x(df/2, 1/2) at x = df/(df+t²) (Abramowitz and Stegun 26.7.1).
-// 1 for df ≤ 0 or a t that is not a number.
+// StudentP is the two-sided probability that Student's t with df degrees of freedom is at least as far from 0 as t: the
+// regularised incomplete beta function I_x(df/2, 1/2) at x = df/(df+t²) (Abramowitz and Stegun 26.7.1); 1 for df ≤ 0 or
+// a t that is not a number.
 func StudentP(t, df float64) float64 {
 	if df <= 0 || math.IsNaN(t) {
 		return 1
@@ -17,7 +17,7 @@ func StudentP(t, df float64) float64 {
 	return incompleteBeta(df/2, 0.5, df/(df+t*t))
 }
 
-// StudentQuantile returns the t with two-sided probability p, for 0 < p < 1, by bisection.
+// StudentQuantile is the t with two-sided probability p, 0 < p < 1.
 func StudentQuantile(p, df float64) float64 {
 	low, high := 0.0, 1.0
 	for StudentP(high, df) > p && high < 1e9 {
@@ -50,8 +50,8 @@ func incompleteBeta(a, b, x float64) float64 {
 	return min(1, front/(a*betaFraction(a, b, x)))
 }
 
-// betaFraction evaluates 1 + d₁/(1 + d₂/(1 + …)) from its far end: for x below the mean of the distribution some
-// tens of terms suffice.
+// betaFraction is 1 + d₁/(1 + d₂/(1 + …)), from its far end: below the mean of the distribution some tens of terms
+// suffice.
 func betaFraction(a, b, x float64) float64 {
 	f := 1.0
 	for j := 400; j >= 1; j-- {

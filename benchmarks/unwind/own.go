@@ -10,14 +10,14 @@ import (
 	"prywalk/frames"
 )
 
-// result is an unwinder's result for the stacks of one process; the peers print it as JSON.
+// result is an unwinder's, for one process; the peers print it as JSON.
 type result struct {
-	// Frames is the number of its frames in one pass over all stacks.
+	// in one pass over all stacks
 	Frames int `json:"frames"`
-	// Warm and Cold are ns per frame, with the caches of earlier walks and with empty ones.
+	// ns per frame, with the caches of earlier walks and with empty ones
 	Warm float64 `json:"ns_per_frame_warm"`
 	Cold float64 `json:"ns_per_frame_cold"`
-	// Right is the number of stacks with the recorded chain of program counters.
+	// stacks with the recorded chain of program counters
 	Right  int `json:"right"`
 	Stacks int `json:"stacks"`
 }
@@ -63,8 +63,8 @@ func (p *prepared) addresses(w *frames.Walker, space *frames.Space) (pcs []uint6
 	return pcs
 }
 
-// own measures prywalk: passes over all stacks with a warm cache, then coldPasses without rules and results of
-// instruction analysis. Dropping these does not count.
+// own measures passes over all stacks with a warm cache, then coldPasses without rules and results of instruction
+// analysis. Dropping these does not count.
 func own(r *recording, passes, coldPasses int) result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -19,7 +19,7 @@ var sources embed.FS
 type peer struct {
 	name   string
 	binary string
-	// passes and cold are the numbers of passes over all stacks in a round, chosen for about equal times.
+	// passes over all stacks in a round, chosen for about equal times
 	passes, cold int
 }
 

@@ -21,19 +21,18 @@ import (
 	"prywalk/ptrace"
 )
 
-// recording is a stopped process with the stacks that were taken of it.
+// recording is a stopped process with its stacks.
 type recording struct {
 	name    string
 	process *code.Process
 	file    snapshot.File
-	// left counts stacks left out: incomplete, not on one stack, or in overwritten code.
+	// stacks left out: incomplete, not on one stack, or in overwritten code
 	left int
 }
 
 const interval = 5 * time.Millisecond
 
-// record takes n stacks of a program under load, and leaves it stopped, so that it disturbs no measurement; stop
-// ends it.
+// record takes n stacks of a program under load, and leaves it stopped; stop ends it.
 func record(name string, n int, limit time.Duration) (r *recording, stop func(), err error) {
 	t, err := testtargets.Start(name, testtargets.Options{Limit: limit})
 	if err != nil {
@@ -71,13 +70,12 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	return r, stop, nil
 }
 
-// tries is how often stacks are taken of a program that overwrites too much of its code meanwhile.
+// tries: the program may overwrite too much of its code meanwhile.
 const tries = 5
 
-// patience bounds waits.
 const patience = 2 * time.Minute
 
-// takeAndStop takes n stacks of a process, stops all of pids, and drops stacks that cannot be walked any more.
+// takeAndStop also drops stacks that cannot be walked any more.
 func (r *recording) takeAndStop(n int, pids func() []int) error {
 	if err := r.take(n); err != nil {
 		return err
@@ -95,8 +93,8 @@ func signal(pids func() []int, sig syscall.Signal) {
 	}
 }
 
-// waitUntilStill waits until the process is stopped, and then has its memory read again: JIT compilers have
-// meanwhile written code into pages that had been read, which would be analysed as zeros.
+// waitUntilStill waits until the process is stopped, and has its memory read again: JIT compilers write code into pages
+// that were read.
 func (r *recording) waitUntilStill() error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		s, err := r.process.Status()
@@ -114,14 +112,13 @@ func (r *recording) waitUntilStill() error {
 	return err
 }
 
-// errOverwritten reports a program that has overwritten much of the code of its stacks.
+// errOverwritten: much of the code of its stacks.
 var errOverwritten = errors.New("its code was overwritten")
 
 const mostOverwritten = 20
 
-// dropOverwritten drops the stacks that are not walked as when they were taken, as their generated code has been
-// moved or freed since. If a stack without generated code is walked differently, both walks are printed for
-// analysis.
+// dropOverwritten drops the stacks that are not walked as when they were taken: their generated code was moved or
+// freed. If one without generated code is, both walks are printed.
 func (r *recording) dropOverwritten() error {
 	var w frames.Walker
 	space, kept, dropped := r.process.Space(), r.file.Stacks[:0], 0
@@ -152,7 +149,7 @@ func (r *recording) modules() {
 	}
 }
 
-// take observes all threads until there are n stacks. A thread that has not moved since is not kept again.
+// take observes all threads until there are n stacks. A thread that has not moved is not kept again.
 func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 		l := observe.New(c, observe.NewPool(0), observe.ModeAlwaysStop)
@@ -222,14 +219,14 @@ func (r *recording) add(s *observe.RawSample) {
 		r.left++
 		return
 	}
-	// Beyond the last frame the other unwinders read some words before they find that it has no caller.
+	// the others read some words beyond the last frame before they find that it has no caller
 	used := min(uint64(len(mem.Bytes)), last.SP-mem.Addr+beyond)
 	r.file.Stacks = append(r.file.Stacks, snapshot.Stack{
 		Regs: s.Regs, Addr: mem.Addr, Bytes: append([]byte(nil), mem.Bytes[:used]...), PCs: pcs,
 	})
 }
 
-// beyond is how much of the stack is kept outside of the last frame, bytes.
+// beyond, in bytes, is kept outside of the last frame.
 const beyond = 1024
 
 func (r *recording) save(path string) error {

@@ -4,23 +4,23 @@ package oracle
 
 import "prywalk/frames"
 
-// pendingAnswer is an answer that differs from the shadow stack because call frame information describes the frame
-// that the code is about to jump to, with registers already loaded (longjmp, setcontext: glibc's __longjmp has CFA
-// rdi, return address in rdx). It is exact if the thread arrives there before it makes another call.
+// pendingAnswer differs from the shadow stack because call frame information describes the frame that the code is about
+// to jump to, with registers already loaded (glibc's __longjmp: CFA rdi, return address in rdx). It is exact if the
+// thread arrives there before it makes another call.
 type pendingAnswer struct {
 	j   *judge
 	row *row
 	out outcome
-	// Chain and registers at the answer, for the report if it is wrong.
+	// at the answer, for the report if it is wrong
 	chain  []want
 	regs   frames.Regs
 	moving bool // the chain was not defined at the answer
 }
 
-// maxAhead bounds the steps until such an answer is judged.
+// maxAhead bounds the steps until it is judged.
 const maxAhead = 40
 
-// deferVerdict makes an answer pending; false if it cannot be of the frame that is jumped to.
+// deferVerdict returns false if the answer cannot be of the frame that is jumped to.
 func (o *run) deferVerdict(j *judge, r *outcome) bool {
 	if r.verdict != wrong || r.at != 1 || r.got.Method != frames.MethodCFI && r.got.Method != frames.MethodHeuristic ||
 		len(o.pending) >= maxAhead*int(NumJudges) {
@@ -30,8 +30,8 @@ func (o *run) deferVerdict(j *judge, r *outcome) bool {
 	return true
 }
 
-// judgePending judges the pending answers: after a jump that left frames behind (jumped) those that describe its target
-// are exact, at a call all are wrong.
+// judgePending: after a jump that left frames behind, answers that describe its target are exact; at a call all are
+// wrong.
 func (o *run) judgePending(jumped bool) {
 	for _, a := range o.pending {
 		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64

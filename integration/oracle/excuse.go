@@ -10,16 +10,15 @@ import (
 	"prywalk/internal/code"
 )
 
-// excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has
-// no instruction for a whole function, so that CFA = rsp+8 throughout, while the observed stack pointer was another.
-// Hand-written assembly has such entries (glibc 2.36: two multiplications of long numbers that push rbx and rbp, and
-// __start_context, which has no caller); readelf shows only DW_CFA_nop. They are left out of the shares and counted by
-// function. A new function in that list must be examined: it is the reader of call frame information that is under
+// excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has no
+// instruction for a whole function, so CFA = rsp+8 throughout, while the observed stack pointer was another.
+// Hand-written assembly has such entries (glibc 2.36: two multiplications of long numbers, and __start_context, which
+// has no caller); readelf shows only DW_CFA_nop. They are left out of the shares and counted by function. A new
+// function in that list must be examined.
 // test.
 //
-// On arm64 such an entry says that the return address is in the link register throughout. That is wrong where the link
-// register has another value, and in a caller, whose link register the call has written: glibc's swapcontext keeps the
-// address in x22.
+// On arm64 such an entry puts the return address into the link register throughout: wrong where that has another value,
+// and in a caller, whose call has written it (glibc's swapcontext keeps it in x22).
 func (o *run) excused(r *outcome) bool {
 	i := max(r.at-1, 0)
 	if r.verdict == exact || i >= len(o.chain) {
@@ -41,8 +40,8 @@ func (o *run) excused(r *outcome) bool {
 }
 
 // loads reports whether arm64's call frame information at pc describes the frame whose registers are being loaded: its
-// CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there (mangled
-// in longjmp's buffer, elsewhere in setcontext's). The walk ends there as incomplete.
+// CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there; the walk
+// ends as incomplete.
 func (fs *files) loads(pc uint64) bool {
 	if fs.proc.Arch != frames.AArch64 {
 		return false
@@ -81,7 +80,7 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-// hasEmptyCFI reports whether the function at pc has call frame information without instructions.
+// hasEmptyCFI: without instructions.
 func (fs *files) hasEmptyCFI(pc uint64) bool {
 	if v, ok := fs.emptyCFI[pc]; ok {
 		return v
@@ -111,9 +110,9 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 }
 
 // overwritten reports whether the program has overwritten the chain up to the frame that was not found: a return
-// address where the call stored it, or the caller's frame pointer where the function's first instruction pushed it.
-// libgcc's uw_install_context writes the registers of the frame that it goes to over those that its callers have
-// saved, and never returns. These steps are counted by function, for all ways of walking.
+// address in its slot, or the frame pointer that the first instruction pushed. libgcc's uw_install_context writes the
+// registers of the frame that it goes to over those that its callers saved, and never returns. Counted by function, for
+// all ways of walking.
 func (o *run) overwritten(r *outcome) bool {
 	if o.regs.Arch != frames.X86_64 {
 		return false
@@ -138,7 +137,7 @@ func (o *run) overwritten(r *outcome) bool {
 }
 
 // pushed reports whether the function at pc begins with a push of the frame pointer, and the word below the return
-// address is another value than the caller's.
+// address is not the caller's.
 func (o *run) pushed(pc uint64, a *activation) bool {
 	m := o.proc.Space().Find(pc)
 	if m == nil || m.Calls == nil {

@@ -23,18 +23,18 @@ import (
 
 // JavaOptions select how a Java program is stepped.
 type JavaOptions struct {
-	Warm time.Duration // how long it runs before the first stretch
-	// Ran is the CPU time that its main thread must have used before: a starting machine cannot be read yet.
+	Warm time.Duration // before the first stretch
+	// CPU time of its main thread before: a starting machine cannot be read yet
 	Ran     time.Duration
-	Steps   int // bounds the checked instructions
+	Steps   int // most checked instructions
 	Until   time.Time
-	Stretch int                              // instructions; between two stretches the program runs freely
+	Stretch int                              // instructions; in between the program runs freely
 	Seed    uint64                           // of the random lengths of the breaks
-	Log     func(format string, args ...any) // if set, gets the first wrong and the first short answers
+	Log     func(format string, args ...any) // gets the first wrong and short answers; may be nil
 	Show    int
 }
 
-// javaRun is a thread of a Java virtual machine that is stepped, while the machine's other threads run.
+// javaRun steps one thread, while the machine's other threads run.
 type javaRun struct {
 	opt    JavaOptions
 	pid    int
@@ -43,8 +43,8 @@ type javaRun struct {
 	regs   frames.Regs
 	prev   frames.Regs
 	calls  []javaCall // true callers, outermost first
-	base   int        // number of those before the stretch
-	pushed uint64     // where the last push instruction stored
+	base   int        // those before the stretch
+	pushed uint64     // where the last push stored
 	insn   [maxInsn]byte
 	stack  [32 << 10]byte
 	snap   frames.Snapshot
@@ -63,10 +63,10 @@ type javaCall struct {
 	pc     uint64
 	slot   uint64 // where the return address was stored first
 	kept   uint64 // where it is now, as the callee may move it; 0: unknown
-	popped bool   // popped, and not stored again yet
+	popped bool   // not stored again yet
 }
 
-// errLost ends a stretch whose true chain is no longer known: code was removed under the thread, or a signal came.
+// errLost ends a stretch whose true chain is unknown: code was removed under the thread, or a signal came.
 var errLost = errors.New("lost")
 
 // RunJava starts a Java program and steps its main thread.
@@ -125,7 +125,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	return nil
 }
 
-// awaitRun waits until one of a process's threads has used the given CPU time, and returns how long that took.
+// awaitRun waits until a thread of the process has used the CPU time, and returns how long that took.
 func awaitRun(pid int, ran time.Duration) time.Duration {
 	begun := time.Now()
 	for time.Since(begun) < maxAwaitRun {
@@ -145,11 +145,10 @@ func awaitRun(pid int, ran time.Duration) time.Duration {
 
 const maxAwaitRun = time.Minute
 
-// leastStretches are made even after the time is over, if nothing was checked.
+// leastStretches are made even if the time is over, if nothing was checked.
 const leastStretches = 200
 
-// mainJavaThread returns the thread that runs main: of those with the launcher's name the one that has used the most
-// CPU time.
+// mainJavaThread: of those with the launcher's name the one with the most CPU time.
 func mainJavaThread(p *code.Process) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
@@ -206,7 +205,7 @@ func (o *javaRun) stretch() error {
 	return nil
 }
 
-// begin takes the present callers from a walk, which must end at the thread's root. Returns to them confirm them.
+// begin takes the present callers from a walk, which must end at the thread's root.
 func (o *javaRun) begin() error {
 	o.pushed = 0
 	for try := 0; ; try++ {
@@ -260,9 +259,9 @@ func (o *javaRun) callers() frames.StopReason {
 	})
 }
 
-// found makes a caller from before the stretch. Its return address is where the call stored it, unless an exception
-// has ended the frame, or right above the callee's rbp, where the interpreter has moved it because the method has more
-// local variables than arguments.
+// found makes a caller from before the stretch. Its return address is in its slot, unless an exception has ended the
+// frame, or right above the callee's rbp, where the interpreter has moved it because the method has more local
+// variables than arguments.
 func (o *javaRun) found(f *frames.Frame, callee *javaCallee) javaCall {
 	c := javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)}
 	switch above := callee.fp + 8; {
@@ -279,9 +278,9 @@ type javaCallee struct {
 	innermost, interpreted bool
 }
 
-// returnSlot returns where the return address to a frame is: right below the caller's stack pointer at the call. An
-// adapter for method handles moves it up into the place of an argument that it removes: it is at the innermost frame's
-// stack pointer, or, in the interpreter, above the frame pointer.
+// returnSlot is right below the caller's stack pointer at the call. An adapter for method handles moves it up into the
+// place of an argument that it removes: it is at the innermost frame's stack pointer, or, in the interpreter, above the
+// frame pointer.
 func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint64 {
 	moved := c.innermost && (c.sp == f.SP || c.sp == f.SP-8) || c.interpreted && c.fp+8 == f.SP
 	if moved && word(f.SP) == f.PC {
@@ -302,8 +301,7 @@ func (o *javaRun) walk(each func(*frames.Frame)) frames.StopReason {
 	return o.w.StopReason()
 }
 
-// single makes one step. A stop for an earlier interrupt does not count: the stop of the step, or of its signal,
-// follows.
+// single makes one step. A stop for an earlier interrupt does not count.
 func (o *javaRun) single() error {
 	o.prev = o.regs
 	var sig unix.Signal
@@ -323,7 +321,7 @@ func (o *javaRun) single() error {
 	return err
 }
 
-// step executes one instruction, or all of a call of code that is not generated, and follows the chain.
+// step executes one instruction, or a whole call of code that is not generated.
 func (o *javaRun) step() error {
 	code := append([]byte(nil), o.insn[:]...)
 	if err := o.single(); err != nil || o.ended {
@@ -389,7 +387,7 @@ func (o *javaRun) kind(pc uint64) string {
 	return k
 }
 
-// piece returns the start of the compiled method or stub of an address; 0: none.
+// piece returns the start of the compiled method or stub at pc; 0: none.
 func (o *javaRun) piece(pc uint64) uint64 {
 	begin, ok := o.pieces[pc]
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// All that the reference knows of HotSpot: the interpreter calls by a push of the return address and a jump through a
-// method's entry, and returns by a jump (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return).
+// What the reference knows of HotSpot: the interpreter calls by a push of the return address and a jump through a
+// method's entry, and returns by a jump (jump_from_interpreted, TemplateTable::_return).
 const interpreterName = "Interpreter"
 
 func (o *javaRun) follow(code []byte) error {
@@ -63,8 +63,8 @@ func (o *javaRun) follow(code []byte) error {
 	return nil
 }
 
-// callersOnStack reports whether the return addresses of the n innermost callers are still where they were stored.
-// Only this shows a frame that an exception has ended, or that the machine has replaced.
+// callersOnStack reports whether the n innermost return addresses are still in their slots: else an exception has ended
+// a frame, or the machine has replaced it.
 func (o *javaRun) callersOnStack(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
 		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.popped && o.word(c.kept) != c.pc {
@@ -74,9 +74,8 @@ func (o *javaRun) callersOnStack(n int) bool {
 	return true
 }
 
-// handedOn reports whether the return address at sp is that of the frame that a jump to another piece of code leaves:
-// in its place, or right below where the stack is aligned for the compiled code of a loop. A frame of the interpreter
-// is larger.
+// handedOn reports whether the return address at sp is that of the frame that a jump to another piece leaves: in its
+// place, or right below where the stack is aligned for a compiled loop. A frame of the interpreter is larger.
 func (o *javaRun) handedOn(sp, back uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
@@ -86,8 +85,8 @@ func (o *javaRun) handedOn(sp, back uint64) bool {
 	return c.pc == back && (c.kept == sp && !c.popped || sp <= c.slot && c.slot-sp <= 24)
 }
 
-// drop removes the callers whose frames the stack pointer has passed. A callee may move its return address: an adapter
-// for method handles takes one argument away (MethodHandles::generate_method_handle_dispatch, pop_reg).
+// drop removes the callers whose frames the stack pointer has passed. An adapter for method handles moves its return
+// address (generate_method_handle_dispatch, pop_reg).
 func (o *javaRun) drop(sp uint64) {
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].slot+16 && o.kind(o.prev.PC) == "MethodHandles adapters" {
 		o.calls[n-1].slot += 8
@@ -99,8 +98,8 @@ func (o *javaRun) drop(sp uint64) {
 	}
 }
 
-// alignment bounds by how much the stack pointer may be lower after a return than before the call. An adapter into
-// compiled code aligns it, below the arguments that it has moved there.
+// alignment, in bytes: a return may leave the stack pointer lower than the call, as adapters into compiled code align
+// it.
 const alignment = 256
 
 func (o *javaRun) back(pc, sp uint64) bool {
@@ -117,10 +116,9 @@ func (o *javaRun) back(pc, sp uint64) bool {
 }
 
 // landed removes the innermost caller if control is in that caller's handler for exceptions: a stub has popped its own
-// return address, and jumped into the piece of code that it would have returned to (OptoRuntime::rethrow_stub,
-// StubGenerator::generate_forward_exception). If the interpreter also gives up what an adapter has put between the
-// caller and its frame, the stack pointer is the one before the call. It handles exceptions of an interpreted caller
-// elsewhere.
+// return address, and jumped into the piece that it would have returned to (OptoRuntime::rethrow_stub,
+// generate_forward_exception). If the interpreter also gives up what an adapter has put between, the stack pointer is
+// the one before the call.
 func (o *javaRun) landed(pc, sp uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
@@ -174,7 +172,6 @@ func pushes(b []byte) bool {
 	return len(b) > 1 && (b[0]&^7 == 0x50 || b[0] == 0x68 || b[0] == 0x6a || b[0] == 0xff && b[1]>>3&7 == 6)
 }
 
-// check compares a walk from here with the true chain.
 func (o *javaRun) check() error {
 	at, bad := 0, false
 	stop := o.walk(func(f *frames.Frame) {
@@ -211,8 +208,8 @@ func (o *javaRun) check() error {
 	return nil
 }
 
-// patched reports whether the machine has replaced a return address by the entry for replacing a frame: another
-// address in the same piece of code, in the same place (frame::patch_pc).
+// patched reports whether the machine has replaced a return address by the entry for replacing a frame, in the same
+// piece and place (frame::patch_pc).
 func (o *javaRun) patched(i int, pc uint64) bool {
 	if i == 0 || i > len(o.calls) {
 		return false

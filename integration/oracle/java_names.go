@@ -33,20 +33,20 @@ type JavaSampler struct {
 	stack  [256 << 10]byte
 	snap   frames.Snapshot
 	refs   []managed.Ref
-	// Chain has the named frames of the last sample, innermost first, Native how many frames it had in all.
+	// of the last sample, innermost first; Native counts all its frames
 	Chain []managed.Frame
-	// Unnamed and Freed count the frames of generated code without a name, and with one that is gone.
+	// frames of generated code without a name, and with one that is gone
 	Unnamed, Freed, Native int
-	// Late is how long the thread runs before names are made; 0: they are made in the stop.
+	// how long the thread runs before names are made; 0: they are made in the stop
 	Late    time.Duration
-	Stopped func() // if set, is called in the stop
+	Stopped func() // called in the stop; may be nil
 	PCs     []frames.Frame
 	Stop    frames.StopReason
 	at      int64
 	since   time.Time
 }
 
-// StartJava starts a program and finds its thread. The caller's goroutine must keep its thread until Close.
+// StartJava starts a program. The goroutine must keep its thread until Close.
 func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 	runtime.LockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -106,8 +106,8 @@ func (s *JavaSampler) Until(function string) error {
 
 const virtual = "virtual"
 
-// busiest returns the thread that runs Java and has used the most CPU time: a carrier of virtual threads, or one of
-// the launcher's names. JDK 28 shortens names in their middle.
+// busiest returns the Java thread with the most CPU time: a carrier, or one with a launcher's name, which JDK 28
+// shortens in the middle.
 func busiest(p *code.Process, carrier bool) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
@@ -167,8 +167,7 @@ func (s *JavaSampler) Sample() error {
 	return nil
 }
 
-// Steps stops the thread, makes it execute n instructions, and calls each before every one, with the frames and names
-// at that moment. A signal ends that: its handler may change where the thread goes on.
+// Steps executes n instructions of the stopped thread, and calls each before every one. A signal ends that.
 func (s *JavaSampler) Steps(n int, each func()) error {
 	if err := s.stop(); err != nil {
 		return err
@@ -278,7 +277,6 @@ func (s *JavaSampler) blob(f *frames.Frame) string {
 	return "other code"
 }
 
-// Read implements [managed.Live].
 func (s *JavaSampler) Read(addr uint64, b []byte) int { return s.Proc.Read(addr, b) }
 
 // Unchanged implements [managed.Live].

@@ -20,7 +20,7 @@ func ranFor(pid, tid int) (ns uint64) {
 	return ns
 }
 
-// wait waits until the thread stops, and returns the signal. o.asked is set if the stop is for an interrupt.
+// wait returns the signal of the next stop; o.asked: it is for an interrupt.
 func (o *javaRun) wait() (unix.Signal, error) {
 	var ws unix.WaitStatus
 	for {
@@ -41,7 +41,7 @@ func (o *javaRun) wait() (unix.Signal, error) {
 	return ws.StopSignal(), nil
 }
 
-// signal delivers a signal and ends the stretch: its handler may change where the thread continues.
+// signal delivers a signal and ends the stretch.
 func (o *javaRun) signal(sig unix.Signal) error {
 	o.tally.lost(o, sig.String())
 	if err := unix.PtraceCont(o.tid, int(sig)); err != nil {
@@ -64,8 +64,8 @@ func (o *javaRun) signal(sig unix.Signal) error {
 	}
 }
 
-// struct user's debug registers (arch/x86/include/asm/user_64.h, u_debugreg), and the bit in the last one that makes
-// the first an instruction breakpoint (Intel SDM volume 3, 18.2.4).
+// debug registers in struct user (arch/x86/include/asm/user_64.h, u_debugreg); the bit that makes the first an
+// instruction breakpoint (Intel SDM volume 3, 18.2.4)
 const (
 	debugRegs   = 848
 	debugEnable = 1
@@ -80,10 +80,10 @@ func (o *javaRun) debugReg(i int, v uint64) error {
 	return nil
 }
 
-// longCall bounds a call of code that is not generated: it may not return where it was called from.
+// longCall: it may not return where it was called from.
 const longCall = 500 * time.Millisecond
 
-// runTo lets the thread run until it is back at a caller, by a hardware breakpoint.
+// runTo runs the thread until it is back at a caller, by a hardware breakpoint.
 func (o *javaRun) runTo(back javaCall) error {
 	if err := o.debugReg(0, back.pc); err != nil {
 		return err

@@ -18,7 +18,7 @@ type Judge uint8
 
 // The ways.
 const (
-	WithCFI     Judge = iota // everything that is known of the process
+	WithCFI     Judge = iota // with all that is known of the process
 	WithCFISP                // the same, with only sp and pc known
 	WithBounds               // instructions only, with the functions' bounds
 	WithBounds2              // the same, with only sp and pc known
@@ -26,7 +26,6 @@ const (
 	NumJudges
 )
 
-// String returns the name of the column.
 func (j Judge) String() string {
 	return [...]string{"cfi", "cfi, sp only", "code", "code, sp only", "code, no bounds"}[j]
 }
@@ -68,7 +67,7 @@ func (j *judge) renew(o *run) {
 			h := j.made[at.Image]
 			if h == nil {
 				opt := heuristics.Options{Arch: o.proc.Arch, Code: fileCode{at.Image.ELF}, Entry: at.Image.ELF.Entry,
-					JIT: at.Image == o.goImage} // Go's calling convention keeps the frame pointer only
+					JIT: at.Image == o.goImage} // Go's calling convention keeps only the frame pointer
 				if j.kind == WithBounds {
 					opt.Funcs = newBounds(at.Image.ELF)
 				}
@@ -95,7 +94,7 @@ func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 	return 0
 }
 
-// bounds are the functions' bounds by the symbol table, or, without one, by the call frame information.
+// bounds are those of the symbol table, else of the call frame information.
 type bounds struct {
 	funcs  []span
 	byName map[string]*span
@@ -162,7 +161,7 @@ type verdict uint8
 
 const (
 	exact verdict = iota
-	short         // all given frames are true, and the walk is reported as incomplete
+	short         // all given frames are true, the walk is incomplete
 	wrong
 )
 
@@ -188,7 +187,7 @@ func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whol
 			}
 			return outcome{verdict: v, at: i, stop: j.w.StopReason()}
 		}
-		// A stack pointer of 0 is unknown: a frame record of arm64 does not have it.
+		// 0 is unknown: an arm64 frame record does not have it
 		if f := j.w.Frame(); f.PC != truth[i].pc || f.SP != truth[i].sp && (f.SP != 0 || regs.Arch != frames.AArch64) {
 			return outcome{verdict: wrong, at: i, got: f}
 		}
@@ -220,8 +219,7 @@ func (o *run) check() {
 	if o.left() {
 		o.chain = o.chain[:len(o.cur.calls)+1]
 	}
-	// Instructions do not show a change of stacks. Without tables, only the frames of this stack are needed, and those
-	// of a signal's stack, whose return leads to the interrupted one.
+	// instructions do not show a change of stacks: only frames of this stack, and of a signal's, are needed
 	need := len(o.chain) - o.baseLen() + 1
 	if o.cur.entered {
 		need = len(o.cur.calls) + 1

@@ -30,7 +30,7 @@ type codePages struct {
 	last  *[pageSize]byte
 }
 
-// instruction returns the bytes at pc, as many as the longest instruction has or as can be read.
+// instruction returns the bytes at pc, up to the longest instruction's.
 func (c *codePages) instruction(pc uint64, buf *[maxInsn]byte) []byte {
 	n := 0
 	for n < len(buf) {
@@ -64,7 +64,7 @@ func (c *codePages) forget() {
 	c.last = nil
 }
 
-// copySize bounds the copy of the stack that a walk gets; what lies further out is read word by word.
+// copySize, in bytes, of the stack; what lies further out is read word by word.
 const copySize = 64 << 10
 
 const below = 256

@@ -4,16 +4,15 @@ package oracle
 
 import "prywalk/frames"
 
-// A function can move its return address: libffi's ffi_call_unix64 copies it to the far end of the room that its
-// caller has made, drops the stack below that, and returns from there. Its caller then has another stack pointer than
-// at the call, and restores its own by the frame pointer.
+// A function can move its return address: libffi's ffi_call_unix64 copies it to the far end of the room that its caller
+// has made, drops the stack below that, and returns from there. The caller then has another stack pointer than at the
+// call, and restores its own by the frame pointer.
 //
-// The shadow stack cannot observe when an address in two places is moved from one to the other. So it follows the call
-// frame information, if the return address is at the new place. The return must confirm it: from there, with that
-// stack pointer. Until the stack pointer has passed the place of the call, that one is right, too.
+// The shadow stack cannot observe that. It follows the call frame information, if the return address is at the new
+// place, and the return must confirm it. Until the stack pointer has passed the place of the call, that one is right,
+// too.
 
-// acceptMoved accepts an answer by which the caller has another stack pointer than at the call; false if that is
-// impossible.
+// acceptMoved accepts another stack pointer of the caller than at the call; false if impossible.
 func (o *run) acceptMoved(j *judge, r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || j.kind != WithCFI || r.got.Method != frames.MethodCFI || n == 0 ||
@@ -33,7 +32,7 @@ func (o *run) acceptMoved(j *judge, r *outcome) bool {
 	return true
 }
 
-// acceptUnmoved accepts an answer with the place of the call, while a moved address is still there too.
+// acceptUnmoved accepts the place of the call, while a moved address is still there too.
 func (o *run) acceptUnmoved(r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || n == 0 {
@@ -47,7 +46,7 @@ func (o *run) acceptUnmoved(r *outcome) bool {
 	return true
 }
 
-// returnsMoved counts, after an instruction, whether a moved return address was returned to as expected.
+// returnsMoved counts whether a moved return address was returned to as expected.
 func (o *run) returnsMoved(k kind) {
 	n := len(o.cur.calls)
 	if n == 0 || o.cur.calls[n-1].was == 0 {

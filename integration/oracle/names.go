@@ -13,12 +13,12 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// files has names, bounds and call frame information from the process's ELF files.
+// files has names, bounds and call frame information of the process's files.
 type files struct {
 	proc     *code.Process
 	names    map[*code.Image]*namer
 	tables   map[*code.Image]*dwarfunwind.Table
-	emptyCFI map[uint64]bool // answers of hasEmptyCFI, by address
+	emptyCFI map[uint64]bool // answers of hasEmptyCFI
 }
 
 func newFiles(p *code.Process) *files {

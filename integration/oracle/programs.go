@@ -17,8 +17,8 @@ var sources embed.FS
 // Program is a program to be stepped.
 type Program struct {
 	Name  string
-	Share float64  // part of all steps
-	build []string // SRC and OUT stand for the directory of the sources, and the result
+	Share float64  // of all steps
+	build []string // SRC and OUT: the directory of the sources, and the result
 }
 
 // Programs are all programs.
@@ -31,13 +31,12 @@ var Programs = []Program{
 	{"go", 0.15, []string{"go", "build", "-C", "SRC/goprog", "-trimpath", "-buildvcs=false", "-o", "OUT", "."}},
 }
 
-// Split has functions with .cold parts and without call frame information: with everything that is known of the
-// process, its own code is walked by its instructions and symbols.
+// Split has .cold parts and no call frame information: its code is walked by instructions and symbols.
 var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
 	"-fno-unwind-tables",
 	"-freorder-blocks-and-partition", "-o", "OUT", "SRC/split.c"}}
 
-// Build compiles a program below dir, and returns its file. The error has the compiler's output.
+// Build compiles below dir, and returns the file. The error has the compiler's output.
 func (p *Program) Build(dir string) (string, error) {
 	src, out := filepath.Join(dir, "src"), filepath.Join(dir, p.Name)
 	if err := unpack(src); err != nil {

@@ -12,8 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// readRegs reads the registers of a stopped thread with the product's decoder. nr is the number of the system call
-// that it is about to make, if it is.
+// readRegs uses the product's decoder. nr is the system call that the thread is about to make, if it is.
 func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {
@@ -30,10 +29,10 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	return r.Rax, nil
 }
 
-// skipTrap moves a thread past the mark that stopped it: int3 needs nothing.
+// skipTrap: int3 needs nothing.
 func skipTrap(int) error { return nil }
 
-// Registers of a mark: its name and its magic number.
+// of a mark: its name and magic number
 const (
 	markName  = frames.X86RAX
 	markMagic = frames.X86RCX

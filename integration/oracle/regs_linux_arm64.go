@@ -12,14 +12,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// Register sets: NT_PRSTATUS, and NT_ARM_PAC_MASK, the bits of pointer signatures.
+// NT_PRSTATUS, and NT_ARM_PAC_MASK, the bits of pointer signatures
 const (
 	ntPRStatus = 1
 	ntPACMask  = 0x406
 )
 
-// readRegs reads the registers of a stopped thread with the product's decoder. nr is the number of the system call
-// that it is about to make, if it is.
+// readRegs uses the product's decoder. nr is the system call that the thread is about to make, if it is.
 func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
@@ -42,7 +41,7 @@ var masked struct {
 	mask uint64
 }
 
-// pacMask returns the bits of a code pointer that a signature takes; 0 without signatures.
+// pacMask is 0 without signatures.
 func pacMask(tid int) uint64 {
 	if masked.tid != tid {
 		var r unix.PtraceRegsArm64
@@ -54,7 +53,7 @@ func pacMask(tid int) uint64 {
 	return masked.mask
 }
 
-// skipTrap moves a thread past the mark that stopped it: brk leaves the program counter at itself.
+// skipTrap: brk leaves the program counter at itself.
 func skipTrap(tid int) error {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
@@ -64,7 +63,7 @@ func skipTrap(tid int) error {
 	return unix.PtraceSetRegSetArm64(tid, ntPRStatus, &r)
 }
 
-// Registers of a mark: its name and its magic number.
+// of a mark: its name and magic number
 const (
 	markName  = 0
 	markMagic = 1

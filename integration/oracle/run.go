@@ -22,13 +22,13 @@ import (
 
 // Options select what is stepped.
 type Options struct {
-	Steps   int                              // for the program, over all its sections
+	Steps   int                              // over all sections
 	Until   time.Time                        // if set, the end of stepping
 	Section int                              // most steps between two marks; 0: Steps/40
-	Log     func(format string, args ...any) // if set, gets the first wrong answers
-	Show    int                              // bounds what is logged
-	Only    string                           // if set, selects sections by parts of their names, separated by commas
-	Each    func(function string)            // if set, gets the symbol of each instruction's function
+	Log     func(format string, args ...any) // gets the first wrong answers; may be nil
+	Show    int                              // most that is logged
+	Only    string                           // parts of sections' names, separated by commas; "": all
+	Each    func(function string)            // gets the symbol of each instruction's function; may be nil
 }
 
 type run struct {
@@ -49,13 +49,12 @@ type run struct {
 	snap   frames.Snapshot
 	tally  *Tally
 	insn   [maxInsn]byte
-	// moving: the thread is between the load of another stack's pointer and the return to that stack. The chain is
-	// undefined.
+	// between the load of another stack's pointer and the return to that stack: the chain is undefined
 	moving  bool
 	ended   bool
-	pending []pendingAnswer // answers that can be judged only later (ahead.go)
+	pending []pendingAnswer // answers to be judged later (ahead.go)
 	goImage *code.Image
-	mcurg   int64 // Go: offset in m of the goroutine that it runs
+	mcurg   int64 // Go: offset in m of its goroutine
 	schedSP int64 // Go: offset in g of the stack pointer at which it was left
 }
 
@@ -182,7 +181,7 @@ func (o *run) mark() (string, bool, error) {
 	return name, true, nil
 }
 
-// section steps until a mark or the end of the budget, and then until no answer is pending.
+// section steps until a mark or the end of the budget, then until no answer is pending.
 func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
@@ -233,7 +232,7 @@ func (o *run) begin() error {
 		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(),
 			o.files.chainText(o.cur.chain(nil, &o.regs)))
 	}
-	calls := o.cur.calls[1:] // without the frame of the mark itself
+	calls := o.cur.calls[1:] // without the mark's own frame
 	for i, j := 0, len(calls)-1; i < j; i, j = i+1, j-1 {
 		calls[i], calls[j] = calls[j], calls[i]
 	}
@@ -283,8 +282,8 @@ func (o *run) learnGo(img *code.Image) {
 	}
 }
 
-// oneProcessor binds this thread, and the programs that it starts, to one processor, where a step takes a tenth of the
-// time. The result undoes it.
+// oneProcessor binds this thread and its programs to one processor, where a step takes a tenth of the time, until the
+// result is called.
 func oneProcessor() func() {
 	var old, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &old) != nil {

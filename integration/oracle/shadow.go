@@ -4,28 +4,27 @@ package oracle
 
 import "prywalk/frames"
 
-// activation is a call that has not returned.
 type activation struct {
 	pc   uint64 // return address; after a signal, the interrupted instruction
-	slot uint64 // where the return address was stored (x86-64), or the stack pointer at the call (arm64)
-	sp   uint64 // caller's stack pointer when control is back there
-	fp   uint64 // caller's frame pointer then, which every function keeps (x86-64; 0: unknown)
-	was  uint64 // where it was stored before it was moved (moved.go); 0: it was not
+	slot uint64 // of the return address (x86-64), or the stack pointer at the call (arm64)
+	sp   uint64 // the caller's, when control is back there
+	fp   uint64 // the caller's then, which every function keeps (x86-64; 0: unknown)
+	was  uint64 // slot before the address was moved (moved.go); 0: it was not
 }
 
-// shadow is the shadow stack of one of the program's stacks.
+// shadow is the shadow stack of one stack.
 type shadow struct {
 	calls   []activation
 	base    int     // calls when the stepping began
 	below   *shadow // the stack that this one was entered from and returns to
 	id      uint64  // stackID
-	entered bool    // code of Go's runtime has changed to this stack from another
-	hi      uint64  // Go: the end of the stack's memory when it was left
+	entered bool    // Go's runtime has changed to this stack from another
+	hi      uint64  // Go: end of the stack's memory when it was left
 }
 
 func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }
 
-// popReturned removes the callers whose frames are gone at this stack pointer and program counter.
+// popReturned removes the callers whose frames are gone.
 func (s *shadow) popReturned(pc, sp uint64, returned bool, onStack bool) {
 	for n := len(s.calls); n > 0; n-- {
 		a := &s.calls[n-1]
@@ -51,5 +50,4 @@ func (s *shadow) chain(out []want, regs *frames.Regs) []want {
 	return out
 }
 
-// want is a frame of the true chain.
 type want struct{ pc, sp uint64 }

@@ -11,8 +11,8 @@ import (
 	"prywalk/frames"
 )
 
-// step executes one instruction and updates the shadow stack. It returns true at the end of the section: the program
-// ended or a signal led elsewhere.
+// step executes one instruction and updates the shadow stack; true at the section's end: the program ended or a signal
+// led elsewhere.
 func (o *run) step(k kind) (bool, error) {
 	var nr uint64
 	o.prev = o.regs
@@ -75,9 +75,9 @@ func (o *run) follow(k kind) error {
 	return nil
 }
 
-// landed removes the callers whose frames a jump has left without moving the stack pointer beyond the place of their
-// call, which on arm64 is the stack pointer at that call. longjmp and the landing of an exception lead into the middle
-// of the function that made the call, the jump of a linkage table's stub to a function's first instruction.
+// landed removes the callers whose frames a jump has left without moving the stack pointer beyond their slot, which on
+// arm64 is the stack pointer at the call. longjmp and exceptions lead into the middle of the function that made the
+// call, a linkage table's stub to a function's first instruction.
 func (o *run) landed() {
 	for n := len(o.cur.calls); n > 0; n-- {
 		a := &o.cur.calls[n-1]
@@ -116,7 +116,7 @@ func (o *run) called(onStack bool) {
 
 const farSP = 1024
 
-// stackID identifies the stack of sp: by its mapping, in a Go program by the goroutine.
+// stackID is by sp's mapping, in a Go program by the goroutine.
 func (o *run) stackID(sp uint64) uint64 {
 	if o.isGo {
 		return o.goStack(sp)
@@ -124,7 +124,7 @@ func (o *run) stackID(sp uint64) uint64 {
 	return o.proc.StackEnd(sp - 1) // an empty stack's pointer is the end of its mapping
 }
 
-// runtime/runtime2.go: g.stack, g.m, m.g0.
+// runtime/runtime2.go: g.stack, g.m, m.g0
 const (
 	goStackHi = 8
 	goM       = 48
@@ -148,8 +148,8 @@ func (o *run) goStack(sp uint64) uint64 {
 	return g0
 }
 
-// followCopy moves the goroutine's frames when the runtime, on the scheduler's stack, has copied them to a larger
-// stack, whose place is in g.sched.
+// followCopy moves the goroutine's frames when the runtime has copied them to a larger stack, whose place is in
+// g.sched.
 func (o *run) followCopy() {
 	s := o.cur.below
 	if !o.isGo || s == nil {
@@ -165,8 +165,8 @@ func (o *run) followCopy() {
 	}
 }
 
-// left reports whether the scheduler, on whose stack the thread is, has left the goroutine that it came from. That
-// goroutine's stack is then not this thread's, and the chain ends.
+// left reports whether the scheduler, on whose stack the thread is, has left the goroutine that it came from: the chain
+// ends.
 func (o *run) left() bool {
 	if !o.isGo || o.cur.below == nil {
 		return false
@@ -206,7 +206,7 @@ func (o *run) switched(k kind) {
 		o.cur = s
 		o.stacks[id] = s
 	}
-	// sigreturn changes the stack and arrives in one step.
+	// sigreturn changes the stack and arrives in one step
 	o.moving = !o.isGo && k != system
 }
 
@@ -217,8 +217,7 @@ func (s *shadow) shift(by uint64) {
 	}
 }
 
-// arrived ends a change of stacks at a return instruction. On a new stack that leads to a function's entry, with its
-// return address prepared.
+// arrived ends a change of stacks at a return instruction, on a new stack into a function's entry.
 func (o *run) arrived(onStack bool) {
 	o.moving = false
 	o.judgePending(true)
@@ -238,7 +237,7 @@ func (o *run) arrived(onStack bool) {
 	}
 }
 
-// signal delivers a signal. The programs' handlers begin with a mark, which stops them at their first instruction.
+// signal delivers a signal. The programs' handlers begin with a mark.
 func (o *run) signal(sig unix.Signal) (bool, error) {
 	if _, err := readRegs(o.pid, &o.regs); err != nil {
 		return false, err

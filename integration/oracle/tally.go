@@ -15,7 +15,7 @@ import (
 
 // Tally counts the answers. The zero value is ready.
 type Tally struct {
-	Classes map[Class]*Count // ways in which answers differed from the true chain
+	Classes map[Class]*Count // ways in which answers differed
 
 	program       string
 	steps         int
@@ -36,16 +36,16 @@ type Tally struct {
 type Class struct {
 	Judge            Judge
 	Module, Function string // of the frame whose caller was not found
-	Caller           bool   // this frame is itself a caller
-	Wrong            bool   // another caller was given; else the walk ended as incomplete
+	Caller           bool   // it is itself a caller
+	Wrong            bool   // another caller was given; else the walk was incomplete
 	Stop             frames.StopReason
-	Method           frames.Method // how the wrong frame was found
+	Method           frames.Method // by which the wrong frame was found
 }
 
 // Count counts a class.
 type Count struct {
 	Steps    int
-	Addrs    map[uint64]int  // by address in the module's file
+	Addrs    map[uint64]int  // in the module's file
 	Programs map[string]bool // in which it occurred
 }
 
@@ -56,11 +56,10 @@ type row struct {
 	by    [NumJudges][3]int
 }
 
-// Steps returns the number of instructions stepped through.
+// Steps returns the instructions stepped through.
 func (t *Tally) Steps() int { return t.steps }
 
-// Checked returns the number of walks of a way, of those that gave exactly the true chain, and of those that gave
-// another.
+// Checked returns the walks of a way, and how many gave exactly the true chain, and another.
 func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	for _, r := range t.rows {
 		checked += r.walks(j)
@@ -70,7 +69,7 @@ func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	return checked, right, wrongs
 }
 
-// Add adds the counts of another tally, of other programs.
+// Add adds another tally.
 func (t *Tally) Add(o *Tally) {
 	t.init()
 	t.steps += o.steps
@@ -105,9 +104,9 @@ func (n *Count) add(o *Count) {
 	maps.Copy(n.Programs, o.Programs)
 }
 
-// between counts a step between two stacks at which the call frame information does not describe the frame that the
-// code goes to. glibc's swapcontext has the return address on top of the stack where the other stack's pointer is
-// loaded but the address is not pushed yet.
+// between counts a step between two stacks at which call frame information does not describe the frame that the code
+// goes to: glibc's swapcontext has the return address on top of the stack where the other stack's pointer is loaded but
+// the address is not pushed yet.
 func (t *Tally) between(o *run, pc uint64) {
 	m, f, _ := o.files.locate(pc)
 	t.betweenStacks[m+" "+f]++

@@ -17,12 +17,11 @@ import (
 //go:embed src
 var sources embed.FS
 
-// program is a compiled program or a script.
 type program struct {
 	source string // below src
-	// command compiles it (SRC, OUT, DIR are replaced); empty: the source is the result.
+	// compiles it (SRC, OUT, DIR are replaced); empty: the source is the result
 	command []string
-	strip   bool   // makes a second result without symbols
+	strip   bool   // also without symbols
 	result  string // file name in DIR; without command the source's
 }
 
@@ -99,7 +98,6 @@ func (p *program) build() (built, error) {
 	return b, nil
 }
 
-// key is a hash of all inputs.
 func (p *program) key(text []byte) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q\n%v\n%s", p.source, p.command, p.strip, text)
@@ -175,8 +173,8 @@ func notInstalled(name string, err error) error {
 	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
 }
 
-// WriteExecutable writes a program. Meanwhile nothing is started: a child that has the file open for writing until
-// its exec would make the program's exec fail (ETXTBSY of execve(2)).
+// WriteExecutable writes a program. Meanwhile nothing is started: a child with the file open for writing would make the
+// program's exec fail (ETXTBSY of execve(2)).
 func WriteExecutable(path string, text []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -10,10 +10,9 @@ import (
 
 // # Contended servers
 //
-// Threads and processes wait for each other all the time, which must not look like a deadlock.
+// Threads and processes wait for each other all the time, which is no deadlock.
 
-// startContendedRedis starts a redis that holds a lock per idle I/O thread: idle with three clients, busy with
-// many.
+// startContendedRedis: each idle I/O thread waits for a lock.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -32,8 +31,8 @@ func startContendedRedis(t *Target) error {
 	return err
 }
 
-// startContendedPostgres has clients update one row and take one advisory lock. A commit sleeps with the log's
-// lock; others wait at semaphores.
+// startContendedPostgres: clients update one row and take one advisory lock. A commit sleeps with the log's lock;
+// others wait at semaphores.
 func startContendedPostgres(t *Target) error {
 	script := filepath.Join(t.Dir, "one.sql")
 	text := "BEGIN;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;\nEND;\n"
@@ -81,7 +80,7 @@ func startContendedMariaDB(t *Target) error {
 	return err
 }
 
-// serverPath finds servers, which Debian keeps off users' PATH.
+// serverPath finds what Debian keeps off users' PATH.
 func serverPath(name string) string {
 	if file := filepath.Join("/usr/sbin", name); isFile(file) {
 		return file

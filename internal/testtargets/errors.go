@@ -13,7 +13,7 @@ type Errors struct{ file *os.File }
 
 const mostErrors = 4 << 10 // the last bytes
 
-// KeepErrors redirects a command's errors. Call it before the command's start; the caller closes it.
+// KeepErrors redirects a command's errors, before its start. The caller closes it.
 func KeepErrors(cmd *exec.Cmd) (*Errors, error) {
 	file, err := os.CreateTemp("", "prywalk-errors-")
 	if err != nil {
@@ -24,7 +24,7 @@ func KeepErrors(cmd *exec.Cmd) (*Errors, error) {
 	return &Errors{file}, nil
 }
 
-// String returns the end of the errors.
+// String returns the last 4 KiB.
 func (e *Errors) String() string {
 	info, err := e.file.Stat()
 	if err != nil {
@@ -38,7 +38,7 @@ func (e *Errors) String() string {
 // Close closes the file.
 func (e *Errors) Close() { _ = e.file.Close() }
 
-// logErrors prints a command's errors if the test fails. Call it before the program's end is registered.
+// logErrors prints a command's errors if the test fails. Precondition: called before the program's end is registered.
 func logErrors(tb TB, cmd *exec.Cmd) {
 	tb.Helper()
 	if cmd.Stderr != nil {

@@ -2,25 +2,25 @@
 
 package testtargets
 
-// Expect is what a profile of a target must contain. Names match as shown or by their last part: "burn_60" also
-// matches "load::burn_60" and "JS:*burn_60 load.js:12" ([Matches]).
+// Expect is what a profile must contain. Names match as shown or by their last part: "burn_60" also matches
+// "load::burn_60" and "JS:*burn_60 load.js:12" ([Matches]).
 type Expect struct {
-	Hot []string // on stacks with CPU time
-	// Shares are parts of the functions' common CPU time; they do not call each other. Nil: unknown.
+	Hot []string // with CPU time
+	// parts of the functions' common CPU time; they do not call each other. Nil: unknown
 	Shares map[string]float64
-	// Chains occur with CPU time, innermost first; inlined and library functions may lie between.
+	// with CPU time, innermost first; inlined and library functions may lie between
 	Chains        [][]string
-	Sleepers      []Sleeper // asleep from start to end
+	Sleepers      []Sleeper // from start to end
 	CompleteFloor float64   // least share of complete samples, 0 to 1
 	Tree          bool      // children do the work and must be recorded
-	Stripped      bool      // Target.Unstripped is the same program with symbols, at the same addresses
+	Stripped      bool      // Target.Unstripped has symbols, at the same addresses
 }
 
 // Sleeper is a thread that sleeps in one call.
 type Sleeper struct {
 	Thread string   // name
 	Waits  []string // possible system calls: C libraries differ
-	Chain  []string // its functions, innermost first
+	Chain  []string // innermost first
 }
 
 var nativeSleepers = []Sleeper{
@@ -73,7 +73,7 @@ var rust = Expect{
 	CompleteFloor: 0.995,
 }
 
-// Go's own tables name the functions of the stripped program.
+// Go's own tables name its functions
 var goProgram = Expect{
 	Hot:    []string{"main.burn60", "main.sortNumbers", "main.countWords"},
 	Shares: map[string]float64{"main.burn60": 0.6, "main.burn30": 0.3, "main.burn10": 0.1},
@@ -103,7 +103,6 @@ var java = Expect{
 	CompleteFloor: 0.95,
 }
 
-// mixed programs have no known shares.
 var mixed = Expect{CompleteFloor: 0.995}
 
 var redis = Expect{

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// GoLibrary is the source of a library (-buildmode=c-shared). Begin prints its goroutines, as its run-time system
-// has them, up to a line END: 20 in receive, 20 in lock, 1 in compute. Stay does not return.
+// GoLibrary is the source of a library (-buildmode=c-shared). Begin prints its goroutines, as its run-time system has
+// them, up to a line END: 20 in receive, 20 in lock, 1 in compute. Stay does not return.
 const GoLibrary = `package main
 
 import "C"
@@ -59,7 +59,7 @@ func Stay() { time.Sleep(time.Hour) }
 func main() {}
 `
 
-// goLibraryHost loads libraries. For each it calls Begin, then Stay on a thread.
+// goLibraryHost loads libraries, calls Begin of each, then Stay on a thread.
 const goLibraryHost = `#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -76,7 +76,7 @@ int main(int n, char **v) {
 }
 `
 
-// BuildGoAs builds a Go program or library with cgo and returns its path. Its module has the same name.
+// BuildGoAs builds a Go program or library with cgo, as a module of the same name.
 func BuildGoAs(t testing.TB, text, name string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func BuildGoAs(t testing.TB, text, name string, args ...string) string {
 	return filepath.Join(dir, name)
 }
 
-// BuildGoLibraryHost builds a C program that loads libraries of [GoLibrary], and returns its path.
+// BuildGoLibraryHost builds a C program that loads libraries of [GoLibrary].
 func BuildGoLibraryHost(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 
 const allGoReleases = "PRYWALK_GO_RELEASES" // set by make go-releases
 
-// GoReleases returns older Go releases: 1.15 and 1.20, with their own tables and systemstack, and 1.19 of Debian
-// 12; five more with make go-releases, as each is a download of 100 MB.
+// GoReleases returns older releases: 1.15 and 1.20, with their own tables and systemstack, and Debian 12's 1.19; five
+// more with make go-releases, each a download of 100 MB.
 func GoReleases(t testing.TB) []string {
 	if os.Getenv(allGoReleases) != "" {
 		return []string{"1.13.15", "1.14.15", "1.15.15", "1.16.15", "1.17.13", "1.18.10", "1.19", "1.20.14"}
@@ -28,7 +28,7 @@ func LaterGoReleases(t testing.TB) []string {
 	return []string{"1.27.4"}
 }
 
-// GoRelease returns the Go command's environment for a release. 1.19 is Debian's package.
+// GoRelease returns the Go command's environment for a release; 1.19 is Debian's.
 func GoRelease(release string, more ...string) []string {
 	if release == "1.19" {
 		return append([]string{"GOROOT=/usr/lib/go-1.19", "GOTOOLCHAIN=local", "GOFLAGS=-trimpath"}, more...)
@@ -36,7 +36,7 @@ func GoRelease(release string, more ...string) []string {
 	return append([]string{"GOTOOLCHAIN=go" + release, "GOFLAGS=-trimpath"}, more...)
 }
 
-// GoCommand returns the Go command for a release and its language version; "": the current one.
+// GoCommand returns the Go command for a release, and its language version; "": the current one.
 func GoCommand(release string) (command, language string) {
 	switch release {
 	case "":

@@ -20,7 +20,7 @@ func startPython(t *Target) error {
 // startNode disables inlining, which perf maps do not show.
 func startNode(t *Target) error { return startNodeWith("--no-turbo-inlining")(t) }
 
-// startNodeWith starts Node with a perf map, always in /tmp.
+// startNodeWith has Node write a perf map, always in /tmp.
 func startNodeWith(options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -32,12 +32,11 @@ func startNodeWith(options ...string) func(*Target) error {
 	}
 }
 
-// startNodeChain writes a perf map of interpreted functions too.
+// startNodeChain: also of interpreted functions.
 func startNodeChain(options ...string) func(*Target) error {
 	return startNodeWith(append([]string{"--interpreted-frames-native-stack"}, options...)...)
 }
 
-// startMixedNode writes no perf map.
 func startMixedNode(t *Target) error {
 	file, err := t.place()
 	if err != nil {

@@ -4,7 +4,7 @@ package testtargets
 
 import "strings"
 
-// Matches reports whether want occurs in a function's name as whole words, as before type arguments.
+// Matches reports whether want occurs in a function's name as whole words.
 func Matches(name, want string) bool {
 	for from := 0; ; {
 		i := strings.Index(name[from:], want)
@@ -23,8 +23,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// HasChain reports whether the chain's functions are on the stack in order, innermost first; others may lie
-// between.
+// HasChain reports whether the functions are on the stack, innermost first; others may lie between.
 func HasChain(stack, chain []string) bool {
 	for _, name := range stack {
 		if len(chain) == 0 {

@@ -18,7 +18,7 @@ type Passing struct {
 	file string
 }
 
-// Holding reports that a thread held the lock at least from Got to Gone, CLOCK_MONOTONIC ns.
+// Holding is when a thread held the lock at least: from Got to Gone, CLOCK_MONOTONIC ns.
 type Holding struct{ TID, Got, Gone int64 }
 
 // Holdings are all of them, in order.
@@ -55,10 +55,9 @@ func (p *Passing) Holdings() (out Holdings, err error) {
 	return out[:max(0, len(out)-1)], nil
 }
 
-// During returns the thread that held the lock throughout (0: none) and a predicate for those that may have held
-// it in between. ok reports that the log covers the time.
+// During returns the thread that held the lock throughout (0: none), and which may have held it in between; not ok if
+// the log does not cover the time.
 func (h Holdings) During(from, to int64) (all int, can func(tid int) bool, ok bool) {
-	// Entries that can overlap.
 	i := sort.Search(len(h), func(i int) bool { return i+1 >= len(h) || h[i+1].Got > from })
 	if i+2 >= len(h) {
 		return 0, nil, false

@@ -24,8 +24,7 @@ type process struct {
 	out  string
 }
 
-// startThread forks on one OS thread of this process's life: PR_SET_PDEATHSIG follows the forking thread
-// (prctl(2)).
+// startThread forks on one OS thread: PR_SET_PDEATHSIG follows the forking thread (prctl(2)).
 var startThread = sync.OnceValue(func() chan<- func() {
 	jobs := make(chan func())
 	go func() {
@@ -71,7 +70,6 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	return p, p.findChild()
 }
 
-// patience bounds waits.
 const patience = 4 * time.Minute
 
 func (p *process) findChild() error {
@@ -126,7 +124,7 @@ func (p *process) stop(sig syscall.Signal) {
 	if p.pid > 0 && p.alive() {
 		_ = syscall.Kill(p.pid, syscall.SIGCONT) // a stopped process handles no signal
 		if sig == syscall.SIGKILL {
-			// The group is timeout's, which is not reaped yet.
+			// the group is timeout's, which is not reaped yet
 			_ = syscall.Kill(-p.cmd.Process.Pid, sig)
 		}
 		_ = syscall.Kill(p.pid, sig)
@@ -201,7 +199,7 @@ func tree(pid int) []int {
 	return all
 }
 
-// parentOf reads field 4 of stat (proc_pid_stat(5)).
+// parentOf: field 4 (proc_pid_stat(5)).
 func parentOf(pid int) int {
 	fields := statFields(pid)
 	if len(fields) < 2 {
@@ -211,14 +209,14 @@ func parentOf(pid int) int {
 	return n
 }
 
-// statFields returns the fields of stat from the third on.
+// statFields: from the third on.
 func statFields(pid int) []string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	return strings.Fields(rest)
 }
 
-// cpuTicks sums fields 14 and 15 of stat, in clock ticks.
+// cpuTicks: fields 14 and 15, in clock ticks.
 func cpuTicks(pids []int) int {
 	sum := 0
 	for _, pid := range pids {

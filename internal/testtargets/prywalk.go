@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// BuildPrywalk compiles prywalk without cgo. The working directory must be in its module or in benchmarks.
+// BuildPrywalk compiles prywalk without cgo, from its module or benchmarks.
 func BuildPrywalk(file string) error {
 	dir, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", "prywalk/internal/testtargets").Output()
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package testtargets
 
-// TB is the part of testing.TB that [Run] needs.
+// TB is what [Run] needs of testing.TB.
 type TB interface {
 	Helper()
 	Fatal(args ...any)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// freePort returns a free TCP port below ip_local_port_range, which clients use.
+// freePort is below ip_local_port_range, which clients use.
 func freePort() (string, error) {
 	var err error
 	for range 100 {
@@ -158,7 +158,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 		return err
 	}
 	bench := []string{filepath.Join(bin, "pgbench"), "-h", t.Dir, "-U", "postgres"}
-	// The socket precedes readiness.
+	// the socket precedes readiness
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...)
 		if err == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Settle waits until a program should be past its start (caches, compilation), or ctx ends.
+// Settle waits until a program should be past its start (caches, compilation).
 func Settle(ctx context.Context, name string) {
 	wait := time.Second
 	if name == "java" || name == "node" {

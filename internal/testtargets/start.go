@@ -13,14 +13,14 @@ import (
 // Options change how a target is started.
 type Options struct {
 	Limit time.Duration // ends the target; 0: 15 minutes
-	// User, for root: for programs of src and interpreters that it can read. PostgreSQL always runs as postgres.
+	// for root: for programs of src and interpreters that it can read. PostgreSQL always runs as postgres.
 	User *User
 }
 
 // User is an identity to run as.
 type User struct{ UID, GID uint32 }
 
-// Nobody is the user nobody, without privileges.
+// Nobody is the user nobody.
 var Nobody = &User{65534, 65534}
 
 // Target is a running program under load.
@@ -39,8 +39,8 @@ type Target struct {
 	cleanup   []func()
 }
 
-// Start returns once the target is under load; the caller stops it. The error of a missing program says how to
-// install it.
+// Start returns once the target is under load; the caller stops it. The error of a missing program says how to install
+// it.
 func Start(name string, o Options) (*Target, error) {
 	s, err := find(name)
 	if err != nil {
@@ -93,7 +93,6 @@ func (t *Target) asleep() bool {
 	return true
 }
 
-// busy waits until the target has used CPU time after its start.
 func (t *Target) busy() error {
 	before := cpuTicks(t.PIDs())
 	return t.processes[0].waitFor("get busy", func() bool {
@@ -101,7 +100,7 @@ func (t *Target) busy() error {
 	})
 }
 
-// PIDs returns the target's process and, with Expect.Tree, its live descendants.
+// PIDs are the target's process and, with Expect.Tree, its live descendants.
 func (t *Target) PIDs() []int {
 	pids := []int{t.PID}
 	if t.Expect.Tree {
@@ -110,10 +109,10 @@ func (t *Target) PIDs() []int {
 	return pids
 }
 
-// Exited returns a channel that is closed when the target's first process has ended.
+// Exited is closed when the target's first process has ended.
 func (t *Target) Exited() <-chan struct{} { return t.processes[0].done }
 
-// Stop ends the load and the target and removes Dir. Further calls have no effect.
+// Stop ends load and target and removes Dir. It may be called again.
 func (t *Target) Stop() {
 	for i := len(t.processes) - 1; i > 0; i-- {
 		t.processes[i].stop(0)
@@ -129,7 +128,6 @@ func (t *Target) Stop() {
 	_ = os.RemoveAll(t.Dir)
 }
 
-// place copies the program into t.Dir.
 func (t *Target) place() (string, error) {
 	b, err := t.spec.program.build()
 	if err != nil {
@@ -144,7 +142,7 @@ func (t *Target) place() (string, error) {
 	return file, WriteExecutable(file, text)
 }
 
-// launch runs a command that prints "ready" as the target.
+// launch runs a command that prints "ready".
 func (t *Target) launch(args ...string) error {
 	p, err := t.spawn(t.user, append(args, t.seconds())...)
 	if err != nil {
@@ -154,7 +152,6 @@ func (t *Target) launch(args ...string) error {
 	return p.ready()
 }
 
-// seconds is the limit, as an argument of programs of src.
 func (t *Target) seconds() string { return strconv.Itoa(int(t.limit.Seconds())) }
 
 func startProgram(t *Target) error {

@@ -8,8 +8,7 @@ import (
 	"os/exec"
 )
 
-// Talk starts a program that takes commands from its standard input, and kills it at the test's end. It returns
-// both ends.
+// Talk starts a program that takes commands from its standard input, and kills it at the test's end.
 func Talk(tb TB, cmd *exec.Cmd) (in io.Writer, says *bufio.Reader) {
 	tb.Helper()
 	to, err := cmd.StdinPipe()

@@ -8,22 +8,21 @@ import (
 	"syscall"
 )
 
-// spec is how a target is made and started.
 type spec struct {
 	name    string
 	expect  Expect
 	program *program // nil: installed
-	// start runs the target and its load in t.Dir.
+	// runs the target and its load in t.Dir
 	start func(t *Target) error
-	// stop is the signal that ends it tidily; 0: SIGKILL.
+	// ends it tidily; 0: SIGKILL
 	stop syscall.Signal
 }
 
-// specs are the targets of Names, in order.
+// specs are in order of Names.
 var specs = []spec{
 	{name: "c", expect: native, program: cProgram("-g", "-fomit-frame-pointer"), start: startProgram},
 	{name: "c-nocfi", expect: native, program: cProgram(
-		// Without -g, which would bring call frame information back in .debug_frame.
+		// -g would bring call frame information back in .debug_frame
 		"-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), start: startProgram},
 	{name: "c-static-pie", expect: native, program: cProgram("-static-pie"), start: startProgram},
 	{name: "c-stripped", expect: native.stripped(), program: stripped(cProgram()), start: startProgram},
@@ -39,7 +38,7 @@ var specs = []spec{
 	{name: "postgres", expect: postgres, start: startPostgres, stop: syscall.SIGQUIT},
 }
 
-// unlisted are targets that Start knows and Names does not return: variants for single tests and benchmarks.
+// unlisted are left out of Names: variants for single tests and benchmarks.
 var unlisted = []spec{
 	{name: "c-O0", expect: native, program: cProgram("-g", "-O0"), start: startProgram},
 	{name: "python-mixed", expect: mixed, program: script("mixed.py"), start: startPython},
@@ -71,7 +70,7 @@ var unlisted = []spec{
 	{name: "java-contended", program: javaClass("Contended"), start: startJavaClass("Contended"), stop: syscall.SIGTERM},
 }
 
-// keepWork keeps the chain of Work.java from being inlined, and its code from being freed.
+// keepWork keeps the chain of Work.java from being inlined, its code from being freed.
 var keepWork = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Work::c*", "-XX:-MethodFlushing",
 	"-XX:CompileThresholdScaling=0.01"}
 

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// Threads starts src/threads.c, its arguments being what its threads do, and waits until it is ready. It returns
-// the pid and the program's later output, and kills the program at the test's end.
+// Threads starts src/threads.c, whose arguments say what threads do, waits until it is ready, and kills it at the
+// test's end. says has its later output.
 func Threads(tb TB, args ...string) (pid int, says *bufio.Reader) {
 	tb.Helper()
 	exe, err := Compile("threads.c", "-O1", "-g0") // names are those of the symbol table

@@ -27,7 +27,7 @@ type Terminal struct {
 	done   chan struct{}
 }
 
-// openTerminal opens a terminal of so many columns (pty(7)).
+// openTerminal: pty(7).
 func openTerminal(t *testing.T, columns int) (master, slave *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -53,7 +53,7 @@ func openTerminal(t *testing.T, columns int) (master, slave *os.File) {
 	return master, slave
 }
 
-// StoppedTerminal opens a terminal that takes no output, as after Ctrl-S (tcflow(3)).
+// StoppedTerminal takes no output, as after Ctrl-S (tcflow(3)).
 func StoppedTerminal(t *testing.T) *os.File {
 	t.Helper()
 	_, slave := openTerminal(t, 80)
@@ -103,14 +103,12 @@ type Lines struct {
 	b  bytes.Buffer
 }
 
-// Write implements io.Writer.
 func (l *Lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-// String returns what was written so far.
 func (l *Lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,8 +4,7 @@ package load
 
 import "prywalk/internal/bench/load"
 
-// startGoroutines makes a ring of goroutines for each worker, Running+Sleeping in all, that pass on one message.
-// The runtime runs them on as many threads as there are processors.
+// startGoroutines makes a ring for each worker, Running+Sleeping in all, that passes on one message.
 func (p *program) startGoroutines() error {
 	all := p.Running + p.Sleeping
 	for i := range p.workers {

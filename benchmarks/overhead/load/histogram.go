@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Buckets are exact below 64 ns, then 32 per doubling, so that a bucket's ends are at most 3.2 % apart (the
-// arrangement of HdrHistogram). The last is open from 137 s.
+// buckets are exact below 64 ns, then 32 per doubling: ends at most 3.2 % apart (as HdrHistogram); the last is open
+// from 137 s
 const (
 	subBits = 5
 	buckets = (38 - subBits) << subBits
@@ -46,7 +46,7 @@ func (h *Histogram) Add(o *Histogram) {
 // N is the number of lengths.
 func (h *Histogram) N() uint64 { return h.n }
 
-// Quantile returns the q-quantile (0 to 1), ns: the middle of its bucket; 0 if empty.
+// Quantile returns the q-quantile (0 to 1), ns: its bucket's middle; 0 if empty.
 func (h *Histogram) Quantile(q float64) float64 {
 	rank, sum := q*float64(h.n), uint64(0)
 	for b, n := range h.counts {
@@ -57,7 +57,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 	return 0
 }
 
-// MarshalJSON writes pairs of bucket and count, for nonzero counts.
+// MarshalJSON writes pairs of bucket and nonzero count.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	pairs := [][2]uint64{}
 	for b, n := range h.counts {

@@ -23,8 +23,7 @@ type locks struct {
 
 func newLocks(p *program) *locks { return &locks{p: p} }
 
-// work takes the locks in turn for a piece of work, and works as long without. A wait is the time until it has the
-// lock.
+// work takes the locks in turn for a piece of work, and works as long without. A wait is until it has the lock.
 func (l *locks) work(w *worker) error {
 	i := l.next
 	l.next++

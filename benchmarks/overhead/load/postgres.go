@@ -23,8 +23,7 @@ const (
 	postgresRows   = 10000
 )
 
-// startPostgres makes a database and starts its server, which refuses to run as root: then it runs as the user
-// postgres.
+// startPostgres makes a database and starts its server, as the user postgres if this is root.
 func startPostgres() (*server, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -80,7 +79,7 @@ func postgresBin() (string, error) {
 	return filepath.Dir(path), err
 }
 
-// unprivilegedUser returns the user to run as, and gives it the directory; nil unless this is root.
+// unprivilegedUser gets the directory; nil unless this is root.
 func unprivilegedUser(dir string) (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -19,8 +19,7 @@ const (
 	requestWork = 64
 )
 
-// requests is one client and its server connection, each a thread that blocks in its calls. The client sends a
-// request after the answer to the last. A wait is the time from request to answer.
+// requests is one client and its server connection, each a thread that blocks. A wait is from request to answer.
 func (p *program) requests(w *worker) error {
 	client, server, err := connection()
 	if err != nil {

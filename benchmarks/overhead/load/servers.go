@@ -19,8 +19,7 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// Kinds of work of another program's server: this program starts it and its clients, and reports its processes.
-// They may not be installed.
+// of other programs, which may not be installed: this one starts them and their clients, and reports their processes
 const (
 	Redis    = "redis"    // redis-server, set and get
 	Postgres = "postgres" // PostgreSQL, small transactions that change a row
@@ -45,8 +44,7 @@ type client interface {
 	ask(n uint64) error
 }
 
-// serve starts the server of this kind and its clients: for PostgreSQL Running ones, for redis redisClients for
-// each running thread, which is one.
+// serve starts a server and its clients: Running ones, for redis redisClients.
 func (p *program) serve() (s *server, err error) {
 	var dial func(dir string) (client, error)
 	clients := 1
@@ -87,7 +85,7 @@ func (p *program) client(w *worker, c client, seed uint64) {
 	}
 }
 
-// launch starts a server in its own directory, waits until it is ready, and ends it with this program.
+// launch starts a server, waits until it is ready, and ends it with this program.
 func launch(cmd *exec.Cmd, dir string, quit syscall.Signal, ready func() bool) (*server, error) {
 	s := &server{cmd: cmd, dir: dir, quit: quit, gone: make(chan struct{})}
 	if cmd.SysProcAttr == nil {

@@ -15,8 +15,7 @@ const (
 	wakeWork  = 16
 )
 
-// wake sleeps until each whole wakeEvery, and counts the work after it. The delay of the wake-up is the wait;
-// wake-ups that are missed are left out, with their work.
+// wake counts the work after each whole wakeEvery. A wait is the wake-up's delay; missed ones are left out.
 func (p *program) wake(w *worker) error {
 	go func() {
 		runtime.LockOSThread()

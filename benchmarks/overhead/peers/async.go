@@ -16,8 +16,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// async is async-profiler, a library that is loaded into the JVM and samples from signal handlers. Its CPU time is
-// part of its target's.
+// async is async-profiler: a library in the JVM, whose CPU time is part of its target's.
 type async struct {
 	job     *tools.Job
 	library string
@@ -102,9 +101,8 @@ func (a *async) Finish() (tools.Totals, error) {
 	return t, err
 }
 
-// asyncStacks counts the stacks in async-profiler's collapsed output, and those that reach the thread's first
-// function. Threads that run Java have nothing outside of their first method. Stacks that could not be walked
-// begin with a word in brackets, or with the last function reached.
+// asyncStacks counts the stacks, and those that reach the thread's first function. Java threads have nothing outside of
+// their first method. Stacks that could not be walked begin with a word in brackets, or the last function reached.
 func asyncStacks(text []byte) (samples, complete int64) {
 	for stack, n := range folded(text) {
 		samples += n

@@ -32,8 +32,7 @@ func austin() tools.Tool {
 	}
 }
 
-// austinStacks counts the stacks in austin's output, and those that reach the thread's first Python function:
-// austin shows the interpreter's frames only. A line is
+// austinStacks counts the stacks, and those that reach the thread's first Python function. A line is
 //
 //	P<process>;T<interpreter>:<thread>;<file>:<function>:<line>;… <microseconds>
 //

@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// maxCount bounds the count of one stack: 14 years at 10,000 Hz. A larger number is no count.
+// maxCount of one stack: 14 years at 10,000 Hz; a larger number is no count.
 const maxCount = 1 << 32
 
-// folded yields the lines "OUTERMOST;…;INNERMOST COUNT" of a text as stack and count. Other lines are skipped.
+// folded yields lines "OUTERMOST;…;INNERMOST COUNT"; others are skipped.
 func folded(text []byte) iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
 		for line := range bytes.Lines(text) {

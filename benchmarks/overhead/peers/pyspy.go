@@ -30,8 +30,7 @@ func pySpy() tools.Tool {
 	}
 }
 
-// pySpyStacks counts the stacks in py-spy's raw output, and those that reach the thread's first Python function:
-// py-spy shows the interpreter's frames only.
+// pySpyStacks counts the stacks, and those that reach the thread's first Python function.
 func pySpyStacks(text []byte, pid string) (samples, complete int64) {
 	for stack, n := range folded(text) {
 		samples += n
@@ -45,8 +44,8 @@ func pySpyStacks(text []byte, pid string) (samples, complete int64) {
 	return samples, complete
 }
 
-// pySpyMain reports whether "thread (TID): NAME" is the main thread. Where py-spy could not find the kernel's TID,
-// it is hexadecimal; the name is Python's.
+// pySpyMain: "thread (TID): NAME". Where py-spy could not find the kernel's TID, it is hexadecimal; the name is
+// Python's.
 func pySpyMain(thread, pid string) bool {
 	tid, name, _ := strings.Cut(strings.TrimPrefix(thread, "thread ("), ")")
 	return tid == pid || name == ": MainThread"

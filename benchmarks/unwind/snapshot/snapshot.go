@@ -20,7 +20,7 @@ const (
 
 // Module is a mapping of executable code from a file.
 type Module struct {
-	// Start and End are run-time addresses, End excluded; Bias is added to the file's own.
+	// run-time addresses, End excluded; Bias is added to the file's own
 	Start, End, Bias uint64
 	Path             string
 }
@@ -28,7 +28,7 @@ type Module struct {
 // Stack is a thread's registers and stack at one moment.
 type Stack struct {
 	Regs frames.Regs
-	// Addr is the address of the first of Bytes, at or somewhat below the stack pointer.
+	// address of the first of Bytes, at or below the stack pointer
 	Addr  uint64
 	Bytes []byte
 	PCs   []uint64 // true chain, innermost first
@@ -49,7 +49,6 @@ func (f *File) Frames() int {
 	return n
 }
 
-// Write writes a file.
 func (f *File) Write(w io.Writer) error {
 	b := []byte(magic)
 	b = number(b, len(f.Modules))
@@ -81,7 +80,7 @@ func words(b []byte, ws ...uint64) []byte {
 	return b
 }
 
-// ErrFormat reports a file of another format, or a truncated one.
+// ErrFormat means another format, or a truncated file.
 var ErrFormat = errors.New("not a file of recorded stacks, or a damaged one")
 
 // Read reads a file.

@@ -29,7 +29,6 @@ func (h *Host) Modules() []*frames.Module { return h.p.Space().Modules() }
 // Flow implements managed.Host.
 func (h *Host) Flow() *heuristics.Source { return nil }
 
-// Read implements managed.Host.
 func (h *Host) Read(a uint64, b []byte) int { n, _ := h.p.ReadMem(a, b); return n }
 
 // ReadParts implements managed.Gatherer.
@@ -76,7 +75,7 @@ func (h *Host) symbols(m *frames.Module) map[string]elf.Symbol {
 	return table
 }
 
-// Function returns the last function symbol at or before an address, and the distance; "?": none.
+// Function returns the last function symbol at or before pc, and the distance; "?": none.
 func (h *Host) Function(pc uint64) string {
 	m := h.p.Space().Find(pc)
 	if m == nil {

@@ -34,13 +34,13 @@ type Frame struct {
 type Stack struct {
 	Frames []Frame // managed, outermost first
 	Health managed.Health
-	// Natives are the native frames, innermost first: the addresses by which their functions are found.
+	// innermost first: the addresses to look up
 	Natives []uint64
-	// Runs are the numbers of managed frames that each of them runs.
+	// how many managed frames each of them runs
 	Runs []int
 }
 
-// Names returns the functions of the managed frames, outermost first.
+// Names are outermost first.
 func (s *Stack) Names() (list []string) {
 	for i := range s.Frames {
 		list = append(list, s.Frames[i].Function)
@@ -59,10 +59,10 @@ type Process struct {
 	Code  *code.Process
 	Host  *Host
 	Names managed.Namer
-	// Before is called before each observation, After before its walk; nil: not.
+	// before each observation, and before its walk; may be nil
 	Before, After func()
-	MayEnd        bool // threads may end during [Process.Observe]
-	// Thread changes a thread before its first observation; nil: not.
+	MayEnd        bool // during [Process.Observe]
+	// changes a thread before its first observation; may be nil
 	Thread func(*observe.Thread)
 
 	plan    *managed.Plan
@@ -71,11 +71,10 @@ type Process struct {
 	walker  frames.Walker
 }
 
-// ErrNone is the error of [Open] for a process without the run-time system.
+// ErrNone means that the process has no such run-time system.
 var ErrNone = errors.New("the process has no such run-time system")
 
-// Attach opens a process; without a run-time system the test fails. also are addresses of 64 bytes that each
-// observation copies.
+// Attach opens a process, or fails the test. also are addresses of 64 bytes that each observation copies.
 func Attach(t *testing.T, pid int, detect managed.Detector, also ...uint64) *Process {
 	t.Helper()
 	p, err := Open(t, pid, detect, also...)
@@ -85,7 +84,7 @@ func Attach(t *testing.T, pid int, detect managed.Detector, also ...uint64) *Pro
 	return p
 }
 
-// Open is Attach with an error for a process without the run-time system.
+// Open is Attach, with [ErrNone].
 func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Process, error) {
 	t.Helper()
 	c, err := code.Open(pid)
@@ -116,7 +115,7 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 	return p, nil
 }
 
-// Launch starts a program until the end of the test, and returns its first line of output.
+// Launch starts a program until the test's end, and returns its first line of output.
 func Launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(exe, args...)
@@ -199,7 +198,6 @@ func (p *Process) thread(tid int) *observe.Thread {
 	return th
 }
 
-// ended reports whether an error is that of an ended thread, where threads may end.
 func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err) == refusal.Gone }
 
 func (p *Process) setPlan(th *observe.Thread, tls uint64) {
@@ -234,7 +232,7 @@ func (p *Process) Live(tid int, s *observe.RawSample) managed.Live {
 	}}
 }
 
-// Merge walks a copy of a thread. If the walk ends in code newer than the mappings, they are read again.
+// Merge walks a thread's copy. If that ends in code newer than the mappings, they are read again.
 func (p *Process) Merge(s *managed.Sample) Stack {
 	stack, whole := p.merge(s)
 	if whole {
@@ -250,7 +248,7 @@ func (p *Process) Merge(s *managed.Sample) Stack {
 	return stack
 }
 
-// merge is Merge with the known mappings; whole reports that all code had a rule.
+// merge is Merge by the known mappings. whole: all code had a rule.
 func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 	var refs []managed.Ref
 	p.Names.Begin(s)
@@ -284,13 +282,11 @@ func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 	return stack, w.StopReason() != frames.StopNoRule
 }
 
-// live is [managed.Live] of a process.
 type live struct {
 	p         *code.Process
 	unchanged func() bool
 }
 
-// Read implements managed.Live.
 func (l live) Read(a uint64, b []byte) int { n, _ := l.p.ReadMem(a, b); return n }
 
 // Unchanged implements managed.Live.

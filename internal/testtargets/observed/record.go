@@ -21,7 +21,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// DumpCore dumps a core of a process, made by gcore.
+// DumpCore dumps a core made by gcore.
 func DumpCore(t *testing.T, pid int) *dump.Process {
 	t.Helper()
 	f, err := os.Open(testtargets.Core(t, pid))
@@ -44,11 +44,11 @@ func DumpCore(t *testing.T, pid int) *dump.Process {
 // Recording is how a process is recorded.
 type Recording struct {
 	sampler.Options
-	Stops   int64 // number after which the recording ends
-	Stamped bool  // keep each sample with its time; else equal ones are summed
-	// Kill ends the process before names are looked up, so that none is read from its memory.
+	Stops   int64 // after which the recording ends
+	Stamped bool  // each sample with its time; else equal ones are summed
+	// before names are looked up: none is read from memory
 	Kill   bool
-	Images *code.ImageCache // files of earlier recordings; nil: none
+	Images *code.ImageCache // files of earlier recordings; may be nil
 }
 
 // Record records a process and names its frames.
@@ -98,7 +98,6 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	return prof
 }
 
-// namer resolves native frames.
 type namer struct{ *symbols.Namer }
 
 // Resolve implements [profile.Resolver].

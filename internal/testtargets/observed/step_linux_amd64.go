@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Hold stops a thread and returns its registers. Precondition of Hold and Step: runtime.LockOSThread.
+// Hold stops a thread. Precondition, also of Step: runtime.LockOSThread.
 func Hold(t *testing.T, tid int) *frames.Regs {
 	t.Helper()
 	if err := syscall.PtraceAttach(tid); err != nil {
@@ -32,7 +32,7 @@ func Step(t *testing.T, tid int) *frames.Regs {
 	return WaitStop(t, tid)
 }
 
-// WaitStop waits until a traced thread stops and returns its registers. Signals are dropped.
+// WaitStop waits until a traced thread stops. Signals are dropped.
 func WaitStop(t *testing.T, tid int) *frames.Regs {
 	t.Helper()
 	var ws syscall.WaitStatus
@@ -51,17 +51,17 @@ func WaitStop(t *testing.T, tid int) *frames.Regs {
 	return r
 }
 
-// Stopped returns the stack of a held thread, from the process's current memory.
+// Stopped returns a held thread's stack, by current memory.
 func (p *Process) Stopped(tid int, regs *frames.Regs) Stack {
 	return p.Merge(&managed.Sample{
 		TID: tid, Regs: regs, Mem: p.Memory(), Live: live{p.Code, func() bool { return true }},
 	})
 }
 
-// Memory returns the memory of a stopped process, each page read once.
+// Memory is a stopped process's, each page read once.
 func (p *Process) Memory() frames.Memory { return Still(p.Host.Read) }
 
-// Still returns memory read by a function that returns the number of bytes, each page once.
+// Still reads each page once, by a function that returns the number of bytes.
 func Still(read func(addr uint64, b []byte) int) frames.Memory {
 	return still{read, map[uint64][]byte{}}
 }

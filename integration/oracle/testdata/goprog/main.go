@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// mark stops at a breakpoint that the tracer knows; see mark.h.
+// mark stops at a breakpoint (mark.h).
 func mark(name *byte)
 
 func section(name string) { mark(&append([]byte(name), 0)[0]) }
