@@ -8,8 +8,8 @@
 //	go -C benchmarks run ./accuracy -only cpp,redis -d 3s -pairs 8    a short trial
 //	go -C benchmarks run ./accuracy -json figures.json -markdown benchmarks/results/shares.md
 //
-// Targets are measured in sequence; a failure of one is in its row and does not end the run. With -json, figures
-// in the file are kept for programs that are not measured again, so an interrupted run can be resumed with -only.
+// A target's failure is in its row and does not end the run. With -json, figures of programs that are not measured
+// again are kept, so an interrupted run can be resumed with -only.
 package main
 
 import (

@@ -11,9 +11,8 @@
 //	go -C benchmarks run ./atwork -twice           other programs, recorded by root and by their own user
 //	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
-// Each program is recorded until it has enough stacks of running threads. With -before another build of prywalk
-// records the same process for as long. The row of a program that is not installed says so. With -json the figures
-// of programs that are not measured again are kept, each with its commit, so a table can be made in pieces.
+// Each program is recorded until it has enough stacks of running threads. With -before another build records the same
+// process for as long. With -json the figures of programs that are not measured again are kept, each with its commit.
 package main
 
 import (

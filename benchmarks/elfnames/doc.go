@@ -3,6 +3,6 @@
 // Package elfnames finds the function at an offset in an ELF file: by the symbol tables, including those of the
 // separate debug file (found by its build id), else by the functions of .eh_frame_hdr, which have no names.
 //
-// Two profilers' addresses are compared by the same table, so that different names of a function (malloc,
-// __libc_malloc) do not count as different places. It uses debug/elf and nothing of the product.
+// Two profilers' addresses are compared by the same table, so that different names of a function do not count as
+// different places. It uses nothing of the product.
 package elfnames

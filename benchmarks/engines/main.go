@@ -8,8 +8,7 @@
 // perf samples all processors, and the process is selected afterwards: an inherited event would miss short-lived
 // threads. It needs root or CAP_PERFMON.
 //
-// With -known locks, pairs or brief it starts a program that measures its functions itself. These sums are printed
-// beside each tool's: no sampler has a part in them.
+// With -known locks, pairs or brief it starts a program that measures its functions itself.
 //
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -known locks -threads 8
 package main

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fleet measures the cost of agents that send to one OpenTelemetry Collector: bytes on the wire, CPU time
-// per host, CPU time and memory of the Collector. A host is a network and a PID namespace with a load, an agent
-// that samples all of it, and a veth pair to a bridge on which the Collector listens. Bytes are the veth's
-// counters: all packets, with headers and acknowledgements. It needs root and iproute2.
+// Command fleet measures agents that send to one OpenTelemetry Collector: bytes on the wire, CPU time per host, CPU
+// time and memory of the Collector. A host is a network and a PID namespace with a load, an agent, and a veth pair,
+// whose counters give the bytes, to a bridge on which the Collector listens. It needs root and iproute2.
 //
 //	go -C benchmarks run ./fleet --hosts 100 --for 60s
 package main

@@ -11,14 +11,13 @@
 //
 //	go -C benchmarks run ./java -reuse 20s -freq 1000 -warm 2s
 //
-// The last but one measures how soon a machine with 20,000 compiled methods is read, and a recording's memory. The
-// last counts wrong names of methods with reused memory.
+// -attach measures how soon a machine with 20,000 compiled methods is read, and a recording's memory; -reuse counts
+// wrong names of methods with reused memory.
 //
-// The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and
-// one without, in random order. A tool's ratio is the work in its window ÷ the work in the round's window without:
-// per second, and per second of CPU time of the working threads, which others on the machine change less. The
-// program measures the CPU time of its five stages, the truth for the tools' shares. Windows of all tools are of
-// one process.
+// The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and one
+// without, in random order, of one process. A tool's ratio is the work in its window ÷ the work without: per second,
+// and per second of CPU time of the working threads, which others on the machine change less. The program measures the
+// CPU time of its five stages, the truth for the tools' shares.
 package main
 
 import (

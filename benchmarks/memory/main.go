@@ -8,10 +8,9 @@
 //
 // The last puts the table into the page's section memory-20 (its threads).
 //
-// The ticks are real ones at 2,000 Hz (-freq), of prywalk record on a workload of prywalk bench. At each tenth of
-// the ticks its resident size is read (VmRSS, in the end VmHWM, of proc_pid_status(5)). The table has the
-// observations of running threads until then: the least number of intervals of the recording. Whether the size is
-// flat is judged by the second half, after start-up and the first garbage collections.
+// The ticks are real ones at 2,000 Hz (-freq), of prywalk record on a workload of prywalk bench. At each tenth of them
+// its resident size is read (VmRSS, in the end VmHWM, of proc_pid_status(5)), and the observations of running threads
+// so far. Whether the size is flat is judged by the second half.
 package main
 
 import (

@@ -6,14 +6,11 @@
 //	go -C benchmarks run ./owncpu -docs benchmarks/results/own-cpu.md
 //	go -C benchmarks run ./owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
 //
-// All from a tool's start to its end counts: recording, unwinding, names (for perf, perf record and perf script).
-// The target is the C program of prywalk bench's workload c. Each round runs the tools in random order, for the
-// same time at the same rate, and gives the ratio of prywalk's time to each other tool's. The table has the median
-// of the rounds' ratios with its 95 % interval (bootstrap).
-//
-// Samples are equal in two ways. All tools deliver as many stacks of running threads: the ratio at the same rate
-// is one of equal samples of these. prywalk delivers sleeping threads as well: so there is also the ratio per
-// delivered stack.
+// All from a tool's start to its end counts: recording, unwinding, names (for perf, perf record and perf script). The
+// target is the C program of prywalk bench's workload c. Each round runs the tools in random order, for the same time
+// at the same rate. The table has the median of the rounds' ratios of prywalk's time to a tool's, with its 95 %
+// interval (bootstrap): at the same rate, with as many stacks of running threads, and per delivered stack, as prywalk
+// delivers sleeping threads as well.
 package main
 
 import (

@@ -6,13 +6,10 @@
 //	go -C benchmarks run ./peeks -only c-O0 -d 2s   a short trial
 //	go -C benchmarks run ./peeks -docs              the tables go into benchmarks/results/sleepers.md
 //
-// Each program runs under load and is observed twice for some seconds. First as prywalk does, counting complete
-// stacks of all observations of sleepers but repetitions (reuses). Then each sleep is observed three times: by a
-// passive read, by a stop, and by a passive read. The stacks must be equal. That it was the same sleep is proven
-// by the thread's run count: between the first two it arrived on a processor once, to stop. Sleepers are only
-// stopped in calls that a stop does not harm.
-//
-// The counts do not depend on the speed of the machine.
+// Each program is observed twice for some seconds: as prywalk does, counting complete stacks of sleepers but reuses;
+// then each sleep by a passive read, a stop, and a passive read, whose stacks must be equal. The thread's run count
+// proves that it was the same sleep: between the first two it arrived on a processor once, to stop. Sleepers are only
+// stopped in calls that a stop does not harm. The counts do not depend on the speed of the machine.
 package main
 
 import (

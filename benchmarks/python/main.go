@@ -8,12 +8,11 @@
 //	go -C benchmarks run ./python -settle 2s -window 6s        windows without the start of a recording
 //	go -C benchmarks run ./python -attach 15                   how soon prywalk names a stack, and what that costs
 //
-// For each program it prints the throughput under each tool, the length of a server's answers, and the quality of
-// each tool's stacks. A program first runs with sys.monitoring, which notes all pairs of caller and callee. A
-// stack with a call that never happened is wrong, one that does not begin where a thread begins is cut.
+// It prints the throughput under each tool, the length of a server's answers, and the quality of stacks. A program
+// first runs with sys.monitoring, which notes all pairs of caller and callee: a stack with a call that never happened
+// is wrong, one that does not begin where a thread begins is cut.
 //
-// Packages of PyPI are installed in a temporary folder, or that of -dir, which is kept. What is missing is
-// reported.
+// Packages of PyPI are installed in a temporary folder, or that of -dir, which is kept. What is missing is reported.
 package main
 
 import (

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command soak records a program whose processes and threads start and end all the time. Each minute it prints
-// what prywalk holds, so that endless growth shows: descriptors, memory, kept ticks, CPU time per tick, entries of
-// the recording's tables. The program is internal/testtargets/src/churn.c: processes, threads, libraries, run-time
-// code, names.
+// Command soak records a program whose processes and threads start and end all the time
+// (internal/testtargets/src/churn.c). Each minute it prints what prywalk holds, so that endless growth shows:
+// descriptors, memory, kept ticks, CPU time per tick, entries of the recording's tables.
 //
 //	go -C benchmarks run ./soak --for 10m --births 80 --engine perf
 package main

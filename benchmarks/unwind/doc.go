@@ -7,20 +7,15 @@
 //	go -C benchmarks run ./unwind -programs redis -rounds 2    a short trial
 //	go -C benchmarks test -bench . ./unwind                 BenchmarkWalkWarm, BenchmarkWalkCold, BenchmarkReady
 //
-// # What is measured
+// Programs of internal/testtargets are stopped under load until there are 200 stacks of each; registers and bytes go
+// into a file (package snapshot). Each round walks all stacks with each unwinder in turn: warm with the caches of
+// earlier walks, cold with empty ones. Times are of the thread's CPU clock, per frame of the unwinder itself. The table
+// shows median and range of the rounds.
 //
-// Programs of internal/testtargets are stopped under load, thread by thread, until there are 200 stacks of each;
-// their registers and bytes go into a file (package snapshot). Each round walks all stacks with each unwinder in
-// turn: warm with the caches of earlier walks, cold with empty ones; emptying them does not count. Times are of
-// the thread's CPU clock, per frame of the unwinder itself. The table shows median and range of the rounds.
+// prywalk walks by the modules of the live, stopped process, the others by the same files. A chain is right if it
+// equals prywalk's at the recording: in code with call frame information all agree; in generated code the others end
+// early, or give false frames.
 //
-// prywalk walks by the modules of the live, stopped process, as in use; the others by the same files. A chain is
-// right if it equals prywalk's at the recording. In code with call frame information all unwinders agree. In
-// generated code the others end early, or give false frames.
-//
-// # What the peers need
-//
-// Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. A peer without its parts
-// is left out with a message. Sources are in peers; elfutils keeps no rules: its cold figure is the first pass of
-// a new session.
+// The peers need Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. A missing one is
+// reported. elfutils keeps no rules: its cold figure is the first pass of a new session.
 package main

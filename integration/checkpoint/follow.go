@@ -18,7 +18,7 @@ type Follower struct {
 	prywalk *os.Process
 	file    string
 	last    os.FileInfo
-	ask     time.Time // when to request the next
+	ask     time.Time // of the next request
 }
 
 // Follow follows the recording that a process writes to a file.
@@ -26,14 +26,14 @@ func Follow(prywalk *os.Process, file string) *Follower {
 	return &Follower{prywalk: prywalk, file: file, ask: time.Now()}
 }
 
-// New reports whether there is a checkpoint that the last call did not find. If there is none, it may request one:
-// some time after the last, and again if none comes. It does not detect that prywalk has ended.
+// New reports whether there is a checkpoint since the last call. Else it may request one: some time after the last, and
+// again if none comes. It does not detect that prywalk has ended.
 func (f *Follower) New() bool {
 	if info, err := os.Stat(f.file); err == nil && (f.last == nil || !os.SameFile(f.last, info)) {
 		f.last, f.ask = info, time.Now().Add(200*time.Millisecond)
 		return true
 	}
-	// The signal would end a process without a handler for it, or be ignored.
+	// the signal would end a process without a handler
 	if time.Now().After(f.ask) && catches(f.prywalk.Pid, syscall.SIGUSR1) {
 		_ = f.prywalk.Signal(syscall.SIGUSR1)
 		f.ask = time.Now().Add(2 * time.Second)
@@ -41,8 +41,7 @@ func (f *Follower) New() bool {
 	return false
 }
 
-// catches reports whether a process has a handler for a signal (proc(5), SigCgt). Go's runtime installs one for each
-// signal, but not at once.
+// catches: proc(5), SigCgt. Go's runtime installs handlers for all signals, but not at once.
 func catches(pid int, s syscall.Signal) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "SigCgt:\t")

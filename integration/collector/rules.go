@@ -12,10 +12,10 @@ import (
 
 // checker checks a message by the rules of OpenTelemetry's profcheck and those in the comments of profiles.proto.
 //
-// Sources: profcheck of github.com/open-telemetry/sig-profiling, commit d2ab6d5 (its module is not on the Go
-// module proxy), with all options; opentelemetry/proto/profiles/v1development/profiles.proto of release 1.9.
-// Beyond profcheck: entries of all tables and samples are unique, strings are UTF-8, addresses lie in their mapping,
-// values are positive, ids of profiles are unique.
+// Sources: profcheck of github.com/open-telemetry/sig-profiling, commit d2ab6d5, with all options;
+// opentelemetry/proto/profiles/v1development/profiles.proto of release 1.9. Beyond profcheck: entries of all tables and
+// samples are unique, strings are UTF-8, addresses lie in their mapping, values are positive, ids of profiles are
+// unique.
 type checker struct {
 	d      pprofile.ProfilesDictionary
 	used   map[string]map[int32]bool
@@ -81,7 +81,7 @@ func (c *checker) zeros() {
 	}
 }
 
-// use marks an entry of a table as referred to, and reports whether it exists.
+// use marks an entry as referred to; false if it does not exist.
 func (c *checker) use(table string, length int, i int32) bool {
 	if i < 0 || int(i) >= length {
 		c.violation("reference to %s %d of %d", table, i, length)
@@ -111,7 +111,7 @@ func (c *checker) attributes(list pcommon.Int32Slice) {
 	}
 }
 
-// profile checks a profile: its samples have one shape and unique identities, and times within it.
+// profile: its samples have one shape and unique identities, and times within it.
 func (c *checker) profile(p pprofile.Profile) {
 	c.text(p.SampleType().TypeStrindex())
 	c.text(p.SampleType().UnitStrindex())
@@ -152,7 +152,7 @@ func (c *checker) profile(p pprofile.Profile) {
 	}
 }
 
-// tables checks the entries: their references exist, none is duplicate, and each is referred to.
+// tables: references of entries exist, none is duplicate, each is referred to.
 func (c *checker) tables() {
 	d := c.d
 	for i := range d.StackTable().Len() {
@@ -172,7 +172,7 @@ func (c *checker) tables() {
 				c.violation("line %d, column %d", line.Line(), line.Column())
 			}
 		}
-		// Address 0 means unknown.
+		// 0: unknown
 		if m := l.MappingIndex(); m > 0 && l.Address() != 0 && int(m) < d.MappingTable().Len() {
 			if at := d.MappingTable().At(int(m)); l.Address() < at.MemoryStart() || l.Address() > at.MemoryLimit() {
 				c.violation("the address %x is not in its mapping of %s, %x to %x", l.Address(),
@@ -235,7 +235,7 @@ func (c *checker) tables() {
 	})
 }
 
-// unique checks that a table has no duplicate entries, and that each but the first is referred to.
+// unique: no duplicate entries, and each but the first is referred to.
 func (c *checker) unique(table string, n int, key func(int) string) {
 	known := map[string]bool{}
 	for i := range n {

@@ -23,17 +23,17 @@ type config struct {
 }
 
 type line struct {
-	// Sums are values by process, type, unit and function names of the stack.
+	// values by process, type, unit and function names of the stack
 	Sums map[string]int64 `json:"sums"`
-	// Resources are the resource attributes by process.
+	// resource attributes by process
 	Resources map[string]map[string]any `json:"resources"`
-	// Broken are the rules that the message violates.
+	// rules that the message violates
 	Broken []string `json:"broken"`
-	// Size is the message's size before compression, Times and Values are the numbers of time stamps and values.
+	// Size is before compression; Times and Values count time stamps and values
 	Size   int `json:"size"`
 	Times  int `json:"times"`
 	Values int `json:"values"`
-	// Headers are the request's headers, by names in lower case.
+	// by names in lower case
 	Headers map[string]string `json:"headers"`
 }
 

@@ -5,15 +5,14 @@ package skid
 import "prywalk/internal/sample"
 
 const (
-	// A thread makes many calls once this share of its stops is at the end of a system call, until it falls below
-	// manyTo.
+	// a thread makes many calls once this share of its stops is at the end of a system call, until it falls below
+	// manyTo
 	manyFrom = 0.2
 	manyTo   = 0.03
-	// exactFor is how long CPU time is carried to the next exact sample, in ns: less than the limit after which it
-	// counts as not observed.
+	// how long CPU time is carried to the next exact sample, ns: less than until it counts as not observed
 	exactFor = 4e9
-	// recentStops is the number of stops over which the share is averaged. At first one stop at the end of a call
-	// suffices: its time is carried until the next stops decide.
+	// stops over which the share is averaged. At first one stop at the end of a call suffices: its time is carried
+	// until the next stops decide.
 	recentStops  = 32
 	decidedAfter = 8 // stops until a thread is taken not to make many calls
 )
@@ -21,12 +20,12 @@ const (
 // Calls records how often a thread stops at the end of a system call.
 type Calls struct {
 	share   float64 // of the recent stops
-	stops   float64 // number of stops, at most recent
+	stops   float64 // at most recentStops
 	many    bool
 	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
 }
 
-// noteStop records a stop of a thread on a CPU; inSyscall: at the end of a call.
+// noteStop: inSyscall is at the end of a call.
 func (c *Calls) noteStop(now int64, inSyscall bool) {
 	at := 0.0
 	if inSyscall {
@@ -41,12 +40,12 @@ func (c *Calls) noteStop(now int64, inSyscall bool) {
 	c.many = many
 }
 
-// skids reports whether CPU time of an inexact sample is carried to the next exact one.
+// skids: an inexact sample's CPU time is carried to the next exact one.
 func (c *Calls) skids(now int64) bool {
 	return c.many && now-c.exactAt < exactFor
 }
 
-// Basis returns how far an inexact sample shows where CPU time was spent.
+// Basis is how far an inexact sample shows where CPU time was spent.
 func (c *Calls) Basis() sample.Basis {
 	switch {
 	case c.many:
@@ -57,5 +56,5 @@ func (c *Calls) Basis() sample.Basis {
 	return sample.FewCalls
 }
 
-// ManyCalls reports whether the thread makes so many system calls that only samples from its own CPU are exact.
+// ManyCalls reports whether only samples from the thread's own CPU are exact.
 func (c *Calls) ManyCalls() bool { return c.many }

@@ -9,25 +9,24 @@ import (
 )
 
 // A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
-// select_task_rq_rt). The tracer chooses that CPU:
+// select_task_rq_rt). The tracer chooses:
 //
-//   - That of a thread with many system calls, drawn at random, for exact samples ([Calls]). Each move preempts a
-//     thread, so the tracer stays for a while.
+//   - That of a thread with many system calls, drawn at random, for exact samples ([Calls]).
 //   - That of a thread that computes much but is always found asleep ([Hidden]): it may wait for one that the tracer's
-//     wake-up has preempted, as a server for its client. From its own CPU it is found running.
-//   - Else one where the tracer preempts no target thread, which would not run for the whole tick. If all CPUs are
+//     wake-up preempts, as a server for its client.
+//   - Else one where the tracer preempts no target thread. If all CPUs are busy, moves become rarer.
 //     busy, a move does not help, and moves become rarer.
 const (
-	// leastStay and mostStay bound how long the tracer stays on a CPU where it preempts threads, in ns.
+	// least and longest stay on a CPU where the tracer preempts threads, ns
 	leastStay = 20e6
 	mostStay  = 2e9
-	// calmTicks is the number of ticks without preemption after which the stay is leastStay again.
+	// ticks without preemption after which the stay is leastStay again
 	calmTicks = 32
-	// preferFor is how long the tracer stays after the last preferred thread was seen running, in ns.
+	// stay after the last preferred thread was seen running, ns
 	preferFor = 1e9
-	// preferStay is the least time between moves to a thread's CPU, in ns.
+	// least time between moves to a thread's CPU, ns
 	preferStay = 8e6
-	// hiddenShare: a thread is hidden ([Hidden]) if it has computed for 1/hiddenShare of a tick.
+	// a thread is hidden if it has computed for 1/hiddenShare of a tick
 	hiddenShare = 2
 )
 
@@ -35,20 +34,20 @@ const (
 type CPUChooser struct {
 	allowed      unix.CPUSet
 	allowedKnown bool
-	stay         int64 // least time from the next move to the one after, ns
-	nextMove     int64 // earliest, CLOCK_MONOTONIC ns
+	stay         int64 // from the next move to the one after, ns
+	nextMove     int64 // CLOCK_MONOTONIC ns
 	calm         int   // ticks since the last preemption
 	move         func(*unix.CPUSet) error
 
-	preferCalls  int   // calls of Prefer in this tick
-	drawnCPU     int   // that of one of them
-	preferredCPU int   // preferred thread's CPU on which the tracer sleeps, −1: none
+	preferCalls  int   // in this tick
+	drawnCPU     int   // of one of them
+	preferredCPU int   // on which the tracer sleeps, −1: none
 	preferredAt  int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
-	nextPrefer   int64 // earliest next move to a thread's CPU, CLOCK_MONOTONIC ns
+	nextPrefer   int64 // earliest move to a thread's CPU, CLOCK_MONOTONIC ns
 	rng          *rand.Rand
 }
 
-// NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
+// NewCPUChooser is for the calling thread. It calls moved after each move.
 func NewCPUChooser(moved func()) *CPUChooser {
 	c := &CPUChooser{stay: leastStay, preferredCPU: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
 	c.move = func(set *unix.CPUSet) error {
@@ -62,12 +61,10 @@ func NewCPUChooser(moved func()) *CPUChooser {
 // MayShareTargetCPU reports whether the tracer sleeps, or may sleep, on a preferred thread's CPU.
 func (c *CPUChooser) MayShareTargetCPU() bool { return c.preferredCPU >= 0 || !c.allowedKnown }
 
-// Moves reports whether the tracer sleeps on a preferred thread's CPU, and may move to another's at the end of a
-// tick.
+// Moves reports whether the tracer sleeps on a preferred thread's CPU, and may move to another's.
 func (c *CPUChooser) Moves() bool { return c.allowedKnown && c.preferredCPU >= 0 }
 
-// Prefer records the CPU of a running thread with many system calls, or of a hidden one. One CPU per tick is
-// drawn.
+// Prefer records the CPU of a running thread with many system calls, or of a hidden one; one per tick is drawn.
 func (c *CPUChooser) Prefer(cpu int) {
 	if !c.allowedKnown || cpu < 0 || !c.allowed.IsSet(cpu) {
 		return
@@ -77,7 +74,7 @@ func (c *CPUChooser) Prefer(cpu int) {
 	}
 }
 
-// Ticked ends a tick, and moves the tracer if needed. inTheWay: the tracer has preempted a target's thread on cpu.
+// Ticked ends a tick, and moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
 func (c *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !c.allowedKnown:
@@ -118,8 +115,7 @@ func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	c.stay = min(2*c.stay, mostStay)
 }
 
-// moveTo restricts the tracer to set. If that fails, the allowed set has changed, and the kernel chooses from now
-// on.
+// moveTo restricts the tracer to set. If that fails, the allowed set has changed, and the kernel chooses.
 func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 	if c.move(set) != nil {
 		c.allowedKnown = false
@@ -129,12 +125,12 @@ func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 
 // Hidden detects a thread that computes but is found asleep. The zero value is ready.
 type Hidden struct {
-	cpu   int64 // CPU time when last found running, ns
+	cpu   int64 // when last found running, ns
 	valid bool
 }
 
-// Update records a sample with the thread's CPU time (ns) and state. It reports whether a thread found asleep has
-// computed for 1/hiddenShare of a period (ns) since it was last found running.
+// Update records CPU time (ns) and state, and reports whether a thread found asleep has computed for half of a period
+// (ns) since it was last found running.
 func (h *Hidden) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true

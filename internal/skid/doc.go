@@ -8,20 +8,17 @@
 //	 │             │                     │
 //	 ├─────────────┼── computes ──► syscall ──► stops here, in the call
 //
-// An interrupt takes some µs to another CPU. The thread's flag is set before, and checked at the end of any system
-// call (kernel/entry/common.c, exit_to_user_mode_loop): a thread that reaches one first stops there. So short code
-// between two system calls is hardly ever seen, and its time goes to the calls (redis: 38 % instead of 6 % in
-// read).
-//
-// The tracer's own CPU has no skid: its timer interrupt is served at once, and the preempted thread stays where it
-// was.
+// An interrupt takes some µs to another CPU. The thread's flag is set before, and checked at the end of any system call
+// (kernel/entry/common.c, exit_to_user_mode_loop): short code between two calls is hardly ever seen, and its time goes
+// to the calls (redis: 38 % instead of 6 % in read). The tracer's own CPU has no skid: its timer interrupt is served at
+// once, and the preempted thread stays where it was.
 //
 // # Algorithm
 //
 //   - [Calls] detects threads with many system calls. Their CPU time goes to exact samples only: of a thread that the
-//     tracer preempted, or that is off its CPU. The time of other samples is carried to the next exact one.
+//     tracer preempted, or that is off its CPU. That of other samples is carried to the next exact one.
 //   - [PreemptionDetector] finds the thread that the tracer's wake-up preempted. Its sample is exact only if the
-//     tracer's own timer woke the tracer ([Wake]): a migration, or the end of a stop, sends an interrupt.
-//   - [CPUChooser] chooses the CPU on which the tracer sleeps, so that it preempts such threads.
-//   - First samples are deferred until the thread is classified (package attribute).
+//     tracer's own timer woke the tracer ([Wake]).
+//   - [CPUChooser] chooses the tracer's CPU, so that it preempts such threads. First samples are deferred until the
+//     thread is classified (package attribute).
 package skid

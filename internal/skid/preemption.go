@@ -13,16 +13,16 @@ import (
 
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 //
-// A sample finds whether a thread is on a CPU, except on the tracer's own, where the thread that ran at the tick
-// is preempted. Without its sample, other threads' work would be favoured. Its user stack is as it was at the tick
-// (on a non-preemptible kernel, a system call first ends or sleeps). The scheduler's values identify it: the
-// kernel reads the clock once for the thread that leaves a CPU and the one that arrives.
+// A sample finds whether a thread is on a CPU, except on the tracer's own, where the thread that ran at the tick is
+// preempted. Its user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
+// The scheduler's values identify it: the kernel reads the clock once for the thread that leaves a CPU and the one that
+// arrives.
 type PreemptionDetector struct {
 	self         *procmem.ThreadFiles
-	arrival      int64 // the tracer's arrival on its CPU, scheduler clock
+	arrival      int64 // the tracer's on its CPU, scheduler clock
 	arrivalKnown bool
 	arrivalWake  int64 // wake-up of arrival ([Wake.At])
-	cpu          int   // the tracer's CPU
+	cpu          int   // the tracer's
 	cpuWake      int64 // wake-up of cpu
 	hasPreempted bool  // in this tick
 	knownWake    int64 // last wake-up whose preempted thread is known
@@ -31,17 +31,16 @@ type PreemptionDetector struct {
 
 // Wake is a wake-up of the tracer.
 type Wake struct {
-	At int64 // its time, which identifies it, CLOCK_MONOTONIC ns
-	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread was interrupted from
-	// another CPU, and skids.
+	At int64 // CLOCK_MONOTONIC ns, which identifies it
+	// the tracer's timer on its own CPU woke it; else the preempted thread was interrupted from another CPU, and skids
 	ByTimer bool
 }
 
-// queriedFor is the number of wake-ups after a query in which another query is likely.
+// queriedFor is in wake-ups after a query: another one is likely.
 const queriedFor = 16
 
-// Woken begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates
-// the value at each of its ticks, and the tracer would seem to have arrived later than the other thread left.
+// Woken begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates the
+// value at each of its ticks, and the tracer would seem to have arrived later than the other thread left.
 func (d *PreemptionDetector) Woken(at int64) {
 	d.hasPreempted = false
 	if d.queriesLeft > 0 {
@@ -61,7 +60,7 @@ func (d *PreemptionDetector) Processor(woken int64) int {
 	return d.cpu
 }
 
-// readArrival reads, once per wake-up, when the tracer arrived on its CPU.
+// readArrival reads, once per wake-up.
 func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewBudget(0))
@@ -81,8 +80,7 @@ func (d *PreemptionDetector) Close() {
 	}
 }
 
-// Preempted reports, by the scheduler's value, whether a wake-up of the tracer preempted the thread with these
-// files.
+// Preempted reports, by the scheduler's value, whether a wake-up of the tracer preempted the thread.
 func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
@@ -91,24 +89,24 @@ func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) 
 	return ok && at == d.arrival && d.noteKnown(woken)
 }
 
-// byClock is Preempted by the thread's own clock; false also means inconclusive.
+// byClock is Preempted by the thread's own clock; false may be inconclusive.
 func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
 	return d.knownWake != woken && run.LastedUntil(woken) && d.noteKnown(woken)
 }
 
-// isKnown reports whether the one thread preempted by a wake-up is known.
+// isKnown: a wake-up preempts one thread.
 func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
-// noteKnown records that the thread preempted by a wake-up is known. It returns true.
+// noteKnown returns true.
 func (d *PreemptionDetector) noteKnown(woken int64) bool {
 	d.knownWake, d.hasPreempted = woken, true
 	return true
 }
 
-// Find reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it in t.
-// runs is the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may
-// take it from the tracer's queue. One in a system call, which sleeps or soon will, is taken less often: without
-// the order, calls would get more than their share.
+// Find reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it in t. runs is
+// the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may take it from
+// the tracer's queue; one in a system call, which sleeps or soon will, is taken less often, so calls would get more
+// than their share.
 func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
@@ -121,11 +119,11 @@ func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs ui
 	return d.noteKnown(woken)
 }
 
-// Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since
-// its last stop. waits: the thread is queued on the tracer's CPU and cannot stop before the tracer sleeps.
+// Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since its
+// last stop. waits: the thread is queued on the tracer's CPU and cannot stop before the tracer sleeps.
 //
-// Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's
-// value. It takes some µs: called at once only if [Thread.DecideAtOnce], else for threads that do not stop in time.
+// Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's value. It
+// takes some µs: called at once only if [Thread.DecideAtOnce], else for threads that do not stop in time.
 func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.decided {
 		return t.preempted
@@ -147,21 +145,21 @@ func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run R
 
 // Run is what a thread did since the end of its last stop.
 type Run struct {
-	// DetachedAt is the end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive
-	// on a CPU exactly once since.
+	// end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive on a CPU exactly once
+	// since
 	DetachedAt int64
-	CPU        int64 // CPU time since then, ns
+	CPU        int64 // since then, ns
 }
 
-// justNow is the longest time, in ns, from a preempted thread's departure to the tracer's wake-up.
+// justNow is the longest time, ns, from a preempted thread's departure to the tracer's wake-up.
 const justNow = 60e3
 
 // LastedUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its
-// clock, updated when it leaves its CPU, has then grown by as much. The clock is already known; the scheduler's
-// value ([procmem.ThreadFiles.LastRun]) takes 5 µs to read.
+// clock, updated when it leaves its CPU, has then grown by as much. The scheduler's value
+// ([procmem.ThreadFiles.LastRun]) takes 5 µs to read.
 //
-// It is also true of a thread on another CPU whose clock was just updated, as every 4 ms. Its sample is not exact:
-// for threads with many system calls, or unclassified ones, the scheduler's value is read.
+// It is also true of a thread on another CPU whose clock was just updated, as every 4 ms. Its sample is not exact: for
+// threads with many system calls, or unclassified ones, the scheduler's value is read.
 func (r Run) LastedUntil(moment int64) bool {
 	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-justNow
 }

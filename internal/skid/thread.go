@@ -7,11 +7,11 @@ import "prywalk/internal/sample"
 // Thread is the skid state of one thread. The zero value is ready. For the tracer's goroutine only.
 type Thread struct {
 	Calls
-	preempted    bool // the tracer's wake-up preempted it
-	decided      bool // preempted is decided for the current sample
+	preempted    bool // by the tracer's wake-up
+	decided      bool // for the current sample
 	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
-	cpu          int  // the tracer's CPU when that was decided
-	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
+	cpu          int  // the tracer's when that was decided
+	ranSinceTick bool // between the tick and its last stop: it may be preempted again
 
 	foundAt   int64  // tracer's wake-up found to have preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // its count of arrivals then
@@ -25,8 +25,8 @@ func (t *Thread) BeginSample(woken int64, runs uint64) {
 	t.foundAt = 0
 }
 
-// NoteRunOn records that the thread arrived on a CPU between the decision and the interrupt: the sample does not
-// show where the tracer preempted it.
+// NoteRunOn records that the thread arrived on a CPU between decision and interrupt: the sample does not show where it
+// was preempted.
 func (t *Thread) NoteRunOn() { t.preempted = false }
 
 // Decided reports whether the current sample's preemption is decided.
@@ -39,16 +39,16 @@ func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 // thread with many system calls, interrupted from another CPU, may have run on and then slept.
 func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
 
-// DecideAtOnce reports whether the thread is likely queued behind the tracer, or needs an exact sample:
-// [PreemptionDetector.Decide] is then called at once.
+// DecideAtOnce reports whether to call [PreemptionDetector.Decide] at once: the thread is likely queued behind the
+// tracer, or needs an exact sample.
 func (t *Thread) DecideAtOnce() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
 
 // ExactAt records an exact sample of a preempted thread that sleeps.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 
 // AttributeStop decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
-// the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it
-// was queued, and counts only if the tracer preempted it.
+// the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it was
+// queued, and counts only if the tracer preempted it.
 func (t *Thread) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.ranSinceTick = !stayed
 	if !stayed && !t.preempted {

@@ -7,17 +7,17 @@ import "encoding/binary"
 // NoReg is the number of a register that an operand does not have.
 const NoReg = 0xff
 
-// Prefixes of an instruction, a bit each.
+// prefixes, a bit each
 const (
 	Prefix66 = 1 << iota
 	Prefix67
 	PrefixF2
 	PrefixF3
-	PrefixSeg // FS or GS: the address is relative to that segment's base
+	PrefixSeg // FS or GS: relative to that segment's base
 	PrefixFS
 )
 
-// Opcode maps: one byte, 0F, 0F 38, 0F 3A, and those of VEX and EVEX only.
+// opcode maps: one byte, 0F, 0F 38, 0F 3A, and those of VEX and EVEX only
 const (
 	MapOne = iota
 	Map0F
@@ -98,7 +98,7 @@ func (d *decoder) byte() byte {
 	return d.b[d.pos-1]
 }
 
-// number reads a signed little-endian number of n bytes.
+// number is signed, little-endian, of n bytes.
 func (d *decoder) number(n int) int64 {
 	if len(d.b)-d.pos < n {
 		d.bad = true
@@ -164,7 +164,7 @@ func (d *decoder) setREX(b byte) {
 	d.rexR, d.rexX, d.rexB = b&4<<1, b&2<<2, b&1<<3
 }
 
-// opcode resolves escapes, sets map and opcode, and returns the letter of what follows.
+// opcode resolves escapes, and returns the letter of what follows.
 func (d *decoder) opcode(op byte) byte {
 	switch op {
 	case 0x0f:
@@ -197,7 +197,7 @@ func (d *decoder) escape0F() byte {
 	return ops0F[d.i.Op]
 }
 
-// rex2 reads the two-byte prefix of APX.
+// rex2: the two-byte prefix of APX.
 func (d *decoder) rex2() byte {
 	p := d.byte()
 	d.setREX(p & 0xf)
@@ -215,7 +215,7 @@ func (d *decoder) rex2() byte {
 	return opsOne[d.i.Op]
 }
 
-// vex reads the prefix of AVX (SDM volume 2, 2.3.5).
+// vex: AVX (SDM volume 2, 2.3.5).
 func (d *decoder) vex(op byte) byte {
 	d.i.VEX = true
 	m := byte(Map0F)
@@ -232,7 +232,7 @@ func (d *decoder) vex(op byte) byte {
 	return d.vexOp(m)
 }
 
-// setPrefix sets the prefix that VEX and EVEX hold in two bits.
+// setPrefix: VEX and EVEX hold it in two bits.
 func (d *decoder) setPrefix(p byte) {
 	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
 }
@@ -254,7 +254,7 @@ func (d *decoder) vexOp(m byte) byte {
 	return 'x'
 }
 
-// evex reads the prefix of AVX-512 and APX (SDM volume 2, 2.7.1).
+// evex: AVX-512 and APX (SDM volume 2, 2.7.1).
 func (d *decoder) evex() byte {
 	d.i.VEX = true
 	p0, p1 := d.byte(), d.byte()
@@ -266,7 +266,7 @@ func (d *decoder) evex() byte {
 	return d.vexOp(p0 & 7)
 }
 
-// xop reads the prefix of old AMD processors.
+// xop: old AMD processors.
 func (d *decoder) xop() byte {
 	d.i.VEX = true
 	m := d.byte() & 0x1f
@@ -327,7 +327,7 @@ func (d *decoder) immV() {
 	d.i.Imm = d.number(n)
 }
 
-// immGroup reads the immediate of group F6/F7, which only test has.
+// immGroup: of F6/F7, only test has an immediate.
 func (d *decoder) immGroup() {
 	if d.i.Reg&7 > 1 {
 		return

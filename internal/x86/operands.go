@@ -5,11 +5,10 @@ package x86
 // REXBit reports, of opcode 0x90, whether it is an exchange with another register than rax.
 func (i *Inst) REXBit() bool { return i.RM != 0 }
 
-// Low returns the register in the opcode's low bits; RM has the extension.
+// Low returns the register in the opcode's low bits.
 func (i *Inst) Low() uint8 { return i.Op&7 | i.RM&0x18 }
 
-// Jump returns a jump's target, 0 if indirect; next is the next instruction's address. ok is false for other
-// instructions.
+// Jump returns a jump's target, 0 if indirect; next is the next instruction's address. Not ok for others.
 func (i *Inst) Jump(next uint64) (to uint64, ok bool) {
 	switch {
 	case i.Map == MapOne && (i.Op == 0xe9 || i.Op == 0xeb || i.Op>>4 == 7 || i.Op >= 0xe0 && i.Op <= 0xe3),

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// compress gives a gzip stream without a name or a time.
+// compress writes neither name nor time.
 func compress(content []byte) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
@@ -33,7 +33,7 @@ func (r *release) archive(arch string, files []file) error {
 	return os.WriteFile(filepath.Join(r.out, base+".tar.gz"), compress(tarred), 0o644)
 }
 
-// tar makes a tar archive of files with names, in order, that all belong to root.
+// tar makes a tar archive of files, in order, that all belong to root.
 func (r *release) tar(files []file, name func(path string) string) ([]byte, error) {
 	sorted := slices.SortedFunc(slices.Values(files), func(a, b file) int { return strings.Compare(a.path, b.path) })
 	var b bytes.Buffer
@@ -56,7 +56,7 @@ func (r *release) tar(files []file, name func(path string) string) ([]byte, erro
 	return b.Bytes(), err
 }
 
-// checksums writes SHA256SUMS, which sha256sum -c reads.
+// checksums writes SHA256SUMS.
 func (r *release) checksums() error {
 	var lines strings.Builder
 	err := filepath.WalkDir(r.out, func(path string, d os.DirEntry, err error) error {

@@ -11,17 +11,15 @@ import (
 	"strings"
 )
 
-// program is a built executable.
 type program struct{ arch, path string }
 
-// build compiles the static program for an architecture.
 func (r *release) build(arch string) (program, error) {
 	p := program{arch, filepath.Join(r.work, "prywalk-"+arch)}
 	return p, r.goBuild(arch, p.path)
 }
 
-// goBuild compiles cmd/prywalk. Neither the directory nor the state of git is in the result. It keeps the symbol table,
-// by which a command is launched with the signals that prywalk was started with, but no DWARF.
+// goBuild compiles cmd/prywalk, without the directory or the state of git. It keeps the symbol table, by which a
+// command is launched with the signals that prywalk was started with, but no DWARF.
 func (r *release) goBuild(arch, out string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-w -buildid= -X main.built=" + r.version, "-o", out}, flags...)
@@ -34,13 +32,13 @@ func (r *release) goBuild(arch, out string, flags ...string) error {
 	return nil
 }
 
-// file is a file of the packages: its path when installed, where it is now, its mode.
+// file is a file of the packages: installed path, present path, mode.
 type file struct {
 	path, source string
 	mode         os.FileMode
 }
 
-// sharedFiles makes the files that are the same for each architecture: manual pages, completions, notices.
+// sharedFiles are the same for each architecture: manual pages, completions, notices.
 func (r *release) sharedFiles() ([]file, error) {
 	host := filepath.Join(r.work, "prywalk-host")
 	if err := r.goBuild(runtime.GOARCH, host, "-tags", "man"); err != nil {
@@ -72,7 +70,7 @@ func (r *release) sharedFiles() ([]file, error) {
 	return append(files, notices...), nil
 }
 
-// manPages has the program write its manual pages, and compresses them.
+// manPages has the program write its manual pages.
 func (r *release) manPages(host string) ([]file, error) {
 	dir := filepath.Join(r.work, "man")
 	if err := os.Mkdir(dir, 0o755); err != nil {

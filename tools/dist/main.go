@@ -21,15 +21,14 @@ import (
 	"time"
 )
 
-// arches are the architectures of a release, by their names in Go.
+// arches are names of Go.
 var arches = []string{"amd64", "arm64"}
 
-// release is one run of dist.
 type release struct {
 	root    string    // the checkout
 	version string    // as git describe writes it: v1.2.3 or v1.2.3-4-gabcdef
 	out     string    // where the files go
-	work    string    // a temporary directory
+	work    string    // temporary directory
 	date    time.Time // of all files in archives and packages
 }
 
@@ -88,7 +87,7 @@ func (r *release) run(thirdParty bool) (err error) {
 	return r.checksums()
 }
 
-// prepare finds the version and the date, and makes the directory of the results.
+// prepare finds version and date, and makes the directory of the results.
 func (r *release) prepare() (err error) {
 	if r.version == "" {
 		if r.version, err = r.git("describe", "--tags", "--always", "--dirty"); err != nil {
@@ -115,10 +114,10 @@ func (r *release) prepare() (err error) {
 	return os.MkdirAll(r.out, 0o755)
 }
 
-// described is what git describe prints: the last tag, and the commits since then.
+// described is git describe's output: the last tag, and the commits since then.
 var described = regexp.MustCompile(`^v(\d+\.\d+\.\d+(?:-\w+\.\d+)?)(?:-(\d+)-g([0-9a-f]+))?(-dirty)?$`)
 
-// base is the version of the last tag, 1.2.3, and 0.0.0 where there is none.
+// base is the last tag's version, 1.2.3, or 0.0.0.
 func (r *release) base() string {
 	if m := described.FindStringSubmatch(r.version); m != nil {
 		return m[1]

@@ -20,7 +20,7 @@ import (
 // module is a library that is linked into the program.
 type module struct {
 	path, version string
-	licence       string // its SPDX name
+	licence       string // SPDX name
 	holders       []string
 	text          string // of its licence file
 }
@@ -77,7 +77,7 @@ func (r *release) modules() ([]module, error) {
 	return all, nil
 }
 
-// readModule reads the licence of a module. A module without one that is known is an error: it may not be linked.
+// readModule fails without a known licence: the module may not be linked.
 func readModule(path, version, dir string) (module, error) {
 	for _, pattern := range []string{"LICENSE*", "LICENCE*", "COPYING*"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -108,8 +108,7 @@ var phrases = []struct{ spdx, phrase string }{
 	{"MPL-2.0", "Mozilla Public License Version 2.0"},
 }
 
-// recognise gives the SPDX expression of a licence's text, "" if it is not known. A file can hold several licences,
-// of parts of the module.
+// recognise gives a text's SPDX expression, "" if unknown. A file can hold several licences, of parts of the module.
 func recognise(text string) string {
 	plain := strings.Join(strings.Fields(strings.ReplaceAll(text, ",", " ")), " ")
 	var names []string
@@ -123,7 +122,7 @@ func recognise(text string) string {
 
 var copyright = regexp.MustCompile(`(?im)^\s*(copyright\s+(?:\(c\)|©|\d{4}).*?)\.?(?:\s*all rights reserved\.?)?\s*$`)
 
-// holders are the copyright lines of a licence's text. The forms to be filled in are none.
+// holders are the copyright lines, without forms to be filled in.
 func holders(text string) (lines []string) {
 	for _, m := range copyright.FindAllStringSubmatch(text, -1) {
 		line := strings.Join(strings.Fields(m[1]), " ")
@@ -156,7 +155,6 @@ func (r *release) thirdParty() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeThirdParty writes THIRD_PARTY.md.
 func (r *release) writeThirdParty() error {
 	page, err := r.thirdParty()
 	if err != nil {

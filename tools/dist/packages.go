@@ -14,7 +14,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// formats are the packages of a release. The zsh functions of RPM and APK systems have a directory of their own.
+// formats are the packages of a release. RPM and APK systems have their own directory for zsh functions.
 var formats = []struct{ name, zsh string }{
 	{"deb", "/usr/share/zsh/vendor-completions/_prywalk"},
 	{"rpm", "/usr/share/zsh/site-functions/_prywalk"},
@@ -68,7 +68,6 @@ func (r *release) writePackage(format string, info *nfpm.Info) error {
 	return out.Close()
 }
 
-// contents lists files as nfpm wants them.
 func (r *release) contents(content []file, zsh string) (all files.Contents) {
 	for _, f := range content {
 		path := f.path

@@ -78,7 +78,7 @@ func send(name, file string) error {
 
 const brk = 0xd4200000
 
-// stopAt runs a program to an address and then kills it by SIGABRT, with its code restored.
+// stopAt runs a program to an address and kills it by SIGABRT, with its code restored.
 func stopAt(addr uint64, program string) error {
 	runtime.LockOSThread() // only the OS thread that started the program may trace it
 	cmd := exec.Command(program)
@@ -176,8 +176,8 @@ func live(name, program string) error {
 	return send(name, corePath)
 }
 
-// killHeld kills a stopped process by SIGABRT so that no thread runs again. This tracer holds each when SIGCONT
-// comes, and lets only the first thread go, to take the signal.
+// killHeld kills a stopped process by SIGABRT so that no thread runs again: this tracer holds each when SIGCONT comes,
+// and lets only the first go, to take the signal.
 func killHeld(pid int) error {
 	runtime.LockOSThread() // tracees belong to a thread
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -208,8 +208,7 @@ func killHeld(pid int) error {
 	return reap(pid)
 }
 
-// reap lets the first thread of a process take its signals, and waits until no thread is left. All threads are
-// tracees, and each must be waited for.
+// reap lets a process's first thread take its signals, and waits for each of its threads: all are tracees.
 func reap(pid int) error {
 	for {
 		var ws unix.WaitStatus

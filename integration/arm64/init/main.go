@@ -24,7 +24,7 @@ func main() {
 		work()
 		return
 	}
-	// PID 1 reaps all orphans, so it cannot wait for its own children.
+	// PID 1 reaps all orphans, so it cannot wait for its own children
 	worker := exec.Command("/init")
 	worker.Stdin, worker.Stdout, worker.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := worker.Start(); err != nil {
@@ -75,7 +75,7 @@ func prepare() error {
 	return nil
 }
 
-// runJobs runs the jobs of a list. Each line is a name, a time limit, a directory, and a command.
+// runJobs: each line is a name, a time limit, a directory, and a command.
 func runJobs(list string) error {
 	f, err := os.Open(list)
 	if err != nil {

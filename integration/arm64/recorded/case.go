@@ -13,27 +13,25 @@ import (
 	"strings"
 )
 
-// CoreName is the name of the core file among a case's files.
+// CoreName is the core's name among a case's files.
 const CoreName = "core"
 
 // Case is a recorded stack.
 type Case struct {
-	// About describes the case.
 	About string
-	// Frames are those of the core's first thread, innermost first, and Stop is the stop reason.
+	// of the core's first thread, innermost first; the stop reason
 	Frames []Frame
 	Stop   string
-	// Files are the core, and files by their absolute paths on the recorded machine.
+	// the core, and files by their absolute paths on the recorded machine
 	Files []File
 }
 
 // Frame is a frame that is expected.
 type Frame struct {
-	// PC and SP are as in frames.Frame.
+	// as in frames.Frame
 	PC, SP uint64
-	// Method is how it was found.
 	Method string
-	// Function is its name, for readers only.
+	// for readers only
 	Function string
 }
 
@@ -43,7 +41,7 @@ type File struct {
 	Data []byte
 }
 
-// Limits of what Read accepts.
+// what Read accepts at most
 const (
 	maxFiles  = 16
 	maxFile   = 512 << 20

@@ -18,7 +18,7 @@ type Walker struct {
 	core []byte
 }
 
-// NewWalker writes the files of a case below dir, which must be empty.
+// NewWalker writes the files below dir, which must be empty.
 func NewWalker(c *Case, dir string) (*Walker, error) {
 	w := &Walker{dir: dir}
 	for _, f := range c.Files {

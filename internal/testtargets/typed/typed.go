@@ -22,7 +22,7 @@ import (
 // Packages are packages of the module, checked from their sources, and their imports, from the build cache.
 type Packages struct {
 	Fset   *token.FileSet
-	ByPath map[string]*types.Package // the requested packages
+	ByPath map[string]*types.Package // the requested ones
 	lines  map[string]map[int]string // comments of a file, by the line below
 }
 
@@ -32,7 +32,7 @@ type listed struct {
 	GoFiles                 []string
 }
 
-// Load checks packages, by their import paths, and loads their imports.
+// Load checks packages, by their import paths.
 func Load(paths ...string) (*Packages, error) {
 	args := append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, paths...)
 	cmd := exec.Command("go", args...)
@@ -70,7 +70,7 @@ func Load(paths ...string) (*Packages, error) {
 	return p, nil
 }
 
-// Comment returns the comment above, or at the end of, the line on which an object is declared.
+// Comment returns the comment above, or at the end of, the line that declares an object.
 func (p *Packages) Comment(o types.Object) string {
 	at := p.Fset.Position(o.Pos())
 	if p.lines[at.Filename] == nil {
