@@ -118,8 +118,7 @@ func (w *forwardAnalysis) followPath() {
 		}
 		w.steps++
 		sp := st.regs[st.sp]
-		f := &w.lastFlow
-		w.src.abi.step(st, code, f)
+		f := w.exec(code)
 		if f.kind == flowEnd || w.makesFrame() {
 			return
 		}

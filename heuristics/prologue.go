@@ -172,8 +172,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 		if p.caller && !p.found && pc-st.pc-1 < maxCallX86 {
 			p.beforeCall = st.regs
 		}
-		f := &w.lastFlow
-		w.src.abi.step(st, code, f)
+		f := w.exec(code)
 		st.noteNoReturn(f)
 		st.pc += uint64(f.size)
 		if st.pc == pc && p.caller && f.kind == flowCall {

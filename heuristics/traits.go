@@ -35,8 +35,7 @@ func (w *prologueAnalysis) followForTraits(m *traits, lo, hi uint64) {
 			return
 		}
 		w.steps++
-		f := &w.lastFlow
-		a.step(st, code, f)
+		f := w.exec(code)
 		st.pc += uint64(f.size)
 		if f.kind == flowCall {
 			st.called()
