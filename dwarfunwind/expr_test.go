@@ -182,23 +182,23 @@ func TestRecognizedExpressionsHaveTheSameValue(t *testing.T) {
 	r, regs := rand.New(rand.NewPCG(3, 4)), testRegs()
 	table := newBuilder().addCIE().table(t, frames.X86_64)
 	const pc, cfa = 0x1008, 0xabc0
-	found := 0
-	for range 20000 {
-		code := randomCode(r)
+	found := map[bool]int{} // by pushCFA: for a register's place, else for the CFA itself
+	for i := range 20000 {
+		code, pushCFA := randomCode(r), i%2 == 0
 		if r.IntN(2) == 0 {
 			code = code[:2+r.IntN(len(code)-2)]
 		}
-		s, ok := table.recognise(code, pc, true)
+		s, ok := table.recognise(code, pc, pushCFA)
 		if !ok {
 			continue
 		}
-		found++
-		want, _ := (&expr{code: code, pc: pc, pcColumn: 16, pushCFA: true}).Eval(regs, bigMemory{}, cfa)
+		found[pushCFA]++
+		want, _ := (&expr{code: code, pc: pc, pcColumn: 16, pushCFA: pushCFA}).Eval(regs, bigMemory{}, cfa)
 		if got := s.value(regs, cfa); got != want {
-			t.Fatalf("%x: recognized as %+v = %#x, want %#x", code, s, s.value(regs, cfa), want)
+			t.Fatalf("%x, CFA on the stack %v: recognized as %+v = %#x, want %#x", code, pushCFA, s, got, want)
 		}
 	}
-	if found < 100 {
-		t.Errorf("%d expressions were recognized, want 100", found)
+	if found[true] < 100 || found[false] < 100 {
+		t.Errorf("%v expressions were recognized, want 100 of each", found)
 	}
 }

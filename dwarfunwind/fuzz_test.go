@@ -77,12 +77,14 @@ func FuzzSections(f *testing.F) {
 }
 
 func FuzzExpression(f *testing.F) {
-	f.Add([]byte{opBreg0 + 7, 8, opBreg0 + 16, 0, opLit0 + 15, opAnd}, uint64(8))
-	f.Add([]byte{opSkip, 0xfd, 0xff}, uint64(0))
-	f.Fuzz(func(t *testing.T, code []byte, cfa uint64) {
+	f.Add(pltProgram[2:], uint64(0), false)
+	f.Add([]byte{opPlusUconst, 8}, uint64(8), true)
+	f.Add([]byte{opPlusUconst, 8}, uint64(8), false)
+	f.Add([]byte{opSkip, 0xfd, 0xff}, uint64(0), true)
+	f.Fuzz(func(t *testing.T, code []byte, cfa uint64, pushCFA bool) {
 		table := newBuilder().addCIE().table(t, frames.X86_64)
-		s, ok := table.recognise(code, 0x1008, true)
-		v, evalOK := (&expr{code: code, pc: 0x1008, pcColumn: 16, pushCFA: true}).Eval(testRegs(), bigMemory{}, cfa)
+		s, ok := table.recognise(code, 0x1008, pushCFA)
+		v, evalOK := (&expr{code: code, pc: 0x1008, pcColumn: 16, pushCFA: pushCFA}).Eval(testRegs(), bigMemory{}, cfa)
 		if want := s.value(testRegs(), cfa); ok && evalOK && v != want {
 			t.Errorf("%x: %#x, recognised as %+v = %#x", code, v, s, want)
 		}
