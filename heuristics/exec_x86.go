@@ -126,6 +126,9 @@ func frameX86(st *state, i *x86.Inst) {
 // page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
+	if i.Op >= 0xe0 && i.Op < 0xe3 { // loop
+		st.clobber(1 << hwCX)
+	}
 	if i.Op&0xf == 5 && // jne
 		i.Op >= 0x70 && i.Op < 0x90 && cmp != noReg && i.Imm < 0 {
 		st.regs[hwSP] = st.regs[cmp]

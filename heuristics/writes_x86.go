@@ -89,8 +89,9 @@ func writesRest(i *x86.Inst) uint32 {
 		return writesUnary(i)
 	case op >= 0x90 && op < 0x98: // xchg with rax
 		return 1<<hwAX | bit(i.Low())
-	case op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5, op >= 0xec && op <= 0xed, op == 0xd7, op == 0x9f:
-		return 1 << hwAX // cbw, mov from an address, in, xlat, lahf
+	case op == 0xdf && i.Mod == 3, op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5,
+		op >= 0xec && op <= 0xed, op == 0xd7, op == 0x9f:
+		return 1 << hwAX // fnstsw, cbw, mov from an address, in, xlat, lahf
 	case op == 0x99: // cwd
 		return 1 << hwDX
 	case op >= 0xa4 && op <= 0xa7, op >= 0xaa && op <= 0xaf, op >= 0x6c && op <= 0x6f: // string instructions
@@ -167,13 +168,16 @@ func writes0F(i *x86.Inst) uint32 {
 		return 1<<hwAX | 1<<hwBX | 1<<hwCX | 1<<hwDX
 	case op == 0x05, op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:
 		// syscall, rdtsc, rdmsr, rdpmc, group 7 (rdtscp, xgetbv), group 9 (cmpxchg8b)
-		return 1<<hwAX | 1<<hwCX | 1<<hwDX | writesRandom(i)
+		return 1<<hwAX | 1<<hwCX | 1<<hwDX | writesSystem(i)
 	}
-	return 0
+	return writesSystem(i)
 }
 
-func writesRandom(i *x86.Inst) uint32 {
-	if i.Op == 0xc7 && i.Reg&7 >= 6 {
+func writesSystem(i *x86.Inst) uint32 {
+	f3, reg := i.Prefix&x86.PrefixF3 != 0, i.Reg&7
+	switch {
+	case i.Op == 0x00 && reg < 2, i.Op == 0x01 && reg == 4, i.Op == 0xc7 && reg >= 6, // sldt, str, smsw, rdrand, rdpid
+		i.Op == 0x1e && f3 && reg == 1, i.Op == 0xae && f3 && reg < 2: // rdssp, rdfsbase, rdgsbase
 		return rmWritten(i)
 	}
 	return 0
@@ -182,14 +186,14 @@ func writesRandom(i *x86.Inst) uint32 {
 // vexWrites is for VEX and EVEX.
 func vexWrites(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
-	case x86.Map0F:
+	case x86.Map0F, x86.MapFP16:
 		switch {
 		case op == 0x50, op == 0xd7, op == 0xc5, op == 0x93: // vmovmskps, vpmovmskb, vpextrw, kmov
 			return bit(i.Reg)
-		case (op == 0x2c || op == 0x2d || op == 0x78 || op == 0x79) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0:
+		case (op&^1 == 0x2c || op&^1 == 0x6c || op&^1 == 0x78) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0:
 			// conversions to integers
 			return bit(i.Reg)
-		case op == 0x7e && i.Prefix&x86.Prefix66 != 0: // vmovd
+		case op == 0x7e && i.Prefix&x86.Prefix66 != 0: // vmovd, vmovw
 			return rmWritten(i)
 		}
 	case x86.Map38:
@@ -198,7 +202,7 @@ func vexWrites(i *x86.Inst) uint32 {
 			return bit(i.VVVV)
 		case op == 0xf6: // mulx
 			return bit(i.Reg) | bit(i.VVVV)
-		case op >= 0xf2 && op <= 0xf7: // andn, bzhi, pext, pdep, bextr, shlx and the like
+		case op >= 0xf2 && op <= 0xf7, op >= 0xe0 && op < 0xf0: // andn, bzhi, pext, pdep, bextr, shlx, …; cmpccxadd
 			return bit(i.Reg)
 		}
 	case x86.Map3A:
@@ -207,7 +211,18 @@ func vexWrites(i *x86.Inst) uint32 {
 		}
 		return writes3A(i)
 	case x86.MapAPX:
-		return writesOne(i) | bit(i.VVVV)
+		return writesOne(i) | bit(i.VVVV) | writesPromoted(i)
+	}
+	return 0
+}
+
+// writesPromoted is for opcodes that APX has moved from other maps.
+func writesPromoted(i *x86.Inst) uint32 {
+	switch op := i.Op; {
+	case op>>4 == 4, op == 0x24, op == 0x2c, op == 0xa5, op == 0xad, op == 0x60, op == 0x61, op == 0x66, op == 0x88,
+		op == 0xaf, op == 0xf0, op == 0xf1, op == 0xf4, op == 0xf5:
+		// cmovcc, setcc, shld, shrd, movbe, adcx, adox, popcnt, imul, crc32, tzcnt, lzcnt
+		return bit(i.Reg) | rmWritten(i)
 	}
 	return 0
 }

@@ -24,6 +24,7 @@ const (
 	Map38
 	Map3A
 	MapAPX
+	MapFP16
 )
 
 // Inst is a decoded x86-64 instruction.
@@ -242,7 +243,7 @@ func (d *decoder) vexOp(m byte) byte {
 	switch m {
 	case Map0F:
 		return ops0F[d.i.Op]
-	case Map38, 5, 6:
+	case Map38, MapFP16, 6:
 		return 'M'
 	case Map3A:
 		return 'm'
@@ -256,7 +257,7 @@ func (d *decoder) vexOp(m byte) byte {
 
 // evex: AVX-512 and APX (SDM volume 2, 2.7.1).
 func (d *decoder) evex() byte {
-	d.i.VEX = true
+	d.i.VEX, d.i.REX = true, true
 	p0, p1 := d.byte(), d.byte()
 	d.byte()
 	d.rexR, d.rexX, d.rexB = ^p0&0x80>>4, ^p0&0x40>>3, ^p0&0x20>>2
