@@ -128,6 +128,8 @@ func immediateA64(st *state, w a64) {
 	switch {
 	case w.is(0x9f800000, 0x91000000):
 		addImmA64(st, w)
+	case w.is(0xbfc00000, 0x91800000): // addg, subg
+		putSP(st, w.rd(), value{})
 	case w.is(0x1f000000, 0x11000000):
 		putA64(st, w.rd(), value{}) // 32 bits
 	case w.is(0x7f800000, 0x52800000): // movz
@@ -210,7 +212,7 @@ func extendA64(st *state, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// vectorA64: moves and conversions to general registers, and addvl and addpl, which move the stack pointer.
+// vectorA64: moves and conversions to general registers, counts, and what moves the stack pointer.
 func vectorA64(st *state, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):
@@ -219,7 +221,10 @@ func vectorA64(st *state, w a64) {
 		}
 	case w.is(0xbfe0fc00, 0x0e003c00), w.is(0xbfe0fc00, 0x0e002c00): // umov, smov
 		putA64(st, w.rd(), value{})
-	case w.is(0xffa0f800, 0x04205000):
+	case w.is(0xffa0f000, 0x04205000): // addvl, addpl, addsvl, addspl
 		putSP(st, w.rd(), value{})
+	case w.is(0xfffff000, 0x04bf5000), w.is(0xff20e000, 0x0420e000), w.is(0xff30c000, 0x25208000),
+		w.is(0xff2ee000, 0x0520a000): // rdvl, cntb, incb; cntp, incp; lasta, clasta, and the like
+		putA64(st, w.rd(), value{})
 	}
 }

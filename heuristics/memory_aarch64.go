@@ -15,11 +15,16 @@ func memoryA64(st *state, w a64) {
 		if !w.is(1<<26, 1<<26) {
 			putA64(st, w.rd(), value{})
 		}
+	case w.is(0x3b000000, 0x19000000):
+		laterA64(st, w)
 	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
 		exclusiveA64(st, w)
-	case w.is(0x3f200000, 0x38200000): // by register; atomic
-		if w.field(22, 2) != 0 || w.field(10, 2) == 0 {
+	case w.is(0x3f200000, 0x38200000): // by register; atomic; ldraa, ldrab
+		if w.field(22, 2) != 0 || w.field(10, 2) != 2 {
 			putA64(st, w.rd(), value{})
+		}
+		if w.field(10, 2) == 3 {
+			putSP(st, w.rn(), value{})
 		}
 	}
 }
@@ -32,13 +37,33 @@ func sizeA64(w a64) uint8 {
 	return w.field(30, 2)
 }
 
-// pairA64 interprets stp and ldp.
+// laterA64 interprets stores of memory tags; ldapur and stlur; what moves its base (copies, ldiapp, stilp).
+func laterA64(st *state, w a64) {
+	index := w.field(10, 2)
+	switch {
+	case w.is(0xff200000, 0xd9200000) && index&1 != 0:
+		putSP(st, w.rn(), st.regs[w.rn()].plus(w.signed(12, 9)*16))
+	case w.is(0xff200000, 0xd9200000) && index != 0: // with an offset
+	case index == 0 && w.field(22, 2) != 0: // loads
+		putA64(st, w.rd(), value{})
+	case index != 0:
+		putA64(st, w.rd(), value{})
+		putA64(st, w.rm(), value{})
+		putSP(st, w.rn(), value{})
+	}
+}
+
+// pairA64 interprets stp and ldp, stgp and ldpsw.
 func pairA64(st *state, w a64) {
 	vector, load := w.is(1<<26, 1<<26), w.is(1<<22, 1<<22)
 	opc, mode := w.field(30, 2), w.field(23, 2)
 	scale := int64(4) << (opc >> 1)
 	if vector {
 		scale = 4 << opc
+	}
+	tagged := opc == 1 && !vector && !load // stgp
+	if tagged {
+		scale = 16
 	}
 	off := w.signed(15, 7) * scale
 	base := st.regs[w.rn()]
@@ -47,7 +72,7 @@ func pairA64(st *state, w a64) {
 		at = at.plus(off)
 	}
 	if !vector {
-		whole := opc == 2
+		whole := opc == 2 || tagged
 		accessA64(st, w.rd(), at, load, whole)
 		accessA64(st, w.rt2(), at.plus(8), load, whole)
 	}
@@ -104,4 +129,7 @@ func exclusiveA64(st *state, w a64) {
 		putA64(st, w.rt2(), value{})
 	}
 	putA64(st, w.rm(), value{})
+	if w.is(0xbfa07c00, 0x08207c00) { // casp
+		putA64(st, w.rm()+1, value{})
+	}
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+func TestRegistersThatRareInstructionsWriteOnArm64(t *testing.T) {
+	const x19, x20 = 1 << 19, 1 << 20
+	for _, c := range []struct {
+		name string
+		code uint32
+		want uint32
+	}{
+		{"ldraa x19, [x1, #8]", 0xf8201433, x19},
+		{"ldraa x19, [x20, #8]!", 0xf8201e93, x19 | x20},
+		{"str x19, [x1, x2]", 0xf8226833, 0},
+		{"ldr x19, [x1, x2]", 0xf8626833, x19},
+		{"ldadd x1, x19, [x2]", 0xf8210053, x19},
+		{"ldapur x19, [x1, #8]", 0xd9408033, x19},
+		{"stlur x19, [x1, #8]", 0xd9008033, 0},
+		{"ldapursw x19, [x1]", 0x99800033, x19},
+		{"ldg x19, [x0]", 0xd9600013, x19},
+		{"caspal x20, x21, x2, x3, [x4]", 0x4874fc82, x20 | 1<<21},
+		{"cpyfp [x19]!, [x20]!, x21!", 0x191406b3, x19 | x20 | 1<<21},
+		{"cntd x19", 0x04e0e3f3, x19},
+		{"incb x19", 0x0430e3f3, x19},
+		{"rdvl x19, #1", 0x04bf5033, x19},
+		{"cntp x19, p0, p1.d", 0x25e08033, x19},
+		{"incp x19, p1.d", 0x25ec8833, x19},
+		{"lastb x19, p0, z1.d", 0x05e1a033, x19},
+		{"addvl sp, sp, #-1", 0x043f57ff, 1 << regSP},
+		{"subg sp, sp, #32, #0", 0xd18203ff, 1 << regSP},
+	} {
+		if got := written(t, &abiAArch64, binary.LittleEndian.AppendUint32(nil, c.code)); got&c.want != c.want ||
+			c.want == 0 && got != 0 {
+			t.Errorf("%s writes %#x, want %#x", c.name, got, c.want)
+		}
+	}
+}
+
+func TestStoresOfMemoryTagsMoveTheStackPointer(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		code uint32
+		want int64
+	}{
+		{"stg x0, [sp], #32", 0xd92027e0, 32},
+		{"stg sp, [sp, #-32]!", 0xd93fefff, -32},
+		{"st2g x0, [sp, #32]", 0xd9a02be0, 0},
+		{"stzg x0, [sp], #16", 0xd96017e0, 16},
+		{"stgp x29, x30, [sp, #-32]!", 0x69bf7bfd, -32},
+		{"stgp x1, x2, [sp], #32", 0x68810be1, 32},
+		{"stgp x1, x2, [sp, #16]", 0x69008be1, 0},
+		{"ldpsw x19, x20, [sp], #8", 0x68c153f3, 8},
+	} {
+		var st state
+		var f flow
+		st.reset(&abiAArch64, 0, 0, ^uint64(0))
+		stepA64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
+		if got := st.regs[regSP]; got != start(regSP).plus(c.want) {
+			t.Errorf("%s: stack pointer %+v, want %d", c.name, got, c.want)
+		}
+		if c.code == 0x69bf7bfd && !isFrameA64(value{}, st.load(st.regs[regSP]), st.load(st.regs[regSP].plus(8))) {
+			t.Errorf("%s saves no frame record", c.name)
+		}
+	}
+}
