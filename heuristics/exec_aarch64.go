@@ -85,6 +85,8 @@ func branchA64(st *state, w a64, f *flow) {
 		f.kind, f.target = flowCond, uint64(4*w.signed(5, 19)-4)
 	case w.is(0x7e000000, 0x36000000):
 		f.kind, f.target = flowCond, uint64(4*w.signed(5, 14)-4)
+	case w.is(0xffc0001f, 0x5500001f): // retaasppc, retabsppc
+		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfe000000, 0xd6000000):
 		indirectA64(st, w, f)
 	case w.is(0xffe0001f, 0xd4000001): // svc
@@ -98,7 +100,7 @@ func branchA64(st *state, w a64, f *flow) {
 // start where branch targets are checked.
 func indirectA64(st *state, w a64, f *flow) {
 	switch {
-	case w.is(0xfffffbff, 0xd65f0bff): // retaa, retab
+	case w.is(0xfffffbe0, 0xd65f0be0): // retaa, retab, retaasppcr, retabsppcr
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfffffc1f, 0xd65f0000):
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[w.rn()]
@@ -200,6 +202,7 @@ func registerA64(st *state, w a64) {
 		}
 		putSP(st, w.rd(), v)
 	case w.is(0x1fe00000, 0x1a400000): // conditional compare
+	case w.is(0xffff0000, 0xdac10000): // pacia, autia, xpaci and the like: only the signature changes
 	default:
 		putA64(st, w.rd(), value{})
 	}

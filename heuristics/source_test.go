@@ -243,6 +243,15 @@ func TestFrameWithPointerAuthenticationOnArm64(t *testing.T) {
 			t.Errorf("+%d: rule %+v, want leaf %v", c.pc, r, c.leaf)
 		}
 	}
+	// With pacia x30, sp; autia x30, sp; ret. With paciasppc; retaasppc. With paciasppc; retaasppcr x16.
+	for _, c := range [][3]uint32{
+		{0xdac103fe, 0xdac113fe, 0xd65f03c0}, {0xdac1a3fe, 0xd503201f, 0x5500007f}, {0xdac1a3fe, 0xd503201f, 0xd65f0bf0},
+	} {
+		s = arm(false, c[0], 0xa9be7bfd, 0x910003fd, 0x94000000, 0xa8c27bfd, c[1], c[2])
+		for pc, cfa := range map[uint64]int32{0: 0, 4: 0, 8: 32, 16: 32, 20: 0, 24: 0} {
+			want(t, s, pc, frames.ARM64SP, cfa, frames.MethodHeuristic)
+		}
+	}
 	// The same with sp restored from the frame pointer first.
 	s = arm(false, 0x910003bf, 0xa8c27bfd, 0xd65f03c0) // mov sp,x29; ldp; ret
 	want(t, s, 0, frames.ARM64FP, 32, frames.MethodFP)
