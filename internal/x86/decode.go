@@ -51,7 +51,7 @@ type Inst struct {
 //
 //   - M: ModRM; m, Z: ModRM and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1
 //   - b, w, z, r, v: immediates of 8, 16, 16/32, 32, 16/32/64 bits; o: an address; e: enter's
-//   - p: a prefix or escape; x: invalid
+//   - p: a prefix or escape; x: invalid; s: ModRM and two immediates of 8 bits (SSE4a)
 const opsOne = "MMMMbzxxMMMMbzxp" + "MMMMbzxxMMMMbzxx" + "MMMMbzpxMMMMbzpx" + "MMMMbzpxMMMMbzpx" +
 	"pppppppppppppppp" + "................" + "xxpMppppzZbm...." + "bbbbbbbbbbbbbbbb" +
 	"mZxmMMMMMMMMMMMM" + "..........x....." + "oooo....bz......" + "bbbbbbbbvvvvvvvv" +
@@ -195,6 +195,9 @@ func (d *decoder) escape0F() byte {
 		d.i.Map, d.i.Op = Map3A, d.byte()
 		return 'm'
 	}
+	if d.i.Op == 0x78 && d.i.Prefix&(Prefix66|PrefixF2) != 0 {
+		return 's'
+	}
 	return ops0F[d.i.Op]
 }
 
@@ -248,11 +251,23 @@ func (d *decoder) vexOp(m byte) byte {
 	case Map3A:
 		return 'm'
 	case MapAPX:
-		return opsOne[d.i.Op]
+		return apxOp(d.i.Op)
 	case 7:
 		return 'Z'
 	}
 	return 'x'
+}
+
+// apxOp is opsOne with the opcodes that APX has moved from other maps.
+func apxOp(op byte) byte {
+	switch {
+	case op == 0x24, op == 0x2c: // shld, shrd by a constant
+		return 'm'
+	case op>>4 == 4, op == 0x60, op == 0x61, op == 0x66, op == 0xa5, op == 0xad, op == 0xaf, op >= 0xf0 && op < 0xf6,
+		op >= 0xf8:
+		return 'M'
+	}
+	return opsOne[op]
 }
 
 // evex: AVX-512 and APX (SDM volume 2, 2.7.1).
@@ -286,7 +301,7 @@ func (d *decoder) xop() byte {
 
 func (d *decoder) operands(what byte) {
 	switch what {
-	case 'M', 'm', 'Z', 'G':
+	case 'M', 'm', 'Z', 'G', 's':
 		d.modRM()
 	case 'x', 'p':
 		d.bad = true
@@ -296,7 +311,7 @@ func (d *decoder) operands(what byte) {
 	switch what {
 	case 'b', 'm':
 		d.i.Imm = d.number(1)
-	case 'w':
+	case 'w', 's':
 		d.i.Imm = d.number(2)
 	case 'r':
 		d.i.Imm = d.number(4)
@@ -314,7 +329,7 @@ func (d *decoder) operands(what byte) {
 }
 
 func (d *decoder) immSize() int {
-	if d.i.Prefix&Prefix66 != 0 && !d.i.W && !d.i.VEX {
+	if d.i.Prefix&Prefix66 != 0 && !d.i.W {
 		return 2
 	}
 	return 4
