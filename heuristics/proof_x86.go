@@ -256,8 +256,9 @@ func (p *proof) move(i *x86.Inst) bool {
 		return p.write(bit(to)) && (op == 0xc7 || from != hwBP)
 	case op == 0x8b: // mov reg, mem
 		ok := p.write(bit(i.Reg))
-		if i.W && i.Base == hwBP && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0 && !p.path.stores {
-			p.loads[i.Reg&15] = savedReg{inMemory, hwBP, i.Disp}
+		plain := i.W && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0
+		if plain && i.Base == hwBP && i.Reg < 16 && !p.path.stores {
+			p.loads[i.Reg] = savedReg{inMemory, hwBP, i.Disp}
 		}
 		return ok
 	}

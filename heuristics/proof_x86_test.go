@@ -57,3 +57,14 @@ func TestProofsAgreeWithTheForwardAnalysis(t *testing.T) {
 		t.Logf("%s: %d of %d proven, %d registers lost", path, proven, n, less)
 	}
 }
+
+func TestRegistersOfAPXAreNoSavedOnes(t *testing.T) {
+	// mov rbx, rax; mov r19, [rbp-16]; leave; ret
+	s := jitCode([]byte{0x48, 0x89, 0xc3, 0xd5, 0x48, 0x8b, 0x5d, 0xf0, 0xc9, 0xc3})
+	w := getInterpreter(s)
+	defer putInterpreter(w)
+	f, ok := w.proveX86(base, false)
+	if !ok || f.kept[1].kind != lost {
+		t.Errorf("proof %+v, %v; want a frame without rbx", f, ok)
+	}
+}
