@@ -31,14 +31,10 @@
 //
 //	sigreturn     a signal trampoline
 //	roots         the first function of a program, a thread or a prepared stack
-//	frameswitch   code about to continue another frame: longjmp, swapcontext
+//	frameswitch   code about to continue another frame
 //	argdrop_x86   V8's code with its return address in a register
-//	analyse       the two interpretations, and which of them holds:
-//	  jitframe      code of which a callee makes the frame, or that has just made it
-//	  proof_x86     the first path to a return, for code that keeps only the frame pointer
-//	  forward       from pc to the returns; helpercalls: assembly that calls its own helpers
-//	  prologue      from the start to pc; prologue_finding: as a finding
-//	  handler       byte code handlers, which never return; traits: whether code is one
+//	analyse       the two interpretations (forward, helpercalls; prologue, prologue_finding), after the short ways of
+//	              JIT code (jitframe, proof_x86); byte code handlers (handler, traits)
 //	thunk         code that forwards a call
 //
 // A finding (finding.go) becomes the rule. The walker's other questions: branches, tailcalls, popped_x86, stackend;
