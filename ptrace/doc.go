@@ -4,10 +4,7 @@
 // registers, a copy of the stack and the scheduler's clocks.
 //
 //	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-//		if _, err := c.Begin(tid); err != nil {
-//			return err
-//		}
-//		return c.Finish(c.WaitAny(deadline), &request, &stop)
+//		return c.StopThread(tid, deadline, &request, &stop)
 //	})
 //
 // # Algorithm
