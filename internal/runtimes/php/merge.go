@@ -16,21 +16,30 @@ const (
 // Native implements [managed.Namer]. If there are PHP calls, all other code of the engine is hidden.
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
-	if len(w.runs) == 0 {
-		return out, false
-	}
 	w.unfinished = cfa == 0
 	leaf := w.frames == 0
 	w.frames++
-	lost := w.incomplete && w.nextRun == len(w.runs) // native frames of unread calls
 	if w.broken || f.SP == 0 {
 		return out, false
 	}
-	if f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance { // another stack: outside of a signal handler, or Go
+	switch {
+	case !leaf && !f.Caller: // interrupted by a signal, whose frame has the registers and may be on another stack
+		w.signal = managed.Span{Start: w.executeSP, End: w.lastSP + maxContext}
+		w.executeSP = f.SP
+	case f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance: // another stack, as of Go
 		w.executeSP = f.SP
 	}
 	w.lastSP = f.SP
-	if r.inExecuteEx(f.Lookup(r.host.Arch())) && cfa != 0 && cfa != managed.Outermost {
+	executes := r.inExecuteEx(f.Lookup(r.host.Arch())) && cfa != 0 && cfa != managed.Outermost
+	if executes && r.thread == 0 && !r.threadSafe { // hasExecuteEx searches only the innermost stack
+		r.thread = w.Sample.TID
+		r.readCalls(w.Value(r.globals + uint64(r.current)))
+	}
+	if len(w.runs) == 0 {
+		return out, false
+	}
+	lost := w.incomplete && w.nextRun == len(w.runs) // native frames of unread calls
+	if executes {
 		if lost {
 			return out, false
 		}
@@ -46,8 +55,10 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	return out, instead || (r.isEngine(f.Module) || r.isRegexCode(f)) && !lost
 }
 
-// maxFrameDistance is above the distance of neighbouring frames, bytes.
-const maxFrameDistance = 1 << 20
+const (
+	maxFrameDistance = 1 << 20 // above the distance of neighbouring frames, bytes
+	maxContext       = 1 << 10 // of a signal's frame, up to its registers, bytes (struct rt_sigframe)
+)
 
 // isRegexCode reports whether f is PCRE's code, called by the innermost call.
 func (r *Runtime) isRegexCode(f *frames.Frame) bool {
@@ -61,9 +72,9 @@ func (r *Runtime) isEngine(m *frames.Module) bool {
 // appendRunsOf appends the runs of f, a native frame of execute_ex.
 func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
 	w := &r.walk
-	from := w.executeSP
+	parts := [2]managed.Span{w.signal, {Start: w.executeSP, End: f.SP}}
 	w.executeFrames++
-	w.executeSP = f.SP
+	w.executeSP, w.signal = f.SP, managed.Span{}
 	if w.nextRun >= w.ownRuns {
 		w.noteEmptyFrame()
 		return out
@@ -81,16 +92,16 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 			return r.appendRun(this, out)
 		}
 	}
-	kept := w.hasOnStack(this.user, from, f.SP, w.executeFrames == 1)
+	kept := w.hasOnStack(this.user, parts, w.executeFrames == 1)
 	if w.nextRun == 0 && kept && r.isEntering(this) {
 		outer := &w.runs[1]
-		if w.hasOnStack(outer.user, from, f.SP, w.executeFrames == 1) {
+		if w.hasOnStack(outer.user, parts, w.executeFrames == 1) {
 			w.nextRun = 2
 			return r.appendRun(outer, r.appendRun(this, out))
 		}
 	}
 	switch {
-	case kept, w.executeFrames == 1 && r.hasInnerOnStack(this, from, f.SP):
+	case kept, w.executeFrames == 1 && r.hasInnerOnStack(this, parts):
 	case w.Sample.Regs.Known>>r.dataReg&1 == 0: // not in a stop, and saved by no function
 		w.byOrder = true
 	default:
@@ -160,7 +171,7 @@ func (w *walk) leadsTo(data, user uint64) bool {
 const maxInnerDistance = 16 << 10
 
 // hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals.
-func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
+func (r *Runtime) hasInnerOnStack(this *run, parts [2]managed.Span) bool {
 	w := &r.walk
 	if this.user == 0 {
 		return false
@@ -168,7 +179,7 @@ func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 	inner := func(v uint64) bool {
 		return v-this.user < maxInnerDistance && v != this.user && w.leadsTo(v, this.user)
 	}
-	return w.isInRegs(inner) || w.isOnStack(from, to, inner)
+	return w.isInRegs(inner) || w.isInParts(parts, inner)
 }
 
 // topFlag returns ZEND_CALL_TOP of a call; set if unreadable.
@@ -180,13 +191,13 @@ func (w *walk) topFlag(data uint64) uint64 {
 	return info & infoTop
 }
 
-// hasOnStack reports whether the word data is between two stack pointers or, for the first frame, in a register.
-func (w *walk) hasOnStack(data, from, to uint64, first bool) bool {
+// hasOnStack reports whether the word data is in parts of the stack or, for the first frame, in a register.
+func (w *walk) hasOnStack(data uint64, parts [2]managed.Span, first bool) bool {
 	if data == 0 {
 		return false
 	}
 	is := func(v uint64) bool { return v == data }
-	return first && w.isInRegs(is) || w.isOnStack(from, to, is)
+	return first && w.isInRegs(is) || w.isInParts(parts, is)
 }
 
 func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {

@@ -18,14 +18,15 @@ type walk struct {
 	ownRuns int // on this C stack; the others resumed a fiber
 	nextRun int // the innermost run without a native frame
 
-	frames        int    // native frames so far
-	executeFrames int    // of execute_ex
-	executeSP     uint64 // stack pointer of the last one, or of the first frame after it on the same stack
-	lastSP        uint64 // stack pointer of the last native frame
-	emptyFrame    bool   // a frame of execute_ex had no run: just entered, or about to be left
-	byOrder       bool   // a run was assigned by order only
-	unfinished    bool   // the native walk may not have reached its root
-	incomplete    bool   // the chain of calls was not read to its end
+	frames        int          // native frames so far
+	executeFrames int          // of execute_ex
+	executeSP     uint64       // stack pointer of the last one, or of the first frame after it on the same stack
+	lastSP        uint64       // stack pointer of the last native frame
+	signal        managed.Span // of the stack of a signal handler after the last frame of execute_ex, with its context
+	emptyFrame    bool         // a frame of execute_ex had no run: just entered, or about to be left
+	byOrder       bool         // a run was assigned by order only
+	unfinished    bool         // the native walk may not have reached its root
+	incomplete    bool         // the chain of calls was not read to its end
 	broken        bool
 }
 
@@ -183,6 +184,10 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 			w.calls = append(w.calls[:first], call{kind: typeUser})
 		}
 	}
+}
+
+func (w *walk) isInParts(parts [2]managed.Span, such func(word uint64) bool) bool {
+	return w.isOnStack(parts[0].Start, parts[0].End, such) || w.isOnStack(parts[1].Start, parts[1].End, such)
 }
 
 // isOnStack reports whether a copied word between two stack pointers is such a word.
