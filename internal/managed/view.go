@@ -45,16 +45,17 @@ func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Re
 // View is memory as of a [Sample]: the copy, or the process if the thread has not run since.
 type View struct {
 	Sample *Sample
-	// UsedLive: the process was read, and the thread must not run until the end of the walk.
-	UsedLive    bool
+	// UsedLive: the process was read. The answers hold only if the thread does not run until the end of the walk.
+	UsedLive bool
+	// Pages are of the process as it is now.
+	Pages       Pages
 	asked, live bool
-	pages       Pages
 }
 
 // Begin begins the walk of s.
 func (v *View) Begin(s *Sample) {
 	v.Sample, v.UsedLive, v.asked, v.live = s, false, false, false
-	v.pages.Reset(s.Live)
+	v.Pages.Reset(s.Live)
 }
 
 // Word gives the word at an address; false if it is not readable as of the sample.
@@ -66,7 +67,7 @@ func (v *View) Word(addr uint64) (uint64, bool) {
 		return 0, false
 	}
 	v.UsedLive = true
-	return v.pages.Word(addr)
+	return v.Pages.Word(addr)
 }
 
 // Value is Word, or 0.
@@ -106,9 +107,14 @@ func (s Span) Has(addr uint64) bool { return addr >= s.Start && addr < s.End }
 // ModuleAgain gives a runtime's module as it is mapped now, or nil.
 func ModuleAgain(h Host, was *frames.Module) *frames.Module {
 	for _, m := range h.Modules() {
-		if m.Name == was.Name && m.Bias == was.Bias {
+		if SameModule(m, was) {
 			return m
 		}
 	}
 	return nil
+}
+
+// SameModule reports whether m, which may be nil, is a module, perhaps as mapped again.
+func SameModule(m, was *frames.Module) bool {
+	return m != nil && (m == was || m.Bias == was.Bias && m.Name == was.Name)
 }

@@ -12,8 +12,14 @@ import (
 // codes proves which code object was at an address at the sample, and caches its description.
 type codes struct {
 	*interpreter
-	*view
-	kept managed.Objects[*code]
+	*managed.View
+	begun int64 // of the walk, before Pages were read: CLOCK_MONOTONIC, ns
+	kept  managed.Objects[*code]
+}
+
+func (c *codes) begin(s *managed.Sample) {
+	c.begun = procmem.Now()
+	c.View.Begin(s)
 }
 
 type code struct {
@@ -96,16 +102,16 @@ func knownIf(ok bool) codeStatus {
 func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	e, status := c.prove(addr)
 	if e != nil {
-		e.Walked = max(e.Walked, c.sample.At)
+		e.Walked = max(e.Walked, c.Sample.At)
 	}
 	return e, status
 }
 
 // prove is resolve without the record of use. Its proofs have the numbers of the package comment.
 func (c *codes) prove(addr uint64) (*code, codeStatus) {
-	at := c.sample.At
+	at := c.Sample.At
 	e := c.kept.At(addr)
-	id, status := c.identify(addr, c.sample.Mem.Word)
+	id, status := c.identify(addr, c.Sample.Mem.Word)
 	switch {
 	case status == notCode:
 		return nil, notCode
@@ -116,24 +122,24 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 		return c.readCode(addr, &id)
 	case e != nil && at != 0 && e.Since <= at && e.Checked >= at:
 		return e, codeKnown // proof 2, by another walk
-	case e == nil && !c.isLive():
+	case e == nil && !c.IsLive():
 		c.kept.Drop(addr) // stops left it out as the former content
 		return nil, codeFreed
 	}
 	knownBefore := e != nil && at != 0 && e.Since <= at
-	if e != nil && !knownBefore && !c.isLive() {
+	if e != nil && !knownBefore && !c.IsLive() {
 		return nil, codeFreed
 	}
-	id, status = c.identify(addr, c.pages.Word)
+	id, status = c.identify(addr, c.Pages.Word)
 	switch {
 	case status == codeKnown && e != nil && e.id == id && knownBefore: // proof 2
 		e.Checked = max(e.Checked, c.begun)
 		return e, codeKnown
-	case !c.isLive():
+	case !c.IsLive():
 		c.kept.Drop(addr)
 		return nil, codeFreed
 	}
-	c.usedLive = true // proof 3
+	c.UsedLive = true // proof 3
 	switch {
 	case status != codeKnown:
 		return nil, status
@@ -145,8 +151,8 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 }
 
 func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
-	c.pages.Reset(c.sample.Live)
-	return c.identify(addr, c.pages.Word)
+	c.Pages.Reset(c.Sample.Live)
+	return c.identify(addr, c.Pages.Word)
 }
 
 const immortalRefs = 1<<32 - 1
@@ -158,7 +164,7 @@ func (c *codes) alive(addr uint64) bool {
 	if c.headExtra != 0 {
 		return c.aliveFree(addr)
 	}
-	refs, ok := c.currentWord(addr)
+	refs, ok := c.Current(addr)
 	if c.minor >= 14 {
 		refs &= 1<<48 - 1
 	}
@@ -168,8 +174,8 @@ func (c *codes) alive(addr uint64) bool {
 // aliveFree is alive for free-threaded builds: the owning thread's 32-bit count, and a shared count above two flag
 // bits, are both 0 when freed.
 func (c *codes) aliveFree(addr uint64) bool {
-	own, ok1 := c.currentWord(addr + 8)
-	others, ok2 := c.currentWord(addr + 16)
+	own, ok1 := c.Current(addr + 8)
+	others, ok2 := c.Current(addr + 16)
 	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
 }
 
@@ -183,7 +189,7 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	e := &code{id: id, Life: managed.Life{Checked: readAt}}
 	qual := uint64(0)
 	if c.codeQual != 0 {
-		qual, _ = c.currentWord(addr + uint64(c.codeQual))
+		qual, _ = c.Current(addr + uint64(c.codeQual))
 	}
 	var ok1, ok2, ok3 bool
 	if e.name, ok1 = c.readText(qual); !ok1 {
@@ -210,7 +216,7 @@ const (
 	maxTable = 1 << 20
 )
 
-func (c *codes) readText(addr uint64) (string, bool) { return c.textOf(c.sample.Live, addr) }
+func (c *codes) readText(addr uint64) (string, bool) { return c.textOf(c.Sample.Live, addr) }
 
 func decodeText(b []byte, kind int) string {
 	out := make([]rune, 0, len(b)/kind)
@@ -229,7 +235,7 @@ func decodeText(b []byte, kind int) string {
 
 func (c *codes) readBytes(addr uint64) ([]byte, bool) {
 	var head [8]byte
-	if addr == 0 || c.sample.Live.Read(addr+bytesSize+c.headExtra, head[:]) != len(head) {
+	if addr == 0 || c.Sample.Live.Read(addr+bytesSize+c.headExtra, head[:]) != len(head) {
 		return nil, false
 	}
 	n := binary.LittleEndian.Uint64(head[:])
@@ -237,5 +243,5 @@ func (c *codes) readBytes(addr uint64) ([]byte, bool) {
 		return nil, false
 	}
 	b := make([]byte, n)
-	return b, n == 0 || c.sample.Live.Read(addr+bytesContent+c.headExtra, b) == len(b)
+	return b, n == 0 || c.Sample.Live.Read(addr+bytesContent+c.headExtra, b) == len(b)
 }

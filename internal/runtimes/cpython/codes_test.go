@@ -54,14 +54,14 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		} else {
 			put(changed+apart*n+textHash, 1) // another name at the same address
 		}
-		r.view.begin(r.view.sample)
+		r.codes.begin(r.view.Sample)
 		g.reads = 0
 		for _, object := range objects {
 			c, what := r.codes.resolve(object)
 			if gone := object == changed; (what == codeFreed) != gone || (c == nil) != gone {
 				t.Errorf("3.%d: %#x: %v, %d", minor, object, c, what)
-			} else if c != nil && c.Walked != r.view.sample.At {
-				t.Errorf("3.%d: %#x was walked at %d, not at %d", minor, object, c.Walked, r.view.sample.At)
+			} else if c != nil && c.Walked != r.view.Sample.At {
+				t.Errorf("3.%d: %#x was walked at %d, not at %d", minor, object, c.Walked, r.view.Sample.At)
 			}
 		}
 		if pages := len(g.bytes)/4096 + 1; g.reads > pages {
@@ -73,7 +73,7 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		put(again+uint64(r.codeVersion)&^7, 5)
 		put(again+apart*n+textHash, 5)
 		r.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: g, Regs: &frames.Regs{}})
-		if id, what := r.codes.identify(again, r.view.pages.Word); what == codeKnown && id == old {
+		if id, what := r.codes.identify(again, r.view.Pages.Word); what == codeKnown && id == old {
 			t.Errorf("3.%d: what another walk has read is taken for what is there now", minor)
 		}
 	}

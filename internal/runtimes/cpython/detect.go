@@ -43,7 +43,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 			}
 			size = uint64(len(content))
 		}
-		r, err := newRuntime(h, m, span{at, at + size})
+		r, err := newRuntime(h, m, managed.Span{Start: at, End: at + size})
 		switch {
 		case errors.Is(err, managed.ErrNotYet):
 			return nil, err
@@ -61,8 +61,8 @@ func maybePython(m *frames.Module) bool {
 
 const maxListReads = 8
 
-func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
-	r := newParts(&interpreter{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h})
+func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, error) {
+	r := newParts(&interpreter{module: m, at: own.Start, size: own.End - own.Start, host: h})
 	r.hidesModule = ownFile.MatchString(path.Base(m.Name))
 	codeType, _, ok := h.Symbol(m, symCode)
 	if !ok {
@@ -215,12 +215,10 @@ func (r *interpreter) proveMembers() error {
 	return nil
 }
 
-type span struct{ start, end uint64 }
-
 func (r *interpreter) findLoop(h managed.Host, m *frames.Module) {
 	for _, name := range []string{symLoop, symCold, symColdNth} {
 		if at, size, ok := h.Symbol(m, name); ok && size > 0 {
-			r.loop = append(r.loop, span{at, at + size})
+			r.loop = append(r.loop, managed.Span{Start: at, End: at + size})
 		}
 	}
 }

@@ -110,7 +110,8 @@ func FuzzWalk(f *testing.F) {
 				return
 			}
 		}
-		r := newParts(&interpreter{layout: l, at: at, host: m, loop: []span{{at + 1<<20, at + 1<<20 + 4096}}})
+		loop := managed.Span{Start: at + 1<<20, End: at + 1<<20 + 4096}
+		r := newParts(&interpreter{layout: l, at: at, host: m, loop: []managed.Span{loop}})
 		r.codeType = at + 64
 		r.findTypes(m)
 		r.threads.list = []thread{{at: at, id: at, native: 7}}

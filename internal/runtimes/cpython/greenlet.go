@@ -21,7 +21,7 @@ var greenletFirst = []string{
 const greenletFile = "_greenlet."
 
 // greenletEntries are functions without a caller, by file address.
-type greenletEntries []span
+type greenletEntries []managed.Span
 
 // Rule implements [frames.RuleSource].
 func (f greenletEntries) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -30,7 +30,7 @@ func (f greenletEntries) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		at--
 	}
 	for _, s := range f {
-		if at >= s.start && at < s.end {
+		if s.Has(at) {
 			return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodCFI}, nil, true
 		}
 	}
@@ -45,7 +45,7 @@ func endGreenlets(h managed.Host) {
 		var ends greenletEntries
 		for _, s := range h.OwnSymbols(m, greenletFirst...) {
 			if s.Function && s.Size > 0 {
-				ends = append(ends, span{s.Addr - m.Bias, s.Addr - m.Bias + s.Size})
+				ends = append(ends, managed.Span{Start: s.Addr - m.Bias, End: s.Addr - m.Bias + s.Size})
 			}
 		}
 		if len(ends) > 0 {

@@ -59,13 +59,13 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.Held) {
 	w := l.chain
-	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || w.broken || w.state == 0 || !w.isLive() {
+	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || w.broken || w.state == 0 || !w.IsLive() {
 		return nil
 	}
 	for i := range w.frames[:min(len(w.frames), maxHolders)] {
 		out = l.holds(&w.frames[i], i == 0, out)
 	}
-	if !w.sample.Live.Unchanged() { // else a lock may have been left
+	if !w.Sample.Live.Unchanged() { // else a lock may have been left
 		return nil
 	}
 	return out

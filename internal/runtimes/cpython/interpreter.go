@@ -4,6 +4,7 @@ package cpython
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
@@ -15,10 +16,9 @@ type interpreter struct {
 	types
 	version     string
 	module      *frames.Module
-	name        string
-	hidesModule bool   // the module is the interpreter alone, not embedding it in a program
-	at, size    uint64 // _PyRuntime
-	loop        []span // before 3.11
+	hidesModule bool           // the module is the interpreter alone, not embedding it in a program
+	at, size    uint64         // _PyRuntime
+	loop        []managed.Span // before 3.11
 	host        managed.Host
 }
 
@@ -41,16 +41,11 @@ func (r *interpreter) findTypes(h managed.Host) {
 }
 
 func (r *interpreter) owns(m *frames.Module) bool {
-	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
+	return managed.SameModule(m, r.module)
 }
 
 func (r *interpreter) inLoop(pc uint64) bool {
-	for _, s := range r.loop {
-		if pc >= s.start && pc < s.end {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.loop, func(s managed.Span) bool { return s.Has(pc) })
 }
 
 // isIdle reports whether a thread state has no frames; first is its word for the innermost.

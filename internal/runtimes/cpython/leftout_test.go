@@ -16,7 +16,7 @@ func TestAddressLeftOutOfCopiesIsCopiedAgainOnceItIsCode(t *testing.T) {
 	if !r.codes.kept.Known.Has(addr) {
 		t.Fatal("it is copied in each stop")
 	}
-	r.view.begin(&managed.Sample{Mem: &frames.Snapshot{}, At: 1})
+	r.codes.begin(&managed.Sample{Mem: &frames.Snapshot{}, At: 1})
 	if c, what := r.codes.resolve(addr); c != nil || what != codeFreed || r.codes.kept.Known.Has(addr) {
 		t.Errorf("%v, %d, left out: %v", c, what, r.codes.kept.Known.Has(addr))
 	}

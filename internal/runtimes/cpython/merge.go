@@ -46,7 +46,7 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 		w.entering = 0
 		if w.nextRun == 0 && (len(w.runs) == 0 || w.runs[0].record < f.SP || w.runs[0].record >= cfa) {
 			// The loop was just entered: its _PyCFrame still has the caller's frame.
-			w.chainFrom(w.word(c + uint64(w.cframePrev)))
+			w.chainFrom(w.Value(c + uint64(w.cframePrev)))
 			return out, false
 		}
 	}
@@ -61,11 +61,11 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 // objectsFrame is appendRuns for releases with frame objects: a native frame of the loop runs one and stores its
 // address.
 func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
-	if w.state == 0 || !w.inLoop(f.Lookup(w.sample.Regs.Arch)) {
+	if w.state == 0 || !w.inLoop(f.Lookup(w.Sample.Regs.Arch)) {
 		return out, false
 	}
 	first := len(w.loops) == 0
-	from := w.sample.Regs.SP()
+	from := w.Sample.Regs.SP()
 	if !first {
 		from = w.loops[len(w.loops)-1].cfa
 	}
@@ -88,7 +88,7 @@ func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 // runsObject reports whether a native frame of the loop stores a frame object's address: at its slot, or, while that is
 // unknown, anywhere, or in a register that an inner function saved.
 func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
-	if keeps, known := w.slots.keeps(object, cfa, w.sample.Mem.Word); known {
+	if keeps, known := w.slots.keeps(object, cfa, w.Sample.Mem.Word); known {
 		return keeps
 	}
 	w.searchedAnywhere = true
@@ -100,7 +100,7 @@ const maxKept = 8 << 10
 
 // hasOnStack reports whether word is in a native frame or in those that it called, from address from on.
 func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
-	mem := w.sample.Mem
+	mem := w.Sample.Mem
 	if from > sp || sp-from > maxKept {
 		from = sp - min(sp, maxKept)
 	}
@@ -118,7 +118,7 @@ func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 }
 
 func (w *merge) inRegs(word uint64) bool {
-	regs := w.sample.Regs
+	regs := w.Sample.Regs
 	for i := range frames.NumRegs {
 		if v, ok := regs.Get(uint8(i)); ok && v == word {
 			return true
@@ -148,12 +148,12 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 // End implements [managed.Namer].
 func (w *merge) End() managed.Health {
 	if len(w.loops) > 0 && !w.unfinished && !w.incomplete && !w.shared {
-		w.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
+		w.slots.learn(w.loops, w.runs, w.Sample.Mem.Word)
 	}
 	switch {
 	case w.unfinished && w.searchedAnywhere: // only a complete walk shows that each has its own
 		return managed.Broken
-	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
+	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
 		return managed.Broken
 	case w.nextRun < len(w.runs) && !w.unfinished:
 		if w.minor <= 10 { // a native frame of the loop was not recognized

@@ -11,7 +11,7 @@ type Runtime struct {
 	managed.Base
 	managed.BaseThreads
 	*interpreter
-	view    view
+	view    managed.View
 	threads *threads
 	codes   codes
 	*merge
@@ -28,8 +28,8 @@ var _ managed.Threads = (*Runtime)(nil)
 
 func newParts(i *interpreter) *Runtime {
 	r := &Runtime{interpreter: i, threads: &threads{interpreter: i}}
-	r.codes = codes{interpreter: i, view: &r.view}
-	r.merge = &merge{chain: &chain{interpreter: i, view: &r.view, threads: r.threads, codes: &r.codes}}
+	r.codes = codes{interpreter: i, View: &r.view}
+	r.merge = &merge{chain: &chain{interpreter: i, View: &r.view, threads: r.threads, codes: &r.codes}}
 	r.names = &threadNames{interpreter: i, threads: r.threads}
 	r.gil = gil{interpreter: i, threads: r.threads, names: r.names}
 	r.locks = &locks{interpreter: i, chain: r.chain, names: r.names}
@@ -44,13 +44,12 @@ func (r *Runtime) Name() string { return "CPython " + r.version }
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.host = h
 	endGreenlets(h)
-	for _, m := range h.Modules() {
-		if m.Name == r.name && m.Bias == r.module.Bias {
-			r.module = m
-			return true
-		}
+	m := managed.ModuleAgain(h, r.module)
+	if m == nil {
+		return false
 	}
-	return false
+	r.module = m
+	return true
 }
 
 // Forget implements [managed.Runtime].
@@ -72,7 +71,7 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
-	r.view.begin(s)
+	r.codes.begin(s)
 	r.codes.kept.Begin(s.At)
 	r.merge.begin()
 }

@@ -90,7 +90,7 @@ func (t *taskReader) find() bool {
 		return size == place.size+r.headExtra && place.size != 0
 	}
 	for _, m := range r.host.Modules() {
-		if !maybePython(m) || m.Name != r.name && !strings.HasPrefix(path.Base(m.Name), "_asyncio.") {
+		if !maybePython(m) || !r.owns(m) && !strings.HasPrefix(path.Base(m.Name), "_asyncio.") {
 			continue
 		}
 		_, b, _ := r.host.Section(m, secTasks)
@@ -98,7 +98,7 @@ func (t *taskReader) find() bool {
 		if n, _ := binary.Decode(b, binary.LittleEndian, &d); n == 0 {
 			continue
 		}
-		if m.Name == r.name || d.Task.Size == size {
+		if r.owns(m) || d.Task.Size == size {
 			t.offsets = d
 			t.coroutine = d.Task.Coroutine
 			return d.Task.Size == size && d.sane()
@@ -207,7 +207,7 @@ func sameTask(a, b *managed.Task) bool {
 
 func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status taskStatus) {
 	r := t.r
-	t.codes.pages.Reset(t)
+	t.codes.Pages.Reset(t)
 	if !t.isTask(at) || !t.codes.alive(at) {
 		return task, nil, taskOver
 	}

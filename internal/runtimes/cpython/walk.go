@@ -4,12 +4,13 @@ package cpython
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // chain is a thread's frames of the interpreter, innermost first, in runs: one per native frame of the loop.
 type chain struct {
 	*interpreter
-	*view
+	*managed.View
 	threads *threads
 	codes   *codes
 
@@ -47,7 +48,7 @@ func (w *chain) read() {
 		w.chainOfObjects()
 		return
 	}
-	first := w.word(w.state + uint64(w.threadFrame))
+	first := w.Value(w.state + uint64(w.threadFrame))
 	if !w.cframe {
 		w.chainByOwner(first)
 		return
@@ -67,7 +68,7 @@ func (w *chain) reset() {
 // entered reports whether the newest _PyCFrame is filled in: 3.11 and 3.12 publish it before, with an earlier call's
 // data. A complete one points to its predecessor, and in 3.12 its record points to the same frame as that.
 func (w *chain) entered(cframe uint64) bool {
-	prev, ok := w.get(cframe + uint64(w.cframePrev))
+	prev, ok := w.Word(cframe + uint64(w.cframePrev))
 	if !ok || w.inState(cframe) {
 		return true
 	}
@@ -77,8 +78,8 @@ func (w *chain) entered(cframe uint64) bool {
 	if len(w.runs) == 0 || w.minor == 11 {
 		return true // chain and merge check the target
 	}
-	outer, ok := w.get(prev + uint64(w.cframeCurrent))
-	led, ok2 := w.get(w.runs[0].record + uint64(w.framePrev))
+	outer, ok := w.Word(prev + uint64(w.cframeCurrent))
+	led, ok2 := w.Word(w.runs[0].record + uint64(w.framePrev))
 	return !ok || !ok2 || led == outer
 }
 
@@ -90,9 +91,9 @@ func (w *chain) leadsToRoot(cframe uint64) bool {
 		if w.inState(cframe) {
 			return true
 		}
-		prev, ok := w.get(cframe + uint64(w.cframePrev))
+		prev, ok := w.Word(cframe + uint64(w.cframePrev))
 		if !ok {
-			return w.sample.Mem.Cut(cframe)
+			return w.Sample.Mem.Cut(cframe)
 		}
 		cframe = prev
 	}
@@ -101,14 +102,15 @@ func (w *chain) leadsToRoot(cframe uint64) bool {
 
 // outerCFrame returns the _PyCFrame before an incomplete one; until it is stored there, a register has it.
 func (w *chain) outerCFrame(cframe uint64) uint64 {
-	prev := w.word(cframe + uint64(w.cframePrev))
+	prev := w.Value(cframe + uint64(w.cframePrev))
 	if w.leadsToRoot(prev) {
 		return prev
 	}
 	next := uint64(0)
 	for i := range frames.NumRegs {
-		v, ok := w.sample.Regs.Get(uint8(i))
-		if ok && v > cframe && (next == 0 || v < next) && v%8 == 0 && w.has(v) && w.leadsToRoot(v) {
+		v, ok := w.Sample.Regs.Get(uint8(i))
+		_, copied := w.Sample.Mem.Word(v)
+		if ok && copied && v > cframe && (next == 0 || v < next) && v%8 == 0 && w.leadsToRoot(v) {
 			next = v
 		}
 	}
@@ -125,23 +127,23 @@ func (w *chain) chainFrom(cframe uint64) {
 		w.chainByCFrames(cframe)
 		return
 	}
-	w.chainByOwner(w.word(cframe + uint64(w.cframeCurrent)))
+	w.chainByOwner(w.Value(cframe + uint64(w.cframeCurrent)))
 }
 
 // findState finds the thread state: in the list, in the stop's copies, or in the list read again.
 func (w *chain) findState() bool {
-	s := w.sample
+	s := w.Sample
 	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
 		w.shared = th.shared
 		return true
 	}
-	at := w.word(w.threads.head)
+	at := w.Value(w.threads.head)
 	for n := 0; at != 0 && n < maxSought; n++ {
 		if w.isState(at, 0) {
-			w.threads.addObserved(thread{at: at, id: w.word(at + uint64(w.threadID)), native: uint64(s.TID)})
+			w.threads.addObserved(thread{at: at, id: w.Value(at + uint64(w.threadID)), native: uint64(s.TID)})
 			return true
 		}
-		at = w.word(at + uint64(w.threadNext))
+		at = w.Value(at + uint64(w.threadNext))
 	}
 	if at, ok := w.threads.anchor(s.TID, s.Regs.TLS); ok && w.isState(at, 0) {
 		return true
@@ -153,19 +155,28 @@ func (w *chain) findState() bool {
 // isState accepts at as the thread state unless it is another thread's. wantID is the kernel ID expected in it; 0: the
 // thread's.
 func (w *chain) isState(at, wantID uint64) bool {
-	s := w.sample
+	s := w.Sample
 	if wantID == 0 {
 		wantID = uint64(s.TID)
 	}
-	id := w.word(at + uint64(w.threadID))
+	id := w.Value(at + uint64(w.threadID))
 	switch {
 	case id == 0, s.Regs.TLS != 0 && id != s.Regs.TLS:
 		return false
-	case w.threadNative != 0 && w.word(at+uint64(w.threadNative)) != wantID:
+	case w.threadNative != 0 && w.Value(at+uint64(w.threadNative)) != wantID:
 		return false
 	}
 	w.state = at
 	return true
+}
+
+// byte returns the byte at addr, 0xff if unreadable.
+func (w *chain) byte(addr uint64) byte {
+	word, ok := w.Word(addr &^ 7)
+	if !ok {
+		return 0xff
+	}
+	return byte(word >> (addr & 7 * 8))
 }
 
 // add adds a frame; false if there are too many, as in a cycle.
@@ -189,9 +200,9 @@ func (w *chain) cut() {
 func (w *chain) chainByOwner(at uint64) {
 	from := 0
 	for n := 0; at != 0; n++ {
-		prev, ok := w.get(at + uint64(w.framePrev))
-		code, ok2 := w.get(at + uint64(w.frameCode))
-		instr, ok3 := w.get(at + uint64(w.frameInstr))
+		prev, ok := w.Word(at + uint64(w.framePrev))
+		code, ok2 := w.Word(at + uint64(w.frameCode))
+		instr, ok3 := w.Word(at + uint64(w.frameInstr))
 		if !ok || !ok2 || !ok3 || n == maxFrames {
 			w.cut()
 			return
@@ -220,9 +231,9 @@ func (w *chain) chainByCFrames(cframe uint64) {
 		if w.inState(cframe) {
 			return // the thread's own: nothing runs
 		}
-		at, ok := w.get(cframe + uint64(w.cframeCurrent))
-		prev, ok2 := w.get(cframe + uint64(w.cframePrev))
-		outer, ok3 := w.get(prev + uint64(w.cframeCurrent))
+		at, ok := w.Word(cframe + uint64(w.cframeCurrent))
+		prev, ok2 := w.Word(cframe + uint64(w.cframePrev))
+		outer, ok3 := w.Word(prev + uint64(w.cframeCurrent))
 		if !ok || !ok2 || !ok3 {
 			w.cut()
 			return
@@ -249,9 +260,9 @@ func (w *chain) chainByCFrames(cframe uint64) {
 // runTo adds the frames of a run of 3.11, and returns the frame outside of it; false if unreadable.
 func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
 	for at != 0 {
-		prev, ok := w.get(at + uint64(w.framePrev))
-		code, ok2 := w.get(at + uint64(w.frameCode))
-		instr, ok3 := w.get(at + uint64(w.frameInstr))
+		prev, ok := w.Word(at + uint64(w.framePrev))
+		code, ok2 := w.Word(at + uint64(w.frameCode))
+		instr, ok3 := w.Word(at + uint64(w.frameInstr))
 		if !ok || !ok2 || !ok3 {
 			return 0, false
 		}
@@ -269,11 +280,11 @@ func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
 
 // chainOfObjects reads the frame objects of releases to 3.10; each has a native frame.
 func (w *chain) chainOfObjects() {
-	at := w.word(w.state + uint64(w.threadFrame))
+	at := w.Value(w.state + uint64(w.threadFrame))
 	for n := 0; at != 0; n++ {
-		prev, ok := w.get(at + uint64(w.framePrev))
-		code, ok2 := w.get(at + uint64(w.frameCode))
-		last, ok3 := w.get(at + uint64(w.frameInstr))
+		prev, ok := w.Word(at + uint64(w.framePrev))
+		code, ok2 := w.Word(at + uint64(w.frameCode))
+		last, ok3 := w.Word(at + uint64(w.frameInstr))
 		if !ok || !ok2 || !ok3 || n == maxFrames {
 			w.cut()
 			return

@@ -52,7 +52,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 			instead = true
 		}
 	}
-	return out, instead || (r.isEngine(f.Module) || r.isRegexCode(f)) && !lost
+	return out, instead || (managed.SameModule(f.Module, r.module) || r.isRegexCode(f)) && !lost
 }
 
 const (
@@ -63,10 +63,6 @@ const (
 // isRegexCode reports whether f is PCRE's code, called by the innermost call.
 func (r *Runtime) isRegexCode(f *frames.Frame) bool {
 	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivateMemory(f.Module)
-}
-
-func (r *Runtime) isEngine(m *frames.Module) bool {
-	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.module.Name)
 }
 
 // appendRunsOf appends the runs of f, a native frame of execute_ex.

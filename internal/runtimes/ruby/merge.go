@@ -17,12 +17,8 @@ const (
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	refs, instead = r.appendRuns(f, cfa, out)
-	hidden := r.hidesModule && r.isInterpreter(f.Module) || r.yjit.has(f.PC)
+	hidden := r.hidesModule && managed.SameModule(f.Module, r.module) || r.yjit.has(f.PC)
 	return refs, instead || len(w.runs) > 0 && !w.broken && hidden
-}
-
-func (r *Runtime) isInterpreter(m *frames.Module) bool {
-	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.module.Name)
 }
 
 // appendRuns appends the Ruby frames of a native frame; instead: they replace it.
