@@ -104,14 +104,13 @@ func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	if from > sp || sp-from > maxKept {
 		from = sp - min(sp, maxKept)
 	}
-	for at := sp; at+8 <= cfa; at += 8 {
-		if v, ok := mem.Word(at); ok && v == word {
+	for at := from; at+8 <= cfa; at += 8 {
+		v, ok := mem.Word(at)
+		if ok && v == word {
 			return true
 		}
-	}
-	for at := from; at < sp; at += 8 {
-		if v, ok := mem.Word(at); ok && v == word {
-			return true
+		if !ok && at >= sp {
+			return false // the copy ends here
 		}
 	}
 	return false

@@ -54,18 +54,21 @@ func (s *slot) learn(f *loopFrame, object uint64, word words) {
 	if s.noneFits {
 		return
 	}
-	holds := func(off uint64) bool {
-		v, ok := word(f.cfa - off)
-		return ok && v == object
-	}
 	if s.frames == 0 {
 		for off := uint64(8); off <= f.cfa-f.sp; off += 8 {
-			if holds(off) {
+			v, ok := word(f.cfa - off)
+			if !ok {
+				break
+			}
+			if v == object {
 				s.offsets = append(s.offsets, off)
 			}
 		}
 	} else {
-		s.offsets = slices.DeleteFunc(s.offsets, func(off uint64) bool { return off > f.cfa-f.sp || !holds(off) })
+		s.offsets = slices.DeleteFunc(s.offsets, func(off uint64) bool {
+			v, ok := word(f.cfa - off)
+			return off > f.cfa-f.sp || !ok || v != object
+		})
 	}
 	s.frames++
 	s.noneFits = len(s.offsets) == 0
