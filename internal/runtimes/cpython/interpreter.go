@@ -66,7 +66,7 @@ func (r *interpreter) read64(addr uint64) uint64 {
 }
 
 func (r *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64) (string, bool) {
-	var b [72]byte
+	var b [maxTextHead]byte
 	head := b[:r.textCompact]
 	if addr == 0 || mem.Read(addr, head) != len(head) {
 		return "", false

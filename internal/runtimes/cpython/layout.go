@@ -177,14 +177,21 @@ func isFree(b []byte) bool {
 	return string(b[:8]) == debugCookie && binary.LittleEndian.Uint64(b[debugFreeThreaded:]) != 0
 }
 
+// maxTextHead bounds layout.textCompact.
+const maxTextHead = 72
+
 // sane reports whether all offsets are plausible: the process is not trusted.
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{
-		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadNext, l.threadInterp, l.threadFrame,
-		l.threadID, l.threadNative, l.threadChunk, l.codeTypeSize, l.codeInstr,
+		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadChunk, l.codeTypeSize, l.codeInstr,
 	} {
 		if off < 0 || off > most {
+			return false
+		}
+	}
+	for _, off := range []int64{l.threadNext, l.threadInterp, l.threadFrame, l.threadID, l.threadNative} {
+		if off < 0 || off > l.threadSize-8 {
 			return false
 		}
 	}
@@ -199,5 +206,5 @@ func (l *layout) sane() bool {
 		}
 	}
 	return l.frameOwner > 0 && l.frameOwner < l.frameSize && l.threadSize > 0 && l.threadSize <= 1024 &&
-		l.textASCII >= 40 && l.textASCII <= 64
+		l.textASCII >= 40 && l.textCompact <= maxTextHead
 }

@@ -5,6 +5,8 @@ package cpython
 import (
 	"encoding/binary"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -72,6 +74,28 @@ func TestUnknownInterpreterIsRefused(t *testing.T) {
 			if _, ok := described(c); ok && (what != "free-threaded" || minor != "13") {
 				t.Errorf("3.%s %s is taken for one that is known", minor, what)
 			}
+		}
+	}
+}
+
+// TestOffsetsOutsideOfACopyAreRefused: the process's own description says where words are in the copies of a thread
+// state and of a string's head.
+func TestOffsetsOutsideOfACopyAreRefused(t *testing.T) {
+	for minor, d := range descriptions {
+		b := description3(t, strconv.Itoa(minor))
+		l, _ := described(b)
+		for what, off := range map[string]int{"next": d.thread + 16, "interp": d.thread + 24, "current_frame": d.thread + 32,
+			"thread_id": d.ids, "native_thread_id": d.ids + 8} {
+			c := slices.Clone(b)
+			binary.LittleEndian.PutUint64(c[off:], uint64(l.threadSize)-7)
+			if _, ok := described(c); ok {
+				t.Errorf("3.%d: %s beyond the thread state is accepted", minor, what)
+			}
+		}
+		c := slices.Clone(b)
+		binary.LittleEndian.PutUint64(c[d.text+24:], 64)
+		if _, ok := described(c); ok {
+			t.Errorf("3.%d: a string's head of 80 bytes is accepted", minor)
 		}
 	}
 }
