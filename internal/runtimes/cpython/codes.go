@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// codes proves which code object was at an address at the sample, and caches its description.
+// codes proves which code object was at an address at the sample.
 type codes struct {
 	*interpreter
 	*managed.View
@@ -27,11 +27,11 @@ type code struct {
 	id         identity
 	name, file string
 	table      []byte
-	shim       bool // the interpreter's own, not the program's
+	shim       bool // the interpreter's own
 }
 
-// identity tells code objects at the same address apart. From 3.12 on version suffices. Before, a similar object can
-// reuse the addresses, but the hash of the name depends on its content.
+// identity tells code objects at the same address apart: by version from 3.12 on, before by the hash of the name, as a
+// similar object can reuse all addresses.
 type identity struct {
 	file, name, table uint64
 	hash              uint64
@@ -58,7 +58,7 @@ const (
 
 type words func(addr uint64) (uint64, bool)
 
-// identify returns the identity of the code object at addr: notCode if it is none, codeFreed if unreadable.
+// identify returns codeFreed for unreadable memory.
 func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
@@ -98,7 +98,6 @@ func knownIf(ok bool) codeStatus {
 	return codeFreed
 }
 
-// resolve returns the code object that was provably at addr at the sample.
 func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	e, status := c.prove(addr)
 	if e != nil {
@@ -107,7 +106,7 @@ func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	return e, status
 }
 
-// prove is resolve without the record of use. Its proofs have the numbers of the package comment.
+// prove is resolve without the record of use. The numbers of the proofs are those of the package comment.
 func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	at := c.Sample.At
 	e := c.kept.At(addr)
@@ -123,7 +122,7 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	case e != nil && at != 0 && e.Since <= at && e.Checked >= at:
 		return e, codeKnown // proof 2, by another walk
 	case e == nil && !c.IsLive():
-		c.kept.Drop(addr) // stops left it out as the former content
+		c.kept.Drop(addr) // the next stop copies it
 		return nil, codeFreed
 	}
 	knownBefore := e != nil && at != 0 && e.Since <= at
@@ -157,9 +156,8 @@ func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
 
 const immortalRefs = 1<<32 - 1
 
-// alive reports whether an object has references. Freeing changes only the first word until the memory is reused: 0,
-// then the address of a free block, above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags
-// (Include/object.h).
+// alive reports whether an object has references. Freeing changes only the first word: 0, then the address of a free
+// block, above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
 	if c.headExtra != 0 {
 		return c.aliveFree(addr)
@@ -171,15 +169,15 @@ func (c *codes) alive(addr uint64) bool {
 	return ok && refs > 0 && refs <= immortalRefs
 }
 
-// aliveFree is alive for free-threaded builds: the owning thread's 32-bit count, and a shared count above two flag
-// bits, are both 0 when freed.
+// aliveFree is alive for free-threaded builds: the owner's 32-bit count and the shared count, above two flag bits, are
+// 0.
 func (c *codes) aliveFree(addr uint64) bool {
 	own, ok1 := c.Current(addr + 8)
 	others, ok2 := c.Current(addr + 16)
 	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
 }
 
-// readCode reads a code object; want, if not nil, is the identity that it must have.
+// readCode reads a code object; want is its identity, or nil.
 func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	readAt := procmem.Now()
 	id, status := c.identifyNow(addr)
@@ -197,7 +195,7 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	}
 	e.file, ok2 = c.readText(id.file)
 	e.table, ok3 = c.readBytes(id.table)
-	// a cleanup of __init__ runs the interpreter's own code object (3.13)
+	// a cleanup of __init__ runs the interpreter's own code (3.13)
 	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+maxData < 2*maxData
 	if again, status := c.identifyNow(addr); status != codeKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
 		return nil, codeFreed

@@ -13,24 +13,23 @@ import (
 // # Waiting coroutines
 //
 // A waiting coroutine contains its frame, or, before 3.11, points to it. The innermost value of that frame's stack is
-// what it awaits: a coroutine, generator or wrapper, or a future's iterator. The chain is followed inwards from the
-// task's coroutine (_PyGen_yf, Objects/genobject.c).
+// what it awaits: a coroutine, generator, wrapper, or a future's iterator (_PyGen_yf, Objects/genobject.c).
 //
-// That holds only if the coroutine was suspended by await, not yield. From 3.13 on its state says so; before, the next
+// That holds only if it was suspended by await, not yield. From 3.13 on its state says so; before, the next
 // instruction: RESUME with argument 2 or 3, or YIELD_FROM.
 
-// Offsets in coroutines, generators and their frames, bytes.
+// Offsets in bytes.
 const (
-	genFrame     = 72 // frame in the object, from 3.12 on
+	genFrame     = 72 // in the object, 3.12 on
 	genFrame311  = 80
 	genFrame310  = 16 // address of the frame
-	genStateLess = 5  // bytes from the state to the frame
+	genStateLess = 5  // from the state to the frame
 	wrapped      = 16 // object in a wrapper
 
-	frameStack    = 64 // stack: depth to 3.13, then end
+	frameStack    = 64 // depth, 3.14 on: end
 	frameLocals   = 72 // 3.11 to 3.13, after the depth's values
 	frameBottom   = 64 // before 3.11: f_valuestack
-	frameTop      = 72 // 3.8, 3.9: f_stacktop, 0 while running
+	frameTop      = 72 // 3.8, 3.9; 0 while running
 	frameDepth310 = 80 // f_stackdepth, negative while running
 	code310       = 48 // co_code
 )
@@ -45,7 +44,7 @@ const (
 	coOver
 )
 
-// stateOf decodes a coroutine's state (Include/internal/pycore_frame.h).
+// stateOf decodes a state of Include/internal/pycore_frame.h.
 func stateOf(minor int, b byte) coState {
 	s := int8(b)
 	if minor >= 15 {
@@ -155,20 +154,19 @@ func (r *interpreter) frameOf(co uint64) (f coFrame) {
 		}
 		top = at + frameLocals + 8*uint64(depth)
 	}
-	if r.minor >= 15 { // above it is the index of an iterator (SEND, Python/bytecodes.c)
+	if r.minor >= 15 { // above it is an iterator's index (SEND, Python/bytecodes.c)
 		top -= 8
 	}
 	f.awaits = r.read64(top-8) & r.frameMask
 	return f
 }
 
-// resumesAwait reports whether an instruction of 3.11 or 3.12 resumes after an await.
+// resumesAwait reports whether an instruction of 3.11 or 3.12 follows an await.
 func (r *interpreter) resumesAwait(instr uint64) bool {
 	var b [2]byte
 	return r.host.Read(instr, b[:]) == len(b) && b[1]&3 >= 2
 }
 
-// frameOf310 is frameOf for releases to 3.10, with frame objects.
 func (r *interpreter) frameOf310(co uint64) (f coFrame) {
 	at := r.read64(co + genFrame310)
 	if at == 0 {
@@ -199,7 +197,7 @@ func (r *interpreter) frameOf310(co uint64) (f coFrame) {
 }
 
 // awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the state of the
-// outermost; false if one is inconsistent, as during a change.
+// outermost; false if inconsistent, as during a change.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		f := t.r.frameOf(co)

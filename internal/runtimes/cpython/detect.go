@@ -15,10 +15,10 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Symbols, exported but for the cold parts, and the section of _PyRuntime.
+// Exported symbols, but for the cold parts.
 const (
 	symRuntime = "_PyRuntime"
-	symVersion = "Py_Version" // from 3.11 on
+	symVersion = "Py_Version" // 3.11 on
 	symCode    = "PyCode_Type"
 	symLoop    = "_PyEval_EvalFrameDefault"
 	symCold    = "_PyEval_EvalFrameDefault.cold"
@@ -104,7 +104,7 @@ func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, e
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
 	if r.headExtra == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
-		return nil, managed.ErrNotYet // the lock is not made yet
+		return nil, managed.ErrNotYet // the lock is not yet made
 	}
 	r.makePlan()
 	r.findTypes(h)
@@ -123,7 +123,6 @@ func (r *interpreter) runsPython(state uint64) bool {
 	return frame != 0
 }
 
-// findLayout sets the layout, and returns the version as far as it is known.
 func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
 	var b [maxDebug]byte
 	if at, _, ok := h.Symbol(m, symVersion); ok {
@@ -164,7 +163,7 @@ func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version stri
 	return version, nil
 }
 
-// ownFile matches names of files that contain only the interpreter.
+// ownFile matches files that contain only the interpreter.
 var ownFile = regexp.MustCompile(`^(lib)?python\d?(\.\d+)*[a-z]*([-.].*)?$`)
 
 var nameVersion = regexp.MustCompile(`python(3\.\d+)`)
@@ -178,7 +177,7 @@ func versionOf(name string) string {
 
 const maxMembers = 40
 
-// members returns the offsets of the code type's members by name (PyMemberDef, Include/structmember.h).
+// members returns the offsets of the code type's members (PyMemberDef, Include/structmember.h).
 func (r *interpreter) members() map[string]int64 {
 	const size, typ = 40, 8
 	all := map[string]int64{}

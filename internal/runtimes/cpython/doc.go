@@ -4,20 +4,20 @@
 //
 // # Algorithm
 //
-// For each thread the interpreter keeps a chain of its own frames, innermost first, that begins in the thread state. A
-// plan copies, in the same stop, what lies outside of the native stack: the thread state, the data stack, frames in
-// generators, and heads of unknown code objects.
+// For each thread the interpreter keeps a chain of frames, innermost first, from the thread state on. A stop copies
+// what of it lies outside of the native stack: thread state, data stack, generators' frames, heads of unknown code
+// objects.
 //
-// The chain is merged with the native frames by address. From 3.11 on each entry from C keeps a record (_PyCFrame in
-// 3.11, later a frame owned by the C stack) in the native frame of the loop, which runs the Python frames up to it.
-// Before 3.11 each Python frame has a native frame of the loop, which stores the frame object's address.
+// Frames are merged by address. From 3.11 on each entry from C keeps a record (_PyCFrame in 3.11, later a frame owned
+// by the C stack) in the native frame of the loop, which runs the Python frames up to it. Before, each Python frame has
+// a native frame of the loop, which stores its address.
 //
 // # Invariants
 //
 // A frame that fits nowhere invalidates all Python frames of the walk.
 //
-// A code object can be freed and its address reused before its name is read. A name is proven by the first of these
-// that holds; otherwise the frame is named [freed]:
+// A code object's address can be reused before its name is read. The first of these proofs names a frame; without, it
+// is [freed]:
 //
 //  1. The identity was copied in the stop and is unchanged.
 //  2. It was known before the stop and is unchanged after it.

@@ -13,16 +13,16 @@ import (
 //
 // struct _gil_runtime_state (Include/internal/pycore_gil.h) begins, in 3.8 to 3.15, with
 //
-//	0   interval: how long a waiter waits before it requests the lock, µs
+//	0   interval: µs until a waiter requests the lock
 //	8   last_holder: the thread state that has or last had the lock
 //	16  locked: 1 if taken, −1 before it is made
 //	24  switch_number: count of switches
 //	32  the condition variable of its waiters, 48 bytes with glibc and musl
 //
-// Its offset in _PyRuntime differs between builds, so that its contents are searched. A sub-interpreter's own lock
-// (3.12 on) is not supported.
+// Its offset in _PyRuntime differs between builds, so its contents are searched. A sub-interpreter's own lock (3.12 on)
+// is not supported.
 //
-// A waiter sleeps at a word of the condition variable. The holder changes every few milliseconds, and is copied in the
+// A waiter sleeps at a word of the condition variable. The holder changes every few milliseconds and is copied in the
 // same observation.
 
 type gil struct {
@@ -30,7 +30,7 @@ type gil struct {
 	threads    *threads
 	names      *threadNames
 	at         uint64 // 0: unknown
-	tries      int    // repeated searches
+	tries      int    // searches
 	lastSearch int64  // CLOCK_MONOTONIC, ns
 }
 
@@ -39,7 +39,7 @@ const (
 	gilHolder  = 8
 	gilLocked  = 16
 	gilCount   = 24
-	gilHead    = 32 // bytes before the condition variable
+	gilHead    = 32 // before the condition variable
 	gilCond    = 32
 	gilCondEnd = 80
 )
@@ -53,7 +53,7 @@ const (
 	searchEvery = 1e9 // ns
 )
 
-// isGIL reports whether b can be the lock; states are the known thread states.
+// isGIL reports whether b can be the lock.
 func isGIL(b []byte, states map[uint64]bool) bool {
 	interval := binary.LittleEndian.Uint64(b)
 	locked := binary.LittleEndian.Uint32(b[gilLocked:])
@@ -63,8 +63,8 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 
 const usualInterval = 5000
 
-// find searches for the lock, among the thread states last read. Of several candidates it chooses the one with the
-// usual interval, if unique. It reports whether there are candidates.
+// find searches for the lock by the thread states last read; of several candidates the only one with the usual
+// interval. It reports whether there are candidates.
 func (g *gil) find() (found bool) {
 	states := map[uint64]bool{}
 	for i := range g.threads.list {
@@ -94,8 +94,7 @@ func (g *gil) find() (found bool) {
 	return len(usual)+len(others) > 0
 }
 
-// retryFind repeats a failed search, for example one after the last holder had ended, at most every searchEvery and
-// maxTries times.
+// retryFind repeats a failed search, for example after the last holder has ended.
 func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
 	if g.at != 0 || g.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {
@@ -106,7 +105,7 @@ func (g *gil) retryFind() (found bool) {
 	return g.at != 0
 }
 
-// waiting returns a sleeper's wait for the lock, and the holder at that time.
+// waiting returns a sleeper's wait for the lock, with the holder.
 func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if g.at == 0 || s.Word < g.at+gilCond || s.Word >= g.at+gilCondEnd {
 		return w, false
@@ -130,7 +129,7 @@ func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// copied returns the lock as the observation copied it, or its present state if the sleep has not ended since.
+// copied returns the lock as copied, or its present state if the thread still sleeps.
 func (g *gil) copied(s *managed.Sleeper) (b [gilHead]byte, ok bool) {
 	if s.Mem != nil {
 		ok = true

@@ -11,7 +11,7 @@ import (
 )
 
 // greenletFirst are the first functions on a greenlet's stack (greenlet 3 and 2, src/greenlet/TUserGreenlet.cpp). They
-// never return; what lies above them is of another greenlet on the same piece of stack.
+// never return; what lies above is another greenlet's.
 var greenletFirst = []string{
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapEP9_greenletP7_object",
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapERNS_4refs14_OwnedGreenletI9_greenletXadL_ZNS1_15GreenletChecker" +
@@ -20,7 +20,7 @@ var greenletFirst = []string{
 
 const greenletFile = "_greenlet."
 
-// greenletEntries are functions without a caller, by file address.
+// greenletEntries are file addresses of functions without a caller.
 type greenletEntries []managed.Span
 
 // Rule implements [frames.RuleSource].

@@ -11,8 +11,7 @@ import (
 // # Locks held by frames
 //
 // A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__ on its value
-// stack. The exception table (3.11 on) gives the depth to which an exception would unwind that stack; all values below
-// are alive.
+// stack; the exception table (3.11 on) gives the depth below which all values are alive.
 //
 // The lock object (Modules/_threadmodule.c) has, from 3.11 to 3.13,
 //
@@ -22,7 +21,7 @@ import (
 //
 // A thread that waits for an RLock has it on the value stack of its innermost frame.
 
-// Offsets, bytes. A bound method, of C or Python, has its object at methodSelf.
+// In bytes. A bound method, of C or Python, has its object at methodSelf.
 const (
 	codeExceptions = 40 // co_exceptiontable
 	frameValues    = 72 // localsplus
@@ -51,8 +50,8 @@ type locks struct {
 	*interpreter
 	chain  *chain
 	names  *threadNames
-	types  map[uint64]string // by type; "": no lock
-	rlocks map[uint64]uint64 // RLocks by semaphore
+	types  map[uint64]string // "": no lock
+	rlocks map[uint64]uint64 // by semaphore
 }
 
 func (l *locks) forget() { l.types, l.rlocks = nil, nil }
@@ -71,7 +70,7 @@ func (l *locks) held() (out []managed.Held) {
 	return out
 }
 
-// holds appends the locks that a frame is inside of, and notes RLocks that the innermost frame may be waiting for.
+// holds appends the locks that a frame is inside of, and notes RLocks that the innermost may be waiting for.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
 	size := uint32(l.read64(f.code + uint64(l.codeFirst) - 4))
 	locals := uint32(l.read64(f.code + uint64(l.codeFirst) + 4))
@@ -105,7 +104,6 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.
 	return out
 }
 
-// lockOf returns the lock that a value is, or is a bound method of.
 func (l *locks) lockOf(value uint64) (lock uint64, class string) {
 	if value < 1<<12 || value%8 != 0 {
 		return 0, ""
@@ -120,7 +118,6 @@ func (l *locks) lockOf(value uint64) (lock uint64, class string) {
 	return self, l.lockClass(self)
 }
 
-// lockClass returns the class of a lock, "" for other objects.
 func (l *locks) lockClass(object uint64) string {
 	typ := l.read64(object + objectType)
 	if class, known := l.types[typ]; known || typ < 1<<12 {
@@ -170,9 +167,9 @@ func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// liveDepth returns how many stack values are certainly alive at an instruction, by the exception table
-// (Objects/exception_handling_notes.txt): entries of start, length, target, and depth<<1|flag, 6 bits a byte. Bit 7
-// marks the first byte of an entry, bit 6 all but the last of a number.
+// liveDepth returns how many stack values are certainly alive at an instruction (Objects/exception_handling_notes.txt):
+// entries of start, length, target, and depth<<1|flag, 6 bits a byte; bit 7 marks an entry's first byte, bit 6 all but
+// a number's last.
 func liveDepth(table []byte, instruction int) int {
 	for len(table) > 0 {
 		var entry [4]int

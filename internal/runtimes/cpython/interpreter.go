@@ -10,26 +10,24 @@ import (
 	"prywalk/internal/managed"
 )
 
-// interpreter is a mapped interpreter with its release's layout.
 type interpreter struct {
 	layout
 	types
 	version     string
 	module      *frames.Module
-	hidesModule bool           // the module is the interpreter alone, not embedding it in a program
+	hidesModule bool           // the file contains only the interpreter
 	at, size    uint64         // _PyRuntime
 	loop        []managed.Span // before 3.11
 	host        managed.Host
 }
 
-// types are the addresses of types; 0: unknown.
+// types are addresses; 0: unknown.
 type types struct {
 	codeType, dictType, textType, moduleType, numberType uint64
 
 	coTypes [3]uint64 // coroutines, generators, asynchronous generators
 }
 
-// findTypes finds the types that are not needed to prove the layout.
 func (r *interpreter) findTypes(h managed.Host) {
 	for name, at := range map[string]*uint64{
 		"PyDict_Type": &r.dictType, "PyUnicode_Type": &r.textType, "PyModule_Type": &r.moduleType,
@@ -53,13 +51,12 @@ func (r *interpreter) isIdle(state, first uint64) bool {
 	return first == 0 || first-state < uint64(r.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
 }
 
-// frame describes a frame of 3.11 on.
 func (r *interpreter) frame(at, code, instr uint64) pyFrame {
 	code &= r.frameMask
 	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeInstr)))}
 }
 
-// read64 reads a word of current memory; 0 if unreadable.
+// read64 reads current memory; 0 if unreadable.
 func (r *interpreter) read64(addr uint64) uint64 {
 	v, _ := managed.ReadWord(r.host, addr)
 	return v

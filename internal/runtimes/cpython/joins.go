@@ -7,24 +7,23 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// joins finds the threads for whose end others wait. Up to 3.12 Thread.join waits for a lock, _tstate_lock of the
-// awaited Thread object (Lib/threading.py), that only the end of the thread releases.
+// joins finds the threads for whose end others wait: up to 3.12 at the _tstate_lock of a Thread object
+// (Lib/threading.py), which the thread's end releases.
 type joins struct {
 	*interpreter
 	names    *threadNames
-	byLock   map[uint64]uint64 // Thread objects by the semaphores of their locks
-	nextRead int64             // not read again before, CLOCK_MONOTONIC ns
+	byLock   map[uint64]uint64 // Thread objects by semaphore
+	nextRead int64             // CLOCK_MONOTONIC ns
 }
 
 // Reading takes at most 1/readingShare of the time.
 const readingShare = 50
 
-// maxBetweenReads bounds the time between two readings, ns: the reading may have waited for a CPU.
+// maxBetweenReads is in ns: a reading may have waited for a CPU.
 const maxBetweenReads = 10e9
 
 func (j *joins) forget() { j.byLock, j.nextRead = nil, 0 }
 
-// waiting returns the wait of a sleeper at the lock of a thread that still has it.
 func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if j.minor > 12 || s.Live == nil {
 		return w, false
@@ -62,7 +61,7 @@ func (j *joins) read(o *objects) {
 	}
 }
 
-// identOf returns the pthread_self of an active Thread object; 0: it is not active.
+// identOf returns the pthread_self of an active Thread object; 0: not active.
 func (j *joins) identOf(o *objects, thread uint64) uint64 {
 	for _, e := range o.entries(j.names.activeThreads(o)) {
 		if e.value == thread {

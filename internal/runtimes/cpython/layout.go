@@ -4,46 +4,46 @@ package cpython
 
 import "encoding/binary"
 
-// layout has the offsets of the interpreter's structures, bytes.
+// layout has offsets, bytes.
 type layout struct {
-	minor int // version 3.minor
+	minor int // of 3.minor
 
-	runtimeInterps int64 // in _PyRuntime: the first interpreter
-	runtimeMain    int64 // in _PyRuntime: pthread_self of the main thread; 0: unknown
+	runtimeInterps int64 // in _PyRuntime
+	runtimeMain    int64 // in _PyRuntime: pthread_self; 0: unknown
 
 	interpNext, interpThreads int64
 	interpModules             int64  // sys.modules
-	typeKeys                  uint64 // in a type: the keys shared by its objects; 3.11 on
+	typeKeys                  uint64 // in a type: its objects' shared keys; 3.11 on
 
 	threadNext, threadInterp, threadID int64
-	threadNative                       int64 // kernel thread ID, 3.11 on; 0: none
+	threadNative                       int64 // thread ID, 3.11 on; 0: none
 	threadSize                         int64 // bytes to copy
 	threadFrame                        int64 // innermost frame, or _PyCFrame in 3.11 and 3.12
-	threadChunk, threadTop             int64 // data stack: newest chunk, and end of its used part; 0: none
+	threadChunk, threadTop             int64 // data stack: newest chunk, end; 0: none
 
 	cframe                    bool
 	cframeCurrent, cframePrev int64
 
 	frameCode, framePrev, frameInstr int64
 	frameOwner                       int64  // byte; 0: none
-	frameMask                        uint64 // bits of code pointers that are not tags (3.14 on)
-	frameEntry                       int64  // 3.11, byte: entered from C
+	frameMask                        uint64 // without tags (3.14 on)
+	frameEntry                       int64  // byte, 3.11: entered from C
 	frameSize                        int64
 
 	codeFile, codeName, codeQual, codeFirst int64
 	codeTable                               int64
-	codeInstr                               int64 // 3.11 on: start of the instructions
-	codeVersion                             int64 // 3.12 on: 32 bits, unique in the process; 0: none
-	codeTypeSize                            int64 // tp_basicsize of the code type, from 3.11 on without instructions
-	codeHead                                int64 // bytes that contain the identity
+	codeInstr                               int64 // 3.11 on
+	codeVersion                             int64 // 3.12 on: 32 bits, unique; 0: none
+	codeTypeSize                            int64 // tp_basicsize
+	codeHead                                int64 // bytes with the identity
 
 	textASCII, textCompact int64
 
-	headExtra  uint64 // additional bytes of object heads in free-threaded builds
-	dictBefore uint64 // 3.11 on: the dict pointer is that far before an object
+	headExtra  uint64 // bytes more in object heads of free-threaded builds
+	dictBefore uint64 // 3.11 on: from the dict pointer to its object
 }
 
-// headExtraFree is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
+// headExtraFree is of struct _object (Include/object.h).
 const headExtraFree = 16
 
 // Values of frameOwner.
@@ -67,7 +67,6 @@ const (
 	typeMembers  = 240
 )
 
-// layouts are those of releases before 3.13, without Py_TRACE_REFS.
 var layouts = map[int]layout{
 	8: upTo310(8, 104, 56), 9: upTo310(9, 104, 856), 10: upTo310(10, 96, 856),
 	11: {
@@ -90,8 +89,7 @@ var layouts = map[int]layout{
 	},
 }
 
-// upTo310 is the layout of 3.minor, 3.8 to 3.10. lasti is the instruction's offset in a frame object, modules that of
-// sys.modules in the interpreter.
+// upTo310 is the layout of 3.8 to 3.10; lasti is in a frame object, modules in the interpreter.
 func upTo310(minor int, lasti, modules int64) layout {
 	return layout{
 		minor: minor, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8, interpModules: modules,
@@ -102,13 +100,13 @@ func upTo310(minor int, lasti, modules int64) layout {
 	}
 }
 
-// Pointer masks; untag clears the tags of _PyStackRef.
+// untag clears the tags of _PyStackRef.
 const (
 	all   = ^uint64(0)
 	untag = ^uint64(7)
 )
 
-// Offsets in _Py_DebugOffsets, at the start of _PyRuntime (3.13: Include/internal/pycore_runtime.h, from 3.14 on
+// Offsets in _Py_DebugOffsets, at the start of _PyRuntime (3.13: Include/internal/pycore_runtime.h, then
 // pycore_debug_offsets.h).
 const (
 	debugCookie       = "xdebugpy"
@@ -116,7 +114,7 @@ const (
 	debugFreeThreaded = 16
 )
 
-// description is where a release's _Py_DebugOffsets has its parts.
+// description is where _Py_DebugOffsets has its parts.
 type description struct {
 	size                      int
 	modules                   int // imports_modules
@@ -124,7 +122,7 @@ type description struct {
 	typeKeys                  uint64
 	frameMask                 uint64
 	ids                       int  // thread_id, in thread
-	base                      bool // the outermost frame lies after the thread state
+	base                      bool // the outermost frame follows the thread state
 }
 
 var descriptions = map[int]description{
@@ -138,7 +136,7 @@ var descriptions = map[int]description{
 
 const maxDebug = 888
 
-// described returns the layout that a runtime of 3.13 on describes; false for other releases.
+// described returns the layout that a runtime of 3.13 on describes.
 func described(b []byte) (l layout, ok bool) {
 	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false
@@ -180,7 +178,7 @@ func isFree(b []byte) bool {
 // maxTextHead bounds layout.textCompact.
 const maxTextHead = 72
 
-// sane reports whether all offsets are plausible: the process is not trusted.
+// sane reports whether the offsets are within what is read.
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{

@@ -2,9 +2,7 @@
 
 package cpython
 
-// Line tables have three formats. Each decoder takes an instruction's offset, bytes, and returns 0 if it has no line.
-
-// lineOf returns the line of an instruction in a code object of release 3.minor.
+// lineOf returns the line of an instruction at offset, bytes, in release 3.minor; 0: none.
 func lineOf(minor int, table []byte, first, offset int) int {
 	if offset < 0 {
 		return first
@@ -18,7 +16,7 @@ func lineOf(minor int, table []byte, first, offset int) int {
 	return lineByLocations(table, first, offset)
 }
 
-// lineByIncrements decodes co_lnotab (to 3.9): pairs of offset and signed line increments (Objects/lnotab_notes.txt).
+// lineByIncrements decodes co_lnotab (Objects/lnotab_notes.txt): pairs of offset and signed line increments.
 func lineByIncrements(table []byte, line, offset int) int {
 	at := 0
 	for i := 0; i+1 < len(table); i += 2 {
@@ -30,10 +28,10 @@ func lineByIncrements(table []byte, line, offset int) int {
 	return line
 }
 
-// noLine marks a range without line in 3.10.
 const noLine = -128
 
-// lineByRanges decodes co_linetable of 3.10: pairs of range length and signed line increment (PEP 626).
+// lineByRanges decodes co_linetable of 3.10 (PEP 626): pairs of range length and signed line increment; noLine: no
+// line.
 func lineByRanges(table []byte, line, offset int) int {
 	end := 0
 	for i := 0; i+1 < len(table); i += 2 {
@@ -61,7 +59,7 @@ const (
 	locationNone     = 15
 )
 
-// lineByLocations decodes co_linetable from 3.11 on: bit 7 marks an entry's first byte.
+// lineByLocations decodes co_linetable of 3.11 on; bit 7 marks an entry's first byte.
 func lineByLocations(table []byte, line, offset int) int {
 	end := 0
 	for i := 0; i < len(table); {
@@ -90,7 +88,7 @@ func lineByLocations(table []byte, line, offset int) int {
 	return 0
 }
 
-// signedVarint decodes 6 bits a byte, lowest first; the lowest bit is the sign.
+// signedVarint decodes 6 bits a byte, lowest first; bit 0 is the sign.
 func signedVarint(b []byte) int {
 	v, shift := uint32(0), 0
 	for _, c := range b {

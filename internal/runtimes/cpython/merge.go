@@ -16,10 +16,10 @@ const (
 type merge struct {
 	*chain
 	slots            slots
-	nextRun          int         // innermost run without a native frame
-	loops            []loopFrame // native frames of the loop so far, before 3.11
-	unfinished       bool        // the native walk may have ended before its root
-	searchedAnywhere bool        // a frame object was searched anywhere in its native frame
+	nextRun          int         // innermost without a native frame
+	loops            []loopFrame // so far, before 3.11
+	unfinished       bool        // the native walk may lack its outer end
+	searchedAnywhere bool        // without a known slot
 }
 
 func (w *merge) begin() {
@@ -27,14 +27,14 @@ func (w *merge) begin() {
 	w.nextRun, w.loops, w.unfinished, w.searchedAnywhere = 0, w.loops[:0], false, false
 }
 
-// Native implements [managed.Namer]. In a thread that runs Python code the interpreter's code is hidden.
+// Native implements [managed.Namer]. The interpreter's code is hidden.
 func (w *merge) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	refs, instead = w.appendRuns(f, cfa, out)
 	lost := w.incomplete && w.nextRun == len(w.runs) // the remaining native frames may have other callers
 	return refs, instead || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost
 }
 
-// appendRuns appends the Python frames that a native frame runs; instead reports whether there are any.
+// appendRuns appends a native frame's Python frames; instead: there are some.
 func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
@@ -45,7 +45,7 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	if c := w.entering; c >= f.SP && c < cfa && w.minor == 12 {
 		w.entering = 0
 		if w.nextRun == 0 && (len(w.runs) == 0 || w.runs[0].record < f.SP || w.runs[0].record >= cfa) {
-			// The loop was just entered: its _PyCFrame still has the caller's frame.
+			// Just entered: its _PyCFrame still has the caller's frame.
 			w.chainFrom(w.Value(c + uint64(w.cframePrev)))
 			return out, false
 		}
@@ -58,8 +58,7 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	return out, instead
 }
 
-// objectsFrame is appendRuns for releases with frame objects: a native frame of the loop runs one and stores its
-// address.
+// objectsFrame is appendRuns for releases with frame objects.
 func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	if w.state == 0 || !w.inLoop(f.Lookup(w.Sample.Regs.Arch)) {
 		return out, false
@@ -95,10 +94,10 @@ func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
 	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
 }
 
-// maxKept bounds the search for a saved register below a frame of the loop, bytes.
+// maxKept bounds the search below a frame of the loop, bytes.
 const maxKept = 8 << 10
 
-// hasOnStack reports whether word is in a native frame or in those that it called, from address from on.
+// hasOnStack reports whether word is in a native frame or, from address from on, in those that it called.
 func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	mem := w.Sample.Mem
 	if from > sp || sp-from > maxKept {
@@ -150,12 +149,12 @@ func (w *merge) End() managed.Health {
 		w.slots.learn(w.loops, w.runs, w.Sample.Mem.Word)
 	}
 	switch {
-	case w.unfinished && w.searchedAnywhere: // only a complete walk shows that each has its own
+	case w.unfinished && w.searchedAnywhere: // a complete walk would show that each has its own
 		return managed.Broken
 	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
 		return managed.Broken
 	case w.nextRun < len(w.runs) && !w.unfinished:
-		if w.minor <= 10 { // a native frame of the loop was not recognized
+		if w.minor <= 10 { // a frame of the loop was not recognized
 			return managed.Broken
 		}
 		return managed.Unmatched

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Offsets in dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, from 3.11 on
-// Include/internal/pycore_dict.h), modules and types, bytes.
+// In bytes: dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, 3.11 on:
+// Include/internal/pycore_dict.h), modules and types.
 const (
 	dictKeys   = 32
-	dictValues = 40 // if not 0: values in the order of the keys
+	dictValues = 40 // not 0: values in the keys' order
 	moduleDict = 16
 
 	typeFlags  = 168
@@ -22,17 +22,17 @@ const (
 
 const (
 	maxEntries = 1 << 14
-	maxShared  = 256 // entries of shared keys
+	maxShared  = 256 // of shared keys
 )
 
-// entry is an entry of a dict. A number below 2^61-1 is its own hash.
+// entry is of a dict. A number below 2^61-1 is its own hash.
 type entry struct{ hash, key, value uint64 }
 
-// objects reads objects of a running process. Results can be inconsistent: callers read twice.
+// objects reads a running process's objects: callers read twice.
 type objects struct {
 	r      *interpreter
-	shared map[uint64][]entry // by address of the keys
-	places map[attribute]int  // index of attributes among them; −1: none
+	shared map[uint64][]entry // by address
+	places map[attribute]int  // index; −1: none
 }
 
 type attribute struct {
@@ -86,7 +86,7 @@ func (o *objects) table(keys uint64, most int) []entry {
 	return list
 }
 
-// indexWidth is the bytes of an entry's index before 3.11.
+// indexWidth is in bytes; before 3.11.
 func indexWidth(slots uint64) uint64 {
 	switch {
 	case slots <= 0xff:
@@ -110,7 +110,6 @@ func (o *objects) entries(dict uint64) []entry {
 	return list
 }
 
-// valuesHead is the bytes before the values.
 func (r *interpreter) valuesHead() uint64 {
 	if r.minor >= 13 {
 		return 8
@@ -149,7 +148,6 @@ func (o *objects) isText(at uint64, text string) bool {
 		word(textLength+int(o.r.headExtra)) == uint64(len(text)) && string(b[from:from+len(text)]) == text
 }
 
-// text reads a string; false if it is none or incomplete.
 func (o *objects) text(at uint64) (string, bool) {
 	if !o.is(at, o.r.textType) {
 		return "", false
@@ -157,7 +155,7 @@ func (o *objects) text(at uint64) (string, bool) {
 	return o.r.textOf(o.r.host, at)
 }
 
-// attribute returns an object's attribute, from its dict or inline values; 0: none.
+// attribute returns an attribute from an object's dict or inline values; 0: none.
 func (o *objects) attribute(at uint64, name string) uint64 {
 	typ := o.r.read64(at + objectType + o.r.headExtra)
 	if typ == 0 {

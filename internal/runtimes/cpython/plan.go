@@ -19,7 +19,7 @@ const (
 	slotPrevFrame
 )
 
-// makePlan makes the plan of what is copied of a thread:
+// makePlan makes the plan of what a stop copies:
 //
 //	thread state ─► data stack (newest chunk)
 //	      │
@@ -64,10 +64,10 @@ func (r *Runtime) makePlan() {
 	}
 }
 
-// maxSought bounds the newest thread states that a stop searches for a new thread.
+// maxSought bounds the thread states searched for a new thread.
 const maxSought = 16
 
-// findSteps finds the state of a new thread; the newest are first in the list.
+// findSteps finds the state of a new thread; the newest come first.
 func (r *Runtime) findSteps() []managed.Step {
 	id, want := r.threadID, uint8(managed.SlotThreadPointer)
 	if r.threadNative != 0 {

@@ -4,26 +4,26 @@ package cpython
 
 import "slices"
 
-// slots learns the offset from the CFA at which the loop's native frame stores its frame object (before 3.11). The
-// caller has the object in a callee-saved register, which the loop saves; so the offset depends on the call site. It
-// decides in prologues and epilogues, where the innermost frame is ambiguous.
-type slots map[uint64]*slot // by the return address of the loop's frame
+// slots learns where, from the CFA, the loop's native frame stores its frame object (before 3.11). The loop saves it
+// with its caller's callee-saved registers, so the offset depends on the call site. It decides in prologues and
+// epilogues.
+type slots map[uint64]*slot // by the loop's return address
 
 type slot struct {
-	offsets  []uint64 // below the CFA, valid in all frames so far
+	offsets  []uint64 // below the CFA, valid so far
 	frames   int
 	noneFits bool
 }
 
 const (
-	enoughFrames = 16 // with a valid offset, before it is used
+	enoughFrames = 16 // before an offset is used
 	maxSlots     = 1 << 10
 )
 
 type loopFrame struct{ sp, cfa uint64 }
 
-// learn takes the native frames and frame objects of a complete walk, paired from the outermost. The innermost native
-// frame may have none in its prologue or epilogue.
+// learn takes the native frames and frame objects of a complete walk, paired from the outermost: the innermost may have
+// none.
 func (s *slots) learn(native []loopFrame, objects []run, word words) {
 	if *s == nil {
 		*s = slots{}
@@ -74,14 +74,14 @@ func (s *slot) learn(f *loopFrame, object uint64, word words) {
 	s.noneFits = len(s.offsets) == 0
 }
 
-// keeps reports whether a native frame of the loop stores the object in its slot; known: the slot is known.
+// keeps reports whether the slot has the object.
 func (s slots) keeps(object, cfa uint64, word words) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]
 	if !ok || at == nil || at.noneFits || at.frames < enoughFrames {
 		return false, false
 	}
-	for _, off := range at.offsets { // more than one can have matched by chance
+	for _, off := range at.offsets { // several can match by chance
 		if v, ok := word(cfa - off); ok && v == object {
 			return true, true
 		}

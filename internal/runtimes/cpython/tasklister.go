@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// taskReader returns a reader of tasks; nil if there are none, or their layout is unknown.
+// taskReader returns nil without tasks of a known layout.
 func (r *Runtime) taskReader() *taskReader {
 	t := &taskReader{r: r.interpreter, o: r.objects(), threads: r.threads, codes: &r.codes}
 	t.threads.readThreads()

@@ -4,7 +4,6 @@ package cpython
 
 import "encoding/binary"
 
-// allTasks returns the addresses of possible tasks.
 func (t *taskReader) allTasks() (list []uint64) {
 	if t.offsets.Task.Node == 0 {
 		return t.tasksOfSets()
@@ -67,7 +66,7 @@ func (t *taskReader) members(set uint64) (list []uint64) {
 	return list
 }
 
-// isTask reports whether an object is of the task type or derived from it.
+// isTask accepts derived types.
 func (t *taskReader) isTask(at uint64) bool {
 	if at == 0 {
 		return false

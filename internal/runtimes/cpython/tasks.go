@@ -16,20 +16,20 @@ import (
 //
 // From 3.14 on each thread and interpreter has a list of its tasks, described by a section of _asyncio
 // (Py_AsyncioModuleDebugOffsets, Modules/_asynciomodule.c). Before, asyncio.tasks has a set of weak references. A task
-// has, in order, what it waits for, its coroutine, and its name.
+// has, in order, what it waits for, coroutine, name.
 
-// Offsets in tasks from the coroutine, in bytes.
+// From the coroutine, bytes.
 const (
 	taskWaits = 8 // before it
 	taskName  = 8 // after it
 )
 
-// taskPlaces are the task size and the coroutine's offset in releases without that section.
+// taskPlaces are for releases without that section.
 var taskPlaces = map[int]struct{ size, coroutine uint64 }{
 	8: {144, 112}, 9: {184, 152}, 10: {192, 160}, 11: {176, 136}, 12: {176, 136}, 13: {144, 120},
 }
 
-// Offsets in sets (Include/cpython/setobject.h), weak references, lists, types and numbers, in bytes.
+// In bytes; sets: Include/cpython/setobject.h.
 const (
 	setMask, setTable  = 32, 40
 	refObject          = 16
@@ -40,11 +40,11 @@ const (
 )
 
 const (
-	maxSet      = 1 << 20 // slots of a set
+	maxSet      = 1 << 20 // slots
 	maxListed   = 1 << 17 // tasks of all lists
 	maxBases    = 16
 	maxChildren = 1 << 10
-	taskTries   = 4 // readings of a changing task
+	taskTries   = 4 // of a changing task
 	digitBits   = 30
 )
 
@@ -54,14 +54,14 @@ type taskPlan struct {
 	offsets   asyncioOffsets // 3.14 on
 }
 
-// asyncioOffsets is the used start of Py_AsyncioModuleDebugOffsets.
+// asyncioOffsets is the start of Py_AsyncioModuleDebugOffsets.
 type asyncioOffsets struct {
 	Task struct {
 		Size, Name, AwaitedBy, IsTask uint64
-		AwaitedBySet                  uint64 // byte: several tasks await it
+		AwaitedBySet                  uint64 // byte: several await it
 		Coroutine, Node               uint64
 	}
-	Interpreter struct{ Size, Head uint64 } // Head: list of tasks
+	Interpreter struct{ Size, Head uint64 } // Head: tasks
 	Thread      struct{ Size, Loop, Task, Head uint64 }
 }
 
@@ -72,7 +72,7 @@ func (d *asyncioOffsets) sane() bool {
 
 const secTasks = ".AsyncioDebug"
 
-// find finds the tasks; false if there are none, or the layout is unknown.
+// find returns false if there are no tasks of a known layout.
 func (t *taskReader) find() bool {
 	r, o := t.r, t.o
 	module := o.get(o.entries(t.threads.modules()), "_asyncio")
@@ -135,7 +135,7 @@ func (t *taskReader) list() (list managed.TaskList) {
 			list.Changed++
 		}
 	}
-	for i, at := range places { // a group's awaiter awaits a future that does not list the members
+	for i, at := range places { // a group's awaiter awaits a future without the members
 		if task := &list.Tasks[i]; task.State == managed.TaskWaiting && len(task.AwaitsTasks) == 0 {
 			task.AwaitsTasks = awaited[at]
 		}
@@ -151,7 +151,7 @@ func (emptyMemory) Word(uint64) (uint64, bool) { return 0, false }
 // Cut implements [frames.Memory].
 func (emptyMemory) Cut(uint64) bool { return false }
 
-// taskReader reads the tasks of a process. It implements [managed.Live] for names.
+// taskReader implements [managed.Live], to name tasks.
 type taskReader struct {
 	taskPlan
 	r       *interpreter
@@ -165,7 +165,7 @@ type taskReader struct {
 // Read implements [managed.Live].
 func (t *taskReader) Read(addr uint64, b []byte) int { return t.r.host.Read(addr, b) }
 
-// Unchanged implements [managed.Live]: true, as readers of a task check that themselves.
+// Unchanged implements [managed.Live]: true, as read checks tasks itself.
 func (t *taskReader) Unchanged() bool { return true }
 
 type taskStatus uint8
@@ -176,8 +176,7 @@ const (
 	taskChanges
 )
 
-// read reads a task: once while no thread could change it, or twice with the same result. by are the tasks waiting for
-// it.
+// read reads a task: once while no thread could change it, or twice with one result. by are the tasks that wait for it.
 func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, status taskStatus) {
 	var last managed.Task
 	had := false
@@ -236,8 +235,8 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status
 	return task, t.awaiters(at), taskKnown
 }
 
-// waitOf names what a task waits for: the library's public function that the program called, as Queue.get or sleep,
-// else the class of the awaited object. Internal functions begin with an underscore.
+// waitOf names what a task waits for: the library's public function that the program called, else the class of the
+// awaited object.
 func waitOf(t *managed.Task) string {
 	called := ""
 	for i := range t.Frames {
@@ -258,10 +257,10 @@ func waitOf(t *managed.Task) string {
 	return t.Awaits
 }
 
-// gatherClass is the class of the future that asyncio.gather returns.
+// gatherClass is of the future that asyncio.gather returns.
 const gatherClass = "_GatheringFuture"
 
-// name returns a task's name. From 3.12 on a number stands for the default name.
+// name returns a task's name: from 3.12 on a number stands for the default one.
 func (t *taskReader) name(task uint64) string {
 	r := t.r
 	at := r.read64(task + t.coroutine + taskName)
@@ -277,7 +276,7 @@ func (t *taskReader) name(task uint64) string {
 	return ""
 }
 
-// awaited returns the class of what a task waits for, and the names of the tasks that this is or gathers.
+// awaited returns the class of an awaited object, and the names of the tasks that it is or gathers.
 func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	class = t.r.typeName(t.r.read64(at + objectType + t.r.headExtra))
 	switch {
@@ -301,7 +300,7 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	return class, names
 }
 
-// awaiters returns the tasks that wait for a task, in releases that store them.
+// awaiters returns the tasks that wait for a task, where releases store them.
 func (t *taskReader) awaiters(task uint64) []uint64 {
 	d := &t.offsets.Task
 	if d.AwaitedBy == 0 {

@@ -10,12 +10,12 @@ type threadNames struct {
 	*interpreter
 	threads   *threads
 	names     map[uint64]string // by kernel thread ID
-	allReadAt int64             // last full reading: CLOCK_MONOTONIC, ns
-	readAt    int64             // last reading, of missing names or all
-	active    uint64            // threading._active: a dict of threads by pthread_self
+	allReadAt int64             // CLOCK_MONOTONIC ns
+	readAt    int64             // of missing names or all
+	active    uint64            // threading._active: a dict by pthread_self
 }
 
-// namesValidFor is how long names stay valid, ns. Missing names are read after [rereadThreadsAfter].
+// namesValidFor is in ns. Missing names are read again after [rereadThreadsAfter].
 const namesValidFor = 500e6
 
 func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
@@ -38,8 +38,7 @@ func (n *threadNames) of(tid int) (string, bool) {
 	return name, ok
 }
 
-// readNames reads missing names twice, between two readings of the list of threads, and keeps those that agree, as the
-// program runs.
+// readNames reads missing names twice, between two readings of the threads, and keeps what agrees.
 func (n *threadNames) readNames() {
 	if !n.threads.readThreads() {
 		return
@@ -64,7 +63,6 @@ func (n *threadNames) readNames() {
 	}
 }
 
-// namesByID reads names once, by pthread_self.
 func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
 	o := n.objects()
 	names := map[uint64]string{}

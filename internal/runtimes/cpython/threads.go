@@ -12,21 +12,21 @@ import (
 type threads struct {
 	*interpreter
 	list []thread
-	read int64 // when: CLOCK_MONOTONIC, ns
+	read int64 // CLOCK_MONOTONIC ns
 	main uint64
-	head uint64 // address of the main interpreter's newest state
-	// forked is the thread whose state has another thread's ID ([threads.findForked]); a process has at most one.
+	head uint64 // of the main interpreter's newest state
+	// forked has another thread's ID in its state ([threads.findForked]).
 	forked thread
 }
 
 type thread struct {
 	at          uint64
 	id          uint64 // pthread_self
-	native      uint64 // kernel thread ID, 0: unknown
-	recordedID  uint64 // kernel thread ID in the state if a fork made it wrong; else 0
+	native      uint64 // thread ID; 0: unknown
+	recordedID  uint64 // thread ID in the state if a fork made it wrong
 	idle        bool   // without frames, or borrowed ([threads.markBorrowed])
-	shared      bool   // the thread has several states, one per interpreter
-	firstCFrame uint64 // innermost _PyCFrame (3.11, 3.12), on the stack of the thread that runs it
+	shared      bool   // one of several states, one per interpreter
+	firstCFrame uint64 // innermost (3.11, 3.12), on the stack of the thread that runs it
 }
 
 const (
@@ -37,7 +37,7 @@ const (
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
 
-// readThreads reads the thread states of all interpreters; false if the list is inconsistent.
+// readThreads reads the states of all interpreters; false if inconsistent.
 func (t *threads) readThreads() bool {
 	t.list, t.read = t.list[:0], procmem.Now()
 	if t.runtimeMain != 0 {
@@ -58,7 +58,7 @@ func (t *threads) readThreads() bool {
 	return len(t.list) > 0
 }
 
-// addObserved adds a thread, or replaces that of its ID, until the list is read again.
+// addObserved adds or replaces a thread until the list is read again.
 func (t *threads) addObserved(th thread) {
 	for i := range t.list {
 		if t.list[i].native == th.native {
@@ -85,8 +85,8 @@ func (t *threads) markShared() {
 	}
 }
 
-// markBorrowed marks as idle the states with which another thread runs code of a sub-interpreter: the thread on whose
-// stack the state's innermost _PyCFrame is. pthread_self lies above a thread's stack, except the main thread's.
+// markBorrowed marks as idle the states with which another thread runs a sub-interpreter: the one on whose stack the
+// innermost _PyCFrame is. pthread_self lies above a thread's stack, but for the main thread's.
 func (t *threads) markBorrowed() {
 	for i := range t.list {
 		th := &t.list[i]
@@ -127,11 +127,10 @@ func (t *threads) readInterp(interp uint64) bool {
 	return true
 }
 
-// pthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), used before 3.11. It
-// finds no thread of another libc.
+// pthreadTID is in glibc's struct pthread (x86-64, nptl/descr.h); before 3.11 other libcs have no thread IDs.
 const pthreadTID = 720
 
-// anchor returns a thread's state; it reads the list again if there is none.
+// anchor returns a thread's state.
 func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
 	old := procmem.Now()-t.read >= rereadThreadsAfter
 	if th := t.find(tid, pthread, 0); th != nil && !(th.shared && old) {
@@ -150,8 +149,8 @@ func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// findForked returns the only thread of a process forked without notice to the interpreter, as by uWSGI. Its state has
-// the parent's thread ID, and pthread_self is the same in both.
+// findForked returns the only thread of a process forked without notice to the interpreter, as by uWSGI: its state has
+// the parent's thread ID, and the same pthread_self.
 func (t *threads) findForked(tid int, pthread uint64) *thread {
 	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
 		return nil
@@ -168,8 +167,8 @@ func (t *threads) findForked(tid int, pthread uint64) *thread {
 	return nil
 }
 
-// find returns the state of a thread by kernel ID, by pthread_self, or by stack pointer: the nearest pthread_self
-// above, a guess that the merge checks. Of several states it is the first with frames, of the newest interpreter.
+// find finds a state by thread ID, by pthread_self, or by stack pointer: the nearest pthread_self above, a guess that
+// the merge checks. Of several it is the first with frames, of the newest interpreter.
 func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	var nearest, idle *thread
 	for i := range t.list {
@@ -200,10 +199,9 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	return nearest
 }
 
-// maxStack bounds a thread's stack in the search by stack pointer, bytes.
+// maxStack is in bytes.
 const maxStack = 64 << 20
 
-// threadAt returns the thread with a state; nil if unknown.
 func (t *threads) threadAt(state uint64) *thread {
 	for range 2 {
 		for i := range t.list {
@@ -219,7 +217,6 @@ func (t *threads) threadAt(state uint64) *thread {
 	return nil
 }
 
-// modules returns the main interpreter's sys.modules; 0: unknown.
 func (t *threads) modules() uint64 {
 	if t.interpModules == 0 || t.head == 0 {
 		return 0

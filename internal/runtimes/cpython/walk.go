@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// chain is a thread's frames of the interpreter, innermost first, in runs: one per native frame of the loop.
+// chain is a thread's frames of the interpreter, innermost first.
 type chain struct {
 	*interpreter
 	*managed.View
@@ -15,24 +15,24 @@ type chain struct {
 	codes   *codes
 
 	state  uint64
-	shared bool // the thread has several states, and another may have its outer frames
+	shared bool // one of several states: another may have the outer frames
 	frames []pyFrame
 	runs   []run
-	// entering is the newest _PyCFrame of 3.12 while it may not be filled in; 0 once the first run is merged.
+	// entering is the newest _PyCFrame of 3.12 while it may not be filled in.
 	entering   uint64
 	incomplete bool // the outer end was unreadable
-	broken     bool // it contradicts itself or the native frames
+	broken     bool // contradicts itself or the native frames
 }
 
 type pyFrame struct {
 	at     uint64
 	code   uint64
-	offset int // of its instruction, bytes
+	offset int // bytes
 }
 
-// run is the Python frames that one native frame runs.
+// run is one native frame's Python frames.
 type run struct {
-	record   uint64 // an address in that native frame; before 3.11 a word stored in it
+	record   uint64 // an address in it; before 3.11 a word stored in it
 	from, to int
 }
 
@@ -65,8 +65,8 @@ func (w *chain) reset() {
 	w.frames, w.runs, w.broken, w.incomplete = w.frames[:0], w.runs[:0], false, false
 }
 
-// entered reports whether the newest _PyCFrame is filled in: 3.11 and 3.12 publish it before, with an earlier call's
-// data. A complete one points to its predecessor, and in 3.12 its record points to the same frame as that.
+// entered reports whether the newest _PyCFrame is filled in; 3.11 and 3.12 publish it before. A complete one points to
+// its predecessor, and in 3.12 its record to the same frame as that.
 func (w *chain) entered(cframe uint64) bool {
 	prev, ok := w.Word(cframe + uint64(w.cframePrev))
 	if !ok || w.inState(cframe) {
@@ -85,7 +85,7 @@ func (w *chain) entered(cframe uint64) bool {
 
 const maxCFrames = 1 << 12
 
-// leadsToRoot reports whether cframe can be a _PyCFrame: as far as copied, it leads to the thread state's own.
+// leadsToRoot reports whether cframe leads to the thread state's own, as far as copied.
 func (w *chain) leadsToRoot(cframe uint64) bool {
 	for range maxCFrames {
 		if w.inState(cframe) {
@@ -100,7 +100,7 @@ func (w *chain) leadsToRoot(cframe uint64) bool {
 	return false
 }
 
-// outerCFrame returns the _PyCFrame before an incomplete one; until it is stored there, a register has it.
+// outerCFrame returns the one before an incomplete _PyCFrame; until it is stored there, a register has it.
 func (w *chain) outerCFrame(cframe uint64) uint64 {
 	prev := w.Value(cframe + uint64(w.cframePrev))
 	if w.leadsToRoot(prev) {
@@ -130,7 +130,7 @@ func (w *chain) chainFrom(cframe uint64) {
 	w.chainByOwner(w.Value(cframe + uint64(w.cframeCurrent)))
 }
 
-// findState finds the thread state: in the list, in the stop's copies, or in the list read again.
+// findState finds the thread state: in the list, in the copies, or in the list read again.
 func (w *chain) findState() bool {
 	s := w.Sample
 	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
@@ -152,8 +152,7 @@ func (w *chain) findState() bool {
 	return th != nil && w.isState(th.at, th.recordedID)
 }
 
-// isState accepts at as the thread state unless it is another thread's. wantID is the kernel ID expected in it; 0: the
-// thread's.
+// isState accepts at unless it is another thread's state. wantID is the thread ID in it; 0: the sample's.
 func (w *chain) isState(at, wantID uint64) bool {
 	s := w.Sample
 	if wantID == 0 {
@@ -179,13 +178,13 @@ func (w *chain) byte(addr uint64) byte {
 	return byte(word >> (addr & 7 * 8))
 }
 
-// add adds a frame; false if there are too many, as in a cycle.
+// add returns false if there are too many, as in a cycle.
 func (w *chain) add(f pyFrame) bool {
 	w.frames = append(w.frames, f)
 	return len(w.frames) < maxFrames
 }
 
-// cut ends an unreadable chain, without its last, incomplete run.
+// cut ends an unreadable chain, without its incomplete run.
 func (w *chain) cut() {
 	w.incomplete = true
 	to := 0
@@ -195,8 +194,8 @@ func (w *chain) cut() {
 	w.frames = w.frames[:to]
 }
 
-// chainByOwner reads a chain of 3.12 on: frames that the C stack owns end its runs. In 3.15 the chain ends with one
-// after the thread state.
+// chainByOwner reads 3.12 on: a frame owned by the C stack ends a run. In 3.15 one after the thread state ends the
+// chain.
 func (w *chain) chainByOwner(at uint64) {
 	from := 0
 	for n := 0; at != 0; n++ {
@@ -224,8 +223,8 @@ func (w *chain) chainByOwner(at uint64) {
 	}
 }
 
-// chainByCFrames reads a chain of 3.11: the outermost frame of a run is marked, and each run has a _PyCFrame. The
-// newest _PyCFrame must agree with the one before, as it may still have that one's frame.
+// chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest must agree
+// with the one before, as it may still have that one's frame.
 func (w *chain) chainByCFrames(cframe uint64) {
 	for n := 0; n < maxFrames; n++ {
 		if w.inState(cframe) {
@@ -257,7 +256,7 @@ func (w *chain) chainByCFrames(cframe uint64) {
 	w.broken = true
 }
 
-// runTo adds the frames of a run of 3.11, and returns the frame outside of it; false if unreadable.
+// runTo adds a run of 3.11 and returns the frame outside of it; false if unreadable.
 func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
 	for at != 0 {
 		prev, ok := w.Word(at + uint64(w.framePrev))
@@ -278,7 +277,7 @@ func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
 	return 0, false
 }
 
-// chainOfObjects reads the frame objects of releases to 3.10; each has a native frame.
+// chainOfObjects reads releases to 3.10; each frame has a native one.
 func (w *chain) chainOfObjects() {
 	at := w.Value(w.state + uint64(w.threadFrame))
 	for n := 0; at != 0; n++ {

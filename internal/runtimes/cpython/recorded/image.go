@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recorded has images of interpreters for tests: the memory read of a stopped interpreter to find it, walk its
-// main thread and name that. Builds that a machine lacks are tested with them, and damaged memory. The tests of package
-// live make them.
+// Package recorded has images of interpreters for tests of builds that a machine lacks, and of damaged memory: what was
+// read to find a stopped interpreter and to walk and name its main thread. The tests of package live make them.
 package recorded
 
 import (
@@ -26,7 +25,7 @@ type Image struct {
 	TLS, PC   uint64
 	Registers []uint64 // by DWARF number
 	Mapped    []Module
-	Names     map[string]Symbol // by module and name
+	Names     map[string]Symbol // innermost first
 	Natives   []Native          // innermost first
 	Memory    []frames.Region   // by address
 	Calls     []Call            // of Python, outermost first, as the program reported them
@@ -58,7 +57,7 @@ type Call struct {
 	Line     int
 }
 
-// Read implements [managed.Host]. Of a page ([managed.Pages]) the words that were not recorded are 0.
+// Read implements [managed.Host]. Words of a page ([managed.Pages]) that were not recorded are 0.
 func (m *Image) Read(addr uint64, b []byte) (n int) {
 	if len(b) == pageSize && addr%pageSize == 0 {
 		return m.readPage(addr, b)
@@ -76,7 +75,6 @@ func (m *Image) Read(addr uint64, b []byte) (n int) {
 
 const pageSize = 4096
 
-// readPage reads a page; 0 if no word of it was recorded.
 func (m *Image) readPage(addr uint64, b []byte) (n int) {
 	clear(b)
 	for i := range m.Memory {
@@ -90,7 +88,6 @@ func (m *Image) readPage(addr uint64, b []byte) (n int) {
 	return n
 }
 
-// compare orders a region and an address, equal inside of it.
 func compare(r frames.Region, at uint64) int {
 	switch {
 	case at < r.Addr:
@@ -145,7 +142,7 @@ func (m *Image) Symbol(mod *frames.Module, name string) (addr, size uint64, ok b
 	return s.At, s.Size, ok
 }
 
-// Memory is a process, or its image, that an interpreter is read from.
+// Memory is what an interpreter is read from.
 type Memory interface {
 	managed.Host
 	frames.Memory
@@ -160,7 +157,7 @@ type Found struct {
 	Thread string
 }
 
-// Walk finds the interpreter, and walks and names the stack of the image's thread. It reads mem only.
+// Walk finds the interpreter, and walks and names the image's thread, reading mem only.
 func (m *Image) Walk(mem Memory) (f Found, err error) {
 	found, err := cpython.Detect(mem)
 	if err != nil || found == nil {
