@@ -9,14 +9,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Bounds of [Runtime.findCold].
 const (
 	maxLoop  = 256 << 10 // of execute_ex, bytes
-	minJumps = 16        // jumps to the part
+	minJumps = 16        // to the part
 )
 
-// findCold finds execute_ex.cold, which has no exported symbol: the target of most conditional jumps out of
-// execute_ex.
+// findCold finds execute_ex.cold, which has no symbol: the target of most conditional jumps out of execute_ex.
 func (r *Runtime) findCold() {
 	m, size := r.module, r.executeEx.End-r.executeEx.Start
 	bounds, ok := m.Calls.(frames.FunctionBounds)

@@ -11,8 +11,7 @@
 //	  native      merge.go        which run belongs to a native frame; jit.go: compiled code
 //	  function    functions.go    proven by its identity; name, file, lines
 //
-// The engine keeps its calls as records (execute data) on a stack of its own, linked from the innermost, to which
-// the executor globals point:
+// The engine keeps its calls as records (execute data) on a stack of its own, linked from the innermost:
 //
 //	executor globals        execute data          function                zend_op
 //	+current ─────────────► 0  opline ──────┐  ┌► 0  type, 4 flags   ┌──► 0
@@ -21,25 +20,23 @@
 //	                        48 prev ──►     └──┐  +opcodes ──────────┘
 //	                                           └──────────────────►  (one of them)
 //
-// During a stop of the native stack, a plan copies the used part of the engine's stack, records elsewhere (generators),
-// and the identities of functions.
+// A plan copies, in the stop, the used part of the engine's stack, records elsewhere (generators), and functions'
+// identities.
 //
 // # Merging
 //
-// A native frame of execute_ex, or of JIT code, which runs in the frame of execute_ex, runs the user calls up to
-// the one entered from C (ZEND_CALL_TOP): a run. Internal functions have records, too. Register r14 (x27 on arm64;
-// ZEND_VM_FP_GLOBAL_REG, Zend/zend_execute.c) has the address of the innermost record and is preserved across
-// calls, so each run's innermost user call is in the registers, or saved on the stack by a native frame further in.
-// A contradiction invalidates the walk's PHP frames. A fiber has its own C stack; the runs that resumed it follow
-// its last frame.
+// A native frame of execute_ex, or of JIT code in its frame, runs the user calls up to the one entered from C
+// (ZEND_CALL_TOP): a run. Internal functions have records, too. Register r14 (x27 on arm64; ZEND_VM_FP_GLOBAL_REG,
+// Zend/zend_execute.c) has the innermost record's address and is preserved across calls: it is in the registers, or
+// saved on the stack further in. A contradiction invalidates the walk's PHP frames. A fiber has its own C stack; the
+// runs that resumed it follow its last frame.
 //
 // # Names
 //
-// Closures are freed at any time, other functions outside of opcache's memory at the end of a request. A function
-// is named if the thread has not run since the copy, or if the copied identity, which includes the hashes that the
-// engine keeps in its texts, is still in memory; else the frame is [freed]. Identities of functions that are never
-// freed are not copied: the engine's, those in opcache's memory, and those of a command line program, which is one
-// request.
+// Closures are freed at any time, other functions outside of opcache's memory at the end of a request. A function is
+// named if the thread has not run since the copy, or if the copied identity, with the hashes that the engine keeps in
+// its texts, is still in memory; else it is [freed]. Not copied are identities of functions that are never freed: the
+// engine's, opcache's, and those of a command line program, which is one request.
 //
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
 // (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c,

@@ -17,14 +17,14 @@ type functionCache struct {
 	byID       map[identity]*function // closures move
 	bySerial   map[uint64]*function
 	byContent  map[content]*function
-	classes    map[uint64]string // in opcache's memory, by address
+	classes    map[uint64]string // in opcache's memory
 	serial     uint64
 	neverFreed managed.Known
 	eviction   managed.IdleEviction
 }
 
 type function struct {
-	serial     uint64 // unique
+	serial     uint64
 	id         identity
 	name, file string
 	frameType  string // [managed.Frame.Type]
@@ -33,13 +33,12 @@ type function struct {
 	lines      []uint32 // by opcode
 	nameless   bool
 	stable     bool  // never freed
-	since      int64 // when it was read, CLOCK_MONOTONIC ns
-	checked    int64 // when its identity was last verified
+	since      int64 // CLOCK_MONOTONIC ns
+	checked    int64 // identity last verified
 	seen       int64 // last copy with it
 }
 
-// identity distinguishes functions that have one address at different times. Pointers can be equal, too, so it has
-// the hashes of texts.
+// identity distinguishes functions at one address. Pointers can be equal, so it has the hashes of texts.
 type identity struct {
 	flags              uint64 // type; closure, trampoline
 	name, scope        uint64
@@ -89,7 +88,6 @@ func (c *functionCache) evictIdle(at int64) {
 
 type wordReader func(addr uint64) (uint64, bool)
 
-// identify reads the identity of the function at addr, without hashes.
 func (r *Runtime) identify(addr uint64, get wordReader) (id identity, ok bool) {
 	word := func(off int64) uint64 {
 		v, here := get(addr + uint64(off&^7))
@@ -108,8 +106,8 @@ func (r *Runtime) identify(addr uint64, get wordReader) (id identity, ok bool) {
 	return id, ok
 }
 
-// isPermanent reports whether the function is never freed, and its pointers identify it: the engine's functions,
-// and those in opcache's memory. Closures are objects, and a trampoline is made for one call.
+// isPermanent reports whether the function is never freed, and identified by its pointers: the engine's, and those in
+// opcache's memory. Closures are objects; a trampoline is made for one call.
 func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
@@ -124,14 +122,14 @@ func (id *identity) addHashes(get wordReader) (ok bool) {
 	return ok
 }
 
-// Bounds of copied texts, bytes, multiples of 8.
+// Of copied texts, bytes, multiples of 8.
 const (
 	maxName = 104
 	maxFile = 232
 )
 
-// hashIn returns the hash of a text; 0 for no text. The engine's own hash stays valid in a freed text; a text
-// without it, as of evaluated code, is hashed here unless freed (the allocator writes into free memory).
+// hashIn returns the hash of a text; 0 for none. The engine's own stays valid in a freed text; without it, as in
+// evaluated code, the text is hashed unless freed (the allocator writes into it).
 func hashIn(addr, most uint64, get wordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
@@ -155,16 +153,16 @@ func hashIn(addr, most uint64, get wordReader) (uint64, bool) {
 	return hashOf(b[:n]), true
 }
 
-// isText reports whether head, a text's first word (references, type, flags), is of a text that is not freed: there
-// the allocator has a pointer, whose upper half is no text's type.
+// isText reports whether a text's first word (references, type, flags) is of a text that is not freed: there the
+// allocator has a pointer, whose upper half is no text's type.
 func isText(head uint64) bool {
 	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
 }
 
-// nameless reports whether this is the engine's function at the bottom of a fiber.
+// nameless reports the engine's function at the bottom of a fiber.
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
-// resolve sets a call's function as of the sample, if proven, and its kind even if not. False: it is no function.
+// resolve sets a call's function as of the sample, if proven, and its kind. False: it is no function.
 func (r *Runtime) resolve(c *call) bool {
 	w := &r.walk
 	id, copied := r.identify(c.functionAt, w.Sample.Mem.Word)
@@ -202,8 +200,7 @@ func (r *Runtime) resolve(c *call) bool {
 	return true
 }
 
-// stillThere reports whether a stable function was known before the sample and is there after it: opcache can
-// restart.
+// stillThere reports whether a stable function was known before the sample and is there after it: opcache can restart.
 func (r *Runtime) stillThere(f *function, addr uint64) bool {
 	at := r.Sample.At
 	if at == 0 || f.since > at {
@@ -231,7 +228,6 @@ func (r *Runtime) readAgain(addr uint64, known *function) *function {
 	return r.read(addr, &id)
 }
 
-// read reads a function; nil if its identity is not want.
 func (r *Runtime) read(addr uint64, want *identity) *function {
 	moment := procmem.Now()
 	if r.Sample.Live == nil || !r.hasIdentity(addr, want) {
@@ -248,7 +244,7 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 	return f
 }
 
-// content is equal for functions made from the same lines of a file, as in each request without opcache.
+// content is equal for functions of the same lines, as of each request without opcache.
 type content struct{ flags, nameHash, fileHash, lines, last uint64 }
 
 func (id *identity) content() content {
@@ -269,8 +265,8 @@ func (c *functionCache) withSameLines(id *identity) *function {
 	return &f
 }
 
-// readTexts reads a function that is no longer at its address, such as a closure made again; nil unless the texts
-// have the copied hashes, and class and lines are at their addresses.
+// readTexts reads a function that is no longer at its address, such as a closure made again; nil unless the texts have
+// the copied hashes, and class and lines are unchanged.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
 	if r.Sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
@@ -316,7 +312,6 @@ func (c *functionCache) keep(f *function) {
 	}
 }
 
-// readName reads the file, and the name in PHP's notation.
 func (r *Runtime) readName(f *function) bool {
 	id := &f.id
 	if f.frameType = "internal"; id.kind() != typeInternal {
@@ -351,7 +346,7 @@ func (r *Runtime) readName(f *function) bool {
 
 const maxText = 4 << 10
 
-// text reads a text; false for another hash (0: any).
+// text returns false for another hash than hash (0: any).
 func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	var head [textContent]byte
 	if addr == 0 || r.Sample.Live.Read(addr, head[:]) != len(head) {
@@ -380,7 +375,7 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	return string(b), true
 }
 
-// hashOf is zend_inline_hash_func (Zend/zend_string.h): DJBX33A, with the highest bit set.
+// hashOf is zend_inline_hash_func (Zend/zend_string.h): DJBX33A with bit 63 set.
 func hashOf(b []byte) uint64 {
 	h := uint64(5381)
 	for _, c := range b {
@@ -391,8 +386,8 @@ func hashOf(b []byte) uint64 {
 
 const maxOpcodes = 1 << 17
 
-// readLines reads each opcode's line. It fails for one outside of the function: opcodes can be freed and their
-// memory used again before the function's record (destroy_op_array, Zend/zend_opcode.c).
+// readLines reads each opcode's line. It fails for one outside of the function: opcodes can be freed before the
+// function's record (destroy_op_array, Zend/zend_opcode.c).
 func (r *Runtime) readLines(f *function) bool {
 	if f.id.last > maxOpcodes {
 		return f.id.last < 1<<28 // named, without lines
@@ -411,7 +406,7 @@ func (r *Runtime) readLines(f *function) bool {
 	return true
 }
 
-// position returns an opcode's number by its address, from 1; 0 if it is not the function's.
+// position returns an opcode's number, from 1; 0: not the function's.
 func (f *function) position(opline uint64) uint64 {
 	off := opline - f.opcodes
 	if f.opcodes == 0 || off%opSize != 0 || off/opSize >= f.id.last {
@@ -420,7 +415,6 @@ func (f *function) position(opline uint64) uint64 {
 	return off/opSize + 1
 }
 
-// line returns the line of a position; 0 if unknown.
 func (f *function) line(position uint64) int {
 	if position == 0 || position > uint64(len(f.lines)) {
 		return 0

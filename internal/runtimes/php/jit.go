@@ -11,22 +11,21 @@ import (
 	"prywalk/internal/managed"
 )
 
-// jitCode is JIT code, and its rule source. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID,
-// Zend/zend_vm_opcodes.h), so its frame is that of execute_ex, perhaps with room for arguments below.
+// jitCode is JIT code. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID, Zend/zend_vm_opcodes.h), so its frame is
+// that of execute_ex, perhaps with room for arguments below.
 type jitCode struct {
 	spans     []managed.Span
 	runtime   *Runtime
-	frame     frames.Rule // of execute_ex
+	frame     frames.Rule
 	row       *frames.Row
-	proof     *managed.Proof // on x86-64
-	frameSize uint64         // bytes, with the return address
-	known     bool           // there is a rule
+	proof     *managed.Proof // x86-64
+	frameSize uint64         // bytes with the return address
+	known     bool
 }
 
-// maxArguments bounds the words below the frame of execute_ex.
+// maxArguments is in words.
 const maxArguments = 8
 
-// adoptCode makes r the owner of JIT modules.
 func (r *Runtime) adoptCode(h managed.Host) {
 	c := &r.jit
 	c.spans, c.runtime = c.spans[:0], r
@@ -45,7 +44,7 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	}
 }
 
-// isPrivateMemory reports code in private memory, such as PCRE's. Opcache's memory is shared and has a file name
+// isPrivateMemory reports private memory, such as PCRE's: opcache's is shared and has a file name
 // (zend_shared_alloc_startup, ext/opcache/zend_shared_alloc.c).
 func isPrivateMemory(m *frames.Module) bool {
 	if m.Origin == nil {
@@ -55,7 +54,7 @@ func isPrivateMemory(m *frames.Module) bool {
 	return file == ""
 }
 
-// learnFrame takes the frame's layout from the call frame information in the middle of execute_ex.
+// learnFrame takes the call frame information in the middle of execute_ex.
 func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
 	q := frames.Query{PC: (r.executeEx.Start+r.executeEx.End)/2 - m.Bias}
@@ -85,15 +84,13 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	c.proof = managed.NewProof(c.find, saved)
 }
 
-// subRSPImm32 and subRSPImm8 are sub rsp, imm32 and imm8 (opcode and ModRM).
 var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
 // maxPrologue is in bytes.
 const maxPrologue = 64
 
-// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. A frame pointer of execute_ex
-// is of no use in JIT code, which uses rbp otherwise; then the size is that of the registers saved by the prologue
-// and of its sub rsp.
+// findFrameSize finds the distance from sp to the CFA in execute_ex. By frame pointer, which JIT code uses otherwise,
+// it is the registers that the prologue saves, and its sub rsp.
 func (c *jitCode) findFrameSize(r *Runtime) bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:
@@ -133,7 +130,7 @@ func (c *jitCode) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return c.frame, c.row, true
 }
 
-// find is a [managed.FindFrame]: the return address follows a call in PHP's own code.
+// find is a [managed.FindFrame].
 func (c *jitCode) find(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	m := c.runtime.module
 	for i := range uint64(maxArguments) {

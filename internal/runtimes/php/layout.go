@@ -2,29 +2,28 @@
 
 package php
 
-// layout has the offsets of a release, bytes.
+// layout has offsets, bytes.
 type layout struct {
 	minor                    int   // 704 is 7.4
-	current                  int64 // in executor globals: EG(current_execute_data)
+	current                  int64 // EG(current_execute_data)
 	opcodes, last            int64 // in an op array
 	file, lines              int64
-	headSize                 int64 // of an op array: bytes of its identity
+	headSize                 int64 // copied bytes of an op array
 	closure                  uint32
-	generatorData, generator int64 // in a generator: its execute data, the generator that it waits for
-	generatorFake            int64 // in a generator: the record for those that wait for it
+	generatorData, generator int64 // in a generator: its execute data, the one that it waits for
+	generatorFake            int64 // in a generator: the record of those that wait for it
 }
 
-// Offsets of all releases.
 const (
 	globalsTop   = -32 // EG(vm_stack_top), from EG(current_execute_data)
-	globalsStack = -16 // EG(vm_stack), the newest page
+	globalsStack = -16 // EG(vm_stack)
 
 	callOpline = 0
 	callFunc   = 24
 	callThis   = 32
 	callInfo   = 40
 	callPrev   = 48
-	callSize   = 56 // bytes read
+	callSize   = 56 // copied bytes
 
 	funcType  = 0
 	funcName  = 8
@@ -40,27 +39,26 @@ const (
 	opSize = 32
 )
 
-// Types and flags of texts (GC_TYPE_INFO, Zend/zend_types.h), in the upper half of the first word.
+// Of texts (GC_TYPE_INFO, Zend/zend_types.h), in the upper half of the first word.
 const (
 	typeText      = 6     // IS_STRING
 	textFlags     = 0x3f0 // GC_FLAGS_MASK
 	textImmutable = 1 << 6
 )
 
-// Types of functions (Zend/zend_compile.h).
+// Of functions (Zend/zend_compile.h).
 const (
 	typeInternal = 1
 	typeUser     = 2
 	typeEval     = 4
 )
 
-// Flags of functions.
 const (
 	flagImmutable  = 1 << 7
 	flagTrampoline = 1 << 18
 )
 
-// Type of This and flags of calls, in one word.
+// Type of This and flags of calls.
 const (
 	infoType = 0xff
 	infoCode = 1 << 16 // code of a file or eval
@@ -68,7 +66,7 @@ const (
 	isObject = 8 // type of This
 )
 
-// layouts are ascending; each is valid up to the next one's release.
+// layouts are ascending.
 var layouts = []layout{
 	{
 		minor: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,

@@ -13,7 +13,7 @@ const (
 	kindFreed
 )
 
-// Native implements [managed.Namer]. If there are PHP calls, all other code of the engine is hidden.
+// Native implements [managed.Namer]. The engine's code is hidden.
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	w.unfinished = cfa == 0
@@ -23,7 +23,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 		return out, false
 	}
 	switch {
-	case !leaf && !f.Caller: // interrupted by a signal, whose frame has the registers and may be on another stack
+	case !leaf && !f.Caller: // interrupted by a signal, perhaps on another stack, whose frame has the registers
 		w.signal = managed.Span{Start: w.executeSP, End: w.lastSP + maxContext}
 		w.executeSP = f.SP
 	case f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance: // another stack, as of Go
@@ -38,7 +38,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	if len(w.runs) == 0 {
 		return out, false
 	}
-	lost := w.incomplete && w.nextRun == len(w.runs) // native frames of unread calls
+	lost := w.incomplete && w.nextRun == len(w.runs) // of unread calls
 	if executes {
 		if lost {
 			return out, false
@@ -56,16 +56,16 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 }
 
 const (
-	maxFrameDistance = 1 << 20 // above the distance of neighbouring frames, bytes
-	maxContext       = 1 << 10 // of a signal's frame, up to its registers, bytes (struct rt_sigframe)
+	maxFrameDistance = 1 << 20 // above that of neighbouring frames, bytes
+	maxContext       = 1 << 10 // bytes of a signal's frame up to its registers (struct rt_sigframe)
 )
 
-// isRegexCode reports whether f is PCRE's code, called by the innermost call.
+// isRegexCode reports PCRE's code, called by the innermost call.
 func (r *Runtime) isRegexCode(f *frames.Frame) bool {
 	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivateMemory(f.Module)
 }
 
-// appendRunsOf appends the runs of f, a native frame of execute_ex.
+// appendRunsOf appends the runs of a native frame of execute_ex.
 func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	parts := [2]managed.Span{w.signal, {Start: w.executeSP, End: f.SP}}
@@ -108,14 +108,14 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	return r.appendRun(this, out)
 }
 
-// noteEmptyFrame notes a frame of execute_ex without a run, which only the innermost can be.
+// noteEmptyFrame notes a frame of execute_ex without a run: only the innermost can be.
 func (w *walk) noteEmptyFrame() {
 	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
 	w.emptyFrame = true
 }
 
-// isEntering reports whether the innermost run may be one call that is being entered from C and has no frame of
-// execute_ex yet: its opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
+// isEntering reports whether the innermost run may be one call that C is entering, without a frame of execute_ex yet:
+// its opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
 func (r *Runtime) isEntering(this *run) bool {
 	w := &r.walk
 	if this.to != 1 || w.ownRuns < 2 || w.calls[0].function == nil {
@@ -130,8 +130,8 @@ func (r *Runtime) isEntering(this *run) bool {
 	return at > 0 && at <= arguments+1
 }
 
-// runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost run. A
-// call that begins or ends, or was inlined by the JIT compiler, is only in the register or only in the globals.
+// runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost run. A call
+// that begins or ends, or is inlined by the JIT, is only in the register or only in the globals.
 func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	w := &r.walk
 	switch {
@@ -146,7 +146,7 @@ func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 
 const maxInner = 16
 
-// leadsTo reports whether data is a call further in than user, of the same run.
+// leadsTo reports whether data is further in than user, in the same run.
 func (w *walk) leadsTo(data, user uint64) bool {
 	for range maxInner {
 		if data%8 != 0 || w.topFlag(data) != 0 {
@@ -163,10 +163,10 @@ func (w *walk) leadsTo(data, user uint64) bool {
 	return false
 }
 
-// maxInnerDistance bounds the distance to execute data further in, bytes.
+// maxInnerDistance is in bytes.
 const maxInnerDistance = 16 << 10
 
-// hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals.
+// hasInnerOnStack reports whether native frames keep execute data further in than the globals.
 func (r *Runtime) hasInnerOnStack(this *run, parts [2]managed.Span) bool {
 	w := &r.walk
 	if this.user == 0 {
@@ -178,7 +178,7 @@ func (r *Runtime) hasInnerOnStack(this *run, parts [2]managed.Span) bool {
 	return w.isInRegs(inner) || w.isInParts(parts, inner)
 }
 
-// topFlag returns ZEND_CALL_TOP of a call; set if unreadable.
+// topFlag returns ZEND_CALL_TOP; set if unreadable.
 func (w *walk) topFlag(data uint64) uint64 {
 	info, ok := w.Sample.Mem.Word(data + callInfo)
 	if !ok {
@@ -187,7 +187,7 @@ func (w *walk) topFlag(data uint64) uint64 {
 	return info & infoTop
 }
 
-// hasOnStack reports whether the word data is in parts of the stack or, for the first frame, in a register.
+// hasOnStack searches parts of the stack and, for the first frame, registers.
 func (w *walk) hasOnStack(data uint64, parts [2]managed.Span, first bool) bool {
 	if data == 0 {
 		return false
@@ -213,7 +213,7 @@ func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// oplineOf returns a call's opline; for the innermost the register's if it is in the function.
+// oplineOf returns a call's opline; of the innermost the register's, if in the function.
 func (r *Runtime) oplineOf(c *call, i int) uint64 {
 	if i == 0 {
 		if ip, ok := r.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {

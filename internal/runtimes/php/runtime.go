@@ -13,18 +13,18 @@ type Runtime struct {
 	layout
 	version            string
 	module             *frames.Module
-	executeEx, cold    managed.Span // execute_ex and execute_ex.cold
-	globals            uint64       // executor globals; 0 in a thread-safe build
+	executeEx, cold    managed.Span
+	globals            uint64 // 0 in a thread-safe build
 	threadSafe         bool
-	tls                int64  // from the thread pointer to the pointer to a thread's globals; thread-safe builds
+	tls                int64  // thread-safe builds: from the thread pointer to the pointer to its globals
 	executorOffset     uint64 // of the executor globals in these
 	threads            threads
 	oneRequest         bool  // declared functions are not freed
-	dataReg, oplineReg uint8 // of execute data and opline (DWARF numbers)
+	dataReg, oplineReg uint8 // DWARF numbers
 	host               managed.Host
 	plan               *managed.Plan
 	jit                jitCode
-	thread             int // that runs PHP, unless threadSafe; 0: unknown
+	thread             int // that runs PHP, if one; 0: unknown
 
 	functions functionCache
 	view      managed.View
@@ -54,7 +54,7 @@ func (r *Runtime) Forget() { r.functions.forget() }
 // Plan implements [managed.Namer].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// Anchor implements [managed.Namer]: the thread's executor globals.
+// Anchor implements [managed.Namer]: executor globals.
 func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 	if !r.threadSafe {
 		return r.globals, r.thread == 0 || r.thread == tid
@@ -69,22 +69,20 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 	return cache + r.executorOffset, cache != 0
 }
 
-// Bounds of the plan.
 const (
-	maxStack     = 32 << 10 // bytes of the newest page of the engine's stack
+	maxStack     = 32 << 10 // bytes
 	maxFunctions = 64
 	maxWaiting   = 8
 )
 
-// Slots of the plan.
 const (
 	slotPage = managed.SlotFirstFree + iota
 	slotTop
 	slotCall
 )
 
-// makePlan sets what a stop copies: the used part of the newest page of the engine's stack, the calls, the
-// identities of their functions, and the texts of those that can be freed.
+// makePlan sets what a stop copies: the newest page of the engine's stack, the calls, functions' identities, and texts
+// of those that can be freed.
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
 	each := func(off int64, next int32, size uint32) managed.Step {
@@ -123,7 +121,7 @@ func (r *Runtime) makePlan() {
 	}}
 }
 
-// read64 reads a word now; 0 if unreadable.
+// read64 reads current memory; 0 if unreadable.
 func (r *Runtime) read64(addr uint64) uint64 {
 	v, _ := managed.ReadWord(r.host, addr)
 	return v

@@ -7,16 +7,15 @@ import (
 	"encoding/binary"
 )
 
-// Instructions of tsrm_get_ls_cache_tcb_offset (TSRM/TSRM.c) after endbr64: mov rax, imm32 in a program; mov rax,
-// [rip+disp32] of a word of the GOT in a library.
+// After endbr64: mov rax, imm32 in a program; mov rax, [rip+disp32] of a word of the GOT in a library.
 var (
 	endbr      = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 	moveNumber = []byte{0x48, 0xc7, 0xc0}
 	moveWord   = []byte{0x48, 0x8b, 0x05}
 )
 
-// threadLocalX86 decodes the return value of tsrm_get_ls_cache_tcb_offset: the distance from the thread pointer to
-// the pointer to a thread's globals.
+// threadLocalX86 decodes the result of tsrm_get_ls_cache_tcb_offset (TSRM/TSRM.c): the distance from the thread pointer
+// to the pointer to a thread's globals.
 func threadLocalX86(read func(uint64) uint64, at uint64, code []byte) (offset int64, ok bool) {
 	if bytes.HasPrefix(code, endbr) {
 		at, code = at+4, code[4:]

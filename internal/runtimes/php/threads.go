@@ -12,9 +12,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads finds thread pointers by thread ID, for threads that were not stopped, in the C library's lists of
-// threads. glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of its structures
-// (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
+// threads finds thread pointers by thread ID, for threads that were not stopped. glibc (2.34 on) exports to debuggers
+// the list heads in _rtld_global and descriptors of its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in
+// include/list_t.h).
 //
 //	_rtld_global            struct pthread
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
@@ -24,11 +24,10 @@ type threads struct {
 	list    int64     // in struct pthread
 	tid     int64
 	pointer uint64         // from struct pthread to the thread pointer
-	byTID   map[int]uint64 // address of struct pthread
+	byTID   map[int]uint64 // struct pthread
 	next    int64          // the lists are not read before, CLOCK_MONOTONIC ns
 }
 
-// Exported symbols.
 const (
 	symRtld = "_rtld_global"
 	symUsed = "_thread_db_rtld_global__dl_stack_used"
@@ -41,14 +40,14 @@ const (
 var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
-	maxThreads  = 1 << 15  // in a list
-	maxPthread  = 64 << 10 // bytes of struct pthread
+	maxThreads  = 1 << 15  // of a list
+	maxPthread  = 64 << 10 // bytes
 	maxListSpan = 256      // bytes with its list and tid
-	readAgain   = 15e6     // pause of reading the lists, ns
-	shareOfTime = 50       // pause ÷ time of a reading, at least
+	readAgain   = 15e6     // ns
+	shareOfTime = 50       // pause ÷ time of a reading
 )
 
-// find finds the lists. Without them, only stopped threads have a known thread pointer.
+// find finds the lists. Without them, only stopped threads have a thread pointer.
 func (t *threads) find(h managed.Host) {
 	*t = threads{}
 	at := map[string]uint64{}
@@ -105,7 +104,7 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-// readLists reads all threads; of a list that changes meanwhile, those up to the change.
+// readLists reads a list that changes meanwhile up to the change.
 func (t *threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)

@@ -9,39 +9,38 @@ import (
 	"prywalk/internal/managed"
 )
 
-// walk is the state of one walk.
 type walk struct {
 	*managed.View
 
 	calls   []call
 	runs    []run
-	ownRuns int // on this C stack; the others resumed a fiber
-	nextRun int // the innermost run without a native frame
+	ownRuns int // on this C stack; others resumed a fiber
+	nextRun int // innermost without a native frame
 
-	frames        int          // native frames so far
+	frames        int          // so far
 	executeFrames int          // of execute_ex
-	executeSP     uint64       // stack pointer of the last one, or of the first frame after it on the same stack
-	lastSP        uint64       // stack pointer of the last native frame
-	signal        managed.Span // of the stack of a signal handler after the last frame of execute_ex, with its context
+	executeSP     uint64       // the last one's, or the first frame's after it on the same stack
+	lastSP        uint64       // last native frame's
+	signal        managed.Span // stack of a signal handler after the last frame of execute_ex, with its context
 	emptyFrame    bool         // a frame of execute_ex had no run: just entered, or about to be left
 	byOrder       bool         // a run was assigned by order only
-	unfinished    bool         // the native walk may not have reached its root
-	incomplete    bool         // the chain of calls was not read to its end
+	unfinished    bool         // the native walk may lack its outer end
+	incomplete    bool         // the calls' outer end was unreadable
 	broken        bool
 }
 
-// call is one execute data.
+// call is execute data.
 type call struct {
 	at, functionAt uint64
 	opline         uint64
-	kind           uint8 // of its function
+	kind           uint8
 	function       *function
 }
 
-// run is the calls of one native frame of execute_ex: user functions, and internal ones called by the innermost.
+// run is the calls of one native frame of execute_ex: user functions, and internal ones that the innermost called.
 type run struct {
 	from, to int    // in calls
-	user     uint64 // innermost user call's address; 0: none
+	user     uint64 // innermost user call; 0: none
 }
 
 const maxCalls = 1 << 15
@@ -60,7 +59,6 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	r.readCalls(w.Value(globals + uint64(r.current)))
 }
 
-// globalsOf returns the executor globals of the sample's thread.
 func (r *Runtime) globalsOf() (uint64, bool) {
 	w := &r.walk
 	if r.threadSafe {
@@ -72,22 +70,21 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.Sample.TID
 }
 
-// maxExamined bounds hasExecuteEx, words.
+// maxExamined is in words.
 const maxExamined = 8 << 10
 
-// hasExecuteEx reports whether execute_ex is on the thread's stack.
 func (r *Runtime) hasExecuteEx() bool {
 	w := &r.walk
 	sp := w.Sample.Regs.SP()
 	return r.inExecuteEx(w.Sample.Regs.PC) || w.isOnStack(sp, sp+8*maxExamined, r.inExecuteEx)
 }
 
-// inExecuteEx reports whether pc is in execute_ex, or in code that runs in its frame.
+// inExecuteEx reports whether pc is in execute_ex, or code in its frame.
 func (r *Runtime) inExecuteEx(pc uint64) bool {
 	return r.executeEx.Has(pc) || r.cold.Has(pc) || r.jit.has(pc)
 }
 
-// readCalls reads the calls, innermost first, and divides them into runs.
+// readCalls reads the calls, innermost first, in runs.
 func (r *Runtime) readCalls(at uint64) {
 	w, from := &r.walk, 0
 	user, seen, fiber := uint64(0), uint64(0), false
@@ -151,9 +148,8 @@ func (r *Runtime) readCalls(at uint64) {
 
 const maxDelegating = 1 << 10
 
-// appendDelegating appends the calls of generators that wait for the running one (yield from). The chain has one
-// record for all, in the outermost; each leads to the one that it waits for. After an unreadable one, one call
-// stands for the rest.
+// appendDelegating appends generators that wait for the running one (yield from). They have one record, in the
+// outermost; each leads to the one that it waits for. After an unreadable one, one call stands for the rest.
 func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
 	gen := at - uint64(r.generatorFake)
@@ -170,7 +166,7 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		c := call{at: data, kind: typeUser}
 		opline, ok3 := w.Word(data + callOpline)
 		fn, ok4 := w.Word(data + callFunc)
-		c.opline, c.functionAt = opline-opSize, fn // the record has the next opline
+		c.opline, c.functionAt = opline-opSize, fn // the record has the next one
 		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, call{kind: typeUser})
 			break
@@ -190,7 +186,7 @@ func (w *walk) isInParts(parts [2]managed.Span, such func(word uint64) bool) boo
 	return w.isOnStack(parts[0].Start, parts[0].End, such) || w.isOnStack(parts[1].Start, parts[1].End, such)
 }
 
-// isOnStack reports whether a copied word between two stack pointers is such a word.
+// isOnStack searches copied words between two stack pointers.
 func (w *walk) isOnStack(from, to uint64, such func(word uint64) bool) bool {
 	for at := from &^ 7; at < to; at += 8 {
 		v, ok := w.Sample.Mem.Word(at)

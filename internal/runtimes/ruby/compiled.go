@@ -10,24 +10,17 @@ import (
 	"prywalk/internal/managed"
 )
 
-// yjitCode is YJIT's code: all of it runs in one native frame (yjit/src/codegen.rs,
-// gen_entry_prologue), and calls among Ruby functions have control frames only.
-//
-//	CFA-8   return address, into the interpreter
-//	CFA-16  its cfp (r13)
-//	CFA-24  its ec (r12)
-//	CFA-32  its sp (rbx)
-//	…       a trampoline's, while it calls the compiler
+// yjitCode runs in one native frame (yjit/src/codegen.rs, gen_entry_prologue); calls among Ruby functions have control
+// frames only.
 type yjitCode struct {
 	spans       []managed.Span
 	interpreter *frames.Module
 	rule        *managed.Proof
 }
 
-// yjitSaved are distances below the CFA, bytes.
+// yjitSaved are below the CFA, bytes.
 var yjitSaved = map[uint8]int64{frames.X86R13: 16, frames.X86R12: 24, frames.X86RBX: 32}
 
-// adopt makes r the owner of YJIT's code.
 func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module) {
 	c.spans, c.interpreter = c.spans[:0], interpreter
 	if c.rule == nil {
@@ -50,11 +43,11 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 	}
 }
 
-// maxDistance of YJIT's region from the interpreter's code, bytes: calls have 32-bit displacements.
+// maxDistance from the interpreter's code, bytes: calls have 32-bit displacements.
 const maxDistance = 1 << 31
 
-// mayContain reports whether a module may be in YJIT's region (rb_yjit_reserve_addr_space, yjit.c). It is anonymous;
-// Ruby 3.4 names it, if the kernel keeps such names.
+// mayContain reports whether a module may be in YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named
+// by Ruby 3.4 if the kernel keeps such names.
 func (c *yjitCode) mayContain(m *frames.Module) bool {
 	if m.Origin != nil {
 		if name, _ := m.Origin.Place(); name != "" {
@@ -68,10 +61,10 @@ func (c *yjitCode) has(addr uint64) bool {
 	return slices.ContainsFunc(c.spans, func(s managed.Span) bool { return s.Has(addr) })
 }
 
-// maxPushed bounds words below the return address: three, the argument registers, alignment.
+// maxPushed bounds the words below the return address: three, argument registers, alignment.
 const maxPushed = 24
 
-// find is a [managed.FindFrame]: the frame ends at the innermost return address of an indirect call of the interpreter.
+// find is a [managed.FindFrame]: up to the innermost return address of an indirect call of the interpreter.
 func (c *yjitCode) find(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(maxPushed) {
 		at := regs.SP() + 8*i

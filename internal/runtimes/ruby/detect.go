@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// The first two symbols are always exported.
+// The first two are always exported.
 const (
 	symVersion = "ruby_version"
 	symObject  = "rb_cObject"
@@ -73,10 +73,9 @@ func readVersion(h managed.Host, at uint64) string {
 	return string(text)
 }
 
-// ownFile matches the interpreter's own files.
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
-// find makes a module's Runtime: it verifies the layout by the threads, and finds symbol table and tags.
+// find makes a module's Runtime; threads verify the layout.
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	release := versionForm.FindStringSubmatch(version)[1]
 	l, ok := layouts[release]
@@ -115,7 +114,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	return r, nil
 }
 
-// maxTries is more than one because the process runs.
+// maxTries: the process runs.
 const maxTries = 4
 
 func anyTry(proof func() bool) bool {

@@ -29,19 +29,17 @@
 //
 // # Merging
 //
-// A control frame with the flag FINISH was entered from C: a native frame of rb_vm_exec runs it and its callees up
-// to the next such frame. rb_vm_exec keeps a struct rb_vm_tag in its native frame; tags are linked, and the saved
-// program counter identifies their function. FINISH frames and rb_vm_exec's tags are paired from the outermost on;
-// at the begin or end of a call the innermost lacks a partner.
+// A control frame with the flag FINISH was entered from C: a native frame of rb_vm_exec runs it and its callees up to
+// the next one. It contains a struct rb_vm_tag; tags are linked, and the saved program counter identifies their
+// function. FINISH frames and rb_vm_exec's tags are paired from the outermost on; at the begin or end of a call the
+// innermost lacks a partner.
 //
-// Without a symbol, rb_vm_exec's saved program counter is the one that is as frequent as FINISH frames in all
-// threads; of several, the nearest to the code of Ruby's instructions, whose addresses iseqs contain (direct
-// threaded code).
+// Without a symbol, rb_vm_exec's saved program counter is the one as frequent as FINISH frames in all threads; of
+// several, the nearest to the code of Ruby's instructions (direct threaded code: iseqs contain its addresses).
 //
 // # Invariants
 //
-// Iseqs and method entries are freed, moved and reused. A frame is named with one of these proofs, else it is
-// [freed]:
+// Iseqs and method entries are freed, moved and reused. A frame is named by one of these proofs, else it is [freed]:
 //
 //   - The thread has not run since the copy, and its frame still leads to the object.
 //   - The identity was copied in the stop and is unchanged.

@@ -12,11 +12,10 @@ import (
 
 // # The interpreter lock
 //
-// One thread of a ractor runs. The lock is in the virtual machine (2.7) or the ractor (3.0 on): struct
-// rb_global_vm_lock_struct, from 3.2 on rb_thread_sched (thread_pthread.h). It has the running thread and the list
-// of waiting ones, each with its own condition variable.
+// One thread of a ractor runs. The lock is in the virtual machine (2.7) or the ractor: struct rb_global_vm_lock_struct,
+// from 3.2 on rb_thread_sched (thread_pthread.h), with the running thread and the list of waiting ones.
 
-// lockLayout has offsets in bytes.
+// lockLayout has offsets, bytes.
 type lockLayout struct {
 	at           int64 // from the ractor's list of threads; 2.7: in the virtual machine
 	owner, queue int64
@@ -25,7 +24,7 @@ type lockLayout struct {
 
 const maxWaiting = 1 << 12
 
-// Waiting implements [managed.Threads], from the copy: the lock changes every few milliseconds.
+// Waiting implements [managed.Threads], by the copy: the lock changes every few milliseconds.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	machine := &r.machine
 	if machine.lock.queue == 0 {
@@ -61,13 +60,12 @@ func (m *machine) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
 	return word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
 }
 
-// In bytes.
 const (
 	threadRactor = 24 // 3.0 on
 	lockCopied   = 88
 )
 
-// copyReader reads the copy, and current memory outside of it.
+// copyReader reads the copy, else current memory.
 type copyReader struct {
 	machine *machine
 	sleeper *managed.Sleeper
@@ -84,7 +82,7 @@ func (m *copyReader) word(addr uint64) uint64 {
 	return m.machine.word(addr)
 }
 
-// isQueued reports whether a node {next, prev} is in the list of a head.
+// isQueued reports whether a node {next, prev} is in a list.
 func (m *copyReader) isQueued(head, node uint64) bool {
 	next := m.word(node)
 	switch {
@@ -128,7 +126,7 @@ func (q *queueNodes) read(m *machine) {
 	q.n = gather.ReadParts(q.parts[:len(some)])
 }
 
-// next returns the next node; false: not read.
+// next returns false if node was not read.
 func (q *queueNodes) next(node uint64) (uint64, bool) {
 	for i := range q.parts[:q.n] {
 		if q.parts[i].Addr == node {

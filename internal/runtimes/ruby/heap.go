@@ -8,10 +8,10 @@ import (
 	"prywalk/internal/managed"
 )
 
-// memory is memory as of one moment: a copy, or the current process.
+// memory is as of one moment: a copy, or the current process.
 type memory interface {
 	Word(addr uint64) (uint64, bool)
-	// Read returns the number of bytes read.
+	// Read returns the number of bytes.
 	Read(addr uint64, b []byte) int
 }
 
@@ -40,7 +40,6 @@ const (
 	textAddr   = 24
 )
 
-// textAt returns the place of a string's bytes.
 func (h heap) textAt(addr uint64) (at, n uint64, ok bool) {
 	flags, ok := h.Word(addr)
 	if !ok || flags&typeMask != typeString {
@@ -58,7 +57,7 @@ func (h heap) textAt(addr uint64) (at, n uint64, ok bool) {
 	return at, n, ok
 }
 
-// textKey hashes the address, length, and copied bytes of a string.
+// textKey hashes address, length, and copied bytes of a string.
 func (h heap) textKey(addr uint64) (key uint64, ok bool) {
 	at, n, ok := h.textAt(addr)
 	if !ok {
@@ -91,7 +90,6 @@ func mix(key, v uint64) uint64 {
 
 const maxText = 1 << 12
 
-// text reads a string; false: none, or incomplete.
 func (h heap) text(addr uint64) (string, bool) {
 	at, n, ok := h.textAt(addr)
 	if !ok || n > maxText {
@@ -104,14 +102,14 @@ func (h heap) text(addr uint64) (string, bool) {
 	return string(b), true
 }
 
-// An array is flags, class, and its elements, or their number and address.
+// An array is flags, class, and elements, or their number and address.
 const (
 	arrayShort = 16
 	arrayLen   = 16
 	arrayAddr  = 32
 )
 
-// elements returns the address and (largest) number of an array's elements.
+// elements returns address and (largest) number.
 func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
 	flags, ok := h.Word(addr)
 	if !ok || flags&typeMask != typeArray {
@@ -135,7 +133,7 @@ func (h heap) path(addr uint64) (string, bool) {
 
 // # Names of methods
 //
-// The symbol table names a C method's ID (symbol.c, struct rb_symbols_t). Names are permanent.
+// The symbol table names a C method's ID (symbol.c, struct rb_symbols_t), permanently.
 //
 //	0 last number (4 bytes)  8 …  16 ids: an array of arrays, each with name and symbol of 512 numbers
 //
@@ -144,14 +142,14 @@ const (
 	symbolIDs   = 16
 	idsOfUnit   = 512
 	scopeShift  = 4
-	lastOp      = 1 << 9 // IDs below are operators, without scope
+	lastOp      = 1 << 9 // lower IDs are operators, without scope
 	symbolShift = 8
 	symbolMark  = 0xc
-	minSymbols  = 500 // least number in a program
+	minSymbols  = 500 // of a program
 	maxSymbols  = 1 << 28
 )
 
-// isSymbols reports whether the symbol table is at an address. Nearly all fail at the first reads.
+// isSymbols reports whether the symbol table is at an address. Most fail at the first reads.
 func (h heap) isSymbols(at uint64) bool {
 	last := h.word(at) & (1<<32 - 1)
 	if last < minSymbols || last > maxSymbols {
@@ -172,7 +170,7 @@ func (h heap) isSymbols(at uint64) bool {
 	return false
 }
 
-// unit returns the array with the i-th 512 names and symbols: address and number of words.
+// unit returns address and number of words of the i-th array.
 func (h heap) unit(table, i uint64) (at, n uint64, ok bool) {
 	units, n, ok := h.elements(h.word(table + symbolIDs))
 	if !ok || i >= n {
@@ -189,7 +187,7 @@ func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
 	return 0, 0
 }
 
-// nameOf names an ID; "?" without a table.
+// nameOf returns "?" without a table.
 func (h heap) nameOf(table, id uint64) (string, bool) {
 	if table == 0 {
 		return "?", true
@@ -203,14 +201,12 @@ func (h heap) nameOf(table, id uint64) (string, bool) {
 
 // # Identities
 
-// identity distinguishes objects that have one address at different times, by pointers and the label's content; a
-// method has a unique number.
+// identity distinguishes objects at one address, by pointers and the label's content; a method has a unique number.
 type identity struct {
 	words [9]uint64
 	text  uint64
 }
 
-// Words of an identity.
 const (
 	wordBody  = 0 // of an iseq
 	wordLabel = 4
@@ -218,7 +214,7 @@ const (
 	wordID    = 4
 )
 
-// identify reads an identity. notObject: there is none; objectFreed: unreadable.
+// identify returns notObject for another kind, objectFreed if unreadable.
 func (h heap) identify(addr uint64, kind objectKind) (id identity, status objectStatus) {
 	flags, ok := h.Word(addr)
 	if !ok {

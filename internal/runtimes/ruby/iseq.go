@@ -11,7 +11,7 @@ const (
 
 type enclosingLabel func(iseq uint64) (label, bool)
 
-// readISeq reads label, file and lines; whole: all lines.
+// readISeq: whole means all lines.
 func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole, ok bool) {
 	body := h.word(addr + iseqBody)
 	var b [bodyCopied]byte
@@ -34,7 +34,7 @@ func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole,
 	return h.readLines(&f.lines, b[h.bodyInfo:], o.size), true
 }
 
-// readLines reads the lines of a struct iseq_insn_info as far as readable.
+// readLines reads struct iseq_insn_info as far as readable.
 func (h heap) readLines(l *lines, info []byte, positions uint64) (whole bool) {
 	n := uint64(binary.LittleEndian.Uint32(info[infoCount:]))
 	if n > maxEntries || positions > maxCode {

@@ -7,8 +7,8 @@ import "strconv"
 // # Labels
 //
 // Up to 3.3 a backtrace has the iseq's label, "block in run"; from 3.4 on also the method's class, "block in
-// Server#run" (vm_backtrace.c, calculate_iseq_label). An iseq can be of several classes; the frame's method entry
-// tells which.
+// Server#run" (vm_backtrace.c, calculate_iseq_label): that of the frame's method entry, as an iseq can be of several
+// classes.
 
 const (
 	iseqTop = iota
@@ -26,8 +26,8 @@ type label struct {
 	levels int
 	owner  string
 	name   string
-	owned  bool // its class depends on the frame
-	// handler means a rescue or ensure clause, whose frame is shown with the one around it.
+	owned  bool // by the frame's class
+	// handler: a rescue or ensure clause, whose frame is shown with the one around it.
 	handler bool
 }
 
@@ -76,7 +76,7 @@ const (
 	typeModule = 3
 )
 
-// ownerOf returns the prefix of a method's name: "Server#", "Server.", "" for an unnamed class.
+// ownerOf returns "Server#", "Server.", or "" for an unnamed class.
 func (h heap) ownerOf(entry uint64) string {
 	if h.class.path == 0 {
 		return ""
@@ -97,7 +97,6 @@ func (h heap) ownerOf(entry uint64) string {
 	return name + mark
 }
 
-// maxEnvs bounds nested environments.
 const maxEnvs = 32
 
 // flagLocal marks a method's own environment.

@@ -2,32 +2,31 @@
 
 package ruby
 
-// layout has a release's offsets on x86-64, bytes (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
+// layout has offsets on x86-64, bytes (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
 type layout struct {
 	threadVM, threadEC int64
-	// threadNative is at pthread_t, or, with nativeID, at a pointer to pthread_t (nativeID) and thread ID
-	// (nativeTID).
+	// threadNative is at pthread_t, or, with nativeID, at a pointer to pthread_t (nativeID) and thread ID (nativeTID).
 	threadNative        int64
 	nativeID, nativeTID int64
-	threadSize          int64 // bytes copied, with the node of the lock's queue
+	threadSize          int64 // copied, with the lock's node
 
 	ecThread int64
 
-	// vmThreads is at 2.7's list of threads, linked by their first words; vmRactors (3.0 on) at that of ractors,
-	// linked by ractorNodes.
+	// vmThreads is at 2.7's list of threads, linked by their first words; vmRactors (3.0 on) at that of ractors, linked
+	// by ractorNodes.
 	vmThreads, vmRactors      int64
-	ractorNodes               []int64 // the first that fits is used
-	ractorThreads, ractorExec int64   // list of threads; ec with the lock
+	ractorNodes               []int64 // the first that fits
+	ractorThreads, ractorExec int64   // threads; ec with the lock
 
 	frameSize int64
 
-	// struct rb_iseq_constant_body: insns_info, and local_iseq after parent_iseq.
+	// struct rb_iseq_constant_body: insns_info; local_iseq after parent_iseq.
 	bodyInfo, bodyLocal int64
 	tagged              bool  // first line is a Ruby integer
 	entrySize           int64 // of iseq_insn_info_entry
 
-	embedAt    int64 // of a short string's bytes
-	lenInFlags bool  // the flags have a short string's length
+	embedAt    int64 // of a short string
+	lenInFlags bool  // a short string's length
 
 	lock lockLayout
 
@@ -35,7 +34,7 @@ type layout struct {
 	class     classLayout
 }
 
-// classLayout has offsets, bytes (internal/class.h).
+// classLayout is of internal/class.h, bytes.
 type classLayout struct {
 	path, attached int64  // name; in a singleton class: its object
 	singleton      uint64 // flag
@@ -73,7 +72,6 @@ var layouts = map[string]layout{
 		qualified: true, class: classLayout{path: 24 + 128, attached: 24 + 112, singleton: 1 << 13}},
 }
 
-// Offsets of all releases.
 const (
 	ecStack, ecSize, ecFrame, ecTag = 0, 8, 16, 24
 	ecCopied                        = 64
@@ -133,7 +131,7 @@ func isMagic(flags uint64) bool {
 	return false
 }
 
-// jumpLayout has offsets in a tag. The compiler's setjmp saves five words, the C library's 200 bytes, mangled.
+// jumpLayout is of a tag: the compiler's setjmp saves five words, the C library's 200 bytes, mangled.
 type jumpLayout struct {
 	pc, prev uint64
 	mangled  bool

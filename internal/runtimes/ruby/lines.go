@@ -7,8 +7,7 @@ import (
 	"math/bits"
 )
 
-// lines has an iseq's lines by the rank of instructions, which is in a succinct set (iseq.c, struct
-// succ_index_table):
+// lines has an iseq's lines by the rank of instructions, in a succinct set (iseq.c, struct succ_index_table):
 //
 //	imm_part  6 words, each of 9 ranks of 7 bits: those of positions 0 to 53
 //	succ_part blocks of 512 positions: rank before the block (4 bytes, 8 with padding), eight ranks of 9 bits of the
@@ -20,7 +19,6 @@ type lines struct {
 	cut     bool
 }
 
-// In bytes and positions.
 const (
 	immWords, immRanks, immBits = 6, 9, 7
 	immPositions                = immWords * immRanks
@@ -61,7 +59,7 @@ func (l *lines) lineAt(position uint64) int {
 	return int(l.entries[rank-1])
 }
 
-// rank returns the number of instructions up to a position; 0: unknown.
+// rank returns the instructions up to a position; 0: unknown.
 func (l *lines) rank(position uint64) uint64 {
 	missing := false
 	word := func(off uint64) uint64 {

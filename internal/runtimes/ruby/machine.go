@@ -32,7 +32,7 @@ func (m *machine) listHead(vm uint64) uint64 {
 	return m.word(vm + uint64(m.vmRactors))
 }
 
-// scanDistance bounds the distance of variables from rb_cObject, bytes.
+// scanDistance is in bytes from rb_cObject.
 const scanDistance = 256 << 10
 
 // find searches the virtual machine, whose symbol is hidden.
@@ -51,7 +51,7 @@ func (m *machine) find() bool {
 	return found
 }
 
-// scan calls take for the words near rb_cObject until it returns true; b has 32 bytes.
+// scan calls take for words near rb_cObject until it returns true; b has 32 bytes.
 func (m *machine) scan(take func(at uint64, b []byte) bool) {
 	const piece, overlap = 4 << 10, 32
 	b := make([]byte, piece+overlap)

@@ -21,7 +21,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	return refs, instead || len(w.runs) > 0 && !w.broken && hidden
 }
 
-// appendRuns appends the Ruby frames of a native frame; instead: they replace it.
+// appendRuns appends a native frame's Ruby frames; instead: they replace it.
 func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
@@ -43,7 +43,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, instead
 }
 
-// confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions if the choice was unclear.
+// confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions, if that was unclear.
 func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	if info.confirmed || info.vmExec.End != 0 {
 		return true
@@ -80,7 +80,7 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// appendRef appends a frame's Ref; skip: it also stands for the next frame outwards.
+// appendRef: skip means that it also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
 	c, status := r.objects.resolve(object, kind, f)
@@ -104,7 +104,7 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 	return out, skip
 }
 
-// ownerSerial returns the serial of a frame's class; 0: unknown.
+// ownerSerial returns 0 if unknown.
 func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 	if !c.currentHeap.qualified || !o.label.owned {
 		return 0

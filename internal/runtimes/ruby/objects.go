@@ -32,19 +32,18 @@ type objectCache struct {
 	batch    verifyBatch
 }
 
-// object is an iseq or a method entry.
 type object struct {
 	*function
 	id         identity
-	code, size uint64 // address and number of the words of instructions
+	code, size uint64 // of the instructions, words
 	places     places
-	asked      int64 // the last [objectCache.readBatch] with it
+	asked      int64 // last [objectCache.readBatch]
 	since      int64
-	checked    int64 // last verification, CLOCK_MONOTONIC ns
-	seen       int64 // last copy with it
+	checked    int64 // CLOCK_MONOTONIC ns
+	seen       int64 // last copy
 }
 
-// function is shared by objects of equal description, as from repeated eval.
+// function is shared by equal objects, as from repeated eval.
 type function struct {
 	serial uint64
 	object uint64
@@ -114,7 +113,6 @@ func (c *objectCache) evictIdle(at int64) {
 	}
 }
 
-// add adds an object, with the function of an equal one.
 func (c *objectCache) add(addr uint64, o *object) {
 	if c.byAddr == nil {
 		c.byAddr, c.bySerial, c.byKey = map[uint64]*object{}, map[uint64]*function{}, map[functionKey]*function{}
@@ -140,7 +138,7 @@ const (
 	notObject
 )
 
-// resolve returns the object that a frame provably led to in the sample.
+// resolve returns the object that a frame provably led to.
 func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	o, status := c.prove(addr, kind, f)
 	if o != nil {
@@ -150,8 +148,8 @@ func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, 
 	return o, status
 }
 
-// prove is resolve without the record of use. It accepts the identity copied in the stop; then, for what was known
-// before the stop, an unchanged identity after it; then current memory, if the thread has not run since the copy.
+// prove accepts the identity copied in the stop; then, of what was known before it, an unchanged identity after it;
+// then current memory, if the thread has not run since.
 func (c *objectCache) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	w := c.walk
 	o := c.byAddr[addr]
@@ -229,7 +227,7 @@ func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 // lastingAge is in ns.
 const lastingAge = 500e6
 
-// skipCopies excepts an object from copies if it is old or lasting.
+// skipCopies excepts an old or lasting object from copies.
 func (c *objectCache) skipCopies(addr uint64, o *object) {
 	if c.known.Has(addr) {
 		return
@@ -240,8 +238,7 @@ func (c *objectCache) skipCopies(addr uint64, o *object) {
 	}
 }
 
-// readIdentified reads an object with a copied identity; if that has changed, from the copy, perhaps without all
-// lines.
+// readIdentified reads an object with a copied identity; if that has changed, from the copy, perhaps without all lines.
 func (c *objectCache) readIdentified(addr uint64, kind objectKind, id *identity) (*object, objectStatus) {
 	o, whole := c.readCopied(addr, kind, id)
 	if !whole {
@@ -256,8 +253,7 @@ func (c *objectCache) readIdentified(addr uint64, kind objectKind, id *identity)
 	return o, objectKnown
 }
 
-// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must
-// have had the interpreter lock.
+// readCopied: nil means incomplete, whole all lines. For an iseq the thread must have had the interpreter lock.
 func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.Sample.At
 	o = &object{function: &function{kind: kind}, id: *id, since: at, checked: at, seen: at}
@@ -291,7 +287,7 @@ func (c *objectCache) enclosingCopied(iseq uint64) (label, bool) {
 	return label{}, false
 }
 
-// enclosingCurrent is an [enclosingLabel] of current memory.
+// enclosingCurrent is an [enclosingLabel] as of now.
 func (c *objectCache) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	if c.depth == maxLevels {
 		return l, false
@@ -301,7 +297,7 @@ func (c *objectCache) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
 }
 
-// read reads an object from current memory, between two equal readings of its identity (want if not nil).
+// read reads current memory between two equal identities (want if not nil).
 func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
 	readAt := procmem.Now()
 	id, status := c.currentHeap.identify(addr, kind)

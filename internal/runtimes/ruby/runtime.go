@@ -15,7 +15,7 @@ type Runtime struct {
 	managed.BaseThreads
 	version     string
 	module      *frames.Module
-	hidesModule bool // its module is the interpreter's alone
+	hidesModule bool // it is the interpreter's alone
 	plan        *managed.Plan
 
 	machine machine
@@ -66,7 +66,7 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 // Plan implements [managed.Namer].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// Bounds in bytes, maxNew in objects.
+// In bytes, maxNew in objects.
 const (
 	maxFrameBytes = 64 << 10
 	maxValues     = 128 << 10
@@ -75,7 +75,6 @@ const (
 	textCopied    = 96
 )
 
-// Slots of the plan.
 const (
 	slotEC = managed.SlotFirstFree + iota
 	slotStack
@@ -150,7 +149,7 @@ func except(s managed.Step, mask, value uint64) managed.Step {
 	return only(s, mask, value)
 }
 
-// Bounds for iseqs that may be freed soon, as of eval: their number, bytes.
+// For iseqs that may be freed soon, as of eval: number, bytes.
 const (
 	maxYoung     = 6
 	pathCopied   = 256
@@ -158,7 +157,7 @@ const (
 	placesCopied = 1 << 10
 )
 
-// youngSteps copies names and lines of the innermost young ones of the marked iseqs.
+// youngSteps copies names and lines of the innermost young iseqs of the mark.
 func youngSteps(l *layout) []managed.Step {
 	each := func(off int64, size uint32) managed.Step {
 		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxYoung}

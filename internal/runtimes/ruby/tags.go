@@ -9,17 +9,17 @@ import (
 	"prywalk/internal/managed"
 )
 
-// tag is a struct rb_vm_tag, and the target of its jump.
+// tag is a struct rb_vm_tag and its jump's target.
 type tag struct{ at, pc uint64 }
 
 const maxTags = 1 << 13
 
-// guardAt is the offset of glibc's pointer guard in tcbhead_t (x86-64).
+// guardAt is in glibc's tcbhead_t (x86-64).
 const guardAt = 0x30
 
 type wordReader func(addr uint64) (uint64, bool)
 
-// appendTags appends a list of tags, innermost first; false: incomplete. Each lies further out than the one before.
+// appendTags appends a list, innermost first; false: incomplete. Each lies further out.
 func (j *jumpLayout) appendTags(tags []tag, at uint64, get wordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
@@ -36,11 +36,11 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get wordReader) ([]tag, b
 type tagInfo struct {
 	jumpLayout
 	code        managed.Span // the interpreter's module
-	vmExec      managed.Span // rb_vm_exec, by symbol
+	vmExec      managed.Span // by symbol
 	guard       uint64
 	pc          uint64 // rb_vm_exec's, as saved; 0: unknown
 	confirmed   bool   // pc is certain
-	handlerCode uint64 // address of some Ruby instruction's code
+	handlerCode uint64 // of some Ruby instruction
 }
 
 func (info *tagInfo) address(pc uint64) uint64 {
@@ -50,8 +50,8 @@ func (info *tagInfo) address(pc uint64) uint64 {
 	return pc
 }
 
-// find determines layout and program counter from all threads, else a walk does. The threads may run: a list counts
-// if its first tag is the same afterwards.
+// find determines layout and program counter by all threads, else a walk does. They may run: a list counts if its first
+// tag is the same afterwards.
 func (info *tagInfo) find(m *machine) {
 	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {
@@ -82,7 +82,7 @@ func (info *tagInfo) find(m *machine) {
 	}
 }
 
-// findLayout finds the layout by one thread, which does not run.
+// findLayout finds the layout by a thread that does not run.
 func (info *tagInfo) findLayout(first uint64, get wordReader) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {
@@ -93,7 +93,7 @@ func (info *tagInfo) findLayout(first uint64, get wordReader) {
 	}
 }
 
-// fits reports for which layouts all tags are readable and jump into the interpreter's code.
+// fits reports the layouts by which all tags jump into the interpreter's code.
 func (info *tagInfo) fits(first uint64, get wordReader) (fits [len(jumpLayouts)]bool) {
 	for k := range jumpLayouts {
 		tags, whole := jumpLayouts[k].appendTags(nil, first, get)
@@ -102,7 +102,7 @@ func (info *tagInfo) fits(first uint64, get wordReader) (fits [len(jumpLayouts)]
 	return fits
 }
 
-// isTarget reports whether a saved word is an address in the interpreter. Without a guard (musl) it is not mangled.
+// isTarget accepts addresses in the interpreter; without a guard (musl) they are not mangled.
 func (info *tagInfo) isTarget(pc uint64) bool {
 	return info.code.Has(pc) || info.guard != 0 && info.code.Has(bits.RotateLeft64(pc, -17)^info.guard)
 }
@@ -157,7 +157,7 @@ func (info *tagInfo) countPCs(votes map[uint64]int, tags []tag, entered int) {
 	}
 }
 
-// chooseExecPC chooses the program counter with most votes, then the nearest to an instruction's code.
+// chooseExecPC chooses by votes, then by distance from an instruction's code.
 func (info *tagInfo) chooseExecPC(votes map[uint64]int, handler uint64) {
 	best, ties := 0, 0
 	for pc, n := range votes {

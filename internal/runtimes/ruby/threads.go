@@ -11,7 +11,6 @@ type threads struct {
 	read int64 // CLOCK_MONOTONIC ns
 }
 
-// thread is as last read.
 type thread struct {
 	at      uint64 // rb_thread_t
 	pthread uint64
@@ -21,7 +20,7 @@ type thread struct {
 const (
 	maxRactors         = 1 << 10
 	maxThreads         = 1 << 15
-	rereadThreadsAfter = 15e6 // pause of reading the lists for unknown threads, ns
+	rereadThreadsAfter = 15e6 // ns between readings for unknown threads
 )
 
 func (m *machine) readThreads() {
@@ -60,8 +59,7 @@ func (m *machine) readList(head uint64) {
 	}
 }
 
-// pthreadTID is the offset of the thread ID in glibc's struct pthread (x86-64, nptl/descr.h). With another C
-// library, 2.7 to 3.1 have pthread_t only.
+// pthreadTID is in glibc's struct pthread (x86-64, nptl/descr.h); with another libc, 2.7 to 3.1 have no thread IDs.
 const pthreadTID = 720
 
 func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
@@ -78,7 +76,7 @@ func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// findThread searches by pthread_t if it is known, else by thread ID.
+// findThread searches by pthread_t if known, else by thread ID.
 func (m *machine) findThread(tid int, pthread uint64) *thread {
 	for i := range m.threads.list {
 		th := &m.threads.list[i]

@@ -11,8 +11,8 @@ import (
 
 // # Verification of known objects
 //
-// Known objects are verified after each stop, once for all samples that are walked together: the first request
-// reads the places of all of them.
+// Known objects are verified after each stop, for all samples walked together: the first request reads the places of
+// all.
 
 type places [4]place
 
@@ -26,9 +26,8 @@ const (
 	batchObjectSize = 24 + bodyCopied + labelCopied + textCopied
 )
 
-// verifyBatch has the places of several objects, read together.
 type verifyBatch struct {
-	readAt   int64 // before reading, CLOCK_MONOTONIC ns
+	readAt   int64 // before: CLOCK_MONOTONIC ns
 	n        int
 	objects  [maxBatch]*object
 	bytes    [maxBatch][batchObjectSize]byte
@@ -39,7 +38,7 @@ type verifyBatch struct {
 	fallback memory
 }
 
-// identifyInBatch returns an object's current identity and the time as of which it was read.
+// identifyInBatch returns an object's current identity, and when it was read.
 func (c *objectCache) identifyInBatch(addr uint64, o *object) (id identity, status objectStatus, at int64) {
 	a := &c.batch
 	if !c.walk.verified {
@@ -72,7 +71,7 @@ func (a *verifyBatch) Word(addr uint64) (uint64, bool) {
 // Read implements memory.
 func (a *verifyBatch) Read(addr uint64, b []byte) int { return a.fallback.Read(addr, b) }
 
-// readBatch reads the walk's objects that were not verified since the sample.
+// readBatch reads the walk's objects not verified since the sample.
 func (c *objectCache) readBatch() {
 	a, w := &c.batch, c.walk
 	a.n, a.filled, a.readAt, a.fallback = 0, 0, procmem.Now(), c.currentHeap.memory
@@ -112,7 +111,7 @@ func (c *objectCache) readBatch() {
 	}
 }
 
-// placesOf returns the memory that shows whether an object is still the same.
+// placesOf returns the memory that shows whether an object is the same.
 func (h heap) placesOf(addr uint64, o *object) (all places) {
 	if o.kind != isCode {
 		all[0] = place{addr, methodSize}

@@ -6,24 +6,23 @@ import (
 	"prywalk/internal/managed"
 )
 
-// walk is the state of one walk.
 type walk struct {
 	*managed.View
-	verified bool // readBatch was called
+	verified bool // by readBatch
 
 	machine *machine
-	gather  managed.Gatherer // nil: none
+	gather  managed.Gatherer // or nil
 
 	thread  uint64
 	ec      uint64
 	frames  []frame // innermost first
-	tags    []tag   // those of rb_vm_exec
+	tags    []tag   // of rb_vm_exec
 	allTags []tag
 	runs    []run
-	nextRun int // innermost run without a native frame
+	nextRun int // innermost without a native frame
 	outside int // first frame after all runs
 
-	unfinished bool // the native walk may be incomplete
+	unfinished bool // the native walk may lack its outer end
 	broken     bool
 }
 
@@ -34,7 +33,7 @@ type frame struct {
 	method            uint64 // of a C method
 }
 
-// run is the control frames of one native frame of rb_vm_exec, which contains the tag.
+// run is a native frame's control frames; it contains the tag.
 type run struct {
 	tag      uint64
 	from, to int
@@ -105,7 +104,7 @@ func (w *walk) hasLock() bool {
 	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
 }
 
-// appendFrames appends the control frames except the initial one; false: invalid.
+// appendFrames excepts the initial frame; false: invalid.
 func (l *layout) appendFrames(list []frame, ec uint64, get wordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)
@@ -147,7 +146,7 @@ func entries(frames []frame) (n int) {
 	return n
 }
 
-// split pairs frames with tags, from the outermost on. The innermost may lack a partner.
+// split pairs frames with tags from the outermost on; the innermost may lack a partner.
 func (w *walk) split(pc uint64) {
 	for _, t := range w.allTags {
 		if t.pc == pc {
@@ -155,7 +154,7 @@ func (w *walk) split(pc uint64) {
 		}
 	}
 	n := entries(w.frames)
-	extra := len(w.tags) - n // native frames at the begin or end of a call
+	extra := len(w.tags) - n // begin or end of a call
 	if extra > 1 {
 		w.broken = true
 		return
@@ -177,7 +176,7 @@ func (w *walk) split(pc uint64) {
 	}
 }
 
-// skipInitialISeq excepts the initial frame's iseq from copies.
+// skipInitialISeq excepts its iseq from copies.
 func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
 	end := w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize)
