@@ -13,10 +13,10 @@ const (
 	I32    = 5
 )
 
-// Message is an encoded message. Zero numbers and empty lists are left out, as in proto3.
+// Message is an encoded message. Zero numbers and empty lists are left out (proto3).
 type Message []byte
 
-// Key writes a field's number and wire type; its value must follow.
+// Key writes a field's key; its value must follow.
 func (m *Message) Key(field, wire int) { *m = binary.AppendUvarint(*m, uint64(field)<<3|uint64(wire)) }
 
 // Uint writes a varint.

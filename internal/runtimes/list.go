@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runtimes is the list of the run-time systems that prywalk knows. Each is a folder below this one, behind the
-// interfaces of package managed.
+// Package runtimes lists the run-time systems that prywalk knows, a folder each.
 package runtimes
 
 import (
@@ -19,15 +18,15 @@ import (
 	"prywalk/internal/runtimes/v8"
 )
 
-// List has the detectors in the order in which they are asked: first the run-time systems that know their code by name,
-// then those that take generated code of unknown origin. A process has at most one of each
-// kind, but for those with [managed.Runtime.Module]. It must not change once a process has been opened.
+// List has the detectors in the order in which they are asked: those of known code before those that take generated
+// code of unknown origin. A process has at most one of each, but for those with [managed.Runtime.Module]. It must not
+// change once a process is open.
 var List = []managed.Detector{
 	hotspot.Detect, cpython.Detect, php.Detect, ruby.Detect, v8.Detect,
 	gdbjit.Detect, hosted.Detect, hosted.DetectHaskell, golang.Detect,
 }
 
-// Symbols has the names of symbols that detectors ask of each module.
+// Symbols are the names that detectors ask of each module.
 var Symbols = slices.Concat(ruby.Symbols, v8.Symbols, gdbjit.Symbols, hosted.Symbols)
 
 // Tables has the languages whose compilers put tables of functions into ELF files; a file has at most one.
@@ -43,6 +42,6 @@ func TableOf(f *elffile.File) managed.FileTable {
 	return nil
 }
 
-// Builtins has the run-time systems with code in ELF files that follows a convention of its own. Each makes its part of
-// a file, which is read on first use.
+// Builtins has the run-time systems with code in ELF files that follows a convention of its own. A file's part is read
+// on first use.
 var Builtins = []func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins{v8.BuiltinsOf}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire reads numbers and strings of little-endian ELF and DWARF files.
+// Package wire reads little-endian ELF and DWARF.
 //
-// A [Cursor] reads hostile bytes with a sticky error: a read beyond the end gives zero and sets Bad, so that parsers
-// check once, at the end (as debug/dwarf's buf).
+// A [Cursor] has a sticky error: a read beyond the end gives zero and sets Bad, so that parsers check once, at the end
+// (as debug/dwarf's buf).
 package wire
 
 import (
@@ -37,7 +37,7 @@ func (c *Cursor) Done() bool { return c.Bad || c.Pos >= len(c.Bytes) }
 // Left gives the number of bytes that follow.
 func (c *Cursor) Left() int { return max(0, len(c.Bytes)-c.Pos) }
 
-// Rest gives the bytes that follow without consuming them.
+// Rest gives the bytes that follow, not consumed.
 func (c *Cursor) Rest() []byte { return c.Bytes[len(c.Bytes)-c.Left():] }
 
 // Take gives the next n bytes, nil if there are fewer.
@@ -123,7 +123,7 @@ func (c *Cursor) Sized(size uint8) uint64 {
 	return 0
 }
 
-// maxLEB bounds the bits of a LEB128 number, padding included.
+// maxLEB is in bits, padding included.
 const maxLEB = 2 * 70
 
 // ULEB reads an unsigned LEB128 number (DWARF 5 §7.6); bits beyond 64 are lost.

@@ -12,9 +12,9 @@ import (
 
 // Options describe the process.
 type Options struct {
-	// Arch is the process's; images for another are skipped.
+	// Arch is the process's; images for others are skipped.
 	Arch frames.Arch
-	// Read copies the process's memory at addr and returns the number of bytes.
+	// Read copies memory of the process and returns the number of bytes.
 	Read func(addr uint64, b []byte) int
 	// Now is the clock of [Code.At], ns; nil: none.
 	Now func() int64
@@ -29,21 +29,21 @@ type Code struct {
 
 	lists        []*list
 	images       map[entry]*image
-	spans        []span   // of the images' code, by address, disjoint
-	unregistered []*image // no longer in a list, oldest first
+	spans        []span   // by address, disjoint
+	unregistered []*image // in no list, oldest first
 	keptBytes    int      // of images and unregistered
-	copied       uint64   // image bytes copied in this refresh
-	fresh        bool     // this refresh added an image
+	copied       uint64   // image bytes in this refresh
+	fresh        bool     // this refresh has added an image
 	previous     previous
 	view         view
-	agreed       int64 // when the lists were last seen as in spans, ns
+	agreed       int64 // when the lists were last as in spans, ns
 }
 
-// span is the code from start to end (excluded) of an image.
+// span is code of an image, end excluded.
 type span struct {
 	start, end uint64
 	of         *image
-	age        int // 0 is the newest
+	age        int // 0: newest
 }
 
 // New returns a Code without lists.
@@ -54,8 +54,8 @@ func New(o Options) *Code {
 	return &Code{opt: o, images: map[entry]*image{}}
 }
 
-// Follow makes Code read the lists of these descriptors, at most eight, and no others: run-time addresses of
-// __jit_debug_descriptor variables.
+// Follow makes Code read the lists of these descriptors, at most eight, and no others. descriptors are run-time
+// addresses of __jit_debug_descriptor variables.
 func (c *Code) Follow(descriptors []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *Code) Refresh() bool {
 	return c.refreshAll()
 }
 
-// refreshAll is Refresh. Precondition: c.mu is held.
+// refreshAll: c.mu is held.
 func (c *Code) refreshAll() bool {
 	c.copied = 0
 	changed := false
@@ -111,8 +111,7 @@ func (c *Code) load(e *entry) bool {
 	return true
 }
 
-// reorder begins a new version: the code of the images in the lists, by address. Images in no list belong to the
-// version before.
+// reorder begins a new version. Images in no list belong to the version before.
 func (c *Code) reorder() {
 	live := map[entry]bool{}
 	c.retireVersion()
@@ -152,7 +151,6 @@ func disjoint(all []span) []span {
 	return out
 }
 
-// keepNames keeps the names of an unregistered image.
 func (c *Code) keepNames(img *image) {
 	c.keptBytes -= img.size
 	img.dropCFI()
@@ -182,7 +180,7 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return either(now, before, q)
 }
 
-// Name returns the symbol of the code at pc, registered now or, if nothing has replaced it, earlier.
+// Name returns the symbol of the code at pc, registered now or, unless replaced, earlier.
 func (c *Code) Name(pc uint64) (name string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,13 +20,13 @@ const (
 	maxName    = 1 << 10 // bytes of a name
 )
 
-// image is the kept part of an ELF image; empty if that was unreadable.
+// image is the kept part of an ELF image.
 type image struct {
 	cfi   *dwarfunwind.Table // nil: none
 	code  []codeRange
 	funcs []function // by address
-	size  int        // approximate memory, bytes
-	names int        // of size, without call frame information
+	size  int        // approximate, bytes
+	names int        // of size, without cfi
 }
 
 type codeRange struct{ start, end uint64 }
@@ -36,14 +36,13 @@ type function struct {
 	name       string
 }
 
-// Memory, bytes, of a range, a function and an image, without what they refer to.
+// Memory, bytes, without what is referred to.
 const (
 	rangeCost    = 64
 	functionCost = 40
 	imageCost    = 512
 )
 
-// open copies an image and returns the needed parts.
 func (c *Code) open(e *entry) *image {
 	img := &image{size: imageCost}
 	b := make([]byte, e.size)
@@ -88,7 +87,7 @@ func (img *image) addFunctions(f *elffile.File) {
 		if name == "" {
 			continue
 		}
-		fn.name = strings.Clone(name[:min(len(name), maxName)]) // frees the rest of the text
+		fn.name = strings.Clone(name[:min(len(name), maxName)]) // not all text
 		img.funcs = append(img.funcs, fn)
 		img.size += functionCost + len(fn.name)
 	}
@@ -101,8 +100,8 @@ func (img *image) addFunctions(f *elffile.File) {
 	}
 }
 
-// placed returns the addresses of a function's symbol; false for other symbols. In a relocatable file they are relative
-// to the section. A function without a size reaches to the section's end.
+// placed returns a function's addresses; false for other symbols. In a relocatable file they are relative to the
+// section. Without a size it reaches to the section's end.
 func placed(f *elffile.File, s *elffile.Symbol) (fn function, ok bool) {
 	if s.Type() != elffile.SymFunc || s.Section == elffile.SectionUndef || int(s.Section) >= len(f.Sections) {
 		return fn, false
@@ -118,7 +117,6 @@ func placed(f *elffile.File, s *elffile.Symbol) (fn function, ok bool) {
 	return fn, isCode(sec) && fn.start >= sec.Addr && fn.end > fn.start && fn.end <= end
 }
 
-// isCode reports whether a section has code with an address.
 func isCode(s *elffile.Section) bool {
 	const code = elffile.SecAlloc | elffile.SecExec
 	return s.Flags&code == code && s.Addr != 0 && s.Addr+s.Size > s.Addr
@@ -139,7 +137,7 @@ func (img *image) name(pc uint64) (string, bool) {
 	return "", false
 }
 
-// rule returns the rule of an image, which may be nil.
+// rule: img may be nil.
 func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil || img.cfi == nil {
 		return frames.Rule{}, nil, false
@@ -150,7 +148,7 @@ func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (c *Code) addCFI(img *image, f *elffile.File) {
 	cfg := dwarfunwind.Config{Arch: c.opt.Arch, EhFrame: c.section(f, ".eh_frame"),
 		DebugFrame: c.section(f, ".debug_frame")}
-	// Without Text: PHP's tables are relative to it, and must not be used, as they lack saved registers.
+	// Without Text: PHP's tables are relative to it, lack saved registers, and must not be used.
 	t, err := dwarfunwind.New(cfg)
 	if err != nil {
 		return // the instructions decide
@@ -159,13 +157,12 @@ func (c *Code) addCFI(img *image, f *elffile.File) {
 	img.size += int(cfg.EhFrame.Size + cfg.DebugFrame.Size)
 }
 
-// dropCFI keeps the names only.
 func (img *image) dropCFI() {
 	img.cfi = nil
 	img.size = img.names
 }
 
-// section returns the relocated contents of a section of call frame information; the zero Section if unavailable.
+// section returns the relocated contents; the zero Section if unavailable.
 func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 	s := f.Section(name)
 	if s == nil || s.Size == 0 || s.Size > maxImage || s.Flags&elffile.SecCompressed != 0 {

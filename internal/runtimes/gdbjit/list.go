@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxLists   = 8       // descriptors: one per library with a compiler
-	maxEntries = 1 << 14 // entries of a list
+	maxLists   = 8       // one per library with a compiler
+	maxEntries = 1 << 14 // of a list
 	maxImage   = 32 << 20
-	maxKept    = 64 << 20 // bytes of all kept images
-	maxCopied  = 64 << 20 // bytes of images per refresh; the rest follows at the next
+	maxKept    = 64 << 20 // bytes of all images
+	maxCopied  = 64 << 20 // bytes per refresh; the rest follows
 	maxGone    = 4096     // images kept for their names
 )
 
@@ -21,16 +21,15 @@ const (
 	version        = 1
 	descriptorSize = 24 // uint32 version, action_flag; pointers relevant_entry, first_entry
 	entrySize      = 32 // next_entry, prev_entry, symfile_addr, symfile_size
-	// everySome is after how many refreshes a list with an unchanged head is read again.
+	// everySome is after how many refreshes an unchanged list is read again.
 	everySome = 16
-	// markSize bounds the bytes that tell images at the same address apart.
+	// markSize is the bytes that tell images at one address apart.
 	markSize = 4096
 )
 
-// entry is an entry of a list, with the identity of its image.
 type entry struct {
 	at, image, size uint64
-	mark            uint64 // hash of the image's first bytes
+	mark            uint64 // of the image's first bytes
 }
 
 type list struct {
@@ -40,13 +39,12 @@ type list struct {
 	entries []entry // newest first
 }
 
-// head changes with the list.
 type head struct {
 	descriptor [descriptorSize]byte
 	first      [entrySize]byte
 }
 
-// readHead reads the descriptor and the first entry; false if there is none of version 1.
+// readHead returns false without a descriptor of version 1.
 func (c *Code) readHead(l *list) (h head, ok bool) {
 	if c.opt.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
 		return head{}, false
@@ -59,7 +57,7 @@ func (c *Code) readHead(l *list) (h head, ok bool) {
 
 func (h *head) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
 
-// stale reports whether the list must be read again, and returns its head.
+// stale reports whether the list must be read again.
 func (c *Code) stale(l *list) (head, bool) {
 	h, _ := c.readHead(l)
 	if h == l.head {
@@ -71,7 +69,7 @@ func (c *Code) stale(l *list) (head, bool) {
 	return h, true
 }
 
-// walk reads the entries from first on, up to the end, a cycle or the limit.
+// walk reads entries up to the end, a cycle or the limit.
 func (c *Code) walk(first uint64) []entry {
 	var out []entry
 	var b [entrySize]byte
@@ -99,7 +97,7 @@ func (c *Code) mark(e *entry) uint64 {
 	return h.Sum64()
 }
 
-// refresh reads a stale list, and reports whether its entries or images have changed.
+// refresh reads a stale list, and reports whether entries or images have changed.
 func (c *Code) refresh(l *list) bool {
 	h, stale := c.stale(l)
 	if !stale {

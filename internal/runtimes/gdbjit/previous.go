@@ -10,18 +10,17 @@ import (
 
 // # The version before
 //
-// A stack is walked after its copy, and the list may change in between. So the version before the last change is kept
-// until the next, with the interval in which the change happened. Copies from before that are walked by it. During the
-// interval both versions must agree, or only one may have code at the address.
+// A stack is walked after its copy, and the list may change in between. The version before the last change is kept
+// until the next, with the interval of the change: earlier copies are walked by it; for copies within the interval both
+// versions must agree, or only one may have code at the address.
 
 type previous struct {
 	spans  []span
-	images []*image // of it, in no list now
-	// In ns: since is when it began; seen, when it was last found valid; until, when it was first found replaced.
+	images []*image // in no list now
+	// In ns: begin; last found valid; first found replaced.
 	since, seen, until int64
 }
 
-// view is the version to walk a copy by.
 type view uint8
 
 const (
@@ -30,7 +29,6 @@ const (
 	viewEither // copied while the list changed
 )
 
-// retireVersion makes the current version the previous one.
 func (c *Code) retireVersion() {
 	c.dropPrevious()
 	c.previous.spans, c.spans = c.spans, c.previous.spans
@@ -39,7 +37,7 @@ func (c *Code) retireVersion() {
 	c.agreed = c.previous.until
 }
 
-// dropPrevious keeps only the names of the previous version.
+// dropPrevious keeps only names.
 func (c *Code) dropPrevious() {
 	for _, img := range c.previous.images {
 		c.keepNames(img)
@@ -48,8 +46,8 @@ func (c *Code) dropPrevious() {
 	c.previous.images, c.previous.spans = c.previous.images[:0], c.previous.spans[:0]
 }
 
-// At selects the version for copies of a moment, and reports whether earlier rules may be invalid. ask permits reading
-// the lists: two reads for each unchanged one.
+// At selects the version for copies of a moment, CLOCK_MONOTONIC ns, and reports whether earlier rules may be invalid.
+// ask permits reading the lists: two reads for each unchanged one.
 func (c *Code) At(moment int64, ask bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +67,6 @@ func (c *Code) At(moment int64, ask bool) bool {
 	return changed
 }
 
-// listsChanged reports whether a list's head has changed since it was read.
 func (c *Code) listsChanged() bool {
 	for _, l := range c.lists {
 		if h, _ := c.readHead(l); h != l.head {
@@ -97,7 +94,7 @@ func find(spans []span, pc uint64) *image {
 	return spans[i-1].of
 }
 
-// none is the rule where other code ran than is known.
+// none: other code ran than is known.
 var none = frames.Rule{Flags: frames.FlagNone}
 
 // ruleUnless returns the rule of a previous image; none if only the present version has code there.
@@ -108,7 +105,7 @@ func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.R
 	return img.rule(q)
 }
 
-// either returns the rule if it is unknown which image ran: that of the only one, or an equal rule of both; else none.
+// either returns the rule if it is unknown which image ran: that of the only one, or an equal one of both; else none.
 func either(now, before *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case before == nil || before == now:

@@ -7,9 +7,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Runtime is code registered by GDB's JIT interface. It implements [managed.Runtime]. Its function bounds do not serve
-// the analysis of instructions: PostgreSQL reuses addresses many times a second, and outdated bounds break the analysis
-// of new code.
+// Runtime is code registered by GDB's JIT interface, a [managed.Runtime]. It gives no function bounds: PostgreSQL
+// reuses addresses many times a second, and outdated bounds break the analysis of instructions.
 type Runtime struct {
 	managed.Base
 	code *Code
@@ -18,8 +17,7 @@ type Runtime struct {
 // Symbols are the names that [Detect] asks of each module.
 var Symbols = []string{"__jit_debug_descriptor"}
 
-// Detect implements [managed.Detector]. It searches for lists only if there is code without a file that no other
-// run-time system owns.
+// Detect implements [managed.Detector]. Lists are searched for only if there is code of unknown origin.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 || len(descriptors(h)) == 0 {
 		return nil, nil
@@ -41,7 +39,7 @@ func descriptors(h managed.Host) (lists []uint64) {
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "GDB's JIT interface" }
 
-// Attach implements [managed.Runtime]. The lists take precedence over the analysis of instructions.
+// Attach implements [managed.Runtime]. The lists precede the analysis of instructions.
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.code.Follow(descriptors(h))
 	r.code.Refresh()

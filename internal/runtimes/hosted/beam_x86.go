@@ -10,16 +10,16 @@ import (
 	"prywalk/internal/managed"
 )
 
-// beam finds the frame of Erlang's JIT code (since OTP 24), which runs with sp in an Erlang process's heap. The entry,
-// to which process_main jumps once per scheduler thread, keeps none of the caller's registers; it puts the scheduler's
-// registers on the C stack, with rbx pointing to them. Calls between Erlang functions are not found.
+// beam finds the frame of Erlang's JIT code (OTP 24 on), which runs with sp in an Erlang process's heap. process_main
+// jumps once per scheduler thread to the entry, which keeps none of the caller's registers and puts the scheduler's on
+// the C stack, with rbx pointing to them. Calls between Erlang functions are not found.
 //
 // Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
 	base
 	main  uint64
-	below uint64 // C stack below rbx, in bytes
-	size  uint64 // of the frame up to the return address, without alignment
+	below uint64 // C stack below rbx, bytes
+	size  uint64 // up to the return address, without alignment
 	frame *managed.Proof
 	tries int
 }
@@ -31,7 +31,7 @@ var (
 )
 
 const (
-	beamEntry = 64 // searched bytes of the entry
+	beamEntry = 64 // bytes
 	beamWords = 8  // searched for the return address
 	beamMost  = 1 << 20
 	beamTries = 64 // per module

@@ -8,7 +8,7 @@ import (
 )
 
 // chez finds the frame of Chez Scheme's code, to whose entry S_generic_invoke jumps. The code keeps the entry's sp,
-// apart from words pushed for calls. The caller's registers are lost, and not needed (setjmp).
+// apart from pushed words. The caller's registers are lost (setjmp).
 //
 // Source: c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct {

@@ -20,7 +20,7 @@ type Options struct {
 	Modules []*frames.Module
 }
 
-// Runtime finds the frames of one runtime's code. Addresses are run-time addresses; a nil source has no rules.
+// Runtime finds the frames of one runtime's code. A nil source has no rules.
 type Runtime interface {
 	// EarlyRules has the rules before the analysis of instructions, LateRules those after it.
 	EarlyRules() frames.RuleSource
@@ -81,7 +81,6 @@ func (p *process) isGenerated(addr uint64) bool {
 	return m != nil && m.Generated
 }
 
-// callBefore gives the call that returns to ret, and its module.
 func (p *process) callBefore(ret uint64) (call frames.Call, in *frames.Module, ok bool) {
 	m := p.moduleAt(ret - 1)
 	if m == nil || m.Calls == nil {
@@ -97,13 +96,12 @@ func (p *process) followsCall(ret uint64) bool {
 	return ok
 }
 
-// followsFileCall reports whether ret follows a call in a file's code.
 func (p *process) followsFileCall(ret uint64) bool {
 	_, m, ok := p.callBefore(ret)
 	return ok && !m.Generated
 }
 
-// oneCall gives the CFA if exactly one of the words from an address on follows a direct call of target.
+// oneCall gives the CFA if exactly one of the words follows a direct call of target.
 func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(words) {
 		at := from + 8*i
@@ -127,7 +125,7 @@ func (p *process) followsCallOf(ret, target uint64) bool {
 	return ok && !m.Generated && call.Direct && call.Target == target
 }
 
-// maxText bounds the searched code, textPart one read, in bytes.
+// Of searched code, and of one read, bytes.
 const (
 	maxText  = 64 << 20
 	textPart = 64 << 10
@@ -158,7 +156,7 @@ type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)
 // Rule implements [frames.RuleSource].
 func (f ruleFunc) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) { return f(q) }
 
-// compactX86 has the registers of [frames.Rule.Saved], in its order.
+// compactX86 is in the order of [frames.Rule.Saved].
 var compactX86 = func() []uint8 {
 	regs := frames.X86_64.CompactRegs()
 	return regs[:slices.Index(regs[:], frames.NoReg)]

@@ -5,11 +5,11 @@
 // # Algorithm
 //
 // In such code functions have no machine frames: sp stays where an entry put it, and the program's stack is elsewhere.
-// The caller is the entry's, at a distance from sp that the entry's instructions show. Each runtime's type has its
-// layout and sources. SBCL is an exception: its functions have frames by rbp.
+// The caller is the entry's, at a distance from sp that the entry's instructions show. SBCL is an exception: its
+// functions have frames by rbp.
 //
 // # Invariants
 //
-// A frame is given only if its return address follows a call of the entry and its words are as the runtime keeps them;
-// else the walk ends. Tables and chains are bounded, and claimed sizes cause no allocation.
+// A return address must follow a call of the entry, and the frame's words be as the runtime keeps them; else the walk
+// ends. Tables and chains are bounded, and claimed sizes cause no allocation.
 package hosted

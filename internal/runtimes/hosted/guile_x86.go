@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// guile finds the frame of Guile's compiled procedures (since 3.0). The library calls a trampoline by a pointer in its
-// data; the trampoline saves registers and jumps to compiled code. That is the one frame; Scheme's stack is elsewhere.
+// guile finds the frame of Guile's compiled procedures (3.0 on). The library calls by a pointer in its data a
+// trampoline, which saves registers and jumps to compiled code: the one frame. Scheme's stack is elsewhere.
 //
 // Source: libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {
@@ -88,8 +88,8 @@ func (g *guile) target(ret uint64) uint64 {
 	return t
 }
 
-// findTarget gives the generated code that the call before ret leads to, by a pointer in the library's data: FF /2,
-// rip-relative (Intel SDM volume 2, CALL); 0: none.
+// findTarget gives the generated code called before ret by a pointer in the library's data: FF /2, rip-relative (Intel
+// SDM volume 2, CALL); 0: none.
 func (g *guile) findTarget(ret uint64) uint64 {
 	var b [6]byte
 	if ret-g.lib.Start >= g.lib.End-g.lib.Start || g.o.Read(ret-6, b[:]) < len(b) || b[0] != 0xff || b[1] != 0x15 {

@@ -13,20 +13,20 @@ import (
 	"prywalk/internal/managed"
 )
 
-// haskell finds the frame of GHC's Haskell code, which has no call frame information. The scheduler calls the entry,
-// StgRun, directly. The entry saves registers above room of a fixed size, where remains of ended frames are not
-// searched. sp stays where it put it, apart from words pushed for calls of C.
+// haskell finds the frame of GHC's Haskell code. The scheduler calls the entry, StgRun, which saves registers above
+// room of a fixed size; in that, remains of ended frames are not searched. sp stays there, apart from words pushed for
+// calls of C.
 //
 // Source: rts/StgCRun.c (StgRunIsImplementedInAssembler).
 type haskell struct {
 	*process
-	start, end uint64 // of the entry's code
-	left       uint64 // where only the saved registers remain
-	size       uint64 // of the frame without return address
+	start, end uint64 // of the entry
+	left       uint64 // from here on only the saved registers remain
+	size       uint64 // without return address
 	frame      *managed.Proof
 }
 
-// haskellSaved are distances below the CFA.
+// haskellSaved is below the CFA, bytes.
 var haskellSaved = map[uint8]int64{frames.X86RBX: 56, frames.X86RBP: 48, frames.X86R12: 40, frames.X86R13: 32,
 	frames.X86R14: 24, frames.X86R15: 16}
 
@@ -43,10 +43,10 @@ var (
 )
 
 const (
-	haskellEntry  = 192     // bytes of the entry
+	haskellEntry  = 192     // bytes
 	haskellMost   = 1 << 20 // of a frame
-	haskellKept   = 48      // of the registers
-	haskellPushed = 32      // words, for calls of C
+	haskellKept   = 48      // of registers
+	haskellPushed = 32      // words
 	haskellMakes  = 14      // end of the second sub rsp
 	haskellFirst  = 4       // end of the first
 	haskellSaves  = 14 + 23 // end of the saves
@@ -79,7 +79,7 @@ func (h *haskell) readEntry(code []byte) bool {
 	return true
 }
 
-// entryRule is the rule in the entry, whose call frame information is partly wrong.
+// entryRule: call frame information is partly wrong in the entry.
 func (h *haskell) entryRule(pc uint64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: 8}
 	switch {
@@ -99,7 +99,7 @@ func (h *haskell) entryRule(pc uint64) frames.Rule {
 	return r
 }
 
-// inFile is a module's rule source: call frame information, else the frame.
+// inFile is a module's rule source.
 func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		pc := q.PC + m.Bias
@@ -126,7 +126,6 @@ func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 	return h.oneCall(mem, sp+h.size, haskellPushed, h.start)
 }
 
-// Haskell is GHC's runtime, a [managed.Runtime].
 type Haskell struct {
 	managed.Base
 	lib *frames.Module

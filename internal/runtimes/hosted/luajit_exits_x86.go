@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// luaExits are the places in the interpreter where traces end. sp is then the trace's or lower; call frame information
-// is wrong.
+// luaExits are where traces end in the interpreter: sp is the trace's or lower, and call frame information is wrong.
 //
 // Source: vm_x64.dasc, vm_exit_handler and vm_exit_interp.
 type luaExits struct {
@@ -88,8 +87,8 @@ func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	return r
 }
 
-// proveExit finds the C frame at the handler's call. The trace is unknown, but exactly one frame at a trace's distance
-// belongs to the Lua thread in rbp.
+// proveExit finds the C frame at the handler's call. Of frames at the distances of traces exactly one belongs to the
+// Lua thread in rbp.
 func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, ok1 := regs.Get(frames.X86RSP)
 	state, ok2 := regs.Get(frames.X86RBP)
@@ -122,8 +121,7 @@ func (l *luaJIT) noteSpill(n int64) {
 // luaLeaves is add rsp, 40; pop r14, r15, rbx, rbp; ret.
 var luaLeaves = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
 
-// luaEnterSteps and luaLeaveSteps have the words of the frame by offset of an instruction; call frame information has
-// the whole frame only.
+// luaEnterSteps and luaLeaveSteps have the frame's words by offset of an instruction.
 var (
 	luaEnterSteps = map[int]int{0: 1, 1: 2, 2: 3, 4: 4, 6: 5}
 	luaLeaveSteps = map[int]int{4: 5, 6: 4, 8: 3, 9: 2, 10: 1}
@@ -153,7 +151,7 @@ func (l *luaJIT) partial(pc uint64) (frames.Rule, bool) {
 	return r, true
 }
 
-// stepIn gives the words of the frame if code has want around at, else 0.
+// stepIn gives the frame's words if code has want around at, else 0.
 func stepIn(code []byte, at int, want []byte, steps map[int]int) int {
 	for off, words := range steps {
 		if from := at - off; from >= 0 && bytes.HasPrefix(code[from:], want) {

@@ -14,16 +14,16 @@ import (
 
 // luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1). The interpreter
 // saves two registers and jumps to a trace (JLOOP), whose sp is lower by its spill area. The dispatch table's register
-// and the interpreter's instructions lead to the descriptions of traces.
+// and the interpreter's instructions lead to descriptions of traces.
 //
 // Sources: vm_x64.dasc ("rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h (GCtrace, jit_State),
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
 	base
 	frame  *managed.Proof
-	size   int64 // of the C frame with return address
-	table  int64 // offset of the trace array in the dispatch table
-	mcode  int64 // offset of the code address in a GCtrace
+	size   int64 // C frame with return address
+	table  int64 // of the trace array in the dispatch table
+	mcode  int64 // of the code address in a GCtrace
 	below  int64 // bytes pushed by JLOOP
 	vms    []*luaVM
 	spills []int64 // of known traces, sorted
@@ -47,7 +47,7 @@ const (
 	maxLuaCode   = 1 << 20
 )
 
-// Offsets from sp in the C frame (lj_frame.h).
+// From sp in the C frame (lj_frame.h).
 const (
 	luaSaveL      = 16
 	luaSaveCFrame = 32
@@ -139,7 +139,7 @@ func (l *luaJIT) Update(mods []*frames.Module) {
 	}
 }
 
-// EarlyRules implements [Runtime], with the known traces.
+// EarlyRules implements [Runtime]: known traces.
 func (l *luaJIT) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if _, ok := l.traceAt(q.Lookup(frames.X86_64)); !ok {
@@ -149,12 +149,12 @@ func (l *luaJIT) EarlyRules() frames.RuleSource {
 	})
 }
 
-// LateRules implements [Runtime], with traces found by registers.
+// LateRules implements [Runtime]: traces found by registers.
 func (l *luaJIT) LateRules() frames.RuleSource {
 	return l.frame
 }
 
-// prove finds a trace's C frame, with descriptions read again if it fails.
+// prove reads descriptions again if it fails.
 func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	if !ok {
@@ -254,7 +254,7 @@ func (l *luaJIT) read(vm *luaVM) bool {
 	return true
 }
 
-// describe reads a GCtrace: code size and address, loop, side traces, spill area, number.
+// describe reads a GCtrace.
 func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	var b [22]byte
 	if l.o.Read(at+uint64(l.mcode)-4, b[:]) < len(b) {

@@ -10,7 +10,7 @@ import (
 )
 
 // pypy finds the frames of PyPy's JIT code. Loops and bridges have a frame of fixed size, in which the entry stores for
-// vmprof the frame's own address and kind: the proof. Routines called by compiled code have only their return address.
+// vmprof the frame's own address and kind: the proof. Routines that they call have only a return address.
 //
 // Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
 // _call_footer).
@@ -20,7 +20,7 @@ type pypy struct {
 	places map[uint64]pypyPlace // by pc
 }
 
-// pypySaved are distances below the CFA.
+// pypySaved is below the CFA, bytes.
 var pypySaved = map[uint8]int64{frames.X86RBP: 96, frames.X86RBX: 88, frames.X86R12: 80, frames.X86R13: 72,
 	frames.X86R14: 64, frames.X86R15: 56}
 
@@ -42,7 +42,7 @@ var pypyKeeps = [...]struct {
 	{[]byte{0x4c, 0x89, 0xbc, 0x24, 0x88, 0, 0, 0}, frames.X86R15},
 }
 
-// Offsets from sp.
+// From sp.
 const (
 	pypyFrame = 184 // of the return address
 	pypySelf  = 160 // of the frame's own address
@@ -60,14 +60,14 @@ const (
 type pypyStage uint8
 
 const (
-	pypyBody  pypyStage = iota // complete
-	pypyTop                    // return address at sp
-	pypyEnter                  // incomplete
+	pypyBody  pypyStage = iota
+	pypyTop             // return address at sp
+	pypyEnter           // incomplete
 )
 
 type pypyPlace struct {
 	stage pypyStage
-	kept  uint32 // bits of the saved registers, at pypyEnter
+	kept  uint32 // saved registers, at pypyEnter
 }
 
 func newPyPy(p *process) Runtime {
@@ -171,7 +171,7 @@ func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	return cfa, 0, y.followsCall(ret)
 }
 
-// bodyCFA gives the CFA after the entry, or in a routine called by compiled code.
+// bodyCFA is for code after the entry, or a routine called by compiled code.
 func (y *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {
@@ -192,8 +192,8 @@ func (y *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok
 	return 0, 0, false
 }
 
-// calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts only if at most one
-// word is pushed: compiled code makes more room.
+// calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts with at most one
+// word pushed: compiled code makes more room.
 func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
 	call, m, ok := y.callBefore(ret)
 	if !ok || !m.Generated || call.Direct {

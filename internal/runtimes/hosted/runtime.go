@@ -17,7 +17,7 @@ type System struct {
 	runtime Runtime
 }
 
-// Detect is a [managed.Detector] for processes with generated code of unknown origin.
+// Detect is a [managed.Detector] for generated code of unknown origin.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 {
 		return nil, nil
@@ -47,7 +47,6 @@ var Symbols = func() (all []string) {
 	return all
 }()
 
-// find gives the first module with a runtime, or nil.
 func find(h managed.Host) (*frames.Module, *Kind) {
 	for _, m := range h.Modules() {
 		for _, s := range h.OwnSymbols(m, Symbols...) {
@@ -88,7 +87,6 @@ func (s *System) setSources(m *frames.Module) {
 	m.Owner, m.NoFP = s, true
 }
 
-// base has the common answers of a [Runtime].
 type base struct{ *process }
 
 // Update implements [Runtime].

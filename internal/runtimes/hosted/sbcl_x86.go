@@ -9,21 +9,21 @@ import (
 	"prywalk/internal/managed"
 )
 
-// sbcl finds the frames of SBCL's code, by frame pointer. The caller stores its frame pointer in the callee's frame,
-// sets rbp, and calls; the callee moves the return address there. In between, rbp's frame is the callee's or
-// incomplete. Runtime routines have no frame.
+// sbcl finds the frames of SBCL's code by frame pointer. The caller stores its own in the callee's frame, sets rbp, and
+// calls; the callee moves the return address there. In between, rbp's frame is the callee's or incomplete. Runtime
+// routines have no frame.
 //
 // Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
 	base
 	frame   *managed.Proof
-	entered uint64 // return address of C's call of Lisp
+	entered uint64 // C's call of Lisp returns there
 }
 
-// lispSaved are call_into_lisp's saved registers, in the order of [frames.Rule.Saved].
+// lispSaved are call_into_lisp's, in the order of [frames.Rule.Saved].
 var lispSaved = [frames.NumCompact]uint8{2, 3, 4, 5, 6, 7}
 
-// lispEntryLen bounds call_into_lisp up to the call, in bytes.
+// lispEntryLen is up to the call, bytes.
 const lispEntryLen = 128
 
 var (
@@ -35,7 +35,7 @@ var (
 	lispCleared = []byte{0xf8}
 )
 
-// lispRoutine bounds a runtime routine, in bytes.
+// lispRoutine is in bytes.
 const lispRoutine = 2 << 10
 
 func newSBCL(p *process) Runtime {
@@ -82,12 +82,12 @@ type callerKind uint8
 
 const (
 	lispByFP    callerKind = iota
-	lispNext               // rbp is already the next callee's frame
-	lispEntered            // just called, return address at sp
+	lispNext               // rbp is the next callee's frame
+	lispEntered            // return address at sp
 	lispTop                // no frame, return address at sp
 )
 
-// callerOf classifies pc, which is a return address if it differs from regs.PC.
+// callerOf classifies pc, a return address unless it is regs.PC.
 func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerKind {
 	if pc != regs.PC {
 		return lispByFP

@@ -7,11 +7,11 @@ import (
 	"prywalk/heuristics"
 )
 
-// trampoline makes a frame and jumps to generated code, which runs in the frame.
+// trampoline makes a frame for the generated code that it jumps to.
 type trampoline struct {
 	start, end uint64
-	size       int64           // of the frame with return address
-	saved      map[uint8]int64 // distances below the CFA
+	size       int64           // with return address
+	saved      map[uint8]int64 // below the CFA
 }
 
 const (
@@ -19,7 +19,7 @@ const (
 	maxFrameWords = 64
 )
 
-// readTrampoline analyses code up to its first indirect jump; nil if its frame has no plain rule.
+// readTrampoline analyses code up to its first indirect jump; nil without a plain rule.
 func (p *process) readTrampoline(start uint64) *trampoline {
 	var code [maxTrampoline]byte
 	n := p.o.Read(start, code[:])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package perfmap names run-time code by perf maps: tables of functions that JIT compilers write for profilers, usually
-// as /tmp/perf-PID.map. It is asked after the run-time systems of the other folders.
+// Package perfmap names run-time code by perf maps: tables of functions that JIT compilers write, usually
+// /tmp/perf-PID.map. It is asked after the run-time systems.
 //
 //	START SIZE NAME        a line per function, hexadecimal
 //

@@ -13,39 +13,38 @@ import (
 	"prywalk/internal/budget"
 )
 
-// Growing is a process's perf map, read in steps. Compilers append, so that what was read holds unless the file is
-// another or has become shorter.
+// Growing is a process's perf map, read in steps. Compilers append: what was read holds unless the file is another or
+// shorter.
 type Growing struct {
 	m      *Map
 	memory *budget.Account
 	file   os.FileInfo // identity; nil: unknown
-	size   int64       // of the file when last opened
-	read   int64       // bytes read
+	size   int64       // when last opened
+	read   int64       // bytes
 	whole  bool        // nothing more can be read
-	next   time.Time   // next reading
+	next   time.Time
 }
 
-// A map that has grown is read at most every mapEvery. Reading takes at most 1/mapShare of the time, and 1/stepShare
-// until the first reading is complete.
+// A map that has grown is read at most every mapEvery. Reading takes at most 1/mapShare of the time, 1/stepShare until
+// first complete.
 const (
 	mapEvery  = time.Second
 	mapShare  = 20
 	stepShare = 4
-	// Step bounds the bytes read at a time while samples wait to be walked: some milliseconds.
-	Step = 8 << 20
-	// maxSteps bounds the steps of a whole map.
+	// Step is the bytes read at a time while samples wait, for some milliseconds.
+	Step     = 8 << 20
 	maxSteps = DefaultLimit/Step + 1
 )
 
-// NewGrowing prepares the reading of a perf map, with memory of an account.
+// NewGrowing takes memory of an account.
 func NewGrowing(memory *budget.Account) *Growing { return &Growing{memory: memory} }
 
-// Map returns the perf map, read further if due; nil if there is none. open opens the file and returns its size. whole
+// Map returns the perf map, read further if due; nil if there is none. open returns the file and its size. whole
 // demands all of it; between, which may be nil, is then called between steps.
 func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(j.next)
-	// bounded, as the file may be replaced each time
+	// bounded: the file may be replaced each time
 	for step := 0; step < maxSteps && (due || whole && !j.whole); step++ {
 		f, size := open()
 		j.readStep(f, size)
@@ -58,13 +57,13 @@ func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between fu
 	return j.m
 }
 
-// Again makes the next call of Map read, however recent the last reading.
+// Again makes the next call of Map read.
 func (j *Growing) Again() { j.next = time.Time{} }
 
 // Whole reports whether nothing more can be read.
 func (j *Growing) Whole() bool { return j.whole }
 
-// Bytes returns the number of bytes read, holes of the file included.
+// Bytes returns the bytes read, holes included.
 func (j *Growing) Bytes() int64 { return j.read }
 
 // Used returns the memory in use, bytes.
@@ -73,7 +72,7 @@ func (j *Growing) Used() int64 { return j.memory.Used() }
 // Close frees the memory.
 func (j *Growing) Close() { j.memory.Close() }
 
-// due returns when to read again after a reading that began at began.
+// due returns the time of the next reading.
 func (j *Growing) due(began time.Time) time.Time {
 	took := time.Since(began)
 	if j.whole {
@@ -82,7 +81,7 @@ func (j *Growing) due(began time.Time) time.Time {
 	return began.Add(stepShare * took)
 }
 
-// readStep reads one step of the new part. When the process has ended and f is nil, the part read before stays.
+// readStep reads one step. Without a file, as of an ended process, the part read before stays.
 func (j *Growing) readStep(f io.ReadCloser, size int64) {
 	if f == nil {
 		j.whole = true
@@ -111,13 +110,13 @@ func (j *Growing) readStep(f io.ReadCloser, size int64) {
 	limit := min(end-j.read, Step)
 	got, err := j.m.readFrom(f, limit)
 	j.read += got
-	j.whole = got < limit || j.read >= end || err != nil // the readable part is used
+	j.whole = got < limit || j.read >= end || err != nil // what is readable is used
 	if j.whole || len(j.m.entries) >= 2*j.m.indexed {
 		j.m.index()
 	}
 }
 
-// skipHole skips a hole of the file: its size is only claimed, and costs the process nothing.
+// skipHole skips a hole: its size is only claimed.
 func (j *Growing) skipHole(f io.Seeker, end int64) {
 	data, err := f.Seek(j.read, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) { // no more data (lseek(2))
@@ -131,8 +130,7 @@ func (j *Growing) skipHole(f io.Seeker, end int64) {
 	}
 }
 
-// continues reports whether a file is the one read before, and may have more. A file without seeking is read again from
-// its start when its size has changed.
+// continues reports whether a file is the one read before. One without seeking is read again when its size has changed.
 func (j *Growing) continues(f io.ReadCloser, size int64) bool {
 	if j.read == 0 || size == j.size && j.whole {
 		return true

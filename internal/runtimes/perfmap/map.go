@@ -12,64 +12,63 @@ import (
 	"prywalk/internal/budget"
 )
 
-// DefaultLimit is how many bytes of a perf map are read by default. A million functions take about 100 MB.
+// DefaultLimit bounds the bytes read of a perf map. A million functions take about 100 MB.
 const DefaultLimit = 256 << 20
 
-// ErrTooBig means that a perf map is longer than the limit. The part up to there is used.
+// ErrTooBig: a perf map is longer than the limit. The part up to there is used.
 var ErrTooBig = errors.New("perf map is longer than the limit")
 
 // Map is the content of a perf map. Not safe for concurrent use.
 type Map struct {
-	// names are chunks; each name is within one.
+	// Each name is within one chunk.
 	names   [][]byte
 	entries []entry
 	segs    []segment
-	indexed int // entries that are in segs
+	indexed int // of entries, in segs
 	skipped int
-	// line is the start, up to maxLine, of the line being read; long: the line is longer.
+	// line is the start, up to maxLine, of the line being read.
 	line []byte
 	long bool
 
 	memory *budget.Account
-	room   int64 // bytes taken from memory and not yet used
-	full   bool  // no memory was left for more
+	room   int64 // bytes taken and not yet used
+	full   bool  // no memory is left
 }
 
-// entry is a line. name is the number of its chunk above nameBits, and the offset in the chunk.
+// entry is a line. name is the chunk's number above nameBits, and the offset in it.
 type entry struct {
 	start, end uint64
 	name       uint32
 	nameLen    uint32
 }
 
-// segment is where entry holds, from addr to the next segment; −1: none.
+// segment: from addr on entry holds; −1: none.
 type segment struct {
 	addr  uint64
 	entry int32
 }
 
 const (
-	// maxName bounds a name; longer ones are cut, bytes.
+	// maxName is in bytes; longer names are cut.
 	maxName = 8 << 10
-	// maxLine bounds the kept part of a line: two numbers and a name.
+	// maxLine is two numbers and a name.
 	maxLine = maxName + 64
-	// maxEntries bounds the entries: a line has at least 16 bytes.
+	// maxEntries: a line has at least 16 bytes.
 	maxEntries = 16 << 20
-	// maxSize bounds a function, bytes. Some V8 versions write one entry for all their builtins.
+	// maxSize is a function's, bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
-	// entryCost is the memory of an entry, bytes: itself in a list that doubles, its place in the order by address, and
-	// two segments.
+	// entryCost is in bytes: an entry in a list that doubles, its place in the order, two segments.
 	entryCost = 2*24 + 16 + 36
 	nameBits  = 16
 	nameChunk = 1 << nameBits
-	// readPiece bounds the part of a map that is in memory at a time, bytes.
+	// readPiece is in bytes.
 	readPiece = 64 << 10
 )
 
-// Read reads a perf map, but at most limit bytes (0: [DefaultLimit]). Lines in another form are skipped and counted,
-// and so is a last line without a line feed, which may be half written. Of overlapping entries the later line holds, as
-// compilers reuse addresses and append. When memory, which may be nil, is used up, the rest is left out. The error is
-// r's, [ErrTooBig] or a *budget.Error; the Map has what was read until then.
+// Read reads at most limit bytes of a perf map (0: [DefaultLimit]). Lines in another form are skipped and counted, and
+// so is a last line without a line feed, perhaps half written. Of overlapping entries the later line holds: compilers
+// reuse addresses. Without memory (nil: unlimited) the rest is left out. The error is r's, [ErrTooBig] or a
+// *budget.Error; the Map has what was read until then.
 func Read(r io.Reader, limit int64, memory *budget.Account) (*Map, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -89,7 +88,7 @@ func Read(r io.Reader, limit int64, memory *budget.Account) (*Map, error) {
 	return m, err
 }
 
-// readFrom reads up to limit bytes, a piece at a time, and returns their number.
+// readFrom reads up to limit bytes and returns their number.
 func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	buf := make([]byte, min(readPiece, limit))
 	for n < limit && err == nil {
@@ -106,7 +105,7 @@ func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	return n, err
 }
 
-// feed adds the next bytes of the map. The error is a *budget.Error.
+// feed adds bytes. The error is a *budget.Error.
 func (m *Map) feed(b []byte) error {
 	for len(b) > 0 && !m.full {
 		n := bytes.IndexByte(b, '\n')
@@ -130,7 +129,6 @@ func (m *Map) feed(b []byte) error {
 	return nil
 }
 
-// feedZeros is feed for n zero bytes.
 func (m *Map) feedZeros(n int64) {
 	room := int64(maxLine - len(m.line))
 	m.line = append(m.line, make([]byte, min(n, room))...)
@@ -189,7 +187,7 @@ func (m *Map) name(e *entry) string {
 	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
 }
 
-// parseLine parses a line; name is a part of it.
+// parseLine: name is a part of line.
 func parseLine(line []byte) (e entry, name []byte, ok bool) {
 	start, n := parseHex(line)
 	size, n2 := parseHex(line[n:])
@@ -201,8 +199,8 @@ func parseLine(line []byte) (e entry, name []byte, ok bool) {
 	return entry{start: start, end: start + size}, name[:min(len(name), maxName)], true
 }
 
-// parseHex reads a hexadecimal number after blanks, with or without "0x", and returns how many bytes it used, 0 if
-// there is no number of at most 64 bits.
+// parseHex reads a hexadecimal number after blanks, perhaps with "0x", and returns the bytes used; 0: no number of at
+// most 64 bits.
 func parseHex(b []byte) (v uint64, n int) {
 	i := 0
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
@@ -228,7 +226,7 @@ func parseHex(b []byte) (v uint64, n int) {
 	return v, i
 }
 
-// hexDigit returns the value of a digit, above 15 if it is none.
+// hexDigit returns a value above 15 if c is none.
 func hexDigit(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':
@@ -250,7 +248,7 @@ func (m *Map) Skipped() int {
 	return m.skipped
 }
 
-// Lookup returns the function at a run-time address and the range of its entry, end excluded.
+// Lookup returns the function at a run-time address, and its entry's range, end excluded.
 func (m *Map) Lookup(addr uint64) (name string, start, end uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(m.segs, addr, func(s segment, a uint64) int {
 		if s.addr <= a {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// latest is a heap of the entries that have begun; the top has the latest line.
+// latest is a heap of begun entries; the top has the latest line.
 type latest []int32
 
 func (h *latest) push(i int32) {
@@ -34,7 +34,7 @@ func (h *latest) pop() {
 	}
 }
 
-// index makes the segments by a sweep over the addresses; the latest line of those that have begun and not ended holds.
+// index sweeps over the addresses; the latest line of those that have begun and not ended holds.
 func (m *Map) index() {
 	type begin struct {
 		addr  uint64
@@ -61,7 +61,7 @@ func (m *Map) index() {
 	m.closeUpTo(&open, ^uint64(0))
 }
 
-// closeUpTo removes entries that end by addr from the top, and emits those below that reach further.
+// closeUpTo removes entries that end by addr from the top, and emits those below.
 func (m *Map) closeUpTo(open *latest, addr uint64) {
 	for len(*open) > 0 {
 		end := m.entries[(*open)[0]].end
