@@ -17,14 +17,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxData bounds a section's decompressed size, bytes: above the largest DWARF sections of browsers.
+// MaxData bounds a section's decompressed size, bytes: above the DWARF sections of browsers.
 const MaxData = 1 << 30
 
-// Compression types of SHF_COMPRESSED sections (gABI, ch_type).
+// Types of SHF_COMPRESSED sections (gABI, ch_type).
 const (
 	compressZlib = 1
 	compressZstd = 2
-	// zdebugHeader is the size of "ZLIB" and a big-endian size (GNU, before SHF_COMPRESSED).
+	// zdebugHeader is "ZLIB" and a big-endian size (GNU, before SHF_COMPRESSED).
 	zdebugHeader = 12
 )
 
@@ -32,8 +32,8 @@ func (s *Section) compressed() bool {
 	return s.Flags&SecCompressed != 0 || strings.HasPrefix(s.Name, ".zdebug_")
 }
 
-// Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil),
-// ErrNoBits, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
+// Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil), ErrNoBits,
+// ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
 func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
 
 // Free releases contents from [File.Data].
@@ -63,7 +63,7 @@ func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// contents is a section's decompressed contents and their claimed size.
+// contents are decompressed.
 type contents struct {
 	io.Reader
 	size    uint64
@@ -107,10 +107,10 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 }
 
 const (
-	// chdrSize is the size of Elf64_Chdr (gABI).
+	// chdrSize is of Elf64_Chdr (gABI).
 	chdrSize     = 24
 	inflateChunk = 64 << 10
-	// zlibScratch is above the memory of a zlib reader, bytes.
+	// zlibScratch is a zlib reader's memory, bytes.
 	zlibScratch = 128 << 10
 	// Sizes over anyRatio must be below maxRatio times the compressed size. Debug information has ratios of 3 to 6,
 	// tables of equal numbers some dozen.
@@ -118,7 +118,6 @@ const (
 	maxRatio = 256
 )
 
-// checkSize rejects an announced size over the limit, or with an implausible compression ratio.
 func checkSize(compressed, size, limit uint64) error {
 	if size > limit || size > anyRatio && size/maxRatio > compressed {
 		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
@@ -137,8 +136,8 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
-// maxZstdWindow bounds the history of a zstd frame, bytes, and claimedZstdWindow one that is longer than the contents:
-// a streaming encoder (elfutils) claims its level's. Level 19, the highest without --ultra, has 8 MiB.
+// In bytes: maxZstdWindow bounds a frame's history, claimedZstdWindow one that is longer than the contents: a streaming
+// encoder (elfutils) claims its level's. Level 19, the highest without --ultra, has 8 MiB.
 const (
 	maxZstdWindow     = 64 << 20
 	claimedZstdWindow = 8 << 20
@@ -165,7 +164,7 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 
 var errSize = errors.New("decompressing: size is not as announced")
 
-// readAll reads contents, which must be as long as claimed, and takes memory for them.
+// readAll reads contents as long as claimed, and takes memory for them.
 func (f *input) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()

@@ -11,8 +11,8 @@ import (
 
 const maxLink = 8 << 10
 
-// DebugLink returns the name, without directory, and the CRC-32 (IEEE) of the file with this file's debug
-// information (GDB manual, "Debugging Information in Separate Files"). False if there is no link.
+// DebugLink returns the base name and the CRC-32 (IEEE) of the file with this file's debug information (GDB manual,
+// "Debugging Information in Separate Files"); false if there is no link.
 func (f *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
 	data := f.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
@@ -25,8 +25,8 @@ func (f *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
 	return name, crc, true
 }
 
-// DebugAltLink returns path and build id (hex) of the file with debug information shared by several files (dwz).
-// False if there is no link.
+// DebugAltLink returns path and build id (hex) of the file with debug information shared by several files (dwz); false
+// if there is no link.
 func (f *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())

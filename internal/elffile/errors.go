@@ -9,23 +9,23 @@ import (
 
 // Errors for [errors.Is].
 var (
-	// ErrNotELF means that the file does not begin as ELF files do.
+	// ErrNotELF: the file does not begin as ELF files do.
 	ErrNotELF = errors.New("not an ELF file")
-	// ErrClass32 means a 32-bit file, x32 included.
+	// ErrClass32: a 32-bit file, x32 included.
 	ErrClass32 = errors.New("32-bit ELF files are not supported")
-	// ErrMachine means another processor, or big-endian.
+	// ErrMachine: another processor, or big-endian.
 	ErrMachine = errors.New("ELF file for an unsupported processor")
-	// ErrNoSection means that there is no such section.
+	// ErrNoSection: there is no such section.
 	ErrNoSection = errors.New("no such section")
-	// ErrNoBits means that the contents are in another file, from which debug information was split.
+	// ErrNoBits: the contents are in another file, from which debug information was split.
 	ErrNoBits = errors.New("section without contents in this file")
-	// ErrTooBig means a size over a limit of this package.
+	// ErrTooBig: a size over a limit of this package.
 	ErrTooBig = errors.New("larger than the limit")
 )
 
 // FormatError is a violation of the ELF format.
 type FormatError struct {
-	// What names the part and the violation.
+	// What is the part and the violation.
 	What string
 	// Off is the part's file offset.
 	Off uint64

@@ -23,7 +23,7 @@ const (
 	TypeCore Type = 4 // memory image of a process
 )
 
-// Values of the ELF header (gABI, figure 4-4).
+// Of the ELF header (gABI, figure 4-4).
 const (
 	headerSize  = 64
 	class64     = 2
@@ -32,14 +32,13 @@ const (
 	machAArch64 = 183
 )
 
-// input is a file's bytes, and the memory account of what is made of them.
 type input struct {
 	r      io.ReaderAt
 	size   uint64
 	memory *budget.Account
 }
 
-// File is an open ELF file. The exported fields must not be changed.
+// File is an open ELF file. The exported fields are read-only.
 type File struct {
 	Type Type
 	// Entry is the address of the first instruction; 0 if none.
@@ -52,7 +51,7 @@ type File struct {
 	symbols      [2]symbolSource
 }
 
-// header locates the program and section headers (gABI, Elf64_Ehdr).
+// header is of gABI, Elf64_Ehdr.
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint16
@@ -60,12 +59,12 @@ type header struct {
 	shstrndx         uint16
 }
 
-// Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32,
-// ErrMachine or a *FormatError, perhaps wrapped, or comes from r. Memory is taken from prywalk's budget.
+// Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32, ErrMachine
+// or a *FormatError, perhaps wrapped, or comes from r. Memory is of prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return OpenIn(nil, r, size) }
 
-// OpenIn is Open with a memory budget; nil means prywalk's. What exceeds it is missing, with a [*budget.Error].
-// [File.Release] frees all memory.
+// OpenIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*budget.Error]. [File.Release]
+// frees all memory.
 func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
 	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
@@ -93,7 +92,7 @@ func (f *File) open() error {
 // Memory is the account of the file and of tables made of it.
 func (f *File) Memory() *budget.Account { return f.memory }
 
-// Reopen opens the same file for another goroutine; only the underlying reader is shared.
+// Reopen opens the same file for another goroutine; they share the underlying reader.
 func (f *File) Reopen() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
 
 // Release frees the file's memory. The file is invalid afterwards.
@@ -103,14 +102,13 @@ func (f *File) Release() {
 	}
 }
 
-// FreeContents frees everything but the headers, to be read again on demand. Tables made of the file are invalid
-// afterwards.
+// FreeContents frees everything but the headers, to be read again on demand. Tables made of the file become invalid.
 func (f *File) FreeContents() {
 	f.symbols = [len(f.symbols)]symbolSource{}
 	f.memory.Give(f.memory.Used() - f.headerMemory)
 }
 
-// FreeAll is FreeContents for a file that is not used again: it frees the headers, too.
+// FreeAll is FreeContents with the headers, for a file that is not used again.
 func (f *File) FreeAll() {
 	f.Sections, f.Segments, f.headerMemory = nil, nil, 0
 	f.FreeContents()
@@ -143,7 +141,6 @@ func (f *File) readHeader() (*header, error) {
 	return f.parseHeader(&wire.Cursor{Bytes: buf[16:]})
 }
 
-// parseHeader reads what follows e_ident.
 func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 	f.Type = Type(c.U16())
 	switch m := c.U16(); m {
@@ -169,8 +166,7 @@ func (f *input) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
-// readChunk is the size of the first read and allocation, bytes; later ones double. A false claim of size costs
-// little.
+// readChunk is the first read and allocation, bytes; later ones double.
 const readChunk = 1 << 20
 
 const headerCost = 4
@@ -201,7 +197,6 @@ func (f *input) read(off, n uint64, what string) ([]byte, error) {
 	return out, nil
 }
 
-// shortRead returns err, or ErrUnexpectedEOF for a short read.
 func shortRead(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

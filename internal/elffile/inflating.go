@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// inflater is a compressed section, decompressed from its beginning on demand.
+// inflater decompresses a section from its beginning on demand.
 type inflater struct {
 	c    contents
 	f    *sectionReader
@@ -20,7 +20,7 @@ type inflater struct {
 const inflateStep = 64 << 10
 
 // WindowFromStart is [File.Window] for reading from the beginning: a compressed section is decompressed up to the last
-// read, and damage after that is not noticed. Memory is taken for the whole section.
+// read, damage after that is not noticed. Memory is taken for the whole.
 func (f *sectionReader) WindowFromStart(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
 		return f.Window(s)

@@ -2,9 +2,8 @@
 
 package elffile
 
-// ReadAddr reads the file contents of loaded segments at vaddr, an address before the load bias, and returns the
-// number of bytes: fewer than len(buf) if no segment continues there. In a file with debug information only,
-// segments have no contents.
+// ReadAddr reads the contents of loaded segments at vaddr, before the load bias, and returns the bytes: fewer than
+// len(buf) where no segment continues. In a file with debug information only, segments have no contents.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
@@ -26,7 +25,7 @@ func (f *File) readSegment(vaddr uint64, buf []byte) int {
 	return got
 }
 
-// locate returns an address's file offset, and the bytes from there to the end of the segment's contents.
+// locate returns an address's file offset, and the bytes from there to the end of the segment.
 func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	for i := range f.Segments {
 		s := &f.Segments[i]
@@ -45,8 +44,8 @@ func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 
 var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
-// Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec
-// selects between two segments that share a page. False if no loaded segment is at off.
+// Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec selects
+// between segments that share a page. False if no loaded segment is at off.
 func (f *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {
@@ -58,7 +57,7 @@ func (f *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	return 0, false
 }
 
-// mappedBy returns the segment in a mapping at file offset off, preferably one whose own mapping begins there.
+// mappedBy returns the segment in a mapping at file offset off, preferably one that begins there.
 func (f *segmentTable) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
 	var found *Segment
 	for i := range f.Segments {

@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/budget"
 )
 
-// MiniDebug opens the xz-compressed ELF file with a symbol table in .gnu_debugdata (GDB manual, "MiniDebugInfo").
-// The error is ErrNoSection, ErrTooBig (over 256 MiB), or a *budget.Error, all wrapped. Memory is of f's account.
+// MiniDebug opens the xz-compressed ELF file with a symbol table in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The
+// error is ErrNoSection, ErrTooBig (over 256 MiB), or a *budget.Error, wrapped. Memory is of f's account.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {
@@ -60,20 +60,19 @@ func (g *growingBuffer) drop() {
 	g.data = nil
 }
 
-// The xz file format 1.2.0, §2 and §3. The xz package would allocate the dictionary that a block claims, up to 4
-// GiB.
+// The xz file format 1.2.0, §2 and §3. The xz package would allocate the dictionary that a block claims, up to 4 GiB.
 const (
 	xzMagic      = "\xfd7zXZ\x00"
 	xzHeaderSize = 12
 	xzLZMA2      = 0x21
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
-	// maxXZBlocks bounds the blocks, maxXZDicts the sum of their dictionaries in bytes: xz -9 makes one of 64 MiB.
+	// Blocks, and the sum of their dictionaries in bytes: xz -9 makes one of 64 MiB.
 	maxXZBlocks = 64
 	maxXZDicts  = 80 << 20
 )
 
-// xzCheckSize is the size of a block's check by its type (§2.1.1.2).
+// xzCheckSize is a check's size by type (§2.1.1.2).
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
 func unxz(out *growingBuffer, raw []byte) error {
@@ -108,7 +107,7 @@ func unxz(out *growingBuffer, raw []byte) error {
 	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
 }
 
-// xzBlockHeader reads a block header (§3.1) and returns the dictionary's size; last: the index begins instead.
+// xzBlockHeader returns the dictionary's size (§3.1); last: the index begins instead.
 func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil || size == 0 {
@@ -136,7 +135,7 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	return xzDictSize(filter[2]), false, nil
 }
 
-// xzDictSize decodes the dictionary's size (§5.3.1), at most maxXZDict; longer distances fail to decode.
+// xzDictSize is at most maxXZDict (§5.3.1); longer distances fail to decode.
 func xzDictSize(b byte) int {
 	if b > 40 {
 		return maxXZDict

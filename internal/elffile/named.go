@@ -10,17 +10,16 @@ import (
 
 // # Symbols by name
 //
-// Most files have none of the names sought. Searching the string table shows that; only otherwise symbols are read.
+// Most files have none of the names sought. The string table shows that; only otherwise symbols are read.
 
 const (
-	// searchStep is the bytes searched at a time, maxPlaces the occurrences of names beyond which each symbol's
-	// name is compared.
+	// searchStep is in bytes; with more than maxPlaces occurrences of names, each symbol's name is compared.
 	searchStep = 64 << 10
 	maxPlaces  = 1 << 10
 )
 
-// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns
-// false. Precondition: names have 1 to 1023 bytes. Unreadable entries are skipped.
+// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
+// Precondition: names have 1 to 1023 bytes. Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
 	t, _ := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -44,8 +43,8 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 	_ = t.each(places, is) // a damaged table: as far as readable
 }
 
-// placesOf returns the sorted offsets of names at the end of a string, which may begin earlier (linkers merge
-// tails); false if there are too many, or on error.
+// placesOf returns the sorted offsets of names at the end of a string, which may begin earlier (linkers merge tails);
+// false if there are too many, or on error.
 func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 	longest := 0
 	for _, name := range names {
@@ -92,7 +91,7 @@ func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 	return places, true
 }
 
-// endings finds names by their last two bytes, one of a single byte by each possible byte before it.
+// endings finds names by their last two bytes; one of a single byte by each possible byte before it.
 type endings struct {
 	names  map[uint16][]string
 	filter [1 << 16 / 64]uint64
@@ -111,7 +110,7 @@ func endingsOf(names []string) *endings {
 	return e
 }
 
-// ends returns the possible last two bytes of a string that ends with name.
+// ends returns the possible last two bytes before name's end.
 func ends(name string) iter.Seq[uint16] {
 	return func(yield func(uint16) bool) {
 		n := len(name)
@@ -127,7 +126,6 @@ func ends(name string) iter.Seq[uint16] {
 	}
 }
 
-// of returns the names that text may end with.
 func (e *endings) of(text []byte) []string {
 	n := len(text)
 	if n == 0 {

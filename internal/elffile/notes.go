@@ -12,9 +12,9 @@ import (
 const (
 	noteGNUBuildID = 3 // NT_GNU_BUILD_ID, name "GNU"
 	noteHeader     = 12
-	// maxNote bounds a note's contents, bytes; the longest are a core's mapped files.
+	// maxNote is in bytes; the longest are a core's mapped files.
 	maxNote = 16 << 20
-	// maxNotes bounds the notes of a file, bytes, each counted with noteCost more: holes of a file have billions.
+	// maxNotes bounds a file's notes, bytes, each with noteCost more: holes of a file have billions.
 	maxNotes = 8 << 30
 	noteCost = 4096
 	// maxBuildID is twice the longest hash in use, bytes.
@@ -25,7 +25,7 @@ const (
 type Note struct {
 	Name string
 	Type uint32
-	// Desc must not be changed.
+	// Desc is read-only.
 	Desc []byte
 }
 
@@ -55,7 +55,7 @@ func (f *File) Notes() iter.Seq[Note] {
 	}
 }
 
-// notesIn yields the notes in a part of the file, while they cost at most left; false if yield returned false.
+// notesIn yields notes while they cost at most left; false if yield returned false.
 func (f *File) notesIn(off, size, align uint64, left *uint64, yield func(Note) bool) bool {
 	if off > f.size {
 		return true

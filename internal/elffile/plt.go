@@ -11,14 +11,14 @@ import (
 // PLT is a procedure linkage table: a header, then entries of one size.
 type PLT struct {
 	*Section
-	Header uint64 // bytes; 0 also where the header has the size of an entry, as on x86-64
+	Header uint64 // bytes; 0 also if it has an entry's size, as on x86-64
 	Entry  uint64 // bytes
 }
 
-// headerAArch64 is the size of .plt's header on arm64 (binutils bfd/elfnn-aarch64.c), bytes.
+// headerAArch64 is .plt's (binutils bfd/elfnn-aarch64.c), bytes.
 const headerAArch64 = 32
 
-// PLTs returns the procedure linkage tables, which linkers split by purpose (.plt.sec, .plt.got, .iplt).
+// PLTs returns the tables, which linkers split by purpose (.plt.sec, .plt.got, .iplt).
 func (f *File) PLTs() []PLT {
 	var out []PLT
 	for i := range f.Sections {
@@ -39,7 +39,7 @@ func (f *File) PLTs() []PLT {
 	return out
 }
 
-// Range returns the bounds of the header or entry that has addr, the end excluded; false outside of the table.
+// Range returns the bounds of the header or entry at addr, end excluded; false outside.
 func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
 	if off >= t.Size {

@@ -40,10 +40,10 @@ type Section struct {
 	Flags SectionFlags
 	// Addr is the address before the load bias; 0 if not loaded.
 	Addr uint64
-	// Off and Size delimit the contents in the file, compressed or not.
+	// Off and Size are of the contents in the file, compressed or not.
 	Off, Size  uint64
 	Link, Info uint32
-	// Align is in bytes; EntSize is the size of a table's entry.
+	// Align is in bytes; EntSize is of a table's entry.
 	Align, EntSize uint64
 
 	nameOff uint32
@@ -55,14 +55,14 @@ const (
 	maxSections = 1 << 18
 	// extendedIndex (SHN_XINDEX) in e_shstrndx: the index is sh_link of section 0.
 	extendedIndex = 0xffff
-	// maxNameTable and maxName bound the names of sections, bytes.
+	// Of section names, bytes.
 	maxNameTable = 1 << 24
 	maxName      = 1 << 12
 )
 
 type sectionReader struct {
 	input
-	// Sections are the section headers by index, 0 the null section. Empty on error.
+	// Sections are by index, 0 the null section; empty on error.
 	Sections []Section
 	// SectionsErr is why Sections is incomplete.
 	SectionsErr error
@@ -126,7 +126,7 @@ func (f *sectionReader) nameSections(h *header) {
 		f.SectionsErr = err
 		return
 	}
-	table := string(names) // which the names share, as they may overlap
+	table := string(names) // shared, as names may overlap
 	for i := range f.Sections {
 		f.Sections[i].Name = stringAt(table, f.Sections[i].nameOff)
 	}
@@ -151,7 +151,7 @@ func (f *sectionReader) Section(name string) *Section {
 	return nil
 }
 
-// DebugSection returns .debug_NAME, or .zdebug_NAME (an older compressed form).
+// DebugSection returns .debug_NAME, or .zdebug_NAME (compressed, older).
 func (f *sectionReader) DebugSection(name string) *Section {
 	if s := f.Section(".debug_" + name); s != nil {
 		return s

@@ -31,9 +31,9 @@ const (
 type Segment struct {
 	Type  SegmentType
 	Flags SegmentFlags
-	// Off and FileSize delimit the contents in the file, which may be shorter (a truncated core).
+	// Off and FileSize are of the contents in the file, which may be shorter (a truncated core).
 	Off, FileSize uint64
-	// VAddr and MemSize delimit the segment in memory, before the load bias.
+	// VAddr and MemSize are in memory, before the load bias.
 	VAddr, MemSize uint64
 	// Align is in bytes.
 	Align uint64
@@ -43,7 +43,7 @@ const (
 	segmentSize = 56
 	// extendedNum (PN_XNUM) in e_phnum: the number is sh_info of section 0, as in large cores.
 	extendedNum = 0xffff
-	// maxSegments is above the mappings that a kernel allows (vm.max_map_count).
+	// maxSegments is above what a kernel maps (vm.max_map_count).
 	maxSegments = 1 << 20
 )
 
@@ -85,7 +85,7 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-// segment returns the first one of a type; nil if none.
+// segment returns the first of a type; nil if none.
 func (f *segmentTable) segment(t SegmentType) *Segment {
 	for i := range f.Segments {
 		if f.Segments[i].Type == t {

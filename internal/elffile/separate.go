@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// debugRoot is the directory of debug files in distributions (GDB's debug-file-directory).
+// debugRoot is GDB's debug-file-directory in distributions.
 const debugRoot = "/usr/lib/debug"
 
-// BuildIDPath returns the path of the debug file with a build id (hex); "" for an id that is too short (GDB manual,
-// "Debugging Information in Separate Files").
+// BuildIDPath returns the path of the debug file with a build id (hex); "" if that is too short.
 func BuildIDPath(id string) string {
 	if len(id) < 6 {
 		return ""
@@ -23,8 +22,9 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// DebugPaths lists where the debug file of the file at that path may be, in GDB's order: by build id, then, for an
-// absolute path, by .gnu_debuglink. The path itself is left out.
+// DebugPaths lists where the debug file of the file at a path may be, in GDB's order (GDB manual, "Debugging
+// Information in Separate Files"): by build id, then, for an absolute path, by .gnu_debuglink. The path itself is left
+// out.
 func (f *File) DebugPaths(file string) []string {
 	var out []string
 	add := func(p string) {
@@ -43,7 +43,7 @@ func (f *File) DebugPaths(file string) []string {
 	add(path.Join(dir, link))
 	add(path.Join(dir, ".debug", link))
 	add(path.Join(debugRoot, dir, link))
-	// /lib is a link to /usr/lib on most systems; packages use either.
+	// /lib links to /usr/lib on most systems; packages use either.
 	if short, ok := strings.CutPrefix(dir, "/usr/"); ok {
 		add(path.Join(debugRoot, short, link))
 	} else {
@@ -52,14 +52,14 @@ func (f *File) DebugPaths(file string) []string {
 	return out
 }
 
-// ErrOtherBuild means a debug file of another build.
+// ErrOtherBuild: a debug file of another build.
 var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
-// maxChecksum bounds a file whose checksum is computed, bytes.
+// maxChecksum is in bytes.
 const maxChecksum = 4 << 30
 
-// CheckDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, if one has none, by the
-// checksum in f's .gnu_debuglink. The error is ErrOtherBuild or ErrTooBig, or comes from reading r.
+// CheckDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, without, by the checksum in
+// f's .gnu_debuglink. The error is ErrOtherBuild or ErrTooBig, or comes from r.
 func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {

@@ -7,7 +7,7 @@ import "bytes"
 // maxString bounds a symbol's name, bytes; C++ templates reach tens of kilobytes.
 const maxString = 64 << 10
 
-// stringAt returns the NUL-terminated string at off, cut after maxString bytes; "" if unreadable.
+// stringAt returns a string, cut after maxString bytes; "" if unreadable.
 func (w *Window) stringAt(off uint64) string {
 	if off >= w.size {
 		return ""

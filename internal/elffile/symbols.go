@@ -26,7 +26,7 @@ const (
 	SymNoType SymbolType = 0
 	SymObject SymbolType = 1
 	SymFunc   SymbolType = 2
-	SymFile   SymbolType = 4 // STT_FILE: the compilation unit of the local symbols after it
+	SymFile   SymbolType = 4 // STT_FILE: the source of the local symbols after it
 	SymTLS    SymbolType = 6
 	SymIFunc  SymbolType = 10 // STT_GNU_IFUNC: a function that selects one
 )
@@ -41,10 +41,9 @@ const (
 	BindWeak   SymbolBind = 2
 )
 
-// SectionUndef is the section index of a symbol that another file defines.
+// SectionUndef: another file defines the symbol.
 const SectionUndef = 0
 
-// Symbol is an entry of a symbol table, 24 bytes.
 type Symbol struct {
 	// Value is the address before the load bias (ET_EXEC and ET_DYN).
 	Value uint64
@@ -67,7 +66,7 @@ func (s *Symbol) Bind() SymbolBind { return SymbolBind(s.info >> 4) }
 
 const (
 	symbolSize = 24
-	// maxSymbols is 16 times the symbols of a large browser.
+	// maxSymbols is 16 times those of a large browser.
 	maxSymbols  = 8 << 20
 	symbolChunk = 4096
 )
@@ -90,14 +89,14 @@ func (k SymbolKind) section(f *File) *Section {
 	return nil
 }
 
-// HasSymbols reports whether the file has that table, with contents.
+// HasSymbols reports whether the table has contents.
 func (f *File) HasSymbols(kind SymbolKind) bool {
 	s := kind.section(f)
 	return s != nil && s.Type != SecNoBits && s.Size > symbolSize
 }
 
-// Symbols returns a symbol table in the file's order, without the null symbol, until [File.FreeSymbols]. The error
-// is ErrNoSection, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
+// Symbols returns a table in the file's order, without the null symbol, until [File.FreeSymbols]. The error is
+// ErrNoSection, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	t, err := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -114,7 +113,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	return syms, err
 }
 
-// EachSymbol calls each for every symbol until it returns false; s is valid during the call. Errors as of Symbols.
+// EachSymbol calls each until it returns false; s is valid during the call. Errors as of Symbols.
 func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	t, err := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -123,13 +122,13 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	return t.each(nil, each)
 }
 
-// CountSymbols returns the number of symbols that the table's size allows.
+// CountSymbols returns the number that the table's size allows.
 func (f *File) CountSymbols(kind SymbolKind) int {
 	t, _ := f.symbolTable(kind) // 0 entries on error
 	return int(max(t.n, 1) - 1)
 }
 
-// symbolTable has n entries with the null symbol.
+// n: with the null symbol.
 type symbolTable struct {
 	f *File
 	w *Window
@@ -152,7 +151,7 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{f, w, n}, nil
 }
 
-// each calls f for the entries after the null symbol; with names, for those whose NameOff is in it (sorted).
+// each skips the null symbol, and, with names (sorted), what has another NameOff.
 func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.n; i += symbolChunk {
@@ -176,7 +175,7 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	return nil
 }
 
-// read returns n bytes, valid until the next call.
+// read returns bytes valid until the next call.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 	if t.w.whole != nil {
 		return t.w.View(off, int(n))
@@ -228,7 +227,7 @@ func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
 	return nil
 }
 
-// KeepName is SymbolName, cut after 4 KiB, with memory taken; "" if the budget is exhausted.
+// KeepName is SymbolName, cut after 4 KiB, with memory taken; "" without.
 func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	name := f.NameBytes(kind, s)
 	if f.memory.Take(int64(len(name))+stringCost, "symbol names") != nil {
@@ -237,10 +236,9 @@ func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	return string(name)
 }
 
-// stringCost is the memory of a kept string beside its bytes, with its place in a map or list.
+// stringCost is a kept string's memory beside its bytes.
 const stringCost = 48
 
-// names returns a symbol table's string table; nil if none.
 func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
@@ -255,7 +253,7 @@ func (f *File) nameTable(kind SymbolKind) *Window {
 	return w
 }
 
-// NameTable returns the string table that a symbol table links to; nil if none.
+// NameTable returns a symbol table's string table; nil if none.
 func (f *File) NameTable(kind SymbolKind) *Section {
 	s := kind.section(f)
 	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {

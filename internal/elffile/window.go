@@ -12,15 +12,14 @@ import (
 const (
 	blockBits = 16
 	blockSize = 1 << blockBits
-	// overlap is how far a block reaches into the next, bytes: a view of that size is within one block.
+	// overlap is how far a block reaches into the next, bytes: a view of that size is within one.
 	overlap = 4 << 10
 	// windowBlocks is 4.3 MiB.
 	windowBlocks = 64
 	maxView      = 64 << 20
 )
 
-// Window reads a part of a file, such as a section, on demand, with at most 64 blocks of 64 KiB cached
-// (direct-mapped).
+// Window reads a part of a file on demand, with at most 64 blocks of 64 KiB cached (direct-mapped).
 type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
@@ -28,24 +27,23 @@ type Window struct {
 	inflater        *inflater // nil: whole has everything
 	memory          *budget.Account
 	blocks          [windowBlocks]block
-	// spare is the only further block when the memory budget is exhausted.
+	// spare is the only further block without memory.
 	spare block
 }
 
-// block is a cached block; num counts from 1, 0 is none.
+// block: num counts from 1, 0 is none.
 type block struct {
 	num  uint64
 	data []byte
 }
 
-// Addr returns the first byte's address before the load bias; 0 if not loaded.
+// Addr is the first byte's, before the load bias; 0 if not loaded.
 func (w *Window) Addr() uint64 { return w.addr }
 
 // Size returns the number of bytes.
 func (w *Window) Size() uint64 { return w.size }
 
-// View returns the n bytes at off, not to be changed, valid for ever. Only views beyond a block and its overlap are
-// copies.
+// View returns n bytes at off, read-only, valid for ever. Only views beyond a block and its overlap are copies.
 func (w *Window) View(off uint64, n int) ([]byte, error) {
 	if n < 0 || off > w.size || uint64(n) > w.size-off {
 		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
@@ -75,7 +73,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	return b.data[in : in+uint64(n) : in+uint64(n)], nil
 }
 
-// block returns the slot of a block, which may hold another.
+// block returns a block's slot, which may have another.
 func (w *Window) block(num uint64) *block {
 	b := &w.blocks[num%windowBlocks]
 	if b.num == 0 && (w.spare.num == num+1 || !w.memory.TakeSpare(blockSize+overlap)) {
@@ -84,7 +82,7 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// load reads a block into new memory: views of the old one may be in use.
+// load takes new memory: views of the old may be in use.
 func (w *Window) load(b *block, num uint64) error {
 	start := num << blockBits
 	buf := make([]byte, min(blockSize+overlap, w.size-start))
@@ -139,7 +137,7 @@ func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
-// WindowAt returns at most n bytes of the loaded segments' contents from vaddr. ErrNoSection if there are none.
+// WindowAt returns at most n bytes of loaded segments' contents. ErrNoSection if there are none.
 func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {

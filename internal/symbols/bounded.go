@@ -11,14 +11,14 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// functionBounds is the call frame information of a stripped file.
+// functionBounds is a stripped file's call frame information.
 type functionBounds struct {
 	cfi   *dwarfunwind.Table
 	tried bool
 }
 
-// boundedFrame names a function without symbol by its file address, "prog+0x1600". Files of distributions have debug
-// packages instead.
+// boundedFrame names a function without symbol by its address, "prog+0x1600". Files of distributions have debug
+// packages.
 func (t *Table) boundedFrame(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.Distribution(t.opt.Path) {
 		return Frame{}, false

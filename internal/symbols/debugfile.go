@@ -52,7 +52,7 @@ func (t *Table) debugFile() *elffile.File {
 	return nil
 }
 
-// openELF opens a file until Table.Close; nil if it is missing or keep rejects it.
+// openELF opens a file until Table.Close; nil if missing or rejected by keep.
 func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size int64) error) *elffile.File {
 	r, size, err := t.opt.Open(p)
 	if err != nil || r == nil {
@@ -98,7 +98,6 @@ func (t *Table) loadDwarf() {
 	t.dwarf, t.dwarfInfo, t.dwarfPath = dwarfinfo.New(s, t.supplement(f, where)), s.Info, where
 }
 
-// dropDamagedDwarf drops debug information that could not be decompressed.
 func (t *Table) dropDamagedDwarf() {
 	w, ok := t.dwarfInfo.(*elffile.Window)
 	if !ok || w.Err() == nil {
@@ -113,7 +112,7 @@ func hasDwarf(f *elffile.File) bool {
 	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
 }
 
-// sectionsOf opens dwarfinfo's sections. Only .debug_info and .debug_abbrev are necessary.
+// sectionsOf: only .debug_info and .debug_abbrev are necessary.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	info, err := f.WindowFromStart(f.DebugSection("info"))
 	if err != nil {
@@ -139,7 +138,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	return s, nil
 }
 
-// supplement opens the file with debug information shared by several files (dwz).
+// supplement opens the file with shared debug information (dwz).
 func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
 	link, id, ok := f.DebugAltLink()
 	if !ok || t.opt.Open == nil {

@@ -11,22 +11,19 @@
 //	ELF symbol table   .symtab, .dynsym; PLT entries by decoding their jumps
 //	CFI bounds         of files that no distribution installed: "prog+0x1600"
 //
-// Package perfmap (of internal/runtimes) serves code of JIT compilers.
+// Package perfmap serves code of JIT compilers.
 //
-// Separate debug files are searched for as by GDB (GDB manual, "Debugging Information in Separate Files"), by build
-// id, then by .gnu_debuglink, and verified by build id, else by the link's CRC-32. Shared parts are found through
-// .gnu_debugaltlink.
+// Separate debug files are found as by GDB (GDB manual, "Debugging Information in Separate Files"), by build id or
+// .gnu_debuglink, and verified; shared parts through .gnu_debugaltlink.
 //
 // # Choice of a name
 //
-// Of several ELF symbols with one address these are preferred, in order: a function to a label, one with a size, an
-// exported one, fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A
-// symbol that is better than the name in debug information is used instead of it: a function has the same name with
-// and without debug information. PLT entries are named as by objdump: "malloc@plt". A symbol without a size extends
-// to the next symbol or the end of its section.
+// Of ELF symbols at one address these are preferred, in order: a function to a label, one with a size, an exported one,
+// fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A better symbol is
+// used instead of the name in debug information, so that a function has one name with and without. PLT entries are
+// named as by objdump: "malloc@plt". A symbol without a size extends to the next symbol or its section's end.
 //
-// A [Frame] has two names. System is the linkage name in the file. Name is for display: C++ and Rust demangled,
-// without parameters but with template arguments, without Rust's hash and without the suffixes of compilers' copies
-// (.part.0, .constprop.0, .isra.0, .lto_priv.0, .llvm.123). .cold is kept if only the symbol is known; with DWARF
-// such a part belongs to its function.
+// A [Frame] has two names. System is the linkage name. Name is for display: C++ and Rust demangled, without parameters,
+// Rust's hash and the suffixes of compilers' copies (.part.0, .constprop.0, .isra.0, .lto_priv.0, .llvm.123), with
+// template arguments. .cold stays if only the symbol is known; with DWARF it belongs to its function.
 package symbols

@@ -10,11 +10,11 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// symbol is an entry of the index, 16 bytes.
+// symbol has 16 bytes.
 type symbol struct {
 	addr uint64
 	size uint32
-	// name is an offset in a source's names; the two upper bits select the source.
+	// name is an offset in the names of the source that the two upper bits select.
 	name uint32
 }
 
@@ -24,7 +24,7 @@ const (
 	maxSources  = 4
 )
 
-// nameSource is a symbol table with its names, or a list of names.
+// nameSource is a symbol table, or a list of names.
 type nameSource struct {
 	file *elffile.File
 	kind elffile.SymbolKind
@@ -46,7 +46,7 @@ type candidate struct {
 	rank uint8
 }
 
-// The parts of a rank, least important first.
+// Parts of a rank, least important first.
 const (
 	rankGlobal = 1 << iota // or weak: libraries export so
 	rankSized
@@ -58,7 +58,7 @@ type builder struct {
 	candidates []candidate
 }
 
-// codeOf returns the executable sections, or without section headers segments.
+// codeOf returns the executable sections, else segments.
 func codeOf(f *elffile.File) []extent {
 	var out []extent
 	for i := range f.Sections {
@@ -77,7 +77,6 @@ func codeOf(f *elffile.File) []extent {
 	return out
 }
 
-// codeEnd returns the end of addr's extent; 0 if none.
 func (x *symIndex) codeEnd(addr uint64) uint64 {
 	i, _ := slices.BinarySearchFunc(x.code, addr, func(e extent, a uint64) int {
 		if e.lo <= a {
@@ -91,13 +90,13 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 	return x.code[i-1].hi
 }
 
-// symbolCost is the memory of a symbol, bytes: a candidate and its place in the index.
+// symbolCost is in bytes: a candidate, and its place in the index.
 const symbolCost = 24 + 16
 
-// maxAtOnce bounds the candidates allocated before symbols are read, whose claimed number is not trusted.
+// maxAtOnce bounds the candidates allocated for a claimed number.
 const maxAtOnce = 1 << 17
 
-// addTable adds a symbol table; false if it has no functions or labels.
+// addTable returns false if there are no functions or labels.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	if len(b.x.sources) == maxSources {
 		return false
@@ -121,7 +120,7 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	return len(b.candidates) > before
 }
 
-// rankOf returns a symbol's rank; false if it is not code.
+// rankOf returns false for a symbol that is no code.
 func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	if s.Section == elffile.SectionUndef || s.NameOff == 0 {
 		return 0, false
@@ -142,7 +141,6 @@ func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	return rank, true
 }
 
-// addStubs adds PLT entries at addresses without a symbol.
 func (x *symIndex) addStubs(stubs []stub) {
 	if len(stubs) == 0 || len(x.sources) == maxSources {
 		return
@@ -158,7 +156,6 @@ func (x *symIndex) addStubs(stubs []stub) {
 	x.syms = slices.CompactFunc(x.syms, func(p, q symbol) bool { return p.addr == q.addr })
 }
 
-// linkageName returns the linkage name of the function at addr; "" if none.
 func (x *symIndex) linkageName(addr uint64) string {
 	if s := x.find(addr); s != nil {
 		return x.name(s.name)
@@ -166,7 +163,6 @@ func (x *symIndex) linkageName(addr uint64) string {
 	return ""
 }
 
-// finish keeps one candidate for each address.
 func (b *builder) finish() {
 	slices.SortFunc(b.candidates, func(p, q candidate) int {
 		if p.addr != q.addr {
@@ -232,7 +228,7 @@ func (x *symIndex) setMissingSizes() {
 	}
 }
 
-// choose returns the best of candidates for one address, which are sorted by falling rank.
+// choose returns the best of candidates for one address, by falling rank.
 func (b *builder) choose(same []candidate) candidate {
 	best := same[0]
 	if len(same) == 1 || same[1].rank < best.rank {
@@ -252,7 +248,7 @@ func (b *builder) choose(same []candidate) candidate {
 
 const maxAliases = 64
 
-// nameRank rates a name for display; less is better.
+// nameRank: less is better.
 func nameRank(name []byte) int {
 	rank := len(name)
 	if !mangled(string(name[:min(len(name), 4)])) { // the first 4 bytes decide
@@ -264,7 +260,7 @@ func nameRank(name []byte) int {
 	return rank
 }
 
-// bytesAt returns a name while the index is built: not copied, and cut after 4 KiB if the table was not read whole.
+// bytesAt returns a name while the index is built, perhaps cut after 4 KiB.
 func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
 	off := at & nameMask

@@ -14,10 +14,10 @@ import (
 	"sync"
 )
 
-// ErrKernelHidden means that kernel.kptr_restrict hides the kernel's addresses from this user.
+// ErrKernelHidden: kernel.kptr_restrict hides the kernel's addresses from this user.
 var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
-// KernelNames are the kernel's functions by address, some 100,000.
+// KernelNames are the kernel's functions, some 100,000.
 type KernelNames struct {
 	funcs []kernelFunc // by address
 	text  []byte       // names, concatenated
@@ -28,7 +28,7 @@ type kernelFunc struct {
 	from, to uint32 // its name in text
 }
 
-// OfKernel is [ReadKernelNames], read once (some 0.1 s): modules loaded later have no names.
+// OfKernel is [ReadKernelNames] once (0.1 s): modules loaded later have no names.
 var OfKernel = sync.OnceValues(ReadKernelNames)
 
 // ReadKernelNames reads /proc/kallsyms. The error is [ErrKernelHidden], or comes from reading.
@@ -40,8 +40,8 @@ func ReadKernelNames() (*KernelNames, error) {
 	return ParseKernelNames(b)
 }
 
-// ParseKernelNames parses lines of address, kind, name, [module]; others are skipped. The error is
-// [ErrKernelHidden] if no function has an address.
+// ParseKernelNames parses lines of address, kind, name, [module]; others are skipped. [ErrKernelHidden]: no function
+// has an address.
 func ParseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
@@ -68,8 +68,8 @@ func ParseKernelNames(b []byte) (*KernelNames, error) {
 	return k, nil
 }
 
-// Name returns the function at an address; "" below the first. Of several names the last counts: the first are
-// labels such as _stext.
+// Name returns the function at an address; "" below the first. Of several names the last counts: the first are labels,
+// as _stext.
 func (k *KernelNames) Name(addr uint64) string {
 	i, _ := slices.BinarySearchFunc(k.funcs, addr, func(f kernelFunc, addr uint64) int {
 		if f.addr <= addr {
@@ -98,7 +98,7 @@ func (k *KernelNames) Span(name string) (from, to uint64) {
 	return 0, 0
 }
 
-// KernelShown reports whether this user sees addresses of the kernel's functions, by the first line.
+// KernelShown reports whether this user sees addresses, by the first line.
 func KernelShown() bool {
 	f, err := os.Open("/proc/kallsyms")
 	if err != nil {

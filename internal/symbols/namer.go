@@ -24,18 +24,18 @@ type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
-	ended  map[int]bool                             // processes that had ended at the last [Namer.DropUnused]
-	open   func(string) (io.ReaderAt, int64, error) // opens debug files of a core; nil: of live processes
-	// mapFile opens a process's perf map; nil if it has none.
+	ended  map[int]bool                             // at the last [Namer.DropUnused]
+	open   func(string) (io.ReaderAt, int64, error) // debug files of a core; nil: live
+	// mapFile returns nil for a process without perf map.
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *budget.Budget // nil: prywalk's
-	// inSteps: function bounds use perf maps that are read in steps.
+	// inSteps: function bounds use perf maps read in steps.
 	inSteps bool
-	// between is called between the steps of reading a whole map; nil: none.
+	// between is called while a map is read whole; nil: none.
 	between func()
 }
 
-// NewNamer returns a namer that has read nothing yet.
+// NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
 	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*perfmap.Growing{}, files: map[int]*code.Files{}}
 	n.mapFile = n.openPerfMap
@@ -60,8 +60,8 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 	return n
 }
 
-// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map,
-// or the mapping's name in brackets. addr is a module address within the instruction.
+// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map, or
+// the mapping's name in brackets. addr is a module address within the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -86,7 +86,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: namehints.Bracketed(m.Name)})
 }
 
-// table returns an image's table; debug files are searched for below the root directory of pid.
+// table: debug files are searched for below pid's root directory.
 func (n *Namer) table(img *code.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
@@ -100,14 +100,14 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 	return t
 }
 
-// Refresh permits to read perf maps again that have grown, however recently they were read.
+// Refresh permits reading perf maps again, however recently read.
 func (n *Namer) Refresh() {
 	for _, j := range n.maps {
 		j.Again()
 	}
 }
 
-// JITFuncs returns the bounds of functions compiled by process pid, at run-time addresses.
+// JITFuncs returns the bounds of functions compiled by a process, at run-time addresses.
 func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	return func(pc uint64) (start, end uint64, ok bool) {
 		pm := n.perfMap(pid, !n.inSteps)
@@ -119,7 +119,7 @@ func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	}
 }
 
-// Warnings lists damaged files among those read so far.
+// Warnings lists damaged files among those read.
 func (n *Namer) Warnings() []error {
 	var out []error
 	for _, t := range n.tables {

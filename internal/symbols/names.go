@@ -8,7 +8,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxMangled bounds a mangled name, 1<<demangledBits a demangled one, bytes: nested templates grow exponentially.
+// maxMangled and 1<<demangledBits are in bytes: nested templates grow exponentially.
 const (
 	maxMangled    = 16 << 10
 	demangledBits = 15
@@ -36,7 +36,7 @@ func cutVersion(name string) string {
 	return name
 }
 
-// demangleSafely returns name itself if the demangler panics or returns nothing.
+// demangleSafely returns name if the demangler panics or fails.
 func demangleSafely(name string) (out string) {
 	defer func() {
 		if recover() != nil || out == "" {
@@ -46,16 +46,16 @@ func demangleSafely(name string) (out string) {
 	return demangle.Filter(name, demangle.NoParams, demangle.MaxLength(demangledBits))
 }
 
-// mangled reports whether a name looks like Itanium C++ or Rust.
+// mangled accepts Itanium C++ and Rust.
 func mangled(name string) bool {
 	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") ||
 		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")
 }
 
-// clones are suffixes of copies of a function by GCC and LLVM.
+// clones are suffixes by GCC and LLVM.
 var clones = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
 
-// cutClones removes the suffixes of copies; cold is ".cold" if that was one.
+// cutClones: cold is ".cold" if that was one of the suffixes.
 func cutClones(name string) (base, cold string) {
 	for {
 		s := strings.TrimRight(name, "0123456789")

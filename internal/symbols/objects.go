@@ -21,7 +21,7 @@ type objects struct {
 	list []object
 }
 
-// objectCost is a variable's memory, bytes.
+// objectCost is in bytes.
 const objectCost = 24
 
 // Object returns the display name of the static variable at addr, a file address, and the offset in it.
@@ -66,7 +66,6 @@ func (t *Table) readObjects() *objects {
 	return &objects{}
 }
 
-// objectsOf reads one table's variables; nil if none.
 func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
 	syms, _ := f.Symbols(kind) // a damaged table: as far as readable
 	defer f.FreeSymbols(syms)
@@ -96,7 +95,7 @@ func isObject(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymObject && s.Section != elffile.SectionUndef && s.Size > 0 && s.NameOff != 0
 }
 
-// Object is [Table.Object] for an image; pid is a process that runs it.
+// Object is [Table.Object] for an image; pid runs it.
 func (n *Namer) Object(img *code.Image, pid int, addr uint64) (name string, offset uint64, ok bool) {
 	return n.table(img, pid).Object(addr)
 }

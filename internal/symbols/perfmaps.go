@@ -12,10 +12,10 @@ import (
 // ReadInSteps makes function bounds use perf maps read in steps; names need whole ones.
 func (n *Namer) ReadInSteps() { n.inSteps = true }
 
-// SetBetween sets a function to call repeatedly while a perf map is read whole; nil: none.
+// SetBetween sets a function to call while a perf map is read whole; nil: none.
 func (n *Namer) SetBetween(f func()) { n.between = f }
 
-// perfMap returns the perf map of a process; nil if none. whole: it must be complete.
+// perfMap: whole demands all of it.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {

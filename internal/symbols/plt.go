@@ -17,8 +17,7 @@ type stub struct {
 
 const maxStubs = 1 << 18
 
-// stubsOf names PLT entries. Layouts differ between linkers: each entry's jump is decoded, and the relocation of
-// its slot in the global offset table found.
+// stubsOf names PLT entries: linkers differ, so each entry's jump is decoded, and its slot's relocation found.
 func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	tables := f.PLTs()
 	if len(tables) == 0 {
@@ -47,10 +46,9 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	return out
 }
 
-// relocSize is the size of Elf64_Rela (gABI, "Relocation"), bytes.
+// relocSize is of Elf64_Rela (gABI, "Relocation"), bytes.
 const relocSize = 24
 
-// slotsOf maps slots of the global offset table to functions.
 func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
 	syms, _ := f.Symbols(elffile.DynSym)
 	defer f.FreeSymbols(syms)
@@ -95,7 +93,7 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	}
 }
 
-// isFunc reports whether a dynamic symbol may be a function: undefined ones need no type.
+// isFunc: undefined symbols need no type.
 func isFunc(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
 }

@@ -7,8 +7,7 @@ import "encoding/binary"
 // relocIRelativeAArch64 is R_AARCH64_IRELATIVE (ELF for the Arm 64-bit Architecture, §5.7.11).
 const relocIRelativeAArch64 = 1032
 
-// decodeStubAArch64 returns the slot of an entry at addr: the sum of "adrp x16, page" and the offset of the
-// following "ldr x17, [x16, #off]".
+// decodeStubAArch64 returns an entry's slot: "adrp x16, page" plus "ldr x17, [x16, #off]".
 func decodeStubAArch64(code []byte, addr uint64) (slot uint64, ok bool) {
 	for i := 0; i+8 <= len(code); i += 4 {
 		adrp := binary.LittleEndian.Uint32(code[i:])

@@ -19,28 +19,25 @@ type Options struct {
 	File *elffile.File
 	// Path is the file's path in the process, to find debug files; may be "".
 	Path string
-	// Open opens a debug file by its path below the process's root; nil: no search. Table.Close closes an
-	// [io.Closer].
+	// Open opens a debug file by its path below the process's root; nil: no search. Table.Close closes an [io.Closer].
 	Open func(path string) (r io.ReaderAt, size int64, err error)
-	// Language is the table that a language's compiler put into the file (Go's); nil for none.
+	// Language is a compiler's own table in the file (Go's); nil: none.
 	Language managed.FileTable
 }
 
-// Table symbolizes addresses of one file. Sources are read on first use. Not safe for concurrent use.
+// Table symbolizes addresses of one file. Not safe for concurrent use.
 type Table struct {
-	opt   Options
-	syms  *symIndex
-	debug debugFiles
-	dwarf *dwarfinfo.Data
-	// dwarfInfo is .debug_info of the file at dwarfPath.
+	opt       Options
+	syms      *symIndex
+	debug     debugFiles
+	dwarf     *dwarfinfo.Data
 	dwarfInfo dwarfinfo.Section
 	dwarfPath string
-	// names caches demangled names by linkage name, funcs those of functions.
-	names   map[string]string
-	funcs   map[*dwarfinfo.Func]*funcName
-	calls   []dwarfinfo.Call
-	objects *objects // nil until first used
-	bounds  functionBounds
+	names     map[string]string
+	funcs     map[*dwarfinfo.Func]*funcName
+	calls     []dwarfinfo.Call
+	objects   *objects // nil until used
+	bounds    functionBounds
 
 	dwarfTried bool
 	warnings   []error
@@ -48,7 +45,7 @@ type Table struct {
 
 type funcName struct{ name, system string }
 
-// New returns the table of a file. Nothing is read yet.
+// New reads nothing yet.
 func New(o Options) *Table {
 	return &Table{opt: o, names: make(map[string]string), funcs: make(map[*dwarfinfo.Func]*funcName)}
 }
@@ -94,7 +91,7 @@ func (t *Table) Warnings() []error { return t.warnings }
 // Close closes the debug files. The table is invalid afterwards.
 func (t *Table) Close() error { return t.debug.close() }
 
-// dwarfCalls goes on without debug information after a panic, a defect of its reader.
+// dwarfCalls drops debug information after a panic of its reader.
 func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo.Call) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -116,7 +113,7 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 	return calls
 }
 
-// frame names one call; false if it has no name.
+// frame returns false for a call without name.
 func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 	f := Frame{File: c.File, Line: c.Line, Inlined: c.Inlined}
 	if c.Func == nil || c.Func.Name == "" && c.Func.Linkage == "" {
@@ -164,8 +161,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol takes the ELF symbol's name if debug information has none mangled (GCC's copies of C++ functions) or
-// an internal one (__libc_malloc).
+// preferSymbol takes the ELF symbol's name if debug information has none mangled (GCC's copies of C++ functions) or an
+// internal one (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -194,7 +191,6 @@ func (t *Table) demangled(system string) string {
 	return n
 }
 
-// symbols returns the index of ELF symbols, built once.
 func (t *Table) symbols() *symIndex {
 	if t.syms != nil {
 		return t.syms

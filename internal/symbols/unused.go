@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/code"
 )
 
-// Settled reports whether a module's names are final: its file is unused, or the process with the code has ended.
+// Settled reports whether a module's names are final: its file is unused, or its process has ended.
 func (n *Namer) Settled(m *frames.Module) bool {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -21,8 +21,8 @@ func (n *Namer) Settled(m *frames.Module) bool {
 	return at.ProcessClosed()
 }
 
-// DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call. They
-// are read again on demand.
+// DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call. They are
+// read again on demand.
 func (n *Namer) DropUnused() {
 	for img := range n.tables {
 		if img.Unused() {
