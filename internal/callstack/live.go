@@ -6,30 +6,29 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Live is a process's memory while a sample of one of its threads is walked: [managed.Live]. It is reused for the
-// next.
+// Live is a process's memory while a sample is walked: [managed.Live]. It is reused.
 type Live struct {
-	Mem func(addr uint64, b []byte) int // returns the number of bytes read
-	// TID is the sampled thread, Runs its run count at the copy if it was off the processor.
+	Mem func(addr uint64, b []byte) int // returns the bytes read
+	// TID is the sampled thread, Runs its run count at the copy if off the processor.
 	PID, TID int
 	Runs     uint64
-	RunsOn   bool    // the thread was stopped while running: it has run since
-	Counts   *Counts // optional: keeps the files of run counts open
+	RunsOn   bool    // stopped while running: it has run since
+	Counts   *Counts // optional
 }
 
-// Counts reads threads' run counts, and keeps the files of the last ones open. It is for one goroutine at a time.
+// Counts reads run counts, and keeps the last files open. For one goroutine at a time.
 type Counts struct {
 	budget *procmem.Budget
 	files  [keptCounts]*procmem.ThreadFiles
 }
 
-// keptCounts is the number of open files, leftOver the descriptors left to others.
+// leftOver descriptors are left to others.
 const (
 	keptCounts = 16
 	leftOver   = 512
 )
 
-// NewCounts returns Counts without open files.
+// NewCounts opens no file.
 func NewCounts() *Counts { return &Counts{budget: procmem.NewBudget(leftOver)} }
 
 func (c *Counts) runCount(pid, tid int) (uint64, error) {
@@ -43,7 +42,7 @@ func (c *Counts) runCount(pid, tid int) (uint64, error) {
 		*kept = f
 	}
 	now, err := f.SchedStat()
-	if err != nil { // it has ended; its number may be reused
+	if err != nil { // it has ended; its ID may be reused
 		f.Close()
 		*kept = nil
 	}
@@ -63,7 +62,7 @@ func (c *Counts) Close() {
 // Read implements [managed.Live].
 func (l *Live) Read(addr uint64, b []byte) int { return l.Mem(addr, b) }
 
-// Unchanged reports whether the run count is that of the copy. 0, of a kernel without counts, proves nothing.
+// Unchanged reports whether the run count is the copy's. 0, of a kernel without counts, proves nothing.
 func (l *Live) Unchanged() bool {
 	if l.RunsOn {
 		return false
@@ -78,7 +77,7 @@ func (l *Live) Unchanged() bool {
 	return err == nil && now.Runs == l.Runs && l.Runs != 0
 }
 
-// Still is the memory of a core, which never changes, as a [managed.Live].
+// Still is a core's memory as a [managed.Live].
 type Still func(addr uint64, b []byte) int
 
 // Read implements [managed.Live].

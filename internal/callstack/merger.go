@@ -9,34 +9,33 @@ import (
 
 // Entry is a native or managed frame of a stack.
 type Entry struct {
-	Frame frames.Frame // native; of a managed entry the one that runs it
-	// Namer is the run-time system of a managed frame, nil for a native one.
+	Frame frames.Frame // of a managed entry the one that runs it
+	// Namer is nil for a native frame.
 	Namer managed.Namer
 	Ref   managed.Ref
-	// Compiled: Frame.PC is in the managed frame's own code, and the native frame has no entry.
+	// Compiled: Frame.PC is in the managed frame's own code; the native frame has no entry.
 	Compiled bool
-	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop. It is shown on
-	// request.
+	// Machinery: a native frame that runs the managed ones before it, as an interpreter's loop; shown on request.
 	Machinery bool
 }
 
-// Merger passes a walk's native frames to the process's run-time systems, and inserts their managed frames. The zero
-// value is ready. Results are valid until the next Begin.
+// Merger inserts the managed frames of a process's run-time systems into a walk. The zero value is ready. Results are
+// valid until the next Begin.
 type Merger struct {
 	namers     []managed.Namer
 	natives    []native
 	refs       []managed.Ref
 	entries    []Entry
-	pending    frames.Frame // until the next frame gives its CFA
+	pending    frames.Frame // its CFA follows
 	hasPending bool
 }
 
-// native is a native frame with the end of its refs, all of one namer.
+// native: its refs are all of one namer.
 type native struct {
 	frame         frames.Frame
-	namer         int  // index in Merger.namers; -1: none recognised the frame
-	end           int  // in Merger.refs; they begin where those of the frame before end
-	replacesFrame bool // the refs replace the frame
+	namer         int // −1: none recognised the frame
+	end           int // of its refs
+	replacesFrame bool
 }
 
 // Begin begins a walk.
@@ -56,7 +55,7 @@ func (m *Merger) Add(f *frames.Frame) {
 	m.pending, m.hasPending = *f, true
 }
 
-// flushPending passes the pending frame to the run-time systems in order; the first that recognises it owns it.
+// flushPending gives the pending frame to the first run-time system that recognises it.
 func (m *Merger) flushPending(cfa frames.Addr) {
 	n := native{frame: m.pending, namer: -1}
 	for i, namer := range m.namers {
@@ -71,7 +70,7 @@ func (m *Merger) flushPending(cfa frames.Addr) {
 	m.natives = append(m.natives, n)
 }
 
-// End returns the whole stack, innermost first. complete: the last frame is the outermost.
+// End returns the stack, innermost first. complete: the last frame is the outermost.
 func (m *Merger) End(complete bool) []Entry {
 	if m.hasPending {
 		cfa := frames.Addr(0)
@@ -90,7 +89,7 @@ func (m *Merger) End(complete bool) []Entry {
 	return m.merge(broken)
 }
 
-// merge puts the managed frames among the native ones, without those of the run-time systems in broken.
+// merge leaves out the frames of run-time systems in broken.
 func (m *Merger) merge(broken uint64) []Entry {
 	m.entries = m.entries[:0]
 	begin := 0

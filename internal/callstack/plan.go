@@ -17,9 +17,8 @@ func FirstPlan(namers []managed.Namer) *managed.Plan {
 	return nil
 }
 
-// Plan returns what to copy besides a thread's stack, and the anchor: those of the first run-time system with a plan
-// that has the thread; nil: none. tid is in the process's own pid namespace; pthread is the thread pointer, 0 if
-// unknown.
+// Plan returns what to copy besides a thread's stack, and the anchor, by the first run-time system that has the thread;
+// nil: none. tid is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
 func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range namers {
 		if plan := n.Plan(); plan != nil {
@@ -31,7 +30,7 @@ func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frame
 	return nil, 0
 }
 
-// Planned reports whether a stop copies more than the stack for a run-time system.
+// Planned reports whether stops copy more than the stack.
 func Planned(namers []managed.Namer) bool {
 	for _, n := range namers {
 		if n.Plan() != nil {

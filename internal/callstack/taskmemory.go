@@ -7,15 +7,15 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TaskMemory is the copy of a waiting task's stack, and the process's current memory elsewhere: the callers of a
-// goroutine in a callback from C are on its thread's stack, unchanged while it waits.
+// TaskMemory is the copy of a waiting task's stack, and elsewhere current memory: the callers of a goroutine in a
+// callback from C are on its thread's stack, unchanged while it waits.
 type TaskMemory struct {
 	frames.Snapshot
 	live  Live
 	pages managed.Pages
 }
 
-// Begin takes the copy of a task's stack. read reads the process's memory.
+// Begin takes a task's stack. read reads the process's memory.
 func (m *TaskMemory) Begin(stack frames.Region, end frames.Addr, read func(addr uint64, b []byte) int) {
 	m.Snapshot = frames.Snapshot{Stack: stack, StackEnd: end}
 	m.live.Mem = read

@@ -4,7 +4,7 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// Tasks returns the tasks without a thread of all run-time systems of a process.
+// Tasks returns the tasks without a thread of a process.
 func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
 	for _, n := range namers {
 		if l, is := n.(managed.Threads); is {

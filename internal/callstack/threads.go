@@ -16,7 +16,7 @@ func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 	return "", false
 }
 
-// Postponed reports whether names that could not be read may be readable later ([managed.Threads.Postponed]).
+// Postponed reports whether unread names may be readable later ([managed.Threads.Postponed]).
 func Postponed(namers []managed.Namer) (some bool) {
 	for _, n := range namers {
 		if p, is := n.(managed.Threads); is && p.Postponed() {
@@ -26,7 +26,7 @@ func Postponed(namers []managed.Namer) (some bool) {
 	return some
 }
 
-// Role returns the role of a thread, "" if unknown. tid is in the process's own pid namespace.
+// Role returns a thread's role, "" if unknown. tid is in the process's own pid namespace.
 func Role(namers []managed.Namer, tid int, name string) string {
 	for _, n := range namers {
 		if t, is := n.(managed.Threads); is {

@@ -13,8 +13,8 @@ var waitKinds = map[managed.WaitKind]waits.Kind{
 	managed.WaitJoin: waits.Join,
 }
 
-// Waiting returns what a thread in futex(2) waits for, by the first run-time system that knows it. The owner's id is
-// in the process's own pid namespace. later: a later query may give more.
+// Waiting returns what a thread in futex(2) waits for. The owner's id is in the process's own pid namespace. later: a
+// later query may give more.
 func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
 	for _, n := range namers {
 		t, is := n.(managed.Threads)
@@ -34,7 +34,7 @@ func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, late
 	return w, false, later
 }
 
-// Holds returns the locks whose blocks the last walk's frames are inside of ([managed.Threads.Holds]).
+// Holds returns the locks held by the last walk's frames ([managed.Threads.Holds]).
 func Holds(namers []managed.Namer) (out []managed.Held) {
 	for _, n := range namers {
 		if h, ok := n.(managed.Threads); ok {

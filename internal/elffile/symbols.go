@@ -128,7 +128,7 @@ func (f *File) CountSymbols(kind SymbolKind) int {
 	return int(max(t.n, 1) - 1)
 }
 
-// n: with the null symbol.
+// symbolTable counts the null symbol.
 type symbolTable struct {
 	f *File
 	w *Window

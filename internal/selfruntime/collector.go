@@ -13,39 +13,37 @@ import (
 
 // # Garbage
 //
-// A collection waits for all goroutines while a target's thread may be stopped, and its threads may wait for a CPU.
-// So the Go runtime does not collect by itself during sampling. The aggregator, which makes most of the garbage,
-// measures it and asks for a collection; then the tracer begins no stops, and collects when none is pending. The
-// missed ticks are counted; [raisePriority] shortens the collection.
+// A collection waits for all goroutines while a target's thread may be stopped, and its threads may wait for a CPU. So
+// the Go runtime does not collect by itself during sampling. The aggregator measures garbage and asks for a collection;
+// then the tracer begins no stops, and collects when none is pending. Missed ticks are counted.
 
 const (
-	// leastHeap is the heap at the first collection, bytes.
-	leastHeap = 32 << 20
-	// thriftyHeap is the least garbage collected if Thrifty, bytes.
-	thriftyHeap = 8 << 20
-	// thriftyTotal is the memory above which the Go runtime collects by itself if Thrifty, bytes.
+	// In bytes: leastHeap is the heap at the first collection; if Thrifty, thriftyHeap is the least garbage, and above
+	// thriftyTotal the Go runtime collects by itself.
+	leastHeap    = 32 << 20
+	thriftyHeap  = 8 << 20
 	thriftyTotal = 72 << 20
-	// measureEvery is the interval of measurements, ns.
+	// measureEvery is in ns.
 	measureEvery = 20e6
-	// DrainFor bounds the wait for pending stops, ns: longer than any is pending.
+	// DrainFor bounds the wait for pending stops, ns.
 	DrainFor = 3e9
 )
 
 // Collector decides when garbage is collected.
 type Collector struct {
-	want  atomic.Bool  // a collection was asked for
-	limit atomic.Int64 // of the heap, bytes
+	want  atomic.Bool
+	limit atomic.Int64 // heap, bytes
 
-	measured int64            // the aggregator's: last measurement, CLOCK_MONOTONIC ns
-	sample   []metrics.Sample // all objects, with dead ones not yet found
-	live     []metrics.Sample // objects left by the last collection
+	measured int64            // the aggregator's: last, CLOCK_MONOTONIC ns
+	sample   []metrics.Sample // objects, with dead ones not yet found
+	live     []metrics.Sample // objects after the last collection
 
-	asked int64 // the tracer's: when it stopped beginning observations, ns; 0: it has not
-	// Thrifty is for a process that runs for days beside others: a collection is asked for when a quarter of the
-	// heap is garbage, and returns free memory to the kernel. (The runtime's scavenger follows a goal that does not
-	// exist while the runtime does not collect by itself.)
+	asked int64 // the tracer's: begins no stops since, ns; 0: no
+	// Thrifty is for a process that runs for days beside others: a collection is asked for when a quarter of the heap
+	// is garbage, and returns free memory to the kernel. (The runtime's scavenger has no goal while the runtime does
+	// not collect by itself.)
 	Thrifty bool
-	// Await serves stops until a collection has ended; nil: none to serve.
+	// Await serves stops until a collection has ended; nil: none.
 	Await func(done <-chan struct{})
 }
 
@@ -77,7 +75,6 @@ func (g *Collector) Measure(now int64) {
 	}
 }
 
-// read returns a metric in bytes.
 func read(sample []metrics.Sample) int64 {
 	metrics.Read(sample)
 	if sample[0].Value.Kind() != metrics.KindUint64 {
@@ -97,8 +94,7 @@ func (g *Collector) Draining(now int64) bool {
 	return true
 }
 
-// Collect collects if asked for and no stop is pending. A pending stop is ignored after DrainFor: its thread may be
-// in a call for hours.
+// Collect collects if asked for and no stop is pending, or after DrainFor: a stopped thread may be in a call for hours.
 func (g *Collector) Collect(now int64, waiting int) {
 	if g.asked == 0 || waiting > 0 && now-g.asked < DrainFor {
 		return
@@ -127,8 +123,8 @@ func (g *Collector) Collect(now int64, waiting int) {
 	g.want.Store(false)
 }
 
-// nextAt returns the heap at which the next collection is asked for, bytes: twice what the last one left, or less
-// if that is most of total, the process's memory limit.
+// nextAt returns the heap at which the next collection is asked for, bytes: twice what the last one left, or less if
+// that is most of total, the memory limit.
 func (g *Collector) nextAt(left, total int64) int64 {
 	if g.Thrifty {
 		return max(left+max(left/4, thriftyHeap), leastHeap)
@@ -140,16 +136,16 @@ func (g *Collector) nextAt(left, total int64) int64 {
 	return max(leastHeap, next)
 }
 
-// gcState is the Go runtime's state before the first of the running samplers.
+// gcState is the Go runtime's before the first running sampler.
 var gcState struct {
 	sync.Mutex
 	samplers, percent, procs int
 	memory                   atomic.Int64 // memory limit, bytes
 }
 
-// KeepQuiet stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS: the tracer never hands
-// back its own. If thrifty, the runtime still collects above thriftyTotal, when memory grows sooner than the tracer
-// can collect, as at the start. undo restores the former state.
+// KeepQuiet stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS: the tracer never hands back
+// its own. If thrifty, the runtime still collects above thriftyTotal, as memory can grow sooner than the tracer
+// collects. undo restores the former state.
 func KeepQuiet(thrifty bool) (undo func()) {
 	gcState.Lock()
 	defer gcState.Unlock()

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// CPUOf returns the CPU time of f.
+// CPUOf returns f's CPU time.
 func CPUOf(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -18,5 +18,5 @@ func CPUOf(f func()) time.Duration {
 	return CPUTime() - began
 }
 
-// CPUTime returns the CPU time of this OS thread.
+// CPUTime returns this OS thread's CPU time.
 func CPUTime() time.Duration { return time.Duration(procmem.ThreadCPU()) }

@@ -16,7 +16,7 @@ type Failure struct {
 	err error
 }
 
-// Guard recovers a panic, keeps it, and calls stop unless that is nil. It must be deferred.
+// Guard keeps a panic, and calls stop unless nil. It must be deferred.
 func (f *Failure) Guard(stop func()) {
 	r := recover()
 	if r == nil {
@@ -40,7 +40,7 @@ func (f *Failure) Get() error {
 	return f.err
 }
 
-// origin is the innermost place of a recovered panic in this program.
+// origin is a recovered panic's innermost place in this program.
 func origin() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])

@@ -2,9 +2,8 @@
 
 // Package sourcelines sums a profile's values by source lines, and reads the lines' text.
 //
-// A profile's paths may be of another machine and user. Files are searched for below one directory that the user
-// has named, and never outside of it. With [Files].Own, the file at a recorded path is read, too, if it is the
-// user's own: for text that only the user sees.
+// A profile's paths may be of another machine and user. Files are read only below one directory that the user has
+// named. With [Files].Own, the user's own file at a recorded path is read, too: for text that only the user sees.
 package sourcelines
 
 import (
@@ -23,21 +22,21 @@ import (
 )
 
 const (
-	// maxBytes bounds a source file.
+	// maxBytes is of a source file.
 	maxBytes = 16 << 20
-	// maxFunctions bounds the result of [Functions].
+	// maxFunctions bounds [Functions].
 	maxFunctions = 50
-	// maxParts bounds the parts of a path, each of which costs a look-up.
+	// maxParts bounds a path's parts, each of which costs a look-up.
 	maxParts = 64
 )
 
-// Line is the value of line N itself, and with all calls that it made.
+// Line is the value of line N itself, and with the calls that it made.
 type Line struct {
 	N           int64
 	Self, Total int64
 }
 
-// Function is a function with the lines that have values, by number.
+// Function has its lines with values, by number.
 type Function struct {
 	Name, File string
 	ByLine     map[int64]*Line
@@ -97,19 +96,19 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 
 // Files finds source files.
 type Files struct {
-	// Dir is the directory of sources; "": none.
+	// Dir is searched; "": none.
 	Dir string
-	// Own: files missing there are read at the recorded absolute path if they are the user's own.
+	// Own: files missing there are read at their recorded absolute path if they are the user's own.
 	Own bool
 
 	opener safeopen.Opener
 }
 
-// ErrNotOwn means that the file at the recorded path is another user's.
+// ErrNotOwn: the file at the recorded path is another user's.
 var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
 
-// Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own
-// file at the path.
+// Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own file at
+// the path.
 func (f *Files) Read(name string) ([]string, error) {
 	failed := os.ErrNotExist
 	if f.Dir != "" {
@@ -125,7 +124,6 @@ func (f *Files) Read(name string) ([]string, error) {
 	return nil, failed
 }
 
-// readOwn reads the file at a recorded path if it is the user's.
 func (f *Files) readOwn(name string) ([]string, error) {
 	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: maxBytes})
 	if err != nil {
@@ -139,7 +137,6 @@ func (f *Files) readOwn(name string) ([]string, error) {
 	return strings.Split(string(b), "\n"), err
 }
 
-// readBelow reads the longest end of a path that exists below Dir.
 func (f *Files) readBelow(name string) ([]string, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 	var failed error

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package symbolize names the locations of a finished profile from ELF files: unstripped programs and libraries, or
-// their debug files.
+// Package symbolize names the locations of a finished profile from unstripped ELF files or debug files.
 //
 // # Algorithm
 //
-// A file belongs to the mappings with its GNU build id; another file is refused, because addresses of another build
-// give wrong names. A location's file address is its address less the mapping's load bias, which follows from the
-// segment that is mapped (System V gABI, "Program Header"). In a file with debug information only, segments have
-// lost their offsets (objcopy --only-keep-debug), and the mapping is compared with their addresses. Names, lines
-// and inlined calls come from package symbols, as in a recording.
+// A file belongs to the mappings with its GNU build id; another is refused, as its addresses would give wrong names. A
+// location's file address is its address less the mapping's load bias, by the segment that is mapped (System V gABI,
+// "Program Header"). In a file with debug information only, segments have lost their offsets (objcopy
+// --only-keep-debug), and the mapping is compared with their addresses. Names, lines and inlined calls are package
+// symbols'.
 package symbolize
 
 import (
@@ -31,7 +30,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// ErrNoMatch means a file of no mapping of the profile.
+// ErrNoMatch: no mapping of the profile is of the file.
 var ErrNoMatch = errors.New("no mapping of the recording has its build id")
 
 // File names the locations in mappings of the ELF file at path.
@@ -75,8 +74,8 @@ func File(p *profile.Profile, path string) error {
 	return err
 }
 
-// nameLocations names the locations in mappings of f and returns their number. The error is [ErrNoMatch] if there
-// is no such mapping; path is for its text.
+// nameLocations returns the number of named locations. The error is [ErrNoMatch] without a mapping of f; path is for
+// its text.
 func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (named int, err error) {
 	id := f.BuildID()
 	if id == "" {
@@ -105,8 +104,8 @@ func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.
 	return named, nil
 }
 
-// noMatchError is the error for a file of no mapping. It shows the build id of the mapping that was likely meant:
-// the one with the file's name, else the program's.
+// noMatchError shows the build id of the mapping that was likely meant: the one with the file's name, else the
+// program's.
 func noMatchError(p *profile.Profile, path, id string) error {
 	base := strings.TrimSuffix(filepath.Base(path), ".debug")
 	at := slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return filepath.Base(m.File) == base })
@@ -121,16 +120,15 @@ func noMatchError(p *profile.Profile, path, id string) error {
 		ErrNoMatch, path, id, m.File, cmp.Or(m.BuildID, "none"))
 }
 
-// namer replaces the functions of locations.
 type namer struct {
 	profile   *profile.Profile
-	file      string // base name of the ELF file
+	file      string // base name
 	functions map[profile.Function]*profile.Function
 	frames    []symbols.Frame
-	last      uint64 // highest id of a function
+	last      uint64 // highest function id
 }
 
-// name names a location by the table's frames at addr; false if there are none.
+// name returns false if the table has no frames at addr.
 func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	n.frames = t.Frames(addr, n.frames[:0])
 	if len(n.frames) == 0 || namehints.Bounded(n.frames[0].Name, n.file) {
@@ -156,7 +154,7 @@ func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	return true
 }
 
-// function returns the profile's function equal to f except for the id; a new one if there is none.
+// function returns the profile's function equal to f except for the id, perhaps new.
 func (n *namer) function(f profile.Function) *profile.Function {
 	if known := n.functions[f]; known != nil {
 		return known
@@ -174,10 +172,9 @@ func (n *namer) function(f profile.Function) *profile.Function {
 	return &made
 }
 
-// page is the unit of mapped segments, bytes.
+// page is in bytes.
 const page = 4 << 10
 
-// biasOf returns the load bias of a mapping of the file.
 func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {
 	if bias, ok := f.Bias(m.Start, m.Offset, true); ok {
 		return bias, true
@@ -193,7 +190,7 @@ func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {
 			return m.Start - first, true
 		}
 		if m.Offset >= first && m.Offset < end {
-			within = s // offsets equal addresses in the original file, as with GNU ld
+			within = s // in the original file offsets are addresses, as with GNU ld
 		}
 	}
 	if within == nil {

@@ -10,7 +10,7 @@ import (
 
 type spec struct {
 	attr, form uint16
-	implicit   int64 // value of DW_FORM_implicit_const
+	implicit   int64 // of DW_FORM_implicit_const
 }
 
 // abbrev is an abbreviation declaration (DWARF 5 §7.5.3).
@@ -18,14 +18,14 @@ type abbrev struct {
 	code     uint64
 	tag      uint32
 	children bool
-	sibling  bool // has DW_AT_sibling
-	fixed    int  // bytes of all attributes; -1: depends on the entry
+	sibling  bool
+	fixed    int // bytes; −1: depends on the entry
 	specs    []spec
 }
 
-// abbrevTable is one table of .debug_abbrev, which units may share.
+// abbrevTable may be shared by units.
 type abbrevTable struct {
-	dense  []abbrev          // code i at index i-1, as compilers number them
+	dense  []abbrev          // code i at i−1, as compilers number
 	sparse map[uint64]abbrev // the rest
 }
 
@@ -50,7 +50,7 @@ func (t *abbrevTable) add(a abbrev) {
 	t.sparse[a.code] = a
 }
 
-// readAbbrev decodes one abbreviation; false at the table's end. Its specs are valid until the next call.
+// readAbbrev returns false at the table's end. The specs are valid until the next call.
 func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	a := abbrev{code: c.ULEB(), specs: d.specs[:0]}
 	if a.code == 0 || c.Bad {
@@ -73,7 +73,6 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	return a, !c.Bad
 }
 
-// clip16 makes a number out of range an unknown one.
 func clip16(v uint64) uint16 {
 	if v > 0xffff {
 		return 0xffff
@@ -105,7 +104,7 @@ func (u *unit) abbrevsOf() *abbrevTable {
 	return t
 }
 
-// abbrevKey is a table, and what the sizes of forms depend on.
+// abbrevKey has what the sizes of forms depend on.
 type abbrevKey struct {
 	off               uint64
 	addrSize, offSize uint8
@@ -113,7 +112,7 @@ type abbrevKey struct {
 }
 
 // rootAbbrev returns the abbreviation of the unit's first entry, valid until the next is read. It is the first of
-// LLVM's tables, which need not be read whole; GCC sorts by use.
+// LLVM's tables; GCC sorts by use.
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)

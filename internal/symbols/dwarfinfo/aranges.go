@@ -11,25 +11,25 @@ import (
 
 // # Units found by .debug_aranges
 //
-// If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit
-// is read. Otherwise the index of all units is needed.
+// If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit is
+// read; else the index of all units.
 
-// arange is code at [lo, hi) of the unit at an offset in .debug_info.
+// arange is code of the unit at an offset in .debug_info.
 type arange struct {
 	lo, hi, unit uint64
-	max          uint64 // largest hi up to here
+	max          uint64 // largest hi so far
 }
 
-// listedUnits is .debug_aranges and the units read because of it.
+// listedUnits are .debug_aranges, and the units read because of it.
 type listedUnits struct {
 	list []arange // by address
 	read []*unit
 }
 
-// maxListed bounds these units; with more, the index of all is cheaper.
+// maxListed: with more units, the index of all is cheaper.
 const maxListed = 256
 
-// callsOfListed returns the calls at an address of one unit; false if there may be more.
+// callsOfListed returns an address's calls in one unit; false if there may be more.
 func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	if d.ready {
 		return out, false
@@ -54,7 +54,6 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	return got, len(got) > len(out)
 }
 
-// soleUnitAt returns the offset of the only unit that lists an address.
 func (t *listedUnits) soleUnitAt(addr uint64) (unit uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
 		if a.lo <= at {
@@ -78,7 +77,7 @@ func (t *listedUnits) soleUnitAt(addr uint64) (unit uint64, ok bool) {
 	return unit, ok
 }
 
-// readListed reads the unit at an offset; nil if it has no code.
+// readListed returns nil for a unit without code.
 func (d *Data) readListed(off uint64) *unit {
 	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.spendSteps(1) || !d.takeMemory(unitCost) {
 		return nil
@@ -100,7 +99,7 @@ func (u *unit) has(addr uint64) bool {
 	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }
 
-// unitFrom returns the unit that begins at an offset; nil: not read.
+// unitFrom: nil means not read.
 func (t *listedUnits) unitFrom(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -112,7 +111,7 @@ func (t *listedUnits) unitFrom(off uint64) *unit {
 	return nil
 }
 
-// unitAround returns the unit that contains an offset; nil: not read.
+// unitAround: nil means not read.
 func (t *listedUnits) unitAround(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -124,7 +123,6 @@ func (t *listedUnits) unitAround(off uint64) *unit {
 	return nil
 }
 
-// aranges reads .debug_aranges, sorted by address.
 func (d *Data) aranges() []arange {
 	var out []arange
 	c := wire.At(d.s.Aranges, 0)

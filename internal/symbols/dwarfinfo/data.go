@@ -18,7 +18,7 @@ type Sections struct {
 	LineStr, StrOffsets []byte
 	Addr                []byte
 	Ranges, Rnglists    []byte
-	// Memory is the account for what is made of them; nil: no bound.
+	// Memory is the account; nil: no bound.
 	Memory *budget.Account
 }
 
@@ -27,18 +27,18 @@ type Data struct {
 	s       Sections
 	alt     *Data
 	steps   int64 // left
-	reserve int64 // bytes taken from the account and not yet used
+	reserve int64 // bytes taken and not yet used
 	units   []*unit
 	index   []unitRange
 	ready   bool
 	listed  *listedUnits // nil: not read
-	specs   []spec       // buffer of readAbbrev
+	specs   []spec       // of readAbbrev
 	abbrevs map[abbrevKey]*abbrevTable
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
 }
 
-// Func is a function's description in debug information.
+// Func is a function in debug information.
 type Func struct {
 	// Name is DW_AT_name; without a linkage name qualified by namespaces and types (C++, Rust).
 	Name string
@@ -56,22 +56,20 @@ type Call struct {
 	File string
 	// Line is 0 if unknown.
 	Line int
-	// Inlined means that the next Call is the function that it was inlined into.
+	// Inlined: into the function of the next Call.
 	Inlined bool
 }
 
-// unitRange is code of a unit at [lo, hi).
+// unitRange is code of a unit.
 type unitRange struct {
 	lo, hi uint64
-	max    uint64 // largest hi up to here in the index
+	max    uint64 // largest hi so far
 	unit   *unit
 }
 
-// stepsFloor is the number of steps for the smallest file.
 const stepsFloor = 1 << 18
 
-// New returns the debug information in s; alt is the supplementary file's (.gnu_debugaltlink, DWARF 5 §7.3.6), or
-// nil. Nothing is read yet.
+// New returns the debug information in s; alt is the supplementary file's (.gnu_debugaltlink, DWARF 5 §7.3.6), or nil.
 func New(s Sections, alt *Data) *Data {
 	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]*abbrevTable), lines: make(map[uint64]*lineTable),
 		names: make(map[uint64]*Func)}
@@ -83,16 +81,15 @@ func New(s Sections, alt *Data) *Data {
 	return d
 }
 
-// spendSteps takes n steps; false if they are used up.
+// spendSteps returns false if the steps are used up.
 func (d *Data) spendSteps(n int) bool {
 	d.steps -= int64(n)
 	return d.steps > 0
 }
 
-// reserveStep is the least taken from the account at a time, bytes.
 const reserveStep = 64 << 10
 
-// takeMemory takes n bytes of memory; without, reading ends.
+// takeMemory: without memory, reading ends.
 func (d *Data) takeMemory(n int) bool {
 	if d.reserve -= int64(n); d.reserve >= 0 {
 		return true
@@ -106,7 +103,7 @@ func (d *Data) takeMemory(n int) bool {
 	return true
 }
 
-// Memory, bytes; twice the size for list elements, as lists double.
+// In bytes; twice the size for list elements, as lists double.
 const (
 	unitCost   = 400
 	rangeCost  = 2 * 32
@@ -121,8 +118,8 @@ const (
 	funcCost   = 48 + 100
 )
 
-// Calls appends the calls at addr, a file address: innermost inlined first, the function last; nothing outside of
-// all units. Results share Funcs.
+// Calls appends the calls at addr, a file address: innermost inlined first, the function last; nothing outside of all
+// units. Results share Funcs.
 func (d *Data) Calls(addr uint64, out []Call) []Call {
 	start := len(out)
 	if got, ok := d.callsOfListed(addr, out); ok {
@@ -150,11 +147,11 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 	return out
 }
 
-// maxOverlap bounds the units of an address, and the ranges before it that are compared one by one.
+// maxOverlap bounds an address's units, and the ranges before it that are compared one by one.
 const maxOverlap = 16
 
-// lastAround returns the last of the first n ranges that contains addr, or the first that does if the last is too far
-// away; −1: none. Precondition: all of them start at or before addr.
+// lastAround returns the last of the first n ranges that contains addr, or, if that is too far away, the first; −1:
+// none. Precondition: they start at or before addr.
 func (d *Data) lastAround(addr uint64, n int) int {
 	for i := n - 1; i >= 0 && d.index[i].max > addr; i-- {
 		if addr < d.index[i].hi {
@@ -222,7 +219,7 @@ func (d *Data) sortIndex() {
 	}
 }
 
-// unitAt returns the unit around an offset in .debug_info; nil if none.
+// unitAt: off is in .debug_info.
 func (d *Data) unitAt(off uint64) *unit {
 	if u := d.listed.unitAround(off); u != nil {
 		return u

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dwarfinfo maps an address to its function, inlined calls, file and line by DWARF debug information:
-// versions 2 to 5, 32-bit and 64-bit format, little-endian. Of split DWARF (.dwo files), the skeleton units give
-// lines only.
+// Package dwarfinfo maps an address to its function, inlined calls, file and line: DWARF 2 to 5, 32-bit and 64-bit
+// format, little-endian. Of split DWARF (.dwo files), the skeleton units give lines only.
 //
 // # Algorithm
 //
-// The first query traverses the unit headers of .debug_info (DWARF 5 §7.5.1) and decodes the first entry of each
-// unit for its address ranges; without any, .debug_aranges is used (§6.1.2). The sorted ranges give an address's
-// unit. A unit is read once, on first use:
+// The first query traverses the unit headers of .debug_info (DWARF 5 §7.5.1) and decodes each unit's first entry for
+// its ranges; without any, .debug_aranges is used (§6.1.2). A unit is read once, on first use:
 //
 //   - its entries, of which only subprograms and inlined calls with code are kept (§3.3). Their nested ranges are
 //     flattened into one list, sorted by address, of the innermost calls; outer ones are found by links to parents;
@@ -20,15 +18,15 @@
 //	                │      │ inlined f ────│       │
 //	flattened       │ main │ f             │ main  │
 //
-// Names are resolved on first use, through DW_AT_abstract_origin and DW_AT_specification, across units and into
-// dwz's supplementary file. The innermost call's line is that of the line table; each caller's is DW_AT_call_line
-// of the call inlined into it.
+// Names are resolved on first use, through DW_AT_abstract_origin and DW_AT_specification, across units and into dwz's
+// supplementary file. The innermost call's line is that of the line table; each caller's is DW_AT_call_line of the call
+// inlined into it.
 //
 // # Hostile input
 //
-// All reads use a cursor that cannot leave its section, and references are followed a bounded number of times.
-// Every step is charged to a budget in proportion to the size of the sections, so that overlapping tables cost
-// bounded time and memory. When it is used up, reading ends, and what was read remains in use.
+// Reads cannot leave their section, and references are followed a bounded number of times. Every step is charged to a
+// budget in proportion to the sections' size: overlapping tables cost bounded time and memory. When it is used up,
+// reading ends, and what was read remains in use.
 //
 // The standard library's debug/dwarf decodes all abbreviation tables up front and allocates for each entry.
 package dwarfinfo

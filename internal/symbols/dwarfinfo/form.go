@@ -22,14 +22,14 @@ const (
 	kindRnglistx      // u: index into .debug_rnglists
 )
 
-// value is an attribute's value; indexes and offsets are not looked up.
+// value has no look-ups yet.
 type value struct {
 	u    uint64
 	b    []byte
 	kind kind
 }
 
-// formSize returns the bytes of a form; -1: depends on the entry.
+// formSize is in bytes; −1: depends on the entry.
 func (u *unit) formSize(form uint16) int {
 	switch form {
 	case formImplicit, formFlagPresent:
@@ -59,7 +59,7 @@ func (u *unit) formSize(form uint16) int {
 	return -1
 }
 
-// fixedSize is the sum of formSize; -1 if one is not fixed.
+// fixedSize sums formSize; −1 if one is not fixed.
 func (u *unit) fixedSize(specs []spec) int {
 	n := 0
 	for _, s := range specs {
@@ -72,7 +72,7 @@ func (u *unit) fixedSize(specs []spec) int {
 	return n
 }
 
-// skipForm skips a value (DWARF 5 §7.5.5). An unknown form fails the cursor.
+// skipForm: an unknown form fails the cursor (DWARF 5 §7.5.5).
 func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	if n := u.formSize(form); n >= 0 {
 		c.Skip(uint64(n))
@@ -103,7 +103,7 @@ func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	}
 }
 
-// readForm reads a value; kindNone for kinds not in use.
+// readForm returns kindNone for kinds not in use.
 func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	switch s.form {
 	case formData1, formData2, formData4, formData8:
@@ -137,7 +137,6 @@ func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	return value{}
 }
 
-// readIndex reads strings, and addresses given by index.
 func (u *unit) readIndex(c *wire.Cursor, form uint16) (value, bool) {
 	switch form {
 	case formString:
@@ -212,7 +211,7 @@ func (u *unit) addr(v value) (uint64, bool) {
 	return 0, false
 }
 
-// addrx returns an address in .debug_addr (DWARF 5 §7.27).
+// addrx: .debug_addr (DWARF 5 §7.27).
 func (u *unit) addrx(i uint64) (uint64, bool) {
 	if i > uint64(len(u.d.s.Addr)) {
 		return 0, false

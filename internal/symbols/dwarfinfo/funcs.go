@@ -11,16 +11,16 @@ import (
 
 // scope is a subprogram or an inlined call with code.
 type scope struct {
-	die      uint64 // offset of the entry
-	fn       *Func  // resolved on first use
-	parent   int32  // what it was inlined into; -1: a subprogram
+	die      uint64 // of the entry
+	fn       *Func  // on first use
+	parent   int32  // −1: a subprogram
 	depth    int32
 	root     int32 // the subprogram
 	callFile uint32
 	callLine uint32
 }
 
-// segment: from addr on, scope is the innermost call; -1: none.
+// segment: from addr on, scope is innermost; −1: none.
 type segment struct {
 	addr  uint64
 	scope int32
@@ -32,11 +32,10 @@ type funcTable struct {
 }
 
 const (
-	maxNesting = 4096 // depth of entries in a unit
-	maxInline  = 256  // depth of inlined calls
+	maxNesting = 4096 // of entries in a unit
+	maxInline  = 256  // of inlined calls
 )
 
-// find returns the innermost scope at addr; -1 if none.
 func (t *funcTable) find(addr uint64) int32 {
 	i, _ := slices.BinarySearchFunc(t.segments, addr, func(s segment, a uint64) int {
 		if s.addr <= a {
@@ -54,7 +53,7 @@ type funcReader struct {
 	u     *unit
 	t     *funcTable
 	spans []span
-	stack []int32 // by open entry: the scope of its children
+	stack []int32 // by open entry: its children's scope
 }
 
 func (u *unit) funcsOf() *funcTable {
@@ -93,7 +92,7 @@ func (r *funcReader) run() {
 	}
 }
 
-// visit reads or skips one entry and returns the scope of its children.
+// visit returns the scope of the entry's children.
 func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	parent := int32(-1)
 	if n := len(r.stack); n > 0 {
@@ -116,7 +115,7 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	return parent
 }
 
-// skipTree skips a type's children by DW_AT_sibling, up to their end: C and C++ methods have their code elsewhere.
+// skipTree skips a type's children by DW_AT_sibling: C and C++ methods have their code elsewhere.
 func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 	var to uint64
 	for _, s := range a.specs {
@@ -126,7 +125,7 @@ func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 			to = v.u
 		}
 	}
-	// The byte before the sibling is the zero that ends the children.
+	// Before the sibling is the zero that ends the children.
 	if to -= r.u.off; to > uint64(c.Pos) && to <= uint64(len(c.Bytes)) && c.Bytes[to-1] == 0 {
 		c.Pos = int(to - 1)
 	}
@@ -142,7 +141,7 @@ func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	}
 }
 
-// readScope reads a subprogram or an inlined call and returns its scope; parent if it has no code.
+// readScope returns the scope; parent if there is no code.
 func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	s := scope{die: die, parent: parent}
 	var low, high, ranges value
@@ -186,8 +185,7 @@ type flattener struct {
 	out    []segment
 }
 
-// flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first
-// counts; a call is cut at its parent's bounds.
+// flatten: of overlapping subprograms (identical code folding) the first counts; a call is cut at its parent's bounds.
 func flatten(spans []span, scopes []scope) []segment {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))

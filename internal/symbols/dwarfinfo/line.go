@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/wire"
 )
 
-// row: from addr on, instructions are of this line.
 type row struct {
 	addr       uint64
 	file, line uint32
@@ -18,7 +17,7 @@ type row struct {
 // sequence is the rows of contiguous code (DWARF 5 §6.2.5.1).
 type sequence struct {
 	lo, hi      uint64
-	first, last int // [first, last) of the rows
+	first, last int // of the rows
 }
 
 type lineTable struct {
@@ -27,7 +26,7 @@ type lineTable struct {
 	files fileNames
 }
 
-// find returns file and line of addr. Of rows with one address the last counts: the others are empty.
+// find: of rows with one address the last counts, the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
 		if s.lo <= a {
@@ -53,7 +52,7 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 
 func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
 
-// linesOf returns the line table, which units can share.
+// linesOf: units can share a table.
 func (u *unit) linesOf() *lineTable {
 	if u.lines != nil {
 		return u.lines
@@ -89,7 +88,7 @@ type lineProgram struct {
 
 	row     row
 	opIndex uint64
-	first   int // first row of the sequence
+	first   int // of the sequence
 }
 
 func (p *lineProgram) run() {
@@ -112,14 +111,14 @@ func (p *lineProgram) run() {
 	t.rows = slices.Clip(t.rows)
 }
 
-// reset begins a sequence (§6.2.2, table 6.4).
+// reset: §6.2.2, table 6.4.
 func (p *lineProgram) reset() {
 	p.row = row{file: 1, line: 1}
 	p.opIndex = 0
 	p.first = len(p.t.rows)
 }
 
-// emit omits falling addresses, which only malformed programs have.
+// emit omits falling addresses of malformed programs.
 func (p *lineProgram) emit() {
 	n := len(p.t.rows)
 	if n > p.first && p.row.addr < p.t.rows[n-1].addr {
@@ -137,7 +136,7 @@ func (p *lineProgram) emit() {
 	}
 }
 
-// advance moves the address by a number of operations (§6.2.5.1).
+// advance moves the address (§6.2.5.1).
 func (p *lineProgram) advance(ops uint64) {
 	if p.maxOps <= 1 {
 		p.row.addr += ops * p.minInst
@@ -153,7 +152,7 @@ func (p *lineProgram) special(adj uint8) {
 	p.emit()
 }
 
-// standard executes an opcode of §6.2.5.2.
+// standard: §6.2.5.2.
 func (p *lineProgram) standard(op uint8) {
 	c := &p.c
 	switch op {
@@ -180,7 +179,7 @@ func (p *lineProgram) standard(op uint8) {
 	}
 }
 
-// extended executes an opcode of §6.2.5.3.
+// extended: §6.2.5.3.
 func (p *lineProgram) extended() {
 	n := p.c.ULEB()
 	end := uint64(p.c.Pos) + n

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-// header reads the header (DWARF 5 §6.2.4).
+// header: DWARF 5 §6.2.4.
 func (p *lineProgram) header() bool {
 	c := wire.Cursor{Bytes: view(p.u.d.s.Line, p.u.stmtList, 12)}
 	length, offSize := initialLength(&c)
@@ -63,14 +63,14 @@ type fileNames struct {
 	files []fileName
 }
 
-// fileName is a file; path is made on first use.
+// fileName: path is made on first use.
 type fileName struct {
 	name []byte
 	dir  uint64
 	path string
 }
 
-// names4 reads the tables of versions 2 to 4 (DWARF 4 §6.2.4).
+// names4 reads versions 2 to 4 (DWARF 4 §6.2.4).
 func (p *lineProgram) names4(c *wire.Cursor) {
 	f := &p.t.files
 	for p.u.d.spendSteps(1) {
@@ -95,7 +95,7 @@ func (f *fileNames) define(c *wire.Cursor) bool {
 	return !c.Bad
 }
 
-// names5 reads the tables of version 5, whose entries describe themselves.
+// names5: entries describe themselves.
 func (p *lineProgram) names5(c *wire.Cursor) {
 	f := &p.t.files
 	f.v5 = true
@@ -105,7 +105,7 @@ func (p *lineProgram) names5(c *wire.Cursor) {
 	})
 }
 
-// Content types of entries (DWARF 5 §6.2.4.1).
+// DWARF 5 §6.2.4.1.
 const (
 	contentPath = 1
 	contentDir  = 2
@@ -136,8 +136,8 @@ func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)
 	}
 }
 
-// path returns the path of file i, absolute if possible. Files are numbered from 1 up to version 4; from 0 in
-// version 5, where directory 0 is the compilation directory.
+// path returns file i, absolute if possible. Files are numbered from 1, in version 5 from 0, where directory 0 is the
+// compilation directory.
 func (f *fileNames) path(u *unit, i uint32) string {
 	if !f.v5 {
 		i--
@@ -152,7 +152,7 @@ func (f *fileNames) path(u *unit, i uint32) string {
 	return file.path
 }
 
-// dir returns a directory; "": unknown, or up to version 4 the compilation directory.
+// dir: "" is unknown, or up to version 4 the compilation directory.
 func (f *fileNames) dir(i uint64) string {
 	if !f.v5 {
 		i--
@@ -163,7 +163,7 @@ func (f *fileNames) dir(i uint64) string {
 	return string(f.dirs[i])
 }
 
-// joinPath joins parts from the last absolute one on, without "./"; ".." stays, as it may follow a link.
+// joinPath joins from the last absolute part on, without "./"; ".." stays, as it may follow a link.
 func joinPath(parts ...string) string {
 	var s string
 	for _, p := range parts {

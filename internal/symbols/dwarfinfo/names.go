@@ -10,8 +10,7 @@ import (
 
 const maxHops = 16
 
-// resolve describes a function by the entry at off, its DW_AT_abstract_origin and DW_AT_specification (DWARF 5
-// §2.13.2, §3.3.8.1).
+// resolve follows DW_AT_abstract_origin and DW_AT_specification (DWARF 5 §2.13.2, §3.3.8.1).
 func (d *Data) resolve(off uint64) *Func {
 	if f := d.names[off]; f != nil {
 		return f
@@ -33,7 +32,7 @@ func (d *Data) resolve(off uint64) *Func {
 type nameReader struct {
 	name, linkage []byte
 	line          int
-	unit          *unit  // of the last name found
+	unit          *unit  // of the last name
 	die           uint64 // its entry
 }
 
@@ -55,7 +54,7 @@ func (r *nameReader) follow(d *Data, off uint64) {
 	}
 }
 
-// read reads one entry and returns its reference to another.
+// read returns the entry's reference to another.
 func (r *nameReader) read(u *unit, off uint64) (next value) {
 	c := u.cursorAt(off)
 	a := u.abbrevsOf().find(c.ULEB())
@@ -91,14 +90,12 @@ func firstNonNil(a, b []byte) []byte {
 	return b
 }
 
-// nameScope is a namespace, module or type around names.
 type nameScope struct {
 	off, end uint64
 	parent   int32
 	name     []byte
 }
 
-// qualify prefixes the names of the enclosing scopes.
 func (u *unit) qualify(name string, die uint64) string {
 	if u.scopes == nil {
 		u.readScopes()

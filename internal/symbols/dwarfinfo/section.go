@@ -4,7 +4,7 @@ package dwarfinfo
 
 import "bytes"
 
-// Section is the contents of a section, uncompressed. Views stay valid and are not changed.
+// Section is a section's contents, uncompressed. Views stay valid and are not changed.
 type Section interface {
 	// Size is the number of bytes.
 	Size() uint64
@@ -18,13 +18,13 @@ type Bytes []byte
 // Size implements [Section].
 func (b Bytes) Size() uint64 { return uint64(len(b)) }
 
-// View implements [Section]. It returns fewer than n bytes at the end.
+// View implements [Section]; shorter at the end.
 func (b Bytes) View(off uint64, n int) ([]byte, error) {
 	off = min(off, uint64(len(b)))
 	return b[off:min(off+uint64(n), uint64(len(b)))], nil
 }
 
-// chunk bounds one View, bytes: implementations may have a limit.
+// chunk bounds one View, bytes.
 const chunk = 16 << 20
 
 // size is 0 for a missing section.
@@ -35,7 +35,7 @@ func size(s Section) uint64 {
 	return s.Size()
 }
 
-// view returns n bytes at off, or fewer at the end or if unreadable.
+// view returns n bytes, or fewer at the end or if unreadable.
 func view(s Section, off, n uint64) []byte {
 	total := size(s)
 	if off >= total {
@@ -59,10 +59,10 @@ func view(s Section, off, n uint64) []byte {
 	return out
 }
 
-// smallView is the size up to which views are seldom copies, bytes.
+// smallView is in bytes; smaller views are seldom copies.
 const smallView = 64 << 10
 
-// takeViewMemory takes memory for n bytes of view, which may be a copy.
+// takeViewMemory: a view of n bytes may be a copy.
 func (d *Data) takeViewMemory(n uint64) bool {
 	if n > chunk { // made of several
 		n *= 2
@@ -70,10 +70,10 @@ func (d *Data) takeViewMemory(n uint64) bool {
 	return n <= smallView || n < 1<<40 && d.takeMemory(int(n))
 }
 
-// maxString bounds strings in .debug_str and the like, bytes: mangled names of templates reach some thousands.
+// maxString is in bytes: mangled names of templates reach some thousands.
 const maxString = 16 << 10
 
-// stringIn returns the string at an offset; nil if outside or too long.
+// stringIn returns nil if outside or too long.
 func stringIn(s Section, off uint64) []byte {
 	for n := uint64(128); n <= maxString; n *= 8 {
 		b := view(s, off, n)

@@ -6,15 +6,15 @@ import "prywalk/internal/wire"
 
 type unit struct {
 	d                 *Data
-	off, dies, end    uint64 // offsets in .debug_info: header, first entry, end
-	data              []byte // from off on, as a whole or its beginning
+	off, dies, end    uint64 // in .debug_info: header, first entry, end
+	data              []byte // from off on, perhaps only the beginning
 	abbrevOff         uint64
 	version           uint16
 	addrSize, offSize uint8
 	kind              uint8
 	abbrevs           *abbrevTable
 
-	// From the first entry:
+	// Of the first entry:
 	name, compDir        []byte
 	lang                 uint64
 	lowPC                uint64
@@ -26,16 +26,16 @@ type unit struct {
 	funcs  *funcTable
 	scopes []nameScope
 	lines  *lineTable
-	listed []span // its own ranges, if found by .debug_aranges
+	listed []span // own ranges, if found by .debug_aranges
 }
 
-// maxHeader is the size of the largest unit header, rootSize what is first read of a unit, bytes.
+// In bytes: the largest unit header; what is first read of a unit.
 const (
 	maxHeader = 40
 	rootSize  = 512
 )
 
-// readHeader reads the unit header at off (DWARF 5 §7.5.1).
+// readHeader: DWARF 5 §7.5.1.
 func (d *Data) readHeader(off uint64) *unit {
 	u := &unit{d: d, off: off}
 	h := wire.Cursor{Bytes: view(d.s.Info, off, maxHeader)}
@@ -69,7 +69,7 @@ func (d *Data) readHeader(off uint64) *unit {
 	return u
 }
 
-// cursorAt returns a cursor over the unit at an offset in .debug_info.
+// cursorAt: off is in .debug_info.
 func (u *unit) cursorAt(off uint64) wire.Cursor {
 	if uint64(len(u.data)) < u.end-u.off && u.d.takeViewMemory(u.end-u.off) {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)
@@ -79,13 +79,12 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 
 func (u *unit) dieAt(c *wire.Cursor) uint64 { return u.off + uint64(c.Pos) }
 
-// endsOutside reports whether an entry ends outside of c.
 func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
 	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
 	return c.Bad
 }
 
-// readRoot decodes the unit's first entry and returns its address ranges.
+// readRoot decodes the first entry and returns its ranges.
 func (u *unit) readRoot() []span {
 	c := wire.At(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
 	a := u.rootAbbrev(c.ULEB())
@@ -98,7 +97,7 @@ func (u *unit) readRoot() []span {
 	}
 	u.hasCode = a.tag == tagCompileUnit || a.tag == 0x4a // DW_TAG_skeleton_unit
 	if u.version >= 5 {
-		// Without a base attribute: the section's first table, after its header (§7.26, §7.27, §7.28).
+		// Without a base: the section's first table, after its header (§7.26, §7.27, §7.28).
 		u.strOffBase, u.addrBase = uint64(u.offSize)*2, uint64(u.offSize)*2
 		u.rngBase = uint64(u.offSize)*2 + 4
 	}
