@@ -21,14 +21,13 @@ var (
 // maxLinks is the kernel's MAXSYMLINKS (include/linux/namei.h).
 const maxLinks = 40
 
-// destination is a name in an open directory. Its file is checked through the directory, and so cannot be replaced
-// unnoticed.
+// destination is a name in an open directory, through which its file is checked: it cannot be replaced unnoticed.
 type destination struct {
 	dir    int // O_PATH
 	name   string
-	st     unix.Stat_t // of the existing file
+	st     unix.Stat_t // of an existing file
 	exists bool
-	inProc bool // dir is in a proc file system, where links lead to open files
+	inProc bool // in a proc file system, where links lead to open files
 }
 
 func (d *destination) close() { unix.Close(d.dir) }
@@ -38,8 +37,8 @@ func (d *destination) regular() bool {
 	return !d.inProc && (!d.exists || d.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
-// find follows path, links of the last part by the kernel's rule for sticky world-writable directories
-// (fs/namei.c, may_follow_link) whatever fs.protected_symlinks is. The caller closes the destination.
+// find follows path, links of the last part by the kernel's rule for sticky world-writable directories (fs/namei.c,
+// may_follow_link), whatever fs.protected_symlinks is. The caller closes the destination.
 func find(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
@@ -63,7 +62,6 @@ func find(path string) (*destination, error) {
 	return nil, unix.ELOOP
 }
 
-// enter opens the directory of path and examines its last part.
 func enter(at int, path string) (*destination, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -92,7 +90,7 @@ func enter(at int, path string) (*destination, error) {
 	return d, nil
 }
 
-// follow reads the link through an open descriptor: the checked link is the one read.
+// follow reads the link that it checks.
 func (d *destination) follow() (string, error) {
 	fd, err := unix.Openat(d.dir, d.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -117,8 +115,8 @@ func (d *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports whether an entry of a sticky world-writable directory belongs to neither prywalk's user nor the
-// directory's owner.
+// foreign reports an entry of a sticky world-writable directory that is neither prywalk's user's nor the directory's
+// owner's.
 func (d *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
 	if err := unix.Fstat(d.dir, &dir); err != nil {

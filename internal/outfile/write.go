@@ -16,8 +16,8 @@ import (
 
 const mode = 0o600 // of new files: for the user only
 
-// Replaceable reports whether path is or will be a regular file, which a write replaces. A pipe, a device, an open
-// file of prywalk's own (/dev/stdout) and "-" are not.
+// Replaceable reports whether path is or will be a regular file, which a write replaces: no pipe, device, open file of
+// prywalk's own (/dev/stdout), or "-".
 func Replaceable(path string) bool {
 	if path == "-" {
 		return false
@@ -30,7 +30,7 @@ func Replaceable(path string) bool {
 	return d.regular()
 }
 
-// Check returns the known reasons against writing to path. nil is no promise.
+// Check returns the known reasons against writing to path; nil is no promise.
 func Check(path string) error {
 	if path == "-" {
 		return nil
@@ -52,7 +52,7 @@ func Check(path string) error {
 	return nil
 }
 
-// refused returns the reason against writing to an existing file that is not regular, or nil.
+// refused is for files that are not regular.
 func (d *destination) refused() error {
 	if d.inProc {
 		return nil // an open file of a process: the kernel decides
@@ -70,9 +70,9 @@ func (d *destination) refused() error {
 	return err
 }
 
-// Write replaces the contents of the file at path by what write writes. A regular file is replaced in one step: at
-// any moment the old or the new one is complete, even if the disk is full or the machine stops. "-" is the
-// standard output. Pipes and character devices are written to.
+// Write replaces the contents of the file at path by what write writes. Of a regular file at any moment the old or the
+// new one is complete, even if the disk is full or the machine stops. "-" is the standard output. Pipes and character
+// devices are written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
@@ -88,7 +88,6 @@ func Write(path string, write func(io.Writer) error) error {
 	return d.into(path, write)
 }
 
-// into writes to a file that is not regular.
 func (d *destination) into(path string, write func(io.Writer) error) error {
 	if err := d.refused(); err != nil {
 		return err
@@ -112,8 +111,8 @@ func (d *destination) into(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace writes a new file in the directory, then gives it the name. No single system call does both for a
-// nameless file: if prywalk is killed between the two, a temporary name stays.
+// replace writes a new file in the directory, then gives it the name: two system calls for a nameless file. If prywalk
+// is killed in between, a temporary name stays.
 func (d *destination) replace(path string, write func(io.Writer) error) error {
 	f, name, err := create(d.dir, path)
 	if err != nil {
@@ -140,11 +139,10 @@ func (d *destination) replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// create opens a new file in a directory: nameless where the file system supports it, so that nothing is left if
-// prywalk is killed; else with an unguessable name.
+// create opens a new file in a directory: nameless where the file system supports it, else with an unguessable name.
 func create(dir int, path string) (f *os.File, name string, err error) {
 	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
-	if err != nil { // EOPNOTSUPP, or another error of some file systems
+	if err != nil { // EOPNOTSUPP, or another error
 		name = unguessable()
 		fd, err = unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, mode)
 	}
@@ -154,7 +152,6 @@ func create(dir int, path string) (f *os.File, name string, err error) {
 	return os.NewFile(uintptr(fd), path), name, nil
 }
 
-// link gives a nameless file a temporary name.
 func link(f *os.File, dir int) (string, error) {
 	name := unguessable()
 	// AT_EMPTY_PATH would need CAP_DAC_READ_SEARCH before Linux 6.10 (open(2), O_TMPFILE).
@@ -172,8 +169,7 @@ func unguessable() string {
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 
-// syncDir makes the rename durable. Some file systems cannot; the file is complete in any case, so that is no
-// error.
+// syncDir makes the rename durable, where the file system can: the file is complete in any case.
 func syncDir(dir int) {
 	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
 		_ = unix.Fsync(fd)
@@ -181,7 +177,7 @@ func syncDir(dir int) {
 	}
 }
 
-// Scratch makes a nameless file below dir, which lives as long as it is open.
+// Scratch makes a nameless file in dir, which lives while it is open.
 func Scratch(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

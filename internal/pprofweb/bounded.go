@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// frameCost is the memory per frame of the flame graph, otherPages the factor for other pages.
+	// frameCost is the memory per frame of the flame graph, bytes; other pages take otherPages times that.
 	frameCost  = 700
 	otherPages = 2
 	labelEnd   = "end_timestamp_ns"
-	// graphLimit limits the time of dot.
+	// graphLimit is for dot.
 	graphLimit = 30 * time.Second
-	// endAgain is the time until the second try to kill dot, which may not have been started at the first.
+	// endAgain is until the next try to kill dot, which may not have been started.
 	endAgain = 100 * time.Millisecond
 )
 
-// merged joins samples that differ only in time. It modifies the profile.
+// merged joins samples that differ only in time. It modifies p.
 func merged(p *profile.Profile) (*profile.Profile, error) {
 	for _, s := range p.Sample {
 		delete(s.NumLabel, labelEnd)
@@ -36,7 +36,7 @@ func merged(p *profile.Profile) (*profile.Profile, error) {
 	return profile.Merge([]*profile.Profile{p})
 }
 
-// costOf returns the memory of the flame graph, in bytes.
+// costOf returns the flame graph's memory, bytes.
 func costOf(p *profile.Profile) int64 {
 	lines := func(all []*profile.Location) (n int64) {
 		for _, l := range all {
@@ -52,7 +52,7 @@ func costOf(p *profile.Profile) int64 {
 }
 
 // oneAtATime makes one page at a time, within the budget: pprof makes each from a copy of the profile, with maps for
-// each frame of each sample. Memory was measured with profiles of many shapes.
+// each frame of each sample. The cost was measured.
 type oneAtATime struct {
 	mu   sync.Mutex
 	cost int64
@@ -80,8 +80,7 @@ func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
 	})
 }
 
-// withinLimit makes a page, and kills its child processes after the limit: dot can take hours for 80 functions that
-// all call each other.
+// withinLimit kills a page's child processes after the limit: dot can take hours for 80 functions that call each other.
 func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limit time.Duration) {
 	answer := &untilLate{ResponseWriter: w}
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -108,7 +107,6 @@ func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limi
 	}
 }
 
-// untilLate drops an answer that begins too late.
 type untilLate struct {
 	http.ResponseWriter
 	late  atomic.Bool
@@ -130,7 +128,6 @@ func (u *untilLate) Write(b []byte) (int, error) {
 	return u.ResponseWriter.Write(b)
 }
 
-// killDot kills dot, the only child process.
 func killDot() {
 	for _, child := range process.Children(os.Getpid()) {
 		_ = syscall.Kill(child, syscall.SIGKILL)

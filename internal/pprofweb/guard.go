@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// guard requires a token, since other users can connect to the port; and a Host header of this server, since a foreign
-// page can make a browser connect under another name (DNS rebinding).
+// guard requires a token, as other users can connect to the port, and a Host header of this server, as a foreign page
+// can make a browser connect under another name (DNS rebinding).
 type guard struct {
 	host, port string
 	token      string // in the first address
@@ -33,12 +33,11 @@ func newSecret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// url returns the address to open.
 func (g *guard) url() string {
 	return "http://" + net.JoinHostPort(g.host, g.port) + "/ui/?token=" + g.token
 }
 
-// cookieName includes the port, since the ports of a host share cookies.
+// cookieName: the ports of a host share cookies.
 func (g *guard) cookieName() string { return "prywalk-" + g.port }
 
 const (
@@ -69,8 +68,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// acceptsHost reports whether a Host header names this server: its name, localhost, or a loopback address. If it
-// listens on all addresses, any address does, since DNS cannot redirect an address.
+// acceptsHost reports whether a Host header names this server: its name, localhost, or a loopback address; any address
+// if it listens on all, as DNS cannot redirect one.
 func (g *guard) acceptsHost(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -99,7 +98,7 @@ func (g *guard) known(r *http.Request) bool {
 		func(c *http.Cookie) bool { return equalSecret(c.Value, g.cookie) })
 }
 
-// admit redirects to the address without token, to keep it out of the history.
+// admit redirects to the address without token, for the history.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -111,7 +110,6 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
-// serve serves pprof's pages below /ui.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	path, ok := strings.CutPrefix(r.URL.Path, "/ui")
 	if !ok {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pprofweb serves pprof's web pages for a profile to holders of a token. It reads files only below a directory
-// that the user names.
+// Package pprofweb serves pprof's web pages for a profile to holders of a token.
 package pprofweb
 
 import (
@@ -23,9 +22,9 @@ import (
 	"prywalk/report/options"
 )
 
-// Serve serves at addr ("localhost:8080"; default: localhost, a free port) until serving fails. The printed address
-// has the token. No disassembler is run, and no file is read except below o.Source: a profile's paths and addresses
-// are untrusted.
+// Serve serves at addr ("localhost:8080"; default: localhost, a free port) until it fails. The printed address has the
+// token. No disassembler is run, and no file is read except below o.Source: a profile's paths and addresses are
+// untrusted.
 func Serve(addr string, p *profile.Profile, o options.HTTP) error {
 	if err := serve(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)
@@ -104,8 +103,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	return all, nil
 }
 
-// withoutSettings hides pprof's settings file until restored: pprof reads it when it makes the pages, without an
-// option for it.
+// withoutSettings hides pprof's settings file, for which it has no option, until restored.
 func withoutSettings() (restore func()) {
 	const name = "XDG_CONFIG_HOME" // os.UserConfigDir
 	old, had := os.LookupEnv(name)
@@ -202,7 +200,7 @@ type pprofUI struct{ out io.Writer }
 // ReadLine returns io.EOF.
 func (u *pprofUI) ReadLine(string) (string, error) { return "", io.EOF }
 
-// Print writes messages except the address, which lacks the token.
+// Print leaves out the address, which lacks the token.
 func (u *pprofUI) Print(a ...any) {
 	if text := fmt.Sprint(a...); !strings.HasPrefix(text, "Serving web UI on") {
 		printable.Fprintf(u.out, "%s\n", printable.Line(text))

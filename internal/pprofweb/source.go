@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// aroundLines is the number of lines of context.
+// aroundLines is context.
 const aroundLines = 8
 
 type sources struct {
@@ -67,7 +67,6 @@ func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = page.WriteTo(w)
 }
 
-// list returns the lines, with text if the file was found.
 func (s *sources) list(f *sourcelines.Function, unit string) (shown sourceFunc) {
 	shown.Name, shown.File = f.Name, f.File
 	first, last := int64(1<<62), int64(0)

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// JSONWriter writes JSON in parts, for objects with long lists. After an error it writes nothing.
+// JSONWriter writes JSON in parts. After an error it writes nothing.
 type JSONWriter struct {
 	to  io.Writer
 	err error
 }
 
-// NewJSONWriter returns a JSONWriter to w, which it does not flush.
+// NewJSONWriter does not flush w.
 func NewJSONWriter(w io.Writer) *JSONWriter { return &JSONWriter{to: w} }
 
 // Text writes a part of JSON.
@@ -26,7 +26,7 @@ func (j *JSONWriter) Bytes(b []byte) {
 	}
 }
 
-// Comma separates element i of a list from the one before.
+// Comma separates element i of a list.
 func (j *JSONWriter) Comma(i int) {
 	if i > 0 {
 		j.Text(",")

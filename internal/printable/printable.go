@@ -13,7 +13,7 @@ import (
 )
 
 // String escapes what is not printable: \n, \x1b, \u202e, \xff for a byte that is not UTF-8. Unicode's letters, marks,
-// numbers, punctuation, symbols and the ASCII space stay; String is idempotent.
+// numbers, punctuation, symbols and the ASCII space stay. It is idempotent.
 func String(s string) string {
 	clean := 0
 	for clean < len(s) && s[clean] >= ' ' && s[clean] < 0x7f {
@@ -62,13 +62,13 @@ func UTF8(s string) string {
 	return b.String()
 }
 
-// Line is String, but line feeds become spaces.
+// Line is String with spaces for line feeds.
 func Line(s string) string { return String(strings.ReplaceAll(s, "\n", " ")) }
 
 // Raw is prywalk's own text, perhaps with escape sequences; Sprintf does not escape it.
 type Raw string
 
-// Sprintf escapes strings and errors among args, but not the format.
+// Sprintf escapes strings and errors among args.
 func Sprintf(format string, args ...any) string {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -81,7 +81,7 @@ func Sprintf(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Fprintf writes the result of Sprintf. Errors of w are ignored.
+// Fprintf ignores errors of w.
 func Fprintf(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, Sprintf(format, args...))
 }
@@ -107,8 +107,8 @@ func JSON(text []byte) []byte {
 
 var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
-// SourceFile shortens a path to what identifies the file: its name; of Python's installed modules, also the package;
-// of common names (__init__.py), also the folder.
+// SourceFile shortens a path to what identifies the file: its name; of Python's installed modules also the package; of
+// __init__.py and the like also the folder.
 func SourceFile(file string) string {
 	base := path.Base(file)
 	if path.Ext(base) != ".py" {

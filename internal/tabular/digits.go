@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Precision determines the digits of figures: the last digit is at the first one of the standard error √(p(1−p)/n)
-// (binomial distribution). The zero value formats as Format.
+// Precision determines digits: the last one is at the first of the standard error √(p(1−p)/n) (binomial distribution).
+// The zero value formats as Format.
 type Precision struct {
-	N     float64 // samples; 0 if unknown
-	Total float64 // sum of the values
+	N     float64 // samples; 0: unknown
+	Total float64 // of the values
 }
 
-// Effective is Kish's effective sample size: a thread that slept long and ran briefly has many samples and little
-// time. Time without samples does not count.
+// Effective is Kish's effective sample size: a thread that slept long and ran briefly has many samples and little time.
+// Time without samples does not count.
 type Effective struct{ sum, squares float64 }
 
 // Add adds a value with its number of samples.
@@ -27,7 +27,7 @@ func (e *Effective) Add(v, samples int64) {
 	}
 }
 
-// N is the effective number, at least 1.
+// N is at least 1.
 func (e *Effective) N() float64 {
 	if e.squares == 0 {
 		return 1
@@ -35,7 +35,7 @@ func (e *Effective) N() float64 {
 	return max(1, e.sum*e.sum/e.squares)
 }
 
-// Err is a share's standard error, at least that of half a sample; 0 if unknown.
+// Err is a share's standard error, at least half a sample's; 0 if unknown.
 func (p Precision) Err(share float64) float64 {
 	if p.N == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (p Precision) Err(share float64) float64 {
 	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
 }
 
-// z95 is the normal quantile of a 95 % interval.
+// z95 is the normal quantile.
 const z95 = 1.959964
 
 // Margin is the longer side of a share's 95 % interval (Wilson); 0 if unknown.
@@ -58,7 +58,7 @@ func (p Precision) Margin(share float64) float64 {
 	return math.Abs(share-middle) + half
 }
 
-// Within formats the margin of v in per cent, rounded up at the last digit of [Precision.Share].
+// Within formats v's margin in per cent, rounded up at the last digit of [Precision.Share].
 func (p Precision) Within(v int64) string {
 	if p.N == 0 || p.Total == 0 {
 		return ""
@@ -78,7 +78,7 @@ func (p Precision) digits(share float64) int {
 
 func decade(err float64) int { return int(math.Floor(math.Log10(err) + 1e-9)) }
 
-// Share formats v as a part of all, in per cent.
+// Share formats v as a part of Total, in per cent.
 func (p Precision) Share(v int64) string {
 	if p.Total == 0 || v == 0 {
 		return "0%"
@@ -112,7 +112,6 @@ func (p Precision) Value(v int64, unit string) string {
 	return fmt.Sprintf("%.0fns", ns)
 }
 
-// decimals returns the decimals for three digits.
 func decimals(f float64) int {
 	switch a := math.Abs(f); {
 	case a >= 99.95:
@@ -123,7 +122,7 @@ func decimals(f float64) int {
 	return 2
 }
 
-// Aligned pads shares, so that decimal points align.
+// Aligned pads shares to align decimal points.
 func Aligned(shares []string) []string {
 	most := 0
 	for _, s := range shares {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tabular formats figures and names for columns: as many digits as the samples support, shortened names,
-// widths in terminal cells.
+// Package tabular formats figures and names for columns: digits that the samples support, shortened names, terminal
+// cells.
 package tabular

@@ -96,7 +96,7 @@ func Noun(n int64, noun string) string {
 	return noun + "s"
 }
 
-// Printables makes strings printable.
+// Printables makes a list printable, in place.
 func Printables(list []string) []string {
 	for i, s := range list {
 		list[i] = printable.String(s)
@@ -104,7 +104,7 @@ func Printables(list []string) []string {
 	return list
 }
 
-// Pad appends spaces up to a width.
+// Pad appends spaces up to a width in cells.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }

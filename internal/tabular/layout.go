@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// namesOnly is the width below which there is no column of modules.
+	// namesOnly: narrower tables have no modules.
 	namesOnly = 72
-	// LeastColumn is the least width of the column of names.
+	// LeastColumn is the names' least width.
 	LeastColumn = 16
-	// widths of the column of modules on a terminal
+	// Of modules on a terminal.
 	leastModule, mostModule = 10, 32
 )
 
-// Columns are the widths of names and modules; Module 0: no such column.
+// Columns are widths; Module 0: no such column.
 type Columns struct{ Name, Module int }
 
-// Fit divides the width that figures leave between names and modules. Width 0: nothing is cut.
+// Fit divides the width that figures leave. Width 0: nothing is cut.
 func Fit(width, figures, name, module int) Columns {
 	if width == 0 {
 		return Columns{min(name, 1<<12), module} // limits the padding only
@@ -42,7 +42,7 @@ func ShortModule(s string, width int) string {
 	return Cut(s, width)
 }
 
-// Right right-aligns texts.
+// Right right-aligns texts in least cells or more.
 func Right(texts []string, least int) []string {
 	width := least
 	for _, s := range texts {
@@ -55,7 +55,7 @@ func Right(texts []string, least int) []string {
 	return out
 }
 
-// Wrap joins printable parts with a separator, in lines of width; 0: one line.
+// Wrap joins parts, made printable, with a separator, in lines of width; 0: one line.
 func Wrap(width int, sep string, parts ...string) printable.Raw {
 	var b strings.Builder
 	col, end := 0, strings.TrimRight(sep, " ")
@@ -81,17 +81,17 @@ func Wrap(width int, sep string, parts ...string) printable.Raw {
 	return printable.Raw(b.String())
 }
 
-// Paragraph wraps printable text between words, and indents lines after the first. Width 0: one line.
+// Paragraph wraps text between words, and indents lines after the first. Width 0: one line.
 func Paragraph(width int, indent, text string) printable.Raw {
 	return wrapWords(width, 0, indent, text)
 }
 
-// Hanging wraps printable text that begins in the column indent, where later lines begin too. Width 0: one line.
+// Hanging wraps text that begins in the column indent, where later lines begin too. Width 0: one line.
 func Hanging(width, indent int, text string) printable.Raw {
 	return wrapWords(width, indent, strings.Repeat(" ", indent), text)
 }
 
-// wrapWords wraps a text whose first line begins in column col.
+// wrapWords: the first line begins in column col.
 func wrapWords(width, col int, indent, text string) printable.Raw {
 	text = printable.String(text)
 	if width == 0 {

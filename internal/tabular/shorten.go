@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// LeastName is the width below which names are not cut.
+// LeastName is the least width for a cut name.
 const LeastName = 8
 
-// Shorten fits a function's name into a width. Since a method's name identifies it, it drops first the arguments, then
-// template arguments, the result type and outer names, and at last the middle of the last part.
+// Shorten fits a function's name into a width: it drops first the arguments, then template arguments, result type and
+// outer names, and at last the middle of the method's name.
 func Shorten(s string, width int) string {
 	if width < LeastName || Fits(s, width) {
 		return s
@@ -49,7 +49,7 @@ func cutMiddle(s string, width int) string {
 	return head(s, left) + "…" + tail(s, width-1-left)
 }
 
-// cutArguments removes the arguments, and C++'s qualifiers after them.
+// cutArguments removes also C++'s qualifiers after them.
 func cutArguments(s string) (name string, ok bool) {
 	end := strings.TrimRight(s, " &")
 	end = strings.TrimSuffix(end, " const")
@@ -114,7 +114,7 @@ func cutResult(s string) string {
 	return s[at:]
 }
 
-// nameParts returns the beginnings of a name's parts, after ::, a point or a slash.
+// nameParts returns where parts begin, after ::, a point or a slash.
 func nameParts(s string) (at []int) {
 	depth, word := 0, false
 	for i, r := range s {

@@ -24,8 +24,8 @@ func StudentBound(alpha float64, freedom int) float64 {
 	return high
 }
 
-// studentBeyond is the probability of more than t standard errors, either way: a finite sum for integral degrees of
-// freedom (Abramowitz and Stegun 26.7.3, 26.7.4). Results below 10⁻¹⁰ are meaningless; tests ask for at least 10⁻⁷.
+// studentBeyond is the probability of more than t standard errors, either way (Abramowitz and Stegun 26.7.3, 26.7.4).
+// Results below 10⁻¹⁰ are meaningless; tests ask for at least 10⁻⁷.
 func studentBeyond(t float64, freedom int) float64 {
 	n := float64(freedom)
 	theta := math.Atan2(t, math.Sqrt(n))

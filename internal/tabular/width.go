@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Width is the number of terminal cells: two for wide characters (CJK, emoji), none for combining ones (Unicode
-// Annexes 11, 29).
+// Width is in terminal cells: two for wide characters (CJK, emoji), none for combining ones (Unicode Annexes 11, 29).
 func Width(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -21,7 +20,7 @@ func Width(s string) int {
 	return len(s)
 }
 
-// PrintedWidth is the width of a text after [printable.String].
+// PrintedWidth is the width after [printable.String].
 func PrintedWidth(s string) int { return Width(printable.String(s)) }
 
 // Fits reports whether a text is at most width cells wide.

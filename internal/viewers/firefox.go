@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// firefoxVersion is the version of the processed profile; the viewer upgrades older ones.
+// firefoxVersion: the viewer upgrades older ones.
 const firefoxVersion = 54
 
 // Firefox writes the "processed" form of profiler.firefox.com: a track per thread, in order of time, weighted by the
@@ -70,17 +70,17 @@ type firefoxBuilder struct {
 	*view.Data
 	places map[int32]view.Place
 	start  int64 // Unix epoch, ns
-	cpu    int   // index of CPU time, −1 if none
-	taken  int64 // bytes of memory, of the current track
+	cpu    int   // index; −1: none
+	taken  int64 // bytes, of the current track
 }
 
-// Memory of parts of a track, with their text, in bytes.
+// In bytes, with text.
 const (
 	firefoxSampleCost   = 480
 	firefoxStackCost    = 320
 	firefoxFunctionCost = 640
 	firefoxTextCost     = 128
-	firefoxByteCost     = 20 // per byte of text: all may become escapes
+	firefoxByteCost     = 20 // per byte: all may become escapes
 )
 
 func (ff *firefoxBuilder) take(n int64) bool {
@@ -142,7 +142,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) obj {
 	}
 }
 
-// millis returns a value in milliseconds; 1 for other units.
+// millis is 1 for units that are no time.
 func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
 	if per, ok := tabular.NanosPer[ff.Unit]; ok {
 		return math.Max(0, float64(s.Value[ff.Value])*per/1e6)
@@ -167,7 +167,7 @@ func (ff *firefoxBuilder) weightType() string {
 	return "samples"
 }
 
-// nullable is a number, null if unknown.
+// nullable is null for 0.
 func nullable(n int) any {
 	if n == 0 {
 		return nil

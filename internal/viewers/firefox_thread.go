@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// firefoxThread is the tables of a track. A function, its frame and its place in the lists have one number.
+// firefoxThread has a track's tables. A function and its frame have one number.
 type firefoxThread struct {
 	ff         *firefoxBuilder
 	strings    []string
@@ -19,7 +19,7 @@ type firefoxThread struct {
 	funcAt     map[int32]int
 	resources  []string
 	resourceAt map[string]int
-	prefix     []any // of each stack; nil for outermost frames
+	prefix     []any // nil for outermost frames
 	stackFrame []int
 	stackAt    map[view.Edge]int32
 	stacks     []int32
@@ -79,7 +79,7 @@ func (t *firefoxThread) function(frame int32) int {
 	return view.IndexIn(&t.funcs, t.funcAt, frame)
 }
 
-// str returns the number of a text; without memory, that of "".
+// str numbers a text; without memory, "".
 func (t *firefoxThread) str(s string) int {
 	if _, ok := t.stringAt[s]; !ok && !t.ff.take(int64(firefoxTextCost+firefoxByteCost*len(s))) {
 		s = ""
@@ -87,7 +87,6 @@ func (t *firefoxThread) str(s string) int {
 	return view.IndexIn(&t.strings, t.stringAt, s)
 }
 
-// resource numbers a module; −1: none.
 func (t *firefoxThread) resource(module string) int {
 	if module == "" {
 		return -1
@@ -108,7 +107,7 @@ func (t *firefoxThread) samples() obj {
 		"weight": t.weights, "threadCPUDelta": t.cpuDeltas}
 }
 
-// funcTable lists functions, and numbers modules for resourceTable.
+// funcTable also numbers modules for resourceTable.
 func (t *firefoxThread) funcTable() obj {
 	n := len(t.funcs)
 	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)
@@ -138,7 +137,7 @@ func (t *firefoxThread) frameTable() obj {
 		"func": fn, "nativeSymbol": null, "innerWindowID": null, "line": null, "column": null}
 }
 
-// resourceTable lists the modules as libraries (type 1).
+// resourceTable has type 1: libraries.
 func (t *firefoxThread) resourceTable() obj {
 	n := len(t.resources)
 	name := make([]int, n)

@@ -20,8 +20,8 @@ import (
 )
 
 // OTLP writes a ProfilesData message of OpenTelemetry's profiles signal (opentelemetry-proto 1.9,
-// profiles/v1development): a resource per process, a profile per sample type. Samples with equal stack and attributes
-// are joined, with all values and times (ends of intervals).
+// profiles/v1development): a resource per process, a profile per sample type. Samples of equal stack and attributes are
+// joined, with all values and times (ends of intervals).
 func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	d, err := view.New(p, o)
 	if err != nil {
@@ -49,23 +49,22 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	return err
 }
 
-// otlpSampleCost is the memory of a sample until its resource is written, in bytes.
+// otlpSampleCost is until the resource is written, bytes.
 const otlpSampleCost = 256
 
 type otlpEncoder struct {
 	*view.Data
 	tables *otlpTables
-	taken  int64 // bytes of memory, of the current resource
+	taken  int64 // bytes, of the current resource
 }
 
-// otlpResource is the samples of a process.
 type otlpResource struct {
 	pid  int64 // 0: unknown
 	comm string
 	rows []*otlpRow
 }
 
-// otlpRow is the samples with equal stack and attributes.
+// otlpRow is samples of equal stack and attributes.
 type otlpRow struct {
 	stack      int64
 	attributes []int64
@@ -154,7 +153,7 @@ func (e *otlpEncoder) resource(r *otlpResource) (m protobuf.Message) {
 	return m
 }
 
-// profile returns the Profile message of a sample type, or nil.
+// profile returns a sample type's Profile message, or nil.
 func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m protobuf.Message) {
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)

@@ -40,7 +40,6 @@ func (d *otlpTables) function(f *profile.Function) int64 {
 	return i
 }
 
-// location numbers a location; synthetic ones without mapping are no frames.
 func (d *otlpTables) location(l *profile.Location) int64 {
 	i, ok := d.locations[l]
 	if ok {

@@ -14,7 +14,7 @@ import (
 )
 
 // PGO writes CPU time in the form of `go build -pgo`: samples/count and cpu/nanoseconds, without labels, synthetic
-// frames and stacks that did not run. The count is time ÷ period, since Go weighs by the first type.
+// frames and stacks that did not run. The count is time ÷ period: Go weighs by the first type.
 func PGO(w io.Writer, p *profile.Profile, o view.Options) error {
 	q, err := pgoProfile(p, o)
 	if err != nil {
@@ -54,13 +54,12 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	return q.Compact(), nil
 }
 
-// Memory of a stack, in bytes: fixed, and per frame.
+// Of a stack, bytes: fixed, and per frame.
 const (
 	pgoSampleCost = 384
 	pgoFrameCost  = 56
 )
 
-// pgoStacks sums equal stacks, in order.
 func pgoStacks(d *view.Data) (list []*profile.Sample) {
 	sums := map[string]*profile.Sample{}
 	for _, s := range d.Profile.Sample {

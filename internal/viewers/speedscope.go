@@ -15,7 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Names of speedscope's file-format-schema.
+// Of speedscope's file-format-schema.
 type (
 	speedscopeFrame struct {
 		Name string `json:"name"`
@@ -69,7 +69,6 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	return cmp.Or(d.Err(), out.Err(), buf.Flush())
 }
 
-// speedscopeThread writes a thread's profile.
 func speedscopeThread(out *printable.JSONWriter, d *view.Data, g *view.Group) {
 	unit := "none"
 	if slices.Contains(speedscopeUnits, d.Unit) {
