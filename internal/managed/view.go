@@ -21,6 +21,9 @@ func ReadWord(r Reader, addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
+// WordReader reads the word at an address; false if it cannot be read.
+type WordReader func(addr uint64) (uint64, bool)
+
 // ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for unreadable
 // ones, and reports whether there were none.
 func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Region)) (all bool) {
@@ -97,6 +100,20 @@ func (v *View) StillLive() bool {
 	v.live = v.live && v.Sample.Live.Unchanged()
 	return v.live
 }
+
+// InRegs reports whether a known register of the sample has such a word.
+func (v *View) InRegs(such func(word uint64) bool) bool {
+	for i := range frames.NumRegs {
+		if w, ok := v.Sample.Regs.Get(uint8(i)); ok && such(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes. With another C
+// library no thread is found by it.
+const PthreadTID = 720
 
 // Span is the addresses from Start to End, excluded.
 type Span struct{ Start, End uint64 }

@@ -56,10 +56,8 @@ const (
 	notCode
 )
 
-type words func(addr uint64) (uint64, bool)
-
 // identify returns codeFreed for unreadable memory.
-func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
+func (c *codes) identify(addr uint64, get managed.WordReader) (identity, codeStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
 		return v >> (off & 7 * 8), ok

@@ -91,7 +91,7 @@ func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
 		return keeps
 	}
 	w.searchedAnywhere = true
-	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
+	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.InRegs(func(v uint64) bool { return v == object })
 }
 
 // maxKept bounds the search below a frame of the loop, bytes.
@@ -110,16 +110,6 @@ func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 		}
 		if !ok && at >= sp {
 			return false // the copy ends here
-		}
-	}
-	return false
-}
-
-func (w *merge) inRegs(word uint64) bool {
-	regs := w.Sample.Regs
-	for i := range frames.NumRegs {
-		if v, ok := regs.Get(uint8(i)); ok && v == word {
-			return true
 		}
 	}
 	return false

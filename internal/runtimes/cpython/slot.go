@@ -2,7 +2,11 @@
 
 package cpython
 
-import "slices"
+import (
+	"slices"
+
+	"prywalk/internal/managed"
+)
 
 // slots learns where, from the CFA, the loop's native frame stores its frame object (before 3.11). The loop saves it
 // with its caller's callee-saved registers, so the offset depends on the call site. It decides in prologues and
@@ -24,7 +28,7 @@ type loopFrame struct{ sp, cfa uint64 }
 
 // learn takes the native frames and frame objects of a complete walk, paired from the outermost: the innermost may have
 // none.
-func (s *slots) learn(native []loopFrame, objects []run, word words) {
+func (s *slots) learn(native []loopFrame, objects []run, word managed.WordReader) {
 	if *s == nil {
 		*s = slots{}
 	}
@@ -50,7 +54,7 @@ func (s *slots) learn(native []loopFrame, objects []run, word words) {
 	}
 }
 
-func (s *slot) learn(f *loopFrame, object uint64, word words) {
+func (s *slot) learn(f *loopFrame, object uint64, word managed.WordReader) {
 	if s.noneFits {
 		return
 	}
@@ -75,7 +79,7 @@ func (s *slot) learn(f *loopFrame, object uint64, word words) {
 }
 
 // keeps reports whether the slot has the object.
-func (s slots) keeps(object, cfa uint64, word words) (keeps, known bool) {
+func (s slots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]
 	if !ok || at == nil || at.noneFits || at.frames < enoughFrames {

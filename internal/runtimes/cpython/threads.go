@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
@@ -120,15 +121,16 @@ func (t *threads) readInterp(interp uint64) bool {
 				th.native, th.recordedID = f.native, f.recordedID
 			}
 		} else if t.host.Arch() == frames.X86_64 {
-			th.native = t.read64(th.id+pthreadTID) & (1<<32 - 1)
+			th.native = t.tidOf(th.id)
 		}
 		t.list = append(t.list, th)
 	}
 	return true
 }
 
-// pthreadTID is in glibc's struct pthread (x86-64, nptl/descr.h); before 3.11 other libcs have no thread IDs.
-const pthreadTID = 720
+func (t *threads) tidOf(pthread uint64) uint64 {
+	return t.read64(pthread+managed.PthreadTID) & (1<<32 - 1)
+}
 
 // anchor returns a thread's state.
 func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
@@ -157,7 +159,7 @@ func (t *threads) findForked(tid int, pthread uint64) *thread {
 	}
 	for i := range t.list {
 		th := &t.list[i]
-		if pthread != 0 && th.id != pthread || th.recordedID != 0 || t.read64(th.id+pthreadTID)&(1<<32-1) != uint64(tid) {
+		if pthread != 0 && th.id != pthread || th.recordedID != 0 || t.tidOf(th.id) != uint64(tid) {
 			continue
 		}
 		th.native, th.recordedID = uint64(tid), th.native

@@ -86,9 +86,7 @@ func (c *functionCache) evictIdle(at int64) {
 	}
 }
 
-type wordReader func(addr uint64) (uint64, bool)
-
-func (r *Runtime) identify(addr uint64, get wordReader) (id identity, ok bool) {
+func (r *Runtime) identify(addr uint64, get managed.WordReader) (id identity, ok bool) {
 	word := func(off int64) uint64 {
 		v, here := get(addr + uint64(off&^7))
 		ok = ok && here
@@ -112,7 +110,7 @@ func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
 
-func (id *identity) addHashes(get wordReader) (ok bool) {
+func (id *identity) addHashes(get managed.WordReader) (ok bool) {
 	if id.isPermanent() {
 		return true
 	}
@@ -130,7 +128,7 @@ const (
 
 // hashIn returns the hash of a text; 0 for none. The engine's own stays valid in a freed text; without it, as in
 // evaluated code, the text is hashed unless freed (the allocator writes into it).
-func hashIn(addr, most uint64, get wordReader) (uint64, bool) {
+func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
 	}

@@ -79,7 +79,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	if leaf {
 		if data, ok := w.Sample.Regs.Get(r.dataReg); ok {
 			begins := f.PC-r.executeEx.Start < maxPrologue &&
-				w.isInRegs(func(v uint64) bool { return v == this.user })
+				w.InRegs(func(v uint64) bool { return v == this.user })
 			if !begins && !r.runsInnermost(data, this) {
 				w.noteEmptyFrame()
 				return out
@@ -175,7 +175,7 @@ func (r *Runtime) hasInnerOnStack(this *run, parts [2]managed.Span) bool {
 	inner := func(v uint64) bool {
 		return v-this.user < maxInnerDistance && v != this.user && w.leadsTo(v, this.user)
 	}
-	return w.isInRegs(inner) || w.isInParts(parts, inner)
+	return w.InRegs(inner) || w.isInParts(parts, inner)
 }
 
 // topFlag returns ZEND_CALL_TOP; set if unreadable.
@@ -193,7 +193,7 @@ func (w *walk) hasOnStack(data uint64, parts [2]managed.Span, first bool) bool {
 		return false
 	}
 	is := func(v uint64) bool { return v == data }
-	return first && w.isInRegs(is) || w.isInParts(parts, is)
+	return first && w.InRegs(is) || w.isInParts(parts, is)
 }
 
 func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {

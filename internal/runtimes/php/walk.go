@@ -5,7 +5,6 @@ package php
 import (
 	"slices"
 
-	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
@@ -194,15 +193,6 @@ func (w *walk) isOnStack(from, to uint64, such func(word uint64) bool) bool {
 			return false // the copy ends here
 		}
 		if such(v) {
-			return true
-		}
-	}
-	return false
-}
-
-func (w *walk) isInRegs(such func(word uint64) bool) bool {
-	for i := range frames.NumRegs {
-		if v, ok := w.Sample.Regs.Get(uint8(i)); ok && such(v) {
 			return true
 		}
 	}

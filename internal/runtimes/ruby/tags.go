@@ -17,10 +17,8 @@ const maxTags = 1 << 13
 // guardAt is in glibc's tcbhead_t (x86-64).
 const guardAt = 0x30
 
-type wordReader func(addr uint64) (uint64, bool)
-
 // appendTags appends a list, innermost first; false: incomplete. Each lies further out.
-func (j *jumpLayout) appendTags(tags []tag, at uint64, get wordReader) ([]tag, bool) {
+func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
 		prev, ok2 := get(at + j.prev)
@@ -83,7 +81,7 @@ func (info *tagInfo) find(m *machine) {
 }
 
 // findLayout finds the layout by a thread that does not run.
-func (info *tagInfo) findLayout(first uint64, get wordReader) {
+func (info *tagInfo) findLayout(first uint64, get managed.WordReader) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {
 		if fits[k] {
@@ -94,7 +92,7 @@ func (info *tagInfo) findLayout(first uint64, get wordReader) {
 }
 
 // fits reports the layouts by which all tags jump into the interpreter's code.
-func (info *tagInfo) fits(first uint64, get wordReader) (fits [len(jumpLayouts)]bool) {
+func (info *tagInfo) fits(first uint64, get managed.WordReader) (fits [len(jumpLayouts)]bool) {
 	for k := range jumpLayouts {
 		tags, whole := jumpLayouts[k].appendTags(nil, first, get)
 		fits[k] = whole && isStack(tags) && !slices.ContainsFunc(tags, func(t tag) bool { return !info.isTarget(t.pc) })

@@ -3,6 +3,7 @@
 package ruby
 
 import (
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
@@ -53,14 +54,11 @@ func (m *machine) readList(head uint64) {
 			th.tid = int(int32(m.word(native + uint64(m.nativeTID))))
 		}
 		if th.tid == 0 && th.pthread != 0 {
-			th.tid = int(int32(m.word(th.pthread + pthreadTID)))
+			th.tid = int(int32(m.word(th.pthread + managed.PthreadTID)))
 		}
 		t.list = append(t.list, th)
 	}
 }
-
-// pthreadTID is in glibc's struct pthread (x86-64, nptl/descr.h); with another libc, 2.7 to 3.1 have no thread IDs.
-const pthreadTID = 720
 
 func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
 	if th := m.findThread(tid, pthread); th != nil {

@@ -105,7 +105,7 @@ func (w *walk) hasLock() bool {
 }
 
 // appendFrames excepts the initial frame; false: invalid.
-func (l *layout) appendFrames(list []frame, ec uint64, get wordReader) ([]frame, bool) {
+func (l *layout) appendFrames(list []frame, ec uint64, get managed.WordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)
 	at, ok3 := get(ec + ecFrame)
