@@ -93,7 +93,7 @@ func sample(t *testing.T, p *code.Process, pid int) *dump.Thread {
 			return &d.Threads[i]
 		}
 	}
-	t.Fatal("no main thread")
+	t.Fatalf("no main thread; not sampled: %v", d.Failed)
 	return nil
 }
 

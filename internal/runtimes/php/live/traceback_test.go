@@ -100,6 +100,6 @@ func sampleHow(t *testing.T, how string, pid int) *dump.Thread {
 			return &d.Threads[i]
 		}
 	}
-	t.Fatal("no main thread")
+	t.Fatalf("no main thread; not sampled: %v", d.Failed)
 	return nil
 }
