@@ -86,7 +86,7 @@ func (m *machine) advance(n uint64) {
 	m.loc += d
 }
 
-// locate: row creation (§6.4.2.1).
+// locate executes row creation (§6.4.2.1).
 func (m *machine) locate(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
@@ -108,7 +108,7 @@ func (m *machine) locate(op uint8, p *cursor) bool {
 	return !p.Bad
 }
 
-// defineCFA: §6.4.2.2.
+// defineCFA executes CFA definitions (§6.4.2.2).
 func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
@@ -138,7 +138,7 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// remember: row state (§6.4.2.4), with the CFA, as compilers assume.
+// remember executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
 func (m *machine) remember(op uint8) bool {
 	if op == cfaRememberState {
 		if len(m.saved) >= maxRemembered {

@@ -4,7 +4,7 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// registerRule: DWARF 5 §6.4.2.3, and vendor extensions.
+// registerRule executes register rules (DWARF 5 §6.4.2.3) and vendor extensions.
 func (m *machine) registerRule(op uint8, p *cursor) bool {
 	switch op {
 	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:

@@ -29,7 +29,7 @@ func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
 }
 
-// spIsCFA: as compact rules imply.
+// spIsCFA reports whether the caller's stack pointer is the CFA, as compact rules imply.
 func (t *Table) spIsCFA() bool {
 	p := &t.row.Regs[t.arch.SP()]
 	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0

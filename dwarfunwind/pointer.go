@@ -65,7 +65,7 @@ func (c *cursor) number(enc, addrSize uint8) uint64 {
 	return 0
 }
 
-// skipPointer: at is the address of the cursor's first byte.
+// skipPointer passes over an encoded pointer. at is the address of the cursor's first byte.
 func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	if enc == peAligned {
 		c.Skip(-(at + uint64(c.Pos)) % uint64(addrSize))
@@ -73,7 +73,8 @@ func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	c.number(enc, addrSize)
 }
 
-// pointer: at is the address of the cursor's first byte. An indirect pointer sets Bad: its value is in the process.
+// pointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect pointer sets Bad, as its
+// value is in the process.
 func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
 	v := c.number(enc, addrSize)

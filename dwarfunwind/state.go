@@ -8,11 +8,11 @@ const (
 	// raSlot is that of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// noExpr is for a CFA that is a register plus an offset.
+	// noExpr is the cfaExpr of a CFA that is a register plus an offset.
 	noExpr = -1
 )
 
-// regRule: off is the expression's index, for kinds with one.
+// regRule is the rule of a register. off is the index of the expression, for kinds with one.
 type regRule struct {
 	off  int64
 	kind frames.RegRuleKind

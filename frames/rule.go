@@ -45,16 +45,16 @@ type Flags uint8
 const (
 	// FlagRoot: there is no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota
-	// FlagSignal: a signal trampoline. The interrupted frame has all its registers and an exact pc, and may be on
-	// another stack.
+	// FlagSignal: the code is a signal trampoline. The interrupted caller's registers are all restored, its program
+	// counter is exact, and it may be on another stack.
 	FlagSignal
 	FlagRow    // the rule is in a Row
 	FlagLeafRA // the return address is in the link register (arm64)
 	// FlagSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
 	FlagSwitch
-	// FlagLoss: callee-saved registers are lost (Rule.lost). Only in the cache: a source gives a Row.
+	// FlagLoss: callee-saved registers are lost (Rule.lost). Only in the cache; a source gives a Row.
 	FlagLoss
-	// FlagNone: there is no rule. A source gives it to end the search.
+	// FlagNone: there is no rule. The cache has it where no source has one; a source gives it to end the search.
 	FlagNone
 )
 

@@ -26,10 +26,10 @@ type entry struct {
 	key  uint64
 	rule Rule
 	mod  int32 // index into Space.modules, or -1
-	// exact: pc is an instruction's address even as a return address: a signal trampoline, or the start of a prepared
-	// stack
+	// exact: pc is the address of an instruction even as a return address: a signal trampoline, or the start of a stack
+	// prepared by hand.
 	exact bool
-	// proof is of the address as a return address; the rule requires requiredProof of the one that it gives
+	// proof is of the address as a return address; the rule requires requiredProof of the one that it gives.
 	proof, requiredProof proof
 	stackChange          stackChange
 	quick                quickRule
@@ -227,7 +227,7 @@ func (s *Space) proofOf(e *entry, pc Addr) proof {
 	return proofCode
 }
 
-// requiredProof is of the return address that a rule for code of a module gives.
+// requiredProof returns the proof that a rule for code of a module requires of the return address that it gives.
 func (s *Space) requiredProof(r *Rule, mod int32) proof {
 	if r.Method == MethodCFI {
 		return proofCode

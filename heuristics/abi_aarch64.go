@@ -14,7 +14,7 @@ const (
 	regSP = 31
 )
 
-// scratchA64: x0 to x18, which a call may change, and x30, which it writes.
+// scratchA64 are x0 to x18, which a call may change, and x30, which it writes.
 const scratchA64 = 1<<19 - 1 | 1<<regLR
 
 var abiAArch64 = abi{
@@ -41,10 +41,10 @@ func tailA64(st *state) flow {
 // pushA64 is "stp x16, x30, [sp, #-16]!", the start of a procedure linkage table.
 const pushA64 = 0xa9bf7bf0
 
-// pltHeadA64: masks and bits of what follows, up to the jump by x17: adrp x16, ldr x17, add x16.
+// pltHeadA64 has masks and bits of the instructions from there to the jump by x17: adrp x16, ldr x17, add x16.
 var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
-// pltJumpA64 is for that jump, to the resolver, which pops the two words.
+// pltJumpA64 is for that jump, to the dynamic linker's resolver, which pops the two words and jumps to the function.
 func pltJumpA64(st *state) flow {
 	f := tailA64(st)
 	f.ret = f.ret.plus(16)

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// maxCallX86: FF /2 with SIB and 32-bit displacement
+// maxCallX86 is the length of FF /2 with SIB and 32-bit displacement.
 const maxCallX86 = 7
 
 // callBeforeX86 returns the call that ends at ret: E8, or FF /2, without prefixes.

@@ -48,7 +48,7 @@ func stepA64(st *state, code []byte, f *flow) {
 	}
 }
 
-// hintA64: nop; landing places: bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
+// hintA64 interprets nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes signatures.
 func hintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
@@ -96,8 +96,8 @@ func branchA64(st *state, w a64, f *flow) {
 	}
 }
 
-// indirectA64: a jump by x16 or x17 is a tail call: PLT entries use these, and only these may jump to a function's
-// start where branch targets are checked.
+// indirectA64 interprets br, blr, ret and their signed forms. A jump by x16 or x17 is a tail call: PLT entries use
+// these, and only these may jump to a function's start where branch targets are checked.
 func indirectA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbe0, 0xd65f0be0): // retaa, retab, retaasppcr, retabsppcr
@@ -145,7 +145,7 @@ func immediateA64(st *state, w a64) {
 	}
 }
 
-// addImmA64: register 31 is the stack pointer, or none if flags are set.
+// addImmA64 interprets 64-bit add and sub of an immediate. Register 31 is the stack pointer, or none if flags are set.
 func addImmA64(st *state, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
@@ -215,7 +215,8 @@ func extendA64(st *state, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// vectorA64: moves and conversions to general registers, counts, and what moves the stack pointer.
+// vectorA64 interprets vector instructions: moves and conversions to general registers, and addvl and addpl, which
+// move the stack pointer.
 func vectorA64(st *state, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):

@@ -122,8 +122,8 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86: where `cmp rsp, reg; jne` does not jump both are equal, at the end of a loop that allocates stack page by
-// page.
+// branchX86 interprets conditional branches. Where `cmp rsp, reg; jne` does not jump both are equal: the end of a loop
+// that allocates stack page by page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op >= 0xe0 && i.Op < 0xe3 { // loop
@@ -190,9 +190,9 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86: a jump through a fixed word is a tail call (PLT entry; the first one has pushed two more words), so is
-// one by r11 behind a release of stack (the dynamic linker's); one to a popped return address is a return. Others may
-// be those of jump tables.
+// indirectX86 interprets indirect jumps. One through a fixed word is a tail call (PLT entry; the first one has pushed
+// two more words), and so is one by r11 behind a release of stack (the dynamic linker's). One to a popped return
+// address is a return. Others may be those of jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]

@@ -4,7 +4,7 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxKept: AArch64's x19–x29; x86-64 has fewer
+// maxKept is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
 const maxKept = 11
 
 type savedKind uint8

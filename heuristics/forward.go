@@ -20,7 +20,7 @@ type votes struct {
 	// the prologue, as compilers need not align within a unit.
 	misaligned    finding
 	hasMisaligned bool
-	// misalignedDiffers: several such outcomes differ. helpers: targets of the calls.
+	// misalignedDiffers is set if several such outcomes differ. helpers are the targets of the calls.
 	misalignedDiffers bool
 	helpers           helpers
 }

@@ -12,7 +12,7 @@ func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	return s.abi.popped(s, pc, n)
 }
 
-// maxPopX86: REX and opcode
+// maxPopX86 is the length of a pop: REX and opcode.
 const maxPopX86 = 2
 
 // poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes decode backwards in several ways,

@@ -10,7 +10,7 @@ const (
 	exitGroupA64 = 94
 )
 
-// maxRootA64: instructions from a new thread's first to its exit
+// maxRootA64 bounds the instructions from a new thread's first one to its exit system call.
 const maxRootA64 = 16
 
 // isThreadRootA64 recognises a new thread's code in clone: blr, then exit.

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// maxRootX86: instructions from a new thread's first to its exit
+// maxRootX86 bounds the instructions from a new thread's first one to its exit system call.
 const maxRootX86 = 16
 
 // arch/x86/entry/syscalls/syscall_64.tbl

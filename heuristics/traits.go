@@ -24,7 +24,7 @@ func (w *interpreter) traits(lo, hi uint64) (m traits) {
 	return m
 }
 
-// frameSteps: instructions that make a frame
+// frameSteps is the number of instructions that make a frame.
 const frameSteps = 2
 
 func (w *prologueAnalysis) followForTraits(m *traits, lo, hi uint64) {

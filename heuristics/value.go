@@ -56,7 +56,7 @@ type slot struct {
 	val  value
 }
 
-// maxSlots: at most twelve registers are saved, twice where a frame is set up twice
+// maxSlots suffices: at most twelve registers are saved, twice where a frame is set up twice.
 const maxSlots = 24
 
 type state struct {

@@ -21,7 +21,7 @@ func rmWritten(i *x86.Inst) uint32 {
 	return bit(i.RM)
 }
 
-// byteReg: without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
+// byteReg returns the register of a byte operand. Without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
 func byteReg(i *x86.Inst, reg uint8) uint8 {
 	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4
@@ -58,7 +58,7 @@ func writesOne(i *x86.Inst) uint32 {
 	return writesRest(i)
 }
 
-// writesALU is for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
+// writesALU is writesOne for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
 func writesALU(i *x86.Inst) uint32 {
 	if i.Op>>3 == 7 { // cmp
 		return 0
@@ -76,7 +76,7 @@ func writesALU(i *x86.Inst) uint32 {
 	return 1 << hwAX
 }
 
-// writesRest is for opcodes by ModRM.reg, and those with implicit operands.
+// writesRest is writesOne for opcodes that depend on ModRM.reg, and for those with implicit operands.
 func writesRest(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op == 0x80 && i.Reg&7 != 7: // arithmetic with an immediate but cmp
@@ -100,7 +100,7 @@ func writesRest(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesUnary is for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
+// writesUnary is writesOne for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
 func writesUnary(i *x86.Inst) uint32 {
 	switch i.Reg & 7 {
 	case 2, 3:
@@ -114,7 +114,7 @@ func writesUnary(i *x86.Inst) uint32 {
 	return 1<<hwAX | 1<<hwDX
 }
 
-// mapWrites is for the 0F maps.
+// mapWrites returns the general registers that an opcode of the 0F maps changes.
 func mapWrites(i *x86.Inst) uint32 {
 	switch i.Map {
 	case x86.Map0F:
@@ -183,7 +183,7 @@ func writesSystem(i *x86.Inst) uint32 {
 	return 0
 }
 
-// vexWrites is for VEX and EVEX.
+// vexWrites returns the general registers that a VEX or EVEX instruction changes.
 func vexWrites(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F, x86.MapFP16:

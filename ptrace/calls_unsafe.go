@@ -26,14 +26,15 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	return e
 }
 
-// ptraceMayWait is for requests that may block: it releases the P, so that garbage collections need not wait.
+// ptraceMayWait is ptrace for requests that may block. It releases the P, so that garbage collections need not
+// wait.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
 	return e
 }
 
-// rawRegs: 27 words on x86-64, 34 on arm64.
+// rawRegs has 27 words on x86-64, 34 on arm64.
 type rawRegs [34]uint64
 
 //go:nosplit
@@ -150,8 +151,8 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// readCounters: faults in reads of another process's memory count for the reader (mm/memory.c, mm_account_fault). With
-// CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
+// readCounters reads the calling thread's counters. Faults in reads of another process's memory count for the
+// reader (mm/memory.c, mm_account_fault). With CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
 func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	var cpu unix.Timespec

@@ -72,7 +72,7 @@ func setRegSet(tid int, words *rawRegs, n int) syscall.Errno {
 	return e
 }
 
-// signalsPending: for the stopped thread or its process (PTRACE_PEEKSIGINFO).
+// signalsPending reports signals pending for the stopped thread or its process (PTRACE_PEEKSIGINFO).
 //
 //go:nosplit
 func signalsPending(tid int) bool {

@@ -37,7 +37,7 @@ type threadCounters struct {
 	sleeps, slept     int64
 }
 
-// sleepCounters: number and length (ns) of intended sleeps.
+// sleepCounters count the tracer's intended sleeps and their length in ns.
 type sleepCounters struct {
 	sleeps, slept int64
 }
@@ -62,7 +62,7 @@ func (c *sleepCounters) sleptSince(began, ended int64) {
 
 // evidence decides on the cause. Times are in ns.
 type evidence struct {
-	// unseen: from last seen running to seen stopped; inside: from then to the detach
+	// unseen is from last seen running to seen stopped, inside from then to the detach.
 	unseen, inside int64
 	copying        int64 // reading memory
 	bytes          int64

@@ -17,8 +17,8 @@ type Options struct {
 	SpinFor    time.Duration // how long a wait spins before it sleeps; default 40 µs
 	// ReadOnly forbids writes of registers: interrupted calls then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoCollector: the caller prevents garbage collections while a Tracee is pending, and GOMAXPROCS is at least 2.
-	// PTRACE_SEIZE then bypasses the Go scheduler.
+	// NoCollector states that the caller prevents garbage collections while a Tracee is pending, and that
+	// GOMAXPROCS is at least 2. PTRACE_SEIZE then bypasses the Go scheduler.
 	NoCollector  bool
 	KeepPriority bool // leave the scheduling priority unchanged
 	// Frugal, with NoCollector: waits sleep until a stop without real-time priority too, for less CPU time than

@@ -56,7 +56,8 @@ type Stop struct {
 //	    │ queued, or leaves the kernel │  │       │        │
 //	    └─────────┴─────────┴── registers, clocks ┴ memory ┴ repair
 type Times struct {
-	// Stop: a poll found the stop. Running ≥ Interrupt: last seen not stopped. The stop takes at most Detach − Running.
+	// Stop is when a poll found the stop, Running ≥ Interrupt when the thread was last seen not stopped: the stop
+	// takes at most Detach − Running.
 	Interrupt, Running, Stop, Detach int64
 	// registers and clocks were read; memory was read
 	Taken, Copied int64

@@ -26,7 +26,7 @@ func rawSP(w *rawRegs) uint64 { return w[armSP] }
 // rawSyscall: the kernel has forgotten the number at a stop (arch/arm64/kernel/signal.c, do_signal).
 func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 
-// not64Bit: 32-bit tasks have a shorter register set ([registers.complete]).
+// not64Bit is always false: 32-bit tasks have a shorter register set ([registers.complete]).
 func not64Bit(*rawRegs) bool { return false }
 
 // readArchRegs reads the thread pointer and, once, the pointer authentication mask, which depends on the size of the

@@ -25,7 +25,7 @@ const (
 	x86FsBase  = 21
 )
 
-// x86Order is by DWARF number (System V ABI for x86-64, figure 3.36).
+// x86Order has the word of each DWARF register (System V ABI for x86-64, figure 3.36).
 var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
 // DecodeRegsX86 decodes x86-64's general registers (NT_PRSTATUS). nr is the system call, negative if none; not ok if b
@@ -50,7 +50,7 @@ func regsX86(w *[27]uint64) frames.Regs {
 	return r
 }
 
-// restartableX86: arch/x86/entry/syscalls/syscall_64.tbl.
+// restartableX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func restartableX86(nr int64, flags uint64) bool {
@@ -79,8 +79,9 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// onSocketsOnly: EINTR there means that a time-out passed and nothing was transferred (include/net/sock.h,
-// sock_intr_errno). Elsewhere it can follow work (FUSE; mm/memcontrol.c, memory_reclaim).
+// onSocketsOnly reports whether a call is restarted on sockets only: there EINTR means that a time-out passed and
+// nothing was transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE;
+// mm/memcontrol.c, memory_reclaim).
 //
 //go:nosplit
 func onSocketsOnly(nr int64) bool {
@@ -104,7 +105,7 @@ func sendFlagsX86(nr int64) int {
 	return 0
 }
 
-// repairKindX86: arch/x86/entry/syscalls/syscall_64.tbl.
+// repairKindX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func repairKindX86(c *call) repairKind {
@@ -134,7 +135,7 @@ func repairKindX86(c *call) repairKind {
 	return repairNever
 }
 
-// isQueryX86: a file system query, which can be repeated.
+// isQueryX86 reports whether a call is a file system query, which can be repeated.
 //
 //go:nosplit
 func isQueryX86(c *call) bool {
@@ -155,8 +156,8 @@ func isQueryX86(c *call) bool {
 	return true
 }
 
-// changesNamesX86: it changes a file system without waiting. If the kernel restarts it, a seccomp supervisor makes the
-// call (kernel/seccomp.c, seccomp_do_user_notification).
+// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a
+// call, a seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

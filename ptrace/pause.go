@@ -18,7 +18,7 @@ const (
 	detachTakes = 8_000    // ns
 )
 
-// begin: the stop began at a time; longest is in ns, 0: no limit.
+// begin starts the allowance of a stop begun at a time. longest is in ns, 0: no limit.
 //
 //go:nosplit
 func (a *allowance) begin(at, longest int64) {

@@ -28,7 +28,7 @@ func (r *registers) read(tid int) (e syscall.Errno) {
 	return 0
 }
 
-// complete: the set of a 64-bit thread.
+// complete reports whether raw is the set of a 64-bit thread.
 //
 //go:nosplit
 func (r *registers) complete() bool { return r.size == rawRegsLen }

@@ -36,9 +36,11 @@ const msgFastOpen = 0x20000000
 // Repair is a stop's effect on the system call.
 type Repair struct {
 	Restarted bool // instead of giving EINTR
-	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden (Options.ReadOnly).
+	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
+	// (Options.ReadOnly).
 	Broken bool
-	// GaveUp: the call, or its seccomp supervisor, lost its work and repeats it; stopped at each tick, it never ends.
+	// GaveUp: the call, or its seccomp supervisor, lost its work and repeats it. Stopped at each tick, it never
+	// ends.
 	GaveUp        bool
 	ReportedTwice bool // a supervisor gets the call twice (seccomp user notification)
 }

@@ -9,14 +9,15 @@ func givesEINTR(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// traceMeRefused: PTRACE_TRACEME is about to return EPERM, because of this tracer.
+// traceMeRefused reports whether PTRACE_TRACEME is about to return EPERM, because of this tracer.
 //
 //go:nosplit
 func traceMeRefused(w *rawRegs) bool {
 	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
 }
 
-// restartTraceMe: the call has done nothing (kernel/ptrace.c, ptrace_traceme), and no signal ends it.
+// restartTraceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme) and which no signal
+// ends.
 //
 //go:nosplit
 func (r *repairer) restartTraceMe(tracee *Tracee) bool {
@@ -52,7 +53,8 @@ func (r *repairer) givenUpKind(int) repairKind {
 	})
 }
 
-// restartGivenUp: a call that gave EAGAIN never gives EINTR, so it is restarted even after a signal handler.
+// restartGivenUp restarts a call that gave up. One that gave EAGAIN never gives EINTR, so it is restarted even after a
+// signal handler.
 //
 //go:nosplit
 func (r *repairer) restartGivenUp(tracee *Tracee) bool {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// givesEINTR: a restartable call that may give EINTR.
+// givesEINTR reports a restartable call that may give EINTR.
 //
 //go:nosplit
 func givesEINTR(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// traceMeRefused: the call's first argument is overwritten.
+// traceMeRefused is always false: the call's first argument is overwritten.
 //
 //go:nosplit
 func traceMeRefused(*rawRegs) bool { return false }
@@ -167,7 +167,7 @@ func (r *repairer) runs(tid int) uint64 {
 	return n
 }
 
-// ignoresSignal: the process ignores the stop's signal.
+// ignoresSignal reports whether the process ignores the stop's signal.
 //
 //go:nosplit
 func (r *repairer) ignoresSignal(tracee *Tracee) bool {

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// ErrNoLocks: no wait for a lock with known owner.
+// ErrNoLocks reports a recording without waits for locks with known owners.
 var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
 // noLocks adds waits for other locks, and the next step.

@@ -164,7 +164,7 @@ func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 	return profile.Merge(runs)
 }
 
-// wholePrecision is of the sum of runs; samples depend on each other within a run only.
+// wholePrecision is that of the sum of runs. Samples depend on each other within a run only.
 func wholePrecision(runs []*profile.Profile, value string) (p tabular.Precision, err error) {
 	for _, run := range runs {
 		of, err := view.WholePrecision(run, value)
@@ -318,7 +318,7 @@ func (x *Difference) markSure() {
 // mostBetweenRuns is the largest difference of equal loads, as a share of the whole.
 const mostBetweenRuns = 0.1
 
-// setSure: sure beyond bound standard errors, with and without wholeNoise.
+// setSure marks a figure as sure if it differs by more than bound standard errors, with and without wholeNoise.
 func (f *Figure) setSure(bound float64) {
 	least := bound * f.nullError
 	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)

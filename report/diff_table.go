@@ -78,7 +78,7 @@ func (x *Difference) noChange() string {
 	return "No significant change; --all lists every function."
 }
 
-// parts: self time grew, self time shrank, only total time changed.
+// parts divides the changes: self time grew, self time shrank, only total time changed.
 func (x *Difference) parts() (slower, faster, around []*Change) {
 	for i := range x.Changes {
 		c := &x.Changes[i]

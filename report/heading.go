@@ -17,7 +17,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// heading: below is where details are.
+// heading writes the target, the share of named time, sums, how it was recorded and what is missing. below says where
+// details are.
 func (d *data) heading(out *printable.Writer, below string) {
 	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width

@@ -57,7 +57,7 @@ func startChromium(ctx context.Context, dir string) (*chromium, error) {
 	return launchChromium(ctx, dir, animation, nil, "--no-sandbox", "--disable-gpu")
 }
 
-// launchChromium: with an empty profile and without services that use the network.
+// launchChromium starts a browser with an empty profile and without services that use the network.
 func launchChromium(ctx context.Context, dir, text string, user *testtargets.User, flags ...string) (*chromium, error) {
 	data, err := os.MkdirTemp(dir, "chromium-")
 	if err != nil {

@@ -32,7 +32,7 @@ func (c *cpuSum) Off() float64 {
 	return 100 * (c.ProfileS/c.ClockS - 1)
 }
 
-// OK: the profile deviates from none of the kernel's accounts by more than AllowedS.
+// OK reports whether the profile deviates from none of the kernel's accounts by more than AllowedS.
 func (c *cpuSum) OK() bool {
 	for _, k := range []float64{c.ClockS, c.TicksS, c.SchedS} {
 		if d := c.ProfileS - k; d > c.AllowedS || d < -c.AllowedS {

@@ -27,7 +27,7 @@ const (
 	sandboxedName = "chromium-sandbox"
 )
 
-// stackNames: all targets, variants that are harder to walk, and the browser.
+// stackNames are the programs of -completeness: all targets, variants that are harder to walk, and the browser.
 func stackNames() []string {
 	return append(testtargets.Names(), "c-O0", "python-mixed", "node-mixed", "java-mixed", "java-chain", "java-chain-c1",
 		"postgres-jit", browserName, sandboxedName)

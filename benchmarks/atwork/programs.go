@@ -174,10 +174,10 @@ func generating() []program {
 	}
 }
 
-// javaRuntimes: Debian's, and those of scripts/setup-jdks.sh.
+// javaRuntimes are the patterns of Debian's Java runtimes and those of scripts/setup-jdks.sh.
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
-// javas: server compiler, client compiler and interpreter of each runtime. All use one class.
+// javas are the programs of each Java runtime: server compiler, client compiler, interpreter. All use one class.
 func javas() []program {
 	var list []program
 	seen := map[string]bool{}

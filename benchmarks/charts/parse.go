@@ -14,7 +14,7 @@ type row struct {
 	ratio, low, high        float64 // throughput with the tool ÷ without; 95 % interval
 }
 
-// processors: whether one was spare; the machine of the tables has two.
+// processors describes whether one processor was spare; the machine of the tables has two.
 func (r row) processors() string {
 	if r.running >= 2 {
 		return "none to spare"

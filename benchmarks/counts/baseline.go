@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// runs: values of each count in the baseline, and measurements before a count has risen.
+// runs is how many values the baseline has of each count, and how often a count is measured before it counts as
+// risen.
 const runs = 12
 
 type baseline map[string][]float64

@@ -67,7 +67,7 @@ func (t *tally) add(l *dump.Locks) {
 	t.Deadlocks += len(l.Deadlocks)
 }
 
-// waitsFor: which thread each waits for, by its own sample.
+// waitsFor returns for each thread the one that it waits for, by its own sample.
 func waitsFor(l *dump.Locks) map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {

@@ -49,7 +49,8 @@ func compare(program string, runs map[string][]run) {
 		spread(runs["ptrace"], named), spread(reference, named))
 }
 
-// studentT is for a two-sided 95 % interval of the difference of two means, by their number of recordings.
+// studentT is Student's t for a two-sided 95 % interval of the difference of two means, by their number of
+// recordings.
 var studentT = []float64{0, math.Inf(1), 4.30, 2.78, 2.45, 2.31, 2.23, 2.18, 2.14}
 
 func apart(runs, reference []run, of func(*run) float64) string {

@@ -39,7 +39,7 @@ func (f *fleet) counts() counts {
 	return c
 }
 
-// agentOf: ip becomes unshare, which starts it as a child. 0: it has ended.
+// agentOf finds the agent: ip becomes unshare, which starts it as a child. 0: it has ended.
 func agentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	first, _, _ := strings.Cut(string(text), " ")

@@ -212,7 +212,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	return nil
 }
 
-// endAgents: unshare ignores SIGTERM, its child, the agent, ends the namespace.
+// endAgents ends all agents. unshare ignores SIGTERM: its child, the agent, gets it, and ends the namespace.
 func (f *fleet) endAgents() {
 	for _, a := range f.agents {
 		if pid := agentOf(a.Process.Pid); pid > 0 {

@@ -56,7 +56,8 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
-// called: not surely before, nor surely after. While this program was off the processor it read no number.
+// called reports whether a method may have been called in an interval: not surely before, nor surely after. While
+// this program was off the processor it read no number.
 func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()

@@ -89,7 +89,7 @@ func (t *tool) on(ctx context.Context, file string) (off func() error, err error
 	return func() error { return tell("stop,collapsed,threads,ann,file=" + file) }, err
 }
 
-// onlySamples: the flight recorder only samples running threads.
+// onlySamples are settings with which the flight recorder only samples running threads.
 const onlySamples = `<?xml version="1.0" encoding="UTF-8"?>
 <configuration version="2.0"><event name="jdk.ExecutionSample">
 <setting name="enabled">true</setting><setting name="period">%d ms</setting>

@@ -15,7 +15,7 @@ type placement struct {
 	before []string // words before the sampler's command
 }
 
-// placements: by the scheduler, and, with more than one processor, each on its own.
+// placements are the measured ones: by the scheduler, and, with more than one processor, each on its own.
 func placements() []placement {
 	all := []placement{{"freely", -1, nil}}
 	if last := runtime.NumCPU() - 1; last > 0 {

@@ -94,7 +94,8 @@ func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 
 func (r *stopsRound) frozenPerS() float64 { return float64(r.did.Frozen) / r.did.DurationS }
 
-// stoppedPerS is by the kernel: voluntary switches of the running threads, less those in the window without sampling.
+// stoppedPerS is by the kernel: voluntary switches of the running threads in the steady window, less those in the
+// window without sampling.
 func (r *stopsRound) stoppedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Voluntary) - r.bare.perSecond(r.bare.runners.Voluntary)
 }

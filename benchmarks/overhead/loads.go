@@ -62,7 +62,7 @@ func usual(kind string) (threads, running []int) {
 	return []int{2, 100, 1000}, []int{bench.Spare()}
 }
 
-// loadOf: prywalk is the measured program, depths are for the deep load.
+// loadOf returns a kind of work by name. prywalk is the measured program, depths are for the deep load.
 func loadOf(name, prywalk string, depths []int) bench.Load {
 	l := bench.Load{Name: name, Kind: tools.Native, Usual: func() (threads, running []int) { return usual(name) }}
 	switch name {

@@ -107,7 +107,7 @@ func tables(r *bench.Result) string {
 	return b.String()
 }
 
-// ratios: throughput with each tool to that without.
+// ratios has the throughput with each tool to that without.
 func ratios(rows []bench.Row) *markdown.Table {
 	t := markdown.NewTable("tool", "threads", "running", "Hz", "with / without")
 	for _, r := range inOrder(rows) {

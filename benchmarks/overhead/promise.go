@@ -107,7 +107,8 @@ func disturbance(r *bench.Row) string {
 	return ""
 }
 
-// alike: the cost of a stop depends on the processor and on how many there are.
+// alike reports whether two machines are of one kind: the cost of a stop depends on the processor and on how many
+// there are.
 func alike(m, other *bench.Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }

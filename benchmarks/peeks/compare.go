@@ -158,7 +158,8 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	}
 }
 
-// sameFrames: a stopped thread's innermost program counter may be that of the instruction that repeats the system call.
+// sameFrames compares the first n frames of two stacks. The innermost program counter of a stopped thread may be
+// that of the instruction that repeats the system call.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
 }

@@ -18,7 +18,8 @@ type running struct {
 	stop func()
 }
 
-// arrays: frames at a distance from the stack pointer that is not in the code; names in the tables, compiler flags.
+// arrays are programs whose sleepers have frames at a distance from the stack pointer that is not in the code,
+// with their names in the tables and their compiler flags.
 var arrays = []struct {
 	name  string
 	flags []string

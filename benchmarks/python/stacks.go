@@ -96,7 +96,7 @@ func weigh(line string) (rest string, n float64, ok bool) {
 	return line[:i], n, err == nil && n >= 0
 }
 
-// pySpyFrame: native frames have a library, or no line.
+// pySpyFrame is a Python function in a line of py-spy: native ones have a library, or no line.
 var pySpyFrame = regexp.MustCompile(`^(.+) \(([^()]+):(\d+)\)$`)
 
 var compiled = regexp.MustCompile(`\.(c|h|cc|cpp|S|so[.\d]*)$`)

@@ -90,7 +90,7 @@ func configured(b *bench) string {
 	return unpacked(b) + " && cd '" + b.dir + "/source' && ./configure >/dev/null"
 }
 
-// database: PostgreSQL refuses root, so it runs as its package's user.
+// database makes a database. PostgreSQL refuses to run as root: then it runs as the user of its package.
 func database(b *bench) string {
 	return "cd '" + b.dir + "' || exit; " + postgresUser + `rm -rf data; mkdir data; [ -z "$as" ] || ` +
 		`{ chmod 711 .; chown postgres data; }; $as initdb -D data -A trust -U postgres --no-sync && ` + serve +

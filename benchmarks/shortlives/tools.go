@@ -85,7 +85,7 @@ func (b *bench) record(engine string) func(int, string) []string {
 	}
 }
 
-// readPprof: by whether the innermost entry is a function, or a place in a file.
+// readPprof sums samples by whether the innermost entry is a function, or a place in a file.
 func readPprof(out string, _ int) (sum found, err error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -116,14 +116,15 @@ func readPprof(out string, _ int) (sum found, err error) {
 	return sum, nil
 }
 
-// ofProgram: the sample's process, or a named program of its children.
+// ofProgram reports whether the program of a time without function is known: the sample's process, or a named
+// program of its children.
 func ofProgram(s *profile.Sample) bool {
 	return len(s.Label["thread"]) == 0 || s.Label["thread"][0] != "[children]"
 }
 
 var fork = regexp.MustCompile(`PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)`)
 
-// readPerf: samples of a process and its descendants that have a symbol, or a file.
+// readPerf sums the samples of a process and its descendants that have a symbol, or a file.
 func readPerf(out string, pid int) (sum found, err error) {
 	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym,dso", "--show-task-events").Output()
 	if err != nil {
@@ -172,7 +173,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// readSamply: with a stack; functions are looked up only when the recording is shown.
+// readSamply counts samples with a stack: functions are looked up only when the recording is shown.
 func (b *bench) readSamply(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {

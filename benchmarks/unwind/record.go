@@ -70,7 +70,7 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	return r, stop, nil
 }
 
-// tries: the program may overwrite too much of its code meanwhile.
+// tries is how often stacks are taken of a program that overwrites too much of its code meanwhile.
 const tries = 5
 
 const patience = 2 * time.Minute
@@ -112,7 +112,7 @@ func (r *recording) waitUntilStill() error {
 	return err
 }
 
-// errOverwritten: much of the code of its stacks.
+// errOverwritten reports a program that has overwritten much of the code of its stacks.
 var errOverwritten = errors.New("its code was overwritten")
 
 const mostOverwritten = 20

@@ -41,7 +41,8 @@ func (f *Follower) New() bool {
 	return false
 }
 
-// catches: proc(5), SigCgt. Go's runtime installs handlers for all signals, but not at once.
+// catches reports whether a process has a handler for a signal (proc(5), SigCgt). Go's runtime installs one for each
+// signal, but not at once.
 func catches(pid int, s syscall.Signal) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "SigCgt:\t")

@@ -111,7 +111,7 @@ func (c *checker) attributes(list pcommon.Int32Slice) {
 	}
 }
 
-// profile: its samples have one shape and unique identities, and times within it.
+// profile checks a profile: its samples have one shape and unique identities, and times within it.
 func (c *checker) profile(p pprofile.Profile) {
 	c.text(p.SampleType().TypeStrindex())
 	c.text(p.SampleType().UnitStrindex())
@@ -152,7 +152,7 @@ func (c *checker) profile(p pprofile.Profile) {
 	}
 }
 
-// tables: references of entries exist, none is duplicate, each is referred to.
+// tables checks the entries: their references exist, none is duplicate, and each is referred to.
 func (c *checker) tables() {
 	d := c.d
 	for i := range d.StackTable().Len() {
@@ -235,7 +235,7 @@ func (c *checker) tables() {
 	})
 }
 
-// unique: no duplicate entries, and each but the first is referred to.
+// unique checks that a table has no duplicate entries, and that each but the first is referred to.
 func (c *checker) unique(table string, n int, key func(int) string) {
 	known := map[string]bool{}
 	for i := range n {

@@ -30,8 +30,8 @@ func (o *run) deferVerdict(j *judge, r *outcome) bool {
 	return true
 }
 
-// judgePending: after a jump that left frames behind, answers that describe its target are exact; at a call all are
-// wrong.
+// judgePending judges the pending answers: after a jump that left frames behind (jumped) those that describe its target
+// are exact, at a call all are wrong.
 func (o *run) judgePending(jumped bool) {
 	for _, a := range o.pending {
 		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64

@@ -80,7 +80,7 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-// hasEmptyCFI: without instructions.
+// hasEmptyCFI reports whether the function at pc has call frame information without instructions.
 func (fs *files) hasEmptyCFI(pc uint64) bool {
 	if v, ok := fs.emptyCFI[pc]; ok {
 		return v

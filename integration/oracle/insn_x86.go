@@ -4,7 +4,7 @@ package oracle
 
 const maxInsn = 15
 
-// kindX86: Intel SDM volume 2, appendix A.
+// kindX86 classifies an instruction (Intel SDM volume 2, appendix A).
 func kindX86(b []byte) kind {
 	for len(b) > 0 && prefixX86(b[0]) {
 		b = b[1:]

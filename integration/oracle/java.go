@@ -148,7 +148,8 @@ const maxAwaitRun = time.Minute
 // leastStretches are made even if the time is over, if nothing was checked.
 const leastStretches = 200
 
-// mainJavaThread: of those with the launcher's name the one with the most CPU time.
+// mainJavaThread returns the thread that runs main: of those with the launcher's name the one that has used the most
+// CPU time.
 func mainJavaThread(p *code.Process) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {

@@ -80,7 +80,7 @@ func (o *javaRun) debugReg(i int, v uint64) error {
 	return nil
 }
 
-// longCall: it may not return where it was called from.
+// longCall bounds a call of code that is not generated: it may not return where it was called from.
 const longCall = 500 * time.Millisecond
 
 // runTo runs the thread until it is back at a caller, by a hardware breakpoint.

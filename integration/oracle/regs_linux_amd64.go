@@ -29,7 +29,7 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	return r.Rax, nil
 }
 
-// skipTrap: int3 needs nothing.
+// skipTrap moves a thread past the mark that stopped it: int3 needs nothing.
 func skipTrap(int) error { return nil }
 
 // of a mark: its name and magic number

@@ -53,7 +53,7 @@ func pacMask(tid int) uint64 {
 	return masked.mask
 }
 
-// skipTrap: brk leaves the program counter at itself.
+// skipTrap moves a thread past the mark that stopped it: brk leaves the program counter at itself.
 func skipTrap(tid int) error {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {

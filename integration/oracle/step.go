@@ -116,7 +116,7 @@ func (o *run) called(onStack bool) {
 
 const farSP = 1024
 
-// stackID is by sp's mapping, in a Go program by the goroutine.
+// stackID identifies the stack of sp: by its mapping, in a Go program by the goroutine.
 func (o *run) stackID(sp uint64) uint64 {
 	if o.isGo {
 		return o.goStack(sp)

@@ -16,7 +16,8 @@ type ProcessStarted struct {
 	Start   uint64 // clock ticks after boot
 	Parent  int    // at discovery; 0: unknown
 	Since   int64
-	// FromStart: all its CPU time lies within the recording. Childless: all of its children's does.
+	// FromStart reports that all its CPU time lies within the recording, Childless that all of its children's
+	// does.
 	FromStart, Childless bool
 }
 
@@ -89,7 +90,7 @@ type ChildCounted struct {
 	Process sample.ProcessID
 	Program string
 	Length  int64
-	// Exact: the time of each child is known.
+	// Exact reports that the time of each child is known.
 	Exact      bool
 	ChildEnded bool
 }

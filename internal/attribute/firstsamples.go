@@ -14,7 +14,8 @@ const (
 	longestDeferred = 1e9
 )
 
-// decideFirst: since is the age of the first deferred sample, ns.
+// decideFirst reports whether the deferred samples are due before the next one, and whether with many calls. since
+// is the age of the first, ns.
 func decideFirst(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
 	switch {
 	case waiting == 0:

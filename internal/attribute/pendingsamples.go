@@ -46,7 +46,8 @@ func (l *Ledger) AddKernelSample(r sample.Reading, s Place, period int64, emit f
 	l.attributePendingIfDue(r.Wall, false, emit)
 }
 
-// attributePendingIfDue: asleep if the thread sleeps at now.
+// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps
+// at now.
 func (l *Ledger) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
 	n := len(l.pending.list)
 	if n == 0 || n < enoughPending && now-l.pending.list[0].at < longestPending || n < mostPending && !asleep {

@@ -15,7 +15,7 @@ type Sample struct {
 	FromKernel      bool  // perf_event_open
 }
 
-// sharesCPU: see pendingsamples.go.
+// sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
 func (s *Sample) sharesCPU() bool {
 	where := &s.Place
 	return s.FromKernel && s.OnCPU && *where == Place{Stack: where.Stack, State: sample.Running, Stop: where.Stop}

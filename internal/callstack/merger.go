@@ -13,9 +13,10 @@ type Entry struct {
 	// Namer is nil for a native frame.
 	Namer managed.Namer
 	Ref   managed.Ref
-	// Compiled: Frame.PC is in the managed frame's own code; the native frame has no entry.
+	// Compiled: Frame.PC is in the managed frame's own code, and the native frame has no entry.
 	Compiled bool
-	// Machinery: a native frame that runs the managed ones before it, as an interpreter's loop; shown on request.
+	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop. It is shown on
+	// request.
 	Machinery bool
 }
 
@@ -30,7 +31,7 @@ type Merger struct {
 	hasPending bool
 }
 
-// native: its refs are all of one namer.
+// native is a native frame with the end of its refs, all of one namer.
 type native struct {
 	frame         frames.Frame
 	namer         int // −1: none recognised the frame

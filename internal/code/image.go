@@ -20,7 +20,7 @@ type Image struct {
 	// BuildID is the GNU build id in hex, or "".
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory: the file is unreadable; its loaded sections are read while the process lives.
+	// FromMemory: the file is unreadable; only loaded sections are, while the process lives.
 	FromMemory bool
 	Deleted    bool
 

@@ -19,7 +19,7 @@ type liveCode struct {
 	tid    int
 	memory *procmem.Memory
 	pages  map[uint64][]byte // by address ÷ livePage; nil: unreadable
-	// lost: pages were dropped; refresh must assume a change.
+	// lost: pages were dropped, so that refresh must assume a change.
 	lost bool
 }
 

@@ -43,7 +43,7 @@ type Mapping struct {
 	Image *Image
 	// Withheld: the file system did not respond; the file's memory is not read.
 	Withheld bool
-	// JIT: code made at run time; its module has run-time addresses.
+	// JIT: code made at run time; its module has the process's addresses.
 	JIT bool
 	// Names names JIT code that describes itself, or is nil.
 	Names Names
@@ -68,7 +68,7 @@ type Names interface {
 	Name(pc uint64) (name string, ok bool)
 }
 
-// ErrMaps is for a text that is no list of mappings.
+// ErrMaps means that the text is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")
 
 // RawMapping is a Mapping with an unparsed path, without allocation.

@@ -48,7 +48,7 @@ func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) 
 	}
 }
 
-// sameClock: the process is in prywalk's time namespace (time_namespaces(7)).
+// sameClock reports whether a process is in prywalk's time namespace (time_namespaces(7)).
 func sameClock(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -308,5 +308,5 @@ func (p *Process) goroutine(runtime string, id uint64) *Goroutine {
 	return nil
 }
 
-// isLock: it has an owner, unlike a channel, condition or wait group.
+// isLock reports whether it has an owner, unlike a channel, condition or wait group.
 func (m *GoroutineLock) isLock() bool { return m.Kind == kindMutex || m.Kind == kindRWMutex }

@@ -111,7 +111,7 @@ func (m *GoroutineLock) details() string {
 	return text
 }
 
-// writeWaiters: purpose is what a channel's wait is for, else "".
+// writeWaiters writes the waiting goroutines and their places. purpose is what a channel's wait for, else "".
 func writeWaiters(b *strings.Builder, waiters []GoroutineWaiter, purpose string) {
 	if len(waiters) == 0 {
 		if purpose != "" {

@@ -132,7 +132,7 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 	lock.Owner, lock.OwnerName, lock.Why = 0, "", ownerChanges
 }
 
-// setOwnerThread: a waiter that has got the lock waits no longer.
+// setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.
 func (m *Lock) setOwnerThread(th *Thread) {
 	m.OwnerThread = th
 	if th == nil || len(m.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, m) {
@@ -186,7 +186,7 @@ func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode obs
 	return s
 }
 
-// waitersGone: the waiters that were asked wait for something else by now.
+// waitersGone is why no owner is named if the waiters that were asked wait for something else by now.
 const waitersGone = "the threads that waited for it went on"
 
 // readLock asks the first waiters that still wait.
@@ -205,7 +205,8 @@ func (l *lockExam) readLock(lock *Lock) waits.Wait {
 	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Free: true, Why: waitersGone}
 }
 
-// isSame: a run-time system, asked again, gives what its thread waits for then.
+// isSame reports whether a wait is for the lock: a run-time system is asked again, and gives what its thread waits for
+// then.
 func isSame(now *waits.Wait, lock *Lock) bool {
 	return now.Kind == lock.Kind && now.Address == lock.Address
 }

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// largePart: nameless functions of 1/largePart of the threads need a note.
+// largePart: functions without names need a note if 1/largePart of the threads have them.
 const largePart = 20
 
 // Notes gives the ways to name functions without names, once each.

@@ -29,12 +29,12 @@ type Options struct {
 	goroutineLocks bool
 	// Others are processes that may hold locks in shared memory.
 	Others []int
-	// Names is for processes that share an image cache, one call at a time; nil: each call makes its own. After
-	// [ErrHung] it may be in use.
+	// Names is for processes that share an image cache, for one call at a time; nil: each call makes its own. After
+	// [ErrHung] it may still be in use.
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds a stop's expected length: less of a running thread's stack is copied.
 	MaxPause time.Duration
-	// Sysroot: files and perf map of a core have a directory.
+	// Sysroot: the files and the perf map of a core are below a directory of their own.
 	Sysroot bool
 	// Prywalk is the version in JSON.
 	Prywalk string
@@ -44,7 +44,8 @@ func (o *Options) account(pid int) *budget.Account {
 	return budget.Process().Whole(fmt.Sprintf("stacks of process %d", pid))
 }
 
-// ErrHung: a read in [Sample] does not return. The process must exit: threads may be stopped until then.
+// ErrHung is part of the error of [Sample] if a read does not return. The process that called Sample must exit: threads
+// may be stopped until then.
 var ErrHung = observe.ErrHung
 
 // Sample samples all threads of a process once, except those that end. Errors: of listing the threads, or [ErrHung],

@@ -55,7 +55,7 @@ func stems(threads []*Thread) []*stem {
 	return list
 }
 
-// maxDigits: longer numbers are identifiers.
+// maxDigits bounds a number; longer ones are identifiers.
 const maxDigits = 9
 
 // split separates a name's last number; −1: none.

@@ -31,7 +31,7 @@ var (
 	taskHows = map[bool]string{true: observe.ByPassiveRead.String(), false: "twice"}
 )
 
-// setTasks: depth bounds the frames of each; negative: no bound.
+// setTasks sets the tasks. depth bounds the frames of each; negative: no bound.
 func (p *Process) setTasks(list managed.TaskList, depth int) {
 	p.TasksChanged, p.TasksMore = list.Changed, list.More
 	for i := range list.Tasks {

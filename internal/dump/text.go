@@ -30,7 +30,7 @@ func Text(w io.Writer, p *Process) error {
 	return err
 }
 
-// writeBesidesThreads: schedule are the threads asleep in Go's scheduler.
+// writeBesidesThreads writes what follows the threads' stacks. schedule are the threads asleep in Go's scheduler.
 func (p *Process) writeBesidesThreads(b *strings.Builder, schedule []string) {
 	writeSchedulers(b, schedule)
 	writeTasks(b, p)

@@ -15,13 +15,15 @@ type Verdict string
 
 // The verdicts, worst first.
 const (
-	// VerdictDeadlock: proven.
+	// VerdictDeadlock means that a deadlock is proven.
 	VerdictDeadlock Verdict = "deadlock"
-	// VerdictPossible: a cycle with a likely owner, or a possibly starved pool.
+	// VerdictPossible means a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown: waits without a known owner, threads of unknown waits, goroutines, tasks or virtual threads.
+	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines, tasks
+	// or virtual threads.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone: no cycle, and each wait that is not idle has a known owner, or its lock was free or changed owner.
+	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or is for a lock
+	// that was free or changed owner.
 	VerdictNone Verdict = "none"
 )
 

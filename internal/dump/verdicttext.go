@@ -176,7 +176,7 @@ func (l *Locks) goroutinesVerdict() string {
 	return text
 }
 
-// ofOwners: "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
+// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
 func ofOwners(likely, none int, noun string) string {
 	switch {
 	case likely+none == 0:

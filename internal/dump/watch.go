@@ -34,7 +34,7 @@ func (l *lockExam) proveDeadlocks() {
 	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
 }
 
-// mayWake: a member waits in a run-time system, which may wake it now and then.
+// mayWake reports whether a member waits in a run-time system, which may wake it now and then.
 func (l *lockExam) mayWake(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
 		t, _ := l.out.thread(tid)

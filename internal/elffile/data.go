@@ -107,7 +107,7 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 }
 
 const (
-	// chdrSize is of Elf64_Chdr (gABI).
+	// chdrSize is the size of Elf64_Chdr (gABI).
 	chdrSize     = 24
 	inflateChunk = 64 << 10
 	// zlibScratch is a zlib reader's memory, bytes.

@@ -9,17 +9,17 @@ import (
 
 // Errors for [errors.Is].
 var (
-	// ErrNotELF: the file does not begin as ELF files do.
+	// ErrNotELF means that the file does not begin as ELF files do.
 	ErrNotELF = errors.New("not an ELF file")
-	// ErrClass32: a 32-bit file, x32 included.
+	// ErrClass32 means a 32-bit file, x32 included.
 	ErrClass32 = errors.New("32-bit ELF files are not supported")
-	// ErrMachine: another processor, or big-endian.
+	// ErrMachine means another processor, or big-endian.
 	ErrMachine = errors.New("ELF file for an unsupported processor")
-	// ErrNoSection: there is no such section.
+	// ErrNoSection means that there is no such section.
 	ErrNoSection = errors.New("no such section")
-	// ErrNoBits: the contents are in another file, from which debug information was split.
+	// ErrNoBits means that the contents are in another file, from which debug information was split.
 	ErrNoBits = errors.New("section without contents in this file")
-	// ErrTooBig: a size over a limit of this package.
+	// ErrTooBig means a size over a limit of this package.
 	ErrTooBig = errors.New("larger than the limit")
 )
 

@@ -51,7 +51,7 @@ type File struct {
 	symbols      [2]symbolSource
 }
 
-// header is of gABI, Elf64_Ehdr.
+// header locates the program and section headers (gABI, Elf64_Ehdr).
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint16

@@ -52,7 +52,7 @@ func (f *File) DebugPaths(file string) []string {
 	return out
 }
 
-// ErrOtherBuild: a debug file of another build.
+// ErrOtherBuild means a debug file of another build.
 var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
 // maxChecksum is in bytes.

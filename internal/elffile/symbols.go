@@ -41,7 +41,7 @@ const (
 	BindWeak   SymbolBind = 2
 )
 
-// SectionUndef: another file defines the symbol.
+// SectionUndef is the section index of a symbol that another file defines.
 const SectionUndef = 0
 
 type Symbol struct {

@@ -31,7 +31,7 @@ type Window struct {
 	spare block
 }
 
-// block: num counts from 1, 0 is none.
+// block is a cached block; num counts from 1, 0 is none.
 type block struct {
 	num  uint64
 	data []byte

@@ -18,7 +18,7 @@ var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php
 type Language struct {
 	// Systems are its runtimes: first words of managed.Runtime.Name, and of its frames' mappings ("[CPython 3.12.1]").
 	Systems []string
-	// Kind is of its frames in dumps, and OpenTelemetry's profile.frame.type; "": they are not read.
+	// Kind is the kind of its frames in dumps, and OpenTelemetry's profile.frame.type; "": its frames are not read.
 	Kind string
 	// Native: its functions are those of an ELF file.
 	Native bool

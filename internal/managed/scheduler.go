@@ -42,8 +42,8 @@ type Scheduler interface {
 // Tasks describes the way from a stopped thread to its task's stack: running task (in Go g), its worker (m), the
 // worker's current task, its saved stack pointer.
 type Tasks struct {
-	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, not in the
-	// word at the thread pointer plus TLS.
+	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, instead of in
+	// the word at the thread pointer plus TLS.
 	InRegister bool
 	Register   uint8
 	TLS        int64

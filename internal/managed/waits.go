@@ -21,7 +21,7 @@ type Sleeper struct {
 	Mem frames.Memory
 	// Live reads the process's memory; Unchanged reports whether the same sleep continues.
 	Live Live
-	// Timed: the call has a time-out.
+	// Timed: its call has a time-out.
 	Timed bool
 }
 
@@ -55,8 +55,8 @@ type Wait struct {
 	Owner int
 	// OwnerName is the owner's name in the runtime.
 	OwnerName string
-	// Timed: the wait has a time limit.
+	// Timed: its call has a time-out.
 	Timed bool
-	// Later: the answer may be more complete later.
+	// Later: the answer may be more complete later, as when objects were being moved.
 	Later bool
 }

@@ -15,6 +15,6 @@ type Frame struct {
 	Line int
 	// StartLine is the first of the function's definition, 0 if unknown (for Go's profile-guided optimisation).
 	StartLine int
-	// Inlined: into the next Frame.
+	// Inlined: the next Frame is the function that this call was inlined into.
 	Inlined bool
 }

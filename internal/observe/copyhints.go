@@ -29,7 +29,7 @@ type CopyHints struct {
 	Unproven uint64
 	// Retries counts raw samples that lacked something. A change forces a read of an unchanged thread.
 	Retries uint32
-	// Incomplete: the last walk lacked what may appear later (exec, dlopen).
+	// Incomplete: the last walk lacked memory or a rule that may appear later (exec, dlopen).
 	Incomplete bool
 	Plan       *managed.Plan // what to copy for a run-time system, or nil
 	Anchor     frames.Addr   // where the plan begins, or 0

@@ -19,7 +19,7 @@ type StackRef struct {
 	At   frames.Addr // 0 if there is none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to where complete walks ended, or 0
-	// FirstStack: At is in the thread's first stack, copied only while the thread is on another.
+	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
 	FirstStack bool
 }
 

@@ -52,7 +52,7 @@ func Check(path string) error {
 	return nil
 }
 
-// refused is for files that are not regular.
+// refused returns the reason against writing to an existing file that is not regular, or nil.
 func (d *destination) refused() error {
 	if d.inProc {
 		return nil // an open file of a process: the kernel decides

@@ -88,7 +88,7 @@ func (c *childClocks) report(now int64) {
 	}
 }
 
-// reportTimes: exact if it is the whole time.
+// reportTimes reports the CPU time of a descendant. exact is set if that is its whole time.
 func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Freeze()

@@ -119,7 +119,7 @@ func (c *childSamples) processEnded(p *process) {
 	}
 }
 
-// end: if goesOn, the recording continues, and the waiting samples are reported.
+// end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
 func (c *childSamples) end(goesOn bool) {
 	if c.table == nil {
 		return

@@ -164,7 +164,7 @@ func (c *choice) checkProcess(p *process) {
 	}
 }
 
-// restartSilence is for after a time in which no samples were taken.
+// restartSilence restarts the count of CPU time without samples, after a time in which none were taken.
 func (c *choice) restartSilence(now int64) {
 	c.ranBefore = 0
 	c.host.ReadClocks(now)

@@ -126,7 +126,7 @@ func (p *processes) remove(gone *process) {
 	p.dropSampled(gone)
 }
 
-// dropSampled: its ID may be another's by now.
+// dropSampled drops a process from the sampled ones: its ID may be another's by now.
 func (p *processes) dropSampled(gone *process) {
 	if p.sampledByPID[gone.Target.PID] == gone {
 		delete(p.sampledByPID, gone.Target.PID)

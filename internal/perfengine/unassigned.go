@@ -50,7 +50,7 @@ func (c *unassignedSamples) assign(th *thread) {
 	c.list = kept
 }
 
-// reportProcess is for a process that has ended or is no longer sampled.
+// reportProcess reports the waiting samples of a process that has ended or is no longer sampled.
 func (c *unassignedSamples) reportProcess(p *process) {
 	c.reportIf(func(u *unassignedSample) bool { return u.proc == p })
 }

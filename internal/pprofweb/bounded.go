@@ -21,7 +21,7 @@ const (
 	frameCost  = 700
 	otherPages = 2
 	labelEnd   = "end_timestamp_ns"
-	// graphLimit is for dot.
+	// graphLimit limits the time of dot.
 	graphLimit = 30 * time.Second
 	// endAgain is until the next try to kill dot, which may not have been started.
 	endAgain = 100 * time.Millisecond

@@ -37,7 +37,7 @@ func (g *guard) url() string {
 	return "http://" + net.JoinHostPort(g.host, g.port) + "/ui/?token=" + g.token
 }
 
-// cookieName: the ports of a host share cookies.
+// cookieName includes the port, since the ports of a host share cookies.
 func (g *guard) cookieName() string { return "prywalk-" + g.port }
 
 const (

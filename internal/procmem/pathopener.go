@@ -34,7 +34,7 @@ type Job struct {
 // Done reports whether the function has returned, so that its results may be read.
 func (j *Job) Done() bool { return j.done.Load() }
 
-// pathOpeners: a published list is immutable, so readers never wait.
+// pathOpeners has all open ones. A published list is immutable, so readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]

@@ -80,7 +80,7 @@ func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	return s, q.perm&mapExec != 0, true
 }
 
-// kind: the kernel's own mappings have no file, and are not writable.
+// kind returns how the mapping is read. The kernel's own mappings have no file, and are not writable.
 //
 //go:nosplit
 func (q *mapQuery) kind() Kind {

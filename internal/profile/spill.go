@@ -39,7 +39,7 @@ func (s *spill) write(c *chunk) {
 	s.size += int64(n)
 }
 
-// close: no chunk in the file may be read afterwards.
+// close closes the file. Precondition: no chunk in it will be read.
 func (s *spill) close() {
 	if s.file != nil {
 		_ = s.file.Close()

@@ -23,11 +23,11 @@ type Loc struct {
 	Synthetic string
 	// Described is from [Builder.Describe]; 0: the Resolver is called.
 	Described DescriptionID
-	// Machinery: an interpreter's native function, which runs managed frames.
+	// Machinery is set for interpreter frames: native functions that run managed frames.
 	Machinery bool
 }
 
-// DescriptionID is of [Builder.Describe]; 0: none.
+// DescriptionID is a number from [Builder.Describe]; 0: none.
 type DescriptionID uint32
 
 // Machinery is the frame type of interpreter frames. The type ends the system name: "fib [c2]" ([FrameType]).
@@ -48,7 +48,7 @@ type ModuleInfo struct {
 	BuildID string
 	// Owner is the only process with this code (JIT), 0 for files.
 	Owner int
-	// Grows: another End is the same module (JIT).
+	// Grows is set for JIT code: another End is the same module.
 	Grows bool
 	// File identifies the contents; 0: addresses do.
 	File   FileID
@@ -121,7 +121,7 @@ type Meta struct {
 	Aggregate bool
 	// Discard keeps no intervals.
 	Discard bool
-	// Rotates: in parts ([Builder.Rotate]).
+	// Rotates is set for a recording in parts ([Builder.Rotate]).
 	Rotates bool
 	// SpillTo is the directory of an unnamed file for a long journal's older part; "", or after a write error: memory.
 	SpillTo string

@@ -40,7 +40,7 @@ func (b *Builder) freeze() *frozenTables {
 	return b.freezeLocked()
 }
 
-// freezeLocked: b.mu is held.
+// freezeLocked returns the present view. Precondition: b.mu is held.
 func (b *Builder) freezeLocked() *frozenTables {
 	v := &frozenTables{
 		meta: b.meta, end: b.end, comments: b.comments,

@@ -39,9 +39,9 @@ type Collector struct {
 	live     []metrics.Sample // objects after the last collection
 
 	asked int64 // the tracer's: begins no stops since, ns; 0: no
-	// Thrifty is for a process that runs for days beside others: a collection is asked for when a quarter of the heap
-	// is garbage, and returns free memory to the kernel. (The runtime's scavenger has no goal while the runtime does
-	// not collect by itself.)
+	// Thrifty is for a process that runs for days beside others: a collection is asked for when a quarter of the
+	// heap is garbage, and returns free memory to the kernel. (The runtime's scavenger follows a goal that does not
+	// exist while the runtime does not collect by itself.)
 	Thrifty bool
 	// Await serves stops until a collection has ended; nil: none.
 	Await func(done <-chan struct{})

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// bestNice: sched(7).
+// bestNice is of sched(7).
 const bestNice = -20
 
 // raisePriority sets the best nice value for ordinary threads of this process during a collection: with five threads

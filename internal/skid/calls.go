@@ -25,7 +25,7 @@ type Calls struct {
 	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
 }
 
-// noteStop: inSyscall is at the end of a call.
+// noteStop records a stop of a thread on a CPU; inSyscall: at the end of a call.
 func (c *Calls) noteStop(now int64, inSyscall bool) {
 	at := 0.0
 	if inSyscall {
@@ -40,7 +40,7 @@ func (c *Calls) noteStop(now int64, inSyscall bool) {
 	c.many = many
 }
 
-// skids: an inexact sample's CPU time is carried to the next exact one.
+// skids reports whether CPU time of an inexact sample is carried to the next exact one.
 func (c *Calls) skids(now int64) bool {
 	return c.many && now-c.exactAt < exactFor
 }

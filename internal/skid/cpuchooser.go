@@ -47,7 +47,7 @@ type CPUChooser struct {
 	rng          *rand.Rand
 }
 
-// NewCPUChooser is for the calling thread. It calls moved after each move.
+// NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
 func NewCPUChooser(moved func()) *CPUChooser {
 	c := &CPUChooser{stay: leastStay, preferredCPU: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
 	c.move = func(set *unix.CPUSet) error {

@@ -94,7 +94,7 @@ func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
 	return d.knownWake != woken && run.LastedUntil(woken) && d.noteKnown(woken)
 }
 
-// isKnown: a wake-up preempts one thread.
+// isKnown reports whether the one thread preempted by a wake-up is known.
 func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
 // noteKnown returns true.

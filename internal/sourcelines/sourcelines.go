@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// maxBytes is of a source file.
+	// maxBytes bounds a source file.
 	maxBytes = 16 << 20
 	// maxFunctions bounds [Functions].
 	maxFunctions = 50
@@ -98,13 +98,13 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 type Files struct {
 	// Dir is searched; "": none.
 	Dir string
-	// Own: files missing there are read at their recorded absolute path if they are the user's own.
+	// Own: files missing there are read at the recorded absolute path if they are the user's own.
 	Own bool
 
 	opener safeopen.Opener
 }
 
-// ErrNotOwn: the file at the recorded path is another user's.
+// ErrNotOwn means that the file at the recorded path is another user's.
 var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
 
 // Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own file at

@@ -30,7 +30,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// ErrNoMatch: no mapping of the profile is of the file.
+// ErrNoMatch means a file of no mapping of the profile.
 var ErrNoMatch = errors.New("no mapping of the recording has its build id")
 
 // File names the locations in mappings of the ELF file at path.

@@ -112,7 +112,7 @@ func hasDwarf(f *elffile.File) bool {
 	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
 }
 
-// sectionsOf: only .debug_info and .debug_abbrev are necessary.
+// sectionsOf opens dwarfinfo's sections. Only .debug_info and .debug_abbrev are necessary.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	info, err := f.WindowFromStart(f.DebugSection("info"))
 	if err != nil {

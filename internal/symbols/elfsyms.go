@@ -248,7 +248,7 @@ func (b *builder) choose(same []candidate) candidate {
 
 const maxAliases = 64
 
-// nameRank: less is better.
+// nameRank rates a name for display; less is better.
 func nameRank(name []byte) int {
 	rank := len(name)
 	if !mangled(string(name[:min(len(name), 4)])) { // the first 4 bytes decide

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// ErrKernelHidden: kernel.kptr_restrict hides the kernel's addresses from this user.
+// ErrKernelHidden means that kernel.kptr_restrict hides the kernel's addresses from this user.
 var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
 // KernelNames are the kernel's functions, some 100,000.

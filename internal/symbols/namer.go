@@ -29,7 +29,7 @@ type Namer struct {
 	// mapFile returns nil for a process without perf map.
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *budget.Budget // nil: prywalk's
-	// inSteps: function bounds use perf maps read in steps.
+	// inSteps: function bounds use perf maps that are read in steps.
 	inSteps bool
 	// between is called while a map is read whole; nil: none.
 	between func()
@@ -86,7 +86,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: namehints.Bracketed(m.Name)})
 }
 
-// table: debug files are searched for below pid's root directory.
+// table returns an image's table; debug files are searched for below the root directory of pid.
 func (n *Namer) table(img *code.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t

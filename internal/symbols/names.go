@@ -55,7 +55,7 @@ func mangled(name string) bool {
 // clones are suffixes by GCC and LLVM.
 var clones = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
 
-// cutClones: cold is ".cold" if that was one of the suffixes.
+// cutClones removes the suffixes of copies; cold is ".cold" if that was one.
 func cutClones(name string) (base, cold string) {
 	for {
 		s := strings.TrimRight(name, "0123456789")

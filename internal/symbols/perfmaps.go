@@ -15,7 +15,7 @@ func (n *Namer) ReadInSteps() { n.inSteps = true }
 // SetBetween sets a function to call while a perf map is read whole; nil: none.
 func (n *Namer) SetBetween(f func()) { n.between = f }
 
-// perfMap: whole demands all of it.
+// perfMap returns the perf map of a process; nil if none. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {

@@ -46,7 +46,7 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	return out
 }
 
-// relocSize is of Elf64_Rela (gABI, "Relocation"), bytes.
+// relocSize is the size of Elf64_Rela (gABI, "Relocation"), bytes.
 const relocSize = 24
 
 func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
@@ -93,7 +93,7 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	}
 }
 
-// isFunc: undefined symbols need no type.
+// isFunc reports whether a dynamic symbol may be a function: undefined ones need no type.
 func isFunc(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// namesOnly: narrower tables have no modules.
+	// namesOnly is the width below which there is no column of modules.
 	namesOnly = 72
 	// LeastColumn is the names' least width.
 	LeastColumn = 16
@@ -91,7 +91,7 @@ func Hanging(width, indent int, text string) printable.Raw {
 	return wrapWords(width, indent, strings.Repeat(" ", indent), text)
 }
 
-// wrapWords: the first line begins in column col.
+// wrapWords wraps a text whose first line begins in column col.
 func wrapWords(width, col int, indent, text string) printable.Raw {
 	text = printable.String(text)
 	if width == 0 {

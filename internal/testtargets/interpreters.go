@@ -32,7 +32,7 @@ func startNodeWith(options ...string) func(*Target) error {
 	}
 }
 
-// startNodeChain: also of interpreted functions.
+// startNodeChain writes a perf map of interpreted functions too.
 func startNodeChain(options ...string) func(*Target) error {
 	return startNodeWith(append([]string{"--interpreted-frames-native-stack"}, options...)...)
 }

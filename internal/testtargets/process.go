@@ -199,7 +199,7 @@ func tree(pid int) []int {
 	return all
 }
 
-// parentOf: field 4 (proc_pid_stat(5)).
+// parentOf reads field 4 of stat (proc_pid_stat(5)).
 func parentOf(pid int) int {
 	fields := statFields(pid)
 	if len(fields) < 2 {
@@ -209,14 +209,14 @@ func parentOf(pid int) int {
 	return n
 }
 
-// statFields: from the third on.
+// statFields returns the fields of stat from the third on.
 func statFields(pid int) []string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	return strings.Fields(rest)
 }
 
-// cpuTicks: fields 14 and 15, in clock ticks.
+// cpuTicks sums fields 14 and 15 of stat, in clock ticks.
 func cpuTicks(pids []int) int {
 	sum := 0
 	for _, pid := range pids {

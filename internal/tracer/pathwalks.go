@@ -99,7 +99,7 @@ func (walks *pathWalks) openAll() {
 	}
 }
 
-// Precondition: no walk is running.
+// Precondition: threads are taken in the order of opened.
 func (walks *pathWalks) dropOpened() {
 	for i := range walks.opened {
 		walks.opened[i].close()

@@ -139,7 +139,7 @@ func (t *tracked) checkExec(p *process) {
 	}
 }
 
-// takeExtra is for after an exec or a change of the mappings.
+// takeExtra sets what stops copy besides stacks, after an exec or a change of the mappings.
 func (p *process) takeExtra() {
 	next, ok := p.Handover.TakeExtra()
 	if !ok {

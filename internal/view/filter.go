@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// ErrNoTime: --from or --to of a profile without time stamps.
+// ErrNoTime reports --from or --to for a profile without time stamps.
 var ErrNoTime = errors.New("the profile has no time stamps")
 
 func (d *Selection) filter(g *groups) error {

@@ -19,10 +19,10 @@ type Frame struct {
 	File   string // only with --lines, or for names that many files have
 	Line   int    // only with --lines
 
-	// Script: a named function of a script, or compiled at run time: not in a row with a native library of its module's
-	// name.
+	// Script is set for named functions of scripts and functions compiled at run time, so that a script and a native
+	// library of one name are two rows.
 	Script bool
-	// Nameless: code without a function; Name is its place.
+	// Nameless is set for code without a function; Name is then its place.
 	Nameless bool
 }
 

@@ -105,7 +105,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// OnlyBlocked: as in a profile of blame.
+// OnlyBlocked reports whether blocked time is the only type of values, as in a profile of blame.
 func (d *Selection) OnlyBlocked() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

@@ -12,7 +12,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// IsTask: of a task without a thread, as a goroutine.
+// IsTask reports a sample of a task without a thread, such as a goroutine.
 func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
 // foldSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,

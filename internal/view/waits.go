@@ -79,19 +79,21 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 	return waits.Shown(what)
 }
 
-// ofCondition: a wait for a lock of Python is in threading.Condition, as only frames show.
+// ofCondition reports whether a wait for a lock of Python is in threading.Condition. The recorder does not know the
+// frames when it sets the label.
 func (w *waiting) ofCondition(s *profile.Sample) bool {
 	return w.inside(s, "[CPython ", func(function string) bool { return function == waits.ConditionWait })
 }
 
-// inSleep: in Java's Thread.sleep, for HotSpot a condition.
+// inSleep reports whether a wait is in Java's Thread.sleep, which HotSpot implements as the wait for a condition.
 func (w *waiting) inSleep(s *profile.Sample) bool {
 	return KindOf(s) == waits.Condition && w.inside(s, "[HotSpot ", func(function string) bool {
 		return strings.HasPrefix(function, "java.lang.Thread.sleep")
 	})
 }
 
-// inside: the application's waiting function calls such a function of a module that begins with runtime.
+// inside reports whether a function of a module that begins with runtime is called by the application's function that
+// waits.
 func (w *waiting) inside(s *profile.Sample, runtime string, is func(function string) bool) bool {
 	if len(s.Location) == 0 {
 		return false

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// firefoxVersion: the viewer upgrades older ones.
+// firefoxVersion is the version of the processed profile; the viewer upgrades older ones.
 const firefoxVersion = 54
 
 // Firefox writes the "processed" form of profiler.firefox.com: a track per thread, in order of time, weighted by the

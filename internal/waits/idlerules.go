@@ -49,8 +49,8 @@ func scope(function string) string {
 	return name
 }
 
-// awaitsWork: a pool's or queue's loop waits for work. The waiting function does nothing else; or is the thread's own,
-// and takes from a library's queue; or is named as a pool's loop, below no other loop.
+// awaitsWork reports whether a pool's or queue's loop waits for work: the waiting function does nothing else; or it is
+// the thread's own, and takes from a library's queue; or it is named as a pool's loop, below no other loop.
 func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():
@@ -95,7 +95,7 @@ func (f *Frame) awaitsTask() bool {
 	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
 }
 
-// inForwardingPool: in a pool's loop that forwards waits itself.
+// inForwardingPool reports whether the wait is in a pool's loop that is itself forwarding.
 func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
@@ -120,7 +120,7 @@ func (s *waitingStack) onlyIn(files *regexp.Regexp) bool {
 	return !s.main && len(s.outer) > 0
 }
 
-// drivesEvents: a pool's worker without work waits for events.
+// drivesEvents reports whether a pool's worker without work waits for events.
 func (s *waitingStack) drivesEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
@@ -142,7 +142,7 @@ func (s *waitingStack) calledBy(those *regexp.Regexp) bool {
 	return false
 }
 
-// isOutermostLoop: no outer function is another pool's loop.
+// isOutermostLoop reports whether no outer function is another pool's loop.
 func (s *waitingStack) isOutermostLoop(from int) bool {
 	own, apart := scope(s.outer[from].Function), false
 	for i := range s.outer[from+1:] {
@@ -159,7 +159,7 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 	return true
 }
 
-// eventLoopRule is for inLoops: the waiting function or its caller must be an event loop or main.
+// eventLoopRule gives the rule for a call of inLoops: the waiting function or its caller must be an event loop or main.
 func (s *waitingStack) eventLoopRule() string {
 	for i := range s.inner {
 		switch f := &s.inner[i]; {
@@ -191,7 +191,7 @@ func (f *Frame) selects() bool {
 	return l != nil && l.Selects != nil && l.Selects(f.Function)
 }
 
-// withinServerWork: a server's process waits for an event within its work.
+// withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
 	latched := false
 	for i := range s.outer {

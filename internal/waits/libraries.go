@@ -184,7 +184,7 @@ var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?
 	`ld(64|-linux[\w-]*|-musl-\w+|-\d[\d.]*)?\.so|(libstdc\+\+|libc\+\+(abi)?|libgcc_s)(-[\w-]+)?\.so|` +
 	`\[vdso\]|\[kernel\])`)
 
-// isMusl: musl's library is the dynamic loader, too.
+// isMusl reports whether a path is that of musl's library, which is the dynamic loader, too.
 func isMusl(file string) bool {
 	base := path.Base(file)
 	return strings.HasPrefix(base, "ld-musl-") || strings.HasPrefix(base, "libc.musl-") ||

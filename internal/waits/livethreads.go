@@ -17,7 +17,7 @@ type LiveThreads struct {
 	inPIDNamespace bool
 }
 
-// NewLiveThreads is for the locks of process pid; others are also observed.
+// NewLiveThreads gives the threads for the locks of process pid; others are the other observed processes.
 func NewLiveThreads(pid int, others []int) *LiveThreads {
 	m := &LiveThreads{pid: pid}
 	var s procmem.Status

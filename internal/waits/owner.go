@@ -66,7 +66,7 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 	}
 }
 
-// passedOn: the lock was free, or its new owner not yet written.
+// passedOn is the reason for a lock that was free, or whose new owner was not yet written.
 const passedOn = "free or changing owner when read"
 
 func (w *Wait) held(word uint32) {
@@ -81,7 +81,7 @@ func (w *Wait) held(word uint32) {
 	}
 }
 
-// ownerPI: the kernel defines a priority-inheritance lock's word.
+// ownerPI sets the owner of a priority-inheritance lock, whose word the kernel defines.
 func (w *Wait) ownerPI(mem *WordCopy) {
 	word, ok := mem.u32(uint64(w.Address))
 	if !ok {

@@ -33,7 +33,7 @@ func (p *primitive) why() string {
 	return why
 }
 
-// wordPerWaiter: each waiter has a futex word.
+// wordPerWaiter are the makers whose waiters have a futex word each.
 var wordPerWaiter = map[string]bool{"parking_lot": true, "abseil": true}
 
 // libcPrimitives are functions of libc and C++ that sleep in futex(2), by [symbol].

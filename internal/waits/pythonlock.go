@@ -40,7 +40,8 @@ func lockOfCPython(stack []Name) (what string) {
 	return what
 }
 
-// semaphoreDecided: outer functions cannot change [lockOfCPython]. stack begins with the semaphore's function.
+// semaphoreDecided reports whether outer functions cannot change the result of [lockOfCPython]. stack begins with the
+// semaphore's function.
 func semaphoreDecided(stack []Name) bool {
 	for i := range stack {
 		name := stack[i].Function

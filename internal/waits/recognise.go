@@ -17,7 +17,7 @@ func recognise(stack []Name) primitive {
 	return p
 }
 
-// IsDecided: outer functions cannot change what a stack waits for.
+// IsDecided reports whether outer functions cannot change what a stack waits for.
 func IsDecided(stack []Name) bool {
 	_, done := decide(stack)
 	return done
@@ -54,7 +54,8 @@ func decide(stack []Name) (p primitive, done bool) {
 	return p, len(stack) >= MaxNames
 }
 
-// isOuterKnown: functions outward of stack, which begins with the primitive's, cannot change what that is part of.
+// isOuterKnown reports whether functions outward of stack, which begins with a primitive's function, cannot change what
+// the primitive is part of.
 func isOuterKnown(k Kind, stack []Name) bool {
 	switch k {
 	case Semaphore:

@@ -95,7 +95,8 @@ func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsSynchronization: for other threads, perhaps of other processes: locks, conditions, barriers, ends.
+// IsSynchronization reports whether waits of this kind are for other threads, perhaps of other processes: locks,
+// conditions, barriers, ends.
 func (k Kind) IsSynchronization() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
@@ -105,7 +106,7 @@ func (k Kind) IsSynchronization() bool {
 	return false
 }
 
-// IsLock: certainly a lock, no condition, barrier, end or the like.
+// IsLock reports whether what is waited for is certainly a lock: no condition, barrier, end of a thread or the like.
 func (w *Wait) IsLock() bool {
 	switch w.Kind {
 	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:

@@ -82,7 +82,7 @@ func isManaged(f Frame) bool {
 	return l != nil && (l.Stub == nil || !l.Stub(f.Function))
 }
 
-// isMachinery: may be between a wait and managed code.
+// isMachinery reports whether a native function can be between a wait and managed code.
 func isMachinery(f *Frame) bool {
 	return f.Module == "." || forwards(f) ||
 		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.Files })
@@ -96,7 +96,7 @@ func forwards(f *Frame) bool {
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 
-// startsThread: calls the first function of a thread or program.
+// startsThread reports whether a function calls a new thread's, or the program's, first function.
 func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true

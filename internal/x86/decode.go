@@ -201,7 +201,7 @@ func (d *decoder) escape0F() byte {
 	return ops0F[d.i.Op]
 }
 
-// rex2: the two-byte prefix of APX.
+// rex2 reads the two-byte prefix of APX.
 func (d *decoder) rex2() byte {
 	p := d.byte()
 	d.setREX(p & 0xf)
@@ -219,7 +219,7 @@ func (d *decoder) rex2() byte {
 	return opsOne[d.i.Op]
 }
 
-// vex: AVX (SDM volume 2, 2.3.5).
+// vex reads the prefix of AVX (SDM volume 2, 2.3.5).
 func (d *decoder) vex(op byte) byte {
 	d.i.VEX = true
 	m := byte(Map0F)
@@ -236,7 +236,7 @@ func (d *decoder) vex(op byte) byte {
 	return d.vexOp(m)
 }
 
-// setPrefix: VEX and EVEX hold it in two bits.
+// setPrefix sets the prefix that VEX and EVEX hold in two bits.
 func (d *decoder) setPrefix(p byte) {
 	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
 }
@@ -270,7 +270,7 @@ func apxOp(op byte) byte {
 	return opsOne[op]
 }
 
-// evex: AVX-512 and APX (SDM volume 2, 2.7.1).
+// evex reads the prefix of AVX-512 and APX (SDM volume 2, 2.7.1).
 func (d *decoder) evex() byte {
 	d.i.VEX, d.i.REX = true, true
 	p0, p1 := d.byte(), d.byte()
@@ -282,7 +282,7 @@ func (d *decoder) evex() byte {
 	return d.vexOp(p0 & 7)
 }
 
-// xop: old AMD processors.
+// xop reads the prefix of old AMD processors.
 func (d *decoder) xop() byte {
 	d.i.VEX = true
 	m := d.byte() & 0x1f
@@ -343,7 +343,7 @@ func (d *decoder) immV() {
 	d.i.Imm = d.number(n)
 }
 
-// immGroup: of F6/F7, only test has an immediate.
+// immGroup reads the immediate of group F6/F7, which only test has.
 func (d *decoder) immGroup() {
 	if d.i.Reg&7 > 1 {
 		return

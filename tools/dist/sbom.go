@@ -69,7 +69,7 @@ func (r *release) sbom(programs []program) error {
 	return out.Close()
 }
 
-// licence is by SPDX expression; none without one.
+// licence is a licence by its SPDX expression; none without one.
 func licence(spdx string) *cyclonedx.Licenses {
 	if spdx == "" {
 		return nil

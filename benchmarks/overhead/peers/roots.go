@@ -9,8 +9,9 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// pythonRoot: a Python thread's first function: of the main thread the program itself (python -m: its runner), of
-// others that of package threading, before 3.11 without a class.
+// pythonRoot reports whether a name is that of a Python thread's first function: of the main thread the program
+// itself (python -m: its runner), of others where package threading begins them. Versions before 3.11 have no
+// class in the name.
 func pythonRoot(name string, mainThread bool) bool {
 	if mainThread {
 		return name == "<module>" || name == "_run_module_as_main"
@@ -25,7 +26,8 @@ var javaRoots = []string{
 	"sun/launcher/LauncherHelper.checkAndLoadMain",
 }
 
-// jvmRoot: a method of javaRoots, the program's main, or a native function.
+// jvmRoot reports whether a name is that of the first function of a JVM thread: a method of javaRoots, the
+// program's main, or a native function.
 func jvmRoot(name string) bool {
 	return slices.Contains(javaRoots, name) || strings.HasSuffix(name, ".main") || name == "thread_native_entry" ||
 		tools.IsRoot(name)

@@ -75,7 +75,7 @@ func prepare() error {
 	return nil
 }
 
-// runJobs: each line is a name, a time limit, a directory, and a command.
+// runJobs runs the jobs of a list. Each line is a name, a time limit, a directory, and a command.
 func runJobs(list string) error {
 	f, err := os.Open(list)
 	if err != nil {

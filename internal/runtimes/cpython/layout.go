@@ -43,7 +43,7 @@ type layout struct {
 	dictBefore uint64 // 3.11 on: from the dict pointer to its object
 }
 
-// headExtraFree is of struct _object (Include/object.h).
+// headExtraFree is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
 const headExtraFree = 16
 
 // Values of frameOwner.

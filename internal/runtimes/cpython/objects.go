@@ -25,7 +25,7 @@ const (
 	maxShared  = 256 // of shared keys
 )
 
-// entry is of a dict. A number below 2^61-1 is its own hash.
+// entry is an entry of a dict. A number below 2^61-1 is its own hash.
 type entry struct{ hash, key, value uint64 }
 
 // objects reads a running process's objects: callers read twice.

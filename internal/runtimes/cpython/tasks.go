@@ -257,7 +257,7 @@ func waitOf(t *managed.Task) string {
 	return t.Awaits
 }
 
-// gatherClass is of the future that asyncio.gather returns.
+// gatherClass is the class of the future that asyncio.gather returns.
 const gatherClass = "_GatheringFuture"
 
 // name returns a task's name: from 3.12 on a number stands for the default one.

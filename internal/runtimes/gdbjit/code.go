@@ -79,7 +79,7 @@ func (c *Code) Refresh() bool {
 	return c.refreshAll()
 }
 
-// refreshAll: c.mu is held.
+// refreshAll is Refresh. Precondition: c.mu is held.
 func (c *Code) refreshAll() bool {
 	c.copied = 0
 	changed := false

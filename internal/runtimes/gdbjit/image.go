@@ -137,7 +137,7 @@ func (img *image) name(pc uint64) (string, bool) {
 	return "", false
 }
 
-// rule: img may be nil.
+// rule returns the rule of an image, which may be nil.
 func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil || img.cfi == nil {
 		return frames.Rule{}, nil, false

@@ -94,7 +94,7 @@ func find(spans []span, pc uint64) *image {
 	return spans[i-1].of
 }
 
-// none: other code ran than is known.
+// none is the rule where other code ran than is known.
 var none = frames.Rule{Flags: frames.FlagNone}
 
 // ruleUnless returns the rule of a previous image; none if only the present version has code there.

@@ -30,7 +30,7 @@ type state struct {
 	bpOff   int32
 	// saved is, by DWARF number, how far below the CFA a register is saved, or 0.
 	saved [16]int16
-	// entry: in the prologue, where other registers are the caller's.
+	// entry: only instructions of the prologue have run, so that other registers are the caller's.
 	entry bool
 }
 

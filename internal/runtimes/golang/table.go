@@ -11,11 +11,11 @@ import (
 
 // Errors that [New] wraps.
 var (
-	// ErrNoTable: no header of Go 1.2 or later.
+	// ErrNoTable means no header of Go 1.2 or later.
 	ErrNoTable = errors.New("no Go function table")
-	// ErrMalformed: the header contradicts itself or the section's size.
+	// ErrMalformed means a header that contradicts itself or the section's size.
 	ErrMalformed = errors.New("malformed Go function table")
-	// ErrNoText: the start of the text is unknown.
+	// ErrNoText means that the start of the text is unknown.
 	ErrNoText = errors.New("start of the Go text not found")
 )
 

@@ -171,7 +171,7 @@ func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	return cfa, 0, y.followsCall(ret)
 }
 
-// bodyCFA is for code after the entry, or a routine called by compiled code.
+// bodyCFA gives the CFA after the entry, or in a routine called by compiled code.
 func (y *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {

@@ -158,7 +158,7 @@ type codeInfo struct {
 	code                        *compiled // nil in stubs and in the interpreter
 	interp                      interp
 	deoptimizes, continuesDeopt bool
-	// unread: debugging information was unreadable, perhaps newer than the mappings.
+	// unread: debugging information was unreadable, as it may be newer than the mappings.
 	unread bool
 }
 

@@ -22,7 +22,7 @@ type Runtime struct {
 	tries     int
 	openError error
 	gates     []*gate
-	// refused: a walk ended since the machine was starting.
+	// refused: a walk ended because the machine was starting.
 	refused bool
 }
 

@@ -101,7 +101,7 @@ type threads struct {
 	absent     map[int]bool   // ids not in the list at this address
 	proven     map[int]proven // by thread id
 	oops       oops
-	// postponed: a name could not be proven.
+	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
 	// As of the begin of a query; noPause: no collection stopped the threads.

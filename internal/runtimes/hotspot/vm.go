@@ -47,7 +47,7 @@ type VM struct {
 // UnknownError is why a virtual machine's code is not read.
 type UnknownError struct {
 	Reason string
-	// NotYet: the file is still being loaded.
+	// NotYet reports that the file is still being loaded.
 	NotYet bool
 }
 

@@ -44,7 +44,7 @@ func NewGrowing(memory *budget.Account) *Growing { return &Growing{memory: memor
 func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(j.next)
-	// bounded: the file may be replaced each time
+	// bounded, as the file may be replaced each time
 	for step := 0; step < maxSteps && (due || whole && !j.whole); step++ {
 		f, size := open()
 		j.readStep(f, size)

@@ -15,7 +15,7 @@ import (
 // DefaultLimit bounds the bytes read of a perf map. A million functions take about 100 MB.
 const DefaultLimit = 256 << 20
 
-// ErrTooBig: a perf map is longer than the limit. The part up to there is used.
+// ErrTooBig means that a perf map is longer than the limit. The part up to there is used.
 var ErrTooBig = errors.New("perf map is longer than the limit")
 
 // Map is the content of a perf map. Not safe for concurrent use.
@@ -42,7 +42,7 @@ type entry struct {
 	nameLen    uint32
 }
 
-// segment: from addr on entry holds; −1: none.
+// segment is where entry holds, from addr to the next segment; −1: none.
 type segment struct {
 	addr  uint64
 	entry int32
@@ -53,7 +53,7 @@ const (
 	maxName = 8 << 10
 	// maxLine is two numbers and a name.
 	maxLine = maxName + 64
-	// maxEntries: a line has at least 16 bytes.
+	// maxEntries bounds the entries: a line has at least 16 bytes.
 	maxEntries = 16 << 20
 	// maxSize is a function's, bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
@@ -187,7 +187,7 @@ func (m *Map) name(e *entry) string {
 	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
 }
 
-// parseLine: name is a part of line.
+// parseLine parses a line; name is a part of it.
 func parseLine(line []byte) (e entry, name []byte, ok bool) {
 	start, n := parseHex(line)
 	size, n2 := parseHex(line[n:])

@@ -11,8 +11,7 @@ import (
 )
 
 // TestCallsAreFoundPastAnotherStack: where PHP has called Go, or a signal has a stack of its own, the saved register
-// of execute_ex lies between frames of its own stack, or in the context of the signal. The addresses between two stacks
-// are not searched.
+// of execute_ex lies between frames of its own stack. The addresses between two stacks are not searched.
 func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 	const user, loop, low, high = 0x5000, 0x1000, 0xc0_0000_0000, 0x7f00_0000_0000
 	for _, c := range []struct {

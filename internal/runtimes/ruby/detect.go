@@ -114,7 +114,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	return r, nil
 }
 
-// maxTries: the process runs.
+// maxTries is more than one because the process runs.
 const maxTries = 4
 
 func anyTry(proof func() bool) bool {

@@ -34,7 +34,7 @@ type layout struct {
 	class     classLayout
 }
 
-// classLayout is of internal/class.h, bytes.
+// classLayout has offsets, bytes (internal/class.h).
 type classLayout struct {
 	path, attached int64  // name; in a singleton class: its object
 	singleton      uint64 // flag
@@ -131,7 +131,7 @@ func isMagic(flags uint64) bool {
 	return false
 }
 
-// jumpLayout is of a tag: the compiler's setjmp saves five words, the C library's 200 bytes, mangled.
+// jumpLayout has offsets in a tag. The compiler's setjmp saves five words, the C library's 200 bytes, mangled.
 type jumpLayout struct {
 	pc, prev uint64
 	mangled  bool

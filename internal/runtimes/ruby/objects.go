@@ -253,7 +253,8 @@ func (c *objectCache) readIdentified(addr uint64, kind objectKind, id *identity)
 	return o, objectKnown
 }
 
-// readCopied: nil means incomplete, whole all lines. For an iseq the thread must have had the interpreter lock.
+// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must
+// have had the interpreter lock.
 func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.Sample.At
 	o = &object{function: &function{kind: kind}, id: *id, since: at, checked: at, seen: at}

@@ -67,8 +67,8 @@ func (c *census) forget() {
 // compacting is how long code counts as moving, ns.
 const compacting = 10e9
 
-// recentlyCompacted: the collector may have moved code back to an address that had other code at the copy, and an
-// earlier sighting proves nothing.
+// recentlyCompacted reports whether the collector has lately moved code. It may have moved back to an address that had
+// other code at the copy: an earlier sighting then proves nothing.
 func (c *census) recentlyCompacted() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
 
 // recordPlace records where a compilation begins. As isolates share numbers, code has moved only if it is no longer at

@@ -26,7 +26,7 @@ type listedUnits struct {
 	read []*unit
 }
 
-// maxListed: with more units, the index of all is cheaper.
+// maxListed bounds these units; with more, the index of all is cheaper.
 const maxListed = 256
 
 // callsOfListed returns an address's calls in one unit; false if there may be more.
@@ -99,7 +99,7 @@ func (u *unit) has(addr uint64) bool {
 	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }
 
-// unitFrom: nil means not read.
+// unitFrom returns the unit that begins at an offset; nil: not read.
 func (t *listedUnits) unitFrom(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -111,7 +111,7 @@ func (t *listedUnits) unitFrom(off uint64) *unit {
 	return nil
 }
 
-// unitAround: nil means not read.
+// unitAround returns the unit that contains an offset; nil: not read.
 func (t *listedUnits) unitAround(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {

@@ -56,7 +56,7 @@ type Call struct {
 	File string
 	// Line is 0 if unknown.
 	Line int
-	// Inlined: into the function of the next Call.
+	// Inlined means that the next Call is the function that it was inlined into.
 	Inlined bool
 }
 
@@ -89,7 +89,7 @@ func (d *Data) spendSteps(n int) bool {
 
 const reserveStep = 64 << 10
 
-// takeMemory: without memory, reading ends.
+// takeMemory takes n bytes of memory; without, reading ends.
 func (d *Data) takeMemory(n int) bool {
 	if d.reserve -= int64(n); d.reserve >= 0 {
 		return true
@@ -219,7 +219,7 @@ func (d *Data) sortIndex() {
 	}
 }
 
-// unitAt: off is in .debug_info.
+// unitAt returns the unit around an offset in .debug_info; nil if none.
 func (d *Data) unitAt(off uint64) *unit {
 	if u := d.listed.unitAround(off); u != nil {
 		return u

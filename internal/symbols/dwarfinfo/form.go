@@ -72,7 +72,7 @@ func (u *unit) fixedSize(specs []spec) int {
 	return n
 }
 
-// skipForm: an unknown form fails the cursor (DWARF 5 §7.5.5).
+// skipForm skips a value (DWARF 5 §7.5.5). An unknown form fails the cursor.
 func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	if n := u.formSize(form); n >= 0 {
 		c.Skip(uint64(n))
@@ -211,7 +211,7 @@ func (u *unit) addr(v value) (uint64, bool) {
 	return 0, false
 }
 
-// addrx: .debug_addr (DWARF 5 §7.27).
+// addrx returns an address in .debug_addr (DWARF 5 §7.27).
 func (u *unit) addrx(i uint64) (uint64, bool) {
 	if i > uint64(len(u.d.s.Addr)) {
 		return 0, false

@@ -20,7 +20,7 @@ type scope struct {
 	callLine uint32
 }
 
-// segment: from addr on, scope is innermost; −1: none.
+// segment: from addr on, scope is the innermost call; -1: none.
 type segment struct {
 	addr  uint64
 	scope int32
@@ -185,7 +185,8 @@ type flattener struct {
 	out    []segment
 }
 
-// flatten: of overlapping subprograms (identical code folding) the first counts; a call is cut at its parent's bounds.
+// flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first
+// counts; a call is cut at its parent's bounds.
 func flatten(spans []span, scopes []scope) []segment {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))

@@ -4,7 +4,7 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// initialLength: DWARF 5 §7.4, bytes.
+// initialLength reads a unit's length and the size of its offsets (DWARF 5 §7.4), bytes.
 func initialLength(c *wire.Cursor) (length uint64, offSize uint8) {
 	n := c.U32()
 	switch {

@@ -26,7 +26,7 @@ type lineTable struct {
 	files fileNames
 }
 
-// find: of rows with one address the last counts, the others are empty.
+// find returns file and line of addr. Of rows with one address the last counts: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
 		if s.lo <= a {
@@ -52,7 +52,7 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 
 func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
 
-// linesOf: units can share a table.
+// linesOf returns the line table, which units can share.
 func (u *unit) linesOf() *lineTable {
 	if u.lines != nil {
 		return u.lines
@@ -111,7 +111,7 @@ func (p *lineProgram) run() {
 	t.rows = slices.Clip(t.rows)
 }
 
-// reset: §6.2.2, table 6.4.
+// reset begins a sequence (§6.2.2, table 6.4).
 func (p *lineProgram) reset() {
 	p.row = row{file: 1, line: 1}
 	p.opIndex = 0
@@ -152,7 +152,7 @@ func (p *lineProgram) special(adj uint8) {
 	p.emit()
 }
 
-// standard: §6.2.5.2.
+// standard executes an opcode of §6.2.5.2.
 func (p *lineProgram) standard(op uint8) {
 	c := &p.c
 	switch op {
@@ -179,7 +179,7 @@ func (p *lineProgram) standard(op uint8) {
 	}
 }
 
-// extended: §6.2.5.3.
+// extended executes an opcode of §6.2.5.3.
 func (p *lineProgram) extended() {
 	n := p.c.ULEB()
 	end := uint64(p.c.Pos) + n

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-// header: DWARF 5 §6.2.4.
+// header reads the header (DWARF 5 §6.2.4).
 func (p *lineProgram) header() bool {
 	c := wire.Cursor{Bytes: view(p.u.d.s.Line, p.u.stmtList, 12)}
 	length, offSize := initialLength(&c)
@@ -63,7 +63,7 @@ type fileNames struct {
 	files []fileName
 }
 
-// fileName: path is made on first use.
+// fileName is a file; path is made on first use.
 type fileName struct {
 	name []byte
 	dir  uint64
@@ -95,7 +95,7 @@ func (f *fileNames) define(c *wire.Cursor) bool {
 	return !c.Bad
 }
 
-// names5: entries describe themselves.
+// names5 reads the tables of version 5, whose entries describe themselves.
 func (p *lineProgram) names5(c *wire.Cursor) {
 	f := &p.t.files
 	f.v5 = true
@@ -152,7 +152,7 @@ func (f *fileNames) path(u *unit, i uint32) string {
 	return file.path
 }
 
-// dir: "" is unknown, or up to version 4 the compilation directory.
+// dir returns a directory; "": unknown, or up to version 4 the compilation directory.
 func (f *fileNames) dir(i uint64) string {
 	if !f.v5 {
 		i--

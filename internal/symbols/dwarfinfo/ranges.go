@@ -14,7 +14,7 @@ type span struct {
 // isCode excludes discarded sections, which linkers put at 0, 1 or the end.
 func isCode(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
 
-// appendSpans: DWARF 5 §2.17.
+// appendSpans appends an entry's address ranges (DWARF 5 §2.17).
 func (u *unit) appendSpans(low, high, ranges value, out []span) []span {
 	if ranges.kind != kindNone {
 		return u.readRanges(ranges, out)
@@ -55,7 +55,7 @@ func (u *unit) readRanges(v value, out []span) []span {
 	return u.readRanges5(off, out)
 }
 
-// readRanges4: .debug_ranges (DWARF 4 §2.17.3).
+// readRanges4 reads .debug_ranges (DWARF 4 §2.17.3).
 func (u *unit) readRanges4(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Ranges, off)
 	base := u.lowPC
@@ -73,7 +73,7 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 	return out
 }
 
-// readRanges5: .debug_rnglists (DWARF 5 §7.25, table 7.30).
+// readRanges5 reads .debug_rnglists (DWARF 5 §7.25, table 7.30).
 func (u *unit) readRanges5(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Rnglists, off)
 	base := u.lowPC

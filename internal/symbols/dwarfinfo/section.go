@@ -62,7 +62,7 @@ func view(s Section, off, n uint64) []byte {
 // smallView is in bytes; smaller views are seldom copies.
 const smallView = 64 << 10
 
-// takeViewMemory: a view of n bytes may be a copy.
+// takeViewMemory takes memory for n bytes of view, which may be a copy.
 func (d *Data) takeViewMemory(n uint64) bool {
 	if n > chunk { // made of several
 		n *= 2

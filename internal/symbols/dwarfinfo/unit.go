@@ -35,7 +35,7 @@ const (
 	rootSize  = 512
 )
 
-// readHeader: DWARF 5 §7.5.1.
+// readHeader reads the unit header at off (DWARF 5 §7.5.1).
 func (d *Data) readHeader(off uint64) *unit {
 	u := &unit{d: d, off: off}
 	h := wire.Cursor{Bytes: view(d.s.Info, off, maxHeader)}
@@ -69,7 +69,7 @@ func (d *Data) readHeader(off uint64) *unit {
 	return u
 }
 
-// cursorAt: off is in .debug_info.
+// cursorAt returns a cursor over the unit at an offset in .debug_info.
 func (u *unit) cursorAt(off uint64) wire.Cursor {
 	if uint64(len(u.data)) < u.end-u.off && u.d.takeViewMemory(u.end-u.off) {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)
