@@ -38,6 +38,7 @@ func (s *Place) compare(o *Place) int {
 // Found is how a tick found an unobserved child on a processor.
 type Found uint8
 
+// Values of [Found].
 const (
 	FoundWalked Found = iota
 	FoundProgramOnly

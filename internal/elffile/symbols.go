@@ -44,6 +44,7 @@ const (
 // SectionUndef is the section index of a symbol that another file defines.
 const SectionUndef = 0
 
+// Symbol is an entry of a symbol table, 24 bytes.
 type Symbol struct {
 	// Value is the address before the load bias (ET_EXEC and ET_DYN).
 	Value uint64

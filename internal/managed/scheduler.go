@@ -100,6 +100,7 @@ type TaskWait struct {
 	Closed       bool
 }
 
+// TaskHeld is a lock that a frame holds.
 type TaskHeld struct {
 	Address frames.Addr
 	Read    bool

@@ -102,6 +102,7 @@ func unpack(b []byte) (list []labelSet) {
 	return list
 }
 
+// Names of samples' labels.
 const (
 	// Numbers; time of no single thread has no LabelTID.
 	LabelPID = "pid"

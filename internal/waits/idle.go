@@ -15,6 +15,7 @@ package waits
 // The waiting function decides: the innermost that does not only forward the wait. All work of a pool is below its
 // loop, so an outer loop proves nothing. Without a rule a wait is blocked.
 
+// The rules' names.
 const (
 	IdleLoop    = "event-loop"
 	IdleAccept  = "accept"

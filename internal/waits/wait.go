@@ -12,6 +12,7 @@ import (
 // Kind is the kind of what a thread waits for, as in JSON and labels.
 type Kind string
 
+// The kinds.
 const (
 	None        Kind = ""
 	Mutex       Kind = "mutex"

@@ -19,7 +19,7 @@ type codes struct {
 
 func (c *codes) begin(s *managed.Sample) {
 	c.begun = procmem.Now()
-	c.View.Begin(s)
+	c.Begin(s)
 }
 
 type code struct {

@@ -126,6 +126,7 @@ func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 	return h.oneCall(mem, sp+h.size, haskellPushed, h.start)
 }
 
+// Haskell is GHC's runtime, a [managed.Runtime].
 type Haskell struct {
 	managed.Base
 	lib *frames.Module
