@@ -93,7 +93,7 @@ func (a Arch) FP() uint8 { return a.info().fp }
 // RA returns the column of the return address: 16 on x86-64, the link register x30 on arm64.
 func (a Arch) RA() uint8 { return a.info().ra }
 
-// Kept returns the callee-saved registers, a bit for each DWARF number.
+// Kept returns the callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
 func (a Arch) Kept() uint64 { return a.info().kept }
 
 // CompactRegs lists the registers of Rule.Saved.

@@ -74,7 +74,7 @@ type hypotheses struct {
 // Hypotheses returns the number of registers found on the stack and proven.
 func (w *Walker) Hypotheses() int { return w.proven }
 
-// prove finds the register of a rule's CFA. StopStackCut: the copy may be too short.
+// prove finds the register of a rule's CFA. StopUnproven: no value is proven. StopStackCut: the copy may be too short.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
 	if w.isTrial || w.snap == nil || w.registerSearches >= maxSearches {

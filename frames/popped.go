@@ -20,6 +20,7 @@ func (u *unwinder) belowSP(at Addr) bool {
 	return !u.caller && u.regs.Arch.info().raOnStack && u.knowsSP() && at < u.regs.SP()
 }
 
+// popped returns the register that has the value of a place below the stack pointer.
 func (u *unwinder) popped(at Addr) (reg uint8, ok bool) {
 	m := u.module()
 	if below := u.regs.SP() - at; m == nil || below%8 != 0 || below/8 > maxPopped {

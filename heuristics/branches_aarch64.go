@@ -20,7 +20,7 @@ func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, callA64(w)
 }
 
-// leavesA64 also reports jumps by register, which may be a switch's.
+// leavesA64 reports whether the code has a jump out of lo to hi, or one by register, which may be a switch's.
 func (w *interpreter) leavesA64(lo, hi uint64) bool {
 	for pc := lo; pc < hi; pc += 4 {
 		code := w.code(pc)

@@ -71,7 +71,7 @@ func (w *interpreter) push(pc uint64) {
 	}
 }
 
-// postpone adds a path that has left the function.
+// postpone adds a path that has left the function, unless pc was visited.
 func (w *interpreter) postpone(pc, lo, hi uint64) {
 	if w.visited.find(pc) == nil {
 		w.paths.postpone(&w.st, pc, lo, hi)
@@ -80,7 +80,7 @@ func (w *interpreter) postpone(pc, lo, hi uint64) {
 
 func (w *interpreter) pop() bool { return w.paths.pop(&w.st) }
 
-// resume goes on with the path postponed last.
+// resume goes on with the path postponed last, where no path within the function proved anything.
 func (w *interpreter) resume() bool { return w.paths.resume(&w.st) }
 
 // Chunks of code have the first bytes of the next, so that no instruction is cut.

@@ -91,7 +91,7 @@ func (p *prologue) assumePreserved(a *abi, f *finding) bool {
 	return false
 }
 
-// savedAbove finds registers saved before the stack pointer was aligned.
+// savedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
 func (p *prologue) savedAbove(a *abi, f *finding) {
 	for i, r := range a.kept {
 		if f.kept[i].kind == inMemory {

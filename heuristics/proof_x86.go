@@ -37,7 +37,7 @@ type proofPath struct {
 	stores  bool   // the words at rbp were written
 }
 
-// proveX86 returns the frame that the first return proves.
+// proveX86 returns the frame that the first return proves; false if it proves none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f finding, ok bool) {
 	p := proof{w: w, path: proofPath{pc: pc}}
 	p.noReturn.afterCall = caller

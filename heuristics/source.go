@@ -36,7 +36,8 @@ type Options struct {
 	JIT   bool      // the code keeps only the frame pointer, and may change while it is read
 }
 
-// Source analyses a module's code, for one goroutine at a time. It keeps answers until [Source.Forget].
+// Source analyses a module's code, as a [frames.RuleSource] and [frames.CallSites], for one goroutine at a time. It
+// keeps answers until [Source.Forget].
 type Source struct {
 	opt      Options
 	abi      *abi

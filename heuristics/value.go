@@ -87,6 +87,7 @@ type path struct {
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
+// copyFrom copies o without its unused slots, which are half of a state.
 func (st *state) copyFrom(o *state) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])

@@ -78,6 +78,7 @@ func (a *alarm) set(at int64) bool {
 	return true
 }
 
+// sleep sleeps until a time or a signal. It returns false without a timer.
 func (a *alarm) sleep(until int64) bool {
 	if !a.set(until) {
 		return false
@@ -89,7 +90,8 @@ func (a *alarm) sleep(until int64) bool {
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
-// wait blocks until a stop is reported in info, or until a time (EINTR); slept is false if that had passed.
+// wait blocks until a stop is reported in info, or until a time (EINTR). slept is false if that time had passed; ok is
+// false without a timer.
 func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
 		return 0, false, false

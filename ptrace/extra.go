@@ -76,10 +76,10 @@ func (r *Reader) StackBytes() []byte { return r.stack }
 // Prefetched reports whether a [Prefetcher]'s places were read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
 
-// Left is in reads.
+// Left returns the number of reads left.
 func (r *Reader) Left() int { return r.left }
 
-// Read returns the number of bytes: 0 if unreadable, or without reads left.
+// Read reads memory at addr. It returns the number of bytes: 0 if unreadable, or without reads left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
 	if r.left <= 0 {
 		return 0

@@ -59,7 +59,7 @@ type Times struct {
 	// Stop is when a poll found the stop, Running ≥ Interrupt when the thread was last seen not stopped: the stop
 	// takes at most Detach − Running.
 	Interrupt, Running, Stop, Detach int64
-	// registers and clocks were read; memory was read
+	// Taken is when registers and clocks were read, Copied when memory was read.
 	Taken, Copied int64
 }
 

@@ -147,7 +147,7 @@ func discardPending(sig syscall.Signal) {
 	}
 }
 
-// StopSignals are a terminal's.
+// StopSignals are the stop signals of a terminal.
 var StopSignals = [...]syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}
 
 func defaultActions() (was [len(StopSignals)]sigAction) {

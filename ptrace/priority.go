@@ -4,7 +4,7 @@ package ptrace
 
 import "golang.org/x/sys/unix"
 
-// fifoPriority is low (1–99).
+// fifoPriority is low among real-time priorities (1–99).
 const fifoPriority = 5
 
 type priority struct {

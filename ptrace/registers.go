@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// registers are a stopped thread's, raw.
+// registers are the raw general registers of a stopped thread.
 type registers struct {
 	raw rawRegs
 	// bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one

@@ -63,7 +63,8 @@ func (r *rescue) run(a *alarm) {
 	}
 }
 
-// reap leaves out first threads: exec does not wait for these, and their status may belong to another wait.
+// reap reaps the exited threads of Tracees, except first threads: exec does not wait for these, and their status may
+// belong to another wait.
 func (r *rescue) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())

@@ -47,7 +47,7 @@ const (
 // TID returns the thread's id.
 func (tracee *Tracee) TID() int { return tracee.tid }
 
-// Interrupted is on the clock of [Now].
+// Interrupted returns the time of the interrupt, on the clock of [Now].
 func (tracee *Tracee) Interrupted() int64 { return tracee.times.Interrupt }
 
 // Before returns the clocks read just before the interrupt, if they were.

@@ -283,7 +283,8 @@ func (x *Difference) counts(f *Figure) bool {
 	return f.Sure || x.Untested() != "" && math.Abs(f.Delta()) > rounding*math.Abs(f.New)
 }
 
-// markSure gives, with several runs, half of the chance of a false alarm to the whole, half to the functions.
+// markSure marks the sure changes. With several runs, half of the chance of a false alarm is for the test of the whole,
+// half for the functions.
 func (x *Difference) markSure() {
 	if x.Untested() != "" {
 		return

@@ -237,6 +237,7 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 	return i
 }
 
+// str returns the index of a text; without memory, that of "".
 func (b *pageBuilder) str(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n

@@ -76,7 +76,7 @@ func pidCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// nameCompletions omits names to be quoted.
+// nameCompletions omits names that a shell would have to quote.
 func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	seen := map[string]bool{}

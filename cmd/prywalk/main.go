@@ -105,7 +105,7 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
 }
 
-// wrongFlag also takes a command given to record without "--".
+// wrongFlag returns the error of an unparsable flag, also for a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	var wrongValue *pflag.InvalidValueError
 	if cmd.Name() == "record" && !errors.As(err, &wrongValue) {
@@ -119,7 +119,7 @@ func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	return commandline.WrongFlag(cmd, err)
 }
 
-// shellWords quotes words.
+// shellWords returns words as a shell takes them.
 func shellWords(words []string) string {
 	quoted := slices.Clone(words)
 	for i, word := range words {

@@ -23,7 +23,7 @@ type textForm struct {
 	write func(*reportFlags, io.Writer, *pprof.Profile) error
 }
 
-// By precedence: --json --tree is JSON.
+// textForms are in the order of precedence: --json --tree is JSON.
 var textForms = [...]textForm{
 	{"json", "rows by sort value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.JSON(w, p, f.tree, f.opts) }},
@@ -52,7 +52,7 @@ var textForms = [...]textForm{
 // formFlags are of some forms only.
 var formFlags = []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"}
 
-// hasEffect is for one of formFlags.
+// hasEffect reports whether one of formFlags has an effect with a form.
 func hasEffect(flag, form string) bool {
 	for i := range textForms {
 		if textForms[i].flag == form {

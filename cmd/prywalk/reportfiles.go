@@ -33,7 +33,7 @@ type fileForm struct {
 	// Do --value and --lines have an effect?
 	clock, lines bool
 	write        func(io.Writer, *pprof.Profile, report.Options) error
-	// file takes the writer of the text.
+	// file writes the file at path; write writes its text.
 	file func(path string, write func(io.Writer) error) error
 }
 

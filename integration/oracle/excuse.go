@@ -14,8 +14,7 @@ import (
 // instruction for a whole function, so CFA = rsp+8 throughout, while the observed stack pointer was another.
 // Hand-written assembly has such entries (glibc 2.36: two multiplications of long numbers, and __start_context, which
 // has no caller); readelf shows only DW_CFA_nop. They are left out of the shares and counted by function. A new
-// function in that list must be examined.
-// test.
+// function in that list must be examined: it is the reader of call frame information that is under test.
 //
 // On arm64 such an entry puts the return address into the link register throughout: wrong where that has another value,
 // and in a caller, whose call has written it (glibc's swapcontext keeps it in x22).

@@ -92,7 +92,7 @@ func longStopNote(s *runstats.Stats) string {
 		s.LongestStop.TID, why, next)
 }
 
-// formatTime has the largest unit, three digits.
+// formatTime formats ns in its largest unit, three digits, with a space before the unit.
 func formatTime(ns int64) string {
 	text := threeDigits(ns).String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
@@ -244,7 +244,7 @@ func engineNote(s *runstats.Stats) string {
 	return ", " + s.EngineNote
 }
 
-// leastUndiscovered is the least reported share.
+// leastUndiscovered is the least reported share of CPU time of unobserved processes.
 const leastUndiscovered = 0.02
 
 // undiscovered is CPU time of processes and threads that started and ended unobserved.
@@ -343,7 +343,7 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed has the next step; "": unknown.
+// whyFailed explains why all observations failed, with the next step; "" if unknown.
 func whyFailed(s *runstats.Stats) (why, next string) {
 	switch {
 	case s.Failed["traced"] > 0:

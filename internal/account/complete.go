@@ -22,7 +22,7 @@ func cpuCompleteness(s *runstats.Stats) (c namehints.Completeness) {
 	return c
 }
 
-// completeCPU is of samples if there is no CPU time.
+// completeCPU reports the share of CPU time with complete stacks; without CPU time, that of samples.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
@@ -31,7 +31,7 @@ func completeCPU(s *runstats.Stats) string {
 	return c.Text("CPU ", percentOf)
 }
 
-// FullRate of the rate asked for counts as reached.
+// FullRate is the part of the requested rate from which on that counts as reached.
 const FullRate = 0.9
 
 // betweenSamples is CPU time between two samples of a thread, with its cause.
@@ -52,7 +52,7 @@ func betweenSamples(s *runstats.Stats) string {
 	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), why)
 }
 
-// percentOf has one digit; only 1 is 100%.
+// percentOf formats a share with one digit; only 1 is 100%.
 func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
 
 // whyIncomplete is the main reason and its cure, if it has much CPU time.

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// WriteJSON writes --stats.
+// WriteJSON writes what a run did as JSON, the object of --stats.
 func WriteJSON(w io.Writer, s *runstats.Stats) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -37,7 +37,8 @@ const (
 	statusUnauthenticated   = 16
 )
 
-// prefixSize is of a byte, 1 if compressed, and the length in four (gRPC's PROTOCOL-HTTP2.md, Length-Prefixed-Message).
+// prefixSize is the size of a message's prefix: a byte, 1 if compressed, and the length in four (gRPC's
+// PROTOCOL-HTTP2.md, Length-Prefixed-Message).
 const prefixSize = 5
 
 // grpcClient is OTLP/gRPC: a call is one HTTP/2 request.

@@ -81,7 +81,7 @@ func (n *notices) unreadable(s *spool, f *file, err error) {
 	}
 }
 
-// undividable drops a message beyond the limit.
+// undividable counts a message that exceeds the limit and cannot be divided as lost, and reports the first one.
 func (n *notices) undividable(err error, intervals, size, limit int) {
 	if !errors.Is(err, otlp.ErrOne) {
 		n.metrics.addLost(lostDamaged, intervals)

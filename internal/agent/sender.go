@@ -17,7 +17,7 @@ const (
 	leastMessage = 1 << 16
 	// LeastSpool is the least --spool-size, bytes: room for a message.
 	LeastSpool = leastMessage
-	// Pauses double.
+	// Pauses between attempts, doubled each time.
 	firstPause   = time.Second
 	longestPause = time.Minute
 	longestAsked = time.Hour // by a receiver

@@ -19,7 +19,7 @@ import (
 // spoolName has turn and number of intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
-// firstTurn is a new spool's: parts of a divided message have turns before its.
+// firstTurn is the turn of a new spool's first file: parts of a divided message have the turns before its.
 const firstTurn = 1 << 32
 
 var errDamagedFile = errors.New("it cannot be read")

@@ -194,7 +194,8 @@ func (s *Store) Finish(at time.Time) {
 	close(s.handedOut)
 }
 
-// endWindow adds the growth of open intervals, but of running threads, whose time may yet go to another stack.
+// endWindow adds the growth of open intervals, and returns the window. Intervals of running threads are left out: their
+// time may still be attributed to another stack.
 func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
 	grown := map[row]values{}
 	for iv := range open {

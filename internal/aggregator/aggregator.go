@@ -63,6 +63,7 @@ type Aggregator struct {
 	pollDue         int64 // next observation of tasks, CLOCK_MONOTONIC ns
 }
 
+// published can be read by any goroutine.
 type published struct{ stacks, complete, taskObservations atomic.Int64 }
 
 // Stacks returns the numbers of walked and of complete stacks; safe for concurrent use.
@@ -165,6 +166,7 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 	}
 }
 
+// releaseUnused releases idle buffers and unused files; the recording has their names.
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
 	a.waits.closeUnused()

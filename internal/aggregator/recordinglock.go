@@ -7,7 +7,7 @@ import "sync/atomic"
 // States of a [recordingLock].
 const (
 	lockOwn     int32 = iota
-	lockReading       // it may hang
+	lockReading       // the aggregator reads the target, and may hang
 	lockTaken         // another goroutine may change the recording
 )
 
@@ -18,7 +18,7 @@ type recordingLock struct{ state atomic.Int32 }
 // beginRead must precede a read of the target's memory or files.
 func (l *recordingLock) beginRead() { l.state.Store(lockReading) }
 
-// endRead must follow it. It blocks for ever after a takeover.
+// endRead must follow that read. It blocks for ever after a takeover.
 func (l *recordingLock) endRead() {
 	if !l.state.CompareAndSwap(lockReading, lockOwn) {
 		select {}

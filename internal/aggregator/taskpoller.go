@@ -29,7 +29,7 @@ type taskPoller struct {
 	firstBegan int64 // start of the first round, CLOCK_MONOTONIC ns
 	roundBegan int64
 	due        int64 // of the next slice
-	lastAdded  int64 // all intervals, CLOCK_MONOTONIC ns
+	lastAdded  int64 // when all intervals were last added, CLOCK_MONOTONIC ns
 	pauseEnd   int64
 	failures   int   // consecutive
 	cpu        int64 // CPU time, ns
@@ -37,7 +37,7 @@ type taskPoller struct {
 }
 
 type taskPlace struct {
-	from, seen int64 // of its state
+	from, seen int64 // first and last observation of its state
 	stack      sample.StackID
 	kind       uint32
 	parked     bool

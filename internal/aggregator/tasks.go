@@ -131,7 +131,7 @@ func (a *Aggregator) gapInTasks(until int64) {
 	a.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
 
-// addTaskIntervals precedes a jump of the recording's clock.
+// addTaskIntervals adds the intervals of all tasks before a jump of the recording's clock.
 func (a *Aggregator) addTaskIntervals() { a.eachPoller((*taskPoller).addIntervals) }
 
 // finishTasks reads a process's tasks a last time. Those not read in time count as unchanged.

@@ -270,6 +270,7 @@ func (a *Attribution) closeProcess(p *process) {
 	a.sink.ProcessDone(p.id)
 }
 
+// waiterOf returns the parent that may distribute p's unobserved time with that of its other children; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
@@ -277,6 +278,7 @@ func (a *Attribution) waiterOf(p *process) *process {
 	return a.byNode[p.node.Parent()]
 }
 
+// passedTo returns the process that takes the time of p's children; nil: p itself.
 func (a *Attribution) passedTo(p *process) *process {
 	if to := p.waiter; to != nil && a.byNode[to.node] == to {
 		return to
@@ -284,6 +286,7 @@ func (a *Attribution) passedTo(p *process) *process {
 	return nil
 }
 
+// distributeChildren attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
 func (a *Attribution) distributeChildren(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)

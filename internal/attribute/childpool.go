@@ -126,6 +126,7 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	return due
 }
 
+// distributeByProgram attributes the known time of programs, up to total ns, and returns the rest of total.
 func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum, passed, given int64
 	for _, t := range c.programs {

@@ -72,7 +72,8 @@ func (l *Ledger) attributePending(emit func(Span)) {
 	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
-// emitPending emits no part from before the account: later samples, at last a span without samples, get the excess.
+// emitPending emits the CPU time of the pending samples. No part starts before the account: the excess goes to later
+// samples, finally to a span without samples.
 func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
 	periods := int64(0)

@@ -118,6 +118,7 @@ func (n *Node) moveTo(p *Node) {
 	}
 }
 
+// waiter returns process pid or its nearest ancestor in the tree; nil: none.
 func (t *ProcessTree) waiter(pid int) *Node {
 	for range mostAncestors {
 		if n := t.byPID[pid]; n != nil || pid <= 1 {

@@ -86,7 +86,7 @@ func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	t.attribute(s, gaps, emit)
 }
 
-// AttributeDeferred assumes few system calls of deferred samples.
+// AttributeDeferred attributes the deferred samples as those of a thread with few system calls.
 func (t *Thread) AttributeDeferred(gaps Gaps, emit func(Span)) {
 	t.attributeDeferredAs(false, gaps, emit)
 }
@@ -112,7 +112,7 @@ func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.attributeInterval(s, emit)
 }
 
-// attributeInterval notes weights of young threads.
+// attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
 func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 	if s.OnCPU || s.Place.State == sample.Running {
 		t.ranSamples++

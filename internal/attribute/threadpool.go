@@ -13,12 +13,12 @@ package attribute
 
 // threadPool is the unobserved time of ended threads, and the samples that share it.
 type threadPool struct {
-	untilLastSample int64    // ns
+	untilLastSample int64    // of ended threads up to their last samples, ns
 	weights         timePool // proven place
 	unproven        timePool // may skid
 	skidded         skidded
-	assumedProven   int64 // unproven samples
-	unattributed    int64 // of short lives, ns
+	assumedProven   int64 // unproven samples that were counted as proven
+	unattributed    int64 // CPU time of short-lived threads that no sample took, ns
 	distributed     int64 // so far, ns
 }
 
@@ -31,7 +31,7 @@ type skidded struct {
 type sampleWeight struct {
 	place      Place
 	at, weight int64
-	withheld   int64 // CPU time beyond a tick, ns
+	withheld   int64 // CPU time beyond the time between two ticks, ns
 	unproven   bool
 }
 

@@ -162,7 +162,7 @@ func (p *timePool) samplingError() int64 {
 }
 
 func (p *timePool) merge(from *timePool) {
-	from.sampleCount = 0 // without taken ones
+	from.sampleCount = 0 // without those of weights that were taken
 	for _, n := range from.counts {
 		from.sampleCount += n
 	}

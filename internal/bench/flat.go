@@ -68,7 +68,7 @@ func (f *Flatness) Verdict() string {
 // Difference has a 95 % interval.
 type Difference struct{ Middle, Low, High float64 }
 
-// CompareMedians returns a figure of two medians.
+// CompareMedians returns a figure of two medians with its bootstrap interval.
 func CompareMedians(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
 	d.Middle = figure(median(slices.Clone(own)), median(slices.Clone(peer)))
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -47,7 +47,7 @@ func (m *measurement) pairs(ch choice) error {
 
 const checkPairs = 10 // between checks of the interval
 
-// hasEnoughPairs: the interval is narrow enough, or the row's time is over.
+// hasEnoughPairs reports that there are enough pairs, and the interval is narrow enough or the row's time over.
 func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {

@@ -40,7 +40,7 @@ func New(limit int64) *Budget {
 
 var process = New(DefaultTotal / totalPerBudget)
 
-// Process is this process's, the default.
+// Process is the budget of this process, the default.
 func Process() *Budget { return process }
 
 // SetTotal sets the user's limit of the whole process, bytes.
@@ -136,7 +136,7 @@ func (e *Error) enough() int64 {
 	return 1 << bits.Len64(uint64(need))
 }
 
-// Size has the form of --max-memory.
+// Size formats a number of bytes in the form of --max-memory.
 func Size(n int64) string {
 	for _, u := range []struct {
 		bytes int64

@@ -13,7 +13,7 @@ type Live struct {
 	PID, TID int
 	Runs     uint64
 	RunsOn   bool    // stopped while running: it has run since
-	Counts   *Counts // optional
+	Counts   *Counts // optional: keeps the files of run counts open
 }
 
 // Counts reads run counts, and keeps the last files open. For one goroutine at a time.
@@ -22,7 +22,7 @@ type Counts struct {
 	files  [keptCounts]*procmem.ThreadFiles
 }
 
-// leftOver descriptors are left to others.
+// keptCounts is the number of open files; leftOver descriptors are left to others.
 const (
 	keptCounts = 16
 	leftOver   = 512

@@ -27,7 +27,7 @@ type Merger struct {
 	natives    []native
 	refs       []managed.Ref
 	entries    []Entry
-	pending    frames.Frame // its CFA follows
+	pending    frames.Frame // its CFA is known with the next frame
 	hasPending bool
 }
 
@@ -35,7 +35,7 @@ type Merger struct {
 type native struct {
 	frame         frames.Frame
 	namer         int // −1: none recognised the frame
-	end           int // of its refs
+	end           int // of its refs; they begin where those of the frame before end
 	replacesFrame bool
 }
 

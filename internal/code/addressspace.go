@@ -15,7 +15,7 @@ type AddressSpace interface {
 	ReadMem(addr uint64, b []byte) (int, error)
 	// Read is ReadMem, in a core also of mapped files, and returns the number of bytes.
 	Read(addr uint64, b []byte) int
-	// ReadMapped is ReadMem for a mapped file, with a time limit.
+	// ReadMapped is ReadMem for a mapped file, with a time limit: its file system may not respond.
 	ReadMapped(addr uint64, b []byte) (int, error)
 	// Mappings yields each mapping, ascending; MappingsOf at least those of m's file.
 	Mappings(f func(*RawMapping)) error

@@ -56,7 +56,7 @@ func (p *filePool) add(f *safeopen.File) *pooledFile {
 	return h
 }
 
-// Preconditions: p.mu is held, and the pool is not closed.
+// keep makes f the open file of h. Preconditions: p.mu is held, and the pool is not closed.
 func (p *filePool) keep(h *pooledFile, f *safeopen.File) {
 	for len(p.open) >= p.limit {
 		var oldest *pooledFile

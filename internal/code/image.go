@@ -22,7 +22,7 @@ type Image struct {
 	ELF     *elffile.File
 	// FromMemory: the file is unreadable; only loaded sections are, while the process lives.
 	FromMemory bool
-	Deleted    bool
+	Deleted    bool // the file is unlinked
 
 	usage         usage
 	file          *pooledFile // or nil

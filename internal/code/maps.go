@@ -36,7 +36,7 @@ type Mapping struct {
 	Perm  Perm
 	// Path is the file, a name such as [heap], or "".
 	Path    string
-	Deleted bool
+	Deleted bool // the file is unlinked
 	// StartedAs is the path given to execve if it is another name of the file ([NameOf]).
 	StartedAs string
 	// Image is the ELF file; nil for JIT code and unreadable files.

@@ -20,7 +20,7 @@ import (
 // A program may be a link: awk to gawk, commands of busybox. The name passed to execve (AT_EXECFN, fs/binfmt_elf.c) is
 // displayed if it leads to the same file, unless the file's name only says more (python3.11 for python3).
 
-// include/uapi/linux/auxvec.h
+// atExecFn is AT_EXECFN (include/uapi/linux/auxvec.h).
 const atExecFn = 31
 
 const (

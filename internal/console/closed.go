@@ -32,7 +32,7 @@ func CheckStdout() error {
 	return nil
 }
 
-// Stdout is for texts whose writer drops errors, such as cobra's help.
+// Stdout is standard output for texts whose writer drops errors, such as cobra's help: run returns its error.
 var Stdout stdout
 
 type stdout struct{ err error }

@@ -55,9 +55,9 @@ type NewChild[O comparable, K any] struct {
 	parent    int
 	execKnown bool
 	start     uint64
-	since     int64 // CLOCK_MONOTONIC ns
-	readAt    int64 // CLOCK_MONOTONIC ns
-	cpu       int64 // then, ns
+	since     int64 // discovery, CLOCK_MONOTONIC ns
+	readAt    int64 // last read, CLOCK_MONOTONIC ns
+	cpu       int64 // CPU time at that read, ns
 	comm      procmem.Comm
 }
 

@@ -72,6 +72,7 @@ func (m *copyMore) bytesWithinPause(s *observe.RawSample) uint64 {
 	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
 }
 
+// charge charges a copy that replaces the earlier ones.
 func (m *copyMore) charge(size int64) bool {
 	more := size - *m.taken
 	if more > 0 && m.memory.Take(more, "stacks") != nil {

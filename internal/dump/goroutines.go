@@ -86,6 +86,8 @@ func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread)
 	return out, err
 }
 
+// joinCallers completes goroutines that have called another run-time system through C: a goroutine of that has the
+// outer frames.
 func joinCallers(list []Goroutine) {
 	for i := range list {
 		g := &list[i]

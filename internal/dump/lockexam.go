@@ -55,6 +55,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	return out, failed
 }
 
+// sampleProcesses gives the first error; [ErrHung] ends it.
 func (l *lockExam) sampleProcesses(targets []*code.Process) (first error) {
 	for _, t := range targets {
 		p, err := Sample(t, l.options)

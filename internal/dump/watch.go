@@ -19,6 +19,7 @@ const watchFor = 100 * time.Millisecond
 // after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const maxWatches = 20
 
+// proveDeadlocks keeps the cycles whose members do not run, and still wait for each other.
 func (l *lockExam) proveDeadlocks() {
 	cycles := waits.Cycles(l.out.graph())
 	for n := 0; n < maxWatches && len(cycles) > 0; n++ {

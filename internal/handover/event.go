@@ -14,15 +14,15 @@ type Kind uint8
 // The kinds of events.
 const (
 	Sampled           Kind = iota // a raw sample
-	Unchanged                     // until now (at checkpoints)
-	ThreadEnded                   // or the recording ends
-	EndedSoFar                    // of ended threads so far ([attribute.ProcessEnd])
-	ProcessEnded                  // or the recording ends
+	Unchanged                     // the thread is unchanged until now (at checkpoints)
+	ThreadEnded                   // the thread or the recording ends
+	EndedSoFar                    // CPU time of ended threads so far ([attribute.ProcessEnd])
+	ProcessEnded                  // the process or the recording ends
 	ProcessBegan                  // it is sampled from now on
 	MaybeExec                     // the first thread's name has changed
-	CheckpointAsked               // of all before this event
-	RefreshAsked                  // the sinks, with all before this event
-	NotObserved                   // no thread was, from At on, for Length
+	CheckpointAsked               // write a checkpoint of all before this event
+	RefreshAsked                  // refresh the sinks with all before this event
+	NotObserved                   // no thread was observed from At on, for Length
 	SampledUnassigned             // a kernel sample of an ended or undiscovered thread
 	ChildSampled                  // a kernel sample of an undiscovered child, or a mark (package tracer)
 	ChildTime                     // CPU time of an undiscovered child in one program
@@ -45,7 +45,7 @@ type Event struct {
 	// Length is in ns: for a sample, the time for which it stands.
 	Length int64
 	Found  attribute.Found // for ChildSampled without a raw sample
-	// For ChildTime: the time is complete; it is the child's last event.
+	// For ChildTime: Exact, the time is complete; Last, it is the child's last event.
 	Exact, Last bool
 	ThreadEnd   *ThreadEnd            // for ThreadEnded
 	ProcessEnd  *attribute.ProcessEnd // for ProcessEnded

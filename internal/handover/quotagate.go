@@ -8,7 +8,7 @@ import "sync/atomic"
 // begins no event. The zero value is open.
 type CPUQuotaGate struct{ opened atomic.Pointer[chan struct{}] }
 
-// Close is the producer's.
+// Close makes the aggregator wait before its next event. Only the producer calls it.
 func (c *CPUQuotaGate) Close() {
 	if c.opened.Load() == nil {
 		opened := make(chan struct{})
@@ -16,7 +16,7 @@ func (c *CPUQuotaGate) Close() {
 	}
 }
 
-// Open is safe for concurrent use.
+// Open lets the aggregator continue. Safe for concurrent use.
 func (c *CPUQuotaGate) Open() {
 	if opened := c.opened.Swap(nil); opened != nil {
 		close(*opened)

@@ -43,10 +43,10 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }
 
-// SampleLack is what is known so far.
+// SampleLack returns what samples of the process lack, as known so far.
 func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
-// NoteLack keeps the most severe one. Safe for concurrent use.
+// NoteLack records what samples of the process lack; the most severe lack remains. Safe for concurrent use.
 func (p *Process) NoteLack(lack SampleLack) {
 	for {
 		before := p.lack.Load()

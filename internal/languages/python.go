@@ -72,7 +72,7 @@ var python = Language{
 
 var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
 
-// By source file.
+// pythonForwards match functions by source file.
 var pythonForwards = map[string]*regexp.Regexp{
 	"threading.py": regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
 	"queue.py":     regexp.MustCompile(`(^|\.)get$`),

@@ -71,7 +71,7 @@ var rubyPools = map[string]string{
 // Methods in which servers wait for connections, by file.
 var rubyAccepts = map[string]string{"puma/server.rb": "handle_servers"}
 
-// Of labels as "block in Foo#bar".
+// rubyMethod gives the method of a label: "block in Foo#bar".
 func rubyMethod(label string) string {
 	if _, in, ok := strings.Cut(label, " in "); ok {
 		label = in

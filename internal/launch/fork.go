@@ -42,7 +42,8 @@ type heldChild struct {
 	openFiles                        unix.Rlimit // zero: unchanged
 }
 
-// deathSignal is of the first thread, which initialises packages; others have none.
+// deathSignal is PR_GET_PDEATHSIG of the process's first thread, on which packages are initialised; other threads have
+// none.
 var deathSignal = processOption(unix.PR_GET_PDEATHSIG)
 
 // prepare sets all but the pipe ends.

@@ -68,7 +68,7 @@ const cldTrapped = 4
 
 // Launched is a child that waits before its exec until Release.
 type Launched struct {
-	// PID stays in the exec.
+	// PID is the same before and after the exec.
 	PID int
 
 	path   string

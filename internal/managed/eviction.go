@@ -4,7 +4,7 @@ package managed
 
 const evictionPeriod = 60e9 // ns
 
-// IdleEviction schedules the eviction of unused cache entries.
+// IdleEviction schedules the eviction of unused cache entries. The zero value is ready.
 type IdleEviction struct {
 	last int64
 }

@@ -22,8 +22,8 @@ type Lived interface {
 const maxObjects = 1 << 16
 
 // Objects caches named objects (code objects, iseqs, functions) by address, to verify them after each stop, and by
-// serial number, for the Refs of a walk. A replaced object's serial number stays valid for current walks. For the
-// walking goroutine; Known is shared with the tracer.
+// serial number, for the Refs of a walk. A replaced object's serial number stays valid for current walks. The zero
+// value is empty. For the walking goroutine; Known is shared with the tracer.
 type Objects[E Lived] struct {
 	Known    Known
 	byAddr   map[uint64]E

@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Pages caches the pages that a walk or a query reads, for one goroutine; a page costs little more than a word.
+// Pages caches the pages that a walk or a query reads, for one goroutine; a page costs little more than a word. The
+// zero value reads nothing.
 type Pages struct {
 	of    Reader
 	index map[uint64]*page

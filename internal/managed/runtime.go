@@ -14,8 +14,8 @@ import (
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
-	// Symbol gives a symbol's address and size in bytes, from the file or its debug file, which a miss may open. A
-	// thread-local symbol's address is its offset in the file's block plus the bias.
+	// Symbol gives a symbol's address and size in bytes, from the file or its debug file, which a miss may open; false
+	// if there is none. A thread-local symbol's address is its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
 	// OwnSymbols gives all symbols with these names in the file's own tables. It is cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
@@ -161,7 +161,7 @@ type Sample struct {
 	Regs *frames.Regs
 	// Mem is the copied memory: a [frames.Snapshot], or a core's.
 	Mem frames.Memory
-	At  int64
+	At  int64 // time of the copy
 	// Asleep: the thread was not stopped, but did not run during the copy.
 	Asleep bool
 	Live   Live
@@ -181,7 +181,7 @@ type Ref struct {
 	Object, Position uint64
 	// Cookie distinguishes Object from a later one at the same address.
 	Cookie uint64
-	Kind   uint8
+	Kind   uint8 // defined by the runtime
 }
 
 // Frame is one function of a managed frame.

@@ -18,6 +18,7 @@ type Scheduler interface {
 	// return addresses. It appends the address of each next record, 0 after the outermost frame, and ends at an unknown
 	// one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
+	// Parked counts the waiting tasks.
 	Parked() (Parked, error)
 	// ParkedTasks lists all tasks, each read at its own time.
 	ParkedTasks() ([]ParkedTask, error)

@@ -7,11 +7,12 @@ import "prywalk/internal/languages"
 // Threads is a Namer that knows more of its threads.
 type Threads interface {
 	Namer
-	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), about once a second.
+	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), or false. It is called about
+	// once a second per thread.
 	ThreadName(tid int) (name string, ok bool)
-	// Postponed reports whether a query since its last call may succeed later.
+	// Postponed reports whether a query since its last call may succeed later, as when objects were being moved.
 	Postponed() bool
-	// Role gives the role of a thread with a displayed name; false if unknown.
+	// Role gives the role of a thread with a displayed name: "application", or one of the runtime's; false if unknown.
 	Role(tid int, name string) (role string, ok bool)
 	// Waiting gives what a thread in futex(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(s *Sleeper) (Wait, bool)
@@ -26,7 +27,7 @@ type Threads interface {
 	TaskAt(place uint64, w Watch) (t Task, ok bool)
 }
 
-// BaseThreads answers nothing.
+// BaseThreads implements [Threads] for a runtime that knows nothing of its threads.
 type BaseThreads struct{}
 
 // ThreadName implements [Threads].

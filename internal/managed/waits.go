@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 // Held is a lock in whose block a frame is.
 type Held struct {
-	// Waiters sleep at Word.
+	// Word is the address at which waiters sleep. Function, File and Line are the frame's position.
 	Word           uint64
 	Class          string
 	Function, File string

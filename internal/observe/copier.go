@@ -45,7 +45,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	t.regionBytes = max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
 }
 
-// Precondition: s.Mem and s.tailAt are set.
+// setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
 func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
 	case stop.Short:

@@ -110,7 +110,8 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again 
 	return cut && old < maxCopy
 }
 
-// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines).
+// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk passed
+// is set again if a complete walk ends there, at most maxPassed times.
 func (learner *sizeLearner) setTop(addr uint64) {
 	top := addr + copyMargin
 	if learner.topInvalid && top == learner.invalidTop && learner.passed <= maxPassed {

@@ -21,7 +21,7 @@ import (
 type WalkFeedback struct {
 	hints   CopyHints
 	buffer  *hintBuffer
-	thread  *Thread // for what does not change
+	thread  *Thread // for its PID and TID, which do not change
 	size    sizeLearner
 	samples depthLearner
 	others  otherStackLearner

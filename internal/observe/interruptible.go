@@ -91,7 +91,8 @@ func pselectWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
 // Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
 func noRemainingTime(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// clockSleepRestarts excludes CPU-time and alarm clocks. The moment of an absolute sleep is read again.
+// clockSleepRestarts accepts relative sleeps without a place for the remaining time, and absolute ones whose moment,
+// which is read again, is in own frames. It excludes CPU-time and alarm clocks.
 func clockSleepRestarts(_ *Thread, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {

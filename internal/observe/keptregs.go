@@ -58,6 +58,7 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
+// recall restores the registers of t. If the stack differs and the walk finds another root, the thread is read again.
 func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	t.kept.awaitsRoot = false
 	if t.kept.recall(s, call, t.hints.get().Root) {

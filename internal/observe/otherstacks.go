@@ -54,7 +54,7 @@ func (s *StackRef) copyBytes() int {
 	return max(otherBytes, s.Size)
 }
 
-// add returns a place's index. added: it is new, and has replaced no other.
+// add adds a place, and returns its index. added: it is new, and has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &learner.Others
 	for i := range list {

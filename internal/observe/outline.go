@@ -133,7 +133,7 @@ func (f *frameSizes) clear() {
 	f.count = 0
 }
 
-// outline is immutable, but for sizes.
+// outline guesses where a deep stack's frame ends are. It is immutable, but for sizes.
 type outline struct {
 	ends  []frameEnd // by rising address
 	sizes *frameSizes

@@ -130,7 +130,7 @@ func (o *Observer) cancel(tag uint64) {
 	o.ctl.Cancel(t.stopping)
 }
 
-// AwaitsTracer reports whether the pending thread waits for the tracer's CPU.
+// AwaitsTracer reports whether the pending thread stops only when the tracer sleeps, as it waits for its CPU.
 func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer }
 
 // Of [Observer.Leave], in ns. The kernel detaches the remaining threads when the controller's OS thread ends.

@@ -57,7 +57,7 @@ type RawSample struct {
 	OnCPU      bool
 	Basis      sample.Basis // the evidence for OnCPU
 	NotStopped sample.NotStopped
-	StopTime   int64        // upper bound of the stop's length, ns
+	StopTime   int64        // upper bound of the stop's length, ns, without queued, blocked or kernel time before it
 	Period     int64        // CPU time that a kernel sample stands for, ns
 	RanOn      int64        // how long the thread ran after the interrupt, ns
 	StopCause  ptrace.Cause // of a stop longer than LongStop

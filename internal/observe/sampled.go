@@ -17,7 +17,8 @@ const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
 const maxKernel = 64 // kernel frames of a sample
 
-// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled.
+// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled. A sampled thread
+// is not stopped while it runs.
 func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
 
 // UsesSamples reports whether samples of the thread are used.

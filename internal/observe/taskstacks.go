@@ -11,8 +11,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// taskStacks copies the stack of a task (goroutine) whose thread is on the scheduler's or a signal stack. g, m, curg
-// and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
+// taskStacks copies the stack of a task (goroutine) whose thread is on the scheduler's or a signal stack, for all
+// threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
 type taskStacks struct {
 	layout managed.Tasks
 

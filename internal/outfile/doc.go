@@ -4,5 +4,4 @@
 //
 // A regular file is replaced in one step, with mode 0600. A symbolic link is followed only where that is safe: in a
 // world-writable directory another user's link would choose the file that root overwrites.
-// overwrites.
 package outfile

@@ -18,7 +18,7 @@ import (
 //   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
 //   - the same for all untracked children: ticks find and stop them;
-//   - samples: none can be walked (32-bit code): stopped.
+//   - everything, as no sample can be walked (32-bit code): stopped.
 //
 // An exec renews the choice. If no samples come at all, all processes are stopped.
 type choice struct {

@@ -197,7 +197,7 @@ func (e *Engine) Resume(now int64) {
 	e.clocks.resume()
 }
 
-// BeforeLast implements [engine.Ender].
+// BeforeLast implements [engine.Ender]. It ensures that the recording has a stack.
 func (e *Engine) BeforeLast(now int64) {
 	e.TakeAll(now)
 	e.choice.ensureStack()

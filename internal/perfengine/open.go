@@ -33,8 +33,8 @@ func Ask() { perfevents.Ask() }
 // Survivable is [perfevents.Survivable].
 func Survivable(child func(context.Context) *exec.Cmd) error { return perfevents.Survivable(child) }
 
-// Auto opens samples if they are permitted, and a trial gets some. why is the reason if there are none. A nil Source
-// means stops alone.
+// Auto opens samples if they are permitted, and a trial gets some. Processes whose samples lack something are stopped.
+// why is the reason if there are no samples. A nil Source means stops alone.
 func Auto(o Options) (s *Source, why error) {
 	s = &Source{MayFallBack: true}
 	if why = o.MayAsk(); why == nil {

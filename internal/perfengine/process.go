@@ -29,7 +29,7 @@ type process struct {
 	mode    mode
 	// The lacks for which the process was last stopped, and with which it is sampled nevertheless.
 	fellBackFor, sampledAnyway handover.SampleLack
-	// Usable samples; these, and CPU time in ns, at the last check.
+	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are as of the last check.
 	received, receivedBefore, ranBefore int64
 }
 

@@ -6,7 +6,7 @@ import "prywalk/internal/observe"
 
 // scope selects the threads that the kernel samples: all ([systemWide]), or single ones ([perThread]).
 type scope interface {
-	// begin is called for each thread of a process that is sampled from now on.
+	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)
 	end(*thread)
 	// compare compares the samples of a thread with its CPU time, before an observation.

@@ -16,8 +16,8 @@ import (
 // childFor bounds the child's run: a filter may kill one of its threads only.
 const childFor = 2 * time.Second
 
-// Survivable returns an error ([ErrUnsupported]) if a seccomp filter kills callers of perf_event_open. child makes a
-// command that calls [Ask] and exits with 0.
+// Survivable returns an error ([ErrUnsupported]) if a seccomp filter kills callers of perf_event_open. Under a filter
+// it tries in a child: child makes a command that calls [Ask] and exits with 0.
 func Survivable(child func(context.Context) *exec.Cmd) error {
 	if !filtered() {
 		return nil

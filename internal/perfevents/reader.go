@@ -186,7 +186,7 @@ func (r *Reader) Broken() int64 { return r.broken }
 // Throttled returns how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
-// Drain passes the records since the last call, in order per CPU.
+// Drain passes the records since the last call, in order per CPU. A record is valid until take returns.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
 		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(g, rec, take) }) {

@@ -68,7 +68,7 @@ func Line(s string) string { return String(strings.ReplaceAll(s, "\n", " ")) }
 // Raw is prywalk's own text, perhaps with escape sequences; Sprintf does not escape it.
 type Raw string
 
-// Sprintf escapes strings and errors among args.
+// Sprintf escapes strings and errors among args, but not the format.
 func Sprintf(format string, args ...any) string {
 	for i, a := range args {
 		switch a := a.(type) {

@@ -59,7 +59,8 @@ const mostGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
 
-// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]).
+// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]). A file that cannot be opened
+// is not used.
 func OpenMemory(tid int) *Memory {
 	m := &Memory{}
 	m.Reopen(tid)
@@ -130,7 +131,8 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr, up to the end of the mapping, and returns the number of bytes. tid is any thread.
+// Copy copies memory at addr up to the end of the mapping at most, without waiting for pages. It returns the number of
+// bytes. tid is any thread of the process.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {

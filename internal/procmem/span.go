@@ -195,7 +195,7 @@ func (r *checkedRange) has(addr, n uint64) bool {
 const MostPlaces = 62
 
 // CheckPlaces checks before a stop which of at most [MostPlaces] places, of size bytes each, are in present anonymous
-// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is.
+// memory, and sets present for these. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is.
 func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
 	clear(present)
 	fd := m.pagemap.get()

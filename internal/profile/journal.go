@@ -110,6 +110,7 @@ func eachRecord(chunks []chunk, between func(), begin func(era int) error, f fun
 	return nil
 }
 
+// takeUvarint decodes and removes a number; the journal is trusted.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]

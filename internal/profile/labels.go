@@ -81,6 +81,7 @@ func pack(list []labelSet) (b []byte) {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
+// unpack decodes what pack wrote; the input is trusted.
 func unpack(b []byte) (list []labelSet) {
 	known := map[string]string{}
 	for len(b) > 0 {

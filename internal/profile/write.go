@@ -30,7 +30,7 @@ type frozenTables struct {
 	eras       []era
 	chunks     []chunk
 	sums       []record
-	main       int // its module, −1 if none
+	main       int // index of the main binary's module, −1 if none
 	between    func()
 }
 

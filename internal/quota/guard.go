@@ -21,7 +21,8 @@ const (
 	idleKeeps = 1e6
 )
 
-// NewGuard returns a guard. The group's threads can run on so many processors at a time, and have run on kept others.
+// NewGuard returns a guard. processors is the number on which the group's threads can run at a time, kept the number of
+// others on which they have run.
 func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
 	g := &Guard{limit: l, periods: now.Periods, before: used - l.Quota, seen: used} // this period is unknown
 	if processors > 1 || kept > 0 {

@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
+// recordCommand launches and records a command. The error has its exit status.
 func (r *recording) recordCommand(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return exit.Own(err)
@@ -91,7 +92,7 @@ func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	return nil
 }
 
-// exitPoll is in ms.
+// exitPoll is the period in which untilExit checks its context, ms.
 const exitPoll = 100
 
 // untilExit returns a context that ends with a process, which is not reaped. A command's daemons do not prolong it.

@@ -55,7 +55,7 @@ type Observed struct {
 	Engine string `json:"engine"`
 	// WhyEngine names the processes that ptrace sampled though perf events work, or is why wanted perf events are missing.
 	WhyEngine string `json:"engine_note,omitempty"`
-	// EngineNote is WhyEngine without the latter.
+	// EngineNote names the processes that ptrace sampled though perf events work.
 	EngineNote string `json:"-"`
 	// Sampled are the kernel's samples of running threads, not in Attempted. Claimed are those of threads that ended
 	// before their clocks were read again, and marks of newborn processes never opened: not in the profile, but claims
@@ -147,7 +147,7 @@ type Nanos int64
 // MarshalJSON implements [json.Marshaler].
 func (n Nanos) MarshalJSON() ([]byte, error) { return json.Marshal(float64(n) / 1e3) }
 
-// Duration converts.
+// Duration returns the time in Go's type.
 func (n Nanos) Duration() time.Duration { return time.Duration(n) }
 
 // Quantiles are of N values.

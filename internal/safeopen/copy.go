@@ -118,6 +118,7 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 
 type exit struct{ err error }
 
+// await waits for the end of the process. Without progress it kills the process.
 func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 	limit := copyPatience
 	if o.account.late.Load() > 0 {

@@ -166,7 +166,7 @@ func remark(name string, err error) {
 	}
 }
 
-// Remarks returns a line for each reason for which existing files were not used.
+// Remarks returns a line for each reason for which existing files were not used. Names are quoted.
 func Remarks() []string {
 	remarks.Lock()
 	defer remarks.Unlock()

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Number is the version of all forms. It rises where a field is removed or changes its meaning.
+// Number is the version of all forms. It rises where a field is removed or changes its meaning, not where one is added.
 const Number = 1
 
 // Head is the first field of each object's struct.

@@ -14,8 +14,8 @@ import (
 //   - That of a thread with many system calls, drawn at random, for exact samples ([Calls]).
 //   - That of a thread that computes much but is always found asleep ([Hidden]): it may wait for one that the tracer's
 //     wake-up preempts, as a server for its client.
-//   - Else one where the tracer preempts no target thread. If all CPUs are busy, moves become rarer.
-//     busy, a move does not help, and moves become rarer.
+//   - Else one where the tracer preempts no target thread. If all CPUs are busy, a move does not help, and moves
+//     become rarer.
 const (
 	// least and longest stay on a CPU where the tracer preempts threads, ns
 	leastStay = 20e6

@@ -60,7 +60,7 @@ func (d *PreemptionDetector) Processor(woken int64) int {
 	return d.cpu
 }
 
-// readArrival reads, once per wake-up.
+// readArrival reads, once per wake-up, when the tracer arrived on its CPU.
 func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewBudget(0))
@@ -97,7 +97,7 @@ func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
 // isKnown reports whether the one thread preempted by a wake-up is known.
 func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
-// noteKnown returns true.
+// noteKnown records that the thread preempted by a wake-up is known. It returns true.
 func (d *PreemptionDetector) noteKnown(woken int64) bool {
 	d.knownWake, d.hasPreempted = woken, true
 	return true

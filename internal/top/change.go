@@ -13,7 +13,7 @@ const (
 	baseSlices   = 20
 	// leastBase is the fewest slices before the recent ones.
 	leastBase = 8
-	// leastShare is of a row with a mark.
+	// leastShare is the least share of a row with a mark, falseAlarms the error rate of a refresh.
 	leastShare  = 0.01
 	falseAlarms = tabular.FalseAlarms
 )

@@ -19,7 +19,7 @@ type Frame struct {
 	mapping, ruleFile string
 }
 
-// Functions numbers functions. Safe for concurrent use.
+// Functions numbers the functions of stacks. Safe for concurrent use.
 type Functions struct {
 	names *profile.Names
 

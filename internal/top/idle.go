@@ -61,7 +61,7 @@ func fitName(name, mark string, columns int) string {
 	return tabular.ShortModule(name, left) + mark
 }
 
-// leastBeforeMark is in columns.
+// leastBeforeMark is the least number of columns before a whole mark.
 const leastBeforeMark = 16
 
 // mark follows the name; "": not idle.

@@ -105,7 +105,8 @@ type Store struct {
 	refreshed func() // may be nil
 }
 
-// NewStore begins then. refreshed, if not nil, is called after each refresh, and must not block.
+// NewStore returns a Store of a recording that begins then. refreshed, if not nil, is called after each refresh, and
+// must not block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byTID: map[threadKey]int32{}, byWait: map[string]int32{},

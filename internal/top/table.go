@@ -78,7 +78,7 @@ func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 	return rows
 }
 
-// Order is of a table.
+// Order is what a table is sorted by.
 type Order string
 
 // The orders.

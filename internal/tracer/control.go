@@ -14,8 +14,8 @@ type Control struct {
 	arriving        chan *handover.Process
 	checkpointAsked atomic.Bool
 	holdAsked       atomic.Bool
-	holding         atomic.Bool
-	thread          atomic.Int64
+	holding         atomic.Bool  // a Hold has taken effect
+	thread          atomic.Int64 // ID of the OS thread; 0 before the start
 	firstTick       atomic.Int64 // CLOCK_MONOTONIC ns
 
 	mu       sync.Mutex

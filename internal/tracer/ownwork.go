@@ -36,7 +36,7 @@ func (o *ownWork) measure(tick, now int64) {
 	o.at, o.cpu = now, cpu
 }
 
-// standsFor returns the time for which an observation stands, ns.
+// standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
 		return o.tickState.interval

@@ -99,7 +99,7 @@ func (walks *pathWalks) openAll() {
 	}
 }
 
-// Precondition: threads are taken in the order of opened.
+// dropOpened closes the threads that were not taken. Precondition: no walk is running.
 func (walks *pathWalks) dropOpened() {
 	for i := range walks.opened {
 		walks.opened[i].close()

@@ -196,7 +196,7 @@ func (s *stops) yield() {
 	}
 }
 
-// until is CLOCK_MONOTONIC ns.
+// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC.
 func (s *stops) pause(until int64) (now int64) {
 	s.collect(until)
 	if procmem.Now() < until {

@@ -141,7 +141,7 @@ func (d *Selection) window() error {
 	return nil
 }
 
-// clip returns nil if none is left. Adjacent parts add up to the whole.
+// clip returns the part of a sample between two times, nil if none. Adjacent parts add up to the whole.
 func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	last := Number(s, rec.LabelEnd)
 	first := last - wall

@@ -99,7 +99,7 @@ func (d *Data) prepare() error {
 	return d.Err()
 }
 
-// ShallowCopy permits to replace the list of samples.
+// ShallowCopy copies the head of a profile, so that the list of samples can be replaced.
 func ShallowCopy(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: p.Sample,
@@ -167,10 +167,10 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }
 
-// TypeIndex finds a type of values.
+// TypeIndex returns the index of a type of values, or false.
 func (d *Selection) TypeIndex(name string) (int, bool) { return TypeIndex(d.Profile, name) }
 
-// TypeIndex finds a type of values.
+// TypeIndex returns the index of a type of values, or false.
 func TypeIndex(p *profile.Profile, name string) (int, bool) {
 	for i, t := range p.SampleType {
 		if t.Type == name {

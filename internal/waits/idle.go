@@ -51,7 +51,8 @@ type Frame struct {
 	File   string
 }
 
-// Idle gives a wait's idle rule, or "". wait is its label; stack gives the frames, innermost first.
+// Idle gives the rule by which a wait is idle, or "". wait is its label; stack gives the frames, innermost first, and
+// false at the end.
 func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
 	switch {
 	case goroutineWaits[wait] && isParked(stack):

@@ -24,7 +24,7 @@ type library struct {
 	poolLoop   string // loop of a pool whose functions all forward waits
 	poolWait   string // between poolLoop and the C library
 
-	// By plain names, in any case.
+	// Of plain names, in any case; pool matches a pool's loops.
 	pool      string
 	nextWork  string // last part of what they call to wait for work
 	eventLoop string

@@ -85,8 +85,8 @@ type Wait struct {
 	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
-	class   []string // in /proc/locks
-	inner   int      // in the target's pid namespace
+	class   []string // of a file lock, in /proc/locks
+	inner   int      // owner in the target's pid namespace, until resolved
 	shared  bool
 	managed bool // a run-time system's answer
 }

@@ -5,7 +5,7 @@ package x86
 // REXBit reports, of opcode 0x90, whether it is an exchange with another register than rax.
 func (i *Inst) REXBit() bool { return i.RM != 0 }
 
-// Low returns the register in the opcode's low bits.
+// Low returns the register in the opcode's low bits; RM has its extension.
 func (i *Inst) Low() uint8 { return i.Op&7 | i.RM&0x18 }
 
 // Jump returns a jump's target, 0 if indirect; next is the next instruction's address. Not ok for others.

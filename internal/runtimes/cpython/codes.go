@@ -56,7 +56,7 @@ const (
 	notCode
 )
 
-// identify returns codeFreed for unreadable memory.
+// identify returns the identity of the code object at addr: notCode if it is none, codeFreed if unreadable.
 func (c *codes) identify(addr uint64, get managed.WordReader) (identity, codeStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
@@ -96,6 +96,7 @@ func knownIf(ok bool) codeStatus {
 	return codeFreed
 }
 
+// resolve returns the code object that was provably at addr at the sample.
 func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	e, status := c.prove(addr)
 	if e != nil {

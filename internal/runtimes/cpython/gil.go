@@ -94,7 +94,8 @@ func (g *gil) find() (found bool) {
 	return len(usual)+len(others) > 0
 }
 
-// retryFind repeats a failed search, for example after the last holder has ended.
+// retryFind repeats a failed search, for example after the last holder has ended, at most every searchEvery and
+// maxTries times.
 func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
 	if g.at != 0 || g.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {

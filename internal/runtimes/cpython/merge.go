@@ -27,7 +27,7 @@ func (w *merge) begin() {
 	w.nextRun, w.loops, w.unfinished, w.searchedAnywhere = 0, w.loops[:0], false, false
 }
 
-// Native implements [managed.Namer]. The interpreter's code is hidden.
+// Native implements [managed.Namer]. In a thread that runs Python code the interpreter's code is hidden.
 func (w *merge) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	refs, instead = w.appendRuns(f, cfa, out)
 	lost := w.incomplete && w.nextRun == len(w.runs) // the remaining native frames may have other callers

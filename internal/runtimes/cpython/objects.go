@@ -86,7 +86,7 @@ func (o *objects) table(keys uint64, most int) []entry {
 	return list
 }
 
-// indexWidth is in bytes; before 3.11.
+// indexWidth is the bytes of an entry's index before 3.11.
 func indexWidth(slots uint64) uint64 {
 	switch {
 	case slots <= 0xff:

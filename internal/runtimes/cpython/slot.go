@@ -78,7 +78,7 @@ func (s *slot) learn(f *loopFrame, object uint64, word managed.WordReader) {
 	s.noneFits = len(s.offsets) == 0
 }
 
-// keeps reports whether the slot has the object.
+// keeps reports whether a native frame of the loop stores the object in its slot; known: the slot is known.
 func (s slots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]

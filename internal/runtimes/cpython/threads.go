@@ -201,7 +201,7 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	return nearest
 }
 
-// maxStack is in bytes.
+// maxStack bounds a thread's stack in the search by stack pointer, bytes.
 const maxStack = 64 << 20
 
 func (t *threads) threadAt(state uint64) *thread {

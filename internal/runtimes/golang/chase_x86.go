@@ -30,7 +30,7 @@ func (t *chases) chaseX86() (Chase, bool) {
 	return c, s.found == savedAll && d.sp == c.SchedSP
 }
 
-// In their order.
+// systemstackX86 matches the instructions of runtime.systemstack in their order.
 type systemstackX86 struct {
 	c                *Chase
 	tlsReg           int // holds g's offset, if haveTLS

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// In bytes.
+// maxPclntab bounds the table's section, bytes.
 const maxPclntab = 512 << 20
 
 // Files implements [managed.TableReader] for Go programs.
@@ -90,7 +90,7 @@ func dataRanges(f *elffile.File) []Range {
 	return out
 }
 
-// In bytes.
+// maxRela bounds the section of relocations, bytes.
 const maxRela = 64 << 20
 
 func relocations(f *elffile.File) []byte {

@@ -22,7 +22,7 @@ const (
 	bpOther
 )
 
-// Before an instruction.
+// state is what is known of the stack before an instruction.
 type state struct {
 	spKnown bool
 	sp      int32 // CFA = rsp + sp
@@ -46,7 +46,7 @@ const (
 	maxFlows     = 256
 )
 
-// Numbers in instructions to DWARF (System V ABI, figure 3.36).
+// dwarfX86 maps a register's number in instructions to its DWARF number (System V ABI, figure 3.36).
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // In instructions.
@@ -97,7 +97,7 @@ func (fl *flow) decode(code []byte) bool {
 	return len(fl.offs) > 0
 }
 
-// To a fixed point.
+// forward propagates the entry state to a fixed point.
 func (fl *flow) forward() {
 	fl.states[0], fl.reached[0] = state{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
@@ -301,7 +301,7 @@ func (s *state) clobber(reg uint8) {
 	}
 }
 
-// The instruction has ModRM.
+// writes clobbers the registers that an instruction with ModRM writes.
 func (s *state) writes(in *insn) {
 	switch {
 	case in.Op == 0xff && in.Reg&7 == 6: // push r/m

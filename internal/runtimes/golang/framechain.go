@@ -17,7 +17,7 @@ import "prywalk/frames"
 
 const recordEntries = 1 << 10
 
-// From a record to the caller's.
+// recordStep is the distance from a record to the caller's.
 type recordStep struct {
 	pc    uint64 // return address in the file; 0: empty
 	apart int32  // −1: unknown, 0: outermost

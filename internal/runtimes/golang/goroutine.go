@@ -126,7 +126,7 @@ func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
-// False if a field is not unique.
+// layoutOf finds the offsets of fields in the g of a function; false if one is not unique.
 func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := r.entries.named(function)
 	if !ok {
@@ -150,7 +150,7 @@ func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 	return l, found == 1 && starts == 1
 }
 
-// It looks in ever fewer of its calls.
+// findFields looks for the layout of g in ever fewer of its calls.
 func (r *allgs) findFields() bool {
 	if r.tries++; r.tries&(r.tries-1) != 0 { // calls 1, 2, 4, 8 …
 		return false

@@ -57,7 +57,7 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	return h, h.parts(tab)
 }
 
-// Until Go 1.15.
+// minHeader112 is the header's size until Go 1.15.
 const minHeader112 = 16
 
 func (h *header) whole(tab []byte) error {

@@ -8,7 +8,7 @@ type insn x86.Inst
 
 const opRet = 0xc3
 
-// False for forms that Go's assembler does not write.
+// decode decodes one instruction; false for forms that Go's assembler does not write.
 func decode(b []byte) (in insn, ok bool) {
 	i, ok := x86.Decode(b)
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16
@@ -34,7 +34,7 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// A mov reg, [base+disp] of 64 bits.
+// load reports whether in is a mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
@@ -91,7 +91,7 @@ func (in *insn) written() (regs uint16, memory bool) {
 	return rm, memory
 }
 
-// Of an opcode of another map; with VEX none is assumed.
+// writesOther returns the general register that an opcode of another map writes; with VEX none is assumed.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
 	case in.Map == 1 && !in.VEX:

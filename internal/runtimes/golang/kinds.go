@@ -2,7 +2,7 @@
 
 package golang
 
-// How a function deviates from pcsp.
+// kind is how a function deviates from its pcsp table.
 type kind uint8
 
 const (

@@ -64,7 +64,7 @@ type heldLocksX86 struct {
 	held  []heldLockX86
 }
 
-// Before an instruction.
+// pathX86 is the state before an instruction.
 type pathX86 struct {
 	regs  [16]value
 	slots map[int32]value
@@ -131,7 +131,7 @@ func isLockMethod(name string) bool {
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-// The lock is in rax; take: else it is released.
+// lockMethod reports whether a function takes (else releases) the lock in rax, and whether for reading.
 func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":
@@ -169,7 +169,7 @@ func (a *lockAnalysisX86) isConstant(v value, n int32) bool {
 	return a.nodes[v.node].kind == nodeConstant && int32(v.off) == n
 }
 
-// Of forward jumps only.
+// jump keeps the state for the target of a forward jump.
 func (a *lockAnalysisX86) jump(from, to uint64) {
 	if to < from || len(a.pending) >= maxPending {
 		return
@@ -181,7 +181,7 @@ func (a *lockAnalysisX86) jump(from, to uint64) {
 	a.pending[to] = &other
 }
 
-// With fallsThrough the instruction before continues there.
+// joinAt joins the states of all paths to an instruction. fallsThrough: the instruction before continues there.
 func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
 	other := a.pending[at]
 	delete(a.pending, at)
@@ -347,7 +347,7 @@ func (a *lockAnalysisX86) release(lock value, read bool) {
 	}
 }
 
-// For instructions without a rule of their own.
+// clobber forgets what an instruction without a rule of its own writes.
 func (a *lockAnalysisX86) clobber(in *insn) {
 	written, memory := in.written()
 	for r := range a.path.regs {

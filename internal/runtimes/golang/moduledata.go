@@ -4,7 +4,7 @@ package golang
 
 import "encoding/binary"
 
-// The used part (runtime/symtab.go).
+// moduledata is the used part of Go's moduledata (runtime/symtab.go).
 type moduledata struct {
 	text, etext uint64
 	gofunc      uint64 // of go:func.*, or 0
@@ -38,7 +38,7 @@ const (
 	mdGofunc127 = 43
 )
 
-// Since Go 1.18.
+// gofunc returns the address of go:func.*, since Go 1.18.
 func (t *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	if t.h.magic == magic118 {
 		return w[mdGofunc118]
@@ -149,7 +149,7 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 	return ok && ok2 && first == minpc && last == maxpc
 }
 
-// With the values of relocations.
+// mdRead reads moduledata, with the values of its relocations.
 func (t *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte

@@ -160,7 +160,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// A signal handler makes the call, and has pushed x30 in 16 bytes.
+// injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	fr, ok := t.frameARM64(f, delta)
@@ -190,7 +190,7 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 	return row
 }
 
-// Of crosscall2, which stores registers with stp.
+// followedARM64 returns the rule of crosscall2, which stores registers with stp.
 func (t rulesARM64) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)

@@ -8,7 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// On the scheduler's stack. The caller has no frame yet; its registers are in curg.sched.
+// morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
+// in curg.sched.
 func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
 	if !ok {
@@ -26,7 +27,8 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// On the scheduler's stack until Go 1.20: systemstack's frame of delta bytes is at curg.sched.sp.
+// schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
+// curg.sched.sp.
 func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
 	if !ok {
@@ -46,7 +48,7 @@ func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }
 
-// Before morestack changes stacks: no frame, its caller's return address in x3.
+// enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
 func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return t.refuse()
@@ -59,7 +61,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// Then g is the scheduler's, and the goroutine's registers are saved.
+// loadsG reports whether f has loaded g before pc: g is the scheduler's, and the goroutine's registers are saved.
 func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {

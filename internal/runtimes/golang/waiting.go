@@ -45,7 +45,7 @@ const (
 	maxSudogs    = 1 << 20 // read of all queues
 )
 
-// Of g.waiting from startpc.
+// afterStartWaiting is the offset of g.waiting from startpc.
 const afterStartWaiting = 16
 
 type waitQueues struct {

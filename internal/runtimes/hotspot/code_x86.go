@@ -17,7 +17,7 @@ const (
 	endPopped     // after it
 )
 
-// In bytes.
+// maxEnd bounds these sequences, in bytes.
 const maxEnd = 20
 
 const (
@@ -120,7 +120,7 @@ const (
 	opPopRAX  = 0x58
 )
 
-// In bytes.
+// maxEntry bounds the search for these, in bytes.
 const maxEntry = 4096
 
 // intrinsicEnd ends an intrinsic after the return address is popped (generate_math_entry, generate_CRC32_update_entry):

@@ -37,7 +37,7 @@ const (
 	proofFails
 )
 
-// The machine may be starting.
+// maxFailedProofs bounds failed proofs, possible while the machine starts.
 const maxFailedProofs = 64
 
 // Unknown gives why the code cache is not read, or nil.
@@ -117,7 +117,7 @@ func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// Beyond it Changed reports true.
+// maxSeen bounds the cached blobs; beyond it Changed reports true.
 const maxSeen = 1 << 14
 
 // find is blobAt, cached until Changed reports true.

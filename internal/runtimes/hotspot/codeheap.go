@@ -18,7 +18,7 @@ type heap struct {
 	log2      uint8
 }
 
-// Each is of at most 254 segments.
+// maxHops bounds the steps in the segment map, each of at most 254 segments.
 const maxHops = 4096
 
 const freeSegment = 0xff
@@ -142,7 +142,7 @@ const routines = "StubRoutines"
 
 func (k kind) isAssembly() bool { return k == kindStub || k == kindRoutines }
 
-// In words: 1 MiB.
+// maxFrame bounds a frame's size, in words: 1 MiB.
 const maxFrame = 1 << 17
 
 func (k *codeCache) blobAt(addr uint64) (blob, bool) {

@@ -91,7 +91,8 @@ func (n *Names) Forget() {
 	clear(n.sites)
 }
 
-// A method can replace a freed stub, but [Names.infoAt] checks only compiled methods.
+// forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [Names.infoAt]
+// checks compiled methods only.
 func (n *Names) forgetStubs() {
 	maps.DeleteFunc(n.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }

@@ -55,7 +55,7 @@ func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, b
 	return sender, ok && known
 }
 
-// Except where the frame is made.
+// inMethod gives the rule in a compiled method, except where its frame is made.
 func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
 		return frames.Rule{}, nil, false
@@ -161,7 +161,7 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	}
 }
 
-// A nil row is no rule.
+// inExceptionRemoval gives the rule where an exception removes an interpreter frame; a nil row is no rule.
 func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	t, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	switch {
@@ -253,7 +253,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// The caller's sp is in r13.
+// inIntrinsic gives the rule in an intrinsic, with the caller's sp in r13.
 func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false

@@ -121,7 +121,7 @@ func (t *threads) className(klass uint64) string {
 	return name
 }
 
-// The first thread fixes the layout.
+// isThread reports whether object is a java.lang.Thread. The first one fixes the layout.
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {

@@ -209,7 +209,7 @@ const (
 	maxPool  = 240
 )
 
-// Since then no byte of a number is 0.
+// firstWithoutZero is the first release in which no byte of a number is 0.
 const firstWithoutZero = 20
 
 func (v *VM) readNameLayout() (*nameLayout, bool) {

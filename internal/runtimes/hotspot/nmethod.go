@@ -113,7 +113,7 @@ func (n *compiledCode) spansOf(c *compiled, head []byte) {
 	}
 }
 
-// It enables the read cache; the caller disables it.
+// compiledOf reads a compiled method. It enables the read cache; the caller disables it.
 func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 	at := n.vm.cached.enable(n.at)
 	now, ok := n.compiledAt(b, pc)

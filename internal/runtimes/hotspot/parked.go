@@ -43,7 +43,7 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// False while it runs a virtual thread.
+// threadObject gives a thread's java.lang.Thread; false while it runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
 	m := t.names.vm.memory()

@@ -45,7 +45,7 @@ func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
 }
 
-// Only a return and rbp's restoration remain.
+// leavingFrame is the rule where only a return and rbp's restoration remain.
 func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, int32(cfa.Off))
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}

@@ -114,7 +114,7 @@ func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, boo
 	return out, false
 }
 
-// Valid until the next call.
+// scopeBytes reads a scope, valid until the next call.
 func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
 	b := n.scope[:min(left, uint64(len(n.scope)))]

@@ -13,7 +13,7 @@ func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	return string(b), ok
 }
 
-// The next call reuses the buffer.
+// symbolBytes is text in a buffer that the next call reuses.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	l, m := &n.layout.at, n.vm.memory()
 	body := l.Symbol.Body.offset

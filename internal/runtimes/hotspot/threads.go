@@ -64,10 +64,10 @@ type threadLayout struct {
 	osThread, active, klassAt      string
 }
 
-// In bytes.
+// maxThreadOffset bounds the fields' offsets, in bytes.
 const maxThreadOffset = 1 << 15
 
-// False if incomplete.
+// threadLayout chooses the alternatives; false if incomplete.
 func (l *layout) threadLayout() (*threadLayout, bool) {
 	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
 		func(sets [][]string) bool { return l.first(sets) == nil }) {
@@ -183,7 +183,7 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// The caller disables the cache.
+// begin begins a query for a thread; the caller disables the cache.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := &t.names.vm.cached
 	k.disable()

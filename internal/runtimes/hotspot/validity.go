@@ -26,7 +26,7 @@ type validity struct {
 	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
 }
 
-// More loaders are expected for so long, ns.
+// newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
 const newLoadersFor = 10e9
 
 type moment struct {

@@ -144,7 +144,7 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// Up to an entry without a name.
+// eachEntry calls f for each entry, up to one without a name.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true
@@ -180,7 +180,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// In bytes, for other types 8.
+// sizeOf gives a number type's size in bytes; 8 for other types.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",

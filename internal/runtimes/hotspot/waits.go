@@ -36,7 +36,7 @@ const (
 	statusParked   = 1 << 9
 )
 
-// Since then monitors hold object handles.
+// handleMonitors is the first release whose monitors hold object handles.
 const handleMonitors = 16
 
 // In bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).

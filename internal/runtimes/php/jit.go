@@ -23,7 +23,7 @@ type jitCode struct {
 	known     bool
 }
 
-// maxArguments is in words.
+// maxArguments bounds the words below the frame of execute_ex.
 const maxArguments = 8
 
 func (r *Runtime) adoptCode(h managed.Host) {
@@ -130,7 +130,7 @@ func (c *jitCode) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return c.frame, c.row, true
 }
 
-// find is a [managed.FindFrame].
+// find is a [managed.FindFrame]: the return address follows a call in PHP's own code.
 func (c *jitCode) find(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	m := c.runtime.module
 	for i := range uint64(maxArguments) {

@@ -104,7 +104,7 @@ func (w *walk) hasLock() bool {
 	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
 }
 
-// appendFrames excepts the initial frame; false: invalid.
+// appendFrames appends the control frames except the initial one; false: invalid.
 func (l *layout) appendFrames(list []frame, ec uint64, get managed.WordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)

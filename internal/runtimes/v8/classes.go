@@ -107,7 +107,7 @@ func inName[T units](c T) bool {
 	return u < 256 && nameBytes[u] || u >= 256 && u != 0x2028 && u != 0x2029 && u != 0xfeff
 }
 
-// False if the source is not understood.
+// run scans the whole source; false if it is not understood.
 func (s *classScanner[T]) run() bool {
 	if s.peek(0) == '#' && s.peek(1) == '!' {
 		s.skipLine()
@@ -271,7 +271,7 @@ func (s *classScanner[T]) quoted(quote T) bool {
 	return false
 }
 
-// After its quote or a substitution.
+// template scans a template literal from after its quote or a substitution.
 func (s *classScanner[T]) template() bool {
 	for ; s.at < len(s.src); s.at++ {
 		switch s.src[s.at] {
@@ -397,7 +397,7 @@ func (s *classScanner[T]) namesMethod(t, before token) bool {
 	return t.kind == tokenName || t.kind == tokenOperator || t.kind == tokenValue
 }
 
-// By the tokens before the {.
+// blockRole returns the role of { by the tokens before it.
 func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	last := s.last[0]
 	if n := len(s.heads); n > 0 && s.heads[n-1].depth == len(s.open) && !s.is(last, "extends") {
@@ -418,7 +418,7 @@ func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	return roleOther
 }
 
-// False if another bracket is open.
+// closing leaves a bracket; false if another one is open.
 func (s *classScanner[T]) closing(c byte) bool {
 	n := len(s.open)
 	if n == 0 || s.open[n-1].close != c {

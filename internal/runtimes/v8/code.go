@@ -45,7 +45,7 @@ type code struct {
 	checked    int64 // last read
 }
 
-// Precondition: its function is known.
+// cookie returns the Cookie of Refs to optimized code. Precondition: its function is known.
 func (c *code) cookie() uint64 { return c.number ^ c.function.cookie<<1 }
 
 // size is that of the tables, bytes.
@@ -160,7 +160,7 @@ func (r *codes) sameCode(c *code) bool {
 	return true
 }
 
-// Flags change.
+// sameHead compares two heads of code, but for the flags, which change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	f := r.layout.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
@@ -227,7 +227,7 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	return nil, cmp.Or(low, top)
 }
 
-// By its header; nil if invalid.
+// readCodeObject reads code by its header; nil if invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
 	l := r.layout
 	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}

@@ -197,7 +197,7 @@ func (r *functions) readNames(f *function) {
 	}
 }
 
-// Only if they have changed.
+// readCode sets bytecodes and positions, if they have changed.
 func (r *functions) readCode(f *function) {
 	f.data = binary.LittleEndian.Uint64(f.head[r.layout.sfiData:])
 	var bytecodes, linked uint64
@@ -254,7 +254,7 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	return 0, link, linked
 }
 
-// Nil if the collector moves them meanwhile.
+// bytecode returns the function's bytecodes; nil if the collector moves them meanwhile.
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
 		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
@@ -295,7 +295,7 @@ const (
 
 const anonymous = "(anonymous)"
 
-// From a String or ScopeInfo.
+// readName sets name and bounds from a String or ScopeInfo.
 func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)

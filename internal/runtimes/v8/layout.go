@@ -59,7 +59,7 @@ const (
 	kindBaseline    = "baseline"
 )
 
-// By code kind (CodeKind in src/objects/code-kind.h).
+// kindsOf returns the frame types by code kind (CodeKind in src/objects/code-kind.h).
 func kindsOf(v version) (kinds [16]string) {
 	kinds[3] = kindRegExp
 	if v.atLeast(14, 0) {
@@ -179,7 +179,7 @@ func (l *layout) fields() []field {
 	}
 }
 
-// In releases without a symbol for the number.
+// functionTypes is the number of function types in releases without a symbol for it.
 const functionTypes = 17
 
 const prefix = "v8dbg_"
@@ -295,7 +295,7 @@ func (d *described) lacks() string {
 	return ""
 }
 
-// The heads of objects are copied.
+// isWithinHeads reports whether the fields are in the copied heads of their objects.
 func (l *layout) isWithinHeads() bool {
 	return max(l.sfiData, l.sfiName, l.sfiScript, l.sfiFlags) <= sfiSize-8 &&
 		max(l.codeDeopt, l.codePositions, l.codeStart) <= codeHead-8 && max(l.codeFlags, l.codeSize) <= codeHead-4

@@ -123,7 +123,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([
 	return out, false
 }
 
-// In the builtins, or in V8's copy of them.
+// inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
 	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
 }
@@ -197,12 +197,12 @@ func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	return unprovenRef
 }
 
-// The line is unknown.
+// noPosition is the Position of a Ref to a function whose line is unknown.
 const noPosition = ^uint64(0)
 
 var unprovenRef = managed.Ref{Kind: refUnproven}
 
-// The function replaces the bytecode's handler.
+// appendInterpreted appends the function of an interpreter frame, which replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	fp, closure := r.frameOf(f, cfa)
 	switch {
@@ -297,12 +297,12 @@ func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.census.recentlyCompacted()
 }
 
-// Whether the closure is now one of fn.
+// hasClosureOf reports whether the frame's closure is now one of fn.
 func (r *Runtime) hasClosureOf(fn *function, closure uint64) bool {
 	return r.live.Unchanged() || r.functionOfClosure(closure) == fn
 }
 
-// Whether fn was the function of a frame with fn's bytecodes.
+// isProvenFor reports whether fn was the function of a frame with fn's bytecodes and a closure.
 func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
 	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }

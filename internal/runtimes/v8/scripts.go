@@ -123,7 +123,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 	return ends
 }
 
-// As String::CalculateLineEnds.
+// sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
 func (r *functions) sourceEnds(at uint64) []int32 {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), 0, maxSource, 0)
@@ -198,7 +198,7 @@ func (r *functions) assignedName(f *function) string {
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
 }
 
-// Nil if the source is not understood.
+// searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), 0, maxClassSource, 0)
@@ -231,7 +231,7 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 const maxListed = 1 << 14
 
-// At most once for a copy.
+// listFunctions makes the functions of all known scripts known, at most once for a copy.
 func (r *functions) listFunctions() {
 	left := maxListed
 	for at, s := range r.scripts {

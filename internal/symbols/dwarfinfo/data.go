@@ -60,7 +60,7 @@ type Call struct {
 	Inlined bool
 }
 
-// unitRange is code of a unit.
+// unitRange is code of a unit at [lo, hi).
 type unitRange struct {
 	lo, hi uint64
 	max    uint64 // largest hi so far

@@ -22,7 +22,7 @@ const (
 	kindRnglistx      // u: index into .debug_rnglists
 )
 
-// value has no look-ups yet.
+// value is an attribute's value; indexes and offsets are not looked up.
 type value struct {
 	u    uint64
 	b    []byte

@@ -92,7 +92,7 @@ func (r *funcReader) run() {
 	}
 }
 
-// visit returns the scope of the entry's children.
+// visit reads or skips one entry and returns the scope of its children.
 func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	parent := int32(-1)
 	if n := len(r.stack); n > 0 {

@@ -18,7 +18,7 @@ type Bytes []byte
 // Size implements [Section].
 func (b Bytes) Size() uint64 { return uint64(len(b)) }
 
-// View implements [Section]; shorter at the end.
+// View implements [Section]. It returns fewer than n bytes at the end.
 func (b Bytes) View(off uint64, n int) ([]byte, error) {
 	off = min(off, uint64(len(b)))
 	return b[off:min(off+uint64(n), uint64(len(b)))], nil

@@ -70,7 +70,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	return r.Interpreter(p, pc)
 }
 
-// A call changes x30.
+// callsBefore reports whether a call, which changes x30, may precede pc.
 func (v window) callsBefore(pc uint64) bool {
 	for q := v.low; q < pc; q += insnBytes {
 		if w, ok := v.at(q); !ok || w.calls() {

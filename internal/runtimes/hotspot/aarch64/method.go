@@ -46,7 +46,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	return framed(size), nil, true
 }
 
-// In bytes: a barrier saves all registers.
+// maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
 const maxPushed = 4096
 
 func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -106,7 +106,7 @@ func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// Directly before and while the frame is made.
+// duringPrologue gives the rule directly before and while the frame is made.
 func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
@@ -190,7 +190,7 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-// Directly before pc, for a jump.
+// removedBefore reports whether the frame was removed directly before pc, for a jump.
 func (v window) removedBefore(p *Piece, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
@@ -275,7 +275,7 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-// By b or x8.
+// jumpsOut reports whether code jumps out of the method, by b or x8.
 func (v window) jumpsOut(p *Piece, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)
