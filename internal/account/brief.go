@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,9 +229,9 @@ const leastThrottled = 0.01
 func Throttled(s *runstats.Stats) (lines []string) {
 	for i := range s.TargetQuotas {
 		if q := &s.TargetQuotas[i]; q.Seconds >= leastThrottled*s.Seconds {
-			lines = append(lines, fmt.Sprintf("process %d: its cgroup was throttled for %.2g s, in %d of %s, as its CPU quota "+
-				"of %.2g processors was used up; this counts as run queue time", q.PID, q.Seconds, q.ThrottledPeriods,
-				Plural(q.Periods, "period"), q.CPUs))
+			lines = append(lines, fmt.Sprintf("process %d: its cgroup was throttled for %.1f s, in %d of %s, as its CPU quota "+
+				"of %s processors was used up; this counts as run queue time", q.PID, q.Seconds, q.ThrottledPeriods,
+				Plural(q.Periods, "period"), strconv.FormatFloat(math.Round(100*q.CPUs)/100, 'f', -1, 64)))
 		}
 	}
 	return lines

@@ -216,11 +216,13 @@ func TestThrottlingOfOnePercentIsReported(t *testing.T) {
 	s.Seconds = 10
 	s.TargetQuotas = []runstats.Throttling{
 		{PID: 7, CPUs: 0.25, Periods: 100, ThrottledPeriods: 40, Seconds: 2.52},
+		{PID: 9, CPUs: 128, Periods: 100, ThrottledPeriods: 99, Seconds: 252},
 		{PID: 8, CPUs: 4, Periods: 100, ThrottledPeriods: 1, Seconds: 0.09},
 	}
 	const want = "process 7: its cgroup was throttled for 2.5 s, in 40 of 100 periods, as its CPU quota of " +
 		"0.25 processors was used up; this counts as run queue time"
-	if lines := Throttled(s); len(lines) != 1 || lines[0] != want {
+	const large = "process 9: its cgroup was throttled for 252.0 s, in 99 of 100 periods, as its CPU quota of 128 "
+	if lines := Throttled(s); len(lines) != 2 || lines[0] != want || !strings.HasPrefix(lines[1], large) {
 		t.Errorf("%q, want %q", lines, want)
 	}
 }

@@ -128,8 +128,8 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// Parent implements [waits.Threads].
-func (w *waitState) Parent(inner int) int { return w.others.Parent(inner) }
+// Parent implements [waits.Threads]: labels do not name it.
+func (w *waitState) Parent(int) int { return 0 }
 
 // explain returns what a thread waits for, and the holder ([profile.Interval]); nothing for a running one.
 func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {

@@ -161,7 +161,7 @@ func (l *RecordedSpace) Image(m *Mapping) *Image {
 		}
 		return img
 	}
-	return nil
+	return l.cache.byName[key] // the file is gone, or has another number here (btrfs, overlayfs)
 }
 
 // UnknownCode ends the walk (bad-memory) in a module with unknown instructions, whose frames a scan would skip.

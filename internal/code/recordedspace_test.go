@@ -119,3 +119,31 @@ func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
 		}
 	}
 }
+
+// A process that was opened has ended, and its file is removed; another one of it was never opened.
+func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
+	cache := NewImageCache(0)
+	defer cache.Close()
+	exe := copyProgram(t, "sleep")
+	p, cmd := started(t, cache, exe)
+	img := withSources(t, p)
+	var maps []Mapping
+	if err := p.Mappings(func(m *RawMapping) {
+		if m.Mapping.Path = string(m.RawPath); m.Path == exe {
+			maps = append(maps, m.Mapping)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Kill(cmd)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(exe); err != nil {
+		t.Fatal(err)
+	}
+	modules := cache.RecordedSpace(frames.X86_64, maps, os.Getpid(), "").Space().Modules()
+	if len(maps) == 0 || len(modules) == 0 || imageOf(modules[0]) != img {
+		t.Errorf("%d modules of %d mappings, want one of the image that is kept", len(modules), len(maps))
+	}
+}

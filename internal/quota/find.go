@@ -32,7 +32,7 @@ type mount struct {
 }
 
 // Limits returns the visible quotas of this process's groups and their ancestors, tightest first.
-func (r Root) Limits() []Limit { return r.limits(r.hierarchies("self")) }
+func (r Root) Limits() []Limit { return r.limits(r.hierarchies()) }
 
 func (r Root) limits(groups groups, mounts []mount) []Limit {
 	var all []Limit
@@ -54,9 +54,9 @@ func (r Root) limits(groups groups, mounts []mount) []Limit {
 	return all
 }
 
-// hierarchies returns the groups of a process ("self" or a number), and this process's mounts; nothing without /proc.
-func (r Root) hierarchies(process string) (groups, []mount) {
-	text, err := os.ReadFile(r.path("/proc/" + process + "/cgroup"))
+// hierarchies returns nothing without /proc.
+func (r Root) hierarchies() (groups, []mount) {
+	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
 		return nil, nil
 	}

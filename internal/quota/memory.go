@@ -11,7 +11,7 @@ import (
 // Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max
 // and memory.high; v1: memory.limit_in_bytes); 0: none.
 func (r Root) Memory() (least int64) {
-	groups, mounts := r.hierarchies("self")
+	groups, mounts := r.hierarchies()
 	for _, m := range mounts {
 		names := []string{"memory.max", "memory.high"}
 		if !m.v2 {

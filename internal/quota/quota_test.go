@@ -110,22 +110,42 @@ func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
 		"proc/self/cgroup": "0::/me\n", "proc/self/mountinfo": v2,
 		"proc/7/cgroup": "0::/pods/a\n", "proc/8/cgroup": "0::/pods/a\n", "proc/9/cgroup": "0::/free\n",
 		"proc/10/cgroup": "0::/../b\n", "sys/fs/cgroup/b/cpu.max": "1000 100000\n",
+		"sys/fs/cgroup/pods/cpu.stat":   "nr_periods 3\nnr_throttled 0\nthrottled_usec 0\n",
 		"sys/fs/cgroup/b/cpu.stat":      "nr_periods 1\nnr_throttled 1\nthrottled_usec 1\n",
 		"sys/fs/cgroup/pods/a/cpu.max":  "20000 100000\n",
 		"sys/fs/cgroup/pods/cpu.max":    "50000 100000\n",
 		"sys/fs/cgroup/pods/a/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_usec 7\n",
 	})
 	found := root.Targets([]int{7, 8, 9, 10, 11})
-	if len(found) != 1 || len(found.Throttled()) != 0 {
-		t.Fatalf("%+v, throttled %+v; want one group, not throttled", found, found.Throttled())
+	if len(found) != 2 || len(found.Throttled()) != 0 {
+		t.Fatalf("%+v, throttled %+v; want two groups, not throttled", found, found.Throttled())
 	}
 	stat := "nr_periods 13\nnr_throttled 10\nthrottled_usec 2500007\n"
 	if err := os.WriteFile(root.path("sys/fs/cgroup/pods/a/cpu.stat"), []byte(stat), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	stat = "nr_periods 13\nnr_throttled 1\nthrottled_usec 500000\n"
+	if err := os.WriteFile(root.path("sys/fs/cgroup/pods/cpu.stat"), []byte(stat), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pod := Throttling{PID: 7, CPUs: 0.5, Periods: 10, ThrottledPeriods: 1, Seconds: 0.5}
 	want := Throttling{PID: 7, CPUs: 0.2, Periods: 10, ThrottledPeriods: 8, Seconds: 2.5}
-	if got := found.Throttled(); len(got) != 1 || got[0] != want {
-		t.Errorf("throttled %+v, want %+v", got, want)
+	if got := found.Throttled(); len(got) != 2 || got[0] != want || got[1] != pod {
+		t.Errorf("throttled %+v, want %+v and %+v", got, want, pod)
+	}
+}
+
+// A container without a cgroup namespace sees its own group only.
+func TestQuotaOfPrywalksContainerIsNoOthers(t *testing.T) {
+	root := tree(t, map[string]string{
+		"proc/self/cgroup": "4:cpu:/docker/a\n", "proc/7/cgroup": "4:cpu:/docker/b\n",
+		"proc/self/mountinfo":                 "33 31 0:30 /docker/a /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+		"sys/fs/cgroup/cpu/cpu.cfs_quota_us":  "30000\n",
+		"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+		"sys/fs/cgroup/cpu/cpu.stat":          "nr_periods 3\nnr_throttled 1\nthrottled_time 9\n",
+	})
+	if found := root.Targets([]int{7}); len(found) != 0 || len(root.Limits()) != 1 {
+		t.Errorf("%+v are of process 7, want none", found)
 	}
 }
 

@@ -3,6 +3,9 @@
 package quota
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,20 +28,40 @@ type target struct {
 	first Sample
 }
 
-// Targets finds the tightest quota of each process, each group once.
+// Targets finds the quotas of processes' groups and their ancestors, each once.
 func (r Root) Targets(pids []int) (all Targets) {
-	known := map[string]bool{}
+	_, mounts := r.hierarchies()
+	known := map[string]bool{} // by text of /proc/PID/cgroup, and by directory
 	for _, pid := range pids {
-		limits := r.limitsOf(strconv.Itoa(pid))
-		if len(limits) == 0 || known[limits[0].Dir] {
+		text, err := os.ReadFile(r.path("/proc/" + strconv.Itoa(pid) + "/cgroup"))
+		if err != nil || known[string(text)] {
 			continue
 		}
-		known[limits[0].Dir] = true
-		if first, ok := limits[0].sample(); ok {
-			all = append(all, target{pid, limits[0], first})
+		known[string(text)] = true
+		for _, l := range r.limits(visible(parseGroups(string(text)), mounts)) {
+			if known[l.Dir] {
+				continue
+			}
+			known[l.Dir] = true
+			if first, ok := l.sample(); ok {
+				all = append(all, target{pid, l, first})
+			}
 		}
 	}
 	return all
+}
+
+// visible leaves out groups that the mounts do not show: outside of this process's cgroup namespace or container.
+func visible(g groups, mounts []mount) (groups, []mount) {
+	for c, path := range g {
+		if strings.HasPrefix(path, "/..") {
+			delete(g, c)
+		}
+	}
+	return g, slices.DeleteFunc(slices.Clone(mounts), func(m mount) bool {
+		rel, err := filepath.Rel(m.root, g.pathIn(&m))
+		return err != nil || rel == ".." || strings.HasPrefix(rel, "../")
+	})
 }
 
 // Throttled returns the groups that were throttled since they were found.
@@ -64,15 +87,4 @@ func (l *Limit) sample() (Sample, bool) {
 	defer m.Close()
 	s, err := m.Read()
 	return s, err == nil
-}
-
-// limitsOf returns the visible quotas of a process ("self" or a number), tightest first.
-func (r Root) limitsOf(process string) []Limit {
-	groups, mounts := r.hierarchies(process)
-	for c, path := range groups {
-		if strings.HasPrefix(path, "/..") { // outside of this process's cgroup namespace, which the mounts show
-			delete(groups, c)
-		}
-	}
-	return r.limits(groups, mounts)
 }

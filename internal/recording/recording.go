@@ -117,9 +117,12 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
 		if err != nil && r.options.Selected {
-			if why := refusal.Of(err); why != refusal.Gone {
-				r.refused[why.Word()]++
+			why := refusal.Of(err)
+			if why != refusal.Gone {
 				r.unread = err
+			}
+			if why != refusal.Gone && why != refusal.NoFiles { // what lacks descriptors is tried again
+				r.refused[why.Word()]++
 				r.opts.Refused = append(r.opts.Refused, pid)
 			}
 			continue
@@ -188,7 +191,10 @@ func (r *recording) sample(ctx context.Context) error {
 	if r.options.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
-	quotas := quota.Root("/").Targets(r.pids)
+	var quotas quota.Targets
+	if !r.endless {
+		quotas = quota.Root("/").Targets(r.pids)
+	}
 	p := startProgress(r.sampler, r.endless || r.signals.command.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)

@@ -204,5 +204,5 @@ func (l *layout) sane() bool {
 		}
 	}
 	return l.frameOwner > 0 && l.frameOwner < l.frameSize && l.threadSize > 0 && l.threadSize <= 1024 &&
-		l.textASCII >= 40 && l.textCompact <= maxTextHead
+		l.textASCII >= 40 && l.textCompact >= l.textASCII && l.textCompact <= maxTextHead
 }

@@ -92,10 +92,12 @@ func TestOffsetsOutsideOfACopyAreRefused(t *testing.T) {
 				t.Errorf("3.%d: %s beyond the thread state is accepted", minor, what)
 			}
 		}
-		c := slices.Clone(b)
-		binary.LittleEndian.PutUint64(c[d.text+24:], 64)
-		if _, ok := described(c); ok {
-			t.Errorf("3.%d: a string's head of 80 bytes is accepted", minor)
+		for _, head := range []uint64{64, 1<<63 - 1, 1<<63 - 16, 1 << 63} {
+			c := slices.Clone(b)
+			binary.LittleEndian.PutUint64(c[d.text+24:], head)
+			if _, ok := described(c); ok {
+				t.Errorf("3.%d: a string's head of %d bytes is accepted", minor, head)
+			}
 		}
 	}
 }

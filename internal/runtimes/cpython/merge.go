@@ -94,8 +94,12 @@ func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
 	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.InRegs(func(v uint64) bool { return v == object })
 }
 
-// maxKept bounds the search below a frame of the loop, bytes.
-const maxKept = 8 << 10
+const (
+	// maxKept bounds the search below a frame of the loop, bytes.
+	maxKept = 8 << 10
+	// maxHoles bounds the words of a search that were not copied (a copy can have holes): 8 KiB.
+	maxHoles = 1 << 10
+)
 
 // hasOnStack reports whether word is in a native frame or, from address from on, in those that it called.
 func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
@@ -103,13 +107,14 @@ func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	if from > sp || sp-from > maxKept {
 		from = sp - min(sp, maxKept)
 	}
-	for at := from; at+8 <= cfa; at += 8 {
+	holes := 0
+	for at := from; at+8 <= cfa && holes < maxHoles; at += 8 {
 		v, ok := mem.Word(at)
 		if ok && v == word {
 			return true
 		}
-		if !ok && at >= sp {
-			return false // the copy ends here
+		if !ok {
+			holes++
 		}
 	}
 	return false

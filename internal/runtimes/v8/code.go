@@ -168,6 +168,7 @@ func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 
 // findCode searches downwards from pc, but not again in [codes.blanks].
 func (r *codes) findCode(pc uint64) *code {
+	r.missed = managed.Span{}
 	end := pc&^7 + 8
 	c, low := r.findHeader(pc, end)
 	if c != nil && pc >= c.start && pc < c.end {
@@ -183,10 +184,16 @@ func (r *codes) dropBlanks() {
 	r.blanks = slices.DeleteFunc(r.blanks, func(b blank) bool { return now-b.at >= blankFor })
 }
 
-// keepBlank keeps what the last search missed as a blank.
+// keepBlank keeps what the last search missed as a blank. What it skipped was read earlier.
 func (r *codes) keepBlank() {
 	b := blank{r.missed, procmem.Now()}
-	r.blanks = slices.DeleteFunc(r.blanks, func(o blank) bool { return o.Start >= b.Start && o.End <= b.End })
+	r.blanks = slices.DeleteFunc(r.blanks, func(o blank) bool {
+		within := o.Start >= b.Start && o.End <= b.End
+		if within {
+			b.at = min(b.at, o.at)
+		}
+		return within
+	})
 	if b.Start < b.End && len(r.blanks) < maxBlanks {
 		r.blanks = append(r.blanks, b)
 	}
