@@ -177,8 +177,8 @@ func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 		l.writeLikelyOwner(b, m, &m.Likely[i])
 	}
 	if m.Type == waits.LockOfPython && m.Owner == 0 && len(m.Likely) == 0 {
-		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does CPython " +
-			"before 3.11 or after 3.13)\n")
+		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does a " +
+			"thread that ran while it was read: dump again; nor CPython before 3.11 or after 3.13)\n")
 	}
 	switch {
 	case m.Owner == 0:
