@@ -78,7 +78,7 @@ func (l *Ledger) observeUpTo(most int64, r sample.Reading, s Place, onCPU bool, 
 		emit(Span{Place: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 		l.lastOnCPU, l.lastOnCPUAt = where, r.Wall
 	} else {
-		l.carryOver(r, t.cpu, t.runQueue)
+		l.carryOver(r, t.cpu, t.runQueue, emit)
 	}
 	blocked := t.blocked + l.carried.blocked
 	l.carried.blocked = 0
@@ -91,7 +91,6 @@ func (l *Ledger) beginInterval(r sample.Reading, emit func(Span)) times {
 	if !l.started {
 		l.Begin(r)
 	}
-	l.expire(r.Wall, l.last.Wall, emit)
 	l.hasSample = true
 	from := l.last.Wall
 	t := l.advance(r)
@@ -130,7 +129,7 @@ func (l *Ledger) observeRunning(
 		got, rest = l.splitCPU(t.cpu, most)
 		l.lastOnCPU, l.lastOnCPUAt = s, r.Wall
 	} else {
-		l.carryOver(r, t.cpu, 0)
+		l.carryOver(r, t.cpu, 0, emit)
 	}
 	runQueue := t.runQueue + l.carried.runQueue
 	l.carried.runQueue = 0
@@ -186,7 +185,10 @@ func (l *Ledger) advance(r sample.Reading) times {
 	return t
 }
 
-func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64) {
+func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)) {
+	if l.carried.ran() > 0 && r.Wall-l.carriedSince > carryLimit {
+		l.attributeCarried(r.Wall, emit)
+	}
 	if cpu+runQueue > 0 {
 		if l.carried.ran() == 0 {
 			l.carriedSince = r.Wall
@@ -196,17 +198,10 @@ func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64) {
 	}
 }
 
-// expire attributes time that is carried for longer than carryLimit at now, in a span that ends at end.
-func (l *Ledger) expire(now, end int64, emit func(Span)) {
-	if l.carried.ran() > 0 && now-l.carriedSince > carryLimit {
-		l.attributeCarried(end, emit)
-	}
-}
-
 // Settle attributes a sleeping thread's time that is carried for longer than carryLimit.
 func (l *Ledger) Settle(emit func(Span)) {
-	if l.isOpen {
-		l.expire(l.last.Wall, l.last.Wall, emit)
+	if l.isOpen && l.carried.ran() > 0 && l.last.Wall-l.carriedSince > carryLimit {
+		l.attributeCarried(l.last.Wall, emit)
 	}
 }
 

@@ -99,32 +99,6 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 	t.Fatalf("no running span of stack 1 with 3 ns under %s in %+v", RanBetweenTicks, b.spans)
 }
 
-func TestCarriedCPUIsNotOfAFunctionThatRunsAfterTheLimit(t *testing.T) {
-	for name, later := range map[string]func(*timeline){
-		"stopped": func(b *timeline) { b.observe(5, 0, 5, 2, sample.Running) },
-		"sampled by the kernel": func(b *timeline) {
-			b.now.CPU += 5
-			b.now.Wall += 10
-			b.l.AddKernelSample(b.now, Place{Stack: 2, State: sample.Running}, 0, b.emit)
-		},
-	} {
-		var b timeline
-		b.observe(0, 0, 0, 1, sample.Sleeping)
-		b.observe(3, 0, 7, 1, sample.Sleeping)
-		b.now.Wall += 2 * carryLimit
-		b.l.Unchanged(b.now, 100, b.emit)
-		later(&b)
-		b.l.Finish(b.emit)
-		cpu := map[sample.StackID]int64{}
-		for _, s := range b.spans {
-			cpu[s.Stack] += s.CPU
-		}
-		if cpu[1] != 3 || cpu[2] != 5 {
-			t.Errorf("%s: CPU time by stack %v, want 3 ns of 1 and 5 ns of 2", name, cpu)
-		}
-	}
-}
-
 // Without a stop the function that ran is not known: it is none of those in which the thread sleeps.
 func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 	var b timeline
