@@ -17,9 +17,10 @@ import (
 //   - Run queue time goes there too, also to a queued stack (CPU time would favour blocking calls).
 //   - Blocked time goes to the stack that sleeps at the end, else at the beginning.
 //
-// The rest is carried to the next sample: CPU and run queue time for at most carryLimit, then to the current stack
-// under [RanBetweenTicks], or to [NotObserved] if a stop was refused meanwhile; blocked time until a sample asleep or
-// the end, under [BlockedBetweenTicks]. Negative blocked time (the kernel charges late) is subtracted from the next.
+// The rest is carried. CPU and run queue time go to the next on-CPU sample, as a thread that runs in bursts mostly does
+// the same in the next; a changed sample asleep more than carryLimit later puts them under [RanBetweenTicks] of the
+// current stack, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at the
+// end under [BlockedBetweenTicks]. Negative blocked time (the kernel charges late) is subtracted from the next.
 type Ledger struct {
 	last          sample.Reading // end of attributed or carried time
 	first         sample.Reading

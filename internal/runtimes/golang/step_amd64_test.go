@@ -59,9 +59,11 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		}
 		fn, _ := tab.find(fr.Lookup(frames.X86_64))
 		if target, ok := (rulesX86{&tab.rules}).callBeforeX86(fr.PC); fr.Caller && ok && callee.entry != 0 {
-			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack may jump.
+			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack may jump,
+			// and IndexByteString does, to indexbytebody.
 			to, _ := tab.find(target)
-			jumps := []string{string(tab.name(&callee)), "runtime.morestack_noctxt", "runtime.systemstack"}
+			jumps := []string{string(tab.name(&callee)), "runtime.morestack_noctxt", "runtime.systemstack",
+				"internal/bytealg.IndexByteString"}
 			if to.flag&flagAsm == 0 && !slices.Contains(jumps, string(tab.name(&to))) {
 				bad[fmt.Sprintf("%s called %s, not %s", tab.name(&fn), tab.name(&to), tab.name(&callee))]++
 			}
