@@ -129,7 +129,7 @@ func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
 	img := withSources(t, p)
 	var maps []Mapping
 	if err := p.Mappings(func(m *RawMapping) {
-		if m.Mapping.Path = string(m.RawPath); m.Path == exe {
+		if m.Path = string(m.RawPath); m.Path == exe {
 			maps = append(maps, m.Mapping)
 		}
 	}); err != nil {
