@@ -12,7 +12,7 @@ import (
 // 32-bit numbers relative to the section: what linkers write, and libgcc reads.
 type hdrTable struct {
 	sec   Section
-	first uint64 // offset of the first pair
+	first uint64 // offset of the first pair in the section
 	count uint64 // pairs; 0 if the table is unusable, or in another encoding
 }
 

@@ -17,7 +17,7 @@ const (
 	pePCRel    = 0x10
 	peTextRel  = 0x20
 	peDataRel  = 0x30
-	peAligned  = 0x50 // absolute, at a multiple of its size
+	peAligned  = 0x50 // an absolute pointer at a multiple of its size
 	peBase     = 0x70
 	peIndirect = 0x80
 	peOmit     = 0xff

@@ -9,8 +9,8 @@ type unwinder struct {
 	space          *Space
 	mem            Memory
 	regs           Regs   // the frame's
-	next           Regs   // its caller's, while computed
-	knownInnermost uint64 // known in the innermost frame
+	next           Regs   // its caller's, while they are computed
+	knownInnermost uint64 // registers known in the innermost frame
 	unreadAddr     Addr   // last word that could not be read
 	exprMem        noting // for a CFA's expression
 	mod            int32  // index of the frame's module, or -1

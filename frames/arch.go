@@ -30,7 +30,7 @@ const (
 	X86R13 uint8 = 13
 	X86R14 uint8 = 14
 	X86R15 uint8 = 15
-	X86RA  uint8 = 16 // of the return address, no register
+	X86RA  uint8 = 16 // column of the return address, no register
 
 	NoReg uint8 = 0xff // none, in tables
 

@@ -40,10 +40,10 @@ type link uint8
 
 const (
 	linkNone   link = iota // none
-	linkOther              // of another function
-	linkJump               // of another function, which may end in a jump to this one
-	linkAny                // indirect
-	linkDirect             // of this function
+	linkOther              // follows a call of another function
+	linkJump               // follows a call of another function, which may end in a jump to this one
+	linkAny                // follows an indirect call
+	linkDirect             // follows a call of this function
 )
 
 type candidate struct {

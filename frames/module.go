@@ -5,7 +5,7 @@ package frames
 // Query asks a [RuleSource] for a rule.
 type Query struct {
 	PC     Addr // module address (run-time address − Module.Bias)
-	Caller bool // PC is a return address: the instruction is the call before it
+	Caller bool // PC is a return address: the current instruction is the call before it
 	SPOnly bool // only the stack pointer is known (passive read): the CFA must be relative to it
 }
 
@@ -75,7 +75,7 @@ type Module struct {
 	Sources []RuleSource // asked in this order
 	Calls   CallSites    // validates return addresses; nil if the code cannot be read
 	Origin  Origin       // for the code that made the module
-	Owner   any          // likewise: what has set the sources; nil: that code
+	Owner   any          // likewise: what has set the sources; nil: nothing but that code
 }
 
 // Origin is where a module's code comes from.

@@ -57,7 +57,7 @@ type quickRule struct {
 	// Unused loads go to the RA column, which is ignored: a branch would be predicted badly.
 	loads        [6]load
 	stillKnown   uint16 // stay known
-	becomesKnown uint16 // those restored, and the stack pointer
+	becomesKnown uint16 // become known: those restored, and the stack pointer
 }
 
 // load is the place of a register's value in the window, in words.

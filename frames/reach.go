@@ -16,9 +16,9 @@ const largeStep = 64 << 10
 
 // reach follows the stack on which a walk began.
 type reach struct {
-	highestSP Addr // of the first stack, once the walk has left it
+	highestSP Addr // highest stack pointer of the first stack, valid once the walk has left it
 	away      bool // on another stack now
-	left      bool // has been on another stack
+	left      bool // the walk has been on another stack
 }
 
 // stepped notes a step that may have changed stacks; on one stack it is at most near bytes long.

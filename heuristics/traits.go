@@ -7,9 +7,9 @@ const maxTraitSteps = 400
 // traits is what code does, if it is a function that never returns.
 type traits struct {
 	unlikeFunction bool // it does what functions do not do
-	makesFrame     bool // at its start
+	makesFrame     bool // it makes a frame at its start
 	dispatches     bool // it jumps by register, with the stack pointer as at its start if known
-	jumpsWithin    bool // by register with another stack pointer, as within a function
+	jumpsWithin    bool // it jumps by register with another stack pointer, as within a function
 }
 
 func (w *interpreter) traits(lo, hi uint64) (m traits) {

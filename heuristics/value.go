@@ -12,7 +12,7 @@ type valueKind uint8
 
 const (
 	unknown valueKind = iota
-	initial           // start value of base, plus off
+	initial           // word at (start value of base plus off), plus add
 	loaded            // word at (start value of base, plus off), plus addend
 	number            // off
 )

@@ -19,7 +19,7 @@ const (
 	CausePreempted              // another thread took the tracer's CPU
 	CauseStolen                 // the hypervisor took the tracer's CPU (steal time)
 	CauseTurn                   // the tracer was busy with other threads
-	CauseOther                  // interrupts, cold caches, unreported steal time
+	CauseOther                  // the rest: interrupts, cold caches, unreported steal time
 
 	NumCauses
 )

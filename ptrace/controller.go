@@ -48,7 +48,7 @@ type Controller struct {
 	stats           Stats
 	mayTraceUnknown bool // a tracee may have an unknown id, since an exec
 	leaving         bool // Leave was called
-	seized          bool // a seizure has succeeded: no seccomp filter refuses it
+	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
 
 	// on the clock of Now:
 	spinUntil     int64 // of waits

@@ -44,7 +44,7 @@ type Stop struct {
 	Times
 	Calls     int // this process's system calls from Taken to Copied ([procmem.Calls])
 	Kind      Kind
-	Signal    int  // signal passed on, 0 if none
+	Signal    int  // the signal passed on, 0 if none
 	InSyscall bool // in system call Nr (x86-64 only: arm64 hides it)
 	Nr        int64
 	Repair

@@ -102,7 +102,7 @@ func allowControllers() {
 const (
 	detachPoll = time.Millisecond
 	sigIgn     = 1                // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
-	detachFor  = 10 * time.Second // bounds detachAll; stops of all threads at once may take seconds
+	detachFor  = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
 )
 
 // StopAs takes the default action of a caught stop signal after all threads are detached, and returns when this process

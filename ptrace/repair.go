@@ -35,7 +35,7 @@ const msgFastOpen = 0x20000000
 
 // Repair is a stop's effect on the system call.
 type Repair struct {
-	Restarted bool // instead of giving EINTR
+	Restarted bool // the call is restarted instead of giving EINTR
 	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
 	// (Options.ReadOnly).
 	Broken bool

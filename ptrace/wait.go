@@ -23,7 +23,7 @@ const (
 	auditEvery  = 2_000_000  // ns between checks of all Tracees
 	blockMax    = 20_000_000 // ns, longest sleep that a stop ends
 	wakeTakes   = 20_000     // ns, longest wake-up at real-time priority
-	auditShare  = 16         // checks take at most 1/auditShare of the time
+	auditShare  = 16         // these checks take at most 1/auditShare of the time
 )
 
 // WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel; nil at

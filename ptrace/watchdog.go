@@ -33,8 +33,8 @@ type watchdog struct {
 	files    *procmem.ThreadFiles
 	cpu      uint64       // CPU time at the last known sleep, ns
 	slept    uint64       // number of sleeps then
-	lowered  atomic.Int64 // on the clock of Now; 0 at real-time priority
-	times    atomic.Int64 // how often
+	lowered  atomic.Int64 // time on the clock of Now; 0 at real-time priority
+	times    atomic.Int64 // how often lowered
 	end      atomic.Bool
 }
 

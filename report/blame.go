@@ -97,7 +97,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	b := newBlamer(p, wall)
 	defer b.memory.Close()
 	b.period = p.Period
-	owned := map[lockID]bool{} // in some wait
+	owned := map[lockID]bool{} // locks with an owner in some wait
 	for _, s := range p.Sample {
 		if view.Number(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true

@@ -64,7 +64,7 @@ type Difference struct {
 	Whole Figure
 
 	old, new *data
-	runs     [2][]*data // nil with one a side
+	runs     [2][]*data // nil with one run a side
 	opts     DiffOptions
 	scale    [2]float64
 	prec     [2]tabular.Precision

@@ -47,7 +47,7 @@ type job struct {
 
 type run struct {
 	shares  map[string]float64
-	named   float64 // of the time with a function
+	named   float64 // share of the time with a function
 	samples float64 // of perf record
 	extra   string
 }

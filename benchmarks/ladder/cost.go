@@ -17,7 +17,7 @@ var costFreqs = []int{100, 1000}
 const costRunning = 1
 
 type costRound struct {
-	share, tracer       float64 // of one processor, in the steady window: the process, its tracing thread
+	share, tracer       float64 // of one processor, in the steady window: the process, and its tracing thread
 	starting, ending    float64 // CPU time of the start beyond the steady share, and of the end, s
 	endTook             float64 // from the signal to the exit, s
 	freq, calls, frozen float64 // ticks per second; system calls per tick; −1: unknown

@@ -84,7 +84,7 @@ func (s *subject) setThreshold(ns byte, more byte) error {
 type freezeView struct {
 	name     string
 	seen     []float64 // µs, by the target, of all rounds
-	pure     []float64 // without preemption
+	pure     []float64 // of these, without preemption
 	p50s     []float64 // of pure, by round
 	own      []float64 // p50 by the tool, by round
 	ownP99   []float64

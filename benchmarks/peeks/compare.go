@@ -16,13 +16,13 @@ import (
 )
 
 type same struct {
-	sleeps int64 // the same sleep at the passive read and the stop
+	sleeps int64 // proven to be the same sleep at the passive read and the stop
 	equal  int64
 	short  int64    // the passive stack is incomplete, its part is equal
-	again  int64    // by the second passive read in the same sleep
-	moved  int64    // the thread ran meanwhile
+	again  int64    // seen by the second passive read in the same sleep
+	moved  int64    // the thread ran meanwhile: nothing is compared
 	unsafe int64    // in a call that a stop would harm
-	differ []string // each that differs from the stop's, as text
+	differ []string // each passive stack that differs from the stop's, as text
 	// incomplete passive stacks as text; what the threads slept in
 	where map[string]int64
 	calls map[string]int64

@@ -18,8 +18,8 @@ import (
 type tool struct {
 	name       string
 	freq       int
-	trampoline bool          // with the interpreter's trampoline for perf
-	settle     time.Duration // least time before the window
+	trampoline bool          // the program runs with the interpreter's trampoline for perf
+	settle     time.Duration // its least time before the window
 	args       func(e *environment, s *settings, pid int, out string) []string
 	read       func(out string, said []byte) (*profile, error)
 }

@@ -57,7 +57,7 @@ type processChoice struct {
 
 	systemWide                 bool
 	cgroup, unit, owner, match string
-	finder                     *selection.Finder // or nil
+	finder                     *selection.Finder // of the rule, or nil
 }
 
 func (c *processChoice) add(fl *pflag.FlagSet) {
@@ -208,7 +208,7 @@ func processesNamed(name string) (found []selection.Process) {
 
 const (
 	mostChoices   = 20 // listed processes
-	commandLength = 60 // characters
+	commandLength = 60 // characters of a command line
 )
 
 func ambiguous(name string, found []selection.Process) error {

@@ -23,7 +23,7 @@ import (
 
 // JavaOptions select how a Java program is stepped.
 type JavaOptions struct {
-	Warm time.Duration // before the first stretch
+	Warm time.Duration // how long it runs before the first stretch
 	// CPU time of its main thread before: a starting machine cannot be read yet
 	Ran     time.Duration
 	Steps   int // most checked instructions
@@ -43,8 +43,8 @@ type javaRun struct {
 	regs   frames.Regs
 	prev   frames.Regs
 	calls  []javaCall // true callers, outermost first
-	base   int        // those before the stretch
-	pushed uint64     // where the last push stored
+	base   int        // number of those before the stretch
+	pushed uint64     // where the last push instruction stored
 	insn   [maxInsn]byte
 	stack  [32 << 10]byte
 	snap   frames.Snapshot
@@ -63,7 +63,7 @@ type javaCall struct {
 	pc     uint64
 	slot   uint64 // where the return address was stored first
 	kept   uint64 // where it is now, as the callee may move it; 0: unknown
-	popped bool   // not stored again yet
+	popped bool   // popped, and not stored again yet
 }
 
 // errLost ends a stretch whose true chain is unknown: code was removed under the thread, or a signal came.

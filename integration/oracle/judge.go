@@ -161,7 +161,7 @@ type verdict uint8
 
 const (
 	exact verdict = iota
-	short         // all given frames are true, the walk is incomplete
+	short         // all given frames are true, and the walk is reported as incomplete
 	wrong
 )
 

@@ -18,7 +18,7 @@ type files struct {
 	proc     *code.Process
 	names    map[*code.Image]*namer
 	tables   map[*code.Image]*dwarfunwind.Table
-	emptyCFI map[uint64]bool // answers of hasEmptyCFI
+	emptyCFI map[uint64]bool // answers of hasEmptyCFI, by address
 }
 
 func newFiles(p *code.Process) *files {

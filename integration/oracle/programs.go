@@ -17,8 +17,8 @@ var sources embed.FS
 // Program is a program to be stepped.
 type Program struct {
 	Name  string
-	Share float64  // of all steps
-	build []string // SRC and OUT: the directory of the sources, and the result
+	Share float64  // part of all steps
+	build []string // SRC and OUT stand for the directory of the sources, and the result
 }
 
 // Programs are all programs.

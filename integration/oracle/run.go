@@ -22,7 +22,7 @@ import (
 
 // Options select what is stepped.
 type Options struct {
-	Steps   int                              // over all sections
+	Steps   int                              // for the program, over all its sections
 	Until   time.Time                        // if set, the end of stepping
 	Section int                              // most steps between two marks; 0: Steps/40
 	Log     func(format string, args ...any) // gets the first wrong answers; may be nil

@@ -18,8 +18,8 @@ type shadow struct {
 	base    int     // calls when the stepping began
 	below   *shadow // the stack that this one was entered from and returns to
 	id      uint64  // stackID
-	entered bool    // Go's runtime has changed to this stack from another
-	hi      uint64  // Go: end of the stack's memory when it was left
+	entered bool    // code of Go's runtime has changed to this stack from another
+	hi      uint64  // Go: the end of the stack's memory when it was left
 }
 
 func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }

@@ -15,7 +15,7 @@ import (
 
 // Tally counts the answers. The zero value is ready.
 type Tally struct {
-	Classes map[Class]*Count // ways in which answers differed
+	Classes map[Class]*Count // ways in which answers differed from the true chain
 
 	program       string
 	steps         int
@@ -45,7 +45,7 @@ type Class struct {
 // Count counts a class.
 type Count struct {
 	Steps    int
-	Addrs    map[uint64]int  // in the module's file
+	Addrs    map[uint64]int  // by address in the module's file
 	Programs map[string]bool // in which it occurred
 }
 

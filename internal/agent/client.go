@@ -65,7 +65,7 @@ type busyError struct{ error }
 func (*busyError) Is(target error) bool { return target == errBusy }
 
 type reply struct {
-	rejected int64 // profiles
+	rejected int64 // number of profiles
 	why      string
 }
 

@@ -69,7 +69,7 @@ func (e *encoding) resource(process processKey, w *window, rows []row) (m protob
 	var about, scope, producer protobuf.Message
 	known := map[string]bool{}
 	for _, a := range slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host) {
-		if !known[a.key] { // the process's precede the host's
+		if !known[a.key] { // the process's attributes precede the host's
 			known[a.key] = true
 			about.Bytes(1, otlp.KeyValue(a.key, a.value))
 		}

@@ -99,7 +99,7 @@ func unprefixed(text []byte, encoding string) []byte {
 // RESOURCE_EXHAUSTED is retryable only with RetryInfo, else the message is too large.
 func grpcFailure(answer *http.Response) *failure {
 	status := answer.Trailer
-	if answer.Header.Get("Grpc-Status") != "" { // Trailers-Only
+	if answer.Header.Get("Grpc-Status") != "" { // a reply without body (Trailers-Only)
 		status = answer.Header
 	}
 	code, err := strconv.ParseUint(status.Get("Grpc-Status"), 10, 31)

@@ -25,7 +25,7 @@ const (
 	lostRefused      = "refused"
 	lostUnauthorized = "unauthorized" // token or certificate
 	lostNotFound     = "not_found"
-	lostTooLarge     = "too_large" // an interval, or 64 KiB, exceeds the limit
+	lostTooLarge     = "too_large" // an interval, or a message of 64 KiB, exceeds the limit
 	lostFull         = "full"
 	lostDamaged      = "damaged"  // in the spool
 	lostAtEnd        = "shutdown" // not sent within --flush

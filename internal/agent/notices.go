@@ -29,7 +29,7 @@ type notices struct {
 	saidAway      bool // as saidFull and saidRefusal: since the last accepted message
 	saidFull      bool
 	saidRefusal   string // the reason
-	saidRejection string // the last reason
+	saidRejection string // the last reason of rejected profiles
 	saidTooLarge  bool
 	saidNoSpool   bool
 	saidNoFile    bool

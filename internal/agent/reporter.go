@@ -28,7 +28,7 @@ type reporter struct {
 	scope    protobuf.Message
 	start    time.Time
 	say      func(format string, args ...any)
-	failing  bool // reported
+	failing  bool // the last message failed, which was reported
 	stopped  bool // it accepts no metrics
 }
 
@@ -77,7 +77,7 @@ func (r *reporter) send(ctx context.Context) {
 		r.stopped = true
 		r.say("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
 			r.receiver, cause(f.err))
-	case !r.failing && ctx.Err() == nil: // not aborted
+	case !r.failing && ctx.Err() == nil: // it was not aborted
 		r.failing = true
 		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err),
 			cmp.Or(remedies[f.why], nextStep(f.err)))

@@ -29,12 +29,12 @@ type sender struct {
 	metrics   *Metrics
 	timeout   time.Duration // of an attempt
 	wake      chan struct{}
-	notBefore time.Time // of the next attempt; run's goroutine
+	notBefore time.Time // of the next attempt; of run's goroutine
 
 	mu    sync.Mutex // guards the rest
 	queue queue
-	limit int  // before compression, bytes
-	away  bool // the last attempt failed
+	limit int  // of a message before compression, bytes
+	away  bool // the last attempt failed, the next may not
 }
 
 func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(string, ...any)) *sender {

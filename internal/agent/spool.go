@@ -30,7 +30,7 @@ type spool struct {
 	mostBytes  int64
 	size       int64
 	files      []file
-	begin, end uint64 // in use: begin ≤ turn < end
+	begin, end uint64 // turns in use: begin ≤ turn < end
 	trimmed    int    // intervals dropped by openSpool
 	lock       *os.File
 }

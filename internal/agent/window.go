@@ -96,13 +96,13 @@ type Store struct {
 	length     time.Duration
 	current    window
 	points     int
-	due        int64          // earliest end, Unix epoch, ns
+	due        int64          // earliest end of the window, Unix epoch, ns
 	open       map[row]values // sent time of open intervals
 	owed       map[row]excess // by unnamed row
 	handedOut  chan *window
 	unencoded  atomic.Int32
 	onInterval func(processKey)
-	onClose    func(*window) // before a window is handed out
+	onClose    func(*window) // called before a window is handed out
 	ahead      func() int64
 	began      int64 // ahead at the begin
 }

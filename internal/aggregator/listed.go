@@ -25,7 +25,7 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 	sample.StackID, frames.StopReason,
 ) {
 	switch {
-	case s.Regs.Arch == frames.ArchUnknown: // in exec or exit
+	case s.Regs.Arch == frames.ArchUnknown: // in exec or exit, without a user stack
 		return u.unwindKernel(s, frames.StopRoot)
 	case g == nil && th.proc.Ended:
 		return u.unwindKernel(s, frames.StopBadMemory)

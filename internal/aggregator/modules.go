@@ -80,7 +80,7 @@ var kernelModule = &profile.ModuleInfo{
 func (u *unwinder) kernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
-			addr-- // return address: the call may be the last instruction
+			addr-- // return address: the call may be the function's last instruction
 		}
 		if addr >= kernelModule.Start {
 			u.stack = append(u.stack, u.kernelLocation(addr))

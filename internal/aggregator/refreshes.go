@@ -26,7 +26,7 @@ type refreshes struct {
 	cost      int64 // CPU time that delays the next reading, ns
 	loadCost  int64 // CPU time of readings with new code, less the share since, ns
 	queryCost int64 // CPU time of queries, less the share since, ns
-	queriedAt int64 // of queryCost, CLOCK_MONOTONIC ns
+	queriedAt int64 // last update of queryCost, CLOCK_MONOTONIC ns
 }
 
 func (r *refreshes) mayRefresh(at int64) bool {

@@ -17,11 +17,11 @@ type totals struct {
 	samples                int64
 	complete               int64 // of complete stacks
 	profiledCPU            int64
-	incomplete             [frames.NumStopReasons]int64 // by stop reason, ns
-	incompleteBetween      [frames.NumStopReasons]int64 // of incomplete, [ran between ticks], ns
-	unobserved             int64                        // [ran between ticks] and [not observed], ns
-	exitedUnseen           int64                        // [exited unseen], ns
-	shortLived             int64                        // [short-lived children], ns
+	incomplete             [frames.NumStopReasons]int64 // CPU time by stop reason, ns
+	incompleteBetween      [frames.NumStopReasons]int64 // of incomplete, under [ran between ticks], ns
+	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
+	exitedUnseen           int64                        // CPU time under [exited unseen], ns
+	shortLived             int64                        // CPU time under [short-lived children], ns
 	ofProgram              int64                        // of shortLived, with a known program, ns
 }
 
@@ -62,7 +62,7 @@ const maxRates = 10_000
 
 type rates struct {
 	list    []runstats.ThreadRate
-	slowest float64 // 1/s
+	slowest float64 // lowest rate of a thread, 1/s
 }
 
 // add drops threads that lived for less than a second.

@@ -20,15 +20,15 @@ type taskPoller struct {
 	places     []taskPlace // by the source's number
 	kinds      taskKinds
 
-	next    int // of the round
+	next    int // next place of the round
 	polled  int // first unpolled place
 	changed []int
-	pending []int // of changed, still to read
+	pending []int // part of changed still to read
 
-	round      int   // completed
+	round      int   // completed rounds
 	firstBegan int64 // start of the first round, CLOCK_MONOTONIC ns
 	roundBegan int64
-	due        int64 // of the next slice
+	due        int64 // start of the next slice
 	lastAdded  int64 // when all intervals were last added, CLOCK_MONOTONIC ns
 	pauseEnd   int64
 	failures   int   // consecutive

@@ -34,7 +34,7 @@ const (
 	sliceCPU          = 1e6   // of a slice, CPU time in ns
 	tasksPerClockRead = 16    // a reading is a system call
 	lastRoundCPU      = 100e6 // of a process's last reading, CPU time in ns
-	firstRoundCPU     = 1e9   // if the first round is incomplete: enough for 200,000 goroutines
+	firstRoundCPU     = 1e9   // lastRoundCPU if the first round is incomplete: enough for 200,000 goroutines
 	searchEvery       = 500e6 // between searches for sources, ns
 	// checkpointIntervals bounds the open intervals that checkpoints add, per second on average.
 	checkpointIntervals = 1000

@@ -22,14 +22,14 @@ type taskSource interface {
 	width() int
 	task() string
 	totals(*totals) *taskTotals
-	same(taskSource) bool // of one run-time system
+	same(taskSource) bool // both are of one run-time system
 }
 
 type taskOutcome uint8
 
 const (
 	taskWaits     taskOutcome = iota
-	taskElsewhere             // on a thread, ended, or the system's own
+	taskElsewhere             // on a thread, ended, or the run-time system's own
 	taskRan                   // changed in each reading
 )
 
@@ -122,7 +122,7 @@ type coroutines struct {
 	places   map[uint64]int // by task
 	at       []uint64       // by place; 0: none or ended
 	last     []managed.Task
-	ran      []bool // changed in each reading
+	ran      []bool // by place: changed in each reading
 	free     []int
 }
 

@@ -6,7 +6,7 @@ import "time"
 
 // unixTime converts CLOCK_MONOTONIC to Unix time, which goes on during suspension.
 type unixTime struct {
-	epoch int64 // Unix time − CLOCK_MONOTONIC at the start, ns
+	epoch int64 // Unix time less CLOCK_MONOTONIC at the start, ns
 	slept []wakeUp
 }
 

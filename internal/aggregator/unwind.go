@@ -22,14 +22,14 @@ type unwinder struct {
 	methods         [frames.NumMethods]int64
 	locations       [1 << locationBits]cachedLocation
 	kernelAddresses map[uint64]profile.LocID
-	kernelFunctions map[string]profile.LocID // of sleepers
+	kernelFunctions map[string]profile.LocID // kernel functions of sleepers, by name
 	images          *code.ImageCache         // for processes that were never opened
-	lastListed      listedProgram            // of these
+	lastListed      listedProgram            // last walked of these
 	lock            recordingLock
 	managed         managedWalk
-	outline         observe.WalkedFrames // of this walk
+	outline         observe.WalkedFrames // frames of this walk
 	records         []frames.Addr        // that a walk lacked ([managed.Scheduler])
-	noCode          frames.Addr          // of this walk, in no module; 0: none
+	noCode          frames.Addr          // first address of this walk in no module; 0: none
 	taskMemory      callstack.TaskMemory
 	// for tests: called for each walk
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
@@ -42,9 +42,9 @@ type cachedLocation struct {
 	loc    profile.LocID
 }
 
-const locationBits = 12 // log2 of the size
+const locationBits = 12 // log2 of the cache size
 
-const maxLeaves = 1 << 14 // cached
+const maxLeaves = 1 << 14 // cached stacks with a leaf
 
 type leafKey struct {
 	stack sample.StackID
@@ -123,7 +123,7 @@ func (u *unwinder) walkAddingRecords(thr *threadAccount, s *observe.RawSample) f
 	return u.walk(thr, s)
 }
 
-const mostNewMappings = 4 // of one stack
+const mostNewMappings = 4 // new mappings of one stack
 
 // addressWithoutCode returns an address of the walk in no module; 0: none.
 func (u *unwinder) addressWithoutCode() frames.Addr {

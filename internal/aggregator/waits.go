@@ -56,18 +56,18 @@ func (e *explainer) close() {
 }
 
 const (
-	mostLocations    = 1 << 14 // cached
-	fileNameLifetime = 1e9     // ns
+	mostLocations    = 1 << 14 // cached stacks and addresses
+	fileNameLifetime = 1e9     // lifetime of a descriptor's name, ns
 	innermostFrames  = 8       // walked for names
 )
 
 type waitState struct {
-	byInner        map[int]*threadAccount // by ID in its own pid namespace
+	byInner        map[int]*threadAccount // by thread ID in its own pid namespace
 	names          map[sample.StackID][]waits.Name
 	variables      map[schema.Hex]waits.Variable
 	files          *waits.Files
 	peers          *waits.Peers
-	others         *waits.LiveThreads // not in byInner
+	others         *waits.LiveThreads // those not in byInner
 	othersListedAt int64              // CLOCK_MONOTONIC ns
 	walker         frames.Walker
 }

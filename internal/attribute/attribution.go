@@ -10,11 +10,11 @@ import (
 
 // Options select the time that is attributed.
 type Options struct {
-	ThreadsFiltered bool // of other threads: not attributed
+	ThreadsFiltered bool // the time of the other threads is not attributed
 	Children        bool
 	// Period is the CPU time that a sample stands for, ns; 0: unknown.
 	Period        int64
-	KernelSamples bool // perf_event_open
+	KernelSamples bool // the kernel takes the samples (perf_event_open)
 }
 
 // Interval is a final piece of time: of a thread, or of a process if Thread is 0.
@@ -183,7 +183,7 @@ func (a *Attribution) attributeSample(e *Observed) {
 		t.account.Begin(e.At)
 	}
 	emit, s := a.threadEmitter(t), e.Sample
-	if e.NotStopped.Suppressed() { // the unchanged ticks are older
+	if e.NotStopped.Suppressed() { // after the unchanged ticks: their clocks are older
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}

@@ -11,7 +11,7 @@ import (
 
 type childPool struct {
 	weights          timePool
-	passedOn         int64 // by observed children, ns
+	passedOn         int64 // passed on by observed children, ns
 	unplaced         int64 // Σ weights without a usable place, ns
 	programs         map[string]*programTime
 	programsComplete bool  // all unobserved children are in programs
@@ -19,8 +19,8 @@ type childPool struct {
 }
 
 type programTime struct {
-	due   int64 // lower bound of what is not attributed, ns
-	ended int64 // children; 0: not counted
+	due   int64 // lower bound of what is not attributed yet, ns
+	ended int64 // number of ended children; 0: not counted
 }
 
 const mostPrograms = 1 << 10

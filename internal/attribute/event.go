@@ -6,15 +6,15 @@ import "prywalk/internal/sample"
 
 // Event is one input of an [Attribution], which does not keep it. Moments are CLOCK_MONOTONIC, lengths ns.
 type Event interface {
-	streamName() string // (recorder.go)
+	streamName() string // in recorded streams (recorder.go)
 }
 
 // ProcessStarted reports that sampling of a process begins, at Since.
 type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
-	Start   uint64 // clock ticks after boot
-	Parent  int    // at discovery; 0: unknown
+	Start   uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
+	Parent  int    // process id at discovery; 0: unknown
 	Since   int64
 	// FromStart reports that all its CPU time lies within the recording, Childless that all of its children's
 	// does.

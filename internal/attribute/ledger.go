@@ -22,21 +22,21 @@ import (
 // current stack, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at the
 // end under [BlockedBetweenTicks]. Negative blocked time (the kernel charges late) is subtracted from the next.
 type Ledger struct {
-	last          sample.Reading // end of attributed or carried time
+	last          sample.Reading // end of the attributed or carried time
 	first         sample.Reading
 	started       bool
-	ranSinceFirst int64 // CPU and run queue time, ns
+	ranSinceFirst int64 // CPU and run queue time since first, ns
 
 	open      Span // the current sleep, if isOpen
 	isOpen    bool
 	ranInOpen bool // during open
 
 	carried      times // to the next sample
-	carriedSince int64 // CPU and run queue time, CLOCK_MONOTONIC ns
+	carriedSince int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
 	stopRefused  bool  // while it ran, since carriedSince ([sample.NotStopped])
 	blockedDebt  int64 // negative blocked time to subtract, ns
 	hasSample    bool
-	lastRunning  Place // last sample running
+	lastRunning  Place // last sample found running
 	lastOnCPU    Place // last on-CPU sample, at lastOnCPUAt
 	lastOnCPUAt  int64
 	pending      pendingSamples

@@ -7,7 +7,7 @@ import "prywalk/internal/sample"
 // missedSamples are of one program.
 type missedSamples struct {
 	weight, count int64
-	samples       int64 // with a place
+	samples       int64 // samples with a place
 	placed        int64 // those of them that have their part
 	second        int64
 }

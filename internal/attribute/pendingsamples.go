@@ -24,13 +24,13 @@ const (
 type pendingSample struct {
 	stack     sample.StackID
 	stop      frames.StopReason
-	at, queue int64 // CLOCK_MONOTONIC; run queue time before; ns
+	at, queue int64 // moment, CLOCK_MONOTONIC; run queue time before it; ns
 	period    int64 // ns; 0: unknown, for all
 }
 
 type pendingSamples struct {
 	list []pendingSample
-	cpu  int64 // ns
+	cpu  int64 // of all, ns
 }
 
 // AddKernelSample adds a kernel sample of a thread on a processor, for period ns.
@@ -92,7 +92,7 @@ func (l *Ledger) emitPending(emit func(Span)) {
 	}
 }
 
-const mostPeriod = 24 * 3600 * 1e9 // a day
+const mostPeriod = 24 * 3600 * 1e9 // ns: a day
 
 func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), mostPeriod) }
 

@@ -6,11 +6,11 @@ import "prywalk/internal/sample"
 
 // Process is the account of a process and of its unobserved children.
 type Process struct {
-	Since           int64 // CLOCK_MONOTONIC ns
+	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
 	ThreadsFiltered bool
-	PeriodPerSample bool // kernel samples
+	PeriodPerSample bool // the kernel takes samples: each stands for one period
 
-	attributed int64 // of threads, ns
+	attributed int64 // CPU time of its threads, ns
 	threads    threadPool
 	children   childPool
 }

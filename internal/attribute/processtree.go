@@ -24,11 +24,11 @@ type Node struct {
 	openChildren int // with open accounts
 
 	cutimeAtStart int64 // cutime + cstime at the account's begin, ns
-	cutime        int64 // cutime + cstime, ns
-	fromObserved  int64 // of their growth, ns
-	ownCPU        int64 // 0 while open; ns
-	endedAt       int64 // CLOCK_MONOTONIC ns; 0: open
-	cutimeSettled int64 // at settledAt, ns
+	cutime        int64 // cutime + cstime as last read, ns
+	fromObserved  int64 // part of their growth that observed children have added, ns
+	ownCPU        int64 // in its life; 0 while the account is open; ns
+	endedAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
+	cutimeSettled int64 // last at settledAt, ns
 	settledAt     int64 // CLOCK_MONOTONIC ns
 	attributed    int64 // ns
 	charge        func(ns, at int64, last bool)
@@ -38,9 +38,9 @@ type Node struct {
 // recording too, and that of its children: as last read or as observed children added, whichever is more. Not safe for
 // concurrent use.
 type ProcessTree struct {
-	byPID     map[int]*Node // also ended ones with open accounts
+	byPID     map[int]*Node // by process id; also ended ones with open accounts
 	ended     []*Node       // those
-	nextRead  int64         // CLOCK_MONOTONIC ns
+	nextRead  int64         // time of the next read, CLOCK_MONOTONIC ns
 	readPause int64         // between two reads, ns
 	settledAt int64         // CLOCK_MONOTONIC ns
 	kernel    ProcSource
@@ -58,7 +58,7 @@ type ProcSource interface {
 
 // ProcState is a process's state.
 type ProcState struct {
-	Start       uint64 // clock ticks after boot
+	Start       uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
 	Parent      int
 	ChildrenCPU int64 // cutime + cstime, ns
 	Zombie      bool

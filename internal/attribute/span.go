@@ -43,8 +43,8 @@ const (
 	FoundWalked Found = iota
 	FoundProgramOnly
 	FoundMissed // not stopped; its time goes to the program's walked samples
-	FoundInExec // no user stack
-	FoundInExit // not stopped
+	FoundInExec // in exec: no user stack
+	FoundInExit // in exit, so not stopped
 )
 
 func (f Found) leaf() string {

@@ -12,7 +12,7 @@ type Sample struct {
 	Basis           sample.Basis
 	UnchangedBefore sample.Unchanged
 	SinceLastTick   int64 // ns
-	FromKernel      bool  // perf_event_open
+	FromKernel      bool  // taken by the kernel (perf_event_open)
 }
 
 // sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
@@ -24,8 +24,8 @@ func (s *Sample) sharesCPU() bool {
 // End is the end of a thread's account.
 type End struct {
 	Alive   bool           // at the recording's end
-	AtStart sample.Reading // before the first sample, if older than the recording
-	AtEnd   sample.Reading // if later than the last sample
+	AtStart sample.Reading // clocks before the first sample, if older than the recording
+	AtEnd   sample.Reading // clocks at the end, if later than the last sample
 	// Patience bounds the age of a last sample that takes the time since, ns.
 	Patience int64
 }

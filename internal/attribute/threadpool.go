@@ -14,18 +14,18 @@ package attribute
 // threadPool is the unobserved time of ended threads, and the samples that share it.
 type threadPool struct {
 	untilLastSample int64    // of ended threads up to their last samples, ns
-	weights         timePool // proven place
-	unproven        timePool // may skid
+	weights         timePool // of samples with a proven place
+	unproven        timePool // of samples that may skid
 	skidded         skidded
 	assumedProven   int64 // unproven samples that were counted as proven
 	unattributed    int64 // CPU time of short-lived threads that no sample took, ns
-	distributed     int64 // so far, ns
+	distributed     int64 // unobserved time so far, ns
 }
 
 type skidded struct {
 	count       int64
 	weight      int64 // ns
-	firstWeight int64 // of a first sample, ns; 0: it has a place
+	firstWeight int64 // of a thread's first sample, ns; 0: it has a place
 }
 
 type sampleWeight struct {

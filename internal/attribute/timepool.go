@@ -13,13 +13,13 @@ import (
 // timePool divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
 type timePool struct {
 	weights     map[weightKey]int64
-	counts      map[weightKey]int64 // also without a weight
+	counts      map[weightKey]int64 // number, also of samples without a weight
 	total       int64               // ns
 	distributed int64               // ns
 	sampleCount int64
 
 	width   int64 // s, a power of two; 0: one
-	mergeAt int   // keys from which neighbours in time are merged; 0: mostWeights
+	mergeAt int   // number of keys from which neighbours in time are merged; 0: mostWeights
 }
 
 // weightKey is a place in width seconds.

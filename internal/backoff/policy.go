@@ -18,7 +18,7 @@ type Policy struct {
 	tick     int64 // number of the present or last tick
 	now      int64 // CLOCK_MONOTONIC ns
 	period   int64 // mean distance of ticks, ns
-	threads  int   // of all
+	threads  int   // number of all threads
 	restless int   // of them
 }
 

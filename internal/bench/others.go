@@ -15,7 +15,7 @@ type otherUse struct {
 	pid         int // 0: its share is unknown
 	busy0       float64
 	target0     uint64
-	busy, spent float64 // CPU time of all, and of the target, s
+	busy, spent float64 // CPU time of all processors, and of the target, s
 	seconds     float64
 }
 

@@ -33,7 +33,7 @@ type Plan struct {
 	PeerThreads []int
 	// Limit, if positive, bounds the run: rows get fewer pairs, at least 3.
 	Limit  time.Duration
-	Engine string // of record
+	Engine string // flag of record
 	Self   string // prywalk's file
 }
 
@@ -43,10 +43,10 @@ type Load struct {
 	Kind string // of process, to select tools
 	// Usual are the default numbers.
 	Usual  func() (threads, running []int)
-	Depths []int // of frames below the work; nil: one
+	Depths []int // numbers of frames below the work; nil: one
 	// Command speaks the protocol of package load. dir is for its files. [ErrAbsent]: not available here.
 	Command func(ctx context.Context, dir string, t Target) (*exec.Cmd, error)
-	Warm    time.Duration // after Ready
+	Warm    time.Duration // time after Ready
 	// Latency evaluates the waits of pairs; nil: none.
 	Latency func([]Waited) *Latency
 }

@@ -26,7 +26,7 @@ type panel struct {
 	title string
 	rows  []Row
 	lo    float64
-	depth bool // the horizontal axis is depth
+	depth bool // the horizontal axis is stack depth
 }
 
 // SVG draws throughput with ÷ without against threads, with 95 % intervals: a panel per workload, frequency and running
@@ -124,7 +124,7 @@ func place(n int) float64 {
 	return padL + (panelW-padL-padR)*math.Log10(float64(max(n, 1)))/4
 }
 
-const top = 1.02 // of the vertical axis
+const top = 1.02 // upper end of the vertical axis
 
 func (p *panel) y(ratio float64) float64 {
 	return padT + (panelH-padT-padB)*(top-min(max(ratio, p.lo), top))/(top-p.lo)

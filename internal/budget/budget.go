@@ -85,7 +85,7 @@ func (b *Budget) take(n int64) bool {
 	}
 }
 
-const maxRefused = 4 // by name
+const maxRefused = 4 // refusals listed by name
 
 // refuse notes a name once.
 func (b *Budget) refuse(what string) {

@@ -8,11 +8,11 @@ import (
 
 // Live is a process's memory while a sample is walked: [managed.Live]. It is reused.
 type Live struct {
-	Mem func(addr uint64, b []byte) int // returns the bytes read
+	Mem func(addr uint64, b []byte) int // returns the number of bytes read
 	// TID is the sampled thread, Runs its run count at the copy if off the processor.
 	PID, TID int
 	Runs     uint64
-	RunsOn   bool    // stopped while running: it has run since
+	RunsOn   bool    // the thread was stopped while running: it has run since
 	Counts   *Counts // optional: keeps the files of run counts open
 }
 

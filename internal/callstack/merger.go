@@ -9,7 +9,7 @@ import (
 
 // Entry is a native or managed frame of a stack.
 type Entry struct {
-	Frame frames.Frame // of a managed entry the one that runs it
+	Frame frames.Frame // native; of a managed entry the one that runs it
 	// Namer is nil for a native frame.
 	Namer managed.Namer
 	Ref   managed.Ref

@@ -25,8 +25,8 @@ type slot struct {
 	kind          int
 	system        managed.Runtime // nil: not found
 	reason        error           // why not
-	tries         int             // since new files or code
-	refreshesLeft int             // until the next attempt
+	tries         int             // since new files or run-time code appeared
+	refreshesLeft int             // refreshes until the next attempt
 }
 
 // maxDetections bounds attempts: at the next refresh, then after 2, 4, 8 more.

@@ -15,7 +15,7 @@ import (
 type fileRules struct {
 	table    managed.FileTable      // or nil
 	sources  []frames.RuleSource    // by falling trust
-	calls    *analysis              // last of sources
+	calls    *analysis              // the last of sources
 	code     *heuristics.Source     // of calls
 	bounds   []heuristics.Functions // by falling trust
 	cold     coldParts

@@ -56,7 +56,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 		}
 		f, inOne := flagOf(flags, args[i])
 		if f == nil {
-			return nil // mistyped: the next argument may be its value
+			return nil // mistyped flag: the next argument may be its value
 		}
 		if !inOne && f.NoOptDefVal == "" {
 			i++

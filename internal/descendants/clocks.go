@@ -29,8 +29,8 @@ type onProcessor struct {
 
 type clocks[O comparable, S any] struct {
 	on         map[int]onProcessor      // by processor
-	nowTracked map[int]*Untracked[O, S] // whose records began with their creation
-	lost       int64                    // records
+	nowTracked map[int]*Untracked[O, S] // tracked processes whose records began with their creation
+	lost       int64                    // records lost so far
 }
 
 // TrackWithClocks is [Table.Track] that goes on to count the process's time.

@@ -33,7 +33,7 @@ type NewChildren[O comparable, K any] struct {
 	tracked map[int]O
 	forks   map[int]*forks // of tracked processes
 	young   map[int]*NewChild[O, K]
-	last    int // 0: unknown
+	last    int // last assigned number; 0: unknown
 
 	budget     *procmem.Budget
 	stat       func(f *procmem.ThreadFiles, s *procmem.Stat) error
@@ -201,7 +201,7 @@ func (n *NewChildren[O, K]) Tick(
 // Children of a shell mostly do, of a server mostly do not; PF_FORKNOEXEC shows it.
 
 type forks struct {
-	never int // ended without exec
+	never int // children that ended without exec
 	exec  bool
 }
 

@@ -18,7 +18,7 @@ const (
 	// mostUntracked bounds processes, mostMappings the mappings of each.
 	mostUntracked = 1 << 14
 	mostMappings  = 1 << 12
-	mostFormer    = 16 // programs
+	mostFormer    = 16 // earlier programs of a process
 )
 
 // Table is the untracked descendants of tracked processes, with their samples S. O is the caller's value of a tracked
@@ -50,7 +50,7 @@ type Program[O comparable] struct {
 	// Of is the tracked process whose code it runs since the fork; zero: it has called exec.
 	Of   O
 	Name string
-	Maps []code.Mapping // code
+	Maps []code.Mapping // of code
 
 	frozen bool
 }

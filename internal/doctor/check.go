@@ -96,7 +96,7 @@ func (c *checkup) applies(w when) bool {
 
 type system struct {
 	dir  string
-	live bool // the kernel may be tried
+	live bool // the running kernel may be tried
 	self *process.Status
 }
 

@@ -19,7 +19,7 @@ func onThread(f func() error) error {
 			done <- onThread(f)
 			return
 		}
-		done <- f() // locked: the thread ends with the goroutine
+		done <- f() // still locked: the thread ends with the goroutine
 	}()
 	return <-done
 }

@@ -23,8 +23,8 @@ const furtherCopy = 1 << 20
 type copyMore struct {
 	stack  uint64 // bytes
 	memory *budget.Account
-	taken  *int64        // bytes
-	pause  time.Duration // of a running thread; 0: no bound
+	taken  *int64        // bytes, of this thread's copies
+	pause  time.Duration // longest stop of a running thread; 0: no bound
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a

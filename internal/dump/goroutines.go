@@ -38,7 +38,7 @@ type Goroutine struct {
 	created *Place
 	waitsAt []goroutineWait
 	held    []goroutineHeld
-	task    *managed.ParkedTask // nil unless locks are examined
+	task    *managed.ParkedTask // to see whether it has run since; nil unless locks are examined
 	of      managed.Scheduler
 
 	low, high uint64 // of its stack

@@ -22,7 +22,7 @@ func (p *Process) Notes() []string {
 	program := p.program
 	program.Again = "dump again"
 	var rows []namehints.Row
-	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // number; the last, plus 1
+	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // number of threads; the last, plus 1
 	for i := range p.Threads {
 		for k := range p.Threads[i].Frames {
 			r, ok := p.Threads[i].Frames[k].tableRow()

@@ -19,7 +19,7 @@ import (
 type results struct {
 	mu      sync.Mutex
 	process Process
-	err     error // ends sampling
+	err     error // the first; ends sampling
 }
 
 func (r *results) update(change func(p *Process)) {

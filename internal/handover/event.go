@@ -36,8 +36,8 @@ type Event struct {
 	Thread          *Thread
 	Proc            *Process
 	RawSample       *observe.RawSample
-	Program         *Program         // if not that of Proc
-	UnchangedBefore sample.Unchanged // ticks before this event
+	Program         *Program         // program of a sampled process, if not that of Proc
+	UnchangedBefore sample.Unchanged // unchanged ticks before this event
 	At              int64            // CLOCK_MONOTONIC, ns
 	Reading         sample.Reading   // for ThreadStarted
 	// WalkAtOnce: the next sample needs the hints of a Sampled event, or its walk needs memory that may soon be gone.

@@ -38,7 +38,7 @@ type Process struct {
 	firstStackEnd atomic.Uint64 // see [Process.FirstStackEnd]
 	codeChanged   atomic.Int64  // last, CLOCK_MONOTONIC ns; 0: never
 
-	schedulers int // at the last TaskStacks; for the aggregator
+	schedulers int // number of schedulers of tasks at the last TaskStacks; for the aggregator
 
 	// Comm is its name. Ended: its account is closed. Both are the aggregator's.
 	Comm  string

@@ -11,7 +11,7 @@ import (
 
 // Thread is an event's thread. The producer writes it before the first event.
 type Thread struct {
-	ID        sample.ThreadID // 0: several threads
+	ID        sample.ThreadID // 0 stands for several threads
 	Proc      *Process
 	TID       int
 	Feedback  *observe.WalkFeedback

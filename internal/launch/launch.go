@@ -73,14 +73,14 @@ type Launched struct {
 
 	path   string
 	hold   *os.File // one byte releases it, closing ends it
-	status *os.File // an error number; end of file at the exec
+	status *os.File // an error number, or end of file at the exec
 	pidfd  int      // −1: none
 
 	wait  sync.Once
 	state unix.WaitStatus
 	err   error
 
-	mu   sync.Mutex // to signal, and to wait in the kernel
+	mu   sync.Mutex // held to signal, and to wait in the kernel
 	gone bool       // reaped: the pid may be reused
 }
 

@@ -13,14 +13,14 @@ import (
 type Row struct {
 	Name, Module string // a base name, or in brackets
 	Nameless     bool   // Name is a place in code
-	Large        bool   // worth a note
+	Large        bool   // its share is worth a note
 }
 
 // Program is the functions' process.
 type Program struct {
-	Files    []string // mapped (paths)
-	Mappings []string // all, those in brackets too
-	PID      int      // 0: several, or unknown
+	Files    []string // mapped files (paths)
+	Mappings []string // names of all mappings, those in brackets too
+	PID      int      // 0: several processes, or unknown
 	Ended    bool     // a core's: no remedies for a live process
 	Again    string   // the action that displays names then, such as "record again"
 	OneRow   bool     // a file's unnamed functions are one row

@@ -17,7 +17,7 @@ type sizeHints struct {
 
 type sizeLearner struct {
 	*sizeHints
-	topInvalid bool        // a walk passed Top: a complete walk must confirm it
+	topInvalid bool        // a walk passed Top; a complete walk must confirm it before it is set again
 	invalidTop frames.Addr // the Top that was passed
 	passed     int         // passed Tops
 	walks      uint

@@ -23,8 +23,8 @@ import (
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 10 // stops after a wait for the lock
-	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
-	lockWait     = 1e6     // ns, longest wait in an observation
+	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock, not only for a CPU
+	lockWait     = 1e6     // ns, longest wait for the lock in an observation
 )
 
 type mapLock struct {

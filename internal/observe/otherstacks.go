@@ -32,7 +32,7 @@ type otherStackLearner struct {
 	next      int            // last replaced place
 	keepFor   int            // walks elsewhere until a place is dropped
 	walksLeft [maxOthers]int // of keepFor; 0: the place is kept for ever
-	gaveUp    bool           // a place was dropped since the last addMissing
+	gaveUp    bool           // a place was dropped since the last call of addMissing
 }
 
 // update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only.

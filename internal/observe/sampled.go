@@ -50,7 +50,7 @@ type sampleHints struct {
 type depthLearner struct {
 	*sampleHints
 	shallowFor   int // shallow stops required after a cut sample
-	shallowLeft  int // of these
+	shallowLeft  int // of these, still required
 	deeperThan   int // bytes of a stack that is not shallow
 	pageStops    int // as shallowFor, after a sample that ended at an absent page
 	shallowFirst int // least shallowFor

@@ -22,7 +22,7 @@ const Cost = 160
 type Dictionary struct {
 	tables  [tableStacks + 1]protobuf.Message // encoded entries
 	numbers [tableStacks + 1]map[string]int64
-	take    func(int64) bool // counts memory; may be nil
+	take    func(int64) bool // counts bytes of memory; may be nil
 }
 
 // NewDictionary returns an empty one. It calls take, if not nil, with each entry's memory, bytes.

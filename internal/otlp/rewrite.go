@@ -12,7 +12,7 @@ import (
 type refs map[int]ref
 
 type ref struct {
-	table int  // of the index or packed list; 0: a message
+	table int  // of the index, or packed list of indices; 0: the field is a message
 	in    refs // of the message
 }
 
@@ -37,7 +37,7 @@ type rewriter struct {
 	source   *source
 	out      *Dictionary
 	newIndex [tableStacks + 1]map[uint64]int64
-	err      error // the first
+	err      error // the first one
 }
 
 func (w *rewriter) check(err error) {

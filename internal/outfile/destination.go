@@ -27,7 +27,7 @@ type destination struct {
 	name   string
 	st     unix.Stat_t // of an existing file
 	exists bool
-	inProc bool // in a proc file system, where links lead to open files
+	inProc bool // dir is in a proc file system, where links lead to open files
 }
 
 func (d *destination) close() { unix.Close(d.dir) }

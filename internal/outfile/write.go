@@ -142,7 +142,7 @@ func (d *destination) replace(path string, write func(io.Writer) error) error {
 // create opens a new file in a directory: nameless where the file system supports it, else with an unguessable name.
 func create(dir int, path string) (f *os.File, name string, err error) {
 	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
-	if err != nil { // EOPNOTSUPP, or another error
+	if err != nil { // EOPNOTSUPP, or another error of some file systems
 		name = unguessable()
 		fd, err = unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, mode)
 	}

@@ -27,7 +27,7 @@ type Engine struct {
 	samples      *samples
 	choice       *choice
 
-	rateChangedAt int64   // CLOCK_MONOTONIC ns
+	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
 	requestedRate float64 // first requested rate, samples/s
 }
 

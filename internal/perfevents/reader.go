@@ -63,12 +63,12 @@ type Reader struct {
 	listProcessors        func() (string, error) // for tests
 
 	threads   map[int][]int // events by thread; nil: sampling by CPU
-	ringBytes int           // of descendants' records; 0: samples are taken
+	ringBytes int           // bytes of a ring of descendants' records; 0: samples are taken
 	paused    bool
 	shorter   int // copied stack bytes; 0: the most
 
 	freqSetAt, periodBefore int64 // last SetFreq, CLOCK_MONOTONIC ns; the period before, ns
-	variedAt                int64 // CLOCK_MONOTONIC ns
+	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.

@@ -21,7 +21,7 @@ type Gate struct {
 	Unknown bool   // OK is a guess, as the check's input is unreadable
 	Detail  string // finding
 	Remedy  string // smallest step that helps
-	Command string // for that step, or ""
+	Command string // a command for that step, or ""
 	Needs   uint64 // capabilities that Command adds by setcap, or 0
 }
 

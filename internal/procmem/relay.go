@@ -72,7 +72,7 @@ type relayed struct {
 	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
 	late   bool
 	waited bool
-	stops  int // for which the lock is still watched
+	stops  int // stops for which the lock is still watched
 	begun  bool
 	held   bool
 }

@@ -20,7 +20,7 @@ type Builder struct {
 	sums     sums
 	between  func()
 	evicted  int
-	rotated  bool  // since the last eviction
+	rotated  bool  // a part was written since the last eviction
 	needed   Sizes // after the last eviction
 }
 

@@ -9,7 +9,7 @@ type cost struct {
 	slim int64 // decoded by Read
 	full int64 // decoded by the library
 	left int
-	ok   bool // well-formed
+	ok   bool // well-formed to the end
 
 	samples, strings int
 }

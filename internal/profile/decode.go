@@ -200,7 +200,7 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 
 func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
-	s.buf = s.buf[:0] // keys and units select the shared map of units
+	s.buf = s.buf[:0] // keys and units, which select the shared map of units
 	for rest := list; len(rest) > 0; {
 		f, more, _ := protobuf.Next(rest)
 		rest = more

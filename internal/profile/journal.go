@@ -21,7 +21,7 @@ type record struct {
 
 type journal struct {
 	chunks  []chunk
-	last    int64 // of the last record
+	last    int64 // end of the last record
 	eras    eras
 	spill   spill
 	spilled int

@@ -15,13 +15,13 @@ import (
 // caller or, since reading a file can take seconds, in [Names.Run]. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
-	onNewNames func() // after new names; nil: none
+	onNewNames func() // called after new names; nil: none
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
 	queue            []LocID
 	asked            map[LocID]bool
-	late             []LocID // generated code without a name
+	late             []LocID // generated code without a name yet
 	changes, renamed int64
 	evictions        int // the Builder's, when known was emptied
 	wake             chan struct{}

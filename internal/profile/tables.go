@@ -55,9 +55,9 @@ type tables struct {
 	locs       []location
 	stacks     []string // locSize bytes per location, innermost first; the first has number base
 	base       sample.StackID
-	kept       map[sample.StackID]string      // before base, not evicted
+	kept       map[sample.StackID]string      // those before base that were not evicted
 	used       [2]map[sample.StackID]struct{} // this age and the last ([Builder.Age]); nil: no ages
-	labels     []labelSet                     // of aggregated intervals
+	labels     []labelSet                     // of aggregated intervals; the journal has its own
 	described  [][]Frame                      // by DescriptionID − 1
 	finalNames []DescriptionID                // of a FinalResolver; may be shorter than locs
 

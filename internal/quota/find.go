@@ -200,7 +200,7 @@ func read(dir string, v2 bool) (Limit, bool) {
 
 // readWord reads a file of one word; "": none.
 func readWord(dir, name string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, name)) // unreadable: no quota
+	text, _ := os.ReadFile(filepath.Join(dir, name)) // an unreadable file: no quota
 	return strings.TrimSpace(string(text))
 }
 

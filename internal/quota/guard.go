@@ -12,7 +12,7 @@ type Guard struct {
 	limit     Limit
 	elsewhere int64 // may be on other processors, ns
 	periods   int64
-	before    int64 // lower bound of use at the period's start, ns
+	before    int64 // lower bound of the use at the period's start, ns
 	seen      int64 // use at the last query, ns
 }
 

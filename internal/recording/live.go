@@ -30,12 +30,12 @@ type topRun struct {
 	shown   *top.Snapshot // as plain text
 
 	target    string
-	refreshed chan struct{} // something to show; holds one
+	refreshed chan struct{} // something new to show; holds one
 	done      chan struct{} // closed at the sampling's end
 	ended     atomic.Bool
 	failure   error
 	trouble   string
-	refused   int64 // when trouble was set
+	refused   int64 // refused observations when trouble was set
 	begun     time.Time
 	waiting   atomic.Pointer[[]top.Goroutines]
 }
@@ -87,7 +87,7 @@ func (l *topRun) live(ctx context.Context, procs []*code.Process) error {
 }
 
 func (l *topRun) describe(procs []*code.Process) {
-	if len(procs) == 0 { // since they were selected
+	if len(procs) == 0 { // all have ended since they were selected
 		l.target = "no process"
 		return
 	}

@@ -22,7 +22,7 @@ type privateImage struct {
 	image    *code.Image // nil: closed, or not readable
 	failed   bool        // to open
 	used     time.Time
-	patience time.Duration // without use until it is closed
+	patience time.Duration // time without use until it is closed
 }
 
 // Range of [privateImage].patience, which doubles with each close, as reading a large file again takes a second.

@@ -34,7 +34,7 @@ type recording struct {
 	opts    sampler.Options
 	options Options
 	pids    []int
-	endless bool // top or agent: no progress, no examination at the end
+	endless bool // of top or agent: no progress, no examination at the end
 
 	images  *code.ImageCache
 	builder *profile.Builder
@@ -44,8 +44,8 @@ type recording struct {
 	signals signalHandler
 
 	stats      runstats.Stats
-	deadlocks  []string         // a sentence each
-	goroutines []string         // waiting at the end, a line per process
+	deadlocks  []string         // found at the end, a sentence each
+	goroutines []string         // waiting at the end, a line per Go process
 	refused    map[string]int64 // selected but not opened, by reason
 	unread     error            // the last error of these
 	hung       bool             // in a read: prywalk must exit

@@ -13,11 +13,11 @@ import (
 
 type resolver struct {
 	*symbols.Namer
-	lookedUp atomic.Int64    // addresses since begin
+	lookedUp atomic.Int64    // number of addresses since begin
 	giveUp   <-chan struct{} // closed: skip names; nil: never
 	skipped  int
 	buf      []symbols.Frame
-	kernel   *symbols.KernelNames // nil: not read
+	kernel   *symbols.KernelNames // nil: not read yet
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }

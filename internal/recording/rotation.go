@@ -26,7 +26,7 @@ type rotation struct {
 	dir     string
 	before  string // name before and after the time
 	after   string
-	written int // complete files
+	written int // number of complete files
 	due     atomic.Bool
 }
 

@@ -24,7 +24,7 @@ type output struct {
 	path     string    // "-": standard output; "": none
 	rotation *rotation // nil: one file
 	keepOld  bool      // keep an earlier run's file as path.old
-	failed   bool      // reported
+	failed   bool      // the failure of the last write was reported
 	disk     onDisk
 }
 

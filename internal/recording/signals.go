@@ -38,7 +38,7 @@ const sameRequest = time.Second
 
 // signalHandler runs a goroutine from handle until stop.
 type signalHandler struct {
-	launches bool                            // set before handle
+	launches bool                            // the run launches a command; set before handle
 	command  atomic.Pointer[launch.Launched] // once it runs
 	pending  atomic.Int32                    // for the command; 0: none
 	sampler  atomic.Pointer[sampler.Sampler] // nil: no checkpoints

@@ -72,7 +72,7 @@ func (s *Sampler) discover(ctx context.Context) {
 
 // searches schedules searches of all processes, which read a file per thread.
 type searches struct {
-	last    int64 // CLOCK_MONOTONIC ns; 0: none
+	last    int64 // last search, CLOCK_MONOTONIC ns; 0 if none
 	oneMore bool  // another is due, as a task was created before it
 }
 
@@ -90,7 +90,7 @@ func (s *searches) startIfDue(now int64, created bool) bool {
 type unopened struct {
 	mu      sync.Mutex
 	waiting map[int]uint64 // starts by PID
-	tried   int64          // CLOCK_MONOTONIC ns
+	tried   int64          // last retry, CLOCK_MONOTONIC ns
 }
 
 func (u *unopened) note(f foundProcess, err error) {

@@ -27,7 +27,7 @@ type Sampler struct {
 	control    *tracer.Control
 	common     *handover.Common
 	aggregator *aggregator.Aggregator
-	found      chan foundProcess // to the aggregator
+	found      chan foundProcess // from the discovery to the aggregator
 	// orphaned is closed if tracer or aggregator hang.
 	orphaned chan struct{}
 

@@ -26,7 +26,7 @@ type GapDetector struct {
 
 	lastObservation int64
 	lastTick        int64
-	usualDistance   int64 // of ticks
+	usualDistance   int64 // usual distance of ticks, ns
 
 	unixAhead int64 // Unix time less CLOCK_MONOTONIC, ns
 	sinceBoot int64 // suspensions since boot, ns

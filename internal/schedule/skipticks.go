@@ -56,7 +56,7 @@ type TickSkipper struct {
 	toSkip   int64 // ticks to skip now
 	changed  int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
 	cpuUsed  int64 // CPU time at the last tick, ns; 0 if unknown
-	tickCost int64 // ns
+	tickCost int64 // of a tick, ns
 }
 
 // NoteThreadChange records that a thread has begun or ended.

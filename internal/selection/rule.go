@@ -21,7 +21,7 @@ type Rule struct {
 	Cgroup string
 	// Unit is a systemd unit's name, or a pattern: processes in control groups of that name.
 	Unit string
-	UID  int // effective; −1: any
+	UID  int // effective user; −1: any
 	// Match selects by the names of [Process]; nil: any.
 	Match *regexp.Regexp
 }

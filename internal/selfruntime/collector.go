@@ -32,10 +32,10 @@ const (
 // Collector decides when garbage is collected.
 type Collector struct {
 	want  atomic.Bool
-	limit atomic.Int64 // heap, bytes
+	limit atomic.Int64 // of the heap, bytes
 
-	measured int64            // the aggregator's: last, CLOCK_MONOTONIC ns
-	sample   []metrics.Sample // objects, with dead ones not yet found
+	measured int64            // the aggregator's: last measurement, CLOCK_MONOTONIC ns
+	sample   []metrics.Sample // all objects, with dead ones not yet found
 	live     []metrics.Sample // objects after the last collection
 
 	asked int64 // the tracer's: begins no stops since, ns; 0: no

@@ -34,16 +34,16 @@ const (
 type CPUChooser struct {
 	allowed      unix.CPUSet
 	allowedKnown bool
-	stay         int64 // from the next move to the one after, ns
-	nextMove     int64 // CLOCK_MONOTONIC ns
+	stay         int64 // least time from the next move to the one after, ns
+	nextMove     int64 // earliest, CLOCK_MONOTONIC ns
 	calm         int   // ticks since the last preemption
 	move         func(*unix.CPUSet) error
 
-	preferCalls  int   // in this tick
-	drawnCPU     int   // of one of them
-	preferredCPU int   // on which the tracer sleeps, −1: none
+	preferCalls  int   // calls of Prefer in this tick
+	drawnCPU     int   // that of one of them
+	preferredCPU int   // preferred thread's CPU on which the tracer sleeps, −1: none
 	preferredAt  int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
-	nextPrefer   int64 // earliest move to a thread's CPU, CLOCK_MONOTONIC ns
+	nextPrefer   int64 // earliest next move to a thread's CPU, CLOCK_MONOTONIC ns
 	rng          *rand.Rand
 }
 
@@ -125,7 +125,7 @@ func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 
 // Hidden detects a thread that computes but is found asleep. The zero value is ready.
 type Hidden struct {
-	cpu   int64 // when last found running, ns
+	cpu   int64 // CPU time when last found running, ns
 	valid bool
 }
 

@@ -19,10 +19,10 @@ import (
 // arrives.
 type PreemptionDetector struct {
 	self         *procmem.ThreadFiles
-	arrival      int64 // the tracer's on its CPU, scheduler clock
+	arrival      int64 // the tracer's arrival on its CPU, scheduler clock
 	arrivalKnown bool
 	arrivalWake  int64 // wake-up of arrival ([Wake.At])
-	cpu          int   // the tracer's
+	cpu          int   // the tracer's CPU
 	cpuWake      int64 // wake-up of cpu
 	hasPreempted bool  // in this tick
 	knownWake    int64 // last wake-up whose preempted thread is known
@@ -148,7 +148,7 @@ type Run struct {
 	// end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive on a CPU exactly once
 	// since
 	DetachedAt int64
-	CPU        int64 // since then, ns
+	CPU        int64 // CPU time since then, ns
 }
 
 // justNow is the longest time, ns, from a preempted thread's departure to the tracer's wake-up.

@@ -8,10 +8,10 @@ import "prywalk/internal/sample"
 type Thread struct {
 	Calls
 	preempted    bool // by the tracer's wake-up
-	decided      bool // for the current sample
+	decided      bool // preempted is decided for the current sample
 	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
-	cpu          int  // the tracer's when that was decided
-	ranSinceTick bool // between the tick and its last stop: it may be preempted again
+	cpu          int  // the tracer's CPU when that was decided
+	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
 
 	foundAt   int64  // tracer's wake-up found to have preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // its count of arrivals then

@@ -122,7 +122,7 @@ func noMatchError(p *profile.Profile, path, id string) error {
 
 type namer struct {
 	profile   *profile.Profile
-	file      string // base name
+	file      string // base name of the ELF file
 	functions map[profile.Function]*profile.Function
 	frames    []symbols.Frame
 	last      uint64 // highest function id

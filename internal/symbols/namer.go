@@ -24,8 +24,8 @@ type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
-	ended  map[int]bool                             // at the last [Namer.DropUnused]
-	open   func(string) (io.ReaderAt, int64, error) // debug files of a core; nil: live
+	ended  map[int]bool                             // processes that had ended at the last [Namer.DropUnused]
+	open   func(string) (io.ReaderAt, int64, error) // opens debug files of a core; nil: of live processes
 	// mapFile returns nil for a process without perf map.
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *budget.Budget // nil: prywalk's

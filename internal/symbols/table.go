@@ -36,7 +36,7 @@ type Table struct {
 	names     map[string]string
 	funcs     map[*dwarfinfo.Func]*funcName
 	calls     []dwarfinfo.Call
-	objects   *objects // nil until used
+	objects   *objects // nil until first used
 	bounds    functionBounds
 
 	dwarfTried bool

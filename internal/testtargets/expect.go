@@ -5,12 +5,12 @@ package testtargets
 // Expect is what a profile must contain. Names match as shown or by their last part: "burn_60" also matches
 // "load::burn_60" and "JS:*burn_60 load.js:12" ([Matches]).
 type Expect struct {
-	Hot []string // with CPU time
+	Hot []string // on stacks with CPU time
 	// parts of the functions' common CPU time; they do not call each other. Nil: unknown
 	Shares map[string]float64
 	// with CPU time, innermost first; inlined and library functions may lie between
 	Chains        [][]string
-	Sleepers      []Sleeper // from start to end
+	Sleepers      []Sleeper // asleep from start to end
 	CompleteFloor float64   // least share of complete samples, 0 to 1
 	Tree          bool      // children do the work and must be recorded
 	Stripped      bool      // Target.Unstripped has symbols, at the same addresses
@@ -20,7 +20,7 @@ type Expect struct {
 type Sleeper struct {
 	Thread string   // name
 	Waits  []string // possible system calls: C libraries differ
-	Chain  []string // innermost first
+	Chain  []string // its functions, innermost first
 }
 
 var nativeSleepers = []Sleeper{

@@ -16,10 +16,10 @@ type GroupRow struct {
 	// Threads is the number of threads and the mean number of tasks at a time.
 	Threads      int
 	index        int32
-	mainFunction int32 // −1: none
+	mainFunction int32 // the program's function with most time; −1: none
 	snapshot     *Snapshot
 	waits        bool
-	tasks        bool // some time is of tasks
+	tasks        bool // some of its time is of tasks
 	// Idle is the rule by which all time of the row is idle; "": none, or several.
 	Idle string
 }

@@ -65,9 +65,9 @@ type Model struct {
 	message string
 	help    bool
 
-	cursor, top int   // selected and first row
+	cursor, top int   // selected and first visible row
 	follow      int32 // the selected row's id, if it moves; negative: the position stays
-	stacks      bool  // of function
+	stacks      bool  // shows the stacks of function
 	function    int32
 	history     []position
 	page        page

@@ -86,21 +86,21 @@ type Store struct {
 	index         map[cellKey]int32
 	threads       []thread // shared with snapshots: immutable, if threadsShared
 	threadsShared bool
-	threadIDs     int32 // given
+	threadIDs     int32 // number of ids given
 	lasts         []lastCell
 	byTID         map[threadKey]int32
 	waits         []wait // shared with snapshots
 	byWait        map[string]int32
 
 	touched    []int32
-	open       []delta // at the last refresh
+	open       []delta // open intervals at the last refresh
 	slices     []slice
 	freeDeltas [][]delta
-	sums       []Values // by cell, in a window
+	sums       []Values // by cell, in a snapshot's window
 	summed     []int32
 	begin      int64
 	maxCells   int
-	keptCells  int // after the last eviction
+	keptCells  int // number of cells after the last eviction
 
 	refreshed func() // may be nil
 }

@@ -16,7 +16,7 @@ type Control struct {
 	holdAsked       atomic.Bool
 	holding         atomic.Bool  // a Hold has taken effect
 	thread          atomic.Int64 // ID of the OS thread; 0 before the start
-	firstTick       atomic.Int64 // CLOCK_MONOTONIC ns
+	firstTick       atomic.Int64 // time of the first tick, CLOCK_MONOTONIC ns; 0 before it
 
 	mu       sync.Mutex
 	progress Progress
@@ -62,7 +62,7 @@ type Progress struct {
 	Observations, Failed int64
 	Stops                int64 // observations by stops
 	Denied, Traced       int64 // refused by the kernel; held by another tracer
-	WithheldTicks        int64 // by the budget
+	WithheldTicks        int64 // withheld by the budget
 	Threads              int
 	Rate                 float64 // ticks/s that the budget permits
 }

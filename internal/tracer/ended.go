@@ -55,7 +55,7 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 		case th.gone:
 		case th.clockPass < used.clockPass:
 			th.end.AtStart = sample.Reading{}
-		case th.end.AtStart != (sample.Reading{}): // else it was not read: another thread ended meanwhile
+		case th.end.AtStart != (sample.Reading{}): // else it was not read, as another thread ended meanwhile
 			e.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
 		}
 	}

@@ -16,7 +16,7 @@ type newThreads struct {
 	tracked      *tracked
 	observations *observations
 	tids         []int
-	aroundRead   func() // for tests: before and after a list is read
+	aroundRead   func() // for tests: called before and after a list is read
 }
 
 const (

@@ -15,7 +15,7 @@ type pathWalks struct {
 	stops  *stops
 	opener *procmem.PathOpener // nil if the tracer walks paths itself
 	job    *procmem.Job        // the last walk, or nil
-	opened []openedThread      // not tracked yet
+	opened []openedThread      // opened, not tracked yet
 	taken  int                 // of opened, passed by takeOpened
 }
 

@@ -69,7 +69,7 @@ type thread struct {
 	listGeneration  int64 // last listing that had it
 	observedTick    int64 // tick of the last observation
 	observedEarlyAt int64 // last tick at which it was observed before all others
-	clockPass       int64 // last pass that read its clock ([endedThreads])
+	clockPass       int64 // last pass over the clocks that read its clock ([endedThreads])
 	gone            bool
 }
 

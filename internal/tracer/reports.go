@@ -83,7 +83,7 @@ func (r *reports) begin(now int64) {
 func (r *reports) request(e handover.Event) {
 	r.unchanged()
 	r.Out.Add(e)
-	r.handOver(r.Tick.At) // or later, if the aggregator is far behind
+	r.handOver(r.Tick.At) // or after a later tick, if the aggregator is far behind
 }
 
 func (r *reports) checkpointDue(now int64) bool {

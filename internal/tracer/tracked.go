@@ -24,10 +24,10 @@ type tracked struct {
 	newChildren *newChildren
 	ended       *endedThreads
 
-	start       int64  // of sampling, CLOCK_MONOTONIC ns
+	start       int64  // start of sampling, CLOCK_MONOTONIC ns
 	startTicks  uint64 // the same in clock ticks after boot
 	cpuOfEnded  int64  // CPU time of ended processes, ns
-	threadCount int    // at the last tick
+	threadCount int    // number of threads at the last tick
 	lastProcess sample.ProcessID
 	lastThread  sample.ThreadID
 }

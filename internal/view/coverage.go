@@ -21,7 +21,7 @@ const fewTicks = 5
 
 // Coverage is the share of CPU time with a named function, and the rest by kind.
 type Coverage struct {
-	value        int // type of values: cpu, else the chosen one
+	value        int // index of the type of values: cpu, else the chosen one
 	named, Total int64
 	bounded      int64 // functions known by their bounds only
 	missing      []missing

@@ -15,7 +15,7 @@ import (
 type Group struct {
 	Name    string
 	Value   int64
-	idle    int // 1: sorted last
+	idle    int // 1: idle by a rule, sorted last
 	Samples []*profile.Sample
 }
 

@@ -38,7 +38,7 @@ type Selection struct {
 	Options Options
 	Value   int
 	Unit    string
-	Dropped int // by filters
+	Dropped int // removed by filters
 	Filters []string
 	// Scheduled and Looped are blocked times, ns, that are left out: of threads asleep in Go's scheduler, and in event
 	// loops of recorded tasks.

@@ -17,7 +17,7 @@ import (
 type Row struct {
 	Frame       int32
 	Self, Total int64
-	depth       float64 // value × distance from the innermost frame
+	depth       float64 // sum of value × distance from the innermost frame
 }
 
 // Rows sums samples by frame; Total counts a frame once per sample.
@@ -70,7 +70,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 		all += rows[i].Self
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
-	minor := func(r Row, f *Frame) int { // functions of language and system, and small ones
+	minor := func(r Row, f *Frame) int { // 1 for functions of language and system, and small ones
 		return map[bool]int{true: 1, false: f.support()}[10*r.Total < all]
 	}
 	slices.SortFunc(rows, func(a, b Row) int {

@@ -24,7 +24,7 @@ type Summary struct {
 	Processes int
 	Threads   int
 	Samples   int64
-	Complete  float64 // share of samples; negative: unknown
+	Complete  float64 // share of samples with complete stacks, negative if unknown
 	Comments  []string
 	Start     time.Time
 }

@@ -70,8 +70,8 @@ type firefoxBuilder struct {
 	*view.Data
 	places map[int32]view.Place
 	start  int64 // Unix epoch, ns
-	cpu    int   // index; −1: none
-	taken  int64 // bytes, of the current track
+	cpu    int   // index of CPU time, −1 if none
+	taken  int64 // bytes of memory, of the current track
 }
 
 // In bytes, with text.
@@ -80,7 +80,7 @@ const (
 	firefoxStackCost    = 320
 	firefoxFunctionCost = 640
 	firefoxTextCost     = 128
-	firefoxByteCost     = 20 // per byte: all may become escapes
+	firefoxByteCost     = 20 // per byte of text: all may become escapes
 )
 
 func (ff *firefoxBuilder) take(n int64) bool {

@@ -19,7 +19,7 @@ type firefoxThread struct {
 	funcAt     map[int32]int
 	resources  []string
 	resourceAt map[string]int
-	prefix     []any // nil for outermost frames
+	prefix     []any // of each stack; nil for outermost frames
 	stackFrame []int
 	stackAt    map[view.Edge]int32
 	stacks     []int32

@@ -55,7 +55,7 @@ const otlpSampleCost = 256
 type otlpEncoder struct {
 	*view.Data
 	tables *otlpTables
-	taken  int64 // bytes, of the current resource
+	taken  int64 // bytes of memory, of the current resource
 }
 
 type otlpResource struct {

@@ -15,7 +15,7 @@ type library struct {
 
 	all      string // no function is an application's
 	forwards string // only forward a wait
-	starts   string // call a thread's function
+	starts   string // call a new thread's function
 	result   string // wait for a task's result, or for a lock
 
 	awaitsWork string // a pool's worker waits in them for work only,

@@ -12,8 +12,8 @@ import (
 // LiveThreads implements [Threads] for live processes, from /proc.
 type LiveThreads struct {
 	pid            int
-	others         []int       // in the same pid namespace
-	inner          map[int]int // by their IDs in pid's namespace; nil until used
+	others         []int       // observed processes in the same pid namespace
+	inner          map[int]int // threads by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
 

@@ -6,7 +6,7 @@ import "prywalk/internal/schema"
 
 // Kinds of waits in run-time systems.
 const (
-	Monitor    Kind = "monitor" // Java
+	Monitor    Kind = "monitor" // of an object of Java
 	ObjectWait Kind = "object-wait"
 	GIL        Kind = "GIL" // of CPython
 )

@@ -9,7 +9,7 @@ type primitive struct {
 	mode    string
 	musl    bool
 	foreign bool   // not of glibc's layout
-	maker   string // for people
+	maker   string // library for people
 }
 
 func (p *primitive) why() string {

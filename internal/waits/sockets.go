@@ -39,7 +39,7 @@ func (f *Files) readSockets() map[string]socket {
 // megabytes. Not safe for concurrent use.
 type Peers struct {
 	sockets map[string]socket
-	again   int64 // CLOCK_MONOTONIC ns
+	again   int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
 // Of gives a socket's remote address by its link ([Files.Link]), or "". For an unknown socket it reads the tables
@@ -61,7 +61,7 @@ func (p *Peers) Of(f *Files, link string, now func() int64) string {
 	return p.sockets[inode].remote
 }
 
-const peersEvery = 1e9 // ns, between readings of the tables
+const peersEvery = 1e9 // ns, at least, between readings of the tables
 
 // Network identifies the process's network namespace, "" if unknown.
 func (f *Files) Network() string {

@@ -13,7 +13,7 @@ const (
 	Prefix67
 	PrefixF2
 	PrefixF3
-	PrefixSeg // FS or GS: relative to that segment's base
+	PrefixSeg // FS or GS: the address is relative to that segment's base
 	PrefixFS
 )
 

@@ -28,7 +28,7 @@ type release struct {
 	root    string    // the checkout
 	version string    // as git describe writes it: v1.2.3 or v1.2.3-4-gabcdef
 	out     string    // where the files go
-	work    string    // temporary directory
+	work    string    // a temporary directory
 	date    time.Time // of all files in archives and packages
 }
 

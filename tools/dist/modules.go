@@ -20,7 +20,7 @@ import (
 // module is a library that is linked into the program.
 type module struct {
 	path, version string
-	licence       string // SPDX name
+	licence       string // its SPDX name
 	holders       []string
 	text          string // of its licence file
 }

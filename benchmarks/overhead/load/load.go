@@ -29,7 +29,7 @@ const (
 	Locks      = "locks"      // takes and releases contended mutexes
 	Requests   = "requests"   // sends requests over a loopback connection
 	Goroutines = "goroutines" // passes messages between goroutines that share the processors
-	GoServer   = "goserver"   // a goroutine for each connection, and clients
+	GoServer   = "goserver"   // a server with a goroutine for each connection, and its clients
 )
 
 // Kinds returns the kinds of work.

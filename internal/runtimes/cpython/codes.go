@@ -27,7 +27,7 @@ type code struct {
 	id         identity
 	name, file string
 	table      []byte
-	shim       bool // the interpreter's own
+	shim       bool // the interpreter's own, not the program's
 }
 
 // identity tells code objects at the same address apart: by version from 3.12 on, before by the hash of the name, as a

@@ -20,16 +20,16 @@ import (
 
 // Offsets in bytes.
 const (
-	genFrame     = 72 // in the object, 3.12 on
+	genFrame     = 72 // frame in the object, from 3.12 on
 	genFrame311  = 80
 	genFrame310  = 16 // address of the frame
-	genStateLess = 5  // from the state to the frame
+	genStateLess = 5  // bytes from the state to the frame
 	wrapped      = 16 // object in a wrapper
 
 	frameStack    = 64 // depth, 3.14 on: end
 	frameLocals   = 72 // 3.11 to 3.13, after the depth's values
 	frameBottom   = 64 // before 3.11: f_valuestack
-	frameTop      = 72 // 3.8, 3.9; 0 while running
+	frameTop      = 72 // 3.8, 3.9: f_stacktop, 0 while running
 	frameDepth310 = 80 // f_stackdepth, negative while running
 	code310       = 48 // co_code
 )

@@ -18,7 +18,7 @@ import (
 // Exported symbols, but for the cold parts.
 const (
 	symRuntime = "_PyRuntime"
-	symVersion = "Py_Version" // 3.11 on
+	symVersion = "Py_Version" // from 3.11 on
 	symCode    = "PyCode_Type"
 	symLoop    = "_PyEval_EvalFrameDefault"
 	symCold    = "_PyEval_EvalFrameDefault.cold"

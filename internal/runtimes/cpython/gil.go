@@ -30,7 +30,7 @@ type gil struct {
 	threads    *threads
 	names      *threadNames
 	at         uint64 // 0: unknown
-	tries      int    // searches
+	tries      int    // repeated searches
 	lastSearch int64  // CLOCK_MONOTONIC, ns
 }
 
@@ -39,7 +39,7 @@ const (
 	gilHolder  = 8
 	gilLocked  = 16
 	gilCount   = 24
-	gilHead    = 32 // before the condition variable
+	gilHead    = 32 // bytes before the condition variable
 	gilCond    = 32
 	gilCondEnd = 80
 )

@@ -50,8 +50,8 @@ type locks struct {
 	*interpreter
 	chain  *chain
 	names  *threadNames
-	types  map[uint64]string // "": no lock
-	rlocks map[uint64]uint64 // by semaphore
+	types  map[uint64]string // by type; "": no lock
+	rlocks map[uint64]uint64 // RLocks by semaphore
 }
 
 func (l *locks) forget() { l.types, l.rlocks = nil, nil }

@@ -13,7 +13,7 @@ type joins struct {
 	*interpreter
 	names    *threadNames
 	byLock   map[uint64]uint64 // Thread objects by semaphore
-	nextRead int64             // CLOCK_MONOTONIC ns
+	nextRead int64             // not read again before, CLOCK_MONOTONIC ns
 }
 
 // Reading takes at most 1/readingShare of the time.

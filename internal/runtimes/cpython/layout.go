@@ -8,18 +8,18 @@ import "encoding/binary"
 type layout struct {
 	minor int // of 3.minor
 
-	runtimeInterps int64 // in _PyRuntime
-	runtimeMain    int64 // in _PyRuntime: pthread_self; 0: unknown
+	runtimeInterps int64 // in _PyRuntime: the first interpreter
+	runtimeMain    int64 // in _PyRuntime: pthread_self of the main thread; 0: unknown
 
 	interpNext, interpThreads int64
 	interpModules             int64  // sys.modules
 	typeKeys                  uint64 // in a type: its objects' shared keys; 3.11 on
 
 	threadNext, threadInterp, threadID int64
-	threadNative                       int64 // thread ID, 3.11 on; 0: none
+	threadNative                       int64 // kernel thread ID, 3.11 on; 0: none
 	threadSize                         int64 // bytes to copy
 	threadFrame                        int64 // innermost frame, or _PyCFrame in 3.11 and 3.12
-	threadChunk, threadTop             int64 // data stack: newest chunk, end; 0: none
+	threadChunk, threadTop             int64 // data stack: newest chunk, and end of its used part; 0: none
 
 	cframe                    bool
 	cframeCurrent, cframePrev int64
@@ -32,9 +32,9 @@ type layout struct {
 
 	codeFile, codeName, codeQual, codeFirst int64
 	codeTable                               int64
-	codeInstr                               int64 // 3.11 on
-	codeVersion                             int64 // 3.12 on: 32 bits, unique; 0: none
-	codeTypeSize                            int64 // tp_basicsize
+	codeInstr                               int64 // 3.11 on: start of the instructions
+	codeVersion                             int64 // 3.12 on: 32 bits, unique in the process; 0: none
+	codeTypeSize                            int64 // tp_basicsize of the code type, from 3.11 on without instructions
 	codeHead                                int64 // bytes with the identity
 
 	textASCII, textCompact int64

@@ -16,8 +16,8 @@ const (
 type merge struct {
 	*chain
 	slots            slots
-	nextRun          int         // innermost without a native frame
-	loops            []loopFrame // so far, before 3.11
+	nextRun          int         // innermost run without a native frame
+	loops            []loopFrame // native frames of the loop so far, before 3.11
 	unfinished       bool        // the native walk may lack its outer end
 	searchedAnywhere bool        // without a known slot
 }
@@ -149,7 +149,7 @@ func (w *merge) End() managed.Health {
 	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
 		return managed.Broken
 	case w.nextRun < len(w.runs) && !w.unfinished:
-		if w.minor <= 10 { // a frame of the loop was not recognized
+		if w.minor <= 10 { // a native frame of the loop was not recognized
 			return managed.Broken
 		}
 		return managed.Unmatched

@@ -22,7 +22,7 @@ const (
 
 const (
 	maxEntries = 1 << 14
-	maxShared  = 256 // of shared keys
+	maxShared  = 256 // entries of shared keys
 )
 
 // entry is an entry of a dict. A number below 2^61-1 is its own hash.
@@ -31,8 +31,8 @@ type entry struct{ hash, key, value uint64 }
 // objects reads a running process's objects: callers read twice.
 type objects struct {
 	r      *interpreter
-	shared map[uint64][]entry // by address
-	places map[attribute]int  // index; −1: none
+	shared map[uint64][]entry // by address of the keys
+	places map[attribute]int  // index of attributes among them; −1: none
 }
 
 type attribute struct {

@@ -21,7 +21,7 @@ type Runtime struct {
 	joins joins
 	plan  *managed.Plan
 
-	followed *taskReader // of [Runtime.TaskPlaces]
+	followed *taskReader // of the last [Runtime.TaskPlaces]
 }
 
 var _ managed.Threads = (*Runtime)(nil)

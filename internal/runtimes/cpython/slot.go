@@ -14,7 +14,7 @@ import (
 type slots map[uint64]*slot // by the loop's return address
 
 type slot struct {
-	offsets  []uint64 // below the CFA, valid so far
+	offsets  []uint64 // below the CFA, valid in all frames so far
 	frames   int
 	noneFits bool
 }

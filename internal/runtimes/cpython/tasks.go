@@ -40,11 +40,11 @@ const (
 )
 
 const (
-	maxSet      = 1 << 20 // slots
+	maxSet      = 1 << 20 // slots of a set
 	maxListed   = 1 << 17 // tasks of all lists
 	maxBases    = 16
 	maxChildren = 1 << 10
-	taskTries   = 4 // of a changing task
+	taskTries   = 4 // readings of a changing task
 	digitBits   = 30
 )
 
@@ -58,10 +58,10 @@ type taskPlan struct {
 type asyncioOffsets struct {
 	Task struct {
 		Size, Name, AwaitedBy, IsTask uint64
-		AwaitedBySet                  uint64 // byte: several await it
+		AwaitedBySet                  uint64 // byte: several tasks await it
 		Coroutine, Node               uint64
 	}
-	Interpreter struct{ Size, Head uint64 } // Head: tasks
+	Interpreter struct{ Size, Head uint64 } // Head: list of tasks
 	Thread      struct{ Size, Loop, Task, Head uint64 }
 }
 

@@ -13,9 +13,9 @@ import (
 type threads struct {
 	*interpreter
 	list []thread
-	read int64 // CLOCK_MONOTONIC ns
+	read int64 // when: CLOCK_MONOTONIC, ns
 	main uint64
-	head uint64 // of the main interpreter's newest state
+	head uint64 // address of the main interpreter's newest state
 	// forked has another thread's ID in its state ([threads.findForked]).
 	forked thread
 }
@@ -23,11 +23,11 @@ type threads struct {
 type thread struct {
 	at          uint64
 	id          uint64 // pthread_self
-	native      uint64 // thread ID; 0: unknown
-	recordedID  uint64 // thread ID in the state if a fork made it wrong
+	native      uint64 // kernel thread ID, 0: unknown
+	recordedID  uint64 // kernel thread ID in the state if a fork made it wrong; else 0
 	idle        bool   // without frames, or borrowed ([threads.markBorrowed])
 	shared      bool   // one of several states, one per interpreter
-	firstCFrame uint64 // innermost (3.11, 3.12), on the stack of the thread that runs it
+	firstCFrame uint64 // innermost _PyCFrame (3.11, 3.12), on the stack of the thread that runs it
 }
 
 const (

@@ -21,13 +21,13 @@ type chain struct {
 	// entering is the newest _PyCFrame of 3.12 while it may not be filled in.
 	entering   uint64
 	incomplete bool // the outer end was unreadable
-	broken     bool // contradicts itself or the native frames
+	broken     bool // it contradicts itself or the native frames
 }
 
 type pyFrame struct {
 	at     uint64
 	code   uint64
-	offset int // bytes
+	offset int // of its instruction, bytes
 }
 
 // run is one native frame's Python frames.

@@ -29,21 +29,21 @@ type Code struct {
 
 	lists        []*list
 	images       map[entry]*image
-	spans        []span   // by address, disjoint
+	spans        []span   // of the images' code, by address, disjoint
 	unregistered []*image // in no list, oldest first
 	keptBytes    int      // of images and unregistered
-	copied       uint64   // image bytes in this refresh
+	copied       uint64   // image bytes copied in this refresh
 	fresh        bool     // this refresh has added an image
 	previous     previous
 	view         view
-	agreed       int64 // when the lists were last as in spans, ns
+	agreed       int64 // when the lists were last seen as in spans, ns
 }
 
 // span is code of an image, end excluded.
 type span struct {
 	start, end uint64
 	of         *image
-	age        int // 0: newest
+	age        int // 0 is the newest
 }
 
 // New returns a Code without lists.

@@ -25,7 +25,7 @@ type image struct {
 	cfi   *dwarfunwind.Table // nil: none
 	code  []codeRange
 	funcs []function // by address
-	size  int        // approximate, bytes
+	size  int        // approximate memory, bytes
 	names int        // of size, without cfi
 }
 

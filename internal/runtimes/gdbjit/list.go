@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxLists   = 8       // one per library with a compiler
-	maxEntries = 1 << 14 // of a list
+	maxLists   = 8       // descriptors: one per library with a compiler
+	maxEntries = 1 << 14 // entries of a list
 	maxImage   = 32 << 20
-	maxKept    = 64 << 20 // bytes of all images
-	maxCopied  = 64 << 20 // bytes per refresh; the rest follows
+	maxKept    = 64 << 20 // bytes of all kept images
+	maxCopied  = 64 << 20 // bytes of images per refresh; the rest follows at the next
 	maxGone    = 4096     // images kept for their names
 )
 
@@ -29,7 +29,7 @@ const (
 
 type entry struct {
 	at, image, size uint64
-	mark            uint64 // of the image's first bytes
+	mark            uint64 // hash of the image's first bytes
 }
 
 type list struct {

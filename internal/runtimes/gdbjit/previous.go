@@ -16,7 +16,7 @@ import (
 
 type previous struct {
 	spans  []span
-	images []*image // in no list now
+	images []*image // of it, in no list now
 	// In ns: begin; last found valid; first found replaced.
 	since, seen, until int64
 }

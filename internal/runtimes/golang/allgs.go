@@ -28,7 +28,7 @@ type allgs struct {
 	list     uint64 // runtime.allgs, or 0
 	entries  entries
 	reasons  waitReasons
-	labelsAt atomic.Int64 // of the labels' address in g
+	labelsAt atomic.Int64 // offset of the labels' address in g
 	tries    uint
 }
 

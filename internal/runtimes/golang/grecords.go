@@ -17,7 +17,7 @@ import (
 //	      └── region 1 ──┘                            └ region 2 ┘      one call for many
 const (
 	regionBytes = 64 << 10
-	callBytes   = 256 << 10 // of a call: fits the CPU's cache
+	callBytes   = 256 << 10 // of all regions of a call: fits the CPU's cache
 	regionGap   = 4 << 10   // between parts of one region
 )
 

@@ -19,9 +19,9 @@ import (
 
 type goroutinePoller struct {
 	allgs  *allgs
-	listed int      // g's of runtime.allgs in gs
+	listed int      // g's of runtime.allgs that are in gs
 	gs     []uint64 // by place
-	sums   []uint64 // as of Task; 0: not read
+	sums   []uint64 // of the g's as of Task, by place; 0: not read
 	seed   maphash.Seed
 
 	records *records

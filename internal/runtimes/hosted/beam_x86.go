@@ -18,8 +18,8 @@ import (
 type beam struct {
 	base
 	main  uint64
-	below uint64 // C stack below rbx, bytes
-	size  uint64 // up to the return address, without alignment
+	below uint64 // C stack below rbx, in bytes
+	size  uint64 // of the frame up to the return address, without alignment
 	frame *managed.Proof
 	tries int
 }
@@ -31,7 +31,7 @@ var (
 )
 
 const (
-	beamEntry = 64 // bytes
+	beamEntry = 64 // searched bytes of the entry
 	beamWords = 8  // searched for the return address
 	beamMost  = 1 << 20
 	beamTries = 64 // per module

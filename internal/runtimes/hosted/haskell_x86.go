@@ -22,7 +22,7 @@ type haskell struct {
 	*process
 	start, end uint64 // of the entry
 	left       uint64 // from here on only the saved registers remain
-	size       uint64 // without return address
+	size       uint64 // of the frame without return address
 	frame      *managed.Proof
 }
 
@@ -43,10 +43,10 @@ var (
 )
 
 const (
-	haskellEntry  = 192     // bytes
+	haskellEntry  = 192     // bytes of the entry
 	haskellMost   = 1 << 20 // of a frame
-	haskellKept   = 48      // of registers
-	haskellPushed = 32      // words
+	haskellKept   = 48      // of the registers
+	haskellPushed = 32      // words, for calls of C
 	haskellMakes  = 14      // end of the second sub rsp
 	haskellFirst  = 4       // end of the first
 	haskellSaves  = 14 + 23 // end of the saves

@@ -21,9 +21,9 @@ import (
 type luaJIT struct {
 	base
 	frame  *managed.Proof
-	size   int64 // C frame with return address
-	table  int64 // of the trace array in the dispatch table
-	mcode  int64 // of the code address in a GCtrace
+	size   int64 // of the C frame with return address
+	table  int64 // offset of the trace array in the dispatch table
+	mcode  int64 // offset of the code address in a GCtrace
 	below  int64 // bytes pushed by JLOOP
 	vms    []*luaVM
 	spills []int64 // of known traces, sorted

@@ -67,7 +67,7 @@ const (
 
 type pypyPlace struct {
 	stage pypyStage
-	kept  uint32 // saved registers, at pypyEnter
+	kept  uint32 // bits of the saved registers, at pypyEnter
 }
 
 func newPyPy(p *process) Runtime {

@@ -82,8 +82,8 @@ type callerKind uint8
 
 const (
 	lispByFP    callerKind = iota
-	lispNext               // rbp is the next callee's frame
-	lispEntered            // return address at sp
+	lispNext               // rbp is already the next callee's frame
+	lispEntered            // just called, return address at sp
 	lispTop                // no frame, return address at sp
 )
 

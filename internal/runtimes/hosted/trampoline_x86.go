@@ -10,8 +10,8 @@ import (
 // trampoline makes a frame for the generated code that it jumps to.
 type trampoline struct {
 	start, end uint64
-	size       int64           // with return address
-	saved      map[uint8]int64 // below the CFA
+	size       int64           // of the frame with return address
+	saved      map[uint8]int64 // distances below the CFA
 }
 
 const (

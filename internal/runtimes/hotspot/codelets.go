@@ -12,7 +12,7 @@ import (
 // codelet is an InterpreterCodelet.
 type codelet struct {
 	begin, end     uint64
-	text           uint64 // address
+	text           uint64 // address of the description
 	described      bool
 	entry          bool // of a method
 	continuesDeopt bool

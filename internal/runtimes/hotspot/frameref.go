@@ -231,7 +231,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 const (
 	atBlob = iota
 	atCallStub
-	atStaticCallStub // after a method
+	atStaticCallStub // static call stub after a method
 	atCodelet        // or above
 )
 

@@ -18,7 +18,7 @@ import (
 type method struct {
 	at          uint64
 	constMethod uint64
-	code        uint64 // address
+	code        uint64 // address of the bytecode
 	size        uint64 // of code
 	cache       uint64 // constant pool cache, also in interpreter frames
 	cookie      uint64

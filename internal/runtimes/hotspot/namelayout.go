@@ -110,7 +110,7 @@ func alternatives() [][][]string {
 }
 
 type tagged struct {
-	names    []string // by preference
+	names    []string // alternatives, by preference
 	optional bool
 	field    *field  // nil: a size
 	size     *uint64 // nil: a field

@@ -12,9 +12,9 @@ type compiled struct {
 	begin, end uint64 // of the code
 	complete   uint64 // offset of the complete frame
 	method     uint64
-	id         uint32 // compilation
+	id         uint32 // compilation id
 	level      uint8
-	native     bool // wrapper
+	native     bool // a native wrapper
 	orig       uint64
 	deopts     [2]uint64 // deoptimization handlers
 	pcs        span

@@ -19,8 +19,8 @@ type Growing struct {
 	m      *Map
 	memory *budget.Account
 	file   os.FileInfo // identity; nil: unknown
-	size   int64       // when last opened
-	read   int64       // bytes
+	size   int64       // of the file when last opened
+	read   int64       // bytes read
 	whole  bool        // nothing more can be read
 	next   time.Time
 }

@@ -31,7 +31,7 @@ type Map struct {
 	long bool
 
 	memory *budget.Account
-	room   int64 // bytes taken and not yet used
+	room   int64 // bytes taken from memory and not yet used
 	full   bool  // no memory is left
 }
 

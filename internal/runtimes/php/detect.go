@@ -18,7 +18,7 @@ import (
 // Exported symbols.
 const (
 	symGlobals = "executor_globals"
-	symOffset  = "executor_globals_offset" // thread-safe builds
+	symOffset  = "executor_globals_offset" // of thread-safe builds
 	symCache   = "tsrm_get_ls_cache_tcb_offset"
 	symExecute = "execute_ex"
 	symModule  = "sapi_module"

@@ -17,7 +17,7 @@ type functionCache struct {
 	byID       map[identity]*function // closures move
 	bySerial   map[uint64]*function
 	byContent  map[content]*function
-	classes    map[uint64]string // in opcache's memory
+	classes    map[uint64]string // in opcache's memory, by address
 	serial     uint64
 	neverFreed managed.Known
 	eviction   managed.IdleEviction
@@ -33,8 +33,8 @@ type function struct {
 	lines      []uint32 // by opcode
 	nameless   bool
 	stable     bool  // never freed
-	since      int64 // CLOCK_MONOTONIC ns
-	checked    int64 // identity last verified
+	since      int64 // when it was read, CLOCK_MONOTONIC ns
+	checked    int64 // when its identity was last verified
 	seen       int64 // last copy with it
 }
 

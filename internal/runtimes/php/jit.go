@@ -18,7 +18,7 @@ type jitCode struct {
 	runtime   *Runtime
 	frame     frames.Rule
 	row       *frames.Row
-	proof     *managed.Proof // x86-64
+	proof     *managed.Proof // on x86-64
 	frameSize uint64         // bytes with the return address
 	known     bool
 }

@@ -5,7 +5,7 @@ package php
 // layout has offsets, bytes.
 type layout struct {
 	minor                    int   // 704 is 7.4
-	current                  int64 // EG(current_execute_data)
+	current                  int64 // in executor globals: EG(current_execute_data)
 	opcodes, last            int64 // in an op array
 	file, lines              int64
 	headSize                 int64 // copied bytes of an op array
@@ -16,7 +16,7 @@ type layout struct {
 
 const (
 	globalsTop   = -32 // EG(vm_stack_top), from EG(current_execute_data)
-	globalsStack = -16 // EG(vm_stack)
+	globalsStack = -16 // EG(vm_stack), the newest page
 
 	callOpline = 0
 	callFunc   = 24

@@ -38,7 +38,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	if len(w.runs) == 0 {
 		return out, false
 	}
-	lost := w.incomplete && w.nextRun == len(w.runs) // of unread calls
+	lost := w.incomplete && w.nextRun == len(w.runs) // native frames of unread calls
 	if executes {
 		if lost {
 			return out, false

@@ -14,13 +14,13 @@ type Runtime struct {
 	version            string
 	module             *frames.Module
 	executeEx, cold    managed.Span
-	globals            uint64 // 0 in a thread-safe build
+	globals            uint64 // executor globals; 0 in a thread-safe build
 	threadSafe         bool
 	tls                int64  // thread-safe builds: from the thread pointer to the pointer to its globals
 	executorOffset     uint64 // of the executor globals in these
 	threads            threads
 	oneRequest         bool  // declared functions are not freed
-	dataReg, oplineReg uint8 // DWARF numbers
+	dataReg, oplineReg uint8 // of execute data and opline (DWARF numbers)
 	host               managed.Host
 	plan               *managed.Plan
 	jit                jitCode
@@ -70,7 +70,7 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 }
 
 const (
-	maxStack     = 32 << 10 // bytes
+	maxStack     = 32 << 10 // bytes of the newest page of the engine's stack
 	maxFunctions = 64
 	maxWaiting   = 8
 )

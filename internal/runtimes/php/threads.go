@@ -24,7 +24,7 @@ type threads struct {
 	list    int64     // in struct pthread
 	tid     int64
 	pointer uint64         // from struct pthread to the thread pointer
-	byTID   map[int]uint64 // struct pthread
+	byTID   map[int]uint64 // address of struct pthread
 	next    int64          // the lists are not read before, CLOCK_MONOTONIC ns
 }
 
@@ -41,10 +41,10 @@ var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
 	maxThreads  = 1 << 15  // of a list
-	maxPthread  = 64 << 10 // bytes
+	maxPthread  = 64 << 10 // bytes of struct pthread
 	maxListSpan = 256      // bytes with its list and tid
-	readAgain   = 15e6     // ns
-	shareOfTime = 50       // pause ÷ time of a reading
+	readAgain   = 15e6     // pause of reading the lists, ns
+	shareOfTime = 50       // pause ÷ time of a reading, at least
 )
 
 // find finds the lists. Without them, only stopped threads have a thread pointer.

@@ -13,10 +13,10 @@ type walk struct {
 
 	calls   []call
 	runs    []run
-	ownRuns int // on this C stack; others resumed a fiber
-	nextRun int // innermost without a native frame
+	ownRuns int // on this C stack; the others resumed a fiber
+	nextRun int // the innermost run without a native frame
 
-	frames        int          // so far
+	frames        int          // native frames so far
 	executeFrames int          // of execute_ex
 	executeSP     uint64       // the last one's, or the first frame's after it on the same stack
 	lastSP        uint64       // last native frame's

@@ -15,8 +15,8 @@ type layout struct {
 	// vmThreads is at 2.7's list of threads, linked by their first words; vmRactors (3.0 on) at that of ractors, linked
 	// by ractorNodes.
 	vmThreads, vmRactors      int64
-	ractorNodes               []int64 // the first that fits
-	ractorThreads, ractorExec int64   // threads; ec with the lock
+	ractorNodes               []int64 // the first that fits is used
+	ractorThreads, ractorExec int64   // list of threads; ec with the lock
 
 	frameSize int64
 
@@ -26,7 +26,7 @@ type layout struct {
 	entrySize           int64 // of iseq_insn_info_entry
 
 	embedAt    int64 // of a short string
-	lenInFlags bool  // a short string's length
+	lenInFlags bool  // the flags have a short string's length
 
 	lock lockLayout
 

@@ -37,10 +37,10 @@ type object struct {
 	id         identity
 	code, size uint64 // of the instructions, words
 	places     places
-	asked      int64 // last [objectCache.readBatch]
+	asked      int64 // the last [objectCache.readBatch] with it
 	since      int64
-	checked    int64 // CLOCK_MONOTONIC ns
-	seen       int64 // last copy
+	checked    int64 // last verification, CLOCK_MONOTONIC ns
+	seen       int64 // last copy with it
 }
 
 // function is shared by equal objects, as from repeated eval.

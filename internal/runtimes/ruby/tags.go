@@ -34,7 +34,7 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) (
 type tagInfo struct {
 	jumpLayout
 	code        managed.Span // the interpreter's module
-	vmExec      managed.Span // by symbol
+	vmExec      managed.Span // rb_vm_exec, by symbol
 	guard       uint64
 	pc          uint64 // rb_vm_exec's, as saved; 0: unknown
 	confirmed   bool   // pc is certain

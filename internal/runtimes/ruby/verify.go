@@ -27,7 +27,7 @@ const (
 )
 
 type verifyBatch struct {
-	readAt   int64 // before: CLOCK_MONOTONIC ns
+	readAt   int64 // before reading, CLOCK_MONOTONIC ns
 	n        int
 	objects  [maxBatch]*object
 	bytes    [maxBatch][batchObjectSize]byte

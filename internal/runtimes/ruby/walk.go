@@ -16,10 +16,10 @@ type walk struct {
 	thread  uint64
 	ec      uint64
 	frames  []frame // innermost first
-	tags    []tag   // of rb_vm_exec
+	tags    []tag   // those of rb_vm_exec
 	allTags []tag
 	runs    []run
-	nextRun int // innermost without a native frame
+	nextRun int // innermost run without a native frame
 	outside int // first frame after all runs
 
 	unfinished bool // the native walk may lack its outer end
@@ -154,7 +154,7 @@ func (w *walk) split(pc uint64) {
 		}
 	}
 	n := entries(w.frames)
-	extra := len(w.tags) - n // begin or end of a call
+	extra := len(w.tags) - n // native frames at the begin or end of a call
 	if extra > 1 {
 		w.broken = true
 		return

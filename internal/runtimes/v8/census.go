@@ -20,9 +20,9 @@ type census struct {
 	seen    map[uint64]sighting
 	placed  map[uint64]uint64 // start by compilation number
 	moved   int64             // last move of code: CLOCK_MONOTONIC, ns
-	pages   map[uint64]int64  // last census: CLOCK_MONOTONIC, ns
-	covered map[uint64]uint64 // end by start
-	last    int64             // of any page
+	pages   map[uint64]int64  // last census by page: CLOCK_MONOTONIC, ns
+	covered map[uint64]uint64 // examined mappings: end by start
+	last    int64             // last census of any page
 	block   []byte
 	batch   []candidate
 	reads   []frames.Region

@@ -27,7 +27,7 @@ const (
 const (
 	tokenNone uint8 = iota
 	tokenName
-	tokenOperator // an expression follows
+	tokenOperator // a keyword that an expression follows
 	tokenValue
 	tokenPunct
 )

@@ -38,7 +38,7 @@ type function struct {
 	moved       int64  // last move: CLOCK_MONOTONIC, ns; 0: never
 	positionsAt uint64 // when read
 	positions   []byte
-	code        []byte // bytecodes, for baseline code
+	code        []byte // bytecodes, read for baseline code
 	coded       bool
 
 	since   int64 // first read: CLOCK_MONOTONIC, ns
@@ -58,7 +58,7 @@ type functions struct {
 	byBytecodes map[uint64]*function
 	scripts     map[uint64]*script
 	kept        int   // bytes of their tables
-	copiedAt    int64 // 0: none. Later readings hold.
+	copiedAt    int64 // time of the walk's copy; 0: none. Later readings hold.
 	head        [sfiSize]byte
 	linked      [8]byte
 }

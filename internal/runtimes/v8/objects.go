@@ -34,7 +34,7 @@ type heap struct {
 	parts  []frames.Region // of readParts
 	// streamMap is the map of InstructionStream, or 0.
 	streamMap uint64
-	maps      map[uint64]uint16 // types, but of maps made by programs
+	maps      map[uint64]uint16 // types by map, but of maps made by programs
 	buf       [256]byte
 	// stringsLeft bounds the strings read for one.
 	stringsLeft int

@@ -21,10 +21,10 @@ type script struct {
 	named    bool
 	first    int // first line of an embedded script
 	ends     []int32
-	tries    int // to read ends, while the collector moves the source
+	tries    int // attempts to read ends, which fail while the collector moves the source
 	members  map[int]member
 	searched int   // for classes
-	listedAt int64 // CLOCK_MONOTONIC, ns
+	listedAt int64 // when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (

@@ -10,7 +10,7 @@ import (
 
 type spec struct {
 	attr, form uint16
-	implicit   int64 // of DW_FORM_implicit_const
+	implicit   int64 // value of DW_FORM_implicit_const
 }
 
 // abbrev is an abbreviation declaration (DWARF 5 §7.5.3).

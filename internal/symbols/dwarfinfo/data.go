@@ -27,12 +27,12 @@ type Data struct {
 	s       Sections
 	alt     *Data
 	steps   int64 // left
-	reserve int64 // bytes taken and not yet used
+	reserve int64 // bytes taken from the account and not yet used
 	units   []*unit
 	index   []unitRange
 	ready   bool
 	listed  *listedUnits // nil: not read
-	specs   []spec       // of readAbbrev
+	specs   []spec       // buffer of readAbbrev
 	abbrevs map[abbrevKey]*abbrevTable
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func

@@ -11,8 +11,8 @@ import (
 
 // scope is a subprogram or an inlined call with code.
 type scope struct {
-	die      uint64 // of the entry
-	fn       *Func  // on first use
+	die      uint64 // offset of the entry
+	fn       *Func  // resolved on first use
 	parent   int32  // −1: a subprogram
 	depth    int32
 	root     int32 // the subprogram
@@ -32,8 +32,8 @@ type funcTable struct {
 }
 
 const (
-	maxNesting = 4096 // of entries in a unit
-	maxInline  = 256  // of inlined calls
+	maxNesting = 4096 // depth of entries in a unit
+	maxInline  = 256  // depth of inlined calls
 )
 
 func (t *funcTable) find(addr uint64) int32 {

@@ -17,7 +17,7 @@ type row struct {
 // sequence is the rows of contiguous code (DWARF 5 §6.2.5.1).
 type sequence struct {
 	lo, hi      uint64
-	first, last int // of the rows
+	first, last int // [first, last) of the rows
 }
 
 type lineTable struct {
@@ -88,7 +88,7 @@ type lineProgram struct {
 
 	row     row
 	opIndex uint64
-	first   int // of the sequence
+	first   int // first row of the sequence
 }
 
 func (p *lineProgram) run() {

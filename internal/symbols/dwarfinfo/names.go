@@ -32,7 +32,7 @@ func (d *Data) resolve(off uint64) *Func {
 type nameReader struct {
 	name, linkage []byte
 	line          int
-	unit          *unit  // of the last name
+	unit          *unit  // of the last name found
 	die           uint64 // its entry
 }
 

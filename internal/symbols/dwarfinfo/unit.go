@@ -6,7 +6,7 @@ import "prywalk/internal/wire"
 
 type unit struct {
 	d                 *Data
-	off, dies, end    uint64 // in .debug_info: header, first entry, end
+	off, dies, end    uint64 // offsets in .debug_info: header, first entry, end
 	data              []byte // from off on, perhaps only the beginning
 	abbrevOff         uint64
 	version           uint16
@@ -26,7 +26,7 @@ type unit struct {
 	funcs  *funcTable
 	scopes []nameScope
 	lines  *lineTable
-	listed []span // own ranges, if found by .debug_aranges
+	listed []span // its own ranges, if found by .debug_aranges
 }
 
 // In bytes: the largest unit header; what is first read of a unit.

@@ -61,7 +61,7 @@ type Process struct {
 	Names managed.Namer
 	// before each observation, and before its walk; may be nil
 	Before, After func()
-	MayEnd        bool // during [Process.Observe]
+	MayEnd        bool // threads may end during [Process.Observe]
 	// changes a thread before its first observation; may be nil
 	Thread func(*observe.Thread)
 

@@ -44,8 +44,8 @@ func DumpCore(t *testing.T, pid int) *dump.Process {
 // Recording is how a process is recorded.
 type Recording struct {
 	sampler.Options
-	Stops   int64 // after which the recording ends
-	Stamped bool  // each sample with its time; else equal ones are summed
+	Stops   int64 // number after which the recording ends
+	Stamped bool  // keep each sample with its time; else equal ones are summed
 	// before names are looked up: none is read from memory
 	Kill   bool
 	Images *code.ImageCache // files of earlier recordings; may be nil
