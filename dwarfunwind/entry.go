@@ -5,9 +5,9 @@ package dwarfunwind
 import "prywalk/internal/wire"
 
 const (
-	// bounds an FDE, in bytes, and so a lookup's time; the largest seen have tens of thousands
+	// maxEntry bounds an FDE, in bytes, and so the time of a lookup. The largest seen have tens of thousands.
 	maxEntry = 1 << 20
-	// bounds a CIE, in bytes, as each FDE can have its own; compilers write less than 50
+	// maxCIE bounds a CIE, in bytes, as each FDE can have another one. Compilers write less than 50.
 	maxCIE = 1 << 10
 )
 

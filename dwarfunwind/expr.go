@@ -9,7 +9,7 @@ import (
 
 const (
 	exprStack = 64
-	// bounds operations of one evaluation, as branches can loop
+	// maxSteps bounds the operations of one evaluation, as branches can loop.
 	maxSteps = 4096
 )
 

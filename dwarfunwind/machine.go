@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// compilers use one
+	// maxRemembered bounds the stack of remembered rows. Compilers use one.
 	maxRemembered = 64
-	// of one program
+	// maxExprs bounds the expressions of one program.
 	maxExprs = 1024
 )
 

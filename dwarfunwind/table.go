@@ -12,11 +12,12 @@ import (
 // Config is a file's call frame information, with addresses in the file's address space.
 type Config struct {
 	Arch frames.Arch
-	// used only with EhFrame
+	// EhFrameHdr is used only with EhFrame.
 	EhFrameHdr, EhFrame Section
-	// .debug_frame, decompressed; searched last
+	// DebugFrame is .debug_frame, decompressed. It is searched last.
 	DebugFrame Section
-	// addresses of .text and the global offset table, 0 if unknown: bases of rare pointers in .eh_frame
+	// Text and GOT are the addresses of .text and of the global offset table, 0 if unknown: bases of rare pointers in
+	// .eh_frame.
 	Text, GOT uint64
 }
 

@@ -4,7 +4,7 @@ package frames
 
 // Frame is one activation of a function on a stack.
 type Frame struct {
-	// a return address, unless the frame is innermost or interrupted by a signal
+	// PC is a return address unless the frame is innermost or interrupted by a signal.
 	PC     Addr
 	SP     Addr    // 0 if unknown (arm64: found by frame pointer)
 	FP     Addr    // frame pointer's register, 0 if unknown; code may use it otherwise

@@ -28,10 +28,10 @@ func (r *Region) word(addr Addr) (uint64, bool) {
 
 // Snapshot is [Memory] of copied bytes. The zero value has none.
 type Snapshot struct {
-	// begins at, or below, the stack pointer
+	// Stack begins at, or somewhat below, the stack pointer.
 	Stack    Region
 	StackEnd Addr // of the stack's mapping; 0 if unknown
-	// further copies, as of a goroutine's stack while its thread runs on the scheduler's
+	// Others are further copies, such as of a goroutine's stack while its thread runs on the scheduler's.
 	Others []Region
 }
 

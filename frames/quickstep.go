@@ -54,7 +54,8 @@ const (
 // quickRule is a plain rule, prepared for [Walker.Next].
 type quickRule struct {
 	plain bool
-	// Unused loads go to the RA column, which is ignored: a branch would be predicted badly.
+	// loads restore registers. Unused ones load into the RA column, which is ignored: a branch on their number would be
+	// predicted badly.
 	loads        [6]load
 	stillKnown   uint16 // stay known
 	becomesKnown uint16 // become known: those restored, and the stack pointer

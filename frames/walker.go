@@ -13,7 +13,7 @@ const maxSwitches = 64
 // Walker iterates over the frames of one stack, innermost first, without allocation. The zero value is ready for Init,
 // and so is a used one.
 type Walker struct {
-	// most frames; 0: DefaultMaxDepth, negative: no limit
+	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
 	unwinder          // the current frame's

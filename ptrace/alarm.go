@@ -20,7 +20,7 @@ type alarm struct {
 	tid     int
 	ringsAt int64 // expiry, on the clock of [Now]; 0 if not set
 	oldMask signalSet
-	// end of the current sleep; 0: none
+	// until is the end of the current sleep, 0 if none.
 	until atomic.Int64
 }
 

@@ -13,10 +13,10 @@ import (
 type capture struct {
 	regs  registers
 	stack stackReader
-	// the first schedLen bytes of schedstat; schedLen ≤ 0: not read
+	// sched holds the first schedLen bytes of schedstat; schedLen ≤ 0: not read.
 	sched    [96]byte
 	schedLen int
-	// procmem.Calls at Times.Taken and Times.Copied
+	// takenCalls and copiedCalls are procmem.Calls at Times.Taken and Times.Copied.
 	takenCalls, copiedCalls int64
 
 	reader  Reader
@@ -50,7 +50,7 @@ func (c *capture) noteCopied(tracee *Tracee) {
 	tracee.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls()
 }
 
-// Precondition of decode: the thread is detached.
+// decode fills out. Precondition: the thread is detached.
 func (c *capture) decode(req *Request, out *Stop) {
 	out.Regs = c.regs.decode()
 	out.StackCopy = c.stack.result()

@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenAArch64
-	// where Go saves the frame pointer; AAPCS64 §6.4.5.1 has no red zone
+	// redZone is where Go saves the frame pointer; AAPCS64 §6.4.5.1 has no red zone.
 	redZone = 16
 )
 

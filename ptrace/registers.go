@@ -11,7 +11,7 @@ import (
 // registers are the raw general registers of a stopped thread.
 type registers struct {
 	raw rawRegs
-	// bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one
+	// size is the number of bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one.
 	size    int
 	tls     uint64 // arm64: thread pointer
 	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read

@@ -24,7 +24,7 @@ type waitReport uint8
 const (
 	reportStop waitReport = iota
 	reportExit            // exited, to be reaped
-	// no tracee: another thread has reaped it, or an exec has changed its id
+	// reportNone: no tracee, as another thread has reaped it or an exec has changed its id.
 	reportNone
 	numReports
 )

@@ -9,7 +9,8 @@ package ptrace
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
 //	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
-	// address of StackLen bytes in Request.Stack, fewer than StackAsked at the end of the mapping
+	// StackAddr is the address of StackLen bytes in Request.Stack, fewer than StackAsked at the end of the
+	// mapping.
 	StackAddr            uint64
 	StackLen, StackAsked int
 	InLarger             bool   // they are in Request.Larger instead

@@ -4,7 +4,7 @@ package ptrace
 
 // Tracee is one stop of one thread, from Begin to Finish or Cancel; it must not be used afterwards.
 type Tracee struct {
-	// the caller's; Begin zeroes it
+	// Tag is the caller's. Begin zeroes it.
 	Tag uint64
 
 	tid         int

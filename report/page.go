@@ -33,7 +33,8 @@ const (
 	pageByteCost  = 24 // any character may become an escape
 )
 
-// page's records are flat lists of numbers, as commented; texts are indices of Strings.
+// page is the data of the HTML page. Records are flat lists of numbers, in the order of the comments; texts are
+// indices of Strings.
 type page struct {
 	Title    string      `json:"title"`
 	Facts    [][2]string `json:"facts"`

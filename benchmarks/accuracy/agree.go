@@ -21,17 +21,17 @@ const topFunctions = 10
 
 type agreement struct {
 	Pairs int `json:"pairs"`
-	// on-CPU samples
+	// Samples are prywalk's on-CPU samples and perf's.
 	Samples     int64 `json:"prywalk_samples"`
 	PerfSamples int64 `json:"perf_samples"`
 	PerfLost    int64 `json:"perf_lost,omitempty"`
-	// the most expensive ones by the mean of both shares
+	// Functions are the most expensive ones by the mean of both shares.
 	Functions []function `json:"functions"`
 }
 
 type function struct {
 	Place string `json:"place"`
-	// the tools' most frequent names for it, where they differ in meaning
+	// Name and PerfName are the tools' most frequent names for it, where they differ in meaning.
 	Name     string `json:"prywalk_name,omitempty"`
 	PerfName string `json:"perf_name,omitempty"`
 
@@ -39,11 +39,11 @@ type function struct {
 	SE        float64 `json:"prywalk_se"`
 	PerfShare float64 `json:"perf_share"`
 	PerfSE    float64 `json:"perf_se"`
-	// standard error of the difference between pairs
+	// SEDiff is the standard error of the difference between pairs.
 	SEDiff float64 `json:"se_of_difference"`
 	T      float64 `json:"t"`
 	PValue float64 `json:"p_value"`
-	// by Holm's procedure over all functions of all programs
+	// Differs is the result of Holm's procedure over all functions of all programs.
 	Differs bool `json:"differs"`
 }
 

@@ -12,25 +12,26 @@ import (
 type complete struct {
 	Samples int64 `json:"samples"`
 	Whole   int64 `json:"complete"`
-	// Wilson's 95 % interval
+	// Low and High are Wilson's 95 % interval.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// threads on a processor or queued for one
+	// Running are the samples of threads on a processor or queued for one.
 	Running      int64   `json:"running_samples"`
 	RunningWhole int64   `json:"running_complete"`
 	RunningLow   float64 `json:"running_low"`
 	RunningHigh  float64 `json:"running_high"`
-	// share of the observed CPU time with complete stacks
+	// CPU is the share of the observed CPU time with complete stacks.
 	CPU float64 `json:"cpu_complete"`
-	// incomplete samples by reason; StopsCPU is their CPU time, ns
+	// Stops counts the incomplete samples by reason; StopsCPU is their CPU time, ns.
 	Stops    map[string]int64 `json:"stops,omitempty"`
 	StopsCPU map[string]int64 `json:"stops_cpu_ns,omitempty"`
-	// methods of observation; how the frames of walked stacks were found
+	// Looks counts methods of observation, Frames how the frames of walked stacks were found.
 	Looks  map[string]int64 `json:"looks"`
 	Frames map[string]int64 `json:"frames_by_method"`
-	// the complete ones among Looks; "reused" includes ticks without observation, inferred afterwards
+	// ByLook counts the complete ones among Looks. "reused" includes ticks without observation, inferred
+	// afterwards.
 	ByLook map[string]int64 `json:"complete_by_look,omitempty"`
-	// the incomplete ones by reason and place
+	// Classes are the incomplete ones by reason and place.
 	Classes   []recordings.Class `json:"classes,omitempty"`
 	Threads   int64              `json:"threads"`
 	Frequency float64            `json:"frequency_got"`

@@ -11,16 +11,18 @@ import (
 // cpuSum compares a recording's CPU time with the kernel's for the same processes and window.
 type cpuSum struct {
 	ProfileS float64 `json:"profile_s"`
-	// by the processes' clocks; utime and stime of /proc/PID/stat (10 ms each); schedstat of all threads
+	// ClockS is by the processes' clocks, TicksS by utime and stime of /proc/PID/stat (10 ms each), SchedS by
+	// schedstat of all threads.
 	ClockS float64 `json:"process_clock_s"`
 	TicksS float64 `json:"stat_s"`
 	SchedS float64 `json:"schedstat_s"`
-	// 1 %, and one tick of 10 ms per thread
+	// AllowedS is 1 %, and one tick of 10 ms per thread.
 	AllowedS float64 `json:"allowed_s"`
-	// under [ran between ticks], [not observed] and [exited unseen]
+	// UnobservedS is the recording's under [ran between ticks], [not observed] and [exited unseen].
 	UnobservedS float64 `json:"unobserved_s"`
 	Threads     int64   `json:"threads"`
-	// from the recording's start to the first observation: CPU time before is not in the profile
+	// FirstLookS is the time from the recording's start to the first observation: CPU time before it is not in the
+	// profile.
 	FirstLookS float64 `json:"first_look_s"`
 }
 

@@ -20,7 +20,7 @@ type figures struct {
 	Settings settings  `json:"settings"`
 	Test     *verdict  `json:"test,omitempty"`
 	Programs []program `json:"programs"`
-	// of -completeness
+	// Stacks are the rows of -completeness.
 	Stacks  []stackRow `json:"stacks,omitempty"`
 	Startup []timing   `json:"startup,omitempty"`
 	Naming  []timing   `json:"naming,omitempty"`

@@ -33,13 +33,13 @@ type settings struct {
 	Pairs        int     `json:"pairs"`
 	SliceSeconds float64 `json:"slice_seconds"`
 	Freq         int     `json:"freq"`
-	// of start-up; of naming half as many
+	// Runs is how often start-up is measured; naming half as often.
 	Runs  int           `json:"runs"`
 	Limit time.Duration `json:"-"`
-	// prywalk to measure; "": built from this checkout
+	// Binary is the prywalk to measure; "": built from this checkout.
 	Binary string `json:"-"`
 	JSON   string `json:"-"`
-	// only count complete stacks, of more programs
+	// Completeness: only count complete stacks, of more programs.
 	Completeness bool   `json:"-"`
 	Page         string `json:"-"`
 }

@@ -16,9 +16,10 @@ import (
 type timing struct {
 	What  string `json:"what"`
 	Error string `json:"error,omitempty"`
-	// ascending
+	// Seconds are the values, ascending.
 	Seconds []float64 `json:"seconds"`
-	// least sum of the samples column, least number of stored samples, greatest number of places to name
+	// Samples is the least sum of the samples column of the recordings, Intervals the least number of stored
+	// samples, Locations the greatest number of places to name.
 	Samples   int64 `json:"samples,omitempty"`
 	Intervals int   `json:"intervals,omitempty"`
 	Locations int   `json:"locations,omitempty"`

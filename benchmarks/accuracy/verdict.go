@@ -11,13 +11,13 @@ type verdict struct {
 	ErrorRate float64 `json:"error_rate"`
 	Tests     int     `json:"tests"`
 	Differ    int     `json:"differ"`
-	// greatest |t|, and about the value that differs
+	// Largest is the greatest |t| of all, Needed about the value that differs.
 	Largest float64 `json:"largest_t"`
 	Needed  float64 `json:"needed_t"`
 	DF      int     `json:"degrees_of_freedom"`
-	// between two shares
+	// MaxDifference is the greatest difference between two shares.
 	MaxDifference float64 `json:"largest_difference"`
-	// functions for which the tools' names differ in meaning
+	// Names counts functions for which the tools' names differ in meaning.
 	Names int `json:"names_differ"`
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 type figures struct {
-	// threads on a processor or queued for one; the complete ones
+	// Running are the stacks of threads on a processor or queued for one, Whole the complete ones.
 	Running int64 `json:"running"`
 	Whole   int64 `json:"whole"`
-	// the others, by reason and place
+	// Classes are the others, by reason and place.
 	Classes []recordings.Class `json:"classes,omitempty"`
 	Stats   runStats           `json:"stats"`
-	// of report --json, for -twice
+	// Report is of report --json, for -twice.
 	Report struct {
 		CompleteCPU float64 `json:"complete_cpu"`
 	} `json:"report,omitzero"`

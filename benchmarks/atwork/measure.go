@@ -27,9 +27,9 @@ type row struct {
 	Group string  `json:"group"`
 	Error string  `json:"error,omitempty"`
 	Load  float64 `json:"load"` // the machine's load average behind it
-	// the measured commit
+	// Revision is the measured commit.
 	Revision string `json:"revision,omitempty"`
-	// of this build, and of the build of -before on the same process
+	// Now has the figures of this build, Before those of the build of -before on the same process.
 	Now    *figures `json:"now,omitempty"`
 	Before *figures `json:"before,omitempty"`
 }

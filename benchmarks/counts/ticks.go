@@ -14,7 +14,7 @@ import (
 
 const (
 	freq = 100
-	// before the first window: back-off has then reached its limit
+	// settled is how long a sampler runs before the first window: back-off has then reached its limit.
 	settled = 3 * time.Second
 	// window gives a value: the longest time between two observations of a sleeper
 	window = time.Second

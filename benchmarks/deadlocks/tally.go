@@ -18,13 +18,14 @@ import (
 type tally struct {
 	Program string
 	Looks   int
-	// waiters by the lock's kind, without those that are idle by a rule
+	// Waits are waiters at locks, by the lock's kind, without those that are idle by a rule.
 	Waits map[waits.Kind]int
-	// at locks that can have an owner; with an owner by their own sample; that found the lock free
+	// Ownable are those at locks that can have an owner; Named those with an owner by their own sample, Free those
+	// that found the lock free.
 	Ownable, Named, Free int
-	// the owner was observed while it had the lock
+	// Owned are those at locks whose owner was observed while it had the lock.
 	Owned int
-	// seen once; also in the two observations after
+	// Cycles were seen once, Deadlocks also in the two observations after.
 	Cycles, Deadlocks int
 	Seconds           float64 // length of the observation
 }

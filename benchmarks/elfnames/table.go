@@ -17,7 +17,7 @@ const debugDir = "/usr/lib/debug/.build-id"
 
 // Func is a function of a file.
 type Func struct {
-	// addresses of the ELF file
+	// Start and End are addresses of the ELF file.
 	Start, End uint64
 	Name       string // linkage name; "": only the place is known
 }

@@ -67,8 +67,8 @@ func apart(runs, reference []run, of func(*run) float64) string {
 	return fmt.Sprintf("%.1f: %+.1f ± %.1f", 100*a, 100*(a-b), 100*t*math.Sqrt(va+vb))
 }
 
-// meanOf's variance is at least that of as many independent samples as the reference has: three recordings may agree by
-// chance.
+// meanOf returns the mean of a share and its variance, which is at least that of as many independent samples as
+// the reference has: three recordings may agree by chance.
 func meanOf(runs, reference []run, of func(*run) float64) (mean, variance float64) {
 	samples := 0.0
 	for i := range reference {

@@ -93,9 +93,9 @@ func (s *shop) stop() {
 
 type report struct {
 	bare.Report
-	// lengths of orders
+	// Waits has the lengths of orders.
 	Waits *load.Histogram `json:"waits"`
-	// CPU time of each stage so far, ns
+	// Used has the CPU time of each stage so far, ns.
 	Used []int64 `json:"used"`
 }
 

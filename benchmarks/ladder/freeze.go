@@ -16,7 +16,7 @@ import (
 
 const (
 	gapThreshold = 5000
-	// stack that prywalk copies of a shallow thread; less is mapped
+	// freezeBytes is how much stack prywalk copies of a shallow thread; less is mapped.
 	freezeBytes = 64 << 10
 )
 

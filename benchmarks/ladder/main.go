@@ -37,12 +37,12 @@ type settings struct {
 	Parts []string
 	// threads in all, for stops; sleepers, for cost
 	Threads, Sleepers []int
-	// how often each thing is measured, for how long, after a warm-up
+	// Rounds is how often each thing is measured, Window for how long, after a Warmup.
 	Rounds         int
 	Window, Warmup time.Duration
-	// prywalk to measure; "": built from this checkout
+	// Binary is the prywalk to measure; "": built from this checkout.
 	Binary string
-	// page with the section to replace; "": none
+	// Docs is the page with the section to replace; "": none.
 	Docs string
 }
 

@@ -33,7 +33,7 @@ type outcome struct {
 	DurationS float64     `json:"duration_s"`
 	Scheduled string      `json:"scheduling"`
 	FreezeUS  *freezeTime `json:"freeze_us"`
-	// from the request to the end; its CPU time, s
+	// Ending is the time from the request to the end, EndingCPU its CPU time, s.
 	Ending, EndingCPU float64 `json:"-"`
 }
 

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// share of one processor, taken by others, from which a row is no measure of the tool
+	// mostOthers is the share of one processor, taken by others, from which a row is no measure of the tool.
 	mostOthers = 0.1
-	// the same for the hypervisor in windows with the tool: it is missing in these alone, and the promises are of 1 to
-	// 7 %
+	// mostStolen is the same for the hypervisor in windows with the tool: it is missing in these alone, and the
+	// promises are of 1 to 7 %.
 	mostStolen = 0.03
 )
 

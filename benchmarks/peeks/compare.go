@@ -23,7 +23,7 @@ type same struct {
 	moved  int64    // the thread ran meanwhile: nothing is compared
 	unsafe int64    // in a call that a stop would harm
 	differ []string // each passive stack that differs from the stop's, as text
-	// incomplete passive stacks as text; what the threads slept in
+	// where has incomplete passive stacks as text, calls what the threads slept in.
 	where map[string]int64
 	calls map[string]int64
 }

@@ -26,7 +26,7 @@ var ErrSyntax = errors.New("not the output of perf script -F " + Fields)
 
 // Frame is one line of a stack.
 type Frame struct {
-	// offset in File; without a file, an address
+	// Addr is an offset in File; without a file, an address.
 	Addr uint64
 	Name string // "[unknown]" if perf knows none
 	File string // path, or a name in square brackets
@@ -48,7 +48,7 @@ func (f *Frame) Kernel() bool {
 // Sample is one stack.
 type Sample struct {
 	PID, TID int
-	// by the clock of perf record, ns; perf prints µs
+	// Time is by the clock of perf record, ns; perf prints µs.
 	Time   int64
 	Frames []Frame // innermost first, the kernel's before the user's
 }

@@ -20,7 +20,7 @@ import (
 type figures struct {
 	Name string `json:"name"`
 	What string `json:"what"`
-	// of a server in windows without a tool; P999 in ms
+	// Answers are those of a server in windows without a tool, P999 their 99.9 % length, ms.
 	Answers int     `json:"answers,omitempty"`
 	P999    float64 `json:"p999_ms,omitempty"`
 	Rows    []row   `json:"rows"`
@@ -29,7 +29,7 @@ type figures struct {
 type row struct {
 	Tool string `json:"tool"`
 	Freq int    `json:"freq"`
-	// windows, the median of their ratios of throughput, its 95 % interval
+	// N windows, the median of their ratios of throughput, and its 95 % interval.
 	N                int `json:"n"`
 	Ratio, Low, High float64
 	// stacks with a Python function, the cut and wrong ones, observations without a stack
@@ -37,15 +37,16 @@ type row struct {
 	Unsaid                            bool               `json:",omitempty"` // how many samples failed is not said
 	Silent                            int                `json:",omitempty"` // windows without a file
 	Calls                             map[string]float64 `json:",omitempty"`
-	// the tool's in the windows, as a share of one processor; medians of its CPU time before and after a window, s
+	// CPU is the tool's own CPU time in the windows, as a share of one processor. Start and End are medians of its
+	// CPU time before and after a window, s.
 	CPU        float64
 	Start, End float64
-	// prywalk's CPU time with the interpreter on the stack, and with names
+	// Interpreter and Named are prywalk's CPU time with the interpreter on the stack, and with names.
 	Interpreter float64 `json:",omitempty"`
 	Named       float64 `json:",omitempty"`
 	Answers     int     `json:",omitempty"`
 	P999        float64 `json:",omitempty"`
-	// shares of the top lines; for how many prywalk's differs
+	// Lines are the shares of the top lines; Differ counts those for which prywalk's share differs.
 	Lines  []lineShare `json:",omitempty"`
 	Differ int
 }

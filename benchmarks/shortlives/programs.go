@@ -8,9 +8,9 @@ type program struct {
 	name, what, language string
 	waits                bool // prints that it is ready and waits for a line, as others do below a shell
 	source               bool // builds a C program's source
-	// a shell's command before each run, not measured; nil: none
+	// prepare returns a shell's command before each run, which is not measured; nil: none.
 	prepare func(b *bench) string
-	// dir is a directory of its own
+	// args returns the command; dir is a directory of its own.
 	args func(dir string) []string
 }
 

@@ -23,7 +23,7 @@ type tool struct {
 	stop    bool   // runs on after the program's end
 	args    func(pid int, out string) []string
 	read    func(out string, pid int) (found, error) // times of a recording
-	// of the four phases; nil: not supported
+	// shares returns the times of the four phases; nil: not supported.
 	shares func(out string, pid int) (shares, error)
 }
 

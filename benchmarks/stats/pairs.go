@@ -6,23 +6,24 @@ import "math"
 
 // Slice is what a profiler saw in a slice of time.
 type Slice struct {
-	// weight (CPU time, or samples) of the thing in question, and of everything
+	// Part is the weight (CPU time, or samples) of the thing in question, All that of everything.
 	Part, All float64
-	// effective number of samples: their number if all weigh the same, else (Σ weights)² ÷ Σ weights²
+	// Count is the effective number of samples of All: their number if all weigh the same, else (Σ weights)² ÷ Σ
+	// weights².
 	Count float64
 }
 
 // Share is a share with its error.
 type Share struct {
 	P float64 // 0 to 1: the sum of the parts over the sum of all
-	// standard error by the differences between slices, at least the binomial one
+	// SE is its standard error by the differences between slices, at least the binomial one.
 	SE float64
 }
 
 // Comparison is the result of [ComparePairs].
 type Comparison struct {
 	A, B Share
-	// A.P − B.P and its standard error; slow changes of the load cancel
+	// Difference is A.P − B.P and SE its standard error; slow changes of the load cancel.
 	Difference, SE float64
 	// T is Difference/SE, PValue its two-sided probability with DF degrees of freedom if the true shares are equal.
 	T, PValue, DF float64

@@ -12,12 +12,12 @@ import (
 
 // result is an unwinder's, for one process; the peers print it as JSON.
 type result struct {
-	// in one pass over all stacks
+	// Frames is the number of its frames in one pass over all stacks.
 	Frames int `json:"frames"`
-	// ns per frame, with the caches of earlier walks and with empty ones
+	// Warm and Cold are ns per frame, with the caches of earlier walks and with empty ones.
 	Warm float64 `json:"ns_per_frame_warm"`
 	Cold float64 `json:"ns_per_frame_cold"`
-	// stacks with the recorded chain of program counters
+	// Right is the number of stacks with the recorded chain of program counters.
 	Right  int `json:"right"`
 	Stacks int `json:"stacks"`
 }

@@ -26,7 +26,7 @@ type recording struct {
 	name    string
 	process *code.Process
 	file    snapshot.File
-	// stacks left out: incomplete, not on one stack, or in overwritten code
+	// left counts stacks left out: incomplete, not on one stack, or in overwritten code.
 	left int
 }
 
@@ -219,7 +219,7 @@ func (r *recording) add(s *observe.RawSample) {
 		r.left++
 		return
 	}
-	// the others read some words beyond the last frame before they find that it has no caller
+	// Beyond the last frame the other unwinders read some words before they find that it has no caller.
 	used := min(uint64(len(mem.Bytes)), last.SP-mem.Addr+beyond)
 	r.file.Stacks = append(r.file.Stacks, snapshot.Stack{
 		Regs: s.Regs, Addr: mem.Addr, Bytes: append([]byte(nil), mem.Bytes[:used]...), PCs: pcs,

@@ -30,14 +30,14 @@ func (f *outputFile) Type() string { return "FILE" }
 type fileForm struct {
 	// flag is without dashes, and names the file.
 	flag, usage string
-	// Do --value and --lines have an effect?
+	// clock and lines are set if --value and --lines have an effect.
 	clock, lines bool
 	write        func(io.Writer, *pprof.Profile, report.Options) error
 	// file writes the file at path; write writes its text.
 	file func(path string, write func(io.Writer) error) error
 }
 
-// In the help's order.
+// fileForms are in the help's order.
 var fileForms = [...]fileForm{
 	{"html", "write one self-contained page with a flame graph to this file", true, true,
 		report.HTML, profile.WriteFileAtomic},

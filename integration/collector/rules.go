@@ -172,7 +172,7 @@ func (c *checker) tables() {
 				c.violation("line %d, column %d", line.Line(), line.Column())
 			}
 		}
-		// 0: unknown
+		// Address 0 means unknown.
 		if m := l.MappingIndex(); m > 0 && l.Address() != 0 && int(m) < d.MappingTable().Len() {
 			if at := d.MappingTable().At(int(m)); l.Address() < at.MemoryStart() || l.Address() > at.MemoryLimit() {
 				c.violation("the address %x is not in its mapping of %s, %x to %x", l.Address(),

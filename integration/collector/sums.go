@@ -23,17 +23,17 @@ type config struct {
 }
 
 type line struct {
-	// values by process, type, unit and function names of the stack
+	// Sums are values by process, type, unit and function names of the stack.
 	Sums map[string]int64 `json:"sums"`
-	// resource attributes by process
+	// Resources are the resource attributes by process.
 	Resources map[string]map[string]any `json:"resources"`
-	// rules that the message violates
+	// Broken are the rules that the message violates.
 	Broken []string `json:"broken"`
 	// Size is before compression; Times and Values count time stamps and values
 	Size   int `json:"size"`
 	Times  int `json:"times"`
 	Values int `json:"values"`
-	// by names in lower case
+	// Headers are the request's headers, by names in lower case.
 	Headers map[string]string `json:"headers"`
 }
 

@@ -11,7 +11,7 @@ type pendingAnswer struct {
 	j   *judge
 	row *row
 	out outcome
-	// at the answer, for the report if it is wrong
+	// Chain and registers at the answer, for the report if it is wrong.
 	chain  []want
 	regs   frames.Regs
 	moving bool // the chain was not defined at the answer

@@ -24,7 +24,7 @@ import (
 // JavaOptions select how a Java program is stepped.
 type JavaOptions struct {
 	Warm time.Duration // how long it runs before the first stretch
-	// CPU time of its main thread before: a starting machine cannot be read yet
+	// Ran is the CPU time that its main thread must have used before: a starting machine cannot be read yet.
 	Ran     time.Duration
 	Steps   int // most checked instructions
 	Until   time.Time

@@ -49,7 +49,8 @@ type run struct {
 	snap   frames.Snapshot
 	tally  *Tally
 	insn   [maxInsn]byte
-	// between the load of another stack's pointer and the return to that stack: the chain is undefined
+	// moving: the thread is between the load of another stack's pointer and the return to that stack. The chain is
+	// undefined.
 	moving  bool
 	ended   bool
 	pending []pendingAnswer // answers to be judged later (ahead.go)

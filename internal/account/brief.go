@@ -30,7 +30,7 @@ func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
 }
 
-// Below fairShare of the rate, a thread's rate is reported.
+// fairShare is the part of the rate below which a thread's rate is reported.
 const fairShare = 0.8
 
 func slowestThread(s *runstats.Stats) string {
@@ -68,7 +68,7 @@ func longestPause(s *runstats.Stats) string {
 		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
-// From longStop on, record adds a note, ns.
+// longStop is the pause from which on record adds a note, ns.
 const longStop = 50e6
 
 // longStopNote has cause and cure.

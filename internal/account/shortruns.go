@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// From mostUnsampled on, a bound of the error means nothing.
+// mostUnsampled is the share of CPU time that samples may miss from which on a bound of the error means nothing.
 const mostUnsampled = 0.5
 
 // shortRuns is the error of shares for threads that run in short bursts.

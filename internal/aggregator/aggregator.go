@@ -38,7 +38,7 @@ type Options struct {
 	Close func(*code.Process)
 	// Events receives the attribution's events ([attribute.Recorder]); nil: not recorded.
 	Events io.Writer
-	// For tests: called for each walk, and each explained wait.
+	// Walked is called for each walk, Explained for each explained wait; for tests.
 	Walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	Explained func(*observe.RawSample, *waits.Wait)
 }

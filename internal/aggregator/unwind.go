@@ -31,7 +31,7 @@ type unwinder struct {
 	records         []frames.Addr        // that a walk lacked ([managed.Scheduler])
 	noCode          frames.Addr          // first address of this walk in no module; 0: none
 	taskMemory      callstack.TaskMemory
-	// for tests: called for each walk
+	// walked is called for each walk, for tests.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 

@@ -151,7 +151,7 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 	return p
 }
 
-// threadEmitter's result is valid until the next call.
+// threadEmitter returns an emitter for spans of a thread, valid until the next call.
 func (a *Attribution) threadEmitter(t *thread) func(Span) {
 	a.out.Process, a.out.Thread = t.proc.id, t.id
 	return a.emit
@@ -197,7 +197,7 @@ func (a *Attribution) extend(t *thread, u sample.Unchanged) {
 	t.account.Extend(u, a.gaps, emit)
 }
 
-// id 0: all threads
+// cutOpen emits the open spans of a thread; id 0: of all.
 func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
 		for _, t := range a.threads {

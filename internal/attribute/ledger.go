@@ -41,7 +41,7 @@ type Ledger struct {
 	lastOnCPUAt  int64
 	pending      pendingSamples
 
-	// Time queued in one place since the last stop, ns, and the ticks in it.
+	// queuedFor is the time queued in the same place since the last stop, ns; queuedTicks the ticks in it.
 	queuedFor, queuedTicks int64
 }
 

@@ -9,7 +9,7 @@ const (
 	cutimePause  = 2e6
 	// closeAfter is how long an ended process's account waits for late ends of children, ns.
 	closeAfter = 200e6
-	// Times between settlements of an open account, and between retries, ns.
+	// settleEvery is the time between two settlements of an open account, settleAgain between retries, ns.
 	settleEvery   = 1e9
 	settleAgain   = 50e6
 	mostAncestors = 64

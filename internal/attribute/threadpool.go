@@ -74,7 +74,7 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 }
 
 const (
-	// One sample in skidShare that skids is many.
+	// A pool has many skids if at least one sample in skidShare skids.
 	skidShare = 5
 	// leastProven is the least number of proven samples that take the weights of others.
 	leastProven = 16

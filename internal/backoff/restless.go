@@ -3,8 +3,8 @@
 package backoff
 
 const (
-	// Observations of sleepers that woke lately, of restlessCost ns each, take at most one part in restlessShare of a
-	// CPU.
+	// restlessCost is the whole cost of observing a sleeper that woke lately, ns. Such observations take at most one
+	// part in restlessShare of a CPU.
 	restlessCost    = 40e3
 	restlessShare   = 16
 	longestRestless = 1e9 // mean back-off of such a thread, ns

@@ -64,7 +64,7 @@ func (r *Runtimes) ParkedText() string {
 	return text
 }
 
-// now is CLOCK_MONOTONIC in ns, 0 in a core; remedy says how to see the stacks.
+// countGoroutines is for a moment (CLOCK_MONOTONIC ns; 0 in a core); remedy says how to see the stacks.
 func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
 	n, counted, file, err := r.parked()
 	unknown := ""

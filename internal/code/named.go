@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// In file addresses.
+// symbolRange is in file addresses.
 type symbolRange struct {
 	addr, size uint64
 	ok         bool

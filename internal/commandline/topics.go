@@ -23,12 +23,12 @@ var topics = []struct{ name, page, text string }{
 }
 
 var (
-	// Only a link's text is shown.
+	// link is a link: only its text is shown.
 	link = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 	bold = regexp.MustCompile(`\*\*([^*]+)\*\*`)
-	// Of a link to a heading, the heading is shown.
+	// section is a link to a heading of the page: the heading is shown.
 	section = regexp.MustCompile(`\[below\]\(#([^)]+)\)`)
-	// Names of tests are left out.
+	// tests are names of tests, of no use in help.
 	tests = regexp.MustCompile("\\s*\\((?:`Test\\w+`[,\\s]*)+\\)|`Test\\w+`[,;]?\\s*(?:\\(`\\w+`\\))?")
 )
 

@@ -93,7 +93,7 @@ func commandWith(root *cobra.Command, flag string) string {
 	return ""
 }
 
-// A word of leastBegun letters may be a beginning.
+// leastBegun is the length from which a word may be a beginning.
 const leastBegun = 4
 
 // Nearest returns the most similar word, or "". At most a third of the letters differ, or it is the beginning of

@@ -56,7 +56,7 @@ func (o *Options) firstCopy() int {
 	return firstCopy
 }
 
-// Errors of sampleAll: of listing the threads, or [ErrHung].
+// sampleAll gives the error of listing the threads, or [ErrHung].
 func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 	tids, err := t.Threads(nil)
 	if err != nil {

@@ -67,7 +67,7 @@ const (
 	xzLZMA2      = 0x21
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
-	// Blocks, and the sum of their dictionaries in bytes: xz -9 makes one of 64 MiB.
+	// maxXZBlocks bounds the blocks, maxXZDicts the sum of their dictionaries in bytes: xz -9 makes one of 64 MiB.
 	maxXZBlocks = 64
 	maxXZDicts  = 80 << 20
 )

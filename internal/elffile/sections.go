@@ -55,7 +55,7 @@ const (
 	maxSections = 1 << 18
 	// extendedIndex (SHN_XINDEX) in e_shstrndx: the index is sh_link of section 0.
 	extendedIndex = 0xffff
-	// Of section names, bytes.
+	// maxNameTable and maxName bound the names of sections, bytes.
 	maxNameTable = 1 << 24
 	maxName      = 1 << 12
 )

@@ -29,7 +29,7 @@ var Go = Language{
 	},
 }
 
-// C functions in which threads of Go programs begin.
+// threadBegins are C functions in which threads of Go programs begin.
 var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
 	"threadentry"}
 

@@ -144,10 +144,11 @@ const (
 	RoleMachine     = "virtual machine"
 )
 
-// TASK_COMM_LEN − 1 (include/linux/sched.h)
+// kernelName is the longest thread name: TASK_COMM_LEN − 1 (include/linux/sched.h).
 const kernelName = 15
 
-// Of JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread"; JDK 8 gives the kernel no names.
+// jvmThreads are names in JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread"; JDK 8 gives
+// the kernel no names.
 var jvmThreads = map[string][]string{
 	RoleGC: {
 		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper",

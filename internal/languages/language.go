@@ -31,7 +31,7 @@ type Language struct {
 	Library func(function, file string) bool
 	// Package gives the package of a function, else its source file, else "".
 	Package func(function, file string) string
-	// In a process with a file whose base name matches ThreadFile, Role gives a thread's role by its name.
+	// ThreadFile matches base names of files. In a process with such a file Role gives a thread's role by its name.
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 
@@ -39,8 +39,8 @@ type Language struct {
 	// without a task to run, by its functions without the kernel's, innermost first; "" is an unknown one.
 	Task       string
 	Unoccupied func(functions []string) bool
-	// Schedules reports whether a thread's name or frame shows that the process has tasks without a thread. Unthreaded
-	// names them if they are not examined for deadlocks.
+	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual threads".
+	// Schedules reports whether a thread's name, or one of its frames, shows that the process has such.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 
@@ -88,13 +88,13 @@ type Waits struct {
 
 // System describes a runtime's native code.
 type System struct {
-	// Base names: Files are between a wait and managed code, LibraryFiles have no functions of applications, QueueFile
-	// takes from a queue.
+	// Files match base names of files between a wait and managed code; LibraryFiles those without functions of
+	// applications; QueueFile one that takes from a queue.
 	Files, LibraryFiles, QueueFile *regexp.Regexp
 	QueueFunction                  *regexp.Regexp
 	// LibraryFunctions match native functions that are not an application's.
 	LibraryFunctions *regexp.Regexp
-	// For native functions as Forwards and Starts.
+	// NativeForwards and NativeStarts are for native functions as Forwards and Starts.
 	NativeForwards, NativeStarts *regexp.Regexp
 	// NativeOwn is [Waits].Own by file.
 	NativeOwn func(module, function string) bool

@@ -93,7 +93,7 @@ func fileInDir(file string) string {
 	return path.Base(dir) + "/" + name
 }
 
-// Folders of packages and of the standard library.
+// pythonModules matches folders of packages and of the standard library.
 var pythonModules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
 // pythonModule gives "django.db" for an installed "django/db/utils.py"; the module's own name outside of packages.

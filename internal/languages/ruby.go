@@ -55,20 +55,20 @@ var ruby = Language{
 	},
 }
 
-// Methods of Ruby's own classes; those in C have no file.
+// rubyForwards are methods of Ruby's own classes; those in C have no file.
 var rubyForwards = map[string]bool{
 	"sleep": true, "wait": true, "select": true, "wait_for_cond": true, "pop": true, "shift": true,
 	"deq": true, "lock": true,
 	"synchronize": true, "mon_synchronize": true, "handle_interrupt": true,
 }
 
-// Methods, or their blocks, in which pools wait for work, by file.
+// rubyPools are the methods, or their blocks, in which pools wait for work, by file.
 var rubyPools = map[string]string{
 	"puma/thread_pool.rb":                   "spawn_thread",
 	"executor/ruby_thread_pool_executor.rb": "create_worker", // concurrent-ruby
 }
 
-// Methods in which servers wait for connections, by file.
+// rubyAccepts are methods in which servers wait for connections, by file.
 var rubyAccepts = map[string]string{"puma/server.rb": "handle_servers"}
 
 // rubyMethod gives the method of a label: "block in Foo#bar".

@@ -91,7 +91,7 @@ func environment() []string {
 	return env
 }
 
-// forker's thread lives as long as the process (see Inheritance).
+// forker runs functions on one thread, which lives as long as the process (see Inheritance).
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {

@@ -74,7 +74,8 @@ func readSelf(addr uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// anchor's two addresses, by the symbol table and in memory, give the load bias of a position-independent program.
+// anchor is known by the symbol table and in memory: the difference of its addresses is the load bias of a
+// position-independent program.
 var anchor [1]byte
 
 const anchorName = "prywalk/internal/launch.anchor"

@@ -4,13 +4,13 @@ package namehints
 
 import "fmt"
 
-// From wellComplete on, no reason is given.
+// wellComplete is the share of time with complete stacks from which no reason is given.
 const wellComplete = 0.99
 
 // MuchUnsampled is the share of time without samples from which it is reported.
 const MuchUnsampled = 0.05
 
-// Below leastSampled no share of complete stacks is given.
+// leastSampled is the share of sampled time below which no share of complete stacks is given.
 const leastSampled = 0.001
 
 // Completeness divides a clock's time: was it sampled, where do its stacks end?

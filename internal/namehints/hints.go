@@ -124,10 +124,10 @@ func Bounded(name, module string) bool {
 }
 
 var (
-	// Of a distribution's packages.
+	// distributionFile matches paths of a distribution's packages.
 	distributionFile = regexp.MustCompile(`^(/usr)?/(bin|sbin|lib|lib32|lib64|libexec|games|share)/`)
 	pythonPackage    = regexp.MustCompile(`/(site|dist)-packages/`)
-	// Installed by languages' package managers.
+	// packagedProgram matches programs installed by package managers of languages.
 	packagedProgram = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|site-packages|` +
 		`[^/]*conda[^/]*(/envs/[^/]+)?/bin|virtualenvs/[^/]+/bin|pipx/.*/bin)/`)
 )

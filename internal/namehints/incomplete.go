@@ -18,7 +18,7 @@ func IncompleteReason(name string) (string, bool) {
 	return strings.TrimSuffix(reason, "]"), true
 }
 
-// By reason, why walks ended and what to do. MODULE is where the stacks end.
+// incompleteTexts has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
 var incompleteTexts = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",

@@ -52,7 +52,7 @@ func (h *hintBuffer) init(hints CopyHints) {
 	h.middle.Store(2)
 }
 
-// Precondition: on the walking goroutine.
+// put is for the walking goroutine only.
 func (h *hintBuffer) put(hints *CopyHints) {
 	h.slots[h.writer] = *hints
 	h.writer = h.middle.Swap(h.writer|isNew) &^ isNew

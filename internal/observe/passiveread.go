@@ -50,7 +50,7 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 	return false, nil
 }
 
-// copyAsleep's copy holds if the run count stays the same.
+// copyAsleep copies what a walk of the sleeper needs. It holds if the run count stays the same.
 func (o *Observer) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
 	if err := o.copyAt(t, s, *call); err != nil {
 		return err

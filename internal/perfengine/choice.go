@@ -33,7 +33,8 @@ type choice struct {
 	samples      *samples
 
 	anySampled bool // a process was sampled
-	// Processes by what their samples lack: stopped, and sampled nevertheless.
+	// fellBack counts the stopped processes by what their samples lack, sampledAnyway those that are sampled
+	// nevertheless.
 	fellBack, sampledAnyway [handover.NumSampleLacks]int64
 	childrenFellBack        bool
 

@@ -27,7 +27,8 @@ type process struct {
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// The lacks for which the process was last stopped, and with which it is sampled nevertheless.
+	// fellBackFor is the lack of samples for which the process was last stopped; sampledAnyway is the lack of a process
+	// that is sampled nevertheless.
 	fellBackFor, sampledAnyway handover.SampleLack
 	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are as of the last check.
 	received, receivedBefore, ranBefore int64

@@ -37,7 +37,7 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
-// Precondition: no concurrent read.
+// close closes the file. Precondition: no concurrent read.
 func (d *descriptor) close() {
 	if fd := d.numberPlusOne.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)

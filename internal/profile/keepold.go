@@ -29,7 +29,7 @@ func KeepOld(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
 		return os.Rename(path, old)
 	}
-	// By a second link path exists at all times.
+	// A second link, so that path exists at all times.
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.old.tmp", filepath.Base(path), os.Getpid()))
 	if err := os.Link(path, tmp); err != nil {
 		return os.Rename(path, old) // no links, or only for the owner

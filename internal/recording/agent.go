@@ -22,12 +22,12 @@ import (
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// Selected processes that could not be opened, by reason: at the start, and since.
+	// atStart and later count selected processes that could not be opened, by reason: at the start, and since.
 	atStart map[string]int64
 	later   atomic.Pointer[map[string]int64]
 }
 
-// A window ends at a refresh.
+// refreshesPerWindow is the number of refreshes per window; a window ends at one.
 const refreshesPerWindow = 5
 
 // Send samples and sends until a signal. With an Output it also records.

@@ -33,7 +33,7 @@ func ObeyQuit() {
 	}()
 }
 
-// Ending signals within sameRequest are one: a closed terminal sends two (kernel and shell).
+// sameRequest is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
 const sameRequest = time.Second
 
 // signalHandler runs a goroutine from handle until stop.

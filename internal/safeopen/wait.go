@@ -23,7 +23,8 @@ const (
 	lastPatience  = 20 * time.Millisecond // of all, while vain waiting is beyond allPatience
 	allPatience   = 4 * time.Second
 	recovery      = 100 * time.Second // in which vain waiting of 1 s is forgotten
-	// Bounds of an Opener's and of all pending answers: each holds a thread.
+	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is
+	// opened.
 	maxStuck    = 4
 	maxStuckAll = 64
 )

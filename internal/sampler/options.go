@@ -84,7 +84,7 @@ type Options struct {
 	// EventLog, if set, takes the attribution's events ([attribute.Recorder]), on the aggregator's goroutine.
 	EventLog io.Writer
 
-	// For tests, as in [aggregator.Options].
+	// walked and explained are those of [aggregator.Options], for tests.
 	walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	explained func(*observe.RawSample, *waits.Wait)
 	// producer, if set, makes the producer, for tests.

@@ -8,7 +8,8 @@ package schedule
 // steady, ticks are longestDistance apart; else enough are skipped for their cost.
 
 const (
-	// Bounds of the distance of ticks in ns, and in periods: the kernel's buffers have room for 32 samples.
+	// longestDistance bounds the distance of ticks, ns; maxApart bounds it in periods, as the kernel's buffers have
+	// room for 32 samples.
 	longestDistance = 10e6
 	maxApart        = 10
 	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.

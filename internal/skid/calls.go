@@ -9,10 +9,11 @@ const (
 	// manyTo
 	manyFrom = 0.2
 	manyTo   = 0.03
-	// how long CPU time is carried to the next exact sample, ns: less than until it counts as not observed
+	// exactFor is how long CPU time is carried to the next exact sample, in ns: less than the limit after which it
+	// counts as not observed.
 	exactFor = 4e9
-	// stops over which the share is averaged. At first one stop at the end of a call suffices: its time is carried
-	// until the next stops decide.
+	// recentStops is the number of stops over which the share is averaged. At first one stop at the end of a call
+	// suffices: its time is carried until the next stops decide.
 	recentStops  = 32
 	decidedAfter = 8 // stops until a thread is taken not to make many calls
 )

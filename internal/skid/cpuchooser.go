@@ -17,16 +17,16 @@ import (
 //   - Else one where the tracer preempts no target thread. If all CPUs are busy, a move does not help, and moves
 //     become rarer.
 const (
-	// least and longest stay on a CPU where the tracer preempts threads, ns
+	// leastStay and mostStay bound how long the tracer stays on a CPU where it preempts threads, in ns.
 	leastStay = 20e6
 	mostStay  = 2e9
-	// ticks without preemption after which the stay is leastStay again
+	// calmTicks is the number of ticks without preemption after which the stay is leastStay again.
 	calmTicks = 32
-	// stay after the last preferred thread was seen running, ns
+	// preferFor is how long the tracer stays after the last preferred thread was seen running, in ns.
 	preferFor = 1e9
-	// least time between moves to a thread's CPU, ns
+	// preferStay is the least time between moves to a thread's CPU, in ns.
 	preferStay = 8e6
-	// a thread is hidden if it has computed for 1/hiddenShare of a tick
+	// hiddenShare: a thread is hidden ([Hidden]) if it has computed for 1/hiddenShare of a tick.
 	hiddenShare = 2
 )
 

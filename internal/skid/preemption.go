@@ -32,7 +32,8 @@ type PreemptionDetector struct {
 // Wake is a wake-up of the tracer.
 type Wake struct {
 	At int64 // CLOCK_MONOTONIC ns, which identifies it
-	// the tracer's timer on its own CPU woke it; else the preempted thread was interrupted from another CPU, and skids
+	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread was interrupted from
+	// another CPU, and skids.
 	ByTimer bool
 }
 
@@ -145,8 +146,8 @@ func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run R
 
 // Run is what a thread did since the end of its last stop.
 type Run struct {
-	// end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive on a CPU exactly once
-	// since
+	// DetachedAt is the end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive
+	// on a CPU exactly once since.
 	DetachedAt int64
 	CPU        int64 // CPU time since then, ns
 }

@@ -19,7 +19,7 @@ var sources embed.FS
 
 type program struct {
 	source string // below src
-	// compiles it (SRC, OUT, DIR are replaced); empty: the source is the result
+	// command compiles it (SRC, OUT, DIR are replaced); empty: the source is the result.
 	command []string
 	strip   bool   // also without symbols
 	result  string // file name in DIR; without command the source's

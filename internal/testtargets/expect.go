@@ -6,9 +6,9 @@ package testtargets
 // "load::burn_60" and "JS:*burn_60 load.js:12" ([Matches]).
 type Expect struct {
 	Hot []string // on stacks with CPU time
-	// parts of the functions' common CPU time; they do not call each other. Nil: unknown
+	// Shares are parts of the functions' common CPU time; they do not call each other. Nil: unknown.
 	Shares map[string]float64
-	// with CPU time, innermost first; inlined and library functions may lie between
+	// Chains occur with CPU time, innermost first; inlined and library functions may lie between.
 	Chains        [][]string
 	Sleepers      []Sleeper // asleep from start to end
 	CompleteFloor float64   // least share of complete samples, 0 to 1

@@ -13,7 +13,7 @@ import (
 // Options change how a target is started.
 type Options struct {
 	Limit time.Duration // ends the target; 0: 15 minutes
-	// for root: for programs of src and interpreters that it can read. PostgreSQL always runs as postgres.
+	// User, for root: for programs of src and interpreters that it can read. PostgreSQL always runs as postgres.
 	User *User
 }
 

@@ -12,9 +12,9 @@ type spec struct {
 	name    string
 	expect  Expect
 	program *program // nil: installed
-	// runs the target and its load in t.Dir
+	// start runs the target and its load in t.Dir.
 	start func(t *Target) error
-	// ends it tidily; 0: SIGKILL
+	// stop is the signal that ends it tidily; 0: SIGKILL.
 	stop syscall.Signal
 }
 

@@ -20,7 +20,7 @@ type pathWalks struct {
 }
 
 const (
-	// Bounds, ns, of a tick's wait for a walk, a sleep in it, and a sleep in other waits.
+	// walkFor bounds a tick's wait for a walk, walkStep a sleep in it; startStep is a sleep in other waits; all in ns.
 	walkFor   = 1e6
 	walkStep  = 30e3
 	startStep = 500e3

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// Least length of a block, ns.
+	// blockLength is the least length of a block of time, ns: some ticks.
 	blockLength = 100e6
 	mostBlocks  = 1000
-	// Most parts of intervals in blocks.
+	// mostParts bounds the number of parts of intervals in blocks.
 	mostParts = 50e6
-	// Least pairs of blocks for an estimate of variance.
+	// leastPairs is the number of pairs of blocks from which variance can be estimated.
 	leastPairs = 20
-	// Inverse of the least counted share of a function.
+	// leastShareOf is the inverse of the least share of the functions that are counted.
 	leastShareOf = 100
-	// Smaller effects are within the error of the estimate.
+	// leastEffect is the least design effect that is used: smaller ones are within the error of the estimate.
 	leastEffect = 1.5
 )
 

@@ -20,7 +20,7 @@ const (
 
 // Module is a mapping of executable code from a file.
 type Module struct {
-	// run-time addresses, End excluded; Bias is added to the file's own
+	// Start and End are run-time addresses, End excluded; Bias is added to the file's own.
 	Start, End, Bias uint64
 	Path             string
 }
@@ -28,7 +28,7 @@ type Module struct {
 // Stack is a thread's registers and stack at one moment.
 type Stack struct {
 	Regs frames.Regs
-	// address of the first of Bytes, at or below the stack pointer
+	// Addr is the address of the first of Bytes, at or somewhat below the stack pointer.
 	Addr  uint64
 	Bytes []byte
 	PCs   []uint64 // true chain, innermost first

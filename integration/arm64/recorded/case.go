@@ -19,19 +19,19 @@ const CoreName = "core"
 // Case is a recorded stack.
 type Case struct {
 	About string
-	// of the core's first thread, innermost first; the stop reason
+	// Frames are those of the core's first thread, innermost first, and Stop is the stop reason.
 	Frames []Frame
 	Stop   string
-	// the core, and files by their absolute paths on the recorded machine
+	// Files are the core, and files by their absolute paths on the recorded machine.
 	Files []File
 }
 
 // Frame is a frame that is expected.
 type Frame struct {
-	// as in frames.Frame
+	// PC and SP are as in frames.Frame.
 	PC, SP uint64
 	Method string
-	// for readers only
+	// Function is its name, for readers only.
 	Function string
 }
 

@@ -100,7 +100,7 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// Stores of pc (computed from rip), rsp and rbp to g.sched.
+// savesX86 matches the stores of pc (computed from rip), rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *Chase
 	found uint8

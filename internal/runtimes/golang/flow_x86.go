@@ -259,7 +259,7 @@ func (s *state) stepRM(in *insn) {
 	}
 }
 
-// An off up to 8 is the return address.
+// store records that reg is saved at CFA − off. An off up to 8 is the return address.
 func (s *state) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {

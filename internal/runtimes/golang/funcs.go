@@ -20,7 +20,7 @@ type funcs struct {
 	text uint64 // base of function offsets
 }
 
-// runtime2.go, _func
+// fn is a function record (runtime2.go, _func).
 type fn struct {
 	entry, end uint64
 	nameOff    uint32
@@ -36,7 +36,7 @@ type fn struct {
 	at         uint32 // of tail within the functions
 }
 
-// Entry nfunc is the end of the text.
+// ftab returns entry i of the function table. Entry nfunc is the end of the text.
 func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
 	if (i+1)*size > uint64(len(tab)) {

@@ -40,7 +40,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// As in tracebacks (runtime/traceback.go, gStatusStrings).
+// statusWords are the states' names in tracebacks (runtime/traceback.go, gStatusStrings).
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -103,7 +103,7 @@ const (
 
 const (
 	maxFirst = 64
-	// Of forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
+	// earlyGoids bounds forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
 	earlyGoids = 1 << 10
 )
 

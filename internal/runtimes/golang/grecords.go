@@ -31,7 +31,7 @@ type records struct {
 
 func newRecords(h managed.Host) *records { return &records{host: h, buf: make([]byte, callBytes)} }
 
-// Bytes of unreadable regions become nil.
+// read reads regions; Bytes of an unreadable one become nil.
 func (r *records) read(parts []frames.Region) {
 	managed.ReadRegions(r.host, r.host, parts, func(p *frames.Region) { p.Bytes = nil })
 }

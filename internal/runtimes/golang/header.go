@@ -100,7 +100,7 @@ func (h *header) parts(tab []byte) error {
 	return nil
 }
 
-// Until Go 1.17 two addresses, since two 32-bit offsets.
+// entrySize is 16 until Go 1.17 (two addresses), 8 since (two 32-bit offsets).
 func (h *header) entrySize() uint64 {
 	if h.old() {
 		return 16

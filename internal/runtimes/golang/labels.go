@@ -15,7 +15,7 @@ const (
 	maxLabelBytes = 1 << 10
 )
 
-// As of runtime/pprof, Do and SetGoroutineLabels.
+// labels reads goroutines' labels (runtime/pprof, Do and SetGoroutineLabels).
 type labels struct{ allgs *allgs }
 
 // LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable.
@@ -33,7 +33,7 @@ func (r *labels) LabelsAt(at frames.Addr) map[string]string {
 	return r.labelMap(first)
 }
 
-// Since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
+// labelList reads n labels at an address: since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
 func (r *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
 	if r.allgs.host.Read(at, pairs) != len(pairs) {

@@ -59,7 +59,7 @@ func (t *lines) Lines(pc uint64, out []named.Frame) []named.Frame {
 	return append(out, outermost)
 }
 
-// Go's names are not mangled.
+// frameOf names a function. Go's names are not mangled.
 func frameOf(name []byte, startLine uint32) named.Frame {
 	s := string(name)
 	return named.Frame{Name: s, System: s, StartLine: int(startLine)}
@@ -105,7 +105,7 @@ func (t *lines) inlTree(f *fn) (uint64, bool) {
 	return t.gofunc + uint64(off), off != ^uint32(0)
 }
 
-// runtime/symtabinl.go, inlinedCall
+// call is an inlined call (runtime/symtabinl.go, inlinedCall).
 type call struct {
 	name      []byte
 	parentPC  uint32

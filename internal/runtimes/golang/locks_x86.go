@@ -36,7 +36,7 @@ const (
 	nodeLoad  // memory at another value
 )
 
-// The same node is the same value.
+// node is the origin of values: the same node is the same value.
 type node struct {
 	kind nodeKind
 	reg  uint8
@@ -50,14 +50,14 @@ type value struct {
 	off  int64
 }
 
-// Taken by the instruction at a file address.
+// heldLockX86 is a lock taken, for reading or writing, by the instruction at a file address.
 type heldLockX86 struct {
 	lock value
 	read bool
 	at   uint64
 }
 
-// The locks held at a call, with what their addresses in a stopped thread are computed from.
+// heldLocksX86 are the locks held at a call, with what is needed to compute their addresses in a stopped thread.
 type heldLocksX86 struct {
 	nodes []node
 	slots map[int32]value // by offset from rsp
@@ -297,7 +297,7 @@ func (a *lockAnalysisX86) store(in *insn, next uint64) {
 	}
 }
 
-// Of RWMutex's readers (sync/rwmutex.go): RLock adds 1, RUnlock subtracts 1.
+// readerCount is the offset of RWMutex's readers (sync/rwmutex.go): RLock adds 1, RUnlock subtracts 1.
 const readerCount = 16
 
 func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
@@ -364,15 +364,15 @@ func (a *lockAnalysisX86) clobber(in *insn) {
 	}
 }
 
-// Those that overlap a store of size bytes at rsp + at.
+// clobberSlots forgets the slots that overlap a store of size bytes at rsp + at.
 func (a *lockAnalysisX86) clobberSlots(at int32, size int32) {
 	maps.DeleteFunc(a.path.slots, func(slot int32, _ value) bool { return slot > at-8 && slot < at+size })
 }
 
-// Of the chain of loads of one value.
+// maxLoads bounds the chain of loads of one value.
 const maxLoads = 4
 
-// depth is the number of loads so far.
+// value computes v in frame f; depth is the number of loads so far.
 func (a *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false

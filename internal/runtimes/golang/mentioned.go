@@ -39,7 +39,7 @@ func (t *funcs) mentioned(function string) (out []uint64) {
 	return out
 }
 
-// Addresses are made by adrp and the next instruction (add, load, store).
+// mentionedARM64 calls f with each address made by adrp and the next instruction (add, load, store).
 func mentionedARM64(pc uint64, code []byte, f func(uint64) bool) {
 	for ; len(code) >= 8; code, pc = code[4:], pc+4 {
 		adrp, next := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])

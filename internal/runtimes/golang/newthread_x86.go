@@ -24,7 +24,7 @@ func (t rulesX86) createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
 }
 
-// In the parent the return address, in the new thread 0 (outermost).
+// parentOnly is the return address in the parent, and 0 (outermost) in the new thread.
 type parentOnly struct{}
 
 // Eval implements [frames.Expr].

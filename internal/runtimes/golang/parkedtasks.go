@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Of the numbers taken by processors but not used: 16 each (runtime/proc.go, _GoidCacheBatch).
+// goidsTaken bounds the numbers taken by processors but not used: 16 each (runtime/proc.go, _GoidCacheBatch).
 const goidsTaken = 1 << 16
 
 // ParkedTasks implements [managed.Scheduler].
@@ -56,7 +56,7 @@ func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
 	return true
 }
 
-// Since Go 1.21 g has parentGoid.
+// haveParents reports whether g has parentGoid (since Go 1.21).
 func haveParents(all []Goroutine) bool {
 	most, some := uint64(0), false
 	for i := range all {

@@ -4,14 +4,14 @@ package golang
 
 import "prywalk/frames"
 
-// pc is 0 unless the rule depends on more than the others.
+// rowKey is the key of a cached row; pc is 0 unless the rule depends on it or on more.
 type rowKey struct {
 	pc    uint64
 	delta int32
 	kind  kind
 }
 
-// Both architectures share the caches.
+// rules computes the rule at a pc. Both architectures share its caches.
 type rules struct {
 	*funcs
 	chases *chases
@@ -88,7 +88,7 @@ func (refusal) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return
 
 var refused = frames.Row{CFAExpr: refusal{}}
 
-// At a change of stacks that cannot be followed.
+// refuse ends the walk at a change of stacks that cannot be followed.
 func (t *rules) refuse() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodCFI}, &refused, true
 }

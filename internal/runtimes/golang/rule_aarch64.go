@@ -8,7 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// A frame has x30 in its lowest word and the caller's x29 in the word below (runtime/traceback.go).
+// ruleARM64 returns the rule of a function of kind k. A frame has x30 in its lowest word and the caller's x29 in the
+// word below (runtime/traceback.go).
 func (t rulesARM64) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -83,7 +84,7 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 	return r, row, true
 }
 
-// From these pcs on x30 and x29 are in the frame; 0: never.
+// frameARM64 has the pcs from which on x30 and x29 are in the frame; 0: never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
 // Of prologues.
@@ -113,7 +114,7 @@ func (t rulesARM64) leavesARM64(pc uint64) bool {
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// In an epilogue x30 is the caller's once the frame is gone.
+// leavingARM64 returns the rule in an epilogue: x30 is the caller's once the frame is gone.
 func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)

@@ -9,7 +9,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// delta is the value of pcsp, which may not hold if spWrite.
+// ruleX86 returns the rule of a function of kind k. delta is its value of pcsp, which may not hold if spWrite.
 func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: delta + 8, Method: frames.MethodCFI}
 	switch {
@@ -30,7 +30,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int
 	return r, nil, true
 }
 
-// By data flow (flow_x86.go); r is the rule by pcsp.
+// followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.flow(f).stateAt(q.Lookup(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
@@ -66,7 +66,7 @@ func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (fra
 	return r, nil, true
 }
 
-// As rbp is lost, r gets a Row. Precondition: r does not say where rbp is saved.
+// withoutBP returns r with a Row, as rbp is lost. Precondition: r does not say where rbp is saved.
 func (t rulesX86) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	places := r.Saved
 	places[0] = r.CFAReg
@@ -97,7 +97,8 @@ func (s *state) fillRule(r *frames.Rule) {
 	}
 }
 
-// In syscall.rawVforkSyscall, which pops its return address into r12, as the child writes to the stack.
+// poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12, as the child writes
+// to the stack.
 func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {
@@ -136,7 +137,7 @@ func (t rulesX86) savedBP(f *fn, pc uint64, delta int32) int32 {
 	return 16
 }
 
-// Of mov [rsp+disp], rbp.
+// storedBP decodes mov [rsp+disp], rbp.
 func storedBP(b []byte) (disp int32, size int) {
 	switch {
 	case len(b) >= 5 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x6c && b[3] == 0x24:

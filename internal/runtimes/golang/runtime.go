@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Nil if it is no Go program.
+// tableIn returns the table of a module's file; nil if it is no Go program.
 func tableIn(h managed.Host, m *frames.Module) *Table {
 	of, ok := h.(managed.FileHost)
 	if !ok {
@@ -54,8 +54,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// The dynamic linker binds the run-time symbols that a plugin exports (cmd/link, -buildmode=plugin) to the program's:
-// its goroutines are the program's.
+// isPlugin reports whether a module is a plugin. The dynamic linker binds the run-time symbols that a plugin exports
+// (cmd/link, -buildmode=plugin) to the program's, so that its goroutines are the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.OwnSymbols(m, "runtime.allgs", "main.main") {

@@ -76,7 +76,7 @@ func (t rulesARM64) writesSP(f *fn, pc uint64) bool {
 	return sp > 0 || !ok
 }
 
-// It counts loads of sp, and of x29 from a g, before pc.
+// switchesARM64 counts the loads of sp, and of x29 from a g, before pc.
 func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	if pc-f.entry > maxFlowBytes {
 		return 0, 0, false
@@ -98,7 +98,7 @@ func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	return sp, fp, true
 }
 
-// After a possible change of stacks x29 still points below the frame.
+// switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		if k == kindEnds {
@@ -124,7 +124,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (f
 	return t.frameRule(r, delta, true)
 }
 
-// As cgoCallX86. In calls before the change of stacks pcsp holds.
+// cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
 func (t rulesARM64) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	if !q.Caller {

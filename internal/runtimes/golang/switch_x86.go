@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// After gogo's load of the stack pointer pc and rbp are in the gobuf at rbx.
+// gogoX86 returns the rule of gogo after its load of the stack pointer; pc and rbp are in the gobuf at rbx.
 func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	fl := t.flow(f)
 	at := q.PC - f.entry
@@ -62,7 +62,7 @@ func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// Offsets from rsp of these two words, stored before the call at off.
+// cgoWords returns the offsets from rsp of these two words, stored before the call at off.
 func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	call, found := slices.BinarySearch(fl.offs, uint32(off))
 	if !found {
@@ -88,7 +88,8 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	return g, depth, n == 2
 }
 
-// Of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return address at curg.sched.sp).
+// schedX86 returns the rule of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return
+// address at curg.sched.sp).
 func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
 	if !ok {
@@ -108,7 +109,7 @@ func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// The target of the direct call that ends at ret.
+// callBeforeX86 returns the target of the direct call that ends at ret.
 func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32

@@ -181,10 +181,10 @@ func (ws *waitQueues) readQueue(into map[uint64]bool, first, last uint64, send b
 
 const waitReasonBytes = 64
 
-// Text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
+// secondWaitReason is text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
 const secondWaitReason = "GC assist marking"
 
-// They mention runtime.waitReasonStrings; the first does if it inlines the second.
+// namesWaitReasons are functions that mention runtime.waitReasonStrings; the first does if it inlines the second.
 var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.String"}
 
 type waitReasons struct {

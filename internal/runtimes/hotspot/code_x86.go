@@ -172,7 +172,7 @@ func lastRemoval(code []byte) frameRemoval {
 	return frameRemoval{found: found}
 }
 
-// At shortLeave bytes a leave and a pop suffice.
+// shortLeave is the distance at which a leave and a pop suffice.
 const shortLeave = 10
 
 var (
@@ -192,7 +192,7 @@ type sender struct {
 	reg uint8
 }
 
-// since is the bytes from a leave, before code, to pc.
+// parseRemoval parses the code after a leave; since is the bytes from there to pc.
 func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 	at := 0
 	boundary := since == 0
@@ -276,7 +276,7 @@ const (
 	frameBare // all but rbp is stored
 )
 
-// pc is an offset in code, frame in bytes.
+// osrFrameState gives the state at pc, an offset in code; frame is in bytes.
 func osrFrameState(code []byte, pc int, frame int32) frameState {
 	touch := func(at int) bool {
 		return at >= 0 && at+touchBytes <= len(code) && bytes.HasPrefix(code[at:], touches) && code[at+touchBytes-1] == 0xff
@@ -352,7 +352,7 @@ func inPollPiece(code []byte, pc int, b *blob) bool {
 	return false
 }
 
-// pc is an offset in code, at addr. The piece has pushed.
+// inDeoptPiece reports whether pc, at addr, is in a deoptimization piece after its push.
 func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	const pushes = movBytes + 2
 	if here, rest, ok := movedAt(code, pc-pushes); ok && here == addr-pushes && bytes.HasPrefix(rest, pushesR10) {
@@ -392,7 +392,7 @@ type exceptionState struct {
 	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// pc is an offset in code; ended: it is in the removal.
+// exceptionRemoval gives the state at pc, an offset in code; ended: pc is in the removal.
 func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
@@ -422,7 +422,7 @@ func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	return exceptionStateAt(body, push, pc-moved), true
 }
 
-// at is an offset after the mov, push that of the first push.
+// exceptionStateAt gives the state at an offset after the mov; push is the first push's offset.
 func exceptionStateAt(body []byte, push, at int) exceptionState {
 	end := len(body) + len(throwsEnd) - len(jumpsRBX)
 	switch {
@@ -442,7 +442,7 @@ func exceptionStateAt(body []byte, push, at int) exceptionState {
 	return exceptionState{words: 2, stored: true}
 }
 
-// Hardware register numbers to DWARF (System V ABI, figure 3.36).
+// dwarfNumbers maps hardware register numbers to DWARF (System V ABI, figure 3.36).
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // Begin and end of OptoRuntime::generate_exception_blob.

@@ -124,7 +124,7 @@ const (
 	kindDispatch                // no frames
 )
 
-// By blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
+// kinds of code by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -137,7 +137,7 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// In stubRoutines.cpp.
+// routines prefixes the names of [kindRoutines] (stubRoutines.cpp).
 const routines = "StubRoutines"
 
 func (k kind) isAssembly() bool { return k == kindStub || k == kindRoutines }
@@ -181,7 +181,7 @@ func (l *layout) used() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
 
-// Of both headers together, in bytes.
+// maxHeader bounds both headers together, in bytes.
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {

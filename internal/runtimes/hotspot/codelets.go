@@ -18,7 +18,7 @@ type codelet struct {
 	continuesDeopt bool
 }
 
-// Constant once all are generated.
+// codelets are the interpreter's pieces, constant once all are generated.
 type codelets struct {
 	blob blob // grows until then
 	list []codelet

@@ -54,8 +54,8 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 // fieldInfo has constant pool indexes, and an offset in objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
-// 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset low and high, with a two-bit
-// tag.
+// fieldTuple is the number of 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset
+// low and high, with a two-bit tag.
 const fieldTuple = 6
 
 func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {

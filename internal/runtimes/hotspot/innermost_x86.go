@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// The return address is at sp, CFA = register + off. At the start of interpreter code and adapters r13 has the caller's
-// sp.
+// atEntry is the rule with the return address at sp and CFA = register + off. r13 has the caller's sp at the start of
+// interpreter code and adapters.
 func atEntry(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
 	if cfa == frames.X86RSP && off == 8 {
@@ -102,7 +102,8 @@ func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.inStaticCallStub(b, pc)
 }
 
-// A static call stub after a method (CompiledStaticCall, to_interp_stub) is frameless: mov rbx, imm64; jmp.
+// inStaticCallStub reports whether pc is in a static call stub after a method (CompiledStaticCall, to_interp_stub),
+// frameless: mov rbx, imm64; jmp.
 func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	const load = 10
 	code := v.code(pc-load, 2*load+5)
@@ -120,7 +121,8 @@ func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// The code of MethodHandles::generate_method_handle_dispatch may remove an argument: pop rax; pop reg; push rax.
+// inMethodHandleAdapter gives the rule in a method handle adapter (MethodHandles::generate_method_handle_dispatch),
+// which may remove an argument: pop rax; pop reg; push rax.
 func (v *VM) inMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(pc-2, 4)
 	if len(code) == 4 && (code[1] == opPopRAX && code[2]&^7 == opPop && code[3] == opPushRAX ||
@@ -181,7 +183,7 @@ func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, t
 	return rule, row, true
 }
 
-// In the stub that finds a handler the return address is in rdx:
+// inException gives the rule in the stub that finds a handler, with the return address in rdx:
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -204,7 +206,7 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return framed(8 * b.frame), nil, true
 }
 
-// In a method entry of the interpreter:
+// inEntry gives the rule in a method entry of the interpreter:
 //
 //	...                  return address at sp, caller's sp in r13
 //	pop rax              in rax; locals are pushed
@@ -267,7 +269,8 @@ func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// In an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp, gen_i2c_adapter):
+// inAdapter gives the rule in an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
+// gen_i2c_adapter):
 //
 //	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
 //	mov r11, rsp; pop rax; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11            since JDK 21

@@ -52,7 +52,7 @@ const (
 	maxKept        = 64 << 20
 )
 
-// JVM_CONSTANT_Utf8
+// constUTF8 is JVM_CONSTANT_Utf8.
 const constUTF8 = 1
 
 const hasLines = 1
@@ -76,7 +76,7 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// cm is the start of the ConstMethod.
+// identify reads the identity of the method at an address; cm is the start of the ConstMethod.
 func (n *methodNames) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
 	l, m := &n.layout.at, n.vm.memory()
 	if at == 0 || at%8 != 0 {
@@ -166,7 +166,7 @@ func (n *methodNames) forgetMethods() {
 	n.kept = 0
 }
 
-// Sizes, tags and printable names validate the method.
+// readMethod reads the rest of a method; sizes, tags and printable names validate it.
 func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	l := &n.layout.at
 	whole := 8 * l.ConstMethod.Size.in(cm)
@@ -190,7 +190,7 @@ func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *meth
 	return m
 }
 
-// Precondition: n.pool holds the pool's header.
+// isName reports whether a constant is a name. n.pool must hold the pool's header.
 func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 	l, m := &n.layout.at, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])

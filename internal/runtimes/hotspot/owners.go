@@ -10,7 +10,8 @@ type ownerID struct {
 	from, to uint64 // stack bounds
 }
 
-// Of a monitor inflated for a stack lock, until that is unlocked (runtime/objectMonitor.hpp).
+// ownerAnonymous is the owner of a monitor inflated for a stack lock, until that is unlocked
+// (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
 const (

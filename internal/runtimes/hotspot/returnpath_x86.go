@@ -130,7 +130,8 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// code follows barrierEnds, and has pc; at is the bytes from the first path's leave to pc.
+// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc.
+// at is the bytes from the first path's leave to pc.
 func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
@@ -143,7 +144,7 @@ func restoresRegisters(code []byte, at int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
 }
 
-// The return address is directly below the CFA.
+// raBelowCFA is the rule for CFA = sp + size, with the return address directly below the CFA.
 func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -151,7 +152,8 @@ func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) 
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
 }
 
-// Intrinsics (Math.sin) have no frame, at most a word of alignment; native methods have one (CRC32, JDK 8).
+// interpreterCalls gives the rule at a return address in the interpreter. Intrinsics (Math.sin) have no frame, at most
+// a word of alignment; native methods have one (CRC32, JDK 8).
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	prologue := 0

@@ -61,7 +61,7 @@ func (v *VM) interpreterA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row,
 	return v.a64.Entry(p, q.PC)
 }
 
-// The interpreter may be incomplete.
+// maxSenderTries bounds searches of an interpreter that may be incomplete.
 const maxSenderTries = 16
 
 // knowsSender finds how interpreted methods get the caller's sp.

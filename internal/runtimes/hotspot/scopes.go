@@ -81,7 +81,7 @@ type call struct {
 
 const maxInlined = 256
 
-// As InvocationEntryBci, the base of bytecode indices.
+// invocation is InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
 // chain appends the methods of a scope, innermost first (ScopeDesc::decode_body). The outermost must be the compiled

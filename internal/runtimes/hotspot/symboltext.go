@@ -52,7 +52,7 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// Of a name's first read, in bytes.
+// shortSymbol is a name's first read, in bytes.
 const shortSymbol = 120
 
 // readable converts a class name in place: dots between packages, without suffixes of hidden classes that vary between

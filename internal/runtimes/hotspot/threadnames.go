@@ -42,7 +42,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, noPause && after == t.collected
 }
 
-// n counts the collections that have begun. noPause: none is stopping the threads.
+// collections gives the number of collections that have begun. noPause reports that none is stopping the threads.
 func (t *threads) collections() (n int32, noPause bool) {
 	l := t.layout
 	m := t.names.vm.memory()

@@ -114,7 +114,7 @@ type proven struct {
 	name string
 }
 
-// Addresses and ids are reused.
+// threadID identifies a thread; addresses and ids are reused.
 type threadID struct {
 	thread, osThread, object uint64
 	tid                      int
@@ -228,7 +228,7 @@ func (t *threads) update(tid int) {
 	}
 }
 
-// The machine makes another ThreadsList when threads start or end.
+// readList reads a ThreadsList, which the machine replaces when threads start or end.
 func (t *threads) readList(list uint64) {
 	m := t.names.vm.memory()
 	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))

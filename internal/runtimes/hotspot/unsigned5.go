@@ -47,7 +47,7 @@ func (s *stream) number() uint32 {
 	return sum
 }
 
-// The sign is in bit 0.
+// signed decodes a number with its sign in bit 0.
 func (s *stream) signed() int32 {
 	v := s.number()
 	return int32(v>>1) ^ -int32(v&1)

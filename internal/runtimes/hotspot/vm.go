@@ -20,7 +20,7 @@ type Options struct {
 	ReadParts func([]frames.Region) int
 	// ReadCode is Read of instructions; changes to them are detected.
 	ReadCode func(addr uint64, b []byte) int
-	// Without Flow most pushes in compiled code go undetected.
+	// Flow follows instructions; nil: most pushes in compiled code go undetected.
 	Flow Flow
 }
 
@@ -173,7 +173,8 @@ func framed(size int32) frames.Rule {
 	return r
 }
 
-// It holds the caller's rbp, return address and sp without arguments.
+// interpreted is the row of an interpreter frame, which holds the caller's rbp, return address and sp without
+// arguments.
 var interpreted = frames.Row{
 	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
 	RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: 8},

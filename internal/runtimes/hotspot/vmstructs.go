@@ -31,7 +31,7 @@ type layout struct {
 	heaps  []string
 }
 
-// Common to all releases.
+// wantFields are the fields common to all releases.
 var wantFields = []string{
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
@@ -135,7 +135,7 @@ func (l *layout) has(names []string) bool {
 	})
 }
 
-// Of at most 32 bits.
+// number reads a field of at most 32 bits.
 func (l *layout) number(b []byte, name string) int32 {
 	f := l.fields[name]
 	if f.size == 2 {
@@ -163,7 +163,7 @@ func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
 func (l *layout) static(name string) uint64 { return l.fields[name].address }
 
-// Of up to 8 bytes.
+// in reads the field, of up to 8 bytes.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0

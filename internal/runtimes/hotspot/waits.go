@@ -39,7 +39,7 @@ const (
 // handleMonitors is the first release whose monitors hold object handles.
 const handleMonitors = 16
 
-// In bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
+// markInflated is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
 const markInflated = 2
 
 type waiters struct {

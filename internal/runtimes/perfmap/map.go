@@ -20,7 +20,7 @@ var ErrTooBig = errors.New("perf map is longer than the limit")
 
 // Map is the content of a perf map. Not safe for concurrent use.
 type Map struct {
-	// Each name is within one chunk.
+	// names are chunks; each name is within one.
 	names   [][]byte
 	entries []entry
 	segs    []segment

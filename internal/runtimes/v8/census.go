@@ -123,7 +123,8 @@ func (c *census) scanPage(pc uint64) {
 	c.scanRange(managed.Span{Start: page, End: page + codePage})
 }
 
-// V8 fills a code range from its start (RegionAllocator); the reserved rest is not read.
+// scanRange records a range's code. V8 fills a code range from its start (RegionAllocator); the reserved rest is not
+// read.
 func (c *census) scanRange(s managed.Span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
@@ -176,7 +177,7 @@ func (c *census) scanBlock(at uint64, b []byte) {
 	}
 }
 
-// It is among the most frequent words of a block; 0: none.
+// findStreamMap returns the map of InstructionStream, among the most frequent words of a block; 0: none.
 func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {

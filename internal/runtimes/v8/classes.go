@@ -93,7 +93,7 @@ func (s *classScanner[T]) push(t token) {
 	s.last[3], s.last[2], s.last[1], s.last[0] = s.last[2], s.last[1], s.last[0], t
 }
 
-// The characters of names, up to 255.
+// nameBytes are the characters of names, up to 255.
 var nameBytes = func() (is [256]bool) {
 	for c := range is {
 		is[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
@@ -182,7 +182,7 @@ func (s *classScanner[T]) is(t token, text string) bool {
 	return true
 }
 
-// Keywords before an expression.
+// operators are the keywords before an expression.
 var operators = [...]string{"return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete",
 	"throw", "yield", "await", "of", "extends", "default"}
 
@@ -241,7 +241,7 @@ func (s *classScanner[T]) classHead() {
 	s.heads = append(s.heads, classHead{name, len(s.open)})
 }
 
-// An anonymous class has the name of "NAME = class" or "{ NAME: class" (ECMAScript, NamedEvaluation).
+// assigned returns the name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
 func (s *classScanner[T]) assigned() string {
 	by, name, before := s.last[0], s.last[1], s.last[2]
 	switch {
@@ -292,7 +292,7 @@ func (s *classScanner[T]) template() bool {
 	return false
 }
 
-// A comment, division or regular expression; the token before tells the last two apart.
+// slash scans a comment, division or regular expression; the token before tells the last two apart.
 func (s *classScanner[T]) slash() bool {
 	switch s.peek(s.at + 1) {
 	case '/':

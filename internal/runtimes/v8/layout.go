@@ -17,7 +17,7 @@ import (
 // v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary and can be missing: known layouts of releases
 // complete them.
 
-// Offsets of fields in their objects.
+// layout has the offsets of fields in their objects in a release.
 type layout struct {
 	// From the frame pointer (src/execution/frame-constants.h).
 	fpFunction, fpBytecodes, fpOffset int64
@@ -37,7 +37,7 @@ type layout struct {
 	types                                  types
 }
 
-// Instance types (src/objects/instance-type.h).
+// types are the instance types of objects (src/objects/instance-type.h).
 type types struct {
 	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, stream, mapType uint16
 	fixedArray, interpreterData, baselineData, wrapper                                uint16
@@ -49,7 +49,7 @@ func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// Node 16 to 26.
+// oldest and newest are the releases of known layout: Node 16 to 26.
 var oldest, newest = version{9, 4}, version{14, 6}
 
 // Without a code kind of their own.
@@ -89,7 +89,7 @@ func kindsOf(v version) (kinds [16]string) {
 	return kinds
 }
 
-// As in its sources.
+// layoutOf returns the layout of a release, as in its sources.
 func layoutOf(v version) layout {
 	l := layout{
 		fpFunction: -16, fpBytecodes: -32, fpOffset: -40,
@@ -124,7 +124,7 @@ func layoutOf(v version) layout {
 	return l
 }
 
-// names are alternatives.
+// field is where a symbol's value goes; names are alternatives.
 type field struct {
 	set   func(int64)
 	names []string
@@ -197,7 +197,7 @@ const (
 	symNode   = "_ZN4node11per_process8metadataE"
 )
 
-// They run bytecode.
+// symEntries are the builtins that run bytecode.
 var symEntries = []string{
 	"Builtins_InterpreterEntryTrampoline", "Builtins_InterpreterEnterAtBytecode",
 	"Builtins_InterpreterEnterAtNextBytecode", "Builtins_BaselineOrInterpreterEnterAtBytecode",
@@ -301,7 +301,7 @@ func (l *layout) isWithinHeads() bool {
 		max(l.codeDeopt, l.codePositions, l.codeStart) <= codeHead-8 && max(l.codeFlags, l.codeSize) <= codeHead-4
 }
 
-// 256 bytecodes, three operand sizes.
+// maxSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
 const maxSizes = 3 * 256
 
 func (d *described) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {

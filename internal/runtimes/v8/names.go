@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Of JavaScript names in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
+// kinds are the prefixes of JavaScript names in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
 var kinds = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
 
 // Position returns file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or

@@ -105,7 +105,7 @@ func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
 }
 
-// Unreadable parts become 0, and the answer false.
+// readParts reads parts; unreadable ones become 0, and then it returns false.
 func (h *heap) readParts(parts []frames.Region) bool {
 	return managed.ReadRegions(h.host, h.live, parts, func(p *frames.Region) { clear(p.Bytes) })
 }
@@ -235,7 +235,7 @@ func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {
 	return b, wide, len(b) == size
 }
 
-// Bounds one read, bytes.
+// readStep bounds one read of a long object, bytes.
 const readStep = 256 << 10
 
 func (h *heap) read(at uint64, size int) []byte {
@@ -325,7 +325,7 @@ func widened(b []byte, wide bool) []byte {
 	return out
 }
 
-// An array's length (a small integer) is at 8, its elements from 16 on.
+// array reads an array: its length (a small integer) is at 8, its elements from 16 on.
 func (h *heap) array(w uint64, size, most int) []byte {
 	object, typ := h.object(w)
 	if object == 0 || typ == 0 {

@@ -28,7 +28,7 @@ func (p position) offset() int {
 
 func (p position) inlined() int { return int(p>>31&0xffff) - 1 }
 
-// The sign is in the lowest bit.
+// zigzag reads a number with its sign in the lowest bit.
 func zigzag(c *wire.Cursor) int64 {
 	v := c.ULEB()
 	return int64(v>>1) ^ -int64(v&1)

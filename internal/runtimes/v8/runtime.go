@@ -182,12 +182,12 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	return c
 }
 
-// While a frame is being made, words below the stack pointer are stale.
+// isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 	return !f.Caller && f.FP+uint64(r.layout.fpOffset) < f.SP
 }
 
-// An incomplete frame's function is that of its closure only while the thread is unchanged.
+// refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	if r.live.Unchanged() {
 		if fn := r.functionOfClosure(closure); fn != nil {
@@ -255,7 +255,7 @@ func (r *Runtime) inHandler(fp uint64) bool {
 // Registers of handlers: r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// A handler's registers have the bytecode offset; the stack has that of the last call.
+// currentOffset returns the bytecode offset in a handler's registers; the stack has that of the last call.
 func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
@@ -307,7 +307,8 @@ func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
 	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
-// place is an offset in baseline code. The code now at the address is that of the copy if it has the frame's bytecodes.
+// appendBaseline is appendCompiled for baseline code; place is the offset in it. The code now at the address is that of
+// the copy if it has the bytecodes of the frame.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
@@ -378,7 +379,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	return append(out, r.frame(f, p, ok && ref.Position != noPosition, kind)), truth
 }
 
-// Without a line unless known.
+// frame gives the frame at a position in a function, without a line unless known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < maxTries {
 		r.isUnchanged(f) // moved while read: the answer is kept, so try again first
@@ -403,7 +404,7 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 
 const maxInlineDepth = 64
 
-// Innermost first.
+// appendOptimized appends the functions at a place in optimized code, innermost first.
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
 	p, ok := positionAt(c.positions, r.layout.atLeast(14, 0), place)
 	if c.exits > 0 && place >= c.exits {

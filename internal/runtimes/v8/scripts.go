@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// src/objects/script.h
+// script is a source file or compiled text (src/objects/script.h).
 type script struct {
 	id       int
 	name     string
@@ -187,7 +187,8 @@ func (r *functions) qualify(f *function, kind uint64) {
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// As FuncNameInferrer does (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
+// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc); V8's
+// snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
 	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)

@@ -34,9 +34,9 @@ type Frame struct {
 type Stack struct {
 	Frames []Frame // managed, outermost first
 	Health managed.Health
-	// innermost first: the addresses to look up
+	// Natives are the native frames, innermost first: the addresses by which their functions are found.
 	Natives []uint64
-	// how many managed frames each of them runs
+	// Runs are the numbers of managed frames that each of them runs.
 	Runs []int
 }
 

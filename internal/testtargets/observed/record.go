@@ -46,7 +46,7 @@ type Recording struct {
 	sampler.Options
 	Stops   int64 // number after which the recording ends
 	Stamped bool  // keep each sample with its time; else equal ones are summed
-	// before names are looked up: none is read from memory
+	// Kill ends the process before names are looked up, so that none is read from its memory.
 	Kill   bool
 	Images *code.ImageCache // files of earlier recordings; may be nil
 }

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// Arm ARM, chapter C4.1.
+// insn is an instruction (Arm ARM, chapter C4.1).
 type insn uint32
 
 func (w insn) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
@@ -150,7 +150,7 @@ func (w insn) addsImmediate() (change, int64) {
 	return changeBy(n)
 }
 
-// In bytes, of each register of a pair.
+// pairScale is the size in bytes of each register of a pair.
 func (w insn) pairScale() int64 {
 	opc := uint32(w) >> 30
 	if w.is(1<<26, 1<<26) {

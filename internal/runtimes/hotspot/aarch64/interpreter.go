@@ -16,7 +16,7 @@ type entry struct {
 	sender       uint8  // register of the caller's sp
 }
 
-// The frame is made by add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
+// entryOf finds the code that makes the frame: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
 func (v window) entryOf() (e entry) {
 	for pc := v.low; ; pc += insnBytes {
 		w, ok := v.at(pc)
@@ -80,7 +80,7 @@ func (v window) callsBefore(pc uint64) bool {
 	return false
 }
 
-// An intrinsic has no frame.
+// inIntrinsic gives the rule in an intrinsic, which has no frame.
 func (r *Rules) inIntrinsic(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
 		return rule, row, true
@@ -115,7 +115,8 @@ func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool
 	return v.inActivation(pc, false)
 }
 
-// br reg directly follows an intrinsic's call (TemplateInterpreterGenerator::generate_math_entry).
+// afterIntrinsicCall gives the rule after an intrinsic's call that br reg directly follows
+// (TemplateInterpreterGenerator::generate_math_entry).
 func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
 	w, _ := v.at(pc)
@@ -128,8 +129,8 @@ func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row
 	return frames.Rule{CFAReg: regSP, Method: frames.MethodCFI}, row, true
 }
 
-// In an interpreted frame, or where it is removed (InterpreterMacroAssembler::remove_activation), the caller's sp is in
-// x20:
+// inActivation gives the rule in an interpreted frame, or where it is removed
+// (InterpreterMacroAssembler::remove_activation), with the caller's sp in x20:
 //
 //	mov sp, x29; ldp x29, x30, [sp], #16; …; and sp, x20, #-16; …; ret
 //
@@ -178,10 +179,10 @@ func (v window) endsActivation(at uint64) bool {
 	return false
 }
 
-// In instructions, until sp is restored.
+// maxEnd bounds the instructions until sp is restored.
 const maxEnd = 6
 
-// from is the instruction after the pop that ends a frame.
+// afterActivation gives the rule at pc after the pop that ends a frame; from is the instruction after the pop.
 func (v window) afterActivation(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
 	// back: sp was the caller's; since then pushed bytes were pushed, the return address first if stored. lost: x30 no
 	// longer holds the return address.
@@ -222,7 +223,7 @@ func (v window) afterActivation(from, pc uint64, caller bool) (frames.Rule, *fra
 	return inLR(bySender(v.senderAfterPop(pc)))
 }
 
-// After the pop the caller's sp is in x20, or in a register that is moved there later (JDK 25).
+// senderAfterPop gives the register with the caller's sp after the pop: x20, or one that is moved there later (JDK 25).
 func (v window) senderAfterPop(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)

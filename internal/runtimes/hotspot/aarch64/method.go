@@ -101,7 +101,7 @@ func (v window) prologueAt(p *Piece, pc uint64) prologue {
 	return noPrologue
 }
 
-// Before the frame is made, a pair per page: sub x9, sp; str xzr, [x9].
+// touchesStack recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
 func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
@@ -255,7 +255,7 @@ const (
 	regScratch = 8
 )
 
-// A safepoint poll piece has no frame: adr x8, poll; str x8, [x28, #…]; jump.
+// leavesByPoll reports whether pc is in a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
 func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes

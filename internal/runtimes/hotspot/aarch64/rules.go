@@ -22,30 +22,30 @@ type Piece struct {
 	Assembly bool
 }
 
-// The return address is in x30, CFA = sp.
+// leaf is the rule with the return address in x30 and CFA = sp.
 var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}
 
-// CFA = sp + size, with x29 and x30 below it.
+// framed is the rule for CFA = sp + size, with x29 and x30 below it.
 func framed(size int64) frames.Rule {
 	return frames.Rule{CFAReg: regSP, CFAOff: int32(size), Method: frames.MethodCFI,
 		Saved: [frames.NumCompact]uint8{2, 1}}
 }
 
-// After sub sp, sp, #size, with x29 and x30 unchanged.
+// afterSub is the rule after sub sp, sp, #size, with x29 and x30 unchanged.
 func afterSub(size int64) frames.Rule {
 	r := leaf
 	r.CFAOff = int32(size)
 	return r
 }
 
-// CFA = x29 + 16.
+// byRecord is the rule for CFA = x29 + 16.
 func byRecord() frames.Rule {
 	r := framed(2 * wordBytes)
 	r.CFAReg = regFP
 	return r
 }
 
-// It loses all callee-saved registers except x29.
+// clobbered is a row that loses all callee-saved registers except x29.
 func clobbered() *frames.Row {
 	row := &frames.Row{}
 	for reg := uint8(19); reg < regFP; reg++ {
@@ -110,7 +110,7 @@ func (a atLeast) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, boo
 	return max(v&^15, other+a.above), ok && known
 }
 
-// For code with sp below the frame.
+// bySender is for code with sp below the frame.
 func bySender(reg uint8) atLeast { return atLeast{reg: reg, other: regSP} }
 
 const (
