@@ -277,6 +277,7 @@ func (s *JavaSampler) blob(f *frames.Frame) string {
 	return "other code"
 }
 
+// Read implements [managed.Live].
 func (s *JavaSampler) Read(addr uint64, b []byte) int { return s.Proc.Read(addr, b) }
 
 // Unchanged implements [managed.Live].

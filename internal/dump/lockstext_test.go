@@ -51,8 +51,7 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 		"of an ended thread": {Locks{Locks: []Lock{ofGone}, OwnerUnknown: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread that has ended"},
 		"of the parent": {Locks{Locks: []Lock{ofParent}, OwnerUnknown: []int{11}},
-			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread of the parent process before the fork, " +
-				"and no thread here releases it"},
+			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread of the parent process before the fork"},
 		"goroutines": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{mutex, chanOf}},
 			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
 		"channels": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{chanOf}},

@@ -144,7 +144,7 @@ func (l *Locks) ownerless() string {
 	}
 	if forked > 0 {
 		parts = append(parts, count(forked, "lock")+" "+form(forked, "was", "were")+
-			" taken by a thread of the parent process before the fork, and no thread here releases "+form(forked, "it", "them"))
+			" taken by a thread of the parent process before the fork")
 	}
 	if text := ofOwners(likely, none, noun); text != "" {
 		parts = append(parts, text)

@@ -96,11 +96,17 @@ func (m *mount) below(group string) (string, bool) {
 	if group == "" {
 		return "", false
 	}
-	rel, err := filepath.Rel(m.root, group)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+	rel, ok := m.relative(group)
+	if !ok {
 		return "/", true // only the root of this part is known
 	}
 	return filepath.Clean("/" + rel), true
+}
+
+// relative returns a group's path from the mount's root; false: the mount does not show the group.
+func (m *mount) relative(group string) (string, bool) {
+	rel, err := filepath.Rel(m.root, group)
+	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
 // accounts maps a group's path in the cpu hierarchy to v1's usage file; "" where this process's path in cpuacct

@@ -4,7 +4,6 @@ package quota
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,8 +58,8 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 		}
 	}
 	return g, slices.DeleteFunc(slices.Clone(mounts), func(m mount) bool {
-		rel, err := filepath.Rel(m.root, g.pathIn(&m))
-		return err != nil || rel == ".." || strings.HasPrefix(rel, "../")
+		_, shown := m.relative(g.pathIn(&m))
+		return !shown
 	})
 }
 

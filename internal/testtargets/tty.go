@@ -103,12 +103,14 @@ type Lines struct {
 	b  bytes.Buffer
 }
 
+// Write implements io.Writer.
 func (l *Lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
+// String returns what was written so far.
 func (l *Lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

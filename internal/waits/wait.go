@@ -63,7 +63,7 @@ type Wait struct {
 	// ended, or was another process's, from which this one was forked.
 	OwnerGone int `json:"owner_gone,omitempty"`
 	// OwnerParent is the parent process, if OwnerGone is a live thread of it, which took the lock before the fork: no
-	// thread of this process will release it. 0: none.
+	// thread of this process holds it. 0: none.
 	OwnerParent int `json:"owner_parent,omitempty"`
 	// OwnerProcess is the process that took a file lock; 0: unknown. A process that it started may hold the lock, too.
 	OwnerProcess int `json:"owner_process,omitempty"`

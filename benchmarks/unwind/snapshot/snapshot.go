@@ -49,6 +49,7 @@ func (f *File) Frames() int {
 	return n
 }
 
+// Write writes a file.
 func (f *File) Write(w io.Writer) error {
 	b := []byte(magic)
 	b = number(b, len(f.Modules))

@@ -333,7 +333,7 @@ func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 	a.put(first+3*distance+word, 1)
 	a.put(first+5*distance+word, tid)
 	if _, found = run(); !found || sought != a.at+uint64(first+5*distance) {
-		t.Errorf("not sought anew: %#x, %v", sought, found)
+		t.Errorf("not sought again: %#x, %v", sought, found)
 	}
 	a.put(first+5*distance+word, 1)
 	if _, found = run(); found || sought != 0 {

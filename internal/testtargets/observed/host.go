@@ -29,6 +29,7 @@ func (h *Host) Modules() []*frames.Module { return h.p.Space().Modules() }
 // Flow implements managed.Host.
 func (h *Host) Flow() *heuristics.Source { return nil }
 
+// Read implements managed.Host.
 func (h *Host) Read(a uint64, b []byte) int { n, _ := h.p.ReadMem(a, b); return n }
 
 // ReadParts implements managed.Gatherer.
