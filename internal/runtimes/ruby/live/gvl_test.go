@@ -14,7 +14,7 @@ import (
 )
 
 // TestThreadsThatComputeWaitForTheInterpreterLock: each of five computing threads is at times in the lock's queue
-// while another has it. The first thread, which sleeps, does not wait for it.
+// while another has it. The first thread waits for it after its output, and not in its sleep.
 func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
@@ -22,9 +22,9 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 			rb := attach(t, cmd.Process.Pid)
 			threads := rb.Names.(managed.Threads)
 			waited, owners := map[string]int{}, map[string]int{}
-			calls, asked, settled := int64(0), 0, false // settled: the first thread sleeps
-			for n := 0; n < 3000 && len(waited) < 5; n++ {
-				rb.Observe(t, 1, func(tid int, s *observe.RawSample, _ observed.Stack) {
+			calls, asked, slept := int64(0), 0, false
+			for n := 0; n < 3000 && (len(waited) < 5 || !slept); n++ {
+				rb.Observe(t, 1, func(tid int, s *observe.RawSample, stack observed.Stack) {
 					if s.State == sample.Running || s.How != observe.ByPassiveRead {
 						return
 					}
@@ -32,14 +32,15 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 					w, ok := threads.Waiting(&managed.Sleeper{TID: tid, Mem: &s.Mem, Live: rb.Live(tid, s)})
 					calls += procmem.Calls() - before
 					asked++
-					name := rb.Code.ThreadName(tid)
+					name, names := rb.Code.ThreadName(tid), stack.Names()
+					sleeps := tid == rb.PID && len(names) > 0 && strings.HasSuffix(names[len(names)-1], "sleep")
+					slept = slept || sleeps
 					switch {
 					case !ok:
-						settled = settled || tid == rb.PID
 					case w.Kind != managed.WaitGIL:
 						t.Errorf("%s waits for %+v", name, w)
-					case tid == rb.PID && settled:
-						t.Error("the first thread is in the queue")
+					case sleeps:
+						t.Errorf("the first thread is in the queue: %q", names)
 					case strings.HasPrefix(name, "busy"):
 						waited[name]++
 						if w.Owner != 0 {
@@ -50,8 +51,8 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 			}
 			t.Logf("%s: waited %v, owners %v, %.1f system calls for each of %d sleepers", rb.Names.Name(), waited, owners,
 				float64(calls)/float64(max(asked, 1)), asked)
-			if len(waited) != 5 || len(owners) == 0 {
-				t.Errorf("%d of 5 threads wait for the lock; owners: %v", len(waited), owners)
+			if len(waited) != 5 || len(owners) == 0 || !slept {
+				t.Errorf("%d of 5 threads wait for the lock; owners: %v; the first thread slept: %v", len(waited), owners, slept)
 			}
 		})
 	}
