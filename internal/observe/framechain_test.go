@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"os/exec"
 	"path/filepath"
@@ -39,11 +40,32 @@ func walkAll(w *frames.Walker, p *code.Process, regs *frames.Regs, mem frames.Me
 	return pcs
 }
 
-// compared counts stacks that lie in two places.
-type compared struct{ all, same, other, incomplete int }
+// compared counts stacks that lie in two places. growing: the stack grows or shrinks, and the chain ends before it:
+// runtime.morestack clears the frame pointer (Go's src/runtime/asm_amd64.s).
+type compared struct{ all, same, other, incomplete, growing int }
+
+// functionOf returns a test for addresses in a function of an executable that is loaded where it was linked.
+func functionOf(t *testing.T, exe, name string) func(frames.Addr) bool {
+	t.Helper()
+	f, err := elf.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	syms, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(syms, func(s elf.Symbol) bool { return s.Name == name })
+	if at < 0 {
+		t.Fatalf("%s: no symbol %s", exe, name)
+	}
+	return func(pc frames.Addr) bool { return pc-syms[at].Value < syms[at].Size }
+}
 
 // compareChains stops threads, and walks each stack with all of its memory, then with what a kernel's sample has.
-func compareChains(t *testing.T, pid int, enough func(compared) bool) (n compared) {
+// grows tells the functions in which a stack is moved.
+func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough func(compared) bool) (n compared) {
 	p, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +102,8 @@ func compareChains(t *testing.T, pid int, enough func(compared) bool) (n compare
 				got = walkAll(&chained, p, &of.Regs, &of.Mem)
 			}
 			switch {
+			case !chained.StopReason().Complete() && slices.ContainsFunc(got, grows):
+				n.growing++
 			case !chained.StopReason().Complete():
 				n.incomplete++
 			case slices.Equal(got, want):
@@ -124,7 +148,8 @@ func TestAChainOfFramePointersGivesTheStackThatAllMemoryGives(t *testing.T) {
 	}
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	n := compareChains(t, cmd.Process.Pid, func(n compared) bool { return n.same >= 300 })
+	grows := functionOf(t, exe, "runtime.newstack")
+	n := compareChains(t, cmd.Process.Pid, grows, func(n compared) bool { return n.same >= 300 })
 	if t.Logf("%+v", n); n.incomplete*20 > n.all {
 		t.Error("more than one in twenty is incomplete")
 	}
