@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
+	"prywalk/internal/quota"
 	"prywalk/internal/testtargets"
 )
 
@@ -53,6 +56,76 @@ func TestTargetsThatUseUpTheirQuotaAreNamed(t *testing.T) {
 		`as its CPU quota of 0\.05 processors was used up`)
 	if report := prywalk(t, "report", out).must(t, 0); !said.MatchString(r.stderr) || !said.MatchString(report.stdout) {
 		t.Errorf("no %q in the messages %s or the report %s", said, clip(r.stderr), clip(report.stdout))
+	}
+}
+
+// frozenGroup makes a control group that can be frozen, and returns its directory and a function that freezes or thaws
+// it; or skips the test.
+func frozenGroup(t *testing.T) (dir string, set func(frozen bool)) {
+	t.Helper()
+	for _, g := range []struct{ at, file, freeze, thaw string }{
+		{"/sys/fs/cgroup", "cgroup.freeze", "1", "0"}, {"/sys/fs/cgroup/unified", "cgroup.freeze", "1", "0"},
+		{"/sys/fs/cgroup/freezer", "freezer.state", "FROZEN", "THAWED"},
+	} {
+		if _, err := os.Stat(filepath.Join(g.at, "cgroup.procs")); err != nil {
+			continue
+		}
+		dir, err := os.MkdirTemp(g.at, "prywalk-frozen-")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { testtargets.Eventually(t, "the group is empty", func() bool { return os.Remove(dir) == nil }) })
+		if os.WriteFile(filepath.Join(dir, g.file), []byte(g.thaw), 0) != nil {
+			continue
+		}
+		return dir, func(frozen bool) {
+			text := g.thaw
+			if frozen {
+				text = g.freeze
+			}
+			if err := os.WriteFile(filepath.Join(dir, g.file), []byte(text), 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Skip("no control group can be frozen: that takes root, and a hierarchy that can be written")
+	return "", nil
+}
+
+func TestFrozenTargetsAreNamed(t *testing.T) {
+	group, set := frozenGroup(t)
+	cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
+	pid := strconv.Itoa(cmd.Process.Pid)
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(pid), 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set(false) }) // a frozen process of v1 does not end
+	set(true)
+	root := quota.Root("/")
+	testtargets.Eventually(t, "the process is frozen", func() bool { return root.Frozen(cmd.Process.Pid) == group })
+	if r := prywalk(t, "doctor", "-p", pid); !strings.Contains(r.stdout, "its cgroup "+group+" is frozen") {
+		t.Errorf("doctor does not name the group: %s", clip(r.stdout))
+	}
+	for _, form := range []string{"", "--merge", "--locks"} {
+		args := slices.DeleteFunc([]string{"dump", "-p", pid, form}, func(s string) bool { return s == "" })
+		r := prywalk(t, args...).must(t, 0)
+		if want := "1 thread"; !strings.Contains(r.stdout, want) ||
+			!strings.Contains(r.stdout, "\nno thread runs: the cgroup "+group+" is frozen") {
+			t.Errorf("dump %s does not name the group: %s", form, clip(r.stdout))
+		}
+	}
+	out := filepath.Join(scratch(t, nil), "r.pb.gz")
+	r := prywalk(t, "record", "-d", "1", "-p", pid, "-o", out).must(t, 0)
+	said := "process " + pid + ": its cgroup " + group + " was frozen (as by docker pause) when the recording began and " +
+		"when it ended"
+	if report := prywalk(t, "report", out).must(t, 0); !strings.Contains(r.stderr, said) ||
+		!strings.Contains(report.stdout, said) {
+		t.Errorf("no %q in the messages %s or the report %s", said, clip(r.stderr), clip(report.stdout))
+	}
+	set(false)
+	testtargets.Eventually(t, "the process runs", func() bool { return root.Frozen(cmd.Process.Pid) == "" })
+	if r := prywalk(t, "dump", "-p", pid).must(t, 0); strings.Contains(r.stdout, "frozen") {
+		t.Errorf("dump calls a process frozen that runs: %s", clip(r.stdout))
 	}
 }
 

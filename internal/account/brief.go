@@ -225,8 +225,21 @@ func Notes(s *runstats.Stats) (notes []string) {
 // leastThrottled is the least time, of that of the recording, for which a group's throttling is reported.
 const leastThrottled = 0.01
 
-// Throttled names the targets of which the CPU quota was used up, a line each.
-func Throttled(s *runstats.Stats) (lines []string) {
+// TargetGroups names the targets that their control groups held up, a line each: of which the CPU quota was used up, or
+// which were frozen.
+func TargetGroups(s *runstats.Stats) (lines []string) {
+	for i := range s.FrozenTargets {
+		f := &s.FrozenTargets[i]
+		when := "when the recording began and when it ended"
+		switch {
+		case !f.AtEnd:
+			when = "when the recording began"
+		case !f.AtStart:
+			when = "when the recording ended"
+		}
+		lines = append(lines, fmt.Sprintf("process %d: its cgroup %s was frozen (as by docker pause) %s: its threads did "+
+			"not run then", f.PID, f.Cgroup, when))
+	}
 	for i := range s.TargetQuotas {
 		if q := &s.TargetQuotas[i]; q.Seconds >= leastThrottled*s.Seconds {
 			lines = append(lines, fmt.Sprintf("process %d: its cgroup was throttled for %.1f s, in %d of %s, as its CPU quota "+

@@ -45,6 +45,7 @@ func filled() *runstats.Stats {
 	s.NotObserved, s.Gaps, s.LongestGap, s.Suspended = 64.5, 65, 66.5, 67.5
 	s.Samples, s.Complete, s.Stacks, s.Scheduling = 68, 69, 70, "fifo"
 	s.Quota, s.TicksWithheldByQuota, s.Throttled, s.StopsThrottled = 0.71, 72, 73.5, 74
+	s.FrozenTargets = []runstats.FrozenTarget{{PID: 197, Cgroup: "/cg/a", AtStart: true}}
 	s.TargetQuotas = []runstats.Throttling{{PID: 193, CPUs: 0.5, Periods: 194, ThrottledPeriods: 195, Seconds: 196.5}}
 	s.Syscalls = 75
 	return s

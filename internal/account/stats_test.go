@@ -222,7 +222,7 @@ func TestThrottlingOfOnePercentIsReported(t *testing.T) {
 	const want = "process 7: its cgroup was throttled for 2.5 s, in 40 of 100 periods, as its CPU quota of " +
 		"0.25 processors was used up; this counts as run queue time"
 	const large = "process 9: its cgroup was throttled for 252.0 s, in 99 of 100 periods, as its CPU quota of 128 "
-	if lines := Throttled(s); len(lines) != 2 || lines[0] != want || !strings.HasPrefix(lines[1], large) {
+	if lines := TargetGroups(s); len(lines) != 2 || lines[0] != want || !strings.HasPrefix(lines[1], large) {
 		t.Errorf("%q, want %q", lines, want)
 	}
 }

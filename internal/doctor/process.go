@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/quota"
 	"prywalk/internal/refusal"
 	"prywalk/internal/tabular"
 )
@@ -30,6 +31,10 @@ func (c *checkup) process() Finding {
 }
 
 func (c *checkup) state() Finding {
+	if dir := quota.Root(c.dir).Frozen(c.PID); dir != "" {
+		return finding(Warn, fmt.Sprintf("its cgroup %s is frozen: none of its threads runs", dir),
+			"let it continue: docker unpause, systemctl thaw, or 0 in cgroup.freeze (v1: THAWED in freezer.state)")
+	}
 	switch c.target.State {
 	case 'T':
 		return finding(OK, "stopped (SIGSTOP): it can be sampled and stays stopped", "")

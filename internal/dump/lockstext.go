@@ -17,7 +17,7 @@ import (
 func LocksText(w io.Writer, l *Locks) error {
 	var b strings.Builder
 	for _, p := range l.Processes {
-		printable.Fprintf(&b, "%s, %s\n", p.heading(), count(len(p.Threads), "thread"))
+		p.writeHeading(&b, count(len(p.Threads), "thread"))
 		if p.Parked != "" {
 			printable.Fprintf(&b, "%s\n", p.Parked)
 		}

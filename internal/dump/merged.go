@@ -4,6 +4,7 @@ package dump
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -18,8 +19,8 @@ func MergedText(w io.Writer, p *Process) error {
 	threads, schedule := p.shownThreads()
 	groups := groupBy(threads, (*Thread).key)
 	smallestFirst(groups)
-	printable.Fprintf(&b, "%s, %s, %s%s\n", p.heading(), count(len(p.Threads), "thread"),
-		count(len(groups), "stack"), p.goroutineCount())
+	p.writeHeading(&b, fmt.Sprintf("%s, %s%s", count(len(p.Threads), "thread"), count(len(groups), "stack"),
+		p.goroutineCount()))
 	for _, group := range groups {
 		first := group[0]
 		if len(group) == 1 {

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
 	"prywalk/internal/namehints"
+	"prywalk/internal/printable"
 )
 
 // largePart: functions without names need a note if 1/largePart of the threads have them.
@@ -76,6 +77,14 @@ func programOf(space *frames.Space, namers []managed.Namer, pid int) namehints.P
 		p.Mappings = append(p.Mappings, "["+n.Name()+"]")
 	}
 	return p
+}
+
+// writeHeading writes the process, its counts, and what holds for all of its threads.
+func (p *Process) writeHeading(b *strings.Builder, counts string) {
+	printable.Fprintf(b, "%s, %s\n", p.heading(), counts)
+	if p.Frozen != "" {
+		printable.Fprintf(b, "no thread runs: the cgroup %s is frozen (as by docker pause)\n", p.Frozen)
+	}
 }
 
 func (p *Process) heading() string {

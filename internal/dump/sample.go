@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
 	"prywalk/internal/observe"
+	"prywalk/internal/quota"
 	"prywalk/internal/symbols"
 )
 
@@ -57,6 +58,7 @@ func Sample(t *code.Process, o Options) (*Process, error) {
 		return nil, err
 	}
 	r := &results{err: err, process: Process{Origin: origin, PID: t.PID, Name: t.Comm, Threads: []Thread{},
+		Frozen: quota.Root("/").Frozen(t.PID),
 		Failed: raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, memory: o.account(t.PID)}}
 	hung := observe.Watched(func() { r.describe(t, o, raw) })
 	p, err := r.snapshot(hung)

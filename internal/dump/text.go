@@ -16,7 +16,7 @@ var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninter
 // Text writes a block for each thread, a line for each frame.
 func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
-	printable.Fprintf(&b, "%s, %s%s\n", p.heading(), count(len(p.Threads), "thread"), p.goroutineCount())
+	p.writeHeading(&b, count(len(p.Threads), "thread")+p.goroutineCount())
 	threads, schedule := p.shownThreads()
 	for i := range threads {
 		writeThread(&b, &threads[i], p.Native)

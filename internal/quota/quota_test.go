@@ -135,6 +135,24 @@ func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
 	}
 }
 
+func TestFrozenGroupIsFound(t *testing.T) {
+	root := tree(t, map[string]string{
+		"proc/self/cgroup": "3:freezer:/me\n0::/me\n",
+		"proc/self/mountinfo": "35 24 0:30 / /cg2 rw - cgroup2 cgroup2 rw\n" +
+			"36 24 0:31 / /cg1 rw - cgroup cgroup rw,freezer\n37 24 0:32 / /cpu rw - cgroup cgroup rw,cpu\n",
+		"proc/7/cgroup": "3:freezer:/\n0::/pods/a\n", "cg2/pods/a/cgroup.events": "populated 1\nfrozen 1\n",
+		"proc/8/cgroup": "3:freezer:/\n0::/pods/b\n", "cg2/pods/b/cgroup.events": "populated 1\nfrozen 0\n",
+		"proc/9/cgroup": "3:freezer:/old\n0::/\n", "cg1/old/freezer.state": "FROZEN\n",
+		"proc/10/cgroup": "3:freezer:/half\n0::/\n", "cg1/half/freezer.state": "FREEZING\n",
+		"proc/11/cgroup": "0::/../pods/a\n",
+	})
+	for pid, want := range map[int]string{7: "/cg2/pods/a", 8: "", 9: "/cg1/old", 10: "", 11: "", 12: ""} {
+		if got := root.Frozen(pid); got != want {
+			t.Errorf("process %d is frozen by %q, want %q", pid, got, want)
+		}
+	}
+}
+
 // A container without a cgroup namespace sees its own group only.
 func TestQuotaOfPrywalksContainerIsNoOthers(t *testing.T) {
 	root := tree(t, map[string]string{

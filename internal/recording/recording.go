@@ -22,7 +22,6 @@ import (
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
-	"prywalk/internal/quota"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sampler"
@@ -191,17 +190,15 @@ func (r *recording) sample(ctx context.Context) error {
 	if r.options.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
-	var quotas quota.Targets
+	var groups targetGroups
 	if !r.endless {
-		quotas = quota.Root("/").Targets(r.pids)
+		groups = readGroups(r.pids)
 	}
 	p := startProgress(r.sampler, r.endless || r.signals.command.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
-	for _, q := range quotas.Throttled() {
-		r.stats.TargetQuotas = append(r.stats.TargetQuotas, runstats.Throttling(q))
-	}
+	groups.addTo(&r.stats)
 	for why, n := range r.stats.Refused {
 		r.refused[why] += n
 	}
@@ -245,7 +242,7 @@ func (r *recording) reportResult() error {
 	}
 	console.SayRemarks()
 	r.sayDeadlocks()
-	for _, text := range slices.Concat(account.Notes(&r.stats), account.Throttled(&r.stats), r.goroutines) {
+	for _, text := range slices.Concat(account.Notes(&r.stats), account.TargetGroups(&r.stats), r.goroutines) {
 		console.Say("%s", text)
 	}
 	console.Say("%s", account.Closing(&r.stats, r.output.path))

@@ -72,7 +72,7 @@ func (r *recording) save(whole bool) error {
 func (r *recording) write() error {
 	r.signals.samplingOver.Store(true)
 	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks,
-		account.Throttled(&r.stats), r.goroutines)...)
+		account.TargetGroups(&r.stats), r.goroutines)...)
 	r.names.Refresh()
 	release, err := console.AwaitReader(r.output.path, r.signals.skipNames)
 	if err != nil {

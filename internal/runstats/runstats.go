@@ -28,6 +28,8 @@ type Stats struct {
 	OwnQuota
 	// TargetQuotas are those of the targets' control groups that throttled them; absent: none did.
 	TargetQuotas []Throttling `json:"target_quotas,omitempty"`
+	// FrozenTargets are the targets with a control group that was frozen when the recording began or ended.
+	FrozenTargets []FrozenTarget `json:"frozen_targets,omitempty"`
 	// Goroutines are those that wait without a thread; nil: none.
 	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
 	// Tasks is the same of tasks of asyncio.
@@ -321,6 +323,17 @@ type Throttling struct {
 	ThrottledPeriods int64 `json:"throttled_periods"`
 	// Seconds is how long it waited for the next period, summed over processors: run queue time of its threads.
 	Seconds float64 `json:"throttled_s"`
+}
+
+// FrozenTarget is a target that did not run, as its control group was frozen.
+type FrozenTarget struct {
+	// PID is the target.
+	PID int `json:"pid"`
+	// Cgroup is the group's directory.
+	Cgroup string `json:"cgroup"`
+	// AtStart and AtEnd are when it was frozen; between them it may have run.
+	AtStart bool `json:"at_start"`
+	AtEnd   bool `json:"at_end"`
 }
 
 // WaitingTasks are tasks without a thread while they wait, observed on a clock of their own; not in [Observations]
