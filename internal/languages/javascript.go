@@ -30,6 +30,8 @@ var javaScript = Language{
 	},
 	Library: func(_, file string) bool { return strings.HasPrefix(file, "node:") },
 	Package: installedIn(regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/]+)/`)),
+	// No event loop is JavaScript.
+	Waits: Waits{AwaitsReply: func(_, _ string) bool { return true }},
 	System: System{
 		LibraryFiles:     regexp.MustCompile(`^libnode\.so`),
 		LibraryFunctions: regexp.MustCompile(`^(uv_|uv__|node::|v8::)`),

@@ -80,6 +80,8 @@ type Waits struct {
 	// Accepts reports whether a function waits for connections, Selects whether it waits in an event loop.
 	Accepts func(function, file string) bool
 	Selects func(function string) bool
+	// AwaitsReply reports whether a function, the innermost, runs a native event loop within work.
+	AwaitsReply func(function, file string) bool
 	// Own reports whether a thread of the runtime waits in a function; caller may be "".
 	Own func(function, caller string) bool
 	// RuleFile reports whether these rules need the source file.

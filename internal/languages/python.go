@@ -55,9 +55,13 @@ var python = Language{
 			}
 			return "", false
 		},
+		AwaitsReply: func(function, file string) bool {
+			return fileInDir(file) == grpcCalls && (Last(function) == "_blocking" || Last(function) == "_consume_next_event")
+		},
 		RuleFile: func(file string) bool {
 			name := path.Base(file)
-			return pythonPools[fileInDir(file)] != "" || pythonForwards[name] != nil || strings.HasPrefix(name, "queue")
+			return pythonPools[fileInDir(file)] != "" || pythonForwards[name] != nil || strings.HasPrefix(name, "queue") ||
+				fileInDir(file) == grpcCalls
 		},
 	},
 	System: System{
@@ -82,6 +86,8 @@ var pythonForwards = map[string]*regexp.Regexp{
 
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
 	"futures/process.py": "_process_worker"}
+
+const grpcCalls = "grpc/_channel.py" // calls whose caller waits in a native event loop
 
 func pythonPooled(function, file string) bool {
 	loop := pythonPools[fileInDir(file)]

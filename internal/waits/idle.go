@@ -6,7 +6,8 @@ package waits
 //
 // A thread that waits for work is idle, one that waits within work is blocked. Rules by name:
 //
-//	event-loop   epoll_wait; poll, select, io_uring_enter and the like called by an event loop
+//	event-loop   epoll_wait; poll, select, io_uring_enter and the like called by an event loop; neither if work runs
+//	             the loop until a reply is there
 //	accept       the next connection
 //	signal       the next signal
 //	pool         a condition, semaphore or park in which the loop of a pool or queue takes its next work
@@ -60,10 +61,12 @@ func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
 	case wait == "futex":
 		return idleAtFutex(kind, stack)
 	case inLoops[wait]:
-		s := classify(stack)
-		return s.eventLoopRule()
+		if s := classify(stack); !s.awaitsReply() {
+			return s.eventLoopRule()
+		}
+		return ""
 	case byCall[wait] == IdleLoop:
-		if s := classify(stack); s.withinServerWork() {
+		if s := classify(stack); s.withinServerWork() || s.awaitsReply() {
 			return ""
 		}
 	}

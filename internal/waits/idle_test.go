@@ -256,6 +256,25 @@ var nativeIdle = []idleCase{
 	{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
 		"g_main_loop_run|libglib-2.0.so.0",
 		IdleLoop},
+	{"glib, the answer to a call", "poll", Descriptor, "poll|libc.so.6\ng_main_context_iterate|libglib-2.0.so.0\n" +
+		"g_main_loop_run|libglib-2.0.so.0\ng_dbus_connection_send_message_with_reply_sync|libgio-2.0.so.0\n" +
+		"refresh|/app\nmain|/app", ""},
+	{"libuv, a server", "epoll_pwait", Descriptor, "epoll_pwait|libc.so.6\nuv__io_poll|/usr/bin/node\n" +
+		"uv_run|/usr/bin/node\nnode::SpinEventLoopInternal|/usr/bin/node\nnode::Start|/usr/bin/node", IdleLoop},
+	{"Node, execSync", "epoll_pwait", Descriptor, "epoll_pwait|libc.so.6\nuv__io_poll|/usr/bin/node\n" +
+		"uv_run|/usr/bin/node\nnode::SyncProcessRunner::TryInitializeAndRunLoop|/usr/bin/node\n" +
+		"node::SyncProcessRunner::Spawn|/usr/bin/node", ""},
+	{"Node without symbols, execSync", "epoll_pwait", Descriptor, "epoll_pwait|libc.so.6\n|/usr/bin/node\n" +
+		"spawnSync|[Node 20.20.2]|node:child_process\nlater|[Node 20.20.2]|/srv/n.js\n|/usr/bin/node", ""},
+	{"gRPC, a call from Python", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n|cygrpc.cpython-311.so\n" +
+		"_UnaryUnaryMultiCallable._blocking|[CPython 3.11.7]|/lib/python3.11/site-packages/grpc/_channel.py\n" +
+		"work|[CPython 3.11.7]|g.py", ""},
+	{"gRPC, a server's loop in Python", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n|cygrpc.cpython-311.so\n" +
+		"_serve|[CPython 3.11.7]|/lib/python3.11/site-packages/grpc/_server.py\n" + pythonThread, IdleLoop},
+	{"gRPC, a call from C++", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+		"pollset_work(grpc_pollset*, grpc_pollset_worker**, grpc_core::Timestamp)|libgrpc.so.29\n" +
+		"cq_pluck(grpc_completion_queue*, void*, gpr_timespec, void*)|libgrpc.so.29\n" +
+		"grpc::internal::BlockingUnaryCallImpl<Ask, Answer>::BlockingUnaryCallImpl|/app\nmain|/app", ""},
 	{"PostgreSQL, a client's next command", "epoll_wait", Descriptor,
 		"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nsecure_read|postgres\npq_recvbuf|postgres", IdleLoop},
 	{"PostgreSQL, a replica's answer", "epoll_wait", Descriptor,

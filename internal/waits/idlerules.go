@@ -206,6 +206,21 @@ func (s *waitingStack) withinServerWork() bool {
 	return false
 }
 
+// awaitsReply reports whether work runs an event loop until a reply is there.
+func (s *waitingStack) awaitsReply() bool {
+	for i := range s.outer {
+		f := &s.outer[i]
+		if isManaged(*f) { // the innermost
+			l := f.language()
+			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
+		}
+		if replies.MatchString(f.Function) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *waitingStack) ofRuntime() bool {
 	if len(s.outer) == 0 || s.awaitsResult() {
 		return false

@@ -21,6 +21,7 @@ type library struct {
 	awaitsWork string // a pool's worker waits in them for work only,
 	subtask    string // but below these for the end of a task
 	drives     string // a worker without work waits in them for events
+	reply      string // work runs an event loop below them until a reply is there
 	poolLoop   string // loop of a pool whose functions all forward waits
 	poolWait   string // between poolLoop and the C library
 
@@ -101,6 +102,7 @@ var libraries = []library{
 		all:      `^g_(cond|main)_`,
 		forwards: symbols(`g_cond_wait(_until)?`),
 		starts:   `^g_thread_proxy$`,
+		reply:    `^g_\w+_sync$`,
 	},
 	{name: "Qt", forwards: `^QWaitCondition::|^QSemaphore::`, starts: `^QThreadPrivate::start$`},
 	{
@@ -108,6 +110,8 @@ var libraries = []library{
 		forwards:  symbols(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
 		eventLoop: `\buv_run|uv__io_poll`,
 	},
+	{name: "Node", reply: `^node::SyncProcessRunner::`},
+	{name: "gRPC", reply: `^(grpc_completion_queue_pluck|cq_pluck)\b`},
 	{name: "libev", eventLoop: `\bev_run`},
 	{name: "Redis", eventLoop: `\baeApiPoll`},
 	{name: "MySQL", starts: `^pfs_spawn_thread$`, nextWork: `^block_until_new_connection$`},
@@ -143,6 +147,7 @@ var (
 	workWaits        = anyOf(func(l *library) string { return l.awaitsWork })
 	subtasks         = anyOf(func(l *library) string { return l.subtask })
 	drivers          = anyOf(func(l *library) string { return l.drives })
+	replies          = anyOf(func(l *library) string { return l.reply })
 	poolLoops        = anyOf(func(l *library) string { return l.poolLoop })
 	poolWaits        = anyOf(func(l *library) string { return l.poolWait })
 	latches          = anyOf(func(l *library) string { return l.latch })
