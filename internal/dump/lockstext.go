@@ -73,8 +73,8 @@ func (l *Locks) writeStarvedPool(b *strings.Builder, s *Starved) {
 		who = count(len(s.Threads), "thread")
 	}
 	printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s (%s) %s for results of tasks in %s\n", who, s.Pool, s.Loop,
-		wait,
-		s.WaitsIn)
+		wait, s.WaitsIn)
+	l.writePlaces(b, s.Threads)
 	others := "no thread of another pool runs a task"
 	if s.OthersWork > 0 {
 		others = "running tasks of other pools, which may make these results: " + count(s.OthersWork, "thread")
@@ -85,7 +85,6 @@ func (l *Locks) writeStarvedPool(b *strings.Builder, s *Starved) {
 		printable.Fprintf(b, "  not known: whether %s that could not be sampled %s to it\n", count(unsampled, "thread"),
 			form(unsampled, "belongs", "belong"))
 	}
-	l.writePlaces(b, s.Threads)
 }
 
 // unsampledOf counts a process's live threads that were not sampled.
