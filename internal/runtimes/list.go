@@ -45,3 +45,17 @@ func TableOf(f *elffile.File) managed.FileTable {
 // Builtins has the run-time systems with code in ELF files that follows a convention of its own. A file's part is read
 // on first use.
 var Builtins = []func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins{v8.BuiltinsOf}
+
+// PerfMapPositions parse the names that JIT compilers write into perf maps: file and line (from 1); false for a name in
+// another form.
+var PerfMapPositions = []func(name string) (file string, line int, ok bool){v8.PerfMapPosition}
+
+// PerfMapPosition gives the position in a name of a perf map; "" and 0 if it has none.
+func PerfMapPosition(name string) (file string, line int) {
+	for _, parse := range PerfMapPositions {
+		if file, line, ok := parse(name); ok {
+			return file, line
+		}
+	}
+	return "", 0
+}

@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
 	"prywalk/internal/namehints"
+	"prywalk/internal/runtimes"
 	"prywalk/internal/runtimes/perfmap"
-	v8 "prywalk/internal/runtimes/v8"
 	"prywalk/internal/safeopen"
 )
 
@@ -73,7 +73,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	if pm := n.perfMap(pid, true); pm != nil {
 		if name, _, _, ok := pm.Lookup(addr + m.Bias); ok {
 			f := Frame{Name: name}
-			f.File, f.Line, _ = v8.Position(name)
+			f.File, f.Line = runtimes.PerfMapPosition(name)
 			return append(out, f)
 		}
 	}

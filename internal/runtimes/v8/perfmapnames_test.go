@@ -4,7 +4,7 @@ package v8
 
 import "testing"
 
-func TestPositionsInNames(t *testing.T) {
+func TestPositionsInNamesOfPerfMaps(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
 		line       int
@@ -23,18 +23,18 @@ func TestPositionsInNames(t *testing.T) {
 		{"BytecodeHandler:LdaZero", "", 0},
 		{"Lcom/foo/Bar;::method", "", 0},
 	} {
-		file, line, ok := Position(c.name)
+		file, line, ok := PerfMapPosition(c.name)
 		if file != c.file || line != c.line || ok != (c.file != "") {
 			t.Errorf("%q: got %q %d %v", c.name, file, line, ok)
 		}
 	}
 }
 
-func FuzzPosition(f *testing.F) {
+func FuzzPerfMapPosition(f *testing.F) {
 	f.Add("JS:*f a.js:1:2")
 	f.Add("JS:~get size file:///x/a b.js:7:1")
 	f.Fuzz(func(t *testing.T, name string) {
-		if file, line, ok := Position(name); ok && (file == "" || line < 1) {
+		if file, line, ok := PerfMapPosition(name); ok && (file == "" || line < 1) {
 			t.Errorf("%q: %q, line %d", name, file, line)
 		}
 	})

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// kinds are the prefixes of JavaScript names in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
-var kinds = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
+// jsPrefixes are the beginnings of JavaScript functions' names in V8's perf maps (src/logger/code-events.h,
+// src/logging/log.cc).
+var jsPrefixes = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
 
-// Position returns file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or
+// PerfMapPosition returns file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or
 // "LazyCompile:~ node:fs:1:2"; false for other forms.
-func Position(name string) (file string, line int, ok bool) {
-	for _, kind := range kinds {
-		if rest, found := strings.CutPrefix(name, kind); found {
+func PerfMapPosition(name string) (file string, line int, ok bool) {
+	for _, prefix := range jsPrefixes {
+		if rest, found := strings.CutPrefix(name, prefix); found {
 			return fileLine(rest)
 		}
 	}
