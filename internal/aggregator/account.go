@@ -74,7 +74,8 @@ func (p *processAccount) refresh(now int64) bool {
 		}
 		p.ProgramChanged()
 		p.walked = samplesWalked{}
-		if p.program = p.programs.stateOf(p.Target); p.program != nil {
+		p.program = p.programs.stateOf(p.Target)
+		if p.program != nil {
 			p.program.applyTo(p.Process)
 		}
 		p.main = m
@@ -89,7 +90,8 @@ func (p *processAccount) prepareWalk(moment int64) {
 	}
 	changed, mayRead := false, p.refreshes.mayQuery(moment)
 	cost := selfruntime.CPUOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
-	if p.refreshes.addQueries(int64(cost)); changed {
+	p.refreshes.addQueries(int64(cost))
+	if changed {
 		p.CodeChanged(moment)
 	}
 }
@@ -100,7 +102,8 @@ func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool)
 		return false
 	}
 	cost := selfruntime.CPUOf(func() { found = p.Target.AddMappingAt(pc) })
-	if p.refreshes.addQueries(int64(cost)); found {
+	p.refreshes.addQueries(int64(cost))
+	if found {
 		p.remapped = true
 		p.MappingsChanged()
 		p.CodeChanged(moment)

@@ -57,7 +57,16 @@ type managedFrame struct {
 
 // walkManaged is walk for a process with managed frames.
 func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) frames.StopReason {
-	p, m, w := thr.proc, &u.managed, &u.walker
+	u.beginManaged(thr, s, namers)
+	stop := u.mergeNative(thr.proc, s)
+	thr.Feedback.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
+	u.addMerged(thr.proc, s.Regs.Arch, stop)
+	return stop
+}
+
+// beginManaged passes a raw sample, and access to its process, to the run-time systems.
+func (u *unwinder) beginManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) {
+	p, m := thr.proc, &u.managed
 	if callstack.Planned(namers) {
 		p.NoteLack(handover.LacksFrames)
 	}
@@ -72,19 +81,26 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers 
 		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &m.live,
 	}
 	m.merger.Begin(namers, &m.sample)
+}
+
+// mergeNative passes the native frames to the merger.
+func (u *unwinder) mergeNative(p *processAccount, s *observe.RawSample) frames.StopReason {
+	w := &u.walker
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		u.methods[f.Method]++
 		u.outline.Add(&f)
-		m.merger.Add(&f)
+		u.managed.merger.Add(&f)
 	}
-	stop := w.StopReason()
-	thr.Feedback.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
-	entries := m.merger.End(stop.Complete())
+	return w.StopReason()
+}
+
+// addMerged adds the merged frames to u.stack.
+func (u *unwinder) addMerged(p *processAccount, arch frames.Arch, stop frames.StopReason) {
+	entries := u.managed.merger.End(stop.Complete())
 	for i := range entries {
-		u.stack = append(u.stack, u.entryLocation(p, &entries[i], s.Regs.Arch))
+		u.stack = append(u.stack, u.entryLocation(p, &entries[i], arch))
 	}
-	return stop
 }
 
 func (m *managedWalk) runCounts() *callstack.Counts {

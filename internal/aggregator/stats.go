@@ -44,7 +44,8 @@ func (t *totals) addSpan(s *attribute.Span) {
 	case attribute.ExitedUnseen:
 		t.exitedUnseen += s.CPU
 	case attribute.ShortLivedChildren:
-		if t.shortLived += s.CPU; s.Program != "" {
+		t.shortLived += s.CPU
+		if s.Program != "" {
 			t.ofProgram += s.CPU
 		}
 	}

@@ -140,7 +140,8 @@ func (t *taskPoller) findChanged(now int64) {
 			continue
 		}
 		s := &t.places[i]
-		if s.seen = now; s.parked {
+		s.seen = now
+		if s.parked {
 			t.totals.Observations++
 		}
 	}

@@ -177,7 +177,8 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 			t, ok = c.lister.TaskAt(c.at[i], c.watch)
 		}
 		was := &c.last[i]
-		if c.ran[i] = !ok; !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits ||
+		c.ran[i] = !ok
+		if !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits ||
 			!slices.Equal(t.Frames, was.Frames) {
 			*was = t
 			changed = append(changed, i)
