@@ -73,8 +73,7 @@ func (l *Ledger) observeUpTo(most int64, r sample.Reading, s Place, onCPU bool, 
 	ran := t.ran() > 0
 	if onCPU {
 		got, rest = l.splitCPU(t.cpu, most)
-		runQueue := t.runQueue + l.carried.runQueue
-		l.carried.runQueue = 0
+		runQueue := t.runQueue + l.takeCarriedRunQueue()
 		where := s.running()
 		emit(Span{Place: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 		l.lastOnCPU, l.lastOnCPUAt = where, r.Wall
@@ -93,20 +92,24 @@ func (l *Ledger) beginInterval(r sample.Reading, emit func(Span)) times {
 		l.Begin(r)
 	}
 	l.hasSample = true
-	from := l.last.Wall
-	t := l.advance(r)
-	t.runQueue -= l.attributeQueued(from, t.runQueue, emit)
-	return t
+	return l.advancePastQueue(r, emit)
 }
 
 func (l *Ledger) splitCPU(cpu, most int64) (got, rest int64) {
-	cpu += l.takeCarried()
+	cpu += l.takeCarriedCPU()
 	return min(cpu, most), max(cpu-most, 0)
 }
 
-func (l *Ledger) takeCarried() (cpu int64) {
-	cpu, l.carried.cpu, l.stopRefused = l.carried.cpu, 0, false
+func (l *Ledger) takeCarriedCPU() int64 {
+	cpu := l.carried.cpu
+	l.carried.cpu, l.stopRefused = 0, false
 	return cpu
+}
+
+func (l *Ledger) takeCarriedRunQueue() int64 {
+	runQueue := l.carried.runQueue
+	l.carried.runQueue = 0
+	return runQueue
 }
 
 func (l *Ledger) addSleep(r sample.Reading, s Place, ran bool, blocked, samples int64, emit func(Span)) {
@@ -132,8 +135,7 @@ func (l *Ledger) observeRunning(
 	} else {
 		l.carryOver(r, t.cpu, 0, emit)
 	}
-	runQueue := t.runQueue + l.carried.runQueue
-	l.carried.runQueue = 0
+	runQueue := t.runQueue + l.takeCarriedRunQueue()
 	emit(Span{Place: s, End: r.Wall, Samples: 1, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 	l.lastRunning = s
 	return got, rest
@@ -186,6 +188,15 @@ func (l *Ledger) advance(r sample.Reading) times {
 	return t
 }
 
+// advancePastQueue emits the queue time that unchanged ticks prove, and returns the rest of the growth up to r.
+func (l *Ledger) advancePastQueue(r sample.Reading, emit func(Span)) times {
+	from := l.last.Wall
+	t := l.advance(r)
+	proven := l.attributeQueued(from, t.runQueue, emit)
+	t.runQueue -= proven
+	return t
+}
+
 func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)) {
 	if l.carried.ran() > 0 && r.Wall-l.carriedSince > carryLimit {
 		l.attributeCarried(r.Wall, emit)
@@ -215,10 +226,11 @@ func (l *Ledger) attributeCarried(now int64, emit func(Span)) {
 		case l.isOpen:
 			s.Place = l.open.running()
 		}
-		s.End, s.Wall, s.RunQueue, s.CPU = now, ran, l.carried.runQueue, l.takeCarried()
+		s.CPU = l.takeCarriedCPU() // it also clears stopRefused, which has chosen the frame above
+		s.RunQueue = l.takeCarriedRunQueue()
+		s.End, s.Wall = now, ran
 		emit(s)
 	}
-	l.carried.runQueue = 0
 	if l.carried.blocked > 0 && !l.isOpen {
 		where := l.lastRunning
 		where.State = sample.Sleeping
@@ -244,8 +256,9 @@ func (l *Ledger) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 		l.queuedTicks += reuses
 		return
 	}
+	t := l.advance(r)
 	l.open.Samples += reuses
-	l.open.Wall += l.advance(r).blocked
+	l.open.Wall += t.blocked
 	l.open.End = r.Wall
 	l.attributePendingIfDue(r.Wall, true, emit)
 }
@@ -278,7 +291,7 @@ func (l *Ledger) close(emit func(Span)) {
 func (l *Ledger) Finish(emit func(Span)) {
 	l.attributePendingAndCarried(emit)
 	if l.carried.cpu > 0 && l.lastOnCPUAt > 0 && l.last.Wall-l.lastOnCPUAt < carryLimit {
-		cpu := l.takeCarried()
+		cpu := l.takeCarriedCPU()
 		emit(Span{Place: l.lastOnCPU, End: l.last.Wall, Wall: cpu, CPU: cpu})
 	}
 	l.attributeQueued(l.last.Wall, 0, emit)
@@ -300,7 +313,8 @@ func (l *Ledger) MarkNotObserved(length int64, r sample.Reading, state sample.St
 	t.runQueue -= queued
 	l.advanceBy(queued, times{runQueue: queued})
 	whole := r.Wall - l.last.Wall
-	if length = min(length, whole); length <= 0 {
+	length = min(length, whole)
+	if length <= 0 {
 		return
 	}
 	t = t.within(length, whole)
@@ -329,9 +343,7 @@ func (l *Ledger) EndWithoutSample(r sample.Reading, patience int64, emit func(Sp
 	if alone := r.Wall - l.KnownUntil(); alone > patience {
 		l.MarkNotObserved(alone, r, sample.Running, emit)
 	}
-	from := l.last.Wall
-	t := l.advance(r)
-	t.runQueue -= l.attributeQueued(from, t.runQueue, emit)
+	t := l.advancePastQueue(r, emit)
 	l.carried.cpu += t.cpu
 	l.carried.runQueue += t.runQueue
 	if l.isOpen {
@@ -347,9 +359,7 @@ func (l *Ledger) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
 	if !l.started || r.Wall <= l.last.Wall {
 		return
 	}
-	from := l.last.Wall
-	t := l.advance(r)
-	t.runQueue -= l.attributeQueued(from, t.runQueue, emit)
+	t := l.advancePastQueue(r, emit)
 	if l.isOpen {
 		l.open.Wall += t.blocked
 		l.open.End, l.ranInOpen = r.Wall, true

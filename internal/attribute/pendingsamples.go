@@ -37,9 +37,8 @@ type pendingSamples struct {
 func (l *Ledger) AddKernelSample(r sample.Reading, s Place, period int64, emit func(Span)) {
 	t := l.beginInterval(r, emit)
 	l.endSleep(r, t, emit)
-	t.cpu += l.takeCarried()
-	t.runQueue += l.carried.runQueue
-	l.carried.runQueue = 0
+	t.cpu += l.takeCarriedCPU()
+	t.runQueue += l.takeCarriedRunQueue()
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = s, s, r.Wall
 	l.pending.list = append(l.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, t.runQueue, period})
 	l.pending.cpu += t.cpu
@@ -62,7 +61,7 @@ func (l *Ledger) attributePendingIfDue(now int64, asleep bool, emit func(Span)) 
 
 func (l *Ledger) attributePendingAndCarried(emit func(Span)) {
 	if len(l.pending.list) > 0 {
-		l.pending.cpu += l.takeCarried()
+		l.pending.cpu += l.takeCarriedCPU()
 	}
 	l.attributePending(emit)
 }

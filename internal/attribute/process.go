@@ -32,8 +32,10 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 		}
 	case e.AtEnd.CPU > e.AtStart.CPU:
 		t.begun = true
-		if t.ledger.Begin(e.AtStart); t.CreatedAt != 0 {
+		if t.CreatedAt != 0 {
 			t.ledger.Begin(t.clocksAtCreation(e.AtEnd))
+		} else {
+			t.ledger.Begin(e.AtStart)
 		}
 		t.ledger.EndWithoutSample(e.AtEnd, 0, emit)
 	}
@@ -99,7 +101,8 @@ func (p *Process) AddUnassignedOfChild(where Place, at, period int64) {
 func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
 	c.addDue(program, ns)
-	if c.programsComplete = exact; !exact {
+	c.programsComplete = exact
+	if !exact {
 		return
 	}
 	c.countedCPU += ns
@@ -157,7 +160,8 @@ func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
 // DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights; more can follow.
 func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
-	if c.passedOn += ns; c.programsComplete {
+	c.passedOn += ns
+	if c.programsComplete {
 		c.passedOn = c.distributeCounted(c.passedOn, now, false, emitWeight)
 	} else {
 		c.passedOn = c.weights.distribute(c.passedOn, 0, emitWeight)

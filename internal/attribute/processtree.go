@@ -113,7 +113,8 @@ func (n *Node) moveTo(p *Node) {
 	if n.parent != nil {
 		n.parent.openChildren--
 	}
-	if n.parent = p; p != nil {
+	n.parent = p
+	if p != nil {
 		p.openChildren++
 	}
 }
@@ -181,12 +182,17 @@ func (t *ProcessTree) settle(now int64) {
 		if n.endedAt != 0 || unsure[n] || now-n.settledAt < settleEvery {
 			continue
 		}
-		if ns := n.cutimeSettled - n.cutimeAtStart - n.fromObserved - n.attributed; ns > 0 {
+		if ns := n.unobserved(n.cutimeSettled); ns > 0 {
 			n.attributed += ns
 			n.charge(ns, now, false)
 		}
 		n.cutimeSettled, n.settledAt = n.cutime, now
 	}
+}
+
+// unobserved returns the CPU time of unobserved children that is not attributed yet, ns; cutime + cstime are cutime.
+func (n *Node) unobserved(cutime int64) int64 {
+	return cutime - n.cutimeAtStart - n.fromObserved - n.attributed
 }
 
 // total returns the children's CPU time, as read or as attributed, whichever is more.
@@ -230,7 +236,7 @@ func (t *ProcessTree) exists(n *Node) bool {
 func (t *ProcessTree) closeNode(n *Node) {
 	t.read(n)
 	total := n.total()
-	n.charge(total-n.cutimeAtStart-n.fromObserved-n.attributed, n.endedAt, true)
+	n.charge(n.unobserved(total), n.endedAt, true)
 	if t.byPID[n.pid] == n {
 		delete(t.byPID, n.pid)
 	}

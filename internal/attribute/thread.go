@@ -63,7 +63,8 @@ func (t *Thread) Begin(r sample.Reading) {
 
 // BeginWithoutSample begins the account of a running thread without a known stack.
 func (t *Thread) BeginWithoutSample(r sample.Reading) {
-	if t.Begin(r); t.CreatedAt == 0 {
+	t.Begin(r)
+	if t.CreatedAt == 0 {
 		t.ledger.Begin(r)
 	}
 }
@@ -122,26 +123,35 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 	}
 	young := t.CreatedAt != 0 && len(t.weights) < longLife && s.SinceLastTick > 0
 	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {
-		if t.skidded.count == 0 && len(t.weights) == 0 {
-			t.skidded.firstWeight = s.SinceLastTick - s.At.CPU
-		}
-		t.skidded.count++
-		t.skidded.weight += s.SinceLastTick // its CPU time goes to the next usable sample
+		t.addSkidded(s)
 	}
 	switch {
+	case young && s.OnCPU:
+		t.attributeYoung(s, emit)
 	case !young && s.sharesCPU():
 		t.ledger.AddKernelSample(s.At, s.Place, s.SinceLastTick, emit)
-		return
-	case !young || !s.OnCPU:
+	default:
 		t.ledger.Observe(s.At, s.Place, s.OnCPU, emit)
-		return
 	}
-	got, rest := t.ledger.observeUpTo(s.SinceLastTick, s.At, s.Place, true, emit)
-	c := sampleWeight{
-		place: s.Place.running(), at: s.At.Wall, weight: s.SinceLastTick - got, withheld: rest,
-		unproven: s.Basis == sample.Undecided,
+}
+
+// addSkidded adds the weight of a sample without a proven place. Its CPU time goes to the next usable sample.
+func (t *Thread) addSkidded(s *Sample) {
+	if t.skidded.count == 0 && len(t.weights) == 0 {
+		t.skidded.firstWeight = s.SinceLastTick - s.At.CPU
 	}
-	if t.weights = append(t.weights, c); len(t.weights) == longLife {
+	t.skidded.count++
+	t.skidded.weight += s.SinceLastTick
+}
+
+// attributeYoung attributes at most the time since the last tick, and notes the rest of that as the sample's weight.
+func (t *Thread) attributeYoung(s *Sample, emit func(Span)) {
+	tick := s.SinceLastTick
+	got, rest := t.ledger.observeUpTo(tick, s.At, s.Place, true, emit)
+	t.weights = append(t.weights, sampleWeight{
+		place: s.Place.running(), at: s.At.Wall, weight: tick - got, withheld: rest, unproven: s.Basis == sample.Undecided,
+	})
+	if len(t.weights) == longLife {
 		t.releaseWithheld(emit)
 	}
 }

@@ -65,7 +65,7 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 	}
 	t.skidded = skidded{}
 	if short {
-		p.unattributed += t.ledger.takeCarried()
+		p.unattributed += t.ledger.takeCarriedCPU()
 		for i := range t.weights {
 			p.unattributed += t.weights[i].withheld
 		}

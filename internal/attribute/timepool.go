@@ -117,7 +117,8 @@ func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (
 		passed += p.weights[k]
 		if share := sample.Portion(total, passed, p.total) - given; share > 0 {
 			given += share
-			if p.weights[k] -= share; p.weights[k] == 0 {
+			p.weights[k] -= share
+			if p.weights[k] == 0 {
 				delete(p.weights, k)
 			}
 			emit(k, share)
