@@ -107,15 +107,15 @@ func (e *endedThreads) report(now int64) {
 		return
 	}
 	for _, p := range e.procs {
-		schedule := &p.endedReport
-		if !schedule.pending || now < schedule.next || p.Gone || !p.endedKnown {
+		report := &p.endedReport
+		if !report.pending || now < report.next || p.Gone || !p.endedKnown {
 			continue
 		}
-		schedule.pending = false
+		report.pending = false
 		began := procmem.Now()
 		ended, ok := e.endedCPUSoFar(p)
 		at := procmem.Now()
-		schedule.next = at + max(reportEvery, (at-began)*reportShare)
+		report.next = at + max(reportEvery, (at-began)*reportShare)
 		if ok {
 			e.Out.Add(handover.Event{
 				Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.EndedThreads + ended,

@@ -169,7 +169,7 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	case outcome == observe.Done:
 		n.handleStop(child, s, nil)
 	case outcome == observe.Pending:
-		n.stops.pending[child.thread] = pendingStop{child: child}
+		n.stops.targets[child.thread] = stopTarget{child: child}
 	}
 	n.stops.serve(err == nil && outcome == observe.Pending && !child.thread.AwaitsTracer())
 }
@@ -311,7 +311,7 @@ func (n *newChildren) drop(child *newChild) {
 func (n *newChildren) close(child *newChild) {
 	if child.thread != nil {
 		if n.Observer.GiveUp(child.thread) {
-			n.stops.takePending(child.thread)
+			n.stops.takeTarget(child.thread)
 			n.counts.attempted--
 			n.counts.queued++
 		}

@@ -59,7 +59,7 @@ func (o *observations) observe(th *thread) {
 		o.noteChanged(th)
 		o.finish(th, raw)
 	default:
-		o.stops.pending[th.Observed] = pendingStop{thread: th}
+		o.stops.targets[th.Observed] = stopTarget{thread: th}
 		o.noteChanged(th)
 	}
 	if err != nil || outcome != observe.LeftToSamples {

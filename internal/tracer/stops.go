@@ -18,17 +18,17 @@ type stops struct {
 	*state
 	drain   func() (buffers bool) // [engine.Engine.DrainIfDue]
 	onStop  func(*observe.Thread, *observe.RawSample, error)
-	pending map[*observe.Thread]pendingStop
+	targets map[*observe.Thread]stopTarget
 }
 
-type pendingStop struct {
+type stopTarget struct {
 	thread *thread
 	child  *newChild
 }
 
-func (s *stops) takePending(observed *observe.Thread) pendingStop {
-	of := s.pending[observed]
-	delete(s.pending, observed)
+func (s *stops) takeTarget(observed *observe.Thread) stopTarget {
+	of := s.targets[observed]
+	delete(s.targets, observed)
 	return of
 }
 

@@ -38,7 +38,7 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.creations = openTaskCreations()
 	t.stops = &stops{
-		state: s, drain: t.engine.DrainIfDue, onStop: t.handleStop, pending: map[*observe.Thread]pendingStop{},
+		state: s, drain: t.engine.DrainIfDue, onStop: t.handleStop, targets: map[*observe.Thread]stopTarget{},
 	}
 	t.walks = &pathWalks{state: s, stops: t.stops}
 	t.reports = &reports{state: s}
@@ -79,7 +79,7 @@ func (t *Tracer) handleStop(observed *observe.Thread, s *observe.RawSample, err 
 	if ns := observed.TakeLostStop(); ns > 0 {
 		t.countFailedStop(observed, ns)
 	}
-	switch of := t.stops.takePending(observed); {
+	switch of := t.stops.takeTarget(observed); {
 	case of.child != nil:
 		t.newChildren.handleStop(of.child, s, err)
 	case of.thread != nil:
