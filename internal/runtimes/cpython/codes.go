@@ -71,8 +71,8 @@ func (c *codes) identify(addr uint64, get managed.WordReader) (identity, codeSta
 	}
 	file, ok1 := word(c.codeFile)
 	name, ok2 := word(c.codeName)
-	table, ok3 := word(c.codeTable)
-	first, ok4 := word(c.codeFirst)
+	table, ok3 := word(c.codeLineTable)
+	first, ok4 := word(c.codeFirstLine)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return identity{}, codeFreed
 	}
@@ -159,7 +159,7 @@ const immortalRefs = 1<<32 - 1
 // block, above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
 	if c.headExtra != 0 {
-		return c.aliveFree(addr)
+		return c.aliveFreeThreaded(addr)
 	}
 	refs, ok := c.Current(addr)
 	if c.minor >= 14 {
@@ -168,9 +168,9 @@ func (c *codes) alive(addr uint64) bool {
 	return ok && refs > 0 && refs <= immortalRefs
 }
 
-// aliveFree is alive for free-threaded builds: the owner's 32-bit count and the shared count, above two flag bits, are
-// 0.
-func (c *codes) aliveFree(addr uint64) bool {
+// aliveFreeThreaded is alive for free-threaded builds: the owner's 32-bit count and the shared count, above two flag
+// bits, are 0.
+func (c *codes) aliveFreeThreaded(addr uint64) bool {
 	own, ok1 := c.Current(addr + 8)
 	others, ok2 := c.Current(addr + 16)
 	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
@@ -185,8 +185,8 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	}
 	e := &code{id: id, Life: managed.Life{Checked: readAt}}
 	qual := uint64(0)
-	if c.codeQual != 0 {
-		qual, _ = c.Current(addr + uint64(c.codeQual))
+	if c.codeQualname != 0 {
+		qual, _ = c.Current(addr + uint64(c.codeQualname))
 	}
 	var ok1, ok2, ok3 bool
 	if e.name, ok1 = c.readText(qual); !ok1 {

@@ -36,7 +36,7 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 			put(object+objectType, typ)
 			put(object+uint64(r.codeName), name)
 			put(object+uint64(r.codeFile), 7)
-			put(object+uint64(r.codeFirst), i+1)
+			put(object+uint64(r.codeFirstLine), i+1)
 			put(name+textHash, 100+i)
 			if r.codeVersion != 0 {
 				put(object+uint64(r.codeVersion)&^7, 1000*(i+1)<<(8*(uint64(r.codeVersion)&7)))

@@ -25,13 +25,13 @@ func TestOnlyTheCopiedStackIsSearchedForAFrameObject(t *testing.T) {
 	n := 0
 	regs := &frames.Regs{Arch: frames.X86_64}
 	regs.Set(frames.X86_64.SP(), sp)
-	r := newParts(&interpreter{layout: layouts[10], loop: []managed.Span{{Start: loop, End: loop + 64}}})
+	r := newParts(&interpreter{layout: layouts[10], evalLoop: []managed.Span{{Start: loop, End: loop + 64}}})
 	r.view.Sample = &managed.Sample{Regs: regs, Mem: countedMemory{&n, nil}}
 	r.state, r.runs = 1, []run{{record: object}}
 	r.Native(&frames.Frame{PC: loop, SP: sp}, sp+size, nil)
-	var s slots
+	var s frameSlots
 	back := countedMemory{&n, map[uint64]uint64{sp + 2*size - 8: loop}}
-	s.learn([]loopFrame{{sp, sp + size}, {sp + size, sp + 2*size}}, []run{{record: object}, {record: object}}, back.Word)
+	s.learn([]evalFrame{{sp, sp + size}, {sp + size, sp + 2*size}}, []run{{record: object}, {record: object}}, back.Word)
 	if n > 1<<12 {
 		t.Errorf("%d words are read, though hardly any is copied", n)
 	}

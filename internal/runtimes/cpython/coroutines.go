@@ -20,55 +20,55 @@ import (
 
 // Offsets in bytes.
 const (
-	genFrame     = 72 // frame in the object, from 3.12 on
-	genFrame311  = 80
-	genFrame310  = 16 // address of the frame
-	genStateLess = 5  // bytes from the state to the frame
-	wrapped      = 16 // object in a wrapper
+	genIFrame           = 72 // frame in the object, from 3.12 on
+	genIFrame311        = 80
+	genFramePtr310      = 16 // address of the frame
+	genStateBeforeFrame = 5  // bytes from the state to the frame
+	coWrapperCoroutine  = 16 // object in a wrapper
 
-	frameStack    = 64 // depth, 3.14 on: end
-	frameLocals   = 72 // 3.11 to 3.13, after the depth's values
-	frameBottom   = 64 // before 3.11: f_valuestack
-	frameTop      = 72 // 3.8, 3.9: f_stacktop, 0 while running
-	frameDepth310 = 80 // f_stackdepth, negative while running
-	code310       = 48 // co_code
+	frameStackTop      = 64 // depth, 3.14 on: end
+	frameLocalsPlus    = 72 // 3.11 to 3.13, after the depth's values
+	frameValueStack310 = 64 // before 3.11: f_valuestack
+	frameStackTop39    = 72 // 3.8, 3.9: f_stacktop, 0 while running
+	frameStackDepth310 = 80 // f_stackdepth, negative while running
+	coCode310          = 48 // co_code
 )
 
 type coState uint8
 
 const (
 	coUnknown coState = iota
-	coBegun           // or suspended by yield: awaits nothing
-	coAwaits
-	coRuns
-	coOver
+	coCreated         // or suspended by yield: awaits nothing
+	coSuspended
+	coExecuting
+	coCleared
 )
 
-// stateOf decodes a state of Include/internal/pycore_frame.h.
-func stateOf(minor int, b byte) coState {
+// coStateOf decodes a state of Include/internal/pycore_frame.h.
+func coStateOf(minor int, b byte) coState {
 	s := int8(b)
 	if minor >= 15 {
 		switch s {
 		case 0, 1:
-			return coBegun
+			return coCreated
 		case 2:
-			return coAwaits
+			return coSuspended
 		case 4:
-			return coRuns
+			return coExecuting
 		case 5:
-			return coOver
+			return coCleared
 		}
 		return coUnknown
 	}
 	switch s {
 	case -1:
-		return coAwaits
+		return coSuspended
 	case -2, -3:
-		return coBegun
+		return coCreated
 	case 0:
-		return coRuns
+		return coExecuting
 	case 1, 4:
-		return coOver
+		return coCleared
 	}
 	return coUnknown
 }
@@ -93,7 +93,7 @@ func (r *interpreter) coroutineOf(at uint64) uint64 {
 			return 0
 		}
 		typ := r.read64(at + objectType + r.headExtra)
-		for _, t := range r.coTypes {
+		for _, t := range r.coroutineTypes {
 			if t == typ {
 				return at
 			}
@@ -103,7 +103,7 @@ func (r *interpreter) coroutineOf(at uint64) uint64 {
 		}
 		switch r.typeName(typ) {
 		case "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable":
-			at = r.read64(at + wrapped + r.headExtra)
+			at = r.read64(at + coWrapperCoroutine + r.headExtra)
 		default:
 			return 0
 		}
@@ -126,33 +126,33 @@ func (r *interpreter) frameOf(co uint64) (f coFrame) {
 	if r.minor <= 10 {
 		return r.frameOf310(co)
 	}
-	at := co + genFrame + r.headExtra
+	at := co + genIFrame + r.headExtra
 	if r.minor == 11 {
-		at = co + genFrame311
+		at = co + genIFrame311
 	}
-	var b [genFrame311 + 104]byte
-	head := b[:at-co+frameLocals+8]
+	var b [genIFrame311 + 104]byte
+	head := b[:at-co+frameLocalsPlus+8]
 	if r.host.Read(co, head) != len(head) {
 		return f
 	}
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[int64(at-co)+off:]) }
-	f.state = stateOf(r.minor, b[at-co-genStateLess])
-	if f.state == coOver || b[int64(at-co)+r.frameOwner] != ownedByGenerator {
+	f.state = coStateOf(r.minor, b[at-co-genStateBeforeFrame])
+	if f.state == coCleared || b[int64(at-co)+r.frameOwner] != ownedByGenerator {
 		return f
 	}
 	instr := word(r.frameInstr)
 	p := r.frame(at, word(r.frameCode), instr)
 	f.code, f.offset = p.code, p.offset
-	if f.state != coAwaits || r.minor <= 12 && !r.resumesAwait(instr+2) {
+	if f.state != coSuspended || r.minor <= 12 && !r.resumesAwait(instr+2) {
 		return f
 	}
-	top := word(frameStack)
+	top := word(frameStackTop)
 	if r.minor <= 13 {
 		depth := int64(int32(top))
 		if depth <= 0 || depth > 1<<16 {
 			return f
 		}
-		top = at + frameLocals + 8*uint64(depth)
+		top = at + frameLocalsPlus + 8*uint64(depth)
 	}
 	if r.minor >= 15 { // above it is an iterator's index (SEND, Python/bytecodes.c)
 		top -= 8
@@ -168,30 +168,30 @@ func (r *interpreter) resumesAwait(instr uint64) bool {
 }
 
 func (r *interpreter) frameOf310(co uint64) (f coFrame) {
-	at := r.read64(co + genFrame310)
+	at := r.read64(co + genFramePtr310)
 	if at == 0 {
-		f.state = coOver
+		f.state = coCleared
 		return f
 	}
 	f.code = r.read64(at + uint64(r.frameCode))
 	lasti := int(int32(r.read64(at + uint64(r.frameInstr))))
-	top := r.read64(at + frameTop)
+	top := r.read64(at + frameStackTop39)
 	runs := top == 0
 	if r.minor == 10 {
-		depth := int64(int32(r.read64(at + frameDepth310)))
-		top, runs = r.read64(at+frameBottom)+8*uint64(depth), depth < 0
+		depth := int64(int32(r.read64(at + frameStackDepth310)))
+		top, runs = r.read64(at+frameValueStack310)+8*uint64(depth), depth < 0
 		if lasti > 0 {
 			lasti *= 2
 		}
 	}
-	f.offset, f.state = lasti, coBegun
+	f.offset, f.state = lasti, coCreated
 	var next [1]byte
 	switch {
 	case runs:
-		f.state = coRuns
+		f.state = coExecuting
 	case lasti < 0:
-	case r.host.Read(r.read64(f.code+code310)+bytesContent+uint64(lasti)+2, next[:]) == 1 && next[0] == yieldFrom:
-		f.state, f.awaits = coAwaits, r.read64(top-8)
+	case r.host.Read(r.read64(f.code+coCode310)+bytesContent+uint64(lasti)+2, next[:]) == 1 && next[0] == yieldFrom:
+		f.state, f.awaits = coSuspended, r.read64(top-8)
 	}
 	return f
 }
@@ -205,10 +205,10 @@ func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, o
 			state = f.state
 		}
 		switch {
-		case f.state == coUnknown, n > 0 && (f.state == coRuns || f.state == coOver):
+		case f.state == coUnknown, n > 0 && (f.state == coExecuting || f.state == coCleared):
 			return nil, coUnknown, false
-		case f.state == coOver:
-			return nil, coOver, true
+		case f.state == coCleared:
+			return nil, coCleared, true
 		}
 		c, status := t.codes.resolve(f.code)
 		if status != codeKnown {

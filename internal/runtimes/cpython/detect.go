@@ -17,13 +17,13 @@ import (
 
 // Exported symbols, but for the cold parts.
 const (
-	symRuntime = "_PyRuntime"
-	symVersion = "Py_Version" // from 3.11 on
-	symCode    = "PyCode_Type"
-	symLoop    = "_PyEval_EvalFrameDefault"
-	symCold    = "_PyEval_EvalFrameDefault.cold"
-	symColdNth = "_PyEval_EvalFrameDefault.cold.0"
-	secRuntime = ".PyRuntime"
+	symRuntime          = "_PyRuntime"
+	symVersion          = "Py_Version" // from 3.11 on
+	symCode             = "PyCode_Type"
+	symEvalFrame        = "_PyEval_EvalFrameDefault"
+	symEvalFrameCold    = "_PyEval_EvalFrameDefault.cold"
+	symEvalFrameColdNth = "_PyEval_EvalFrameDefault.cold.0"
+	secRuntime          = ".PyRuntime"
 )
 
 // Detect implements [managed.Detector].
@@ -69,7 +69,7 @@ func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, e
 		return nil, errors.New("it has no symbol " + symCode)
 	}
 	r.codeType = codeType
-	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+headExtraFree) == 0 {
+	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+headExtraFreeThreaded) == 0 {
 		return nil, managed.ErrNotYet
 	}
 	version, err := r.findLayout(h, m)
@@ -85,9 +85,9 @@ func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, e
 		return nil, err
 	}
 	if r.minor <= 10 {
-		r.findLoop(h, m)
-		if len(r.loop) == 0 {
-			return nil, errors.New("it has no symbol " + symLoop)
+		r.findEvalLoop(h, m)
+		if len(r.evalLoop) == 0 {
+			return nil, errors.New("it has no symbol " + symEvalFrame)
 		}
 	}
 	if r.read64(r.at+uint64(r.runtimeInterps)) == 0 {
@@ -138,7 +138,7 @@ func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version stri
 			l, known = described(b[:n])
 		}
 		switch {
-		case hex>>24 != 3 || !known && !isFree(b[:]):
+		case hex>>24 != 3 || !known && !isFreeThreaded(b[:]):
 			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.15 are)", version)
 		case !known:
 			return "", fmt.Errorf("the free-threaded build of CPython %s is not known (that of 3.13 is)", version)
@@ -204,8 +204,8 @@ func (r *interpreter) members() map[string]int64 {
 func (r *interpreter) proveMembers() error {
 	members := r.members()
 	for name, off := range map[string]int64{
-		"co_filename": r.codeFile, "co_name": r.codeName, "co_firstlineno": r.codeFirst, "co_qualname": r.codeQual,
-		"co_linetable": r.codeTable,
+		"co_filename": r.codeFile, "co_name": r.codeName, "co_firstlineno": r.codeFirstLine, "co_qualname": r.codeQualname,
+		"co_linetable": r.codeLineTable,
 	} {
 		if got := members[name]; off != 0 && got != off && (got != 0 || name == "co_name") {
 			return fmt.Errorf("%s is at %s, in CPython %s at %d", name, strconv.FormatInt(got, 10), r.version, off)
@@ -214,10 +214,10 @@ func (r *interpreter) proveMembers() error {
 	return nil
 }
 
-func (r *interpreter) findLoop(h managed.Host, m *frames.Module) {
-	for _, name := range []string{symLoop, symCold, symColdNth} {
+func (r *interpreter) findEvalLoop(h managed.Host, m *frames.Module) {
+	for _, name := range []string{symEvalFrame, symEvalFrameCold, symEvalFrameColdNth} {
 		if at, size, ok := h.Symbol(m, name); ok && size > 0 {
-			r.loop = append(r.loop, managed.Span{Start: at, End: at + size})
+			r.evalLoop = append(r.evalLoop, managed.Span{Start: at, End: at + size})
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 		return m.at + 64, 408, true
 	case symVersion:
 		return m.at + 8, 4, len(m.bytes)%3 == 0
-	case symLoop:
+	case symEvalFrame:
 		return m.at + 1<<20, 1 << 12, true
 	case "PyDict_Type", "PyModule_Type", "PyUnicode_Type", "PyCoro_Type", "PyLong_Type":
 		v, _ := m.Word(m.at + 72)
@@ -111,7 +111,7 @@ func FuzzWalk(f *testing.F) {
 			}
 		}
 		loop := managed.Span{Start: at + 1<<20, End: at + 1<<20 + 4096}
-		r := newParts(&interpreter{layout: l, at: at, host: m, loop: []managed.Span{loop}})
+		r := newParts(&interpreter{layout: l, at: at, host: m, evalLoop: []managed.Span{loop}})
 		r.codeType = at + 64
 		r.findTypes(m)
 		r.threads.list = []thread{{at: at, id: at, native: 7}}

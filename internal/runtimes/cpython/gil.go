@@ -36,18 +36,18 @@ type gil struct {
 
 // Offsets, bytes.
 const (
-	gilHolder  = 8
-	gilLocked  = 16
-	gilCount   = 24
-	gilHead    = 32 // bytes before the condition variable
-	gilCond    = 32
-	gilCondEnd = 80
+	gilLastHolder   = 8
+	gilLocked       = 16
+	gilSwitchNumber = 24
+	gilHead         = 32 // bytes before the condition variable
+	gilCond         = 32
+	gilCondEnd      = 80
 )
 
 const (
-	maxInterval = 1e9     // µs
-	maxRuntime  = 1 << 20 // searched bytes of _PyRuntime, which has 460,000 in 3.12
-	gilPiece    = 64 << 10
+	maxSwitchInterval = 1e9     // µs
+	maxRuntime        = 1 << 20 // searched bytes of _PyRuntime, which has 460,000 in 3.12
+	gilPiece          = 64 << 10
 
 	maxTries    = 30  // after the first
 	searchEvery = 1e9 // ns
@@ -57,11 +57,12 @@ const (
 func isGIL(b []byte, states map[uint64]bool) bool {
 	interval := binary.LittleEndian.Uint64(b)
 	locked := binary.LittleEndian.Uint32(b[gilLocked:])
-	return interval != 0 && interval <= maxInterval && states[binary.LittleEndian.Uint64(b[gilHolder:])] && locked <= 1 &&
-		binary.LittleEndian.Uint32(b[gilLocked+4:]) == 0 && binary.LittleEndian.Uint64(b[gilCount:]) != 0
+	holder := binary.LittleEndian.Uint64(b[gilLastHolder:])
+	return interval != 0 && interval <= maxSwitchInterval && states[holder] && locked <= 1 &&
+		binary.LittleEndian.Uint32(b[gilLocked+4:]) == 0 && binary.LittleEndian.Uint64(b[gilSwitchNumber:]) != 0
 }
 
-const usualInterval = 5000
+const defaultSwitchInterval = 5000
 
 // find searches for the lock by the thread states last read; of several candidates the only one with the usual
 // interval. It reports whether there are candidates.
@@ -78,7 +79,7 @@ func (g *gil) find() (found bool) {
 		for i := 0; i+gilHead <= n && i < gilPiece-gilHead; i += 8 {
 			switch {
 			case !isGIL(b[i:], states):
-			case binary.LittleEndian.Uint64(b[i:]) == usualInterval:
+			case binary.LittleEndian.Uint64(b[i:]) == defaultSwitchInterval:
 				usual = append(usual, at+uint64(i))
 			default:
 				others = append(others, at+uint64(i))
@@ -120,7 +121,7 @@ func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if binary.LittleEndian.Uint32(b[gilLocked:]) != 1 { // being passed on
 		return w, true
 	}
-	state := binary.LittleEndian.Uint64(b[gilHolder:])
+	state := binary.LittleEndian.Uint64(b[gilLastHolder:])
 	th := g.threads.threadAt(state)
 	if th == nil || th.native == 0 {
 		return w, true

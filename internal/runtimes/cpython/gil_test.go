@@ -37,7 +37,8 @@ func withGIL(size int, parts map[int][]byte) (*Runtime, *image) {
 }
 
 func TestTheLockIsFoundByItsContents(t *testing.T) {
-	lock, one, two := gilWords(usualInterval, gilState, 1, 9), gilWords(1, gilState, 1, 9), gilWords(2, gilState, 1, 9)
+	lock := gilWords(defaultSwitchInterval, gilState, 1, 9)
+	one, two := gilWords(1, gilState, 1, 9), gilWords(2, gilState, 1, 9)
 	for _, c := range []struct {
 		what  string
 		parts map[int][]byte
@@ -46,10 +47,10 @@ func TestTheLockIsFoundByItsContents(t *testing.T) {
 	}{
 		{"nothing", nil, 0, false},
 		{"taken", map[int][]byte{512: lock}, gilBase + 512, true},
-		{"free", map[int][]byte{512: gilWords(usualInterval, gilOther, 0, 9)}, gilBase + 512, true},
-		{"not made yet", map[int][]byte{512: gilWords(usualInterval, gilState, 1<<32-1, 9)}, 0, false},
-		{"never taken", map[int][]byte{512: gilWords(usualInterval, gilState, 1, 0)}, 0, false},
-		{"of a stranger", map[int][]byte{512: gilWords(usualInterval, 9<<32, 1, 9)}, 0, false},
+		{"free", map[int][]byte{512: gilWords(defaultSwitchInterval, gilOther, 0, 9)}, gilBase + 512, true},
+		{"not made yet", map[int][]byte{512: gilWords(defaultSwitchInterval, gilState, 1<<32-1, 9)}, 0, false},
+		{"never taken", map[int][]byte{512: gilWords(defaultSwitchInterval, gilState, 1, 0)}, 0, false},
+		{"of a stranger", map[int][]byte{512: gilWords(defaultSwitchInterval, 9<<32, 1, 9)}, 0, false},
 		{"without an interval", map[int][]byte{512: gilWords(0, gilState, 1, 9)}, 0, false},
 		{"another interval", map[int][]byte{512: gilWords(100, gilState, 1, 9)}, gilBase + 512, true},
 		{"beside one alike", map[int][]byte{512: lock, 1024: gilWords(100, gilState, 1, 9)}, gilBase + 512, true},
@@ -80,8 +81,8 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 	told := managed.Wait{Kind: managed.WaitGIL, Address: lock, Owner: 41, OwnerName: "MainThread"}
 	none := managed.Wait{Kind: managed.WaitGIL, Address: lock}
 	later := managed.Wait{Kind: managed.WaitGIL, Address: lock, Later: true}
-	taken := gilWords(usualInterval, gilState, 1, 9)
-	other := gilWords(usualInterval, gilOther, 1, 10)
+	taken := gilWords(defaultSwitchInterval, gilState, 1, 9)
+	other := gilWords(defaultSwitchInterval, gilOther, 1, 10)
 	for _, c := range []struct {
 		what        string
 		word        uint64
@@ -94,8 +95,8 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 		{"the last word of the condition variable", lock + gilCondEnd - 4, taken, other, false, told, true},
 		{"before it", lock + gilCond - 4, taken, other, false, managed.Wait{}, false},
 		{"behind it", lock + gilCondEnd, taken, other, false, managed.Wait{}, false},
-		{"free", lock + gilCond, gilWords(usualInterval, gilState, 0, 9), taken, false, none, true},
-		{"the holder has ended", lock + gilCond, gilWords(usualInterval, 9<<32, 1, 9), taken, false, none, true},
+		{"free", lock + gilCond, gilWords(defaultSwitchInterval, gilState, 0, 9), taken, false, none, true},
+		{"the holder has ended", lock + gilCond, gilWords(defaultSwitchInterval, 9<<32, 1, 9), taken, false, none, true},
 		{"read now, asleep still", lock + gilCond, nil, taken, true, told, true},
 		{"read now, it has run", lock + gilCond, nil, taken, false, later, true},
 		{"not to be read", lock + gilCond, nil, nil, true, later, true},
@@ -121,7 +122,7 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 
 func TestInterpreterLockIsSearchedUntilFound(t *testing.T) {
 	const lock = gilBase + 512
-	r, m := withGIL(4096, map[int][]byte{512: gilWords(usualInterval, 9<<32, 0, 9)})
+	r, m := withGIL(4096, map[int][]byte{512: gilWords(defaultSwitchInterval, 9<<32, 0, 9)})
 	sleeper := &managed.Sleeper{TID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}
 	if r.gil.find() {
 		t.Fatal("a lock whose holder is not known was found")
@@ -129,7 +130,7 @@ func TestInterpreterLockIsSearchedUntilFound(t *testing.T) {
 	if w, ok := r.Waiting(sleeper); ok {
 		t.Errorf("no lock is there yet: %+v", w)
 	}
-	copy(m.bytes[512:], gilWords(usualInterval, gilState, 1, 10))
+	copy(m.bytes[512:], gilWords(defaultSwitchInterval, gilState, 1, 10))
 	if w, ok := r.Waiting(sleeper); ok {
 		t.Errorf("it was sought twice at once: %+v", w)
 	}
@@ -144,8 +145,8 @@ func TestInterpreterLockIsSearchedUntilFound(t *testing.T) {
 
 // FuzzGIL checks that a reported owner is a thread of the list.
 func FuzzGIL(f *testing.F) {
-	f.Add(append(make([]byte, 64), gilWords(usualInterval, gilState, 1, 9)...), uint64(64+gilCond), true)
-	f.Add(append(make([]byte, 64), gilWords(usualInterval, gilOther, 0, 9)...), uint64(64+gilCond), false)
+	f.Add(append(make([]byte, 64), gilWords(defaultSwitchInterval, gilState, 1, 9)...), uint64(64+gilCond), true)
+	f.Add(append(make([]byte, 64), gilWords(defaultSwitchInterval, gilOther, 0, 9)...), uint64(64+gilCond), false)
 	f.Add([]byte{1, 2, 3}, uint64(0), true)
 	f.Fuzz(func(t *testing.T, b []byte, word uint64, copied bool) {
 		r, m := withGIL(len(b), map[int][]byte{0: b})

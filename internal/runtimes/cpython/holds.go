@@ -48,7 +48,7 @@ const (
 
 type locks struct {
 	*interpreter
-	chain  *chain
+	chain  *frameChain
 	names  *threadNames
 	types  map[uint64]string // by type; "": no lock
 	rlocks map[uint64]uint64 // RLocks by semaphore
@@ -72,8 +72,8 @@ func (l *locks) held() (out []managed.Held) {
 
 // holds appends the locks that a frame is inside of, and notes RLocks that the innermost may be waiting for.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
-	size := uint32(l.read64(f.code + uint64(l.codeFirst) - 4))
-	locals := uint32(l.read64(f.code + uint64(l.codeFirst) + 4))
+	size := uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
+	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
 	if size > maxValues || locals > 1<<12 {
 		return out
 	}

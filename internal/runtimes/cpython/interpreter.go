@@ -17,22 +17,22 @@ type interpreter struct {
 	module      *frames.Module
 	hidesModule bool           // the file contains only the interpreter
 	at, size    uint64         // _PyRuntime
-	loop        []managed.Span // before 3.11
+	evalLoop    []managed.Span // before 3.11
 	host        managed.Host
 }
 
 // types are addresses; 0: unknown.
 type types struct {
-	codeType, dictType, textType, moduleType, numberType uint64
+	codeType, dictType, unicodeType, moduleType, longType uint64
 
-	coTypes [3]uint64 // coroutines, generators, asynchronous generators
+	coroutineTypes [3]uint64 // coroutines, generators, asynchronous generators
 }
 
 func (r *interpreter) findTypes(h managed.Host) {
 	for name, at := range map[string]*uint64{
-		"PyDict_Type": &r.dictType, "PyUnicode_Type": &r.textType, "PyModule_Type": &r.moduleType,
-		"PyLong_Type": &r.numberType, "PyCoro_Type": &r.coTypes[0], "PyGen_Type": &r.coTypes[1],
-		"PyAsyncGen_Type": &r.coTypes[2],
+		"PyDict_Type": &r.dictType, "PyUnicode_Type": &r.unicodeType, "PyModule_Type": &r.moduleType,
+		"PyLong_Type": &r.longType, "PyCoro_Type": &r.coroutineTypes[0], "PyGen_Type": &r.coroutineTypes[1],
+		"PyAsyncGen_Type": &r.coroutineTypes[2],
 	} {
 		*at, _, _ = h.Symbol(r.module, name)
 	}
@@ -42,8 +42,8 @@ func (r *interpreter) owns(m *frames.Module) bool {
 	return managed.SameModule(m, r.module)
 }
 
-func (r *interpreter) inLoop(pc uint64) bool {
-	return slices.ContainsFunc(r.loop, func(s managed.Span) bool { return s.Has(pc) })
+func (r *interpreter) inEvalLoop(pc uint64) bool {
+	return slices.ContainsFunc(r.evalLoop, func(s managed.Span) bool { return s.Has(pc) })
 }
 
 // isIdle reports whether a thread state has no frames; first is its word for the innermost.
@@ -53,7 +53,7 @@ func (r *interpreter) isIdle(state, first uint64) bool {
 
 func (r *interpreter) frame(at, code, instr uint64) pyFrame {
 	code &= r.frameMask
-	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeInstr)))}
+	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeBytecode)))}
 }
 
 // read64 reads current memory; 0 if unreadable.

@@ -30,12 +30,12 @@ type layout struct {
 	frameEntry                       int64  // byte, 3.11: entered from C
 	frameSize                        int64
 
-	codeFile, codeName, codeQual, codeFirst int64
-	codeTable                               int64
-	codeInstr                               int64 // 3.11 on: start of the instructions
-	codeVersion                             int64 // 3.12 on: 32 bits, unique in the process; 0: none
-	codeTypeSize                            int64 // tp_basicsize of the code type, from 3.11 on without instructions
-	codeHead                                int64 // bytes with the identity
+	codeFile, codeName, codeQualname, codeFirstLine int64
+	codeLineTable                                   int64
+	codeBytecode                                    int64 // 3.11 on: start of the instructions
+	codeVersion                                     int64 // 3.12 on: 32 bits, unique in the process; 0: none
+	codeTypeSize                                    int64 // tp_basicsize of the code type, from 3.11 on without code
+	codeHead                                        int64 // bytes with the identity
 
 	textASCII, textCompact int64
 
@@ -43,8 +43,8 @@ type layout struct {
 	dictBefore uint64 // 3.11 on: from the dict pointer to its object
 }
 
-// headExtraFree is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
-const headExtraFree = 16
+// headExtraFreeThreaded is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
+const headExtraFreeThreaded = 16
 
 // Values of frameOwner.
 const (
@@ -75,7 +75,7 @@ var layouts = map[int]layout{
 		threadChunk: 296, threadTop: 304,
 		cframe: true, cframeCurrent: 8, cframePrev: 16,
 		frameCode: 32, framePrev: 48, frameInstr: 56, frameEntry: 68, frameOwner: 69, frameSize: 80,
-		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 72, codeTable: 136, codeInstr: 184,
+		codeFile: 112, codeName: 120, codeQualname: 128, codeFirstLine: 72, codeLineTable: 136, codeBytecode: 184,
 		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72, frameMask: all, dictBefore: 24,
 	},
 	12: {
@@ -84,8 +84,8 @@ var layouts = map[int]layout{
 		threadChunk: 232, threadTop: 240,
 		cframe: true, cframePrev: 8,
 		framePrev: 8, frameInstr: 56, frameOwner: 70, frameSize: 80,
-		codeFile: 112, codeName: 120, codeQual: 128, codeFirst: 68, codeTable: 136, codeInstr: 192, codeVersion: 92,
-		codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, frameMask: all, dictBefore: 24,
+		codeFile: 112, codeName: 120, codeQualname: 128, codeFirstLine: 68, codeLineTable: 136, codeBytecode: 192,
+		codeVersion: 92, codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, frameMask: all, dictBefore: 24,
 	},
 }
 
@@ -95,15 +95,15 @@ func upTo310(minor int, lasti, modules int64) layout {
 		minor: minor, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8, interpModules: modules,
 		threadNext: 8, threadInterp: 16, threadID: 176, threadSize: 264, threadFrame: 24,
 		frameCode: 32, framePrev: 24, frameInstr: lasti, frameSize: 112,
-		codeFile: 104, codeName: 112, codeFirst: 40, codeTable: 120,
+		codeFile: 104, codeName: 112, codeFirstLine: 40, codeLineTable: 120,
 		codeTypeSize: 176, codeHead: 128, textASCII: 48, textCompact: 72, frameMask: all,
 	}
 }
 
-// untag clears the tags of _PyStackRef.
+// stackRefMask clears the tags of _PyStackRef.
 const (
-	all   = ^uint64(0)
-	untag = ^uint64(7)
+	all          = ^uint64(0)
+	stackRefMask = ^uint64(7)
 )
 
 // Offsets in _Py_DebugOffsets, at the start of _PyRuntime (3.13: Include/internal/pycore_runtime.h, then
@@ -127,10 +127,13 @@ type description struct {
 
 var descriptions = map[int]description{
 	13: {size: 584, modules: 88, thread: 152, ids: 192, frame: 224, code: 272, text: 536, typeKeys: 880, frameMask: all},
-	14: {size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880, frameMask: untag},
+	14: {
+		size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880,
+		frameMask: stackRefMask,
+	},
 	15: {
-		size: 888, modules: 96, thread: 176, ids: 240, frame: 312, code: 376, text: 712, typeKeys: 888, frameMask: untag,
-		base: true,
+		size: 888, modules: 96, thread: 176, ids: 240, frame: 312, code: 376, text: 712, typeKeys: 888,
+		frameMask: stackRefMask, base: true,
 	},
 }
 
@@ -144,7 +147,7 @@ func described(b []byte) (l layout, ok bool) {
 	at := func(off int) int64 { return int64(binary.LittleEndian.Uint64(b[off:])) }
 	minor := int(at(debugVersion) >> 16 & 0xff)
 	d, known := descriptions[minor]
-	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || isFree(b) && minor != 13 {
+	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || isFreeThreaded(b) && minor != 13 {
 		return l, false
 	}
 	l = layout{
@@ -155,15 +158,16 @@ func described(b []byte) (l layout, ok bool) {
 		threadTop: at(d.ids+16) + 8, threadSize: at(d.ids+16) + 24,
 		framePrev: at(d.frame + 8), frameCode: at(d.frame + 16), frameInstr: at(d.frame + 24),
 		frameOwner: at(d.frame + 40), frameSize: 80, frameMask: d.frameMask,
-		codeFile: at(d.code + 8), codeName: at(d.code + 16), codeQual: at(d.code + 24), codeTable: at(d.code + 32),
-		codeFirst: at(d.code + 40), codeInstr: at(d.code + 72), codeVersion: 92, codeTypeSize: at(d.code + 72), codeHead: 144,
-		textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16, dictBefore: 24,
+		codeFile: at(d.code + 8), codeName: at(d.code + 16), codeQualname: at(d.code + 24), codeLineTable: at(d.code + 32),
+		codeFirstLine: at(d.code + 40), codeBytecode: at(d.code + 72), codeVersion: 92,
+		codeTypeSize: at(d.code + 72), codeHead: 144, textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16,
+		dictBefore: 24,
 	}
-	if isFree(b) {
-		l.headExtra, l.dictBefore = headExtraFree, 8
-		l.typeKeys += headExtraFree
-		l.codeVersion += headExtraFree
-		l.codeHead += headExtraFree
+	if isFreeThreaded(b) {
+		l.headExtra, l.dictBefore = headExtraFreeThreaded, 8
+		l.typeKeys += headExtraFreeThreaded
+		l.codeVersion += headExtraFreeThreaded
+		l.codeHead += headExtraFreeThreaded
 	}
 	if d.base { // _PyThreadStateImpl, Include/internal/pycore_tstate.h
 		l.threadSize = at(d.thread) + l.frameSize
@@ -171,7 +175,7 @@ func described(b []byte) (l layout, ok bool) {
 	return l, l.sane()
 }
 
-func isFree(b []byte) bool {
+func isFreeThreaded(b []byte) bool {
 	return string(b[:8]) == debugCookie && binary.LittleEndian.Uint64(b[debugFreeThreaded:]) != 0
 }
 
@@ -182,7 +186,7 @@ const maxTextHead = 72
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{
-		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadChunk, l.codeTypeSize, l.codeInstr,
+		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadChunk, l.codeTypeSize, l.codeBytecode,
 	} {
 		if off < 0 || off > most {
 			return false
@@ -198,7 +202,7 @@ func (l *layout) sane() bool {
 			return false
 		}
 	}
-	for _, off := range []int64{l.codeFile, l.codeName, l.codeQual, l.codeTable, l.codeFirst} {
+	for _, off := range []int64{l.codeFile, l.codeName, l.codeQualname, l.codeLineTable, l.codeFirstLine} {
 		if off < 0 || off > l.codeHead-8 {
 			return false
 		}

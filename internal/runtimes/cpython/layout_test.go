@@ -25,14 +25,14 @@ func description3(t testing.TB, minor string) []byte {
 func TestInterpretersDescribeThemselves(t *testing.T) {
 	for minor, want := range map[string]layout{
 		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
-			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200, dictBefore: 24},
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeBytecode: 200, dictBefore: 24},
 		"13t": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
-			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 216, headExtra: 16, dictBefore: 8},
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeBytecode: 216, headExtra: 16, dictBefore: 8},
 		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
-			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208,
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeBytecode: 208,
 			interpThreads: 7344, interpModules: 7688, dictBefore: 24},
 		"15": {minor: 15, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 176, threadNative: 184,
-			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeInstr: 208,
+			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeBytecode: 208,
 			interpThreads: 7336, interpModules: 7592, dictBefore: 24},
 	} {
 		l, ok := described(description3(t, minor))
@@ -42,7 +42,7 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 		}
 		got := layout{minor: l.minor, threadNext: l.threadNext, threadInterp: l.threadInterp, threadFrame: l.threadFrame,
 			threadID: l.threadID, threadNative: l.threadNative, threadChunk: l.threadChunk, threadTop: l.threadTop,
-			threadSize: l.threadSize, frameOwner: l.frameOwner, codeInstr: l.codeInstr,
+			threadSize: l.threadSize, frameOwner: l.frameOwner, codeBytecode: l.codeBytecode,
 			headExtra: l.headExtra, dictBefore: l.dictBefore}
 		if want.interpThreads != 0 {
 			got.interpThreads, got.interpModules = l.interpThreads, l.interpModules

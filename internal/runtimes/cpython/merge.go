@@ -14,17 +14,17 @@ const (
 
 // merge assigns a walk's Python frames to its native frames.
 type merge struct {
-	*chain
-	slots            slots
+	*frameChain
+	frameSlots       frameSlots
 	nextRun          int         // innermost run without a native frame
-	loops            []loopFrame // native frames of the loop so far, before 3.11
+	evalFrames       []evalFrame // native frames of the evaluation loop so far, before 3.11
 	unfinished       bool        // the native walk may lack its outer end
 	searchedAnywhere bool        // without a known slot
 }
 
 func (w *merge) begin() {
 	w.read()
-	w.nextRun, w.loops, w.unfinished, w.searchedAnywhere = 0, w.loops[:0], false, false
+	w.nextRun, w.evalFrames, w.unfinished, w.searchedAnywhere = 0, w.evalFrames[:0], false, false
 }
 
 // Native implements [managed.Namer]. In a thread that runs Python code the interpreter's code is hidden.
@@ -42,8 +42,8 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	if w.minor <= 10 {
 		return w.objectsFrame(f, cfa, out)
 	}
-	if c := w.entering; c >= f.SP && c < cfa && w.minor == 12 {
-		w.entering = 0
+	if c := w.cframeBeingFilled; c >= f.SP && c < cfa && w.minor == 12 {
+		w.cframeBeingFilled = 0
 		if w.nextRun == 0 && (len(w.runs) == 0 || w.runs[0].record < f.SP || w.runs[0].record >= cfa) {
 			// Just entered: its _PyCFrame still has the caller's frame.
 			w.chainFrom(w.Value(c + uint64(w.cframePrev)))
@@ -60,15 +60,15 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 
 // objectsFrame is appendRuns for releases with frame objects.
 func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
-	if w.state == 0 || !w.inLoop(f.Lookup(w.Sample.Regs.Arch)) {
+	if w.state == 0 || !w.inEvalLoop(f.Lookup(w.Sample.Regs.Arch)) {
 		return out, false
 	}
-	first := len(w.loops) == 0
+	first := len(w.evalFrames) == 0
 	from := w.Sample.Regs.SP()
 	if !first {
-		from = w.loops[len(w.loops)-1].cfa
+		from = w.evalFrames[len(w.evalFrames)-1].cfa
 	}
-	w.loops = append(w.loops, loopFrame{f.SP, cfa})
+	w.evalFrames = append(w.evalFrames, evalFrame{f.SP, cfa})
 	if w.nextRun == len(w.runs) {
 		w.broken = !first && !w.incomplete && !w.shared
 		return out, false
@@ -87,11 +87,12 @@ func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 // runsObject reports whether a native frame of the loop stores a frame object's address: at its slot, or, while that is
 // unknown, anywhere, or in a register that an inner function saved.
 func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
-	if keeps, known := w.slots.keeps(object, cfa, w.Sample.Mem.Word); known {
+	if keeps, known := w.frameSlots.keeps(object, cfa, w.Sample.Mem.Word); known {
 		return keeps
 	}
 	w.searchedAnywhere = true
-	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.InRegs(func(v uint64) bool { return v == object })
+	inRegs := func() bool { return w.InRegs(func(v uint64) bool { return v == object }) }
+	return w.hasOnStack(object, from, sp, cfa) || len(w.evalFrames) == 1 && inRegs()
 }
 
 const (
@@ -140,8 +141,8 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 
 // End implements [managed.Namer].
 func (w *merge) End() managed.Health {
-	if len(w.loops) > 0 && !w.unfinished && !w.incomplete && !w.shared {
-		w.slots.learn(w.loops, w.runs, w.Sample.Mem.Word)
+	if len(w.evalFrames) > 0 && !w.unfinished && !w.incomplete && !w.shared {
+		w.frameSlots.learn(w.evalFrames, w.runs, w.Sample.Mem.Word)
 	}
 	switch {
 	case w.unfinished && w.searchedAnywhere: // a complete walk would show that each has its own

@@ -144,12 +144,12 @@ func (o *objects) isText(at uint64, text string) bool {
 		return false
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	return word(objectType+int(o.r.headExtra)) == o.r.textType &&
+	return word(objectType+int(o.r.headExtra)) == o.r.unicodeType &&
 		word(textLength+int(o.r.headExtra)) == uint64(len(text)) && string(b[from:from+len(text)]) == text
 }
 
 func (o *objects) text(at uint64) (string, bool) {
-	if !o.is(at, o.r.textType) {
+	if !o.is(at, o.r.unicodeType) {
 		return "", false
 	}
 	return o.r.textOf(o.r.host, at)

@@ -29,10 +29,10 @@ var _ managed.Threads = (*Runtime)(nil)
 func newParts(i *interpreter) *Runtime {
 	r := &Runtime{interpreter: i, threads: &threads{interpreter: i}}
 	r.codes = codes{interpreter: i, View: &r.view}
-	r.merge = &merge{chain: &chain{interpreter: i, View: &r.view, threads: r.threads, codes: &r.codes}}
+	r.merge = &merge{frameChain: &frameChain{interpreter: i, View: &r.view, threads: r.threads, codes: &r.codes}}
 	r.names = &threadNames{interpreter: i, threads: r.threads}
 	r.gil = gil{interpreter: i, threads: r.threads, names: r.names}
-	r.locks = &locks{interpreter: i, chain: r.chain, names: r.names}
+	r.locks = &locks{interpreter: i, chain: r.frameChain, names: r.names}
 	r.joins = joins{interpreter: i, names: r.names}
 	return r
 }

@@ -45,7 +45,7 @@ func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
 	r.begin(r.followed, w)
 	task, _, status := r.followed.read(place)
 	if status != taskKnown {
-		return managed.Task{}, status == taskOver
+		return managed.Task{}, status == taskDone
 	}
 	return task, true
 }

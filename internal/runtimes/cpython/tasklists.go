@@ -41,7 +41,7 @@ func (t *taskReader) tasksOfSets() (list []uint64) {
 	for _, name := range []string{"_all_tasks", "_scheduled_tasks"} {
 		if set := t.o.get(names, name); set != 0 {
 			for _, ref := range t.members(t.o.attribute(set, "data")) {
-				if task := t.r.read64(ref + refObject + t.r.headExtra); t.isTask(task) {
+				if task := t.r.read64(ref + weakrefObject + t.r.headExtra); t.isTask(task) {
 					list = append(list, task)
 				}
 			}
@@ -76,7 +76,7 @@ func (t *taskReader) isTask(at uint64) bool {
 		if typ == t.taskType {
 			return true
 		}
-		typ = t.r.read64(typ + typeBase + t.r.headExtra)
+		typ = t.r.read64(typ + typeBaseClass + t.r.headExtra)
 	}
 	return false
 }

@@ -20,32 +20,32 @@ import (
 
 // From the coroutine, bytes.
 const (
-	taskWaits = 8 // before it
-	taskName  = 8 // after it
+	taskFutWaiter = 8 // before it
+	taskName      = 8 // after it
 )
 
-// taskPlaces are for releases without that section.
-var taskPlaces = map[int]struct{ size, coroutine uint64 }{
+// taskLayouts are for releases without that section.
+var taskLayouts = map[int]struct{ size, coroutine uint64 }{
 	8: {144, 112}, 9: {184, 152}, 10: {192, 160}, 11: {176, 136}, 12: {176, 136}, 13: {144, 120},
 }
 
 // In bytes; sets: Include/cpython/setobject.h.
 const (
 	setMask, setTable  = 32, 40
-	refObject          = 16
+	weakrefObject      = 16
 	listSize, listItem = 16, 24
-	typeBase           = 256
-	numberSize         = 16 // lv_tag from 3.12 on
-	numberDigits       = 24
+	typeBaseClass      = 256
+	longTag            = 16 // lv_tag from 3.12 on
+	longDigits         = 24
 )
 
 const (
-	maxSet      = 1 << 20 // slots of a set
-	maxListed   = 1 << 17 // tasks of all lists
-	maxBases    = 16
-	maxChildren = 1 << 10
-	taskTries   = 4 // readings of a changing task
-	digitBits   = 30
+	maxSet        = 1 << 20 // slots of a set
+	maxListed     = 1 << 17 // tasks of all lists
+	maxBases      = 16
+	maxChildren   = 1 << 10
+	taskTries     = 4 // readings of a changing task
+	longDigitBits = 30
 )
 
 type taskPlan struct {
@@ -85,7 +85,7 @@ func (t *taskReader) find() bool {
 	}
 	size := r.read64(t.taskType + typeSize + r.headExtra)
 	if r.minor < 14 {
-		place := taskPlaces[r.minor]
+		place := taskLayouts[r.minor]
 		t.coroutine = place.coroutine + r.headExtra
 		return size == place.size+r.headExtra && place.size != 0
 	}
@@ -171,7 +171,7 @@ func (t *taskReader) Unchanged() bool { return true }
 type taskStatus uint8
 
 const (
-	taskOver taskStatus = iota
+	taskDone taskStatus = iota
 	taskKnown
 	taskChanges
 )
@@ -182,7 +182,7 @@ func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, status tas
 	had := false
 	for range taskTries {
 		still := t.watch.Mark(t.tids)
-		if task, by, status = t.readOnce(at); status == taskOver { // final
+		if task, by, status = t.readOnce(at); status == taskDone { // final
 			return task, by, status
 		}
 		if still && t.watch.Slept() {
@@ -208,23 +208,23 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status
 	r := t.r
 	t.codes.Pages.Reset(t)
 	if !t.isTask(at) || !t.codes.alive(at) {
-		return task, nil, taskOver
+		return task, nil, taskDone
 	}
 	co := r.coroutineOf(r.read64(at + t.coroutine))
 	if co == 0 {
-		return task, nil, taskOver
+		return task, nil, taskDone
 	}
 	frames, state, ok := t.awaiting(co)
 	switch {
 	case !ok:
 		return task, nil, taskChanges
-	case state == coOver:
-		return task, nil, taskOver
+	case state == coCleared:
+		return task, nil, taskDone
 	}
 	task = managed.Task{Name: t.name(at), Family: "asyncio", Frames: frames}
-	waits := r.read64(at + t.coroutine - taskWaits)
+	waits := r.read64(at + t.coroutine - taskFutWaiter)
 	switch {
-	case state == coRuns:
+	case state == coExecuting:
 		task.State = managed.TaskRunning
 	case waits == 0:
 		task.State = managed.TaskReady
@@ -267,10 +267,10 @@ func (t *taskReader) name(task uint64) string {
 	switch {
 	case at == 0:
 		return ""
-	case t.o.is(at, r.textType):
+	case t.o.is(at, r.unicodeType):
 		name, _ := t.o.text(at)
 		return name
-	case r.minor >= 12 && t.o.is(at, r.numberType):
+	case r.minor >= 12 && t.o.is(at, r.longType):
 		return "Task-" + t.number(at)
 	}
 	return ""
@@ -315,11 +315,11 @@ func (t *taskReader) awaiters(task uint64) []uint64 {
 
 // number returns an int of one or two digits, in decimal.
 func (t *taskReader) number(at uint64) string {
-	n := t.r.read64(at+numberSize+t.r.headExtra) >> 3
-	digits := t.r.read64(at + numberDigits + t.r.headExtra)
+	n := t.r.read64(at+longTag+t.r.headExtra) >> 3
+	digits := t.r.read64(at + longDigits + t.r.headExtra)
 	v := digits & (1<<32 - 1)
 	if n > 1 {
-		v |= digits >> 32 << digitBits
+		v |= digits >> 32 << longDigitBits
 	}
 	return strconv.FormatUint(v, 10)
 }

@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// chain is a thread's frames of the interpreter, innermost first.
-type chain struct {
+// frameChain is a thread's frames of the interpreter, innermost first.
+type frameChain struct {
 	*interpreter
 	*managed.View
 	threads *threads
@@ -18,10 +18,10 @@ type chain struct {
 	shared bool // one of several states: another may have the outer frames
 	frames []pyFrame
 	runs   []run
-	// entering is the newest _PyCFrame of 3.12 while it may not be filled in.
-	entering   uint64
-	incomplete bool // the outer end was unreadable
-	broken     bool // it contradicts itself or the native frames
+	// cframeBeingFilled is the newest _PyCFrame of 3.12 while it may not be filled in.
+	cframeBeingFilled uint64
+	incomplete        bool // the outer end was unreadable
+	broken            bool // it contradicts itself or the native frames
 }
 
 type pyFrame struct {
@@ -38,8 +38,8 @@ type run struct {
 
 const maxFrames = 1 << 15
 
-func (w *chain) read() {
-	w.state, w.shared, w.entering = 0, false, 0
+func (w *frameChain) read() {
+	w.state, w.shared, w.cframeBeingFilled = 0, false, 0
 	w.reset()
 	if !w.findState() {
 		return
@@ -53,21 +53,21 @@ func (w *chain) read() {
 		w.chainByOwner(first)
 		return
 	}
-	w.entering = first
+	w.cframeBeingFilled = first
 	w.chainFrom(first)
 	if !w.entered(first) {
-		w.entering = 0
+		w.cframeBeingFilled = 0
 		w.chainFrom(w.outerCFrame(first))
 	}
 }
 
-func (w *chain) reset() {
+func (w *frameChain) reset() {
 	w.frames, w.runs, w.broken, w.incomplete = w.frames[:0], w.runs[:0], false, false
 }
 
 // entered reports whether the newest _PyCFrame is filled in; 3.11 and 3.12 publish it before. A complete one points to
 // its predecessor, and in 3.12 its record to the same frame as that.
-func (w *chain) entered(cframe uint64) bool {
+func (w *frameChain) entered(cframe uint64) bool {
 	prev, ok := w.Word(cframe + uint64(w.cframePrev))
 	if !ok || w.inState(cframe) {
 		return true
@@ -86,7 +86,7 @@ func (w *chain) entered(cframe uint64) bool {
 const maxCFrames = 1 << 12
 
 // leadsToRoot reports whether cframe leads to the thread state's own, as far as copied.
-func (w *chain) leadsToRoot(cframe uint64) bool {
+func (w *frameChain) leadsToRoot(cframe uint64) bool {
 	for range maxCFrames {
 		if w.inState(cframe) {
 			return true
@@ -101,7 +101,7 @@ func (w *chain) leadsToRoot(cframe uint64) bool {
 }
 
 // outerCFrame returns the one before an incomplete _PyCFrame; until it is stored there, a register has it.
-func (w *chain) outerCFrame(cframe uint64) uint64 {
+func (w *frameChain) outerCFrame(cframe uint64) uint64 {
 	prev := w.Value(cframe + uint64(w.cframePrev))
 	if w.leadsToRoot(prev) {
 		return prev
@@ -117,11 +117,11 @@ func (w *chain) outerCFrame(cframe uint64) uint64 {
 	return next
 }
 
-func (w *chain) inState(addr uint64) bool {
+func (w *frameChain) inState(addr uint64) bool {
 	return addr >= w.state && addr < w.state+uint64(w.threadSize)
 }
 
-func (w *chain) chainFrom(cframe uint64) {
+func (w *frameChain) chainFrom(cframe uint64) {
 	w.reset()
 	if w.minor == 11 {
 		w.chainByCFrames(cframe)
@@ -131,7 +131,7 @@ func (w *chain) chainFrom(cframe uint64) {
 }
 
 // findState finds the thread state: in the list, in the copies, or in the list read again.
-func (w *chain) findState() bool {
+func (w *frameChain) findState() bool {
 	s := w.Sample
 	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
 		w.shared = th.shared
@@ -153,7 +153,7 @@ func (w *chain) findState() bool {
 }
 
 // isState accepts at unless it is another thread's state. wantID is the thread ID in it; 0: the sample's.
-func (w *chain) isState(at, wantID uint64) bool {
+func (w *frameChain) isState(at, wantID uint64) bool {
 	s := w.Sample
 	if wantID == 0 {
 		wantID = uint64(s.TID)
@@ -170,7 +170,7 @@ func (w *chain) isState(at, wantID uint64) bool {
 }
 
 // byte returns the byte at addr, 0xff if unreadable.
-func (w *chain) byte(addr uint64) byte {
+func (w *frameChain) byte(addr uint64) byte {
 	word, ok := w.Word(addr &^ 7)
 	if !ok {
 		return 0xff
@@ -179,13 +179,13 @@ func (w *chain) byte(addr uint64) byte {
 }
 
 // add returns false if there are too many, as in a cycle.
-func (w *chain) add(f pyFrame) bool {
+func (w *frameChain) add(f pyFrame) bool {
 	w.frames = append(w.frames, f)
 	return len(w.frames) < maxFrames
 }
 
 // cut ends an unreadable chain, without its incomplete run.
-func (w *chain) cut() {
+func (w *frameChain) cut() {
 	w.incomplete = true
 	to := 0
 	if n := len(w.runs); n > 0 {
@@ -196,7 +196,7 @@ func (w *chain) cut() {
 
 // chainByOwner reads 3.12 on: a frame owned by the C stack ends a run. In 3.15 one after the thread state ends the
 // chain.
-func (w *chain) chainByOwner(at uint64) {
+func (w *frameChain) chainByOwner(at uint64) {
 	from := 0
 	for n := 0; at != 0; n++ {
 		prev, ok := w.Word(at + uint64(w.framePrev))
@@ -225,7 +225,7 @@ func (w *chain) chainByOwner(at uint64) {
 
 // chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest must agree
 // with the one before, as it may still have that one's frame.
-func (w *chain) chainByCFrames(cframe uint64) {
+func (w *frameChain) chainByCFrames(cframe uint64) {
 	for n := 0; n < maxFrames; n++ {
 		if w.inState(cframe) {
 			return // the thread's own: nothing runs
@@ -257,7 +257,7 @@ func (w *chain) chainByCFrames(cframe uint64) {
 }
 
 // runTo adds a run of 3.11 and returns the frame outside of it; false if unreadable.
-func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
+func (w *frameChain) runTo(at uint64) (outer uint64, ok bool) {
 	for at != 0 {
 		prev, ok := w.Word(at + uint64(w.framePrev))
 		code, ok2 := w.Word(at + uint64(w.frameCode))
@@ -278,7 +278,7 @@ func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
 }
 
 // chainOfObjects reads releases to 3.10; each frame has a native one.
-func (w *chain) chainOfObjects() {
+func (w *frameChain) chainOfObjects() {
 	at := w.Value(w.state + uint64(w.threadFrame))
 	for n := 0; at != 0; n++ {
 		prev, ok := w.Word(at + uint64(w.framePrev))

@@ -8,29 +8,30 @@ import (
 	"prywalk/internal/managed"
 )
 
-// slots learns where, from the CFA, the loop's native frame stores its frame object (before 3.11). The loop saves it
-// with its caller's callee-saved registers, so the offset depends on the call site. It decides in prologues and
-// epilogues.
-type slots map[uint64]*slot // by the loop's return address
+// frameSlots learns where, from the CFA, the evaluation loop's native frame stores its frame object (before 3.11). The
+// loop saves it with its caller's callee-saved registers, so the offset depends on the call site. It decides in
+// prologues and epilogues.
+type frameSlots map[uint64]*frameSlot // by the loop's return address
 
-type slot struct {
+// frameSlot has the offsets of one call site.
+type frameSlot struct {
 	offsets  []uint64 // below the CFA, valid in all frames so far
 	frames   int
 	noneFits bool
 }
 
 const (
-	enoughFrames = 16 // before an offset is used
-	maxSlots     = 1 << 10
+	enoughFrames  = 16 // before an offset is used
+	maxFrameSlots = 1 << 10
 )
 
-type loopFrame struct{ sp, cfa uint64 }
+type evalFrame struct{ sp, cfa uint64 }
 
 // learn takes the native frames and frame objects of a complete walk, paired from the outermost: the innermost may have
 // none.
-func (s *slots) learn(native []loopFrame, objects []run, word managed.WordReader) {
+func (s *frameSlots) learn(native []evalFrame, objects []run, word managed.WordReader) {
 	if *s == nil {
-		*s = slots{}
+		*s = frameSlots{}
 	}
 	less := len(native) - len(objects)
 	if less != 0 && less != 1 {
@@ -44,17 +45,17 @@ func (s *slots) learn(native []loopFrame, objects []run, word managed.WordReader
 		}
 		at := (*s)[back]
 		if at == nil {
-			if len(*s) == maxSlots {
+			if len(*s) == maxFrameSlots {
 				return
 			}
-			at = &slot{}
+			at = &frameSlot{}
 			(*s)[back] = at
 		}
 		at.learn(&f, objects[i-less].record, word)
 	}
 }
 
-func (s *slot) learn(f *loopFrame, object uint64, word managed.WordReader) {
+func (s *frameSlot) learn(f *evalFrame, object uint64, word managed.WordReader) {
 	if s.noneFits {
 		return
 	}
@@ -79,7 +80,7 @@ func (s *slot) learn(f *loopFrame, object uint64, word managed.WordReader) {
 }
 
 // keeps reports whether a native frame of the loop stores the object in its slot; known: the slot is known.
-func (s slots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
+func (s frameSlots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]
 	if !ok || at == nil || at.noneFits || at.frames < enoughFrames {
