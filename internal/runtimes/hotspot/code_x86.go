@@ -9,16 +9,17 @@ import (
 	"prywalk/frames"
 )
 
-type end uint8
+// epilogue is where in a method's epilogue a pc is.
+type epilogue uint8
 
 const (
-	endNone   end = iota
-	endPop        // before pop rbp
-	endPopped     // after it
+	epilogueNone     epilogue = iota
+	epiloguePopRBP            // before pop rbp
+	epilogueAfterPop          // after it
 )
 
-// maxEnd bounds these sequences, in bytes.
-const maxEnd = 20
+// maxEpilogue bounds these sequences, in bytes.
+const maxEpilogue = 20
 
 const (
 	opPopRBP = 0x5d
@@ -30,32 +31,32 @@ const (
 // Safepoint poll (MacroAssembler::safepoint_poll, since JDK 16): cmp rsp, [r15+disp]; ja rel32. Exception check: cmp
 // qword [r15+disp8], imm8 (imm32 in JDK 8); jne rel32.
 var (
-	pollShort    = []byte{0x49, 0x3b, 0x67}
-	pollLong     = []byte{0x49, 0x3b, 0xa7}
-	pending      = []byte{0x49, 0x83, 0x7f}
-	pendingLong  = []byte{0x49, 0x81, 0x7f}
-	jumpAbove    = []byte{0x0f, 0x87}
-	jumpNotEqual = []byte{0x0f, 0x85}
+	pollShort            = []byte{0x49, 0x3b, 0x67}
+	pollLong             = []byte{0x49, 0x3b, 0xa7}
+	pendingException     = []byte{0x49, 0x83, 0x7f}
+	pendingExceptionLong = []byte{0x49, 0x81, 0x7f}
+	jumpAbove            = []byte{0x0f, 0x87}
+	jumpNotEqual         = []byte{0x0f, 0x85}
 )
 
-// ending recognizes a method's end: [pop rbp], [check], ret; or pop rbp and a jump out. before is the byte before code,
-// left the bytes to the method's end.
-func ending(code []byte, before byte, left uint64) end {
-	at := endPopped
+// epilogueOf recognizes a method's end: [pop rbp], [check], ret; or pop rbp and a jump out. before is the byte before
+// code, left the bytes to the method's end.
+func epilogueOf(code []byte, before byte, left uint64) epilogue {
+	at := epilogueAfterPop
 	if before == opPopRBP && jumpsByReg(code) || code[0] == opPopRBP && jumpsByReg(code[1:]) {
-		return map[bool]end{true: endPop, false: endPopped}[code[0] == opPopRBP]
+		return map[bool]epilogue{true: epiloguePopRBP, false: epilogueAfterPop}[code[0] == opPopRBP]
 	}
 	if code[0] == opPopRBP {
-		at, before, code, left = endPop, opPopRBP, code[1:], left-1
+		at, before, code, left = epiloguePopRBP, opPopRBP, code[1:], left-1
 	}
 	switch {
 	case bytes.HasPrefix(code, pollShort) && len(code) > 4:
 		code = code[4:]
 	case bytes.HasPrefix(code, pollLong) && len(code) > 7:
 		code = code[7:]
-	case bytes.HasPrefix(code, pending) && len(code) > 5:
+	case bytes.HasPrefix(code, pendingException) && len(code) > 5:
 		code = code[5:]
-	case bytes.HasPrefix(code, pendingLong) && len(code) > 8:
+	case bytes.HasPrefix(code, pendingExceptionLong) && len(code) > 8:
 		code = code[8:]
 	}
 	if (bytes.HasPrefix(code, jumpAbove) || bytes.HasPrefix(code, jumpNotEqual)) && len(code) > 6 {
@@ -69,7 +70,7 @@ func ending(code []byte, before byte, left uint64) end {
 			return at
 		}
 	}
-	return endNone
+	return epilogueNone
 }
 
 // jneOverReturn precedes the jump to the exception stub in SharedRuntime::generate_native_wrapper: jne over ret.
@@ -87,17 +88,17 @@ func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 // reg.
 const opPopRDX = 0x5a
 
-func inExceptionStub(before, code []byte) (at end, inRDX bool) {
+func inExceptionStub(before, code []byte) (at epilogue, inRDX bool) {
 	last2 := len(before) - 2
 	switch {
 	case len(code) > 2 && code[0] == opPopRBP && code[1] == opPopRDX && jumpsByAnyReg(code[2:]):
-		return endPop, false
+		return epiloguePopRBP, false
 	case len(code) > 1 && before[last2+1] == opPopRBP && code[0] == opPopRDX && jumpsByAnyReg(code[1:]):
-		return endPopped, false
+		return epilogueAfterPop, false
 	case before[last2] == opPopRBP && before[last2+1] == opPopRDX && jumpsByAnyReg(code):
-		return endPopped, true
+		return epilogueAfterPop, true
 	}
-	return endNone, false
+	return epilogueNone, false
 }
 
 func jumpsByAnyReg(code []byte) bool {
@@ -255,16 +256,16 @@ func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 const aroundBytes = 32
 
 var (
-	touches  = []byte{0x89, 0x84, 0x24}
-	subByte  = []byte{opPush | 5, 0x48, 0x83, 0xec}
-	subWord  = []byte{opPush | 5, 0x48, 0x81, 0xec}
-	keepByte = []byte{0x48, 0x89, 0x6c, 0x24} // mov [rsp+disp8], rbp
-	keepWord = []byte{0x48, 0x89, 0xac, 0x24} // mov [rsp+disp32], rbp
+	stackBang = []byte{0x89, 0x84, 0x24}
+	subByte   = []byte{opPush | 5, 0x48, 0x83, 0xec}
+	subWord   = []byte{opPush | 5, 0x48, 0x81, 0xec}
+	keepByte  = []byte{0x48, 0x89, 0x6c, 0x24} // mov [rsp+disp8], rbp
+	keepWord  = []byte{0x48, 0x89, 0xac, 0x24} // mov [rsp+disp32], rbp
 )
 
 const (
-	touchBytes = 7
-	subBytes   = 7 // sub rsp, imm32
+	stackBangBytes = 7
+	subBytes       = 7 // sub rsp, imm32
 )
 
 type frameState uint8
@@ -279,10 +280,11 @@ const (
 // osrFrameState gives the state at pc, an offset in code; frame is in bytes.
 func osrFrameState(code []byte, pc int, frame int32) frameState {
 	touch := func(at int) bool {
-		return at >= 0 && at+touchBytes <= len(code) && bytes.HasPrefix(code[at:], touches) && code[at+touchBytes-1] == 0xff
+		end := at + stackBangBytes
+		return at >= 0 && end <= len(code) && bytes.HasPrefix(code[at:], stackBang) && code[end-1] == 0xff
 	}
 	push := func(at int) bool {
-		return touch(at-touchBytes) && at < len(code) &&
+		return touch(at-stackBangBytes) && at < len(code) &&
 			(bytes.HasPrefix(code[at:], subByte) || bytes.HasPrefix(code[at:], subWord))
 	}
 	bare := func(at int) bool {
@@ -303,7 +305,7 @@ func osrFrameState(code []byte, pc int, frame int32) frameState {
 		return frameBare
 	}
 	for touch(pc) {
-		pc += touchBytes
+		pc += stackBangBytes
 	}
 	if push(pc) {
 		return frameNone

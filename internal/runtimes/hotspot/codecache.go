@@ -15,7 +15,7 @@ type codeCache struct {
 	kinds        map[uint64]blobName // by address of the name
 	byCode       map[uint64]blob     // by start of code; blank: no blob at that address
 	byRequest    map[uint64]blob
-	pieces       codelets
+	codelets     codelets
 	proof        proof
 	failedProofs int
 }
@@ -122,7 +122,7 @@ const maxSeen = 1 << 14
 
 // find is blobAt, cached until Changed reports true.
 func (k *codeCache) find(pc uint64) (blob, bool) {
-	if b := k.pieces.blob; pc >= b.begin && pc < b.end {
+	if b := k.codelets.blob; pc >= b.begin && pc < b.end {
 		return b, true
 	}
 	if b, ok := k.byRequest[pc]; ok {
@@ -162,5 +162,5 @@ func (k *codeCache) Changed() bool {
 func (k *codeCache) Forget() {
 	clear(k.byCode)
 	clear(k.byRequest)
-	k.pieces = codelets{}
+	k.codelets = codelets{}
 }

@@ -113,15 +113,15 @@ type blob struct {
 type kind uint8
 
 const (
-	kindStub        kind = iota // assembly
-	kindRoutines                // assembly made at start
-	kindMethod                  // one size
-	kindInterpreter             // by rbp
-	kindAdapter                 // converts arguments
-	kindDeopt                   // replaces a compiled frame
-	kindException               // finds a handler
-	kindHandles                 // continues at a method handle's target
-	kindDispatch                // no frames
+	kindStub          kind = iota // assembly
+	kindStubRoutines              // assembly made at start
+	kindMethod                    // one size
+	kindInterpreter               // by rbp
+	kindAdapter                   // converts arguments
+	kindDeopt                     // replaces a compiled frame
+	kindException                 // finds a handler
+	kindMethodHandles             // continues at a method handle's target
+	kindDispatch                  // no frames
 )
 
 // kinds of code by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
@@ -132,15 +132,15 @@ var kinds = map[string]kind{
 	"I2C/C2I adapters":       kindAdapter,
 	"DeoptimizationBlob":     kindDeopt,
 	"ExceptionBlob":          kindException,
-	"MethodHandles adapters": kindHandles,
+	"MethodHandles adapters": kindMethodHandles,
 	"vtable chunks":          kindDispatch,
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// routines prefixes the names of [kindRoutines] (stubRoutines.cpp).
+// routines prefixes the names of [kindStubRoutines] (stubRoutines.cpp).
 const routines = "StubRoutines"
 
-func (k kind) isAssembly() bool { return k == kindStub || k == kindRoutines }
+func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines }
 
 // maxFrame bounds a frame's size, in words: 1 MiB.
 const maxFrame = 1 << 17
@@ -212,7 +212,7 @@ func (k *codeCache) blobNameAt(name uint64) blobName {
 	m := k.memory()
 	text := m.name(name)
 	if b.kind, b.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
-		b.kind = kindRoutines
+		b.kind = kindStubRoutines
 	}
 	if !m.failed && len(k.kinds) < maxKinds {
 		k.kinds[name] = b

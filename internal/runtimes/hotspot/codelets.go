@@ -27,7 +27,7 @@ type codelets struct {
 const maxCodelets = 1 << 12
 
 func (k *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
-	p := &k.pieces
+	p := &k.codelets
 	if p.blob != *b {
 		*p = codelets{blob: *b}
 	}

@@ -65,8 +65,8 @@ func TestInterpreterThatIsStillMadeIsReadAgain(t *testing.T) {
 	begin := entry - 32
 	f.put(begin-64+32, begin+uint64(whole)+16)
 	v := f.open(t)
-	if v.Rule(frames.Query{PC: bytecode}); len(v.pieces.list) != 1 {
-		t.Fatalf("%+v", v.pieces)
+	if v.Rule(frames.Query{PC: bytecode}); len(v.codelets.list) != 1 {
+		t.Fatalf("%+v", v.codelets)
 	}
 	f.put32(entry-32, int32(len(entryCode)+32))
 	f.put(begin-64+32, begin+uint64(whole))
@@ -74,8 +74,8 @@ func TestInterpreterThatIsStillMadeIsReadAgain(t *testing.T) {
 		t.Error("the blob has another end, and that was not noticed")
 	}
 	r, row, ok := v.Rule(frames.Query{PC: bytecode})
-	if len(v.pieces.list) != len(interpreterPieces) || !ok || row != &interpreted {
-		t.Errorf("%+v, %v, %v; %+v", r, row, ok, v.pieces)
+	if len(v.codelets.list) != len(interpreterPieces) || !ok || row != &interpreted {
+		t.Errorf("%+v, %v, %v; %+v", r, row, ok, v.codelets)
 	}
 }
 

@@ -18,7 +18,7 @@
 // validity.go decides whether that is as of the copied stack.
 //
 // Threads are in threads.go, their Java objects in javaobjects.go and fieldinfo.go, names in threadnames.go, what they
-// wait for in waits.go, parked.go and owners.go. gate.go is about the machine's start.
+// wait for in waits.go, parked.go and owners.go. startupsource.go is about the machine's start.
 //
 // # Rules
 //

@@ -28,9 +28,9 @@ func TestUnusedEntriesAreDropped(t *testing.T) {
 	const second = 1e9
 	n := (&VM{codeCache: &codeCache{}}).Names()
 	n.threads.byTID, n.threads.proven = map[int]threadID{7: {}}, map[int]proven{}
-	steady, steadyCode := &method{}, &compiled{}
+	steady, steadyCode := &method{}, &nmethod{}
 	n.methods[1], n.code[1], n.sites[site{pc: 1}] = steady, steadyCode, &codeInfo{code: steadyCode}
-	n.sites[site{pc: 2}] = &codeInfo{interp: interpWhole}
+	n.sites[site{pc: 2}] = &codeInfo{interp: interpretedFrameComplete}
 	n.threads.proven[7] = proven{name: "main"}
 	most := 0
 	for i := range uint64(2 * 3600) {
@@ -38,7 +38,7 @@ func TestUnusedEntriesAreDropped(t *testing.T) {
 		steady.checked, steadyCode.checked = at, at
 		for k := range uint64(5) {
 			addr := 100 + 5*i + k
-			c := &compiled{checked: at}
+			c := &nmethod{checked: at}
 			n.methods[addr], n.code[addr], n.sites[site{pc: addr}] = &method{checked: at}, c, &codeInfo{code: c}
 			n.threads.proven[int(addr)] = proven{name: "short"}
 		}

@@ -41,7 +41,7 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	if !m.bytes(list+l.offset(data), b) {
 		return 0, false
 	}
-	each(b, t.names.layout.least, t.names.layout.major, func(f fieldInfo) bool {
+	each(b, t.names.layout.excludedBytes, t.names.layout.major, func(f fieldInfo) bool {
 		if is(f.name, name) && is(f.typ, typ) {
 			found, at = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
 			return false
@@ -83,7 +83,7 @@ const (
 // eachFieldInfo decodes the stream since JDK 21: counts of own and injected fields; name, type, offset, access and
 // flags of each. A field of unknown form ends it.
 func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
-	s := &stream{b: b, least: least}
+	s := &unsigned5Reader{b: b, excluded: least}
 	own := s.number()
 	s.number()
 	for i := uint32(0); i < own && !s.failed; i++ {

@@ -34,7 +34,7 @@ func (v *VM) Names() *Names {
 		n := &Names{
 			validity: m, sites: map[site]*codeInfo{},
 			methodNames:  &methodNames{validity: m, methods: map[uint64]*method{}},
-			compiledCode: &compiledCode{validity: m, code: map[uint64]*compiled{}},
+			compiledCode: &compiledCode{validity: m, code: map[uint64]*nmethod{}},
 		}
 		v.names = n
 	}
@@ -67,7 +67,7 @@ func (n *Names) ready(pc uint64) bool {
 
 func (n *Names) readFirstMoment(pc uint64) {
 	if n.latest.at == 0 && n.ready(pc) {
-		n.latest = n.moment()
+		n.latest = n.classMemoryNow()
 	}
 }
 
@@ -139,9 +139,9 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	case p.code != nil && p.code.since >= n.at && n.doubted(): // possibly replaced since the copy
 		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
 	case p.continuesDeopt && n.deoptimizing:
-	case p.code != nil && f.Caller && (f.PC == p.code.deopts[0] || f.PC == p.code.deopts[1]):
+	case p.code != nil && f.Caller && (f.PC == p.code.deoptHandlers[0] || f.PC == p.code.deoptHandlers[1]):
 		ref = n.deoptimized(f, p.code, ref)
-	case p.interp != interpNone:
+	case p.interp != notInterpreted:
 		if r, ok := n.interpreted(f, p.interp); ok {
 			ref = r
 		}
@@ -156,19 +156,19 @@ type site struct {
 
 type codeInfo struct {
 	ref                         managed.Ref
-	code                        *compiled // nil in stubs and in the interpreter
-	interp                      interp
+	code                        *nmethod // nil in stubs and in the interpreter
+	interp                      interpreterState
 	deoptimizes, continuesDeopt bool
 	// unread: debugging information was unreadable, as it may be newer than the mappings.
 	unread bool
 }
 
-type interp uint8
+type interpreterState uint8
 
 const (
-	interpNone  interp = iota
-	interpWhole        // by rbp
-	interpEnter        // a register may have the method
+	notInterpreted           interpreterState = iota
+	interpretedFrameComplete                  // by rbp
+	interpretedEntry                          // a register may have the method
 )
 
 const maxSites = 1 << 16
@@ -220,7 +220,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		return codeInfo{ref: ref, code: c, unread: !read}, true
 	}
 	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
-	if b.kind != kindRoutines {
+	if b.kind != kindStubRoutines {
 		name := n.vm.blobName(b.begin)
 		p.deoptimizes = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
 	}

@@ -74,22 +74,22 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	case inDeoptPiece(around, aroundBytes, pc):
 		return framed(8 * (b.frame + 1)), nil, true
 	}
-	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEnd)
+	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEpilogue)
 	if len(all) <= len(jneOverReturn) {
 		return frames.Rule{}, nil, false
 	}
 	before, code := all[:len(jneOverReturn)], all[len(jneOverReturn):]
 	if at, taken := inExceptionStub(before, code); taken {
 		return raInReg(frames.X86RDX, frames.X86RSP, 0)
-	} else if at == endPop {
+	} else if at == epiloguePopRBP {
 		return framed(16), nil, true
-	} else if at == endPopped || jumpsToExceptionStub(before, code, b.end-pc) {
+	} else if at == epilogueAfterPop || jumpsToExceptionStub(before, code, b.end-pc) {
 		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	}
-	switch ending(code, before[len(before)-1], b.end-pc) {
-	case endPopped:
+	switch epilogueOf(code, before[len(before)-1], b.end-pc) {
+	case epilogueAfterPop:
 		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
-	case endPop:
+	case epiloguePopRBP:
 		return framed(16), nil, true
 	}
 	return v.byReturnPath(b, pc, 8*(b.frame+wordsPushed(code)))

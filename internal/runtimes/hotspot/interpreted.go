@@ -8,19 +8,19 @@ import (
 )
 
 func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
-	p := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpWhole}
+	p := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpretedFrameComplete}
 	c, ok := n.vm.codeletAt(b, pc)
 	if !ok {
-		p.interp = interpNone
+		p.interp = notInterpreted
 		return p
 	}
 	p.ref.Object, p.ref.Position = c.text, c.begin
 	p.continuesDeopt = caller && c.continuesDeopt
 	q := frames.Query{PC: pc, Caller: caller}
 	if _, row, ok := n.vm.Rule(q); !ok || row != n.vm.interpretedRow() {
-		p.interp = interpNone
+		p.interp = notInterpreted
 		if c.entry && !caller {
-			p.interp = interpEnter
+			p.interp = interpretedEntry
 		}
 	}
 	return p
@@ -36,10 +36,10 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 //	fp − 64   bytecode pointer       JDK 8: fp − 56
 
 // interpretedFrame has distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp); in JDK 8 the latter two
-// are less by before9. bytecodeReg is the innermost frame's bytecode pointer, methodReg the method being entered.
+// are less by bytecodeJDK8. bytecodeReg is the innermost frame's bytecode pointer, methodReg the method being entered.
 type interpretedFrame struct {
-	method, constants, bytecode, before9 uint64
-	bytecodeReg, methodReg               uint8
+	method, constants, bytecode, bytecodeJDK8 uint64
+	bytecodeReg, methodReg                    uint8
 }
 
 var (
@@ -48,14 +48,14 @@ var (
 )
 
 // interpreted gives an interpreted frame's position; false if its method is invalid.
-func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
+func (n *Names) interpreted(f *frames.Frame, how interpreterState) (managed.Ref, bool) {
 	is := n.vm.interpretedFrame()
-	if how == interpEnter || f.FP == 0 || !f.Caller && f.SP > f.FP-is.method {
+	if how == interpretedEntry || f.FP == 0 || !f.Caller && f.SP > f.FP-is.method {
 		return n.entered(f)
 	}
 	less := uint64(0)
 	if n.layout.major < 9 {
-		less = is.before9
+		less = is.bytecodeJDK8
 	}
 	at, ok := n.word(f.FP - is.method)
 	m := n.methodAt(at)

@@ -27,10 +27,10 @@ const (
 )
 
 const (
-	compactShift = 42 // markWord.hpp, klass_shift
-	markMoved    = 3  // markWord.hpp, marked_value: moved or being marked
-	maxSupers    = 32
-	maxInObject  = 1 << 12
+	compactShift    = 42 // markWord.hpp, klass_shift
+	markMarkedValue = 3  // markWord.hpp, marked_value: moved or being marked
+	maxSupers       = 32
+	maxInObject     = 1 << 12
 )
 
 // colours gives ZGC's masks, or 0.
@@ -85,7 +85,7 @@ func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, 
 func (t *threads) klassOf(object uint64, h header) uint64 {
 	m := t.names.vm.memory()
 	mark := m.word(object)
-	if m.failed || mark&markMoved == markMoved {
+	if m.failed || mark&markMarkedValue == markMarkedValue {
 		return 0
 	}
 	at := object + t.layout.offset(t.layout.klassAt)

@@ -14,20 +14,20 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	if !n.vm.memory().bytes(from, n.table) {
 		return
 	}
-	s := stream{b: n.table, least: n.layout.least}
+	s := unsigned5Reader{b: n.table, excluded: n.layout.excludedBytes}
 	m.first = s.line(0)
 	m.lines = bytes.Clone(n.table[:len(n.table)-len(s.b)])
 }
 
 // lineAt gives the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
-	s := stream{b: m.lines, least: n.layout.least}
+	s := unsigned5Reader{b: m.lines, excluded: n.layout.excludedBytes}
 	return s.line(bci)
 }
 
 // line decodes a table to its end, and gives the line of the nearest entry up to bci, 0 if unknown. An entry is a byte
 // of deltas in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed numbers; 0 ends the table.
-func (s *stream) line(bci int32) int {
+func (s *unsigned5Reader) line(bci int32) int {
 	at, line := int32(0), int32(0)
 	best, found := int32(-1), int32(0)
 	for {

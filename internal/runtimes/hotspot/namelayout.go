@@ -176,7 +176,7 @@ type nameLayout struct {
 	*layout
 	at                       nameTable
 	major                    int // 8, 11, 17 …
-	least                    byte
+	excludedBytes            byte
 	scopesIn                 scopesIn
 	scopes, deopts, metadata []field
 	sourceInPool             bool   // else in an InstanceKlass
@@ -209,8 +209,8 @@ const (
 	maxPool  = 240
 )
 
-// firstWithoutZero is the first release in which no byte of a number is 0.
-const firstWithoutZero = 20
+// firstExcludingZero is the first release in which no byte of a number is 0.
+const firstExcludingZero = 20
 
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
@@ -224,8 +224,8 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 	if !n.readMajor(v.memory()) {
 		return nil, false
 	}
-	if n.major >= firstWithoutZero {
-		n.least = 1
+	if n.major >= firstExcludingZero {
+		n.excludedBytes = 1
 	}
 	if n.at.ConstMethod.Bytes > maxConst || n.at.ConstantPool.Bytes > maxPool || n.at.PcDesc.Bytes > 64 {
 		return nil, false

@@ -40,7 +40,7 @@ func cart(f *named, r namedRelease) (code, total, item uint64) {
 	item = f.newMethod(c, 2, "item", 20, 0<<3|7, 5<<3|2) // bytecode 0: line 7, 5: line 9
 	total = f.newMethod(c, 3, "total", 30, 0<<3|5, 10<<3|3)
 	least := byte(0)
-	if r.major >= firstWithoutZero {
+	if r.major >= firstExcludingZero {
 		least = 1
 	}
 	scopes := append([]byte{0}, number5(least, 0, 2, 13)...) // 1: total at 12
@@ -229,26 +229,26 @@ func TestClassNamesAreInSourceForm(t *testing.T) {
 
 func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
 	write := func(least byte, v uint32) (out []byte) {
-		limit := uint32(256 - moreCodes - int(least))
+		limit := uint32(256 - highCodes - int(least))
 		for i := 0; ; i++ {
-			if v < limit || i == maxBytes5-1 {
+			if v < limit || i == maxNumberBytes-1 {
 				return append(out, byte(v)+least)
 			}
 			v -= limit
-			out = append(out, byte(limit+v%moreCodes)+least)
-			v /= moreCodes
+			out = append(out, byte(limit+v%highCodes)+least)
+			v /= highCodes
 		}
 	}
 	for _, least := range []byte{0, 1} {
 		for _, v := range []uint32{0, 1, 190, 191, 192, 193, 255, 256, 12345, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
-			s := stream{b: write(least, v), least: least}
+			s := unsigned5Reader{b: write(least, v), excluded: least}
 			if got := s.number(); got != v || s.failed || len(s.b) != 0 {
 				t.Errorf("least %d: %d, want %d (%v, %d bytes left)", least, got, v, s.failed, len(s.b))
 			}
 		}
 	}
 	for _, bad := range [][]byte{{}, {0}, {200, 0}} {
-		s := stream{b: bad, least: 1}
+		s := unsigned5Reader{b: bad, excluded: 1}
 		if s.number(); !s.failed {
 			t.Errorf("%v is a number", bad)
 		}
@@ -259,7 +259,7 @@ func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
 func TestLineIsThatOfTheVirtualMachine(t *testing.T) {
 	table := []byte{0<<3 | 5, 10<<3 | 1, 0<<3 | 1, 10<<3 | 1, 0}
 	for bci, want := range map[int32]int{0: 5, 9: 5, 10: 6, 11: 7, 19: 7, 20: 8, 25: 8} {
-		s := stream{b: table}
+		s := unsigned5Reader{b: table}
 		if got := s.line(bci); got != want || len(s.b) != 0 {
 			t.Errorf("bytecode index %d: line %d, %d bytes left; want line %d", bci, got, len(s.b), want)
 		}
@@ -447,7 +447,7 @@ func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
 			t.Fatalf("%s: %s", name, got)
 		}
 		c := known.code[code]
-		for what, hidden := range map[string]uint64{"places": c.pcs.low, "scopes": c.scopes.low, "methods": c.metas.low} {
+		for what, hidden := range map[string]uint64{"places": c.pcs.low, "scopes": c.scopes.low, "methods": c.metadata.low} {
 			v := f.open(t)
 			hides := true
 			v.o.Read = func(addr uint64, b []byte) int {

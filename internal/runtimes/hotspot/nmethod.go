@@ -7,26 +7,26 @@ import (
 	"prywalk/internal/managed"
 )
 
-type compiled struct {
-	at         uint64 // of the header
-	begin, end uint64 // of the code
-	complete   uint64 // offset of the complete frame
-	method     uint64
-	id         uint32 // compilation id
-	level      uint8
-	native     bool // a native wrapper
-	orig       uint64
-	deopts     [2]uint64 // deoptimization handlers
-	pcs        span
-	scopes     span
-	metas      span // methods and others
+type nmethod struct {
+	at            uint64 // of the header
+	begin, end    uint64 // of the code
+	complete      uint64 // offset of the complete frame
+	method        uint64
+	id            uint32 // compilation id
+	compLevel     uint8
+	native        bool // a native wrapper
+	origPC        uint64
+	deoptHandlers [2]uint64 // deoptimization handlers
+	pcs           span
+	scopes        span
+	metadata      span // methods and others
 	// Times of first read and last check, CLOCK_MONOTONIC ns.
 	since, checked int64
 }
 
 type compiledCode struct {
 	*validity
-	code   map[uint64]*compiled // by start of code
+	code   map[uint64]*nmethod // by start of code
 	calls  []call
 	others []call
 	place  int32
@@ -45,7 +45,7 @@ func (s span) size() uint64 {
 }
 
 // compiledAt reads the header; false if b is no compiled method.
-func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
+func (n *compiledCode) compiledAt(b *blob, addr uint64) (c nmethod, ok bool) {
 	v, l := n.vm, &n.layout.at
 	h := v.heapOf(addr)
 	if h == nil {
@@ -61,10 +61,10 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 	if !m.bytes(at, head) {
 		return c, false
 	}
-	c = compiled{
+	c = nmethod{
 		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.complete, 0)),
 		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
-		level: uint8(l.NMethod.Level.in(head)), orig: l.NMethod.OrigPC.in(head),
+		compLevel: uint8(l.NMethod.Level.in(head)), origPC: l.NMethod.OrigPC.in(head),
 	}
 	c.native = v.blobNameAt(l.CodeBlob.Name.in(head)).native
 	n.deoptsOf(&c, head)
@@ -74,18 +74,18 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 
 const nativeMethod = "native nmethod"
 
-func (n *compiledCode) deoptsOf(c *compiled, head []byte) {
+func (n *compiledCode) deoptsOf(c *nmethod, head []byte) {
 	for i := range n.layout.deopts {
 		f := &n.layout.deopts[i]
 		at := f.in(head)
 		if f.size < 8 {
 			at = c.at + at
 		}
-		c.deopts[i] = at
+		c.deoptHandlers[i] = at
 	}
 }
 
-func (n *compiledCode) spansOf(c *compiled, head []byte) {
+func (n *compiledCode) spansOf(c *nmethod, head []byte) {
 	l := &n.layout.at
 	pcs, s := l.NMethod.ScopesPCs.in(head), n.layout.scopes
 	switch n.layout.scopesIn {
@@ -105,16 +105,16 @@ func (n *compiledCode) spansOf(c *compiled, head []byte) {
 	switch meta := n.layout.metadata; {
 	case len(meta) > 1:
 		base := meta[0].in(head)
-		c.metas = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
+		c.metadata = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
 	case n.layout.scopesIn == scopesApart: // JDK 23 and 24
-		c.metas = span{c.at + l.CodeBlob.DataOffset.in(head) + meta[0].in(head), c.at + l.CodeBlob.Size.in(head)}
+		c.metadata = span{c.at + l.CodeBlob.DataOffset.in(head) + meta[0].in(head), c.at + l.CodeBlob.Size.in(head)}
 	default:
-		c.metas = span{c.at + meta[0].in(head), c.scopes.low}
+		c.metadata = span{c.at + meta[0].in(head), c.scopes.low}
 	}
 }
 
 // compiledOf reads a compiled method. It enables the read cache; the caller disables it.
-func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
+func (n *compiledCode) compiledOf(b *blob, pc uint64) *nmethod {
 	at := n.vm.cached.enable(n.at)
 	now, ok := n.compiledAt(b, pc)
 	if begin, _ := n.vm.layout.boundsOf(n.vm.head[:], now.at); !ok || begin != b.begin { // replaced
@@ -134,16 +134,16 @@ func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 	return c
 }
 
-func (c *compiled) same(now *compiled) bool {
+func (c *nmethod) same(now *nmethod) bool {
 	a, b := *c, *now
 	a.since, a.checked, b.since, b.checked = 0, 0, 0, 0
 	return a == b
 }
 
 // cookie is never 0.
-func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
+func (c *nmethod) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
-func (n *compiledCode) isUnchanged(c *compiled) bool {
+func (n *compiledCode) isUnchanged(c *nmethod) bool {
 	at := n.vm.cached.enable(n.at)
 	defer n.vm.cached.disable()
 	l, m := &n.layout.at.NMethod, n.vm.memory()
@@ -156,7 +156,7 @@ func (n *compiledCode) isUnchanged(c *compiled) bool {
 }
 
 // compiledRef identifies a place in a compiled method, as freed (Cookie 0) if its debugging information is unreadable.
-func (n *compiledCode) compiledRef(c *compiled, pc uint64, caller bool) (r managed.Ref, read bool) {
+func (n *compiledCode) compiledRef(c *nmethod, pc uint64, caller bool) (r managed.Ref, read bool) {
 	r = managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: c.cookie()}
 	off := pc - c.begin
 	if c.native || off > maxCode || off < c.complete {
@@ -179,8 +179,8 @@ func (n *compiledCode) compiledRef(c *compiled, pc uint64, caller bool) (r manag
 }
 
 // deoptimized gives a position by the original return address in the frame (nmethod::orig_pc_addr).
-func (n *compiledCode) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed.Ref {
-	pc, ok := n.sample.Mem.Word(f.SP + c.orig)
+func (n *compiledCode) deoptimized(f *frames.Frame, c *nmethod, r managed.Ref) managed.Ref {
+	pc, ok := n.sample.Mem.Word(f.SP + c.origPC)
 	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {
 		return r
 	}

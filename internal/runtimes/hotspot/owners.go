@@ -111,7 +111,7 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, byMark bool) {
 			if at == 0 || at%8 != 0 {
 				continue
 			}
-			if byMark = m.word(at) == monitor|markInflated; byMark || at == object {
+			if byMark = m.word(at) == monitor|markMonitorValue; byMark || at == object {
 				if id, ok := t.identify(thread); ok && id.tid == tid {
 					return tid, byMark
 				}

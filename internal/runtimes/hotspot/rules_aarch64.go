@@ -25,7 +25,7 @@ func (v *VM) ruleA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) 
 		if v.knowsSender() {
 			return v.a64.Adapter(p, q.PC, q.Caller)
 		}
-	case kindHandles:
+	case kindMethodHandles:
 		if !q.Caller && !q.SPOnly && v.knowsSender() {
 			return v.a64.Handles()
 		}

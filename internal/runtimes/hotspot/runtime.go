@@ -15,13 +15,13 @@ import (
 type Runtime struct {
 	managed.Base
 	managed.BaseThreads
-	lib       *frames.Module
-	host      managed.Host
-	vm        *VM // nil: not readable yet
-	code      *heuristics.Source
-	tries     int
-	openError error
-	gates     []*gate
+	lib            *frames.Module
+	host           managed.Host
+	vm             *VM // nil: not readable yet
+	code           *heuristics.Source
+	tries          int
+	openError      error
+	startupSources []*startupSource
 	// refused: a walk ended because the machine was starting.
 	refused bool
 }
@@ -48,24 +48,26 @@ func findJVM(mods []*frames.Module) *frames.Module {
 	return nil
 }
 
-// Attach implements [managed.Runtime]. A [gate] decides on code of unknown origin.
+// Attach implements [managed.Runtime]. A [startupSource] decides on code of unknown origin.
 func (r *Runtime) Attach(h managed.Host) bool {
 	mods := h.Modules()
 	if lib := findJVM(mods); lib != r.lib {
 		return false
 	}
 	r.host = h
-	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.module) || !g.inUse() })
+	r.startupSources = slices.DeleteFunc(r.startupSources, func(g *startupSource) bool {
+		return !slices.Contains(mods, g.module) || !g.inUse()
+	})
 	r.tryOpen()
 	for _, m := range mods {
-		if m.Generated && m.Owner == nil && !r.gated(m) {
-			g := &gate{runtime: r, module: m, otherSources: m.Sources}
+		if m.Generated && m.Owner == nil && !r.hasStartupSource(m) {
+			g := &startupSource{runtime: r, module: m, otherSources: m.Sources}
 			m.Sources = []frames.RuleSource{g}
-			r.gates = append(r.gates, g)
+			r.startupSources = append(r.startupSources, g)
 		}
 	}
-	for _, g := range r.gates {
-		g.decide()
+	for _, g := range r.startupSources {
+		g.decideOwner()
 	}
 	return true
 }

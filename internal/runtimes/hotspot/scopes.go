@@ -21,7 +21,7 @@ const (
 
 // scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data: next is after
 // it, prev at or before; 0: none. Instructions between belong to the methods common to both.
-func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok bool) {
+func (n *compiledCode) scopesAt(c *nmethod, off int32) (prev, next uint32, ok bool) {
 	n.place = -1
 	d := &n.layout.at.PcDesc
 	size := d.Bytes
@@ -86,18 +86,18 @@ const invocation = -1
 
 // chain appends the methods of a scope, innermost first (ScopeDesc::decode_body). The outermost must be the compiled
 // method.
-func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, bool) {
-	if c.scopes.size() > maxScopes || c.metas.size() > maxScopes {
+func (n *compiledCode) chain(c *nmethod, scope uint32, out []call) ([]call, bool) {
+	if c.scopes.size() > maxScopes || c.metadata.size() > maxScopes {
 		return out, false
 	}
 	for range maxInlined {
-		s := stream{b: n.scopeBytes(c, scope), least: n.layout.least}
+		s := unsigned5Reader{b: n.scopeBytes(c, scope), excluded: n.layout.excludedBytes}
 		sender, index, bci := s.number(), s.number(), int32(s.number())+invocation
-		if s.failed || index == 0 || 8*uint64(index) > c.metas.size() {
+		if s.failed || index == 0 || 8*uint64(index) > c.metadata.size() {
 			return out, false
 		}
 		m := n.vm.memory()
-		method := m.word(c.metas.low + 8*uint64(index-1))
+		method := m.word(c.metadata.low + 8*uint64(index-1))
 		if m.failed {
 			n.unread = true
 			return out, false
@@ -115,7 +115,7 @@ func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, boo
 }
 
 // scopeBytes reads a scope, valid until the next call.
-func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
+func (n *compiledCode) scopeBytes(c *nmethod, scope uint32) []byte {
 	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
 	b := n.scope[:min(left, uint64(len(n.scope)))]
 	if scope == 0 {
@@ -129,7 +129,7 @@ func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 }
 
 // callsAt sets n.calls to the methods common to the scopes around a position, at least the compiled one.
-func (n *compiledCode) callsAt(c *compiled, position uint64) {
+func (n *compiledCode) callsAt(c *nmethod, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool
 	if n.calls, ok = n.chain(c, next, n.calls[:0]); !ok {

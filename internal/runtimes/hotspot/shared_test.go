@@ -31,11 +31,11 @@ func TestCodeOutsideTheCodeCacheIsSharedWithOtherRuntimes(t *testing.T) {
 		if m.Owner != nil || m.NoFP {
 			t.Errorf("owner %v, NoFP %v; want neither", m.Owner, m.NoFP)
 		}
-		if len(m.Sources) != 2 || len(r.gates) != 1 || m.Sources[1] != frames.RuleSource(r.gates[0]) {
+		if len(m.Sources) != 2 || len(r.startupSources) != 1 || m.Sources[1] != frames.RuleSource(r.startupSources[0]) {
 			t.Fatalf("sources %v, want the other rules and the gate", m.Sources)
 		}
-		if len(r.gates[0].otherSources) != 1 {
-			t.Errorf("behind the gate are %v, want the analysis of instructions alone", r.gates[0].otherSources)
+		if len(r.startupSources[0].otherSources) != 1 {
+			t.Errorf("behind the gate are %v, want the analysis of instructions alone", r.startupSources[0].otherSources)
 		}
 	}
 	if h.mods[1].Owner != r {

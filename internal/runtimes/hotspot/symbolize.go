@@ -55,7 +55,7 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	switch {
 	case c.native:
 		kind = "native"
-	case c.level < 4:
+	case c.compLevel < 4:
 		kind = "c1"
 	}
 	n.vm.cached.enable(n.at)

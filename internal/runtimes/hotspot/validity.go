@@ -20,7 +20,7 @@ type validity struct {
 	sample *managed.Sample
 
 	at               int64 // of the copy
-	previous, latest moment
+	previous, latest classMemoryState
 	mayBeReused      bool
 	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
 	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
@@ -29,7 +29,7 @@ type validity struct {
 // newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
 const newLoadersFor = 10e9
 
-type moment struct {
+type classMemoryState struct {
 	at          int64 // CLOCK_MONOTONIC ns
 	collections uint32
 	loaders     uint64 // newest ClassLoaderData
@@ -41,19 +41,19 @@ func (n *validity) beginWalk(s *managed.Sample) {
 	n.at, n.mayBeReused, n.checkedAtRead = s.At, false, 0
 	n.vm.cached.drop()
 	if n.layout != nil && s.At > n.latest.at {
-		n.previous, n.latest = n.latest, n.moment()
+		n.previous, n.latest = n.latest, n.classMemoryNow()
 		n.noteLoaders(n.latest)
 	}
 }
 
-func (n *validity) noteLoaders(now moment) {
+func (n *validity) noteLoaders(now classMemoryState) {
 	if n.previous.at != 0 && n.previous.loaders != now.loaders {
 		n.newLoadersUntil = now.at + newLoadersFor
 	}
 }
 
-func (n *validity) moment() moment {
-	out, l := moment{at: n.clock()}, n.vm.layout
+func (n *validity) classMemoryNow() classMemoryState {
+	out, l := classMemoryState{at: n.clock()}, n.vm.layout
 	m := &n.vm.mem
 	m.read, m.failed = n.vm.o.Read, false // not the cache
 	heap := m.word(l.static("Universe::_collectedHeap"))
@@ -72,7 +72,7 @@ func (n *validity) doubted() bool {
 	if n.checkedAtRead == reads {
 		return false
 	}
-	now := n.moment()
+	now := n.classMemoryNow()
 	n.noteLoaders(now)
 	if n.previous.collections != now.collections && (n.previous.at == 0 || now.at < n.newLoadersUntil) {
 		live := n.sample.Live

@@ -108,13 +108,13 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if !q.SPOnly {
 			return v.inInterpreter(&b, q.PC)
 		}
-	case kindRoutines:
+	case kindStubRoutines:
 		return v.inBarrier(&b, &q)
 	case kindAdapter:
 		return v.inAdapter(&b, &q)
 	case kindException:
 		return v.inException(&b, q.PC)
-	case kindHandles:
+	case kindMethodHandles:
 		return v.inMethodHandleAdapter(q.PC)
 	case kindDispatch:
 		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
@@ -125,7 +125,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case b.kind == kindMethod && b.frame > 0:
-		usual := 8 * (b.frame + wordsPushed(v.code(q.PC, maxEnd)))
+		usual := 8 * (b.frame + wordsPushed(v.code(q.PC, maxEpilogue)))
 		if v.o.Flow != nil && !v.o.Flow.LevelAfter(q.PC) {
 			return v.byReturnPath(b, q.PC, usual)
 		}
@@ -133,7 +133,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
 	case b.kind.isAssembly():
-		if r, row, ok := v.inForwardException(q.PC); ok || b.kind != kindRoutines {
+		if r, row, ok := v.inForwardException(q.PC); ok || b.kind != kindStubRoutines {
 			return r, row, ok
 		}
 		return v.inBarrier(b, q)

@@ -39,8 +39,8 @@ const (
 // handleMonitors is the first release whose monitors hold object handles.
 const handleMonitors = 16
 
-// markInflated is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
-const markInflated = 2
+// markMonitorValue is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
+const markMonitorValue = 2
 
 type waiters struct {
 	*threads
@@ -189,7 +189,7 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	}
 	m = t.names.vm.memory()
 	mark := m.word(object)
-	if m.failed || mark&3 != markInflated || !fresh && mark&^3 != monitor {
+	if m.failed || mark&3 != markMonitorValue || !fresh && mark&^3 != monitor {
 		return 0, ""
 	}
 	class = t.classOf(object)

@@ -49,7 +49,7 @@ func newWaiting(t testing.TB, release string) *waiting {
 	handle := w.take(8)
 	w.put(handle, w.owned)
 	w.put(w.monitor+8, handle)
-	w.put(w.owned, w.monitor|markInflated)
+	w.put(w.owned, w.monitor|markMonitorValue)
 	if w.put(w.monitor+16, 0x7777010); r.major >= 24 {
 		w.put(w.monitor+16, 4711)
 	}

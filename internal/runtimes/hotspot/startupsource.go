@@ -15,18 +15,18 @@ import (
 // a walk in code of unknown origin checks whether it is the machine's. Until the tables are proven it has no rules, not
 // even frame pointers.
 
-// gate is the rule source of generated code of unknown origin, which the machine owns; later other runtimes may own it,
-// or add sources.
-type gate struct {
+// startupSource is the rule source of generated code of unknown origin, which the machine owns; later other runtimes
+// may own it, or add sources.
+type startupSource struct {
 	runtime      *Runtime
 	module       *frames.Module
 	otherSources []frames.RuleSource
 }
 
-func (g *gate) inUse() bool { return slices.Contains(g.module.Sources, frames.RuleSource(g)) }
+func (g *startupSource) inUse() bool { return slices.Contains(g.module.Sources, frames.RuleSource(g)) }
 
-func (r *Runtime) gated(m *frames.Module) bool {
-	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m })
+func (r *Runtime) hasStartupSource(m *frames.Module) bool {
+	return slices.ContainsFunc(r.startupSources, func(g *startupSource) bool { return g.module == m })
 }
 
 func (r *Runtime) mayBeStarting() bool {
@@ -41,8 +41,8 @@ func (r *Runtime) retryRefused() bool {
 	was := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
 		r.tryOpen()
-		for _, g := range r.gates {
-			g.decide()
+		for _, g := range r.startupSources {
+			g.decideOwner()
 		}
 	}
 	loaded := was && !r.mayBeStarting()
@@ -53,9 +53,9 @@ func (r *Runtime) retryRefused() bool {
 	return true
 }
 
-// decide adopts a module of the machine's code, owns one of unknown origin, without frame pointers, and releases
+// decideOwner adopts a module of the machine's code, owns one of unknown origin, without frame pointers, and releases
 // others.
-func (g *gate) decide() {
+func (g *startupSource) decideOwner() {
 	r, m := g.runtime, g.module
 	switch {
 	case !g.inUse(), m.Owner != nil && m.Owner != r:
@@ -68,7 +68,7 @@ func (g *gate) decide() {
 	}
 }
 
-func (g *gate) adopt() {
+func (g *startupSource) adopt() {
 	g.module.Owner, g.module.NoFP = g.runtime, true
 	g.module.Sources = g.runtime.sources()
 	g.runtime.vm.Names().readFirstMoment(g.module.Start)
@@ -79,7 +79,7 @@ func (r *Runtime) sources() []frames.RuleSource {
 }
 
 // Rule implements [frames.RuleSource].
-func (g *gate) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (g *startupSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	r, sources := g.runtime, g.otherSources
 	switch {
 	case r.mayBeStarting():
