@@ -86,11 +86,11 @@ func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
 	}
 	copy(b[code+0x50000:], b[start-fakeAt-r.layout.head:][:0x200]) // new code
 	put(b, 0x400+int(r.layout.codeStart), fakeAt+code+0x50000+r.layout.head)
-	for i := range r.blanks {
-		r.blanks[i].at -= blankFor
+	for i := range r.emptyRanges {
+		r.emptyRanges[i].at -= emptyRangeFor
 	}
-	walk(fakeAt + wasm + 0x10100) // a search that skips a blank does not renew it
-	r.dropBlanks()
+	walk(fakeAt + wasm + 0x10100) // a search that skips an empty range does not renew it
+	r.dropEmptyRanges()
 	if r.codeAt(fakeAt+code+0x50000+r.layout.head+8) == nil {
 		t.Error("code is not found where there was none before")
 	}

@@ -27,26 +27,26 @@ import (
 // Up to V8 10 both are one object.
 
 type code struct {
-	object     uint64
-	start, end uint64
-	kind       string
-	head       [codeHead]byte
-	deoptAt    uint64
-	deopt      [deoptHead]byte
-	number     uint64 // of the compilation, unique in an isolate
-	shared     uint64
-	wrapper    uint64 // SharedFunctionInfoWrapper, or 0
-	function   *function
-	positions  []byte
-	bytecodes  uint64 // of baseline code, or 0
-	inlined    []inlinedCall
-	exits      int   // start of the deoptimization exits, or 0
-	since      int64 // first read: CLOCK_MONOTONIC, ns
-	checked    int64 // last read
+	object         uint64
+	start, end     uint64
+	kind           string
+	head           [codeHead]byte
+	deoptAt        uint64
+	deopt          [deoptHead]byte
+	optimizationID uint64 // of the compilation, unique in an isolate
+	shared         uint64
+	wrapper        uint64 // SharedFunctionInfoWrapper, or 0
+	function       *function
+	positions      []byte
+	bytecodes      uint64 // of baseline code, or 0
+	inlined        []inlinedCall
+	exits          int   // start of the deoptimization exits, or 0
+	since          int64 // first read: CLOCK_MONOTONIC, ns
+	checked        int64 // last read
 }
 
 // cookie returns the Cookie of Refs to optimized code. Precondition: its function is known.
-func (c *code) cookie() uint64 { return c.number ^ c.function.cookie<<1 }
+func (c *code) cookie() uint64 { return c.optimizationID ^ c.function.cookie<<1 }
 
 // size is that of the tables, bytes.
 func (c *code) size() int { return len(c.positions) + 16*len(c.inlined) }
@@ -66,25 +66,25 @@ const (
 	optimizedID = 1 // words before layout.shared
 )
 
-// blank is memory without headers of code, as WebAssembly's is.
-type blank struct {
+// emptyRange is memory without headers of code, as WebAssembly's is.
+type emptyRange struct {
 	managed.Span
 	at int64 // CLOCK_MONOTONIC, ns
 }
 
 const (
-	blankFor  = 1e9 // ns
-	maxBlanks = 64
+	emptyRangeFor  = 1e9 // ns
+	maxEmptyRanges = 64
 )
 
 type codes struct {
 	functions
-	byStart []*code
-	scan    []byte
-	blanks  []blank
-	missed  managed.Span // without headers, at the last search without result
-	floor   uint64       // of searches; 0: none
-	census  census
+	byStart     []*code
+	scan        []byte
+	emptyRanges []emptyRange
+	missed      managed.Span // without headers, at the last search without result
+	floor       uint64       // of searches; 0: none
+	scanner     codeScanner
 }
 
 // codeAt returns the code at an address, from the cache if unchanged, or nil.
@@ -109,13 +109,13 @@ func (r *codes) codeAt(pc uint64) *code {
 		return nil
 	}
 	c.since = c.checked
-	if c.number != 0 {
-		r.census.recordPlace(c.start, c.number)
+	if c.optimizationID != 0 {
+		r.scanner.recordPlace(c.start, c.optimizationID)
 	}
-	if since, ok := r.census.since(c.start, c.number); ok {
+	if since, ok := r.scanner.since(c.start, c.optimizationID); ok {
 		c.since = min(since, c.since)
-	} else if c.number != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
-		r.census.scanPage(pc)
+	} else if c.optimizationID != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
+		r.scanner.scanPage(pc)
 	}
 	size := c.size()
 	r.byStart = slices.DeleteFunc(r.byStart, func(o *code) bool {
@@ -140,12 +140,12 @@ func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptHead]byte
 	var to [8]byte
-	r.parts = append(r.parts[:0], frames.Region{Addr: c.object - tag, Bytes: head[:]})
+	r.parts = append(r.parts[:0], frames.Region{Addr: c.object - heapObjectTag, Bytes: head[:]})
 	if c.deoptAt != 0 {
-		r.parts = append(r.parts, frames.Region{Addr: c.deoptAt - tag, Bytes: deopt[:]})
+		r.parts = append(r.parts, frames.Region{Addr: c.deoptAt - heapObjectTag, Bytes: deopt[:]})
 	}
 	if c.wrapper != 0 {
-		r.parts = append(r.parts, frames.Region{Addr: c.wrapper - tag + 8, Bytes: to[:]})
+		r.parts = append(r.parts, frames.Region{Addr: c.wrapper - heapObjectTag + 8, Bytes: to[:]})
 	}
 	if !r.readParts(r.parts) || !r.sameHead(&head, &c.head) || deopt != c.deopt && c.deoptAt != 0 {
 		return false
@@ -178,24 +178,24 @@ func (r *codes) findCode(pc uint64) *code {
 	return nil
 }
 
-// dropBlanks drops outdated blanks.
-func (r *codes) dropBlanks() {
+// dropEmptyRanges drops outdated ones.
+func (r *codes) dropEmptyRanges() {
 	now := procmem.Now()
-	r.blanks = slices.DeleteFunc(r.blanks, func(b blank) bool { return now-b.at >= blankFor })
+	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(b emptyRange) bool { return now-b.at >= emptyRangeFor })
 }
 
-// keepBlank keeps what the last search missed as a blank. What it skipped was read earlier.
-func (r *codes) keepBlank() {
-	b := blank{r.missed, procmem.Now()}
-	r.blanks = slices.DeleteFunc(r.blanks, func(o blank) bool {
+// keepEmptyRange keeps what the last search missed as an empty range. What it skipped was read earlier.
+func (r *codes) keepEmptyRange() {
+	b := emptyRange{r.missed, procmem.Now()}
+	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(o emptyRange) bool {
 		within := o.Start >= b.Start && o.End <= b.End
 		if within {
 			b.at = min(b.at, o.at)
 		}
 		return within
 	})
-	if b.Start < b.End && len(r.blanks) < maxBlanks {
-		r.blanks = append(r.blanks, b)
+	if b.Start < b.End && len(r.emptyRanges) < maxEmptyRanges {
+		r.emptyRanges = append(r.emptyRanges, b)
 	}
 }
 
@@ -206,8 +206,8 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	}
 	top := end
 	for top+maxCode > pc && top > max(scanBlock, r.floor) {
-		if i := slices.IndexFunc(r.blanks, func(b blank) bool { return b.Has(top - 1) }); i >= 0 {
-			top = r.blanks[i].Start
+		if i := slices.IndexFunc(r.emptyRanges, func(b emptyRange) bool { return b.Has(top - 1) }); i >= 0 {
+			top = r.emptyRanges[i].Start
 			continue
 		}
 		base := (top - 1) &^ (scanBlock - 1)
@@ -217,14 +217,14 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 		}
 		for at := len(b) - 8; at >= 0; at -= 8 {
 			w := binary.LittleEndian.Uint64(b[at:])
-			if !isObject(w) || w != r.streamMap && (r.streamMap != 0 || r.typeOf(w) != r.layout.types.stream) {
+			if !isObject(w) || !r.isInstructionStreamMap(w) {
 				continue
 			}
 			low = cmp.Or(low, base+uint64(at)+8)
-			c := r.readCodeObject(base + uint64(at) + tag)
+			c := r.readCodeObject(base + uint64(at) + heapObjectTag)
 			if c != nil && (r.layout.codeStart != 0 || pc >= c.start && pc < c.end) {
 				if pc < c.end {
-					r.streamMap = w
+					r.instructionStreamMap = w
 				}
 				return c, low
 			}
@@ -237,14 +237,14 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 // readCodeObject reads code by its header; nil if invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
 	l := r.layout
-	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}
+	c := &code{object: stream, start: stream - heapObjectTag + l.head, checked: procmem.Now()}
 	if l.codeStart != 0 {
 		var ok bool
 		if c.object, ok = r.ofType(r.field(stream, 8), l.types.code); !ok {
 			return nil
 		}
 	}
-	if r.live.Read(c.object-tag, c.head[:]) != len(c.head) {
+	if r.live.Read(c.object-heapObjectTag, c.head[:]) != len(c.head) {
 		return nil
 	}
 	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(c.head[off:]) }
@@ -273,12 +273,12 @@ func (r *codes) readCodeObject(stream uint64) *code {
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.layout
 	object, typ := r.object(w)
-	if typ == 0 || r.live.Read(object-tag, c.deopt[:]) != len(c.deopt) {
+	if typ == 0 || r.live.Read(object-heapObjectTag, c.deopt[:]) != len(c.deopt) {
 		return
 	}
 	c.deoptAt = object
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(c.deopt[min(16+8*max(i, 0), deoptHead-8):]) }
-	c.shared, c.number = word(l.shared), word(l.shared-optimizedID)
+	c.shared, c.optimizationID = word(l.shared), word(l.shared-optimizedID)
 	if l.wrapped {
 		wrapper, ok := r.ofType(c.shared, l.types.wrapper)
 		if !ok {
@@ -309,8 +309,8 @@ func (r *codes) readInlined(c *code, literals, inlining uint64) {
 		call := inlinedCall{at: position(binary.LittleEndian.Uint64(calls))}
 		if i := int(int32(binary.LittleEndian.Uint32(calls[8:]))); i >= 0 && 8*i+8 <= len(all) {
 			w := binary.LittleEndian.Uint64(all[8*i:])
-			if w&tagMask == weakTag {
-				w &^= weakTag ^ tag
+			if w&heapObjectTagMask == weakHeapObjectTag {
+				w &^= weakHeapObjectTag ^ heapObjectTag
 			}
 			call.function = r.functionOf(w)
 		}

@@ -116,12 +116,12 @@ func (f *function) size() int { return len(f.positions) + len(f.code) }
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
 	r.linked = [8]byte{}
-	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - tag, Bytes: r.head[:]})
+	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - heapObjectTag, Bytes: r.head[:]})
 	if f.link != 0 {
 		r.parts = append(r.parts, frames.Region{Addr: f.link, Bytes: r.linked[:]})
 	}
 	if f.script != nil {
-		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - tag + r.layout.scriptID, Bytes: id[:]})
+		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - heapObjectTag + r.layout.scriptID, Bytes: id[:]})
 	}
 	if !r.readParts(r.parts) {
 		return false
@@ -169,7 +169,7 @@ func (r *functions) isUnchanged(f *function) bool {
 func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
 
 func (r *functions) readFunction(f *function) bool {
-	if r.live.Read(f.sfi-tag, f.head[:]) != len(f.head) {
+	if r.live.Read(f.sfi-heapObjectTag, f.head[:]) != len(f.head) {
 		return false
 	}
 	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
@@ -247,7 +247,7 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 		default:
 			return 0, link, linked
 		}
-		link = object - tag + off
+		link = object - heapObjectTag + off
 		data = r.word(link)
 		linked = data
 	}
@@ -258,7 +258,7 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
 		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
-			f.code = r.read(f.bytecodes-tag+r.layout.bytesData, n)
+			f.code = r.read(f.bytecodes-heapObjectTag+r.layout.bytesData, n)
 		}
 		if f.coded = f.code != nil && r.isSame(f); !f.coded {
 			f.code = nil

@@ -49,13 +49,13 @@ const (
 
 // fakeRuntime gives V8 of a release over b.
 func fakeRuntime(v version, b []byte) *Runtime {
-	d := &described{layout: layoutOf(v), version: v, code: managed.Span{Start: 0x1000, End: 0x2000}}
+	d := &v8Build{layout: layoutOf(v), version: v, code: managed.Span{Start: 0x1000, End: 0x2000}}
 	d.types = types{
 		firstFunction: fakeFunction, lastFunction: fakeFunction, sfi: fakeSFI, script: fakeScript, scope: fakeScope,
-		bytecodes: fakeBytecodes, code: fakeCode, stream: fakeStream, mapType: fakeMap, fixedArray: fakeArray,
+		bytecodes: fakeBytecodes, code: fakeCode, instructionStream: fakeStream, mapType: fakeMap, fixedArray: fakeArray,
 	}
 	if d.codeStart == 0 {
-		d.types.stream = fakeCode
+		d.types.instructionStream = fakeCode
 	}
 	m := memory{fakeAt, b}
 	r := newRuntime(fakeHost{memory: m}, &frames.Module{Name: "/node"}, d)
@@ -87,7 +87,7 @@ func FuzzMemory(f *testing.F) {
 				r.appendOptimized(made, 5, nil)
 			}
 			r.listFunctions()
-			r.census.scanRange(managed.Span{Start: w &^ 7, End: w&^7 + 0x400})
+			r.scanner.scanRange(managed.Span{Start: w &^ 7, End: w&^7 + 0x400})
 		}
 		stack := &frames.Snapshot{Stack: frames.Region{Addr: fakeAt, Bytes: b}, StackEnd: fakeAt + uint64(len(b))}
 		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})
@@ -129,7 +129,7 @@ func seed() []byte {
 	mapAt(fakeMap, 0)
 	for i, typ := range []uint16{
 		fakeSFI, fakeScript, fakeScope, fakeBytecodes, fakeCode, fakeStream, fakeArray, fakeFunction,
-		formCons | oneByte, formThin, formSliced, 0x20 | oneByte,
+		consString | oneByteString, thinString, slicedString, 0x20 | oneByteString,
 	} {
 		mapAt(typ, 0x20+0x10*i)
 		put(0x100+0x100*i, fakeAt+0x20+0x10*uint64(i)+1)

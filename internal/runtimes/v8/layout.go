@@ -39,8 +39,8 @@ type layout struct {
 
 // types are the instance types of objects (src/objects/instance-type.h).
 type types struct {
-	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, stream, mapType uint16
-	fixedArray, interpreterData, baselineData, wrapper                                uint16
+	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, instructionStream, mapType uint16
+	fixedArray, interpreterData, baselineData, wrapper                                           uint16
 }
 
 type version struct{ major, minor int }
@@ -170,7 +170,7 @@ func (l *layout) fields() []field {
 		to(&t.scope, "type_ScopeInfo__SCOPE_INFO_TYPE"),
 		to(&t.bytecodes, "type_BytecodeArray__BYTECODE_ARRAY_TYPE"),
 		to(&t.code, "type_Code__CODE_TYPE"),
-		to(&t.stream, "type_InstructionStream__INSTRUCTION_STREAM_TYPE"),
+		to(&t.instructionStream, "type_InstructionStream__INSTRUCTION_STREAM_TYPE"),
 		to(&t.mapType, "type_Map__MAP_TYPE"),
 		to(&t.fixedArray, "type_FixedArray__FIXED_ARRAY_TYPE"),
 		to(&t.interpreterData, "type_InterpreterData__INTERPRETER_DATA_TYPE"),
@@ -215,7 +215,7 @@ var Symbols = func() (all []string) {
 	return append(all, symMajor, symMinor, symBuild, symPatch, symSizes, symCode, symInside, symSize, symShift, symNode)
 }()
 
-type described struct {
+type v8Build struct {
 	layout
 	version
 	full             string
@@ -226,7 +226,7 @@ type described struct {
 }
 
 // describe reads V8's layout in a module; nil if there is no V8.
-func describe(h managed.Host, m *frames.Module) (*described, error) {
+func describe(h managed.Host, m *frames.Module) (*v8Build, error) {
 	at := map[string]managed.Symbol{}
 	for _, s := range h.OwnSymbols(m, Symbols...) {
 		at[s.Name] = s
@@ -246,7 +246,7 @@ func describe(h managed.Host, m *frames.Module) (*described, error) {
 	minor, _ := number(symMinor)
 	build, _ := number(symBuild)
 	patch, _ := number(symPatch)
-	d := &described{version: version{int(major), int(minor)}}
+	d := &v8Build{version: version{int(major), int(minor)}}
 	d.full = fmt.Sprintf("%d.%d.%d.%d", major, minor, build, patch)
 	if !d.atLeast(oldest.major, oldest.minor) || d.atLeast(newest.major, newest.minor+1) {
 		return nil, fmt.Errorf("V8 %s is not known (9.4 to 14.6, those of Node 16 to 26, are); JavaScript has no names",
@@ -274,19 +274,19 @@ func describe(h managed.Host, m *frames.Module) (*described, error) {
 	return d, nil
 }
 
-func (d *described) lacks() string {
+func (d *v8Build) lacks() string {
 	t := &d.types
 	if t.lastFunction == 0 {
 		t.lastFunction = t.firstFunction + functionTypes - 1
 	}
 	if d.codeStart == 0 {
-		t.stream = t.code
+		t.instructionStream = t.code
 	}
 	d.wrapped = t.wrapper != 0
 	for name, v := range map[string]uint16{
 		"type_JSFunction": t.firstFunction, "type_SharedFunctionInfo": t.sfi, "type_Script": t.script,
 		"type_ScopeInfo": t.scope, "type_BytecodeArray": t.bytecodes, "type_Code": t.code,
-		"type_InstructionStream": t.stream, "type_Map": t.mapType,
+		"type_InstructionStream": t.instructionStream, "type_Map": t.mapType,
 	} {
 		if v == 0 {
 			return name
@@ -304,7 +304,7 @@ func (l *layout) isWithinHeads() bool {
 // maxSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
 const maxSizes = 3 * 256
 
-func (d *described) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
+func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
 	if s := at[symSizes]; s.Size > 0 && s.Size <= maxSizes && s.Size%3 == 0 {
 		b := make([]byte, s.Size)
 		d.sizes = b[:h.Read(s.Addr, b)]

@@ -86,7 +86,7 @@ func TestSliceOfALongStringIsReadAlone(t *testing.T) {
 	r := fakeRuntime(version{14, 6}, b)
 	fakeFunctions(r, b)
 	put(b, mapOfSlice, pointer(0))
-	binary.LittleEndian.PutUint16(b[mapOfSlice+instanceType:], oneByte|formSliced)
+	binary.LittleEndian.PutUint16(b[mapOfSlice+instanceType:], oneByteString|slicedString)
 	fakeString(b, parent, "")
 	binary.LittleEndian.PutUint32(b[parent+stringLength:], from+0x100)
 	copy(b[parent+stringData+from:], "name")

@@ -17,25 +17,25 @@ import (
 // its new untagged address (MapWord in src/objects/objects.h).
 
 const (
-	tag          = 1
-	tagMask      = 3
-	weakTag      = 3
-	instanceType = 12 // in a map
+	heapObjectTag     = 1
+	heapObjectTagMask = 3
+	weakHeapObjectTag = 3
+	instanceType      = 12 // in a map
 )
 
-func isObject(w uint64) bool { return w&tagMask == tag && w > 1<<12 && w < 1<<48 }
+func isObject(w uint64) bool { return w&heapObjectTagMask == heapObjectTag && w > 1<<12 && w < 1<<48 }
 
 func smiValue(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
 
 type heap struct {
-	layout *described
+	layout *v8Build
 	host   managed.Host
 	live   managed.Live
 	parts  []frames.Region // of readParts
-	// streamMap is the map of InstructionStream, or 0.
-	streamMap uint64
-	maps      map[uint64]uint16 // types by map, but of maps made by programs
-	buf       [256]byte
+	// instructionStreamMap is the map of InstructionStream, or 0.
+	instructionStreamMap uint64
+	maps                 map[uint64]uint16 // types by map, but of maps made by programs
+	buf                  [256]byte
 	// stringsLeft bounds the strings read for one.
 	stringsLeft int
 }
@@ -49,17 +49,25 @@ func (h *heap) word(at uint64) uint64 {
 	return binary.LittleEndian.Uint64(h.buf[:])
 }
 
-func (h *heap) field(object, offset uint64) uint64 { return h.word(object - tag + offset) }
+func (h *heap) field(object, offset uint64) uint64 { return h.word(object - heapObjectTag + offset) }
+
+// isInstructionStreamMap reports whether an object is the map of InstructionStream, also before that is known.
+func (h *heap) isInstructionStreamMap(w uint64) bool {
+	if h.instructionStreamMap != 0 {
+		return w == h.instructionStreamMap
+	}
+	return h.typeOf(w) == h.layout.types.instructionStream
+}
 
 // object returns the object of a word, even if moved; type 0: none.
 func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	if !isObject(w) {
 		return 0, 0
 	}
-	first := h.word(w - tag)
-	if first&tag == 0 && first != 0 { // moved
-		w = first | tag
-		if first = h.word(w - tag); !isObject(w) {
+	first := h.word(w - heapObjectTag)
+	if first&heapObjectTag == 0 && first != 0 { // moved
+		w = first | heapObjectTag
+		if first = h.word(w - heapObjectTag); !isObject(w) {
 			return 0, 0
 		}
 	}
@@ -75,12 +83,12 @@ func (h *heap) typeOf(m uint64) uint16 {
 		return t
 	}
 	var b [instanceType + 2]byte
-	if h.live.Read(m-tag, b[:]) != len(b) {
+	if h.live.Read(m-heapObjectTag, b[:]) != len(b) {
 		return 0
 	}
 	typ := binary.LittleEndian.Uint16(b[instanceType:])
 	of := binary.LittleEndian.Uint64(b[:])
-	if !isObject(of) || h.live.Read(of-tag+instanceType, b[:2]) != 2 ||
+	if !isObject(of) || h.live.Read(of-heapObjectTag+instanceType, b[:2]) != 2 ||
 		binary.LittleEndian.Uint16(b[:]) != h.layout.types.mapType {
 		return 0
 	}
@@ -113,16 +121,16 @@ func (h *heap) readParts(parts []frames.Region) bool {
 // # Strings (src/objects/string.tq, instance-type.h)
 
 const (
-	firstNonstring = 0x80
-	stringForm     = 7 // bits of the representation
-	oneByte        = 8
-	uncached       = 0x10
+	firstNonstring     = 0x80
+	representationMask = 7 // bits of the representation
+	oneByteString      = 8
+	uncachedExternal   = 0x10
 
-	formSequence = 0
-	formCons     = 1
-	formExternal = 2
-	formSliced   = 3
-	formThin     = 5
+	seqString      = 0
+	consString     = 1
+	externalString = 2
+	slicedString   = 3
+	thinString     = 5
 
 	stringLength = 12
 	stringData   = 16 // characters, first part, parent, or resource
@@ -183,7 +191,7 @@ func (h *heap) raw(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	}
 	h.stringsLeft--
 	var head [32]byte
-	n := h.live.Read(object-tag, head[:])
+	n := h.live.Read(object-heapObjectTag, head[:])
 	if n < stringData {
 		return nil, false, false
 	}
@@ -192,7 +200,7 @@ func (h *heap) raw(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 		return nil, false, false
 	}
 	length = min(length-from, most)
-	wide = typ&oneByte == 0
+	wide = typ&oneByteString == 0
 	unit := 1
 	if wide {
 		unit = 2
@@ -200,28 +208,28 @@ func (h *heap) raw(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	if length == 0 {
 		return nil, wide, true
 	}
-	form := typ & stringForm
-	if form != formSequence && n < len(head) {
+	form := typ & representationMask
+	if form != seqString && n < len(head) {
 		return nil, false, false
 	}
 	first, second := binary.LittleEndian.Uint64(head[stringData:]), binary.LittleEndian.Uint64(head[stringSecond:])
 	switch form {
-	case formSequence:
-		return h.bytes(object-tag+stringData+uint64(from*unit), length*unit, wide)
-	case formThin:
+	case seqString:
+		return h.bytes(object-heapObjectTag+stringData+uint64(from*unit), length*unit, wide)
+	case thinString:
 		return h.raw(first, from, length, depth+1)
-	case formExternal:
-		if typ&uncached != 0 {
+	case externalString:
+		if typ&uncachedExternal != 0 {
 			return nil, false, false
 		}
 		return h.bytes(second+uint64(from*unit), length*unit, wide)
-	case formSliced:
+	case slicedString:
 		offset, ok := smiValue(second)
 		if !ok || offset < 0 {
 			return nil, false, false
 		}
 		return h.raw(first, from+offset, length, depth+1)
-	case formCons:
+	case consString:
 		if from > 0 {
 			return nil, false, false // slices are of flat strings
 		}
@@ -287,20 +295,20 @@ func (h *heap) window(w uint64, before, n int) []byte {
 		if before > length {
 			return nil
 		}
-		data := object - tag + stringData
-		switch typ & stringForm {
-		case formThin, formCons: // flattened: the second part is empty
+		data := object - heapObjectTag + stringData
+		switch typ & representationMask {
+		case thinString, consString: // flattened: the second part is empty
 			w = h.word(data)
 			continue
-		case formExternal:
-			if data = h.field(object, stringSecond); typ&uncached != 0 {
+		case externalString:
+			if data = h.field(object, stringSecond); typ&uncachedExternal != 0 {
 				return nil
 			}
-		case formSequence:
+		case seqString:
 		default:
 			return nil
 		}
-		if typ&oneByte != 0 {
+		if typ&oneByteString != 0 {
 			return h.read(data+uint64(before-n), n)
 		}
 		b := h.read(data+2*uint64(before-n), 2*n)
@@ -339,5 +347,5 @@ func (h *heap) array(w uint64, size, most int) []byte {
 	if !ok || n <= 0 || n > most {
 		return nil
 	}
-	return h.read(object-tag+16, n*size)
+	return h.read(object-heapObjectTag+16, n*size)
 }

@@ -32,7 +32,7 @@ const (
 	closureA                                                        = 0xc00
 )
 
-func pointer(at int) uint64 { return fakeAt + uint64(at) + tag }
+func pointer(at int) uint64 { return fakeAt + uint64(at) + heapObjectTag }
 
 func put(b []byte, at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }
 
@@ -41,7 +41,7 @@ func fakeFunctions(r *Runtime, b []byte) {
 	put(b, 0, pointer(0))
 	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
 	for at, typ := range map[int]uint16{
-		mapOfSFI: fakeSFI, mapOfBytecodes: fakeBytecodes, mapOfCode: fakeCode, mapOfString: oneByte,
+		mapOfSFI: fakeSFI, mapOfBytecodes: fakeBytecodes, mapOfCode: fakeCode, mapOfString: oneByteString,
 		mapOfFunction: fakeFunction,
 	} {
 		put(b, at, pointer(0))
@@ -211,15 +211,15 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 	const stream, codeAt, deopt, info = 0x1000, 0x400, 0x600, 0x800
 	const mapOfInfo, mapOfCode = 0x40, 0x60
 	for at, typ := range map[int]uint16{mapOfInfo: fakeSFI, mapOfCode: fakeCode} {
-		put(b, at, fakeAt+tag)
+		put(b, at, fakeAt+heapObjectTag)
 		binary.LittleEndian.PutUint16(b[at+instanceType:], typ)
 	}
-	put(b, info, fakeAt+mapOfInfo+tag)
-	put(b, codeAt, fakeAt+mapOfCode+tag)
+	put(b, info, fakeAt+mapOfInfo+heapObjectTag)
+	put(b, codeAt, fakeAt+mapOfCode+heapObjectTag)
 	compile := func(number uint64) uint64 {
 		start := compilation(r, b, stream, codeAt, deopt, number)
-		put(b, deopt, fakeAt+tag)
-		put(b, deopt+16+8*r.layout.shared, fakeAt+info+tag)
+		put(b, deopt, fakeAt+heapObjectTag)
+		put(b, deopt+16+8*r.layout.shared, fakeAt+info+heapObjectTag)
 		binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
 		return start
 	}

@@ -53,10 +53,10 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 
 var sharedFile = regexp.MustCompile(`\.so\.`)
 
-func newRuntime(h managed.Host, m *frames.Module, d *described) *Runtime {
+func newRuntime(h managed.Host, m *frames.Module, d *v8Build) *Runtime {
 	r := &Runtime{module: m}
 	r.heap = heap{layout: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
-	r.census.heap = &r.heap
+	r.scanner.heap = &r.heap
 	r.Forget()
 	return r
 }
@@ -75,25 +75,25 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	if m == nil {
 		return false
 	}
-	r.host, r.module, r.blanks = h, m, nil
+	r.host, r.module, r.emptyRanges = h, m, nil
 	r.addRules(h)
-	r.census.scanNew(managed.Unowned(h))
+	r.scanner.scanNew(managed.Unowned(h))
 	return true
 }
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
 	r.forget()
-	r.byStart, r.blanks, r.streamMap = nil, nil, 0
+	r.byStart, r.emptyRanges, r.instructionStreamMap = nil, nil, 0
 	clear(r.maps)
-	r.census.forget()
+	r.scanner.forget()
 }
 
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
 	r.sample, r.copiedAt, r.live, r.handlerFrame = s, s.At, s.Live, 0
 	r.evictIdle(s.At)
-	r.dropBlanks()
+	r.dropEmptyRanges()
 	if r.kept > maxKept {
 		r.forget()
 	}
@@ -160,24 +160,24 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64)
 	return f.FP, closure
 }
 
-// isTyped reports whether a frame has a type instead of a context, as WebAssembly's.
-func (r *Runtime) isTyped(f *frames.Frame, cfa frames.Addr) bool {
+// isTypedFrame reports whether a frame has a type instead of a context, as WebAssembly's.
+func (r *Runtime) isTypedFrame(f *frames.Frame, cfa frames.Addr) bool {
 	if f.FP == 0 || cfa != f.FP+16 {
 		return false
 	}
 	w, ok := r.sample.Mem.Word(f.FP - fpContext)
-	return ok && w != 0 && w&tag == 0 && w < maxType
+	return ok && w != 0 && w&heapObjectTag == 0 && w < maxType
 }
 
 // codeOf returns the code of a frame, that of a typed one in its mapping, or nil.
 func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
-	if !r.isTyped(f, cfa) {
+	if !r.isTypedFrame(f, cfa) {
 		return r.codeAt(pc)
 	}
 	r.floor = f.Module.Start
 	c := r.codeAt(pc)
 	if r.floor = 0; c == nil {
-		r.keepBlank()
+		r.keepEmptyRange()
 	}
 	return c
 }
@@ -230,7 +230,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 	if !f.Caller || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
 	}
-	at -= int(r.layout.bytesData) - tag
+	at -= int(r.layout.bytesData) - heapObjectTag
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(max(at, 0)), Cookie: fn.cookie,
 		Kind: refInterpreted}), true
 }
@@ -263,7 +263,7 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	}
 	b, ok1 := regs.Get(arrayRegister)
 	at, ok2 := regs.Get(offsetRegister)
-	if !ok1 || !ok2 || b != bytecodes || at < r.layout.bytesData-tag || at > maxBytecodes {
+	if !ok1 || !ok2 || b != bytecodes || at < r.layout.bytesData-heapObjectTag || at > maxBytecodes {
 		return stored
 	}
 	return int(at)
@@ -294,7 +294,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 
 // unmovedSince reports whether what was at its address at a time, and is there now, was there at the copy.
 func (r *Runtime) unmovedSince(since int64) bool {
-	return r.copiedAt == 0 || since < r.copiedAt && !r.census.recentlyCompacted()
+	return r.copiedAt == 0 || since < r.copiedAt && !r.scanner.recentlyCompacted()
 }
 
 // hasClosureOf reports whether the frame's closure is now one of fn.

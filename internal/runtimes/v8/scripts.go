@@ -261,12 +261,12 @@ func (r *functions) listScript(at uint64, s *script) int {
 		r.parts = r.parts[:0]
 		var of [listBatch]uint64
 		for len(all) >= 8 && len(r.parts) < listBatch {
-			w := binary.LittleEndian.Uint64(all) &^ (weakTag ^ tag)
+			w := binary.LittleEndian.Uint64(all) &^ (weakHeapObjectTag ^ heapObjectTag)
 			all = all[8:]
 			if isObject(w) {
 				i := len(r.parts)
 				of[i] = w
-				r.parts = append(r.parts, frames.Region{Addr: w - tag + r.layout.sfiData, Bytes: data[i][:]})
+				r.parts = append(r.parts, frames.Region{Addr: w - heapObjectTag + r.layout.sfiData, Bytes: data[i][:]})
 			}
 		}
 		if !r.readParts(r.parts) {

@@ -11,26 +11,27 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// census records since when compilations are at their addresses. An isolate gives each number once
+// codeScanner records since when compilations are at their addresses. An isolate gives each number once
 // (Isolate::NextOptimizationId in src/execution/isolate.h): the same number at the same address is the same code, and a
-// census before a copy proves its names. It searches generated mappings for the map of InstructionStream: all before
-// the first sample, later pages with unknown code.
-type census struct {
+// scan before a copy proves its names. It searches generated mappings for the map of InstructionStream: all before the
+// first sample, later pages with unknown code.
+type codeScanner struct {
 	*heap
-	seen    map[uint64]sighting
-	placed  map[uint64]uint64 // start by compilation number
+	seen    map[uint64]seenCode
+	placed  map[uint64]uint64 // start by optimization ID
 	moved   int64             // last move of code: CLOCK_MONOTONIC, ns
-	pages   map[uint64]int64  // last census by page: CLOCK_MONOTONIC, ns
+	pages   map[uint64]int64  // last scan by page: CLOCK_MONOTONIC, ns
 	covered map[uint64]uint64 // examined mappings: end by start
-	last    int64             // last census of any page
+	last    int64             // last scan of any page
 	block   []byte
 	batch   []candidate
 	reads   []frames.Region
 }
 
-type sighting struct {
-	number uint64
-	at     int64 // CLOCK_MONOTONIC, ns
+// seenCode is a compilation, and when it was first seen.
+type seenCode struct {
+	optimizationID uint64
+	at             int64 // CLOCK_MONOTONIC, ns
 }
 
 type candidate struct {
@@ -40,40 +41,42 @@ type candidate struct {
 }
 
 const (
-	codePage    = 256 << 10 // kPageSizeBits in src/common/globals.h
-	maxCensus   = 64 << 20  // bytes
-	maxSeen     = 1 << 16
-	maxCovered  = 1 << 14
-	censusBatch = 128
-	censusEvery = 50e6  // ns, any page
-	censusAgain = 250e6 // ns, same page
-	maxMapTests = 64
-	maxGaps     = 16
-	censusStep  = 16 << 10
-	codeAligned = 32 // the least kCodeAlignment
+	codePage        = 256 << 10 // kPageSizeBits in src/common/globals.h
+	maxScanned      = 64 << 20  // bytes
+	maxSeen         = 1 << 16
+	maxCovered      = 1 << 14
+	scanBatch       = 128
+	scanEvery       = 50e6  // ns, any page
+	rescanPageAfter = 250e6 // ns, same page
+	maxMapTests     = 64
+	maxGaps         = 16
+	scanStep        = 16 << 10
+	codeAligned     = 32 // the least kCodeAlignment
 )
 
 // since returns when a compilation was first known to begin at start.
-func (c *census) since(start, number uint64) (at int64, ok bool) {
+func (c *codeScanner) since(start, number uint64) (at int64, ok bool) {
 	s, ok := c.seen[start]
-	return s.at, ok && number != 0 && s.number == number
+	return s.at, ok && number != 0 && s.optimizationID == number
 }
 
-func (c *census) forget() {
-	*c = census{heap: c.heap, seen: map[uint64]sighting{}, placed: map[uint64]uint64{}, pages: map[uint64]int64{},
+func (c *codeScanner) forget() {
+	*c = codeScanner{heap: c.heap, seen: map[uint64]seenCode{}, placed: map[uint64]uint64{}, pages: map[uint64]int64{},
 		covered: map[uint64]uint64{}}
 }
 
-// compacting is how long code counts as moving, ns.
-const compacting = 10e9
+// compactionLasts is how long code counts as moving, ns.
+const compactionLasts = 10e9
 
 // recentlyCompacted reports whether the collector has lately moved code. It may have moved back to an address that had
-// other code at the copy: an earlier sighting then proves nothing.
-func (c *census) recentlyCompacted() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
+// other code at the copy: an earlier scan then proves nothing.
+func (c *codeScanner) recentlyCompacted() bool {
+	return c.moved != 0 && procmem.Now()-c.moved < compactionLasts
+}
 
 // recordPlace records where a compilation begins. As isolates share numbers, code has moved only if it is no longer at
 // the earlier address.
-func (c *census) recordPlace(start, number uint64) {
+func (c *codeScanner) recordPlace(start, number uint64) {
 	before, ok := c.placed[number]
 	if ok && before != start && c.numberAt(before) != number {
 		c.moved = procmem.Now()
@@ -84,8 +87,8 @@ func (c *census) recordPlace(start, number uint64) {
 	c.placed[number] = start
 }
 
-func (c *census) numberAt(start uint64) uint64 {
-	object := start - c.layout.head + tag
+func (c *codeScanner) numberAt(start uint64) uint64 {
+	object := start - c.layout.head + heapObjectTag
 	if c.layout.codeStart != 0 {
 		if object = c.field(object, 8); !isObject(object) || c.field(object, c.layout.codeStart) != start {
 			return 0
@@ -98,8 +101,8 @@ func (c *census) numberAt(start uint64) uint64 {
 	return c.field(deopt, 16+8*uint64(c.layout.shared-optimizedID))
 }
 
-func (c *census) scanNew(mods []*frames.Module) {
-	left := uint64(maxCensus)
+func (c *codeScanner) scanNew(mods []*frames.Module) {
+	left := uint64(maxScanned)
 	for _, m := range mods {
 		s := managed.Span{Start: max(m.Start, c.covered[m.Start]), End: m.End}
 		if s.End = min(s.End, s.Start+left); s.Start >= s.End || len(c.covered) >= maxCovered {
@@ -111,9 +114,9 @@ func (c *census) scanNew(mods []*frames.Module) {
 	}
 }
 
-func (c *census) scanPage(pc uint64) {
+func (c *codeScanner) scanPage(pc uint64) {
 	page, now := pc&^(codePage-1), procmem.Now()
-	if now-c.last < censusEvery || now-c.pages[page] < censusAgain {
+	if now-c.last < scanEvery || now-c.pages[page] < rescanPageAfter {
 		return
 	}
 	if len(c.pages) >= maxSeen {
@@ -125,23 +128,23 @@ func (c *census) scanPage(pc uint64) {
 
 // scanRange records a range's code. V8 fills a code range from its start (RegionAllocator); the reserved rest is not
 // read.
-func (c *census) scanRange(s managed.Span) {
+func (c *codeScanner) scanRange(s managed.Span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
-		c.batch = make([]candidate, 0, censusBatch)
+		c.batch = make([]candidate, 0, scanBatch)
 	}
 	for at, gaps := s.Start, 0; at < s.End && gaps < maxGaps; {
 		end := min(at&^(codePage-1)+codePage, s.End)
 		n := 0
 		for b := c.block[:end-at]; n < len(b); {
-			part := b[n:min(len(b), n+censusStep)]
+			part := b[n:min(len(b), n+scanStep)]
 			got := c.live.Read(at+uint64(n), part)
 			n += got
 			if got < len(part) || !slices.ContainsFunc(part, func(x byte) bool { return x != 0 }) {
 				break
 			}
 		}
-		if n <= censusStep {
+		if n <= scanStep {
 			gaps++
 		}
 		c.scanBlock(at, c.block[:n&^7])
@@ -150,18 +153,18 @@ func (c *census) scanRange(s managed.Span) {
 	c.readBatch()
 }
 
-func (c *census) scanBlock(at uint64, b []byte) {
-	if c.streamMap == 0 {
-		if c.streamMap = c.findStreamMap(at, b); c.streamMap == 0 {
+func (c *codeScanner) scanBlock(at uint64, b []byte) {
+	if c.instructionStreamMap == 0 {
+		if c.instructionStreamMap = c.findStreamMap(at, b); c.instructionStreamMap == 0 {
 			return
 		}
 	}
 	for i := 0; i+16 <= len(b); i += 8 {
-		if binary.LittleEndian.Uint64(b[i:]) != c.streamMap {
+		if binary.LittleEndian.Uint64(b[i:]) != c.instructionStreamMap {
 			continue
 		}
-		object := at + uint64(i) + tag
-		start := object - tag + c.layout.head
+		object := at + uint64(i) + heapObjectTag
+		start := object - heapObjectTag + c.layout.head
 		if c.layout.codeStart != 0 {
 			object = binary.LittleEndian.Uint64(b[i+8:])
 		}
@@ -178,7 +181,7 @@ func (c *census) scanBlock(at uint64, b []byte) {
 }
 
 // findStreamMap returns the map of InstructionStream, among the most frequent words of a block; 0: none.
-func (c *census) findStreamMap(at uint64, b []byte) uint64 {
+func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -193,7 +196,7 @@ func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 				most = w
 			}
 		}
-		if most == 0 || c.typeOf(most) == c.layout.types.stream {
+		if most == 0 || c.typeOf(most) == c.layout.types.instructionStream {
 			return most
 		}
 		delete(count, most)
@@ -201,12 +204,12 @@ func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 	return 0
 }
 
-func (c *census) readBatch() {
+func (c *codeScanner) readBatch() {
 	c.reads = c.reads[:0]
 	for i := range c.batch {
 		k := &c.batch[i]
 		object := binary.LittleEndian.Uint64(k.number[:])
-		c.reads = append(c.reads, frames.Region{Addr: object - tag, Bytes: k.head[:]})
+		c.reads = append(c.reads, frames.Region{Addr: object - heapObjectTag, Bytes: k.head[:]})
 	}
 	c.readParts(c.reads)
 	c.reads = c.reads[:0]
@@ -218,7 +221,7 @@ func (c *census) readBatch() {
 			k.start = 0
 			continue
 		}
-		at := deopt - tag + 16 + 8*uint64(c.layout.shared-optimizedID)
+		at := deopt - heapObjectTag + 16 + 8*uint64(c.layout.shared-optimizedID)
 		c.reads = append(c.reads, frames.Region{Addr: at, Bytes: k.number[:]})
 	}
 	c.readParts(c.reads)
@@ -232,15 +235,15 @@ func (c *census) readBatch() {
 		if _, ok := smiValue(number); k.start == 0 || !ok || number == 0 {
 			continue
 		}
-		if c.seen[k.start].number != number {
-			c.seen[k.start] = sighting{number, now}
+		if c.seen[k.start].optimizationID != number {
+			c.seen[k.start] = seenCode{number, now}
 			c.recordPlace(k.start, number)
 		}
 	}
 	c.batch = c.batch[:0]
 }
 
-func (c *census) optimizing(flags byte) bool {
+func (c *codeScanner) optimizing(flags byte) bool {
 	switch c.layout.kinds[flags&15] {
 	case "", kindRegExp, kindBaseline:
 		return false
