@@ -161,7 +161,7 @@ func isText(head uint64) bool {
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
 // resolve sets a call's function as of the sample, if proven, and its kind. False: it is no function.
-func (r *Runtime) resolve(c *call) bool {
+func (r *Runtime) resolve(c *executeData) bool {
 	w := &r.walk
 	id, copied := r.identify(c.functionAt, w.Sample.Mem.Word)
 	if copied {

@@ -67,9 +67,9 @@ func oneCall(name string) (memory, *Runtime) {
 	l, _ := layoutOf(804)
 	r := &Runtime{layout: l, globals: aGlobals}
 	m := memory{aGlobals + uint64(l.current): aCall}
-	info := uint64(infoTop)
+	info := uint64(callTop)
 	if name == "" {
-		info = infoCode
+		info = callCode
 	}
 	m[aCall], m[aCall+callFunc], m[aCall+callInfo], m[aCall+callPrev] = aOpcodes, aFunc, info, 0
 	for i := int64(0); i < l.headSize; i += 8 {

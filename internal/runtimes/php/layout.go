@@ -15,8 +15,8 @@ type layout struct {
 }
 
 const (
-	globalsTop   = -32 // EG(vm_stack_top), from EG(current_execute_data)
-	globalsStack = -16 // EG(vm_stack), the newest page
+	globalsVMStackTop = -32 // EG(vm_stack_top), from EG(current_execute_data)
+	globalsVMStack    = -16 // EG(vm_stack), the newest page
 
 	callOpline = 0
 	callFunc   = 24
@@ -60,10 +60,10 @@ const (
 
 // Type of This and flags of calls.
 const (
-	infoType = 0xff
-	infoCode = 1 << 16 // code of a file or eval
-	infoTop  = 1 << 17
-	isObject = 8 // type of This
+	thisTypeMask = 0xff
+	callCode     = 1 << 16 // code of a file or eval
+	callTop      = 1 << 17
+	isObject     = 8 // type of This
 )
 
 // layouts are ascending.
@@ -94,11 +94,11 @@ var layouts = []layout{
 	},
 }
 
-const newest = 805
+const newestMinor = 805
 
 func layoutOf(minor int) (l layout, ok bool) {
 	for _, known := range layouts {
-		if known.minor <= minor && minor <= newest {
+		if known.minor <= minor && minor <= newestMinor {
 			l, ok = known, true
 		}
 	}

@@ -182,9 +182,9 @@ func (r *Runtime) hasInnerOnStack(this *run, parts [2]managed.Span) bool {
 func (w *walk) topFlag(data uint64) uint64 {
 	info, ok := w.Sample.Mem.Word(data + callInfo)
 	if !ok {
-		return infoTop
+		return callTop
 	}
-	return info & infoTop
+	return info & callTop
 }
 
 // hasOnStack searches parts of the stack and, for the first frame, registers.
@@ -214,7 +214,7 @@ func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {
 }
 
 // oplineOf returns a call's opline; of the innermost the register's, if in the function.
-func (r *Runtime) oplineOf(c *call, i int) uint64 {
+func (r *Runtime) oplineOf(c *executeData, i int) uint64 {
 	if i == 0 {
 		if ip, ok := r.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {
 			return ip

@@ -98,10 +98,10 @@ func (r *Runtime) makePlan() {
 	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting, Empty: true,
 		At: callFunc}
 	r.plan = &managed.Plan{Known: &r.functions.neverFreed, Steps: []managed.Step{
-		{Op: managed.Copy, Off: r.current + globalsTop, Max: 8 - globalsTop},
+		{Op: managed.Copy, Off: r.current + globalsVMStackTop, Max: 8 - globalsVMStackTop},
 		load(r.current, slotCall),
-		load(r.current+globalsStack, slotPage),
-		load(r.current+globalsTop, slotTop),
+		load(r.current+globalsVMStack, slotPage),
+		load(r.current+globalsVMStackTop, slotTop),
 		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: maxStack},
 		{Op: managed.Chain, Base: slotCall, Max: managed.MaxNodes, Size: callSize, Next: callPrev},
 		each(callFunc, 0, uint32(r.headSize)),

@@ -11,7 +11,7 @@ import (
 type walk struct {
 	*managed.View
 
-	calls   []call
+	calls   []executeData
 	runs    []run
 	ownRuns int // on this C stack; the others resumed a fiber
 	nextRun int // the innermost run without a native frame
@@ -28,8 +28,8 @@ type walk struct {
 	broken        bool
 }
 
-// call is execute data.
-type call struct {
+// executeData is a call (zend_execute_data, Zend/zend_compile.h).
+type executeData struct {
 	at, functionAt uint64
 	opline         uint64
 	kind           uint8
@@ -112,17 +112,17 @@ func (r *Runtime) readCalls(at uint64) {
 		if n&(n-1) == 0 { // cycles (Brent)
 			seen = at
 		}
-		c := call{at: at, functionAt: fn, opline: opline}
+		c := executeData{at: at, functionAt: fn, opline: opline}
 		switch {
 		case fn == 0:
 			r.appendDelegating(at, info)
 		case !r.resolve(&c):
 			// A file's code is freed before its call (zend_leave_helper, Zend/zend_vm_def.h).
-			if len(w.calls) > 0 || info&(infoCode|infoTop) != infoCode {
+			if len(w.calls) > 0 || info&(callCode|callTop) != callCode {
 				w.broken = true
 				return
 			}
-			w.calls, user = append(w.calls, call{at: at, kind: typeUser}), at
+			w.calls, user = append(w.calls, executeData{at: at, kind: typeUser}), at
 		case c.kind == 0: // not copied
 			w.incomplete, w.calls = true, w.calls[:from]
 			return
@@ -135,7 +135,7 @@ func (r *Runtime) readCalls(at uint64) {
 				if user == 0 {
 					user = at
 				}
-				if info&infoTop != 0 {
+				if info&callTop != 0 {
 					end()
 				}
 			}
@@ -152,7 +152,7 @@ const maxDelegating = 1 << 10
 func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
 	gen := at - uint64(r.generatorFake)
-	if len(w.calls) == 0 || info&infoType != isObject || w.Value(at+callThis) != gen {
+	if len(w.calls) == 0 || info&thisTypeMask != isObject || w.Value(at+callThis) != gen {
 		return // one of the engine's own calls
 	}
 	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.UsedLive
@@ -162,12 +162,12 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		if ok && ok2 && (data == running || data == 0) {
 			break
 		}
-		c := call{at: data, kind: typeUser}
+		c := executeData{at: data, kind: typeUser}
 		opline, ok3 := w.Word(data + callOpline)
 		fn, ok4 := w.Word(data + callFunc)
 		c.opline, c.functionAt = opline-opSize, fn // the record has the next one
 		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
-			w.calls = append(w.calls, call{kind: typeUser})
+			w.calls = append(w.calls, executeData{kind: typeUser})
 			break
 		}
 		w.calls = append(w.calls, c)
@@ -176,7 +176,7 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 	slices.Reverse(w.calls[first:])
 	if w.UsedLive && !used {
 		if w.UsedLive = false; !w.StillLive() {
-			w.calls = append(w.calls[:first], call{kind: typeUser})
+			w.calls = append(w.calls[:first], executeData{kind: typeUser})
 		}
 	}
 }

@@ -83,8 +83,8 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		return nil, fmt.Errorf("version %s of Ruby is not known (2.7 to 4.0 are)", version)
 	}
 	r := newRuntime(h, m, &l)
-	r.version, r.machine.cObjectAt = version, object
-	machine := &r.machine
+	r.version, r.vm.cObjectAt = version, object
+	machine := &r.vm
 	if machine.word(object) == 0 {
 		return nil, managed.ErrNotYet
 	}

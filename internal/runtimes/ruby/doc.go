@@ -4,7 +4,7 @@
 //
 // # The path of one frame
 //
-//	program       detect.go     version, layout.go; machine.go: the virtual machine, if its symbol is hidden
+//	program       detect.go     version, layout.go; vm.go: the virtual machine, if its symbol is hidden
 //	thread        threads.go    rb_thread_t of a thread ID or pthread_t
 //	copy          runtime.go    the plan of what a stop copies
 //	frames        walk.go       control frames, and runs of them; tags.go: native frames of rb_vm_exec
@@ -19,11 +19,11 @@
 //	| values, environments → ...      ... ← control frames |
 //	                        sp         cfp: the innermost
 //
-//	control frame                 environment, before and at env
+//	control frame                 environment, before and at ep
 //	+ 0   program counter         −16  method entry, or the block's
 //	+ 8   sp                       −8  environment around it, with two flags
 //	+16   iseq                     +0  flags: kind of frame, FINISH
-//	+32   env
+//	+32   ep
 //
 // A frame with iseq but without program counter is a block in C, omitted in backtraces.
 //

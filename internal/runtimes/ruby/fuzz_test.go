@@ -82,7 +82,7 @@ func walkAll(r *Runtime, m *image) {
 	for _, kind := range []objectKind{isCode, isMethod, isOwner} {
 		r.objects.read(m.at, kind, nil)
 	}
-	r.machine.findSymbols()
+	r.vm.findSymbols()
 }
 
 // thread31 is a valid thread of 3.1 with one frame, from address at on.
@@ -104,13 +104,13 @@ func thread31(at uint64) []byte {
 	for frame, flags := range map[int]uint64{4096 - 128: 0x11110023, 4096 - 64: magicDummy | flagFinish} {
 		put(frame, at+1600)
 		put(frame+frameISeq, at+1500)
-		put(frame+frameEnv, at+uint64(frame)-900)
+		put(frame+frameEP, at+uint64(frame)-900)
 		put(frame-900, flags)
 	}
 	put(1400+24, at+1<<20+4)
 	put(1500, typeImemo|imemoISeq<<imemoShift)
 	put(1500+16, at+1560)
-	put(1560+bodyCode, at+1592)
+	put(1560+bodyISeqEncoded, at+1592)
 	put(1560+bodyLabel, at+1800)
 	put(1560+bodyPath, at+1800)
 	put(1800, typeString|4<<shortLenShift)
@@ -150,8 +150,8 @@ func FuzzWalk(f *testing.F) {
 		}
 		l := layouts[releases[int(release)%len(releases)]]
 		r := newRuntime(m, library[0], &l)
-		r.machine.vm, r.machine.cObjectAt, r.objects.symbols, r.tagged.jumpLayout = at, at, at, jumpLayouts[release%2]
-		r.machine.threads.list = []thread{{at: at, pthread: at, tid: 7}, {at: at + 1024, pthread: at, tid: 7}}
+		r.vm.addr, r.vm.cObjectAt, r.objects.symbols, r.tagged.jumpLayout = at, at, at, jumpLayouts[release%2]
+		r.vm.threads.list = []thread{{at: at, pthread: at, tid: 7}, {at: at + 1024, pthread: at, tid: 7}}
 		walkAll(r, m)
 	})
 }

@@ -26,7 +26,7 @@ const maxWaiting = 1 << 12
 
 // Waiting implements [managed.Threads], by the copy: the lock changes every few milliseconds.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
-	machine := &r.machine
+	machine := &r.vm
 	if machine.lock.queue == 0 {
 		return w, false
 	}
@@ -34,7 +34,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if !ok {
 		return w, false
 	}
-	read := copyReader{machine: machine, sleeper: s}
+	read := copyReader{vm: machine, sleeper: s}
 	lock := machine.lockOf(at, read.word)
 	queued := read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node))
 	owner := read.word(lock + uint64(machine.lock.owner))
@@ -53,9 +53,9 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-func (m *machine) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
+func (m *rubyVM) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
 	if m.vmThreads != 0 {
-		return m.vm + uint64(m.lock.at)
+		return m.addr + uint64(m.lock.at)
 	}
 	return word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
 }
@@ -67,7 +67,7 @@ const (
 
 // copyReader reads the copy, else current memory.
 type copyReader struct {
-	machine *machine
+	vm      *rubyVM
 	sleeper *managed.Sleeper
 	later   bool // current memory was read
 }
@@ -79,7 +79,7 @@ func (m *copyReader) word(addr uint64) uint64 {
 		}
 	}
 	m.later = true
-	return m.machine.word(addr)
+	return m.vm.word(addr)
 }
 
 // isQueued reports whether a node {next, prev} is in a list.
@@ -91,14 +91,14 @@ func (m *copyReader) isQueued(head, node uint64) bool {
 	case m.word(head) == node || m.word(head+8) == node:
 		return true
 	}
-	m.machine.queue.read(m.machine)
+	m.vm.queue.read(m.vm)
 	m.later = true
 	at := m.word(head)
 	for n := 0; at != 0 && at != head && n < maxWaiting; n++ {
 		if at == node {
 			return true
 		}
-		next, ok := m.machine.queue.next(at)
+		next, ok := m.vm.queue.next(at)
 		if !ok {
 			next = m.word(at)
 		}
@@ -113,7 +113,7 @@ type queueNodes struct {
 	n     int
 }
 
-func (q *queueNodes) read(m *machine) {
+func (q *queueNodes) read(m *rubyVM) {
 	q.n = 0
 	gather, ok := m.host.(managed.Gatherer)
 	if !ok {

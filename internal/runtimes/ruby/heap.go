@@ -248,7 +248,7 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, status object
 	}
 	body := read(addr + iseqBody)
 	read(body)
-	read(body + bodyCode)
+	read(body + bodyISeqEncoded)
 	read(body + bodyPath)
 	label := read(body + bodyLabel)
 	read(body + bodyFirst)

@@ -26,7 +26,7 @@ func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole,
 	if f.file, ok = h.path(word(bodyPath)); !ok {
 		return false, false
 	}
-	o.code, o.size = word(bodyCode), word(0)>>32
+	o.code, o.size = word(bodyISeqEncoded), word(0)>>32
 	if f.first = int(int32(word(bodyFirst))); h.tagged {
 		f.first = int(int64(word(bodyFirst)) >> 1)
 	}

@@ -105,7 +105,7 @@ const flagLocal = 2
 // entryOf returns a frame's method entry; 0: none (vm_insnhelper.c, rb_vm_frame_method_entry).
 func (c *objectCache) entryOf(f *frame) uint64 {
 	w := c.walk
-	env, flags := f.env, f.flags
+	env, flags := f.ep, f.flags
 	for range maxEnvs {
 		entry := w.Value(env - 16)
 		switch head := w.Value(entry); {

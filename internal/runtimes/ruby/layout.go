@@ -76,14 +76,14 @@ const (
 	ecStack, ecSize, ecFrame, ecTag = 0, 8, 16, 24
 	ecCopied                        = 64
 
-	framePC, frameSP, frameISeq, frameEnv = 0, 8, 16, 32
+	framePC, frameSP, frameISeq, frameEP = 0, 8, 16, 32
 
 	// From an environment's last word.
-	envMethod = -16
+	epMethodEntry = -16
 
 	iseqBody = 16
 
-	bodySize, bodyCode                              = 4, 8 // words of code, their address
+	bodySize, bodyISeqEncoded                       = 4, 8 // words of code, their address
 	bodyPath, bodyBase, bodyLabel, bodyFirst        = 64, 72, 80, 88
 	infoEntries, infoPositions, infoCount, infoSucc = 0, 8, 16, 24
 	bodyCopied                                      = 184

@@ -216,7 +216,7 @@ func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	at := f.at + frameISeq
 	switch kind {
 	case isMethod:
-		at = f.env - 16
+		at = f.ep - 16
 	case isOwner:
 		return true // pinned, or updated in the frame
 	}

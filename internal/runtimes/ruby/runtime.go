@@ -18,7 +18,7 @@ type Runtime struct {
 	hidesModule bool // it is the interpreter's alone
 	plan        *managed.Plan
 
-	machine machine
+	vm      rubyVM
 	tagged  tagInfo
 	yjit    yjitCode
 	objects objectCache
@@ -28,7 +28,7 @@ type Runtime struct {
 
 func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	r := &Runtime{module: m, hidesModule: ownFile.MatchString(path.Base(m.Name))}
-	r.machine = machine{heap: heap{l, hostMemory{h}}, host: h}
+	r.vm = rubyVM{heap: heap{l, hostMemory{h}}, host: h}
 	r.objects.walk = &r.walk
 	r.objects.currentHeap, r.objects.copiedHeap = heap{l, currentMemory{&r.view}}, heap{l, copiedMemory{&r.view}}
 	r.walk.View = &r.view
@@ -42,7 +42,7 @@ func (r *Runtime) Name() string { return "Ruby " + r.version }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	r.machine.host, r.machine.memory = h, hostMemory{h}
+	r.vm.host, r.vm.memory = h, hostMemory{h}
 	m := managed.ModuleAgain(h, r.module)
 	if m == nil {
 		return false
@@ -55,12 +55,12 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
 	r.objects.forget()
-	r.machine.threads = threads{}
+	r.vm.threads = threads{}
 }
 
 // Anchor implements [managed.Namer]: rb_thread_t.
 func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
-	return r.machine.anchor(tid, pthread)
+	return r.vm.anchor(tid, pthread)
 }
 
 // Plan implements [managed.Namer].
@@ -86,7 +86,7 @@ const (
 )
 
 func (r *Runtime) makePlan() {
-	l := r.machine.layout
+	l := r.vm.layout
 	load := func(base uint8, off int64, to uint8) managed.Step {
 		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
@@ -108,8 +108,8 @@ func (r *Runtime) makePlan() {
 		row,
 		load(slotFrame, frameSP, slotSP),
 		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: maxValues},
-		each(frameEnv, envMethod, 24, managed.MaxNodes),
-		only(object(envMethod, methodSize), magicMask, magicCFunc),
+		each(frameEP, epMethodEntry, 24, managed.MaxNodes),
+		only(object(epMethodEntry, methodSize), magicMask, magicCFunc),
 		each(methodDef, 0, defSize, maxNew),
 		row,
 		object(frameISeq, 24),
@@ -120,15 +120,15 @@ func (r *Runtime) makePlan() {
 	}
 	steps = append(steps, youngSteps(l)...)
 	if l.qualified {
-		steps = append(steps, row, each(frameEnv, envMethod, 24, managed.MaxNodes),
-			managed.Step{Op: managed.Mark}, object(envMethod, methodSize), managed.Step{Op: managed.Again},
-			each(-8, envMethod, 24, maxNew), each(envMethod, 0, methodSize, maxNew))
+		steps = append(steps, row, each(frameEP, epMethodEntry, 24, managed.MaxNodes),
+			managed.Step{Op: managed.Mark}, object(epMethodEntry, methodSize), managed.Step{Op: managed.Again},
+			each(-8, epMethodEntry, 24, maxNew), each(epMethodEntry, 0, methodSize, maxNew))
 	}
 	if l.nativeID != 0 {
 		steps = append(steps, load(managed.SlotAnchor, l.threadNative, slotNative),
 			managed.Step{Op: managed.Copy, Base: slotNative, Off: l.nativeID, Max: 16})
 	}
-	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.machine.vm) + l.lock.at, Max: lockCopied}
+	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.vm.addr) + l.lock.at, Max: lockCopied}
 	if l.vmThreads == 0 {
 		lock.Base, lock.Off = slotRactor, l.ractorThreads+l.lock.at
 		steps = append(steps, load(managed.SlotAnchor, threadRactor, slotRactor))

@@ -14,8 +14,8 @@ type tag struct{ at, pc uint64 }
 
 const maxTags = 1 << 13
 
-// guardAt is in glibc's tcbhead_t (x86-64).
-const guardAt = 0x30
+// pointerGuardTLS is in glibc's tcbhead_t (x86-64).
+const pointerGuardTLS = 0x30
 
 // appendTags appends a list, innermost first; false: incomplete. Each lies further out.
 func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) ([]tag, bool) {
@@ -33,28 +33,28 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) (
 
 type tagInfo struct {
 	jumpLayout
-	code        managed.Span // the interpreter's module
-	vmExec      managed.Span // rb_vm_exec, by symbol
-	guard       uint64
-	pc          uint64 // rb_vm_exec's, as saved; 0: unknown
-	confirmed   bool   // pc is certain
-	handlerCode uint64 // of some Ruby instruction
+	code         managed.Span // the interpreter's module
+	vmExec       managed.Span // rb_vm_exec, by symbol
+	pointerGuard uint64
+	pc           uint64 // rb_vm_exec's, as saved; 0: unknown
+	confirmed    bool   // pc is certain
+	handlerCode  uint64 // of some Ruby instruction
 }
 
 func (info *tagInfo) address(pc uint64) uint64 {
 	if info.mangled {
-		return bits.RotateLeft64(pc, -17) ^ info.guard
+		return bits.RotateLeft64(pc, -17) ^ info.pointerGuard
 	}
 	return pc
 }
 
 // find determines layout and program counter by all threads, else a walk does. They may run: a list counts if its first
 // tag is the same afterwards.
-func (info *tagInfo) find(m *machine) {
+func (info *tagInfo) find(m *rubyVM) {
 	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {
-		if p := list[i].pthread; p != 0 && info.guard == 0 {
-			info.guard = m.word(p + guardAt)
+		if p := list[i].pthread; p != 0 && info.pointerGuard == 0 {
+			info.pointerGuard = m.word(p + pointerGuardTLS)
 		}
 	}
 	var fit [len(jumpLayouts)]int
@@ -102,7 +102,7 @@ func (info *tagInfo) fits(first uint64, get managed.WordReader) (fits [len(jumpL
 
 // isTarget accepts addresses in the interpreter; without a guard (musl) they are not mangled.
 func (info *tagInfo) isTarget(pc uint64) bool {
-	return info.code.Has(pc) || info.guard != 0 && info.code.Has(bits.RotateLeft64(pc, -17)^info.guard)
+	return info.code.Has(pc) || info.pointerGuard != 0 && info.code.Has(bits.RotateLeft64(pc, -17)^info.pointerGuard)
 }
 
 // maxNativeStack is in bytes.
@@ -120,7 +120,7 @@ func isStack(tags []tag) bool {
 const maxVoters = 64
 
 // findExecPC finds rb_vm_exec's tags: as many as frames entered from C.
-func (info *tagInfo) findExecPC(m *machine, list []thread) {
+func (info *tagInfo) findExecPC(m *rubyVM, list []thread) {
 	votes := map[uint64]int{}
 	handler := uint64(0)
 	for i := range list {
@@ -171,10 +171,10 @@ func (info *tagInfo) chooseExecPC(votes map[uint64]int, handler uint64) {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-func (m *machine) anyHandler(frames []frame) uint64 {
+func (m *rubyVM) anyHandler(frames []frame) uint64 {
 	for i := range frames {
 		if f := &frames[i]; f.pc != 0 {
-			return m.word(m.word(m.word(f.iseq+iseqBody) + bodyCode))
+			return m.word(m.word(m.word(f.iseq+iseqBody) + bodyISeqEncoded))
 		}
 	}
 	return 0

@@ -17,7 +17,7 @@ func TestTagsAreThoseThatJumpIntoTheInterpreter(t *testing.T) {
 		l := jumpLayouts[want]
 		memory := map[uint64]uint64{first + l.pc: target, first + l.prev: outer, outer + l.pc: target, outer + l.prev: 0}
 		get := func(addr uint64) (uint64, bool) { return memory[addr], true }
-		j := tagInfo{code: managed.Span{Start: 1 << 20, End: 1<<20 + 4096}, guard: guard}
+		j := tagInfo{code: managed.Span{Start: 1 << 20, End: 1<<20 + 4096}, pointerGuard: guard}
 		if j.findLayout(first, get); j.jumpLayout != l {
 			t.Errorf("layout %+v, not %+v", j.jumpLayout, l)
 		}

@@ -24,14 +24,14 @@ const (
 	rereadThreadsAfter = 15e6 // ns between readings for unknown threads
 )
 
-func (m *machine) readThreads() {
+func (m *rubyVM) readThreads() {
 	t := &m.threads
 	t.list, t.read = t.list[:0], procmem.Now()
 	if m.vmThreads != 0 {
-		m.readList(m.vm + uint64(m.vmThreads))
+		m.readList(m.addr + uint64(m.vmThreads))
 		return
 	}
-	head := m.vm + uint64(m.vmRactors)
+	head := m.addr + uint64(m.vmRactors)
 	at := m.word(head)
 	for n := 0; at != 0 && at != head && n < maxRactors; n++ {
 		m.readList(at - uint64(m.ractorNode) + uint64(m.ractorThreads))
@@ -39,10 +39,10 @@ func (m *machine) readThreads() {
 	}
 }
 
-func (m *machine) readList(head uint64) {
+func (m *rubyVM) readList(head uint64) {
 	t := &m.threads
 	for at := m.word(head); at != 0 && at != head && len(t.list) < maxThreads; at = m.word(at) {
-		if m.word(at+uint64(m.threadVM)) != m.vm {
+		if m.word(at+uint64(m.threadVM)) != m.addr {
 			return
 		}
 		th := thread{at: at}
@@ -60,7 +60,7 @@ func (m *machine) readList(head uint64) {
 	}
 }
 
-func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
+func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {
 	if th := m.findThread(tid, pthread); th != nil {
 		return th.at, true
 	}
@@ -75,7 +75,7 @@ func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
 }
 
 // findThread searches by pthread_t if known, else by thread ID.
-func (m *machine) findThread(tid int, pthread uint64) *thread {
+func (m *rubyVM) findThread(tid int, pthread uint64) *thread {
 	for i := range m.threads.list {
 		th := &m.threads.list[i]
 		if pthread != 0 && th.pthread == pthread || pthread == 0 && th.tid == tid && tid != 0 {

@@ -10,8 +10,8 @@ type walk struct {
 	*managed.View
 	verified bool // by readBatch
 
-	machine *machine
-	gather  managed.Gatherer // or nil
+	vm     *rubyVM
+	gather managed.Gatherer // or nil
 
 	thread  uint64
 	ec      uint64
@@ -28,9 +28,9 @@ type walk struct {
 
 // frame is a control frame.
 type frame struct {
-	at, pc, iseq, env uint64
-	flags             uint64
-	method            uint64 // of a C method
+	at, pc, iseq, ep uint64
+	flags            uint64
+	method           uint64 // of a C method
 }
 
 // run is a native frame's control frames; it contains the tag.
@@ -45,15 +45,15 @@ const maxFrames = 1 << 15
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.objects.begin(s.At)
-	gather, _ := r.machine.host.(managed.Gatherer)
+	gather, _ := r.vm.host.(managed.Gatherer)
 	r.view.Begin(s)
 	*w = walk{View: &r.view, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
-		machine: &r.machine, gather: gather}
+		vm: &r.vm, gather: gather}
 	if !w.findContext() {
 		return
 	}
 	var ok bool
-	if w.frames, ok = r.machine.appendFrames(w.frames, w.ec, w.Word); !ok {
+	if w.frames, ok = r.vm.appendFrames(w.frames, w.ec, w.Word); !ok {
 		return
 	}
 	r.skipInitialISeq()
@@ -69,13 +69,13 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	if r.tagged.pc == 0 {
 		votes := map[uint64]int{}
 		r.tagged.countPCs(votes, w.allTags, entries(w.frames))
-		r.tagged.chooseExecPC(votes, r.machine.anyHandler(w.frames))
+		r.tagged.chooseExecPC(votes, r.vm.anyHandler(w.frames))
 	}
 	w.split(r.tagged.pc)
 }
 
 func (w *walk) findContext() bool {
-	m, s := w.machine, w.Sample
+	m, s := w.vm, w.Sample
 	at, ok := m.anchor(s.TID, s.Regs.TLS)
 	if !ok {
 		return false
@@ -93,7 +93,7 @@ func (w *walk) findContext() bool {
 }
 
 func (w *walk) hasLock() bool {
-	m := w.machine
+	m := w.vm
 	if m.lock.queue == 0 || w.Sample.Asleep {
 		return false
 	}
@@ -118,9 +118,9 @@ func (l *layout) appendFrames(list []frame, ec uint64, get managed.WordReader) (
 	for ; at < end; at += step {
 		pc, ok1 := get(at + framePC)
 		iseq, ok2 := get(at + frameISeq)
-		env, ok3 := get(at + frameEnv)
+		env, ok3 := get(at + frameEP)
 		flags, ok4 := get(env)
-		f := frame{at: at, pc: pc, iseq: iseq, env: env, flags: flags}
+		f := frame{at: at, pc: pc, iseq: iseq, ep: env, flags: flags}
 		if !ok1 || !ok2 || !ok3 || !ok4 || !isMagic(f.flags) {
 			return list, false
 		}
@@ -128,7 +128,7 @@ func (l *layout) appendFrames(list []frame, ec uint64, get managed.WordReader) (
 		case magicDummy:
 			continue
 		case magicCFunc:
-			if f.method, ok = get(f.env - 16); !ok {
+			if f.method, ok = get(f.ep - 16); !ok {
 				return list, false
 			}
 		}
@@ -180,7 +180,7 @@ func (w *walk) split(pc uint64) {
 func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
 	end := w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize)
-	if iseq := w.Value(end - uint64(r.machine.frameSize) + frameISeq); iseq != 0 {
+	if iseq := w.Value(end - uint64(r.vm.frameSize) + frameISeq); iseq != 0 {
 		r.objects.known.Add(iseq)
 	}
 }

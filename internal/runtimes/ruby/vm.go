@@ -8,11 +8,11 @@ import (
 	"prywalk/internal/managed"
 )
 
-type machine struct {
+type rubyVM struct {
 	heap
 	host       managed.Host
 	cObjectAt  uint64 // the variable rb_cObject
-	vm         uint64
+	addr       uint64
 	ractorNode int64
 	threads    threads
 	queue      queueNodes
@@ -25,7 +25,7 @@ func (h hostMemory) Word(addr uint64) (uint64, bool) {
 	return managed.ReadWord(h, addr)
 }
 
-func (m *machine) listHead(vm uint64) uint64 {
+func (m *rubyVM) listHead(vm uint64) uint64 {
 	if m.vmThreads != 0 {
 		return m.word(vm + uint64(m.vmThreads))
 	}
@@ -36,7 +36,7 @@ func (m *machine) listHead(vm uint64) uint64 {
 const scanDistance = 256 << 10
 
 // find searches the virtual machine, whose symbol is hidden.
-func (m *machine) find() bool {
+func (m *rubyVM) find() bool {
 	seen := map[uint64]bool{}
 	found := false
 	m.scan(func(_ uint64, b []byte) bool {
@@ -52,7 +52,7 @@ func (m *machine) find() bool {
 }
 
 // scan calls take for words near rb_cObject until it returns true; b has 32 bytes.
-func (m *machine) scan(take func(at uint64, b []byte) bool) {
+func (m *rubyVM) scan(take func(at uint64, b []byte) bool) {
 	const piece, overlap = 4 << 10, 32
 	b := make([]byte, piece+overlap)
 	for at := (m.cObjectAt - scanDistance) &^ (piece - 1); at < m.cObjectAt+scanDistance; at += piece {
@@ -68,7 +68,7 @@ func (m *machine) scan(take func(at uint64, b []byte) bool) {
 func isPointer(v uint64) bool { return v >= 1<<12 && v < 1<<47 && v&7 == 0 }
 
 // verify verifies that threads and contexts link back, and have frames.
-func (m *machine) verify(vm uint64) bool {
+func (m *rubyVM) verify(vm uint64) bool {
 	next := m.listHead(vm)
 	if !isPointer(next) {
 		return false
@@ -83,14 +83,14 @@ func (m *machine) verify(vm uint64) bool {
 			th = m.word(next - uint64(node) + uint64(m.ractorThreads))
 		}
 		if isPointer(th) && m.word(th+uint64(m.threadVM)) == vm && m.verifyThread(th) {
-			m.vm, m.ractorNode = vm, node
+			m.addr, m.ractorNode = vm, node
 			return true
 		}
 	}
 	return false
 }
 
-func (m *machine) verifyThread(th uint64) bool {
+func (m *rubyVM) verifyThread(th uint64) bool {
 	ec := m.word(th + uint64(m.threadEC))
 	if !isPointer(ec) || m.word(ec+uint64(m.ecThread)) != th {
 		return false
@@ -98,13 +98,13 @@ func (m *machine) verifyThread(th uint64) bool {
 	stack, size, cfp := m.word(ec+ecStack), m.word(ec+ecSize), m.word(ec+ecFrame)
 	end := stack + size*8
 	return isPointer(stack) && size < maxStack && cfp >= stack && cfp < end && (end-cfp)%uint64(m.frameSize) == 0 &&
-		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEnv)))
+		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEP)))
 }
 
 // maxStack is in words.
 const maxStack = 1 << 27
 
-func (m *machine) findSymbols() (table uint64) {
+func (m *rubyVM) findSymbols() (table uint64) {
 	m.scan(func(at uint64, b []byte) bool {
 		last := binary.LittleEndian.Uint64(b) & (1<<32 - 1)
 		if last < minSymbols || last > maxSymbols || !isPointer(binary.LittleEndian.Uint64(b[symbolIDs:])) ||
