@@ -23,13 +23,13 @@ var (
 
 type allgs struct {
 	*program
-	chase    Chase
-	fields   layoutG
-	list     uint64 // runtime.allgs, or 0
-	entries  entries
-	reasons  waitReasons
-	labelsAt atomic.Int64 // offset of the labels' address in g
-	tries    uint
+	offsets    GOffsets
+	fields     layoutG
+	list       uint64 // runtime.allgs, or 0
+	startFuncs startFuncs
+	reasons    waitReasons
+	labelsAt   atomic.Int64 // offset of the labels' address in g
+	tries      uint
 }
 
 // Goroutines returns all live goroutines, each as of its own moment. It fails if the layout does not fit all.
@@ -67,7 +67,7 @@ func (r *allgs) addresses() ([]uint64, error) {
 	return out, nil
 }
 
-// slice returns the array of runtime.allgs and its length: without symbols the slice mentioned in runtime.allgadd in
+// slice returns the array of runtime.allgs and its length: without symbols the slice that runtime.allgadd refers to in
 // which the layout of g is found.
 func (r *allgs) slice() (first, n uint64, err error) {
 	if r.list != 0 {
@@ -77,7 +77,7 @@ func (r *allgs) slice() (first, n uint64, err error) {
 		r.list = at
 		return r.sliceAt(at)
 	}
-	for _, at := range r.table.mentioned("runtime.allgadd") {
+	for _, at := range r.table.referencedAddresses("runtime.allgadd") {
 		first, n, err = r.sliceAt(at + r.bias)
 		if err == nil && r.findFieldsIn(first, n) {
 			r.list = at + r.bias
@@ -104,7 +104,7 @@ func (r *allgs) readAll(list []uint64) ([]Goroutine, error) {
 	l := r.fields
 	slices.Sort(list)
 	out, ids, good := make([]Goroutine, 0, len(list)), make([]uint64, 0, len(list)), true
-	all := newRecords(r.host)
+	all := newGReader(r.host)
 	all.each(list, func(i int, b []byte) {
 		if good = good && b != nil; !good {
 			return
@@ -139,12 +139,12 @@ func (r *allgs) check(at uint64, b []byte, l layoutG) (g Goroutine, ok bool) {
 	}
 	waits := g.Status == goroutineWaiting
 	return g, g.Status <= goroutineLast && g.ID != 0 && g.StackLo < g.StackHi &&
-		(!waits || g.SP >= g.StackLo && g.SP <= g.StackHi) && r.entries.at(g.Start).ok
+		(!waits || g.SP >= g.StackLo && g.SP <= g.StackHi) && r.startFuncs.at(g.Start).ok
 }
 
 func (r *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
 	w := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	c := &r.chase
+	c := &r.offsets
 	g := Goroutine{Addr: at, ID: w(l.status + afterStatusGoid), Status: uint32(w(l.status)) &^ goroutineScanning,
 		StackLo: w(c.GStackLo), StackHi: w(c.GStackHi), SP: w(c.SchedSP), PC: w(c.SchedPC), BP: w(c.SchedBP),
 		WaitReason: b[l.status+afterStatusReason], WaitSince: w(l.status + afterStatusSince), Start: w(l.start),
@@ -158,7 +158,7 @@ func (r *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
 	return g
 }
 
-func (r *allgs) system(g *Goroutine) bool { return g.inC() || r.entries.at(g.Start).system }
+func (r *allgs) isSystem(g *Goroutine) bool { return g.inC() || r.startFuncs.at(g.Start).system }
 
 func (r *allgs) waitReason(g *Goroutine) string {
 	if g.Status != goroutineWaiting && g.Status != goroutineLeaked {

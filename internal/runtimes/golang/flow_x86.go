@@ -55,7 +55,7 @@ const (
 	regBP = 5
 )
 
-func (t rulesX86) flow(f *fn) *flow {
+func (t rulesX86) flow(f *funcInfo) *flow {
 	if fl := t.flows[f.entry]; fl != nil {
 		return fl
 	}

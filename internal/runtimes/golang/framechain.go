@@ -80,7 +80,7 @@ func (t *frameRecords) decode(ret uint64) int32 {
 
 // pointsToRecord reports whether a function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or
 // before Go 1.21 sub rsp, n; mov [rsp+d], rbp; lea rbp, [rsp+d].
-func (t *frameRecords) pointsToRecord(f *fn) bool {
+func (t *frameRecords) pointsToRecord(f *funcInfo) bool {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}

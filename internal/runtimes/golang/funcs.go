@@ -20,8 +20,8 @@ type funcs struct {
 	text uint64 // base of function offsets
 }
 
-// fn is a function record (runtime2.go, _func).
-type fn struct {
+// funcInfo is a function record (runtime2.go, _func).
+type funcInfo struct {
 	entry, end uint64
 	nameOff    uint32
 	pcsp       uint32
@@ -59,7 +59,7 @@ func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 	return pc, off, true
 }
 
-func (t *funcs) find(pc uint64) (fn, bool) {
+func (t *funcs) find(pc uint64) (funcInfo, bool) {
 	lo, hi := uint64(0), t.h.nfunc // last entry at or before pc
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -70,22 +70,22 @@ func (t *funcs) find(pc uint64) (fn, bool) {
 		}
 	}
 	if lo == 0 {
-		return fn{}, false
+		return funcInfo{}, false
 	}
 	return t.function(lo-1, pc)
 }
 
-func (t *funcs) function(i, pc uint64) (fn, bool) {
+func (t *funcs) function(i, pc uint64) (funcInfo, bool) {
 	start, off, ok := t.ftab(i)
 	end, _, ok2 := t.ftab(i + 1)
 	if !ok || !ok2 || pc < start || pc >= end || off >= uint64(len(t.h.funcs)) {
-		return fn{}, false
+		return funcInfo{}, false
 	}
-	f := fn{entry: start, end: end}
+	f := funcInfo{entry: start, end: end}
 	return f, t.record(&f, uint32(off))
 }
 
-func (t *funcs) record(f *fn, off uint32) bool {
+func (t *funcs) record(f *funcInfo, off uint32) bool {
 	rec := t.h.funcs[off:]
 	entry := 4 // entry field
 	if t.h.old() {
@@ -135,4 +135,4 @@ func cstring(b []byte, off uint64) []byte {
 	return b[:n]
 }
 
-func (t *funcs) name(f *fn) []byte { return cstring(t.h.names, uint64(f.nameOff)) }
+func (t *funcs) name(f *funcInfo) []byte { return cstring(t.h.names, uint64(f.nameOff)) }

@@ -128,12 +128,12 @@ func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 
 // layoutOf finds the offsets of fields in the g of a function; false if one is not unique.
 func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
-	entry, ok := r.entries.named(function)
+	entry, ok := r.startFuncs.named(function)
 	if !ok {
 		return l, false
 	}
 	found := 0
-	for off := r.chase.SchedBP + 8; off+afterStatusReason+8 <= 256; off += 8 {
+	for off := r.offsets.SchedBP + 8; off+afterStatusReason+8 <= 256; off += 8 {
 		w := func(at int64) uint64 { return binary.LittleEndian.Uint64(b[off+at:]) }
 		id := w(afterStatusGoid)
 		if status := uint32(w(0)) &^ goroutineScanning; id > 0 && id <= lastID && status > goroutineIdle &&

@@ -23,7 +23,7 @@ func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 			"runtime.waitReasonStrings": namesWaitReasons} {
 			var named []uint64
 			for _, function := range functions {
-				named = append(named, tab.mentioned(function)...)
+				named = append(named, tab.referencedAddresses(function)...)
 			}
 			found := false
 			for _, s := range symbols {
@@ -81,13 +81,13 @@ func FuzzGoroutines(f *testing.F) {
 		}
 		h := &memoryHost{memory: memory, symbol: symbol}
 		r := newRuntime(program{table: tab, host: h},
-			Chase{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68})
+			GOffsets{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68})
 		p, err := r.Parked()
 		if err != nil && p.Waiting != 0 {
 			t.Errorf("%d waiting, and %v", p.Waiting, err)
 		}
 		list := min(len(memory)/8, maxGoroutines)
-		most := goroutineTries*((3+2*maxFirst)*maxMentioned+2+2*maxFirst+(goroutineTries+1)*list) + 2*maxMentioned +
+		most := goroutineTries*((3+2*maxFirst)*maxReferenced+2+2*maxFirst+(goroutineTries+1)*list) + 2*maxReferenced +
 			2*waitReasonBytes
 		if h.reads > most {
 			t.Errorf("%d reads, at most %d", h.reads, most)
@@ -96,7 +96,7 @@ func FuzzGoroutines(f *testing.F) {
 		tasks, _ := r.ParkedTasks() // the error is that of above
 		for i := range tasks {
 			r.Again(&tasks[i])
-			most += 1 + 2*maxMentioned + 2
+			most += 1 + 2*maxReferenced + 2
 		}
 		if h.reads > most {
 			t.Errorf("%d reads of tasks, at most %d", h.reads, most)

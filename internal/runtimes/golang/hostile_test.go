@@ -88,7 +88,7 @@ func probe(im Image, seed uint64) error {
 		lines = tab.Lines(pc, lines[:0])
 		tab.FuncRange(pc)
 	}
-	tab.Chase()
+	tab.GOffsets()
 	return nil
 }
 
@@ -179,7 +179,7 @@ func TestOlderFormatsAreRead(t *testing.T) {
 func TestLayoutIsFoundInTheCode(t *testing.T) {
 	for _, v := range append(variants(), older(t)...) {
 		tab, f := open(t, build(t, v.src, v.env, v.args...))
-		c, ok := tab.Chase()
+		c, ok := tab.GOffsets()
 		if !ok {
 			t.Errorf("%s: not found: %+v", v.name, c)
 			continue
@@ -246,7 +246,7 @@ func BenchmarkNew(b *testing.B) {
 
 // A g is copied up to a fixed size; instructions of a program may name any offset.
 func TestOffsetsBeyondACopiedGoroutineAreRefused(t *testing.T) {
-	known := Chase{GReg: 28, GStackHi: 8, GM: 0x30, SchedSP: 0x38, SchedPC: 0x40, SchedLR: 0x60, SchedBP: 0x68,
+	known := GOffsets{GReg: 28, GStackHi: 8, GM: 0x30, SchedSP: 0x38, SchedPC: 0x40, SchedLR: 0x60, SchedBP: 0x68,
 		MGsignal: 0x50, MCurg: 0xb8}
 	if !known.plausible() {
 		t.Fatalf("%+v is refused; it is Go's on arm64", known)

@@ -2,15 +2,15 @@
 
 package golang
 
-// kind is how a function deviates from its pcsp table.
-type kind uint8
+// funcKind is how a function deviates from its pcsp table.
+type funcKind uint8
 
 const (
-	kindPlain kind = iota
+	kindPlain funcKind = iota
 	// kindRoot is an outermost function (FuncFlag TOPFRAME).
 	kindRoot
-	// kindEnds ends the stack after a change of stacks: mcall, clone.
-	kindEnds
+	// kindStackEnd ends the stack after a change of stacks: mcall, clone.
+	kindStackEnd
 	kindMorestack
 	// kindSystemStack continues at curg.sched until Go 1.20.
 	kindSystemStack
@@ -25,15 +25,15 @@ const (
 )
 
 // kinds are the functions with special rules. Functions in assembly share their names with plain wrappers.
-var kinds = map[string]kind{
+var kinds = map[string]funcKind{
 	"runtime.goexit":               kindRoot,
 	"runtime.mstart":               kindRoot,
 	"runtime.rt0_go":               kindRoot,
-	"runtime.mcall":                kindEnds,
-	"runtime.clone":                kindEnds,
+	"runtime.mcall":                kindStackEnd,
+	"runtime.clone":                kindStackEnd,
 	"gogo":                         kindGogo,
 	"runtime.gogo":                 kindGogo,
-	"runtime.switchToCrashStack0":  kindEnds,
+	"runtime.switchToCrashStack0":  kindStackEnd,
 	"runtime.morestack":            kindMorestack,
 	"runtime.systemstack":          kindSystemStack,
 	"runtime.asmcgocall":           kindCgoCall,
@@ -63,7 +63,7 @@ var spWriters = map[string]bool{
 }
 
 // kind returns the kind of a function. spWrite: it may load the stack pointer, so that pcsp does not hold everywhere.
-func (t *funcs) kind(f *fn) (k kind, spWrite bool) {
+func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]
 	if t.h.old() && f.flag == 0 {

@@ -120,7 +120,7 @@ func (r *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string 
 	if r.allgs.fields.start == 0 && !r.allgs.findFields() {
 		return nil
 	}
-	g, ok := r.allgs.chase.curg(regs, mem)
+	g, ok := r.allgs.offsets.curg(regs, mem)
 	if !ok || g == 0 {
 		return nil
 	}

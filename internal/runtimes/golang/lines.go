@@ -65,7 +65,7 @@ func frameOf(name []byte, startLine uint32) named.Frame {
 	return named.Frame{Name: s, System: s, StartLine: int(startLine)}
 }
 
-func (t *lines) fileLine(f *fn, pc uint64) (string, int) {
+func (t *lines) fileLine(f *funcInfo, pc uint64) (string, int) {
 	file, ok := t.pcvalue(f, f.pcfile, pc)
 	line, ok2 := t.pcvalue(f, f.pcln, pc)
 	if !ok || !ok2 || file < 0 || line < 0 {
@@ -82,7 +82,7 @@ func (t *lines) fileLine(f *fn, pc uint64) (string, int) {
 	return string(name), int(line)
 }
 
-func (t *lines) inlTree(f *fn) (uint64, bool) {
+func (t *lines) inlTree(f *funcInfo) (uint64, bool) {
 	table := t.h.funcdataInlTree()
 	if uint64(f.nfuncdata) <= table {
 		return 0, false
@@ -112,7 +112,7 @@ type call struct {
 	startLine uint32
 }
 
-func (t *lines) inlinedCall(tree, i uint64, f *fn) (call, bool) {
+func (t *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
 	var b [20]byte
 	size, name, parent := 16, 4, 8
 	if t.h.magic != magic120 {
@@ -139,7 +139,7 @@ func (t *funcs) FuncByName(name string) []uint64 {
 		if !ok || off >= uint64(len(t.h.funcs)) {
 			continue
 		}
-		f := fn{entry: pc}
+		f := funcInfo{entry: pc}
 		if t.record(&f, uint32(off)) && string(t.name(&f)) == name {
 			out = append(out, pc)
 		}

@@ -28,7 +28,7 @@ func (l *lockFinder) Held(pc, sp frames.Addr) (out []managed.TaskHeld) {
 		if l.held == nil {
 			l.held = map[uint64]*heldLocksX86{}
 		}
-		if len(l.held) < maxEntries {
+		if len(l.held) < maxStartFuncs {
 			l.held[pc] = known
 		}
 	}

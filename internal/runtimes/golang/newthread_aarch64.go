@@ -9,7 +9,7 @@ import "prywalk/frames"
 
 const svcARM64 = 0xd4000001
 
-func (t rulesARM64) createdARM64(f *fn, pc uint64) (r frames.Rule, row *frames.Row, ok, newThread bool) {
+func (t rulesARM64) createdARM64(f *funcInfo, pc uint64) (r frames.Rule, row *frames.Row, ok, newThread bool) {
 	at, end := f.entry, min(f.end, f.entry+maxFlowBytes)
 	for at < end && t.insnARM64(at) != svcARM64 {
 		at += 4
@@ -24,7 +24,7 @@ func (t rulesARM64) createdARM64(f *fn, pc uint64) (r frames.Rule, row *frames.R
 		r, row, ok = root()
 		return r, row, ok, true
 	}
-	row = t.row(rowKey{kind: kindEnds}, func() *frames.Row {
+	row = t.row(rowKey{kind: kindStackEnd}, func() *frames.Row {
 		return &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: parentsLR{}}}
 	})
 	return frames.Rule{CFAReg: frames.ARM64SP, Method: frames.MethodCFI}, row, true, true

@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 // After the system call in runtime.clone (runtime/sys_linux_amd64.s), a new thread has 0 in rax and no caller.
 
-func (t rulesX86) afterSyscall(f *fn, pc uint64) bool {
+func (t rulesX86) afterSyscall(f *funcInfo, pc uint64) bool {
 	for _, off := range t.flow(f).offs {
 		var b [2]byte
 		if t.img.read(f.entry+uint64(off), b[:]) && b == [2]byte{0x0f, 0x05} { // syscall
@@ -17,7 +17,7 @@ func (t rulesX86) afterSyscall(f *fn, pc uint64) bool {
 }
 
 func (t rulesX86) createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
-	row := t.row(rowKey{kind: kindEnds, delta: cfa}, func() *frames.Row {
+	row := t.row(rowKey{kind: kindStackEnd, delta: cfa}, func() *frames.Row {
 		return &frames.Row{CFAReg: frames.X86RSP, CFAOff: int64(cfa), RA: frames.RegRule{Kind: frames.RuleValExpr,
 			Expr: parentOnly{}}}
 	})

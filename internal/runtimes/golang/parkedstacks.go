@@ -52,7 +52,7 @@ type parkedStacks struct {
 	next     int // index in batch
 
 	alone         *parkedStacks
-	records       *records
+	reader        *gReader
 	addrs         []uint64
 	order         []int   // of batch, by stack pointer
 	spans         []Range // of stacks
@@ -79,7 +79,7 @@ func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 		}
 	}
 	if s.alone == nil {
-		s.alone = &parkedStacks{records: s.records}
+		s.alone = &parkedStacks{reader: s.reader}
 	}
 	for range goroutineTries {
 		if s.alone.fill(f, []int{place}); s.alone.batch[0].state != copyChanged {
@@ -107,7 +107,7 @@ func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 		s.addrs = append(s.addrs, f.gs[p])
 	}
 	size := 0
-	s.records.each(s.addrs, func(i int, b []byte) {
+	s.reader.each(s.addrs, func(i int, b []byte) {
 		if size > batchBytes {
 			return
 		}
@@ -123,7 +123,7 @@ func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 		s.batch = append(s.batch, c)
 	})
 	s.copyStacks()
-	s.records.each(s.addrs[:len(s.batch)], func(i int, b []byte) {
+	s.reader.each(s.addrs[:len(s.batch)], func(i int, b []byte) {
 		if c := &s.batch[i]; c.state == copyWhole && (b == nil || f.sum(b) != c.sum) {
 			c.state = copyChanged
 		}
@@ -134,7 +134,7 @@ func (r *allgs) copied(g *Goroutine) copyState {
 	switch {
 	case g.ended():
 		return copyNoStack
-	case g.Status > goroutineLast || g.ID == 0 || g.StackLo >= g.StackHi || !r.entries.at(g.Start).ok:
+	case g.Status > goroutineLast || g.ID == 0 || g.StackLo >= g.StackHi || !r.startFuncs.at(g.Start).ok:
 		return copyChanged
 	case g.onThread():
 		return copyNoStack
@@ -167,7 +167,7 @@ func (s *parkedStacks) copyStacks() {
 			frames.Region{Addr: r.Addr, Bytes: s.second[used : used+r.Size]})
 		used += r.Size
 	}
-	s.records.read(s.regions)
+	s.reader.read(s.regions)
 	for _, i := range s.order {
 		c := &s.batch[i]
 		a, b := s.regions[2*c.region].Bytes, s.regions[2*c.region+1].Bytes

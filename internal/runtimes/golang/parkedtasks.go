@@ -26,7 +26,7 @@ func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 		g, t := &all[i], &out[i]
 		t.Object = g.Addr
 		g.fill(t, r.host.Arch())
-		t.System = r.system(g)
+		t.System = r.isSystem(g)
 		t.Wait = r.waitReason(g)
 		if parents {
 			t.Parent = g.Parent
@@ -79,7 +79,7 @@ func (r *Runtime) Parked() (managed.Parked, error) {
 	var reasons [waitReasonBytes]int
 	for i := range all {
 		g := &all[i]
-		if g.Status != goroutineWaiting || r.system(g) {
+		if g.Status != goroutineWaiting || r.isSystem(g) {
 			continue
 		}
 		p.Waiting++

@@ -49,7 +49,7 @@ func (s *steps) uvarint() (uint32, bool) {
 	return uint32(v), true
 }
 
-func (t *funcs) pcvalue(f *fn, off uint32, pc uint64) (int32, bool) {
+func (t *funcs) pcvalue(f *funcInfo, off uint32, pc uint64) (int32, bool) {
 	s := t.steps(off, f.entry)
 	for s.next() {
 		if pc < s.pc {
@@ -62,7 +62,7 @@ func (t *funcs) pcvalue(f *fn, off uint32, pc uint64) (int32, bool) {
 	return 0, false
 }
 
-func (t *funcs) pcdata(f *fn, table uint32, pc uint64) (int32, bool) {
+func (t *funcs) pcdata(f *funcInfo, table uint32, pc uint64) (int32, bool) {
 	if table >= f.npcdata || uint64(len(f.tail)) < 4*uint64(table)+4 {
 		return 0, false
 	}

@@ -14,7 +14,7 @@ import (
 // # Repeated observation of goroutines
 //
 // runtime.allgs only grows, and g's are reused: a place is a g. New places are ordered by address for joint reads
-// ([records]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go 1.17,
+// ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go 1.17,
 // trackingSeq (counts stops modulo 256; runtime/proc.go, casgstatus) are unchanged.
 
 type goroutinePoller struct {
@@ -24,8 +24,8 @@ type goroutinePoller struct {
 	sums   []uint64 // of the g's as of Task, by place; 0: not read
 	seed   maphash.Seed
 
-	records *records
-	stacks  parkedStacks
+	reader *gReader
+	stacks parkedStacks
 }
 
 // Places implements [managed.Scheduler].
@@ -39,10 +39,10 @@ func (f *goroutinePoller) Places() (int, error) {
 		if !r.findFieldsIn(first, n) {
 			return 0, errGoroutines
 		}
-		all := newRecords(r.host)
-		*f = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), records: all, stacks: parkedStacks{records: all}}
+		all := newGReader(r.host)
+		*f = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: all, stacks: parkedStacks{reader: all}}
 	}
-	f.records.host = r.host
+	f.reader.host = r.host
 	if int(n) <= f.listed {
 		return len(f.gs), nil
 	}
@@ -67,7 +67,7 @@ func (f *goroutinePoller) Poll(from, to int, changed []int) []int {
 		return changed
 	}
 	first := len(changed)
-	f.records.each(f.gs[from:to], func(i int, g []byte) {
+	f.reader.each(f.gs[from:to], func(i int, g []byte) {
 		if i += from; g == nil || f.sums[i] == 0 || f.sum(g) != f.sums[i] {
 			changed = append(changed, i)
 		}
@@ -110,7 +110,7 @@ func (f *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, 
 	r := f.allgs
 	t.Object = g.Addr
 	g.fill(t, r.host.Arch())
-	t.Entry, t.System, t.LabelsAt = r.entries.at(g.Start).name, r.system(g), g.Labels
+	t.Entry, t.System, t.LabelsAt = r.startFuncs.at(g.Start).name, r.isSystem(g), g.Labels
 	if t.OnThread {
 		return nil, true
 	}

@@ -24,7 +24,7 @@ func hostileRuntime(t *testing.T, memory []byte) *Runtime {
 		t.Fatal(err)
 	}
 	return newRuntime(program{table: tab, host: &memoryHost{memory: memory, symbol: true}},
-		Chase{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68})
+		GOffsets{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68})
 }
 
 func FuzzFollowedGoroutines(f *testing.F) {

@@ -8,15 +8,15 @@ import "prywalk/frames"
 type rowKey struct {
 	pc    uint64
 	delta int32
-	kind  kind
+	kind  funcKind
 }
 
 // rules computes the rule at a pc. Both architectures share its caches.
 type rules struct {
 	*funcs
-	chases *chases
-	flows  map[uint64]*flow
-	rows   map[rowKey]*frames.Row
+	decoder *gOffsetsDecoder
+	flows   map[uint64]*flow
+	rows    map[rowKey]*frames.Row
 }
 
 type (

@@ -10,11 +10,11 @@ import (
 
 // ruleARM64 returns the rule of a function of kind k. A frame has x30 in its lowest word and the caller's x29 in the
 // word below (runtime/traceback.go).
-func (t rulesARM64) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (
+func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
 	pc := q.Lookup(t.img.Arch)
-	if k == kindEnds && !q.Caller && !q.SPOnly {
+	if k == kindStackEnd && !q.Caller && !q.SPOnly {
 		if r, row, ok, newThread := t.createdARM64(f, pc); newThread {
 			return r, row, ok
 		}
@@ -24,7 +24,7 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta
 		return t.followedARM64(q, f, delta)
 	case k == kindInjected:
 		return t.injectedARM64(q, f, delta)
-	case k == kindEnds && q.Caller:
+	case k == kindStackEnd && q.Caller:
 		return root()
 	case k == kindMorestack && (q.Caller || t.loadsG(f, pc)):
 		return t.morestackARM64(q)
@@ -122,7 +122,7 @@ func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *fra
 	return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, false)
 }
 
-func (t rulesARM64) frameARM64(f *fn, delta int32) (frameARM64, bool) {
+func (t rulesARM64) frameARM64(f *funcInfo, delta int32) (frameARM64, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
@@ -162,7 +162,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 }
 
 // injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
-func (t rulesARM64) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	fr, ok := t.frameARM64(f, delta)
 	leaf := delta == 0 || ok && pc < fr.lrFrom
@@ -192,7 +192,7 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 }
 
 // followedARM64 returns the rule of crosscall2, which stores registers with stp.
-func (t rulesARM64) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)
 	}

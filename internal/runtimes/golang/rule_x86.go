@@ -10,7 +10,9 @@ import (
 )
 
 // ruleX86 returns the rule of a function of kind k. delta is its value of pcsp, which may not hold if spWrite.
-func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
+	frames.Rule, *frames.Row, bool,
+) {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: delta + 8, Method: frames.MethodCFI}
 	switch {
 	case delta < 0:
@@ -31,7 +33,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int
 }
 
 // followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
-func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.flow(f).stateAt(q.Lookup(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
 		r.Flags |= frames.FlagSignal // the stub is at an exact pc
@@ -41,7 +43,7 @@ func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (fra
 		return r, nil, true
 	case !ok:
 		return t.refuse()
-	case st.spKnown && k == kindEnds && !q.Caller && !q.SPOnly && t.afterSyscall(f, q.PC):
+	case st.spKnown && k == kindStackEnd && !q.Caller && !q.SPOnly && t.afterSyscall(f, q.PC):
 		return t.createdX86(st.sp)
 	case st.spKnown:
 		r.CFAOff = st.sp
@@ -51,7 +53,7 @@ func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (fra
 		return t.schedX86(q, k)
 	case k == kindGogo:
 		return t.gogoX86(q, f)
-	case k == kindEnds: // even if rbp points into the old stack
+	case k == kindStackEnd: // even if rbp points into the old stack
 		return root()
 	case st.bp == bpFrame && !q.SPOnly:
 		r.CFAReg, r.CFAOff = frames.X86RBP, st.bpOff
@@ -99,7 +101,7 @@ func (s *state) fillRule(r *frames.Rule) {
 
 // poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12, as the child writes
 // to the stack.
-func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {
 	}
@@ -114,7 +116,7 @@ func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bo
 }
 
 // savedBP returns how far below the CFA rbp is saved; 0: it is the caller's.
-func (t rulesX86) savedBP(f *fn, pc uint64, delta int32) int32 {
+func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	if delta < 8 {
 		return 0
 	}

@@ -38,7 +38,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		if t == nil || isPlugin(h, m) {
 			continue
 		}
-		c, ok := t.Chase()
+		c, ok := t.GOffsets()
 		if !ok {
 			continue
 		}
@@ -67,9 +67,9 @@ func isPlugin(h managed.Host, m *frames.Module) bool {
 	return plugin
 }
 
-func newRuntime(p program, c Chase) *Runtime {
+func newRuntime(p program, c GOffsets) *Runtime {
 	r := &Runtime{program: p}
-	r.allgs = allgs{program: &r.program, chase: c, entries: entries{program: &r.program}}
+	r.allgs = allgs{program: &r.program, offsets: c, startFuncs: startFuncs{program: &r.program}}
 	r.labels = labels{allgs: &r.allgs}
 	r.goroutinePoller.allgs, r.waitQueues.allgs = &r.allgs, &r.allgs
 	r.lockFinder.program = &r.program
@@ -77,7 +77,7 @@ func newRuntime(p program, c Chase) *Runtime {
 }
 
 func (r *Runtime) locate() bool {
-	c, t := &r.chase, &r.tasks
+	c, t := &r.offsets, &r.tasks
 	_, t.WorkerSize = c.Size()
 	t.TaskSize, t.Labels = goroutineBytes, &r.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
@@ -105,7 +105,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Bias == r.bias && tableIn(h, m) == r.table {
 			r.host, r.module = h, m
-			r.entries.byStart = nil // plugins may have come or gone
+			r.startFuncs.byStart = nil // plugins may have come or gone
 			return true
 		}
 	}

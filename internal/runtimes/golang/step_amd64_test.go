@@ -51,7 +51,7 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 	var w frames.Walker
 	w.Init(space, regs, mem)
 	var names []string
-	var callee fn
+	var callee funcInfo
 	for w.Next() {
 		fr := w.Frame()
 		if fr.Module == nil {

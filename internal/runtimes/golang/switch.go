@@ -34,11 +34,11 @@ func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 // goroutine, or if it was left elsewhere, morestack's is 0 and systemstack has none.
 type schedExpr struct {
 	t      *rules
-	c      Chase
+	c      GOffsets
 	pc     uint64 // of the query, in the file: the bias is regs.PC − pc
 	off    int64
 	add    uint64
-	leftBy kind // kindMorestack or kindSystemStack
+	leftBy funcKind // kindMorestack or kindSystemStack
 }
 
 // Eval implements [frames.Expr].

@@ -11,7 +11,7 @@ import (
 // morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
 // in curg.sched.
 func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.chases.Chase()
+	c, ok := t.decoder.GOffsets()
 	if !ok {
 		return t.refuse()
 	}
@@ -30,7 +30,7 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 // schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
 // curg.sched.sp.
 func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.chases.Chase()
+	c, ok := t.decoder.GOffsets()
 	if !ok {
 		return t.refuse()
 	}
@@ -62,7 +62,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 }
 
 // loadsG reports whether f has loaded g before pc: g is the scheduler's, and the goroutine's registers are saved.
-func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
+func (t rulesARM64) loadsG(f *funcInfo, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
 			return true
@@ -71,13 +71,13 @@ func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
 	return false
 }
 
-func (t rulesARM64) writesSP(f *fn, pc uint64) bool {
+func (t rulesARM64) writesSP(f *funcInfo, pc uint64) bool {
 	sp, _, ok := t.switchesARM64(f, pc)
 	return sp > 0 || !ok
 }
 
 // switchesARM64 counts the loads of sp, and of x29 from a g, before pc.
-func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
+func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) {
 	if pc-f.entry > maxFlowBytes {
 		return 0, 0, false
 	}
@@ -99,9 +99,11 @@ func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 }
 
 // switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
-func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
+	frames.Rule, *frames.Row, bool,
+) {
 	if delta <= 0 {
-		if k == kindEnds {
+		if k == kindStackEnd {
 			return root()
 		}
 		return t.refuse()
@@ -117,7 +119,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (f
 			return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, true)
 		}
 	}
-	if fr, ok := t.frameARM64(f, delta); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindEnds {
+	if fr, ok := t.frameARM64(f, delta); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindStackEnd {
 		return t.refuse()
 	}
 	r := frames.Rule{CFAReg: frames.ARM64FP, CFAOff: delta + 8, Flags: frames.FlagSwitch, Method: frames.MethodCFI}
@@ -125,7 +127,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (f
 }
 
 // cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
-func (t rulesARM64) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	if !q.Caller {
 		return t.refuse()

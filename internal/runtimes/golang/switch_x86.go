@@ -9,7 +9,7 @@ import (
 )
 
 // gogoX86 returns the rule of gogo after its load of the stack pointer; pc and rbp are in the gobuf at rbx.
-func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	fl := t.flow(f)
 	at := q.PC - f.entry
 	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
@@ -43,7 +43,7 @@ func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool
 // cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
 // stack, which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go
 // 1.20 it has no frame.
-func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
+func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
 		return t.refuse()
@@ -90,8 +90,8 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 
 // schedX86 returns the rule of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return
 // address at curg.sched.sp).
-func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.chases.Chase()
+func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.decoder.GOffsets()
 	if !ok {
 		return t.refuse()
 	}

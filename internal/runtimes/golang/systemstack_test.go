@@ -21,7 +21,7 @@ func (words) Cut(uint64) bool { return false }
 func TestSystemstackUntilGo120LeadsToTheSavedStackPointer(t *testing.T) {
 	for _, v := range older(t) {
 		tab, _ := open(t, build(t, v.src, v.env, v.args...))
-		c, ok := tab.Chase()
+		c, ok := tab.GOffsets()
 		entry, code := tab.asmCode("runtime.systemstack")
 		call, size := []byte{0xff, 0xd7}, uint64(8) // call rdi
 		if tab.img.Arch == frames.AArch64 {

@@ -54,7 +54,7 @@ func relative(a frames.Arch) uint64 {
 type Table struct {
 	funcs
 	lines
-	chases
+	gOffsetsDecoder
 	rules
 	records frameRecords
 }
@@ -80,8 +80,8 @@ func New(im Image) (*Table, error) {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
 			ErrNoText)
 	}
-	t.lines, t.chases = lines{f, mod.gofunc}, chases{funcs: f}
+	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
 	t.records = frameRecords{rules: &t.rules}
-	t.rules = rules{funcs: f, chases: &t.chases, flows: map[uint64]*flow{}, rows: map[rowKey]*frames.Row{}}
+	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*flow{}, rows: map[rowKey]*frames.Row{}}
 	return t, nil
 }

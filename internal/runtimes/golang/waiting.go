@@ -209,7 +209,7 @@ func waitReasonStrings(r *program) uint64 {
 		return at
 	}
 	for _, function := range namesWaitReasons {
-		for _, at := range r.table.mentioned(function) {
+		for _, at := range r.table.referencedAddresses(function) {
 			if r.stringAt(at+r.bias, 1) == secondWaitReason {
 				return at + r.bias
 			}

@@ -4,10 +4,10 @@ package golang
 
 import "prywalk/internal/x86"
 
-// chaseX86 decodes runtime.systemstack: it loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched (by
-// a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
-func (t *chases) chaseX86() (Chase, bool) {
-	c := Chase{GReg: 14, GStackHi: 8, MG0: -1}
+// gOffsetsX86 decodes runtime.systemstack: it loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched
+// (by a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
+func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
+	c := GOffsets{GReg: 14, GStackHi: 8, MG0: -1}
 	pc, code := t.asmCode("runtime.systemstack")
 	d := systemstackX86{c: &c}
 	walkX86(pc, code, d.step)
@@ -32,7 +32,7 @@ func (t *chases) chaseX86() (Chase, bool) {
 
 // systemstackX86 matches the instructions of runtime.systemstack in their order.
 type systemstackX86 struct {
-	c                *Chase
+	c                *GOffsets
 	tlsReg           int // holds g's offset, if haveTLS
 	g, m, g0         uint8
 	haveTLS, haveG   bool
@@ -102,7 +102,7 @@ const (
 
 // savesX86 matches the stores of pc (computed from rip), rsp and rbp to g.sched.
 type savesX86 struct {
-	c     *Chase
+	c     *GOffsets
 	found uint8
 	value uint8 // savedPC or savedSP: what reg holds
 	reg   uint8

@@ -11,10 +11,10 @@ func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 	return w&0x00400000 != 0, uint8(w & 31), uint8(w >> 5 & 31), int64(w>>10&0xfff) * 8, true
 }
 
-// chaseARM64 decodes runtime.systemstack (loads g.m, m.gsignal, m.g0, m.curg, g0.sched.sp) and runtime.mcall (stores
+// gOffsetsARM64 decodes runtime.systemstack (loads g.m, m.gsignal, m.g0, m.curg, g0.sched.sp) and runtime.mcall (stores
 // sp, x29, x30 and 0 in g.sched).
-func (t *chases) chaseARM64() (Chase, bool) {
-	c := Chase{GReg: 28, GStackHi: 8}
+func (t *gOffsetsDecoder) gOffsetsARM64() (GOffsets, bool) {
+	c := GOffsets{GReg: 28, GStackHi: 8}
 	_, code := t.asmCode("runtime.systemstack")
 	var m uint8
 	n := 0
@@ -37,7 +37,7 @@ func (t *chases) chaseARM64() (Chase, bool) {
 	return c, n == 5 && c.mcallARM64(t.funcs) && c.SchedSP == sp
 }
 
-func (c *Chase) mcallARM64(t *funcs) bool {
+func (c *GOffsets) mcallARM64(t *funcs) bool {
 	_, code := t.asmCode("runtime.mcall")
 	found := 0
 	for ; len(code) >= 4 && found != 15; code = code[4:] {

@@ -4,9 +4,9 @@ package golang
 
 import "prywalk/frames"
 
-// Chase has the offsets from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched. A stop copies g and
-// m up to the highest offset, and the stack from sched.sp on.
-type Chase struct {
+// GOffsets has the offsets from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched. A stop copies g
+// and m up to the highest offset, and the stack from sched.sp on.
+type GOffsets struct {
 	// TLS is the offset of g's word from the thread pointer, if HasTLS (amd64: usually −8).
 	TLS    int64
 	HasTLS bool
@@ -21,35 +21,36 @@ type Chase struct {
 	MG0, MGsignal, MCurg int64
 }
 
-type chases struct {
+// gOffsetsDecoder reads them from a file's instructions, once.
+type gOffsetsDecoder struct {
 	*funcs
-	chase    Chase
+	offsets  GOffsets
 	ok, done bool
 }
 
 // Size returns the bytes of g and m to copy.
-func (c *Chase) Size() (g, m int) {
+func (c *GOffsets) Size() (g, m int) {
 	return int(max(c.SchedSP, c.SchedPC, c.SchedBP, c.SchedLR, c.GM) + 8), int(max(c.MCurg, c.MGsignal, c.MG0) + 8)
 }
 
-// Chase decodes runtime.systemstack and the code that saves g.sched.
-func (t *chases) Chase() (Chase, bool) {
+// GOffsets decodes runtime.systemstack and the code that saves g.sched.
+func (t *gOffsetsDecoder) GOffsets() (GOffsets, bool) {
 	if !t.done {
 		t.done = true
 		if t.img.Arch == frames.AArch64 {
-			t.chase, t.ok = t.chaseARM64()
+			t.offsets, t.ok = t.gOffsetsARM64()
 		} else {
-			t.chase, t.ok = t.chaseX86()
+			t.offsets, t.ok = t.gOffsetsX86()
 		}
-		t.ok = t.ok && t.chase.plausible()
+		t.ok = t.ok && t.offsets.plausible()
 	}
-	return t.chase, t.ok
+	return t.offsets, t.ok
 }
 
 // Prepare implements [managed.FileTable].
-func (t *chases) Prepare() { t.Chase() }
+func (t *gOffsetsDecoder) Prepare() { t.GOffsets() }
 
-func (c *Chase) plausible() bool {
+func (c *GOffsets) plausible() bool {
 	return c.MG0 == 0 && c.GM >= 0x28 && c.GM <= 0x40 && c.SchedSP > c.GM && c.SchedSP <= 0x60 &&
 		c.SchedPC == c.SchedSP+8 && c.SchedBP > c.SchedPC && c.SchedBP <= c.SchedSP+0x40 &&
 		(c.SchedLR == 0 || c.SchedLR > c.SchedPC && c.SchedLR <= c.SchedSP+0x40) &&
@@ -74,7 +75,7 @@ func (t *funcs) asmCode(name string) (uint64, []byte) {
 }
 
 // curg returns a stopped thread's m.curg, 0 without goroutine; false if there is no g.
-func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
+func (c *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 	for _, g := range c.candidates(regs, mem) {
 		if g == 0 {
 			continue
@@ -93,12 +94,12 @@ func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 	return 0, false
 }
 
-func (c *Chase) isGsignal(m, g uint64, mem frames.Memory) bool {
+func (c *GOffsets) isGsignal(m, g uint64, mem frames.Memory) bool {
 	gsignal, ok := mem.Word(m + uint64(c.MGsignal))
 	return ok && g == gsignal
 }
 
-func (c *Chase) candidates(regs *frames.Regs, mem frames.Memory) (out [2]uint64) {
+func (c *GOffsets) candidates(regs *frames.Regs, mem frames.Memory) (out [2]uint64) {
 	if c.HasTLS && regs.TLS != 0 {
 		out[0], _ = mem.Word(regs.TLS + uint64(c.TLS))
 	}

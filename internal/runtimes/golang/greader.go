@@ -21,7 +21,7 @@ const (
 	regionGap   = 4 << 10   // between parts of one region
 )
 
-type records struct {
+type gReader struct {
 	host  managed.Host
 	buf   []byte
 	parts []frames.Region
@@ -29,15 +29,15 @@ type records struct {
 	alone [goroutineBytes]byte
 }
 
-func newRecords(h managed.Host) *records { return &records{host: h, buf: make([]byte, callBytes)} }
+func newGReader(h managed.Host) *gReader { return &gReader{host: h, buf: make([]byte, callBytes)} }
 
 // read reads regions; Bytes of an unreadable one become nil.
-func (r *records) read(parts []frames.Region) {
+func (r *gReader) read(parts []frames.Region) {
 	managed.ReadRegions(r.host, r.host, parts, func(p *frames.Region) { p.Bytes = nil })
 }
 
 // each calls f with each g, valid during the call, nil if unreadable. Ascending addresses need fewest reads.
-func (r *records) each(at []uint64, f func(i int, g []byte)) {
+func (r *gReader) each(at []uint64, f func(i int, g []byte)) {
 	for done := 0; done < len(at); {
 		r.parts, r.ends = r.parts[:0], r.ends[:0]
 		from, used := done, 0
@@ -64,7 +64,7 @@ func (r *records) each(at []uint64, f func(i int, g []byte)) {
 	}
 }
 
-func (r *records) recordAt(of *frames.Region, at uint64) []byte {
+func (r *gReader) recordAt(of *frames.Region, at uint64) []byte {
 	if of.Bytes != nil {
 		return of.Bytes[at-of.Addr:][:goroutineBytes]
 	}

@@ -9,10 +9,10 @@ import (
 	"prywalk/frames"
 )
 
-const maxMentioned = 64
+const maxReferenced = 64
 
-// mentioned returns the addresses in a function's instructions.
-func (t *funcs) mentioned(function string) (out []uint64) {
+// referencedAddresses returns the addresses in a function's instructions.
+func (t *funcs) referencedAddresses(function string) (out []uint64) {
 	for _, pc := range t.FuncByName(function) {
 		f, ok := t.find(pc)
 		if !ok || f.end-f.entry > maxFlowBytes {
@@ -26,10 +26,10 @@ func (t *funcs) mentioned(function string) (out []uint64) {
 			if !slices.Contains(out, at) {
 				out = append(out, at)
 			}
-			return len(out) < maxMentioned
+			return len(out) < maxReferenced
 		}
 		if t.img.Arch == frames.AArch64 {
-			mentionedARM64(f.entry, code, add)
+			referencedARM64(f.entry, code, add)
 		} else {
 			walkX86(f.entry, code, func(in *insn, next uint64) bool {
 				return !in.RIPRel || in.Mod == 3 || add(next+uint64(int64(in.Disp)))
@@ -39,8 +39,8 @@ func (t *funcs) mentioned(function string) (out []uint64) {
 	return out
 }
 
-// mentionedARM64 calls f with each address made by adrp and the next instruction (add, load, store).
-func mentionedARM64(pc uint64, code []byte, f func(uint64) bool) {
+// referencedARM64 calls f with each address made by adrp and the next instruction (add, load, store).
+func referencedARM64(pc uint64, code []byte, f func(uint64) bool) {
 	for ; len(code) >= 8; code, pc = code[4:], pc+4 {
 		adrp, next := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])
 		if adrp&0x9f000000 != 0x90000000 || next>>5&31 != adrp&31 {

@@ -38,7 +38,7 @@ func TestManyRecordsAreReadInFewCalls(t *testing.T) {
 	// one unmapped, and one that ends beyond the memory
 	at = append(at, 1<<40, at[n-1], at[n-1]+size-8)
 	var got []uint64
-	r := newRecords(h)
+	r := newGReader(h)
 	r.each(at, func(i int, g []byte) {
 		if i != len(got) {
 			t.Fatalf("%d comes after %d", i, len(got)-1)
