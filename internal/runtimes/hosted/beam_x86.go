@@ -37,7 +37,7 @@ const (
 	beamTries = 64 // per module
 )
 
-func newBeam(p *process) Runtime {
+func newBeam(p *process) FrameRules {
 	b := &beam{base: base{p}, main: p.o.Entry}
 	if b.main == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (b *beam) findEntry(_ uint64, code []byte) bool {
 	}
 }
 
-// EarlyRules implements [Runtime].
+// EarlyRules implements [FrameRules].
 func (b *beam) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		r, row, _ := b.frame.Rule(q)

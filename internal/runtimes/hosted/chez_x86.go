@@ -20,7 +20,7 @@ type chez struct {
 // chezWords bounds the words below the return address.
 const chezWords = 32
 
-func newChez(p *process) Runtime {
+func newChez(p *process) FrameRules {
 	c := &chez{base: base{p}, invoke: p.o.Entry}
 	if c.invoke == 0 {
 		return nil
@@ -29,7 +29,7 @@ func newChez(p *process) Runtime {
 	return c
 }
 
-// EarlyRules implements [Runtime].
+// EarlyRules implements [FrameRules].
 func (c *chez) EarlyRules() frames.RuleSource {
 	return c.frame
 }

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Options are the inputs of a [Runtime].
+// Options are the inputs of a [FrameRules].
 type Options struct {
 	Arch frames.Arch
 	Read func(addr uint64, b []byte) int
@@ -20,8 +20,8 @@ type Options struct {
 	Modules []*frames.Module
 }
 
-// Runtime finds the frames of one runtime's code. A nil source has no rules.
-type Runtime interface {
+// FrameRules finds the frames of one runtime's code. A nil source has no rules.
+type FrameRules interface {
 	// EarlyRules has the rules before the analysis of instructions, LateRules those after it.
 	EarlyRules() frames.RuleSource
 	LateRules() frames.RuleSource
@@ -39,7 +39,7 @@ type Kind struct {
 	Marker string
 	// Entry is the exported function that enters the runtime's code, or "".
 	Entry string
-	make  func(*process) Runtime
+	make  func(*process) FrameRules
 }
 
 // The runtimes.
@@ -54,8 +54,8 @@ var (
 	kinds = []*Kind{LuaJIT, Guile, Chez, BEAM, SBCL, PyPy}
 )
 
-// New gives the [Runtime] of module lib; nil if unknown.
-func New(k *Kind, lib *frames.Module, o Options) Runtime {
+// New gives the [FrameRules] of module lib; nil if unknown.
+func New(k *Kind, lib *frames.Module, o Options) FrameRules {
 	if o.Arch != frames.X86_64 {
 		return nil
 	}

@@ -22,19 +22,19 @@ type guile struct {
 
 const maxCalls = 1 << 12
 
-func newGuile(p *process) Runtime {
+func newGuile(p *process) FrameRules {
 	g := &guile{base: base{p}, calls: map[uint64]uint64{}}
 	g.frame = managed.NewProof(g.prove, nil)
 	return g
 }
 
-// Update implements [Runtime].
+// Update implements [FrameRules].
 func (g *guile) Update(mods []*frames.Module) {
 	g.o.Modules = mods
 	clear(g.calls)
 }
 
-// EarlyRules implements [Runtime].
+// EarlyRules implements [FrameRules].
 func (g *guile) EarlyRules() frames.RuleSource { return ruleFunc(g.rule) }
 
 func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {

@@ -32,28 +32,28 @@ var haskellSaved = map[uint8]int64{frames.X86RBX: 56, frames.X86RBP: 48, frames.
 
 var (
 	// sub rsp, 48; mov rax, rsp; sub rsp, …
-	haskellRoom = []byte{0x48, 0x83, 0xec, haskellKept, 0x48, 0x89, 0xe0, 0x48, 0x81, 0xec}
+	haskellPrologue = []byte{0x48, 0x83, 0xec, savedRegsBytes, 0x48, 0x89, 0xe0, 0x48, 0x81, 0xec}
 	// mov [rax], rbx; mov [rax + 8], rbp; … r12; … r13; … r14; … r15
-	haskellKeeps = []byte{0x48, 0x89, 0x18, 0x48, 0x89, 0x68, 0x08, 0x4c, 0x89, 0x60, 0x10, 0x4c, 0x89, 0x68, 0x18,
+	haskellSaveRegs = []byte{0x48, 0x89, 0x18, 0x48, 0x89, 0x68, 0x08, 0x4c, 0x89, 0x60, 0x10, 0x4c, 0x89, 0x68, 0x18,
 		0x4c, 0x89, 0x70, 0x20, 0x4c, 0x89, 0x78, 0x28}
 	// add rsp, …
-	haskellLeaves = []byte{0x48, 0x81, 0xc4}
+	haskellFreeRoom = []byte{0x48, 0x81, 0xc4}
 	// add rsp, 48; ret
-	haskellReturns = []byte{0x48, 0x83, 0xc4, haskellKept, 0xc3}
+	haskellEpilogue = []byte{0x48, 0x83, 0xc4, savedRegsBytes, 0xc3}
 )
 
 const (
-	haskellEntry  = 192     // bytes of the entry
-	haskellMost   = 1 << 20 // of a frame
-	haskellKept   = 48      // of the registers
-	haskellPushed = 32      // words, for calls of C
-	haskellMakes  = 14      // end of the second sub rsp
-	haskellFirst  = 4       // end of the first
-	haskellSaves  = 14 + 23 // end of the saves
+	stgRunBytes     = 192     // bytes of the entry
+	maxHaskellFrame = 1 << 20 // of a frame
+	savedRegsBytes  = 48      // of the registers
+	maxPushedWords  = 32      // words, for calls of C
+	afterSecondSub  = 14      // end of the second sub rsp
+	afterFirstSub   = 4       // end of the first
+	afterSaves      = 14 + 23 // end of the saves
 )
 
 func newHaskell(p *process, start uint64) *haskell {
-	var code [haskellEntry]byte
+	var code [stgRunBytes]byte
 	h := &haskell{process: p, start: start}
 	if !h.readEntry(code[:p.o.Read(start, code[:])]) {
 		return nil
@@ -63,19 +63,19 @@ func newHaskell(p *process, start uint64) *haskell {
 }
 
 func (h *haskell) readEntry(code []byte) bool {
-	if len(code) < haskellSaves || !bytes.HasPrefix(code, haskellRoom) ||
-		!bytes.HasPrefix(code[haskellMakes:], haskellKeeps) {
+	if len(code) < afterSaves || !bytes.HasPrefix(code, haskellPrologue) ||
+		!bytes.HasPrefix(code[afterSecondSub:], haskellSaveRegs) {
 		return false
 	}
-	room := code[len(haskellRoom):haskellMakes]
-	h.size = uint64(binary.LittleEndian.Uint32(room)) + haskellKept
-	leave := bytes.Index(code, slices.Concat(haskellLeaves, room))
-	ret := bytes.Index(code, haskellReturns)
-	if h.size > haskellMost || leave < haskellSaves || ret < leave {
+	room := code[len(haskellPrologue):afterSecondSub]
+	h.size = uint64(binary.LittleEndian.Uint32(room)) + savedRegsBytes
+	leave := bytes.Index(code, slices.Concat(haskellFreeRoom, room))
+	ret := bytes.Index(code, haskellEpilogue)
+	if h.size > maxHaskellFrame || leave < afterSaves || ret < leave {
 		return false
 	}
-	h.left = h.start + uint64(leave+len(haskellLeaves)+len(room))
-	h.end = h.start + uint64(ret+len(haskellReturns))
+	h.left = h.start + uint64(leave+len(haskellFreeRoom)+len(room))
+	h.end = h.start + uint64(ret+len(haskellEpilogue))
 	return true
 }
 
@@ -83,14 +83,14 @@ func (h *haskell) readEntry(code []byte) bool {
 func (h *haskell) entryRule(pc uint64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: 8}
 	switch {
-	case pc < h.start+haskellFirst, pc == h.end-1:
+	case pc < h.start+afterFirstSub, pc == h.end-1:
 		return r
-	case pc < h.start+haskellMakes, pc >= h.left:
-		r.CFAOff += haskellKept
+	case pc < h.start+afterSecondSub, pc >= h.left:
+		r.CFAOff += savedRegsBytes
 	default:
 		r.CFAOff += int32(h.size)
 	}
-	if pc < h.start+haskellSaves {
+	if pc < h.start+afterSaves {
 		return r
 	}
 	for i, reg := range compactX86 {
@@ -123,7 +123,7 @@ func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 	if !known {
 		return 0, 0, false
 	}
-	return h.oneCall(mem, sp+h.size, haskellPushed, h.start)
+	return h.oneCall(mem, sp+h.size, maxPushedWords, h.start)
 }
 
 // Haskell is GHC's runtime, a [managed.Runtime].

@@ -11,9 +11,9 @@ import (
 
 func haskellCode() []byte {
 	room := []byte{0, 1, 0, 0}
-	return slices.Concat(haskellRoom, room, haskellKeeps,
+	return slices.Concat(haskellPrologue, room, haskellSaveRegs,
 		[]byte{0x49, 0x89, 0xf5, 0x48, 0x89, 0xf8, 0xff, 0xe0}, // mov r13, rsi; mov rax, rdi; jmp rax
-		[]byte{0x48, 0x89, 0xd8}, haskellLeaves, room, []byte{0x48, 0x8b, 0x1c, 0x24}, haskellReturns)
+		[]byte{0x48, 0x89, 0xd8}, haskellFreeRoom, room, []byte{0x48, 0x8b, 0x1c, 0x24}, haskellEpilogue)
 }
 
 func newHaskellProcess() (*fake, Options, *haskell) {
@@ -39,7 +39,7 @@ func TestHaskellReturnsToTheCallOfItsEntry(t *testing.T) {
 		"what is left in it":     {0, map[int]uint64{0: entryRet, 5: luaRet}, true},
 		"two such words":         {0, map[int]uint64{0x130/8 + 4: entryRet}, false},
 		"another call's address": {0, map[int]uint64{0x130 / 8: luaRet}, false},
-		"too many words pushed":  {haskellPushed, nil, false},
+		"too many words pushed":  {maxPushedWords, nil, false},
 	} {
 		s := make(stack, 200)
 		ret := c.pushed + 0x130/8
@@ -63,14 +63,14 @@ func TestHaskellsEntryIsKnownInstructionByInstruction(t *testing.T) {
 	src := h.inFile(o.Modules[0], []frames.RuleSource{cfi})
 	saved := [frames.NumCompact]uint8{6, 7, 5, 4, 3, 2}
 	for pc, want := range map[uint64]frames.Rule{
-		entry:                {CFAOff: 8},
-		entry + haskellFirst: {CFAOff: 0x38},
-		entry + haskellMakes: {CFAOff: 0x138},
-		entry + haskellSaves: {CFAOff: 0x138, Saved: saved},
-		h.left - 1:           {CFAOff: 0x138, Saved: saved},
-		h.left:               {CFAOff: 0x38, Saved: saved},
-		h.end - 1:            {CFAOff: 8},
-		h.end:                {CFAOff: 8, Method: frames.MethodCFI},
+		entry:                  {CFAOff: 8},
+		entry + afterFirstSub:  {CFAOff: 0x38},
+		entry + afterSecondSub: {CFAOff: 0x138},
+		entry + afterSaves:     {CFAOff: 0x138, Saved: saved},
+		h.left - 1:             {CFAOff: 0x138, Saved: saved},
+		h.left:                 {CFAOff: 0x38, Saved: saved},
+		h.end - 1:              {CFAOff: 8},
+		h.end:                  {CFAOff: 8, Method: frames.MethodCFI},
 	} {
 		want.CFAReg = frames.X86RSP
 		if want.Method == 0 {

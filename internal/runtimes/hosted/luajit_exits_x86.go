@@ -23,38 +23,38 @@ type luaExits struct {
 
 var (
 	// lea rcx, [rsp + 16]; mov r13, [rcx − 8]; mov r12, [rcx]; mov rsp, rcx
-	luaInterp = []byte{0x48, 0x8d, 0x4c, 0x24, 0x10, 0x4c, 0x8b, 0x69, 0xf8, 0x4c, 0x8b, 0x21, 0x48, 0x89, 0xcc}
+	luaExitInterp = []byte{0x48, 0x8d, 0x4c, 0x24, 0x10, 0x4c, 0x8b, 0x69, 0xf8, 0x4c, 0x8b, 0x21, 0x48, 0x89, 0xcc}
 	// and rcx, −4, after mov rcx, [rbp + …] (L's C frame)
-	luaCFrame = []byte{0x48, 0x83, 0xe1, 0xfc}
+	luaMaskCFrame = []byte{0x48, 0x83, 0xe1, 0xfc}
 	// lea rbp, [rsp + 88]; push rbp, rbx, rdx, rcx, rax
-	luaPushes = []byte{0x48, 0x8d, 0x6c, 0x24, 0x58, 0x55, 0x53, 0x52, 0x51, 0x50}
-	luaFloats = []byte{0x48, 0x81, 0xec, 0x80, 0, 0, 0} // sub rsp, 128
+	luaExitPushes = []byte{0x48, 0x8d, 0x6c, 0x24, 0x58, 0x55, 0x53, 0x52, 0x51, 0x50}
+	luaExitFloats = []byte{0x48, 0x81, 0xec, 0x80, 0, 0, 0} // sub rsp, 128
 )
 
 const (
-	luaHandler   = 320
-	luaExitState = 128 + 5*8 + 88        // bytes pushed at the handler's call
-	luaExitSP    = luaExitState - 88 - 8 // offset of the trace's sp in these
+	luaExitHandlerBytes = 320
+	luaExitState        = 128 + 5*8 + 88        // bytes pushed at the handler's call
+	luaExitSP           = luaExitState - 88 - 8 // offset of the trace's sp in these
 )
 
 func (l *luaJIT) findExits(addr uint64, code []byte) {
-	i := bytes.Index(code, luaInterp)
-	if i < luaHandler {
+	i := bytes.Index(code, luaExitInterp)
+	if i < luaExitHandlerBytes {
 		return
 	}
-	before := code[i-luaHandler : i]
-	mask, pushes := bytes.LastIndex(before, luaCFrame), bytes.LastIndex(before, luaPushes)
-	if mask < 9 || before[mask-9] != 0xe8 || pushes < 0 || !bytes.Contains(before[pushes:], luaFloats) {
+	before := code[i-luaExitHandlerBytes : i]
+	mask, pushes := bytes.LastIndex(before, luaMaskCFrame), bytes.LastIndex(before, luaExitPushes)
+	if mask < 9 || before[mask-9] != 0xe8 || pushes < 0 || !bytes.Contains(before[pushes:], luaExitFloats) {
 		return
 	}
-	start := addr + uint64(i-luaHandler)
+	start := addr + uint64(i-luaExitHandlerBytes)
 	l.exits = luaExits{
 		callReturn: start + uint64(mask) - 4, frame: start + uint64(mask) + 4,
-		interp: addr + uint64(i), end: addr + uint64(i+len(luaInterp)),
+		interp: addr + uint64(i), end: addr + uint64(i+len(luaExitInterp)),
 	}
 }
 
-// FileRules implements [Runtime].
+// FileRules implements [FrameRules].
 func (l *luaJIT) FileRules() frames.RuleSource {
 	return ruleFunc(l.ownRule)
 }
@@ -70,7 +70,7 @@ func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		r, ok := l.partial(pc)
 		return r, nil, ok
 	case pc == e.interp:
-		return l.exitRow(frames.X86RSP, l.below), nil, true
+		return l.exitRow(frames.X86RSP, l.jloopPushed), nil, true
 	case pc == e.callReturn:
 		return e.exit.Rule(q)
 	}
@@ -78,7 +78,7 @@ func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
-	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: reg, CFAOff: int32(l.size + off)}
+	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: reg, CFAOff: int32(l.cframeSize + off)}
 	for i, reg := range compactX86 {
 		if p := l.frame.Row.Regs[reg]; p.Kind == frames.RuleOffset {
 			r.Saved[i], _ = frames.SavedUnits(p.Off)
@@ -100,14 +100,14 @@ func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa,
 		return 0, 0, false
 	}
 	for _, spill := range l.spills {
-		frame := top + uint64(spill+l.below)
+		frame := top + uint64(spill+l.jloopPushed)
 		if v, _ := mem.Word(frame + luaSaveL); v != state || !l.isFrame(mem, frame) {
 			continue
 		}
 		if cfa != 0 {
 			return 0, 0, false
 		}
-		cfa = frame + uint64(l.size)
+		cfa = frame + uint64(l.cframeSize)
 	}
 	return cfa, 0, cfa != 0
 }
@@ -118,8 +118,8 @@ func (l *luaJIT) noteSpill(n int64) {
 	}
 }
 
-// luaLeaves is add rsp, 40; pop r14, r15, rbx, rbp; ret.
-var luaLeaves = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
+// luaEpilogue is add rsp, 40; pop r14, r15, rbx, rbp; ret.
+var luaEpilogue = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
 
 // luaEnterSteps and luaLeaveSteps have the frame's words by offset of an instruction.
 var (
@@ -134,9 +134,9 @@ func (l *luaJIT) partial(pc uint64) (frames.Rule, bool) {
 	if l.o.Read(pc-uint64(mid), code[:]) < len(code) {
 		return frames.Rule{}, false
 	}
-	words := stepIn(code[:], mid, luaEnters, luaEnterSteps)
+	words := stepIn(code[:], mid, luaPrologue, luaEnterSteps)
 	if words == 0 {
-		words = stepIn(code[:], mid, luaLeaves, luaLeaveSteps)
+		words = stepIn(code[:], mid, luaEpilogue, luaLeaveSteps)
 	}
 	if words == 0 {
 		return frames.Rule{}, false

@@ -20,14 +20,14 @@ import (
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
 	base
-	frame  *managed.Proof
-	size   int64 // of the C frame with return address
-	table  int64 // offset of the trace array in the dispatch table
-	mcode  int64 // offset of the code address in a GCtrace
-	below  int64 // bytes pushed by JLOOP
-	vms    []*luaVM
-	spills []int64 // of known traces, sorted
-	exits  luaExits
+	frame            *managed.Proof
+	cframeSize       int64 // of the C frame with return address
+	traceArrayOffset int64 // offset of the trace array in the dispatch table
+	mcodeOffset      int64 // offset of the code address in a GCtrace
+	jloopPushed      int64 // bytes pushed by JLOOP
+	vms              []*luaVM
+	spills           []int64 // of known traces, sorted
+	exits            luaExits
 }
 
 type luaVM struct {
@@ -56,28 +56,28 @@ const (
 
 var (
 	// push rbp, rbx, r15, r14; sub rsp, 40
-	luaEnters = []byte{0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x48, 0x83, 0xec, 0x28}
+	luaPrologue = []byte{0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x48, 0x83, 0xec, 0x28}
 	// JLOOP: mov rcx, [r14 + …]; mov rax, [rcx + rax·8]; mov rax, [rax + …]; …
-	luaArray = []byte{0x49, 0x8b, 0x8e}
-	luaEntry = []byte{0x48, 0x8b, 0x04, 0xc1, 0x48, 0x8b, 0x40}
+	luaLoadTraceArray = []byte{0x49, 0x8b, 0x8e}
+	luaLoadTraceCode  = []byte{0x48, 0x8b, 0x04, 0xc1, 0x48, 0x8b, 0x40}
 	// … sub rsp, 16; mov [rsp + 16], r12; mov [rsp + 8], r13; jmp rax
-	luaGoes = []byte{0x48, 0x83, 0xec, 0x10, 0x4c, 0x89, 0x64, 0x24, 0x10, 0x4c, 0x89, 0x6c, 0x24, 0x08, 0xff, 0xe0}
+	luaJumpToTrace = []byte{0x48, 0x83, 0xec, 0x10, 0x4c, 0x89, 0x64, 0x24, 0x10, 0x4c, 0x89, 0x6c, 0x24, 0x08, 0xff, 0xe0}
 )
 
 const luaJLoop = 80
 
 // newLuaJIT gives nil if the interpreter's instructions are unknown.
-func newLuaJIT(p *process) Runtime {
+func newLuaJIT(p *process) FrameRules {
 	l := &luaJIT{base: base{p}}
 	var rule frames.Rule
-	p.eachText(p.lib, luaHandler+luaJLoop, func(addr uint64, code []byte) bool {
-		if l.size == 0 {
-			if i := bytes.Index(code, luaEnters); i >= 0 {
+	p.eachText(p.lib, luaExitHandlerBytes+luaJLoop, func(addr uint64, code []byte) bool {
+		if l.cframeSize == 0 {
+			if i := bytes.Index(code, luaPrologue); i >= 0 {
 				rule = l.readInterpreterFrame(addr + uint64(i))
 			}
 		}
-		for i := 0; l.table == 0 && i < len(code); {
-			n := bytes.Index(code[i:], luaArray)
+		for i := 0; l.traceArrayOffset == 0 && i < len(code); {
+			n := bytes.Index(code[i:], luaLoadTraceArray)
 			if n < 0 {
 				break
 			}
@@ -87,12 +87,12 @@ func newLuaJIT(p *process) Runtime {
 		if l.exits.end == 0 {
 			l.findExits(addr, code)
 		}
-		return l.size != 0 && l.table != 0 && l.exits.end != 0
+		return l.cframeSize != 0 && l.traceArrayOffset != 0 && l.exits.end != 0
 	})
-	if l.size == 0 || l.table == 0 {
+	if l.cframeSize == 0 || l.traceArrayOffset == 0 {
 		return nil
 	}
-	saved := map[uint8]int64{frames.X86R12: l.size, frames.X86R13: l.size + 8}
+	saved := map[uint8]int64{frames.X86R12: l.cframeSize, frames.X86R13: l.cframeSize + 8}
 	for i, reg := range compactX86 {
 		if n := rule.Saved[i]; n != 0 {
 			saved[reg] = 8 * int64(n)
@@ -111,7 +111,7 @@ func (l *luaJIT) readInterpreterFrame(at uint64) frames.Rule {
 		}
 		if row == nil && r.Flags == 0 && r.Method == frames.MethodCFI && r.CFAReg == frames.X86RSP &&
 			r.CFAOff == 8+4*8+0x28 {
-			l.size = int64(r.CFAOff)
+			l.cframeSize = int64(r.CFAOff)
 			return r
 		}
 		break
@@ -120,18 +120,18 @@ func (l *luaJIT) readInterpreterFrame(at uint64) frames.Rule {
 }
 
 func (l *luaJIT) readJLoop(code []byte) {
-	if len(code) < luaJLoop || !bytes.HasPrefix(code[7:], luaEntry) {
+	if len(code) < luaJLoop || !bytes.HasPrefix(code[7:], luaLoadTraceCode) {
 		return
 	}
-	if i := bytes.Index(code[:luaJLoop], luaGoes); i < 0 {
+	if i := bytes.Index(code[:luaJLoop], luaJumpToTrace); i < 0 {
 		return
 	}
-	l.table = int64(int32(binary.LittleEndian.Uint32(code[3:])))
-	l.mcode = int64(int8(code[14]))
-	l.below = 16
+	l.traceArrayOffset = int64(int32(binary.LittleEndian.Uint32(code[3:])))
+	l.mcodeOffset = int64(int8(code[14]))
+	l.jloopPushed = 16
 }
 
-// Update implements [Runtime].
+// Update implements [FrameRules].
 func (l *luaJIT) Update(mods []*frames.Module) {
 	l.o.Modules = mods
 	for _, vm := range l.vms {
@@ -139,7 +139,7 @@ func (l *luaJIT) Update(mods []*frames.Module) {
 	}
 }
 
-// EarlyRules implements [Runtime]: known traces.
+// EarlyRules implements [FrameRules]: known traces.
 func (l *luaJIT) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if _, ok := l.traceAt(q.Lookup(frames.X86_64)); !ok {
@@ -149,7 +149,7 @@ func (l *luaJIT) EarlyRules() frames.RuleSource {
 	})
 }
 
-// LateRules implements [Runtime]: traces found by registers.
+// LateRules implements [FrameRules]: traces found by registers.
 func (l *luaJIT) LateRules() frames.RuleSource {
 	return l.frame
 }
@@ -174,8 +174,8 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	if !ok {
 		return 0, 0, false
 	}
-	frame := sp + uint64(t.spill+l.below)
-	cfa = frame + uint64(l.size)
+	frame := sp + uint64(t.spill+l.jloopPushed)
+	cfa = frame + uint64(l.cframeSize)
 	if _, readable := mem.Word(cfa - 8); !readable {
 		return 0, cfa - 8, false
 	}
@@ -185,7 +185,7 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 // isFrame reports whether frame is a C frame of the interpreter: its return address follows a call, it has a Lua
 // thread, and its previous C frame is none or higher.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
-	end := frame + uint64(l.size)
+	end := frame + uint64(l.cframeSize)
 	ret, ok := mem.Word(end - 8)
 	state, _ := mem.Word(frame + luaSaveL)
 	outer, _ := mem.Word(frame + luaSaveCFrame)
@@ -224,7 +224,7 @@ func (l *luaJIT) learn(dispatch uint64) bool {
 
 func (l *luaJIT) read(vm *luaVM) bool {
 	var head [16]byte
-	if l.o.Read(vm.dispatch+uint64(l.table), head[:]) < len(head) || head == vm.head {
+	if l.o.Read(vm.dispatch+uint64(l.traceArrayOffset), head[:]) < len(head) || head == vm.head {
 		return false
 	}
 	array := binary.LittleEndian.Uint64(head[:])
@@ -257,7 +257,7 @@ func (l *luaJIT) read(vm *luaVM) bool {
 // describe reads a GCtrace.
 func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	var b [22]byte
-	if l.o.Read(at+uint64(l.mcode)-4, b[:]) < len(b) {
+	if l.o.Read(at+uint64(l.mcodeOffset)-4, b[:]) < len(b) {
 		return luaTrace{}, false
 	}
 	t := luaTrace{start: binary.LittleEndian.Uint64(b[4:]), spill: int64(binary.LittleEndian.Uint16(b[18:]))}

@@ -20,12 +20,16 @@ const (
 var luaRule = fixed{Method: frames.MethodCFI, CFAReg: frames.X86RSP, CFAOff: 80, Saved: [frames.NumCompact]uint8{2, 3,
 	0, 0, 5, 4}}
 
+// luaJLoopCode has the instructions of JLOOP.
+var luaJLoopCode = slices.Concat(luaLoadTraceArray, []byte{luaTable, 0, 0, 0}, luaLoadTraceCode, []byte{0x58},
+	luaJumpToTrace)
+
 // newLua has a trace of 0x100 bytes with 32 bytes of spill area.
-func newLua(t *testing.T) (*fake, Runtime) {
+func newLua(t *testing.T) (*fake, FrameRules) {
 	t.Helper()
 	f := newFake()
-	f.code(libAt+0x1000, luaEnters...)
-	f.code(libAt+0x1100, slices.Concat(luaArray, []byte{luaTable, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes)...)
+	f.code(libAt+0x1000, luaPrologue...)
+	f.code(libAt+0x1100, luaJLoopCode...)
 	f.describe(1, luaCode, 0x100, 32)
 	o := f.process(calls{luaRet: 0}, luaRule)
 	r := New(LuaJIT, o.Modules[0], o)
@@ -142,20 +146,20 @@ func TestPartialFrameOfTheInterpreterHasARule(t *testing.T) {
 
 func TestEndingTraceHasARule(t *testing.T) {
 	f := newFake()
-	f.code(libAt+0x1000, luaEnters...)
-	f.code(libAt+0x1100, slices.Concat(luaArray, []byte{luaTable, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes)...)
+	f.code(libAt+0x1000, luaPrologue...)
+	f.code(libAt+0x1100, luaJLoopCode...)
 	const handler = libAt + 0x2000
-	code := slices.Concat(luaPushes, luaFloats, []byte{0xe8, 0, 0, 0, 0, 0x48, 0x8b, 0x4d, 0x50}, luaCFrame,
+	code := slices.Concat(luaExitPushes, luaExitFloats, []byte{0xe8, 0, 0, 0, 0, 0x48, 0x8b, 0x4d, 0x50}, luaMaskCFrame,
 		[]byte{0xeb, 5})
 	f.code(handler, code...)
-	f.code(handler+uint64(len(code)), luaInterp...)
+	f.code(handler+uint64(len(code)), luaExitInterp...)
 	f.describe(1, luaCode, 0x100, 32)
 	o := f.process(calls{luaRet: 0}, luaRule)
 	r := New(LuaJIT, o.Modules[0], o)
 	if r == nil {
 		t.Fatal("not recognised")
 	}
-	back := uint64(handler + len(luaPushes) + len(luaFloats) + 5)
+	back := uint64(handler + len(luaExitPushes) + len(luaExitFloats) + 5)
 	interp := uint64(handler + len(code))
 	for pc, want := range map[uint64]frames.Rule{
 		interp: {CFAReg: frames.X86RSP, CFAOff: 96}, interp + 5: {CFAReg: frames.X86RCX, CFAOff: 80},
@@ -166,7 +170,7 @@ func TestEndingTraceHasARule(t *testing.T) {
 			t.Errorf("at %#x: %+v, %v", pc-interp, rule, ok)
 		}
 	}
-	if rule, _, ok := r.FileRules().Rule(frames.Query{PC: interp + uint64(len(luaInterp))}); ok {
+	if rule, _, ok := r.FileRules().Rule(frames.Query{PC: interp + uint64(len(luaExitInterp))}); ok {
 		t.Errorf("behind: %+v", rule)
 	}
 	r.Update(o.Modules)

@@ -13,7 +13,7 @@ import (
 const entryRet = libAt + 0x206
 
 // sub rsp, 24; mov [rsp], rbx; mov [rsp + 8], r12; mov [rsp + 16], r13; jmp r12
-func newGuileProcess() (*fake, Runtime) {
+func newGuileProcess() (*fake, FrameRules) {
 	f := newFake()
 	f.code(madeAt, 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x1c, 0x24, 0x4c, 0x89, 0x64, 0x24, 0x08,
 		0x4c, 0x89, 0x6c, 0x24, 0x10, 0x49, 0xff, 0xe4)
@@ -169,10 +169,10 @@ func TestFramesOfLispAreMadeByTheCaller(t *testing.T) {
 
 func TestCallFromCToLisp(t *testing.T) {
 	f := newFake()
-	f.code(libAt+0x400, slices.Concat(lispEntry, []byte{0x49, 0x89, 0xcd}, lispCall)...)
+	f.code(libAt+0x400, slices.Concat(lispPrologue, []byte{0x49, 0x89, 0xcd}, lispCall)...)
 	o := f.process(nil)
 	own := New(SBCL, o.Modules[0], o).FileRules()
-	ret := uint64(libAt + 0x400 + len(lispEntry) + 3 + len(lispCall))
+	ret := uint64(libAt + 0x400 + len(lispPrologue) + 3 + len(lispCall))
 	r, _, ok := own.Rule(frames.Query{PC: ret, Caller: true})
 	if !ok || r.CFAReg != frames.X86RBP || r.CFAOff != 16 || r.Flags != frames.FlagSwitch || r.Saved[0] != 2 ||
 		r.Saved[1] != 3 {
@@ -203,8 +203,8 @@ func TestMarkersAndArchitectures(t *testing.T) {
 func FuzzRuntimes(f *testing.F) {
 	seed, _ := newGuileProcess()
 	f.Add(seed.mem[libAt:libAt+0x400], uint16(0x20), uint64(entryRet))
-	f.Add(slices.Concat(luaEnters, luaArray, []byte{0x40, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes), uint16(3),
-		uint64(luaRet))
+	jloop := slices.Concat(luaLoadTraceArray, []byte{0x40, 0, 0, 0}, luaLoadTraceCode, []byte{0x58}, luaJumpToTrace)
+	f.Add(slices.Concat(luaPrologue, jloop), uint16(3), uint64(luaRet))
 	f.Add(haskellCode(), uint16(0), uint64(entryRet))
 	f.Add(pypyCode(), uint16(len(pypyCode())), uint64(stackAt))
 	f.Fuzz(func(t *testing.T, mem []byte, pc uint16, word uint64) {
@@ -237,7 +237,7 @@ func FuzzRuntimes(f *testing.F) {
 		}
 		if h := newHaskell(&process{o: o, lib: o.Modules[0]}, libAt+uint64(pc)); h != nil {
 			src := h.inFile(o.Modules[0], nil)
-			for _, at := range []uint64{h.start, h.start + haskellMakes, h.left, h.end - 1} {
+			for _, at := range []uint64{h.start, h.start + afterSecondSub, h.left, h.end - 1} {
 				src.Rule(frames.Query{PC: at})
 			}
 			h.prove(at(0, nil), stack{word, entryRet}, madeAt)

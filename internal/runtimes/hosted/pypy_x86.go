@@ -26,12 +26,12 @@ var pypySaved = map[uint8]int64{frames.X86RBP: 96, frames.X86RBX: 88, frames.X86
 
 var (
 	// sub rsp, …; mov [rsp + 96], rbp
-	pypyMakes = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x60}
+	pypyPrologue = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x60}
 )
 
-var pypyCalls = [...]byte{0x41, 0xff, 0xd3}
+var pypyCallR11 = [...]byte{0x41, 0xff, 0xd3}
 
-var pypyKeeps = [...]struct {
+var pypySaveRegs = [...]struct {
 	code []byte
 	reg  uint8
 }{
@@ -70,7 +70,7 @@ type pypyPlace struct {
 	kept  uint32 // bits of the saved registers, at pypyEnter
 }
 
-func newPyPy(p *process) Runtime {
+func newPyPy(p *process) FrameRules {
 	y := &pypy{base: base{p}, places: map[uint64]pypyPlace{}}
 	y.frame = managed.NewProof(y.prove, nil)
 	for reg := range pypySaved {
@@ -79,13 +79,13 @@ func newPyPy(p *process) Runtime {
 	return y
 }
 
-// Update implements [Runtime].
+// Update implements [FrameRules].
 func (y *pypy) Update(mods []*frames.Module) {
 	y.base.Update(mods)
 	clear(y.places)
 }
 
-// EarlyRules implements [Runtime].
+// EarlyRules implements [FrameRules].
 func (y *pypy) EarlyRules() frames.RuleSource {
 	return y.frame
 }
@@ -109,22 +109,22 @@ func (y *pypy) readPlace(pc uint64) pypyPlace {
 	}
 	var b [pypyEntry + 16]byte
 	before := int(min(pc-m.Start, pypyEntry))
-	code := b[:y.o.Read(pc-uint64(before), b[:before+len(pypyMakes)])]
+	code := b[:y.o.Read(pc-uint64(before), b[:before+len(pypyPrologue)])]
 	if len(code) <= before {
 		return pypyPlace{}
 	}
-	if code[before] == 0xc3 || bytes.HasPrefix(code[before:], pypyMakes) {
+	if code[before] == 0xc3 || bytes.HasPrefix(code[before:], pypyPrologue) {
 		return pypyPlace{stage: pypyTop}
 	}
-	entry := bytes.LastIndex(code[:min(before+len(pypyMakes)-1, len(code))], pypyMakes)
+	entry := bytes.LastIndex(code[:min(before+len(pypyPrologue)-1, len(code))], pypyPrologue)
 	if entry < 0 {
 		return pypyPlace{}
 	}
 	done, place := code[entry:before], pypyPlace{stage: pypyEnter}
-	if len(done) >= len(pypyMakes) {
+	if len(done) >= len(pypyPrologue) {
 		place.kept = 1 << frames.X86RBP
 	}
-	for _, k := range &pypyKeeps {
+	for _, k := range &pypySaveRegs {
 		i := bytes.Index(done, k.code)
 		if i < 0 {
 			return place
@@ -199,8 +199,8 @@ func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
 	if !ok || !m.Generated || call.Direct {
 		return ok && m.Generated && pc-call.Target < pypyRoutine
 	}
-	var b [len(pypyCalls)]byte
-	return pushed <= 8 && y.o.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCalls
+	var b [len(pypyCallR11)]byte
+	return pushed <= 8 && y.o.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCallR11
 }
 
 type pypyReg struct {

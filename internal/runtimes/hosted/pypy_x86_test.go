@@ -13,8 +13,8 @@ import (
 var pypyLeaves = []byte{0x48, 0x81, 0xc4, pypyFrame, 0, 0, 0, 0xc3}
 
 func pypyCode() []byte {
-	code := slices.Concat(pypyMakes, []byte{0x48, 0x89, 0xfd}) // mov rbp, rdi
-	for _, k := range &pypyKeeps {
+	code := slices.Concat(pypyPrologue, []byte{0x48, 0x89, 0xfd}) // mov rbp, rdi
+	for _, k := range &pypySaveRegs {
 		code = append(code, k.code...)
 	}
 	return slices.Concat(code, []byte{0x90, 0x90}, pypyLeaves)
@@ -36,7 +36,7 @@ const (
 	pypyFarBack   = madeAt + 0x740
 )
 
-func newPyPyProcess() Runtime {
+func newPyPyProcess() FrameRules {
 	f := newFake()
 	f.code(madeAt, pypyCode()...)
 	f.code(pypyRoutineAt, 0x90, 0xc3)
@@ -99,9 +99,9 @@ func TestRegistersAreKeptOneByOneInPyPysEntry(t *testing.T) {
 	for i, reg := range inOrder {
 		more[reg] = 0x200 + uint64(i)
 	}
-	ends := []int{len(pypyMakes)}
-	for at, i := len(pypyMakes)+3, 0; i < len(pypyKeeps); i++ {
-		at += len(pypyKeeps[i].code)
+	ends := []int{len(pypyPrologue)}
+	for at, i := len(pypyPrologue)+3, 0; i < len(pypySaveRegs); i++ {
+		at += len(pypySaveRegs[i].code)
 		ends = append(ends, at)
 	}
 	r, s := newPyPyProcess(), pypyStack(0, entryRet)

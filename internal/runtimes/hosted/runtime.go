@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// System is a runtime with generated code, a [managed.Runtime].
-type System struct {
+// Runtime is a runtime with generated code, a [managed.Runtime].
+type Runtime struct {
 	managed.Base
-	lib     *frames.Module // library or program
-	kind    *Kind
-	runtime Runtime
+	lib   *frames.Module // library or program
+	kind  *Kind
+	rules FrameRules
 }
 
 // Detect is a [managed.Detector] for generated code of unknown origin.
@@ -32,8 +32,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 			o.Entry = s[0].Addr
 		}
 	}
-	s := &System{lib: lib, kind: kind, runtime: New(kind, lib, o)}
-	if s.runtime == nil {
+	s := &Runtime{lib: lib, kind: kind, rules: New(kind, lib, o)}
+	if s.rules == nil {
 		return nil, nil
 	}
 	return s, nil
@@ -60,15 +60,15 @@ func find(h managed.Host) (*frames.Module, *Kind) {
 }
 
 // Name implements [managed.Runtime].
-func (s *System) Name() string { return s.kind.Name }
+func (s *Runtime) Name() string { return s.kind.Name }
 
 // Attach implements [managed.Runtime].
-func (s *System) Attach(h managed.Host) bool {
+func (s *Runtime) Attach(h managed.Host) bool {
 	if lib, _ := find(h); lib != s.lib {
 		return false
 	}
-	s.runtime.Update(h.Modules())
-	if own := s.runtime.FileRules(); own != nil && s.lib.Owner == nil {
+	s.rules.Update(h.Modules())
+	if own := s.rules.FileRules(); own != nil && s.lib.Owner == nil {
 		s.lib.Owner, s.lib.Sources = s, append([]frames.RuleSource{own}, s.lib.Sources...)
 	}
 	for _, m := range managed.Unowned(h) {
@@ -77,11 +77,11 @@ func (s *System) Attach(h managed.Host) bool {
 	return true
 }
 
-func (s *System) setSources(m *frames.Module) {
-	if first := s.runtime.EarlyRules(); first != nil {
+func (s *Runtime) setSources(m *frames.Module) {
+	if first := s.rules.EarlyRules(); first != nil {
 		m.Sources = append([]frames.RuleSource{first}, m.Sources...)
 	}
-	if last := s.runtime.LateRules(); last != nil {
+	if last := s.rules.LateRules(); last != nil {
 		m.Sources = append(m.Sources, last)
 	}
 	m.Owner, m.NoFP = s, true
@@ -89,11 +89,11 @@ func (s *System) setSources(m *frames.Module) {
 
 type base struct{ *process }
 
-// Update implements [Runtime].
+// Update implements [FrameRules].
 func (b base) Update(mods []*frames.Module) { b.o.Modules = mods }
 
-// LateRules implements [Runtime].
+// LateRules implements [FrameRules].
 func (base) LateRules() frames.RuleSource { return nil }
 
-// FileRules implements [Runtime].
+// FileRules implements [FrameRules].
 func (base) FileRules() frames.RuleSource { return nil }

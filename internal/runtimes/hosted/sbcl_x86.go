@@ -27,18 +27,18 @@ var lispSaved = [frames.NumCompact]uint8{2, 3, 4, 5, 6, 7}
 const lispEntryLen = 128
 
 var (
-	lispEntry  = []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x57, 0x56, 0x52}
-	lispCall   = []byte{0xff, 0x50, 0xfd}
-	lispEnters = []byte{0x8f, 0x45, 0x08} // pop [rbp + 8]
-	lispSetsFP = [][]byte{{0x48, 0x8b, 0xec}, {0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xeb}, {0x48, 0x89, 0xdd},
+	lispPrologue  = []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x57, 0x56, 0x52}
+	lispCall      = []byte{0xff, 0x50, 0xfd}
+	lispPopReturn = []byte{0x8f, 0x45, 0x08} // pop [rbp + 8]
+	lispSetsFP    = [][]byte{{0x48, 0x8b, 0xec}, {0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xeb}, {0x48, 0x89, 0xdd},
 		{0x49, 0x8b, 0xe9}, {0x4c, 0x89, 0xcd}}
-	lispCleared = []byte{0xf8}
+	lispClearCarry = []byte{0xf8}
 )
 
 // lispRoutine is in bytes.
 const lispRoutine = 2 << 10
 
-func newSBCL(p *process) Runtime {
+func newSBCL(p *process) FrameRules {
 	s := &sbcl{base: base{p}}
 	s.frame = newFrame(s.prove)
 	p.eachText(p.lib, lispEntryLen, s.findEntry)
@@ -46,12 +46,12 @@ func newSBCL(p *process) Runtime {
 	return s
 }
 
-// EarlyRules implements [Runtime].
+// EarlyRules implements [FrameRules].
 func (s *sbcl) EarlyRules() frames.RuleSource {
 	return s.frame
 }
 
-// FileRules implements [Runtime]. At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp
+// FileRules implements [FrameRules]. At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp
 // returns the caller's.
 func (s *sbcl) FileRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -66,7 +66,7 @@ func (s *sbcl) FileRules() frames.RuleSource {
 
 // findEntry finds push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
 func (s *sbcl) findEntry(addr uint64, code []byte) bool {
-	i := bytes.Index(code, lispEntry)
+	i := bytes.Index(code, lispPrologue)
 	if i < 0 || i+lispEntryLen > len(code) {
 		return false
 	}
@@ -99,7 +99,7 @@ func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerK
 	}
 	before, code := b[:at], b[at:]
 	switch {
-	case bytes.HasPrefix(code, lispEnters):
+	case bytes.HasPrefix(code, lispPopReturn):
 		return lispEntered
 	case isCall(code):
 		for _, sets := range lispSetsFP {
@@ -108,7 +108,7 @@ func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerK
 			}
 		}
 	case code[0] == 0xc3 && (before[at-1] == 0x5d || before[at-1] == 0xc9 || bytes.HasSuffix(before, []byte{0xc9, 0xf8})),
-		bytes.HasPrefix(code, lispCleared) && before[at-1] == 0xc9:
+		bytes.HasPrefix(code, lispClearCarry) && before[at-1] == 0xc9:
 		return lispTop
 	}
 	if sp, ok := regs.Get(frames.X86RSP); ok && s.inRoutine(mem, sp, pc) {
