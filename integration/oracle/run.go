@@ -278,7 +278,7 @@ func (o *run) learnGo(img *code.Image) {
 	if !is {
 		return
 	}
-	if c, ok := t.Chase(); ok {
+	if c, ok := t.GOffsets(); ok {
 		o.isGo, o.mcurg, o.schedSP, o.goImage = true, c.MCurg, c.SchedSP, img
 	}
 }

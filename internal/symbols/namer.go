@@ -22,7 +22,7 @@ import (
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
 type Namer struct {
 	tables map[*code.Image]*Table
-	maps   map[int]*perfmap.Growing
+	maps   map[int]*perfmap.Reader
 	files  map[int]*code.Files
 	ended  map[int]bool                             // processes that had ended at the last [Namer.DropUnused]
 	open   func(string) (io.ReaderAt, int64, error) // opens debug files of a core; nil: of live processes
@@ -37,7 +37,7 @@ type Namer struct {
 
 // NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
-	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*perfmap.Growing{}, files: map[int]*code.Files{}}
+	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*perfmap.Reader{}, files: map[int]*code.Files{}}
 	n.mapFile = n.openPerfMap
 	return n
 }
@@ -103,7 +103,7 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 // Refresh permits reading perf maps again, however recently read.
 func (n *Namer) Refresh() {
 	for _, j := range n.maps {
-		j.Again()
+		j.Expire()
 	}
 }
 

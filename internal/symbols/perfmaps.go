@@ -19,7 +19,7 @@ func (n *Namer) SetBetween(f func()) { n.between = f }
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {
-		j = perfmap.NewGrowing(n.memory.Account("the perf map of process " + strconv.Itoa(pid)))
+		j = perfmap.NewReader(n.memory.Account("the perf map of process " + strconv.Itoa(pid)))
 		n.maps[pid] = j
 	}
 	return j.Map(func() (io.ReadCloser, int64) { return n.mapFile(pid) }, whole, n.between)

@@ -25,7 +25,7 @@ type Options struct {
 type Code struct {
 	opt Options
 	mu  sync.Mutex
-	buf [markSize]byte
+	buf [hashedBytes]byte
 
 	lists        []*list
 	images       map[entry]*image
@@ -35,8 +35,8 @@ type Code struct {
 	copied       uint64   // image bytes copied in this refresh
 	fresh        bool     // this refresh has added an image
 	previous     previous
-	view         view
-	agreed       int64 // when the lists were last seen as in spans, ns
+	choice       versionChoice
+	unchangedAt  int64 // when the lists were last seen as in spans, ns
 }
 
 // span is code of an image, end excluded.
@@ -171,10 +171,10 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	defer c.mu.Unlock()
 	pc := q.Lookup(c.opt.Arch)
 	now, before := find(c.spans, pc), find(c.previous.spans, pc)
-	switch c.view {
-	case viewNow:
+	switch c.choice {
+	case versionNow:
 		return now.rule(q)
-	case viewBefore:
+	case versionBefore:
 		return before.ruleUnless(now, q)
 	}
 	return either(now, before, q)

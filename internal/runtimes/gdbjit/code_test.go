@@ -83,7 +83,7 @@ func TestListIsFollowedWhileItChanges(t *testing.T) {
 	// The memory of entry and image is used again, for other code of the same size, and the list's head is what it was.
 	f.unregister(node(1))
 	f.register(node(1), imageAt+0x1000, absolute("third!", codeAt+0x100, 0x100, 64))
-	for range everySome {
+	for range unchangedRereadEvery {
 		c.Refresh()
 	}
 	if cfa(c, codeAt+0x100) != 64 || name(c, codeAt+0x100) != "third!" {
@@ -165,7 +165,7 @@ func TestManyImagesAreBounded(t *testing.T) {
 	// Each claims the largest size. They are copied a few at a time.
 	read := 0
 	c := New(Options{Arch: frames.X86_64, Read: func(addr uint64, b []byte) int {
-		if len(b) > markSize {
+		if len(b) > hashedBytes {
 			read += len(b)
 			return 0
 		}

@@ -53,7 +53,7 @@ func FuzzCode(f *testing.F) {
 			c.At(moment, true)
 			use()
 		}
-		for range everySome {
+		for range unchangedRereadEvery {
 			c.Refresh()
 		}
 		use()

@@ -21,33 +21,33 @@ const (
 	version        = 1
 	descriptorSize = 24 // uint32 version, action_flag; pointers relevant_entry, first_entry
 	entrySize      = 32 // next_entry, prev_entry, symfile_addr, symfile_size
-	// everySome is after how many refreshes an unchanged list is read again.
-	everySome = 16
-	// markSize is the bytes that tell images at one address apart.
-	markSize = 4096
+	// unchangedRereadEvery is after how many refreshes an unchanged list is read again.
+	unchangedRereadEvery = 16
+	// hashedBytes is the bytes that tell images at one address apart.
+	hashedBytes = 4096
 )
 
 type entry struct {
 	at, image, size uint64
-	mark            uint64 // hash of the image's first bytes
+	contentHash     uint64 // hash of the image's first bytes
 }
 
 type list struct {
 	at      uint64
-	head    head
+	head    listHead
 	skipped int
 	entries []entry // newest first
 }
 
-type head struct {
+type listHead struct {
 	descriptor [descriptorSize]byte
 	first      [entrySize]byte
 }
 
 // readHead returns false without a descriptor of version 1.
-func (c *Code) readHead(l *list) (h head, ok bool) {
+func (c *Code) readHead(l *list) (h listHead, ok bool) {
 	if c.opt.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
-		return head{}, false
+		return listHead{}, false
 	}
 	if first := h.firstEntry(); first != 0 && c.opt.Read(first, h.first[:]) < entrySize {
 		h.first = [entrySize]byte{}
@@ -55,13 +55,13 @@ func (c *Code) readHead(l *list) (h head, ok bool) {
 	return h, true
 }
 
-func (h *head) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
+func (h *listHead) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
 
 // stale reports whether the list must be read again.
-func (c *Code) stale(l *list) (head, bool) {
+func (c *Code) stale(l *list) (listHead, bool) {
 	h, _ := c.readHead(l)
 	if h == l.head {
-		if l.skipped++; l.skipped < everySome || h.firstEntry() == 0 {
+		if l.skipped++; l.skipped < unchangedRereadEvery || h.firstEntry() == 0 {
 			return h, false
 		}
 	}
@@ -82,15 +82,15 @@ func (c *Code) walk(first uint64) []entry {
 		e := entry{at: at, image: binary.LittleEndian.Uint64(b[16:]), size: binary.LittleEndian.Uint64(b[24:])}
 		at = binary.LittleEndian.Uint64(b[0:])
 		if e.size != 0 && e.size <= maxImage && e.image+e.size > e.image {
-			e.mark = c.mark(&e)
+			e.contentHash = c.contentHashOf(&e)
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-func (c *Code) mark(e *entry) uint64 {
-	b := c.buf[:min(e.size, markSize)]
+func (c *Code) contentHashOf(e *entry) uint64 {
+	b := c.buf[:min(e.size, hashedBytes)]
 	n := c.opt.Read(e.image, b)
 	h := fnv.New64a()
 	_, _ = h.Write(b[:max(0, min(n, len(b)))]) // never fails
@@ -119,7 +119,7 @@ func (c *Code) refresh(l *list) bool {
 		loaded = false
 	}
 	if l.head = h; !loaded {
-		l.head = head{} // read again at the next refresh
+		l.head = listHead{} // read again at the next refresh
 	}
 	changed := !slices.Equal(entries, l.entries) || c.fresh
 	l.entries = entries

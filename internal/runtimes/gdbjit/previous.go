@@ -21,20 +21,20 @@ type previous struct {
 	since, seen, until int64
 }
 
-type view uint8
+type versionChoice uint8
 
 const (
-	viewNow view = iota
-	viewBefore
-	viewEither // copied while the list changed
+	versionNow versionChoice = iota
+	versionBefore
+	versionEither // copied while the list changed
 )
 
 func (c *Code) retireVersion() {
 	c.dropPrevious()
 	c.previous.spans, c.spans = c.spans, c.previous.spans
-	c.previous.since, c.previous.seen = c.previous.until, c.agreed
+	c.previous.since, c.previous.seen = c.previous.until, c.unchangedAt
 	c.previous.until = c.opt.Now()
-	c.agreed = c.previous.until
+	c.unchangedAt = c.previous.until
 }
 
 // dropPrevious keeps only names.
@@ -57,12 +57,12 @@ func (c *Code) At(moment int64, ask bool) bool {
 		if c.listsChanged() {
 			changed = c.refreshAll()
 		} else {
-			c.agreed = now
+			c.unchangedAt = now
 		}
 	}
-	v := c.previous.viewOf(moment)
-	if v != c.view {
-		c.view, changed = v, true
+	v := c.previous.choiceFor(moment)
+	if v != c.choice {
+		c.choice, changed = v, true
 	}
 	return changed
 }
@@ -76,14 +76,14 @@ func (c *Code) listsChanged() bool {
 	return false
 }
 
-func (p *previous) viewOf(moment int64) view {
+func (p *previous) choiceFor(moment int64) versionChoice {
 	switch {
 	case moment >= p.until:
-		return viewNow
+		return versionNow
 	case moment >= p.since && moment <= p.seen:
-		return viewBefore
+		return versionBefore
 	}
-	return viewEither
+	return versionEither
 }
 
 func find(spans []span, pc uint64) *image {

@@ -21,14 +21,14 @@ var ErrTooBig = errors.New("perf map is longer than the limit")
 // Map is the content of a perf map. Not safe for concurrent use.
 type Map struct {
 	// names are chunks; each name is within one.
-	names   [][]byte
-	entries []entry
-	segs    []segment
-	indexed int // of entries, in segs
-	skipped int
+	names    [][]byte
+	entries  []entry
+	segments []segment
+	indexed  int // of entries, in segments
+	skipped  int
 	// line is the start, up to maxLine, of the line being read.
-	line []byte
-	long bool
+	line        []byte
+	lineTooLong bool
 
 	memory *budget.Account
 	room   int64 // bytes taken from memory and not yet used
@@ -116,7 +116,7 @@ func (m *Map) feed(b []byte) error {
 			b = nil
 		}
 		if room := maxLine - len(m.line); len(part) > room {
-			part, m.long = part[:room], true
+			part, m.lineTooLong = part[:room], true
 		}
 		m.line = append(m.line, part...)
 		if !whole {
@@ -132,17 +132,17 @@ func (m *Map) feed(b []byte) error {
 func (m *Map) feedZeros(n int64) {
 	room := int64(maxLine - len(m.line))
 	m.line = append(m.line, make([]byte, min(n, room))...)
-	m.long = m.long || n > room
+	m.lineTooLong = m.lineTooLong || n > room
 }
 
 func (m *Map) endLine() error {
 	line := m.line
-	if !m.long {
+	if !m.lineTooLong {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 	}
 	e, name, ok := parseLine(line)
 	empty := len(m.line) == 0
-	m.line, m.long = m.line[:0], false
+	m.line, m.lineTooLong = m.line[:0], false
 	switch {
 	case ok:
 		return m.add(e, name)
@@ -250,15 +250,15 @@ func (m *Map) Skipped() int {
 
 // Lookup returns the function at a run-time address, and its entry's range, end excluded.
 func (m *Map) Lookup(addr uint64) (name string, start, end uint64, ok bool) {
-	i, _ := slices.BinarySearchFunc(m.segs, addr, func(s segment, a uint64) int {
+	i, _ := slices.BinarySearchFunc(m.segments, addr, func(s segment, a uint64) int {
 		if s.addr <= a {
 			return -1
 		}
 		return 1
 	})
-	if i == 0 || m.segs[i-1].entry < 0 {
+	if i == 0 || m.segments[i-1].entry < 0 {
 		return "", 0, 0, false
 	}
-	e := &m.entries[m.segs[i-1].entry]
+	e := &m.entries[m.segments[i-1].entry]
 	return m.name(e), e.start, e.end, true
 }

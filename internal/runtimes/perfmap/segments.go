@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// latest is a heap of begun entries; the top has the latest line.
-type latest []int32
+// latestLines is a heap of begun entries; the top has the latest line.
+type latestLines []int32
 
-func (h *latest) push(i int32) {
+func (h *latestLines) push(i int32) {
 	*h = append(*h, i)
 	for n := len(*h) - 1; n > 0 && (*h)[(n-1)/2] < (*h)[n]; n = (n - 1) / 2 {
 		(*h)[(n-1)/2], (*h)[n] = (*h)[n], (*h)[(n-1)/2]
 	}
 }
 
-func (h *latest) pop() {
+func (h *latestLines) pop() {
 	last := len(*h) - 1
 	(*h)[0] = (*h)[last]
 	*h = (*h)[:last]
@@ -51,8 +51,8 @@ func (m *Map) index() {
 	slices.SortFunc(order, func(a, b begin) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.entry, b.entry))
 	})
-	m.segs = make([]segment, 0, len(order)+len(order)/8)
-	var open latest
+	m.segments = make([]segment, 0, len(order)+len(order)/8)
+	var open latestLines
 	for _, b := range order {
 		m.closeUpTo(&open, b.addr)
 		open.push(b.entry)
@@ -62,7 +62,7 @@ func (m *Map) index() {
 }
 
 // closeUpTo removes entries that end by addr from the top, and emits those below.
-func (m *Map) closeUpTo(open *latest, addr uint64) {
+func (m *Map) closeUpTo(open *latestLines, addr uint64) {
 	for len(*open) > 0 {
 		end := m.entries[(*open)[0]].end
 		if end > addr {
@@ -80,11 +80,11 @@ func (m *Map) closeUpTo(open *latest, addr uint64) {
 }
 
 func (m *Map) emit(addr uint64, entry int32) {
-	switch n := len(m.segs); {
-	case n > 0 && m.segs[n-1].addr == addr:
-		m.segs[n-1].entry = entry
-	case n > 0 && m.segs[n-1].entry == entry:
+	switch n := len(m.segments); {
+	case n > 0 && m.segments[n-1].addr == addr:
+		m.segments[n-1].entry = entry
+	case n > 0 && m.segments[n-1].entry == entry:
 	default:
-		m.segs = append(m.segs, segment{addr, entry})
+		m.segments = append(m.segments, segment{addr, entry})
 	}
 }

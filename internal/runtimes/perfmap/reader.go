@@ -13,9 +13,9 @@ import (
 	"prywalk/internal/budget"
 )
 
-// Growing is a process's perf map, read in steps. Compilers append: what was read holds unless the file is another or
+// Reader is a process's perf map, read in steps. Compilers append: what was read holds unless the file is another or
 // shorter.
-type Growing struct {
+type Reader struct {
 	m      *Map
 	memory *budget.Account
 	file   os.FileInfo // identity; nil: unknown
@@ -36,12 +36,12 @@ const (
 	maxSteps = DefaultLimit/Step + 1
 )
 
-// NewGrowing takes memory of an account.
-func NewGrowing(memory *budget.Account) *Growing { return &Growing{memory: memory} }
+// NewReader takes memory of an account.
+func NewReader(memory *budget.Account) *Reader { return &Reader{memory: memory} }
 
 // Map returns the perf map, read further if due; nil if there is none. open returns the file and its size. whole
 // demands all of it; between, which may be nil, is then called between steps.
-func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
+func (j *Reader) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(j.next)
 	// bounded, as the file may be replaced each time
@@ -57,23 +57,23 @@ func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between fu
 	return j.m
 }
 
-// Again makes the next call of Map read.
-func (j *Growing) Again() { j.next = time.Time{} }
+// Expire makes the next call of Map read.
+func (j *Reader) Expire() { j.next = time.Time{} }
 
 // Whole reports whether nothing more can be read.
-func (j *Growing) Whole() bool { return j.whole }
+func (j *Reader) Whole() bool { return j.whole }
 
 // Bytes returns the bytes read, holes included.
-func (j *Growing) Bytes() int64 { return j.read }
+func (j *Reader) Bytes() int64 { return j.read }
 
 // Used returns the memory in use, bytes.
-func (j *Growing) Used() int64 { return j.memory.Used() }
+func (j *Reader) Used() int64 { return j.memory.Used() }
 
 // Close frees the memory.
-func (j *Growing) Close() { j.memory.Close() }
+func (j *Reader) Close() { j.memory.Close() }
 
 // due returns the time of the next reading.
-func (j *Growing) due(began time.Time) time.Time {
+func (j *Reader) due(began time.Time) time.Time {
 	took := time.Since(began)
 	if j.whole {
 		return began.Add(max(mapEvery, mapShare*took))
@@ -82,7 +82,7 @@ func (j *Growing) due(began time.Time) time.Time {
 }
 
 // readStep reads one step. Without a file, as of an ended process, the part read before stays.
-func (j *Growing) readStep(f io.ReadCloser, size int64) {
+func (j *Reader) readStep(f io.ReadCloser, size int64) {
 	if f == nil {
 		j.whole = true
 		return
@@ -117,7 +117,7 @@ func (j *Growing) readStep(f io.ReadCloser, size int64) {
 }
 
 // skipHole skips a hole: its size is only claimed.
-func (j *Growing) skipHole(f io.Seeker, end int64) {
+func (j *Reader) skipHole(f io.Seeker, end int64) {
 	data, err := f.Seek(j.read, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) { // no more data (lseek(2))
 		data = end
@@ -131,7 +131,7 @@ func (j *Growing) skipHole(f io.Seeker, end int64) {
 }
 
 // continues reports whether a file is the one read before. One without seeking is read again when its size has changed.
-func (j *Growing) continues(f io.ReadCloser, size int64) bool {
+func (j *Reader) continues(f io.ReadCloser, size int64) bool {
 	if j.read == 0 || size == j.size && j.whole {
 		return true
 	}
@@ -140,9 +140,9 @@ func (j *Growing) continues(f io.ReadCloser, size int64) bool {
 	return seeks && size >= j.read && (j.file == nil || now == nil || os.SameFile(j.file, now))
 }
 
-func (j *Growing) reset() {
+func (j *Reader) reset() {
 	j.memory.Close()
-	*j = Growing{memory: j.memory}
+	*j = Reader{memory: j.memory}
 }
 
 func infoOf(f io.ReadCloser) os.FileInfo {
