@@ -149,12 +149,12 @@ type blamer struct {
 
 const (
 	blameCost = 1 << 10
-	// mostSteps bounds the examined spans: locks × intervals.
-	mostSteps = 1 << 28
+	// maxBlameSteps bounds the examined spans: locks × intervals.
+	maxBlameSteps = 1 << 28
 )
 
 func (b *blamer) countSteps(n int) {
-	if b.steps += n; b.steps > mostSteps && b.err == nil {
+	if b.steps += n; b.steps > maxBlameSteps && b.err == nil {
 		b.err = errors.New("too many overlapping waits to attribute to lock owners; select a part of the recording with " +
 			"--from and --to")
 	}

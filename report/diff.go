@@ -237,7 +237,7 @@ func (x *Difference) figure(before, after float64) Figure {
 	value := [2]float64{f.Old, f.New}
 	same := x.pooledMean(value)
 	was, is := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
-	f.wholeNoise = min(1, (f.Old+f.New)/(was+is)) * max(-mostBetweenRuns*was, min(is-was, mostBetweenRuns*was))
+	f.wholeNoise = min(1, (f.Old+f.New)/(was+is)) * max(-maxSpreadBetweenRuns*was, min(is-was, maxSpreadBetweenRuns*was))
 	if before == x.prec[0].Total && after == x.prec[1].Total { // measured by the kernel
 		return f
 	}
@@ -316,8 +316,8 @@ func (x *Difference) markSure() {
 	x.Whole.setSure(tabular.StudentBound(falseAlarms/2, x.freedom()))
 }
 
-// mostBetweenRuns is the largest difference of equal loads, as a share of the whole.
-const mostBetweenRuns = 0.1
+// maxSpreadBetweenRuns is the largest difference of equal loads, as a share of the whole.
+const maxSpreadBetweenRuns = 0.1
 
 // setSure marks a figure as sure if it differs by more than bound standard errors, with and without wholeNoise.
 func (f *Figure) setSure(bound float64) {

@@ -22,7 +22,7 @@ type pageDiff struct {
 	Beyond float64 `json:"beyond"`
 	// BeyondFunctions is that of the table.
 	BeyondFunctions float64 `json:"beyond_functions"`
-	// BetweenRuns is mostBetweenRuns.
+	// BetweenRuns is maxSpreadBetweenRuns.
 	BetweenRuns float64 `json:"between_runs"`
 }
 
@@ -48,7 +48,7 @@ func (x *Difference) HTML(w io.Writer) error {
 		Samples:         [2]float64{x.prec[1].N, x.prec[0].N},
 		Beyond:          beyondChance(len(page.Nodes) / 2),
 		BeyondFunctions: beyondChance(2 * len(x.Changes)),
-		BetweenRuns:     mostBetweenRuns,
+		BetweenRuns:     maxSpreadBetweenRuns,
 	}
 	return d.writePage(w, page)
 }

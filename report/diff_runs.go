@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// leastTested is the share of the whole, both sides together, from which a function is tested.
-const leastTested = 0.01
+// minTestedShare is the share of the whole, both sides together, from which a function is tested.
+const minTestedShare = 0.01
 
 // runValue is scaled by [DiffOptions].Per.
 type runValue struct{ self, total float64 }
@@ -63,7 +63,7 @@ func (x *Difference) compareRuns() {
 		}
 	}
 	x.Whole = x.between(wholes, 0)
-	least := leastTested * (x.Whole.Old + x.Whole.New)
+	least := minTestedShare * (x.Whole.Old + x.Whole.New)
 	for i := range x.Changes {
 		c := &x.Changes[i]
 		var self, total [2][]float64
@@ -118,7 +118,7 @@ func (x *Difference) runsNote() string {
 	}
 	if x.runs[0] == nil {
 		return fmt.Sprintf("One run per side: significant means more than sampling explains, and more than a change of the "+
-			"whole by %g%%. The noise between runs is not known. %s", 100*mostBetweenRuns, several)
+			"whole by %g%%. The noise between runs is not known. %s", 100*maxSpreadBetweenRuns, several)
 	}
 	return fmt.Sprintf("Means of %s and %s; ± is the noise between runs. For equal programs, at most 1 comparison "+
 		"in 20 shows a significant change.", tabular.Plural(int64(len(x.runs[0])), "run"),

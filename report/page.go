@@ -17,11 +17,11 @@ import (
 
 const (
 	// call paths up to which all are drawn
-	pageNodes = 30_000
+	maxPageNodes = 30_000
 	// smaller ones are merged in larger profiles
-	pageShare = 0.0005
+	minPageShare = 0.0005
 	// threads from which those of equal names in a process are merged
-	pageThreads = 2000
+	maxPageThreads = 2000
 )
 
 // Memory of the page's parts with text, bytes.
@@ -87,7 +87,7 @@ func (d *data) page() *page {
 
 func (b *pageBuilder) head() {
 	s := b.Summary()
-	b.merge = s.Threads > pageThreads
+	b.merge = s.Threads > maxPageThreads
 	b.Title = printable.String(cmp.Or(b.Options.Title, s.Target))
 	b.Value = b.data.Value
 	for i, t := range b.Profile.SampleType {

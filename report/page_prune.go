@@ -12,8 +12,8 @@ import (
 
 // prune lists the nodes to draw, parents first, and each node's drawn one.
 func (b *pageBuilder) prune() []int32 {
-	all := len(b.trie.Nodes) <= pageNodes
-	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*pageShare)})
+	all := len(b.trie.Nodes) <= maxPageNodes
+	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*minPageShare)})
 	to := make([]int32, len(b.trie.Nodes))
 	smallOf := map[int32]int32{}
 	isSmall := map[int32]bool{}
@@ -38,7 +38,8 @@ func (b *pageBuilder) prune() []int32 {
 	}
 	if b.Merged > 0 {
 		b.Note = fmt.Sprintf("%s below %g%% of the total are merged into one box, with only their innermost functions below "+
-			"it: self values are exact, totals exclude these calls", tabular.Plural(int64(b.Merged), "call path"), 100*pageShare)
+			"it: self values are exact, totals exclude these calls", tabular.Plural(int64(b.Merged), "call path"),
+			100*minPageShare)
 	}
 	b.leaves(to, isSmall)
 	return to
@@ -69,7 +70,7 @@ func (b *pageBuilder) addNode(parent, frame int32) int32 {
 func (b *pageBuilder) isLarge(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {
-		if all := b.magnitudes[i]; all > 0 && float64(b.magnitudes[n*types+i]) >= pageShare*float64(all) {
+		if all := b.magnitudes[i]; all > 0 && float64(b.magnitudes[n*types+i]) >= minPageShare*float64(all) {
 			return true
 		}
 	}

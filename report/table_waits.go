@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	waitGroups = 10
-	waitFrames = 6
+	maxWaitGroups = 10
+	maxWaitFrames = 6
 	// functions of threads that did not wait
-	runningRows = 5
+	maxRunningRows = 5
 )
 
 // waitGroups writes each cause with its most frequent stack, from the application's innermost function on.
 func (d *data) waitGroups(out *printable.Writer) {
 	list := d.Grouped(d.Options.By)
-	limit := min(len(list), d.Limit(waitGroups))
+	limit := min(len(list), d.Limit(maxWaitGroups))
 	var shown []view.Row
 	for i, g := range list[:limit] {
 		if i > 0 {
@@ -38,7 +38,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 		switch {
 		case g.Value == 0:
 		case strings.HasPrefix(g.Name, "["):
-			shown = append(shown, d.table(out, g.Samples, runningRows, "    ")...)
+			shown = append(shown, d.table(out, g.Samples, maxRunningRows, "    ")...)
 		default:
 			d.waitStack(out, g)
 		}
@@ -49,7 +49,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 
 func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	stack, value, of := d.Commonest(g.Samples)
-	shown := stack[:min(len(stack), waitFrames)]
+	shown := stack[:min(len(stack), maxWaitFrames)]
 	var frames []*view.Frame
 	for _, n := range shown {
 		frames = append(frames, &d.Frames[n])

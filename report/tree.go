@@ -181,7 +181,7 @@ func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width
 	if l.node < 0 {
 		text := string(name)
 		if short, _, _ := strings.Cut(text, " below "); !tw.Options.FullNames && !tabular.Fits(text, width) {
-			text = tabular.ShortModule(short, max(width, tabular.LeastName))
+			text = tabular.ShortModule(short, max(width, tabular.MinNameWidth))
 		}
 		return tw.paint(dim, printable.Raw(text)), ""
 	}
@@ -192,7 +192,7 @@ func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width
 	if tw.Options.FullNames {
 		return name, module
 	}
-	width = max(width, tabular.LeastColumn)
+	width = max(width, tabular.MinNameColumn)
 	if l.depth == 0 {
 		name = printable.Raw(tabular.Shorten(string(name), width))
 	} else {

@@ -31,7 +31,7 @@ const (
 	agentSpoolSize = 256 << 20
 	agentFlush     = 5 * time.Second
 	agentTimeout   = 20 * time.Second
-	leastWindow    = time.Second
+	minAgentWindow = time.Second
 )
 
 var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
@@ -131,10 +131,10 @@ func (f *agentFlags) check(args []string) (err error) {
 			"-p or -n", args[0])
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
 		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --user, --match, -p or -n")
-	case to.Window < leastWindow:
-		return exit.Usage("--window %s: give at least %s", to.Window, leastWindow)
-	case to.SpoolSize < agent.LeastSpool:
-		return exit.Usage("--spool-size %d: give at least %d bytes", to.SpoolSize, agent.LeastSpool)
+	case to.Window < minAgentWindow:
+		return exit.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
+	case to.SpoolSize < agent.MinSpool:
+		return exit.Usage("--spool-size %d: give at least %d bytes", to.SpoolSize, agent.MinSpool)
 	case f.Rotate > 0 && f.Output == "":
 		return exit.Usage("--rotate is for recordings: name them with -o FILE")
 	case console.IsStdout(f.Output):

@@ -207,15 +207,15 @@ func processesNamed(name string) (found []selection.Process) {
 }
 
 const (
-	mostChoices   = 20 // listed processes
-	commandLength = 60 // characters of a command line
+	maxListedProcesses = 20 // listed processes
+	commandLength      = 60 // characters of a command line
 )
 
 func ambiguous(name string, found []selection.Process) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "%d processes have the name %q; choose with -p, or take all with --all:", len(found), name)
 	for i, p := range found {
-		if i == mostChoices {
+		if i == maxListedProcesses {
 			fmt.Fprintf(&b, "\n  … %d more", len(found)-i)
 			break
 		}

@@ -23,7 +23,7 @@ type topFlags struct {
 
 const (
 	refreshEvery = time.Second
-	leastRefresh = 100 * time.Millisecond
+	minRefresh   = 100 * time.Millisecond
 	firstWindow  = 10 * time.Second
 	// of plain text
 	plainRows = 20
@@ -88,8 +88,8 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 			"and give -n NAME --wait here")
 	case len(f.pids) == 0 && f.name == "" && !f.wait && !f.hasRule():
 		return exit.Usage("no target: give -p PID or -n NAME")
-	case f.Sampler.WatchEvery < leastRefresh:
-		return exit.Usage("--interval %s: give at least %s", f.Sampler.WatchEvery, leastRefresh)
+	case f.Sampler.WatchEvery < minRefresh:
+		return exit.Usage("--interval %s: give at least %s", f.Sampler.WatchEvery, minRefresh)
 	case !slices.Contains(top.Clocks(), f.Clock):
 		return exit.Usage("--value %q: choose cpu, runqueue, blocked or wall", f.Clock)
 	case console.IsStdout(f.Output):

@@ -124,11 +124,11 @@ func failures(s *runstats.Stats) (text string) {
 
 func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
-	if s.NotObserved >= leastReported {
+	if s.NotObserved >= minReportedTime {
 		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no processor: %s, longest %.1f s)",
 			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
 	}
-	if s.Suspended >= leastReported {
+	if s.Suspended >= minReportedTime {
 		fmt.Fprintf(&b, "%s%.1f s not observed (the machine was suspended)", before, s.Suspended)
 	}
 	return b.String()
@@ -143,8 +143,8 @@ func underQuota(s *runstats.Stats, before string) string {
 		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
-// leastReported is the least reported time, s.
-const leastReported = 0.05
+// minReportedTime is the least reported time, s.
+const minReportedTime = 0.05
 
 func lengths(s *runstats.Stats) string {
 	var b strings.Builder
@@ -222,8 +222,8 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// leastThrottled is the least time, of that of the recording, for which a group's throttling is reported.
-const leastThrottled = 0.01
+// minThrottledShare is the least share of the recording's time for which a group's throttling is reported.
+const minThrottledShare = 0.01
 
 // TargetGroups names the targets that their control groups held up, a line each: of which the CPU quota was used up, or
 // which were frozen.
@@ -241,7 +241,7 @@ func TargetGroups(s *runstats.Stats) (lines []string) {
 			"not run then", f.PID, f.Cgroup, when))
 	}
 	for i := range s.TargetQuotas {
-		if q := &s.TargetQuotas[i]; q.Seconds >= leastThrottled*s.Seconds {
+		if q := &s.TargetQuotas[i]; q.Seconds >= minThrottledShare*s.Seconds {
 			lines = append(lines, fmt.Sprintf("process %d: its cgroup was throttled for %.1f s, in %d of %s, as its CPU quota "+
 				"of %s processors was used up; this counts as run queue time", q.PID, q.Seconds, q.ThrottledPeriods,
 				Plural(q.Periods, "period"), strconv.FormatFloat(math.Round(100*q.CPUs)/100, 'f', -1, 64)))
@@ -258,13 +258,13 @@ func engineNote(s *runstats.Stats) string {
 	return ", " + s.EngineNote
 }
 
-// leastUndiscovered is the least reported share of CPU time of unobserved processes.
-const leastUndiscovered = 0.02
+// minUndiscoveredShare is the least reported share of CPU time of unobserved processes.
+const minUndiscoveredShare = 0.02
 
 // undiscovered is CPU time of processes and threads that started and ended unobserved.
 func undiscovered(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
-	if lost < leastReported || lost < leastUndiscovered*s.ProfiledCPU {
+	if lost < minReportedTime || lost < minUndiscoveredShare*s.ProfiledCPU {
 		return ""
 	}
 	programs := ""

@@ -37,7 +37,7 @@ const FullRate = 0.9
 // betweenSamples is CPU time between two samples of a thread, with its cause.
 func betweenSamples(s *runstats.Stats) string {
 	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
-	if lost < leastReported || lost < namehints.MuchUnsampled*s.ProfiledCPU {
+	if lost < minReportedTime || lost < namehints.MuchUnsampled*s.ProfiledCPU {
 		return ""
 	}
 	why := "threads ran for a short time between two samples; a higher -F catches more of that"

@@ -11,18 +11,18 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// mostUnsampled is the share of CPU time that samples may miss from which on a bound of the error means nothing.
-const mostUnsampled = 0.5
+// maxUnsampledShare is the share of CPU time that samples may miss from which on a bound of the error means nothing.
+const maxUnsampledShare = 0.5
 
 // shortRuns is the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
-	if off < namehints.MuchUnsampled || s.ProfiledCPU < leastReported {
+	if off < namehints.MuchUnsampled || s.ProfiledCPU < minReportedTime {
 		return ""
 	}
 	mean := s.ShortRunsCPU / float64(s.ShortRuns)
 	what := "the error of shares is not bounded"
-	if off < mostUnsampled {
+	if off < maxUnsampledShare {
 		what = fmt.Sprintf("shares may be off by up to %.0f percentage points", math.Ceil(100*off))
 	}
 	return fmt.Sprintf(", %s (threads ran %d times for %s on average, and samples can miss %s of each run)", what,

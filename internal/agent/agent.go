@@ -65,8 +65,8 @@ func New(o Options) (*Agent, error) {
 	if o.Parca {
 		c = parcaClient{c}
 	}
-	if o.MaxMessage < leastMessage || o.MaxMessage > mostMessage {
-		return nil, exit.Usage("--max-message: give from %d to %d bytes", leastMessage, mostMessage)
+	if o.MaxMessage < minMessage || o.MaxMessage > maxMessage {
+		return nil, exit.Usage("--max-message: give from %d to %d bytes", minMessage, maxMessage)
 	}
 	var s *spool
 	if o.SpoolDir != "" {

@@ -64,7 +64,7 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // without trailers the status is missing
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReply)) // without trailers the status is missing
 	if answer.StatusCode != http.StatusOK {
 		return reply{}, httpFailure(answer, text)
 	}
@@ -89,7 +89,7 @@ func unprefixed(text []byte, encoding string) []byte {
 	case text[0] == 0:
 		return message
 	case encoding == "gzip":
-		message, _ = unzipped(message, mostReply)
+		message, _ = unzipped(message, maxReply)
 		return message
 	}
 	return nil

@@ -21,8 +21,8 @@ import (
 // httpPath is below the endpoint's path.
 const httpPath = "v1development/profiles"
 
-// mostReply limits a reply, bytes.
-const mostReply = 1 << 16
+// maxReply limits a reply, bytes.
+const maxReply = 1 << 16
 
 type httpClient struct {
 	http *http.Client
@@ -54,7 +54,7 @@ func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // the status decides
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReply)) // the status decides
 	if answer.StatusCode/100 != 2 {
 		return reply{}, httpFailure(answer, text)
 	}
@@ -105,14 +105,14 @@ func zipped(body []byte) []byte {
 }
 
 // unzipped fails for more than most bytes.
-func unzipped(text []byte, most int) ([]byte, error) {
+func unzipped(text []byte, limit int) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
-	if err == nil && len(body) > most {
-		err = fmt.Errorf("more than %d bytes", most)
+	body, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	if err == nil && len(body) > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
 	}
 	return body, err
 }

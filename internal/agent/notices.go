@@ -62,7 +62,7 @@ func (n *notices) full(intervals int, step string) {
 // spoolWritten reports the first of several errors.
 func (n *notices) spoolWritten(s *spool, err error) {
 	if err != nil && !n.saidNoSpool {
-		n.say("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, mostWaiting>>20, spoolStep(err))
+		n.say("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, maxWaitingBytes>>20, spoolStep(err))
 	}
 	n.saidNoSpool = err != nil
 }

@@ -199,7 +199,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	}
 
 	s, got := sender(away, nil, 1<<20)
-	for range mostWaiting/size + 3 {
+	for range maxWaitingBytes/size + 3 {
 		s.enqueue(body, 30_000)
 	}
 	check(got, 1, "too much waits for URL: the oldest messages are dropped and counted (full)",
@@ -240,7 +240,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	check(got, 2, "URL rejected 2 profiles of a message, which are lost and counted: two; see the receiver's log")
 
 	small := &receiver{answer: func(body []byte) (reply, *failure) {
-		if len(body) > leastMessage {
+		if len(body) > minMessage {
 			return reply{}, &failure{kind: tooLarge, err: errors.New("too large")}
 		}
 		return reply{}, nil

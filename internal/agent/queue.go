@@ -4,8 +4,8 @@ package agent
 
 import "errors"
 
-// mostWaiting is in bytes.
-const mostWaiting = 8 << 20
+// maxWaitingBytes is in bytes.
+const maxWaitingBytes = 8 << 20
 
 type message struct {
 	compressed []byte
@@ -48,7 +48,7 @@ func (q *queue) append(m message, away bool) {
 	}
 	q.memory = append(q.memory, m)
 	q.size += len(m.compressed)
-	for kept := q.keptIn(inMemory); q.size > mostWaiting && len(q.memory) > kept+1; {
+	for kept := q.keptIn(inMemory); q.size > maxWaitingBytes && len(q.memory) > kept+1; {
 		q.notices.full(q.memory[kept].intervals, "give a directory with --spool")
 		q.drop(kept)
 	}
@@ -97,7 +97,7 @@ func (q *queue) take() (body []byte, intervals int, ok bool) {
 }
 
 func uncompressed(m *message) []byte {
-	body, err := unzipped(m.compressed, mostMessage)
+	body, err := unzipped(m.compressed, maxMessage)
 	if err != nil {
 		panic(err) // compressed by this process
 	}

@@ -39,7 +39,7 @@ func TestTheMessageThatIsBeingSentIsNotDropped(t *testing.T) {
 				if added > 1 {
 					return reply{}, nil
 				}
-				for range mostWaiting/size + 3 {
+				for range maxWaitingBytes/size + 3 {
 					s.enqueue(body, intervals)
 					added++
 				}

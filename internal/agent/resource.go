@@ -51,12 +51,12 @@ type processAttributes struct {
 	list []attribute
 }
 
-const mostQueued = 1 << 10
+const maxQueued = 1 << 10
 
 func newResources(o ResourceOptions) *resources {
 	r := &resources{
 		ResourceOptions: o, root: "/proc", known: map[processKey]processAttributes{},
-		toRead: make(chan processKey, mostQueued),
+		toRead: make(chan processKey, maxQueued),
 	}
 	if name, err := os.Hostname(); err == nil {
 		r.host = append(r.host, attribute{"host.name", name})
@@ -151,7 +151,7 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 		}
 	}
 	if r.Environment && r.Service == "" {
-		if env, err := readUpTo(dir+"/environ", mostEnvironment); err == nil {
+		if env, err := readUpTo(dir+"/environ", maxEnvironment); err == nil {
 			a.list = append(a.list, fromEnvironment(env)...)
 		}
 	}
@@ -166,17 +166,17 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 
 // Of a process's environment, in bytes and number.
 const (
-	mostEnvironment = 1 << 18
-	mostAttributes  = 64
+	maxEnvironment           = 1 << 18
+	maxEnvironmentAttributes = 64
 )
 
-func readUpTo(path string, most int64) ([]byte, error) {
+func readUpTo(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // container matches the control group of Docker, containerd, CRI-O or Podman: an id of 64 hexadecimal digits, under
@@ -214,7 +214,7 @@ func fromEnvironment(env []byte) (list []attribute) {
 		list = append(list, attribute{"service.name", service})
 	}
 	for pair := range strings.SplitSeq(pairs, ",") {
-		if len(list) == mostAttributes {
+		if len(list) == maxEnvironmentAttributes {
 			break
 		}
 		key, value, ok := strings.Cut(pair, "=")

@@ -157,7 +157,7 @@ func TestAProcessHasNoAttributesOfAnotherWithItsPid(t *testing.T) {
 func FuzzEnvironment(f *testing.F) {
 	f.Add([]byte("A=b\x00OTEL_RESOURCE_ATTRIBUTES=a=b,c=%zz,=,\x00OTEL_SERVICE_NAME=\xff"), "0::/docker-"+id+".scope")
 	f.Fuzz(func(t *testing.T, env []byte, groups string) {
-		if n := len(fromEnvironment(env)); n > mostAttributes {
+		if n := len(fromEnvironment(env)); n > maxEnvironmentAttributes {
 			t.Errorf("%d attributes", n)
 		}
 		got := containerID(groups)

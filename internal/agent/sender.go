@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// Range of --max-message, bytes. Refusals lower the limit, not below leastMessage.
-	mostMessage  = 1 << 28
-	leastMessage = 1 << 16
-	// LeastSpool is the least --spool-size, bytes: room for a message.
-	LeastSpool = leastMessage
+	// Range of --max-message, bytes. Refusals lower the limit, not below minMessage.
+	maxMessage = 1 << 28
+	minMessage = 1 << 16
+	// MinSpool is the least --spool-size, bytes: room for a message.
+	MinSpool = minMessage
 	// Pauses between attempts, doubled each time.
 	firstPause   = time.Second
 	longestPause = time.Minute
@@ -201,8 +201,8 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	case ctx.Err() != nil: // aborted
 		s.queue.keep()
 		return 1
-	case f.kind == tooLarge && len(body) > leastMessage:
-		s.limit = max(len(body)/2, leastMessage)
+	case f.kind == tooLarge && len(body) > minMessage:
+		s.limit = max(len(body)/2, minMessage)
 		s.queue.replace(s.divide(body, intervals))
 		s.queue.notices.smaller(len(body), s.limit)
 		return 0

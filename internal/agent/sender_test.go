@@ -131,11 +131,11 @@ func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
 // TestNoMessageIsLargerThanAsked, and all of the window is sent.
 func TestNoMessageIsLargerThanAsked(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
-	s, m := newTestSender(r, nil, leastMessage)
+	s, m := newTestSender(r, nil, minMessage)
 	s.enqueue(messageOf(100_000), 100_000)
 	s.sendWaiting(t.Context())
 	for _, size := range r.sizes {
-		if size > leastMessage {
+		if size > minMessage {
 			t.Errorf("a message of %d bytes", size)
 		}
 	}
@@ -279,10 +279,10 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
 	}
 	s, m = newTestSender(r, nil, 1<<20)
-	for range mostWaiting/size + 10 {
+	for range maxWaitingBytes/size + 10 {
 		s.enqueue(body, 30_000)
 	}
-	if m.waitingBytes.Load() > mostWaiting || lostFor(m, lostFull) == 0 || lostFor(m, lostFull)%30_000 != 0 {
+	if m.waitingBytes.Load() > maxWaitingBytes || lostFor(m, lostFull) == 0 || lostFor(m, lostFull)%30_000 != 0 {
 		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

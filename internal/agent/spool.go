@@ -27,7 +27,7 @@ var errDamagedFile = errors.New("it cannot be read")
 // spool holds a compressed message per file, the oldest first by name. Not for concurrent use.
 type spool struct {
 	dir        string
-	mostBytes  int64
+	maxBytes   int64
 	size       int64
 	files      []file
 	begin, end uint64 // turns in use: begin ≤ turn < end
@@ -44,7 +44,7 @@ type file struct {
 var errSpoolInUse = errors.New("another agent uses it")
 
 // openSpool locks a spool with the messages of an earlier run, and drops the oldest beyond the size.
-func openSpool(dir string, most int64) (s *spool, err error) {
+func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusable(dir, err)
 	}
@@ -61,7 +61,7 @@ func openSpool(dir string, most int64) (s *spool, err error) {
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
-	s = &spool{lock: lock, dir: dir, mostBytes: most, begin: firstTurn, end: firstTurn}
+	s = &spool{lock: lock, dir: dir, maxBytes: maxBytes, begin: firstTurn, end: firstTurn}
 	for _, e := range list {
 		f := file{name: e.Name()}
 		var turn uint64
@@ -156,7 +156,7 @@ func (s *spool) replaceFirst(parts []message) error {
 
 // trim drops the oldest beyond the size, except the first kept and the last. It returns their intervals.
 func (s *spool) trim(kept int) (dropped int) {
-	for s.size > s.mostBytes && len(s.files) > kept+1 {
+	for s.size > s.maxBytes && len(s.files) > kept+1 {
 		dropped += s.files[kept].intervals
 		s.remove(kept)
 	}
@@ -171,7 +171,7 @@ func (s *spool) first() (body []byte, err error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if body, err = unzipped(text, mostMessage); err != nil {
+	if body, err = unzipped(text, maxMessage); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamagedFile, err)
 	}
 	return body, nil

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// mostPoints limits a window's points. Further intervals are added to their row's last point.
-const mostPoints = 1 << 16
+// maxPoints limits a window's points. Further intervals are added to their row's last point.
+const maxPoints = 1 << 16
 
 // values are ns, by clock.
 type values [clocks]int64
@@ -135,7 +135,7 @@ func (s *Store) Add(iv profile.Interval) {
 
 func (s *Store) add(r row, p point) {
 	list := s.current.rows[r]
-	if n := len(list); n > 0 && s.points >= mostPoints {
+	if n := len(list); n > 0 && s.points >= maxPoints {
 		list[n-1].values.add(p.values)
 		list[n-1].end = max(list[n-1].end, p.end)
 		return
@@ -299,12 +299,12 @@ func subtract(list []point, v values) values {
 	return v
 }
 
-// leastStep of Unix time is no error of reading, ns.
-const leastStep = 10e6
+// minClockStep of Unix time is no error of reading, ns.
+const minClockStep = 10e6
 
 // step is how far Unix time was set forward since the begin, ns.
 func (s *Store) step() int64 {
-	if step := s.ahead() - s.began; step >= leastStep || step <= -leastStep {
+	if step := s.ahead() - s.began; step >= minClockStep || step <= -minClockStep {
 		return step
 	}
 	return 0

@@ -267,15 +267,15 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 func TestAWindowThatIsNotTakenIsBounded(t *testing.T) {
 	s := newTestStore()
 	s.Refresh(at(1), openOf())
-	for range 2 * mostPoints {
+	for range 2 * maxPoints {
 		s.Add(sleeper(1, 1, 1))
 	}
 	s.Refresh(at(2), openOf()) // the first window still waits
-	if s.points != mostPoints {
+	if s.points != maxPoints {
 		t.Errorf("%d points", s.points)
 	}
 	<-s.handedOut
-	if got := processSum(sumsOf(t, lastWindow(s, 3)), 1); got[clockWall] != 2*mostPoints {
+	if got := processSum(sumsOf(t, lastWindow(s, 3)), 1); got[clockWall] != 2*maxPoints {
 		t.Errorf("%v", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 func TestPairsAreAddedUntilTheIntervalIsNarrowOrTheTimeIsOver(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	later, past := time.Now().Add(time.Hour), time.Now().Add(-time.Second)
-	m := &measurement{run: &run{}, precise: 0.01, most: 5, ratios: noisy(rng, 1, 4)}
+	m := &measurement{run: &run{}, precision: 0.01, maxPairs: 5, ratios: noisy(rng, 1, 4)}
 	if m.hasEnoughPairs(past) {
 		t.Error("fewer pairs than asked for")
 	}
@@ -60,7 +60,7 @@ func TestPairsAreAddedUntilTheIntervalIsNarrowOrTheTimeIsOver(t *testing.T) {
 	if !m.hasEnoughPairs(later) || m.tooWide() {
 		t.Error("a narrow interval")
 	}
-	m.precise, m.ratios = 0, m.ratios[:5]
+	m.precision, m.ratios = 0, m.ratios[:5]
 	if !m.hasEnoughPairs(later) || m.tooWide() {
 		t.Error("nothing was asked for")
 	}

@@ -14,17 +14,17 @@ import (
 // measurement is of one row.
 type measurement struct {
 	*run
-	subject *subject
-	session tools.Session
-	most    int
-	precise float64 // Plan.Precision
-	ratios  []float64
-	waits   []Waited
-	others  otherUse
-	stolen  stolenUse
+	subject   *subject
+	session   tools.Session
+	maxPairs  int
+	precision float64 // Plan.Precision
+	ratios    []float64
+	waits     []Waited
+	others    otherUse
+	stolen    stolenUse
 }
 
-const leastPairs = 3 // for a median
+const minPairs = 3 // for a median
 
 func (m *measurement) pairs(ch choice) error {
 	if err := m.warmUp(); err != nil {
@@ -35,7 +35,7 @@ func (m *measurement) pairs(ch choice) error {
 	enough := time.Now().Add(m.RowLimit)
 	for !m.hasEnoughPairs(enough) {
 		began := time.Now()
-		if m.Limit > 0 && len(m.ratios) >= leastPairs && began.After(until) {
+		if m.Limit > 0 && len(m.ratios) >= minPairs && began.After(until) {
 			break
 		}
 		if err := m.pair(rng.IntN(2) == 0); err != nil {
@@ -51,17 +51,17 @@ const checkPairs = 10 // between checks of the interval
 func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {
-	case n < m.most:
+	case n < m.maxPairs:
 		return false
-	case m.precise <= 0 || time.Now().After(enough):
+	case m.precision <= 0 || time.Now().After(enough):
 		return true
 	}
-	return (n-m.most)%checkPairs == 0 && !m.tooWide()
+	return (n-m.maxPairs)%checkPairs == 0 && !m.tooWide()
 }
 
 func (m *measurement) tooWide() bool {
 	low, high := interval(m.ratios)
-	return m.precise > 0 && high-low > 2*m.precise
+	return m.precision > 0 && high-low > 2*m.precision
 }
 
 func (m *measurement) warmUp() error {

@@ -135,12 +135,12 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	m := &measurement{run: r, subject: s, session: session, most: r.Pairs, precise: r.Precision}
+	m := &measurement{run: r, subject: s, session: session, maxPairs: r.Pairs, precision: r.Precision}
 	if s.ownProcess() {
 		m.others.pid = j.PID
 	}
 	if ch.Name != "" {
-		m.most, m.precise = r.PeerPairs, 0
+		m.maxPairs, m.precision = r.PeerPairs, 0
 	}
 	if err := m.pairs(ch); err != nil {
 		session.Kill()

@@ -95,7 +95,7 @@ func (m *Moment) Set(text string) error {
 // Type implements pflag.Value.
 func (m *Moment) Type() string { return "TIME" }
 
-const mostSeconds = 1e9
+const maxSeconds = 1e9
 
 // outOfRange is refused by all.
 const outOfRange time.Duration = -1
@@ -108,13 +108,13 @@ func duration(text string) (d time.Duration, ok bool) {
 		if math.IsNaN(v) {
 			return 0, false
 		}
-		if math.Abs(v) > mostSeconds {
+		if math.Abs(v) > maxSeconds {
 			return outOfRange, true
 		}
 		return time.Duration(v * float64(time.Second)), true
 	}
 	d, err := time.ParseDuration(units.Replace(text))
-	if err == nil && d.Seconds() > mostSeconds {
+	if err == nil && d.Seconds() > maxSeconds {
 		return outOfRange, true
 	}
 	return d, err == nil
@@ -178,8 +178,8 @@ func (g *Growth) Type() string { return "PERCENT" }
 // Memory is bytes (268435456), or a size (256M, 2G).
 type Memory int64
 
-// leastMemory is what prywalk itself needs, bytes.
-const leastMemory = 64 << 20
+// minMemory is what prywalk itself needs, bytes.
+const minMemory = 64 << 20
 
 // String implements pflag.Value.
 func (m *Memory) String() string { return budget.Size(int64(*m)) }
@@ -187,7 +187,7 @@ func (m *Memory) String() string { return budget.Size(int64(*m)) }
 // Set implements pflag.Value.
 func (m *Memory) Set(text string) error {
 	v, ok := sizeOf(text)
-	if !ok || v < leastMemory {
+	if !ok || v < minMemory {
 		return exit.Usage("%q is not an amount of memory: give a size from 64M, such as 512M or 2G", text)
 	}
 	*m = Memory(v)

@@ -93,8 +93,8 @@ func commandWith(root *cobra.Command, flag string) string {
 	return ""
 }
 
-// leastBegun is the length from which a word may be a beginning.
-const leastBegun = 4
+// minPrefix is the length from which a word may be a beginning.
+const minPrefix = 4
 
 // Nearest returns the most similar word, or "". At most a third of the letters differ, or it is the beginning of
 // exactly one, or begins with one.
@@ -106,7 +106,7 @@ func Nearest(typed string, words []string) string {
 			begun++
 			n = 0
 		}
-		if len(w) >= leastBegun && strings.HasPrefix(typed, w) {
+		if len(w) >= minPrefix && strings.HasPrefix(typed, w) {
 			n = min(n, 1)
 		}
 		if n < least {

@@ -20,7 +20,7 @@ import (
 // Messages go to stderr, or into a buffer while a table is on the terminal.
 var Messages messageWriter
 
-const mostHeld = 16 << 10
+const maxHeld = 16 << 10
 
 type messageWriter struct {
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ func (m *messageWriter) Write(b []byte) (int, error) {
 	if !m.holding {
 		return os.Stderr.Write(b)
 	}
-	if m.held.Len()+len(b) <= mostHeld {
+	if m.held.Len()+len(b) <= maxHeld {
 		m.held.Write(b)
 	}
 	return len(b), nil

@@ -33,14 +33,14 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
+		ctx, cancel = context.WithTimeout(ctx, commandTimeout)
 		defer cancel()
 	}
 	select {
 	case o.turns <- struct{}{}:
 		defer func() { <-o.turns }()
 	case <-ctx.Done():
-		return nil, nil, fmt.Errorf("%d other commands run: ask again later", mostCommands)
+		return nil, nil, fmt.Errorf("%d other commands run: ask again later", maxConcurrentCommands)
 	}
 	output, code, err := o.Run(ctx, files, slices.Concat([]string{command}, paths, args)...)
 	if err != nil {
@@ -58,7 +58,7 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 		nil, nil
 }
 
-// truncated cuts a text, after a line if possible: with next it has at most MostBytes.
+// truncated cuts a text, after a line if possible: with next it has at most MaxAnswerBytes.
 func truncated(text, next string) string {
 	tail := ""
 	if next != "" {
@@ -66,7 +66,7 @@ func truncated(text, next string) string {
 	}
 	text = strings.ToValidUTF8(strings.TrimRight(text, "\n")+"\n", "\ufffd")
 	const reserve = 100 // for the note below
-	most := MostBytes - len(tail)
+	most := MaxAnswerBytes - len(tail)
 	if len(text) <= most {
 		return text + tail
 	}

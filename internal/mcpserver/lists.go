@@ -69,8 +69,8 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	return text(truncated(b.String(), "Where the time goes: report.")), nil, nil
 }
 
-// mostCommand limits a listed command, in columns.
-const mostCommand = 120
+// maxCommandWidth limits a listed command, in columns.
+const maxCommandWidth = 120
 
 func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
 	Match string `json:"match,omitempty" jsonschema:"only processes whose command line contains this text"`
@@ -80,7 +80,7 @@ func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in st
 		if !strings.Contains(p.Command, in.Match) {
 			continue
 		}
-		fmt.Fprintf(&b, "%d  %s\n", p.PID, tabular.Cut(printable.String(p.Command), mostCommand))
+		fmt.Fprintf(&b, "%d  %s\n", p.PID, tabular.Cut(printable.String(p.Command), maxCommandWidth))
 	}
 	return text(truncated(b.String(), "What a process does now: dump_stacks.")), nil, nil
 }

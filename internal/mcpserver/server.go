@@ -21,16 +21,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// MostBytes limits an answer, with the line on what was left out.
-const MostBytes = 32 << 10
+// MaxAnswerBytes limits an answer, with the line on what was left out.
+const MaxAnswerBytes = 32 << 10
 
 const (
-	// mostSeconds limits a recording.
-	mostSeconds = 300
-	// patience limits any other command.
-	patience = time.Minute
-	// mostCommands are concurrent; each may use --max-memory.
-	mostCommands = 4
+	// maxRecordSeconds limits a recording.
+	maxRecordSeconds = 300
+	// commandTimeout limits any other command.
+	commandTimeout = time.Minute
+	// maxConcurrentCommands are concurrent; each may use --max-memory.
+	maxConcurrentCommands = 4
 )
 
 // Options restrict the tools.
@@ -53,7 +53,7 @@ type Process struct {
 
 // New returns a server of all tools.
 func New(version string, o Options) *mcp.Server {
-	o.turns = make(chan struct{}, mostCommands)
+	o.turns = make(chan struct{}, maxConcurrentCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
 		Instructions: "Where a process spends CPU time, what its threads wait for, and who holds the locks. Begin with " +
 			"list_processes and dump_stacks; report reads a recording."})
@@ -175,8 +175,8 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if err != nil {
 		return nil, nil, err
 	}
-	if in.Seconds < 1 || in.Seconds > mostSeconds {
-		return nil, nil, fmt.Errorf("seconds %d: give 1 to %d", in.Seconds, mostSeconds)
+	if in.Seconds < 1 || in.Seconds > maxRecordSeconds {
+		return nil, nil, fmt.Errorf("seconds %d: give 1 to %d", in.Seconds, maxRecordSeconds)
 	}
 	name := in.File
 	if name == "" {
@@ -185,7 +185,7 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if err := o.checkNewName(name); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+patience)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+commandTimeout)
 	defer cancel()
 	return o.runCommand(ctx, nil, "Where the time went: report with file="+name+".",
 		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o", strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))

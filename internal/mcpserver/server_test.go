@@ -189,8 +189,8 @@ func TestAFailureIsAnAnswerWithItsMessage(t *testing.T) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	for _, line := range []string{"0123456789\n", "é\xff\n", strings.Repeat("x", 40_000)} {
-		got := truncated(strings.Repeat(line, 1+3*MostBytes/len(line)), "ask again")
-		if len(got) > MostBytes || !strings.Contains(got, "lines were left out") ||
+		got := truncated(strings.Repeat(line, 1+3*MaxAnswerBytes/len(line)), "ask again")
+		if len(got) > MaxAnswerBytes || !strings.Contains(got, "lines were left out") ||
 			!strings.HasSuffix(got, "ask again\n") || !strings.HasPrefix(got, strings.ToValidUTF8(line[:2], "\ufffd")) {
 			t.Errorf("%.5q: %d bytes, end %q", line, len(got), got[max(0, len(got)-90):])
 		}
@@ -213,9 +213,9 @@ func TestListsNameProcessesAndRecordings(t *testing.T) {
 }
 
 func TestLongCommandLinesAreCutBetweenCharacters(t *testing.T) {
-	o := Options{Processes: func() []Process { return []Process{{7, "x" + strings.Repeat("é", mostCommand)}} }}
+	o := Options{Processes: func() []Process { return []Process{{7, "x" + strings.Repeat("é", maxCommandWidth)}} }}
 	got, failed := call(t, connectTo(t, o), "list_processes", nil)
-	if want := "7  x" + strings.Repeat("é", mostCommand-2) + "…\n"; failed || !strings.HasPrefix(got, want) {
+	if want := "7  x" + strings.Repeat("é", maxCommandWidth-2) + "…\n"; failed || !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -250,7 +250,7 @@ func TestAnswersNameRecordingsNotDescriptors(t *testing.T) {
 }
 
 func TestFewCommandsRunAtOnce(t *testing.T) {
-	const calls = 5 * mostCommands
+	const calls = 5 * maxConcurrentCommands
 	var running, most atomic.Int32
 	release := make(chan struct{})
 	c := connectTo(t, Options{Dir: t.TempDir(), Run: func(context.Context, []*os.File, ...string) (string, int, error) {
@@ -274,7 +274,7 @@ func TestFewCommandsRunAtOnce(t *testing.T) {
 			t.Error("a call failed")
 		}
 	}
-	if n := most.Load(); n > mostCommands {
+	if n := most.Load(); n > maxConcurrentCommands {
 		t.Errorf("%d commands ran at once", n)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // Sizes at which a discarding Builder evicts, unless twice those after the last eviction are more.
 const (
-	mostStacks    = 1 << 15
-	mostLocations = 1 << 16
+	maxStacks    = 1 << 15
+	maxLocations = 1 << 16
 )
 
 // Surplus reports whether an eviction is due: after a part was written, or for large tables of a discarding Builder.
@@ -23,7 +23,7 @@ func (b *Builder) Surplus() bool {
 		return b.rotated
 	}
 	n := b.sizes()
-	return n.Stacks >= max(mostStacks, 2*b.needed.Stacks) || n.Locations >= max(mostLocations, 2*b.needed.Locations)
+	return n.Stacks >= max(maxStacks, 2*b.needed.Stacks) || n.Locations >= max(maxLocations, 2*b.needed.Locations)
 }
 
 // Age begins a new age. Stacks used in an age are kept to the end of the next.

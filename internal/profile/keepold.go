@@ -61,11 +61,11 @@ func IsRecording(path string) bool {
 	return err == nil && magic == [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
 }
 
-// mostEmpty is the largest size of a recording without samples, bytes.
-const mostEmpty = 16 << 10
+// maxEmptySize is the largest size of a recording without samples, bytes.
+const maxEmptySize = 16 << 10
 
 func isEmpty(path string) bool {
-	if st, err := os.Stat(path); err != nil || st.Size() > mostEmpty {
+	if st, err := os.Stat(path); err != nil || st.Size() > maxEmptySize {
 		return false
 	}
 	p, err := ReadFile(path)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// mostLabels is the most label sets of an era; fewer would be compressed more often.
-const mostLabels = 1 << 13
+// maxLabelSets is the most label sets of an era; fewer would be compressed more often.
+const maxLabelSets = 1 << 13
 
 // era is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the time:
 // those of an ended era are packed and spilled.
@@ -28,7 +28,7 @@ func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	if n, ok := e.numbers[k]; ok {
 		return n, false
 	}
-	if began = len(e.all) == 0 || len(e.numbers) >= mostLabels; began {
+	if began = len(e.all) == 0 || len(e.numbers) >= maxLabelSets; began {
 		e.begin(s)
 	}
 	now := &e.all[len(e.all)-1]

@@ -23,13 +23,13 @@ func addThreads(b *Builder, from, to int) {
 }
 
 func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
-	const threads = 5 * mostLabels / 2
+	const threads = 5 * maxLabelSets / 2
 	for _, dir := range []string{"", t.TempDir()} {
 		b := NewBuilder(Meta{Start: time.Unix(1_700_000_000, 0), Period: time.Second / 100, SpillTo: dir})
 		addThreads(b, 0, threads/2)
 		early := b.freeze()
 		addThreads(b, threads/2, threads)
-		if n := b.Sizes().Labels; n > mostLabels {
+		if n := b.Sizes().Labels; n > maxLabelSets {
 			t.Errorf("%d labels are held", n)
 		}
 		for i := range b.journal.eras.all[:2] {

@@ -40,9 +40,9 @@ type Named struct {
 
 const (
 	// Number of names at which all are forgotten.
-	mostNames = 1 << 17
+	maxKnownNames = 1 << 17
 	// Generated code to name again, in all and per [Names.NameLate].
-	mostLate, lateAtATime = 1 << 12, 256
+	maxLateNames, lateNamesPerCall = 1 << 12, 256
 	// Least time between two calls of onNewNames.
 	namedEvery      = 200 * time.Millisecond
 	dropUnusedEvery = 10 * time.Second
@@ -116,13 +116,13 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 			n.renamed++
 		}
 	}
-	if len(n.known) >= mostNames {
+	if len(n.known) >= maxKnownNames {
 		clear(n.known)
 	}
 	n.known[id] = fs
 	delete(n.asked, id)
 	nothing := len(fs) == 0 || fs[0].Name == nameless(l.Module.Path)
-	if nothing && l.Module.File == 0 && len(n.late) < mostLate {
+	if nothing && l.Module.File == 0 && len(n.late) < maxLateNames {
 		n.late = append(n.late, id)
 	}
 	return fs
@@ -199,7 +199,7 @@ func (n *Names) NameLate(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.forgetEvicted()
-	list := slices.Clone(n.late[:min(len(n.late), lateAtATime)])
+	list := slices.Clone(n.late[:min(len(n.late), lateNamesPerCall)])
 	n.late = slices.Delete(n.late, 0, len(list))
 	for _, id := range list {
 		n.resolve(r, id, n.builder.LocOf(id))
@@ -211,7 +211,7 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.forgetEvicted()
-	left := mostLate
+	left := maxLateNames
 	seen := map[sample.StackID]bool{}
 	for stack := range stacks {
 		if seen[stack] {

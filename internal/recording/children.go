@@ -42,7 +42,7 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 // USER_HZ
 const ticksPerSecond = 100
 
-const leastChildrenCPU = 0.1
+const minChildrenCPU = 0.1
 
 // since describes the time since a reading; "" if little or unknown.
 func (c *childrenCPU) since(before *childrenCPU) string {
@@ -50,7 +50,7 @@ func (c *childrenCPU) since(before *childrenCPU) string {
 		return ""
 	}
 	used := float64(c.ticks-before.ticks) / ticksPerSecond
-	if used < leastChildrenCPU {
+	if used < minChildrenCPU {
 		return ""
 	}
 	ran := int64(0)

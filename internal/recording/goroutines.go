@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-const mostGoPrograms = 16
+const maxGoPrograms = 16
 
 func (r *recording) countGoroutines() {
 	if r.endless || r.hung {
@@ -17,7 +17,7 @@ func (r *recording) countGoroutines() {
 	}
 	lines := unreadGoroutines(r.stats.Goroutines)
 	hung := observe.Watched(func() {
-		for _, pid := range r.pids[:min(len(r.pids), mostGoPrograms)] {
+		for _, pid := range r.pids[:min(len(r.pids), maxGoPrograms)] {
 			t, err := r.images.Open(pid)
 			if err != nil {
 				continue

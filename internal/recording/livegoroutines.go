@@ -20,7 +20,7 @@ const (
 // countNow returns the processes with Go. Precondition: no other goroutine uses the processes.
 func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 	var list []top.Goroutines
-	for _, p := range procs[:min(len(procs), mostGoPrograms)] {
+	for _, p := range procs[:min(len(procs), maxGoPrograms)] {
 		if !p.Alive() {
 			continue
 		}

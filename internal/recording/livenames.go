@@ -19,16 +19,16 @@ type backgroundResolver struct {
 }
 
 type privateImage struct {
-	image    *code.Image // nil: closed, or not readable
-	failed   bool        // to open
-	used     time.Time
-	patience time.Duration // time without use until it is closed
+	image      *code.Image // nil: closed, or not readable
+	failed     bool        // to open
+	used       time.Time
+	closeAfter time.Duration // time without use until it is closed
 }
 
-// Range of [privateImage].patience, which doubles with each close, as reading a large file again takes a second.
+// Range of [privateImage].closeAfter, which doubles with each close, as reading a large file again takes a second.
 const (
-	leastPatience = 30 * time.Second
-	mostPatience  = time.Hour
+	minUnusedTime = 30 * time.Second
+	maxUnusedTime = time.Hour
 )
 
 func newBackgroundResolver() *backgroundResolver {
@@ -66,11 +66,11 @@ func (r *backgroundResolver) DropUnused() {
 	now := r.now()
 	for img, t := range r.private {
 		over := img.Unused()
-		if t.image != nil && (over || now.Sub(t.used) > t.patience) {
+		if t.image != nil && (over || now.Sub(t.used) > t.closeAfter) {
 			r.Forget(t.image)
 			t.image.Close()
 			t.image = nil
-			t.patience = min(2*t.patience, mostPatience)
+			t.closeAfter = min(2*t.closeAfter, maxUnusedTime)
 		}
 		if over {
 			delete(r.private, img)
@@ -120,7 +120,7 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 func (r *backgroundResolver) image(img *code.Image) *code.Image {
 	t := r.private[img]
 	if t == nil {
-		t = &privateImage{patience: leastPatience}
+		t = &privateImage{closeAfter: minUnusedTime}
 		r.private[img] = t
 	}
 	if t.image == nil && !t.failed {

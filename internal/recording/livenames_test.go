@@ -74,7 +74,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	// What is not asked for is let go of as well, less and less often.
 	late := time.Now()
 	r.now = func() time.Time { return late }
-	for _, patience := range []time.Duration{leastPatience, 2 * leastPatience} {
+	for _, patience := range []time.Duration{minUnusedTime, 2 * minUnusedTime} {
 		for _, c := range []struct {
 			after time.Duration
 			kept  bool

@@ -39,8 +39,8 @@ func events(o *Options) *perfevents.Reader { return source(o).Events }
 
 func source(o *Options) *perfengine.Source { return o.Engine.(*perfengine.Source) }
 
-// mostLossy bounds consecutive recordings with lost samples, as on an overloaded machine.
-const mostLossy = 20
+// maxLossyRuns bounds consecutive recordings with lost samples, as on an overloaded machine.
+const maxLossyRuns = 20
 
 func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	target := start(t, "burners", "2")
@@ -50,7 +50,7 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 			return
 		}
 		t.Logf("%d samples were lost in recording %d", lost, try)
-		if try == mostLossy {
+		if try == maxLossyRuns {
 			t.Fatal("no recording has all samples")
 		}
 	}

@@ -30,7 +30,7 @@ func TestThreadsThatLiveShortlyGetTrueShares(t *testing.T) {
 			testtargets.Ready(t, cmd)
 			phases := map[string]float64{}
 			sum, worth := 0.0, 0.0
-			for n := 0; worth < c.worth && n < mostRecordings; n++ {
+			for n := 0; worth < c.worth && n < maxRecordings; n++ {
 				r := record(t, Options{}, 4*time.Second, func(s *Sampler) {
 					for s.Progress().Stacks < c.stacks {
 						time.Sleep(10 * time.Millisecond)
@@ -63,7 +63,7 @@ func TestThreadsThatLiveShortlyGetTrueShares(t *testing.T) {
 	}
 }
 
-const mostRecordings = 15
+const maxRecordings = 15
 
 // checkShortLives holds that most threads are estimated, and that the sum is the kernel's.
 func checkShortLives(t *testing.T, r *recorded, mostUnseen float64) {

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// namesOnly is the width below which there is no column of modules.
-	namesOnly = 72
-	// LeastColumn is the names' least width.
-	LeastColumn = 16
+	// minWidthForModules is the width below which there is no column of modules.
+	minWidthForModules = 72
+	// MinNameColumn is the names' least width.
+	MinNameColumn = 16
 	// Of modules on a terminal.
-	leastModule, mostModule = 10, 32
+	minModuleWidth, maxModuleWidth = 10, 32
 )
 
 // Columns are widths; Module 0: no such column.
@@ -26,12 +26,12 @@ func Fit(width, figures, name, module int) Columns {
 		return Columns{min(name, 1<<12), module} // limits the padding only
 	}
 	left := width - figures
-	if width < namesOnly || module == 0 {
-		return Columns{max(min(name, left), LeastColumn), 0}
+	if width < minWidthForModules || module == 0 {
+		return Columns{max(min(name, left), MinNameColumn), 0}
 	}
 	left -= len("  ")
-	module = min(module, max(leastModule, min(mostModule, left/3), left-name))
-	return Columns{max(min(name, left-module), LeastColumn), module}
+	module = min(module, max(minModuleWidth, min(maxModuleWidth, left/3), left-name))
+	return Columns{max(min(name, left-module), MinNameColumn), module}
 }
 
 // ShortModule shortens a text at its end.
@@ -43,8 +43,8 @@ func ShortModule(s string, width int) string {
 }
 
 // Right right-aligns texts in least cells or more.
-func Right(texts []string, least int) []string {
-	width := least
+func Right(texts []string, minWidth int) []string {
+	width := minWidth
 	for _, s := range texts {
 		width = max(width, Width(s))
 	}

@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// LeastName is the least width for a cut name.
-const LeastName = 8
+// MinNameWidth is the least width for a cut name.
+const MinNameWidth = 8
 
 // Shorten fits a function's name into a width: it drops first the arguments, then template arguments, result type and
 // outer names, and at last the middle of the method's name.
 func Shorten(s string, width int) string {
-	if width < LeastName || Fits(s, width) {
+	if width < MinNameWidth || Fits(s, width) {
 		return s
 	}
 	name, args := cutArguments(s)
@@ -42,7 +42,7 @@ func Shorten(s string, width int) string {
 }
 
 func cutMiddle(s string, width int) string {
-	if width < LeastName || Fits(s, width) {
+	if width < MinNameWidth || Fits(s, width) {
 		return s
 	}
 	left := (width - 1) / 2

@@ -42,7 +42,7 @@ func FuzzShortenFits(f *testing.F) {
 			t.Skip("what is shown was made printable")
 		}
 		got := Shorten(name, width)
-		if width >= LeastName && utf8.RuneCountInString(got) > width {
+		if width >= MinNameWidth && utf8.RuneCountInString(got) > width {
 			t.Errorf("%q in %d columns: %q", name, width, got)
 		}
 	})

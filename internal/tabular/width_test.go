@@ -54,7 +54,7 @@ func TestColumnsOfWideNamesEndBelowEachOther(t *testing.T) {
 				t.Errorf("%q has %d cells, where %d are there", got, n, width)
 			}
 		}
-		if got := Shorten("x"+long, width); width >= LeastName && (Width(got) > width || Width(got) < width-2) {
+		if got := Shorten("x"+long, width); width >= MinNameWidth && (Width(got) > width || Width(got) < width-2) {
 			t.Errorf("%q has %d cells, where %d are there", got, Width(got), width)
 		}
 	}
@@ -74,8 +74,8 @@ func FuzzCut(f *testing.F) {
 		if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 			return
 		}
-		for _, got := range []string{Cut(s, width), Shorten(s, max(width, LeastName))} {
-			if Width(got) > max(width, LeastName) {
+		for _, got := range []string{Cut(s, width), Shorten(s, max(width, MinNameWidth))} {
+			if Width(got) > max(width, MinNameWidth) {
 				t.Errorf("%q has %d cells, where %d are there", got, Width(got), width)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 func crowd(b testing.TB, threads int) (*fixture, sample.StackID) {
 	f := newFixture(b)
 	asleep := f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "worker", "tick", "serve", "main")
-	for range leastSlices + 60 {
+	for range minSlices + 60 {
 		f.wakeSome(asleep, threads)
 	}
 	f.snapshot(10*time.Second, CPU)

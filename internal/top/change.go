@@ -11,11 +11,11 @@ import (
 const (
 	recentSlices = 3
 	baseSlices   = 20
-	// leastBase is the fewest slices before the recent ones.
-	leastBase = 8
-	// leastShare is the least share of a row with a mark, falseAlarms the error rate of a refresh.
-	leastShare  = 0.01
-	falseAlarms = tabular.FalseAlarms
+	// minBaseSlices is the fewest slices before the recent ones.
+	minBaseSlices = 8
+	// minMarkedShare is the least share of a row with a mark, falseAlarms the error rate of a refresh.
+	minMarkedShare = 0.01
+	falseAlarms    = tabular.FalseAlarms
 )
 
 // Change is a mark's meaning.
@@ -39,7 +39,7 @@ type shares struct {
 }
 
 func (s *Store) shares(out []*shares, n *Functions, clock Clock) []*shares {
-	for i := max(0, len(s.slices)-leastSlices); i < len(s.slices); i++ {
+	for i := max(0, len(s.slices)-minSlices); i < len(s.slices); i++ {
 		sl := &s.slices[i]
 		if sl.shares == nil || sl.shares.clock != clock || sl.shares.names != n.changes {
 			sl.shares = s.sharesOf(sl, n, clock)
@@ -77,18 +77,18 @@ func (s *Store) sharesOf(sl *slice, n *Functions, clock Clock) *shares {
 // It is Student's test of the means of the last recentSlices slices and the baseSlices before, with the slices' spread
 // (programs have phases), or the counting error if larger. A share within the earlier slices' range is no change. Each
 // tested row has its part of the error rate (Bonferroni): a steady load has marks in at most one refresh of twenty.
-// Rows below leastShare are not tested.
+// Rows below minMarkedShare are not tested.
 func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
 	k := len(o.parts) - recentSlices
-	if k < leastBase {
+	if k < minBaseSlices {
 		return out
 	}
 	tests := 0
 	histories := make([][]float64, len(rows))
 	for i := range rows {
 		histories[i] = o.history(rows[i].id, total)
-		if mean(histories[i]) >= leastShare || mean(histories[i][k:]) >= leastShare {
+		if mean(histories[i]) >= minMarkedShare || mean(histories[i][k:]) >= minMarkedShare {
 			tests++
 		} else {
 			histories[i] = nil

@@ -69,12 +69,12 @@ func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
 		phases float64
 		slices int
 	}{
-		{"one thread", 99, 0, leastSlices},
-		{"many threads", 400, 0, leastSlices},
-		{"in phases", 99, 0.08, leastSlices},
-		{"in phases, many threads", 400, 0.1, leastSlices},
-		{"the first seconds", 99, 0, leastBase + recentSlices},
-		{"hardly anything runs", 5, 0, leastSlices},
+		{"one thread", 99, 0, minSlices},
+		{"many threads", 400, 0, minSlices},
+		{"in phases", 99, 0.08, minSlices},
+		{"in phases, many threads", 400, 0.1, minSlices},
+		{"the first seconds", 99, 0, minBaseSlices + recentSlices},
+		{"hardly anything runs", 5, 0, minSlices},
 	} {
 		r := rand.New(rand.NewPCG(16, 1))
 		const tables = 600
@@ -115,7 +115,7 @@ func TestRealChangesAreMarked(t *testing.T) {
 
 func TestThereAreNoMarksBeforeThereIsEnoughToCompare(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 3))
-	o := load(r, leastBase-1, 99, []float64{1}, 0)
+	o := load(r, minBaseSlices-1, 99, []float64{1}, 0)
 	o.parts = append(o.parts, load(r, recentSlices, 99, []float64{0, 1}, 0).parts...)
 	for _, m := range o.Changes(rowsOf(2), false) {
 		if m != Steady {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// mostCells limits the cells in no slice.
-	mostCells = 1 << 16
+	// maxUnusedCells limits the cells in no slice.
+	maxUnusedCells = 1 << 16
 	// earlierName is the thread and function of merged cells.
 	earlierName  = "[earlier]"
 	earlierStack = sample.StackID(^uint32(0))

@@ -74,7 +74,7 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 		out = machinery
 	}
 	if final {
-		if len(n.whole) >= mostCells {
+		if len(n.whole) >= maxUnusedCells {
 			clear(n.whole)
 		}
 		n.whole[id] = out

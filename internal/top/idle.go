@@ -55,14 +55,14 @@ func (o *Snapshot) ruleOf(c *Cell) string {
 // fitName fits name and mark in columns; the mark stays whole if there is room.
 func fitName(name, mark string, columns int) string {
 	left := columns - tabular.PrintedWidth(mark)
-	if left < min(tabular.PrintedWidth(name), leastBeforeMark) {
+	if left < min(tabular.PrintedWidth(name), minColumnsBeforeMark) {
 		return tabular.ShortModule(name+mark, columns)
 	}
 	return tabular.ShortModule(name, left) + mark
 }
 
-// leastBeforeMark is the least number of columns before a whole mark.
-const leastBeforeMark = 16
+// minColumnsBeforeMark is the least number of columns before a whole mark.
+const minColumnsBeforeMark = 16
 
 // mark follows the name; "": not idle.
 func (r *GroupRow) mark() string {

@@ -168,13 +168,13 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	head = " " + figures(0)
 	left := 1 << 12
 	if s.Width > 0 {
-		left = max(tabular.LeastColumn, s.Width-tabular.PrintedWidth(head))
+		left = max(tabular.MinNameColumn, s.Width-tabular.PrintedWidth(head))
 	}
-	name = min(name, max(left/2, left-in-len("  "), tabular.LeastColumn))
+	name = min(name, max(left/2, left-in-len("  "), tabular.MinNameColumn))
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
 		text := tabular.Pad(fitName(names[i], idle[i], name), name) + "  " +
-			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.LeastName, left-name-2))
+			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.MinNameWidth, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}
 	return s.cut(head + title), lines

@@ -70,15 +70,15 @@ func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 	return append(notes, o.nameNotes(c)...)
 }
 
-// mostOfScreen: notes take at most 1/mostOfScreen of the lines.
-const mostOfScreen = 4
+// noteLinesDivisor: notes take at most 1/noteLinesDivisor of the screen's lines.
+const noteLinesDivisor = 4
 
 func (m *Model) noteLines() []string {
 	var lines []string
 	for _, n := range m.snap.notes(&m.state, m.clock) {
 		lines = append(lines, strings.Split(string(tabular.Paragraph(m.screen.Width, "  ", n)), "\n")...)
 	}
-	if most := max(1, m.screen.Height/mostOfScreen); m.screen.Height > 0 && len(lines) > most {
+	if most := max(1, m.screen.Height/noteLinesDivisor); m.screen.Height > 0 && len(lines) > most {
 		lines = append(lines[:most-1], m.screen.cut(lines[most-1]+" …"))
 	}
 	return lines

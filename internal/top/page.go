@@ -35,14 +35,14 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-const leastAround = 5
+const minLinesAround = 5
 
 func (m *Model) helpLines() []string {
 	var lines []string
 	for _, k := range keyHelp {
 		lines = append(lines, m.screen.cut("  "+tabular.Pad(k[0], 7)+k[1]))
 	}
-	if h := m.screen.Height; h > 0 && h < len(lines)+leastAround {
+	if h := m.screen.Height; h > 0 && h < len(lines)+minLinesAround {
 		return lines
 	}
 	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)

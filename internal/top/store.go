@@ -17,8 +17,8 @@ import (
 const (
 	// keepFor is the age of slices: the longest limited window.
 	keepFor = 60 * time.Second
-	// leastSlices stay, for changes.
-	leastSlices = recentSlices + baseSlices
+	// minSlices stay, for changes.
+	minSlices = recentSlices + baseSlices
 )
 
 // thread: tid 0 is no single one. Tasks of one first function are one thread: task is their kind, name the function.
@@ -110,7 +110,7 @@ type Store struct {
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byTID: map[threadKey]int32{}, byWait: map[string]int32{},
-		begin: begin.UnixNano(), refreshed: refreshed, maxCells: mostCells,
+		begin: begin.UnixNano(), refreshed: refreshed, maxCells: maxUnusedCells,
 	}
 }
 
@@ -263,7 +263,7 @@ func (s *Store) newDeltas(n int) []delta {
 func (s *Store) dropOld() {
 	last := s.slices[len(s.slices)-1].to
 	old := 0
-	for len(s.slices)-old > leastSlices && s.slices[old].to < last-int64(keepFor) {
+	for len(s.slices)-old > minSlices && s.slices[old].to < last-int64(keepFor) {
 		s.freeDeltas = append(s.freeDeltas, s.slices[old].deltas)
 		old++
 	}

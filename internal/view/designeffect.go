@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// blockLength is the least length of a block of time, ns: some ticks.
-	blockLength = 100e6
-	mostBlocks  = 1000
-	// mostParts bounds the number of parts of intervals in blocks.
-	mostParts = 50e6
-	// leastPairs is the number of pairs of blocks from which variance can be estimated.
-	leastPairs = 20
-	// leastShareOf is the inverse of the least share of the functions that are counted.
-	leastShareOf = 100
-	// leastEffect is the least design effect that is used: smaller ones are within the error of the estimate.
-	leastEffect = 1.5
+	// minBlockLength is the least length of a block of time, ns: some ticks.
+	minBlockLength = 100e6
+	maxBlocks      = 1000
+	// maxBlockParts bounds the number of parts of intervals in blocks.
+	maxBlockParts = 50e6
+	// minBlockPairs is the number of pairs of blocks from which variance can be estimated.
+	minBlockPairs = 20
+	// inverseMinShare is the inverse of the least share of the functions that are counted.
+	inverseMinShare = 100
+	// minDesignEffect is the least design effect that is used: smaller ones are within the error of the estimate.
+	minDesignEffect = 1.5
 )
 
 // designEffect is by how much the variance of the functions' shares exceeds that of n independent samples (Kish), at
@@ -40,7 +40,7 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 			}
 		}
 	}
-	if pairs < leastPairs {
+	if pairs < minBlockPairs {
 		return 1
 	}
 	total := float64(d.Total(value))
@@ -59,7 +59,7 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 			}
 		}
 	}
-	if effect := measured * float64(used) / float64(pairs) / independent; effect > leastEffect {
+	if effect := measured * float64(used) / float64(pairs) / independent; effect > minDesignEffect {
 		return effect
 	}
 	return 1
@@ -84,14 +84,14 @@ func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (al
 	if begin > end {
 		return nil, nil
 	}
-	length := max(blockLength, (end-begin)/mostBlocks+1)
+	length := max(minBlockLength, (end-begin)/maxBlocks+1)
 	parts := int64(0)
 	for _, s := range d.Profile.Sample {
 		if s.Value[value] > 0 {
 			parts += s.Value[wall]/length + 1
 		}
 	}
-	if parts > mostParts {
+	if parts > maxBlockParts {
 		return nil, nil
 	}
 	all, of = make([]float64, (end-begin)/length+1), make([][]float64, len(functions))
@@ -132,7 +132,7 @@ func (d *Selection) largestFunctions(value int) map[*profile.Function]int {
 	for _, s := range d.Profile.Sample {
 		values[innermost(s)] += s.Value[value]
 	}
-	least := max(d.Total(value)/leastShareOf, 1)
+	least := max(d.Total(value)/inverseMinShare, 1)
 	for f, v := range values {
 		if v >= least {
 			numbers[f] = len(numbers)

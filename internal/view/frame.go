@@ -90,7 +90,7 @@ func cutMiddle(name string) string {
 func (f *Frame) Fitted(width int) string {
 	name := printable.String(cutMiddle(f.Name))
 	place := printable.String(strings.TrimPrefix(f.Shown(), cutMiddle(f.Name)))
-	if room := width - tabular.PrintedWidth(place); room >= tabular.LeastColumn {
+	if room := width - tabular.PrintedWidth(place); room >= tabular.MinNameColumn {
 		return tabular.Shorten(name, room) + place
 	}
 	return tabular.Shorten(name+place, width)
