@@ -61,7 +61,7 @@ func newAgent() *cobra.Command {
 		},
 		to: agent.Options{
 			Target: agent.Target{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
-			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, SpoolSize: agentSpoolSize, Say: console.Say,
+			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, SpoolSize: agentSpoolSize, Say: console.Infof,
 		},
 	}
 	cmd := &cobra.Command{
@@ -120,7 +120,7 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer f.closeEngine(&f.Sampler)
-	return recording.Send(f.Options, f.to)
+	return recording.RunAgent(f.Options, f.to)
 }
 
 func (f *agentFlags) check(args []string) (err error) {

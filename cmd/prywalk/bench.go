@@ -191,7 +191,7 @@ func (f *benchFlags) result() (*bench.Result, error) {
 	bench.Header(&console.Stdout)
 	res, err := bench.Run(ctx, plan, version(), bench.Report{
 		Row:  func(r bench.Row) { bench.Line(&console.Stdout, r) },
-		Skip: func(line string) { console.Say("%s", line) },
+		Skip: func(line string) { console.Infof("%s", line) },
 	})
 	if err != nil {
 		return res, fmt.Errorf("the benchmark did not finish: %w", err)

@@ -88,7 +88,7 @@ func (f *demoFlags) record(self, path string) error {
 	if err := recording.CheckOutput(o); err != nil {
 		return err
 	}
-	console.Say("recording a built-in service with 12 threads for %s", o.Duration)
+	console.Infof("recording a built-in service with 12 threads for %s", o.Duration)
 	l, err := launch.Start(launch.Command{Args: []string{self, "demo-workload"}})
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (f *demoFlags) record(self, path string) error {
 		_, _ = l.Wait()
 	}()
 	o.PIDs = []int{l.PID}
-	return recording.Attach(o)
+	return recording.RecordProcesses(o)
 }
 
 func (f *demoFlags) show(path string) error {
@@ -122,6 +122,6 @@ func (f *demoFlags) show(path string) error {
 	if err != nil {
 		return err
 	}
-	console.Say("flame graph in %s, recording in %s; next: prywalk record -p PID", page, path)
+	console.Infof("flame graph in %s, recording in %s; next: prywalk record -p PID", page, path)
 	return nil
 }

@@ -141,7 +141,7 @@ func (f *diffFlags) run(changed func(string) bool) error {
 	if err := f.check(changed); err != nil {
 		return err
 	}
-	slow := console.StartSlow(false, func() string {
+	slow := console.StartProgress(false, func() string {
 		return "comparing " + strings.Join(f.before, ", ") + " and " + strings.Join(f.after, ", ") + " (Ctrl-C ends)"
 	})
 	defer slow.Stop()
@@ -197,7 +197,7 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	if worst > 0 {
 		found = fmt.Sprintf("%s grew most, %s", what, by)
 	}
-	console.Say("--fail-above %s: %s%s", f.failAbove.String(), found, doubt)
+	console.Infof("--fail-above %s: %s%s", f.failAbove.String(), found, doubt)
 	return nil
 }
 
@@ -212,12 +212,12 @@ func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (al
 	return all, nil
 }
 
-func (f *diffFlags) write(d *report.Difference, slow *console.Slow) error {
+func (f *diffFlags) write(d *report.Difference, progress *console.Progress) error {
 	if f.html != "" {
 		return ofFlag("html", profile.WriteFileAtomic(f.html, d.HTML))
 	}
 	return console.Paged(f.json || f.folded, func(w io.Writer) error {
-		w = console.BeforeFirst(w, slow.Stop)
+		w = console.BeforeFirstWrite(w, progress.Stop)
 		switch {
 		case f.json:
 			return d.JSON(w)

@@ -54,7 +54,7 @@ is missing.`,
 			if err := write(); err != nil {
 				return err
 			}
-			console.SayLeftOut()
+			console.ReportOmitted()
 			switch {
 			case doctor.Denied(found):
 				return exit.With(exit.Denied, "a right is missing; see the remedies above")

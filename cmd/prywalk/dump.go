@@ -118,7 +118,7 @@ func (f *dumpFlags) run() error {
 	if len(f.pids) == 0 {
 		return exit.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
-	defer console.SayRemarks()
+	defer console.ReportUnusedFiles()
 	if f.locks {
 		return console.Paged(f.json, f.dumpLocks)
 	}
@@ -181,7 +181,7 @@ func (l *unreadProcesses) say(dumped bool) error {
 	n := account.Sum(l.reasons)
 	switch {
 	case n > 0 && dumped:
-		console.Say("%s left out%s", account.Plural(n, "selected process"), account.Reasons(l.reasons))
+		console.Infof("%s left out%s", account.Plural(n, "selected process"), account.Reasons(l.reasons))
 		return nil
 	case n > 1:
 		return fmt.Errorf("none of %s could be read: %w", account.Plural(n, "selected process"), l.first)
@@ -217,7 +217,7 @@ func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
 		return nil, err
 	}
 	if f.atomic {
-		console.Say("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
+		console.Infof("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
 	}
 	if err := failedThreads(p); err != nil {
 		return nil, err
@@ -247,14 +247,14 @@ func failedThreads(p *dump.Process) error {
 	}
 	unread := account.UnexpectedFailures(p.Failed)
 	if n := account.Sum(unread); n > 0 {
-		console.Fail("process %d: %s could not be read%s; %s",
+		console.Errorf("process %d: %s could not be read%s; %s",
 			p.PID, account.Plural(n, "thread"), account.Reasons(unread), next)
 	}
 	return nil
 }
 
 func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
-	defer console.SayLeftOut()
+	defer console.ReportOmitted()
 	switch {
 	case f.json:
 		return dump.JSON(w, p)

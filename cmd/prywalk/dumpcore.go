@@ -57,7 +57,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, w := range c.Warnings() {
-		console.Say("%s: %s", f.core, printable.Line(w))
+		console.Infof("%s: %s", f.core, printable.Line(w))
 	}
 	if f.locks {
 		return f.dumpCoreLocks(w, c)

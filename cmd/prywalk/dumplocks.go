@@ -94,7 +94,7 @@ func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
 }
 
 func (f *dumpFlags) writeLocks(w io.Writer, l *dump.Locks) error {
-	defer console.SayLeftOut()
+	defer console.ReportOmitted()
 	if !f.json {
 		return dump.LocksText(w, l)
 	}

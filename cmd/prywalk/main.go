@@ -32,11 +32,11 @@ import (
 
 func main() {
 	if err := process.CheckRuntime(); err != nil {
-		console.Fail("%v", err)
+		console.Errorf("%v", err)
 		os.Exit(ownFailure(os.Args[1:]))
 	}
-	recording.ObeyStops()
-	recording.ObeyQuit()
+	recording.HandleJobControl()
+	recording.HandleQuit()
 	safeopen.Copier = []string{"/proc/self/exe", "copy-file"}
 	os.Exit(run(os.Args[1:]))
 }
@@ -84,11 +84,11 @@ func printError(err error, asJSON bool) {
 	switch {
 	case err.Error() == "":
 	case asJSON:
-		console.FailJSON(exitCode(err), err.Error())
+		console.ErrorJSON(exitCode(err), err.Error())
 	case errors.As(err, &several):
-		console.Fail("%s", printable.Raw(several))
+		console.Errorf("%s", printable.Raw(several))
 	default:
-		console.Fail("%v", err)
+		console.Errorf("%v", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func limitToControlGroup() {
 	group := quota.Root("/").Memory()
 	if half := group / 2; half > 0 && half < budget.Process().Total() {
 		budget.Process().SetTotal(half)
-		console.Say("--max-memory is %s here: half of the control group's memory limit (%s)", budget.Size(half),
+		console.Infof("--max-memory is %s here: half of the control group's memory limit (%s)", budget.Size(half),
 			budget.Size(group))
 	}
 }

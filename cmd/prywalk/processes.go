@@ -112,7 +112,7 @@ func (c *processChoice) takeArgument(cmd *cobra.Command, args []string) []string
 	case len(processesNamed(args[0])) > 0:
 		c.name = args[0]
 	case isProcess(args[0]):
-		console.Say("%s is the number of a process, used as with -p %s", args[0], args[0])
+		console.Infof("%s is the number of a process, used as with -p %s", args[0], args[0])
 		_ = c.pids.Set(args[0])
 	default:
 		return args
@@ -169,7 +169,7 @@ func (c *processChoice) findByName(ctx context.Context) (commandline.PIDs, error
 			return nil, c.noSuchName()
 		case !reported:
 			reported = true
-			console.Say("waiting for a process named %s; Ctrl-C to abort", c.name)
+			console.Infof("waiting for a process named %s; Ctrl-C to abort", c.name)
 		}
 		select {
 		case <-ctx.Done():

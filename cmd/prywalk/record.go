@@ -156,13 +156,13 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	defer f.closeEngine(&f.Sampler)
 	if f.Sampler.MaxOverhead > 0 {
 		share := commandline.FormatPercent(f.Sampler.MaxOverhead)
-		console.Say("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their time", share)
+		console.Infof("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their time", share)
 	}
 	return f.withEventLog(launch, func() error {
 		if launch {
-			return recording.Command(f.Options, args)
+			return recording.RecordCommand(f.Options, args)
 		}
-		return recording.Attach(f.Options)
+		return recording.RecordProcesses(f.Options)
 	})
 }
 
@@ -177,8 +177,8 @@ func (f *recordFlags) open() error {
 	if err := f.find(); err != nil {
 		return err
 	}
-	f.PIDs, f.Selected = f.pids, f.finder != nil
-	if f.Selected {
+	f.PIDs, f.ByRule = f.pids, f.finder != nil
+	if f.ByRule {
 		f.Sampler.Select = func() []int { return f.finder.Find(sampler.BootTicks()) }
 	}
 	return f.openEngine(&f.Sampler)

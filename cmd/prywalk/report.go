@@ -35,7 +35,7 @@ type reportFlags struct {
 	source, sourceDir           string
 	symbols                     []string
 	changed                     func(flag string) bool // given, and not as --flag=false
-	slow                        *console.Slow
+	progress                    *console.Progress
 }
 
 const nativeUsage = "also show the runtime's own frames, such as Python's interpreter loop"
@@ -134,8 +134,8 @@ func (f *reportFlags) run(path string) error {
 		}
 	}
 	f.opts.From, f.opts.To = time.Duration(f.from), time.Duration(f.to)
-	f.slow = console.StartSlow(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
-	defer f.slow.Stop()
+	f.progress = console.StartProgress(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
+	defer f.progress.Stop()
 	p, err := readProfile(path)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (f *reportFlags) run(path string) error {
 		if p, err = report.Filter(p, f.opts); err != nil {
 			return err
 		}
-		f.slow.Stop()
+		f.progress.Stop()
 		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: cmp.Or(f.sourceDir, f.source), Log: os.Stderr})
 	case f.writesFiles():
 		return f.writeFiles(p)
@@ -172,7 +172,7 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 		f.opts.Width = console.Width(os.Stdout)
 	}
 	return console.Paged(f.json || f.folded, func(w io.Writer) error {
-		w = console.BeforeFirst(w, f.slow.Stop)
+		w = console.BeforeFirstWrite(w, f.progress.Stop)
 		i := slices.IndexFunc(textForms[:], func(form textForm) bool { return form.flag == "" || f.changed(form.flag) })
 		return textForms[i].write(f, w, p)
 	})

@@ -18,7 +18,7 @@ import (
 
 type topFlags struct {
 	recordFlags
-	recording.LiveOptions
+	recording.TopOptions
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 )
 
 func newTop() *cobra.Command {
-	f := &topFlags{LiveOptions: recording.LiveOptions{Window: firstWindow}, recordFlags: recordFlags{
+	f := &topFlags{TopOptions: recording.TopOptions{Window: firstWindow}, recordFlags: recordFlags{
 		Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq, WatchEvery: refreshEvery}},
 		rung:    "auto"}}
 	cmd := &cobra.Command{
@@ -104,5 +104,5 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer f.closeEngine(&f.Sampler)
-	return recording.Live(f.Options, f.LiveOptions)
+	return recording.RunTop(f.Options, f.TopOptions)
 }

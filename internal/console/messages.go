@@ -17,49 +17,49 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Messages go to stderr, or into a buffer while a table is on the terminal.
-var Messages messageWriter
+// Stderr takes messages. They go to the standard error, or into a buffer while a table is on the terminal.
+var Stderr stderr
 
-const maxHeld = 16 << 10
+const maxBuffer = 16 << 10
 
-type messageWriter struct {
-	mu      sync.Mutex
-	holding bool
-	held    bytes.Buffer
+type stderr struct {
+	mu        sync.Mutex
+	buffering bool
+	buffer    bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (m *messageWriter) Write(b []byte) (int, error) {
+func (m *stderr) Write(b []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.holding {
+	if !m.buffering {
 		return os.Stderr.Write(b)
 	}
-	if m.held.Len()+len(b) <= maxHeld {
-		m.held.Write(b)
+	if m.buffer.Len()+len(b) <= maxBuffer {
+		m.buffer.Write(b)
 	}
 	return len(b), nil
 }
 
-// Hold buffers from now on.
-func (m *messageWriter) Hold() {
+// Buffer keeps messages from now on.
+func (m *stderr) Buffer() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.holding = true
+	m.buffering = true
 }
 
-// Tell writes the buffer, and ends buffering.
-func (m *messageWriter) Tell() {
+// Flush writes the buffer, and ends buffering.
+func (m *stderr) Flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.holding = false
-	_, _ = m.held.WriteTo(os.Stderr)
+	m.buffering = false
+	_, _ = m.buffer.WriteTo(os.Stderr)
 }
 
-// SayLeftOut reports what memory limits left out.
-func SayLeftOut() {
+// ReportOmitted reports what memory limits left out.
+func ReportOmitted() {
 	if line := budget.Process().LeftOut(); line != "" {
-		Say("%s", line)
+		Infof("%s", line)
 	}
 }
 
@@ -71,23 +71,23 @@ func Quiet(yes bool) { quiet.Store(yes) }
 // IsQuiet is as set by Quiet.
 func IsQuiet() bool { return quiet.Load() }
 
-// Say writes a message to stderr, unless quiet. Strings and errors in args are made printable.
-func Say(format string, args ...any) {
+// Infof writes a message to stderr, unless quiet. Strings and errors in args are made printable.
+func Infof(format string, args ...any) {
 	if !quiet.Load() {
-		Fail(format, args...)
+		Errorf(format, args...)
 	}
 }
 
-// Fail writes an error to stderr, as Say does.
-func Fail(format string, args ...any) { printable.Fprintf(&Messages, "prywalk: "+format+"\n", args...) }
+// Errorf writes an error to stderr, as Infof does, even if quiet.
+func Errorf(format string, args ...any) { printable.Fprintf(&Stderr, "prywalk: "+format+"\n", args...) }
 
-// failure is the JSON of an error.
-type failure struct {
+// jsonError is the JSON of an error.
+type jsonError struct {
 	schema.Head
-	Error failed `json:"error"`
+	Error errorObject `json:"error"`
 }
 
-type failed struct {
+type errorObject struct {
 	// Code is the exit code.
 	Code int `json:"code"`
 	// Cause is what failed, and on what.
@@ -96,22 +96,22 @@ type failed struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// FailJSON writes an error to stderr as a line of JSON.
-func FailJSON(code int, message string) {
-	f := failure{Error: failed{Code: code}}
+// ErrorJSON writes an error to stderr as a line of JSON.
+func ErrorJSON(code int, message string) {
+	f := jsonError{Error: errorObject{Code: code}}
 	f.Error.Cause, f.Error.Remedy = splitRemedy(message)
 	text, err := json.Marshal(f)
 	if err != nil {
-		Fail("%s", message)
+		Errorf("%s", message)
 		return
 	}
-	_, _ = Messages.Write(append(printable.JSON(text), '\n'))
+	_, _ = Stderr.Write(append(printable.JSON(text), '\n'))
 }
 
-// steps match a next step after a colon.
-var steps = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
+// remedyPattern matches a next step after a colon.
+var remedyPattern = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
 
-// splitRemedy divides a message at the first semicolon outside of parentheses, or at steps.
+// splitRemedy divides a message at the first semicolon outside of parentheses, or at remedyPattern.
 func splitRemedy(message string) (cause, next string) {
 	depth := 0
 	for i, r := range message {
@@ -126,15 +126,15 @@ func splitRemedy(message string) (cause, next string) {
 			}
 		}
 	}
-	if at := steps.FindStringIndex(message); at != nil {
+	if at := remedyPattern.FindStringIndex(message); at != nil {
 		return message[:at[0]], message[at[0]+len(": "):]
 	}
 	return message, ""
 }
 
-// SayRemarks reports unused files, and why.
-func SayRemarks() {
+// ReportUnusedFiles reports unused files, and why.
+func ReportUnusedFiles() {
 	for _, line := range safeopen.Remarks() {
-		Say("%s", line)
+		Infof("%s", line)
 	}
 }

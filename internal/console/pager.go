@@ -23,12 +23,12 @@ const (
 
 // Paged writes to standard output, through the user's pager if that is a terminal and the text is for people. A reader
 // that stops early is no error; a closed standard output is ([CheckStdout]).
-func Paged(forPrograms bool, write func(io.Writer) error) error {
+func Paged(machineReadable bool, write func(io.Writer) error) error {
 	if err := CheckStdout(); err != nil {
 		return err
 	}
 	command := pagerCommand()
-	if forPrograms || command == "" || !IsTerminal(os.Stdout) {
+	if machineReadable || command == "" || !IsTerminal(os.Stdout) {
 		return printed(os.Stdout, write)
 	}
 	p := &pager{command: command}

@@ -39,7 +39,7 @@ func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 		}
 		if !reported && time.Since(began) > pipeWarning {
 			reported = true
-			Say("waiting for a reader of %s; Ctrl-C to abort", path)
+			Infof("waiting for a reader of %s; Ctrl-C to abort", path)
 		}
 		select {
 		case <-giveUp:

@@ -199,7 +199,7 @@ var (
 // say whether they are allowed, sample once for a dump, and let all threads go before prywalk is stopped.
 func TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved(t *testing.T) {
 	allowed := []string{
-		"cmd/prywalk/engine.go", "internal/doctor/perf.go", "internal/dump/rawsamples.go", "internal/recording/stops.go",
+		"cmd/prywalk/engine.go", "internal/doctor/perf.go", "internal/dump/rawsamples.go", "internal/recording/jobcontrol.go",
 	}
 	for _, s := range sources(t) {
 		if under(s.pkg, engines) || under(s.pkg, tools) {

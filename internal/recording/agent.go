@@ -22,48 +22,50 @@ import (
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// atStart and later count selected processes that could not be opened, by reason: at the start, and since.
-	atStart map[string]int64
-	later   atomic.Pointer[map[string]int64]
+	// refusedAtStart and refusedLater count selected processes that could not be opened, by reason: at the start, and
+	// since.
+	refusedAtStart map[string]int64
+	refusedLater   atomic.Pointer[map[string]int64]
 }
 
 // refreshesPerWindow is the number of refreshes per window; a window ends at one.
 const refreshesPerWindow = 5
 
-// Send samples and sends until a signal. With an Output it also records.
-func Send(o Options, to agent.Options) error {
+// RunAgent samples and sends until a signal. With an Output it also records.
+func RunAgent(o Options, to agent.Options) error {
 	a, err := agent.New(to)
 	if err != nil {
 		return err
 	}
 	s := &agentRun{recording: newRecording(o), agent: a}
-	s.endless, s.opts.Thrifty, s.opts.OfHost = true, true, true
-	s.opts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
-	s.opts.Sinks = append(s.opts.Sinks, s)
-	return s.run(s.send)
+	s.endless, s.samplerOpts.LowOverhead, s.samplerOpts.OfHost = true, true, true
+	s.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
+	s.samplerOpts.Sinks = append(s.samplerOpts.Sinks, s)
+	return s.run(s.sampleAndSend)
 }
 
-func (s *agentRun) send(ctx context.Context, procs []*code.Process) error {
-	s.atStart = maps.Clone(s.refused)
+func (s *agentRun) sampleAndSend(ctx context.Context, procs []*code.Process) error {
+	s.refusedAtStart = maps.Clone(s.refused)
 	s.agent.Metrics.Sampling = s.progress
 	if err := s.agent.Serve(); err != nil {
 		return err
 	}
-	s.saySelected(int64(len(procs)))
+	s.reportSelected(int64(len(procs)))
 	names := newBackgroundResolver()
-	s.agent.Start(time.Now(), time.Duration(float64(time.Second)/s.opts.Freq), s.builder, names, describesItself, s.names)
+	period := time.Duration(float64(time.Second) / s.samplerOpts.Freq)
+	s.agent.Start(time.Now(), period, s.builder, names, namedByAggregator, s.names)
 	failure := s.sample(ctx)
 	return s.end(failure, names)
 }
 
-func (s *agentRun) saySelected(procs int64) {
+func (s *agentRun) reportSelected(procs int64) {
 	what := "samples " + account.Plural(procs, "process")
 	if procs == 0 {
 		what = "no process is selected now, waits for one"
 	}
-	console.Say("%s; sends to %s", what, s.agent.Receiver())
-	if s.unread != nil {
-		console.Say("%s cannot be read: %v", account.Plural(account.Sum(s.refused), "selected process"), s.unread)
+	console.Infof("%s; sends to %s", what, s.agent.Receiver())
+	if s.openError != nil {
+		console.Infof("%s cannot be read: %v", account.Plural(account.Sum(s.refused), "selected process"), s.openError)
 	}
 }
 
@@ -76,9 +78,9 @@ func (s *agentRun) end(failure error, names *backgroundResolver) error {
 	}
 	names.close()
 	intervals, messages := s.agent.Metrics.Sent()
-	console.Say("%s sent in %s", account.Plural(intervals, "interval"), account.Plural(messages, "message"))
+	console.Infof("%s sent in %s", account.Plural(intervals, "interval"), account.Plural(messages, "message"))
 	if lost > 0 {
-		console.Fail("%d intervals are lost: the receiver did not take them within --flush; raise it, or give a directory "+
+		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; raise it, or give a directory "+
 			"with --spool, from which the next agent sends them", lost)
 	}
 	if s.output.path != "" {
@@ -87,7 +89,7 @@ func (s *agentRun) end(failure error, names *backgroundResolver) error {
 		}
 	}
 	if failure == nil && s.stats.Samples == 0 {
-		failure = s.refusal()
+		failure = s.refusalError()
 	}
 	return failure
 }
@@ -99,7 +101,7 @@ func (s *agentRun) Add(iv profile.Interval) { s.agent.Add(iv) }
 func (s *agentRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.agent.Refresh(at, open)
 	now := s.sampler.Refused()
-	s.later.Store(&now)
+	s.refusedLater.Store(&now)
 }
 
 // Held implements [profile.Holder].
@@ -108,8 +110,8 @@ func (s *agentRun) Held() (iter.Seq[sample.StackID], bool) { return s.agent.Held
 // Prompt implements [profile.PromptWatcher].
 func (s *agentRun) Prompt() bool { return true }
 
-// describesItself: the module's names belong to the aggregator's goroutine.
-func describesItself(m *profile.ModuleInfo) bool {
+// namedByAggregator: the module's names belong to the aggregator's goroutine.
+func namedByAggregator(m *profile.ModuleInfo) bool {
 	if m.Origin.Module == nil {
 		return false
 	}
@@ -118,15 +120,15 @@ func describesItself(m *profile.ModuleInfo) bool {
 }
 
 func (s *agentRun) progress() agent.Sampling {
-	g, sizes, refused := s.sampler.Progress(), s.builder.Sizes(), maps.Clone(s.atStart)
-	if later := s.later.Load(); later != nil {
+	g, sizes, refused := s.sampler.Progress(), s.builder.Sizes(), maps.Clone(s.refusedAtStart)
+	if later := s.refusedLater.Load(); later != nil {
 		for why, n := range *later {
 			refused[why] += n
 		}
 	}
 	return agent.Sampling{
 		Threads: int64(g.Threads), Ticks: g.Ticks, Observations: g.Observations, Stops: g.Stops, Failed: g.Failed,
-		MissedTicks: g.MissedTicks, WithheldTicks: g.WithheldTicks, Rate: g.Rate, RateAsked: s.opts.Freq,
+		MissedTicks: g.MissedTicks, WithheldTicks: g.WithheldTicks, Rate: g.Rate, RateAsked: s.samplerOpts.Freq,
 		Stacks: int64(sizes.Stacks), Locations: int64(sizes.Locations), Refused: refused,
 	}
 }

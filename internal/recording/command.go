@@ -18,13 +18,13 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// recordCommand launches and records a command. The error has its exit status.
-func (r *recording) recordCommand(args []string) error {
+// launchAndRecord launches and records a command. The error has its exit status.
+func (r *recording) launchAndRecord(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return exit.Own(err)
 	}
 	r.signals.launches = true
-	ctx, stop := r.signals.handle(&r.output.disk)
+	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
 	l, err := launch.Start(launch.Command{Args: args})
 	var exec *launch.ExecError
@@ -36,9 +36,9 @@ func (r *recording) recordCommand(args []string) error {
 	}
 	r.pids = []int{l.PID}
 	r.output.setPath(&r.options, l.PID)
-	r.opts.Launched = sampler.BootTicks()
-	if r.opts.Engine != nil {
-		r.opts.Engine.Launched(l.PID)
+	r.samplerOpts.Launched = sampler.BootTicks()
+	if r.samplerOpts.Engine != nil {
+		r.samplerOpts.Engine.Launched(l.PID)
 	}
 	launched.Store(l) // from now on it must stop with prywalk
 	defer launched.Store(nil)
@@ -46,38 +46,38 @@ func (r *recording) recordCommand(args []string) error {
 		return err
 	}
 	r.signals.command.Store(l)
-	r.signals.passOn()
-	if err := r.record(ctx, l); err != nil {
+	r.signals.sendPending()
+	if err := r.recordLaunched(ctx, l); err != nil {
 		if r.hung {
 			return exit.Own(err) // the command may be stopped until prywalk ends
 		}
-		_ = wait(l) // prywalk's own failure has precedence
+		_ = waitForCommand(l) // prywalk's own failure has precedence
 		return exit.Own(err)
 	}
-	if alive(l.PID) {
-		console.Say("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
+	if isAlive(l.PID) {
+		console.Infof("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
 	}
-	return wait(l)
+	return waitForCommand(l)
 }
 
-// record samples until the command's end, and writes the recording, even without samples.
-func (r *recording) record(ctx context.Context, l *launch.Launched) error {
+// recordLaunched samples until the command's end, and writes the recording, even without samples.
+func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
 		ended := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
 		if !ended {
-			console.Fail("%v", err)
+			console.Errorf("%v", err)
 		}
 		r.prepare(nil)
 		if err := r.write(); err != nil || !ended {
 			return err
 		}
-		console.Say("%s", account.TooShort(&r.stats, r.output.path))
+		console.Infof("%s", account.TooShort(&r.stats, r.output.path))
 		return nil
 	}
 	r.prepare(procs)
 	defer r.close()
-	ctx, stop := untilExit(ctx, l.PID)
+	ctx, stop := contextUntilExit(ctx, l.PID)
 	failure := r.sample(ctx)
 	stop()
 	if r.hung {
@@ -87,16 +87,17 @@ func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 		return err
 	}
 	if err := r.reportResult(); err != nil {
-		console.Fail("%v", err)
+		console.Errorf("%v", err)
 	}
 	return nil
 }
 
-// exitPoll is the period in which untilExit checks its context, ms.
-const exitPoll = 100
+// exitPollMillis is the period in which contextUntilExit checks its context, ms.
+const exitPollMillis = 100
 
-// untilExit returns a context that ends with a process, which is not reaped. A command's daemons do not prolong it.
-func untilExit(ctx context.Context, pid int) (context.Context, func()) {
+// contextUntilExit returns a context that ends with a process, which is not reaped. A command's daemons do not prolong
+// it.
+func contextUntilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -109,7 +110,7 @@ func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 		defer cancel()
 		for ctx.Err() == nil {
 			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			if n, err := unix.Poll(fds, exitPoll); n > 0 || err != nil && err != unix.EINTR {
+			if n, err := unix.Poll(fds, exitPollMillis); n > 0 || err != nil && err != unix.EINTR {
 				return
 			}
 		}
@@ -120,12 +121,12 @@ func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	}
 }
 
-func alive(pid int) bool {
+func isAlive(pid int) bool {
 	var st procmem.Stat
 	return procmem.ReadStat(pid, &st) == nil && !st.Ended()
 }
 
-func wait(l *launch.Launched) error {
+func waitForCommand(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {
 		return exit.Own(err)

@@ -11,26 +11,26 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// control obeys prywalk bench: "hold" suspends sampling, "go" resumes it, other lines do nothing. Each is answered,
-// once in effect, by the present counts as a line of JSON. The end of in resumes.
-func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
+// serveControl executes the lines of prywalk bench: "hold" suspends sampling, "go" resumes it, other lines do nothing.
+// Each is answered, once in effect, by the present counts as a line of JSON. The end of in resumes.
+func serveControl(s *sampler.Sampler, in io.Reader, out io.Writer) {
 	defer s.Resume()
 	answers := json.NewEncoder(out)
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		switch lines.Text() {
 		case "hold":
 			s.Hold()
-			await(s, true)
+			waitUntilHeld(s, true)
 		case "go":
 			s.Resume()
-			await(s, false)
+			waitUntilHeld(s, false)
 		}
 		_ = answers.Encode(s.Counts())
 	}
 }
 
-// await waits for a limited time: the sampler may have ended.
-func await(s *sampler.Sampler, held bool) {
+// waitUntilHeld waits for a limited time: the sampler may have ended.
+func waitUntilHeld(s *sampler.Sampler, held bool) {
 	for end := time.Now().Add(5 * time.Second); s.Held() != held && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}

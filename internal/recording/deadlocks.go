@@ -15,7 +15,7 @@ func (r *recording) findDeadlocks() {
 	if r.endless || r.hung {
 		return
 	}
-	pids := r.sampler.Suspects()
+	pids := r.sampler.PossibleDeadlocks()
 	if len(pids) == 0 {
 		return
 	}
@@ -30,7 +30,7 @@ func (r *recording) findDeadlocks() {
 	if hung != nil || len(targets) == 0 {
 		return
 	}
-	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: r.opts.MaxDepth, ReadOnly: r.opts.ReadOnly})
+	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: r.samplerOpts.MaxDepth, ReadOnly: r.samplerOpts.ReadOnly})
 	if errors.Is(err, dump.ErrHung) {
 		return
 	}
@@ -40,8 +40,8 @@ func (r *recording) findDeadlocks() {
 	r.deadlocks = l.Sentences()
 }
 
-func (r *recording) sayDeadlocks() {
+func (r *recording) reportDeadlocks() {
 	for _, text := range r.deadlocks {
-		console.Say("%s", text)
+		console.Infof("%s", text)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func comments(t *testing.T, pid int) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "prywalk.pb.gz")
-	err := Attach(Options{
+	err := RecordProcesses(Options{
 		PIDs: []int{pid}, Duration: 500 * time.Millisecond, Output: file, Overwrite: true,
 		Sampler: sampler.Options{Freq: 99, MaxDepth: 1024},
 	})

@@ -23,7 +23,7 @@ func (r *recording) countGoroutines() {
 				continue
 			}
 			parked := t.Runtimes().ParkedText
-			if r.opts.Tasks {
+			if r.samplerOpts.Tasks {
 				parked = t.Runtimes().ParkedAtEnd
 			}
 			text := parked()

@@ -31,14 +31,14 @@ type Options struct {
 	Stats string
 	// Threads is the expression that selects threads, for messages; "": all.
 	Threads string
-	// Selected: a rule selected PIDs. Those that cannot be opened are counted, and more may come (Sampler.Select).
-	Selected bool
-	// Control runs [control] on standard input.
+	// ByRule: a rule selected PIDs. Those that cannot be opened are counted, and more may come (Sampler.Select).
+	ByRule bool
+	// Control runs [serveControl] on standard input.
 	Control bool
 }
 
-// LiveOptions configure [Live].
-type LiveOptions struct {
+// TopOptions configure [RunTop].
+type TopOptions struct {
 	// The first clock.
 	Clock top.Clock
 	// Window is what a table covers.
@@ -51,20 +51,20 @@ type LiveOptions struct {
 	JSON bool
 }
 
-// Attach records running processes.
-func Attach(o Options) error {
+// RecordProcesses records running processes.
+func RecordProcesses(o Options) error {
 	r := newRecording(o)
-	return r.run(r.attach)
+	return r.run(r.sampleAndWrite)
 }
 
-// Command launches and records a command. The error has its exit status.
-func Command(o Options, args []string) error { return newRecording(o).recordCommand(args) }
+// RecordCommand launches and records a command. The error has its exit status.
+func RecordCommand(o Options, args []string) error { return newRecording(o).launchAndRecord(args) }
 
 // CheckOutput fails if the output cannot be written.
 func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
 
 func newRecording(o Options) *recording {
-	return &recording{opts: o.Sampler, options: o, pids: o.PIDs, output: output{keepOld: !o.Overwrite},
+	return &recording{samplerOpts: o.Sampler, options: o, pids: o.PIDs, output: output{keepOld: !o.Overwrite},
 		refused: map[string]int64{}}
 }
 

@@ -30,7 +30,7 @@ func startProgress(s *sampler.Sampler, shared bool) *progress {
 func (p *progress) run(s *sampler.Sampler) {
 	defer close(p.done)
 	start := time.Now()
-	tick := time.NewTicker(console.ProgressEvery)
+	tick := time.NewTicker(console.ProgressInterval)
 	defer tick.Stop()
 	for {
 		select {

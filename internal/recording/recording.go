@@ -30,10 +30,10 @@ import (
 const checkpointEvery = 10 * time.Second
 
 type recording struct {
-	opts    sampler.Options
-	options Options
-	pids    []int
-	endless bool // of top or agent: no progress, no examination at the end
+	samplerOpts sampler.Options
+	options     Options
+	pids        []int
+	endless     bool // of top or agent: no progress, no examination at the end
 
 	images  *code.ImageCache
 	builder *profile.Builder
@@ -46,7 +46,7 @@ type recording struct {
 	deadlocks  []string         // found at the end, a sentence each
 	goroutines []string         // waiting at the end, a line per Go process
 	refused    map[string]int64 // selected but not opened, by reason
-	unread     error            // the last error of these
+	openError  error            // the last error of these
 	hung       bool             // in a read: prywalk must exit
 }
 
@@ -60,7 +60,7 @@ func (r *recording) run(during func(context.Context, []*code.Process) error) err
 	if err := r.setOutput(pid); err != nil {
 		return err
 	}
-	ctx, stop := r.signals.handle(&r.output.disk)
+	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
 	var procs []*code.Process
 	var err error
@@ -75,9 +75,9 @@ func (r *recording) run(during func(context.Context, []*code.Process) error) err
 	return during(ctx, procs)
 }
 
-func (r *recording) attach(ctx context.Context, _ []*code.Process) error {
+func (r *recording) sampleAndWrite(ctx context.Context, _ []*code.Process) error {
 	var before, after childrenCPU
-	childrenApart := !r.opts.Children && !r.options.Selected
+	childrenApart := !r.samplerOpts.Children && !r.options.ByRule
 	if childrenApart {
 		before = readChildrenCPU(r.pids)
 	}
@@ -96,33 +96,33 @@ func (r *recording) attach(ctx context.Context, _ []*code.Process) error {
 	}
 	err := r.reportResult()
 	if line := after.since(&before); line != "" {
-		console.Say("%s", line)
+		console.Infof("%s", line)
 	}
 	return err
 }
 
-// openGarbage is GOGC while processes are opened: collections would delay the first stack.
-const openGarbage = 400
+// openGCPercent is GOGC while processes are opened: collections would delay the first stack.
+const openGCPercent = 400
 
 // open fails if one process cannot be opened; of those selected by a rule, if none can.
 func (r *recording) open(pids []int) ([]*code.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
-	if !r.opts.Thrifty {
-		percent := debug.SetGCPercent(openGarbage)
+	if !r.samplerOpts.LowOverhead {
+		percent := debug.SetGCPercent(openGCPercent)
 		defer debug.SetGCPercent(percent)
 	}
 	r.images = code.NewImageCache(0)
 	var procs []*code.Process
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
-		if err != nil && r.options.Selected {
+		if err != nil && r.options.ByRule {
 			why := refusal.Of(err)
 			if why != refusal.Gone {
-				r.unread = err
+				r.openError = err
 			}
 			if why != refusal.Gone && why != refusal.NoFiles { // what lacks descriptors is tried again
 				r.refused[why.Word()]++
-				r.opts.Refused = append(r.opts.Refused, pid)
+				r.samplerOpts.Refused = append(r.samplerOpts.Refused, pid)
 			}
 			continue
 		}
@@ -135,28 +135,28 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 		}
 		procs = append(procs, p)
 	}
-	if r.options.Selected && len(procs) == 0 && r.unread != nil {
+	if r.options.ByRule && len(procs) == 0 && r.openError != nil {
 		r.images.Close()
 		return nil, fmt.Errorf("none of %s could be read: %w", account.Plural(account.Sum(r.refused), "selected process"),
-			r.unread)
+			r.openError)
 	}
 	return procs, nil
 }
 
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
-		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.options.Aggregate,
+		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.samplerOpts.Freq), Aggregate: r.options.Aggregate,
 		SpillTo: os.TempDir(), Discard: r.endless && r.output.path == "", Rotates: r.output.rotation != nil,
 	})
 	r.names = newResolver()
 	r.names.ReadInSteps()
-	r.opts.Checkpoint = r.checkpoint
-	r.opts.JITFuncs = r.names.JITFuncs
+	r.samplerOpts.Checkpoint = r.checkpoint
+	r.samplerOpts.JITFuncs = r.names.JITFuncs
 	if r.output.path == "" || outfile.Replaceable(r.output.path) {
-		r.opts.CheckpointEvery = checkpointEvery
+		r.samplerOpts.CheckpointEvery = checkpointEvery
 	}
-	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
-	if r.opts.CheckpointEvery > 0 {
+	r.sampler = sampler.New(r.samplerOpts, r.builder, r.images, procs)
+	if r.samplerOpts.CheckpointEvery > 0 {
 		r.signals.sampler.Store(r.sampler)
 	}
 	if len(procs) > 0 {
@@ -188,7 +188,7 @@ func (r *recording) sample(ctx context.Context) error {
 		go r.output.rotation.run(ctx, r.signals.checkpointNow)
 	}
 	if r.options.Control {
-		go control(r.sampler, os.Stdin, os.Stdout)
+		go serveControl(r.sampler, os.Stdin, os.Stdout)
 	}
 	var groups targetGroups
 	if !r.endless {
@@ -210,7 +210,7 @@ func (r *recording) sample(ctx context.Context) error {
 		r.findDeadlocks()
 		r.countGoroutines()
 	}
-	if got := r.stats.Freq; got > 0 && got < account.FullRate*r.opts.Freq { // the period is the mean one
+	if got := r.stats.Freq; got > 0 && got < account.FullRate*r.samplerOpts.Freq { // the period is the mean one
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
 	}
 	if !r.stats.Begun.IsZero() {
@@ -225,39 +225,39 @@ func (r *recording) sample(ctx context.Context) error {
 
 // reportResult fails without samples.
 func (r *recording) reportResult() error {
-	refused := r.refusal()
+	refused := r.refusalError()
 	if r.stats.Samples == 0 {
 		if refused != nil {
 			return refused
 		}
-		if r.ended() {
-			console.Say("%s", account.TooShort(&r.stats, r.output.path))
+		if r.endedWithoutSamples() {
+			console.Infof("%s", account.TooShort(&r.stats, r.output.path))
 			return nil
 		}
 		return account.NoSamples(&r.stats, r.options.Threads)
 	}
-	console.SayLeftOut()
+	console.ReportOmitted()
 	if refused != nil {
-		console.Fail("not all threads were sampled: %v", refused)
+		console.Errorf("not all threads were sampled: %v", refused)
 	}
-	console.SayRemarks()
-	r.sayDeadlocks()
+	console.ReportUnusedFiles()
+	r.reportDeadlocks()
 	for _, text := range slices.Concat(account.Notes(&r.stats), account.TargetGroups(&r.stats), r.goroutines) {
-		console.Say("%s", text)
+		console.Infof("%s", text)
 	}
-	console.Say("%s", account.Closing(&r.stats, r.output.path))
+	console.Infof("%s", account.Closing(&r.stats, r.output.path))
 	r.output.reportParts()
 	return nil
 }
 
-func (r *recording) ended() bool {
+func (r *recording) endedWithoutSamples() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
 	return r.signals.command.Load() != nil && blame == 0 && r.options.Threads == ""
 }
 
-// refusal explains refused observations; nil: none.
-func (r *recording) refusal() error {
+// refusalError explains refused observations; nil: none.
+func (r *recording) refusalError() error {
 	failed := r.stats.Failed
 	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],
 		Succeeded: r.stats.Stops})

@@ -31,7 +31,7 @@ func written(t *testing.T, begin func(context.Context), between func(r *recordin
 	r.images = code.NewImageCache(0)
 	r.prepare(nil)
 	t.Cleanup(r.close)
-	ctx, stop := r.signals.handle(&r.output.disk)
+	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
 	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
 	for i := range uint64(2) {
@@ -74,8 +74,8 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 		"\r\x1b[Kprywalk: 3 addresses without a name: symbol lookup was skipped\n") {
 		t.Errorf("%q", text)
 	}
-	if r.names.lookedUp.Load() != 3 || !strings.HasPrefix(r.output.disk.String(), "the whole recording is in") {
-		t.Errorf("%d addresses were asked for; %s", r.names.lookedUp.Load(), &r.output.disk)
+	if r.names.lookedUp.Load() != 3 || !strings.HasPrefix(r.output.state.String(), "the whole recording is in") {
+		t.Errorf("%d addresses were asked for; %s", r.names.lookedUp.Load(), &r.output.state)
 	}
 	if p := testtargets.ReadRecording(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
 		t.Errorf("%d samples, %d locations, %d functions", len(p.Sample), len(p.Location), len(p.Function))
@@ -107,8 +107,8 @@ func TestSignalsWithinASecondAreOne(t *testing.T) {
 	at(unix.SIGHUP, 0, true, false, false)
 	at(unix.SIGHUP, 20*time.Millisecond, false, true, false)
 	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command is told of it
-	at(unix.SIGINT, sameRequest-1, false, false, false)
-	at(unix.SIGINT, sameRequest, false, false, true)
+	at(unix.SIGINT, sameRequestTime-1, false, false, false)
+	at(unix.SIGINT, sameRequestTime, false, false, true)
 }
 
 func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
@@ -119,7 +119,7 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 		r := newRecording(Options{Output: path, Overwrite: true})
 		r.output.setPath(&r.options, 1)
 		r.prepare(nil)
-		if got := r.opts.CheckpointEvery > 0; got != want {
+		if got := r.samplerOpts.CheckpointEvery > 0; got != want {
 			t.Errorf("%s: checkpoints: %v", path, got)
 		}
 		r.checkpoint(nil) // would wait for ever for a reader
@@ -144,7 +144,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 	}
 	defer func() { _ = zombie.Wait() }()
 	pids := []int{pid, zombie.Process.Pid}
-	for alive(pids[1]) {
+	for isAlive(pids[1]) {
 		time.Sleep(time.Millisecond)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 		}
 		return pids
 	}
-	r := newRecording(Options{PIDs: pids, Selected: true, Output: filepath.Join(t.TempDir(), "r.pb.gz"),
+	r := newRecording(Options{PIDs: pids, ByRule: true, Output: filepath.Join(t.TempDir(), "r.pb.gz"),
 		Sampler: sampler.Options{Freq: 99, Select: selected}})
 	err := r.run(func(context.Context, []*code.Process) error { return r.sample(ctx) })
 	if n := r.stats.Refused; err != nil || len(n) != 1 || n["zombie"] != 1 {
@@ -165,7 +165,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 }
 
 func TestTopOnceIsNoFailureWhenItsReaderExits(t *testing.T) {
-	l := newLive(Options{}, LiveOptions{Once: true})
+	l := newTopRun(Options{}, TopOptions{Once: true})
 	l.stats.Samples = 1
 	if err := l.finish(&os.PathError{Op: "write", Path: "/dev/stdout", Err: unix.EPIPE}); err != nil {
 		t.Error(err)
@@ -185,7 +185,7 @@ func TestStatsThatCannotBeWrittenAreReportedBeforeTheRun(t *testing.T) {
 // TestTheRecordingOnDiskIsReported: in one line, whenever prywalk has to leave.
 func TestTheRecordingOnDiskIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")
-	var d onDisk
+	var d outputState
 	says := func(text string) {
 		t.Helper()
 		if s := d.String(); !strings.Contains(s, text) {

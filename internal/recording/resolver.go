@@ -13,33 +13,33 @@ import (
 
 type resolver struct {
 	*symbols.Namer
-	lookedUp atomic.Int64    // number of addresses since begin
-	giveUp   <-chan struct{} // closed: skip names; nil: never
-	skipped  int
-	buf      []symbols.Frame
-	kernel   *symbols.KernelNames // nil: not read yet
+	lookedUp  atomic.Int64    // number of addresses since begin
+	skipNames <-chan struct{} // closed: skip names; nil: never
+	skipped   int
+	buf       []symbols.Frame
+	kernel    *symbols.KernelNames // nil: not read yet
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
-// begin begins a write. Once giveUp is closed, unknown names are skipped.
-func (r *resolver) begin(giveUp <-chan struct{}) {
+// begin begins a write. Once skipNames is closed, unknown names are skipped.
+func (r *resolver) begin(skipNames <-chan struct{}) {
 	r.lookedUp.Store(0)
-	r.giveUp, r.skipped = giveUp, 0
+	r.skipNames, r.skipped = skipNames, 0
 }
 
 // Resolve implements [profile.Resolver].
 func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	r.lookedUp.Add(1)
 	select {
-	case <-r.giveUp:
+	case <-r.skipNames:
 		r.skipped++
 		return nil
-	default: // also if giveUp is nil
+	default: // also if skipNames is nil
 	}
 	switch o := &m.Origin; {
 	case o.Kernel:
-		return r.ofKernel(addr)
+		return r.kernelFrames(addr)
 	case o.Module == nil:
 		return nil
 	}
@@ -53,11 +53,11 @@ func (r *resolver) IsFinal(m *profile.ModuleInfo) bool {
 	return mod != nil && r.skipped == 0 && r.Settled(mod)
 }
 
-func (r *resolver) ofKernel(addr uint64) []profile.Frame {
+func (r *resolver) kernelFrames(addr uint64) []profile.Frame {
 	if r.kernel == nil {
 		names, err := symbols.OfKernel()
 		if err != nil {
-			console.Say("%v; kernel frames are shown without names", err)
+			console.Infof("%v; kernel frames are shown without names", err)
 			names = &symbols.KernelNames{}
 		}
 		r.kernel = names

@@ -24,16 +24,16 @@ type rotation struct {
 	every   time.Duration
 	keep    int
 	dir     string
-	before  string // name before and after the time
-	after   string
+	prefix  string // name before and after the time
+	suffix  string
 	written int // number of complete files
 	due     atomic.Bool
 }
 
-// stamp is the time in names, as %t; stamped matches it.
+// timeFormat is that of the time in names, as %t; timePattern matches it.
 const (
-	stamp   = "20060102-150405"
-	stamped = `[0-9]{8}-[0-9]{6}`
+	timeFormat  = "20060102-150405"
+	timePattern = `[0-9]{8}-[0-9]{6}`
 )
 
 // newRotation puts the time in place of %t, or before the first dot of the file's name.
@@ -41,12 +41,12 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	r := &rotation{every: every, keep: keep, dir: filepath.Dir(path)}
 	name := filepath.Base(path)
 	var found bool
-	if r.before, r.after, found = strings.Cut(name, "%t"); !found {
+	if r.prefix, r.suffix, found = strings.Cut(name, "%t"); !found {
 		at := strings.IndexByte(name[1:], '.') + 1
 		if at == 0 {
 			at = len(name)
 		}
-		r.before, r.after = name[:at]+"-", name[at:]
+		r.prefix, r.suffix = name[:at]+"-", name[at:]
 	}
 	return r
 }
@@ -54,7 +54,7 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 // path returns an unused path. In a directory that cannot be searched it is the first: the write fails with the reason.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
-		path := filepath.Join(r.dir, r.before+at.Format(stamp)+r.after)
+		path := filepath.Join(r.dir, r.prefix+at.Format(timeFormat)+r.suffix)
 		if _, err := os.Lstat(path); err != nil {
 			return path
 		}
@@ -63,7 +63,7 @@ func (r *rotation) path(at time.Time) string {
 
 // run asks for a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, unless a write takes
 // longer than a part.
-func (r *rotation) run(ctx context.Context, ask func()) {
+func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	every := time.NewTicker(r.every)
 	defer every.Stop()
 	for {
@@ -72,7 +72,7 @@ func (r *rotation) run(ctx context.Context, ask func()) {
 			return
 		case <-every.C:
 			r.due.Store(true)
-			ask()
+			requestCheckpoint()
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return
 	}
-	name := regexp.MustCompile("^" + regexp.QuoteMeta(r.before) + stamped + regexp.QuoteMeta(r.after) + "$")
+	name := regexp.MustCompile("^" + regexp.QuoteMeta(r.prefix) + timePattern + regexp.QuoteMeta(r.suffix) + "$")
 	var list []string
 	entries, err := os.ReadDir(r.dir)
 	for _, e := range entries {
@@ -97,7 +97,7 @@ func (r *rotation) prune() {
 		list = list[1:]
 	}
 	if err != nil {
-		console.Fail("old recordings stay: %v", err)
+		console.Errorf("old recordings stay: %v", err)
 	}
 }
 
@@ -114,24 +114,24 @@ func (r *recording) rotate() (done bool) {
 	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
 	if err := r.builder.Rotate(o.path, r.names); err != nil {
 		if !o.failed {
-			console.Fail("%v; it is tried again at the next checkpoint", err)
+			console.Errorf("%v; it is tried again at the next checkpoint", err)
 		}
 		o.failed = true
 		o.rotation.due.Store(true)
 		return true
 	}
 	o.rotation.written++
-	o.disk.noteWrite(true)
+	o.state.noteWrite(true)
 	o.failed = false
 	o.path = o.rotation.path(r.builder.Part())
-	o.disk.setPath(o.path)
+	o.state.setPath(o.path)
 	o.rotation.prune()
 	return true
 }
 
 func (o *output) reportParts() {
 	if r := o.rotation; r != nil && r.written > 0 {
-		console.Say("%s were written: %s", account.Plural(int64(r.written+1), "recording"),
-			filepath.Join(r.dir, r.before+"*"+r.after))
+		console.Infof("%s were written: %s", account.Plural(int64(r.written+1), "recording"),
+			filepath.Join(r.dir, r.prefix+"*"+r.suffix))
 	}
 }

@@ -60,7 +60,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 
 func TestTopOfProcessesThatHaveAllEndedHasAHeading(t *testing.T) {
 	l := &topRun{}
-	if l.describe(nil); l.target != "no process" {
+	if l.setTarget(nil); l.target != "no process" {
 		t.Errorf("got %q", l.target)
 	}
 }

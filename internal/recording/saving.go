@@ -25,7 +25,7 @@ type output struct {
 	rotation *rotation // nil: one file
 	keepOld  bool      // keep an earlier run's file as path.old
 	failed   bool      // the failure of the last write was reported
-	disk     onDisk
+	state    outputState
 }
 
 // checkpoint reports the first failure only.
@@ -48,7 +48,7 @@ func (r *recording) checkpoint(between func()) {
 	r.builder.SetComments("checkpoint: the recording was not finished")
 	if err := r.save(false); err != nil && !r.output.failed {
 		r.output.failed = true
-		console.Fail("%v", err)
+		console.Errorf("%v", err)
 	}
 	r.names.DropUnused()
 }
@@ -57,14 +57,14 @@ func (r *recording) checkpoint(between func()) {
 func (r *recording) save(whole bool) error {
 	if r.output.keepOld && outfile.Replaceable(r.output.path) {
 		if err := profile.KeepOld(r.output.path); err != nil {
-			console.Fail("%v", err)
+			console.Errorf("%v", err)
 		}
 	}
 	r.output.keepOld = false
 	if err := r.builder.WriteFile(r.output.path, r.names); err != nil {
 		return err
 	}
-	r.output.disk.noteWrite(whole)
+	r.output.state.noteWrite(whole)
 	r.output.failed = false
 	return nil
 }
@@ -92,7 +92,7 @@ func (r *recording) write() error {
 		r.stats.Syscalls = procmem.Calls()
 		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
 		if err != nil {
-			return fmt.Errorf("--stats: %w; %s", err, &r.output.disk)
+			return fmt.Errorf("--stats: %w; %s", err, &r.output.state)
 		}
 	}
 	return nil
@@ -106,13 +106,13 @@ func (r *recording) saveWithNames() error {
 	if r.signals.endRequested.Load() {
 		key = "Ctrl-C aborts"
 	}
-	p := console.StartSlow(false, func() string {
+	p := console.StartProgress(false, func() string {
 		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.names.lookedUp.Load(), whole, key)
 	})
 	err := r.save(true)
 	p.Stop()
 	if n := r.names.skipped; n > 0 && err == nil {
-		console.Say("%d addresses without a name: symbol lookup was skipped", n)
+		console.Infof("%d addresses without a name: symbol lookup was skipped", n)
 	}
 	return err
 }
@@ -127,12 +127,12 @@ func (r *recording) writeWatched() error {
 	return err
 }
 
-// hungWrite limits the write after a hung read, which may hold a lock.
-const hungWrite = 10 * time.Second
+// hungWriteTimeout limits the write after a hung read, which may hold a lock.
+const hungWriteTimeout = 10 * time.Second
 
 // writeHung writes after a read has hung, and returns the failure in one line.
 func (r *recording) writeHung(failure error) error {
-	if errors.Is(failure, sampler.ErrNotBooked) {
+	if errors.Is(failure, sampler.ErrBuilderInUse) {
 		return failure
 	}
 	done := make(chan error, 1)
@@ -143,8 +143,8 @@ func (r *recording) writeHung(failure error) error {
 			return fmt.Errorf("%w; %w", failure, err)
 		}
 		return fmt.Errorf("%w; the recording ended early: %s", failure, account.Closing(&r.stats, r.output.path))
-	case <-time.After(hungWrite):
-		return fmt.Errorf("%w; %w", failure, sampler.ErrNotBooked)
+	case <-time.After(hungWriteTimeout):
+		return fmt.Errorf("%w; %w", failure, sampler.ErrBuilderInUse)
 	}
 }
 
@@ -170,7 +170,7 @@ func (o *output) setPath(options *Options, pid int) {
 		o.rotation = newRotation(expandPID(options.Output, pid), options.Rotate, options.Keep)
 		o.path = o.rotation.path(time.Now())
 	}
-	o.disk.setPath(o.path)
+	o.state.setPath(o.path)
 }
 
 func expandPID(path string, pid int) string {

@@ -17,24 +17,25 @@ import (
 	"prywalk/internal/sampler"
 )
 
-var listening atomic.Int32
+var activeHandlers atomic.Int32
 
-// ObeyQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored one stays
+// HandleQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored one stays
 // ignored.
-func ObeyQuit() {
+func HandleQuit() {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, unix.SIGQUIT)
 	go func() {
 		for range ch {
-			if listening.Load() == 0 && !launch.IgnoredAtStart(unix.SIGQUIT) {
+			if activeHandlers.Load() == 0 && !launch.IgnoredAtStart(unix.SIGQUIT) {
 				os.Exit(128 + int(unix.SIGQUIT))
 			}
 		}
 	}()
 }
 
-// sameRequest is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
-const sameRequest = time.Second
+// sameRequestTime is the time in which several ending signals count as one: a closed terminal sends two (kernel and
+// shell).
+const sameRequestTime = time.Second
 
 // signalHandler runs a goroutine from handle until stop.
 type signalHandler struct {
@@ -48,11 +49,11 @@ type signalHandler struct {
 	skipNames    chan struct{} // closed by the first signal after samplingOver
 }
 
-// handle returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [sameRequest] exits
-// at once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is for the
-// command only (a JVM prints its threads).
-func (h *signalHandler) handle(disk *onDisk) (_ context.Context, stop func()) {
-	listening.Add(1)
+// handle returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [sameRequestTime]
+// exits at once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is
+// for the command only (a JVM prints its threads).
+func (h *signalHandler) handle(output *outputState) (_ context.Context, stop func()) {
+	activeHandlers.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.skipNames = make(chan struct{})
 	ch := make(chan os.Signal, 8)
@@ -82,7 +83,7 @@ func (h *signalHandler) handle(disk *onDisk) (_ context.Context, stop func()) {
 			h.endRequested.Store(true)
 			switch {
 			case leave:
-				abort(disk, 128+int(sig))
+				abort(output, 128+int(sig))
 			case first && h.samplingOver.Load():
 				close(h.skipNames)
 			}
@@ -93,32 +94,33 @@ func (h *signalHandler) handle(disk *onDisk) (_ context.Context, stop func()) {
 		signal.Stop(ch)
 		close(ch)
 		cancel()
-		listening.Add(-1)
+		activeHandlers.Add(-1)
 	}
 }
 
-// messageWait limits the last message's write.
-const messageWait = time.Second
+// abortMessageTimeout limits the last message's write.
+const abortMessageTimeout = time.Second
 
-func abort(disk *onDisk, code int) {
-	time.AfterFunc(messageWait, func() { os.Exit(code) })
+func abort(output *outputState, code int) {
+	time.AfterFunc(abortMessageTimeout, func() { os.Exit(code) })
 	closeScreen()
-	console.Fail("aborted: %s", disk)
+	console.Errorf("aborted: %s", output)
 	os.Exit(code)
 }
 
 type endRequests struct {
-	at   time.Time
-	kind map[syscall.Signal]bool
+	first    time.Time
+	received map[syscall.Signal]bool
 }
 
-// classify: the first signal, one that repeats another within [sameRequest], or a later one that asks to leave at once.
+// classify: the first signal, one that repeats another within [sameRequestTime], or a later one that asks to leave at
+// once.
 func (w *endRequests) classify(sig syscall.Signal, now time.Time) (first, again, leave bool) {
-	if first = w.at.IsZero(); first {
-		w.at, w.kind = now, map[syscall.Signal]bool{}
+	if first = w.first.IsZero(); first {
+		w.first, w.received = now, map[syscall.Signal]bool{}
 	}
-	again, w.kind[sig] = w.kind[sig], true
-	leave = now.Sub(w.at) >= sameRequest
+	again, w.received[sig] = w.received[sig], true
+	leave = now.Sub(w.first) >= sameRequestTime
 	return first, again && !leave, leave
 }
 
@@ -129,16 +131,16 @@ func (h *signalHandler) checkpointNow() {
 	}
 }
 
-// interruptWait is a command's time to end after an interrupt.
-const interruptWait = 300 * time.Millisecond
+// interruptGrace is a command's time to end after an interrupt.
+const interruptGrace = 300 * time.Millisecond
 
 // forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
 // the command; other senders to prywalk only. An interrupt outside of the foreground may be either: it is passed if the
-// command still runs after [interruptWait].
+// command still runs after [interruptGrace].
 func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
 		h.pending.Store(int32(sig))
-		h.passOn()
+		h.sendPending()
 	}
 	switch {
 	case sig != unix.SIGINT && sig != unix.SIGQUIT:
@@ -147,12 +149,12 @@ func (h *signalHandler) forward(sig syscall.Signal) {
 	case sig == unix.SIGQUIT, h.command.Load() == nil:
 		pass()
 	default:
-		time.AfterFunc(interruptWait, pass)
+		time.AfterFunc(interruptGrace, pass)
 	}
 }
 
-// passOn sends the pending signal once, when the command runs.
-func (h *signalHandler) passOn() {
+// sendPending sends the pending signal once, when the command runs.
+func (h *signalHandler) sendPending() {
 	l := h.command.Load()
 	if l == nil {
 		return

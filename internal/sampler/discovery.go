@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	// discoverEvery is the shortest interval between searches, which take at most one part in discoverShare of a CPU.
-	discoverEvery = 20 * time.Millisecond
-	discoverShare = 50
-	// thriftyShare divides that part, if Thrifty.
-	thriftyShare = 4
-	// discoverIdle is the interval while no task is created ([procmem.PIDCounter]).
-	discoverIdle = 500 * time.Millisecond
-	// selectEvery is the shortest interval between searches by a rule.
-	selectEvery = time.Second
+	// minDiscoverInterval is the shortest interval between searches, which take at most one part in discoverCPUDivisor of
+	// a CPU.
+	minDiscoverInterval = 20 * time.Millisecond
+	discoverCPUDivisor  = 50
+	// lowOverheadDivisor divides that part, if LowOverhead.
+	lowOverheadDivisor = 4
+	// idleDiscoverInterval is the interval while no task is created ([procmem.PIDCounter]).
+	idleDiscoverInterval = 500 * time.Millisecond
+	// minSelectInterval is the shortest interval between searches by a rule.
+	minSelectInterval = time.Second
 )
 
 // discover finds children of sampled processes, and those that the rule selects, until ctx ends. It only reads /proc;
@@ -44,18 +45,18 @@ func (s *Sampler) discover(ctx context.Context) {
 	if err == nil {
 		defer creations.Close()
 	}
-	share := time.Duration(discoverShare)
-	if s.opts.Thrifty {
-		share *= thriftyShare
+	share := time.Duration(discoverCPUDivisor)
+	if s.opts.LowOverhead {
+		share *= lowOverheadDivisor
 	}
 	var took, tookSelecting time.Duration
 	selected := procmem.Now()
-	var search searches
+	var search searchSchedule
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(discoverEvery, share*took)):
+		case <-time.After(max(minDiscoverInterval, share*took)):
 		}
 		// The search may miss tasks created meanwhile.
 		now := procmem.Now()
@@ -63,37 +64,37 @@ func (s *Sampler) discover(ctx context.Context) {
 		if s.opts.Children && search.startIfDue(now, err != nil || creations.Advanced()) {
 			took = selfruntime.CPUOf(func() { s.findChildren(ctx, known) })
 		}
-		if s.opts.Select != nil && now-selected > int64(max(selectEvery, share*tookSelecting)) {
+		if s.opts.Select != nil && now-selected > int64(max(minSelectInterval, share*tookSelecting)) {
 			tookSelecting = selfruntime.CPUOf(func() { s.selectNew(ctx, known) })
 			selected = now
 		}
 	}
 }
 
-// searches schedules searches of all processes, which read a file per thread.
-type searches struct {
-	last    int64 // last search, CLOCK_MONOTONIC ns; 0 if none
-	oneMore bool  // another is due, as a task was created before it
+// searchSchedule schedules searches of all processes, which read a file per thread.
+type searchSchedule struct {
+	last   int64 // last search, CLOCK_MONOTONIC ns; 0 if none
+	repeat bool  // another is due, as a task was created before it
 }
 
 // startIfDue reports a due search. created: a task was created since the last call. Two searches follow then: children
 // of a parent that ends during a search go to a process that may have been read already.
-func (s *searches) startIfDue(now int64, created bool) bool {
-	if !created && !s.oneMore && s.last != 0 && now-s.last < int64(discoverIdle) {
+func (s *searchSchedule) startIfDue(now int64, created bool) bool {
+	if !created && !s.repeat && s.last != 0 && now-s.last < int64(idleDiscoverInterval) {
 		return false
 	}
-	s.last, s.oneMore = now, created
+	s.last, s.repeat = now, created
 	return true
 }
 
 // unopened holds found processes that could not be opened for lack of descriptors. Safe for concurrent use.
 type unopened struct {
-	mu      sync.Mutex
-	waiting map[int]uint64 // starts by PID
-	tried   int64          // last retry, CLOCK_MONOTONIC ns
+	mu        sync.Mutex
+	waiting   map[int]uint64 // starts by PID
+	lastRetry int64          // last retry, CLOCK_MONOTONIC ns
 }
 
-func (u *unopened) note(f foundProcess, err error) {
+func (u *unopened) update(f foundProcess, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -111,10 +112,10 @@ func (u *unopened) note(f foundProcess, err error) {
 func (u *unopened) retry(now int64, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now-u.tried < int64(discoverIdle) {
+	if now-u.lastRetry < int64(idleDiscoverInterval) {
 		return
 	}
-	u.tried = now
+	u.lastRetry = now
 	for pid, start := range u.waiting {
 		if known[pid] == start {
 			known[pid] = 0
@@ -122,7 +123,7 @@ func (u *unopened) retry(now int64, known map[int]uint64) {
 	}
 }
 
-func (u *unopened) number() int64 {
+func (u *unopened) count() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return int64(len(u.waiting))
@@ -143,14 +144,14 @@ func (s *Sampler) findChildren(ctx context.Context, known map[int]uint64) {
 			continue
 		}
 		seen[pid] = true
-		for _, kid := range procs.Children(pid) {
-			todo = append(todo, kid)
-			start := startTime(kid)
-			if start == 0 || known[kid] == start || kid == self {
+		for _, child := range procs.Children(pid) {
+			todo = append(todo, child)
+			start := startTime(child)
+			if start == 0 || known[child] == start || child == self {
 				continue
 			}
-			known[kid] = start
-			if !s.report(ctx, foundProcess{pid: kid, parent: pid, start: start}) {
+			known[child] = start
+			if !s.sendFound(ctx, foundProcess{pid: child, parent: pid, start: start}) {
 				return
 			}
 		}
@@ -165,15 +166,15 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 			continue
 		}
 		known[pid] = start
-		if !s.report(ctx, foundProcess{pid: pid, start: start, selected: true}) {
+		if !s.sendFound(ctx, foundProcess{pid: pid, start: start, selected: true}) {
 			return
 		}
 	}
 	forgetEnded(known)
 }
 
-// report passes a process to the aggregator; false: ctx has ended.
-func (s *Sampler) report(ctx context.Context, f foundProcess) bool {
+// sendFound passes a process to the aggregator; false: ctx has ended.
+func (s *Sampler) sendFound(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
 		return true
@@ -208,20 +209,20 @@ func startTime(pid int) uint64 {
 	return st.StartTime
 }
 
-// refused counts selected processes that could not be opened, without those of [unopened], on the aggregator's
+// refusedCounts counts selected processes that could not be opened, without those of [unopened], on the aggregator's
 // goroutine.
-type refused map[refusal.Reason]int64
+type refusedCounts map[refusal.Reason]int64
 
-func (r *refused) note(err error) {
+func (r *refusedCounts) add(err error) {
 	if why := refusal.Of(err); why != refusal.Gone && why != refusal.NoFiles {
 		if *r == nil {
-			*r = refused{}
+			*r = refusedCounts{}
 		}
 		(*r)[why]++
 	}
 }
 
-func (r refused) byReason() (n map[string]int64) {
+func (r refusedCounts) byReason() (n map[string]int64) {
 	for why, k := range r {
 		if n == nil {
 			n = map[string]int64{}
@@ -237,10 +238,10 @@ func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 // openFound ignores failures; without descriptors the process is found again.
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
-	s.unopened.note(f, err)
+	s.unopened.update(f, err)
 	switch {
 	case err != nil && f.selected:
-		s.refused.note(err)
+		s.refused.add(err)
 	case err != nil:
 	case target.StartTime != f.start: // the PID was reused
 		_ = target.Close()

@@ -9,10 +9,10 @@ import (
 )
 
 func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
-	var s searches
+	var s searchSchedule
 	var got []int
 	for i := range 100 {
-		if s.startIfDue(int64(i+1)*int64(discoverEvery), i == 10 || i == 50 || i == 51) {
+		if s.startIfDue(int64(i+1)*int64(minDiscoverInterval), i == 10 || i == 50 || i == 51) {
 			got = append(got, i)
 		}
 	}
@@ -26,23 +26,23 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	var u unopened
 	f := foundProcess{pid: 7, start: 70}
 	known := map[int]uint64{7: 70, 8: 80}
-	u.note(f, syscall.EMFILE)
-	u.note(foundProcess{pid: 8, start: 80}, syscall.ENOENT)
-	if u.retry(int64(discoverIdle)+1, known); known[7] != 0 || known[8] != 80 || u.number() != 1 {
-		t.Errorf("known %v, %d not opened", known, u.number())
+	u.update(f, syscall.EMFILE)
+	u.update(foundProcess{pid: 8, start: 80}, syscall.ENOENT)
+	if u.retry(int64(idleDiscoverInterval)+1, known); known[7] != 0 || known[8] != 80 || u.count() != 1 {
+		t.Errorf("known %v, %d not opened", known, u.count())
 	}
 	known[7] = 70
-	if u.retry(int64(discoverIdle)+2, known); known[7] != 70 {
+	if u.retry(int64(idleDiscoverInterval)+2, known); known[7] != 70 {
 		t.Error("found again too soon")
 	}
-	r := refused{}
-	if r.note(syscall.EMFILE); len(r) > 0 {
+	r := refusedCounts{}
+	if r.add(syscall.EMFILE); len(r) > 0 {
 		t.Errorf("it also counts as refused: %v", r)
 	}
-	if u.note(f, syscall.ENOENT); u.number() != 1 {
+	if u.update(f, syscall.ENOENT); u.count() != 1 {
 		t.Error("it has ended, and counts no more")
 	}
-	if u.note(f, nil); u.number() != 0 {
+	if u.update(f, nil); u.count() != 0 {
 		t.Error("it was opened, and still counts")
 	}
 }

@@ -17,6 +17,6 @@
 //
 // # Invariants
 //
-// After Run, also after a failure, the Builder has all samples, unless [ErrNotBooked]. No target is left stopped or
+// After Run, also after a failure, the Builder has all samples, unless [ErrBuilderInUse]. No target is left stopped or
 // traced, unless [ErrHung].
 package sampler

@@ -78,8 +78,8 @@ type Options struct {
 	Sinks      []profile.Sink
 	WatchEvery time.Duration
 
-	// Thrifty saves memory by more collections ([selfruntime.Collector]).
-	Thrifty bool
+	// LowOverhead saves memory by more collections ([selfruntime.Collector]).
+	LowOverhead bool
 
 	// EventLog, if set, takes the attribution's events ([attribute.Recorder]), on the aggregator's goroutine.
 	EventLog io.Writer

@@ -28,11 +28,11 @@ type Sampler struct {
 	common     *handover.Common
 	aggregator *aggregator.Aggregator
 	found      chan foundProcess // from the discovery to the aggregator
-	// orphaned is closed if tracer or aggregator hang.
-	orphaned chan struct{}
+	// tracerHung is closed if tracer or aggregator hang.
+	tracerHung chan struct{}
 
 	unopened unopened
-	refused  refused
+	refused  refusedCounts
 
 	mu      sync.Mutex
 	targets map[*code.Process]struct{} // not closed yet
@@ -45,10 +45,10 @@ const minArriving = 1024
 func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
-		common: handover.NewCommon(), found: make(chan foundProcess), orphaned: make(chan struct{}),
+		common: handover.NewCommon(), found: make(chan foundProcess), tracerHung: make(chan struct{}),
 		targets: map[*code.Process]struct{}{},
 	}
-	if o.Thrifty {
+	if o.LowOverhead {
 		s.common.Garbage.Thrifty = true
 		s.common.Pool.BeThrifty()
 	}
@@ -111,7 +111,7 @@ func (s *Sampler) Close() error {
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	undo := selfruntime.KeepQuiet(s.opts.Thrifty)
+	undo := selfruntime.KeepQuiet(s.opts.LowOverhead)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer selfruntime.RelaxMonitor()()
 	producer := s.newProducer(start, boot)
@@ -173,11 +173,11 @@ func (s *Sampler) runAggregator(stop func()) {
 				return
 			}
 			a.Handle(b)
-			a.SaveIfAsked(s.handleWaiting)
+			a.SaveIfAsked(s.handleQueued)
 		case f := <-s.found:
 			a.WhileReading(func() { s.openFound(f) })
-		case <-s.orphaned:
-			s.handleWaiting()
+		case <-s.tracerHung:
+			s.handleQueued()
 			return
 		}
 	}
@@ -186,12 +186,12 @@ func (s *Sampler) runAggregator(stop func()) {
 // pollTasks returns the time until the next call.
 func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
-		return watchEvery
+		return hangCheckInterval
 	}
 	return time.Duration(s.aggregator.PollTasks())
 }
 
-func (s *Sampler) handleWaiting() {
+func (s *Sampler) handleQueued() {
 	for {
 		select {
 		case b, ok := <-s.common.Ring.Batches():
@@ -207,7 +207,7 @@ func (s *Sampler) handleWaiting() {
 
 // discardRest follows a failure of the aggregator. If the tracer hangs, nothing comes.
 func (s *Sampler) discardRest() {
-	if isClosed(s.orphaned) {
+	if isClosed(s.tracerHung) {
 		return
 	}
 	for b := range s.common.Ring.Batches() {

@@ -17,8 +17,8 @@ import (
 func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
 	producer.Stats(&stats)
 	s.aggregator.Stats(&stats)
-	measureSwitch(&stats.CPU)
-	stats.Unopened = s.unopened.number()
+	setSwitchCost(&stats.CPU)
+	stats.Unopened = s.unopened.count()
 	stats.Refused = s.refused.byReason()
 	stats.WhyEngine = cmp.Or(stats.EngineNote, s.opts.WhyNoEngine)
 	if begun := s.control.FirstTick(); begun != 0 {
@@ -31,8 +31,8 @@ func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
 	return stats
 }
 
-// Suspects returns the PIDs with possible deadlocks, at the end of a run.
-func (s *Sampler) Suspects() []int { return s.aggregator.Suspects() }
+// PossibleDeadlocks returns the PIDs with possible deadlocks, at the end of a run.
+func (s *Sampler) PossibleDeadlocks() []int { return s.aggregator.Suspects() }
 
 // Progress is the progress of a run.
 type Progress struct {

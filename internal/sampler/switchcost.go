@@ -13,32 +13,33 @@ import (
 )
 
 const (
-	// switches is the number of sleeps, napTime their length.
-	switches = 100
-	napTime  = 50 * time.Microsecond
-	// maxSwitch bounds a switch's cost, ns. It is measured if switches may have minShare of the targets' CPU time.
-	maxSwitch = 50_000
-	minShare  = 0.02
+	// timedSleeps is the number of sleeps, sleepTime their length.
+	timedSleeps = 100
+	sleepTime   = 50 * time.Microsecond
+	// maxSwitchCost bounds a switch's cost, ns. It is measured if switches may have minSwitchShare of the targets' CPU
+	// time.
+	maxSwitchCost  = 50_000
+	minSwitchShare = 0.02
 )
 
-// measureSwitch sets the cost of a context switch if the targets' runs are short: samples miss the ends of runs, as a
+// setSwitchCost sets the cost of a context switch if the targets' runs are short: samples miss the ends of runs, as a
 // sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep is an upper
 // bound.
-func measureSwitch(cpu *runstats.CPU) {
-	cpu.SwitchCost = maxSwitch
-	if cpu.Unsampled() < minShare {
+func setSwitchCost(cpu *runstats.CPU) {
+	cpu.SwitchCost = maxSwitchCost
+	if cpu.Unsampled() < minSwitchShare {
 		cpu.SwitchCost = 0
 		return
 	}
-	cpu.SwitchCost = runstats.Nanos(switchCost())
+	cpu.SwitchCost = runstats.Nanos(measureSwitchCost())
 }
 
-func switchCost() time.Duration {
-	costs := make([]time.Duration, switches)
-	nap := unix.NsecToTimespec(int64(napTime))
+func measureSwitchCost() time.Duration {
+	costs := make([]time.Duration, timedSleeps)
+	nap := unix.NsecToTimespec(int64(sleepTime))
 	for i := range costs {
 		costs[i] = selfruntime.CPUOf(func() { _ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &nap, nil) })
 	}
 	slices.Sort(costs)
-	return costs[switches/2]
+	return costs[timedSleeps/2]
 }

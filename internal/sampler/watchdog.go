@@ -19,19 +19,20 @@ import (
 // soon.
 
 // ErrHung is wrapped by [Sampler.Run]'s error if a read does not return. The Builder has the recording, unless
-// [ErrNotBooked].
+// [ErrBuilderInUse].
 var ErrHung = observe.ErrHung
 
-// ErrNotBooked means that the hanging part uses the Builder, which then must not be read. The last checkpoint is valid.
-var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
+// ErrBuilderInUse means that the hanging part uses the Builder, which then must not be read. The last checkpoint is
+// valid.
+var ErrBuilderInUse = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
-const watchEvery = 500 * time.Millisecond
+const hangCheckInterval = 500 * time.Millisecond
 
 // waitFor waits for tracer and aggregator. The error names the one that hangs.
 func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan struct{}) error {
 	var stalls observe.Stalls
 	defer stalls.Close()
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(hangCheckInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -53,7 +54,7 @@ func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan s
 }
 
 func (s *Sampler) takeOverFromHung(what string, aggregatorDone chan struct{}) error {
-	close(s.orphaned)
+	close(s.tracerHung)
 	s.common.QuotaGate.Open() // the hanging part may have closed it
 	if err := s.takeBuilder(aggregatorDone); err != nil {
 		return fmt.Errorf("%w; %w", observe.Hung(what), err)
@@ -70,18 +71,18 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// takeOverFor is the aggregator's time for the rest when the tracer hangs.
-const takeOverFor = 5 * time.Second
+// takeOverTimeout is the aggregator's time for the rest when the tracer hangs.
+const takeOverTimeout = 5 * time.Second
 
 // takeBuilder takes the Builder over if the aggregator hangs.
 func (s *Sampler) takeBuilder(aggregatorDone chan struct{}) error {
 	select {
 	case <-aggregatorDone:
 		return nil
-	case <-time.After(takeOverFor):
+	case <-time.After(takeOverTimeout):
 	}
 	if !s.aggregator.TakeOver() {
-		return ErrNotBooked
+		return ErrBuilderInUse
 	}
 	s.aggregator.CloseAccounts(procmem.Now())
 	return nil

@@ -66,7 +66,7 @@ func TestHelperThatHangs(t *testing.T) {
 	p.CopyAlso(h)
 	s.control.Admit(p)
 	stats, err := s.Run(t.Context())
-	fmt.Println("error:", err, errors.Is(err, ErrHung), errors.Is(err, ErrNotBooked))
+	fmt.Println("error:", err, errors.Is(err, ErrHung), errors.Is(err, ErrBuilderInUse))
 	var out bytes.Buffer
 	if err := b.Write(&out, nil); err != nil {
 		fmt.Println(err)

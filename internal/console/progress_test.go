@@ -16,17 +16,17 @@ func TestQuickStepsAreNotReported(t *testing.T) {
 	asked := make(chan struct{})
 	var once sync.Once
 	begun := time.Now()
-	p := StartSlow(false, func() string {
+	p := StartProgress(false, func() string {
 		once.Do(func() { close(asked) })
 		return ""
 	})
 	<-asked
-	if took := time.Since(begun); took < SlowAfter {
+	if took := time.Since(begun); took < ProgressDelay {
 		t.Errorf("it is told after %v", took)
 	}
 	p.Stop()
 	p.Stop()
-	StartSlow(true, func() string { t.Error("it is told, though it was to be quiet"); return "" }).Stop()
+	StartProgress(true, func() string { t.Error("it is told, though it was to be quiet"); return "" }).Stop()
 	if text := tty.Text(); text != "" {
 		t.Errorf("%q", text)
 	}

@@ -11,27 +11,27 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// onDisk is the state of the written file. Safe for concurrent use.
-type onDisk struct {
+// outputState is the state of the written file. Safe for concurrent use.
+type outputState struct {
 	mu    sync.Mutex
 	path  string
 	at    time.Time // of the last write
 	whole bool      // it had the whole recording
 }
 
-func (d *onDisk) setPath(path string) {
+func (d *outputState) setPath(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.path = path
 }
 
-func (d *onDisk) noteWrite(whole bool) {
+func (d *outputState) noteWrite(whole bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at, d.whole = time.Now(), whole
 }
 
-func (d *onDisk) String() string {
+func (d *outputState) String() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Slow is a line of progress of what takes longer than [SlowAfter].
-type Slow struct {
+// Progress is a line of progress of what takes longer than [ProgressDelay].
+type Progress struct {
 	mu    sync.Mutex
 	once  sync.Once
 	shown bool
@@ -20,15 +20,15 @@ type Slow struct {
 	done  chan struct{}
 }
 
-// SlowAfter is when the line is shown.
-const SlowAfter = time.Second
+// ProgressDelay is when the line is shown.
+const ProgressDelay = time.Second
 
-// ProgressEvery is between updates.
-const ProgressEvery = 500 * time.Millisecond
+// ProgressInterval is between updates.
+const ProgressInterval = 500 * time.Millisecond
 
-// StartSlow shows the results of text, which may be "".
-func StartSlow(quiet bool, text func() string) *Slow {
-	p := &Slow{quit: make(chan struct{}), done: make(chan struct{})}
+// StartProgress shows the results of text, which may be "".
+func StartProgress(quiet bool, text func() string) *Progress {
+	p := &Progress{quit: make(chan struct{}), done: make(chan struct{})}
 	if quiet || IsQuiet() || !IsTerminal(os.Stderr) {
 		close(p.done)
 		return p
@@ -37,25 +37,25 @@ func StartSlow(quiet bool, text func() string) *Slow {
 	return p
 }
 
-func (p *Slow) run(text func() string) {
+func (p *Progress) run(text func() string) {
 	defer close(p.done)
 	defer p.Pause()
 	begun := time.Now()
-	tick := time.NewTicker(ProgressEvery)
+	tick := time.NewTicker(ProgressInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-p.quit:
 			return
 		case <-tick.C:
-			if time.Since(begun) >= SlowAfter {
+			if time.Since(begun) >= ProgressDelay {
 				p.show(text())
 			}
 		}
 	}
 }
 
-func (p *Slow) show(text string) {
+func (p *Progress) show(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if text != "" {
@@ -65,7 +65,7 @@ func (p *Slow) show(text string) {
 }
 
 // Pause removes the line, before other output.
-func (p *Slow) Pause() {
+func (p *Progress) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.shown {
@@ -75,7 +75,7 @@ func (p *Slow) Pause() {
 }
 
 // Stop ends the line, before other output. It may be called again.
-func (p *Slow) Stop() {
+func (p *Progress) Stop() {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done
 }
@@ -94,5 +94,5 @@ func (f *firstWrite) Write(b []byte) (int, error) {
 	return f.w.Write(b)
 }
 
-// BeforeFirst returns a writer that calls before at its first write.
-func BeforeFirst(w io.Writer, before func()) io.Writer { return &firstWrite{w, before} }
+// BeforeFirstWrite returns a writer that calls before at its first write.
+func BeforeFirstWrite(w io.Writer, before func()) io.Writer { return &firstWrite{w, before} }

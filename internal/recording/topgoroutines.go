@@ -11,10 +11,10 @@ import (
 	"prywalk/internal/top"
 )
 
-// Rest between counts of goroutines: the longer of countAgain and countRests × the last count's time.
+// Rest between counts of goroutines: the longer of minCountPause and countPauseFactor × the last count's time.
 const (
-	countAgain = 2 * time.Second
-	countRests = 50
+	minCountPause    = 2 * time.Second
+	countPauseFactor = 50
 )
 
 // countNow returns the processes with Go. Precondition: no other goroutine uses the processes.
@@ -25,7 +25,7 @@ func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 			continue
 		}
 		n, text := p.Runtimes().WaitingGoroutines()
-		if l.opts.Tasks {
+		if l.samplerOpts.Tasks {
 			n, text = p.Runtimes().ParkedNow()
 		}
 		if n != nil || text != "" {
@@ -33,7 +33,7 @@ func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 			pids = append(pids, p.PID)
 		}
 	}
-	l.waiting.Store(&list)
+	l.goroutineCounts.Store(&list)
 	return pids
 }
 
@@ -47,7 +47,7 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 		defer close(done)
 		images := code.NewImageCache(0)
 		var procs []*code.Process
-		wait := countAgain
+		wait := minCountPause
 		for hung := error(nil); hung == nil; {
 			select {
 			case <-quit:
@@ -62,7 +62,7 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 				}
 				l.countNow(procs)
 			})
-			wait = max(countAgain, countRests*time.Since(began))
+			wait = max(minCountPause, countPauseFactor*time.Since(began))
 		}
 	}()
 	return func() {

@@ -17,9 +17,9 @@ import (
 
 var launched atomic.Pointer[launch.Launched]
 
-// ObeyStops makes SIGTSTP, SIGTTIN and SIGTTOU stop prywalk after it has detached from all threads (ptrace.StopAs).
-// Ignored ones stay ignored.
-func ObeyStops() {
+// HandleJobControl makes SIGTSTP, SIGTTIN and SIGTTOU stop prywalk after it has detached from all threads
+// (ptrace.StopAs). Ignored ones stay ignored.
+func HandleJobControl() {
 	ch := make(chan os.Signal, 8)
 	for _, sig := range ptrace.StopSignals {
 		if !launch.Ignored(sig) {
@@ -42,7 +42,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 	releaseTerminal(func() {
 		if !ptrace.StopAs(sig, func() { dropPending(sig, ch) }) {
-			console.Fail("not suspended: a thread could not be detached in time; try again, or end the recording with Ctrl-C")
+			console.Errorf("not suspended: a thread could not be detached in time; try again, or end the recording with Ctrl-C")
 		}
 	})
 	if pass {

@@ -44,7 +44,7 @@ func (l *topRun) nameInBackground() (stop func()) {
 	go func() {
 		defer close(done)
 		defer r.close()
-		l.naming.Run(r, quit)
+		l.liveNames.Run(r, quit)
 	}()
 	return func() {
 		close(quit)

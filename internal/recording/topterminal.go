@@ -24,28 +24,28 @@ var screen atomic.Pointer[tea.Program]
 
 const framesPerSecond = 20
 
-// onScreen shows the table until the user, the time or a signal ends it.
-func (l *topRun) onScreen(ctx context.Context) error {
-	console.Messages.Hold()
-	defer console.Messages.Tell()
+// showOnTerminal shows the table until the user, the time or a signal ends it.
+func (l *topRun) showOnTerminal(ctx context.Context) error {
+	console.Stderr.Buffer()
+	defer console.Stderr.Flush()
 	m := top.NewModel(l, top.Options{Color: console.UseColor(os.Stdout), Window: l.display.Window,
 		Clock: l.display.Clock})
 	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithOutput(os.Stdout))
 	screen.Store(p)
 	defer screen.Store(nil)
-	over := make(chan struct{})
-	defer close(over)
-	go l.feed(ctx, p, over)
+	closed := make(chan struct{})
+	defer close(closed)
+	go l.forwardRefreshes(ctx, p, closed)
 	if _, err := p.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("cannot show the table on this terminal: %w; --once prints it as text", err)
 	}
 	return nil
 }
 
-func (l *topRun) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
+func (l *topRun) forwardRefreshes(ctx context.Context, p *tea.Program, closed <-chan struct{}) {
 	for {
 		select {
-		case <-over:
+		case <-closed:
 			return
 		case <-ctx.Done():
 			p.Quit()
@@ -62,7 +62,7 @@ func (l *topRun) feed(ctx context.Context, p *tea.Program, over <-chan struct{})
 
 // Snapshot implements top.Source.
 func (l *topRun) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
-	return l.store.Snapshot(l.table, window, c, used)
+	return l.store.Snapshot(l.functions, window, c, used)
 }
 
 // State implements top.Source.
@@ -78,14 +78,14 @@ func (l *topRun) Write(text string) (string, error) {
 }
 
 // Suspend implements top.Source.
-func (l *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see ObeyStops
+func (l *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
 
 // closeScreen restores the terminal, and prints held messages.
 func closeScreen() {
 	if p := screen.Load(); p != nil {
 		p.Kill()
 		p.Wait()
-		console.Messages.Tell()
+		console.Stderr.Flush()
 	}
 }
 

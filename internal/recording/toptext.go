@@ -18,13 +18,13 @@ import (
 
 // Longest waits for names: at each refresh, and with --once.
 const (
-	nameWait = time.Second
-	onceWait = time.Minute
+	refreshNameTimeout = time.Second
+	onceNameTimeout    = time.Minute
 )
 
-func (l *topRun) asText(ctx context.Context, cancel func()) error {
+func (l *topRun) showAsText(ctx context.Context, cancel func()) error {
 	signal.Ignore(unix.SIGPIPE) // a reader that exits must not end the sampling
-	p := console.StartSlow(false, func() string { return l.progressText() })
+	p := console.StartProgress(false, func() string { return l.progressText() })
 	defer p.Stop()
 	window := l.display.Window
 	var printed time.Time
@@ -41,9 +41,9 @@ func (l *topRun) asText(ctx context.Context, cancel func()) error {
 		if o.Since == 0 || !o.At.After(printed) || l.display.Once && o.Since < window {
 			continue
 		}
-		wait := nameWait
+		wait := refreshNameTimeout
 		if l.display.Once {
-			wait = onceWait
+			wait = onceNameTimeout
 		}
 		o = l.awaitNames(ctx, o, window, wait)
 		p.Pause()
@@ -57,7 +57,7 @@ func (l *topRun) asText(ctx context.Context, cancel func()) error {
 }
 
 func (l *topRun) progressText() string {
-	switch n := l.naming.Waiting(); {
+	switch n := l.liveNames.Waiting(); {
 	case n > 0:
 		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", account.Plural(int64(n), "name"))
 	case l.display.Once:

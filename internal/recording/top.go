@@ -23,41 +23,41 @@ import (
 
 type topRun struct {
 	*recording
-	display LiveOptions
-	store   *top.Store
-	table   *top.Functions
-	naming  *profile.Names
-	shown   *top.Snapshot // as plain text
+	display      TopOptions
+	store        *top.Store
+	functions    *top.Functions
+	liveNames    *profile.Names
+	lastSnapshot *top.Snapshot // as plain text
 
-	target    string
-	refreshed chan struct{} // something new to show; holds one
-	done      chan struct{} // closed at the sampling's end
-	ended     atomic.Bool
-	failure   error
-	trouble   string
-	refused   int64 // refused observations when trouble was set
-	begun     time.Time
-	waiting   atomic.Pointer[[]top.Goroutines]
+	target          string
+	refreshed       chan struct{} // something new to show; holds one
+	done            chan struct{} // closed at the sampling's end
+	ended           atomic.Bool
+	failure         error
+	trouble         string
+	refused         int64 // refused observations when trouble was set
+	begun           time.Time
+	goroutineCounts atomic.Pointer[[]top.Goroutines]
 }
 
-// Live shows live tables.
-func Live(o Options, display LiveOptions) error {
+// RunTop shows live tables.
+func RunTop(o Options, display TopOptions) error {
 	if err := console.CheckStdout(); err != nil {
 		return err
 	}
-	l := newLive(o, display)
-	return l.run(l.live)
+	l := newTopRun(o, display)
+	return l.run(l.sampleAndShow)
 }
 
-func newLive(o Options, display LiveOptions) *topRun {
+func newTopRun(o Options, display TopOptions) *topRun {
 	l := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	l.endless = true
-	l.opts.Sinks = append(l.opts.Sinks, l)
+	l.samplerOpts.Sinks = append(l.samplerOpts.Sinks, l)
 	return l
 }
 
-func (l *topRun) live(ctx context.Context, procs []*code.Process) error {
+func (l *topRun) sampleAndShow(ctx context.Context, procs []*code.Process) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var goPIDs []int
@@ -67,9 +67,9 @@ func (l *topRun) live(ctx context.Context, procs []*code.Process) error {
 	}
 	l.begun = time.Now()
 	l.store = top.NewStore(l.begun, l.notify)
-	l.describe(procs)
-	l.naming = profile.NewNames(l.builder, l.notify)
-	l.table = top.NewFunctions(l.naming)
+	l.setTarget(procs)
+	l.liveNames = profile.NewNames(l.builder, l.notify)
+	l.functions = top.NewFunctions(l.liveNames)
 	stopNames := l.nameInBackground()
 	stopCounts := l.countInBackground(goPIDs)
 	go func() {
@@ -86,7 +86,7 @@ func (l *topRun) live(ctx context.Context, procs []*code.Process) error {
 	return l.finish(shown)
 }
 
-func (l *topRun) describe(procs []*code.Process) {
+func (l *topRun) setTarget(procs []*code.Process) {
 	if len(procs) == 0 { // all have ended since they were selected
 		l.target = "no process"
 		return
@@ -109,15 +109,15 @@ func (l *topRun) Add(iv profile.Interval) { l.store.Add(iv) }
 
 // Refresh implements profile.Watcher.
 func (l *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	l.naming.NameLate(l.names)
+	l.liveNames.NameLate(l.names)
 	l.store.Refresh(at, open)
 }
 
 func (l *topRun) show(ctx context.Context, cancel func()) error {
 	if l.onTerminal() {
-		return l.onScreen(ctx)
+		return l.showOnTerminal(ctx)
 	}
-	return l.asText(ctx, cancel)
+	return l.showAsText(ctx, cancel)
 }
 
 // finish prints the last table of plain text, and writes the recording.
@@ -140,7 +140,7 @@ func (l *topRun) finish(shown error) error {
 		return err
 	}
 	if l.output.path == "" {
-		if refused := l.refusal(); refused != nil && l.stats.Samples == 0 {
+		if refused := l.refusalError(); refused != nil && l.stats.Samples == 0 {
 			return refused
 		}
 		if l.stats.Samples == 0 {
@@ -155,14 +155,14 @@ func (l *topRun) finish(shown error) error {
 func (l *topRun) printLast() error {
 	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
 	l.snapshot(0)
-	l.naming.ResolveNow(l.names)
+	l.liveNames.ResolveNow(l.names)
 	return l.print(l.snapshot(0))
 }
 
 // snapshot reuses the memory of the last one.
 func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
-	l.shown = l.store.Snapshot(l.table, window, l.display.Clock, l.shown)
-	return l.shown
+	l.lastSnapshot = l.store.Snapshot(l.functions, window, l.display.Clock, l.lastSnapshot)
+	return l.lastSnapshot
 }
 
 func (l *topRun) state() top.State {
@@ -185,7 +185,7 @@ func (l *topRun) state() top.State {
 		}
 	}
 	st.Trouble = l.trouble
-	if list := l.waiting.Load(); list != nil {
+	if list := l.goroutineCounts.Load(); list != nil {
 		st.Goroutines = *list
 	}
 	return st
