@@ -31,11 +31,11 @@ func completeCPU(s *runstats.Stats) string {
 	return c.Text("CPU ", percentOf)
 }
 
-// FullRate is the part of the requested rate from which on that counts as reached.
-const FullRate = 0.9
+// ReachedRateShare is the part of the requested rate from which on that counts as reached.
+const ReachedRateShare = 0.9
 
-// betweenSamples is CPU time between two samples of a thread, with its cause.
-func betweenSamples(s *runstats.Stats) string {
+// timeBetweenSamples is CPU time between two samples of a thread, with its cause.
+func timeBetweenSamples(s *runstats.Stats) string {
 	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
 	if lost < minReportedTime || lost < namehints.MuchUnsampled*s.ProfiledCPU {
 		return ""
@@ -46,7 +46,7 @@ func betweenSamples(s *runstats.Stats) string {
 		why = "--max-pause left out " + Plural(s.Failed["max-pause"], "stop") + "; a longer one lets them be sampled"
 	case s.TicksWithheld > 0:
 		why = "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
-	case s.MaxOverhead > 0 && s.Freq < FullRate*s.FreqAsked:
+	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
 		why = "--max-overhead lowered the rate; a larger one raises it"
 	}
 	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), why)

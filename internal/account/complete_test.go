@@ -11,7 +11,7 @@ import (
 
 // said is all that record says at its end.
 func said(s *runstats.Stats) string {
-	return strings.Join(append(Notes(s), Closing(s, "p.pb.gz")), " | ")
+	return strings.Join(append(Notes(s), ClosingLine(s, "p.pb.gz")), " | ")
 }
 
 // TestTheClosingLineCountsCPUTimeAndNotSleepers: 39,000 of 40,000 samples are of sleepers with complete stacks; a
@@ -29,7 +29,7 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 			t.Errorf("%q is not in %q", want, line)
 		}
 	}
-	if full := Full(s); !strings.Contains(full, "75.0% of CPU time with complete stacks") {
+	if full := CommentLine(s); !strings.Contains(full, "75.0% of CPU time with complete stacks") {
 		t.Errorf("the recording's line: %q", full)
 	}
 	s.IncompleteCPU = map[string]float64{"depth": 0.001}
@@ -37,11 +37,11 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 	s.IncompleteCPU = nil
-	if line := Closing(s, "p.pb.gz"); !strings.Contains(line, "100% of CPU time with complete stacks") {
+	if line := ClosingLine(s, "p.pb.gz"); !strings.Contains(line, "100% of CPU time with complete stacks") {
 		t.Errorf("%q", line)
 	}
 	s.UnobservedCPU = 10 // record --engine ptrace --max-pause 1us
-	line = Closing(s, "p.pb.gz")
+	line = ClosingLine(s, "p.pb.gz")
 	if !strings.Contains(line, "no CPU time was sampled") || strings.Contains(line, "100%") {
 		t.Errorf("%q", line)
 	}

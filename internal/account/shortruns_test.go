@@ -17,7 +17,7 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 14_000, 0.56, 14_000
 	want := "shares may be off by up to 35 percentage points (threads ran 14000 times for 40µs on average, and " +
 		"samples can miss 14µs of each run)"
-	for _, line := range []string{said(s), Full(s)} {
+	for _, line := range []string{said(s), CommentLine(s)} {
 		if !strings.Contains(line, want) {
 			t.Errorf("%q is not in %q", want, line)
 		}

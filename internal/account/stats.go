@@ -17,19 +17,19 @@ func WriteJSON(w io.Writer, s *runstats.Stats) error {
 	return e.Encode(s)
 }
 
-// Full is a recording's comment: a report's head, a bar, the rest.
-func Full(s *runstats.Stats) string {
+// CommentLine is a recording's comment: a report's head, a bar, the rest.
+func CommentLine(s *runstats.Stats) string {
 	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + %d read passively + "+
 		"%d unchanged + %d failed%s, and %d sampled by the kernel; "+
 		"%s, %s of %d samples%s; %s%s; rates of threads: %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; scheduling %s; %s",
-		brief(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Stops, s.PassiveReads, s.Reused, Sum(s.Failed),
+		summary(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Stops, s.PassiveReads, s.Reused, Sum(s.Failed),
 		Reasons(s.Failed),
 		s.Sampled,
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
-		longestPause(s), lengths(s)+longCauses(s), rates(s), withheld(s),
+		longestStop(s), stopTimeCounts(s)+longStopCauses(s), rateRange(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		underQuota(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
+		quotaLoweredRate(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
 }
 
 // engines are texts of --stats' engines.
@@ -43,11 +43,11 @@ func engine(s *runstats.Stats) string {
 	if s.EngineNote != "" {
 		text += " (" + s.EngineNote + ")"
 	}
-	return text + lost(s)
+	return text + lostSamples(s)
 }
 
-// lost are samples dropped by the kernel. All programs share its buffers.
-func lost(s *runstats.Stats) string {
+// lostSamples are samples dropped by the kernel. All programs share its buffers.
+func lostSamples(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:
 		return ""

@@ -46,7 +46,7 @@ func TestLongStopsAreReportedByCause(t *testing.T) {
 		if err := json.Compact(&flat, got.Long); err != nil || flat.String() != c.json {
 			t.Errorf("%s, want %s (%v)", &flat, c.json, err)
 		}
-		if line := Full(s); !strings.Contains(line, c.line) || strings.Contains(line, "by cause") != (c.line != "") {
+		if line := CommentLine(s); !strings.Contains(line, c.line) || strings.Contains(line, "by cause") != (c.line != "") {
 			t.Errorf("%q is not in %q", c.line, line)
 		}
 	}
@@ -63,10 +63,10 @@ func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 		if s.Engine = engine; engine == "ptrace" {
 			s.EngineNote = note
 		}
-		if full := Full(s); !strings.HasSuffix(full, "; "+want) {
+		if full := CommentLine(s); !strings.HasSuffix(full, "; "+want) {
 			t.Errorf("%q: %q", engine, full)
 		}
-		for _, line := range []string{brief(s), Closing(s, "p.pb.gz")} {
+		for _, line := range []string{summary(s), ClosingLine(s, "p.pb.gz")} {
 			if strings.Contains(line, "engine") || strings.Contains(line, "sampled by") || strings.Contains(line, note) {
 				t.Errorf("%q: %q", engine, line)
 			}
@@ -85,11 +85,11 @@ func TestTheClosingLine(t *testing.T) {
 	if notes := Notes(s); len(notes) != 0 {
 		t.Errorf("a run like most has notes: %q", notes)
 	}
-	if got := Closing(s, "p.pb.gz"); got != sampled {
+	if got := ClosingLine(s, "p.pb.gz"); got != sampled {
 		t.Errorf("%q, want %q", got, sampled)
 	}
 	s.Stops, s.StopTime.Max, s.StopTime.P99 = 417, 110_000, 102_000
-	if got := Closing(s, "p.pb.gz"); got != stopped {
+	if got := ClosingLine(s, "p.pb.gz"); got != stopped {
 		t.Errorf("%q, want %q", got, stopped)
 	}
 }
@@ -126,13 +126,13 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	s := &runstats.Stats{}
 	s.ProfiledCPU, s.FreqAsked = 0.0032, 99
 	const want = "command exited after 3.2 ms of CPU, before the first sample; try -F 1000 → p.pb.gz"
-	if got := TooShort(s, "p.pb.gz"); got != want {
+	if got := TooShortLine(s, "p.pb.gz"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.Failed = map[string]int64{"max-pause": 196}
 	const refused = "command exited after 3.2 ms of CPU, without a sample: every stop was expected to take longer than " +
 		"--max-pause (max-pause 196); give a longer one → p.pb.gz"
-	if got := TooShort(s, "p.pb.gz"); got != refused {
+	if got := TooShortLine(s, "p.pb.gz"); got != refused {
 		t.Errorf("%q, want %q", got, refused)
 	}
 }
@@ -158,7 +158,7 @@ func TestUndiscoveredThreadsAreReportedOnce(t *testing.T) {
 		s := &runstats.Stats{}
 		s.Samples, s.ProfiledCPU, s.ShortLivedCPU, s.ExitedUnseenCPU = 10, c.all, c.children, c.threads
 		s.ProgramCPU = c.programs
-		for _, line := range []string{said(s), Full(s)} {
+		for _, line := range []string{said(s), CommentLine(s)} {
 			n := min(1, len(c.want))
 			if strings.Count(line, reported) != n || !strings.Contains(line, c.want) || strings.Contains(line, "\n") {
 				t.Errorf("%q does not say %q %d times", line, c.want, n)
@@ -182,11 +182,11 @@ func TestLostSamplesAreReportedByProcess(t *testing.T) {
 	} {
 		s := &runstats.Stats{}
 		s.Engine, s.LostSamples, s.LostOfTargets = "perf", c.all, c.own
-		if got := lost(s); got != c.want {
+		if got := lostSamples(s); got != c.want {
 			t.Errorf("%d of %d: %q", c.own, c.all, got)
 		}
-		if !strings.HasSuffix(Full(s), "; sampled by the kernel (perf events)"+c.want) {
-			t.Errorf("%d of %d: %q", c.own, c.all, Full(s))
+		if !strings.HasSuffix(CommentLine(s), "; sampled by the kernel (perf events)"+c.want) {
+			t.Errorf("%d of %d: %q", c.own, c.all, CommentLine(s))
 		}
 	}
 }

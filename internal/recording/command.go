@@ -72,7 +72,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 		if err := r.write(); err != nil || !ended {
 			return err
 		}
-		console.Infof("%s", account.TooShort(&r.stats, r.output.path))
+		console.Infof("%s", account.TooShortLine(&r.stats, r.output.path))
 		return nil
 	}
 	r.prepare(procs)

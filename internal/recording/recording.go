@@ -210,7 +210,7 @@ func (r *recording) sample(ctx context.Context) error {
 		r.findDeadlocks()
 		r.countGoroutines()
 	}
-	if got := r.stats.Freq; got > 0 && got < account.FullRate*r.samplerOpts.Freq { // the period is the mean one
+	if got := r.stats.Freq; got > 0 && got < account.ReachedRateShare*r.samplerOpts.Freq { // the period is the mean one
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
 	}
 	if !r.stats.Begun.IsZero() {
@@ -231,7 +231,7 @@ func (r *recording) reportResult() error {
 			return refused
 		}
 		if r.endedWithoutSamples() {
-			console.Infof("%s", account.TooShort(&r.stats, r.output.path))
+			console.Infof("%s", account.TooShortLine(&r.stats, r.output.path))
 			return nil
 		}
 		return account.NoSamples(&r.stats, r.options.Threads)
@@ -245,7 +245,7 @@ func (r *recording) reportResult() error {
 	for _, text := range slices.Concat(account.Notes(&r.stats), account.TargetGroups(&r.stats), r.goroutines) {
 		console.Infof("%s", text)
 	}
-	console.Infof("%s", account.Closing(&r.stats, r.output.path))
+	console.Infof("%s", account.ClosingLine(&r.stats, r.output.path))
 	r.output.reportParts()
 	return nil
 }

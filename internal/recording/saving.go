@@ -71,7 +71,7 @@ func (r *recording) save(whole bool) error {
 
 func (r *recording) write() error {
 	r.signals.samplingOver.Store(true)
-	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks,
+	r.builder.SetComments(slices.Concat([]string{account.CommentLine(&r.stats)}, r.deadlocks,
 		account.TargetGroups(&r.stats), r.goroutines)...)
 	r.names.Refresh()
 	release, err := console.AwaitReader(r.output.path, r.signals.skipNames)
@@ -142,7 +142,7 @@ func (r *recording) writeHung(failure error) error {
 		if err != nil {
 			return fmt.Errorf("%w; %w", failure, err)
 		}
-		return fmt.Errorf("%w; the recording ended early: %s", failure, account.Closing(&r.stats, r.output.path))
+		return fmt.Errorf("%w; the recording ended early: %s", failure, account.ClosingLine(&r.stats, r.output.path))
 	case <-time.After(hungWriteTimeout):
 		return fmt.Errorf("%w; %w", failure, sampler.ErrBuilderInUse)
 	}

@@ -28,8 +28,8 @@ type Sampler struct {
 	common     *handover.Common
 	aggregator *aggregator.Aggregator
 	found      chan foundProcess // from the discovery to the aggregator
-	// tracerHung is closed if tracer or aggregator hang.
-	tracerHung chan struct{}
+	// hung is closed if tracer or aggregator hang.
+	hung chan struct{}
 
 	unopened unopened
 	refused  refusedCounts
@@ -45,7 +45,7 @@ const minArriving = 1024
 func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
-		common: handover.NewCommon(), found: make(chan foundProcess), tracerHung: make(chan struct{}),
+		common: handover.NewCommon(), found: make(chan foundProcess), hung: make(chan struct{}),
 		targets: map[*code.Process]struct{}{},
 	}
 	if o.LowOverhead {
@@ -176,7 +176,7 @@ func (s *Sampler) runAggregator(stop func()) {
 			a.SaveIfAsked(s.handleQueued)
 		case f := <-s.found:
 			a.WhileReading(func() { s.openFound(f) })
-		case <-s.tracerHung:
+		case <-s.hung:
 			s.handleQueued()
 			return
 		}
@@ -207,7 +207,7 @@ func (s *Sampler) handleQueued() {
 
 // discardRest follows a failure of the aggregator. If the tracer hangs, nothing comes.
 func (s *Sampler) discardRest() {
-	if isClosed(s.tracerHung) {
+	if isClosed(s.hung) {
 		return
 	}
 	for b := range s.common.Ring.Batches() {

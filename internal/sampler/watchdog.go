@@ -54,7 +54,7 @@ func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan s
 }
 
 func (s *Sampler) takeOverFromHung(what string, aggregatorDone chan struct{}) error {
-	close(s.tracerHung)
+	close(s.hung)
 	s.common.QuotaGate.Open() // the hanging part may have closed it
 	if err := s.takeBuilder(aggregatorDone); err != nil {
 		return fmt.Errorf("%w; %w", observe.Hung(what), err)

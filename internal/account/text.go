@@ -20,21 +20,21 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// brief heads a recording's reports.
-func brief(s *runstats.Stats) string {
-	return "overhead: " + overhead(s) + slowestThread(s) + failures(s) + underQuota(s, ", ") + unobserved(s, ", ") +
-		shortRuns(s) + disturbedCalls(s) + lost(s)
+// summary heads a recording's reports.
+func summary(s *runstats.Stats) string {
+	return "overhead: " + overhead(s) + slowestThread(s) + failures(s) + quotaLoweredRate(s, ", ") + unobserved(s, ", ") +
+		shortRuns(s) + disturbedCalls(s) + lostSamples(s)
 }
 
 func overhead(s *runstats.Stats) string {
-	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
+	return fmt.Sprintf("%s, prywalk used %.2f s CPU", stopTimes(s), s.SelfCPU)
 }
 
-// fairShare is the part of the rate below which a thread's rate is reported.
-const fairShare = 0.8
+// lowRateShare is the part of the rate below which a thread's rate is reported.
+const lowRateShare = 0.8
 
 func slowestThread(s *runstats.Stats) string {
-	if s.SlowestThread <= 0 || s.SlowestThread > fairShare*s.Freq {
+	if s.SlowestThread <= 0 || s.SlowestThread > lowRateShare*s.Freq {
 		return ""
 	}
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
@@ -42,7 +42,7 @@ func slowestThread(s *runstats.Stats) string {
 
 const longCopy = 256 << 10 // bytes: such a copy explains a long pause
 
-func pauses(s *runstats.Stats) string {
+func stopTimes(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
@@ -53,7 +53,7 @@ func pauses(s *runstats.Stats) string {
 	return text
 }
 
-func longestPause(s *runstats.Stats) string {
+func longestStop(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
@@ -134,9 +134,9 @@ func unobserved(s *runstats.Stats, before string) string {
 	return b.String()
 }
 
-// underQuota: the rate was lowered for prywalk's own CPU quota.
-func underQuota(s *runstats.Stats, before string) string {
-	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > FullRate*s.FreqAsked {
+// quotaLoweredRate: the rate was lowered for prywalk's own CPU quota.
+func quotaLoweredRate(s *runstats.Stats, before string) string {
+	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > ReachedRateShare*s.FreqAsked {
 		return ""
 	}
 	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a processor: %s skipped)",
@@ -146,7 +146,7 @@ func underQuota(s *runstats.Stats, before string) string {
 // minReportedTime is the least reported time, s.
 const minReportedTime = 0.05
 
-func lengths(s *runstats.Stats) string {
+func stopTimeCounts(s *runstats.Stats) string {
 	var b strings.Builder
 	for _, k := range s.StopTimes {
 		if k.N > 0 {
@@ -156,7 +156,7 @@ func lengths(s *runstats.Stats) string {
 	return b.String()
 }
 
-func longCauses(s *runstats.Stats) string {
+func longStopCauses(s *runstats.Stats) string {
 	counts := map[string]int64{}
 	for cause, l := range s.LongStops {
 		counts[cause] = l.N
@@ -167,7 +167,7 @@ func longCauses(s *runstats.Stats) string {
 	return ", long pauses by cause" + Reasons(counts)
 }
 
-func rates(s *runstats.Stats) string {
+func rateRange(s *runstats.Stats) string {
 	if len(s.Rates) == 0 {
 		return "not known"
 	}
@@ -199,8 +199,8 @@ func withheld(s *runstats.Stats) string {
 	return b.String()
 }
 
-// Closing is record's last line; [Notes] precede it.
-func Closing(s *runstats.Stats, path string) string {
+// ClosingLine is record's last line; [Notes] precede it.
+func ClosingLine(s *runstats.Stats, path string) string {
 	threads := Plural(s.ThreadsMax, "thread")
 	if s.ThreadsMax > 1 {
 		threads = "up to " + threads // not at one time
@@ -212,8 +212,8 @@ func Closing(s *runstats.Stats, path string) string {
 // Notes are record's remarks, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), underQuota(s, ""), undiscovered(s, ""),
-		betweenSamples(s), whyIncomplete(s), lost(s), engineNote(s), slowestThread(s), shortRuns(s),
+		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), quotaLoweredRate(s, ""), undiscovered(s, ""),
+		timeBetweenSamples(s), whyIncomplete(s), lostSamples(s), engineNote(s), slowestThread(s), shortRuns(s),
 	} {
 		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
@@ -276,8 +276,8 @@ func undiscovered(s *runstats.Stats, before string) string {
 		s.ExitedUnseenCPU)
 }
 
-// TooShort is the last line for a command that exited before a sample.
-func TooShort(s *runstats.Stats, path string) string {
+// TooShortLine is the last line for a command that exited before a sample.
+func TooShortLine(s *runstats.Stats, path string) string {
 	after := ""
 	if s.ProfiledCPU > 0 {
 		after = fmt.Sprintf(" after %s of CPU,", formatTime(int64(s.ProfiledCPU*1e9)))
@@ -286,14 +286,14 @@ func TooShort(s *runstats.Stats, path string) string {
 		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, why, Reasons(s.Failed), next, path)
 	}
 	next := "record a command that runs longer"
-	if s.FreqAsked < quickRate {
-		next = fmt.Sprintf("try -F %d", quickRate)
+	if s.FreqAsked < shortCommandRate {
+		next = fmt.Sprintf("try -F %d", shortCommandRate)
 	}
 	return fmt.Sprintf("command exited%s before the first sample; %s → %s", after, next, path)
 }
 
-// quickRate is for short commands, 1/s.
-const quickRate = 1000
+// shortCommandRate is for short commands, 1/s.
+const shortCommandRate = 1000
 
 func disturbedCalls(s *runstats.Stats) string {
 	var b strings.Builder
