@@ -49,7 +49,7 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 	}
 	switch {
 	case owner == rec.NoOwner:
-		s.Label[rec.LabelOwner] = []string{rec.OwnerNobody}
+		s.Label[rec.LabelOwner] = []string{rec.OwnerNoneText}
 	case owner != 0:
 		s.NumLabel[rec.LabelOwner] = []int64{owner}
 	}

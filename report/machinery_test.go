@@ -20,7 +20,8 @@ func managedProfile(t *testing.T) *profile.Profile {
 	vm := &rec.ModuleInfo{Path: "[Toy 1.0]"}
 	loop := rec.Loc{Module: exe, Addr: 0x1010, Machinery: true}
 	name := func(s string) rec.Loc {
-		return rec.Loc{Module: vm, Described: b.Describe([]rec.Frame{{Name: s, System: rec.Typed(s, "interpreted")}})}
+		frames := []rec.Frame{{Name: s, System: rec.SystemNameOfType(s, "interpreted")}}
+		return rec.Loc{Module: vm, FramesID: b.InternFrames(frames)}
 	}
 	b.Add(rec.Interval{Stack: b.Intern([]rec.Loc{name("inner"), loop, name("outer"), loop}), PID: 1, Samples: 3, CPU: 3e9})
 	b.Add(rec.Interval{Stack: b.Intern([]rec.Loc{loop}), PID: 1, Samples: 1, CPU: 1e9})

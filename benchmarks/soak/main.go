@@ -130,10 +130,10 @@ func (r *run) close() {
 }
 
 func (r *run) checkpoint(between func()) {
-	r.builder.SetBetween(between)
-	r.namer.SetBetween(between)
-	defer r.builder.SetBetween(nil)
-	defer r.namer.SetBetween(nil)
+	r.builder.SetYield(between)
+	r.namer.SetYield(between)
+	defer r.builder.SetYield(nil)
+	defer r.namer.SetYield(nil)
 	if err := r.builder.WriteFile(r.file, r); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 	}

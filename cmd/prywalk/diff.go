@@ -147,7 +147,7 @@ func (f *diffFlags) run(changed func(string) bool) error {
 	defer slow.Stop()
 	read := profile.ReadFile
 	if len(f.before)+len(f.after) > 2 {
-		read = profile.ReadOneOf
+		read = profile.ReadCharged
 	}
 	a, err := readProfiles(f.before, read)
 	if err != nil {

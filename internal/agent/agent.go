@@ -122,7 +122,7 @@ func (a *Agent) Start(
 	a.builder, a.store = b, NewStore(begin, a.opts.Window, a.resources.readLater)
 	a.store.onClose = func(w *window) {
 		names.NameGenerated(w.stacks, generated, self)
-		b.Age()
+		b.BeginEpoch()
 	}
 	e := &encoder{
 		names: names, resolver: r, resources: a.resources, aggregate: a.opts.Aggregate, period: period.Nanoseconds(),
@@ -170,8 +170,8 @@ func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	a.Metrics.evictions.Store(int64(a.builder.Evictions()))
 }
 
-// Held implements [profile.Holder]: no stack is evicted while a window is encoded.
-func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
+// HeldStacks implements [profile.StackHolder]: no stack is evicted while a window is encoded.
+func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 	return a.store.held(), a.store.unencoded.Load() == 0
 }
 

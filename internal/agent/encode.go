@@ -204,7 +204,7 @@ func (e *encoding) location(l *profile.Named) int64 {
 	var lines []otlp.Line
 	for _, f := range l.Frames {
 		if l.Machinery {
-			f.System = profile.Typed(cmp.Or(f.System, f.Name), profile.Machinery)
+			f.System = profile.SystemNameOfType(cmp.Or(f.System, f.Name), profile.Machinery)
 		}
 		if f.Name != "" {
 			lines = append(lines, otlp.Line{

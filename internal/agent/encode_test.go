@@ -38,7 +38,7 @@ func TestOwnersAndTasksAreSent(t *testing.T) {
 		key   string
 		value string
 	}{
-		{4711, "", "prywalk.owner", "4711"}, {profile.NoOwner, "", "prywalk.owner", profile.OwnerNobody},
+		{4711, "", "prywalk.owner", "4711"}, {profile.NoOwner, "", "prywalk.owner", profile.OwnerNoneText},
 		{0, profile.GoroutineTask, "prywalk.task", profile.GoroutineTask},
 	} {
 		iv.Owner, iv.Task = c.owner, c.task

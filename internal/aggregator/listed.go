@@ -68,7 +68,7 @@ func (u *unwinder) unwindListed(waiter *handover.Process, g *handover.Program, s
 func (u *unwinder) listed(waiter *handover.Process, g *handover.Program) *listedProgram {
 	if u.lastListed.program != g {
 		for _, info := range u.lastListed.modules {
-			u.builder.Released(info)
+			u.builder.ForgetModule(info)
 		}
 		u.lastListed = listedProgram{
 			program: g,

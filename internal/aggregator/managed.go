@@ -32,7 +32,7 @@ type managedWalk struct {
 
 type managedNames struct {
 	read         func(addr uint64, b []byte) int
-	descriptions map[managedRef]profile.DescriptionID
+	descriptions map[managedRef]profile.FramesID
 	locations    map[managedFrame]profile.LocID
 	modules      map[managedCode]*profile.ModuleInfo
 }
@@ -120,7 +120,7 @@ func (m *managedWalk) close() {
 func newManagedNames(p *processAccount) managedNames {
 	return managedNames{
 		read:         p.Target.Read,
-		descriptions: map[managedRef]profile.DescriptionID{},
+		descriptions: map[managedRef]profile.FramesID{},
 		locations:    map[managedFrame]profile.LocID{},
 		modules:      map[managedCode]*profile.ModuleInfo{},
 	}
@@ -139,7 +139,7 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 	}
 	description, keep := u.describe(p, at.managedRef)
 	module := u.managedModule(p, at.namer, at.module)
-	id := u.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, Described: description})
+	id := u.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, FramesID: description})
 	if keep {
 		if len(p.managed.locations) >= maxManaged {
 			clear(p.managed.locations)
@@ -150,7 +150,7 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 }
 
 // describe returns a managed frame's functions. [freed] is not cached.
-func (u *unwinder) describe(p *processAccount, r managedRef) (description profile.DescriptionID, keep bool) {
+func (u *unwinder) describe(p *processAccount, r managedRef) (description profile.FramesID, keep bool) {
 	if description, ok := p.managed.descriptions[r]; ok {
 		return description, true
 	}
@@ -163,11 +163,12 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 	m.frames = m.frames[:0]
 	for _, f := range m.described {
 		m.frames = append(m.frames, profile.Frame{
-			Name: f.Function, System: profile.Typed(f.Function, f.Type), File: f.File, Line: f.Line, StartLine: f.StartLine,
+			Name: f.Function, System: profile.SystemNameOfType(f.Function, f.Type), File: f.File,
+			Line: f.Line, StartLine: f.StartLine,
 			Inlined: f.Inlined,
 		})
 	}
-	description = u.builder.Describe(m.frames)
+	description = u.builder.InternFrames(m.frames)
 	if truth == managed.Freed {
 		return description, false
 	}
@@ -194,7 +195,7 @@ func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *fram
 
 func (u *unwinder) forgetManaged(p *processAccount) {
 	for _, info := range p.managed.modules {
-		u.builder.Released(info)
+		u.builder.ForgetModule(info)
 	}
 	clear(p.managed.modules)
 	clear(p.managed.locations)

@@ -43,7 +43,7 @@ func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 	for m, info := range p.modules {
 		if !slices.Contains(but, m) {
 			delete(p.modules, m)
-			u.builder.Released(info)
+			u.builder.ForgetModule(info)
 		}
 	}
 	if len(p.modules) < before {
@@ -97,8 +97,8 @@ func (u *unwinder) kernelFunction(name []byte) profile.LocID {
 		if u.kernelFunctions == nil || len(u.kernelFunctions) >= maxKernel {
 			u.kernelFunctions = map[string]profile.LocID{}
 		}
-		described := u.builder.Describe([]profile.Frame{{Name: string(name), System: string(name)}})
-		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Described: described})
+		described := u.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
+		id = u.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described})
 		u.kernelFunctions[string(name)] = id
 	}
 	return id

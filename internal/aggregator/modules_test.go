@@ -34,12 +34,12 @@ func TestGrowingMappingOfJITCodeStaysOneModule(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
 	u, namer := newUnwinder(b, 0), &interpreter{}
 	p.managed = newManagedNames(p)
-	described := b.Describe([]profile.Frame{{Name: "f"}})
+	described := b.InternFrames([]profile.Frame{{Name: "f"}})
 	for i := range uint64(100) {
 		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &code.Mapping{JIT: true}}
 		managed := u.managedModule(p, namer, m)
 		b.Intern([]profile.Loc{
-			{Module: managed, Addr: 0x10000 + i, Described: described}, {Module: u.module(p, m), Addr: 0x10500},
+			{Module: managed, Addr: 0x10000 + i, FramesID: described}, {Module: u.module(p, m), Addr: 0x10500},
 		})
 		p.remapped = true
 		u.forgetModules(p, nil)

@@ -95,7 +95,7 @@ func (a *Aggregator) refresh(at int64) {
 
 func (a *Aggregator) refreshSinks(at int64) {
 	for _, sink := range a.sinks {
-		if s, ok := sink.(profile.PromptWatcher); ok && s.Prompt() {
+		if s, ok := sink.(profile.TimelyWatcher); ok && s.Timely() {
 			a.attribution.Settle()
 			break
 		}
@@ -121,16 +121,16 @@ func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 
 // evict drops the stacks that nothing needs, if there are many.
 func (a *Aggregator) evict() {
-	if !a.recording.Surplus() {
+	if !a.recording.NeedsEviction() {
 		return
 	}
 	held := map[sample.StackID]bool{}
 	for _, sink := range a.sinks {
-		h, ok := sink.(profile.Holder)
+		h, ok := sink.(profile.StackHolder)
 		if !ok {
 			return
 		}
-		stacks, ok := h.Held()
+		stacks, ok := h.HeldStacks()
 		if !ok {
 			return
 		}

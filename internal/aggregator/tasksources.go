@@ -202,10 +202,11 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	c.unwinder.stack = c.unwinder.stack[:0]
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		description := c.unwinder.builder.Describe([]profile.Frame{{
-			Name: f.Function, System: profile.Typed(f.Function, f.Type), File: f.File, Line: f.Line, StartLine: f.StartLine,
+		description := c.unwinder.builder.InternFrames([]profile.Frame{{
+			Name: f.Function, System: profile.SystemNameOfType(f.Function, f.Type), File: f.File,
+			Line: f.Line, StartLine: f.StartLine,
 		}})
-		id := c.unwinder.builder.Loc(&profile.Loc{Module: module, Described: description})
+		id := c.unwinder.builder.Loc(&profile.Loc{Module: module, FramesID: description})
 		c.unwinder.stack = append(c.unwinder.stack, id)
 	}
 	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot

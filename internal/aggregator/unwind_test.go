@@ -116,7 +116,7 @@ func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
 	u := newUnwinder(b, 0)
 	described := func(name string) profile.Loc {
-		return profile.Loc{Module: kernelModule, Described: b.Describe([]profile.Frame{{Name: name, System: name}})}
+		return profile.Loc{Module: kernelModule, FramesID: b.InternFrames([]profile.Frame{{Name: name, System: name}})}
 	}
 	for _, c := range []struct {
 		found  attribute.Found

@@ -18,7 +18,7 @@ type Builder struct {
 	tables   tables
 	journal  journal
 	sums     sums
-	between  func()
+	yield    func()
 	evicted  int
 	rotated  bool  // a part was written since the last eviction
 	needed   Sizes // after the last eviction
@@ -56,8 +56,8 @@ func (b *Builder) InternLocs(stack []LocID) sample.StackID {
 	return b.tables.stackOf(stack)
 }
 
-// Released forgets the pointer to m; its records stay.
-func (b *Builder) Released(m *ModuleInfo) {
+// ForgetModule forgets the pointer to m; its records stay.
+func (b *Builder) ForgetModule(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.tables.byPointer, m)
@@ -75,7 +75,7 @@ func (b *Builder) Sizes() Sizes {
 
 func (b *Builder) sizes() Sizes {
 	t := &b.tables
-	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.kept), len(t.labels) + b.journal.eras.size()}
+	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.kept), len(t.labels) + b.journal.generations.size()}
 }
 
 // Add appends an interval.
@@ -121,11 +121,11 @@ func (b *Builder) SetComments(lines ...string) {
 	b.comments = append([]string(nil), lines...)
 }
 
-// SetBetween sets a function that a write calls every few milliseconds, on its goroutine; it may call other methods.
-func (b *Builder) SetBetween(f func()) {
+// SetYield sets a function that a write calls every few milliseconds, on its goroutine; it may call other methods.
+func (b *Builder) SetYield(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.between = f
+	b.yield = f
 }
 
 // InternLeaf numbers a stack with a synthetic innermost entry added, as "[ran between ticks]".

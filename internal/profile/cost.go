@@ -6,10 +6,10 @@ import "prywalk/internal/protobuf"
 
 // cost is an upper estimate of a decoded profile's memory, bytes: two bytes of a file can become several hundred.
 type cost struct {
-	slim int64 // decoded by Read
-	full int64 // decoded by the library
-	left int
-	ok   bool // well-formed to the end
+	ownDecoder int64 // decoded by Read
+	library    int64 // decoded by the library
+	left       int
+	ok         bool // well-formed to the end
 
 	samples, strings int
 }
@@ -46,8 +46,8 @@ func costOf(data []byte) cost {
 func (c *cost) top(f protobuf.Field) {
 	c.left--
 	both := func(n int64) {
-		c.slim += n
-		c.full += n
+		c.ownDecoder += n
+		c.library += n
 	}
 	switch f.Number {
 	case fieldString:
@@ -73,16 +73,16 @@ func (c *cost) sample(body []byte) {
 		n := int64(singleCost + packedCost*varints(f.Body))
 		switch f.Number {
 		case sampleLocations:
-			c.full += n
+			c.library += n
 		case sampleValues:
-			c.slim += n
-			c.full += n
+			c.ownDecoder += n
+			c.library += n
 		case sampleLabel:
 			labels++
 		}
 	})
 	if labels > 0 {
-		c.full += labelsCost + labels*labelCost
+		c.library += labelsCost + labels*labelCost
 	}
 }
 

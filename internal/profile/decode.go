@@ -13,9 +13,9 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// slimmer decodes with little memory: the pprof library takes 2 KB for a sample of 50 bytes. Stacks and labels repeat:
+// decoder decodes with little memory: the pprof library takes 2 KB for a sample of 50 bytes. Stacks and labels repeat:
 // they are cut out before decoding, and added afterwards, shared and read-only.
-type slimmer struct {
+type decoder struct {
 	memory  *budget.Account
 	samples [][]byte
 	strings []string
@@ -31,10 +31,10 @@ type slimmer struct {
 
 // decode decodes data that costOf has accepted.
 func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
-	s := &slimmer{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
+	s := &decoder{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
 		stacks: map[string][]*profile.Location{},
 		texts:  map[string]map[string][]string{}, units: map[string]map[string][]string{}}
-	p, err := profile.ParseUncompressed(s.takeApart(data))
+	p, err := profile.ParseUncompressed(s.stripSamples(data))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 	return p, nil
 }
 
-func (s *slimmer) takeApart(data []byte) []byte {
+func (s *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
 		f, rest, _ := protobuf.Next(data) // costOf has checked
@@ -78,7 +78,7 @@ func (s *slimmer) takeApart(data []byte) []byte {
 	return out
 }
 
-func (s *slimmer) addStackAndLabels(sample *profile.Sample, body []byte) error {
+func (s *decoder) addStackAndLabels(sample *profile.Sample, body []byte) error {
 	ids, text, number := s.ids[:0], s.text[:0], s.number[:0]
 	for len(body) > 0 {
 		f, rest, _ := protobuf.Next(body)
@@ -107,7 +107,7 @@ func (s *slimmer) addStackAndLabels(sample *profile.Sample, body []byte) error {
 
 func errDamaged(what string) error { return fmt.Errorf("a sample with a %s that is not there", what) }
 
-func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
+func (s *decoder) stack(ids []byte) ([]*profile.Location, error) {
 	if st, ok := s.stacks[string(ids)]; ok {
 		return st, nil
 	}
@@ -155,14 +155,14 @@ func readLabel(body []byte) (l label) {
 
 func isText(body []byte) bool { return readLabel(body).text != 0 }
 
-func (s *slimmer) stringAt(i uint64) (string, error) {
+func (s *decoder) stringAt(i uint64) (string, error) {
 	if i >= uint64(len(s.strings)) {
 		return "", errDamaged("string")
 	}
 	return s.strings[i], nil
 }
 
-func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
+func (s *decoder) textLabels(sample *profile.Sample, list []byte) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
+func (s *decoder) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
 	s.buf = s.buf[:0] // keys and units, which select the shared map of units
 	for rest := list; len(rest) > 0; {
@@ -240,7 +240,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
+func (s *decoder) unitsOf(list []byte) (map[string][]string, error) {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 {
 		if err := s.memory.Take(labelCost, "labels"); err != nil {

@@ -45,16 +45,16 @@ type functionKey struct {
 
 type encoder struct {
 	*frozenTables
-	out       stream
-	strings   stringTable
-	functions map[functionKey]uint64
-	funcList  []functionKey
-	mappings  []mappingFlags
-	labelMsgs [][]byte
-	era       int
-	used      []bool
-	final     []finalName
-	msg, sub  protobuf.Message
+	out        stream
+	strings    stringTable
+	functions  map[functionKey]uint64
+	funcList   []functionKey
+	mappings   []mappingFlags
+	labelMsgs  [][]byte
+	generation int
+	used       []bool
+	final      []finalName
+	msg, sub   protobuf.Message
 }
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
@@ -110,8 +110,8 @@ func (e *encoder) samples() {
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
-	e.era = -1
-	err := eachRecord(e.chunks, e.between, e.beginEra, func(r *record) error {
+	e.generation = -1
+	err := eachRecord(e.chunks, e.yield, e.beginGeneration, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
 	})
@@ -120,10 +120,10 @@ func (e *encoder) samples() {
 	}
 }
 
-func (e *encoder) beginEra(n int) (err error) {
-	if n != e.era {
-		e.era = n
-		e.labels, err = e.eras[n].labels()
+func (e *encoder) beginGeneration(n int) (err error) {
+	if n != e.generation {
+		e.generation = n
+		e.labels, err = e.generations[n].labels()
 		e.labelMsgs = make([][]byte, len(e.labels))
 	}
 	return err
@@ -174,7 +174,7 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	e.label(&m, LabelWaitsFor, l.waitsFor)
 	switch {
 	case l.owner == NoOwner:
-		e.label(&m, LabelOwner, OwnerNobody)
+		e.label(&m, LabelOwner, OwnerNoneText)
 	case l.owner != 0:
 		e.numLabel(&m, LabelOwner, int64(l.owner), "")
 	}

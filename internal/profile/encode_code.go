@@ -35,16 +35,16 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.out.message(fieldLocation, e.msg)
 }
 
-// functionsOf prefers the description, then final names, to r's answer.
+// functionsOf prefers the interned frames, then final names, to r's answer.
 func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 	l := &e.locs[loc]
 	m := e.modules[l.module-1]
 	var fs []Frame
 	switch {
-	case l.described != 0:
-		return e.described[l.described-1]
+	case l.framesID != 0:
+		return e.frameLists[l.framesID-1]
 	case loc < len(e.finalNames) && e.finalNames[loc] != 0:
-		fs = slices.Clip(e.described[e.finalNames[loc]-1])
+		fs = slices.Clip(e.frameLists[e.finalNames[loc]-1])
 	case r != nil:
 		fs = r.Resolve(m, l.addr-m.Bias)
 		if s, ok := r.(FinalResolver); ok && s.IsFinal(m) {
@@ -52,7 +52,7 @@ func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 		}
 	}
 	if l.machinery && len(fs) == 0 { // a frame type needs a function
-		fs = append(fs, Frame{Name: nameless(m.Path)})
+		fs = append(fs, Frame{Name: namelessFunction(m.Path)})
 	}
 	return fs
 }

@@ -15,8 +15,9 @@ const (
 	maxLocations = 1 << 16
 )
 
-// Surplus reports whether an eviction is due: after a part was written, or for large tables of a discarding Builder.
-func (b *Builder) Surplus() bool {
+// NeedsEviction reports whether an eviction is due: after a part was written, or for large tables of a discarding
+// Builder.
+func (b *Builder) NeedsEviction() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.rotated || !b.meta.Discard {
@@ -26,8 +27,8 @@ func (b *Builder) Surplus() bool {
 	return n.Stacks >= max(maxStacks, 2*b.needed.Stacks) || n.Locations >= max(maxLocations, 2*b.needed.Locations)
 }
 
-// Age begins a new age. Stacks used in an age are kept to the end of the next.
-func (b *Builder) Age() {
+// BeginEpoch begins an epoch. Stacks used in an epoch are kept to the end of the next.
+func (b *Builder) BeginEpoch() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tables.used = [2]map[sample.StackID]struct{}{{}, b.tables.used[0]}
@@ -40,10 +41,10 @@ func (t *tables) markUsed(id sample.StackID) {
 }
 
 // Evict bounds the tables of a recording without end. It keeps the stacks of the sequence, of kept intervals, and of
-// this age and the last, with their numbers; locations and descriptions are renumbered. An evicted stack has no
+// this epoch and the last, with their numbers; locations and frame lists are renumbered. An evicted stack has no
 // locations, and a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing. Precondition:
-// no number of a location or description is used after a change of [Builder.Evictions].
-func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
+// no number of a location or frame list is used after a change of [Builder.Evictions].
+func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.meta.Discard && !b.meta.Rotates {
@@ -55,18 +56,18 @@ func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 		now.module(b.meta.Main)
 	}
 	moved := map[uint32]uint32{}
-	var key []byte // describe uses t.key
+	var key []byte // internFrames uses t.key
 	now.used = old.used
 	keep := func(yield func(sample.StackID) bool) {
-		for _, age := range old.used {
-			for id := range age {
+		for _, epoch := range old.used {
+			for id := range epoch {
 				if !yield(id) {
 					return
 				}
 			}
 		}
-		b.stacksKept(yield)
-		but(yield)
+		b.stacksOfIntervals(yield)
+		except(yield)
 	}
 	for id := range keep {
 		s := old.stackOfID(id)
@@ -79,13 +80,13 @@ func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 			to, ok := moved[l]
 			if !ok {
 				loc := old.locOf(LocID(l))
-				if loc.Described != 0 {
-					loc.Described = now.describe(old.described[loc.Described-1])
+				if loc.FramesID != 0 {
+					loc.FramesID = now.internFrames(old.frameLists[loc.FramesID-1])
 				}
 				to = now.loc(&loc)
 				moved[l] = to
 				if int(l) < len(old.finalNames) && old.finalNames[l] != 0 {
-					now.keepFinal(int(to), old.described[old.finalNames[l]-1])
+					now.keepFinal(int(to), old.frameLists[old.finalNames[l]-1])
 				}
 			}
 			key = binary.LittleEndian.AppendUint32(key, to)
@@ -105,7 +106,7 @@ func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 	b.rotated, b.needed = false, b.sizes()
 }
 
-func (b *Builder) stacksKept(yield func(sample.StackID) bool) {
+func (b *Builder) stacksOfIntervals(yield func(sample.StackID) bool) {
 	for i := range b.sums.rows {
 		yield(b.sums.rows[i].stack)
 	}
@@ -115,7 +116,7 @@ func (b *Builder) stacksKept(yield func(sample.StackID) bool) {
 	})
 }
 
-// Evictions counts evictions, each of which renumbers locations and descriptions.
+// Evictions counts evictions, each of which renumbers locations and frame lists.
 func (b *Builder) Evictions() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,13 +124,13 @@ func (b *Builder) Evictions() int {
 }
 
 // stackOfID returns locSize bytes per location; "" if evicted.
-func (t *tables) stackOfID(id sample.StackID) string { return stackIn(t.stacks, t.base, t.kept, id) }
+func (t *tables) stackOfID(id sample.StackID) string { return findStack(t.stacks, t.base, t.kept, id) }
 
 func (v *frozenTables) stackOfID(id sample.StackID) string {
-	return stackIn(v.stacks, v.base, v.kept, id)
+	return findStack(v.stacks, v.base, v.kept, id)
 }
 
-func stackIn(stacks []string, base sample.StackID, kept map[sample.StackID]string, id sample.StackID) string {
+func findStack(stacks []string, base sample.StackID, kept map[sample.StackID]string, id sample.StackID) string {
 	if id >= base && int(id-base) < len(stacks) {
 		return stacks[id-base]
 	}

@@ -12,9 +12,9 @@ import (
 
 func evictedStacks(b *Builder, m *ModuleInfo, n int) (ids []sample.StackID) {
 	for i := range n {
-		described := b.Describe([]Frame{{Name: fmt.Sprint("managed", i), File: "a.py", Line: i}})
+		described := b.InternFrames([]Frame{{Name: fmt.Sprint("managed", i), File: "a.py", Line: i}})
 		ids = append(ids, b.Intern([]Loc{
-			{Module: m, Addr: m.Start + uint64(i)}, {Module: m, Addr: m.Start + 5, Described: described},
+			{Module: m, Addr: m.Start + uint64(i)}, {Module: m, Addr: m.Start + 5, FramesID: described},
 			{Synthetic: fmt.Sprint("[", i, "]")}, {Module: m, Addr: m.Start + 1<<10},
 		}))
 	}
@@ -24,7 +24,7 @@ func evictedStacks(b *Builder, m *ModuleInfo, n int) (ids []sample.StackID) {
 func textOf(b *Builder, id sample.StackID) (text string) {
 	for _, l := range b.Stack(id, nil) {
 		at := b.LocOf(l)
-		text += fmt.Sprint(at.Module, at.Addr, at.Synthetic, at.Machinery, b.Described(at.Described), ";")
+		text += fmt.Sprint(at.Module, at.Addr, at.Synthetic, at.Machinery, b.FramesOf(at.FramesID), ";")
 	}
 	return text
 }
@@ -72,14 +72,14 @@ func TestStacksThatAreKeptStayWhatTheyAreWhenOthersAreEvicted(t *testing.T) {
 
 func TestStacksThatWereUsedLatelyAreNotEvicted(t *testing.T) {
 	b := NewBuilder(Meta{Discard: true})
-	b.Age()
+	b.BeginEpoch()
 	ids := evictedStacks(b, &ModuleInfo{Start: 1 << 20, End: 1 << 21}, 4)
 	for age := range 3 {
 		b.Evict(func(func(sample.StackID) bool) {})
 		if there := textOf(b, ids[2]) != ""; there != (age < 2) {
 			t.Errorf("after %d ages the stack is there: %v", age, there)
 		}
-		b.Age()
+		b.BeginEpoch()
 	}
 }
 

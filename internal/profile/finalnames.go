@@ -19,7 +19,7 @@ func (b *Builder) keepFinal(final []finalName) {
 
 func (t *tables) keepFinal(loc int, names []Frame) {
 	if loc >= len(t.finalNames) {
-		t.finalNames = append(t.finalNames, make([]DescriptionID, len(t.locs)-len(t.finalNames))...)
+		t.finalNames = append(t.finalNames, make([]FramesID, len(t.locs)-len(t.finalNames))...)
 	}
-	t.finalNames[loc] = t.describe(names)
+	t.finalNames[loc] = t.internFrames(names)
 }

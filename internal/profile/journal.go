@@ -20,11 +20,11 @@ type record struct {
 }
 
 type journal struct {
-	chunks  []chunk
-	last    int64 // end of the last record
-	eras    eras
-	spill   spill
-	spilled int
+	chunks      []chunk
+	last        int64 // end of the last record
+	generations generations
+	spill       spill
+	spilled     int
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
@@ -34,7 +34,7 @@ func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 	begin := func(n int) (err error) {
 		if n != era {
 			era = n
-			labels, err = j.eras.all[n].labels()
+			labels, err = j.generations.all[n].labels()
 		}
 		return err
 	}
@@ -47,11 +47,11 @@ func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 }
 
 func (j *journal) append(stack sample.StackID, iv *Interval) {
-	labels, began := j.eras.numberOf(iv, &j.spill)
+	labels, began := j.generations.numberOf(iv, &j.spill)
 	n := len(j.chunks)
 	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
 		j.spillOldest()
-		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), era: len(j.eras.all) - 1})
+		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), generation: len(j.generations.all) - 1})
 		j.last = 0
 		n++
 	}
@@ -68,7 +68,7 @@ func (j *journal) append(stack sample.StackID, iv *Interval) {
 }
 
 func (j *journal) spillOldest() {
-	if j.spill.enabled() && len(j.chunks)-j.spilled >= keepChunks {
+	if j.spill.enabled() && len(j.chunks)-j.spilled >= maxChunksInMemory {
 		j.spill.write(&j.chunks[j.spilled])
 		if j.chunks[j.spilled].file != nil {
 			j.spilled++
@@ -76,8 +76,8 @@ func (j *journal) spillOldest() {
 	}
 }
 
-// eachRecord calls begin, if not nil, before each chunk with its era, between after it, and f until an error.
-func eachRecord(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
+// eachRecord calls begin, if not nil, before each chunk with its generation, yield after it, and f until an error.
+func eachRecord(chunks []chunk, yield func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
 	for i := range chunks {
@@ -86,7 +86,7 @@ func eachRecord(chunks []chunk, between func(), begin func(era int) error, f fun
 			return err
 		}
 		if begin != nil {
-			if err := begin(chunks[i].era); err != nil {
+			if err := begin(chunks[i].generation); err != nil {
 				return err
 			}
 		}
@@ -103,8 +103,8 @@ func eachRecord(chunks []chunk, between func(), begin func(era int) error, f fun
 				return err
 			}
 		}
-		if between != nil {
-			between()
+		if yield != nil {
+			yield()
 		}
 	}
 	return nil

@@ -13,18 +13,18 @@ import (
 
 const oldSuffix = ".old"
 
-var errInTheWay = errors.New("a file of that name is not a recording")
+var errNotRecording = errors.New("a file of that name is not a recording")
 
-// KeepOld renames the recording at path to path.old, replacing an earlier one; others, and recordings without samples,
-// stay. Call it once a run, before the first write. After an error path is unchanged. A link is itself renamed, as by
-// perf record (tools/perf/util/data.c, check_backup).
-func KeepOld(path string) error {
+// BackUpOld renames the recording at path to path.old, replacing an earlier one; others, and recordings without
+// samples, stay. Call it once a run, before the first write. After an error path is unchanged. A link is itself
+// renamed, as by perf record (tools/perf/util/data.c, check_backup).
+func BackUpOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil
 	}
 	old := path + oldSuffix
 	if _, err := os.Lstat(old); err == nil && !IsRecording(old) {
-		return fmt.Errorf("cannot keep %s as %s: %w", path, old, errInTheWay)
+		return fmt.Errorf("cannot keep %s as %s: %w", path, old, errNotRecording)
 	}
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
 		return os.Rename(path, old)

@@ -54,7 +54,7 @@ func TestTheLastRecordingIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := KeepOld(path); err != nil {
+		if err := BackUpOld(path); err != nil {
 			t.Fatal(err)
 		}
 		holds(t, dir, step.want)
@@ -100,7 +100,7 @@ func TestARecordingWithoutSamplesIsNotKept(t *testing.T) {
 	if err := NewBuilder(Meta{}).WriteFile(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := KeepOld(path); err != nil {
+	if err := BackUpOld(path); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path + oldSuffix); err != nil || string(text) != "\x1f\x8bgood" {
@@ -115,7 +115,7 @@ func TestOnlyRecordingsAreKept(t *testing.T) {
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := KeepOld(path); err != nil {
+	if err := BackUpOld(path); err != nil {
 		t.Error(err)
 	}
 	holds(t, dir, want)
@@ -123,7 +123,7 @@ func TestOnlyRecordingsAreKept(t *testing.T) {
 	if err := os.WriteFile(other+".old", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := KeepOld(other); err == nil {
+	if err := BackUpOld(other); err == nil {
 		t.Error("a file that is no recording would have been replaced")
 	}
 	holds(t, dir, map[string]string{"r": "text", "other": "\x1f\x8b", "other.old": "mine"})
@@ -148,7 +148,7 @@ func TestALinkToARecordingIsKept(t *testing.T) {
 		{"2", map[string]string{"r": "\x1f\x8b2", "r.old": "\x1f\x8b1", "disk": "\x1f\x8b1"}},
 		{"3", map[string]string{"r": "\x1f\x8b3", "r.old": "\x1f\x8b2", "disk": "\x1f\x8b1"}},
 	} {
-		if err := KeepOld(path); err != nil {
+		if err := BackUpOld(path); err != nil {
 			t.Error(err)
 		}
 		if err := write(step.text); err != nil {

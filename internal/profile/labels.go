@@ -7,23 +7,23 @@ import (
 	"strconv"
 )
 
-// maxLabelSets is the most label sets of an era; fewer would be compressed more often.
+// maxLabelSets is the most label sets of a generation; fewer would be compressed more often.
 const maxLabelSets = 1 << 13
 
-// era is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the time:
-// those of an ended era are packed and spilled.
-type era struct {
-	// by number; nil after the era's end
-	list   []labelSet
+// generation is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the
+// time: those of an ended generation are packed and spilled.
+type generation struct {
+	// by number; nil after the generation's end
+	sets   []labelSet
 	packed chunk
 }
 
-type eras struct {
-	all     []era
+type generations struct {
+	all     []generation
 	numbers map[labelSet]uint32
 }
 
-func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
+func (e *generations) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := e.numbers[k]; ok {
 		return n, false
@@ -32,29 +32,29 @@ func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 		e.begin(s)
 	}
 	now := &e.all[len(e.all)-1]
-	n = uint32(len(now.list))
-	now.list = append(now.list, k)
+	n = uint32(len(now.sets))
+	now.sets = append(now.sets, k)
 	e.numbers[k] = n
 	return n, began
 }
 
-func (e *eras) begin(s *spill) {
+func (e *generations) begin(s *spill) {
 	if n := len(e.all); n > 0 {
 		over := &e.all[n-1]
-		*over = era{packed: chunk{bytes: pack(over.list)}}
+		*over = generation{packed: chunk{bytes: pack(over.sets)}}
 		if s.enabled() {
 			s.write(&over.packed)
 		}
 	}
-	e.all = append(e.all, era{})
+	e.all = append(e.all, generation{})
 	e.numbers = map[labelSet]uint32{}
 }
 
-func (e *eras) size() int { return len(e.numbers) }
+func (e *generations) size() int { return len(e.numbers) }
 
-func (e *era) labels() ([]labelSet, error) {
-	if e.list != nil {
-		return e.list, nil
+func (e *generation) labels() ([]labelSet, error) {
+	if e.sets != nil {
+		return e.sets, nil
 	}
 	var buf []byte
 	b, err := e.packed.load(&buf)
@@ -116,7 +116,7 @@ const (
 	LabelRole   = "role"
 	LabelState  = "state"
 	LabelWait   = "wait"
-	// The object waited for, and its owner's tid at the sleep's first sample, or [OwnerNobody].
+	// The object waited for, and its owner's tid at the sleep's first sample, or [OwnerNoneText].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
 	// "goroutine" or "coroutine" of a sample without a thread.
@@ -125,10 +125,10 @@ const (
 	LabelEnd = "end_timestamp_ns"
 )
 
-// NoOwner is the owner of a free lock, OwnerNobody its text.
+// NoOwner is the owner of a free lock, OwnerNoneText its text.
 const (
-	NoOwner     = -1
-	OwnerNobody = "nobody"
+	NoOwner       = -1
+	OwnerNoneText = "nobody"
 )
 
 // OwnerText returns an [Interval]'s Owner as text; "": unknown.
@@ -137,7 +137,7 @@ func OwnerText(owner int) string {
 	case 0:
 		return ""
 	case NoOwner:
-		return OwnerNobody
+		return OwnerNoneText
 	}
 	return strconv.Itoa(owner)
 }

@@ -32,9 +32,9 @@ func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
 		if n := b.Sizes().Labels; n > maxLabelSets {
 			t.Errorf("%d labels are held", n)
 		}
-		for i := range b.journal.eras.all[:2] {
-			if e := &b.journal.eras.all[i]; e.list != nil || (e.packed.bytes == nil) != (dir != "") {
-				t.Errorf("spilled to %q, era %d has %d labels and %d bytes in memory", dir, i, len(e.list), len(e.packed.bytes))
+		for i := range b.journal.generations.all[:2] {
+			if e := &b.journal.generations.all[i]; e.sets != nil || (e.packed.bytes == nil) != (dir != "") {
+				t.Errorf("spilled to %q, era %d has %d labels and %d bytes in memory", dir, i, len(e.sets), len(e.packed.bytes))
 			}
 		}
 		var late, before bytes.Buffer

@@ -51,7 +51,7 @@ func TestIntervalsAreAddedBetweenThePiecesOfAWrite(t *testing.T) {
 	b := NewBuilder(Meta{SpillTo: t.TempDir()})
 	addLong(b, before)
 	calls := 0
-	b.SetBetween(func() {
+	b.SetYield(func() {
 		calls++
 		addLong(b, 10_000)
 	})
@@ -63,7 +63,7 @@ func TestIntervalsAreAddedBetweenThePiecesOfAWrite(t *testing.T) {
 	if err != nil || len(p.Sample) != before || calls < 2 {
 		t.Errorf("%v, %d calls", err, calls)
 	}
-	b.SetBetween(nil)
+	b.SetYield(nil)
 	file.Reset()
 	if err := b.Write(&file, names); err != nil {
 		t.Fatal(err)

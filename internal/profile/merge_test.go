@@ -21,7 +21,7 @@ func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 		at := 0x7000_0000_0000 + i<<20
 		m := &ModuleInfo{Start: at, End: at + 0x5000, FileOffset: 0x1000, Bias: at - 0x1000, Path: "/lib/a", File: file}
 		stacks = append(stacks, b.Intern([]Loc{{Module: m, Addr: at + 0x234}}))
-		b.Released(m)
+		b.ForgetModule(m)
 	}
 	for _, s := range stacks {
 		if s != stacks[0] {
@@ -66,7 +66,7 @@ func TestCodeThatGrowsIsOneModule(t *testing.T) {
 	for i := range uint64(1000) {
 		m := &ModuleInfo{Start: 0x1000, End: 0x2000 + i<<12, Path: "[vm]", Owner: 1, Grows: true}
 		stack = b.Intern([]Loc{{Module: m, Addr: 0x1234}})
-		b.Released(m)
+		b.ForgetModule(m)
 	}
 	small := &ModuleInfo{Start: 0x1000, End: 0x2000, Path: "[vm]", Owner: 1, Grows: true}
 	if got := b.Intern([]Loc{{Module: small, Addr: 0x1234}}); got != stack {
@@ -89,9 +89,9 @@ func TestPlacesThatARuntimeTellsTheSameOfAreOne(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
 	vm := &ModuleInfo{Start: 0x1000, End: 0x9000, Path: "[vm]", Owner: 1, Grows: true}
 	heap := &ModuleInfo{Start: 0x10000, End: 0x90000, Path: "[vm]", Owner: 1, Grows: true}
-	fib, other := b.Describe([]Frame{{Name: "fib", Line: 3}}), b.Describe([]Frame{{Name: "fib", Line: 4}})
-	at := func(m *ModuleInfo, addr uint64, id DescriptionID) sample.StackID {
-		return b.Intern([]Loc{{Module: m, Addr: addr, Described: id}})
+	fib, other := b.InternFrames([]Frame{{Name: "fib", Line: 3}}), b.InternFrames([]Frame{{Name: "fib", Line: 4}})
+	at := func(m *ModuleInfo, addr uint64, id FramesID) sample.StackID {
+		return b.Intern([]Loc{{Module: m, Addr: addr, FramesID: id}})
 	}
 	first := at(vm, 0x1500, fib)
 	for i := range uint64(100) {

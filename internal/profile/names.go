@@ -20,8 +20,8 @@ type Names struct {
 	mu               sync.Mutex
 	known            map[LocID][]Frame
 	queue            []LocID
-	asked            map[LocID]bool
-	late             []LocID // generated code without a name yet
+	queued           map[LocID]bool
+	unnamedGenerated []LocID // generated code without a name yet
 	changes, renamed int64
 	evictions        int // the Builder's, when known was emptied
 	wake             chan struct{}
@@ -41,17 +41,17 @@ type Named struct {
 const (
 	// Number of names at which all are forgotten.
 	maxKnownNames = 1 << 17
-	// Generated code to name again, in all and per [Names.NameLate].
-	maxLateNames, lateNamesPerCall = 1 << 12, 256
+	// Generated code to name again, in all and per [Names.NameSomeGenerated].
+	maxUnnamedGenerated, generatedNamesPerCall = 1 << 12, 256
 	// Least time between two calls of onNewNames.
-	namedEvery      = 200 * time.Millisecond
-	dropUnusedEvery = 10 * time.Second
+	minNotifyInterval = 200 * time.Millisecond
+	dropUnusedEvery   = 10 * time.Second
 )
 
 // NewNames returns the Names of a recording. named, if not nil, is called after new names, and must not block.
-func NewNames(of *Builder, named func()) *Names {
-	return &Names{builder: of, onNewNames: named, known: map[LocID][]Frame{}, asked: map[LocID]bool{},
-		wake: make(chan struct{}, 1), evictions: of.Evictions()}
+func NewNames(b *Builder, onNewNames func()) *Names {
+	return &Names{builder: b, onNewNames: onNewNames, known: map[LocID][]Frame{}, queued: map[LocID]bool{},
+		wake: make(chan struct{}, 1), evictions: b.Evictions()}
 }
 
 // Stack appends a stack's locations, innermost first; none if it was evicted. r resolves unknown ones; nil: they are
@@ -75,8 +75,8 @@ func (n *Names) location(id LocID, r Resolver) Named {
 	switch {
 	case at.Synthetic != "":
 		at.Frames = []Frame{{Name: at.Synthetic}}
-	case at.Described != 0:
-		at.Frames = n.builder.Described(at.Described)
+	case at.FramesID != 0:
+		at.Frames = n.builder.FramesOf(at.FramesID)
 	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else it may be named by now
 		at.Frames = fs
 	case r != nil:
@@ -89,10 +89,10 @@ func (n *Names) location(id LocID, r Resolver) Named {
 }
 
 func (n *Names) enqueue(id LocID) {
-	if n.asked[id] {
+	if n.queued[id] {
 		return
 	}
-	n.asked[id] = true
+	n.queued[id] = true
 	n.queue = append(n.queue, id)
 	select {
 	case n.wake <- struct{}{}:
@@ -120,10 +120,10 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 		clear(n.known)
 	}
 	n.known[id] = fs
-	delete(n.asked, id)
-	nothing := len(fs) == 0 || fs[0].Name == nameless(l.Module.Path)
-	if nothing && l.Module.File == 0 && len(n.late) < maxLateNames {
-		n.late = append(n.late, id)
+	delete(n.queued, id)
+	nothing := len(fs) == 0 || fs[0].Name == namelessFunction(l.Module.Path)
+	if nothing && l.Module.File == 0 && len(n.unnamedGenerated) < maxUnnamedGenerated {
+		n.unnamedGenerated = append(n.unnamedGenerated, id)
 	}
 	return fs
 }
@@ -131,9 +131,9 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 // forgetEvicted drops names of renumbered locations. Precondition: n.mu is held.
 func (n *Names) forgetEvicted() {
 	if now := n.builder.Evictions(); now != n.evictions {
-		n.evictions, n.queue, n.late = now, nil, nil
+		n.evictions, n.queue, n.unnamedGenerated = now, nil, nil
 		clear(n.known)
-		clear(n.asked)
+		clear(n.queued)
 	}
 }
 
@@ -162,21 +162,21 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 // ResolveNow resolves queued locations, and generated code without a name again.
 func (n *Names) ResolveNow(r Resolver) {
 	n.mu.Lock()
-	for _, id := range n.late {
+	for _, id := range n.unnamedGenerated {
 		n.enqueue(id)
 	}
-	n.late = nil
+	n.unnamedGenerated = nil
 	n.mu.Unlock()
 	for n.resolveSome(r, nil) {
 	}
 }
 
-// resolveSome resolves for at most namedEvery; false: nothing was queued.
+// resolveSome resolves for at most minNotifyInterval; false: nothing was queued.
 func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for time.Since(began) < namedEvery {
+	for time.Since(began) < minNotifyInterval {
 		n.forgetEvicted()
 		select {
 		case <-quit:
@@ -194,13 +194,13 @@ func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	return true
 }
 
-// NameLate names some generated code again, briefly, on the goroutine that owns r's tables.
-func (n *Names) NameLate(r Resolver) {
+// NameSomeGenerated names some generated code again, briefly, on the goroutine that owns r's tables.
+func (n *Names) NameSomeGenerated(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.forgetEvicted()
-	list := slices.Clone(n.late[:min(len(n.late), lateNamesPerCall)])
-	n.late = slices.Delete(n.late, 0, len(list))
+	list := slices.Clone(n.unnamedGenerated[:min(len(n.unnamedGenerated), generatedNamesPerCall)])
+	n.unnamedGenerated = slices.Delete(n.unnamedGenerated, 0, len(list))
 	for _, id := range list {
 		n.resolve(r, id, n.builder.LocOf(id))
 	}
@@ -211,7 +211,7 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.forgetEvicted()
-	left := maxLateNames
+	left := maxUnnamedGenerated
 	seen := map[sample.StackID]bool{}
 	for stack := range stacks {
 		if seen[stack] {
@@ -222,7 +222,7 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 			if _, ok := n.known[id]; ok || left == 0 {
 				continue
 			}
-			if l := n.builder.LocOf(id); l.Module != nil && l.Described == 0 && is(l.Module) {
+			if l := n.builder.LocOf(id); l.Module != nil && l.FramesID == 0 && is(l.Module) {
 				left--
 				if fs := r.Resolve(l.Module, l.Addr-l.Module.Bias); len(fs) > 0 {
 					n.known[id] = fs
@@ -236,7 +236,7 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 func (n *Names) Waiting() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.asked)
+	return len(n.queued)
 }
 
 // Changes counts new names, and those that replaced earlier ones.

@@ -44,8 +44,8 @@ func ReadFile(path string) (*profile.Profile, error) {
 	return p, err
 }
 
-// ReadOneOf is ReadFile for one of several: its memory stays charged to the budget.
-func ReadOneOf(path string) (*profile.Profile, error) {
+// ReadCharged is ReadFile for one of several: its memory stays charged to the budget.
+func ReadCharged(path string) (*profile.Profile, error) {
 	p, _, err := readFile(path)
 	return p, err
 }
@@ -170,19 +170,19 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 		return nil, ErrTooLarge
 	}
 	if c.ok {
-		if err := memory.Take(c.slim+int64(len(data)), "contents"); err != nil {
+		if err := memory.Take(c.ownDecoder+int64(len(data)), "contents"); err != nil {
 			return nil, tooLarge(err)
 		}
-		own = c.slim
+		own = c.ownDecoder
 		return parse(func() (*profile.Profile, error) { return decode(data, &c, memory) })
 	}
 	if len(data) > maxLegacy {
 		return nil, ErrFormat
 	}
-	if err := memory.Take(c.full+textFactor*int64(len(data)), "contents"); err != nil {
+	if err := memory.Take(c.library+textFactor*int64(len(data)), "contents"); err != nil {
 		return nil, tooLarge(err)
 	}
-	own = c.full
+	own = c.library
 	return parse(func() (*profile.Profile, error) { return profile.ParseData(data) })
 }
 

@@ -12,7 +12,7 @@ import (
 // added meanwhile. Stacks, locations and names stay until [Builder.Evict]. After an error the new part has all
 // intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
-	v, journal, sums := b.cut()
+	v, journal, sums := b.endPart()
 	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, v, r) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -25,15 +25,15 @@ func (b *Builder) Rotate(path string, r Resolver) error {
 	return errors.Join(err, b.restore(journal, sums))
 }
 
-// Part returns the begin of the present part.
-func (b *Builder) Part() time.Time {
+// PartStart returns the begin of the present part.
+func (b *Builder) PartStart() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.meta.Start
 }
 
-// cut ends the present part, and returns it to write and to restore.
-func (b *Builder) cut() (*frozenTables, journal, sums) {
+// endPart ends the present part, and returns it to write and to restore.
+func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v, journal, rows := b.freezeLocked(), b.journal, b.sums

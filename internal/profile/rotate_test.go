@@ -29,11 +29,11 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 				want[fmt.Sprint("[", n, "] ", 1+n%7)]++
 			}
 		}
-		b.SetBetween(add)
+		b.SetYield(add)
 		got := map[string]int64{}
 		dir := t.TempDir()
 		for part := range 6 {
-			b.Age()
+			b.BeginEpoch()
 			add()
 			path := filepath.Join(dir, fmt.Sprint("part", part))
 			if part == 2 { // nothing of it is lost
@@ -45,7 +45,7 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 			if err := b.Rotate(path, testNames{}); err != nil {
 				t.Fatal(err)
 			}
-			if !b.Surplus() {
+			if !b.NeedsEviction() {
 				t.Error("a part was written, and is not said to be")
 			}
 			b.Evict(slices.Values([]sample.StackID(nil)))
@@ -57,7 +57,7 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 				got[fmt.Sprint(s.Location[1].Line[0].Function.Name, " ", s.NumLabel["tid"][0])] += s.Value[3]
 			}
 		}
-		b.SetBetween(nil)
+		b.SetYield(nil)
 		path := filepath.Join(dir, "last")
 		if err := b.WriteFile(path, testNames{}); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestStacksOfWrittenPartsAreForgotten(t *testing.T) {
 	b := NewBuilder(Meta{Rotates: true})
 	path := filepath.Join(t.TempDir(), "part")
 	for part := range uint64(20) {
-		b.Age()
+		b.BeginEpoch()
 		for i := range uint64(500) {
 			id := b.Intern([]Loc{{Module: m, Addr: m.Start + part*1000 + i}})
 			b.Add(Interval{Stack: id, PID: 1, TID: int(i), State: "running", CPU: 1})

@@ -23,18 +23,18 @@ type Watcher interface {
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
-// PromptWatcher sends intervals to another program. If Prompt, CPU time without a sample is added after five seconds,
+// TimelyWatcher sends intervals to another program. If Timely, CPU time without a sample is added after five seconds,
 // not when its thread runs again.
-type PromptWatcher interface {
+type TimelyWatcher interface {
 	Watcher
-	Prompt() bool
+	Timely() bool
 }
 
-// Holder reports which stacks it needs; with another Sink nothing is evicted.
-type Holder interface {
+// StackHolder reports which stacks it needs; with another Sink nothing is evicted.
+type StackHolder interface {
 	Sink
-	// Held returns the stacks that it will use again; not ok while another goroutine uses some.
-	Held() (stacks iter.Seq[sample.StackID], ok bool)
+	// HeldStacks returns the stacks that it will use again; not ok while another goroutine uses some.
+	HeldStacks() (stacks iter.Seq[sample.StackID], ok bool)
 }
 
 // Stack appends a stack's locations, innermost first; none if it was evicted.
@@ -57,7 +57,7 @@ func (b *Builder) LocOf(id LocID) Loc {
 
 func (t *tables) locOf(id LocID) Loc {
 	l := t.locs[id]
-	out := Loc{Described: l.described, Machinery: l.machinery}
+	out := Loc{FramesID: l.framesID, Machinery: l.machinery}
 	switch {
 	case l.synthetic != 0:
 		out.Synthetic = t.names[l.synthetic-1]

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/outfile"
 )
 
-const keepChunks = 64
+const maxChunksInMemory = 64
 
 // spill is an unnamed file for the older journal; after an error, chunks stay in memory.
 type spill struct {
@@ -19,11 +19,11 @@ type spill struct {
 
 // chunk is a piece of the journal or of packed labels, in memory if file is nil.
 type chunk struct {
-	bytes []byte
-	file  *os.File
-	at    int64
-	n     int
-	era   int
+	bytes      []byte
+	file       *os.File
+	at         int64
+	n          int
+	generation int
 }
 
 func (s *spill) write(c *chunk) {
@@ -35,7 +35,7 @@ func (s *spill) write(c *chunk) {
 		s.dir = "" // earlier chunks stay readable
 		return
 	}
-	*c = chunk{file: s.file, at: s.size, n: n, era: c.era}
+	*c = chunk{file: s.file, at: s.size, n: n, generation: c.generation}
 	s.size += int64(n)
 }
 

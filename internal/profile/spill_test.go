@@ -40,7 +40,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 	early := memory(b)
 	view := b.freeze() // of a pending checkpoint
 	addLong(b, hour-hour/3)
-	if late := memory(b); late > early || late > (keepChunks+1)*chunkSize+1<<10 {
+	if late := memory(b); late > early || late > (maxChunksInMemory+1)*chunkSize+1<<10 {
 		t.Errorf("%d bytes after 20 minutes, %d after an hour", early, late)
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) > 0 {

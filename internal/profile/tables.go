@@ -14,7 +14,7 @@ type location struct {
 	addr      uint64
 	module    uint32
 	synthetic uint32
-	described DescriptionID
+	framesID  FramesID
 	machinery bool
 }
 
@@ -56,30 +56,30 @@ type tables struct {
 	stacks     []string // locSize bytes per location, innermost first; the first has number base
 	base       sample.StackID
 	kept       map[sample.StackID]string      // those before base that were not evicted
-	used       [2]map[sample.StackID]struct{} // this age and the last ([Builder.Age]); nil: no ages
+	used       [2]map[sample.StackID]struct{} // this age and the last ([Builder.BeginEpoch]); nil: no ages
 	labels     []labelSet                     // of aggregated intervals; the journal has its own
-	described  [][]Frame                      // by DescriptionID − 1
-	finalNames []DescriptionID                // of a FinalResolver; may be shorter than locs
+	frameLists [][]Frame                      // by FramesID − 1
+	finalNames []FramesID                     // of a FinalResolver; may be shorter than locs
 
-	byDescription map[string]DescriptionID
-	byPointer     map[*ModuleInfo]uint32
-	byModule      map[moduleKey]uint32
-	byName        map[string]uint32
-	byLoc         map[location]uint32
-	byStack       map[string]sample.StackID
-	byLabels      map[labelSet]uint32
-	key           []byte
+	byFrames  map[string]FramesID
+	byPointer map[*ModuleInfo]uint32
+	byModule  map[moduleKey]uint32
+	byName    map[string]uint32
+	byLoc     map[location]uint32
+	byStack   map[string]sample.StackID
+	byLabels  map[labelSet]uint32
+	key       []byte
 }
 
 func newTables() tables {
 	return tables{
-		byDescription: map[string]DescriptionID{},
-		byPointer:     map[*ModuleInfo]uint32{},
-		byModule:      map[moduleKey]uint32{},
-		byName:        map[string]uint32{},
-		byLoc:         map[location]uint32{},
-		byStack:       map[string]sample.StackID{},
-		byLabels:      map[labelSet]uint32{},
+		byFrames:  map[string]FramesID{},
+		byPointer: map[*ModuleInfo]uint32{},
+		byModule:  map[moduleKey]uint32{},
+		byName:    map[string]uint32{},
+		byLoc:     map[location]uint32{},
+		byStack:   map[string]sample.StackID{},
+		byLabels:  map[labelSet]uint32{},
 	}
 }
 
@@ -114,9 +114,9 @@ func (t *tables) nameNumber(s string) uint32 {
 	return i
 }
 
-// loc numbers a location. Equally described addresses of a module are one: recompiled functions move.
+// loc numbers a location. Addresses of a module with equal frames are one: recompiled functions move.
 func (t *tables) loc(l *Loc) uint32 {
-	k := location{described: l.Described, machinery: l.Machinery}
+	k := location{framesID: l.FramesID, machinery: l.Machinery}
 	switch {
 	case l.Synthetic != "":
 		k.synthetic = t.nameNumber(l.Synthetic) + 1
@@ -127,7 +127,7 @@ func (t *tables) loc(l *Loc) uint32 {
 		k.addr = l.Addr
 	}
 	of := k
-	if l.Described != 0 {
+	if l.FramesID != 0 {
 		of.addr = 0
 	}
 	i, ok := t.byLoc[of]

@@ -21,14 +21,14 @@ type Loc struct {
 	Addr uint64
 	// Synthetic is the name of an entry that is no code, in brackets, or "".
 	Synthetic string
-	// Described is from [Builder.Describe]; 0: the Resolver is called.
-	Described DescriptionID
+	// FramesOf is from [Builder.InternFrames]; 0: the Resolver is called.
+	FramesID FramesID
 	// Machinery is set for interpreter frames: native functions that run managed frames.
 	Machinery bool
 }
 
-// DescriptionID is a number from [Builder.Describe]; 0: none.
-type DescriptionID uint32
+// FramesID is a number from [Builder.InternFrames]; 0: none.
+type FramesID uint32
 
 // Machinery is the frame type of interpreter frames. The type ends the system name: "fib [c2]" ([FrameType]).
 const Machinery = "machinery"

@@ -15,23 +15,23 @@ import (
 
 // frozenTables is an immutable view of a Builder's tables.
 type frozenTables struct {
-	meta       Meta
-	end        time.Time
-	comments   []string
-	modules    []*ModuleInfo
-	names      []string
-	locs       []location
-	described  [][]Frame
-	finalNames []DescriptionID
-	stacks     []string
-	base       sample.StackID
-	kept       map[sample.StackID]string
-	labels     []labelSet
-	eras       []era
-	chunks     []chunk
-	sums       []record
-	main       int // index of the main binary's module, −1 if none
-	between    func()
+	meta        Meta
+	end         time.Time
+	comments    []string
+	modules     []*ModuleInfo
+	names       []string
+	locs        []location
+	frameLists  [][]Frame
+	finalNames  []FramesID
+	stacks      []string
+	base        sample.StackID
+	kept        map[sample.StackID]string
+	labels      []labelSet
+	generations []generation
+	chunks      []chunk
+	sums        []record
+	main        int // index of the main binary's module, −1 if none
+	yield       func()
 }
 
 func (b *Builder) freeze() *frozenTables {
@@ -44,12 +44,12 @@ func (b *Builder) freeze() *frozenTables {
 func (b *Builder) freezeLocked() *frozenTables {
 	v := &frozenTables{
 		meta: b.meta, end: b.end, comments: b.comments,
-		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, described: b.tables.described,
+		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, frameLists: b.tables.frameLists,
 		finalNames: slices.Clone(b.tables.finalNames),
 		stacks:     b.tables.stacks, base: b.tables.base, kept: b.tables.kept, labels: b.tables.labels,
-		eras:   slices.Clone(b.journal.eras.all),
-		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
-		main: -1, between: b.between,
+		generations: slices.Clone(b.journal.generations.all),
+		chunks:      slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
+		main: -1, yield: b.yield,
 	}
 	if b.meta.Main != nil {
 		v.main = int(b.tables.module(b.meta.Main))

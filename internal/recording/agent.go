@@ -104,11 +104,11 @@ func (s *agentRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.refusedLater.Store(&now)
 }
 
-// Held implements [profile.Holder].
-func (s *agentRun) Held() (iter.Seq[sample.StackID], bool) { return s.agent.Held() }
+// HeldStacks implements [profile.StackHolder].
+func (s *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return s.agent.HeldStacks() }
 
-// Prompt implements [profile.PromptWatcher].
-func (s *agentRun) Prompt() bool { return true }
+// Timely implements [profile.TimelyWatcher].
+func (s *agentRun) Timely() bool { return true }
 
 // namedByAggregator: the module's names belong to the aggregator's goroutine.
 func namedByAggregator(m *profile.ModuleInfo) bool {

@@ -96,7 +96,7 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 }
 
 // privateModule returns a module with private tables. Names of self-describing code belong to the aggregator's
-// goroutine ([profile.Names.NameLate]).
+// goroutine ([profile.Names.NameSomeGenerated]).
 func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
 		return m

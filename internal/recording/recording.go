@@ -216,7 +216,7 @@ func (r *recording) sample(ctx context.Context) error {
 	if !r.stats.Begun.IsZero() {
 		begun := r.stats.Begun
 		if r.output.rotation != nil && r.output.rotation.written > 0 {
-			begun = r.builder.Part()
+			begun = r.builder.PartStart()
 		}
 		r.builder.SetWindow(begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
 	}

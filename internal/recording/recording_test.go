@@ -41,7 +41,7 @@ func written(t *testing.T, begin func(context.Context), between func(r *recordin
 	}
 	begin(ctx)
 	called := false
-	r.builder.SetBetween(func() {
+	r.builder.SetYield(func() {
 		if !called {
 			called = true
 			between(r)

@@ -107,7 +107,7 @@ func (r *recording) rotate() (done bool) {
 	if o.rotation == nil {
 		return false
 	}
-	r.builder.Age()
+	r.builder.BeginEpoch()
 	if !o.rotation.due.Swap(false) {
 		return false
 	}
@@ -123,7 +123,7 @@ func (r *recording) rotate() (done bool) {
 	o.rotation.written++
 	o.state.noteWrite(true)
 	o.failed = false
-	o.path = o.rotation.path(r.builder.Part())
+	o.path = o.rotation.path(r.builder.PartStart())
 	o.state.setPath(o.path)
 	o.rotation.prune()
 	return true

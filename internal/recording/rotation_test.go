@@ -33,7 +33,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 		r.images = code.NewImageCache(0)
 		r.prepare(nil)
 		defer r.close()
-		begin := r.builder.Part()
+		begin := r.builder.PartStart()
 		asked := make(chan struct{}, 10)
 		go r.output.rotation.run(t.Context(), func() { asked <- struct{}{} })
 		var got []time.Duration
@@ -42,7 +42,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 			if !r.rotate() {
 				t.Error("it was not rotated")
 			}
-			got = append(got, r.builder.Part().Sub(begin))
+			got = append(got, r.builder.PartStart().Sub(begin))
 			time.Sleep(writing)
 		}
 		want := []time.Duration{2, 4, 6, 8, 11, 12}

@@ -29,7 +29,7 @@ type output struct {
 }
 
 // checkpoint reports the first failure only.
-func (r *recording) checkpoint(between func()) {
+func (r *recording) checkpoint(yield func()) {
 	if r.output.path == "" {
 		r.names.DropUnused()
 		return
@@ -37,10 +37,10 @@ func (r *recording) checkpoint(between func()) {
 	if !outfile.Replaceable(r.output.path) {
 		return
 	}
-	r.builder.SetBetween(between)
-	r.names.SetBetween(between)
-	defer r.builder.SetBetween(nil)
-	defer r.names.SetBetween(nil)
+	r.builder.SetYield(yield)
+	r.names.SetYield(yield)
+	defer r.builder.SetYield(nil)
+	defer r.names.SetYield(nil)
 	if r.rotate() {
 		r.names.DropUnused()
 		return
@@ -56,7 +56,7 @@ func (r *recording) checkpoint(between func()) {
 // save keeps an earlier run's file.
 func (r *recording) save(whole bool) error {
 	if r.output.keepOld && outfile.Replaceable(r.output.path) {
-		if err := profile.KeepOld(r.output.path); err != nil {
+		if err := profile.BackUpOld(r.output.path); err != nil {
 			console.Errorf("%v", err)
 		}
 	}

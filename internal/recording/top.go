@@ -109,7 +109,7 @@ func (l *topRun) Add(iv profile.Interval) { l.store.Add(iv) }
 
 // Refresh implements profile.Watcher.
 func (l *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	l.liveNames.NameLate(l.names)
+	l.liveNames.NameSomeGenerated(l.names)
 	l.store.Refresh(at, open)
 }
 

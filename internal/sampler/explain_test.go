@@ -38,7 +38,7 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 		t.Error("see above")
 	}
 	for _, s := range r.Sample {
-		if word := label(s, profile.LabelOwner); word != "" && (word != profile.OwnerNobody ||
+		if word := label(s, profile.LabelOwner); word != "" && (word != profile.OwnerNoneText ||
 			len(s.NumLabel[profile.LabelOwner]) > 0) {
 			t.Errorf("owner %q, %v", word, s.NumLabel)
 		}

@@ -68,8 +68,8 @@ type Options struct {
 	// KernelStacks adds sleeping threads' kernel functions, if permitted (CAP_SYS_ADMIN).
 	KernelStacks bool
 	// Checkpoint is called on the aggregator's goroutine, periodically and on request; all time until then is
-	// attributed. During long work it must call between every few ms.
-	Checkpoint func(between func())
+	// attributed. During long work it must call yield every few ms.
+	Checkpoint func(yield func())
 	// CheckpointEvery is the least time between periodic checkpoints; 0: none.
 	CheckpointEvery time.Duration
 

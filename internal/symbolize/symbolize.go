@@ -141,7 +141,7 @@ func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	for _, f := range n.frames {
 		system := cmp.Or(f.System, f.Name)
 		if machinery {
-			system = rec.Typed(system, rec.Machinery)
+			system = rec.SystemNameOfType(system, rec.Machinery)
 		}
 		l.Line = append(l.Line, profile.Line{Line: int64(f.Line), Function: n.function(profile.Function{
 			Name: f.Name, SystemName: system, Filename: f.File, StartLine: int64(f.StartLine),

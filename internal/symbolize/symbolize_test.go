@@ -88,7 +88,7 @@ func recorded(t *testing.T, dir string, addrs []uint64) *profile.Profile {
 	if len(p.Mapping) != 1 {
 		t.Fatalf("%d segments have code", len(p.Mapping))
 	}
-	unnamed := &profile.Function{ID: 7, Name: "p+0x1000", SystemName: rec.Typed("p+0x1000", rec.Machinery)}
+	unnamed := &profile.Function{ID: 7, Name: "p+0x1000", SystemName: rec.SystemNameOfType("p+0x1000", rec.Machinery)}
 	p.Function = append(p.Function, unnamed)
 	for i, a := range addrs {
 		l := &profile.Location{ID: uint64(i) + 1, Mapping: p.Mapping[0], Address: bias + a}

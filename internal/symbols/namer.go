@@ -31,8 +31,8 @@ type Namer struct {
 	memory  *budget.Budget // nil: prywalk's
 	// inSteps: function bounds use perf maps that are read in steps.
 	inSteps bool
-	// between is called while a map is read whole; nil: none.
-	between func()
+	// yield is called while a map is read whole; nil: none.
+	yield func()
 }
 
 // NewNamer returns a namer of live processes.

@@ -12,8 +12,8 @@ import (
 // ReadInSteps makes function bounds use perf maps read in steps; names need whole ones.
 func (n *Namer) ReadInSteps() { n.inSteps = true }
 
-// SetBetween sets a function to call while a perf map is read whole; nil: none.
-func (n *Namer) SetBetween(f func()) { n.between = f }
+// SetYield sets a function to call while a perf map is read whole; nil: none.
+func (n *Namer) SetYield(f func()) { n.yield = f }
 
 // perfMap returns the perf map of a process; nil if none. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
@@ -22,5 +22,5 @@ func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 		j = perfmap.NewReader(n.memory.Account("the perf map of process " + strconv.Itoa(pid)))
 		n.maps[pid] = j
 	}
-	return j.Map(func() (io.ReadCloser, int64) { return n.mapFile(pid) }, whole, n.between)
+	return j.Map(func() (io.ReadCloser, int64) { return n.mapFile(pid) }, whole, n.yield)
 }

@@ -144,7 +144,7 @@ func TestPerfMapsAreReadToTheEndInSteps(t *testing.T) {
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
 	n.ReadInSteps()
 	bounds, calls := n.JITFuncs(0), 0
-	n.SetBetween(func() {
+	n.SetYield(func() {
 		calls++
 		bounds(0x10001) // as the aggregator during a walk
 	})

@@ -198,7 +198,7 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	known = true
-	f.names.NameLate(f)
+	f.names.NameSomeGenerated(f)
 	if r := f.snapshot(0, CPU).Functions(Everything); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}
@@ -218,9 +218,9 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f := newFixture(t)
 	vm := &profile.ModuleInfo{Path: "[Toy 1.0]"}
-	described := f.builder.Describe([]profile.Frame{{Name: "inner"}, {Name: "outer"}})
+	described := f.builder.InternFrames([]profile.Frame{{Name: "inner"}, {Name: "outer"}})
 	loop := profile.Loc{Module: f.app, Addr: f.app.Start, Machinery: true}
-	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, Described: described}, loop,
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{loop, {Module: vm, FramesID: described}, loop,
 		{Module: f.app, Addr: f.app.Start + 0x10}}), 100))
 	f.add(f.ran(102, f.builder.Intern([]profile.Loc{loop}), 50))
 	f.refresh()
@@ -247,11 +247,11 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	f := newFixture(t)
 	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame { return []profile.Frame{{Name: "app+0x1f0"}} }
 	python := &profile.ModuleInfo{Path: "[CPython 3.12.1]"}
-	described := f.builder.Describe([]profile.Frame{
+	described := f.builder.InternFrames([]profile.Frame{
 		{Name: "Flask.dispatch", File: "/usr/lib/python3/site-packages/flask/app.py"},
 		{Name: "<module>", File: "/srv/shop.py"}})
 	bounded := profile.Loc{Module: f.app, Addr: f.app.Start}
-	f.add(f.ran(101, f.builder.Intern([]profile.Loc{bounded, {Module: python, Described: described}}), 100))
+	f.add(f.ran(101, f.builder.Intern([]profile.Loc{bounded, {Module: python, FramesID: described}}), 100))
 	f.refresh()
 	f.store.Finish(f.now)
 	want := map[string]bool{}

@@ -215,7 +215,7 @@ func KindOf(s *profile.Sample) waits.Kind {
 
 // OwnerOf returns the lock's owner; 0: unknown, rec.NoOwner: free.
 func OwnerOf(s *profile.Sample) int64 {
-	if Label(s, rec.LabelOwner) == rec.OwnerNobody {
+	if Label(s, rec.LabelOwner) == rec.OwnerNoneText {
 		return rec.NoOwner
 	}
 	return max(0, Number(s, rec.LabelOwner))

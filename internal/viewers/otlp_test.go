@@ -43,7 +43,7 @@ func TestOwnersOfLocksAreAttributes(t *testing.T) {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: rec.TypeWall, Unit: "nanoseconds"}},
 		Sample: []*profile.Sample{
 			{Value: []int64{1}, NumLabel: map[string][]int64{rec.LabelOwner: {4711}}},
-			{Value: []int64{1}, Label: map[string][]string{rec.LabelOwner: {rec.OwnerNobody}}},
+			{Value: []int64{1}, Label: map[string][]string{rec.LabelOwner: {rec.OwnerNoneText}}},
 			{Value: []int64{1}},
 		}}
 	d, err := view.New(p, view.Options{})
@@ -52,7 +52,7 @@ func TestOwnersOfLocksAreAttributes(t *testing.T) {
 	}
 	defer d.Close()
 	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
-	for i, want := range []*otlp.ThreadAttributes{{Owner: "4711"}, {Owner: rec.OwnerNobody}, {}} {
+	for i, want := range []*otlp.ThreadAttributes{{Owner: "4711"}, {Owner: rec.OwnerNoneText}, {}} {
 		if got := e.attributes(p.Sample[i]); !slices.Equal(got, e.tables.ThreadAttributes(want)) {
 			t.Errorf("sample %d has not the attributes %+v", i, *want)
 		}

@@ -10,8 +10,8 @@ import (
 func TestFunctionsHaveTheTypesOfTheirFrames(t *testing.T) {
 	for _, tt := range []struct{ name, system, want string }{
 		{"fib", "fib [c2]", "c2"},
-		{"fib", Typed("fib", "interpreted"), "interpreted"},
-		{"fib", Typed("fib", ""), ""},
+		{"fib", SystemNameOfType("fib", "interpreted"), "interpreted"},
+		{"fib", SystemNameOfType("fib", ""), ""},
 		{"run", "_Z3runv [machinery]", Machinery},
 		{"main.Map[go.shape.int]", "main.Map[go.shape.int]", ""},
 		{"a [b]", "a [b]", ""},
@@ -27,20 +27,20 @@ func TestFunctionsHaveTheTypesOfTheirFrames(t *testing.T) {
 
 func TestDescribedLocationsNeedNoResolver(t *testing.T) {
 	b := NewBuilder(Meta{})
-	described := []Frame{{Name: "in", System: Typed("in", "c2"), File: "a.toy", Line: 3, Inlined: true},
+	described := []Frame{{Name: "in", System: SystemNameOfType("in", "c2"), File: "a.toy", Line: 3, Inlined: true},
 		{Name: "out", Line: 7, StartLine: 5}}
-	id := b.Describe(described)
-	if again := b.Describe(described); again != id {
+	id := b.InternFrames(described)
+	if again := b.InternFrames(described); again != id {
 		t.Errorf("equal lists are %d and %d", id, again)
 	}
 	described[0].Name = "changed"
-	if fs := b.Described(id); len(fs) != 2 || fs[0].Name != "in" || b.Described(0) != nil || b.Described(id+1) != nil {
+	if fs := b.FramesOf(id); len(fs) != 2 || fs[0].Name != "in" || b.FramesOf(0) != nil || b.FramesOf(id+1) != nil {
 		t.Errorf("told: %+v", fs)
 	}
 	vm := &ModuleInfo{Path: "[Toy 1.0]"}
 	file := &ModuleInfo{Start: 0x1000, End: 0x2000, Path: "/usr/bin/toy"}
 	stack := b.Intern([]Loc{
-		{Module: vm, Described: id},
+		{Module: vm, FramesID: id},
 		{Module: file, Addr: 0x1010, Machinery: true},
 		{Module: file, Addr: 0x1010},
 	})

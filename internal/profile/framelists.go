@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Describe numbers the functions of a managed frame, innermost inlined call first. The slice is not kept.
-func (b *Builder) Describe(fs []Frame) DescriptionID {
+// InternFrames numbers the functions of a managed frame, innermost inlined call first. The slice is not kept.
+func (b *Builder) InternFrames(fs []Frame) FramesID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.tables.describe(fs)
+	return b.tables.internFrames(fs)
 }
 
-func (t *tables) describe(fs []Frame) DescriptionID {
+func (t *tables) internFrames(fs []Frame) FramesID {
 	t.key = t.key[:0]
 	for i := range fs {
 		t.key = t.appendFrame(t.key, &fs[i])
 	}
-	if id, ok := t.byDescription[string(t.key)]; ok {
+	if id, ok := t.byFrames[string(t.key)]; ok {
 		return id
 	}
 	own := make([]Frame, len(fs))
@@ -28,9 +28,9 @@ func (t *tables) describe(fs []Frame) DescriptionID {
 		f.Name, f.System, f.File = t.shared(f.Name), t.shared(f.System), t.shared(f.File)
 		own[i] = f
 	}
-	t.described = append(t.described, own)
-	id := DescriptionID(len(t.described))
-	t.byDescription[string(t.key)] = id
+	t.frameLists = append(t.frameLists, own)
+	id := FramesID(len(t.frameLists))
+	t.byFrames[string(t.key)] = id
 	return id
 }
 
@@ -53,8 +53,8 @@ func (t *tables) shared(s string) string {
 	return t.names[t.nameNumber(s)]
 }
 
-// Typed returns a function's system name with its frame type.
-func Typed(name, typ string) string {
+// SystemNameOfType returns a function's system name with its frame type.
+func SystemNameOfType(name, typ string) string {
 	if typ == "" {
 		return ""
 	}
@@ -70,29 +70,29 @@ func FrameType(name, system string) string {
 		return ""
 	}
 	typ := system[i+2 : len(system)-1]
-	if typ == Machinery || system[:i] == name && plain(typ) {
+	if typ == Machinery || system[:i] == name && isFrameType(typ) {
 		return typ
 	}
 	return ""
 }
 
-func plain(s string) bool {
+func isFrameType(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-func nameless(path string) string {
+func namelessFunction(path string) string {
 	if strings.HasPrefix(path, "[") {
 		return path
 	}
 	return "[" + filepath.Base(path) + "]"
 }
 
-// Described returns a description's functions, nil for 0. Read-only.
-func (b *Builder) Described(id DescriptionID) []Frame {
+// FramesOf returns the functions of a list, nil for 0. Read-only.
+func (b *Builder) FramesOf(id FramesID) []Frame {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if id == 0 || int(id) > len(b.tables.described) {
+	if id == 0 || int(id) > len(b.tables.frameLists) {
 		return nil
 	}
-	return b.tables.described[id-1]
+	return b.tables.frameLists[id-1]
 }
