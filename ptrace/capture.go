@@ -73,10 +73,10 @@ func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 	return sched, err == nil
 }
 
-func (c *capture) readExtra(tracee *Tracee, req *Request, out *Stop) int {
+func (c *capture) readOtherMemory(tracee *Tracee, req *Request, out *Stop) int {
 	out.Regs = c.regs.decode()
 	c.reader = Reader{
-		tid: tracee.tid, memory: req.Memory, left: readsOf(req.Extra), vectors: &c.vectors, allowed: &c.stack.allowed,
+		tid: tracee.tid, memory: req.Memory, left: readsOf(req.OtherMemory), vectors: &c.vectors, allowed: &c.stack.allowed,
 	}
 	if !c.prefetchAndStack(tracee.tid, req, out) {
 		c.stack.read(tracee.tid, req, rawSP(&c.regs.raw))
@@ -84,14 +84,14 @@ func (c *capture) readExtra(tracee *Tracee, req *Request, out *Stop) int {
 	c.stack.readTail(tracee.tid, req)
 	got := &c.stack.copied
 	c.reader.stackAt, c.reader.stack = got.StackAddr, c.stack.buffer(req)[:got.StackLen]
-	n := req.Extra.Regions(&out.Regs, &c.reader, req.Regions)
+	n := req.OtherMemory.Regions(&out.Regs, &c.reader, req.Regions)
 	c.reader.left, c.reader.stack = 0, nil
 	return min(max(n, 0), len(req.Regions))
 }
 
 // prefetchAndStack reads a [Prefetcher]'s places and the stack. False: places were unreadable, the stack is not read.
 func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
-	f, ok := req.Extra.(Prefetcher)
+	f, ok := req.OtherMemory.(Prefetcher)
 	if !ok {
 		return false
 	}

@@ -50,7 +50,7 @@ func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
 	}
 }
 
-// doing is an Extra that calls a function during the stop.
+// doing is an OtherMemory that calls a function during the stop.
 type doing func(rd *Reader)
 
 func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
@@ -67,7 +67,7 @@ func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do f
 	for range 100 {
 		var s Stop
 		Pin() // preemption by the Go runtime adds waits
-		err := c.StopThread(tid, soon(), &Request{Extra: doing(do), Regions: []frames.Region{{}}}, &s)
+		err := c.StopThread(tid, soon(), &Request{OtherMemory: doing(do), Regions: []frames.Region{{}}}, &s)
 		Unpin()
 		if err != nil {
 			t.Error(err)

@@ -15,7 +15,7 @@
 //	begin    begin.go            PTRACE_SEIZE (no stop, no signal); clocks; PTRACE_INTERRUPT
 //	poll     wait.go, reports.go waitid(WNOWAIT) for any tracee: spin for 40 µs, then sleep
 //	finish   finish.go           registers (registers.go), schedstat, stack (stack.go: a process_vm_readv, or a pread of
-//	                             Request.Memory), Request.Extra (extra.go): all into one capture (capture.go)
+//	                             Request.Memory), Request.OtherMemory (othermemory.go): all into one capture (capture.go)
 //	repair   repair.go           rewrite the result of an interrupted system call; PTRACE_DETACH
 //
 // The capture is decoded after the detach. No thread stays attached between stops, because each signal stops a tracee.

@@ -29,16 +29,16 @@ type Request struct {
 	Files *ThreadFiles
 	// Longest, if positive, bounds the stop in ns ([StackCopy.Short]), except for waits for kernel locks.
 	Longest int64
-	// Extra, if not nil, reads more into Regions.
-	Extra   Extra
-	Regions []frames.Region
+	// OtherMemory, if not nil, reads more into Regions.
+	OtherMemory OtherMemory
+	Regions     []frames.Region
 }
 
 // Stop is the result of Finish.
 type Stop struct {
 	Regs frames.Regs
 	StackCopy
-	Regions int       // number that Extra set
+	Regions int       // number that OtherMemory set
 	Sched   SchedStat // valid if SchedOK
 	SchedOK bool
 	Times
@@ -78,10 +78,10 @@ func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
 	out.Regions = 0
 	c.captured.begin(tracee.times.Running, req)
 	var read, detached syscall.Errno
-	if req.Extra == nil {
+	if req.OtherMemory == nil {
 		read, detached = c.readAndDetach(tracee, req)
 	} else {
-		read = c.readWithExtra(tracee, req, out)
+		read = c.readWithOtherMemory(tracee, req, out)
 		detached = c.detach(tracee)
 	}
 	err := c.captured.regs.usable(read)
@@ -104,7 +104,7 @@ func (r *registers) usable(e syscall.Errno) error {
 	return nil
 }
 
-// readAndDetach is readWithExtra and detach without Extra, and without a safe point of the Go runtime.
+// readAndDetach is readWithOtherMemory and detach without OtherMemory, and without a safe point of the Go runtime.
 //
 //go:nosplit
 func (c *Controller) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {
@@ -118,8 +118,8 @@ func (c *Controller) readAndDetach(tracee *Tracee, req *Request) (read, detached
 	return read, c.detach(tracee)
 }
 
-// readWithExtra detaches the thread if Extra panics.
-func (c *Controller) readWithExtra(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
+// readWithOtherMemory detaches the thread if OtherMemory panics.
+func (c *Controller) readWithOtherMemory(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
 	e := c.captured.readState(tracee, req)
 	if e == 0 && c.captured.regs.complete() {
 		ok := false
@@ -128,7 +128,7 @@ func (c *Controller) readWithExtra(tracee *Tracee, req *Request, out *Stop) sysc
 				c.detachAndFree(tracee)
 			}
 		}()
-		out.Regions = c.captured.readExtra(tracee, req, out)
+		out.Regions = c.captured.readOtherMemory(tracee, req, out)
 		ok = true
 	}
 	c.captured.noteCopied(tracee)

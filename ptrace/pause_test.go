@@ -44,14 +44,14 @@ func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
 		for _, longest := range []int64{1, 0, int64(patience)} {
 			var s Stop
 			got := 0
-			extra := doing(func(rd *Reader) {
+			other := doing(func(rd *Reader) {
 				var b [64]byte
 				got += rd.Read(p.lo, b[:])
 				got += rd.ReadAll([]frames.Region{{Addr: p.lo, Bytes: b[:]}})
 			})
-			for _, e := range []Extra{nil, extra} {
+			for _, e := range []OtherMemory{nil, other} {
 				stack := make([]byte, 256)
-				req := Request{Stack: stack, Extra: e, Regions: []frames.Region{{}}, Longest: longest}
+				req := Request{Stack: stack, OtherMemory: e, Regions: []frames.Region{{}}, Longest: longest}
 				if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 					t.Error(err)
 					return
@@ -62,7 +62,7 @@ func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
 				}
 			}
 			if (got > 0) != (longest != 1) {
-				t.Errorf("limit %d: %d more bytes read by Extra", longest, got)
+				t.Errorf("limit %d: %d more bytes read by OtherMemory", longest, got)
 			}
 		}
 	})

@@ -166,10 +166,11 @@ func TestProcessStoppedByASignalDuringAStopIsStoppedAfterIt(t *testing.T) {
 	})
 }
 
-func TestExtraReadsWhileStopped(t *testing.T) {
+func TestOtherMemoryIsReadWhileStopped(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
-		req := Request{Stack: make([]byte, 64), Extra: textReader{}, Regions: []frames.Region{{Bytes: make([]byte, 16)}}}
+		regions := []frames.Region{{Bytes: make([]byte, 16)}}
+		req := Request{Stack: make([]byte, 64), OtherMemory: textReader{}, Regions: regions}
 		var s Stop
 		if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 			t.Error(err)
@@ -181,7 +182,7 @@ func TestExtraReadsWhileStopped(t *testing.T) {
 	})
 }
 
-// textReader is an Extra that reads 16 bytes at the pc.
+// textReader is an OtherMemory that reads 16 bytes at the pc.
 type textReader struct{}
 
 func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int {
@@ -190,7 +191,7 @@ func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) in
 	return 1
 }
 
-func TestPanicInExtraDetachesTheThread(t *testing.T) {
+func TestPanicInOtherMemoryDetachesTheThread(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		defer func() {
@@ -201,7 +202,7 @@ func TestPanicInExtraDetachesTheThread(t *testing.T) {
 				t.Errorf("pending %d, traced by %d; want none and not traced", c.Pending(), tracer(p.tid))
 			}
 		}()
-		c.StopThread(p.tid, soon(), &Request{Extra: panicker{}}, &Stop{})
+		c.StopThread(p.tid, soon(), &Request{OtherMemory: panicker{}}, &Stop{})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
 	"prywalk/ptrace"
@@ -16,7 +17,7 @@ import (
 
 type process struct {
 	*code.Process
-	extra   ptrace.Extra
+	tasks   ptrace.OtherMemory
 	threads map[int]*thread
 }
 
@@ -62,7 +63,7 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 				continue
 			}
 			t.JITFuncs = ps.names.JITFuncs(pid)
-			p = &process{Process: t, extra: observe.TaskStacks(t), threads: map[int]*thread{}}
+			p = &process{Process: t, tasks: taskstack.Of(t), threads: map[int]*thread{}}
 			ps.list[pid] = p
 		}
 		tids, err := p.Threads(nil)
@@ -85,7 +86,7 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 func (p *process) newLook(tid int) *observe.Thread {
 	t := observe.NewThread(p.PID, tid, nil)
 	t.Memory = p.Memory()
-	t.Extra = p.extra
+	t.OtherMemory = p.tasks
 	return t
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -150,7 +151,7 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Threa
 	if of == nil {
 		return l.readLock(lock), nil
 	}
-	memory := newWithLockMemory(observe.TaskStacks(of.target))
+	memory := newWithLockMemory(taskstack.Of(of.target))
 	if of == ofWaiter { // the lock has the same address
 		memory.Addr = sl.Memory.Addr
 	}
@@ -172,13 +173,13 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Threa
 	return l.readLock(lock), &t
 }
 
-func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode observe.Mode) *observe.RawSample {
+func (l *lockExam) sample(of *examined, tid int, memory *withLockMemory, mode observe.Mode) *observe.RawSample {
 	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
 	th.Feedback().CopyUpTo(firstCopy)
 	th.Memory = of.target.Memory()
-	if extra != nil {
-		th.Extra = extra
+	if memory != nil {
+		th.OtherMemory = memory
 	}
 	s, err := sampleThread(th, l.options, mode)
 	if err != nil {

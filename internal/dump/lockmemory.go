@@ -9,11 +9,11 @@ import (
 
 // withLockMemory copies what Inner does, then a lock's memory.
 type withLockMemory struct {
-	observe.ExtraRegion
+	observe.MemoryRegion
 	buf [waits.CopySize]byte
 }
 
-func newWithLockMemory(inner observe.Extra) *withLockMemory {
+func newWithLockMemory(inner observe.OtherMemory) *withLockMemory {
 	b := &withLockMemory{}
 	b.Inner, b.Bytes = inner, b.buf[:]
 	return b

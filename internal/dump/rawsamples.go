@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/ptrace"
@@ -63,12 +64,12 @@ func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 		return nil, err
 	}
 	got := newRawSamples()
-	extra, plans := observe.TaskStacks(t), &observe.Plans{}
+	tasks, plans := taskstack.Of(t), &observe.Plans{}
 	plans.Store(callstack.FirstPlan(t.Runtimes().Namers()))
 	add := func(tid int) *observe.Thread {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().CopyUpTo(o.firstCopy())
-		th.Extra, th.Memory, th.Plans = extra, t.Memory(), plans
+		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
 		th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th

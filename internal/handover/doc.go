@@ -9,7 +9,7 @@
 //
 // Single values flow back, readable at any time:
 //   - what the next samples of a thread copy ([observe.CopyHints]),
-//   - and those of a process after an exec ([Process.TakeExtra], [Process.Plans]);
+//   - and those of a process after an exec ([Process.TakeOtherMemory], [Process.Plans]);
 //   - what kernel samples of a process lack ([Process.SampleLack]);
 //   - the bytes of copies in use ([observe.Pool]);
 //   - whether a checkpoint is being written, and the duration of the last one ([Requests]);

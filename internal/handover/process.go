@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/descendants"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 )
@@ -30,7 +31,7 @@ type Process struct {
 
 	// Plans are what is copied of threads that were not walked yet.
 	Plans         observe.Plans
-	extra         atomic.Pointer[observe.Extra]
+	otherMemory   atomic.Pointer[observe.OtherMemory]
 	lack          atomic.Uint32
 	taskDir       *procmem.TaskDir
 	usedStack     atomic.Int64  // see [Process.NoteUsedStack]
@@ -38,7 +39,7 @@ type Process struct {
 	firstStackEnd atomic.Uint64 // see [Process.FirstStackEnd]
 	codeChanged   atomic.Int64  // last, CLOCK_MONOTONIC ns; 0: never
 
-	schedulers int // number of schedulers of tasks at the last TaskStacks; for the aggregator
+	schedulers int // number of schedulers of tasks at the last SetOtherMemory; for the aggregator
 
 	// Comm is its name. Ended: its account is closed. Both are the aggregator's.
 	Comm  string
@@ -66,7 +67,7 @@ func (p *Process) MappingsChanged() {
 	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().Namers()))
 	if n := len(p.Target.Runtimes().Tasks()); n != p.schedulers { // one was loaded
 		p.schedulers = n
-		p.CopyAlso(observe.TaskStacks(p.Target))
+		p.SetOtherMemory(taskstack.Of(p.Target))
 	}
 }
 
@@ -74,13 +75,13 @@ func (p *Process) MappingsChanged() {
 // was known.
 func (p *Process) ProgramChanged() {
 	p.schedulers = len(p.Target.Runtimes().Tasks())
-	extra := observe.TaskStacks(p.Target)
-	p.CopyAlso(extra)
+	tasks := taskstack.Of(p.Target)
+	p.SetOtherMemory(tasks)
 	p.firstStackEnd.Store(0)
-	if extra == nil { // else extra copies the stacks of a thread
+	if tasks == nil { // else tasks copies the stacks of a thread
 		p.firstStackEnd.Store(p.Target.FirstStackEnd())
 	}
-	p.expectLack(extra != nil)
+	p.expectLack(tasks != nil)
 }
 
 // SetFirstCopy sets the first sample's bytes of the first thread's stack, as learned from another process of the file;
@@ -93,12 +94,12 @@ func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
 // FirstStackEnd is the end of the stack on which the first thread began; 0: not copied while the thread is on another.
 func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 
-// CopyAlso sets what is copied besides stacks. extra may be nil.
-func (p *Process) CopyAlso(extra observe.Extra) { p.extra.Store(&extra) }
+// SetOtherMemory sets what observations copy besides the threads' stacks; nil: nothing.
+func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
-// TakeExtra returns a new value of CopyAlso, or false if there is none.
-func (p *Process) TakeExtra() (observe.Extra, bool) {
-	next := p.extra.Swap(nil)
+// TakeOtherMemory returns what SetOtherMemory has set since the last call, or false if nothing was set.
+func (p *Process) TakeOtherMemory() (observe.OtherMemory, bool) {
+	next := p.otherMemory.Swap(nil)
 	if next == nil {
 		return nil, false
 	}

@@ -15,7 +15,7 @@ type SampleLack uint32
 // By rising severity.
 const (
 	LacksNothing SampleLack = iota
-	LacksStacks             // other stacks on which a walk continues ([observe.TaskStacks])
+	LacksStacks             // other stacks on which a walk continues (package taskstack)
 	LacksRoots              // the outer ends of stacks
 	LacksSamples            // everything: it runs, and no sample can be walked (32-bit code)
 	LacksFrames             // frames outside of the stack (a run-time system's plan, package managed)

@@ -13,7 +13,8 @@ import (
 // pinnedPackages run, in part, on a goroutine that is pinned (ptrace.Pin). If it made a
 // system call that tells the Go scheduler, it could lose its processor, and the runtime
 // would abort the program.
-var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe"}
+var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe", "internal/observe/copyplan",
+	"internal/observe/taskstack"}
 
 // unpinned are the files, and functions, of these packages that never run so.
 var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go",

@@ -4,26 +4,27 @@ package observe
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
 type copier struct {
-	arch    frames.Arch
-	reader  ptrace.Reader
-	others  otherStacks
-	pieces  pieces
-	plan    planExtra
-	larger  []byte
-	tail    []byte
-	regions [maxRegions]frames.Region
+	arch        frames.Arch
+	reader      ptrace.Reader
+	otherStacks otherStacks
+	pieces      pieces
+	plan        plannedMemory
+	larger      []byte
+	tail        []byte
+	regions     [maxRegions]frames.Region
 }
 
 func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	hints := t.hints.get()
 	*req = ptrace.Request{
 		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
-		Top: hints.Top, ToEnd: hints.ToEnd && t.Extra == nil,
-		Memory: t.Memory, Files: t.files, Extra: c.stopExtra(t, s), Regions: c.regions[:],
+		Top: hints.Top, ToEnd: hints.ToEnd && t.OtherMemory == nil,
+		Memory: t.Memory, Files: t.files, OtherMemory: c.otherMemory(t, s), Regions: c.regions[:],
 	}
 }
 
@@ -40,9 +41,9 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
-	s.keepRegions(c.regions[:regions])
+	s.keepOthers(c.regions[:regions])
 	t.stackBytes = stop.StackLen
-	t.regionBytes = max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
+	t.otherBytes = max(len(s.othersBuf)-stop.TailLen, t.otherBytes-t.otherBytes/8)
 }
 
 // setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
@@ -76,16 +77,16 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 // prepareBuffers chooses whether a stop copies by an outline, and reserves buffers. Precondition: no thread is stopped.
 func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints.get()
-	s.reserveRegions(t.regionBytes)
+	s.reserveOthers(t.otherBytes)
 	s.outline = hints.outline
 	if s.outline == nil {
 		s.reserveStack(hints.stackToReserve(t.expectedOtherBytes()))
 		s.touch(t.stackBytes)
 		if c.larger == nil {
 			c.larger = make([]byte, wholeCopy)
-			touch(c.larger)
+			procmem.Touch(c.larger)
 			c.tail = make([]byte, tailCopy)
-			touch(c.tail)
+			procmem.Touch(c.tail)
 		}
 		return
 	}
@@ -115,14 +116,14 @@ func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
 // expectedGrowth of a stack until the next observation, in bytes.
 const expectedGrowth = 16 << 10
 
-// taskRegions is the least expected other memory of a thread with tasks, in bytes.
-const taskRegions = 24 << 10
+// expectedTaskBytes is the least expected other memory of a thread with tasks, in bytes.
+const expectedTaskBytes = 24 << 10
 
 func (t *Thread) expectedOtherBytes() int {
-	if t.Extra != nil {
-		return max(t.regionBytes, taskRegions)
+	if t.OtherMemory != nil {
+		return max(t.otherBytes, expectedTaskBytes)
 	}
-	return t.regionBytes
+	return t.otherBytes
 }
 
 // stackToReserve returns bytes: a small stack shares minCopy with other memory.
@@ -144,14 +145,14 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 // tailBuffer returns nil if a run-time system knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints.get()
-	if s.outline != nil || hints.Changing || t.Extra != nil || !hints.ToEnd && hints.Top == 0 {
+	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.Top == 0 {
 		return nil
 	}
 	return c.tail
 }
 
-func (c *copier) stopExtra(t *Thread, s *RawSample) ptrace.Extra {
-	inner := c.extraWithoutOutline(t)
+func (c *copier) otherMemory(t *Thread, s *RawSample) ptrace.OtherMemory {
+	inner := c.memoryWithoutOutline(t)
 	if s.outline == nil {
 		return inner
 	}

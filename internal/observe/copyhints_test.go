@@ -16,7 +16,7 @@ func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 		for i := range uint64(n) {
 			needs := CopyHints{Retries: uint32(i + 1)}
 			needs.sizeHints = sizeHints{Bytes: int(i + 1), Top: i + 1, Root: i + 1}
-			needs.Others[maxOthers-1].At = i + 1
+			needs.Others[maxOtherStacks-1].At = i + 1
 			box.put(&needs)
 		}
 	})
@@ -27,7 +27,7 @@ func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 		}
 		got := *box.get()
 		if got.Root <= last || uint64(got.Bytes) != got.Root || got.Top != got.Root || uint64(got.Retries) != got.Root ||
-			got.Others[maxOthers-1].At != got.Root {
+			got.Others[maxOtherStacks-1].At != got.Root {
 			t.Fatalf("after %d: %+v", last, got)
 		}
 		last = got.Root

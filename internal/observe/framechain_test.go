@@ -12,6 +12,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
@@ -77,7 +78,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 		defer ctl.Close()
 		l := New(ctl, pool, ModeAlwaysStop)
 		defer l.Close()
-		extra, threads := TaskStacks(p), map[int]*Thread{}
+		tasks, threads := taskstack.Of(p), map[int]*Thread{}
 		var full, chained frames.Walker
 		done := func(_ *Thread, s *RawSample, err error) {
 			if err != nil || s == nil {
@@ -122,7 +123,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 				th := threads[tid]
 				if th == nil {
 					th = NewThread(pid, tid, nil)
-					th.Extra, th.Memory = extra, p.Memory()
+					th.OtherMemory, th.Memory = tasks, p.Memory()
 					threads[tid] = th
 				}
 				if !th.Pending() {

@@ -4,14 +4,15 @@ package observe
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
 // The copy around a place on another stack, in bytes. With -fsplit-stack there are several.
 const (
-	otherBelow = 16 << 10
-	otherBytes = 96 << 10
-	maxOthers  = 4
+	otherStackBelow = 16 << 10
+	otherStackBytes = 96 << 10
+	maxOtherStacks  = 4
 )
 
 // StackRef is a place on another stack that a stop copies, too.
@@ -24,15 +25,15 @@ type StackRef struct {
 }
 
 type otherHints struct {
-	Others [maxOthers]StackRef
+	Others [maxOtherStacks]StackRef
 }
 
 type otherStackLearner struct {
 	*otherHints
-	next      int            // last replaced place
-	keepFor   int            // walks elsewhere until a place is dropped
-	walksLeft [maxOthers]int // of keepFor; 0: the place is kept for ever
-	gaveUp    bool           // a place was dropped since the last call of addMissing
+	next      int                 // last replaced place
+	keepFor   int                 // walks elsewhere until a place is dropped
+	walksLeft [maxOtherStacks]int // of keepFor; 0: the place is kept for ever
+	gaveUp    bool                // a place was dropped since the last call of addMissing
 }
 
 // update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only.
@@ -49,9 +50,9 @@ const firstStackBytes = 24 << 10
 
 func (s *StackRef) copyBytes() int {
 	if s.Size == 0 && s.End > 0 {
-		return min(otherBelow+s.End+copyMargin, otherBytes)
+		return min(otherStackBelow+s.End+copyMargin, otherStackBytes)
 	}
-	return max(otherBytes, s.Size)
+	return max(otherStackBytes, s.Size)
 }
 
 // add adds a place, and returns its index. added: it is new, and has replaced no other.
@@ -68,7 +69,7 @@ func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 			return i, true
 		}
 	}
-	learner.next = (learner.next + 1) % maxOthers
+	learner.next = (learner.next + 1) % maxOtherStacks
 	list[learner.next] = StackRef{At: addr, Size: int(size)}
 	learner.walksLeft[learner.next] = 0
 	return learner.next, false
@@ -131,7 +132,7 @@ func (learner *otherStackLearner) countWalk(used uint) {
 func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.Others {
 		place := &learner.Others[i]
-		if place.At == 0 || sp+otherBelow-place.At >= uint64(otherBelow+max(otherBytes, place.Size)) {
+		if place.At == 0 || sp+otherStackBelow-place.At >= uint64(otherStackBelow+max(otherStackBytes, place.Size)) {
 			continue
 		}
 		found |= 1 << i
@@ -154,39 +155,39 @@ func (learner *otherStackLearner) extend(addr, n uint64) bool {
 }
 
 type otherStacks struct {
-	Wrapped
-	addrs      [maxOthers]frames.Addr
-	bufs       [maxOthers][]byte
-	sizes      [maxOthers]int
-	firstStack [maxOthers]bool
+	ptrace.Wrapped
+	addrs      [maxOtherStacks]frames.Addr
+	bufs       [maxOtherStacks][]byte
+	sizes      [maxOtherStacks]int
+	firstStack [maxOtherStacks]bool
 }
 
-func (c *copier) extraWithoutOutline(t *Thread) ptrace.Extra {
-	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
+func (c *copier) memoryWithoutOutline(t *Thread) ptrace.OtherMemory {
+	places, inner := &t.hints.get().Others, c.withPlan(t, t.OtherMemory)
 	if places[0].At == 0 {
 		return inner
 	}
-	c.others.Inner = inner
+	c.otherStacks.Inner = inner
 	for i := range places {
 		place := &places[i]
-		c.others.addrs[i] = place.At
+		c.otherStacks.addrs[i] = place.At
 		if place.At == 0 {
 			continue
 		}
-		c.others.firstStack[i] = place.FirstStack
+		c.otherStacks.firstStack[i] = place.FirstStack
 		n := place.copyBytes()
-		if len(c.others.bufs[i]) < n {
-			c.others.bufs[i] = make([]byte, n)
-			touch(c.others.bufs[i])
+		if len(c.otherStacks.bufs[i]) < n {
+			c.otherStacks.bufs[i] = make([]byte, n)
+			procmem.Touch(c.otherStacks.bufs[i])
 		}
-		c.others.sizes[i] = n
+		c.otherStacks.sizes[i] = n
 	}
-	return &c.others
+	return &c.otherStacks
 }
 
-// Regions implements [ptrace.Extra].
+// Regions implements [ptrace.OtherMemory].
 func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	n := o.regions(regs, rd, out)
+	n := o.InnerRegions(regs, rd, out)
 	first := n
 	for i, addr := range o.addrs {
 		if addr == 0 || n == len(out) || holds(out[first:n], addr) || o.firstStack[i] && onFirstStack(addr, regs.SP()) {
@@ -204,7 +205,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 func onFirstStack(addr, sp frames.Addr) bool { return addr+firstStackBytes-sp <= maxCopy }
 
 func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
-	from := max(max(addr, otherBelow)-otherBelow, rd.Start(addr))
+	from := max(max(addr, otherStackBelow)-otherStackBelow, rd.Start(addr))
 	got := rd.Read(from, buf)
 	if uint64(got) < addr+8-from { // the stack begins later
 		from = addr &^ 0xfff
@@ -215,7 +216,7 @@ func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
 
 func holds(rs []frames.Region, addr frames.Addr) bool {
 	for i := range rs {
-		if off := addr - rs[i].Addr; off+otherBelow < uint64(len(rs[i].Bytes)) {
+		if off := addr - rs[i].Addr; off+otherStackBelow < uint64(len(rs[i].Bytes)) {
 			return true
 		}
 	}

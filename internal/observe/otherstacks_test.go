@@ -14,7 +14,7 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	k.CopyOther(one)
 	k.CopyOtherDeep(two, 1<<20)
 	places := &k.hints.Others
-	if k.hints.Retries != 1 || places[0].copyBytes() != otherBytes || places[1].copyBytes() != 1<<20 {
+	if k.hints.Retries != 1 || places[0].copyBytes() != otherStackBytes || places[1].copyBytes() != 1<<20 {
 		t.Fatalf("%+v", k.hints)
 	}
 	k.CopyOtherDeep(two+1<<20, 4<<20)
@@ -79,20 +79,20 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 		found    bool
 		bytes    int
 	}{
-		{at - otherBelow - 8, true, false, otherBytes},
-		{at + otherBytes, true, false, otherBytes},
-		{0, true, false, otherBytes},
-		{at + 0x200, false, true, otherBytes},
-		{at - 8, true, true, otherBelow + 1 + copyMargin},
-		{at + 0x200, true, true, otherBelow + 0x200 + copyMargin},
-		{at + 0x100, true, true, otherBelow + 0x200 + copyMargin},
-		{at + otherBytes - 8, true, true, otherBytes},
+		{at - otherStackBelow - 8, true, false, otherStackBytes},
+		{at + otherStackBytes, true, false, otherStackBytes},
+		{0, true, false, otherStackBytes},
+		{at + 0x200, false, true, otherStackBytes},
+		{at - 8, true, true, otherStackBelow + 1 + copyMargin},
+		{at + 0x200, true, true, otherStackBelow + 0x200 + copyMargin},
+		{at + 0x100, true, true, otherStackBelow + 0x200 + copyMargin},
+		{at + otherStackBytes - 8, true, true, otherStackBytes},
 	} {
 		if found := k.others.endedAt(e.sp, e.complete) == 1; found != e.found || p.copyBytes() != e.bytes {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.copyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.addMissing(at + 8); p.copyBytes() != otherBytes || k.hints.Others[1].At != 0 {
+	if k.others.addMissing(at + 8); p.copyBytes() != otherStackBytes || k.hints.Others[1].At != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.copyBytes())
 	}
 }

@@ -330,7 +330,7 @@ func TestEndsOfFramesArePrefetched(t *testing.T) {
 	if err := unix.Madvise(b, unix.MADV_NOHUGEPAGE); err != nil {
 		t.Fatal(err)
 	}
-	touch(b[:size/2])
+	procmem.Touch(b[:size/2])
 	m := procmem.OpenMemory(os.Getpid())
 	defer m.Close()
 	m.SetSpans([]procmem.Span{{Start: base, End: base + size, Kind: procmem.Anonymous, Writable: true}})

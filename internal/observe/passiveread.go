@@ -57,7 +57,7 @@ func (o *Observer) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo
 	}
 	s.recalled = t.recall(s, call)
 	s.stopRefused = !o.mayStopSleepers()
-	o.copyExtra(t, s)
+	o.copyOtherMemory(t, s)
 	o.copyFutexWord(t, s, call)
 	t.futex.noted = false
 	o.kernel.candidate.wchanLen = 0
@@ -124,22 +124,24 @@ const belowSP = 16
 // signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
 const signatureBits = 0x7f << 48
 
-// copyExtra copies what a stop copies besides the stack. The thread pointer is that of the last stop.
-func (c *copier) copyExtra(t *Thread, s *RawSample) {
+// copyOtherMemory copies what a stop copies besides the stack. The thread pointer is that of the last stop.
+func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	hints := t.hints.get()
 	s.outlineFailed = hints.outlineMisled
 	if s.outline != nil {
 		c.pieces.reserve(hints.Bytes)
 		c.pieces.ends.outline = nil
 	}
-	extra := c.stopExtra(t, s)
-	if extra == nil {
+	other := c.otherMemory(t, s)
+	if other == nil {
 		return
 	}
 	s.Regs.TLS = t.tls
 	c.reader.ReadFrom(t.TID, t.Memory)
 	if s.outline != nil || hints.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
-		c.reader.Allow(readsOf(extra))
+		if m, ok := other.(ptrace.ManyReads); ok {
+			c.reader.Allow(m.Reads())
+		}
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	if hints.Plan != nil && t.Memory != nil {
@@ -149,10 +151,10 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	if s.outline != nil {
 		c.reader.Prefetch(&c.pieces, &s.Regs)
 	}
-	n := extra.Regions(&s.Regs, &c.reader, c.regions[:])
+	n := other.Regions(&s.Regs, &c.reader, c.regions[:])
 	c.plan.Asleep = false
 	s.outlineFailed = s.outlineFailed || s.outline != nil && c.pieces.noChain
-	s.keepRegions(c.regions[:n])
+	s.keepOthers(c.regions[:n])
 }
 
 // redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
@@ -170,7 +172,7 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	return s.copyBytes(t, from, asked)
 }
 
-// copyTop copies the top only; [copier.copyExtra] copies the rest.
+// copyTop copies the top only; [copier.copyOtherMemory] copies the rest.
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *outline) error {
 	s.copyShape = copyShape{outline: o}
 	return s.copyBytes(t, t.copyFrom(sp, redZone), topCopy)

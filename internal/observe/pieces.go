@@ -22,7 +22,7 @@ const (
 )
 
 type pieces struct {
-	Wrapped
+	ptrace.Wrapped
 	top []byte
 
 	places     [ptrace.MaxPrefetch]frames.Region
@@ -45,12 +45,12 @@ type presentEnds struct {
 func (p *pieces) reserve(need int) {
 	if p.buf == nil {
 		p.buf = make([]byte, pieceBytes)
-		touch(p.buf)
+		procmem.Touch(p.buf)
 	}
 	need = max(need, maxBridge) + endBytes
 	if len(p.buffer) < need {
 		p.buffer = make([]byte, need)
-		touch(p.buffer)
+		procmem.Touch(p.buffer)
 	}
 }
 
@@ -121,9 +121,9 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 // Reads implements [ptrace.ManyReads].
 func (p *pieces) Reads() int { return max(p.Wrapped.Reads(), pieceReads) }
 
-// Regions implements [ptrace.Extra].
+// Regions implements [ptrace.OtherMemory].
 func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	n := p.regions(regs, rd, out)
+	n := p.InnerRegions(regs, rd, out)
 	from, topBytes := rd.Stack()
 	if rd.Prefetched() {
 		n += copy(out[n:], p.places[p.first:p.placeCount])

@@ -11,22 +11,22 @@ import (
 	"prywalk/ptrace"
 )
 
-// planExtra copies what a plan of a run-time system names, in addition to what Inner copies.
-type planExtra struct {
-	Wrapped
+// plannedMemory copies what a plan of a run-time system names, in addition to what Inner copies.
+type plannedMemory struct {
+	ptrace.Wrapped
 	copyplan.Copier
 }
 
 // Reads implements [ptrace.ManyReads].
-func (*planExtra) Reads() int { return copyplan.MaxReads }
+func (*plannedMemory) Reads() int { return copyplan.MaxReads }
 
-// Regions implements [ptrace.Extra].
-func (p *planExtra) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	return p.Copy(regs, rd, out, p.regions(regs, rd, out))
+// Regions implements [ptrace.OtherMemory].
+func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	return p.Copy(regs, rd, out, p.InnerRegions(regs, rd, out))
 }
 
-// withPlan returns an Extra that also carries out the thread's plan, if any.
-func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
+// withPlan returns an OtherMemory that also carries out the thread's plan, if any.
+func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory) ptrace.OtherMemory {
 	hints := t.hints.get()
 	plan, anchor := hints.Plan, hints.Anchor
 	if plan == nil && t.Plans != nil {

@@ -4,7 +4,6 @@ package observe
 
 import (
 	"math/bits"
-	"os"
 
 	"prywalk/frames"
 	"prywalk/internal/observe/copyplan"
@@ -106,10 +105,10 @@ type futexCopy struct {
 }
 
 type copiedMemory struct {
-	Mem     frames.Snapshot
-	buf     []byte
-	touched int // bytes of buf that have pages
-	extra   []byte
+	Mem       frames.Snapshot
+	buf       []byte
+	touched   int // bytes of buf that have pages
+	othersBuf []byte
 }
 
 // knownRegs says which registers a passive read has.
@@ -144,7 +143,7 @@ func (s *RawSample) reset() {
 		CallEffect:   CallEffect{BrokenCall: -1},
 		KernelStack:  KernelStack{Kernel: s.Kernel[:0], KernelText: s.KernelText[:0]},
 		chain:        frameChain{returns: s.chain.returns[:0], words: s.chain.words[:0]},
-		copiedMemory: copiedMemory{Mem: mem, buf: s.buf, touched: s.touched, extra: s.extra},
+		copiedMemory: copiedMemory{Mem: mem, buf: s.buf, touched: s.touched, othersBuf: s.othersBuf},
 		pooled:       s.pooled,
 	}
 }
@@ -162,38 +161,29 @@ const minTouched = 16 << 10 // bytes of an unknown stack
 // touch provides pages for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {
 	n = min(max(n+copyMargin, minTouched), len(s.buf))
-	touch(s.buf[min(s.touched, n):n])
+	procmem.Touch(s.buf[min(s.touched, n):n])
 	s.touched = max(s.touched, n)
 }
 
-func touch(b []byte) {
-	for i := 0; i < len(b); i += os.Getpagesize() {
-		b[i] = 0
-	}
-	if len(b) > 0 {
-		b[len(b)-1] = 0
-	}
-}
-
-func (s *RawSample) keepRegions(rs []frames.Region) {
+func (s *RawSample) keepOthers(rs []frames.Region) {
 	n := 0
 	for i := range rs {
 		n += len(rs[i].Bytes)
 	}
-	s.reserveRegions(n)
-	s.extra = s.extra[:0]
+	s.reserveOthers(n)
+	s.othersBuf = s.othersBuf[:0]
 	for i := range rs {
-		at := len(s.extra)
-		s.extra = append(s.extra, rs[i].Bytes...)
-		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: rs[i].Addr, Bytes: s.extra[at:]})
+		at := len(s.othersBuf)
+		s.othersBuf = append(s.othersBuf, rs[i].Bytes...)
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: rs[i].Addr, Bytes: s.othersBuf[at:]})
 	}
 }
 
-// reserveRegions rounds n bytes up to a power of two, as depths vary.
-func (s *RawSample) reserveRegions(n int) {
-	if cap(s.extra) < n {
-		s.extra = make([]byte, 1<<bits.Len(uint(n)))
-		touch(s.extra)
+// reserveOthers rounds n bytes up to a power of two, as depths vary.
+func (s *RawSample) reserveOthers(n int) {
+	if cap(s.othersBuf) < n {
+		s.othersBuf = make([]byte, 1<<bits.Len(uint(n)))
+		procmem.Touch(s.othersBuf)
 	}
 }
 

@@ -15,7 +15,7 @@ func TestCopiedCountsTheStackAndFurtherPieces(t *testing.T) {
 		t.Errorf("%d bytes of nothing", n)
 	}
 	s.Mem.Stack.Bytes = make([]byte, 100)
-	s.keepRegions([]frames.Region{{Bytes: make([]byte, 20)}, {Bytes: make([]byte, 3)}})
+	s.keepOthers([]frames.Region{{Bytes: make([]byte, 20)}, {Bytes: make([]byte, 3)}})
 	if n := s.Copied(); n != 123 {
 		t.Errorf("%d bytes, not 123", n)
 	}

@@ -243,7 +243,7 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 					return
 				}
 				o := s.walk(raw)
-				if copied = len(raw.Mem.Stack.Bytes) + len(raw.extra); o.stop.Complete() {
+				if copied = len(raw.Mem.Stack.Bytes) + len(raw.othersBuf); o.stop.Complete() {
 					if !slices.Equal(o.chain, chains["large"]) || o.how != ByPassiveRead {
 						t.Errorf("%+v", o)
 					}

@@ -196,8 +196,8 @@ func (s *stopAll) finish(h *heldThread) {
 		}
 	case heldStopped:
 		s.req = ptrace.Request{Stack: h.raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
-			Extra:   s.passive.extraWithoutOutline(h.thread),
-			Regions: s.passive.regions[:]}
+			OtherMemory: s.passive.memoryWithoutOutline(h.thread),
+			Regions:     s.passive.regions[:]}
 		if h.stackCopied {
 			s.req.Stack = nil
 		}
@@ -224,7 +224,7 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 	if !h.stackCopied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
-	raw.keepRegions(s.passive.regions[:stop.Regions])
+	raw.keepOthers(s.passive.regions[:stop.Regions])
 	raw.StopTime = stop.Detach - stop.Running
 	raw.CallEffect = callEffectOf(stop)
 	raw.Call, raw.State = h.call, sample.Sleeping

@@ -17,10 +17,10 @@ import (
 
 // Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
-	PID, TID int
-	Extra    ptrace.Extra    // further memory to copy in a stop, or nil
-	Plans    *Plans          // the process's plan until a walk sets one, or nil
-	Memory   *procmem.Memory // if nil, absent pages are read, too
+	PID, TID    int
+	OtherMemory ptrace.OtherMemory // further memory to copy in a stop, or nil
+	Plans       *Plans             // the process's plan until a walk sets one, or nil
+	Memory      *procmem.Memory    // if nil, absent pages are read, too
 
 	files *procmem.ThreadFiles
 	clockReads
@@ -62,7 +62,7 @@ type lastStop struct {
 	stackPointer  frames.Addr
 	tls           uint64 // 0 before the first stop
 	stackBytes    int
-	regionBytes   int   // copied lately: a maximum that decays
+	otherBytes    int   // copied lately: a maximum that decays
 	expectedPause int64 // of the next stop, ns; 0 if unknown
 	lostStop      int64 // length of a stop without a sample, ns
 }

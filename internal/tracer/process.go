@@ -17,7 +17,7 @@ import (
 type process struct {
 	engine.Process
 	backoff         *backoff.Process
-	extra           ptrace.Extra // what stops copy besides stacks
+	otherMemory     ptrace.OtherMemory // what stops copy besides stacks
 	list            threadList
 	earlier         *newChild // observations before its first thread is tracked
 	account         attribute.ProcessEnd

@@ -44,7 +44,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
 		return
 	}
-	p.extra, _ = shared.TakeExtra()
+	p.otherMemory, _ = shared.TakeOtherMemory()
 	tasks.KeepWithin(t.Files)
 	p.TaskDir = tasks
 	p.list.byTID = map[int]*thread{}
@@ -121,7 +121,7 @@ func (t *tracked) list(p *process, now int64) {
 	}
 	t.endMissing(p)
 	t.checkExec(p)
-	p.takeExtra()
+	p.takeOtherMemory()
 }
 
 // checkExec reports a possible exec if the name of the first thread has changed. A change of the mappings shows an exec
@@ -139,15 +139,15 @@ func (t *tracked) checkExec(p *process) {
 	}
 }
 
-// takeExtra sets what stops copy besides stacks, after an exec or a change of the mappings.
-func (p *process) takeExtra() {
-	next, ok := p.Handover.TakeExtra()
+// takeOtherMemory sets what stops copy besides stacks, after an exec or a change of the mappings.
+func (p *process) takeOtherMemory() {
+	next, ok := p.Handover.TakeOtherMemory()
 	if !ok {
 		return
 	}
-	p.extra = next
+	p.otherMemory = next
 	for _, th := range p.list.inOrder {
-		th.Observed.Extra = p.extra
+		th.Observed.OtherMemory = p.otherMemory
 	}
 }
 
@@ -193,7 +193,7 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 		observed.SetFirstCopy(p.Handover.FirstCopy())
 		observed.SetFirstStackEnd(p.Handover.FirstStackEnd())
 	}
-	observed.Extra = p.extra
+	observed.OtherMemory = p.otherMemory
 	observed.Memory = p.Target.Memory()
 	observed.Plans = &p.Handover.Plans
 	if th.FromZero {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package taskstack
 
 import (
 	"encoding/binary"
 	"os"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +17,11 @@ import (
 	"prywalk/ptrace"
 )
 
+// roomForRegions is more than one observation of these needs.
+const roomForRegions = 16
+
 func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
-	if hostArch() != frames.X86_64 {
+	if runtime.GOARCH != "amd64" {
 		t.Skip("here g is in a register")
 	}
 	mem, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -28,8 +32,8 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, m, other = 8, 256, 512, 1024, 2048
-	e := &taskStacks{layout: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
-		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, taskStackCopy)}
+	e := &stacks{layout: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
+		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, stackCopy)}
 	run := func(g, onM uint64) {
 		set(slot, g)
 		set(g+48, onM)
@@ -37,7 +41,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	}
 	tracee := func(what string, g, onM uint64, calls int64) {
 		t.Helper()
-		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 		before := procmem.Calls()
 		n := e.Regions(&frames.Regs{Arch: frames.X86_64, TLS: base + slot}, &rd, out)
 		if got := procmem.Calls() - before; got > calls {
@@ -59,7 +63,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 }
 
 func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
-	if hostArch() != frames.X86_64 {
+	if runtime.GOARCH != "amd64" {
 		t.Skip("here g is in a register, and nothing is read before the stack")
 	}
 	mem, err := unix.Mmap(-1, 0, 8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -70,9 +74,9 @@ func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, zero, m = 8, 256, 512, 768, 1024
-	e := &taskStacks{layout: managed.Tasks{StackLo: 0, StackHi: 8, Worker: 48, Scheduler: 8, Signals: 80, Current: 192},
+	e := &stacks{layout: managed.Tasks{StackLo: 0, StackHi: 8, Worker: 48, Scheduler: 8, Signals: 80, Current: 192},
 		slot: make([]byte, 8), g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), g0: make([]byte, 64),
-		stack: make([]byte, taskStackCopy), outer: make([]byte, schedulerCopy)}
+		stack: make([]byte, stackCopy), outer: make([]byte, schedulerCopy)}
 	for g, lo := range map[uint64]uint64{one: 2048, two: 4096, zero: 6144} {
 		set(g, lo)
 		set(g+8, lo+1024)
@@ -110,6 +114,6 @@ func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
 				t.Errorf("%s: it ends at %#x, want %#x; %d reads", c.what, got, want, left-rd.Left())
 			}
 		}
-		e.Regions(regs, &rd, make([]frames.Region, maxRegions))
+		e.Regions(regs, &rd, make([]frames.Region, roomForRegions))
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Extra reads further memory of a stopped thread, as a goroutine's stack. Its methods, and those of the optional
+// OtherMemory reads further memory of a stopped thread, as a goroutine's stack. Its methods, and those of the optional
 // interfaces below, must not allocate or block.
-type Extra interface {
+type OtherMemory interface {
 	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns how many.
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
-// Prefetcher is an Extra with places known beforehand.
+// Prefetcher is an OtherMemory with places known beforehand.
 type Prefetcher interface {
 	// Prefetch returns at most [MaxPrefetch] places, whose Bytes are filled together with the stack
 	// ([Reader.Prefetched]).
@@ -36,23 +36,58 @@ type PresentPrefetcher interface {
 	PresentUntil() int64
 }
 
-// ManyReads is an Extra that may need more than maxReads reads.
+// ManyReads is an OtherMemory that may need more than maxReads reads.
 type ManyReads interface {
 	// Reads is at most [MostReads]; 0: the default.
 	Reads() int
 }
 
-// maxReads is the default number of reads of an Extra, MostReads the largest. A read takes about 3 µs.
+// maxReads is the default number of reads of an OtherMemory, MostReads the largest. A read takes about 3 µs.
 const (
 	maxReads  = 32
 	MostReads = 256
 )
 
-func readsOf(e Extra) int {
+func readsOf(e OtherMemory) int {
 	if m, ok := e.(ManyReads); ok {
 		return min(max(m.Reads(), maxReads), MostReads)
 	}
 	return maxReads
+}
+
+// Wrapped is embedded in an [OtherMemory] that extends Inner, which may be nil.
+type Wrapped struct{ Inner OtherMemory }
+
+// InnerRegions is Regions of Inner.
+func (w Wrapped) InnerRegions(regs *frames.Regs, rd *Reader, out []frames.Region) int {
+	if w.Inner == nil {
+		return 0
+	}
+	return w.Inner.Regions(regs, rd, out)
+}
+
+// Prefetch implements [Prefetcher].
+func (w Wrapped) Prefetch(regs *frames.Regs) []frames.Region {
+	if f, ok := w.Inner.(Prefetcher); ok {
+		return f.Prefetch(regs)
+	}
+	return nil
+}
+
+// StackEnd implements [StackEnder].
+func (w Wrapped) StackEnd(regs *frames.Regs, rd *Reader) uint64 {
+	if e, ok := w.Inner.(StackEnder); ok {
+		return e.StackEnd(regs, rd)
+	}
+	return 0
+}
+
+// Reads implements [ManyReads].
+func (w Wrapped) Reads() int {
+	if m, ok := w.Inner.(ManyReads); ok {
+		return m.Reads()
+	}
+	return 0
 }
 
 // Reader reads memory of a stopped thread's process. It is valid during the call that gets it.

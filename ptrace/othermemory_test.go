@@ -33,14 +33,14 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		plain, stack := make([]byte, 256), make([]byte, 256)
 		var a, b Stop
-		if err := c.StopThread(p.tid, soon(), &Request{Stack: plain, Extra: textReader{}, Regions: []frames.Region{{}}},
+		if err := c.StopThread(p.tid, soon(), &Request{Stack: plain, OtherMemory: textReader{}, Regions: []frames.Region{{}}},
 			&a); err != nil {
 			t.Error(err)
 			return
 		}
 		code := make([]byte, 16)
 		f := &prefetcher{places: []frames.Region{{Addr: p.lo, Bytes: code}, {Addr: a.Regs.SP(), Bytes: make([]byte, 8)}}}
-		if err := c.StopThread(p.tid, soon(), &Request{Stack: stack, Extra: f}, &b); err != nil {
+		if err := c.StopThread(p.tid, soon(), &Request{Stack: stack, OtherMemory: f}, &b); err != nil {
 			t.Error(err)
 			return
 		}
@@ -88,7 +88,7 @@ func TestPrefetchedRegionsAreReadInOneCall(t *testing.T) {
 				f.places = append(f.places, frames.Region{Addr: s.StackAddr + redZone + uint64(i*16), Bytes: make([]byte, 8)})
 			}
 			var out Stop
-			req := Request{Stack: make([]byte, 64), Extra: f, Memory: memory}
+			req := Request{Stack: make([]byte, 64), OtherMemory: f, Memory: memory}
 			if err := c.StopThread(p.tid, soon(), &req, &out); err != nil {
 				t.Error(err)
 				return
@@ -116,7 +116,7 @@ func TestStackIsReadIfAPrefetchedRegionIsUnmapped(t *testing.T) {
 			f.places[at].Addr = 8
 			var s Stop
 			stack := make([]byte, 256)
-			if err := c.StopThread(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.prefetched ||
+			if err := c.StopThread(p.tid, soon(), &Request{Stack: stack, OtherMemory: f}, &s); err != nil || f.prefetched ||
 				s.StackLen != len(stack) {
 				t.Errorf("unmapped region %d: %v, prefetched %v, %d bytes", at, err, f.prefetched, s.StackLen)
 			}

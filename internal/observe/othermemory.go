@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/frames"
+	"prywalk/ptrace"
+)
+
+// # Memory besides the stack
+//
+// A walk may need more than the thread's own stack. An observation copies, each as an [OtherMemory] that wraps the one
+// before:
+//
+//	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
+//	plannedMemory       package copyplan   what a run-time system's plan names: frames that are objects
+//	otherStacks         otherstacks.go     around places on other stacks, where walks lacked memory
+//	pieces              pieces.go          of a deep stack, instead of one piece
+
+// OtherMemory copies memory besides the thread's stack: in a stop, or while the thread sleeps.
+type OtherMemory = ptrace.OtherMemory
+
+// MemoryRegion copies the memory at one address.
+type MemoryRegion struct {
+	ptrace.Wrapped
+	Addr  uint64 // 0 if there is none
+	Bytes []byte // buffer of the copy
+}
+
+// Regions implements [ptrace.OtherMemory].
+func (e *MemoryRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	n := e.InnerRegions(regs, rd, out)
+	if e.Addr == 0 || n == len(out) {
+		return n
+	}
+	got := rd.Read(e.Addr, e.Bytes)
+	out[n] = frames.Region{Addr: e.Addr, Bytes: e.Bytes[:got]}
+	return n + 1
+}
