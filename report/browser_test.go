@@ -134,7 +134,7 @@ func TestPageInABrowser(t *testing.T) {
 
 func TestThePageBeginsWithWhatPeopleNeedInABrowser(t *testing.T) {
 	ctx := browser(t, wideFixture(t))
-	const brief, rest = "overhead: pauses ≤ 299 µs", "298 ticks"
+	const brief, rest = "overhead: stops ≤ 299 µs", "298 ticks"
 	shown := value[string](ctx, t, `byId("comments").innerText`)
 	wants(t, "head", shown, brief)
 	wants(t, "head", shown, "libjvm.so] (unnamed)")

@@ -116,7 +116,7 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 		"(same build id; may be repeated)")
 	fl.BoolVar(&f.json, "json", false, "the table as JSON; also with --tree and --by")
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack, for flame graph scripts")
-	fl.BoolVar(&f.account, "account", false, "how the recording was made: samples, stops, pauses, losses")
+	fl.BoolVar(&f.account, "account", false, "how the recording was made: samples, stops and their length, losses")
 	for i := range fileForms {
 		fl.Var(&f.files[i], fileForms[i].flag, fileForms[i].usage)
 	}

@@ -19,7 +19,7 @@ func TestLongStopsAreReportedByCause(t *testing.T) {
 		json, line string
 	}{
 		{runstats.Causes{"copy": {N: 3, Max: 412_500}, "lock": {N: 5, Max: 2_000_000}},
-			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long pauses by cause (lock 5, copy 3); "},
+			`{"copy":{"n":3,"max_us":412.5},"lock":{"n":5,"max_us":2000}}`, ", long stops by cause (lock 5, copy 3); "},
 		{nil, `{}`, ""},
 	} {
 		s := &runstats.Stats{}
@@ -74,12 +74,12 @@ func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 	}
 }
 
-// TestTheClosingLine has the samples, the rate, the share of complete stacks, the longest pause and the CPU time.
+// TestTheClosingLine has the samples, the rate, the share of complete stacks, the longest stop and the CPU time.
 func TestTheClosingLine(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.ThreadsMax, s.Seconds, s.Freq, s.SelfCPU, s.ProfiledCPU = 4848, 5, 10, 98.8, 0.23, 9
 	const stopped = "4848 samples of up to 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
-		"overhead: pauses ≤ 110 µs (p99 102 µs), prywalk used 0.23 s CPU → p.pb.gz"
+		"overhead: stops ≤ 110 µs (p99 102 µs), prywalk used 0.23 s CPU → p.pb.gz"
 	const sampled = "4848 samples of up to 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
 		"overhead: no thread was stopped, prywalk used 0.23 s CPU → p.pb.gz"
 	if notes := Notes(s); len(notes) != 0 {

@@ -40,13 +40,13 @@ func slowestThread(s *runstats.Stats) string {
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
-const longCopy = 256 << 10 // bytes: such a copy explains a long pause
+const longCopy = 256 << 10 // bytes: such a copy explains a long stop
 
 func stopTimes(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
-	text := "pauses ≤ " + formatTime(int64(s.StopTime.Max))
+	text := "stops ≤ " + formatTime(int64(s.StopTime.Max))
 	if s.Stops >= 100 {
 		text += " (p99 " + formatTime(int64(s.StopTime.P99)) + ")"
 	}
@@ -64,11 +64,11 @@ func longestStop(s *runstats.Stats) string {
 	case s.Stops > 1 && s.StopTime.Max > 8*s.StopTime.P99:
 		what += ", probably delayed by the scheduler"
 	}
-	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", formatTime(int64(s.StopTime.Max)), what,
+	return fmt.Sprintf("longest stop %s (%s), p99 %s, p50 %s", formatTime(int64(s.StopTime.Max)), what,
 		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
-// longStop is the pause from which on record adds a note, ns.
+// longStop is the stop from which on record adds a note, ns.
 const longStop = 50e6
 
 // longStopNote has cause and cure.
@@ -164,7 +164,7 @@ func longStopCauses(s *runstats.Stats) string {
 	if len(counts) == 0 {
 		return ""
 	}
-	return ", long pauses by cause" + Reasons(counts)
+	return ", long stops by cause" + Reasons(counts)
 }
 
 func rateRange(s *runstats.Stats) string {

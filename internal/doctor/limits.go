@@ -21,11 +21,11 @@ func (c *checkup) priority() Finding {
 	}
 	switch got {
 	case "fifo":
-		return finding(OK, "SCHED_FIFO is possible: short pauses even on a busy machine", "")
+		return finding(OK, "SCHED_FIFO is possible: short stops even on a busy machine", "")
 	case "nice":
 		return finding(OK, "nice -20 is possible, SCHED_FIFO is not", "")
 	}
-	f := finding(Warn, "cannot be raised: pauses of the target can take milliseconds when all processors are busy",
+	f := finding(Warn, "cannot be raised: stops of the target can take milliseconds when all processors are busy",
 		"give this control group real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off")
 	if c.self.Has(unix.CAP_SYS_NICE) {
 		return f

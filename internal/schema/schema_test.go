@@ -30,7 +30,7 @@ var forms = []struct{ name, pkg, of, title string }{
 	{"diff", "prywalk/report", "jsonDifference", "prywalk diff --json: one line"},
 	{"doctor", "prywalk/internal/doctor", "jsonFindings", "prywalk doctor --json"},
 	{"dump", "prywalk/internal/dump", "Process", "prywalk dump --json: a line for each process"},
-	{"error", "prywalk/internal/console", "failure", "an error of a command with --json: a line of standard error"},
+	{"error", "prywalk/internal/console", "jsonError", "an error of a command with --json: a line of standard error"},
 	{"locks", "prywalk/internal/dump", "Locks", "prywalk dump --locks --json: one line"},
 	{"report", "prywalk/report", "jsonReport", "prywalk report --json: one line"},
 	{"stats", "prywalk/internal/runstats", "Stats", "prywalk record --stats FILE"},
