@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,7 +35,7 @@ func setting(unit, name string) (words []string) {
 	return words
 }
 
-// TestDocumentedUnitIsAcceptedBySystemd without a warning, and with the exposure level that docs/agent.md states.
+// TestDocumentedUnitIsAcceptedBySystemd without a warning, and with an exposure level of at most 3.0.
 func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	unit := deployFile(t, "prywalk-agent.service")
 	file := filepath.Join(t.TempDir(), "prywalk-agent.service")
@@ -47,6 +48,36 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	text, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", file).CombinedOutput()
 	if err != nil {
 		t.Errorf("systemd-analyze security: %v: %s", err, text)
+	}
+}
+
+// TestDocumentedConfigurationTakesProfiles: the Collector of the tests has another exporter and other addresses.
+func TestDocumentedConfigurationTakesProfiles(t *testing.T) {
+	page, err := os.ReadFile("../../docs/agent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "```yaml\n")
+	configuration, _, _ := strings.Cut(block, "```")
+	c := newCollector(t, "")
+	for _, r := range [][2]string{
+		{"localhost:4317", c.grpc}, {"localhost:4318", c.http}, {"debug: {}", "sums: {path: " + c.file() + "}"},
+		{"[debug]", "[sums]"},
+	} {
+		if !strings.Contains(configuration, r[0]) {
+			t.Errorf("the configuration in docs/agent.md lacks %q", r[0])
+		}
+		configuration = strings.ReplaceAll(configuration, r[0], r[1])
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "config.yaml"), []byte(configuration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.start()
+	l := startLoad(t)
+	out, err := exec.Command(binary, "agent", "-p", strconv.Itoa(l.pid), "-d", "1", "--endpoint", "http://"+c.http,
+		"--protocol", "http").CombinedOutput()
+	if err != nil || len(c.messages()) == 0 {
+		t.Errorf("agent: %v, %d messages: %s", err, len(c.messages()), out)
 	}
 }
 
