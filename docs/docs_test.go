@@ -137,11 +137,12 @@ func newShell(t *testing.T) *shell {
 	return s
 }
 
-// live puts the live process in place of the example's, and makes long recordings short.
+// live puts the live process in place of the example's, and makes long recordings short. All processes of the host
+// become those of that name: other tests trace some at the same time, and a thread has one tracer.
 func (s *shell) live(text string) string {
 	duration := "-d " + strconv.Itoa(max(s.seconds, 1))
 	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo",
-		"prywalk demo -d 1s").
+		"prywalk demo -d 1s", "prywalk top -a", "prywalk top -a --match redis").
 		Replace(text)
 }
 
