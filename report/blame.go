@@ -32,13 +32,13 @@ func noLocks(p *profile.Profile, o *Options) error {
 		switch {
 		case view.IsTask(s) && (strings.HasPrefix(wait, "sync.Mutex.") || strings.HasPrefix(wait, "sync.RWMutex.")):
 			goroutines = append(goroutines, s)
-		case !view.IsTask(s) && (view.KindOf(s) == waits.Semaphore || view.KindOf(s) == waits.Mutex):
-			threads[view.Number(s, rec.LabelTID)] = true
+		case !view.IsTask(s) && (view.WaitKind(s) == waits.Semaphore || view.WaitKind(s) == waits.Mutex):
+			threads[view.NumLabel(s, rec.LabelTID)] = true
 			python = python && waits.Shown(what) != what
 		default:
 			continue
 		}
-		pids[view.Number(s, rec.LabelPID)] = true
+		pids[view.NumLabel(s, rec.LabelPID)] = true
 	}
 	var parts []string
 	if n := int64(len(threads)); n > 0 {
@@ -63,12 +63,12 @@ func noLocks(p *profile.Profile, o *Options) error {
 
 // Entries without an owner's stack.
 const (
-	ownerUnknown = "[owner not known]"
-	ownerNone    = "[lock free when read]"
-	ownerUnseen  = "[owner not seen]"
+	ownerUnknown    = "[owner not known]"
+	ownerNone       = "[lock free when read]"
+	ownerNotSampled = "[owner not seen]"
 )
 
-const maxSightings = 1 << 12
+const maxLaterWaits = 1 << 12
 
 // Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks], or
 // [Filter]'s. From and To are applied, and cleared in the options.
@@ -99,14 +99,14 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	b.period = p.Period
 	owned := map[lockID]bool{} // locks with an owner in some wait
 	for _, s := range p.Sample {
-		if view.Number(s, rec.LabelOwner) != 0 {
+		if view.NumLabel(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
 		}
 	}
 	for _, s := range p.Sample {
 		blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]
-		if blocked > 0 && view.IsLock(s) && (view.KindOf(s).HasOwner() || owned[lockOf(s)]) {
-			b.interval(s, blocked)
+		if blocked > 0 && view.IsLock(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
+			b.addWait(s, blocked)
 		}
 		if b.err != nil {
 			return nil, b.err
@@ -118,9 +118,9 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	return b.profile(p), nil
 }
 
-type span struct {
+type timedSample struct {
 	from, to int64
-	s        *profile.Sample
+	sample   *profile.Sample
 }
 
 type lockID struct {
@@ -134,17 +134,17 @@ type blameKey struct {
 	name  string
 }
 
-type blamer struct {
-	threads map[int64][]span  // by tid, in order of time
-	seen    map[lockID][]span // beginnings of waits, in order of time
-	wall    int
-	period  int64
-	out     map[blameKey]int64
-	order   []blameKey
-	waiter  map[lockID]*profile.Sample
-	memory  *budget.Account
-	steps   int
-	err     error
+type blameBuilder struct {
+	byThread map[int64][]timedSample  // by tid, in order of time
+	waits    map[lockID][]timedSample // beginnings of waits, in order of time
+	wall     int
+	period   int64
+	out      map[blameKey]int64
+	order    []blameKey
+	waiter   map[lockID]*profile.Sample
+	memory   *budget.Account
+	steps    int
+	err      error
 }
 
 const (
@@ -153,43 +153,45 @@ const (
 	maxBlameSteps = 1 << 28
 )
 
-func (b *blamer) countSteps(n int) {
+func (b *blameBuilder) countSteps(n int) {
 	if b.steps += n; b.steps > maxBlameSteps && b.err == nil {
 		b.err = errors.New("too many overlapping waits to attribute to lock owners; select a part of the recording with " +
 			"--from and --to")
 	}
 }
 
-func newBlamer(p *profile.Profile, wall int) *blamer {
-	b := &blamer{threads: map[int64][]span{}, seen: map[lockID][]span{}, wall: wall, out: map[blameKey]int64{},
-		waiter: map[lockID]*profile.Sample{}, memory: budget.Process().Whole("the report")}
+func newBlamer(p *profile.Profile, wall int) *blameBuilder {
+	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
+		out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{}, memory: budget.Process().Whole("the report")}
 	for _, s := range p.Sample {
-		end := view.Number(s, rec.LabelEnd)
+		end := view.NumLabel(s, rec.LabelEnd)
 		if end == 0 {
 			continue
 		}
-		i := span{end - s.Value[wall], end, s}
-		tid := view.Number(s, rec.LabelTID)
-		b.threads[tid] = append(b.threads[tid], i)
+		i := timedSample{end - s.Value[wall], end, s}
+		tid := view.NumLabel(s, rec.LabelTID)
+		b.byThread[tid] = append(b.byThread[tid], i)
 		if view.IsLock(s) {
 			id := lockOf(s)
-			b.seen[id] = append(b.seen[id], i)
+			b.waits[id] = append(b.waits[id], i)
 		}
 	}
-	for _, l := range b.threads {
+	for _, l := range b.byThread {
 		sortSpans(l)
 	}
-	for _, l := range b.seen {
+	for _, l := range b.waits {
 		sortSpans(l)
 	}
 	return b
 }
 
-func sortSpans(l []span) {
-	slices.SortStableFunc(l, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+func sortSpans(l []timedSample) {
+	slices.SortStableFunc(l, func(a, b timedSample) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
 }
 
-func noOwner(id lockID, owner int64) blameKey {
+func unownedKey(id lockID, owner int64) blameKey {
 	if owner == rec.NoOwner {
 		return blameKey{id, nil, ownerNone}
 	}
@@ -197,15 +199,15 @@ func noOwner(id lockID, owner int64) blameKey {
 }
 
 func lockOf(s *profile.Sample) lockID {
-	return lockID{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelWaitsFor)}
+	return lockID{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelWaitsFor)}
 }
 
-func (b *blamer) interval(s *profile.Sample, blocked int64) {
+func (b *blameBuilder) addWait(s *profile.Sample, blocked int64) {
 	id := lockOf(s)
 	if b.waiter[id] == nil {
 		b.waiter[id] = s
 	}
-	end := view.Number(s, rec.LabelEnd)
+	end := view.NumLabel(s, rec.LabelEnd)
 	from := end - s.Value[b.wall]
 	shares := map[blameKey]int64{}
 	var keys []blameKey
@@ -220,9 +222,9 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	}
 	switch {
 	case end == 0:
-		add(blameKey{id, nil, ownerUnseen}, 1)
+		add(blameKey{id, nil, ownerNotSampled}, 1)
 	case s.Value[b.wall] <= 2*b.period:
-		add(b.ownerAtTick(id, view.OwnerOf(s), end), 1)
+		add(b.ownerAtTick(id, view.LockOwner(s), end), 1)
 	default:
 		b.divide(id, s, from, end, add)
 	}
@@ -250,34 +252,34 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 }
 
 // ownerAtTick returns the owner's stack at a tick.
-func (b *blamer) ownerAtTick(id lockID, owner, at int64) blameKey {
+func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
-		return noOwner(id, owner)
+		return unownedKey(id, owner)
 	}
-	l := b.threads[owner]
+	l := b.byThread[owner]
 	i := sort.Search(len(l), func(i int) bool { return l[i].to >= at })
 	if i > 0 && at-l[i-1].to < b.period/2 && (i == len(l) || l[i-1].to-at > at-l[i].to) {
 		i-- // the owner's sample of this tick came earlier
 	}
 	switch {
 	case i == len(l) || l[i].from > at+b.period:
-		return blameKey{id, nil, ownerUnseen}
-	case view.IsLock(l[i].s) && lockOf(l[i].s) == id: // it had released the lock
+		return blameKey{id, nil, ownerNotSampled}
+	case view.IsLock(l[i].sample) && lockOf(l[i].sample) == id: // it had released the lock
 		return blameKey{id, nil, ownerUnknown}
 	}
-	return blameKey{id, l[i].s, ""}
+	return blameKey{id, l[i].sample, ""}
 }
 
 // divide divides an interval at the observed changes of the owner.
-func (b *blamer) divide(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
-	owner, at := view.OwnerOf(s), from
-	seen := b.seen[id]
+func (b *blameBuilder) divide(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
+	owner, at := view.LockOwner(s), from
+	seen := b.waits[id]
 	first := sort.Search(len(seen), func(i int) bool { return seen[i].from > from })
-	for _, o := range seen[first:min(len(seen), first+maxSightings)] {
+	for _, o := range seen[first:min(len(seen), first+maxLaterWaits)] {
 		if o.from >= end {
 			break
 		}
-		next := view.OwnerOf(o.s)
+		next := view.LockOwner(o.sample)
 		if next == owner {
 			continue
 		}
@@ -287,16 +289,16 @@ func (b *blamer) divide(id lockID, s *profile.Sample, from, end int64, add func(
 	b.attributePart(id, owner, at, end, add)
 }
 
-func (b *blamer) attributePart(id lockID, owner, from, end int64, add func(blameKey, int64)) {
+func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, add func(blameKey, int64)) {
 	if owner <= 0 {
 		passing := min(end, from+b.period) // a lock with waiters is not free for long
-		add(noOwner(id, owner), passing-from)
+		add(unownedKey(id, owner), passing-from)
 		add(blameKey{id, nil, ownerUnknown}, end-passing)
 		return
 	}
-	l := b.threads[owner]
+	l := b.byThread[owner]
 	at := from
-	k := blameKey{id, nil, ownerUnseen}
+	k := blameKey{id, nil, ownerNotSampled}
 	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) &&
 		l[i].from < end && b.err == nil; i++ {
 		b.countSteps(1)
@@ -305,30 +307,30 @@ func (b *blamer) attributePart(id lockID, owner, from, end int64, add func(blame
 			continue
 		}
 		if lo-at > 2*b.period {
-			add(blameKey{id, nil, ownerUnseen}, lo-at)
+			add(blameKey{id, nil, ownerNotSampled}, lo-at)
 			at = lo
 		}
-		k = blameKey{id, l[i].s, ""}
-		if view.IsLock(l[i].s) && lockOf(l[i].s) == id { // it has released the lock, and waits
+		k = blameKey{id, l[i].sample, ""}
+		if view.IsLock(l[i].sample) && lockOf(l[i].sample) == id { // it has released the lock, and waits
 			k = blameKey{id, nil, ownerUnknown}
 		}
 		add(k, hi-at) // the time between two samples belongs to the later one
 		at = hi
 	}
 	if end-at > 2*b.period {
-		k = blameKey{id, nil, ownerUnseen}
+		k = blameKey{id, nil, ownerNotSampled}
 	}
 	add(k, end-at)
 }
 
-func (b *blamer) profile(p *profile.Profile) *profile.Profile {
+func (b *blameBuilder) profile(p *profile.Profile) *profile.Profile {
 	out := view.ShallowCopy(p)
 	out.SampleType = []*profile.ValueType{{Type: view.TypeBlocked, Unit: "nanoseconds"}}
 	out.DefaultSampleType = view.TypeBlocked
 	out.Sample = nil
 	out.Location, out.Function = slices.Clone(p.Location), slices.Clone(p.Function)
 	unknown := map[string]*profile.Location{}
-	for _, what := range []string{ownerUnknown, ownerNone, ownerUnseen} {
+	for _, what := range []string{ownerUnknown, ownerNone, ownerNotSampled} {
 		unknown[what] = synthetic(out, what)
 	}
 	for _, k := range b.order {
@@ -347,7 +349,7 @@ func (b *blamer) profile(p *profile.Profile) *profile.Profile {
 					s.Label[l] = v
 				}
 			}
-			s.NumLabel[rec.LabelTID] = []int64{view.Number(k.owner, rec.LabelTID)}
+			s.NumLabel[rec.LabelTID] = []int64{view.NumLabel(k.owner, rec.LabelTID)}
 		}
 		out.Sample = append(out.Sample, s)
 	}

@@ -197,7 +197,7 @@ func TestGroupsOfWaitsAddUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			var sum int64
-			for _, g := range d.Grouped(d.Options.By) {
+			for _, g := range d.Groups(d.Options.By) {
 				sum += g.Value
 				if blamed, ok := blame[g.Name]; by == "lock" && ok && blamed != g.Value {
 					t.Errorf("seed %d: %s: %d of blocked, %d blamed", seed, g.Name, g.Value, blamed)

@@ -184,7 +184,7 @@ func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 		t.Fatalf("%d functions in the table, %d on the page", len(rows), len(shown))
 	}
 	for _, r := range rows {
-		name := d.Frames[r.Frame].Shown()
+		name := d.Frames[r.Frame].DisplayName()
 		want := []string{d.Precision.Share(r.Self), d.Precision.Value(r.Self, d.Unit), d.Precision.Share(r.Total),
 			d.Precision.Value(r.Total, d.Unit)}
 		for i, got := range shown[name] {
@@ -207,10 +207,10 @@ func TestThePageOfADifferenceIsAsSureAsTheTableInABrowser(t *testing.T) {
 	sure := 0
 	for i := range x.Changes {
 		c := &x.Changes[i]
-		if got := shown[c.Name]; len(got) != 2 || got[0] != c.Self.Sure || got[1] != c.Total.Sure {
-			t.Errorf("%s: sure on the page %v, in the table %v, %v", c.Name, got, c.Self.Sure, c.Total.Sure)
+		if got := shown[c.Name]; len(got) != 2 || got[0] != c.Self.Significant || got[1] != c.Total.Significant {
+			t.Errorf("%s: sure on the page %v, in the table %v, %v", c.Name, got, c.Self.Significant, c.Total.Significant)
 		}
-		if c.Self.Sure || c.Total.Sure {
+		if c.Self.Significant || c.Total.Significant {
 			sure++
 		}
 	}

@@ -5,10 +5,10 @@ package report
 import "prywalk/internal/printable"
 
 const (
-	bold  = "\x1b[1m"
-	dim   = "\x1b[2m"
-	red   = "\x1b[31m"
-	plain = "\x1b[0m"
+	bold       = "\x1b[1m"
+	dim        = "\x1b[2m"
+	red        = "\x1b[31m"
+	resetStyle = "\x1b[0m"
 )
 
 func (d *data) color(code, s string) printable.Raw {
@@ -17,7 +17,7 @@ func (d *data) color(code, s string) printable.Raw {
 
 func (d *data) paint(code string, s printable.Raw) printable.Raw {
 	if d.Options.Color {
-		s = printable.Raw(code) + s + plain
+		s = printable.Raw(code) + s + resetStyle
 	}
 	return s
 }

@@ -15,16 +15,16 @@ import (
 	"prywalk/internal/view"
 )
 
-// ErrPer reports a [DiffOptions].Per that is not one of [Pers].
-var ErrPer = errors.New("invalid --per")
+// ErrNormalization reports a [DiffOptions].Per that is not one of [Normalizations].
+var ErrNormalization = errors.New("invalid --per")
 
-// Pers returns the units of comparison: per recording, per second of it, as a share of its whole.
-func Pers() []string { return []string{"run", "second", "share"} }
+// Normalizations returns the units of comparison: per recording, per second of it, as a share of its whole.
+func Normalizations() []string { return []string{"run", "second", "share"} }
 
 // DiffOptions select what is compared, and how.
 type DiffOptions struct {
 	Options
-	// Per is one of [Pers]; "" is "run".
+	// Per is one of [Normalizations]; "" is "run".
 	Per string
 	// All includes changes within the sampling error.
 	All bool
@@ -35,18 +35,18 @@ type Change struct {
 	Name, Module string
 	File         string // with --lines
 	Line         int
-	Self, Total  Figure
+	Self, Total  ComparedValue
 
 	frame view.Frame // the new side's, as in [Difference.valuesOf]
 }
 
-// Figure is a value in two profiles: in their unit, per second, or as a share of 1.
-type Figure struct {
+// ComparedValue is a value in two profiles: in their unit, per second, or as a share of 1.
+type ComparedValue struct {
 	Old, New float64
-	// Within is half of the change's 95 % interval, by sampling or between runs; 0: unknown.
-	Within float64
-	// Sure means significant ([Diff], [DiffRuns]); false without a test ([Difference.Untested]).
-	Sure bool
+	// Margin is half of the change's 95 % interval, by sampling or between runs; 0: unknown.
+	Margin float64
+	// Significant reports a change beyond the noise ([Diff], [DiffRuns]); false without a test ([Difference.Untested]).
+	Significant bool
 
 	nullError  float64 // standard error without a change
 	wholeNoise float64 // its part of a whole that may change by noise
@@ -54,32 +54,32 @@ type Figure struct {
 }
 
 // Delta is New − Old.
-func (f Figure) Delta() float64 { return f.New - f.Old }
+func (f ComparedValue) Delta() float64 { return f.New - f.Old }
 
 // Difference is a comparison.
 type Difference struct {
 	// Changes has all functions, the most slowed first.
 	Changes []Change
 	// Whole is the sum of all functions, by the kernel: without sampling error unless samples were selected.
-	Whole Figure
+	Whole ComparedValue
 
-	old, new *data
-	runs     [2][]*data // nil with one run a side
-	opts     DiffOptions
-	scale    [2]float64
-	prec     [2]tabular.Precision
+	old, new  *data
+	runs      [2][]*data // nil with one run a side
+	opts      DiffOptions
+	scale     [2]float64
+	precision [2]tabular.Precision
 }
 
-// falseAlarms is the probability of a sure change of equal loads.
-const falseAlarms = tabular.FalseAlarms
+// significanceLevel is the probability of a significant change of equal loads.
+const significanceLevel = tabular.SignificanceLevel
 
 // Diff compares two profiles by function ([view.Counterparts]).
 //
 // A function's share has the standard error of [tabular.Precision], with fewer samples for threads in lockstep: too
-// small for programs with long phases in random order. A change is sure if it exceeds the errors of both if the values
-// were equal (score test), at the normal quantile for 5 % over all functions (Bonferroni). With one run a side other
-// noise is unknown: the whole is never sure, and a change of it counts as noise up to a tenth, of which each function
-// has its share. [DiffRuns] measures that noise.
+// small for programs with long phases in random order. A change is significant if it exceeds the errors of both if the
+// values were equal (score test), at the normal quantile for 5 % over all functions (Bonferroni). With one run a side
+// other noise is unknown: the whole is never significant, and a change of it counts as noise up to a tenth, of which
+// each function has its share. [DiffRuns] measures that noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
@@ -90,8 +90,8 @@ func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 // not tested. With one run a side it is [Diff].
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	per := cmp.Or(o.Per, "run")
-	if !slices.Contains(Pers(), per) {
-		return nil, fmt.Errorf("%w %q: choose run, second or share", ErrPer, per)
+	if !slices.Contains(Normalizations(), per) {
+		return nil, fmt.Errorf("%w %q: choose run, second or share", ErrNormalization, per)
 	}
 	o.Per = per
 	x := &Difference{opts: o}
@@ -118,13 +118,13 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 			*d, err = prepare(sum, x.opts.Options)
 		}
 		if err == nil {
-			x.prec[i], err = wholePrecision(sides[i], x.opts.Value)
+			x.precision[i], err = wholePrecision(sides[i], x.opts.Value)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", sideNames[i], err)
+			return fmt.Errorf("%s: %w", recordingNames[i], err)
 		}
 	}
-	a, b := x.old.Profile.SampleType[x.old.Value], x.new.Profile.SampleType[x.new.Value]
+	a, b := x.old.Profile.SampleType[x.old.ValueIndex], x.new.Profile.SampleType[x.new.ValueIndex]
 	if a.Type != b.Type || a.Unit != b.Unit {
 		return fmt.Errorf("the recordings have no common value: %s in %s, %s in %s; --value selects one that both have",
 			a.Type, a.Unit, b.Type, b.Unit)
@@ -137,7 +137,7 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 	if err := x.setScale([2]int{len(sides[0]), len(sides[1])}); err != nil {
 		return err
 	}
-	x.Whole = x.figure(float64(x.old.Total(x.old.Value)), float64(x.new.Total(x.new.Value)))
+	x.Whole = x.figure(float64(x.old.Total(x.old.ValueIndex)), float64(x.new.Total(x.new.ValueIndex)))
 	x.matchFunctions()
 	x.compareRuns()
 	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
@@ -145,14 +145,14 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 			return err
 		}
 	}
-	x.markSure()
+	x.markSignificant()
 	x.sort()
 	return nil
 }
 
 const changeCost = 512
 
-var sideNames = [2]string{"the old recording", "the new recording"}
+var recordingNames = [2]string{"the old recording", "the new recording"}
 
 func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 	if len(runs) == 1 {
@@ -183,11 +183,11 @@ func (x *Difference) setScale(runs [2]int) error {
 		switch x.opts.Per {
 		case "second":
 			if d.Profile.DurationNanos <= 0 {
-				return fmt.Errorf("--per second: %s has no duration", sideNames[i])
+				return fmt.Errorf("--per second: %s has no duration", recordingNames[i])
 			}
 			x.scale[i] = 1e9 / float64(d.Profile.DurationNanos)
 		case "share":
-			x.scale[i] = 1 / max(1, float64(d.Total(d.Value)))
+			x.scale[i] = 1 / max(1, float64(d.Total(d.ValueIndex)))
 		}
 	}
 	return nil
@@ -229,33 +229,33 @@ func (x *Difference) add(f *view.Frame, before, after view.Row) {
 }
 
 // figure scales two values, and estimates their difference's sampling error.
-func (x *Difference) figure(before, after float64) Figure {
-	f := Figure{Old: before * x.scale[0], New: after * x.scale[1]}
+func (x *Difference) figure(before, after float64) ComparedValue {
+	f := ComparedValue{Old: before * x.scale[0], New: after * x.scale[1]}
 	if x.unreported() {
 		return f
 	}
 	value := [2]float64{f.Old, f.New}
 	same := x.pooledMean(value)
-	was, is := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
+	was, is := x.precision[0].Total*x.scale[0], x.precision[1].Total*x.scale[1]
 	f.wholeNoise = min(1, (f.Old+f.New)/(was+is)) * max(-maxSpreadBetweenRuns*was, min(is-was, maxSpreadBetweenRuns*was))
-	if before == x.prec[0].Total && after == x.prec[1].Total { // measured by the kernel
+	if before == x.precision[0].Total && after == x.precision[1].Total { // measured by the kernel
 		return f
 	}
-	for i := range x.prec {
-		whole := x.prec[i].Total * x.scale[i]
-		within, chance := whole*x.prec[i].Margin(value[i]/whole), whole*x.prec[i].Err(min(1, same/whole))
-		f.Within, f.nullError = math.Hypot(f.Within, within), math.Hypot(f.nullError, chance)
+	for i := range x.precision {
+		whole := x.precision[i].Total * x.scale[i]
+		within, chance := whole*x.precision[i].Margin(value[i]/whole), whole*x.precision[i].Err(min(1, same/whole))
+		f.Margin, f.nullError = math.Hypot(f.Margin, within), math.Hypot(f.nullError, chance)
 	}
 	return f
 }
 
 func (x *Difference) unreported() bool {
-	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
+	return slices.ContainsFunc(x.precision[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }
 
 func (x *Difference) pooledMean(value [2]float64) float64 {
 	var sum, rates float64
-	for i, p := range x.prec {
+	for i, p := range x.precision {
 		n := p.N / (p.Total * x.scale[i]) // samples per unit of the value
 		sum, rates = sum+n*value[i], rates+n
 	}
@@ -267,8 +267,8 @@ func (x *Difference) Untested() string {
 	if x.runs[0] != nil {
 		return ""
 	}
-	for i, name := range sideNames {
-		if x.prec[i].Total <= 0 {
+	for i, name := range recordingNames {
+		if x.precision[i].Total <= 0 {
 			return fmt.Sprintf("%s has no %s time", name, x.valueName())
 		}
 	}
@@ -278,58 +278,59 @@ func (x *Difference) Untested() string {
 	return ""
 }
 
-// counts reports whether a change is shown and may exceed a limit: it is sure, or cannot be tested.
-func (x *Difference) counts(f *Figure) bool {
-	return f.Sure || x.Untested() != "" && math.Abs(f.Delta()) > rounding*math.Abs(f.New)
+// isReported reports whether a change is shown and may exceed a limit: it is significant, or cannot be tested.
+func (x *Difference) isReported(f *ComparedValue) bool {
+	return f.Significant || x.Untested() != "" && math.Abs(f.Delta()) > rounding*math.Abs(f.New)
 }
 
-// markSure marks the sure changes. With several runs, half of the chance of a false alarm is for the test of the whole,
-// half for the functions.
-func (x *Difference) markSure() {
+// markSignificant marks the significant changes. With several runs, half of the chance of a false alarm is for the test
+// of the whole, half for the functions.
+func (x *Difference) markSignificant() {
 	if x.Untested() != "" {
 		return
 	}
 	if x.runs[0] == nil {
-		bound := beyondChance(2 * len(x.Changes))
+		bound := significanceBound(2 * len(x.Changes))
 		for i := range x.Changes {
-			x.Changes[i].Self.setSure(bound)
-			x.Changes[i].Total.setSure(bound)
+			x.Changes[i].Self.setSignificant(bound)
+			x.Changes[i].Total.setSignificant(bound)
 		}
 		return
 	}
 	tests := 0
 	for i := range x.Changes {
-		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
+		for _, f := range []*ComparedValue{&x.Changes[i].Self, &x.Changes[i].Total} {
 			if !f.rare {
 				tests++
 			}
 		}
 	}
-	bound := tabular.StudentBound(falseAlarms/2/float64(max(tests, 1)), x.freedom())
+	bound := tabular.StudentBound(significanceLevel/2/float64(max(tests, 1)), x.degreesOfFreedom())
 	for i := range x.Changes {
-		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
+		for _, f := range []*ComparedValue{&x.Changes[i].Self, &x.Changes[i].Total} {
 			if !f.rare {
-				f.setSure(bound)
+				f.setSignificant(bound)
 			}
 		}
 	}
-	x.Whole.setSure(tabular.StudentBound(falseAlarms/2, x.freedom()))
+	x.Whole.setSignificant(tabular.StudentBound(significanceLevel/2, x.degreesOfFreedom()))
 }
 
 // maxSpreadBetweenRuns is the largest difference of equal loads, as a share of the whole.
 const maxSpreadBetweenRuns = 0.1
 
-// setSure marks a figure as sure if it differs by more than bound standard errors, with and without wholeNoise.
-func (f *Figure) setSure(bound float64) {
+// setSignificant marks a value as significant if it differs by more than bound standard errors, with and without
+// wholeNoise.
+func (f *ComparedValue) setSignificant(bound float64) {
 	least := bound * f.nullError
-	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)
+	f.Significant = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)
 }
 
 const rounding = 1e-9
 
-// beyondChance returns the bound for a number of tests, in standard errors.
-func beyondChance(tests int) float64 {
-	return math.Sqrt2 * math.Erfinv(1-falseAlarms/float64(max(tests, 1)))
+// significanceBound returns the bound for a number of tests, in standard errors.
+func significanceBound(tests int) float64 {
+	return math.Sqrt2 * math.Erfinv(1-significanceLevel/float64(max(tests, 1)))
 }
 
 // sort puts the most slowed function first, the most sped up last.
@@ -340,14 +341,14 @@ func (x *Difference) sort() {
 	})
 }
 
-// Worst returns the largest sure or untested growth as a share of the old whole, and its subject: the whole (several
-// runs a side), or a function's self time. 0: none; infinite: the old whole is 0.
+// Worst returns the largest significant or untested growth as a share of the old whole, and its subject: the whole
+// (several runs a side), or a function's self time. 0: none; infinite: the old whole is 0.
 func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old
 	if x.opts.Per == "share" {
 		whole = 1
 	}
-	of := func(f *Figure) float64 {
+	of := func(f *ComparedValue) float64 {
 		if whole > 0 {
 			return f.Delta() / whole
 		}
@@ -362,15 +363,15 @@ func (x *Difference) Worst() (share float64, what string) {
 		if largest == nil || c.Self.Delta() > largest.Self.Delta() {
 			largest = c
 		}
-		if x.counts(&c.Self) && of(&c.Self) > share {
+		if x.isReported(&c.Self) && of(&c.Self) > share {
 			share, what = of(&c.Self), "self time of "+c.Name
 		}
 	}
-	if x.Whole.Sure && x.Whole.Delta() > 0 && of(&x.Whole) > share {
+	if x.Whole.Significant && x.Whole.Delta() > 0 && of(&x.Whole) > share {
 		share, what = of(&x.Whole), "the total"
 		if largest != nil && whole > 0 {
 			what += fmt.Sprintf(" (largest part: self time of %s, %.1f%%%s)", largest.Name, 100*of(&largest.Self),
-				map[bool]string{false: ", alone not significant"}[largest.Self.Sure])
+				map[bool]string{false: ", alone not significant"}[largest.Self.Significant])
 		}
 	}
 	return share, what
@@ -400,7 +401,7 @@ func (x *Difference) signed(v float64) string {
 	return x.format(0)
 }
 
-func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
+func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.ValueIndex].Type }
 
 // mismatch says that the recordings differ in length; "" if that does not matter.
 func (x *Difference) mismatch() string {

@@ -18,7 +18,7 @@ type pageDiff struct {
 	// Whole is each recording's total in the new one's scale, Samples their number; 0: unknown.
 	Whole   [2]float64 `json:"whole"`
 	Samples [2]float64 `json:"samples"`
-	// Beyond is from how many standard errors a box is sure.
+	// Beyond is from how many standard errors a box has changed significantly.
 	Beyond float64 `json:"beyond"`
 	// BeyondFunctions is that of the table.
 	BeyondFunctions float64 `json:"beyond_functions"`
@@ -29,7 +29,7 @@ type pageDiff struct {
 // HTML writes a self-contained page: a flame graph as wide as the larger recording, slower boxes red, faster ones blue,
 // and a table of functions, scaled by [DiffOptions].Per.
 func (x *Difference) HTML(w io.Writer) error {
-	d := x.joined()
+	d := x.joinedData()
 	page := d.page()
 	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(x.opts.Title, x.new.Summary().Target))
 	page.Facts = x.facts()
@@ -38,16 +38,16 @@ func (x *Difference) HTML(w io.Writer) error {
 		note = "Sums of several runs. Colours show changes beyond sampling noise; prywalk diff tests against the noise " +
 			"between runs."
 	}
-	page.Comments = []remark{{Text: note}}
+	page.Comments = []pageComment{{Text: note}}
 	if line := x.mismatch(); line != "" {
-		page.Comments = append(page.Comments, remark{Text: line})
+		page.Comments = append(page.Comments, pageComment{Text: line})
 	}
-	page.Effective = []float64{x.prec[1].N, x.prec[0].N}
+	page.Effective = []float64{x.precision[1].N, x.precision[0].N}
 	page.Diff = &pageDiff{
-		Whole:           [2]float64{x.prec[1].Total, x.prec[0].Total * x.factor()},
-		Samples:         [2]float64{x.prec[1].N, x.prec[0].N},
-		Beyond:          beyondChance(len(page.Nodes) / 2),
-		BeyondFunctions: beyondChance(2 * len(x.Changes)),
+		Whole:           [2]float64{x.precision[1].Total, x.precision[0].Total * x.factor()},
+		Samples:         [2]float64{x.precision[1].N, x.precision[0].N},
+		Beyond:          significanceBound(len(page.Nodes) / 2),
+		BeyondFunctions: significanceBound(2 * len(x.Changes)),
 		BetweenRuns:     maxSpreadBetweenRuns,
 	}
 	return d.writePage(w, page)
@@ -67,11 +67,11 @@ func (x *Difference) facts() (f [][2]string) {
 	return append(f, [2]string{x.valueName(), x.format(x.Whole.Old) + " → " + x.format(x.Whole.New)})
 }
 
-func (x *Difference) joined() *data { return &data{view.Join(x.old.Data, x.new.Data, x.factor())} }
+func (x *Difference) joinedData() *data { return &data{view.Join(x.old.Data, x.new.Data, x.factor())} }
 
 // Folded writes a line per stack with old and new value, for differential flame graphs.
 func (x *Difference) Folded(w io.Writer) error {
-	d := x.joined()
+	d := x.joinedData()
 	sums := map[string][2]int64{}
 	var line []byte
 	for _, s := range d.Profile.Sample {

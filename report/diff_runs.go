@@ -23,10 +23,10 @@ func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
 		for n, p := range runs {
 			d, err := prepare(p, x.opts.Options)
 			if err != nil {
-				return fmt.Errorf("run %d of %s: %w", n+1, sideNames[i], err)
+				return fmt.Errorf("run %d of %s: %w", n+1, recordingNames[i], err)
 			}
 			if x.opts.Per == "second" && d.Profile.DurationNanos <= 0 {
-				return fmt.Errorf("--per second: run %d of %s has no duration", n+1, sideNames[i])
+				return fmt.Errorf("--per second: run %d of %s has no duration", n+1, recordingNames[i])
 			}
 			x.runs[i] = append(x.runs[i], d)
 		}
@@ -34,14 +34,14 @@ func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
 	return nil
 }
 
-func (x *Difference) freedom() int { return len(x.runs[0]) + len(x.runs[1]) - 2 }
+func (x *Difference) degreesOfFreedom() int { return len(x.runs[0]) + len(x.runs[1]) - 2 }
 
 func (x *Difference) scaleOf(d *data) float64 {
 	switch x.opts.Per {
 	case "second":
 		return 1e9 / float64(d.Profile.DurationNanos)
 	case "share":
-		return 1 / max(1, float64(d.Total(d.Value)))
+		return 1 / max(1, float64(d.Total(d.ValueIndex)))
 	}
 	return 1
 }
@@ -59,10 +59,10 @@ func (x *Difference) compareRuns() {
 				same = view.Counterparts(d.Data, x.new.Data)
 			}
 			values[i] = append(values[i], x.valuesOf(d, same))
-			wholes[i] = append(wholes[i], float64(d.Total(d.Value))*x.scaleOf(d))
+			wholes[i] = append(wholes[i], float64(d.Total(d.ValueIndex))*x.scaleOf(d))
 		}
 	}
-	x.Whole = x.between(wholes, 0)
+	x.Whole = x.compareMeans(wholes, 0)
 	least := minTestedShare * (x.Whole.Old + x.Whole.New)
 	for i := range x.Changes {
 		c := &x.Changes[i]
@@ -72,7 +72,7 @@ func (x *Difference) compareRuns() {
 				self[side], total[side] = append(self[side], v[c.frame].self), append(total[side], v[c.frame].total)
 			}
 		}
-		c.Self, c.Total = x.between(self, c.Self.nullError), x.between(total, c.Total.nullError)
+		c.Self, c.Total = x.compareMeans(self, c.Self.nullError), x.compareMeans(total, c.Total.nullError)
 		c.Self.rare, c.Total.rare = c.Self.Old+c.Self.New < least, c.Total.Old+c.Total.New < least
 	}
 }
@@ -91,8 +91,8 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 	return out
 }
 
-// between compares means; sampling is the difference's standard error by sampling alone.
-func (x *Difference) between(values [2][]float64, sampling float64) Figure {
+// compareMeans compares means; sampling is the difference's standard error by sampling alone.
+func (x *Difference) compareMeans(values [2][]float64, sampling float64) ComparedValue {
 	var mean [2]float64
 	squares, inverses := 0.0, 0.0
 	for i, list := range values {
@@ -105,9 +105,9 @@ func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 		}
 		inverses += 1 / n
 	}
-	spread := math.Sqrt(squares / float64(x.freedom()) * inverses)
-	f := Figure{Old: mean[0], New: mean[1], nullError: max(spread, sampling)}
-	f.Within = f.nullError * tabular.StudentBound(falseAlarms, x.freedom())
+	spread := math.Sqrt(squares / float64(x.degreesOfFreedom()) * inverses)
+	f := ComparedValue{Old: mean[0], New: mean[1], nullError: max(spread, sampling)}
+	f.Margin = f.nullError * tabular.StudentBound(significanceLevel, x.degreesOfFreedom())
 	return f
 }
 

@@ -55,7 +55,8 @@ func TestEqualRunsHardlyDiffer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.Whole.Sure || slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure || c.Total.Sure }) {
+			found := func(c Change) bool { return c.Self.Significant || c.Total.Significant }
+			if d.Whole.Significant || slices.ContainsFunc(d.Changes, found) {
 				differ++
 			}
 			if worst, _ := d.Worst(); worst > 0.05 {
@@ -73,7 +74,7 @@ func TestEqualRunsHardlyDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, what := d.Worst(); d.Whole.Sure || strings.Contains(what, "whole") {
+		if _, what := d.Worst(); d.Whole.Significant || strings.Contains(what, "whole") {
 			t.Fatalf("one run a side: the sum %+v is judged: %s", d.Whole, what)
 		}
 	}
@@ -90,7 +91,7 @@ func TestSeveralRunsFindWhatGrew(t *testing.T) {
 			t.Fatal(err)
 		}
 		share, what := d.Worst()
-		if share > 0.15 && strings.Contains(what, "self time of "+d.Changes[0].Name) && d.Changes[0].Self.Sure {
+		if share > 0.15 && strings.Contains(what, "self time of "+d.Changes[0].Name) && d.Changes[0].Self.Significant {
 			found++
 		}
 		if strings.HasPrefix(what, "clone3") || strings.HasPrefix(what, "main") {
@@ -114,7 +115,7 @@ func TestFiguresOfSeveralRunsAreMeans(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := d.of("serve")
-	if c.Self.Old != 1e9 || c.Self.New != 2e9 || d.Whole.Old != 2e9 || d.Whole.New != 3e9 || !d.Whole.Sure {
+	if c.Self.Old != 1e9 || c.Self.New != 2e9 || d.Whole.Old != 2e9 || d.Whole.New != 3e9 || !d.Whole.Significant {
 		t.Errorf("%+v, whole %+v", c.Self, d.Whole)
 	}
 	var b bytes.Buffer
@@ -153,7 +154,7 @@ func TestAllFormsJoinTheSameFunctions(t *testing.T) {
 			m.File = strings.Replace(m.File, "kvd", "storage-2", 1)
 		}
 		d := compared(t, old, later, DiffOptions{})
-		joined := d.joined()
+		joined := d.joinedData()
 		values := map[string][2]int64{}
 		for _, s := range joined.Profile.Sample {
 			f := joined.Frames[joined.Stack(s)[0]]

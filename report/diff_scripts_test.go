@@ -32,7 +32,7 @@ func TestSeveralRunsCompareFunctionsOfScripts(t *testing.T) {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(d.valuesOf(d.new, nil))), isScript) {
 		t.Fatal("no function counts as one of a script")
 	}
-	if c := d.of("serve"); c.Self.Old != 1e9 || c.Self.New != 2e9 || !c.Self.Sure {
+	if c := d.of("serve"); c.Self.Old != 1e9 || c.Self.New != 2e9 || !c.Self.Significant {
 		t.Errorf("serve: %+v", c.Self)
 	}
 	if share, what := d.Worst(); share < 0.4 {

@@ -17,11 +17,12 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes functions that became slower and faster: sure and untested changes, or all with [DiffOptions].All.
+// Table writes functions that became slower and faster: significant and untested changes, or all with
+// [DiffOptions].All.
 func (x *Difference) Table(w io.Writer) error {
 	out := printable.NewWriter(x.new.Writer(w))
 	x.heading(out)
-	slower, faster, around := x.parts()
+	slower, faster, around := x.sections()
 	x.writeSection(out, "slower", slower, false)
 	x.writeSection(out, "faster", faster, false)
 	x.writeSection(out, "changed by what they call", around, true)
@@ -35,7 +36,7 @@ func (x *Difference) heading(out *printable.Writer) {
 	width := x.opts.Width
 	for i, d := range []*data{x.old, x.new} {
 		s, c := d.Summary(), d.Coverage()
-		parts := append([]string{[2]string{"old", "new"}[i] + ": " + s.Target}, s.Parts(d.Covered(&c))[1:]...)
+		parts := append([]string{[2]string{"old", "new"}[i] + ": " + s.Target}, s.Parts(d.CoverageText(&c))[1:]...)
 		parts = append(parts, tabular.Plural(s.Samples, "sample"))
 		if n := len(x.runs[i]); n > 1 {
 			parts = append(parts, "sum of "+tabular.Plural(int64(n), "run"))
@@ -53,7 +54,7 @@ func (x *Difference) heading(out *printable.Writer) {
 	}
 	n := 0
 	for i := range x.Changes {
-		if x.counts(&x.Changes[i].Self) || x.counts(&x.Changes[i].Total) {
+		if x.isReported(&x.Changes[i].Self) || x.isReported(&x.Changes[i].Total) {
 			n++
 		}
 	}
@@ -78,16 +79,16 @@ func (x *Difference) noChange() string {
 	return "No significant change; --all lists every function."
 }
 
-// parts divides the changes: self time grew, self time shrank, only total time changed.
-func (x *Difference) parts() (slower, faster, around []*Change) {
+// sections divides the changes: self time grew, self time shrank, only total time changed.
+func (x *Difference) sections() (slower, faster, around []*Change) {
 	for i := range x.Changes {
 		c := &x.Changes[i]
 		switch {
-		case (x.counts(&c.Self) || x.opts.All) && c.Self.Delta() > 0:
+		case (x.isReported(&c.Self) || x.opts.All) && c.Self.Delta() > 0:
 			slower = append(slower, c)
-		case (x.counts(&c.Self) || x.opts.All) && c.Self.Delta() < 0:
+		case (x.isReported(&c.Self) || x.opts.All) && c.Self.Delta() < 0:
 			faster = append(faster, c)
-		case (x.counts(&c.Total) || x.opts.All) && c.Total.Delta() != 0:
+		case (x.isReported(&c.Total) || x.opts.All) && c.Total.Delta() != 0:
 			around = append(around, c)
 		}
 	}
@@ -117,7 +118,7 @@ func (x *Difference) writeSection(out *printable.Writer, title string, list []*C
 		frames = append(frames, &c.frame)
 	}
 	for i := range cells {
-		cells[i] = tabular.Right(cells[i], len("change"))
+		cells[i] = tabular.AlignRight(cells[i], len("change"))
 	}
 	line := func(n int) string {
 		var parts []string
@@ -143,8 +144,8 @@ func (x *Difference) cells(c *Change, total bool) []string {
 	if total {
 		of = c.Total
 	}
-	if of.Within > 0 {
-		margin = x.format(of.Within)
+	if of.Margin > 0 {
+		margin = x.format(of.Margin)
 	}
 	return []string{
 		x.format(c.Self.Old), x.format(c.Self.New), x.signed(c.Self.Delta()),
@@ -214,10 +215,12 @@ func (x *Difference) JSON(w io.Writer) error {
 	return cmp.Or(x.new.Err(), out.Err(), buf.Flush())
 }
 
-func (x *Difference) toNanos() func(Figure) jsonFigure {
+func (x *Difference) toNanos() func(ComparedValue) jsonFigure {
 	per, ok := tabular.NanosPer[x.new.Unit]
 	if !ok || x.opts.Per == "share" {
 		per = 1
 	}
-	return func(f Figure) jsonFigure { return jsonFigure{f.Old * per, f.New * per, f.Within * per, f.Sure} }
+	return func(f ComparedValue) jsonFigure {
+		return jsonFigure{f.Old * per, f.New * per, f.Margin * per, f.Significant}
+	}
 }

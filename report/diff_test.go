@@ -104,7 +104,8 @@ func TestAnInsignificantChangeIsNotCalledSamplingNoise(t *testing.T) {
 func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	old := ticked(t, 10, map[uint64]int64{0x20: 400, 0x40: 400})
 	later := ticked(t, 20, map[uint64]int64{0x20: 800, 0x40: 800})
-	if d := compared(t, old, later, DiffOptions{}); !d.of("serve").Self.Sure || !strings.Contains(d.mismatch(), "--per") {
+	if d := compared(t, old, later, DiffOptions{}); !d.of("serve").Self.Significant ||
+		!strings.Contains(d.mismatch(), "--per") {
 		t.Errorf("per run: %+v, %q", d.of("serve"), d.mismatch())
 	}
 	for _, per := range []string{"second", "share"} {
@@ -113,7 +114,7 @@ func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 			t.Errorf("per %s: worst %v %s, %+v", per, share, name, d.of("serve"))
 		}
 	}
-	if _, err := Diff(old, later, DiffOptions{Per: "minute"}); !errors.Is(err, ErrPer) {
+	if _, err := Diff(old, later, DiffOptions{Per: "minute"}); !errors.Is(err, ErrNormalization) {
 		t.Errorf("per minute: %v", err)
 	}
 	old.DurationNanos = 0
@@ -150,7 +151,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 		for range pairs {
 			later := float64(n[1]) * (1 + c.spread*(2*rng.Float64()-1))
 			d := compared(t, draw(n[0]), draw(int(later)), DiffOptions{Per: c.per})
-			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure || c.Total.Sure }) {
+			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Significant || c.Total.Significant }) {
 				differ++
 			}
 		}
@@ -221,7 +222,7 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 		differ := 0
 		for range pairs {
 			d := compared(t, draw(), draw(), DiffOptions{})
-			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure || c.Total.Sure }) {
+			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Significant || c.Total.Significant }) {
 				differ++
 			}
 			d.Close()
@@ -248,7 +249,7 @@ func TestAChangeOfThreadsInLockstepIsFound(t *testing.T) {
 	}
 	for share, want := range map[float64]bool{0.2: false, 0.3: true} { // 5.6 standard errors
 		d := compared(t, draw(0.2), draw(share), DiffOptions{})
-		if got := slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure }); got != want {
+		if got := slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Significant }); got != want {
 			t.Errorf("20 %% and %v: changed %v, want %v: %+v", share, got, want, d.Changes)
 		}
 	}
@@ -261,7 +262,8 @@ func TestAFunctionOfTheWholeRunChangesAsTheWholeDoes(t *testing.T) {
 		for _, s := range b.Sample {
 			s.Value[0] /= 10
 		}
-		if d := compared(t, a, b, DiffOptions{}); d.of("main").Total.Sure != want || d.Changes[0].Self.Sure != want {
+		if d := compared(t, a, b, DiffOptions{}); d.of("main").Total.Significant != want ||
+			d.Changes[0].Self.Significant != want {
 			t.Errorf("%d: main %+v, whole %+v", later, d.of("main").Total, d.Whole)
 		}
 	}
@@ -289,7 +291,7 @@ func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 		"one has grown": {grown, true, true}, // by over an eighth of the whole
 	} {
 		d := compared(t, ticked(t, 10, old), ticked(t, 10, c.later), DiffOptions{})
-		if main, last := d.of("main").Total.Sure, d.of("walk").Self.Sure; main != c.main || last != c.last {
+		if main, last := d.of("main").Total.Significant, d.of("walk").Self.Significant; main != c.main || last != c.last {
 			t.Errorf("%s: main has changed %v, walk %v; want %v, %v", name, main, last, c.main, c.last)
 		}
 	}
@@ -398,7 +400,7 @@ func TestScaledValuesOfAStackAddUp(t *testing.T) {
 		}
 	}
 	later.Location, later.Sample = later.Location[:0], nil
-	gone := compared(t, old, later, DiffOptions{Options: Options{Value: "samples"}}).joined()
+	gone := compared(t, old, later, DiffOptions{Options: Options{Value: "samples"}}).joinedData()
 	for frame, place := range gone.Places() {
 		if name := gone.Frames[frame].Name; name == "serve" && place.File != "/src/net.c" {
 			t.Errorf("serve is only in the old recording: %+v", place)
@@ -422,7 +424,7 @@ func TestChangesWithoutATestAreNotSure(t *testing.T) {
 	old, later := plain(map[uint64]int64{0x20: 400, 0x40: 400}), plain(map[uint64]int64{0x20: 401, 0x40: 600})
 	d := compared(t, old, later, DiffOptions{})
 	for _, c := range d.Changes {
-		if c.Self.Sure || c.Total.Sure {
+		if c.Self.Significant || c.Total.Significant {
 			t.Errorf("%s is sure without a test", c.Name)
 		}
 	}
@@ -444,7 +446,7 @@ func TestChangesWithoutATestAreNotSure(t *testing.T) {
 		t.Errorf("%v: %s", err, &raw)
 	}
 	several, err := DiffRuns([]*profile.Profile{old, old}, []*profile.Profile{later, later}, DiffOptions{})
-	if err != nil || several.Untested() != "" || !several.Whole.Sure {
+	if err != nil || several.Untested() != "" || !several.Whole.Significant {
 		t.Errorf("several runs: %v, untested %q, whole %+v", err, several.Untested(), several.Whole)
 	}
 }
@@ -459,8 +461,8 @@ func TestThePartOfAGrownWholeIsNotCalledSignificant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.of("walk").Self = Figure{}
-	if d.of("compress").Self.Sure || !d.Whole.Sure {
+	d.of("walk").Self = ComparedValue{}
+	if d.of("compress").Self.Significant || !d.Whole.Significant {
 		t.Fatalf("compress %+v, whole %+v", d.of("compress").Self, d.Whole)
 	}
 	if _, what := d.Worst(); what != "the total (largest part: self time of compress, 10.1%, alone not significant)" {

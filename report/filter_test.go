@@ -38,7 +38,7 @@ func TestWhatPeopleNeedOfAnAccountComesFirst(t *testing.T) {
 		{"prywalk: 298 ticks; fifo", "recording details", "298 ticks|fifo"}, // as earlier recordings
 		{"made by another; a | b", "made by another; a | b", ""},
 	} {
-		if r := remarkOf(c.comment); r.Text != c.text || strings.Join(r.More, "|") != c.more {
+		if r := newPageComment(c.comment); r.Text != c.text || strings.Join(r.More, "|") != c.more {
 			t.Errorf("%q: %q, %q", c.comment, r.Text, r.More)
 		}
 	}

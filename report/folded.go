@@ -27,7 +27,7 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	sums := map[string]int64{}
 	var line []byte
 	for _, s := range d.Profile.Sample {
-		if v := s.Value[d.Value]; v != 0 {
+		if v := s.Value[d.ValueIndex]; v != 0 {
 			line = d.fold(line[:0], s)
 			if _, ok := sums[string(line)]; !ok && !d.Take(int64(len(line))+foldedCost) {
 				break

@@ -22,14 +22,14 @@ import (
 func (d *data) heading(out *printable.Writer, below string) {
 	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width
-	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.Parts(d.Covered(&c))...)),
+	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.Parts(d.CoverageText(&c))...)),
 		tabular.Wrap(width, " · ", d.totals(&s)...))
 	for _, line := range s.Comments {
-		for _, part := range commentHead(line) {
+		for _, part := range firstLines(line) {
 			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
 		}
 	}
-	for _, line := range []string{d.hiddenStacks(), d.Causes(&c, below), d.WhyIncomplete()} {
+	for _, line := range []string{d.hiddenStacks(), d.UnnamedTimeText(&c, below), d.WhyIncomplete()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
@@ -49,13 +49,13 @@ func (d *data) totals(s *view.Summary) []string {
 
 const seeBelow = " (see below)"
 
-// accountEnds ends the first part of an account.
-const accountEnds = " | "
+// headSeparator ends the first part of an account.
+const headSeparator = " | "
 
-// commentHead returns the first part of prywalk's accounts, other comments whole.
-func commentHead(comment string) []string {
+// firstLines returns the first part of prywalk's accounts, other comments whole.
+func firstLines(comment string) []string {
 	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
-		line, _, short := strings.Cut(line, accountEnds)
+		line, _, short := strings.Cut(line, headSeparator)
 		if !short { // without a separator: an earlier release
 			return nil
 		}
@@ -76,7 +76,7 @@ func (d *data) hiddenStacks() string {
 // waitHint suggests the report by waits if threads hardly ran, nor queued for a CPU.
 func (d *data) waitHint() string {
 	wall, ok := d.TypeIndex(rec.TypeWall)
-	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
+	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.ValueIndex].Type != rec.TypeCPU {
 		return ""
 	}
 	c := d.Coverage()
@@ -84,7 +84,7 @@ func (d *data) waitHint() string {
 	if queue, ok := d.TypeIndex(rec.TypeRunQueue); ok {
 		ready += d.Total(queue)
 	}
-	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.Slight || ready > total/20 {
+	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.TooLittleTime || ready > total/20 {
 		return ""
 	}
 	return "Almost no CPU time: the threads were waiting. " + suggest("--by wait", &d.Options) + " shows for what."
@@ -112,18 +112,18 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 
 // taskHint says how much time of threads is left out, as shown of their tasks.
 func (d *data) taskHint() string {
-	of := d.Profile.SampleType[d.Value].Type
+	of := d.Profile.SampleType[d.ValueIndex].Type
 	if of != rec.TypeWall && of != view.TypeBlocked {
 		return ""
 	}
 	var parts []string
-	if d.Scheduled != 0 {
-		parts = append(parts, tabular.Nanos(d.Scheduled)+" of threads asleep in Go's scheduler; the goroutines that wait "+
-			"have this time")
+	if d.SchedulerBlocked != 0 {
+		parts = append(parts, tabular.Nanos(d.SchedulerBlocked)+" of threads asleep in Go's scheduler; the goroutines that "+
+			"wait have this time")
 	}
-	if d.Looped != 0 {
-		parts = append(parts, tabular.Nanos(d.Looped)+" of threads asleep in asyncio's event loop; the tasks that wait "+
-			"have this time")
+	if d.EventLoopBlocked != 0 {
+		parts = append(parts, tabular.Nanos(d.EventLoopBlocked)+" of threads asleep in asyncio's event loop; the tasks that "+
+			"wait have this time")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -136,7 +136,7 @@ func accountLines(comment string) (lines []string) {
 	if !own {
 		return []string{comment}
 	}
-	for _, part := range strings.Split(text, accountEnds) {
+	for _, part := range strings.Split(text, headSeparator) {
 		lines = append(lines, clauses(part)...)
 	}
 	return lines
@@ -168,7 +168,7 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	defer d.Close()
 	out := printable.NewWriter(d.Writer(w))
 	s, c := d.Summary(), d.Coverage()
-	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.Parts(d.Covered(&c))...)),
+	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.Parts(d.CoverageText(&c))...)),
 		tabular.Wrap(o.Width, " · ", d.totals(&s)...))
 	for _, comment := range s.Comments {
 		for _, line := range accountLines(comment) {

@@ -116,7 +116,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	defer d.Close()
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
-		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.Value].Type,
+		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.ValueIndex].Type,
 		Total: d.values(d.sums(d.Profile.Sample)),
 	}
 	if !s.Start.IsZero() {
@@ -149,7 +149,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 
 func (d *data) jsonGroups(out *printable.JSONWriter) {
 	out.Text(`,"groups":[`)
-	for i, g := range d.Grouped(d.Options.By) {
+	for i, g := range d.Groups(d.Options.By) {
 		out.Comma(i)
 		out.Begin(jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}, "functions")
 		d.functions(out, g.Samples)
@@ -164,7 +164,7 @@ func (d *data) complete(clock string) *float64 {
 	if !ok {
 		return nil
 	}
-	c, ok := d.Complete(value)
+	c, ok := d.Completeness(value)
 	if !ok {
 		return nil
 	}
@@ -232,9 +232,9 @@ func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	cut := jsonCut{Functions: len(rows) - shown}
 	whole := int64(0)
 	for i := range rows {
-		whole += all[rows[i].Frame].self[d.Value]
+		whole += all[rows[i].Frame].self[d.ValueIndex]
 		if i >= shown {
-			cut.Share += float64(all[rows[i].Frame].self[d.Value])
+			cut.Share += float64(all[rows[i].Frame].self[d.ValueIndex])
 		}
 	}
 	rows = rows[:shown]
@@ -268,7 +268,7 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 
 // jsonTree writes children in the order of the chosen value.
 func (d *data) jsonTree(out *printable.JSONWriter) {
-	t := d.NewTrie()
+	t := d.NewCallTree()
 	types := len(d.Profile.SampleType)
 	sums := make([]int64, 2*types) // of each node: self, total
 	of := func(n int32) (self, total []int64) {
@@ -287,13 +287,13 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 			}
 			_, total := of(n)
 			add(total, s.Value)
-			t.Nodes[n].Total += s.Value[d.Value]
+			t.Nodes[n].Total += s.Value[d.ValueIndex]
 		}
 		self, _ := of(n)
 		add(self, s.Value)
 	}
 	t.SortChildren(d.Data)
-	cut := d.cutTree(t, func(n int32) int64 { self, _ := of(n); return self[d.Value] })
+	cut := d.pruneTree(t, func(n int32) int64 { self, _ := of(n); return self[d.ValueIndex] })
 	d.writeNodes(out, t, func(n int32) jsonFunction {
 		self, total := of(n)
 		if n == 0 {
@@ -307,8 +307,8 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	}
 }
 
-// cutTree keeps the N nodes with most time; callers sort before callees, so the rest is a tree.
-func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
+// pruneTree keeps the N nodes with most time; callers sort before callees, so the rest is a tree.
+func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))
 	if shown == all {
@@ -338,7 +338,7 @@ func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 }
 
 // writeNodes nests nodes without recursion: input determines their depth.
-func (d *data) writeNodes(out *printable.JSONWriter, t *view.Trie, of func(int32) jsonFunction) {
+func (d *data) writeNodes(out *printable.JSONWriter, t *view.CallTree, of func(int32) jsonFunction) {
 	type open struct {
 		node int32
 		next int

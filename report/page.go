@@ -36,11 +36,11 @@ const (
 // page is the data of the HTML page. Records are flat lists of numbers, in the order of the comments; texts are
 // indices of Strings.
 type page struct {
-	Title    string      `json:"title"`
-	Facts    [][2]string `json:"facts"`
-	Comments []remark    `json:"comments"`
-	Types    [][2]string `json:"types"` // name, unit
-	Value    int         `json:"value"`
+	Title    string        `json:"title"`
+	Facts    [][2]string   `json:"facts"`
+	Comments []pageComment `json:"comments"`
+	Types    [][2]string   `json:"types"` // name, unit
+	Value    int           `json:"value"`
 	// Effective is the number of samples for each type of values, 0 if unknown.
 	Effective []float64 `json:"effective"`
 	Strings   []string  `json:"strings"`
@@ -57,7 +57,7 @@ type page struct {
 type pageBuilder struct {
 	*data
 	page
-	trie       *view.Trie
+	tree       *view.CallTree
 	magnitudes []int64 // per node and type: sums of absolute values
 	strings    map[string]int
 	threads    map[[4]any]int
@@ -68,7 +68,7 @@ type pageBuilder struct {
 }
 
 func (d *data) page() *page {
-	b := &pageBuilder{data: d, trie: d.NewTrie(),
+	b := &pageBuilder{data: d, tree: d.NewCallTree(),
 		strings: map[string]int{}, threads: map[[4]any]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
 	b.head()
 	b.magnitudes = make([]int64, len(d.Profile.SampleType))
@@ -89,35 +89,35 @@ func (b *pageBuilder) head() {
 	s := b.Summary()
 	b.merge = s.Threads > maxPageThreads
 	b.Title = printable.String(cmp.Or(b.Options.Title, s.Target))
-	b.Value = b.data.Value
+	b.Value = b.data.ValueIndex
 	for i, t := range b.Profile.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
 		b.Effective = append(b.Effective, b.PrecisionOf(i).N)
 	}
 	for _, c := range s.Comments {
-		b.Comments = append(b.Comments, remarkOf(c))
+		b.Comments = append(b.Comments, newPageComment(c))
 	}
 	c := b.Coverage()
 	b.Facts = append(facts(&s, &c), b.completeFacts()...)
 	notes := b.Notes(b.data.Rows(b.Profile.Sample))
-	for _, line := range append([]string{b.hiddenStacks(), b.Causes(&c, ""), b.WhyIncomplete()}, notes...) {
+	for _, line := range append([]string{b.hiddenStacks(), b.UnnamedTimeText(&c, ""), b.WhyIncomplete()}, notes...) {
 		if line != "" {
-			b.Comments = append(b.Comments, remark{Text: printable.String(line)})
+			b.Comments = append(b.Comments, pageComment{Text: printable.String(line)})
 		}
 	}
 }
 
-type remark struct {
+type pageComment struct {
 	Text string   `json:"text"`
 	More []string `json:"more,omitempty"`
 }
 
-func remarkOf(comment string) remark {
-	r := remark{Text: "recording details"}
+func newPageComment(comment string) pageComment {
+	r := pageComment{Text: "recording details"}
 	rest := accountLines(comment)
-	if short := commentHead(comment); len(short) > 0 {
+	if short := firstLines(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])
-		_, own, _ := strings.Cut(comment, accountEnds)
+		_, own, _ := strings.Cut(comment, headSeparator)
 		rest = nil
 		if own != "" && short[0] != comment {
 			rest = strings.Split(own, "; ")
@@ -129,7 +129,7 @@ func remarkOf(comment string) remark {
 	return r
 }
 
-func facts(s *view.Summary, c *view.Coverage) (f [][2]string) {
+func facts(s *view.Summary, c *view.SymbolCoverage) (f [][2]string) {
 	add := func(k, v string) { f = append(f, [2]string{k, v}) }
 	if !s.Start.IsZero() {
 		add("recorded", s.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -158,7 +158,7 @@ func (b *pageBuilder) completeFacts() (f [][2]string) {
 		{rec.TypeCPU, "CPU time with complete stacks"}, {rec.TypeWall, "wall time with complete stacks"},
 	} {
 		if value, ok := b.TypeIndex(of.clock); ok {
-			if c, ok := b.Complete(value); ok {
+			if c, ok := b.Completeness(value); ok {
 				f = append(f, [2]string{of.text, view.Percent(c.Share())})
 			}
 		}
@@ -173,10 +173,10 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	at := int32(0)
 	b.addMagnitudes(at, s)
 	for _, f := range slices.Backward(b.Stack(s)) {
-		at = b.trie.Child(at, f)
+		at = b.tree.Child(at, f)
 		b.addMagnitudes(at, s)
 	}
-	k := [2]int32{at, int32(b.context(s))}
+	k := [2]int32{at, int32(b.contextIndex(s))}
 	row := b.rows[k]
 	if row == nil {
 		if !b.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
@@ -204,8 +204,8 @@ func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
 	}
 }
 
-func (b *pageBuilder) context(s *profile.Sample) int {
-	k := [3]int{b.thread(s), b.str(view.Label(s, rec.LabelState)), b.str(b.waitName(s))}
+func (b *pageBuilder) contextIndex(s *profile.Sample) int {
+	k := [3]int{b.threadIndex(s), b.stringIndex(view.Label(s, rec.LabelState)), b.stringIndex(b.waitName(s))}
 	i, ok := b.contexts[k]
 	if !ok {
 		i = len(b.contexts)
@@ -222,8 +222,8 @@ func (b *pageBuilder) waitName(s *profile.Sample) string {
 	return b.WaitName(s)
 }
 
-func (b *pageBuilder) thread(s *profile.Sample) int {
-	tid, pid := view.Number(s, rec.LabelTID), view.Number(s, rec.LabelPID)
+func (b *pageBuilder) threadIndex(s *profile.Sample) int {
+	tid, pid := view.NumLabel(s, rec.LabelTID), view.NumLabel(s, rec.LabelPID)
 	if b.merge {
 		tid = 0
 	}
@@ -233,13 +233,13 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 	if !ok {
 		i = len(b.threads)
 		b.threads[k] = i
-		b.Threads = append(b.Threads, b.str(name), b.str(comm), int(tid), int(pid))
+		b.Threads = append(b.Threads, b.stringIndex(name), b.stringIndex(comm), int(tid), int(pid))
 	}
 	return i
 }
 
-// str returns the index of a text; without memory, that of "".
-func (b *pageBuilder) str(s string) int {
+// stringIndex returns the index of a text; without memory, that of "".
+func (b *pageBuilder) stringIndex(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n
 	}

@@ -12,13 +12,13 @@ import (
 
 // prune lists the nodes to draw, parents first, and each node's drawn one.
 func (b *pageBuilder) prune() []int32 {
-	all := len(b.trie.Nodes) <= maxPageNodes
-	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*minPageShare)})
-	to := make([]int32, len(b.trie.Nodes))
+	all := len(b.tree.Nodes) <= maxPageNodes
+	small := b.FrameIndex(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*minPageShare)})
+	to := make([]int32, len(b.tree.Nodes))
 	smallOf := map[int32]int32{}
 	isSmall := map[int32]bool{}
 	for i := 1; i < len(to); i++ {
-		n := &b.trie.Nodes[i]
+		n := &b.tree.Nodes[i]
 		parent := to[n.Parent]
 		if all || b.isLarge(i) {
 			to[i] = b.addNode(parent, n.Frame)
@@ -52,7 +52,7 @@ func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 		if !isSmall[to[old]] {
 			continue
 		}
-		e := view.Edge{Parent: to[old], Frame: b.trie.Nodes[old].Frame}
+		e := view.Edge{Parent: to[old], Frame: b.tree.Nodes[old].Frame}
 		n, ok := leaf[e]
 		if !ok {
 			n = b.addNode(e.Parent, e.Frame)
@@ -108,6 +108,7 @@ func (b *pageBuilder) writeFrames() {
 			synthetic = 1
 		}
 		p := places[int32(i)]
-		b.Frames = append(b.Frames, b.str(f.Shown()), b.str(f.Module), b.str(p.File), p.Line, synthetic)
+		b.Frames = append(b.Frames, b.stringIndex(f.DisplayName()), b.stringIndex(f.Module), b.stringIndex(p.File),
+			p.Line, synthetic)
 	}
 }

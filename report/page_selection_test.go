@@ -101,7 +101,7 @@ func TestThePageNamesWaitsAsTheTerminalInABrowser(t *testing.T) {
 	run(ctx, t, chromedp.Click("//button[text()='blocked']"), chromedp.SetValue(chromedp.CSS("#group"), "wait"),
 		chromedp.Evaluate[chromedp.Void](`byId("group").dispatchEvent(new Event("change"))`))
 	shown := value[[]string](ctx, t, "graph.tree.children[0].map((n) => graph.tree.info(n).name)")
-	groups := d.Grouped("wait")
+	groups := d.Groups("wait")
 	if len(shown) != len(groups) || len(shown) != 2 {
 		t.Fatalf("the page has %q, the terminal %d groups", shown, len(groups))
 	}

@@ -131,7 +131,7 @@ func TestCommandsHaveTheTimeOfTheirShortLives(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]int64{}
-	for _, g := range d.Grouped("command") {
+	for _, g := range d.Groups("command") {
 		got[g.Name] = g.Value
 	}
 	if got["cc1"] != 69+50+48 || got["make"] != 30 || got["sh"] != 0 {

@@ -65,7 +65,7 @@ func allForms(p *profile.Profile) map[string]func(io.Writer) error {
 	all["source"] = func(w io.Writer) error { return Source(w, p, "n", "", Options{}) }
 	all["json"] = func(w io.Writer) error { return JSON(w, p, true, Options{By: "label", Lines: true}) }
 	all["blame"] = func(io.Writer) error { _, err := Blame(p, &Options{}); return err }
-	for _, per := range Pers() {
+	for _, per := range Normalizations() {
 		all["diff per "+per] = func(w io.Writer) error {
 			x, err := Diff(p, p, DiffOptions{Per: per, All: true})
 			if err != nil {

@@ -97,7 +97,7 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 		if strings.HasSuffix(head, "%") {
 			cells = append(cells[:1], tabular.Aligned(cells[1:])...)
 		}
-		cells = tabular.Right(cells, len("100%"))
+		cells = tabular.AlignRight(cells, len("100%"))
 		for i := range rows {
 			if heads == "" {
 				figures[i] = [2]string{cells[i+1], space} // the first may be coloured
@@ -122,17 +122,17 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 
 // nameColumns returns the function, and the module if there is room beside the used columns.
 func (d *data) nameColumns(used int, frames []*view.Frame) (head string, cells []string) {
-	head = fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
+	head = fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.ValueIndex].Type))
 	name, module := len(head), len("module")
 	for _, f := range frames {
-		name, module = max(name, tabular.PrintedWidth(f.Shown())), max(module, tabular.PrintedWidth(f.Module))
+		name, module = max(name, tabular.PrintedWidth(f.DisplayName())), max(module, tabular.PrintedWidth(f.Module))
 	}
-	wide := tabular.Fit(tableWidth(&d.Options), used, name, module)
+	wide := tabular.FitColumns(tableWidth(&d.Options), used, name, module)
 	if wide.Module > 0 {
 		head = tabular.Pad(head, wide.Name) + "  module"
 	}
 	for _, f := range frames {
-		cell := f.Fitted(wide.Name)
+		cell := f.FitName(wide.Name)
 		if f.Module != "" && wide.Module > 0 {
 			cell = tabular.Pad(cell, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
 		}

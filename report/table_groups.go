@@ -23,7 +23,7 @@ func (d *data) groups(out *printable.Writer) {
 		d.waitGroups(out)
 		return
 	}
-	list := d.Grouped(d.Options.By)
+	list := d.Groups(d.Options.By)
 	var owners ownerNames
 	if d.Options.By == "lock" {
 		owners = d.ownerNames()
@@ -78,7 +78,7 @@ type ownerNames map[int64]string
 func (d *data) ownerNames() ownerNames {
 	names := ownerNames{}
 	for _, s := range d.Profile.Sample {
-		if tid := view.Number(s, rec.LabelTID); tid != 0 && names[tid] == "" {
+		if tid := view.NumLabel(s, rec.LabelTID); tid != 0 && names[tid] == "" {
 			names[tid] = cmp.Or(view.Label(s, rec.LabelThread), view.Label(s, rec.LabelComm))
 		}
 	}
@@ -87,14 +87,14 @@ func (d *data) ownerNames() ownerNames {
 
 // heldBy names a lock's owner, several by number; "": unknown.
 func (o ownerNames) heldBy(d *data, samples []*profile.Sample) string {
-	if o == nil || view.KindOf(samples[0]) == waits.Join {
+	if o == nil || view.WaitKind(samples[0]) == waits.Join {
 		return ""
 	}
 	seen := map[int64]bool{}
 	for _, s := range samples {
-		owner := view.OwnerOf(s)
+		owner := view.LockOwner(s)
 		if d.OnlyBlocked() {
-			owner = view.Number(s, rec.LabelTID)
+			owner = view.NumLabel(s, rec.LabelTID)
 		}
 		if owner > 0 {
 			seen[owner] = true

@@ -24,7 +24,7 @@ const (
 
 // waitGroups writes each cause with its most frequent stack, from the application's innermost function on.
 func (d *data) waitGroups(out *printable.Writer) {
-	list := d.Grouped(d.Options.By)
+	list := d.Groups(d.Options.By)
 	limit := min(len(list), d.Limit(maxWaitGroups))
 	var shown []view.Row
 	for i, g := range list[:limit] {
@@ -48,7 +48,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 }
 
 func (d *data) waitStack(out *printable.Writer, g *view.Group) {
-	stack, value, of := d.Commonest(g.Samples)
+	stack, value, of := d.MostFrequentStack(g.Samples)
 	shown := stack[:min(len(stack), maxWaitFrames)]
 	var frames []*view.Frame
 	for _, n := range shown {
@@ -97,7 +97,7 @@ func (d *data) waiters(samples []*profile.Sample) string {
 func threadsOf(samples []*profile.Sample) int64 {
 	seen := map[int64]bool{}
 	for _, s := range samples {
-		if tid := view.Number(s, rec.LabelTID); tid != 0 {
+		if tid := view.NumLabel(s, rec.LabelTID); tid != 0 {
 			seen[tid] = true
 		}
 	}

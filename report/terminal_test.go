@@ -343,7 +343,7 @@ func TestPartsOfTheTimeAddUp(t *testing.T) {
 	// Of intervals that began before the recording, that part is in none.
 	var before int64
 	for _, s := range p.Sample {
-		before += max(0, p.TimeNanos-(view.Number(s, rec.LabelEnd)-s.Value[1]))
+		before += max(0, p.TimeNanos-(view.NumLabel(s, rec.LabelEnd)-s.Value[1]))
 	}
 	if sum != whole-before {
 		t.Errorf("the parts have %d ns, the whole %d", sum, whole-before)

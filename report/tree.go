@@ -24,36 +24,36 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 		return err
 	}
 	defer d.Close()
-	t := d.Trie()
+	t := d.CallTree()
 	t.SortChildren(d.Data)
 	out := printable.NewWriter(d.Writer(w))
 	d.heading(out, seeBelow)
-	d.writeTree(out, t, "call tree", "all", leastShare(&o))
+	d.writeTree(out, t, "call tree", "all", minTreeShare(&o))
 	d.footnotes(out, d.Rows(d.Profile.Sample))
 	return cmp.Or(d.Err(), out.Err())
 }
 
-func leastShare(o *Options) float64 {
+func minTreeShare(o *Options) float64 {
 	if o.MinShare == 0 {
 		return 0.01
 	}
 	return o.MinShare
 }
 
-func (d *data) writeTree(out *printable.Writer, t *view.Trie, what, all string, least float64) {
-	tw := &treeWriter{data: d, Trie: t, least: int64(max(0, least) * float64(t.Nodes[0].Total))}
+func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all string, minShare float64) {
+	tw := &treeWriter{data: d, CallTree: t, minValue: int64(max(0, minShare) * float64(t.Nodes[0].Total))}
 	tw.listLines()
-	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
+	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
 
 // treeWriter has an explicit stack: input determines the depth. Lines are numbers until written: names and indents of
 // deep trees are far larger than the profile.
 type treeWriter struct {
 	*data
-	*view.Trie
-	least int64
-	lines []treeLine
-	open  []bool // by depth: goes on below the present line
+	*view.CallTree
+	minValue int64
+	lines    []treeLine
+	open     []bool // by depth: goes on below the present line
 }
 
 const lineCost = 400
@@ -86,14 +86,14 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
 	for _, c := range tw.Nodes[n].Children {
-		if total := tw.Nodes[c].Total; total < tw.least {
+		if total := tw.Nodes[c].Total; total < tw.minValue {
 			rest.sum += total
 			rest.count++
 			continue
 		}
 		list = append(list, treeLine{node: c, depth: depth})
 	}
-	if rest.count > 0 && rest.sum >= tw.least {
+	if rest.count > 0 && rest.sum >= tw.minValue {
 		list = append(list, rest)
 	}
 	if len(list) > 0 {
@@ -108,12 +108,12 @@ func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module 
 	switch {
 	case l.node < 0:
 		return printable.Raw(fmt.Sprintf("… %s below %s", tabular.Plural(int64(l.count), "smaller call"),
-			tw.Precision.Share(tw.least))), ""
+			tw.Precision.Share(tw.minValue))), ""
 	case l.depth == 0:
 		return printable.Raw(printable.String(all)), ""
 	}
 	f := &tw.Frames[tw.Nodes[l.node].Frame]
-	name = printable.Raw(printable.String(f.Shown()))
+	name = printable.Raw(printable.String(f.DisplayName()))
 	if f.Module != "" && !strings.Contains(string(name), f.Module) {
 		module = printable.String(f.Module)
 	}
@@ -161,7 +161,7 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	}
 	cells[0], cells[2] = append(cells[0], tabular.Aligned(shares)...), append(cells[2], tabular.Aligned(selfs)...)
 	for i := range cells {
-		cells[i] = tabular.Right(cells[i], len("100%"))
+		cells[i] = tabular.AlignRight(cells[i], len("100%"))
 	}
 	at := tabular.Width(cells[0][0]+cells[1][0]+cells[2][0]) + len("   ") + 1
 	out.Printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
@@ -196,7 +196,7 @@ func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width
 	if l.depth == 0 {
 		name = printable.Raw(tabular.Shorten(string(name), width))
 	} else {
-		name = printable.Raw(tw.Frames[tw.Nodes[l.node].Frame].Fitted(width))
+		name = printable.Raw(tw.Frames[tw.Nodes[l.node].Frame].FitName(width))
 	}
 	if tabular.Width(string(name))+len("  ")+tabular.Width(of) > width {
 		module = ""

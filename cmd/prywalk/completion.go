@@ -19,7 +19,7 @@ func registerCompletions(root *cobra.Command) {
 	words := map[string][]string{
 		"by": append(report.Groupings(), "label"), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
 		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf},
-		"per": report.Pers(), "sort": report.Orders(), "protocol": {agent.GRPC, agent.HTTP},
+		"per": report.Normalizations(), "sort": report.Orders(), "protocol": {agent.GRPC, agent.HTTP},
 	}
 	for _, cmd := range root.Commands() {
 		for flag, values := range words {

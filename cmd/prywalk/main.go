@@ -138,7 +138,7 @@ func exitCode(err error) int {
 		return e.Code
 	case errors.As(err, &exec):
 		return exec.ExitCode()
-	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr), errors.Is(err, report.ErrPer):
+	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr), errors.Is(err, report.ErrNormalization):
 		return exit.WrongUsage
 	case errors.Is(err, refusal.Denied), errors.Is(err, os.ErrPermission):
 		return exit.Denied

@@ -177,6 +177,6 @@ func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 		default:
 			b.WriteString(line + strings.Repeat(" ", n))
 		}
-		printable.Fprintf(b, "%s\n", tabular.Hanging(width, left, r[1]))
+		printable.Fprintf(b, "%s\n", tabular.HangingIndent(width, left, r[1]))
 	}
 }

@@ -91,5 +91,5 @@ func wrapped(s string, indent, columns int) printable.Raw {
 	if indent > columns*2/3 {
 		columns = 0
 	}
-	return tabular.Hanging(columns, indent, s)
+	return tabular.HangingIndent(columns, indent, s)
 }

@@ -71,12 +71,12 @@ func (p Precision) Within(v int64) string {
 
 func (p Precision) digits(share float64) int {
 	if e := p.Err(share); e > 0 {
-		return min(max(-decade(100*e), 0), 2)
+		return min(max(-decimalExponent(100*e), 0), 2)
 	}
 	return 2
 }
 
-func decade(err float64) int { return int(math.Floor(math.Log10(err) + 1e-9)) }
+func decimalExponent(err float64) int { return int(math.Floor(math.Log10(err) + 1e-9)) }
 
 // Share formats v as a part of Total, in per cent.
 func (p Precision) Share(v int64) string {
@@ -98,7 +98,7 @@ func (p Precision) Value(v int64, unit string) string {
 		return Format(v, unit)
 	}
 	ns := float64(v) * per
-	step := math.Pow10(decade(p.Err(float64(v)/p.Total) * p.Total * per))
+	step := math.Pow10(decimalExponent(p.Err(float64(v)/p.Total) * p.Total * per))
 	for step > math.Abs(ns) { // at least one digit
 		step /= 10
 	}
@@ -106,7 +106,7 @@ func (p Precision) Value(v int64, unit string) string {
 	for _, s := range timeScales {
 		if math.Abs(ns) >= s.from*0.9995 {
 			f := ns / s.per
-			return fmt.Sprintf("%.*f%s", min(max(-decade(step/s.per), 0), decimals(f)), f, s.name)
+			return fmt.Sprintf("%.*f%s", min(max(-decimalExponent(step/s.per), 0), decimals(f)), f, s.name)
 		}
 	}
 	return fmt.Sprintf("%.0fns", ns)

@@ -20,8 +20,8 @@ const (
 // Columns are widths; Module 0: no such column.
 type Columns struct{ Name, Module int }
 
-// Fit divides the width that figures leave. Width 0: nothing is cut.
-func Fit(width, figures, name, module int) Columns {
+// FitColumns divides the width that figures leave. Width 0: nothing is cut.
+func FitColumns(width, figures, name, module int) Columns {
 	if width == 0 {
 		return Columns{min(name, 1<<12), module} // limits the padding only
 	}
@@ -42,8 +42,8 @@ func ShortModule(s string, width int) string {
 	return Cut(s, width)
 }
 
-// Right right-aligns texts in least cells or more.
-func Right(texts []string, minWidth int) []string {
+// AlignRight right-aligns texts in least cells or more.
+func AlignRight(texts []string, minWidth int) []string {
 	width := minWidth
 	for _, s := range texts {
 		width = max(width, Width(s))
@@ -86,8 +86,8 @@ func Paragraph(width int, indent, text string) printable.Raw {
 	return wrapWords(width, 0, indent, text)
 }
 
-// Hanging wraps text that begins in the column indent, where later lines begin too. Width 0: one line.
-func Hanging(width, indent int, text string) printable.Raw {
+// HangingIndent wraps text that begins in the column indent, where later lines begin too. Width 0: one line.
+func HangingIndent(width, indent int, text string) printable.Raw {
 	return wrapWords(width, indent, strings.Repeat(" ", indent), text)
 }
 

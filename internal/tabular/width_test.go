@@ -42,7 +42,7 @@ func TestColumnsOfWideNamesEndBelowEachOther(t *testing.T) {
 			t.Errorf("%q has %d cells, not 12", got, Width(got))
 		}
 	}
-	for _, s := range Right(texts, 0) {
+	for _, s := range AlignRight(texts, 0) {
 		if Width(s) != 11 {
 			t.Errorf("%q has %d cells, not 11", s, Width(s))
 		}

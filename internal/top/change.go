@@ -13,9 +13,9 @@ const (
 	baseSlices   = 20
 	// minBaseSlices is the fewest slices before the recent ones.
 	minBaseSlices = 8
-	// minMarkedShare is the least share of a row with a mark, falseAlarms the error rate of a refresh.
-	minMarkedShare = 0.01
-	falseAlarms    = tabular.FalseAlarms
+	// minMarkedShare is the least share of a row with a mark, significanceLevel the error rate of a refresh.
+	minMarkedShare    = 0.01
+	significanceLevel = tabular.SignificanceLevel
 )
 
 // Change is a mark's meaning.
@@ -23,9 +23,9 @@ type Change int8
 
 // The changes of a share.
 const (
-	Steady Change = 0
-	More   Change = 1
-	Less   Change = -1
+	Unchanged Change = 0
+	Rising    Change = 1
+	Falling   Change = -1
 )
 
 // shares are a slice's times by function, of one clock.
@@ -80,7 +80,7 @@ func (s *Store) sharesOf(sl *slice, n *Functions, clock Clock) *shares {
 // Rows below minMarkedShare are not tested.
 func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
-	k := len(o.parts) - recentSlices
+	k := len(o.sliceShares) - recentSlices
 	if k < minBaseSlices {
 		return out
 	}
@@ -95,24 +95,24 @@ func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 		}
 	}
 	var counts []int64
-	for _, p := range o.parts {
+	for _, p := range o.sliceShares {
 		counts = append(counts, p.n)
 	}
 	if tests == 0 {
 		return out
 	}
-	bound := tabular.StudentBound(falseAlarms/float64(tests), len(o.parts)-2)
+	bound := tabular.StudentBound(significanceLevel/float64(tests), len(o.sliceShares)-2)
 	for i, h := range histories {
 		if h != nil {
-			out[i] = changed(h, counts, k, bound)
+			out[i] = detectChange(h, counts, k, bound)
 		}
 	}
 	return out
 }
 
 func (o *Snapshot) history(id int32, total bool) []float64 {
-	h := make([]float64, len(o.parts))
-	for i, p := range o.parts {
+	h := make([]float64, len(o.sliceShares))
+	for i, p := range o.sliceShares {
 		v := p.self[id]
 		if total {
 			v = p.total[id]
@@ -124,17 +124,17 @@ func (o *Snapshot) history(id int32, total bool) []float64 {
 	return h
 }
 
-// changed compares slices from k on with those before: beyond bound standard errors is a change. counts are the slices'
-// ticks.
-func changed(h []float64, counts []int64, k int, bound float64) Change {
+// detectChange compares slices from k on with those before: beyond bound standard errors is a change. counts are the
+// slices' ticks.
+func detectChange(h []float64, counts []int64, k int, bound float64) Change {
 	base, recent := h[:k], h[k:]
 	a, b := mean(base), mean(recent)
 	low, high := bounds(base)
 	if b >= low && b <= high {
-		return Steady
+		return Unchanged
 	}
 	dof := float64(len(h) - 2)
-	spread := (squares(base, a) + squares(recent, b)) / dof
+	spread := (sumOfSquares(base, a) + sumOfSquares(recent, b)) / dof
 	pooled := mean(h)
 	least := 0.0
 	for _, n := range counts {
@@ -143,11 +143,11 @@ func changed(h []float64, counts []int64, k int, bound float64) Change {
 	err := math.Sqrt(max(spread, least) * (1/float64(len(base)) + 1/float64(len(recent))))
 	switch t := (b - a) / err; {
 	case t > bound:
-		return More
+		return Rising
 	case t < -bound:
-		return Less
+		return Falling
 	}
-	return Steady
+	return Unchanged
 }
 
 func mean(h []float64) (m float64) {
@@ -157,7 +157,7 @@ func mean(h []float64) (m float64) {
 	return m
 }
 
-func squares(h []float64, mean float64) (s float64) {
+func sumOfSquares(h []float64, mean float64) (s float64) {
 	for _, x := range h {
 		s += (x - mean) * (x - mean)
 	}

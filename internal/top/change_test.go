@@ -28,7 +28,7 @@ func load(r *rand.Rand, slices, ticks int, shares []float64, phases float64) *Sn
 				}
 			}
 		}
-		o.parts = append(o.parts, p.done())
+		o.sliceShares = append(o.sliceShares, p.done())
 	}
 	return o
 }
@@ -81,14 +81,14 @@ func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
 		marked := 0
 		for range tables {
 			for _, m := range load(r, c.slices, c.ticks, shares, c.phases).Changes(rowsOf(len(shares)), false) {
-				if m != Steady {
+				if m != Unchanged {
 					marked++
 					break
 				}
 			}
 		}
 		t.Logf("%s: %.2f %% of %d tables have a mark", c.what, 100*float64(marked)/tables, tables)
-		if float64(marked) > falseAlarms*tables {
+		if float64(marked) > significanceLevel*tables {
 			t.Errorf("%s: %d of %d tables have a mark", c.what, marked, tables)
 		}
 	}
@@ -102,9 +102,9 @@ func TestRealChangesAreMarked(t *testing.T) {
 	found := 0
 	for range tables {
 		o := load(r, baseSlices, 99, before, 0)
-		o.parts = append(o.parts, load(r, recentSlices, 99, after, 0).parts...)
+		o.sliceShares = append(o.sliceShares, load(r, recentSlices, 99, after, 0).sliceShares...)
 		m := o.Changes(rowsOf(3), false)
-		if m[0] == More && m[2] == Less {
+		if m[0] == Rising && m[2] == Falling {
 			found++
 		}
 	}
@@ -116,9 +116,9 @@ func TestRealChangesAreMarked(t *testing.T) {
 func TestThereAreNoMarksBeforeThereIsEnoughToCompare(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 3))
 	o := load(r, minBaseSlices-1, 99, []float64{1}, 0)
-	o.parts = append(o.parts, load(r, recentSlices, 99, []float64{0, 1}, 0).parts...)
+	o.sliceShares = append(o.sliceShares, load(r, recentSlices, 99, []float64{0, 1}, 0).sliceShares...)
 	for _, m := range o.Changes(rowsOf(2), false) {
-		if m != Steady {
+		if m != Unchanged {
 			t.Error("a mark")
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func (o *Snapshot) completeCPU(scope Scope) (c namehints.Completeness, ok bool) {
 	for i := range o.Cells {
 		if cell := &o.Cells[i]; cell.v.CPU != 0 && o.in(scope, cell) {
-			view.AddTime(&c, cell.v.CPU, cell.stack, func(i int32) *view.Frame { return &o.frames[i].Frame })
+			view.AddStackTime(&c, cell.v.CPU, cell.stack, func(i int32) *view.Frame { return &o.frames[i].Frame })
 			ok = true
 		}
 	}

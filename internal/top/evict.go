@@ -9,9 +9,9 @@ import (
 const (
 	// maxUnusedCells limits the cells in no slice.
 	maxUnusedCells = 1 << 16
-	// earlierName is the thread and function of merged cells.
-	earlierName  = "[earlier]"
-	earlierStack = sample.StackID(^uint32(0))
+	// evictedName is the thread and function of merged cells.
+	evictedName  = "[earlier]"
+	evictedStack = sample.StackID(^uint32(0))
 )
 
 // evict halves the cells in no slice, as threads and stacks may come without end: it merges them, first without thread,
@@ -28,12 +28,12 @@ func (s *Store) evict() {
 	}
 	s.ownThreads()
 	cells, threads := s.cells, s.threads
-	s.cells, s.threads, s.lasts = nil, nil, nil
+	s.cells, s.threads, s.lastCells = nil, nil, nil
 	s.index, s.byTID = map[cellKey]int32{}, map[threadKey]int32{}
 	moved := make([]int32, len(cells))
 	for n, ok := range used {
 		if ok {
-			moved[n] = s.addEarlier(cells[n], threads)
+			moved[n] = s.addEvicted(cells[n], threads)
 		}
 	}
 	room := len(s.cells) + s.maxCells/2
@@ -44,12 +44,12 @@ func (s *Store) evict() {
 		c := cells[n]
 		th := &threads[c.key.thread]
 		if th.tid != 0 || th.task != "" {
-			th.id, th.tid, th.name, th.task = s.newThreadID(), 0, earlierName, ""
+			th.id, th.tid, th.name, th.task = s.newThreadID(), 0, evictedName, ""
 		}
 		if len(s.cells) >= room {
-			c.key.stack = earlierStack
+			c.key.stack = evictedStack
 		}
-		s.addEarlier(c, threads)
+		s.addEvicted(c, threads)
 	}
 	for i := range s.slices {
 		for j := range s.slices[i].deltas {
@@ -62,7 +62,7 @@ func (s *Store) evict() {
 	}
 }
 
-func (s *Store) addEarlier(c cell, threads []thread) int32 {
+func (s *Store) addEvicted(c storedCell, threads []thread) int32 {
 	th := threads[c.key.thread]
 	n, ok := s.byTID[th.key()]
 	if !ok {

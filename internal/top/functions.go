@@ -55,8 +55,8 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	if fs, ok := n.whole[id]; ok {
 		return fs
 	}
-	if id == earlierStack {
-		return []int32{n.number(Frame{Frame: view.Frame{Name: earlierName}})}
+	if id == evictedStack {
+		return []int32{n.number(Frame{Frame: view.Frame{Name: evictedName}})}
 	}
 	var out, machinery []int32
 	final := true

@@ -12,7 +12,7 @@ import (
 
 // GroupRow is a thread or a wait.
 type GroupRow struct {
-	V Values
+	Values Values
 	// Threads is the number of threads and the mean number of tasks at a time.
 	Threads      int
 	index        int32
@@ -40,12 +40,12 @@ func (r *GroupRow) id() int32 {
 	return r.snapshot.threads[r.index].id
 }
 
-// Where returns the program's function with most time, "" if none.
-func (r *GroupRow) Where() string {
+// MainFunction returns the program's function with most time, "" if none.
+func (r *GroupRow) MainFunction() string {
 	if r.mainFunction < 0 {
 		return ""
 	}
-	return r.snapshot.frames[r.mainFunction].Shown()
+	return r.snapshot.frames[r.mainFunction].DisplayName()
 }
 
 // Threads sums by thread. The rows are valid until the next call, or until the snapshot is reused.
@@ -81,7 +81,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 		tasks := int64(0)
 		for _, i := range order[from:end] {
 			c := &o.Cells[i]
-			r.V.add(c.v)
+			r.Values.add(c.v)
 			if o.threads[c.thread].task != "" {
 				tasks += c.v.Wall
 			} else if t.stamps[c.thread] != int32(k+1) {
@@ -105,15 +105,15 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 		r.mainFunction = o.heaviest(t.touched, t.sums)
 		r.Idle = o.idleRule(order[from:end])
 		from = end
-		if r.V != (Values{}) {
+		if r.Values != (Values{}) {
 			rows = append(rows, r)
 		}
 	}
 	*kept = rows
 	idle := func(r *GroupRow) int { return min(1, len(r.Idle)) }
 	slices.SortFunc(rows, func(a, b GroupRow) int {
-		return cmp.Or(cmp.Compare(idle(&a), idle(&b)), cmp.Compare(b.V.Of(clock), a.V.Of(clock)),
-			cmp.Compare(b.V.Wall, a.V.Wall), equal(a.index, b.index))
+		return cmp.Or(cmp.Compare(idle(&a), idle(&b)), cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)),
+			cmp.Compare(b.Values.Wall, a.Values.Wall), equal(a.index, b.index))
 	})
 	return rows
 }

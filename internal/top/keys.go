@@ -108,13 +108,13 @@ func (m *Model) runCommand(name string) tea.Cmd {
 	case "c":
 		all := Clocks()
 		m.clock = all[(slices.Index(all, m.clock)+1)%len(all)]
-		m.retake()
+		m.takeSnapshot()
 	case "[":
 		m.window = max(0, m.window-1)
-		m.retake()
+		m.takeSnapshot()
 	case "]":
 		m.window = min(len(windows)-1, m.window+1)
-		m.retake()
+		m.takeSnapshot()
 	case "s":
 		orders := []Order{BySelf, ByTotal, ByName}
 		m.order = orders[(slices.Index(orders, m.order)+1)%len(orders)]
@@ -144,28 +144,28 @@ func (m *Model) showView(name string) {
 	default:
 		m.view = tableView(name[0] - '1')
 	}
-	m.scope, m.scopeName, m.history = Everything, "", nil
-	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
+	m.scope, m.scopeName, m.history = WholeProgram, "", nil
+	m.cursor, m.top, m.showsStacks, m.follow = 0, 0, false, -1
 }
 
 // openRow opens the selected row: its functions, or a function's stacks. Precondition: drawn since the last message, as
 // Bubble Tea does.
 func (m *Model) openRow() {
-	if m.stacks || m.cursor >= len(m.page.ids) {
+	if m.showsStacks || m.cursor >= len(m.page.ids) {
 		return
 	}
-	m.history = append(m.history, position{m.view, m.scope, m.scopeName, m.cursor, m.top, m.stacks, m.function})
+	m.history = append(m.history, position{m.view, m.scope, m.scopeName, m.cursor, m.top, m.showsStacks, m.function})
 	id := m.page.ids[m.cursor]
 	switch m.view {
 	case threadsView:
-		at := slices.IndexFunc(m.snap.threads, func(th thread) bool { return th.id == id })
-		m.scope.Thread, m.scopeName = id, m.snap.threadName(int32(at))
+		at := slices.IndexFunc(m.snapshot.threads, func(th thread) bool { return th.id == id })
+		m.scope.Thread, m.scopeName = id, m.snapshot.threadName(int32(at))
 		m.view = functionsView
 	case waitsView:
-		m.scope.Wait, m.scopeName = id, "in "+m.snap.waits[id].name
+		m.scope.Wait, m.scopeName = id, "in "+m.snapshot.waits[id].name
 		m.view = functionsView
 	default:
-		m.stacks, m.function = true, id
+		m.showsStacks, m.function = true, id
 	}
 	m.cursor, m.top, m.follow = 0, 0, -1
 }
@@ -179,7 +179,7 @@ func (m *Model) goBack() {
 	}
 	p := m.history[n-1]
 	m.history = m.history[:n-1]
-	m.view, m.scope, m.scopeName, m.cursor, m.top, m.stacks, m.function = p.view, p.scope, p.within, p.cursor, p.top,
+	m.view, m.scope, m.scopeName, m.cursor, m.top, m.showsStacks, m.function = p.view, p.scope, p.within, p.cursor, p.top,
 		p.stacks, p.function
 	m.follow = -1
 }

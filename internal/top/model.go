@@ -21,7 +21,7 @@ const (
 var viewNames = [views]string{"functions", "threads", "waits"}
 
 // windows can be selected; 0: all.
-var windows = []time.Duration{2 * time.Second, 10 * time.Second, keepFor, 0}
+var windows = []time.Duration{2 * time.Second, 10 * time.Second, maxSliceAge, 0}
 
 // Source provides a display's data, to one goroutine at a time.
 type Source interface {
@@ -45,10 +45,10 @@ type Refreshed struct{}
 
 // Model is the display, for Bubble Tea.
 type Model struct {
-	source Source
-	screen Screen
-	snap   *Snapshot
-	state  State
+	source   Source
+	screen   Screen
+	snapshot *Snapshot
+	state    State
 
 	view      tableView
 	clock     Clock
@@ -67,7 +67,7 @@ type Model struct {
 
 	cursor, top int   // selected and first visible row
 	follow      int32 // the selected row's id, if it moves; negative: the position stays
-	stacks      bool  // shows the stacks of function
+	showsStacks bool  // shows the stacks of function
 	function    int32
 	history     []position
 	page        page
@@ -85,7 +85,7 @@ type position struct {
 // NewModel takes its first snapshot.
 func NewModel(src Source, o Options) *Model {
 	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
-		scope: Everything, function: -1, follow: -1}
+		scope: WholeProgram, function: -1, follow: -1}
 	if m.clock == "" {
 		m.clock = CPU
 	}
@@ -105,16 +105,16 @@ func (m *Model) Init() tea.Cmd { return nil }
 
 func (m *Model) refresh() {
 	m.state = m.source.State()
-	if m.paused && m.snap != nil {
+	if m.paused && m.snapshot != nil {
 		return
 	}
-	m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)
+	m.snapshot = m.source.Snapshot(windows[m.window], m.clock, m.snapshot)
 }
 
-// retake follows a change of window or clock.
-func (m *Model) retake() {
+// takeSnapshot follows a change of window or clock.
+func (m *Model) takeSnapshot() {
 	if !m.paused {
-		m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)
+		m.snapshot = m.source.Snapshot(windows[m.window], m.clock, m.snapshot)
 	}
 }
 

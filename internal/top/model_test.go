@@ -174,15 +174,15 @@ func TestHostileNamesAreMadePrintable(t *testing.T) {
 func TestAPauseStopsTheDisplayAndNotTheSampling(t *testing.T) {
 	m, s := display(t, 80, 24)
 	press(m, "]", "]", "space")
-	before := m.snap
+	before := m.snapshot
 	s.busy(5)
 	m.Update(Refreshed{})
 	press(m, "c", "c", "tab", "tab", "enter", "esc", "[", "]")
-	if m.snap != before || !strings.Contains(m.Text(), "PAUSED") {
+	if m.snapshot != before || !strings.Contains(m.Text(), "PAUSED") {
 		t.Errorf("the display goes on:\n%s", m.Text())
 	}
 	press(m, "space")
-	if got, want := m.snap.Total(Everything).CPU, int64(35*788e6); got != want {
+	if got, want := m.snapshot.Total(WholeProgram).CPU, int64(35*788e6); got != want {
 		t.Errorf("after the pause: cpu %d, want %d", got, want)
 	}
 }
@@ -256,7 +256,7 @@ func TestTheSelectionStaysWithItsFunction(t *testing.T) {
 func TestTextAndJSON(t *testing.T) {
 	m, s := display(t, 80, 24)
 	var text, line bytes.Buffer
-	if err := WriteText(&text, m.snap, s.state, Screen{}, CPU, 3); err != nil {
+	if err := WriteText(&text, m.snapshot, s.state, Screen{}, CPU, 3); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"app (pid 7)", "compress", "futex", "worker-101 (tid 101)"} {
@@ -267,7 +267,7 @@ func TestTextAndJSON(t *testing.T) {
 	if strings.Contains(text.String(), "std::map") || strings.Contains(text.String(), "\x1b") {
 		t.Errorf("%s", text.String())
 	}
-	if err := WriteJSON(&line, m.snap, s.state, CPU, 0); err != nil {
+	if err := WriteJSON(&line, m.snapshot, s.state, CPU, 0); err != nil {
 		t.Fatal(err)
 	}
 	var v map[string]any
@@ -317,13 +317,13 @@ func TestWaitsCountGoroutines(t *testing.T) {
 	f.refresh()
 	o := f.snapshot(0, CPU)
 	got := map[string]int{}
-	for _, r := range o.Waits(Everything, Wall) {
+	for _, r := range o.Waits(WholeProgram, Wall) {
 		got[r.Name()] = r.Threads
 	}
 	if want := map[string]int{"sync.Mutex.Lock": 3, "futex: threading.Lock (semaphore 0x10)": 1}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	head, _ := Screen{}.groupLines(o.Waits(Everything, Wall), "wait", Wall, o.precision(Everything, Wall))
+	head, _ := Screen{}.groupLines(o.Waits(WholeProgram, Wall), "wait", Wall, o.precision(WholeProgram, Wall))
 	if !strings.Contains(head, " count ") {
 		t.Error(head)
 	}

@@ -33,9 +33,9 @@ func (o *Snapshot) nameNotes(c Clock) []string {
 			p.Files = append(p.Files, path)
 		}
 	}
-	all := o.Total(Everything).Of(c)
+	all := o.Total(WholeProgram).Of(c)
 	var rows []namehints.Row
-	for _, r := range o.Functions(Everything) {
+	for _, r := range o.Functions(WholeProgram) {
 		v := r.Total.Of(c)
 		rows = append(rows, namehints.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
 			Nameless: r.Nameless})
@@ -75,7 +75,7 @@ const noteLinesDivisor = 4
 
 func (m *Model) noteLines() []string {
 	var lines []string
-	for _, n := range m.snap.notes(&m.state, m.clock) {
+	for _, n := range m.snapshot.notes(&m.state, m.clock) {
 		lines = append(lines, strings.Split(string(tabular.Paragraph(m.screen.Width, "  ", n)), "\n")...)
 	}
 	if most := max(1, m.screen.Height/noteLinesDivisor); m.screen.Height > 0 && len(lines) > most {

@@ -17,8 +17,8 @@ type page struct {
 	visibleRows int
 }
 
-// linesAround are two above the rows, the heads, two below.
-const linesAround = 5
+// reservedLines are two above the rows, the heads, two below.
+const reservedLines = 5
 
 // Text returns the whole screen.
 func (m *Model) Text() string {
@@ -35,14 +35,14 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-const minLinesAround = 5
+const minReservedLines = 5
 
 func (m *Model) helpLines() []string {
 	var lines []string
 	for _, k := range keyHelp {
 		lines = append(lines, m.screen.cut("  "+tabular.Pad(k[0], 7)+k[1]))
 	}
-	if h := m.screen.Height; h > 0 && h < len(lines)+minLinesAround {
+	if h := m.screen.Height; h > 0 && h < len(lines)+minReservedLines {
 		return lines
 	}
 	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)
@@ -51,12 +51,12 @@ func (m *Model) helpLines() []string {
 }
 
 func (m *Model) tableLines() []string {
-	s, o := m.screen, m.snap
+	s, o := m.screen, m.snapshot
 	rows, draw := m.rows()
 	m.page.rows, m.page.visibleRows = rows, rows
 	notes := m.noteLines()
 	if s.Height > 0 {
-		m.page.visibleRows = max(1, s.Height-linesAround-len(notes))
+		m.page.visibleRows = max(1, s.Height-reservedLines-len(notes))
 	}
 	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
 		m.cursor = at
@@ -76,7 +76,7 @@ func (m *Model) tableLines() []string {
 		lines = append(lines, r)
 	}
 	if rows == 0 {
-		lines = append(lines, s.cut("  "+m.nothing()))
+		lines = append(lines, s.cut("  "+m.emptyTableText()))
 		shown = append(shown, "")
 	}
 	for i := len(shown); s.Height > 0 && i < m.page.visibleRows; i++ {
@@ -102,7 +102,7 @@ func (s Screen) selected(row string) string {
 	return row
 }
 
-func (m *Model) nothing() string {
+func (m *Model) emptyTableText() string {
 	switch {
 	case m.filter != nil:
 		return "no match; esc clears the filter"
@@ -110,10 +110,10 @@ func (m *Model) nothing() string {
 		return m.state.Trouble
 	case m.state.Ended:
 		return "the process has exited"
-	case m.snap.Since == 0:
+	case m.snapshot.Since == 0:
 		return "waiting for the first refresh …"
 	}
-	if v := m.snap.Total(m.scope); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.Blocked() > 0 {
+	if v := m.snapshot.Total(m.scope); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.Blocked() > 0 {
 		return "no cpu time in this window: the threads wait; 3 shows for what"
 	}
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
@@ -122,7 +122,7 @@ func (m *Model) nothing() string {
 // shownClock is wall time for waits, and for a scope without CPU time, in place of CPU time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
-	if m.clock == CPU && (waits || m.scope != Everything && m.snap.Total(m.scope).CPU == 0) {
+	if m.clock == CPU && (waits || m.scope != WholeProgram && m.snapshot.Total(m.scope).CPU == 0) {
 		return Wall
 	}
 	return m.clock
@@ -130,24 +130,25 @@ func (m *Model) shownClock() Clock {
 
 // rows sums the shown table; draw formats a part.
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
-	o, s, clock := m.snap, m.screen, m.shownClock()
+	o, s, clock := m.snapshot, m.screen, m.shownClock()
 	prec := o.precision(m.scope, clock)
 	m.page.ids = m.page.ids[:0]
-	if m.stacks {
+	if m.showsStacks {
 		lines := o.stackLines(s, o.StacksOf(m.scope, m.function, clock), m.function, clock, prec)
 		return len(lines), func(from, to int) (string, []string) {
 			return s.cut("stacks with " + printable.String(o.frames[m.function].Name) + ", innermost first"), lines[from:to]
 		}
 	}
 	if m.view == functionsView {
-		rows := matching(o.Functions(m.scope), m.filter, func(r *FunctionRow) string { return r.Shown() + " " + r.Module })
+		rows := matching(o.Functions(m.scope), m.filter,
+			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
 		rows = deleteEmpty(rows, clock)
 		SortFunctions(rows, clock, m.order)
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rows[i].id)
 		}
 		var changes []Change
-		if m.scope == Everything && !m.paused && clock == m.clock {
+		if m.scope == WholeProgram && !m.paused && clock == m.clock {
 			changes = o.Changes(rows, m.order == ByTotal)
 		}
 		wide := widthOf(rows)
@@ -159,7 +160,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	if m.view == waitsView {
 		what, list = "wait", o.Waits(m.scope, clock)
 	}
-	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.Where() })
+	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.MainFunction() })
 	for i := range list {
 		m.page.ids = append(m.page.ids, list[i].id())
 	}
@@ -206,7 +207,7 @@ func (m *Model) status(rows int) string {
 		parts = append(parts, printable.Line(m.state.Trouble))
 	}
 	what := viewNames[m.view]
-	if m.stacks {
+	if m.showsStacks {
 		what = "stacks"
 	}
 	if m.scopeName != "" {
@@ -216,13 +217,13 @@ func (m *Model) status(rows int) string {
 	if m.filter != nil {
 		parts = append(parts, "filter /"+printable.String(m.filter.String())+"/")
 	}
-	if rows > 0 && !m.stacks {
+	if rows > 0 && !m.showsStacks {
 		parts = append(parts, fmt.Sprintf("%d of %d", m.cursor+1, rows))
 	}
-	if m.view == functionsView && !m.stacks {
+	if m.view == functionsView && !m.showsStacks {
 		parts = append(parts, "by "+string(m.order))
 	}
-	if cure := m.snap.whyIncomplete(m.scope); cure != "" {
+	if cure := m.snapshot.whyIncomplete(m.scope); cure != "" {
 		parts = append(parts, printable.Line(cure))
 	}
 	line := s.joined(" · ", parts...)

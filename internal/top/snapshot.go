@@ -28,7 +28,7 @@ type Snapshot struct {
 	threads       []thread
 	waits         []wait
 	paths         []string
-	parts         []*shares // of the last slices, oldest first
+	sliceShares   []*shares // of the last slices, oldest first
 	// Waiting are addresses without a name yet.
 	Waiting int
 	// Whole: the window is the whole recording.
@@ -47,7 +47,7 @@ func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *
 	n.update()
 	out := &Snapshot{At: time.Now(), Whole: window == 0}
 	if used != nil {
-		out.Cells, out.parts, out.scratch = used.Cells[:0], used.parts[:0], used.scratch
+		out.Cells, out.sliceShares, out.scratch = used.Cells[:0], used.sliceShares[:0], used.scratch
 		*used = Snapshot{}
 	}
 	if k := len(s.slices); k > 0 {
@@ -65,7 +65,7 @@ func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *
 	} else {
 		s.sum(out, n, window)
 	}
-	out.parts = s.shares(out.parts, n, clock)
+	out.sliceShares = s.shares(out.sliceShares, n, clock)
 	out.frames = n.frames[:len(n.frames):len(n.frames)]
 	out.support = n.support[:len(n.support):len(n.support)]
 	out.Waiting, out.paths = n.names.Waiting(), n.paths[:len(n.paths):len(n.paths)]

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// keepFor is the age of slices: the longest limited window.
-	keepFor = 60 * time.Second
+	// maxSliceAge is the age of slices: the longest limited window.
+	maxSliceAge = 60 * time.Second
 	// minSlices stay, for changes.
 	minSlices = recentSlices + baseSlices
 )
@@ -62,10 +62,10 @@ type cellKey struct {
 	thread, wait int32
 }
 
-type cell struct {
-	key        cellKey
-	all, fresh Values
-	touched    bool
+type storedCell struct {
+	key               cellKey
+	all, sinceRefresh Values
+	touched           bool
 }
 
 type delta struct {
@@ -82,12 +82,12 @@ type slice struct {
 // Store sums intervals. It is a profile.Watcher, safe for concurrent use.
 type Store struct {
 	mu            sync.Mutex
-	cells         []cell
+	cells         []storedCell
 	index         map[cellKey]int32
 	threads       []thread // shared with snapshots: immutable, if threadsShared
 	threadsShared bool
 	threadIDs     int32 // number of ids given
-	lasts         []lastCell
+	lastCells     []lastCell
 	byTID         map[threadKey]int32
 	waits         []wait // shared with snapshots
 	byWait        map[string]int32
@@ -123,20 +123,20 @@ func (s *Store) Add(iv profile.Interval) {
 
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
-	last := &s.lasts[k]
+	last := &s.lastCells[k]
 	if !last.valid || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
 		last.waitsFor != iv.WaitsFor {
 		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
 	}
 	n := last.cell
 	v := Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
-	s.addFresh(n, v)
+	s.addSinceRefresh(n, v)
 	return n, v
 }
 
-func (s *Store) addFresh(n int32, v Values) {
+func (s *Store) addSinceRefresh(n int32, v Values) {
 	c := &s.cells[n]
-	c.fresh.add(v)
+	c.sinceRefresh.add(v)
 	if !c.touched {
 		c.touched = true
 		s.touched = append(s.touched, n)
@@ -147,7 +147,7 @@ func (s *Store) cell(k cellKey) int32 {
 	n, ok := s.index[k]
 	if !ok {
 		n = int32(len(s.cells))
-		s.cells = append(s.cells, cell{key: k})
+		s.cells = append(s.cells, storedCell{key: k})
 		s.index[k] = n
 	}
 	return n
@@ -169,7 +169,7 @@ func (s *Store) thread(iv *profile.Interval) int32 {
 func (s *Store) addThread(th thread) int32 {
 	n := int32(len(s.threads))
 	s.threads = append(s.threads, th)
-	s.lasts = append(s.lasts, lastCell{})
+	s.lastCells = append(s.lastCells, lastCell{})
 	s.byTID[th.key()] = n
 	return n
 }
@@ -222,7 +222,7 @@ func (s *Store) Finish(at time.Time) { s.Refresh(at.UnixNano(), func(func(profil
 
 func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	for _, d := range s.open { // added again below, or final
-		s.addFresh(d.cell, Values{-d.v.Samples, -d.v.Wall, -d.v.RunQueue, -d.v.CPU})
+		s.addSinceRefresh(d.cell, Values{-d.v.Samples, -d.v.Wall, -d.v.RunQueue, -d.v.CPU})
 	}
 	s.open = s.open[:0]
 	for iv := range open {
@@ -236,11 +236,11 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	sl := slice{from: from, to: max(at, from), deltas: s.newDeltas(len(s.touched))}
 	for _, n := range s.touched {
 		c := &s.cells[n]
-		if c.fresh != (Values{}) {
-			sl.deltas = append(sl.deltas, delta{n, c.fresh})
+		if c.sinceRefresh != (Values{}) {
+			sl.deltas = append(sl.deltas, delta{n, c.sinceRefresh})
 		}
-		c.all.add(c.fresh)
-		c.fresh, c.touched = Values{}, false
+		c.all.add(c.sinceRefresh)
+		c.sinceRefresh, c.touched = Values{}, false
 	}
 	s.touched = s.touched[:0]
 	s.slices = append(s.slices, sl)
@@ -263,7 +263,7 @@ func (s *Store) newDeltas(n int) []delta {
 func (s *Store) dropOld() {
 	last := s.slices[len(s.slices)-1].to
 	old := 0
-	for len(s.slices)-old > minSlices && s.slices[old].to < last-int64(keepFor) {
+	for len(s.slices)-old > minSlices && s.slices[old].to < last-int64(maxSliceAge) {
 		s.freeDeltas = append(s.freeDeltas, s.slices[old].deltas)
 		old++
 	}

@@ -44,11 +44,11 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 		f.random(rand.New(rand.NewPCG(seed, 1)), 8)
 		o := f.snapshot(0, CPU)
 		want := f.reported("cpu")
-		if got := o.Total(Everything).json(); got != want.Total {
+		if got := o.Total(WholeProgram).json(); got != want.Total {
 			t.Fatalf("seed %d: %+v, report has %+v", seed, got, want.Total)
 		}
 		rows := map[string]FunctionRow{}
-		for _, r := range o.Functions(Everything) {
+		for _, r := range o.Functions(WholeProgram) {
 			rows[r.Name+" "+r.Module] = r
 		}
 		for _, w := range want.Functions {
@@ -61,8 +61,8 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 			t.Errorf("seed %d: %d functions, report has %d", seed, len(rows), len(want.Functions))
 		}
 		waits := map[string]jsonValues{}
-		for _, r := range o.Waits(Everything, Wall) {
-			waits[r.Name()] = r.V.json()
+		for _, r := range o.Waits(WholeProgram, Wall) {
+			waits[r.Name()] = r.Values.json()
 		}
 		for _, g := range want.Groups {
 			if waits[g.Name] != g.Total {
@@ -80,13 +80,13 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 		if o.Length != time.Duration(seconds)*time.Second {
 			t.Errorf("%d s: %s", seconds, o.Length)
 		}
-		v := o.Total(Everything)
+		v := o.Total(WholeProgram)
 		if v.CPU != seconds*788e6 {
 			t.Errorf("%d s: cpu %d", seconds, v.CPU)
 		}
-		for _, r := range o.Threads(Everything, Wall) {
-			if r.Name() == "worker-115 (tid 115)" && r.V.Wall != seconds*1e9 {
-				t.Errorf("%d s: a sleeper has %d ns", seconds, r.V.Wall)
+		for _, r := range o.Threads(WholeProgram, Wall) {
+			if r.Name() == "worker-115 (tid 115)" && r.Values.Wall != seconds*1e9 {
+				t.Errorf("%d s: a sleeper has %d ns", seconds, r.Values.Wall)
 			}
 		}
 	}
@@ -116,10 +116,10 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 		t.Errorf("up to %d cells, %d threads; the slices have %d", most, len(f.store.threads), used)
 	}
 	o := f.snapshot(0, CPU)
-	if got := o.Total(Everything).CPU; got != cpu {
+	if got := o.Total(WholeProgram).CPU; got != cpu {
 		t.Errorf("cpu %d, want %d", got, cpu)
 	}
-	for _, r := range o.Functions(Everything) {
+	for _, r := range o.Functions(WholeProgram) {
 		if r.Name == "main" && r.Total.CPU != cpu {
 			t.Errorf("main has %d of %d", r.Total.CPU, cpu)
 		}
@@ -140,12 +140,12 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 		f.refresh()
 	}
 	o := f.snapshot(0, CPU)
-	if got := o.Total(Everything).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.slices)) {
+	if got := o.Total(WholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.slices)) {
 		t.Errorf("cpu %d of %d in %d cells", got, cpu, len(f.store.cells))
 	}
 	found := false
-	for _, r := range o.Functions(Everything) {
-		found = found || r.Name == earlierName && r.Self.CPU > 0
+	for _, r := range o.Functions(WholeProgram) {
+		found = found || r.Name == evictedName && r.Self.CPU > 0
 	}
 	if !found {
 		t.Error("nothing is said of what was added up")
@@ -165,7 +165,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	defer close(quit)
 	f.busy(1)
 	o := f.store.Snapshot(f.of, 0, CPU, nil)
-	rows := o.Functions(Everything)
+	rows := o.Functions(WholeProgram)
 	SortFunctions(rows, CPU, BySelf)
 	if o.Waiting == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
 		t.Errorf("%d to come, first %+v", o.Waiting, rows[0].Frame)
@@ -175,7 +175,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 		<-described
 		o = f.store.Snapshot(f.of, 0, CPU, nil)
 	}
-	rows = o.Functions(Everything)
+	rows = o.Functions(WholeProgram)
 	SortFunctions(rows, CPU, BySelf)
 	if rows[0].Name != "compress" || rows[0].Nameless {
 		t.Errorf("first %+v", rows[0].Frame)
@@ -194,12 +194,12 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	}
 	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1100}}), 100))
 	f.refresh()
-	if r := f.snapshot(0, CPU).Functions(Everything); r[0].Name != "[anon]" || !r[0].Nameless {
+	if r := f.snapshot(0, CPU).Functions(WholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
 		t.Fatalf("%+v", r)
 	}
 	known = true
 	f.names.NameSomeGenerated(f)
-	if r := f.snapshot(0, CPU).Functions(Everything); r[0].Name != "compiled" {
+	if r := f.snapshot(0, CPU).Functions(WholeProgram); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}
 	known = false
@@ -210,8 +210,8 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	for range 5 {
 		f.refresh()
 	}
-	if o := f.snapshot(0, CPU); fmt.Sprint(len(o.Functions(Everything))) != "1" {
-		t.Errorf("%+v: not after some seconds", o.Functions(Everything))
+	if o := f.snapshot(0, CPU); fmt.Sprint(len(o.Functions(WholeProgram))) != "1" {
+		t.Errorf("%+v: not after some seconds", o.Functions(WholeProgram))
 	}
 }
 
@@ -227,7 +227,7 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f.store.Finish(f.now)
 	o := f.snapshot(0, CPU)
 	rows := map[string]FunctionRow{}
-	for _, r := range o.Functions(Everything) {
+	for _, r := range o.Functions(WholeProgram) {
 		rows[r.Name+" "+r.Module] = r
 	}
 	want := f.reported("cpu")
@@ -258,7 +258,7 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	for _, w := range f.reported("cpu").Functions {
 		want[w.Name+" "+w.Module] = true
 	}
-	for _, r := range f.snapshot(0, CPU).Functions(Everything) {
+	for _, r := range f.snapshot(0, CPU).Functions(WholeProgram) {
 		if name := r.Name + " " + r.Module; !want[name] || r.Nameless != (r.Name == "app+0x1f0") {
 			t.Errorf("%s (nameless: %v), report has %v", name, r.Nameless, want)
 		}

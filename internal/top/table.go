@@ -16,8 +16,8 @@ type Scope struct {
 	Thread, Wait int32
 }
 
-// Everything is the scope of all cells.
-var Everything = Scope{-1, -1}
+// WholeProgram is the scope of all cells.
+var WholeProgram = Scope{-1, -1}
 
 func (o *Snapshot) in(s Scope, c *Cell) bool {
 	return (s.Thread < 0 || o.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
@@ -121,7 +121,7 @@ func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 
 // StackRow is a stack with a function.
 type StackRow struct {
-	V       Values
+	Values  Values
 	Threads int
 	Frames  []int32
 }
@@ -148,14 +148,14 @@ func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow
 			rows = append(rows, StackRow{Frames: c.stack})
 			members = append(members, map[int32]bool{})
 		}
-		rows[n].V.add(c.v)
+		rows[n].Values.add(c.v)
 		members[n][c.thread] = true
 	}
 	for i := range rows {
 		rows[i].Threads = len(members[i])
 	}
 	slices.SortStableFunc(rows, func(a, b StackRow) int {
-		return cmp.Or(cmp.Compare(b.V.Of(clock), a.V.Of(clock)), cmp.Compare(b.V.Wall, a.V.Wall))
+		return cmp.Or(cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)), cmp.Compare(b.Values.Wall, a.Values.Wall))
 	})
 	return rows
 }

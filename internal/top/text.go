@@ -29,12 +29,12 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 		put("", s.paint(dim, head))
 		put(lines...)
 	}
-	above := o.headLines(s, &st, Everything)
+	above := o.headLines(s, &st, WholeProgram)
 	put(s.paint(bold, above[0]), above[1])
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
-	if cure := o.whyIncomplete(Everything); cure != "" {
+	if cure := o.whyIncomplete(WholeProgram); cure != "" {
 		put(s.cut(cure))
 	}
 	notes := o.notes(&st, c)
@@ -42,14 +42,14 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows := deleteEmpty(o.Functions(Everything), c)
+	rows := deleteEmpty(o.Functions(WholeProgram), c)
 	SortFunctions(rows, c, BySelf)
 	rows = first(rows, functions)
-	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(Everything, c), widthOf(rows)))
-	waits := o.Waits(Everything, Wall)
-	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(Everything, Wall)))
-	threads := o.Threads(Everything, c)
-	table(s.groupLines(threads[:min(len(threads), groupRows)], "thread", c, o.precision(Everything, c)))
+	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(WholeProgram, c), widthOf(rows)))
+	waits := o.Waits(WholeProgram, Wall)
+	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(WholeProgram, Wall)))
+	threads := o.Threads(WholeProgram, c)
+	table(s.groupLines(threads[:min(len(threads), groupRows)], "thread", c, o.precision(WholeProgram, c)))
 	for _, n := range notes {
 		put("", string(tabular.Paragraph(width, "  ", n)))
 	}
@@ -121,17 +121,17 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Goroutines: st.Goroutines, Ended: st.Ended,
-		Waiting: o.Waiting, Total: o.Total(Everything).json(),
+		Waiting: o.Waiting, Total: o.Total(WholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {
 		t.Complete = &st.Complete
 	}
-	if c, ok := o.completeCPU(Everything); ok {
+	if c, ok := o.completeCPU(WholeProgram); ok {
 		share := c.Share()
 		t.CompleteCPU = &share
 	}
-	rows := o.Functions(Everything)
+	rows := o.Functions(WholeProgram)
 	SortFunctions(rows, c, BySelf)
 	rows = first(rows, rowsOfEach)
 	changes := o.Changes(rows, false)
@@ -139,14 +139,14 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 		r := &rows[i]
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
 	}
-	for _, r := range first(o.Threads(Everything, c), rowsOfEach) {
+	for _, r := range first(o.Threads(WholeProgram, c), rowsOfEach) {
 		th := &o.threads[r.index]
-		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where(), Total: r.V.json(),
-			Idle: r.Idle})
+		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
+			Total: r.Values.json(), Idle: r.Idle})
 	}
-	for _, r := range first(o.Waits(Everything, Wall), rowsOfEach) {
-		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.Where(), Total: r.V.json(),
-			Idle: r.Idle})
+	for _, r := range first(o.Waits(WholeProgram, Wall), rowsOfEach) {
+		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
+			Total: r.Values.json(), Idle: r.Idle})
 	}
 	text, err := json.Marshal(t)
 	if err != nil {

@@ -7,24 +7,24 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Complete divides the time of a type of values. Not ok: the profile is not prywalk's, or has only time without stacks,
-// as [exited unseen], for [Coverage].
-func (d *Data) Complete(value int) (c namehints.Completeness, ok bool) {
+// Completeness divides the time of a type of values. Not ok: the profile is not prywalk's, or has only time without
+// stacks, as [exited unseen], for [SymbolCoverage].
+func (d *Data) Completeness(value int) (c namehints.Completeness, ok bool) {
 	if _, own := d.TypeIndex(rec.TypeRunQueue); !own {
 		return c, false
 	}
 	withStacks := int64(0)
 	for _, s := range d.Profile.Sample {
 		v, stack := s.Value[value], d.Stack(s)
-		if sampled := AddTime(&c, v, stack, func(i int32) *Frame { return &d.Frames[i] }); sampled || len(stack) > 1 {
+		if sampled := AddStackTime(&c, v, stack, func(i int32) *Frame { return &d.Frames[i] }); sampled || len(stack) > 1 {
 			withStacks += v
 		}
 	}
 	return c, withStacks > 0
 }
 
-// AddTime adds a stack's time, and reports whether a sample stands for it.
-func AddTime(c *namehints.Completeness, v int64, stack []int32, frame func(i int32) *Frame) (sampled bool) {
+// AddStackTime adds a stack's time, and reports whether a sample stands for it.
+func AddStackTime(c *namehints.Completeness, v int64, stack []int32, frame func(i int32) *Frame) (sampled bool) {
 	var reason, module string
 	if n := len(stack); n > 0 {
 		leaf, outermost := frame(stack[0]), frame(stack[n-1])
@@ -42,10 +42,10 @@ func AddTime(c *namehints.Completeness, v int64, stack []int32, frame func(i int
 
 func (d *Data) completeNote(value int) string {
 	clock := d.Profile.SampleType[value].Type
-	if clock == rec.TypeSamples || clock != rec.TypeCPU && value != d.Value {
+	if clock == rec.TypeSamples || clock != rec.TypeCPU && value != d.ValueIndex {
 		return ""
 	}
-	c, ok := d.Complete(value)
+	c, ok := d.Completeness(value)
 	if !ok {
 		return ""
 	}
@@ -54,12 +54,12 @@ func (d *Data) completeNote(value int) string {
 
 // Incomplete returns the main reason of incomplete stacks, of CPU time if any, else of the chosen value.
 func (d *Data) Incomplete() (e namehints.Ending, clock string) {
-	values := []int{d.Value}
-	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok && cpu != d.Value {
-		values = []int{cpu, d.Value}
+	values := []int{d.ValueIndex}
+	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok && cpu != d.ValueIndex {
+		values = []int{cpu, d.ValueIndex}
 	}
 	for _, value := range values {
-		if c, ok := d.Complete(value); ok {
+		if c, ok := d.Completeness(value); ok {
 			if e = c.Ending(); e.Reason != "" {
 				return e, d.Profile.SampleType[value].Type
 			}

@@ -13,33 +13,33 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// wellCovered is the share of named CPU time from which the rest is not mentioned.
-const wellCovered = 0.95
+// highCoverage is the share of named CPU time from which the rest is not mentioned.
+const highCoverage = 0.95
 
-// fewTicks is the CPU time, in ticks, below which a small share is not reported.
-const fewTicks = 5
+// minTicksToReport is the CPU time, in ticks, below which a small share is not reported.
+const minTicksToReport = 5
 
-// Coverage is the share of CPU time with a named function, and the rest by kind.
-type Coverage struct {
-	value        int // index of the type of values: cpu, else the chosen one
-	named, Total int64
-	bounded      int64 // functions known by their bounds only
-	missing      []missing
-	Slight       bool
+// SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
+type SymbolCoverage struct {
+	value         int // index of the type of values: cpu, else the chosen one
+	named, Total  int64
+	bounded       int64 // functions known by their bounds only
+	missing       []unnamedFrame
+	TooLittleTime bool
 }
 
-type missing struct {
+type unnamedFrame struct {
 	frame Frame
-	v     int64
+	value int64
 }
 
 // Coverage divides the time by innermost frames.
-func (d *Data) Coverage() Coverage {
-	c := Coverage{value: d.Value}
+func (d *Data) Coverage() SymbolCoverage {
+	c := SymbolCoverage{value: d.ValueIndex}
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		c.value = i
 	}
-	unread := map[string]*missing{}
+	unread := map[string]*unnamedFrame{}
 	for _, s := range d.Profile.Sample {
 		v := s.Value[c.value]
 		if v <= 0 {
@@ -57,19 +57,19 @@ func (d *Data) Coverage() Coverage {
 		}
 		key := f.nameWithoutAddress()
 		if unread[key] == nil {
-			unread[key] = &missing{frame: *f}
+			unread[key] = &unnamedFrame{frame: *f}
 		}
-		unread[key].v += v
+		unread[key].value += v
 	}
 	for _, m := range unread {
 		c.missing = append(c.missing, *m)
 	}
-	slices.SortFunc(c.missing, func(a, b missing) int {
-		return cmp.Or(cmp.Compare(b.v, a.v), cmp.Compare(a.frame.Name, b.frame.Name))
+	slices.SortFunc(c.missing, func(a, b unnamedFrame) int {
+		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.frame.Name, b.frame.Name))
 	})
 	cpu := d.Profile.SampleType[c.value].Type == rec.TypeCPU
 	if t := d.Profile.PeriodType; t != nil && t.Unit == "nanoseconds" && cpu {
-		c.Slight = c.Total/fewTicks < d.Profile.Period // no product: a file may claim any period
+		c.TooLittleTime = c.Total/minTicksToReport < d.Profile.Period // no product: a file may claim any period
 	}
 	return c
 }
@@ -91,7 +91,7 @@ func (f *Frame) nameWithoutAddress() string {
 }
 
 // Share is the part with a function; negative without time.
-func (c *Coverage) Share() float64 {
+func (c *SymbolCoverage) Share() float64 {
 	if c.Total <= 0 {
 		return -1
 	}
@@ -99,15 +99,15 @@ func (c *Coverage) Share() float64 {
 }
 
 // AddressOnly is the part, not in Share, of functions known by their bounds only (server+0x1600).
-func (c *Coverage) AddressOnly() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
+func (c *SymbolCoverage) AddressOnly() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
 
-func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
+func (c *SymbolCoverage) isLow() bool { return c.Total > 0 && c.Share() < highCoverage }
 
 // Negligible reports a small share of hardly any time.
-func (c *Coverage) Negligible() bool { return c.poor() && c.Slight }
+func (c *SymbolCoverage) Negligible() bool { return c.isLow() && c.TooLittleTime }
 
-// Covered returns the share for the first line, "" without time.
-func (d *Data) Covered(c *Coverage) string {
+// CoverageText returns the share for the first line, "" without time.
+func (d *Data) CoverageText(c *SymbolCoverage) string {
 	switch {
 	case c.Share() < 0:
 		return ""
@@ -125,22 +125,23 @@ func (d *Data) Covered(c *Coverage) string {
 	return text
 }
 
-// Causes returns the kinds of time without a function, and next steps; "" if there is little. below: where details are.
-func (d *Data) Causes(c *Coverage, below string) string {
-	if !c.poor() || c.Negligible() {
+// UnnamedTimeText returns the kinds of time without a function, and next steps; "" if there is little. below: where
+// details are.
+func (d *Data) UnnamedTimeText(c *SymbolCoverage, below string) string {
+	if !c.isLow() || c.Negligible() {
 		return ""
 	}
 	var causes []string
 	shares := map[string][]string{}
 	for _, m := range c.missing {
-		if 100*m.v < c.Total {
+		if 100*m.value < c.Total {
 			break
 		}
-		p, why := tabular.Precision{N: d.Precision.N, Total: float64(c.Total)}, cause(&m.frame, below)
+		p, why := tabular.Precision{N: d.Precision.N, Total: float64(c.Total)}, unnamedCause(&m.frame, below)
 		if shares[why] == nil {
 			causes = append(causes, why)
 		}
-		shares[why] = append(shares[why], p.Share(m.v)+" "+m.frame.nameWithoutAddress())
+		shares[why] = append(shares[why], p.Share(m.value)+" "+m.frame.nameWithoutAddress())
 	}
 	var parts []string
 	for _, why := range causes {
@@ -149,7 +150,7 @@ func (d *Data) Causes(c *Coverage, below string) string {
 	return "The rest: " + strings.Join(parts, "; ")
 }
 
-func cause(f *Frame, below string) string {
+func unnamedCause(f *Frame, below string) string {
 	switch {
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
 		return ": code without symbols" + below
@@ -204,7 +205,7 @@ func (d *Selection) mapped() (files, mappings []string) {
 func (d *Data) mainPID() int {
 	times := map[int64]int64{}
 	for _, s := range d.Profile.Sample {
-		times[Number(s, rec.LabelPID)] += s.Value[d.Value]
+		times[NumLabel(s, rec.LabelPID)] += s.Value[d.ValueIndex]
 	}
 	for pid, v := range times {
 		if 10*v > 9*int64(d.Precision.Total) {

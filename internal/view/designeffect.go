@@ -73,7 +73,7 @@ func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (al
 	}
 	begin, end := int64(math.MaxInt64), int64(0)
 	for _, s := range d.Profile.Sample {
-		at := Number(s, rec.LabelEnd)
+		at := NumLabel(s, rec.LabelEnd)
 		if s.Value[wall] < 0 || at <= s.Value[wall] {
 			return nil, nil
 		}
@@ -103,7 +103,7 @@ func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (al
 		if v <= 0 {
 			continue
 		}
-		last := Number(s, rec.LabelEnd) - begin
+		last := NumLabel(s, rec.LabelEnd) - begin
 		first := last - s.Value[wall]
 		f, counted := functions[innermost(s)]
 		for i := first / length; i <= last/length; i++ {

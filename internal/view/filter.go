@@ -21,7 +21,7 @@ var ErrNoTime = errors.New("the profile has no time stamps")
 
 func (d *Selection) filter(g *groups) error {
 	before := len(d.Profile.Sample)
-	if err := d.window(); err != nil {
+	if err := d.clipToWindow(); err != nil {
 		return err
 	}
 	for _, by := range []struct {
@@ -36,7 +36,7 @@ func (d *Selection) filter(g *groups) error {
 			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
 		}
 	}
-	if err := d.byName(); err != nil {
+	if err := d.filterByName(); err != nil {
 		return err
 	}
 	d.Dropped = before - len(d.Profile.Sample)
@@ -60,7 +60,7 @@ func (d *Selection) keep(flag string, test func(*profile.Sample) bool) {
 	d.Profile.Sample = slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !test(s) })
 }
 
-func (d *Selection) byName() error {
+func (d *Selection) filterByName() error {
 	focus, err := Compile("focus", d.Options.Focus)
 	if err != nil {
 		return err
@@ -110,13 +110,13 @@ func Compile(what, expr string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-func (d *Selection) window() error {
+func (d *Selection) clipToWindow() error {
 	if d.Options.From <= 0 && d.Options.To <= 0 {
 		return nil
 	}
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok || d.Profile.TimeNanos == 0 || !slices.ContainsFunc(d.Profile.Sample,
-		func(s *profile.Sample) bool { return Number(s, rec.LabelEnd) != 0 }) {
+		func(s *profile.Sample) bool { return NumLabel(s, rec.LabelEnd) != 0 }) {
 		return fmt.Errorf("%w; --from and --to need a recording of prywalk without --aggregate", ErrNoTime)
 	}
 	begin := d.Profile.TimeNanos + int64(d.Options.From)
@@ -143,7 +143,7 @@ func (d *Selection) window() error {
 
 // clip returns the part of a sample between two times, nil if none. Adjacent parts add up to the whole.
 func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
-	last := Number(s, rec.LabelEnd)
+	last := NumLabel(s, rec.LabelEnd)
 	first := last - wall
 	if wall == 0 { // a moment belongs to the window that it ends
 		if last > begin && last <= end {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Frame is an entry of a stack. Equal frames (==) are one row: [Stacks.Number] numbers them.
+// Frame is an entry of a stack. Equal frames (==) are one row: [Stacks.FrameIndex] numbers them.
 type Frame struct {
 	Name   string
 	Module string // base name of the file, for managed code the package; "" if synthetic or unknown
@@ -62,8 +62,8 @@ func (f *Frame) label(shorten func(string) string) string {
 	return fmt.Sprintf("%s %s:%d", name, shorten(printable.SourceFile(f.File)), f.Line)
 }
 
-// Shown is the label in tables and trees: one for a file's nameless functions; long names lose their middle.
-func (f *Frame) Shown() string {
+// DisplayName is the label in tables and trees: one for a file's nameless functions; long names lose their middle.
+func (f *Frame) DisplayName() string {
 	if f.Nameless && f.Module != "" && !namehints.Bounded(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
 		return f.label(cutMiddle) + " (unnamed)"
 	}
@@ -86,10 +86,10 @@ func cutMiddle(name string) string {
 	return name[:head] + "…" + name[tail:]
 }
 
-// Fitted is the label with its name shortened to a width.
-func (f *Frame) Fitted(width int) string {
+// FitName is the label with its name shortened to a width.
+func (f *Frame) FitName(width int) string {
 	name := printable.String(cutMiddle(f.Name))
-	place := printable.String(strings.TrimPrefix(f.Shown(), cutMiddle(f.Name)))
+	place := printable.String(strings.TrimPrefix(f.DisplayName(), cutMiddle(f.Name)))
 	if room := width - tabular.PrintedWidth(place); room >= tabular.MinNameColumn {
 		return tabular.Shorten(name, room) + place
 	}

@@ -27,7 +27,7 @@ func IsGrouping(by string) bool {
 // Groupings returns the ways to group samples ([Options].By).
 func Groupings() []string { return slices.Clone(groupings) }
 
-func checkBy(by string) error {
+func checkGrouping(by string) error {
 	if by == "" || IsGrouping(by) {
 		return nil
 	}
@@ -42,8 +42,8 @@ func Label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// Number returns a sample's first number of that name, or 0.
-func Number(s *profile.Sample, key string) int64 {
+// FrameIndex returns a sample's first number of that name, or 0.
+func NumLabel(s *profile.Sample, key string) int64 {
 	if v := s.NumLabel[key]; len(v) > 0 {
 		return v[0]
 	}
@@ -52,14 +52,14 @@ func Number(s *profile.Sample, key string) int64 {
 
 type groups struct {
 	stacks           *Stacks
-	waiting          waiting
+	waiting          waitGroups
 	roles            map[int64]func(thread string) string
 	severalProcesses bool // if threads are named
 }
 
 func newGroups(stacks *Stacks, idle bool) *groups {
-	return &groups{stacks: stacks, waiting: waiting{idleRules: idle, idleness: map[idleKey]string{},
-		waiters: map[**profile.Location]int{}, insides: map[insideKey]bool{}}}
+	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]string{},
+		waiterCache: map[**profile.Location]int{}, insideCache: map[insideKey]bool{}}}
 }
 
 func (g *groups) groupName(s *profile.Sample, by string) string {
@@ -67,7 +67,7 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	case "thread":
 		return g.threadName(s)
 	case "process":
-		return named(Label(s, rec.LabelComm), "pid", Number(s, rec.LabelPID))
+		return named(Label(s, rec.LabelComm), "pid", NumLabel(s, rec.LabelPID))
 	case "command":
 		return command(s)
 	case "role":
@@ -90,7 +90,7 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 
 // command returns the program, also of a short-lived child.
 func command(s *profile.Sample) string {
-	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && Number(s, rec.LabelTID) == 0 {
+	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && NumLabel(s, rec.LabelTID) == 0 {
 		return strings.TrimSuffix(program, "]")
 	}
 	return cmp.Or(Label(s, rec.LabelComm), "[no process]")
@@ -100,12 +100,12 @@ func (g *groups) threadName(s *profile.Sample) string {
 	if task := Label(s, rec.LabelTask); task != "" {
 		return task + " " + cmp.Or(Label(s, rec.LabelThread), "[no function]")
 	}
-	tid := Number(s, rec.LabelTID)
-	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 {
+	tid := NumLabel(s, rec.LabelTID)
+	if pid := NumLabel(s, rec.LabelPID); tid == 0 && pid != 0 {
 		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
 	}
 	name := named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
-	if pid := Number(s, rec.LabelPID); g.severalProcesses && pid != 0 && pid != tid {
+	if pid := NumLabel(s, rec.LabelPID); g.severalProcesses && pid != 0 && pid != tid {
 		name += fmt.Sprintf(" of pid %d", pid)
 	}
 	return name
@@ -114,7 +114,7 @@ func (g *groups) threadName(s *profile.Sample) string {
 func severalProcesses(p *profile.Profile) bool {
 	first := int64(0)
 	for _, s := range p.Sample {
-		pid := Number(s, rec.LabelPID)
+		pid := NumLabel(s, rec.LabelPID)
 		if first != 0 && pid != 0 && pid != first {
 			return true
 		}

@@ -19,8 +19,8 @@ type Group struct {
 	Samples []*profile.Sample
 }
 
-// Grouped divides the samples by one of [Groupings], largest group first.
-func (d *Data) Grouped(by string) []*Group {
+// Groups divides the samples by one of [Groupings], largest group first.
+func (d *Data) Groups(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
 	for _, s := range d.Profile.Sample {
@@ -34,7 +34,7 @@ func (d *Data) Grouped(by string) []*Group {
 			known[name] = g
 			list = append(list, g)
 		}
-		g.Value += s.Value[d.Value]
+		g.Value += s.Value[d.ValueIndex]
 		g.Samples = append(g.Samples, s)
 	}
 	slices.SortFunc(list, func(a, b *Group) int {
@@ -43,9 +43,9 @@ func (d *Data) Grouped(by string) []*Group {
 	return list
 }
 
-// ByTime sorts samples stably by their intervals' ends.
-func ByTime(samples []*profile.Sample) {
+// SortByTime sorts samples stably by their intervals' ends.
+func SortByTime(samples []*profile.Sample) {
 	slices.SortStableFunc(samples, func(a, b *profile.Sample) int {
-		return cmp.Compare(Number(a, rec.LabelEnd), Number(b, rec.LabelEnd))
+		return cmp.Compare(NumLabel(a, rec.LabelEnd), NumLabel(b, rec.LabelEnd))
 	})
 }

@@ -27,7 +27,7 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	for _, f := range was {
 		before[f.withoutModule()]++
 	}
-	renamed := renaming(older, newer)
+	renamed := moduleRenamer(older, newer)
 	out := map[Frame]Frame{}
 	for _, f := range was {
 		g := renamed(f)
@@ -40,8 +40,8 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-func renaming(older, newer *Data) func(Frame) Frame {
-	was, is := older.program(), newer.program()
+func moduleRenamer(older, newer *Data) func(Frame) Frame {
+	was, is := older.programModule(), newer.programModule()
 	return func(f Frame) Frame {
 		if was == "" || is == "" || f.Module != was {
 			return f
@@ -54,7 +54,7 @@ func renaming(older, newer *Data) func(Frame) Frame {
 	}
 }
 
-func (d *Selection) program() string {
+func (d *Selection) programModule() string {
 	if len(d.Profile.Mapping) == 0 {
 		return ""
 	}
@@ -79,10 +79,10 @@ func (f *Frame) withoutModule() Frame {
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := ShallowCopy(d.Profile)
-	unit := p.SampleType[newer.Value].Unit
+	unit := p.SampleType[newer.ValueIndex].Unit
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil
-	d.Profile, d.Value = p, 0
+	d.Profile, d.ValueIndex = p, 0
 	d.Memory = &Memory{account: newer.account, err: newer.err}
 	d.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
 	d.Stacks = newer.clone(d.Memory)
@@ -93,22 +93,22 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.Location = slices.Concat(newer.Profile.Location, older.Profile.Location)
 	same := Counterparts(older, newer)
 	for _, s := range newer.Profile.Sample {
-		p.Sample = append(p.Sample, withoutNumbers(s, s.Value[newer.Value], 0))
+		p.Sample = append(p.Sample, withValues(s, s.Value[newer.ValueIndex], 0))
 	}
 	remainder := map[int32]float64{} // of the values so far, by innermost frame
 	for _, s := range older.Profile.Sample {
 		leaf := older.Stack(s)[0]
-		exact := float64(s.Value[older.Value])*factor + remainder[leaf]
+		exact := float64(s.Value[older.ValueIndex])*factor + remainder[leaf]
 		rounded := math.Round(exact)
 		remainder[leaf] = exact - rounded
-		p.Sample = append(p.Sample, withoutNumbers(s, 0, int64(rounded)))
+		p.Sample = append(p.Sample, withValues(s, 0, int64(rounded)))
 		for _, l := range s.Location {
 			if _, ok := d.byLoc[l]; ok {
 				continue
 			}
 			fs := older.location(l)
 			for i, f := range fs {
-				fs[i] = d.Number(same[older.Frames[f]])
+				fs[i] = d.FrameIndex(same[older.Frames[f]])
 			}
 			d.byLoc[l] = fs
 		}
@@ -119,6 +119,6 @@ func Join(older, newer *Data, factor float64) *Data {
 	return &d
 }
 
-func withoutNumbers(s *profile.Sample, now, was int64) *profile.Sample {
+func withValues(s *profile.Sample, now, was int64) *profile.Sample {
 	return &profile.Sample{Location: s.Location, Label: s.Label, Value: []int64{now, was}}
 }

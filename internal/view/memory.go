@@ -87,17 +87,17 @@ func (m *Memory) Close() { m.account.Close() }
 
 // Writer fails after a refusal, and for texts over longestText.
 func (m *Memory) Writer(w io.Writer) io.Writer {
-	return &limited{memory: m, to: w, remaining: longestText * budget.Process().Total()}
+	return &limitedWriter{memory: m, to: w, remaining: longestText * budget.Process().Total()}
 }
 
-type limited struct {
+type limitedWriter struct {
 	memory    *Memory
 	to        io.Writer
 	remaining int64
 }
 
 // Write implements [io.Writer].
-func (l *limited) Write(b []byte) (int, error) {
+func (l *limitedWriter) Write(b []byte) (int, error) {
 	if l.memory.err != nil {
 		return 0, l.memory.err
 	}

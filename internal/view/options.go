@@ -20,7 +20,7 @@ import (
 	"prywalk/report/options"
 )
 
-// ErrValue reports a profile without the values of [Options].Value.
+// ErrValue reports a profile without the values of [Options].ValueIndex.
 var ErrValue = errors.New("the profile has no values of type")
 
 // ErrExpr reports an invalid regular expression.
@@ -34,15 +34,15 @@ type Options = options.View
 
 // Selection is the selected samples and type of values.
 type Selection struct {
-	Profile *profile.Profile
-	Options Options
-	Value   int
-	Unit    string
-	Dropped int // removed by filters
-	Filters []string
-	// Scheduled and Looped are blocked times, ns, that are left out: of threads asleep in Go's scheduler, and in event
-	// loops of recorded tasks.
-	Scheduled, Looped int64
+	Profile    *profile.Profile
+	Options    Options
+	ValueIndex int
+	Unit       string
+	Dropped    int // removed by filters
+	Filters    []string
+	// SchedulerBlocked and Looped are blocked times, ns, that are left out: of threads asleep in Go's scheduler, and in
+	// event loops of recorded tasks.
+	SchedulerBlocked, EventLoopBlocked int64
 }
 
 // Data is a selection with its stacks, for a report.
@@ -60,19 +60,19 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 	stacks := newStacks(o.Lines, memory)
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, Stacks: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
-	if err := d.prepare(); err != nil {
+	if err := d.applyOptions(); err != nil {
 		d.Close()
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d *Data) prepare() error {
+func (d *Data) applyOptions() error {
 	o, p := &d.Options, d.Profile
-	if err := checkBy(o.By); err != nil {
+	if err := checkGrouping(o.By); err != nil {
 		return err
 	}
-	if err := checkSort(o.Sort); err != nil {
+	if err := checkOrder(o.Sort); err != nil {
 		return err
 	}
 	if err := d.charge(p); err != nil {
@@ -82,7 +82,7 @@ func (d *Data) prepare() error {
 		return err
 	}
 	if o.By == "role" {
-		d.groups.roles = roles(p)
+		d.groups.roles = roleFunctions(p)
 	}
 	if o.By == "thread" || o.Thread != "" {
 		d.groups.severalProcesses = severalProcesses(p)
@@ -117,10 +117,10 @@ func (d *Selection) chooseValue() error {
 		name = rec.TypeWall
 	}
 	var err error
-	if d.Value, err = valueIndex(d.Profile, name); err != nil {
+	if d.ValueIndex, err = valueIndex(d.Profile, name); err != nil {
 		return err
 	}
-	d.Unit = d.Profile.SampleType[d.Value].Unit
+	d.Unit = d.Profile.SampleType[d.ValueIndex].Unit
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.Value) }
+func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.ValueIndex) }
 
 func (d *Selection) counts() (int, bool) {
 	i, ok := d.TypeIndex(rec.TypeSamples)

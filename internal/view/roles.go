@@ -12,9 +12,9 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// roles returns, by pid, the role of a thread's name, for processes whose runtime, known by mappings, names its
+// roleFunctions returns, by pid, the role of a thread's name, for processes whose runtime, known by mappings, names its
 // threads.
-func roles(p *profile.Profile) map[int64]func(thread string) string {
+func roleFunctions(p *profile.Profile) map[int64]func(thread string) string {
 	of := map[*profile.Mapping]func(string) string{}
 	for _, m := range p.Mapping {
 		for _, l := range languages.All {
@@ -27,7 +27,7 @@ func roles(p *profile.Profile) map[int64]func(thread string) string {
 	for _, s := range p.Sample {
 		for _, l := range s.Location {
 			if role := of[l.Mapping]; role != nil {
-				by[Number(s, rec.LabelPID)] = role
+				by[NumLabel(s, rec.LabelPID)] = role
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (g *groups) role(s *profile.Sample) string {
 	if role := Label(s, rec.LabelRole); role != "" {
 		return role
 	}
-	if of := g.roles[Number(s, rec.LabelPID)]; of != nil {
+	if of := g.roles[NumLabel(s, rec.LabelPID)]; of != nil {
 		return of(Label(s, rec.LabelThread))
 	}
 	return managed.RoleApplication

@@ -26,7 +26,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 	at := map[int32]int{}
 	seen := map[int32]int{}
 	for i, s := range samples {
-		v := s.Value[d.Value]
+		v := s.Value[d.ValueIndex]
 		if v == 0 {
 			continue
 		}
@@ -55,7 +55,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 // Orders returns the values of [Options].Sort.
 func Orders() []string { return []string{"self", "total"} }
 
-func checkSort(order string) error {
+func checkOrder(order string) error {
 	if order == "" || slices.Contains(Orders(), order) {
 		return nil
 	}

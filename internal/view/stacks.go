@@ -52,7 +52,7 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 		t.buf = append(t.buf, fs...)
 	}
 	if len(t.buf) == 0 {
-		t.buf = append(t.buf, t.Number(Frame{Name: "[no stack]"}))
+		t.buf = append(t.buf, t.FrameIndex(Frame{Name: "[no stack]"}))
 	}
 	return t.buf
 }
@@ -75,10 +75,10 @@ func (t *Stacks) location(l *profile.Location) []int32 {
 		if t.lines {
 			f.File, f.Line = ln.Function.Filename, int(ln.Line)
 		}
-		fs = append(fs, t.Number(f))
+		fs = append(fs, t.FrameIndex(f))
 	}
 	if len(fs) == 0 {
-		fs = append(fs, t.Number(t.nameless(l, ModuleName(file))))
+		fs = append(fs, t.FrameIndex(t.nameless(l, ModuleName(file))))
 	}
 	return fs
 }
@@ -125,8 +125,8 @@ func ModuleName(file string) string {
 	return filepath.Base(file)
 }
 
-// Number returns the number of a frame.
-func (t *Stacks) Number(f Frame) int32 {
+// FrameIndex returns the number of a frame.
+func (t *Stacks) FrameIndex(f Frame) int32 {
 	if n, ok := t.index[f]; ok {
 		return n
 	}

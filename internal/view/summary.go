@@ -41,7 +41,7 @@ func (d *Data) Summary() Summary {
 	}
 	procs, threads := map[int64]string{}, map[[2]int64]bool{}
 	for _, x := range p.Sample {
-		pid, tid := Number(x, rec.LabelPID), Number(x, rec.LabelTID)
+		pid, tid := NumLabel(x, rec.LabelPID), NumLabel(x, rec.LabelTID)
 		if pid != 0 {
 			procs[pid] = Label(x, rec.LabelComm)
 		}
@@ -100,7 +100,7 @@ func (d *Data) completeness() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// Parts returns the first line's parts; covered is of [Data.Covered].
+// Parts returns the first line's parts; covered is of [Data.CoverageText].
 func (s *Summary) Parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {

@@ -35,7 +35,7 @@ func (d *Selection) foldSchedulers() {
 	kept := d.Profile.Sample[:0]
 	for _, s := range d.Profile.Sample {
 		idle := s.Value[wall] - s.Value[cpu] - s.Value[queue]
-		tasks := recorded[Number(s, rec.LabelPID)]
+		tasks := recorded[NumLabel(s, rec.LabelPID)]
 		if len(tasks) == 0 || IsTask(s) || Label(s, rec.LabelState) != "sleeping" || len(s.Location) == 0 || idle <= 0 {
 			kept = append(kept, s)
 			continue
@@ -50,9 +50,9 @@ func (d *Selection) foldSchedulers() {
 			continue
 		}
 		if task == rec.GoroutineTask {
-			d.Scheduled += idle
+			d.SchedulerBlocked += idle
 		} else {
-			d.Looped += idle
+			d.EventLoopBlocked += idle
 		}
 		if s.Value[cpu] == 0 && s.Value[queue] == 0 {
 			continue
@@ -76,7 +76,7 @@ func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 		if task == "" {
 			continue
 		}
-		pid := Number(s, rec.LabelPID)
+		pid := NumLabel(s, rec.LabelPID)
 		if kinds[pid] == nil {
 			kinds[pid] = map[string]bool{}
 		}

@@ -21,17 +21,17 @@ import (
 
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-// waiting classifies waits, once per stack.
-type waiting struct {
-	idleRules bool
-	idleness  map[idleKey]string
-	waiters   map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
-	insides   map[insideKey]bool
+// waitGroups classifies waits, once per stack.
+type waitGroups struct {
+	idleRules   bool
+	idleCache   map[idleKey]string
+	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
+	insideCache map[insideKey]bool
 }
 
 // group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions, semaphores
 // and the like differ by the application's function.
-func (w *waiting) group(s *profile.Sample) string {
+func (w *waitGroups) group(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
 		return namehints.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
@@ -50,7 +50,7 @@ func (w *waiting) group(s *profile.Sample) string {
 	return name
 }
 
-func (w *waiting) cause(s *profile.Sample, what string) string {
+func (w *waitGroups) cause(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
 	}
@@ -81,30 +81,30 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 
 // ofCondition reports whether a wait for a lock of Python is in threading.Condition. The recorder does not know the
 // frames when it sets the label.
-func (w *waiting) ofCondition(s *profile.Sample) bool {
+func (w *waitGroups) ofCondition(s *profile.Sample) bool {
 	return w.inside(s, "[CPython ", func(function string) bool { return function == waits.ConditionWait })
 }
 
 // inSleep reports whether a wait is in Java's Thread.sleep, which HotSpot implements as the wait for a condition.
-func (w *waiting) inSleep(s *profile.Sample) bool {
-	return KindOf(s) == waits.Condition && w.inside(s, "[HotSpot ", func(function string) bool {
+func (w *waitGroups) inSleep(s *profile.Sample) bool {
+	return WaitKind(s) == waits.Condition && w.inside(s, "[HotSpot ", func(function string) bool {
 		return strings.HasPrefix(function, "java.lang.Thread.sleep")
 	})
 }
 
 // inside reports whether a function of a module that begins with runtime is called by the application's function that
 // waits.
-func (w *waiting) inside(s *profile.Sample, runtime string, is func(function string) bool) bool {
+func (w *waitGroups) inside(s *profile.Sample, runtime string, is func(function string) bool) bool {
 	if len(s.Location) == 0 {
 		return false
 	}
 	k := insideKey{&s.Location[0], runtime}
-	found, known := w.insides[k]
+	found, known := w.insideCache[k]
 	if !known {
 		found = slices.ContainsFunc(waitStack(s)[:w.waiterIndex(s)], func(f waits.Frame) bool {
 			return is(f.Function) && strings.HasPrefix(filepath.Base(f.Module), runtime)
 		})
-		w.insides[k] = found
+		w.insideCache[k] = found
 	}
 	return found
 }
@@ -114,7 +114,7 @@ type insideKey struct {
 	runtime string
 }
 
-func (w *waiting) waiterFunction(s *profile.Sample) string {
+func (w *waitGroups) waiterFunction(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
 	}
@@ -122,21 +122,21 @@ func (w *waiting) waiterFunction(s *profile.Sample) string {
 }
 
 // waiterIndex returns the index of [waits.WaitingFunction] in [Stacks.Stack], −1 without a stack.
-func (w *waiting) waiterIndex(s *profile.Sample) int {
+func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
-	i, known := w.waiters[&s.Location[0]]
+	i, known := w.waiterCache[&s.Location[0]]
 	if !known {
 		i = waits.WaitingFunction(waitStack(s).at)
-		w.waiters[&s.Location[0]] = i
+		w.waiterCache[&s.Location[0]] = i
 	}
 	return i
 }
 
-// Commonest returns the stack with the largest value, from the application's innermost function on, its value, and the
-// number of stacks.
-func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64, of int) {
+// MostFrequentStack returns the stack with the largest value, from the application's innermost function on, its value,
+// and the number of stacks.
+func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, value int64, of int) {
 	type sum struct {
 		first *profile.Sample
 		value int64
@@ -153,7 +153,7 @@ func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64,
 			k = &sum{first: s}
 			sums[string(key)], order = k, append(order, string(key))
 		}
-		k.value += s.Value[d.Value]
+		k.value += s.Value[d.ValueIndex]
 	}
 	var best *sum
 	for _, key := range order {
@@ -175,7 +175,7 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 	return stack
 }
 
-func (w *waiting) lock(s *profile.Sample) string {
+func (w *waitGroups) lock(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) && !w.inSleep(s) {
 		if of := " (" + waits.LockOfPython + ")"; strings.HasSuffix(what, of) && w.ofCondition(s) {
 			what = strings.TrimSuffix(what, of) + " (" + waits.ConditionOfPython + ")"
@@ -205,35 +205,35 @@ func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
 }
 
 // IsLock reports whether a sample waits for a lock.
-func IsLock(s *profile.Sample) bool { return KindOf(s).IsSynchronization() }
+func IsLock(s *profile.Sample) bool { return WaitKind(s).IsSynchronization() }
 
-// KindOf returns the kind of object that a sample waits for.
-func KindOf(s *profile.Sample) waits.Kind {
+// WaitKind returns the kind of object that a sample waits for.
+func WaitKind(s *profile.Sample) waits.Kind {
 	kind, _, _ := strings.Cut(Label(s, rec.LabelWaitsFor), " ")
 	return waits.Kind(kind)
 }
 
-// OwnerOf returns the lock's owner; 0: unknown, rec.NoOwner: free.
-func OwnerOf(s *profile.Sample) int64 {
+// LockOwner returns the lock's owner; 0: unknown, rec.NoOwner: free.
+func LockOwner(s *profile.Sample) int64 {
 	if Label(s, rec.LabelOwner) == rec.OwnerNoneText {
 		return rec.NoOwner
 	}
-	return max(0, Number(s, rec.LabelOwner))
+	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
-func (w *waiting) idle(s *profile.Sample) string {
+func (w *waitGroups) idle(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
 		return ""
 	}
-	k := idleKey{wait, KindOf(s), nil}
+	k := idleKey{wait, WaitKind(s), nil}
 	if len(s.Location) > 0 {
 		k.stack = &s.Location[0]
 	}
-	rule, known := w.idleness[k]
+	rule, known := w.idleCache[k]
 	if !known {
 		rule = waits.Idle(wait, k.kind, waitStack(s).at)
-		w.idleness[k] = rule
+		w.idleCache[k] = rule
 	}
 	return rule
 }

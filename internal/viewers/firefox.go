@@ -32,7 +32,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 		return err
 	}
 	defer d.Close()
-	groups := d.Grouped("thread")
+	groups := d.Groups("thread")
 	for _, s := range d.Profile.Sample { // numbers the frames
 		d.Stack(s)
 	}
@@ -113,11 +113,11 @@ func (ff *firefoxBuilder) meta() obj {
 }
 
 func (ff *firefoxBuilder) thread(g *view.Group) obj {
-	view.ByTime(g.Samples)
+	view.SortByTime(g.Samples)
 	t := newFirefoxThread(ff)
 	now := 0.0
 	for _, s := range g.Samples {
-		if end := view.Number(s, rec.LabelEnd); end > 0 && ff.start > 0 {
+		if end := view.NumLabel(s, rec.LabelEnd); end > 0 && ff.start > 0 {
 			now = max(now, float64(end-ff.start)/1e6)
 		} else {
 			now += ff.millis(s)
@@ -126,7 +126,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) obj {
 	}
 	functions := t.funcTable() // numbers the resources
 	s := g.Samples[0]
-	pid, tid := view.Number(s, rec.LabelPID), view.Number(s, rec.LabelTID)
+	pid, tid := view.NumLabel(s, rec.LabelPID), view.NumLabel(s, rec.LabelTID)
 	return obj{
 		"name": g.Name, "isMainThread": pid == tid, "processType": "default",
 		"processName": view.Label(s, rec.LabelComm), "pid": strconv.FormatInt(pid, 10), "tid": strconv.FormatInt(tid, 10),
@@ -145,7 +145,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) obj {
 // millis is 1 for units that are no time.
 func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
 	if per, ok := tabular.NanosPer[ff.Unit]; ok {
-		return math.Max(0, float64(s.Value[ff.Value])*per/1e6)
+		return math.Max(0, float64(s.Value[ff.ValueIndex])*per/1e6)
 	}
 	return 1
 }
@@ -154,7 +154,7 @@ func (ff *firefoxBuilder) weight(s *profile.Sample) any {
 	if _, ok := tabular.NanosPer[ff.Unit]; ok {
 		return ff.millis(s)
 	}
-	return s.Value[ff.Value]
+	return s.Value[ff.ValueIndex]
 }
 
 func (ff *firefoxBuilder) weightType() string {

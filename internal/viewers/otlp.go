@@ -93,7 +93,7 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 		if !e.take(otlpSampleCost) {
 			return nil
 		}
-		is := process{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
+		is := process{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
 		r := known[is]
 		if r == nil {
 			r = &otlpResource{pid: is.pid, comm: is.comm}
@@ -113,9 +113,9 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 
 func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
 	list := e.tables.ThreadAttributes(&otlp.ThreadAttributes{
-		TID: view.Number(s, rec.LabelTID), Name: view.Label(s, rec.LabelThread), State: view.Label(s, rec.LabelState),
+		TID: view.NumLabel(s, rec.LabelTID), Name: view.Label(s, rec.LabelThread), State: view.Label(s, rec.LabelState),
 		Wait: view.Label(s, rec.LabelWait), WaitsFor: view.Label(s, rec.LabelWaitsFor),
-		Owner: rec.OwnerText(int(view.OwnerOf(s))), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
+		Owner: rec.OwnerText(int(view.LockOwner(s))), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
 	})
 	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
 		if !rec.IsOwnLabel(key) { // the program's own

@@ -67,7 +67,7 @@ func pgoStacks(d *view.Data) (list []*profile.Sample) {
 			return l.Mapping == nil &&
 				l.Address == 0
 		})
-		if s.Value[d.Value] <= 0 || len(locs) == 0 {
+		if s.Value[d.ValueIndex] <= 0 || len(locs) == 0 {
 			continue
 		}
 		if !d.Take(pgoSampleCost + pgoFrameCost*int64(len(locs))) {
@@ -85,7 +85,7 @@ func pgoStacks(d *view.Data) (list []*profile.Sample) {
 			sums[string(key)] = sum
 			list = append(list, sum)
 		}
-		sum.Value[1] += s.Value[d.Value]
+		sum.Value[1] += s.Value[d.ValueIndex]
 	}
 	return list
 }

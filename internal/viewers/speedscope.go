@@ -51,7 +51,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	out.Begin(&speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
 		Name: cmp.Or(o.Title, s.Target), Exporter: "prywalk"}, "profiles")
 	threads := 0
-	for _, g := range d.Grouped("thread") {
+	for _, g := range d.Groups("thread") {
 		if g.Value > 0 {
 			out.Comma(threads)
 			speedscopeThread(out, d, g)
@@ -74,9 +74,9 @@ func speedscopeThread(out *printable.JSONWriter, d *view.Data, g *view.Group) {
 	if slices.Contains(speedscopeUnits, d.Unit) {
 		unit = d.Unit
 	}
-	view.ByTime(g.Samples)
+	view.SortByTime(g.Samples)
 	// The schema allows no negative weights.
-	list := slices.DeleteFunc(slices.Clone(g.Samples), func(s *profile.Sample) bool { return s.Value[d.Value] <= 0 })
+	list := slices.DeleteFunc(slices.Clone(g.Samples), func(s *profile.Sample) bool { return s.Value[d.ValueIndex] <= 0 })
 	out.Begin(&speedscopeProfile{Type: "sampled", Name: g.Name, Unit: unit}, "samples")
 	var stack []byte
 	for i := 0; i < len(list) && out.Err() == nil && d.Err() == nil; i++ {
@@ -93,7 +93,7 @@ func speedscopeThread(out *printable.JSONWriter, d *view.Data, g *view.Group) {
 	out.Text(`],"weights":[`)
 	end := int64(0)
 	for i, s := range list {
-		v := s.Value[d.Value]
+		v := s.Value[d.ValueIndex]
 		end += v
 		out.Comma(i)
 		out.Text(strconv.FormatInt(v, 10))

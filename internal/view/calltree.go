@@ -18,23 +18,23 @@ type Node struct {
 // Edge is a node and the frame of a child.
 type Edge struct{ Parent, Frame int32 }
 
-// Trie is the call tree of the chosen values; node 0 is the root.
-type Trie struct {
+// CallTree is the call tree of the chosen values; node 0 is the root.
+type CallTree struct {
 	Nodes []Node
 	index map[Edge]int32
-	of    *Data
+	data  *Data
 }
 
-// NewTrie returns an empty trie.
-func (d *Data) NewTrie() *Trie {
-	return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}, of: d}
+// NewCallTree returns an empty call tree.
+func (d *Data) NewCallTree() *CallTree {
+	return &CallTree{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}, data: d}
 }
 
-// Trie returns the call tree.
-func (d *Data) Trie() *Trie {
-	t := d.NewTrie()
+// CallTree returns the call tree.
+func (d *Data) CallTree() *CallTree {
+	t := d.NewCallTree()
 	for _, s := range d.Profile.Sample {
-		v := s.Value[d.Value]
+		v := s.Value[d.ValueIndex]
 		if v == 0 {
 			continue
 		}
@@ -50,10 +50,10 @@ func (d *Data) Trie() *Trie {
 }
 
 // Child returns a frame's child, new or not; once memory is refused, the parent.
-func (t *Trie) Child(parent, frame int32) int32 {
+func (t *CallTree) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]
-	if !ok && !t.of.Take(nodeCost) {
+	if !ok && !t.data.Take(nodeCost) {
 		return parent
 	}
 	if !ok {
@@ -66,7 +66,7 @@ func (t *Trie) Child(parent, frame int32) int32 {
 }
 
 // SortChildren sorts children by total value, largest first.
-func (t *Trie) SortChildren(d *Data) {
+func (t *CallTree) SortChildren(d *Data) {
 	for i := range t.Nodes {
 		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {
 			x, y := &t.Nodes[a], &t.Nodes[b]

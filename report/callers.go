@@ -50,15 +50,15 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 // Callers writes a function's callers as a tree. Total is time in the function and its callees on that path, self in
 // the function itself.
 func Callers(w io.Writer, p *profile.Profile, function string, o Options) error {
-	return around(w, p, function, o, "callers")
+	return writeNeighbors(w, p, function, o, "callers")
 }
 
 // Callees writes the functions that a function called, as a tree.
 func Callees(w io.Writer, p *profile.Profile, function string, o Options) error {
-	return around(w, p, function, o, "callees")
+	return writeNeighbors(w, p, function, o, "callees")
 }
 
-func around(w io.Writer, p *profile.Profile, function string, o Options, what string) error {
+func writeNeighbors(w io.Writer, p *profile.Profile, function string, o Options, what string) error {
 	d, err := prepare(p, o)
 	if err != nil {
 		return err
@@ -68,31 +68,31 @@ func around(w io.Writer, p *profile.Profile, function string, o Options, what st
 	if err != nil {
 		return err
 	}
-	t := d.NewTrie()
+	t := d.NewCallTree()
 	for _, s := range d.Profile.Sample {
-		if v := s.Value[d.Value]; v != 0 {
-			addAround(t, d.Stack(s), v, is, what == "callers")
+		if v := s.Value[d.ValueIndex]; v != 0 {
+			addNeighbors(t, d.Stack(s), v, is, what == "callers")
 		}
 	}
 	t.SortChildren(d.Data)
 	out := printable.NewWriter(d.Writer(w))
 	d.heading(out, "")
 	title := map[bool]string{true: "callers, nearest first", false: "callees"}[what == "callers"]
-	d.writeTree(out, t, title, "all of "+function, leastShare(&o))
+	d.writeTree(out, t, title, "all of "+function, minTreeShare(&o))
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// addAround adds a stack's callers or callees. In a recursion, callers are the innermost call's, callees the
+// addNeighbors adds a stack's callers or callees. In a recursion, callers are the innermost call's, callees the
 // outermost's: no time counts twice.
-func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwards bool) {
-	at := slices.IndexFunc(stack, is)
+func addNeighbors(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool, callers bool) {
+	at := slices.IndexFunc(stack, isFocus)
 	if at < 0 {
 		return
 	}
 	own := at == 0
 	path := stack[at:]
-	if !outwards {
-		for at = len(stack) - 1; !is(stack[at]); at-- {
+	if !callers {
+		for at = len(stack) - 1; !isFocus(stack[at]); at-- {
 		}
 		path = slices.Clone(stack[:at+1])
 		slices.Reverse(path)
@@ -102,11 +102,11 @@ func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwar
 	for _, f := range path {
 		n = t.Child(n, f)
 		t.Nodes[n].Total += v
-		if outwards && own {
+		if callers && own {
 			t.Nodes[n].Self += v
 		}
 	}
-	if !outwards {
+	if !callers {
 		t.Nodes[n].Self += v
 	}
 	if own {
@@ -127,7 +127,7 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 		return err
 	}
 	files := &sourcelines.Files{Dir: dir, Own: true}
-	funcs := sourcelines.Functions(d.Profile, want, d.Value)
+	funcs := sourcelines.Functions(d.Profile, want, d.ValueIndex)
 	if len(funcs) == 0 {
 		return fmt.Errorf("no function with line numbers matches %q; lines need debug information (prywalk doctor "+
 			"-p PID)", function)
@@ -157,7 +157,7 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "  ", tabular.Shorten(printable.String(f.Name),
 		d.Options.Width), f.File)))
 	if err != nil {
-		out.Printf("%s\n", d.paint(dim, tabular.Paragraph(d.Options.Width, "  ", "no source text: "+noText(err))))
+		out.Printf("%s\n", d.paint(dim, tabular.Paragraph(d.Options.Width, "  ", "no source text: "+missingSourceText(err))))
 	}
 	heads, figures := d.figures(rows)
 	out.Printf("%s\n", d.color(dim, heads+"  line"))
@@ -174,7 +174,7 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	}
 }
 
-func noText(err error) string {
+func missingSourceText(err error) string {
 	if errors.Is(err, sourcelines.ErrNotOwn) {
 		return err.Error()
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	bold    = "\x1b[1m"
-	dim     = "\x1b[2m"
-	red     = "\x1b[31m"
-	reverse = "\x1b[7m"
-	plain   = "\x1b[0m"
+	bold       = "\x1b[1m"
+	dim        = "\x1b[2m"
+	red        = "\x1b[31m"
+	reverse    = "\x1b[7m"
+	resetStyle = "\x1b[0m"
 )
 
-var marks = map[Change]string{Steady: " ", More: "▲", Less: "▼"}
+var marks = map[Change]string{Unchanged: " ", Rising: "▲", Falling: "▼"}
 
 // Screen is a table's format.
 type Screen struct {
@@ -31,7 +31,7 @@ func (s Screen) paint(code, text string) string {
 	if !s.Color || text == "" {
 		return text
 	}
-	return code + text + plain
+	return code + text + resetStyle
 }
 
 func (s Screen) cut(line string) string {
@@ -70,7 +70,7 @@ type width struct{ name, module int }
 func widthOf(rows []FunctionRow) width {
 	w := width{len("function (blocked)"), 0}
 	for i := range rows {
-		w.name = max(w.name, tabular.PrintedWidth(rows[i].Shown()))
+		w.name = max(w.name, tabular.PrintedWidth(rows[i].DisplayName()))
 		w.module = max(w.module, tabular.PrintedWidth(rows[i].Module))
 	}
 	return w
@@ -94,7 +94,7 @@ func (s Screen) functionLines(
 		if i%2 == 0 {
 			least, cells[i] = shareWidth, tabular.Aligned(cells[i])
 		}
-		cells[i] = tabular.Right(append([]string{h}, cells[i]...), least)
+		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), least)
 	}
 	figures := func(i int) string {
 		if s.Width > 0 && s.Width < valuesFrom {
@@ -103,7 +103,7 @@ func (s Screen) functionLines(
 		return cells[0][i] + " " + cells[1][i] + "  " + cells[2][i] + " " + cells[3][i] + "  "
 	}
 	head = " " + figures(0)
-	wide := tabular.Fit(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
+	wide := tabular.FitColumns(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
 	title := "function (" + string(c) + ")"
 	if wide.Module > 0 {
 		title = tabular.Pad(title, wide.Name) + "  module"
@@ -119,7 +119,7 @@ func (s Screen) functionLines(
 }
 
 func (s Screen) names(f *Frame, wide tabular.Columns) string {
-	text := tabular.Shorten(printable.String(f.Shown()), wide.Name)
+	text := tabular.Shorten(printable.String(f.DisplayName()), wide.Name)
 	if f.Module != "" && wide.Module > 0 {
 		text = tabular.Pad(text, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
 	}
@@ -136,18 +136,18 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	name, in, names, idle := len(what), len("in"), make([]string, len(rows)), make([]string, len(rows))
 	for i := range rows {
 		names[i], idle[i] = printable.String(rows[i].Name()), rows[i].mark()
-		v := rows[i].V
+		v := rows[i].Values
 		cells[0] = append(cells[0], prec.Share(v.Of(c)))
 		for k, ns := range []int64{v.CPU, v.RunQueue, v.Blocked()} {
 			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
 		}
 		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
 		name = max(name, tabular.PrintedWidth(names[i]+idle[i]))
-		in = max(in, tabular.PrintedWidth(rows[i].Where()))
+		in = max(in, tabular.PrintedWidth(rows[i].MainFunction()))
 	}
 	cells[0] = tabular.Aligned(cells[0])
 	for i, h := range heads {
-		cells[i] = tabular.Right(append([]string{h}, cells[i]...), valueWidth)
+		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), valueWidth)
 	}
 	used := []int{0, 1, 2, 3}
 	if what != "thread" {
@@ -174,7 +174,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	title := tabular.Pad(what, name) + "  in"
 	for i := range rows {
 		text := tabular.Pad(fitName(names[i], idle[i], name), name) + "  " +
-			tabular.Shorten(printable.String(rows[i].Where()), max(tabular.MinNameWidth, left-name-2))
+			tabular.Shorten(printable.String(rows[i].MainFunction()), max(tabular.MinNameWidth, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}
 	return s.cut(head + title), lines
@@ -187,16 +187,16 @@ func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock
 		if i > 0 {
 			lines = append(lines, "")
 		}
-		v := r.V
+		v := r.Values
 		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), "nanoseconds") + " " + string(c)
 		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
 			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())},
 			" · "), " ")))
 		wide := 0
 		for _, f := range r.Frames {
-			wide = max(wide, tabular.PrintedWidth(o.frames[f].Shown()))
+			wide = max(wide, tabular.PrintedWidth(o.frames[f].DisplayName()))
 		}
-		cols := tabular.Fit(s.Width, 4, wide, 24)
+		cols := tabular.FitColumns(s.Width, 4, wide, 24)
 		for _, f := range r.Frames {
 			mark := "    "
 			if f == function {
