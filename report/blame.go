@@ -34,7 +34,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 			goroutines = append(goroutines, s)
 		case !view.IsTask(s) && (view.WaitKind(s) == waits.Semaphore || view.WaitKind(s) == waits.Mutex):
 			threads[view.NumLabel(s, rec.LabelTID)] = true
-			python = python && waits.Shown(what) != what
+			python = python && waits.DisplayLabel(what) != what
 		default:
 			continue
 		}
@@ -94,7 +94,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	if !ok1 || !ok2 || !ok3 {
 		return nil, noLocks(p, o)
 	}
-	b := newBlamer(p, wall)
+	b := newBlameBuilder(p, wall)
 	defer b.memory.Close()
 	b.period = p.Period
 	owned := map[lockID]bool{} // locks with an owner in some wait
@@ -160,7 +160,7 @@ func (b *blameBuilder) countSteps(n int) {
 	}
 }
 
-func newBlamer(p *profile.Profile, wall int) *blameBuilder {
+func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
 		out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{}, memory: budget.Process().Whole("the report")}
 	for _, s := range p.Sample {

@@ -227,7 +227,7 @@ func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 	}
 	for i := range l.Locks {
 		if m := &l.Locks[i]; m.Owner != 0 && m.OwnerThread != nil && m.OwnerThread.TID != m.Owner {
-			t.Errorf("owner of %s is thread %d, but the owner's stack is that of %d", m.Thing(), m.Owner, m.OwnerThread.TID)
+			t.Errorf("owner of %s is thread %d, but the owner's stack is that of %d", m.Object(), m.Owner, m.OwnerThread.TID)
 		}
 	}
 	var b strings.Builder

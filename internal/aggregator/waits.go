@@ -63,7 +63,7 @@ const (
 
 type waitState struct {
 	byInner        map[int]*threadAccount // by thread ID in its own pid namespace
-	names          map[sample.StackID][]waits.Name
+	names          map[sample.StackID][]waits.FunctionName
 	variables      map[schema.Hex]waits.Variable
 	files          *waits.Files
 	peers          *waits.Peers
@@ -84,7 +84,7 @@ func (e *explainer) add(th *threadAccount) {
 	if p.waits == nil {
 		files := waits.NewFiles(p.Target.PID)
 		p.waits = &waitState{
-			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
+			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.FunctionName{},
 			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
 			others: waits.NewLiveThreads(p.Target.PID, nil),
 		}
@@ -122,7 +122,7 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 	tid, ok := w.others.Thread(inner, false)
 	if now := procmem.Now(); !ok && now-w.othersListedAt > fileNameLifetime {
 		w.othersListedAt = now
-		w.others.Forget()
+		w.others.Invalidate()
 		return w.others.Thread(inner, false)
 	}
 	return tid, ok
@@ -179,13 +179,13 @@ func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word ui
 }
 
 // innermost returns the innermost functions, as many as decide the lock's kind.
-func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.Name {
+func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.FunctionName {
 	w := p.waits
 	if names, ok := w.names[id]; ok {
 		return names
 	}
-	var names []waits.Name
-	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsDecided(names) && w.walker.Next(); {
+	var names []waits.FunctionName
+	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
 		f := w.walker.Frame()
 		names = append(names, e.name(p, &f, s.Regs.Arch))
 	}
@@ -196,7 +196,7 @@ func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample
 	return names
 }
 
-func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.Name) {
+func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.FunctionName) {
 	if f.Module == nil {
 		return n
 	}

@@ -49,7 +49,7 @@ func Core(c *core.Core, o Options) *Process {
 	return p
 }
 
-func (p *Process) addCoreGoroutines(c *core.Core, o Options, w *walk) {
+func (p *Process) addCoreGoroutines(c *core.Core, o Options, w *stackWalker) {
 	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
 	systems := c.Runtimes().Schedulers()
 	if len(systems) == 0 || !o.Goroutines {
@@ -63,7 +63,7 @@ func (p *Process) addCoreGoroutines(c *core.Core, o Options, w *walk) {
 	}
 }
 
-func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread {
+func coreThread(c *core.Core, th *core.Thread, w *stackWalker, depth, limit int) Thread {
 	t := Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
 	if name, ok := callstack.ThreadName(c.Runtimes().Namers(), th.TID); ok {
 		t.Name = name

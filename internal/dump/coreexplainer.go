@@ -14,7 +14,7 @@ import (
 type coreThreads map[int]bool
 
 // Thread implements [waits.Threads].
-func (c coreThreads) Thread(inner int, _ bool) (int, bool) { return inner, c[inner] }
+func (c coreThreads) Thread(nsTID int, _ bool) (int, bool) { return nsTID, c[nsTID] }
 
 // Parent implements [waits.Threads]: a core has one process.
 func (c coreThreads) Parent(int) int { return 0 }
@@ -27,7 +27,7 @@ func newCoreExplainer(c *core.Core, names *symbols.Namer) *explainer {
 	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &explainer{
 		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedWaitsOfCore(c),
-		slept: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+		sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func describeThread(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
+func describeThread(t *code.Process, w *stackWalker, tid int, s *observe.RawSample) Thread {
 	th := Thread{TID: tid, Name: threadName(t, tid), State: s.State.Letter(), Wait: s.WaitReason(), How: s.How.String(),
 		RunCount: s.Sched.Runs}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -18,7 +18,7 @@ func describeThread(t *code.Process, w *walk, tid int, s *observe.RawSample) Thr
 	}
 	w.arch = s.Regs.Arch
 	th.Frames = w.run(t.Space(), t.Runtimes().Namers(), &managed.Sample{
-		TID: innerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		TID: nsTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
 	th.holds = callstack.Holds(t.Runtimes().Namers())
@@ -38,11 +38,11 @@ func givenName(t *code.Process, tid int) (string, bool) {
 	if len(namers) == 0 {
 		return "", false
 	}
-	return callstack.ThreadName(namers, innerTID(t, tid))
+	return callstack.ThreadName(namers, nsTID(t, tid))
 }
 
-// innerTID gives a thread's ID in its own pid namespace, as run-time systems know it.
-func innerTID(t *code.Process, tid int) int {
+// nsTID gives a thread's ID in its own pid namespace, as run-time systems know it.
+func nsTID(t *code.Process, tid int) int {
 	if len(t.Runtimes().Namers()) > 0 {
 		if inner := procmem.InnerID(tid); inner != 0 {
 			return inner

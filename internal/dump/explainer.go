@@ -19,20 +19,20 @@ import (
 )
 
 type explainer struct {
-	pid      int
-	names    *symbols.Namer
-	space    func() *frames.Space
-	read     func(addr uint64, buf []byte) int
-	files    *waits.Files         // a core's is nil
-	name     func(tid int) string // a core's is nil
-	threads  waits.Threads
-	managed  managedWaits
-	clock    bool // CLOCK_MONOTONIC is this process's
-	later    bool // a retry may give more
-	asked    int
-	slept    map[int]*waits.Sleeper
-	symbols  map[schema.Hex]waits.Variable
-	idleness map[idleKey]string
+	pid       int
+	names     *symbols.Namer
+	space     func() *frames.Space
+	read      func(addr uint64, buf []byte) int
+	files     *waits.Files         // a core's is nil
+	name      func(tid int) string // a core's is nil
+	threads   waits.Threads
+	managed   managedWaits
+	clock     bool // CLOCK_MONOTONIC is this process's
+	retryable bool // a retry may give more
+	retries   int
+	sleepers  map[int]*waits.Sleeper
+	symbols   map[schema.Hex]waits.Variable
+	idleness  map[idleKey]string
 }
 
 func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
@@ -43,7 +43,7 @@ func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) 
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
 		},
-		slept: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+		sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
 		clock: sameClock(t.PID),
 	}
 }
@@ -59,13 +59,13 @@ func sameClock(pid int) bool {
 }
 
 func (x *explainer) explain(d *Thread, s *observe.RawSample) {
-	x.later = false
+	x.retryable = false
 	if s == nil || s.State == sample.Running {
 		return
 	}
 	sl := &waits.Sleeper{
 		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0,
-		Memory: copyOf(s.FutexWord()),
+		Memory: cloneWordCopy(s.FutexWord()),
 	}
 	if x.clock {
 		sl.At = s.At
@@ -74,25 +74,25 @@ func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 	x.describe(d, sl)
 }
 
-func copyOf(c waits.WordCopy) waits.WordCopy {
+func cloneWordCopy(c waits.WordCopy) waits.WordCopy {
 	c.Bytes = append([]byte(nil), c.Bytes...)
 	return c
 }
 
 func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
-	sl.Stack = innermost(d)
+	sl.Stack = innermostFunctions(d)
 	w := waits.Describe(sl)
 	if w.Kind == waits.None {
 		return
 	}
-	x.slept[d.TID] = sl
+	x.sleepers[d.TID] = sl
 	w.Resolve(x.threads)
 	if w.Owner != 0 && x.name != nil {
 		w.OwnerName = x.name(w.Owner)
 	}
-	w.ReadMore(sl, x.read)
+	w.ReadCallMemory(sl, x.read)
 	if x.files != nil {
-		x.files.Describe(&w)
+		x.files.AddFileDetails(&w)
 	}
 	w.SetVariable(x.variable(w.Address))
 	w.Idle = x.idle(sl.Wait, w.Kind, d)
@@ -120,16 +120,16 @@ func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	return rule
 }
 
-// innermost gives the innermost functions, and the innermost managed one if farther out.
-func innermost(d *Thread) (out []waits.Name) {
+// innermostFunctions gives the innermost functions, and the innermost managed one if farther out.
+func innermostFunctions(d *Thread) (out []waits.FunctionName) {
 	managed := false
 	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {
 		f := &d.Frames[i]
-		if i >= waits.MaxNames && (managed || f.Kind == "") {
+		if i >= waits.MaxFunctions && (managed || f.Kind == "") {
 			continue
 		}
 		managed = managed || f.Kind != ""
-		out = append(out, waits.Name{Function: f.Function, Module: f.Module})
+		out = append(out, waits.FunctionName{Function: f.Function, Module: f.Module})
 	}
 	return out
 }

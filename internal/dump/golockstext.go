@@ -17,7 +17,7 @@ func (l *Locks) writeGoroutineLocks(b *strings.Builder) {
 	for _, p := range l.Processes {
 		if n := p.leaked(); n > 0 {
 			printable.Fprintf(b, "\n%s of process %d %s leaked: Go's garbage collector has found that nothing can wake %s\n",
-				count(n, "goroutine"), p.PID, form(n, "is", "are"), form(n, "it", "them"))
+				count(n, "goroutine"), p.PID, pluralForm(n, "is", "are"), pluralForm(n, "it", "them"))
 		}
 	}
 	for i := range l.GoroutineLocks {
@@ -124,7 +124,7 @@ func writeWaiters(b *strings.Builder, waiters []GoroutineWaiter, purpose string)
 		ids, places = append(ids, fmt.Sprint(w.Goroutine)), append(places, w.In)
 	}
 	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", purpose),
-		form(len(ids), "goroutine", "goroutines"), enumerate(ids))
+		pluralForm(len(ids), "goroutine", "goroutines"), enumerate(ids))
 	writeFrequent(b, places, "goroutine")
 }
 

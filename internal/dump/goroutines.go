@@ -57,7 +57,7 @@ type goroutineReader struct {
 	file  string // with the system, if there are several; else ""
 	read  func(addr uint64, b []byte) int
 	space *frames.Space
-	walk  *walk
+	walk  *stackWalker
 	locks bool
 	now   int64 // CLOCK_MONOTONIC ns; 0: unknown
 
@@ -139,7 +139,7 @@ func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 			g.CreatedBy = g.created.Function
 		}
 		if t.OnThread {
-			asleep := join(&g, t, threads)
+			asleep := joinThread(&g, t, threads)
 			r.addLocks(t, &g, nil, asleep)
 		}
 		out = append(out, g)
@@ -152,7 +152,7 @@ func (r *goroutineReader) readStack(t *managed.ParkedTask, g *Goroutine) {
 	for n := 0; n < maxGoroutineTries && !t.OnThread; n++ {
 		sp := t.Regs.SP()
 		size := min(t.StackHi-sp, maxGoroutineStack)
-		if !r.room(int(size)) {
+		if !r.reserve(int(size)) {
 			g.StopReason = outOfMemory
 			return
 		}
@@ -162,7 +162,7 @@ func (r *goroutineReader) readStack(t *managed.ParkedTask, g *Goroutine) {
 			continue
 		}
 		mem := frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: a}, StackEnd: t.StackHi}
-		r.walk.arch, r.walk.full = t.Regs.Arch, false
+		r.walk.arch, r.walk.outOfMemory = t.Regs.Arch, false
 		g.Frames = r.walk.native(r.space, &managed.Sample{Regs: &t.Regs, Mem: &mem})
 		if r.walk.StopReason() == frames.StopBadMemory {
 			r.mem.Begin(mem.Stack, mem.StackEnd, r.read)
@@ -180,7 +180,7 @@ func (r *goroutineReader) readStack(t *managed.ParkedTask, g *Goroutine) {
 	}
 }
 
-func (r *goroutineReader) room(size int) bool {
+func (r *goroutineReader) reserve(size int) bool {
 	if more := size - len(r.first); more > 0 {
 		if r.walk.memory.Take(2*int64(more), "stacks") != nil {
 			return false
@@ -192,8 +192,8 @@ func (r *goroutineReader) room(size int) bool {
 
 func (r *goroutineReader) close() { r.walk.memory.Give(2 * int64(len(r.first))) }
 
-// join gives a goroutine its thread's stack. asleep: the thread does not run.
-func join(g *Goroutine, t *managed.ParkedTask, threads []Thread) (asleep bool) {
+// joinThread gives a goroutine its thread's stack. asleep: the thread does not run.
+func joinThread(g *Goroutine, t *managed.ParkedTask, threads []Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]
 		for j := range th.Frames {

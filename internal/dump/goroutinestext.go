@@ -113,7 +113,7 @@ func (p *Process) shownThreads() (shown []Thread, schedule []string) {
 func writeSchedulers(b *strings.Builder, tids []string) {
 	if len(tids) > 0 {
 		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
-			form(len(tids), "thread", "threads"), enumerate(tids))
+			pluralForm(len(tids), "thread", "threads"), enumerate(tids))
 	}
 }
 

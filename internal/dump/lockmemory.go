@@ -22,7 +22,7 @@ func newWithLockMemory(inner observe.OtherMemory) *withLockMemory {
 func (b *withLockMemory) copyIn(s *observe.RawSample) waits.WordCopy {
 	for i := range s.Mem.Others {
 		if r := &s.Mem.Others[i]; r.Addr == b.Addr && len(r.Bytes) <= waits.CopySize {
-			return copyOf(waits.WordCopy{Addr: r.Addr, Bytes: r.Bytes})
+			return cloneWordCopy(waits.WordCopy{Addr: r.Addr, Bytes: r.Bytes})
 		}
 	}
 	return waits.WordCopy{}

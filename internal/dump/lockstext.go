@@ -83,7 +83,7 @@ func (l *Locks) writeStarvedPool(b *strings.Builder, s *Starved) {
 		"  not proven: that the tasks are queued in this pool; if they are, the pool is stuck\n  %s\n", others)
 	if unsampled > 0 {
 		printable.Fprintf(b, "  not known: whether %s that could not be sampled %s to it\n", count(unsampled, "thread"),
-			form(unsampled, "belongs", "belong"))
+			pluralForm(unsampled, "belongs", "belong"))
 	}
 }
 
@@ -175,7 +175,7 @@ func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 	for i := range m.Likely {
 		l.writeLikelyOwner(b, m, &m.Likely[i])
 	}
-	if m.Type == waits.LockOfPython && m.Owner == 0 && len(m.Likely) == 0 {
+	if m.Type == waits.PythonLock && m.Owner == 0 && len(m.Likely) == 0 {
 		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does a " +
 			"thread that ran while it was read: dump again; nor CPython before 3.11 or after 3.13)\n")
 	}
@@ -224,7 +224,7 @@ func (m *Lock) label() string {
 		return fmt.Sprintf("join of thread %d", m.Owner)
 	}
 	if m.Kind == waits.Semaphore || m.Address == 0 {
-		return m.Thing()
+		return m.Object()
 	}
 	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
 }
@@ -237,9 +237,9 @@ func (m *Lock) details() string {
 	switch {
 	case m.Owner != 0:
 	case m.OwnerProcess != 0:
-		text += ", " + m.TakenBy()
+		text += ", " + m.OwnerProcessText()
 	case m.OwnerGone != 0:
-		text += ", " + m.TakenByGone()
+		text += ", " + m.EndedOwnerText()
 	case m.Readers > 0:
 		text += ", held by " + count(m.Readers, "reader")
 	case m.Why == "" && m.Free:

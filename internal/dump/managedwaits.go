@@ -25,7 +25,7 @@ func managedWaitsOf(t *code.Process) managedWaits {
 	}
 	return func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
 		s.Live = &callstack.Live{Mem: t.Read, PID: t.PID, TID: s.TID, Runs: runs}
-		s.TID = innerTID(t, s.TID)
+		s.TID = nsTID(t, s.TID)
 		return callstack.Waiting(t.Runtimes().Namers(), &s)
 	}
 }
@@ -55,7 +55,7 @@ func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 		}
 		first = false
 		w, ok, later := x.managed(s, runs)
-		x.later = later
+		x.retryable = later
 		return w, ok
 	}
 }
@@ -67,9 +67,10 @@ const (
 )
 
 func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
-	x := d.explain
-	for n := 0; x.later && n < maxThreadRetries && x.asked < maxWaitRetries && !d.options.Atomic && !d.hasEnded(); n++ {
-		x.asked++
+	x := d.explainer
+	for n := 0; x.retryable && n < maxThreadRetries && x.retries < maxWaitRetries && !d.options.Atomic &&
+		!d.hasEnded(); n++ {
+		x.retries++
 		time.Sleep(waitRetryWait)
 		s, err := sampleThread(th, d.options, observe.ModeNoReuse)
 		if s == nil || err != nil {

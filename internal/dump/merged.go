@@ -92,7 +92,7 @@ func howsText(group []*Thread) string {
 
 func listText(group []*Thread) string {
 	var b strings.Builder
-	for _, s := range stems(group) {
+	for _, s := range groupByNumberedName(group) {
 		printable.Fprintf(&b, "  %s\n", s.String())
 	}
 	return b.String()

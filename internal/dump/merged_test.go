@@ -98,7 +98,7 @@ func FuzzStemsLoseNoThread(f *testing.F) {
 	f.Add("", "0", "9999999999")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		n := 0
-		for _, s := range stems([]*Thread{{TID: 1, Name: a}, {TID: 2, Name: b}, {TID: 3, Name: c}}) {
+		for _, s := range groupByNumberedName([]*Thread{{TID: 1, Name: a}, {TID: 2, Name: b}, {TID: 3, Name: c}}) {
 			n += len(s.tids)
 			if len(s.numbers) != 0 && len(s.numbers) != len(s.tids) || s.String() == "" {
 				t.Errorf("%+v", s)
@@ -116,7 +116,7 @@ func TestNamesWithAndWithoutANumberAreTwoGroups(t *testing.T) {
 		threads = append(threads, &Thread{TID: 10 + i, Name: name})
 	}
 	var got []string
-	for _, s := range stems(threads) {
+	for _, s := range groupByNumberedName(threads) {
 		got = append(got, s.String())
 	}
 	if want := []string{"a (2): 10 12", "a1…2 (2): 11 13"}; !slices.Equal(got, want) {

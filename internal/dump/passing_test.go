@@ -43,7 +43,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 				to := procmem.Now()
 				if err == nil && outcome == observe.Done && s.WaitReason() == "futex" {
 					sl := &waits.Sleeper{State: 'S', Wait: "futex", InCall: true, Args: s.Call.Args, Memory: s.FutexWord(),
-						Stack: []waits.Name{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
+						Stack: []waits.FunctionName{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
 					w := waits.Describe(sl)
 					w.Resolve(members)
 					out = append(out, sighting{from, to, w.Owner, w.Free})

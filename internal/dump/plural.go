@@ -6,9 +6,9 @@ import "prywalk/internal/tabular"
 
 func count(n int, noun string) string { return tabular.Plural(int64(n), noun) }
 
-func waiting(n int, noun string) string { return count(n, noun) + form(n, " waits", " wait") }
+func waiting(n int, noun string) string { return count(n, noun) + pluralForm(n, " waits", " wait") }
 
-func form(n int, one, other string) string {
+func pluralForm(n int, one, other string) string {
 	if n == 1 {
 		return one
 	}

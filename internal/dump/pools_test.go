@@ -106,13 +106,13 @@ func starvedPool() *Locks {
 
 // They may have waited at different times: a pool is starved if they still wait, and did not run in between.
 func TestPoolsWhoseThreadsGoOnAreNotStarved(t *testing.T) {
-	l := &lockExam{out: starvedPool(), byThread: map[int]*examined{}}
-	if len(l.out.Starved) != 1 {
-		t.Fatalf("%+v, want one pool", l.out.Starved)
+	l := &lockExaminer{locks: starvedPool(), byThread: map[int]*examinedProcess{}}
+	if len(l.locks.Starved) != 1 {
+		t.Fatalf("%+v, want one pool", l.locks.Starved)
 	}
-	l.keepStarved() // none of the threads waits as before
-	if l.out.conclude(); len(l.out.Starved) != 0 || l.out.Verdict == VerdictPossible {
-		t.Errorf("%s, %+v; want no pool", l.out.Verdict, l.out.Starved)
+	l.confirmStarved() // none of the threads waits as before
+	if l.locks.conclude(); len(l.locks.Starved) != 0 || l.locks.Verdict == VerdictPossible {
+		t.Errorf("%s, %+v; want no pool", l.locks.Verdict, l.locks.Starved)
 	}
 }
 

@@ -70,7 +70,7 @@ func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().CopyUpTo(o.firstCopy())
 		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
-		th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, tid), 0))
+		th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), nsTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}

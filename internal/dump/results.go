@@ -62,10 +62,10 @@ func (r *results) hasEnded() bool {
 
 type describer struct {
 	*results
-	target  *code.Process
-	options Options
-	walk    *walk
-	explain *explainer
+	target    *code.Process
+	options   Options
+	walk      *stackWalker
+	explainer *explainer
 }
 
 func (r *results) describe(t *code.Process, o Options, raw *rawSamples) {
@@ -79,8 +79,8 @@ func (r *results) describe(t *code.Process, o Options, raw *rawSamples) {
 	}
 	t.JITFuncs = names.JITFuncs(t.PID)
 	d := &describer{results: r, target: t, options: o, walk: newWalk(t.PID, names, r.process.memory),
-		explain: newExplainer(t, names, waits.NewLiveThreads(t.PID, o.Others))}
-	defer func() { r.update(func(p *Process) { p.slept = d.explain.slept }) }()
+		explainer: newExplainer(t, names, waits.NewLiveThreads(t.PID, o.Others))}
+	defer func() { r.update(func(p *Process) { p.sleepers = d.explainer.sleepers }) }()
 	d.walk.MaxDepth = o.MaxDepth
 	for th, s := range raw.taken {
 		d.addThread(th, s)
@@ -96,7 +96,7 @@ func (r *results) describe(t *code.Process, o Options, raw *rawSamples) {
 
 func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	t, s, err := d.complete(th, s)
-	d.explain.explain(&t, s)
+	d.explainer.explain(&t, s)
 	d.add(d.retryWait(th, t), err)
 }
 
@@ -105,9 +105,9 @@ func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Th
 	s, t = first, describeThread(d.target, d.walk, th.TID, first)
 	copied := int64(0) // bytes
 	for n := 0; n < maxSamples && s != nil && !d.options.Atomic && !d.hasEnded() && err == nil; n++ {
-		more := copyMore{stack: uint64(furtherCopy) << (2 * n), memory: d.walk.memory, taken: &copied,
+		more := copyExtender{stack: uint64(copyExtensionBytes) << (2 * n), memory: d.walk.memory, taken: &copied,
 			pause: d.options.MaxPause}
-		if d.walk.full || !more.planNext(d.target, d.walk, th, s) {
+		if d.walk.outOfMemory || !more.planNext(d.target, d.walk, th, s) {
 			break
 		}
 		if s, err = sampleThread(th, d.options, observe.ModeNoReuse); s != nil {

@@ -158,7 +158,7 @@ func (t *Thread) waitsLine() string {
 	case waits.None, waits.Other, waits.Stopped, waits.Signal:
 		return ""
 	case waits.Sleep:
-		return t.WaitsFor.Sleeping()
+		return t.WaitsFor.SleepText()
 	}
 	return "waits for " + t.WaitsFor.String()
 }

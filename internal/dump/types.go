@@ -61,8 +61,8 @@ type Process struct {
 	program namehints.Program // mappings
 	link    string            // its file's name, if not the mapping's
 
-	slept  map[int]*waits.Sleeper
-	memory *budget.Account
+	sleepers map[int]*waits.Sleeper
+	memory   *budget.Account
 }
 
 // Close returns the stacks' memory to the process's budget.

@@ -68,19 +68,19 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	defer target.Close()
 	names := symbols.NewNamer()
 	defer names.Close()
-	l := &lockExam{out: newLocks(), options: Options{Names: names}, byPID: map[int]*examined{},
-		byThread: map[int]*examined{}}
+	l := &lockExaminer{locks: newLocks(), options: Options{Names: names}, byPID: map[int]*examinedProcess{},
+		byThread: map[int]*examinedProcess{}}
 	if err := l.sampleProcesses([]*code.Process{target}); err != nil {
 		t.Fatal(err)
 	}
 	owner := p.numbers[0]
 	delete(l.byThread, owner)
-	threads := &l.out.Processes[0].Threads
+	threads := &l.locks.Processes[0].Threads
 	*threads = slices.DeleteFunc(*threads, func(th Thread) bool { return th.TID == owner })
 	l.examine()
 	owned := 0
-	for i := range l.out.Locks {
-		m := &l.out.Locks[i]
+	for i := range l.locks.Locks {
+		m := &l.locks.Locks[i]
 		if m.Why == ownerChanges {
 			t.Errorf("%s: %s", m.label(), m.Why)
 		}
@@ -89,10 +89,10 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 		}
 	}
 	const want = "is not known"
-	if owned != l.out.unsampled || owned < 8 || l.out.Verdict != VerdictUnknown ||
-		!strings.Contains(l.out.verdictText(), "the stack of "+strconv.Itoa(owned)+" owners "+want) ||
-		!strings.Contains(lockText(t, l.out), "held by thread "+strconv.Itoa(owner)+", whose stack "+want) {
-		t.Errorf("%d locks owned, %d without a stack: %s", owned, l.out.unsampled, l.out.verdictText())
+	if owned != l.locks.unsampled || owned < 8 || l.locks.Verdict != VerdictUnknown ||
+		!strings.Contains(l.locks.verdictText(), "the stack of "+strconv.Itoa(owned)+" owners "+want) ||
+		!strings.Contains(lockText(t, l.locks), "held by thread "+strconv.Itoa(owner)+", whose stack "+want) {
+		t.Errorf("%d locks owned, %d without a stack: %s", owned, l.locks.unsampled, l.locks.verdictText())
 	}
 }
 

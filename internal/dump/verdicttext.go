@@ -140,10 +140,10 @@ func (l *Locks) ownerless() string {
 	}
 	var parts []string
 	if ended > 0 {
-		parts = append(parts, count(ended, "lock")+" "+form(ended, "was", "were")+" taken by a thread that has ended")
+		parts = append(parts, count(ended, "lock")+" "+pluralForm(ended, "was", "were")+" taken by a thread that has ended")
 	}
 	if forked > 0 {
-		parts = append(parts, count(forked, "lock")+" "+form(forked, "was", "were")+
+		parts = append(parts, count(forked, "lock")+" "+pluralForm(forked, "was", "were")+
 			" taken by a thread of the parent process before the fork")
 	}
 	if text := ofOwners(likely, none, noun); text != "" {
@@ -182,12 +182,12 @@ func ofOwners(likely, none int, noun string) string {
 	case likely+none == 0:
 		return ""
 	case likely == 0:
-		return count(none, noun) + " " + form(none, "has", "have") + " no known owner"
+		return count(none, noun) + " " + pluralForm(none, "has", "have") + " no known owner"
 	case none == 0:
-		return count(likely, noun) + " " + form(likely, "has", "have") + " a likely owner only"
+		return count(likely, noun) + " " + pluralForm(likely, "has", "have") + " a likely owner only"
 	}
 	return fmt.Sprintf("%d of %s %s a likely owner only, %d %s none",
-		likely, count(likely+none, noun), form(likely, "has", "have"), none, form(none, "has", "have"))
+		likely, count(likely+none, noun), pluralForm(likely, "has", "have"), none, pluralForm(none, "has", "have"))
 }
 
 func (l *Locks) examinesGoroutines() bool {
@@ -219,7 +219,7 @@ func (l *Locks) sentence(cycle []int) string {
 		if t.WaitsFor.Owner != next {
 			held = "likely held"
 		}
-		thing := t.WaitsFor.Thing()
+		thing := t.WaitsFor.Object()
 		if at := t.ownPlace(); at != "" {
 			thing += " (in " + at + ")"
 		}

@@ -15,21 +15,21 @@ import (
 
 const freedFunction = "[freed]"
 
-type walk struct {
+type stackWalker struct {
 	frames.Walker
-	arch   frames.Arch
-	pid    int
-	names  *symbols.Namer
-	merger callstack.Merger
-	named  []managed.Frame
-	places map[Place]*Place
-	code   map[codeKey][]*Place
-	memory *budget.Account // nil: no bound
-	full   bool            // out of memory
+	arch        frames.Arch
+	pid         int
+	names       *symbols.Namer
+	merger      callstack.Merger
+	named       []managed.Frame
+	places      map[Place]*Place
+	code        map[codeKey][]*Place
+	memory      *budget.Account // nil: no bound
+	outOfMemory bool            // out of memory
 }
 
-func newWalk(pid int, names *symbols.Namer, memory *budget.Account) *walk {
-	return &walk{pid: pid, names: names, memory: memory, places: map[Place]*Place{}, code: map[codeKey][]*Place{}}
+func newWalk(pid int, names *symbols.Namer, memory *budget.Account) *stackWalker {
+	return &stackWalker{pid: pid, names: names, memory: memory, places: map[Place]*Place{}, code: map[codeKey][]*Place{}}
 }
 
 type codeKey struct {
@@ -45,8 +45,8 @@ const (
 	mergedCost = 384
 )
 
-func (w *walk) run(space *frames.Space, namers []managed.Namer, s *managed.Sample) []Frame {
-	w.full = false
+func (w *stackWalker) run(space *frames.Space, namers []managed.Namer, s *managed.Sample) []Frame {
+	w.outOfMemory = false
 	if len(namers) == 0 {
 		return w.native(space, s)
 	}
@@ -56,7 +56,7 @@ func (w *walk) run(space *frames.Space, namers []managed.Namer, s *managed.Sampl
 		f := w.Frame()
 		w.merger.Add(&f)
 	}
-	entries := w.merger.End(!w.full && w.StopReason().Complete())
+	entries := w.merger.End(!w.outOfMemory && w.StopReason().Complete())
 	w.memory.Give(taken)
 	out := []Frame{}
 	for i := range entries {
@@ -70,31 +70,31 @@ func (w *walk) run(space *frames.Space, namers []managed.Namer, s *managed.Sampl
 	return out
 }
 
-func (w *walk) native(space *frames.Space, s *managed.Sample) []Frame {
+func (w *stackWalker) native(space *frames.Space, s *managed.Sample) []Frame {
 	out := []Frame{}
-	for w.Init(space, s.Regs, s.Mem); w.Next() && !w.full; {
+	for w.Init(space, s.Regs, s.Mem); w.Next() && !w.outOfMemory; {
 		f := w.Frame()
 		out = w.appendNative(out, &f, false)
 	}
 	return out
 }
 
-func (w *walk) reserve(bytes int64) bool {
-	if !w.full {
-		w.full = w.memory.Take(bytes, "stacks") != nil
+func (w *stackWalker) reserve(bytes int64) bool {
+	if !w.outOfMemory {
+		w.outOfMemory = w.memory.Take(bytes, "stacks") != nil
 	}
-	return !w.full
+	return !w.outOfMemory
 }
 
-func (w *walk) drop(t *Thread) { w.memory.Give(frameCost * int64(len(t.Frames))) }
+func (w *stackWalker) drop(t *Thread) { w.memory.Give(frameCost * int64(len(t.Frames))) }
 
 const outOfMemory = "memory"
 
 // end appends, to an incomplete stack, a frame that names the reason.
-func (w *walk) end(list []Frame) (out []Frame, complete bool, reason string) {
+func (w *stackWalker) end(list []Frame) (out []Frame, complete bool, reason string) {
 	stop := w.StopReason()
 	complete, reason = stop.Complete(), stop.String()
-	if w.full {
+	if w.outOfMemory {
 		complete, reason = false, outOfMemory
 	}
 	if !complete {
@@ -103,7 +103,7 @@ func (w *walk) end(list []Frame) (out []Frame, complete bool, reason string) {
 	return list, complete, reason
 }
 
-func (w *walk) place(p Place) *Place {
+func (w *stackWalker) place(p Place) *Place {
 	known := w.places[p]
 	if known == nil {
 		known = &p
@@ -112,7 +112,7 @@ func (w *walk) place(p Place) *Place {
 	return known
 }
 
-func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []Frame {
+func (w *stackWalker) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []Frame {
 	var truth managed.Truth
 	w.named, truth = e.Namer.Symbolize(e.Ref, l, w.named[:0])
 	if truth == managed.Freed {
@@ -138,7 +138,7 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 	return out
 }
 
-func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Frame {
+func (w *stackWalker) appendNative(out []Frame, f *frames.Frame, machinery bool) []Frame {
 	for _, p := range w.nativePlaces(f) {
 		if !w.reserve(frameCost) {
 			return out
@@ -154,7 +154,7 @@ func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Fram
 }
 
 // nativePlaces returns a frame's functions, inlined ones first; it caches them unless made at run time.
-func (w *walk) nativePlaces(f *frames.Frame) []*Place {
+func (w *stackWalker) nativePlaces(f *frames.Frame) []*Place {
 	base := Place{Method: f.Method.String()}
 	if f.Module == nil {
 		if w.KernelOnly() {

@@ -51,7 +51,7 @@ func (o *Observer) copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallI
 	to.n = 0
 	addr, ok := uint64(0), false
 	if call.Nr == futexCall(s.Regs.Arch) {
-		addr, ok = waits.WorthReading(&call.Args)
+		addr, ok = waits.OwnerWord(&call.Args)
 	}
 	if !ok || addr < waits.CopyBefore {
 		return

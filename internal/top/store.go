@@ -39,7 +39,7 @@ type lastCell struct {
 // wait may be a state.
 type wait struct {
 	name string // as in report --by wait
-	// kind is [waits.None] for a state. [waits.Shown] begins a semaphore's name with its type.
+	// kind is [waits.None] for a state. [waits.DisplayLabel] begins a semaphore's name with its type.
 	kind waits.Kind
 }
 
@@ -195,7 +195,7 @@ func (s *Store) wait(iv *profile.Interval) int32 {
 	case strings.HasPrefix(what, "/"):
 		name += ": file"
 	case what != "":
-		shown, _, _ := strings.Cut(waits.Shown(what), ":[")
+		shown, _, _ := strings.Cut(waits.DisplayLabel(what), ":[")
 		name += ": " + shown
 	}
 	n, ok := s.byWait[name]

@@ -42,7 +42,7 @@ func Label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// FrameIndex returns a sample's first number of that name, or 0.
+// NumLabel returns a sample's first number of that name, or 0.
 func NumLabel(s *profile.Sample, key string) int64 {
 	if v := s.NumLabel[key]; len(v) > 0 {
 		return v[0]

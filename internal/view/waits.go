@@ -67,8 +67,8 @@ func (w *waitGroups) cause(s *profile.Sample, what string) string {
 	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
 		if _, of, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
 			kind = of
-			if of == waits.LockOfPython && w.ofCondition(s) {
-				kind = waits.ConditionOfPython
+			if of == waits.PythonLock && w.ofCondition(s) {
+				kind = waits.PythonCondition
 			}
 		}
 		if at := w.waiterFunction(s); at != "" {
@@ -76,13 +76,13 @@ func (w *waitGroups) cause(s *profile.Sample, what string) string {
 		}
 		return kind
 	}
-	return waits.Shown(what)
+	return waits.DisplayLabel(what)
 }
 
 // ofCondition reports whether a wait for a lock of Python is in threading.Condition. The recorder does not know the
 // frames when it sets the label.
 func (w *waitGroups) ofCondition(s *profile.Sample) bool {
-	return w.inside(s, "[CPython ", func(function string) bool { return function == waits.ConditionWait })
+	return w.inside(s, "[CPython ", func(function string) bool { return function == waits.PythonConditionWait })
 }
 
 // inSleep reports whether a wait is in Java's Thread.sleep, which HotSpot implements as the wait for a condition.
@@ -177,10 +177,10 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 
 func (w *waitGroups) lock(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) && !w.inSleep(s) {
-		if of := " (" + waits.LockOfPython + ")"; strings.HasSuffix(what, of) && w.ofCondition(s) {
-			what = strings.TrimSuffix(what, of) + " (" + waits.ConditionOfPython + ")"
+		if of := " (" + waits.PythonLock + ")"; strings.HasSuffix(what, of) && w.ofCondition(s) {
+			what = strings.TrimSuffix(what, of) + " (" + waits.PythonCondition + ")"
 		}
-		return waits.Shown(what)
+		return waits.DisplayLabel(what)
 	}
 	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // a lock of Go
 		return wait

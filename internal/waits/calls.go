@@ -21,15 +21,16 @@ type Sleeper struct {
 	InCall bool
 	// Memory has the futex word, and the lock.
 	Memory WordCopy
-	// Stack is the innermost functions with inlined calls, at most [MaxNames].
-	Stack []Name
+	// Stack is the innermost functions with inlined calls, at most [MaxFunctions].
+	Stack []FunctionName
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
 	// Managed asks the run-time systems about a thread in futex(2), now; nil: none. Its answer has priority.
 	Managed func() (Wait, bool)
 }
 
-// Describe gives what a thread waits for, zero for a running one. [Wait.Resolve] and [Files.Describe] complete it.
+// Describe gives what a thread waits for, zero for a running one. [Wait.Resolve] and [Files.AddFileDetails] complete
+// it.
 func Describe(s *Sleeper) Wait {
 	switch s.State {
 	case 'T', 't':

@@ -12,10 +12,10 @@ import (
 
 // Files describes one process's descriptors at one moment (cached). Not safe for concurrent use.
 type Files struct {
-	root    string
-	pid     int
-	sockets map[string]socket
-	ends    map[string][]end // of pipes, by link text; nil until used
+	root     string
+	pid      int
+	sockets  map[string]socket
+	pipeEnds map[string][]pipeEnd // of pipes, by link text; nil until used
 }
 
 // NewFiles gives the descriptors of a process.
@@ -38,15 +38,15 @@ func (f *Files) path(pid int, name string) string {
 	return f.root + "/" + strconv.Itoa(pid) + "/" + name
 }
 
-// Describe completes a wait's descriptors, and the owner of a file lock.
-func (f *Files) Describe(w *Wait) {
+// AddFileDetails completes a wait's descriptors, and the owner of a file lock.
+func (f *Files) AddFileDetails(w *Wait) {
 	if w.Kind == FileLock {
 		f.setHolder(w)
 	}
 	if d := w.FD; d != nil {
 		switch *d = f.file(d.FD); d.Type {
 		case "pipe":
-			f.addOtherEnd(d)
+			f.addPipePeers(d)
 		case "epoll":
 			f.addWatched(d)
 		}

@@ -58,14 +58,14 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 // FutexTimed reports whether a call of futex(2) has a time-out.
 func FutexTimed(args *[6]uint64) bool { return args[3] != 0 }
 
-func futex(args *[6]uint64, stack []Name, mem *WordCopy) Wait {
+func futex(args *[6]uint64, stack []FunctionName, mem *WordCopy) Wait {
 	addr, ok := FutexWord(args)
 	if !ok {
 		return Wait{Kind: Other}
 	}
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
 	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: FutexTimed(args), shared: args[1]&futexPrivate == 0}
-	p := recognise(stack)
+	p := identifyPrimitive(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex
 		w.ownerPI(mem)
@@ -75,7 +75,7 @@ func futex(args *[6]uint64, stack []Name, mem *WordCopy) Wait {
 		p.kind = Mutex // woken, and retakes its mutex; musl's conditions wait on 2
 	}
 	if p.kind == None {
-		p = w.byShape(op, uint32(args[2]), mem)
+		p = w.primitiveByMemory(op, uint32(args[2]), mem)
 	}
 	if p.kind == None {
 		w.Why = "unknown kind of lock"
@@ -85,7 +85,7 @@ func futex(args *[6]uint64, stack []Name, mem *WordCopy) Wait {
 	w.setOwner(p, uint32(args[2]), mem)
 	switch p.kind {
 	case Semaphore:
-		w.Type = lockOfCPython(stack)
+		w.Type = cpythonLock(stack)
 	case Condition:
 		w.setHotSpot(stack)
 	}
@@ -95,25 +95,25 @@ func futex(args *[6]uint64, stack []Name, mem *WordCopy) Wait {
 // setOwner sets the owner at w.Address, or why there is none. value is what the word was waited on.
 func (w *Wait) setOwner(p primitive, value uint32, mem *WordCopy) {
 	switch {
-	case p.kind == Join && !p.foreign:
-		w.inner = int(value & futexTIDMask)
+	case p.kind == Join && !p.unknownLayout:
+		w.nsTID = int(value & futexTIDMask)
 	case p.kind == Join && p.musl:
 		w.muslJoin(value, mem)
 	case p.kind == Mutex && p.musl:
 		w.muslMutex(mem)
 	case p.kind == RWLock && p.musl:
 		w.Why = "musl stores no owner of it"
-	case p.kind == Mutex && !p.foreign:
+	case p.kind == Mutex && !p.unknownLayout:
 		w.glibcMutex(mem)
-	case p.kind == RWLock && !p.foreign:
+	case p.kind == RWLock && !p.unknownLayout:
 		w.glibcRWLock(mem)
 	default:
 		w.Why = p.why()
 	}
 }
 
-// byShape knows robust mutexes and ends of threads by their memory, where inner functions have no names.
-func (w *Wait) byShape(op uint64, value uint32, mem *WordCopy) primitive {
+// primitiveByMemory knows robust mutexes and ends of threads by their memory, where inner functions have no names.
+func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *WordCopy) primitive {
 	addr := uint64(w.Address)
 	word, ok := mem.u32(addr)
 	if !ok || !w.shared || value == 0 {
@@ -138,9 +138,9 @@ func (w *Wait) byShape(op uint64, value uint32, mem *WordCopy) primitive {
 	return primitive{}
 }
 
-// WorthReading gives the futex word if the memory around it can hold an owner: conditions and semaphores wait on 0, no
+// OwnerWord gives the futex word if the memory around it can hold an owner: conditions and semaphores wait on 0, no
 // lock does.
-func WorthReading(args *[6]uint64) (addr uint64, ok bool) {
+func OwnerWord(args *[6]uint64) (addr uint64, ok bool) {
 	if addr, ok = FutexWord(args); !ok {
 		return 0, false
 	}

@@ -15,7 +15,7 @@ var hotspotWaits = []struct {
 }
 
 // hotspotWait returns what a HotSpot thread in a condition waits for, or "". decided: outer functions cannot change it.
-func hotspotWait(stack []Name) (kind Kind, decided bool) {
+func hotspotWait(stack []FunctionName) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")
 		if _, ofLibc := libcPrimitives[symbol(name)]; ofLibc || isBelowPrimitive(name) {
@@ -38,7 +38,7 @@ func hotspotWait(stack []Name) (kind Kind, decided bool) {
 
 // setHotSpot replaces a condition by what HotSpot made of it, where the run-time system, asked later, gave no answer.
 // The condition is the thread's own: its address names no monitor.
-func (w *Wait) setHotSpot(stack []Name) {
+func (w *Wait) setHotSpot(stack []FunctionName) {
 	if kind, _ := hotspotWait(stack); kind != None {
 		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)
 		w.Why = "not read from the Java virtual machine"

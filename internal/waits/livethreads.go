@@ -13,7 +13,7 @@ import (
 type LiveThreads struct {
 	pid            int
 	others         []int       // observed processes in the same pid namespace
-	inner          map[int]int // threads by their IDs in pid's namespace; nil until used
+	byNSTID        map[int]int // threads by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
 
@@ -37,36 +37,36 @@ func namespace(pid int) string {
 }
 
 // Thread implements [Threads].
-func (m *LiveThreads) Thread(inner int, shared bool) (int, bool) {
+func (m *LiveThreads) Thread(nsTID int, shared bool) (int, bool) {
 	if m.inPIDNamespace {
-		return m.nestedThread(inner, shared)
+		return m.namespaceThread(nsTID, shared)
 	}
-	if alive(m.pid, inner) {
-		return inner, true
+	if alive(m.pid, nsTID) {
+		return nsTID, true
 	}
 	for i := 0; shared && i < len(m.others); i++ {
-		if alive(m.others[i], inner) {
-			return inner, true
+		if alive(m.others[i], nsTID) {
+			return nsTID, true
 		}
 	}
 	return 0, false
 }
 
-func (m *LiveThreads) nestedThread(inner int, shared bool) (int, bool) {
-	if m.inner == nil {
-		m.inner = map[int]int{}
+func (m *LiveThreads) namespaceThread(nsTID int, shared bool) (int, bool) {
+	if m.byNSTID == nil {
+		m.byNSTID = map[int]int{}
 		for _, pid := range append([]int{m.pid}, m.others...) {
-			m.list(pid)
+			m.addThreads(pid)
 		}
 	}
-	tid, ok := m.inner[inner]
-	if !ok || !alive(m.pid, tid) && !(shared && m.another(tid)) {
+	tid, ok := m.byNSTID[nsTID]
+	if !ok || !alive(m.pid, tid) && !(shared && m.belongsToOthers(tid)) {
 		return 0, false
 	}
 	return tid, true
 }
 
-func (m *LiveThreads) another(tid int) bool {
+func (m *LiveThreads) belongsToOthers(tid int) bool {
 	for _, pid := range m.others {
 		if alive(pid, tid) {
 			return true
@@ -75,14 +75,14 @@ func (m *LiveThreads) another(tid int) bool {
 	return false
 }
 
-func (m *LiveThreads) list(pid int) {
-	for inner, tid := range innerIDs(pid) {
-		m.inner[inner] = tid
+func (m *LiveThreads) addThreads(pid int) {
+	for nsTID, tid := range nsTIDs(pid) {
+		m.byNSTID[nsTID] = tid
 	}
 }
 
-// innerIDs gives the threads of a process by their IDs in its own pid namespace.
-func innerIDs(pid int) map[int]int {
+// nsTIDs gives the threads of a process by their IDs in its own pid namespace.
+func nsTIDs(pid int) map[int]int {
 	ids := map[int]int{}
 	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	for _, e := range entries {
@@ -96,12 +96,12 @@ func innerIDs(pid int) map[int]int {
 }
 
 // Parent implements [Threads].
-func (m *LiveThreads) Parent(inner int) int {
+func (m *LiveThreads) Parent(nsTID int) int {
 	var s procmem.Status
 	if procmem.ReadStatus(m.pid, &s) != nil || namespace(s.PPid) != namespace(m.pid) {
 		return 0
 	}
-	if tid, ok := innerIDs(s.PPid)[inner]; !ok || !alive(s.PPid, tid) {
+	if tid, ok := nsTIDs(s.PPid)[nsTID]; !ok || !alive(s.PPid, tid) {
 		return 0
 	}
 	return s.PPid
@@ -112,5 +112,5 @@ func alive(pid, tid int) bool {
 	return procmem.ReadStatus(tid, &s) == nil && s.Tgid == pid && s.State != 'Z' && s.State != 'X'
 }
 
-// Forget makes the next use read the IDs of a nested pid namespace again.
-func (m *LiveThreads) Forget() { m.inner = nil }
+// Invalidate makes the next use read the IDs of a nested pid namespace again.
+func (m *LiveThreads) Invalidate() { m.byNSTID = nil }

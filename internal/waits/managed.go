@@ -14,7 +14,7 @@ const (
 // ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's
 // pid namespace, 0 if unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
-	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), inner: owner, Timed: timed, managed: true}
+	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), nsTID: owner, Timed: timed, managed: true}
 }
 
 // IsManaged reports whether it is a run-time system's answer.

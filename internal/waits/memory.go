@@ -6,9 +6,9 @@ import "encoding/binary"
 
 const maxFDs = 64
 
-// ReadMore sets the descriptors of poll and select, and a sleep's length, from the call's memory. read, called at most
-// four times, copies memory and gives the number of bytes.
-func (w *Wait) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
+// ReadCallMemory sets the descriptors of poll and select, and a sleep's length, from the call's memory. read, called at
+// most four times, copies memory and gives the number of bytes.
+func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
 		if read(t.addr, b[:]) == len(b) {

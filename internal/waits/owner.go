@@ -28,7 +28,7 @@ func knownMutex(kind uint32) bool {
 	return kind&^mutexAllFlags == 0
 }
 
-const noCopy = "its memory could not be read"
+const memoryUnread = "its memory could not be read"
 
 func (w *Wait) glibcMutex(mem *WordCopy) {
 	addr := uint64(w.Address)
@@ -36,7 +36,7 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 	owner, ok2 := mem.u32(addr + mutexOwner)
 	kind, ok3 := mem.u32(addr + mutexKind)
 	if !ok1 || !ok2 || !ok3 {
-		w.Why = noCopy
+		w.Why = memoryUnread
 		return
 	}
 	if !knownMutex(kind) {
@@ -55,29 +55,29 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 	w.shared = kind&mutexShared != 0
 	switch {
 	case word&^mutexCeiling == 0 && kind&mutexPP != 0, word == 0:
-		w.Why, w.Free = passedOn, true
+		w.Why, w.Free = ownerChanging, true
 	case kind&(mutexRobust|mutexPI) != 0:
-		w.held(word)
+		w.setOwnerWord(word)
 	default:
-		w.inner = int(owner)
+		w.nsTID = int(owner)
 		if owner == 0 {
-			w.Why = passedOn
+			w.Why = ownerChanging
 		}
 	}
 }
 
-// passedOn is the reason for a lock that was free, or whose new owner was not yet written.
-const passedOn = "free or changing owner when read"
+// ownerChanging is the reason for a lock that was free, or whose new owner was not yet written.
+const ownerChanging = "free or changing owner when read"
 
-func (w *Wait) held(word uint32) {
-	w.inner = int(word & futexTIDMask)
-	w.Free = w.inner == 0
+func (w *Wait) setOwnerWord(word uint32) {
+	w.nsTID = int(word & futexTIDMask)
+	w.Free = w.nsTID == 0
 	switch {
 	case !w.Free:
 	case word&futexOwnerDied != 0:
 		w.Why = "its owner ended without unlocking it"
 	default:
-		w.Why = passedOn
+		w.Why = ownerChanging
 	}
 }
 
@@ -85,14 +85,14 @@ func (w *Wait) held(word uint32) {
 func (w *Wait) ownerPI(mem *WordCopy) {
 	word, ok := mem.u32(uint64(w.Address))
 	if !ok {
-		w.Why = noCopy
+		w.Why = memoryUnread
 		return
 	}
 	w.Type = "PI"
 	if kind, ok := mem.u32(uint64(w.Address) + mutexKind); ok && knownMutex(kind) && kind&mutexPI != 0 {
 		w.Type = mutexTypes[kind&mutexType] + " PI"
 	}
-	w.held(word)
+	w.setOwnerWord(word)
 }
 
 // pthread_rwlock_t of glibc (sysdeps/nptl/bits/struct_rwlock.h, nptl/pthread_rwlock_common.c).
@@ -114,7 +114,7 @@ func (w *Wait) glibcRWLock(mem *WordCopy) {
 	readers, ok1 := mem.u32(base)
 	writer, ok2 := mem.u32(base + rwWriter)
 	if !ok1 || !ok2 {
-		w.Why = noCopy
+		w.Why = memoryUnread
 		return
 	}
 	w.Address = schema.Hex(base)
@@ -122,9 +122,9 @@ func (w *Wait) glibcRWLock(mem *WordCopy) {
 	case readers&rwWritePhase == 0 && readers>>rwReaderShift > 0:
 		w.Readers = int(readers >> rwReaderShift)
 	case readers&rwWritePhase != 0 && readers&rwWriteLocked != 0 && writer != 0:
-		w.inner = int(writer)
+		w.nsTID = int(writer)
 	default:
-		w.Why = passedOn
+		w.Why = ownerChanging
 	}
 }
 
@@ -143,7 +143,7 @@ func (w *Wait) muslMutex(mem *WordCopy) {
 	kind, ok2 := mem.u32(addr - 4)
 	switch {
 	case !ok1 || !ok2:
-		w.Why = noCopy
+		w.Why = memoryUnread
 		return
 	case kind&^(mutexType|muslRobust|muslInherit|muslShared) != 0:
 		w.Why = "its memory is not a valid mutex of musl"
@@ -159,7 +159,7 @@ func (w *Wait) muslMutex(mem *WordCopy) {
 		w.Why = "musl stores no owner of a normal mutex"
 		return
 	}
-	w.held(word)
+	w.setOwnerWord(word)
 }
 
 // muslJoinable is a joinable musl thread's state, muslTIDBefore the distance from its ID to that
@@ -174,28 +174,28 @@ func (w *Wait) muslJoin(value uint32, mem *WordCopy) {
 	state, ok1 := mem.u32(addr)
 	tid, ok2 := mem.u32(addr - muslTIDBefore)
 	if ok1 && ok2 && state == muslJoinable && value == muslJoinable {
-		w.inner = int(tid & futexTIDMask)
+		w.nsTID = int(tid & futexTIDMask)
 	}
 }
 
 // Threads finds the live threads of the observed processes.
 type Threads interface {
-	// Thread gives the ID in prywalk's pid namespace of the live thread with ID inner in the waiter's. shared permits
+	// Thread gives the ID in prywalk's pid namespace of the live thread with ID nsTID in the waiter's. shared permits
 	// another observed process's.
-	Thread(inner int, shared bool) (tid int, ok bool)
-	// Parent gives the waiter's parent process if a live thread of it has the ID inner; 0: none has. A fork copies locks
+	Thread(nsTID int, shared bool) (tid int, ok bool)
+	// Parent gives the waiter's parent process if a live thread of it has the ID nsTID; 0: none has. A fork copies locks
 	// that other threads hold, and not these threads (fork(2)).
-	Parent(inner int) (pid int)
+	Parent(nsTID int) (pid int)
 }
 
 // Resolve replaces the ID in the lock by a live thread's, once. A waiter that is its own owner has locked a normal
 // mutex twice: a deadlock.
 func (w *Wait) Resolve(t Threads) {
-	if w.inner == 0 {
+	if w.nsTID == 0 {
 		return
 	}
-	inner := w.inner
-	w.inner = 0
+	inner := w.nsTID
+	w.nsTID = 0
 	if tid, ok := t.Thread(inner, w.shared); ok {
 		w.Owner = tid
 		return

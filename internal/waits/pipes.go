@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-type end struct {
+type pipeEnd struct {
 	Peer
 	writes bool
 }
 
-func (f *Files) addOtherEnd(d *File) {
-	if f.ends == nil {
-		f.ends = f.pipes()
+func (f *Files) addPipePeers(d *File) {
+	if f.pipeEnds == nil {
+		f.pipeEnds = f.listPipeEnds()
 	}
 	reads := true
-	for _, e := range f.ends[d.Path] {
+	for _, e := range f.pipeEnds[d.Path] {
 		if e.PID == f.pid && e.FD == d.FD {
 			reads = !e.writes
 		}
 	}
-	for _, e := range f.ends[d.Path] {
+	for _, e := range f.pipeEnds[d.Path] {
 		if e.writes == reads {
 			d.Peers = append(d.Peers, e.Peer)
 		}
@@ -35,8 +35,8 @@ func (f *Files) addOtherEnd(d *File) {
 
 const maxPipes = 1 << 16
 
-func (f *Files) pipes() map[string][]end {
-	out := map[string][]end{}
+func (f *Files) listPipeEnds() map[string][]pipeEnd {
+	out := map[string][]pipeEnd{}
 	left := maxPipes
 	entries, _ := os.ReadDir(f.root)
 	for _, e := range entries {
@@ -53,7 +53,7 @@ func (f *Files) pipes() map[string][]end {
 			}
 			left--
 			name := strings.TrimSpace(f.read(f.path(pid, "comm")))
-			out[link] = append(out[link], end{Peer{pid, name, fd}, f.writes(pid, fd)})
+			out[link] = append(out[link], pipeEnd{Peer{pid, name, fd}, f.writes(pid, fd)})
 		}
 	}
 	return out

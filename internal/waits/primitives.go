@@ -5,11 +5,11 @@ package waits
 import "strings"
 
 type primitive struct {
-	kind    Kind
-	mode    string
-	musl    bool
-	foreign bool   // not of glibc's layout
-	maker   string // library for people
+	kind          Kind
+	mode          string
+	musl          bool
+	unknownLayout bool   // not of glibc's layout
+	maker         string // library for people
 }
 
 func (p *primitive) why() string {
@@ -126,11 +126,11 @@ func isBelowPrimitive(name string) bool {
 // weakPrimitive recognizes functions that other primitives use.
 func weakPrimitive(name, plain string) primitive {
 	if libraryLocks[plain] {
-		return primitive{kind: LibraryLock, foreign: true}
+		return primitive{kind: LibraryLock, unknownLayout: true}
 	}
 	for i := range parkers {
 		if strings.Contains(name, parkers[i].part) {
-			return primitive{kind: Park, foreign: true, maker: parkers[i].maker}
+			return primitive{kind: Park, unknownLayout: true, maker: parkers[i].maker}
 		}
 	}
 	return primitive{}

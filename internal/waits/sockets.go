@@ -38,8 +38,8 @@ func (f *Files) readSockets() map[string]socket {
 // Peers gives the remote addresses of a network namespace's sockets; its processes share the tables, of up to
 // megabytes. Not safe for concurrent use.
 type Peers struct {
-	sockets map[string]socket
-	again   int64 // next reading of the tables, CLOCK_MONOTONIC ns
+	sockets  map[string]socket
+	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
 // Of gives a socket's remote address by its link ([Files.Link]), or "". For an unknown socket it reads the tables
@@ -51,12 +51,12 @@ func (p *Peers) Of(f *Files, link string, now func() int64) string {
 	}
 	inode = strings.TrimSuffix(inode, "]")
 	_, known := p.sockets[inode]
-	if at := now(); !known && at >= p.again {
+	if at := now(); !known && at >= p.nextRead {
 		if all := f.readSockets(); len(all) > 0 { // the process may have ended
 			p.sockets = all
 		}
 		end := now()
-		p.again = end + max(peersEvery, 200*(end-at))
+		p.nextRead = end + max(peersEvery, 200*(end-at))
 	}
 	return p.sockets[inode].remote
 }

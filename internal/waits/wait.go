@@ -86,7 +86,7 @@ type Wait struct {
 	Idle string `json:"idle,omitempty"`
 
 	class   []string // of a file lock, in /proc/locks
-	inner   int      // owner in the target's pid namespace, until resolved
+	nsTID   int      // owner in the target's pid namespace, until resolved
 	shared  bool
 	managed bool // a run-time system's answer
 }
@@ -113,15 +113,15 @@ func (w *Wait) IsLock() bool {
 	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:
 		return true
 	case Semaphore:
-		return w.Type != "" && w.Type != ConditionOfPython
+		return w.Type != "" && w.Type != PythonCondition
 	case Park:
 		return w.Owner != 0
 	}
 	return false
 }
 
-// Thing omits the owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
-func (w *Wait) Thing() string {
+// Object omits the owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
+func (w *Wait) Object() string {
 	name := string(w.Kind)
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
@@ -149,8 +149,8 @@ func (w *Wait) Thing() string {
 // TypedSemaphore gives "threading.Lock (semaphore 0x55d0c0ffee40)".
 func TypedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// Shown makes [TypedSemaphore] of a typed semaphore's label.
-func Shown(label string) string {
+// DisplayLabel makes [TypedSemaphore] of a typed semaphore's label.
+func DisplayLabel(label string) string {
 	semaphore, what, ok := strings.Cut(label, " (")
 	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
 		return TypedSemaphore(strings.TrimSuffix(what, ")"), semaphore)
@@ -161,7 +161,7 @@ func Shown(label string) string {
 func (w *Wait) semaphore() string {
 	plain := *w
 	plain.Type = ""
-	return plain.Thing()
+	return plain.Object()
 }
 
 // Label is one for all waiters of a thing, and begins with the kind. A join has its thread's.
@@ -178,7 +178,7 @@ func (w *Wait) Label() string {
 	case w.managed && w.Symbol == "": // addresses differ in each run
 		return string(w.Kind)
 	}
-	return w.Thing()
+	return w.Object()
 }
 
 // String gives "mutex cache_mu (normal), held by thread 4713".
@@ -186,7 +186,7 @@ func (w *Wait) String() string {
 	if w.Kind == None {
 		return ""
 	}
-	text := w.Thing()
+	text := w.Object()
 	if w.Kind == Join && w.Owner != 0 {
 		text = "the end of"
 	}
@@ -220,9 +220,9 @@ func (w *Wait) holder() string {
 	case w.Owner != 0:
 		return strings.TrimRight(fmt.Sprintf(", held by thread %d %s", w.Owner, w.OwnerName), " ")
 	case w.OwnerProcess != 0:
-		return ", " + w.TakenBy()
+		return ", " + w.OwnerProcessText()
 	case w.OwnerGone != 0:
-		return ", " + w.TakenByGone()
+		return ", " + w.EndedOwnerText()
 	case w.Readers == 1:
 		return ", held by 1 reader"
 	case w.Readers > 1:
@@ -231,21 +231,21 @@ func (w *Wait) holder() string {
 	return ""
 }
 
-// TakenByGone gives "taken by thread 4712, which has ended", of a wait with OwnerGone.
-func (w *Wait) TakenByGone() string {
+// EndedOwnerText gives "taken by thread 4712, which has ended", of a wait with OwnerGone.
+func (w *Wait) EndedOwnerText() string {
 	if w.OwnerParent != 0 {
 		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", w.OwnerGone, w.OwnerParent)
 	}
 	return fmt.Sprintf("taken by thread %d, which has ended", w.OwnerGone)
 }
 
-// TakenBy gives "taken by process 4711 cron" if there is OwnerProcess.
-func (w *Wait) TakenBy() string {
+// OwnerProcessText gives "taken by process 4711 cron" if there is OwnerProcess.
+func (w *Wait) OwnerProcessText() string {
 	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", w.OwnerProcess, w.OwnerName), " ")
 }
 
-// Sleeping is the text of a sleep and its length.
-func (w *Wait) Sleeping() string {
+// SleepText is the text of a sleep and its length.
+func (w *Wait) SleepText() string {
 	length, whole := strings.CutPrefix(w.Until, "for ")
 	switch {
 	case w.Until == "":

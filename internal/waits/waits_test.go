@@ -27,9 +27,9 @@ func words(addr uint64, w ...uint32) WordCopy {
 	return c
 }
 
-func stack(functions ...string) (out []Name) {
+func stack(functions ...string) (out []FunctionName) {
 	for _, f := range functions {
-		out = append(out, Name{f, "/lib/libc.so.6"})
+		out = append(out, FunctionName{f, "/lib/libc.so.6"})
 	}
 	return out
 }
@@ -40,7 +40,7 @@ type futexCase struct {
 	name  string
 	op    uint64
 	value uint64
-	stack []Name
+	stack []FunctionName
 	mem   WordCopy
 	kind  Kind
 	owner int
@@ -73,31 +73,32 @@ func futexCases() []futexCase {
 		{"malloc's lock, called under a mutex's function", 128, 2, stack("__lll_lock_wait_private", "malloc",
 			"pthread_mutex_lock"),
 			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), LibraryLock, 0, 0, false},
-		{"the program's own futex", 128, 2, []Name{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"},
+		{"the program's own futex", 128, 2, []FunctionName{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"},
 			{"pthread_mutex_lock", "prog"}},
 			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Futex, 0, 0, false},
-		{"Rust", 128, 2, []Name{{"syscall", "libc.so.6"}, {"std::sys::sync::mutex::futex::Mutex::lock_contended", "prog"}},
+		{"Rust", 128, 2, []FunctionName{{"syscall", "libc.so.6"},
+			{"std::sys::sync::mutex::futex::Mutex::lock_contended", "prog"}},
 			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 0, 0, false},
 		{"join", 9 + 256, 8, stack("__futex_abstimed_wait_common", "__pthread_clockjoin_ex"),
 			words(word, 0, 0, 0, 0, 8), Join,
 			108, 0, false},
-		{"musl, recursive", 128, 0x80000007, []Name{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, recursive", 128, 0x80000007, []FunctionName{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"},
 			{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_mutex_timedlock", "/lib/ld-musl-x86_64.so.1"}}, words(word, 0, 0, 0, 1, 0x80000007), Mutex, 107, 0, false},
-		{"musl, normal", 128, 0x80000010, []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, normal", 128, 0x80000010, []FunctionName{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
 			words(word, 0, 0, 0, 0, 0x80000010), Mutex, 0, 0, false},
-		{"musl, the end of a thread", 128, 2, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
+		{"musl, the end of a thread", 128, 2, []FunctionName{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
 			words(word, 0, 0, 8, 0, 2), Join, 108, 0, false},
-		{"musl, that of one that ends", 128, 1, []Name{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
-			words(word, 0, 0, 8, 0, 1), Join, 0, 0, false},
-		{"musl, a condition, at a word of the waiter's", 128, 2, []Name{{"memset", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, that of one that ends", 128, 1, []FunctionName{{"__timedwait_cp", "/prog"},
+			{"pthread_timedjoin_np", "/prog"}}, words(word, 0, 0, 8, 0, 1), Join, 0, 0, false},
+		{"musl, a condition, at a word of the waiter's", 128, 2, []FunctionName{{"memset", "/lib/ld-musl-x86_64.so.1"},
 			{"", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, words(word, 0, 0, 0, 1, 2), Condition, 0, 0, false},
 		{"musl, an exported function's name that a program has, too", 128, 2,
-			[]Name{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
+			[]FunctionName{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
 			words(word, 0, 0, 0, 1, 0x80000007), Futex, 0, 0, false},
-		{"musl, a condition", 128, 1, []Name{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, a condition", 128, 1, []FunctionName{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}},
 			words(word, 0, 0, 0, 1, 7), Condition, 0, 0, false},
 		{"a wake, which does not sleep", 1, 1, mutex, words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Other, 0, 0, false},
@@ -118,11 +119,12 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 }
 
 func TestAMutexOfMuslThatIsNoneHasAReasonOfItsOwn(t *testing.T) {
-	stack := []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}}
+	stack := []FunctionName{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
+		{"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}}
 	for _, c := range []struct {
 		mem WordCopy
 		why string
-	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {WordCopy{}, noCopy}} {
+	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {WordCopy{}, memoryUnread}} {
 		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Memory: c.mem,
 			Args: [6]uint64{word, 128, 0x80000007}}
 		if w := Describe(s); w.Why != c.why || w.Kind != Mutex {
@@ -242,7 +244,7 @@ func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
 			s.Args[0] = word
 		}
 		w := Describe(s)
-		w.ReadMore(s, func(_ uint64, buf []byte) int { return copy(buf, stands) })
+		w.ReadCallMemory(s, func(_ uint64, buf []byte) int { return copy(buf, stands) })
 		if w.String() != c.want {
 			t.Errorf("%s(%d, %d) at %d: %q, want %q", c.call, c.clock, c.flags, c.at, w.String(), c.want)
 		}
@@ -259,7 +261,7 @@ func FuzzOf(f *testing.F) {
 			Memory: WordCopy{a - CopyBefore, memory}, Stack: stack(function, "")}
 		w := Describe(s)
 		w.Resolve(live{7: 107})
-		w.ReadMore(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })
+		w.ReadCallMemory(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })
 		_ = w.String()
 	})
 }

@@ -29,11 +29,11 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 			slept[first+i] = &waits.Sleeper{State: 'S', Wait: "futex", InCall: true,
 				Managed: func() (waits.Wait, bool) { return w, true }}
 		}
-		of := &examined{process: &Process{PID: 1, slept: slept}, explain: &explainer{
+		of := &examinedProcess{process: &Process{PID: 1, sleepers: slept}, explainer: &explainer{
 			threads: coreThreads{owner: true}, name: func(int) string { return "holder" },
 			read: func(uint64, []byte) int { return 0 },
 		}}
-		l := &lockExam{out: newLocks(), byThread: map[int]*examined{first: of, second: of}}
+		l := &lockExaminer{locks: newLocks(), byThread: map[int]*examinedProcess{first: of, second: of}}
 		lock := &Lock{Wait: monitor(owner), Waiters: []int{first, second}}
 		now := l.readLock(lock)
 		if !isSame(&now, lock) || now.Owner != c.owner || now.Why != c.why || now.Free != (c.owner == 0) {

@@ -11,35 +11,37 @@ import (
 const python = "/usr/lib/libpython3.11.so.1.0"
 
 func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
-	code := func(function string) Name { return Name{function, "[CPython 3.11.7]"} }
+	code := func(function string) FunctionName { return FunctionName{function, "[CPython 3.11.7]"} }
 	sem := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
-	with := func(inner []Name, outer ...Name) []Name { return append(slices.Clone(inner), outer...) }
-	acquire := with(sem, Name{acquireOfCPython, python}, Name{acquireTimed, python})
-	lock := Name{acquireLock, python}
+	with := func(inner []FunctionName, outer ...FunctionName) []FunctionName {
+		return append(slices.Clone(inner), outer...)
+	}
+	acquire := with(sem, FunctionName{cpythonAcquire, python}, FunctionName{acquireTimed, python})
+	lock := FunctionName{acquireLock, python}
 	for name, c := range map[string]struct {
-		stack []Name
+		stack []FunctionName
 		want  string
 		label string
 	}{
-		"other": {with(sem, Name{"work", "/prog"}), "", "semaphore 0x1000"},
-		"lock":  {with(acquire, lock, code("work")), LockOfPython, "semaphore 0x1000 (threading.Lock)"},
-		"rlock": {with(acquire, Name{acquireRLock, python}), "threading.RLock", "semaphore 0x1000 (threading.RLock)"},
-		"condition": {with(acquire, lock, code(ConditionWait)), ConditionOfPython,
+		"other": {with(sem, FunctionName{"work", "/prog"}), "", "semaphore 0x1000"},
+		"lock":  {with(acquire, lock, code("work")), PythonLock, "semaphore 0x1000 (threading.Lock)"},
+		"rlock": {with(acquire, FunctionName{acquireRLock, python}), "threading.RLock", "semaphore 0x1000 (threading.RLock)"},
+		"condition": {with(acquire, lock, code(PythonConditionWait)), PythonCondition,
 			"semaphore 0x1000 (threading.Condition)"},
-		"outer condition": {with(acquire, lock, code("work"), code(ConditionWait)), LockOfPython,
+		"outer condition": {with(acquire, lock, code("work"), code(PythonConditionWait)), PythonLock,
 			"semaphore 0x1000 (threading.Lock)"},
-		"far": {with(acquire, append(append([]Name{lock}, make([]Name, MaxNames)...), code(ConditionWait))...),
-			ConditionOfPython, "semaphore 0x1000 (threading.Condition)"},
-		"stripped": {with(acquire[:3], Name{"", python}, Name{"PyObject_Vectorcall", python}), "lock of CPython",
-			"semaphore 0x1000 (lock of CPython)"},
+		"far": {with(acquire, append(append([]FunctionName{lock}, make([]FunctionName, MaxFunctions)...),
+			code(PythonConditionWait))...), PythonCondition, "semaphore 0x1000 (threading.Condition)"},
+		"stripped": {with(acquire[:3], FunctionName{"", python}, FunctionName{"PyObject_Vectorcall", python}),
+			"lock of CPython", "semaphore 0x1000 (lock of CPython)"},
 	} {
 		w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack,
 			Args: [6]uint64{0x1000, 128 + 9 + 256, 0}})
 		if w.Kind != Semaphore || w.Type != c.want || w.Label() != c.label {
 			t.Errorf("%s: %s of %q, label %s", name, w.Kind, w.Type, w.Label())
 		}
-		if shown := Shown(w.Label()); shown != w.Thing() {
-			t.Errorf("%s: %s, %s", name, shown, w.Thing())
+		if shown := DisplayLabel(w.Label()); shown != w.Object() {
+			t.Errorf("%s: %s, %s", name, shown, w.Object())
 		}
 	}
 }
@@ -47,14 +49,14 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 // A recording names no more functions than it needs: of a semaphore also the one that waits at it.
 func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 	names := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
-	for _, next := range []string{acquireOfCPython, acquireTimed, acquireLock} {
-		if IsDecided(names) {
+	for _, next := range []string{cpythonAcquire, acquireTimed, acquireLock} {
+		if IsIdentified(names) {
 			t.Errorf("decided before %s", next)
 		}
-		names = append(names, Name{next, python})
+		names = append(names, FunctionName{next, python})
 	}
-	if !IsDecided(names) || !IsDecided(stack("do_futex_wait", "sem_wait", "work")) ||
-		!IsDecided(stack("pthread_cond_wait", "work")) {
+	if !IsIdentified(names) || !IsIdentified(stack("do_futex_wait", "sem_wait", "work")) ||
+		!IsIdentified(stack("pthread_cond_wait", "work")) {
 		t.Error("undecided")
 	}
 }
@@ -68,21 +70,21 @@ func TestConditionsOfHotSpotAreNamedByTheirUse(t *testing.T) {
 	} {
 		names := stack("__futex_abstimed_wait_common", "pthread_cond_timedwait")
 		for _, outer := range []string{"os::PlatformEvent::park", function} {
-			if IsDecided(names) {
+			if IsIdentified(names) {
 				t.Errorf("%s: decided by %v", function, names)
 			}
-			names = append(names, Name{outer, "/jvm/lib/server/libjvm.so"})
+			names = append(names, FunctionName{outer, "/jvm/lib/server/libjvm.so"})
 		}
 		w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: names, Args: [6]uint64{0x1000, 128 + 9, 0, 1}})
 		label := string(want)
 		if want == Condition {
 			label = "condition 0x1000"
 		}
-		if w.Kind != want || w.Label() != label || w.Timed == (want == Monitor) || !IsDecided(names) {
+		if w.Kind != want || w.Label() != label || w.Timed == (want == Monitor) || !IsIdentified(names) {
 			t.Errorf("%s: %+v, label %s", function, w, w.Label())
 		}
 	}
-	elsewhere := append(stack("pthread_cond_wait"), Name{"ObjectMonitor::wait", "/app"})
+	elsewhere := append(stack("pthread_cond_wait"), FunctionName{"ObjectMonitor::wait", "/app"})
 	if kind, decided := hotspotWait(elsewhere); kind != None || !decided {
 		t.Errorf("outside libjvm: %q, %v", kind, decided)
 	}
@@ -93,7 +95,7 @@ func TestHowLongASleepIs(t *testing.T) {
 		"": "sleeps (duration not known)", "for 1h0m0s": "sleeps; asked for 1h0m0s", "for 3s more": "sleeps for 3s more",
 		"until 2026-01-01T00:00:00Z": "sleeps until 2026-01-01T00:00:00Z",
 	} {
-		if got := (&Wait{Kind: Sleep, Until: until}).Sleeping(); got != want {
+		if got := (&Wait{Kind: Sleep, Until: until}).SleepText(); got != want {
 			t.Errorf("%q: %s", until, got)
 		}
 	}

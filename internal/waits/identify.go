@@ -4,41 +4,41 @@ package waits
 
 import "strings"
 
-// Name is a function of a stack, and its file.
-type Name struct{ Function, Module string }
+// FunctionName is a function of a stack, and its file.
+type FunctionName struct{ Function, Module string }
 
-// MaxNames bounds the examined functions.
-const MaxNames = 14
+// MaxFunctions bounds the examined functions.
+const MaxFunctions = 14
 
-// recognise gives the innermost known primitive below which functions only forward the wait: malloc's lock, not the
-// mutex around malloc.
-func recognise(stack []Name) primitive {
-	p, _ := decide(stack)
+// identifyPrimitive gives the innermost known primitive below which functions only forward the wait: malloc's lock, not
+// the mutex around malloc.
+func identifyPrimitive(stack []FunctionName) primitive {
+	p, _ := identify(stack)
 	return p
 }
 
-// IsDecided reports whether outer functions cannot change what a stack waits for.
-func IsDecided(stack []Name) bool {
-	_, done := decide(stack)
+// IsIdentified reports whether outer functions cannot change what a stack waits for.
+func IsIdentified(stack []FunctionName) bool {
+	_, done := identify(stack)
 	return done
 }
 
-func decide(stack []Name) (p primitive, done bool) {
+func identify(stack []FunctionName) (p primitive, done bool) {
 	musl := false
-	for i := range stack[:min(len(stack), MaxNames)] {
+	for i := range stack[:min(len(stack), MaxFunctions)] {
 		n := &stack[i]
 		name, _, _ := strings.Cut(n.Function, "@")
 		plain := symbol(name)
 		musl = musl || isMusl(n.Module) || strings.HasPrefix(plain, "timedwait")
 		if found, ok := libcPrimitives[plain]; ok {
 			found.musl = musl
-			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
-			return found, len(stack) >= MaxNames || isOuterKnown(found.kind, stack[i:])
+			found.unknownLayout = musl && found.kind != Mutex && found.kind != RWLock
+			return found, len(stack) >= MaxFunctions || isOuterKnown(found.kind, stack[i:])
 		}
 		for j := range libraryPrimitives {
 			if strings.Contains(name, libraryPrimitives[j].part) {
 				p = libraryPrimitives[j].primitive
-				p.foreign = true
+				p.unknownLayout = true
 				return p, true
 			}
 		}
@@ -51,15 +51,15 @@ func decide(stack []Name) (p primitive, done bool) {
 			return p, true
 		}
 	}
-	return p, len(stack) >= MaxNames
+	return p, len(stack) >= MaxFunctions
 }
 
 // isOuterKnown reports whether functions outward of stack, which begins with a primitive's function, cannot change what
 // the primitive is part of.
-func isOuterKnown(k Kind, stack []Name) bool {
+func isOuterKnown(k Kind, stack []FunctionName) bool {
 	switch k {
 	case Semaphore:
-		return semaphoreDecided(stack)
+		return isSemaphoreIdentified(stack)
 	case Condition:
 		_, decided := hotspotWait(stack)
 		return decided

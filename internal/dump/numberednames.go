@@ -19,27 +19,27 @@ func (t *Thread) shownName() string {
 	return t.Name
 }
 
-// stem is threads whose names differ at most in one number.
-type stem struct {
-	before, after string // the number
-	numbers       []int  // ascending, one per thread; or nil
-	tids          []int
+// numberedName stands for threads whose names differ at most in one number.
+type numberedName struct {
+	prefix, suffix string // before and after the number
+	numbers        []int  // ascending, one per thread; or nil
+	tids           []int
 }
 
-// stems groups threads by name without its last number, largest group first.
-func stems(threads []*Thread) []*stem {
-	var list []*stem
+// groupByNumberedName groups threads by name without its last number, largest group first.
+func groupByNumberedName(threads []*Thread) []*numberedName {
+	var list []*numberedName
 	type key struct {
 		before, after string
 		numbered      bool
 	}
-	byName := map[key]*stem{}
+	byName := map[key]*numberedName{}
 	for _, t := range threads {
-		before, number, after := split(t.shownName())
+		before, number, after := splitNumber(t.shownName())
 		k := key{before, after, number >= 0}
 		s := byName[k]
 		if s == nil {
-			s = &stem{before: before, after: after}
+			s = &numberedName{prefix: before, suffix: after}
 			byName[k] = s
 			list = append(list, s)
 		}
@@ -51,17 +51,17 @@ func stems(threads []*Thread) []*stem {
 	for _, s := range list {
 		slices.Sort(s.numbers)
 	}
-	slices.SortStableFunc(list, func(a, b *stem) int { return cmp.Compare(len(b.tids), len(a.tids)) })
+	slices.SortStableFunc(list, func(a, b *numberedName) int { return cmp.Compare(len(b.tids), len(a.tids)) })
 	return list
 }
 
 // maxDigits bounds a number; longer ones are identifiers.
 const maxDigits = 9
 
-// split separates a name's last number; −1: none.
-func split(name string) (before string, number int, after string) {
-	end := strings.LastIndexFunc(name, digit) + 1
-	begin := strings.LastIndexFunc(name[:end], func(r rune) bool { return !digit(r) }) + 1
+// splitNumber separates a name's last number; −1: none.
+func splitNumber(name string) (before string, number int, after string) {
+	end := strings.LastIndexFunc(name, isDigit) + 1
+	begin := strings.LastIndexFunc(name[:end], func(r rune) bool { return !isDigit(r) }) + 1
 	if end == 0 || end-begin > maxDigits || name[begin] == '0' && end-begin > 1 {
 		return name, -1, ""
 	}
@@ -72,18 +72,18 @@ func split(name string) (before string, number int, after string) {
 	return name[:begin], number, name[end:]
 }
 
-func digit(r rune) bool { return '0' <= r && r <= '9' }
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 const maxListed = 6 // threads
 
 // String gives "worker-1…480 (480): 1001…1480", or all IDs if few.
-func (s *stem) String() string {
-	name := s.before + s.after
+func (s *numberedName) String() string {
+	name := s.prefix + s.suffix
 	if n := len(s.numbers); n > 0 {
 		first, last := s.numbers[0], s.numbers[n-1]
-		name = s.before + strconv.Itoa(first) + s.after
+		name = s.prefix + strconv.Itoa(first) + s.suffix
 		if first != last {
-			name = fmt.Sprintf("%s%d…%d%s", s.before, first, last, s.after)
+			name = fmt.Sprintf("%s%d…%d%s", s.prefix, first, last, s.suffix)
 		}
 	}
 	if len(s.tids) > maxListed {

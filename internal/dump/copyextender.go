@@ -16,11 +16,11 @@ import (
 // maxSamples bounds the samples of a thread whose stack lacks a register or goes on beyond the copy.
 const maxSamples = 6
 
-// furtherCopy is how many bytes more are copied, times four at each repetition. The mapping's end is no bound: 64 MB
-// around goroutines' stacks.
-const furtherCopy = 1 << 20
+// copyExtensionBytes is how many bytes more are copied, times four at each repetition. The mapping's end is no bound:
+// 64 MB around goroutines' stacks.
+const copyExtensionBytes = 1 << 20
 
-type copyMore struct {
+type copyExtender struct {
 	stack  uint64 // bytes
 	memory *budget.Account
 	taken  *int64        // bytes, of this thread's copies
@@ -29,8 +29,8 @@ type copyMore struct {
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
 // run-time system's data. False: nothing that can be copied.
-func (m *copyMore) planNext(t *code.Process, w *walk, th *observe.Thread, s *observe.RawSample) bool {
-	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), innerTID(t, th.TID), s.Regs.TLS))
+func (m *copyExtender) planNext(t *code.Process, w *stackWalker, th *observe.Thread, s *observe.RawSample) bool {
+	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), nsTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := m.stack
@@ -64,7 +64,7 @@ func (m *copyMore) planNext(t *code.Process, w *walk, th *observe.Thread, s *obs
 }
 
 // bytesWithinPause estimates the bytes of stack for the permitted stop, by the last copy.
-func (m *copyMore) bytesWithinPause(s *observe.RawSample) uint64 {
+func (m *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
 	if m.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
 	}
@@ -73,7 +73,7 @@ func (m *copyMore) bytesWithinPause(s *observe.RawSample) uint64 {
 }
 
 // charge charges a copy that replaces the earlier ones.
-func (m *copyMore) charge(size int64) bool {
+func (m *copyExtender) charge(size int64) bool {
 	more := size - *m.taken
 	if more > 0 && m.memory.Take(more, "stacks") != nil {
 		return false

@@ -14,17 +14,17 @@ import (
 	"prywalk/internal/waits"
 )
 
-type lockExam struct {
-	out      *Locks
+type lockExaminer struct {
+	locks    *Locks
 	options  Options
-	byPID    map[int]*examined
-	byThread map[int]*examined
+	byPID    map[int]*examinedProcess
+	byThread map[int]*examinedProcess
 }
 
-type examined struct {
-	target  *code.Process
-	process *Process
-	explain *explainer
+type examinedProcess struct {
+	target    *code.Process
+	process   *Process
+	explainer *explainer
 }
 
 // ExamineLocks samples all threads of some processes and examines their locks. Of processes that fail, which are
@@ -44,7 +44,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 			}
 		}()
 	}
-	l := &lockExam{out: out, options: o, byPID: map[int]*examined{}, byThread: map[int]*examined{}}
+	l := &lockExaminer{locks: out, options: o, byPID: map[int]*examinedProcess{}, byThread: map[int]*examinedProcess{}}
 	failed := l.sampleProcesses(targets)
 	if errors.Is(failed, ErrHung) {
 		out.collect()
@@ -57,11 +57,11 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 }
 
 // sampleProcesses gives the first error; [ErrHung] ends it.
-func (l *lockExam) sampleProcesses(targets []*code.Process) (first error) {
+func (l *lockExaminer) sampleProcesses(targets []*code.Process) (first error) {
 	for _, t := range targets {
 		p, err := Sample(t, l.options)
 		if p != nil {
-			l.out.Processes = append(l.out.Processes, p)
+			l.locks.Processes = append(l.locks.Processes, p)
 		}
 		if errors.Is(err, ErrHung) {
 			return err
@@ -74,35 +74,35 @@ func (l *lockExam) sampleProcesses(targets []*code.Process) (first error) {
 	return first
 }
 
-func (l *lockExam) add(t *code.Process, p *Process) {
-	of := &examined{target: t, process: p,
-		explain: newExplainer(t, l.options.Names, waits.NewLiveThreads(t.PID, l.options.Others))}
+func (l *lockExaminer) add(t *code.Process, p *Process) {
+	of := &examinedProcess{target: t, process: p,
+		explainer: newExplainer(t, l.options.Names, waits.NewLiveThreads(t.PID, l.options.Others))}
 	l.byPID[t.PID] = of
 	for i := range p.Threads {
 		l.byThread[p.Threads[i].TID] = of
 	}
 }
 
-func (l *lockExam) examine() {
-	l.out.collect()
+func (l *lockExaminer) examine() {
+	l.locks.collect()
 	l.sampleOwners()
 	l.proveDeadlocks()
-	l.out.addLikelyOwners()
-	l.keepPossible()
-	l.out.collectGoroutineLocks()
-	l.keepPossibleGoroutines()
-	l.out.addStarvedPools()
-	l.keepStarved()
-	l.out.conclude()
+	l.locks.addLikelyOwners()
+	l.confirmPossible()
+	l.locks.collectGoroutineLocks()
+	l.confirmGoroutines()
+	l.locks.addStarvedPools()
+	l.confirmStarved()
+	l.locks.conclude()
 }
 
-const maxOwners = 6
+const maxOwnerSamples = 6
 
 const ownerChanges = "owner changed at each sample"
 
-func (l *lockExam) sampleOwners() {
-	for i := range l.out.Locks {
-		lock := &l.out.Locks[i]
+func (l *lockExaminer) sampleOwners() {
+	for i := range l.locks.Locks {
+		lock := &l.locks.Locks[i]
 		switch {
 		case lock.Owner == 0 || l.byThread[lock.Waiters[0]] == nil:
 		case lock.Kind == waits.Join: // any moment serves: the thread has not ended
@@ -114,8 +114,8 @@ func (l *lockExam) sampleOwners() {
 }
 
 // sampleOwner keeps an owner in the lock that cannot be sampled.
-func (l *lockExam) sampleOwner(lock *Lock) {
-	for n := 0; n < maxOwners; n++ {
+func (l *lockExaminer) sampleOwner(lock *Lock) {
+	for n := 0; n < maxOwnerSamples; n++ {
 		now, th := l.sampleWithLock(lock, lock.Owner)
 		if now.Owner == lock.Owner {
 			lock.setOwnerThread(th)
@@ -145,7 +145,7 @@ func (m *Lock) setOwnerThread(th *Thread) {
 }
 
 // sampleWithLock samples a thread with the lock's memory, and gives the lock then; d nil: no sample.
-func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Thread) {
+func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Thread) {
 	sl, ofWaiter := l.waiter(lock.Waiters[0])
 	of := l.byThread[tid]
 	if of == nil {
@@ -162,7 +162,7 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Threa
 	w := newWalk(of.target.PID, l.options.Names, nil)
 	w.MaxDepth = l.options.MaxDepth
 	t := describeThread(of.target, w, tid, s)
-	of.explain.explain(&t, s)
+	of.explainer.explain(&t, s)
 	if of == ofWaiter {
 		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
 			if now = l.lockIn(sl, of, mem); isSame(&now, lock) {
@@ -173,7 +173,8 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Threa
 	return l.readLock(lock), &t
 }
 
-func (l *lockExam) sample(of *examined, tid int, memory *withLockMemory, mode observe.Mode) *observe.RawSample {
+func (l *lockExaminer) sample(of *examinedProcess, tid int, memory *withLockMemory,
+	mode observe.Mode) *observe.RawSample {
 	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
 	th.Feedback().CopyUpTo(firstCopy)
@@ -192,14 +193,14 @@ func (l *lockExam) sample(of *examined, tid int, memory *withLockMemory, mode ob
 const waitersGone = "the threads that waited for it went on"
 
 // readLock asks the first waiters that still wait.
-func (l *lockExam) readLock(lock *Lock) waits.Wait {
-	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwners)] {
+func (l *lockExaminer) readLock(lock *Lock) waits.Wait {
+	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
 		sl, of := l.waiter(tid)
 		if sl == nil {
 			continue
 		}
 		mem := waits.WordCopy{Addr: sl.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
-		mem.Bytes = mem.Bytes[:of.explain.read(mem.Addr, mem.Bytes)]
+		mem.Bytes = mem.Bytes[:of.explainer.read(mem.Addr, mem.Bytes)]
 		if now := l.lockIn(sl, of, mem); isSame(&now, lock) {
 			return now
 		}
@@ -213,20 +214,20 @@ func isSame(now *waits.Wait, lock *Lock) bool {
 	return now.Kind == lock.Kind && now.Address == lock.Address
 }
 
-func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, mem waits.WordCopy) waits.Wait {
+func (l *lockExaminer) lockIn(sl *waits.Sleeper, of *examinedProcess, mem waits.WordCopy) waits.Wait {
 	now := *sl
 	now.Memory = mem
 	w := waits.Describe(&now)
-	if w.Resolve(of.explain.threads); w.Owner != 0 {
-		w.OwnerName = of.explain.name(w.Owner)
+	if w.Resolve(of.explainer.threads); w.Owner != 0 {
+		w.OwnerName = of.explainer.name(w.Owner)
 	}
 	return w
 }
 
-func (l *lockExam) waiter(tid int) (*waits.Sleeper, *examined) {
+func (l *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
 	of := l.byThread[tid]
 	if of == nil {
 		return nil, nil
 	}
-	return of.process.slept[tid], of
+	return of.process.sleepers[tid], of
 }
