@@ -61,7 +61,7 @@ func newAgent() *cobra.Command {
 		},
 		to: agent.Options{
 			Target: agent.Target{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
-			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, SpoolSize: agentSpoolSize, Say: console.Infof,
+			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, SpoolSize: agentSpoolSize, Logf: console.Infof,
 		},
 	}
 	cmd := &cobra.Command{

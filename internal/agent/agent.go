@@ -34,7 +34,7 @@ type Options struct {
 	// Aggregate sends sums of a window, without times.
 	Aggregate bool
 	Version   string
-	Say       func(format string, args ...any)
+	Logf      func(format string, args ...any)
 }
 
 // Agent sends the intervals of a recording. It is a [profile.Watcher].
@@ -45,7 +45,7 @@ type Agent struct {
 	sender      *sender
 	reporter    *reporter // nil: metrics are not sent
 	resources   *resources
-	store       *Store
+	windows     *WindowBuilder
 	builder     *profile.Builder
 	stopServer  func() // of the metrics
 	ended       atomic.Bool
@@ -83,7 +83,7 @@ func New(o Options) (*Agent, error) {
 			return nil, err
 		}
 	}
-	a.sender = newSender(c, &a.Metrics, s, int(o.MaxMessage), o.Target, o.Say)
+	a.sender = newSender(c, &a.Metrics, s, int(o.MaxMessage), o.Target, o.Logf)
 	return a, nil
 }
 
@@ -100,7 +100,7 @@ func (a *Agent) Serve() (err error) {
 		return err
 	}
 	a.stopServer = stop
-	a.opts.Say("metrics: http://%s/metrics", at)
+	a.opts.Logf("metrics: http://%s/metrics", at)
 	return nil
 }
 
@@ -119,8 +119,8 @@ func (a *Agent) Start(
 	generated profile.Resolver,
 ) {
 	names := profile.NewNames(b, nil)
-	a.builder, a.store = b, NewStore(begin, a.opts.Window, a.resources.readLater)
-	a.store.onClose = func(w *window) {
+	a.builder, a.windows = b, NewWindowBuilder(begin, a.opts.Window, a.resources.readLater)
+	a.windows.onClose = func(w *window) {
 		names.NameGenerated(w.stacks, generated, self)
 		b.BeginEpoch()
 	}
@@ -144,42 +144,42 @@ func (a *Agent) Start(
 func (a *Agent) export(e *encoder) {
 	rest, canRest := e.resolver.(interface{ DropUnused() })
 	rested := time.Now()
-	for w := range a.store.handedOut {
+	for w := range a.windows.finished {
 		body, points := e.encode(w)
-		a.store.encoded()
+		a.windows.encoded()
 		a.Metrics.windows.Add(1)
 		if len(body) > 0 {
 			a.sender.enqueue(body, points)
 		}
-		if canRest && time.Since(rested) > restEvery {
+		if canRest && time.Since(rested) > dropUnusedInterval {
 			rest.DropUnused()
 			rested = time.Now()
 		}
 	}
 }
 
-// restEvery is the period in which the resolver drops unmapped files.
-const restEvery = 10 * time.Second
+// dropUnusedInterval is the period in which the resolver drops unmapped files.
+const dropUnusedInterval = 10 * time.Second
 
 // Add implements [profile.Sink].
-func (a *Agent) Add(iv profile.Interval) { a.store.Add(iv) }
+func (a *Agent) Add(iv profile.Interval) { a.windows.Add(iv) }
 
 // Refresh implements [profile.Watcher].
 func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	a.store.Refresh(at, open)
+	a.windows.Refresh(at, open)
 	a.Metrics.evictions.Store(int64(a.builder.Evictions()))
 }
 
 // HeldStacks implements [profile.StackHolder]: no stack is evicted while a window is encoded.
 func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
-	return a.store.held(), a.store.unencoded.Load() == 0
+	return a.windows.heldStacks(), a.windows.unencoded.Load() == 0
 }
 
 // Finish sends the last window and what waits, for at most [Options].Flush. It returns the number of intervals that are
 // lost: neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
-	a.store.Finish(at)
+	a.windows.Finish(at)
 	a.exporting.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)
 	defer cancel()

@@ -92,18 +92,18 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	return c.client.send(ctx, m)
 }
 
-// signal is where a kind of messages goes.
-type signal struct {
+// otlpSignal is where a kind of messages goes.
+type otlpSignal struct {
 	procedure string // of gRPC
 	path      string // of HTTP, below the endpoint's path
 }
 
 var (
-	profileSignal = signal{procedure, httpPath}
-	metricSignal  = signal{"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "v1/metrics"}
+	profileSignal = otlpSignal{procedure, httpPath}
+	metricSignal  = otlpSignal{"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "v1/metrics"}
 )
 
-func newClient(t Target, of signal) (client, error) {
+func newClient(t Target, of otlpSignal) (client, error) {
 	u, err := url.Parse(t.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, exit.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",

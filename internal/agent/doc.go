@@ -4,8 +4,8 @@
 //
 // # Algorithm
 //
-// A [Store] divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the growth:
-// the sums of all windows are the recording's.
+// A [WindowBuilder] divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the
+// growth: the sums of all windows are the recording's.
 //
 // An encoder names a window's locations, and writes a message (package otlp). A sender divides large messages, and
 // sends the oldest first. What cannot be sent waits in a queue, in memory or in files (a spool), up to a size. Each

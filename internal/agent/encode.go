@@ -50,7 +50,7 @@ func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	}
 	for _, list := range w.rows {
 		for _, p := range list {
-			if p.values != (values{}) {
+			if p.values != (clockValues{}) {
 				intervals++
 			}
 		}
@@ -115,7 +115,7 @@ type oneSample struct {
 func (e *encoding) samplesOf(w *window, rows []row) []oneSample {
 	s := samples{index: map[sampleKey]int{}}
 	for _, r := range rows {
-		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != values{} }) {
+		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != clockValues{} }) {
 			continue // all was sent before
 		}
 		one := oneSample{stack: e.stack(r.stack), attributes: e.attributes(&r), points: w.rows[r]}

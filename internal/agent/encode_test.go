@@ -25,7 +25,7 @@ func windowOf(list ...profile.Interval) *window {
 		s.Add(iv)
 	}
 	s.Finish(begun.Add(time.Second))
-	return <-s.handedOut
+	return <-s.finished
 }
 
 // TestOwnersAndTasksAreSent where they are known.
@@ -74,11 +74,11 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 	iv.Wall, iv.End = 5, begun.UnixNano()+7
 	for _, set := range []time.Duration{0, time.Hour, -time.Minute, time.Microsecond} {
 		s := newTestStore()
-		began := s.began
-		s.ahead = func() int64 { return began + int64(set) }
+		began := s.offsetAtStart
+		s.unixOffset = func() int64 { return began + int64(set) }
 		s.Add(iv)
 		s.Finish(begun.Add(time.Second + set))
-		m, _ := e.encode(<-s.handedOut)
+		m, _ := e.encode(<-s.finished)
 		want := begun.Add(set)
 		if set == time.Microsecond { // an error of reading
 			want = begun

@@ -48,7 +48,7 @@ type grpcClient struct {
 }
 
 func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(prefixed(zipped(body))))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(grpcFrame(gzipCompress(body))))
 	if err != nil {
 		return reply{}, &failure{kind: refused, err: err}
 	}
@@ -71,16 +71,16 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	if f := grpcFailure(answer); f != nil {
 		return reply{}, f
 	}
-	return acceptedReply(unprefixed(text, answer.Header.Get("Grpc-Encoding"))), nil
+	return acceptedReply(grpcUnframe(text, answer.Header.Get("Grpc-Encoding"))), nil
 }
 
-func prefixed(message []byte) []byte {
+func grpcFrame(message []byte) []byte {
 	out := binary.BigEndian.AppendUint32([]byte{1}, uint32(len(message)))
 	return append(out, message...)
 }
 
-// unprefixed returns a message uncompressed; nil: it cannot be read.
-func unprefixed(text []byte, encoding string) []byte {
+// grpcUnframe returns a message uncompressed; nil: it cannot be read.
+func grpcUnframe(text []byte, encoding string) []byte {
 	if len(text) < prefixSize || uint64(len(text)-prefixSize) < uint64(binary.BigEndian.Uint32(text[1:])) {
 		return nil
 	}
@@ -89,7 +89,7 @@ func unprefixed(text []byte, encoding string) []byte {
 	case text[0] == 0:
 		return message
 	case encoding == "gzip":
-		message, _ = unzipped(message, maxReply)
+		message, _ = gzipDecompress(message, maxReply)
 		return message
 	}
 	return nil

@@ -30,7 +30,7 @@ type httpClient struct {
 }
 
 // newHTTP returns a signal's client. An endpoint may include the path of profiles; other signals replace it.
-func newHTTP(c *http.Client, u *url.URL, of signal) *httpClient {
+func newHTTP(c *http.Client, u *url.URL, of otlpSignal) *httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+httpPath); {
 	case whole:
 		root := *u
@@ -43,7 +43,7 @@ func newHTTP(c *http.Client, u *url.URL, of signal) *httpClient {
 }
 
 func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(zipped(body)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(gzipCompress(body)))
 	if err != nil {
 		return reply{}, &failure{kind: refused, err: err}
 	}
@@ -92,7 +92,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 	return 0
 }
 
-func zipped(body []byte) []byte {
+func gzipCompress(body []byte) []byte {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err == nil {
@@ -104,8 +104,8 @@ func zipped(body []byte) []byte {
 	return out.Bytes()
 }
 
-// unzipped fails for more than most bytes.
-func unzipped(text []byte, limit int) ([]byte, error) {
+// gzipDecompress fails for more than limit bytes.
+func gzipDecompress(text []byte, limit int) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
 		return nil, err

@@ -23,116 +23,116 @@ import (
 type notices struct {
 	metrics  *Metrics
 	receiver string // without its password
-	say      func(format string, args ...any)
+	logf     func(format string, args ...any)
 
-	accepted      bool
-	saidAway      bool // as saidFull and saidRefusal: since the last accepted message
-	saidFull      bool
-	saidRefusal   string // the reason
-	saidRejection string // the last reason of rejected profiles
-	saidTooLarge  bool
-	saidNoSpool   bool
-	saidNoFile    bool
+	accepted            bool
+	reportedUnreachable bool // as reportedFull and reportedRefusal: since the last accepted message
+	reportedFull        bool
+	reportedRefusal     string // the reason
+	reportedRejection   string // the last reason of rejected profiles
+	reportedTooLarge    bool
+	reportedSpoolError  bool
+	reportedUnreadable  bool
 }
 
-// earlier reports what an earlier agent left, and what was dropped of it.
-func (n *notices) earlier(s *spool) {
+// earlierMessages reports what an earlier agent left, and what was dropped of it.
+func (n *notices) earlierMessages(s *spool) {
 	if len(s.files) > 0 {
-		n.say("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
+		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
 	}
-	if s.trimmed > 0 {
-		n.full(s.trimmed, "raise --spool-size")
+	if s.droppedAtOpen > 0 {
+		n.queueFull(s.droppedAtOpen, "raise --spool-size")
 	}
 }
 
-func (n *notices) waitForNext(s *spool) {
+func (n *notices) keptMessages(s *spool) {
 	if len(s.files) > 0 {
-		n.say("--spool %s: messages that wait for the next agent: %d", s, len(s.files))
+		n.logf("--spool %s: messages that wait for the next agent: %d", s, len(s.files))
 	}
 }
 
-func (n *notices) full(intervals int, step string) {
+func (n *notices) queueFull(intervals int, step string) {
 	n.metrics.addLost(lostFull, intervals)
-	if !n.saidFull {
-		n.saidFull = true
-		n.say("too much waits for %s: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
+	if !n.reportedFull {
+		n.reportedFull = true
+		n.logf("too much waits for %s: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
 	}
 }
 
 // spoolWritten reports the first of several errors.
 func (n *notices) spoolWritten(s *spool, err error) {
-	if err != nil && !n.saidNoSpool {
-		n.say("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, maxWaitingBytes>>20, spoolStep(err))
+	if err != nil && !n.reportedSpoolError {
+		n.logf("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, maxWaitingBytes>>20, spoolStep(err))
 	}
-	n.saidNoSpool = err != nil
+	n.reportedSpoolError = err != nil
 }
 
-func (n *notices) damaged(s *spool, f *file, err error) {
+func (n *notices) damaged(s *spool, f *spoolFile, err error) {
 	n.metrics.addLost(lostDamaged, f.intervals)
-	n.say("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
+	n.logf("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
 		s, f.name, f.intervals, lostDamaged, err)
 }
 
-func (n *notices) unreadable(s *spool, f *file, err error) {
-	if !n.saidNoFile {
-		n.saidNoFile = true
-		n.say("--spool %s: %s cannot be read now, it stays and is tried again: %v; check the disk, the file's owner and "+
+func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
+	if !n.reportedUnreadable {
+		n.reportedUnreadable = true
+		n.logf("--spool %s: %s cannot be read now, it stays and is tried again: %v; check the disk, the file's owner and "+
 			"the limit of open files", s, f.name, cause(err))
 	}
 }
 
-// undividable counts a message that exceeds the limit and cannot be divided as lost, and reports the first one.
-func (n *notices) undividable(err error, intervals, size, limit int) {
+// indivisible counts a message that exceeds the limit and cannot be divided as lost, and reports the first one.
+func (n *notices) indivisible(err error, intervals, size, limit int) {
 	if !errors.Is(err, otlp.ErrOne) {
 		n.metrics.addLost(lostDamaged, intervals)
 		return
 	}
 	n.metrics.addLost(lostTooLarge, intervals)
-	if !n.saidTooLarge {
-		n.saidTooLarge = true
-		n.say("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
+	if !n.reportedTooLarge {
+		n.reportedTooLarge = true
+		n.logf("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
 			size, limit, lostTooLarge)
 	}
 }
 
-func (n *notices) accept(answer *reply) {
-	if !n.accepted || n.saidAway || n.saidRefusal != "" {
+func (n *notices) messageAccepted(answer *reply) {
+	if !n.accepted || n.reportedUnreachable || n.reportedRefusal != "" {
 		again := ""
 		if n.accepted {
 			again = " again"
 		}
-		n.say("%s takes messages%s", n.receiver, again)
+		n.logf("%s takes messages%s", n.receiver, again)
 	}
-	n.accepted, n.saidAway, n.saidFull, n.saidRefusal = true, false, false, ""
-	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != n.saidRejection {
-		n.saidRejection = why
-		n.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", n.receiver,
+	n.accepted, n.reportedUnreachable, n.reportedFull, n.reportedRefusal = true, false, false, ""
+	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != n.reportedRejection {
+		n.reportedRejection = why
+		n.logf("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", n.receiver,
 			answer.rejected, why)
 	}
 }
 
-func (n *notices) away(err error) {
-	if !n.saidAway {
-		n.saidAway = true
-		n.say("cannot send to %s, messages wait and are sent again: %v; %s", n.receiver, cause(err), nextStep(err))
+func (n *notices) unreachable(err error) {
+	if !n.reportedUnreachable {
+		n.reportedUnreachable = true
+		n.logf("cannot send to %s, messages wait and are sent again: %v; %s", n.receiver, cause(err), nextStep(err))
 	}
 }
 
-func (n *notices) refuse(f *failure, intervals int) {
+func (n *notices) messageRefused(f *failure, intervals int) {
 	why := cmp.Or(f.why, lostRefused)
 	if f.kind == tooLarge {
 		why = lostTooLarge
 	}
 	n.metrics.addLost(why, intervals)
-	if n.saidRefusal != why {
-		n.saidRefusal = why
-		n.say("%s refuses messages, which are dropped and counted (%s): %v; %s", n.receiver, why, cause(f.err),
+	if n.reportedRefusal != why {
+		n.reportedRefusal = why
+		n.logf("%s refuses messages, which are dropped and counted (%s): %v; %s", n.receiver, why, cause(f.err),
 			remedies[why])
 	}
 }
 
-func (n *notices) smaller(size, limit int) {
-	n.say("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
+func (n *notices) limitLowered(size, limit int) {
+	n.logf("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
 		"set --max-message %d, or raise the receiver's limit", n.receiver, size, limit, limit)
 }
 

@@ -133,7 +133,7 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 func TestMetricsWithoutAnAnswerAreReported(t *testing.T) {
 	r := &slowReceiver{came: make(chan struct{}, 9)}
 	var got said
-	m := &reporter{client: r, receiver: "http://there", metrics: &Metrics{}, timeout: time.Millisecond, say: got.say}
+	m := &reporter{client: r, receiver: "http://there", metrics: &Metrics{}, timeout: time.Millisecond, logf: got.say}
 	for range 3 {
 		m.send(t.Context())
 	}
@@ -152,7 +152,7 @@ func TestMetricsAreSentAgainWithARenewedToken(t *testing.T) {
 			return reply{}, &failure{kind: refused, why: why, err: errors.New("no")}
 		}}
 		var got said
-		m := &reporter{client: c, receiver: "http://there", metrics: &Metrics{}, timeout: time.Minute, say: got.say}
+		m := &reporter{client: c, receiver: "http://there", metrics: &Metrics{}, timeout: time.Minute, logf: got.say}
 		for range 3 {
 			m.send(t.Context())
 		}
@@ -185,7 +185,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		return reply{}, &failure{kind: retryable, err: errors.New("away")}
 	}}
 	body := messageOf(30_000)
-	size := int64(len(zipped(body)))
+	size := int64(len(gzipCompress(body)))
 	sender := func(r client, s *spool, limit int) (*sender, *said) {
 		got := &said{}
 		return newSender(r, &Metrics{}, s, limit, Target{Endpoint: endpoint, Timeout: time.Minute}, got.say), got

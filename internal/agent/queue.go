@@ -12,44 +12,44 @@ type message struct {
 	intervals  int
 }
 
-func newMessage(body []byte, intervals int) message { return message{zipped(body), intervals} }
+func newMessage(body []byte, intervals int) message { return message{gzipCompress(body), intervals} }
 
 // queue holds waiting messages, the oldest first: the spool's, then those in memory. Beyond the sizes the oldest are
 // dropped and counted. Not for concurrent use.
 type queue struct {
-	spool   *spool // nil: memory only
-	memory  []message
-	size    int // of memory, bytes
-	notices *notices
-	taken   place
+	spool     *spool // nil: memory only
+	memory    []message
+	size      int // of memory, bytes
+	notices   *notices
+	takenFrom queuePlace
 }
 
-// place is where the message being sent is: the first there, and not dropped.
-type place int
+// queuePlace is where the message being sent is: the first there, and not dropped.
+type queuePlace int
 
 const (
-	nowhere place = iota
+	nowhere queuePlace = iota
 	inMemory
 	inSpool
 )
 
-// keptIn returns how many of the first messages must not be dropped.
-func (q *queue) keptIn(at place) int {
-	if q.taken == at {
+// inFlightAt returns how many of the first messages must not be dropped.
+func (q *queue) inFlightAt(at queuePlace) int {
+	if q.takenFrom == at {
 		return 1
 	}
 	return 0
 }
 
 // append adds a message to the spool if the receiver is away or older ones are there, unless older ones are in memory.
-func (q *queue) append(m message, away bool) {
-	if q.spool != nil && len(q.memory) == 0 && (away || len(q.spool.files) > 0) && q.toSpool(m) {
+func (q *queue) append(m message, unreachable bool) {
+	if q.spool != nil && len(q.memory) == 0 && (unreachable || len(q.spool.files) > 0) && q.toSpool(m) {
 		return
 	}
 	q.memory = append(q.memory, m)
 	q.size += len(m.compressed)
-	for kept := q.keptIn(inMemory); q.size > maxWaitingBytes && len(q.memory) > kept+1; {
-		q.notices.full(q.memory[kept].intervals, "give a directory with --spool")
+	for kept := q.inFlightAt(inMemory); q.size > maxWaitingBytes && len(q.memory) > kept+1; {
+		q.notices.queueFull(q.memory[kept].intervals, "give a directory with --spool")
 		q.drop(kept)
 	}
 }
@@ -62,9 +62,9 @@ func (q *queue) drop(i int) {
 }
 
 func (q *queue) toSpool(m message) bool {
-	dropped, err := q.spool.put(m, q.keptIn(inSpool))
+	dropped, err := q.spool.put(m, q.inFlightAt(inSpool))
 	if dropped > 0 {
-		q.notices.full(dropped, "raise --spool-size")
+		q.notices.queueFull(dropped, "raise --spool-size")
 	}
 	q.notices.spoolWritten(q.spool, err)
 	return err == nil
@@ -77,7 +77,7 @@ func (q *queue) take() (body []byte, intervals int, ok bool) {
 			f := q.spool.files[0]
 			body, err := q.spool.first()
 			if err == nil {
-				q.taken = inSpool
+				q.takenFrom = inSpool
 				return body, f.intervals, true
 			}
 			if errors.Is(err, errDamagedFile) {
@@ -92,36 +92,36 @@ func (q *queue) take() (body []byte, intervals int, ok bool) {
 	if len(q.memory) == 0 {
 		return nil, 0, false
 	}
-	q.taken = inMemory
+	q.takenFrom = inMemory
 	return uncompressed(&q.memory[0]), q.memory[0].intervals, true
 }
 
 func uncompressed(m *message) []byte {
-	body, err := unzipped(m.compressed, maxMessage)
+	body, err := gzipDecompress(m.compressed, maxMessage)
 	if err != nil {
 		panic(err) // compressed by this process
 	}
 	return body
 }
 
-func (q *queue) keep() { q.taken = nowhere }
+func (q *queue) keep() { q.takenFrom = nowhere }
 
 func (q *queue) remove() {
-	if q.taken == inSpool {
+	if q.takenFrom == inSpool {
 		q.spool.remove(0)
 	} else {
 		q.drop(0)
 	}
-	q.taken = nowhere
+	q.takenFrom = nowhere
 }
 
 // replace replaces the taken message by its parts; if the spool cannot take them, they are the first in memory.
 func (q *queue) replace(parts []message) {
-	if q.taken == inSpool {
+	if q.takenFrom == inSpool {
 		err := q.spool.replaceFirst(parts)
 		q.notices.spoolWritten(q.spool, err)
 		if err == nil {
-			q.taken = nowhere
+			q.takenFrom = nowhere
 			return
 		}
 	}

@@ -26,7 +26,7 @@ func testSpool(t *testing.T, dir string, most int64) *spool {
 func TestTheMessageThatIsBeingSentIsNotDropped(t *testing.T) {
 	const intervals = 30_000
 	body := messageOf(intervals)
-	size := int64(len(zipped(body)))
+	size := int64(len(gzipCompress(body)))
 	for name, first := range map[string]*failure{
 		"accepted": nil, "refused": {kind: refused, err: errors.New("no")},
 		"too large": {kind: tooLarge, err: errors.New("no")}, "away": {kind: retryable, err: errors.New("away")},

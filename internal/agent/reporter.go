@@ -12,10 +12,10 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// reportEvery is OTEL_METRIC_EXPORT_INTERVAL's default.
+// reportInterval is OTEL_METRIC_EXPORT_INTERVAL's default.
 const (
-	reportEvery = time.Minute
-	reportFirst = 5 * time.Second
+	reportInterval   = time.Minute
+	firstReportAfter = 5 * time.Second
 )
 
 // reporter sends the agent's own metrics. Counters are cumulative: lost messages need not be sent again.
@@ -27,7 +27,7 @@ type reporter struct {
 	resource protobuf.Message
 	scope    protobuf.Message
 	start    time.Time
-	say      func(format string, args ...any)
+	logf     func(format string, args ...any)
 	failing  bool // the last message failed, which was reported
 	stopped  bool // it accepts no metrics
 }
@@ -38,7 +38,7 @@ func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
 		return nil, err
 	}
 	r := &reporter{client: c, receiver: redacted(o.Endpoint), metrics: m, timeout: o.Timeout, start: time.Now(),
-		say: o.Say}
+		logf: o.Logf}
 	known := map[string]bool{}
 	for _, a := range append([]attribute{
 		{"service.name", "prywalk"}, {"service.version", o.Version}, {"process.pid", int64(os.Getpid())},
@@ -54,7 +54,7 @@ func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
 }
 
 func (r *reporter) run(ctx context.Context, stop <-chan struct{}) {
-	for wait := reportFirst; !r.stopped && sleep(stop, jittered(wait)); wait = reportEvery {
+	for wait := firstReportAfter; !r.stopped && sleep(stop, jittered(wait)); wait = reportInterval {
 		r.send(ctx)
 	}
 }
@@ -75,11 +75,11 @@ func (r *reporter) send(ctx context.Context) {
 		r.failing = false
 	case f.kind == refused && f.why != lostUnauthorized: // tokens are renewed
 		r.stopped = true
-		r.say("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
+		r.logf("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
 			r.receiver, cause(f.err))
 	case !r.failing && ctx.Err() == nil: // it was not aborted
 		r.failing = true
-		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err),
+		r.logf("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err),
 			cmp.Or(remedies[f.why], nextStep(f.err)))
 	}
 }

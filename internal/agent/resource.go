@@ -125,10 +125,10 @@ func hasKey(list []attribute, key string) bool {
 func (r *resources) dropEnded(needed func(processKey) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(p processKey, _ processAttributes) bool { return !needed(p) && !r.lives(p) })
+	maps.DeleteFunc(r.known, func(p processKey, _ processAttributes) bool { return !needed(p) && !r.isAlive(p) })
 }
 
-func (r *resources) lives(p processKey) bool {
+func (r *resources) isAlive(p processKey) bool {
 	st, err := process.ReadStatus(r.root, p.pid)
 	return err == nil && st.Start == p.start
 }
@@ -155,7 +155,7 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 			a.list = append(a.list, fromEnvironment(env)...)
 		}
 	}
-	if !r.lives(p) { // they may be a later process's
+	if !r.isAlive(p) { // they may be a later process's
 		return processAttributes{}, false
 	}
 	r.mu.Lock()

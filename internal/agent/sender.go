@@ -18,9 +18,9 @@ const (
 	// MinSpool is the least --spool-size, bytes: room for a message.
 	MinSpool = minMessage
 	// Pauses between attempts, doubled each time.
-	firstPause   = time.Second
-	longestPause = time.Minute
-	longestAsked = time.Hour // by a receiver
+	minRetryPause = time.Second
+	maxRetryPause = time.Minute
+	maxRetryAfter = time.Hour // by a receiver
 )
 
 // sender divides messages, and sends the oldest first, again if needed.
@@ -31,16 +31,16 @@ type sender struct {
 	wake      chan struct{}
 	notBefore time.Time // of the next attempt; of run's goroutine
 
-	mu    sync.Mutex // guards the rest
-	queue queue
-	limit int  // of a message before compression, bytes
-	away  bool // the last attempt failed, the next may not
+	mu          sync.Mutex // guards the rest
+	queue       queue
+	limit       int  // of a message before compression, bytes
+	unreachable bool // the last attempt failed, the next may not
 }
 
-func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(string, ...any)) *sender {
-	n := &notices{metrics: m, receiver: redacted(to.Endpoint), say: say}
+func newSender(c client, m *Metrics, s *spool, limit int, to Target, logf func(string, ...any)) *sender {
+	n := &notices{metrics: m, receiver: redacted(to.Endpoint), logf: logf}
 	if s != nil {
-		n.earlier(s)
+		n.earlierMessages(s)
 	}
 	out := &sender{
 		client: c, metrics: m, timeout: to.Timeout, wake: make(chan struct{}, 1), queue: queue{spool: s, notices: n},
@@ -54,7 +54,7 @@ func (s *sender) enqueue(body []byte, intervals int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.divide(body, intervals) {
-		s.queue.append(m, s.away)
+		s.queue.append(m, s.unreachable)
 	}
 	s.publishCounts()
 	select {
@@ -74,7 +74,7 @@ func (s *sender) divide(body []byte, intervals int) []message {
 		share, err = shareOf(a, b, intervals)
 	}
 	if err != nil {
-		s.queue.notices.undividable(err, intervals, len(body), s.limit)
+		s.queue.notices.indivisible(err, intervals, len(body), s.limit)
 		return nil
 	}
 	s.metrics.splits.Add(1)
@@ -113,7 +113,7 @@ func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 		case ctx.Err() != nil:
 			return
 		case wait > 0:
-			pause = min(max(2*pause, firstPause), longestPause)
+			pause = min(max(2*pause, minRetryPause), maxRetryPause)
 			if !sleep(stop, max(wait, jittered(pause))) {
 				return
 			}
@@ -185,8 +185,8 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away = false
-	s.queue.notices.accept(answer)
+	s.unreachable = false
+	s.queue.notices.messageAccepted(answer)
 	s.queue.remove()
 	s.publishCounts()
 }
@@ -204,18 +204,18 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	case f.kind == tooLarge && len(body) > minMessage:
 		s.limit = max(len(body)/2, minMessage)
 		s.queue.replace(s.divide(body, intervals))
-		s.queue.notices.smaller(len(body), s.limit)
+		s.queue.notices.limitLowered(len(body), s.limit)
 		return 0
 	case f.kind == refused, f.kind == tooLarge:
-		s.queue.notices.refuse(f, intervals)
+		s.queue.notices.messageRefused(f, intervals)
 		s.queue.remove()
 		return 0
 	}
-	s.away = true
-	s.queue.notices.away(f.err)
+	s.unreachable = true
+	s.queue.notices.unreachable(f.err)
 	s.queue.keep()
 	s.queue.spill()
-	return min(max(f.notBefore, time.Millisecond), longestAsked)
+	return min(max(f.notBefore, time.Millisecond), maxRetryAfter)
 }
 
 // finish sends until ctx ends; the rest is spooled or lost. Precondition: run has returned.
@@ -232,7 +232,7 @@ func (s *sender) finish(ctx context.Context) (lost int) {
 		s.queue.drop(0)
 	}
 	if s.queue.spool != nil {
-		s.queue.notices.waitForNext(s.queue.spool)
+		s.queue.notices.keptMessages(s.queue.spool)
 		s.queue.spool.close()
 	}
 	return lost
@@ -248,6 +248,6 @@ func (s *sender) flush(ctx context.Context) {
 		if next == 0 {
 			return
 		}
-		wait = max(next, jittered(firstPause))
+		wait = max(next, jittered(minRetryPause))
 	}
 }

@@ -265,7 +265,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		return reply{}, &failure{kind: retryable, err: errors.New("away")}
 	}}
 	body := messageOf(30_000)
-	size := int64(len(zipped(body)))
+	size := int64(len(gzipCompress(body)))
 	sp, err := openSpool(t.TempDir(), 3*size)
 	if err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
-			text, err := unzipped(body, 100)
+			text, err := gzipDecompress(body, 100)
 			if err != nil || string(text) != "body" || r.URL.Path != "/base/v1development/profiles" ||
 				r.Method != http.MethodPost ||
 				r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("Content-Encoding") != "gzip" {

@@ -16,26 +16,26 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// spoolName has turn and number of intervals.
+// spoolName has the number of the file and of its intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
-// firstTurn is the turn of a new spool's first file: parts of a divided message have the turns before its.
-const firstTurn = 1 << 32
+// initialSequence is the number of a new spool's first file: parts of a divided message have the numbers before its.
+const initialSequence = 1 << 32
 
 var errDamagedFile = errors.New("it cannot be read")
 
 // spool holds a compressed message per file, the oldest first by name. Not for concurrent use.
 type spool struct {
-	dir        string
-	maxBytes   int64
-	size       int64
-	files      []file
-	begin, end uint64 // turns in use: begin ≤ turn < end
-	trimmed    int    // intervals dropped by openSpool
-	lock       *os.File
+	dir                         string
+	maxBytes                    int64
+	size                        int64
+	files                       []spoolFile
+	firstSequence, nextSequence uint64 // numbers of files: first ≤ n < next
+	droppedAtOpen               int    // intervals dropped by openSpool
+	lock                        *os.File
 }
 
-type file struct {
+type spoolFile struct {
 	name      string
 	intervals int
 	size      int64
@@ -61,12 +61,12 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
-	s = &spool{lock: lock, dir: dir, maxBytes: maxBytes, begin: firstTurn, end: firstTurn}
+	s = &spool{lock: lock, dir: dir, maxBytes: maxBytes, firstSequence: initialSequence, nextSequence: initialSequence}
 	for _, e := range list {
-		f := file{name: e.Name()}
-		var turn uint64
-		if n, err := fmt.Sscanf(f.name, spoolName, &turn, &f.intervals); n != 2 || err != nil ||
-			f.name != fmt.Sprintf(spoolName, turn, f.intervals) {
+		f := spoolFile{name: e.Name()}
+		var sequence uint64
+		if n, err := fmt.Sscanf(f.name, spoolName, &sequence, &f.intervals); n != 2 || err != nil ||
+			f.name != fmt.Sprintf(spoolName, sequence, f.intervals) {
 			continue
 		}
 		info, err := e.Info()
@@ -76,14 +76,14 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 		f.size = info.Size()
 		s.files = append(s.files, f)
 		s.size += f.size
-		s.begin, s.end = min(s.begin, turn), max(s.end, turn+1)
+		s.firstSequence, s.nextSequence = min(s.firstSequence, sequence), max(s.nextSequence, sequence+1)
 	}
 	if probe, err := outfile.Scratch(dir); err != nil {
 		return nil, unusable(dir, err)
 	} else if err := probe.Close(); err != nil {
 		return nil, unusable(dir, err)
 	}
-	s.trimmed = s.trim(0)
+	s.droppedAtOpen = s.trim(0)
 	return s, nil
 }
 
@@ -109,17 +109,17 @@ func unusable(dir string, err error) error {
 
 // put writes a message, and drops the oldest beyond the size, none of the first kept. It returns their intervals.
 func (s *spool) put(m message, kept int) (dropped int, err error) {
-	f, err := s.write(s.end, m)
+	f, err := s.write(s.nextSequence, m)
 	if err != nil {
 		return 0, err
 	}
-	s.end++
+	s.nextSequence++
 	s.files = append(s.files, f)
 	return s.trim(kept), nil
 }
 
-func (s *spool) write(turn uint64, m message) (file, error) {
-	f := file{fmt.Sprintf(spoolName, turn, m.intervals), m.intervals, int64(len(m.compressed))}
+func (s *spool) write(sequence uint64, m message) (spoolFile, error) {
+	f := spoolFile{fmt.Sprintf(spoolName, sequence, m.intervals), m.intervals, int64(len(m.compressed))}
 	err := outfile.Write(s.path(&f), func(w io.Writer) error {
 		_, err := w.Write(m.compressed)
 		return err
@@ -133,11 +133,11 @@ func (s *spool) write(turn uint64, m message) (file, error) {
 // replaceFirst writes the parts of the first message, then removes it: an agent killed meanwhile sends parts twice. On
 // error nothing changes.
 func (s *spool) replaceFirst(parts []message) error {
-	if s.begin < uint64(len(parts)) {
+	if s.firstSequence < uint64(len(parts)) {
 		return errors.New("no turn is left before the first message")
 	}
-	files := make([]file, 0, len(parts))
-	turn := s.begin - uint64(len(parts))
+	files := make([]spoolFile, 0, len(parts))
+	turn := s.firstSequence - uint64(len(parts))
 	for i := range parts {
 		f, err := s.write(turn+uint64(i), parts[i])
 		if err != nil {
@@ -148,7 +148,7 @@ func (s *spool) replaceFirst(parts []message) error {
 		}
 		files = append(files, f)
 	}
-	s.begin = turn
+	s.firstSequence = turn
 	s.remove(0)
 	s.files = append(files, s.files...)
 	return nil
@@ -171,7 +171,7 @@ func (s *spool) first() (body []byte, err error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if body, err = unzipped(text, maxMessage); err != nil {
+	if body, err = gzipDecompress(text, maxMessage); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamagedFile, err)
 	}
 	return body, nil
@@ -186,11 +186,11 @@ func (s *spool) remove(i int) {
 	s.files = s.files[1:]
 }
 
-func (s *spool) delete(f *file) {
+func (s *spool) delete(f *spoolFile) {
 	_ = os.Remove(s.path(f)) // on error, the next run sends it again
 	s.size -= f.size
 }
 
-func (s *spool) path(f *file) string { return filepath.Join(s.dir, f.name) }
+func (s *spool) path(f *spoolFile) string { return filepath.Join(s.dir, f.name) }
 
 func (s *spool) String() string { return strings.TrimSuffix(s.dir, "/") }

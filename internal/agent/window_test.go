@@ -17,7 +17,7 @@ import (
 // begun is when the tests' recordings begin.
 var begun = time.Unix(1000, 0)
 
-func newTestStore() *Store { return NewStore(begun, time.Second, func(processKey) {}) }
+func newTestStore() *WindowBuilder { return NewWindowBuilder(begun, time.Second, func(processKey) {}) }
 
 func openOf(list ...profile.Interval) iter.Seq[profile.Interval] { return slices.Values(list) }
 
@@ -39,9 +39,9 @@ type sumKey struct {
 func keyOf(iv profile.Interval) sumKey { return sumKey{iv.PID, iv.TID, iv.Stack, iv.State} }
 
 // sumsOf adds up windows, and checks that no point is negative.
-func sumsOf(t *testing.T, list ...*window) map[sumKey]values {
+func sumsOf(t *testing.T, list ...*window) map[sumKey]clockValues {
 	t.Helper()
-	out := map[sumKey]values{}
+	out := map[sumKey]clockValues{}
 	for _, w := range list {
 		for r, points := range w.rows {
 			for _, p := range points {
@@ -57,12 +57,12 @@ func sumsOf(t *testing.T, list ...*window) map[sumKey]values {
 			}
 		}
 	}
-	maps.DeleteFunc(out, func(_ sumKey, v values) bool { return v == values{} })
+	maps.DeleteFunc(out, func(_ sumKey, v clockValues) bool { return v == clockValues{} })
 	return out
 }
 
 // processSum adds up the sums of a process.
-func processSum(sums map[sumKey]values, pid int) (sum values) {
+func processSum(sums map[sumKey]clockValues, pid int) (sum clockValues) {
 	for k, v := range sums {
 		if k.pid == pid {
 			sum.add(v)
@@ -72,17 +72,17 @@ func processSum(sums map[sumKey]values, pid int) (sum values) {
 }
 
 // nextWindow ends a window and takes it.
-func nextWindow(s *Store, n int64, open ...profile.Interval) *window {
+func nextWindow(s *WindowBuilder, n int64, open ...profile.Interval) *window {
 	s.Refresh(at(n), openOf(open...))
-	w := <-s.handedOut
+	w := <-s.finished
 	s.encoded()
 	return w
 }
 
 // lastWindow ends the last window and takes it.
-func lastWindow(s *Store, n int64) *window {
+func lastWindow(s *WindowBuilder, n int64) *window {
 	s.Finish(time.Unix(0, at(n)))
-	return <-s.handedOut
+	return <-s.finished
 }
 
 // TestSleepThatGoesOnIsSentInPieces: each window has what the sleep has grown by, the last one the rest.
@@ -90,7 +90,7 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 	s := newTestStore()
 	var got []int64
 	next := func() {
-		w := <-s.handedOut
+		w := <-s.finished
 		s.encoded()
 		sum := int64(0)
 		for _, points := range w.rows {
@@ -134,7 +134,7 @@ func TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace(t *testing.T)
 	s.Add(sleeper(1, 1, 50))
 	s.Add(sleeper(1, 2, 4000))
 	list = append(list, lastWindow(s, 4))
-	want := map[sumKey]values{
+	want := map[sumKey]clockValues{
 		keyOf(sleeper(1, 1, 0)): {0, 1040, 0}, keyOf(sleeper(1, 2, 0)): {0, 4000, 0},
 		keyOf(queued(1, 1, 0)): {3, 15, 12},
 	}
@@ -151,11 +151,12 @@ func TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd(t *testing.T) {
 	s.Add(queued(1, 1, 12))
 	s.Add(sleeper(1, 2, 5))
 	got := sumsOf(t, first, lastWindow(s, 2))
-	if sum := processSum(got, 1); sum != (values{3, 1010, 12}) || got[keyOf(sleeper(1, 2, 0))] != (values{0, 5, 0}) {
+	if sum := processSum(got, 1); sum != (clockValues{3, 1010, 12}) ||
+		got[keyOf(sleeper(1, 2, 0))] != (clockValues{0, 5, 0}) {
 		t.Errorf("%v", got)
 	}
-	if len(s.owed) != 0 {
-		t.Errorf("still owed: %v", s.owed)
+	if len(s.oversent) != 0 {
+		t.Errorf("still owed: %v", s.oversent)
 	}
 }
 
@@ -190,15 +191,15 @@ func TestExcessOfAnEndedThreadIsTakenFromItsProcess(t *testing.T) {
 	list := []*window{nextWindow(s, 1, sleeper(1, 1, 1000), sleeper(2, 1, 1000))}
 	s.Add(sleeper(1, 1, 990))
 	s.Add(sleeper(2, 1, 990))
-	for n := int64(2); n < owedWindows+4; n++ {
+	for n := int64(2); n < maxOversentWindows+4; n++ {
 		s.Add(sleeper(1, 2, 100))
 		list = append(list, nextWindow(s, n))
 	}
-	if got := processSum(sumsOf(t, list...), 1); got != (values{0, 990 + 100*(owedWindows+2), 0}) {
+	if got := processSum(sumsOf(t, list...), 1); got != (clockValues{0, 990 + 100*(maxOversentWindows+2), 0}) {
 		t.Errorf("%v", got)
 	}
-	if len(s.owed) != 0 {
-		t.Errorf("still owed: %v", s.owed)
+	if len(s.oversent) != 0 {
+		t.Errorf("still owed: %v", s.oversent)
 	}
 }
 
@@ -207,7 +208,7 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := newTestStore()
-		want := map[sumKey]values{}
+		want := map[sumKey]clockValues{}
 		open := map[int]profile.Interval{}
 		var list []*window
 		add := func(iv profile.Interval) {
@@ -239,7 +240,7 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 			s.Refresh(at(n+1), maps.Values(open))
 			if rng.IntN(4) > 0 {
 				select {
-				case w := <-s.handedOut:
+				case w := <-s.finished:
 					list = append(list, w)
 				default:
 				}
@@ -252,13 +253,13 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 			add(sleeper(tid%3, tid, 10000))
 		}
 		select {
-		case w := <-s.handedOut:
+		case w := <-s.finished:
 			list = append(list, w)
 		default:
 		}
 		list = append(list, lastWindow(s, 100))
 		if got := sumsOf(t, list...); !maps.Equal(got, want) {
-			t.Fatalf("seed %d: %v, want %v; owed %v", seed, got, want, s.owed)
+			t.Fatalf("seed %d: %v, want %v; owed %v", seed, got, want, s.oversent)
 		}
 	}
 }
@@ -274,7 +275,7 @@ func TestAWindowThatIsNotTakenIsBounded(t *testing.T) {
 	if s.points != maxPoints {
 		t.Errorf("%d points", s.points)
 	}
-	<-s.handedOut
+	<-s.finished
 	if got := processSum(sumsOf(t, lastWindow(s, 3)), 1); got[clockWall] != 2*maxPoints {
 		t.Errorf("%v", got)
 	}
