@@ -59,7 +59,8 @@ func TestCompletenessCountsSamplesAndTime(t *testing.T) {
 func TestStacksOfAnEarlierRunAreKept(t *testing.T) {
 	dir := t.TempDir()
 	s := &settings{JSON: filepath.Join(dir, "f.json"), Page: filepath.Join(dir, "f.md"), Completeness: true}
-	if err := os.WriteFile(s.Page, []byte(markdown.Empty(stacksName)+markdown.Empty(sectionName)), 0o600); err != nil {
+	empty := markdown.EmptySection(stacksName) + markdown.EmptySection(sectionName)
+	if err := os.WriteFile(s.Page, []byte(empty), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f := &figures{}
@@ -80,7 +81,7 @@ func TestStacksOfAnEarlierRunAreKept(t *testing.T) {
 		}
 	}
 	page, _ := os.ReadFile(s.Page)
-	if head, ok := strings.CutSuffix(string(page), markdown.Empty(sectionName)); !ok ||
+	if head, ok := strings.CutSuffix(string(page), markdown.EmptySection(sectionName)); !ok ||
 		!strings.Contains(head, "- c: line one line two") {
 		t.Errorf("%s", page)
 	}

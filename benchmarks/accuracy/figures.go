@@ -115,9 +115,9 @@ func (f *figures) write(s *settings) error {
 		return nil
 	}
 	if s.Completeness {
-		return errors.Join(markdown.WriteBeside(s.Page, "looks", f.wholeTable()),
-			markdown.WriteBeside(s.Page, "methods", f.methodTable()), putTables(s.Page, stacksName, f.stacksMarkdown()))
+		return errors.Join(markdown.WriteDataFile(s.Page, "looks", f.wholeTable()),
+			markdown.WriteDataFile(s.Page, "methods", f.methodTable()), putTables(s.Page, stacksName, f.stacksMarkdown()))
 	}
-	return errors.Join(markdown.WriteBeside(s.Page, "functions", f.agreementTable()),
-		markdown.WriteBeside(s.Page, "totals", f.viewersTable()), putTables(s.Page, sectionName, f.markdown()))
+	return errors.Join(markdown.WriteDataFile(s.Page, "functions", f.agreementTable()),
+		markdown.WriteDataFile(s.Page, "totals", f.viewersTable()), putTables(s.Page, sectionName, f.markdown()))
 }

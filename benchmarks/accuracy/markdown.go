@@ -18,11 +18,11 @@ const sectionName = "figures"
 
 func putTables(path, section, text string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(path, []byte(markdown.Empty(section)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(markdown.EmptySection(section)), 0o644); err != nil {
 			return err
 		}
 	}
-	return markdown.Replace(path, section, func(string) string { return text })
+	return markdown.ReplaceSection(path, section, func(string) string { return text })
 }
 
 func (f *figures) markdown() string {

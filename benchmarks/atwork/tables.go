@@ -22,14 +22,14 @@ const (
 )
 
 func (s *settings) publish(all []row) error {
-	if err := errors.Join(markdown.WriteBeside(page, "programs", details(all)),
-		markdown.WriteBeside(page, "incomplete", incomplete(all))); err != nil {
+	if err := errors.Join(markdown.WriteDataFile(page, "programs", details(all)),
+		markdown.WriteDataFile(page, "incomplete", incomplete(all))); err != nil {
 		return err
 	}
-	if err := markdown.Replace(page, sectionName, func(string) string { return s.text(all) }); err != nil {
+	if err := markdown.ReplaceSection(page, sectionName, func(string) string { return s.text(all) }); err != nil {
 		return err
 	}
-	return markdown.Replace(summaryPage, sectionName, func(string) string { return summary(all) })
+	return markdown.ReplaceSection(summaryPage, sectionName, func(string) string { return summary(all) })
 }
 
 func (s *settings) text(all []row) string {

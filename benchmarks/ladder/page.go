@@ -11,7 +11,7 @@ import (
 const sectionName = "ladder"
 
 func putPart(path, title, text string) error {
-	return markdown.Replace(path, sectionName, func(old string) string { return replacePart(old, title, text) })
+	return markdown.ReplaceSection(path, sectionName, func(old string) string { return replacePart(old, title, text) })
 }
 
 // replacePart replaces one part of a section. Parts begin with their titles as headings, in the order of parts.

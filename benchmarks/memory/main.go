@@ -110,7 +110,7 @@ func report(ctx context.Context, p *program, file string) error {
 	if *docs == "" {
 		return nil
 	}
-	return markdown.Replace(*docs, fmt.Sprintf("memory-%d", *threads), func(string) string { return text })
+	return markdown.ReplaceSection(*docs, fmt.Sprintf("memory-%d", *threads), func(string) string { return text })
 }
 
 type size struct {

@@ -41,7 +41,7 @@ func usual(kind string) (threads, running []int) {
 	case load.Wake:
 		return []int{100, 1000}, []int{10, 50}
 	case load.Deep:
-		return []int{4}, []int{bench.Spare()}
+		return []int{4}, []int{bench.SpareCPUs()}
 	case load.Locks:
 		return []int{10, 1000}, []int{4 * all}
 	case load.Requests:
@@ -55,11 +55,11 @@ func usual(kind string) (threads, running []int) {
 	case load.Postgres: // a process for each client
 		return []int{8}, []int{8}
 	case cLoad:
-		return []int{2, 100, 1000, 5000}, []int{bench.Spare(), all}
+		return []int{2, 100, 1000, 5000}, []int{bench.SpareCPUs(), all}
 	case pythonLoad:
 		return []int{2, 100}, []int{1}
 	}
-	return []int{2, 100, 1000}, []int{bench.Spare()}
+	return []int{2, 100, 1000}, []int{bench.SpareCPUs()}
 }
 
 // loadOf returns a kind of work by name. prywalk is the measured program, depths are for the deep load.

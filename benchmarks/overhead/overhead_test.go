@@ -121,7 +121,7 @@ func checkForms(t *testing.T, res *bench.Result) {
 		t.Fatalf("%v %v", twice, err)
 	}
 	page := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(page, []byte("before\n"+markdown.Empty(sectionName)+"\nafter\n"), 0o600); err != nil {
+	if err := os.WriteFile(page, []byte("before\n"+markdown.EmptySection(sectionName)+"\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := writePage(page, filepath.Join(filepath.Dir(page), "chart.svg"), res); err != nil {
@@ -133,7 +133,7 @@ func checkForms(t *testing.T, res *bench.Result) {
 		t.Errorf("%v: %s", err, got)
 	}
 	for _, name := range []string{"rows", "peers", "waits"} {
-		rows, err := os.ReadFile(markdown.Beside(page, name))
+		rows, err := os.ReadFile(markdown.DataFile(page, name))
 		if err != nil || !strings.HasPrefix(string(rows), "workload\t") {
 			t.Errorf("%s: %v, %q", name, err, rows)
 		}

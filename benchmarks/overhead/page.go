@@ -83,9 +83,10 @@ func writePage(path, chart string, r *bench.Result) error {
 	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {
 		text = fmt.Sprintf("![throughput with and without each tool](%s)\n\n%s", filepath.ToSlash(rel), text)
 	}
-	return errors.Join(markdown.WriteBeside(path, "rows", throughput(r)), markdown.WriteBeside(path, "peers", beside(r)),
-		markdown.WriteBeside(path, "waits", waits(r)),
-		markdown.Replace(path, sectionName, func(string) string { return text }))
+	return errors.Join(markdown.WriteDataFile(path, "rows", throughput(r)),
+		markdown.WriteDataFile(path, "peers", beside(r)),
+		markdown.WriteDataFile(path, "waits", waits(r)),
+		markdown.ReplaceSection(path, sectionName, func(string) string { return text }))
 }
 
 func tables(r *bench.Result) string {

@@ -104,7 +104,7 @@ func run(ctx context.Context, s *settings) error {
 		machine.CPUModel(), machine.Kernel(), load,
 		s.length, s.rounds, table(cells), notes)
 	if s.docs != "" {
-		err = markdown.Replace(s.docs, "owncpu", func(string) string { return text })
+		err = markdown.ReplaceSection(s.docs, "owncpu", func(string) string { return text })
 	}
 	_, _ = io.WriteString(os.Stdout, text)
 	return err

@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	text := tables(all, *d)
 	if *docs {
-		return markdown.Replace(page, sectionName, func(string) string { return text })
+		return markdown.ReplaceSection(page, sectionName, func(string) string { return text })
 	}
 	_, err = fmt.Print(text)
 	return err

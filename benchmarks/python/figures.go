@@ -173,7 +173,7 @@ func (a *allFigures) write(file, page string) error {
 	if page == "" {
 		return nil
 	}
-	return markdown.Replace(page, "peers", func(string) string { return "\n" + a.markdown() + "\n" })
+	return markdown.ReplaceSection(page, "peers", func(string) string { return "\n" + a.markdown() + "\n" })
 }
 
 const shownLines = 3

@@ -57,7 +57,7 @@ func newAgent() *cobra.Command {
 	f := &agentFlags{
 		recordFlags: recordFlags{
 			Options: recording.Options{Sampler: sampler.Options{Freq: agentFreq, MaxOverhead: agentOverhead, OfHost: true}},
-			rung:    "auto", goroutines: "off", processChoice: processChoice{allowsNone: true},
+			mode:    "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
 		},
 		to: agent.Options{
 			Target: agent.Target{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
@@ -114,7 +114,7 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.check(args), f.checkSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
-	f.Sampler.Children = f.childrenToo(cmd, false)
+	f.Sampler.Children = f.followsChildren(cmd, false)
 	f.Sampler.KernelStacks = !f.noKernel
 	if err := f.open(); err != nil {
 		return err
@@ -146,14 +146,14 @@ func (f *agentFlags) check(args []string) (err error) {
 			to.Endpoint = "http://localhost:4318"
 		}
 	}
-	if to.Headers, err = pairs("--header", f.headers); err != nil {
+	if to.Headers, err = keyValuePairs("--header", f.headers); err != nil {
 		return err
 	}
-	to.Resource.Attributes, err = pairs("--attribute", f.attributes)
+	to.Resource.Attributes, err = keyValuePairs("--attribute", f.attributes)
 	return err
 }
 
-func pairs(flag string, list []string) (map[string]string, error) {
+func keyValuePairs(flag string, list []string) (map[string]string, error) {
 	of := map[string]string{}
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")

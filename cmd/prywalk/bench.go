@@ -165,9 +165,9 @@ func (f *benchFlags) run() error {
 
 func (f *benchFlags) write(res *bench.Result) error {
 	if err := writeJSON(f.json, res); err != nil || f.svg == "" {
-		return ofFlag("json", err)
+		return flagError("json", err)
 	}
-	return ofFlag("svg", profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }))
+	return flagError("svg", profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }))
 }
 
 func writeJSON(path string, res *bench.Result) error {

@@ -49,7 +49,7 @@ func TestTyposGetASuggestion(t *testing.T) {
 		a, b string
 		n    int
 	}{{"", "abc", 3}, {"record", "rceord", 1}, {"top", "pot", 2}, {"dump", "dump", 0}, {"kitten", "sitting", 3}} {
-		if n := commandline.Distance(c.a, c.b); n != c.n {
+		if n := commandline.EditDistance(c.a, c.b); n != c.n {
 			t.Errorf("%s, %s: %d, want %d", c.a, c.b, n, c.n)
 		}
 	}
@@ -61,8 +61,8 @@ func FuzzDistanceIsOne(f *testing.F) {
 		if len(a) > 100 || len(b) > 100 {
 			t.Skip("flags are short")
 		}
-		n := commandline.Distance(a, b)
-		if n != commandline.Distance(b, a) || (n == 0) != (a == b) || n > max(len(a), len(b)) {
+		n := commandline.EditDistance(a, b)
+		if n != commandline.EditDistance(b, a) || (n == 0) != (a == b) || n > max(len(a), len(b)) {
 			t.Errorf("%q, %q: %d", a, b, n)
 		}
 	})
@@ -264,6 +264,6 @@ func FuzzNearest(f *testing.F) {
 		if len(typed) > 200 {
 			t.Skip("arguments are short")
 		}
-		_ = commandline.Nearest(typed, []string{"record", "report", "dump", "duration"})
+		_ = commandline.ClosestMatch(typed, []string{"record", "report", "dump", "duration"})
 	})
 }

@@ -71,7 +71,7 @@ func clockNames() (names []string) {
 func pidCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	for _, p := range processes() {
-		list = append(list, fmt.Sprintf("%d\t%s", p.PID, forShells.ReplaceAllString(p.Name, "_")))
+		list = append(list, fmt.Sprintf("%d\t%s", p.PID, unsafeInShells.ReplaceAllString(p.Name, "_")))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
@@ -81,7 +81,7 @@ func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	var list []string
 	seen := map[string]bool{}
 	for _, p := range processes() {
-		if !seen[p.Name] && !forShells.MatchString(p.Name) && !strings.HasPrefix(p.Name, "-") {
+		if !seen[p.Name] && !unsafeInShells.MatchString(p.Name) && !strings.HasPrefix(p.Name, "-") {
 			seen[p.Name] = true
 			list = append(list, p.Name)
 		}
@@ -89,6 +89,6 @@ func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// forShells are characters special to a shell or terminal: process names are untrusted, and completion scripts evaluate
-// the line at the next TAB.
-var forShells = regexp.MustCompile(`[^A-Za-z0-9_.+:@/-]`)
+// unsafeInShells are characters special to a shell or terminal: process names are untrusted, and completion scripts
+// evaluate the line at the next TAB.
+var unsafeInShells = regexp.MustCompile(`[^A-Za-z0-9_.+:@/-]`)

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-const copyTo = 3
+const copyFD = 3
 
 // newCopyFile copies in a process of its own, as a FUSE file system may not answer.
 func newCopyFile() *cobra.Command {
@@ -19,7 +19,7 @@ func newCopyFile() *cobra.Command {
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return safeopen.Copy(os.Stdin, os.NewFile(copyTo, "copy"), os.Stdout)
+			return safeopen.Copy(os.Stdin, os.NewFile(copyFD, "copy"), os.Stdout)
 		},
 	}
 }

@@ -191,7 +191,8 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 		by = "from an old total of 0"
 	}
 	if worst > float64(f.failAbove) {
-		return exit.With(exit.Slower, "%s grew %s, more than --fail-above %s allows%s", what, by, f.failAbove.String(), doubt)
+		return exit.With(exit.GrowthExceeded, "%s grew %s, more than --fail-above %s allows%s", what, by,
+			f.failAbove.String(), doubt)
 	}
 	found := "no significant growth"
 	if worst > 0 {
@@ -214,7 +215,7 @@ func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (al
 
 func (f *diffFlags) write(d *report.Difference, progress *console.Progress) error {
 	if f.html != "" {
-		return ofFlag("html", profile.WriteFileAtomic(f.html, d.HTML))
+		return flagError("html", profile.WriteFileAtomic(f.html, d.HTML))
 	}
 	return console.Paged(f.json || f.folded, func(w io.Writer) error {
 		w = console.BeforeFirstWrite(w, progress.Stop)

@@ -15,7 +15,7 @@ import (
 
 func newDoctor() *cobra.Command {
 	var pid int
-	var c processChoice
+	var c processFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor [-p PID | -n NAME]",

@@ -25,7 +25,7 @@ import (
 )
 
 type dumpFlags struct {
-	processChoice
+	processFlags
 	json       bool
 	merge      bool
 	maxDepth   int
@@ -78,7 +78,7 @@ read, 5 --locks found a deadlock.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.processChoice.add(fl)
+	f.processFlags.add(fl)
 	f.addRule(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
@@ -126,7 +126,7 @@ func (f *dumpFlags) run() error {
 }
 
 func (f *dumpFlags) dumpAll(w io.Writer) error {
-	defer func() { f.sayNotes(w) }()
+	defer func() { f.printNotes(w) }()
 	var first error
 	var left unreadProcesses
 	dumped := false
@@ -155,7 +155,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 		}
 		first = err
 	}
-	return cmp.Or(first, left.say(dumped))
+	return cmp.Or(first, left.report(dumped))
 }
 
 // unreadProcesses are selected ones that could not be read, by reason.
@@ -176,8 +176,8 @@ func (l *unreadProcesses) add(err error) {
 	l.first = cmp.Or(l.first, err)
 }
 
-// say fails if no process was dumped.
-func (l *unreadProcesses) say(dumped bool) error {
+// report fails if no process was dumped.
+func (l *unreadProcesses) report(dumped bool) error {
 	n := account.Sum(l.reasons)
 	switch {
 	case n > 0 && dumped:
@@ -275,7 +275,7 @@ func (f *dumpFlags) addNotes(p *dump.Process) {
 	}
 }
 
-func (f *dumpFlags) sayNotes(w io.Writer) {
+func (f *dumpFlags) printNotes(w io.Writer) {
 	for _, n := range f.notes {
 		printable.Fprintf(w, "\n%s\n", n)
 	}

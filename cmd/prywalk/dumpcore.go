@@ -62,7 +62,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	if f.locks {
 		return f.dumpCoreLocks(w, c)
 	}
-	defer func() { f.sayNotes(w) }()
+	defer func() { f.printNotes(w) }()
 	return f.write(w, dump.Core(c, f.options()))
 }
 

@@ -48,7 +48,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 		targets = append(targets, t)
 	}
 	if len(targets) == 0 {
-		return cmp.Or(first, left.say(false))
+		return cmp.Or(first, left.report(false))
 	}
 	l, err := dump.ExamineLocks(targets, f.options())
 	if !errors.Is(err, dump.ErrHung) { // else may be in use
@@ -63,7 +63,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
-	failed := errors.Join(first, err, left.say(true))
+	failed := errors.Join(first, err, left.report(true))
 	if failed == nil || len(l.Deadlocks) > 0 {
 		for _, p := range l.Processes {
 			failed = errors.Join(failed, failedThreads(p))

@@ -92,8 +92,8 @@ func needsPtrace(o *sampler.Options) string {
 	return ""
 }
 
-// newAskForEvents opens perf events in a process of its own: a seccomp filter may kill it.
-func newAskForEvents() *cobra.Command {
+// newPerfEventsTest opens perf events in a process of its own: a seccomp filter may kill it.
+func newPerfEventsTest() *cobra.Command {
 	return &cobra.Command{
 		Use:    "ask-for-events",
 		Hidden: true,

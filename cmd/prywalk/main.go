@@ -33,7 +33,7 @@ import (
 func main() {
 	if err := process.CheckRuntime(); err != nil {
 		console.Errorf("%v", err)
-		os.Exit(ownFailure(os.Args[1:]))
+		os.Exit(internalFailureCode(os.Args[1:]))
 	}
 	recording.HandleJobControl()
 	recording.HandleQuit()
@@ -41,19 +41,19 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// ownFailure is the exit code of a failure before the command line is run.
-func ownFailure(args []string) int {
+// internalFailureCode is the exit code of a failure before the command line is run.
+func internalFailureCode(args []string) int {
 	cmd, rest, err := newRoot().Find(args)
-	if err == nil && cmd.ParseFlags(rest) == nil && launches(cmd, cmd.Flags().Args()) {
-		return exit.OwnFailure
+	if err == nil && cmd.ParseFlags(rest) == nil && launchesCommand(cmd, cmd.Flags().Args()) {
+		return exit.InternalFailure
 	}
 	return exit.Failed
 }
 
-// launches: the command is record with a program to start.
-func launches(cmd *cobra.Command, args []string) bool {
+// launchesCommand: the command is record with a program to start.
+func launchesCommand(cmd *cobra.Command, args []string) bool {
 	return cmd.Name() == "record" &&
-		(cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !selectsProcess(args[0]))
+		(cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !isProcessArgument(args[0]))
 }
 
 func run(args []string) int {
@@ -80,7 +80,7 @@ func run(args []string) int {
 
 // printError prints text or JSON; the exit status of a launched command has none.
 func printError(err error, asJSON bool) {
-	var several listing
+	var several ambiguousNameError
 	switch {
 	case err.Error() == "":
 	case asJSON:
@@ -123,7 +123,7 @@ func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 func shellWords(words []string) string {
 	quoted := slices.Clone(words)
 	for i, word := range words {
-		if word == "" || forShells.MatchString(word) {
+		if word == "" || unsafeInShells.MatchString(word) {
 			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
@@ -168,8 +168,8 @@ func checkValues(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// ofFlag names the flag in an error.
-func ofFlag(flag string, err error) error {
+// flagError names the flag in an error.
+func flagError(flag string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -233,8 +233,8 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		}
 		if cmd.Flags().Lookup("pid") != nil && !cmd.Flags().Changed("core") {
 			err := cmp.Or(process.CheckFiles(), process.CheckProc())
-			if err != nil && launches(cmd, args) {
-				err = &exit.Error{Code: exit.OwnFailure, Err: err}
+			if err != nil && launchesCommand(cmd, args) {
+				err = &exit.Error{Code: exit.InternalFailure, Err: err}
 			}
 			if err != nil {
 				return err
@@ -252,7 +252,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newAgent(),
 		newBench(), newMCP(),
 		newSchema(), newVersion(), newWorkload(), newBenchWorkload(), newCopyFile(),
-		newAskForEvents())
+		newPerfEventsTest())
 	for _, command := range buildOnly {
 		root.AddCommand(command())
 	}

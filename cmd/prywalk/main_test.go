@@ -305,9 +305,9 @@ func TestOwnFailureWithACommandHasItsOwnExitCode(t *testing.T) {
 		code int
 		args []string
 	}{
-		{exit.OwnFailure, []string{"-o", missing}},
-		{exit.OwnFailure, []string{"--stats", missing}},
-		{exit.OwnFailure, []string{"--event-log", missing}},
+		{exit.InternalFailure, []string{"-o", missing}},
+		{exit.InternalFailure, []string{"--stats", missing}},
+		{exit.InternalFailure, []string{"--event-log", missing}},
 		{exit.WrongUsage, []string{"--engine", "none"}},
 		{9, nil},
 	} {

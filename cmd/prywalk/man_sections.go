@@ -58,8 +58,8 @@ func exitStatus() string {
 		{exit.Denied, "Permission denied. \\fBprywalk doctor \\-p PID\\fP shows the remedy."},
 		{exit.NoSamples, "No samples were taken; the recording is valid and empty."},
 		{exit.Deadlock, "\\fBdump \\-\\-locks\\fP found a deadlock."},
-		{exit.Slower, "\\fBdiff \\-\\-fail\\-above\\fP was exceeded."},
-		{exit.OwnFailure, "\\fBrecord \\-\\- COMMAND\\fP: prywalk failed. 126 and 127: the command could not be run. " +
+		{exit.GrowthExceeded, "\\fBdiff \\-\\-fail\\-above\\fP was exceeded."},
+		{exit.InternalFailure, "\\fBrecord \\-\\- COMMAND\\fP: prywalk failed. 126 and 127: the command could not be run. " +
 			"All other codes are the command's own (128+N if signal N ended it)."},
 	} {
 		printable.Fprintf(&b, ".TP\n\\fB%d\\fP\n%s\n", row.code, row.text)

@@ -45,8 +45,8 @@ func processes() (list []selection.Process) {
 	return list
 }
 
-// processChoice selects by number, name, or rule.
-type processChoice struct {
+// processFlags selects by number, name, or rule.
+type processFlags struct {
 	pids       commandline.PIDs
 	name       string
 	all        bool
@@ -55,39 +55,39 @@ type processChoice struct {
 
 	mayWait bool // --wait is a flag
 
-	systemWide                 bool
-	cgroup, unit, owner, match string
-	finder                     *selection.Finder // of the rule, or nil
+	systemWide                bool
+	cgroup, unit, user, match string
+	finder                    *selection.Finder // of the rule, or nil
 }
 
-func (c *processChoice) add(fl *pflag.FlagSet) {
+func (c *processFlags) add(fl *pflag.FlagSet) {
 	fl.VarP(&c.pids, "pid", "p", "process IDs, separated by commas; repeatable")
 	fl.StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
 	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
 }
 
-func (c *processChoice) addWait(fl *pflag.FlagSet) {
+func (c *processFlags) addWait(fl *pflag.FlagSet) {
 	c.mayWait = true
 	fl.BoolVar(&c.wait, "wait", false, "with -n: wait until such a process starts")
 }
 
-func (c *processChoice) addRule(fl *pflag.FlagSet) {
+func (c *processFlags) addRule(fl *pflag.FlagSet) {
 	fl.BoolVarP(&c.systemWide, "system-wide", "a", false, "every process that may be read, instead of -p")
 	fl.StringVar(&c.cgroup, "cgroup", "", "the processes of a control group and of those below it: `PATH`, or a pattern")
 	fl.StringVar(&c.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
-	fl.StringVar(&c.owner, "user", "", "the processes that run as this `USER`, a name or a number")
+	fl.StringVar(&c.user, "user", "", "the processes that run as this `USER`, a name or a number")
 	fl.StringVar(&c.match, "match", "", "the processes with a name that matches this `REGEXP`")
 }
 
-func (c *processChoice) hasRule() bool {
-	return c.systemWide || c.cgroup != "" || c.unit != "" || c.owner != "" || c.match != ""
+func (c *processFlags) hasRule() bool {
+	return c.systemWide || c.cgroup != "" || c.unit != "" || c.user != "" || c.match != ""
 }
 
-func (c *processChoice) findByRule() error {
+func (c *processFlags) findByRule() error {
 	if len(c.pids) > 0 || c.name != "" {
 		return exit.Usage("give either -p or -n, or what selects processes (-a, --cgroup, --unit, --user, --match)")
 	}
-	rule, err := selection.New(c.systemWide, c.cgroup, c.unit, c.owner, c.match)
+	rule, err := selection.New(c.systemWide, c.cgroup, c.unit, c.user, c.match)
 	if err != nil {
 		return exit.Usage("%v", err)
 	}
@@ -99,12 +99,12 @@ func (c *processChoice) findByRule() error {
 }
 
 // mayBeProcess: there is one argument, and neither flag nor command.
-func (c *processChoice) mayBeProcess(cmd *cobra.Command, args []string) bool {
+func (c *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {
 	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.hasRule()
 }
 
 // takeArgument takes a running process's name or pid as -n or -p, and returns the rest.
-func (c *processChoice) takeArgument(cmd *cobra.Command, args []string) []string {
+func (c *processFlags) takeArgument(cmd *cobra.Command, args []string) []string {
 	if !c.mayBeProcess(cmd, args) {
 		return args
 	}
@@ -120,15 +120,15 @@ func (c *processChoice) takeArgument(cmd *cobra.Command, args []string) []string
 	return nil
 }
 
-// selectsProcess: the argument is taken by [processChoice.takeArgument].
-func selectsProcess(arg string) bool { return len(processesNamed(arg)) > 0 || isProcess(arg) }
+// isProcessArgument: the argument is taken by [processFlags.takeArgument].
+func isProcessArgument(arg string) bool { return len(processesNamed(arg)) > 0 || isProcess(arg) }
 
 func isProcess(arg string) bool {
 	pid, err := strconv.Atoi(arg)
 	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
-func (c *processChoice) find() error {
+func (c *processFlags) find() error {
 	switch {
 	case c.hasRule():
 		return c.findByRule()
@@ -151,7 +151,7 @@ func (c *processChoice) find() error {
 const namePoll = 20 * time.Millisecond
 
 // findByName fails with a list for several matches, unless all are wanted or the first was waited for.
-func (c *processChoice) findByName(ctx context.Context) (commandline.PIDs, error) {
+func (c *processFlags) findByName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
 		found := processesNamed(c.name)
 		switch {
@@ -179,7 +179,7 @@ func (c *processChoice) findByName(ctx context.Context) (commandline.PIDs, error
 	}
 }
 
-func (c *processChoice) noSuchName() error {
+func (c *processFlags) noSuchName() error {
 	var names []string
 	for _, p := range processes() {
 		if !slices.Contains(names, p.Name) {
@@ -187,7 +187,7 @@ func (c *processChoice) noSuchName() error {
 		}
 	}
 	next := "ps -e lists what there is"
-	if meant := commandline.Nearest(c.name, names); meant != "" {
+	if meant := commandline.ClosestMatch(c.name, names); meant != "" {
 		next = "do you mean " + meant + "? " + next
 	}
 	if c.mayWait {
@@ -221,11 +221,11 @@ func ambiguous(name string, found []selection.Process) error {
 		}
 		printable.Fprintf(&b, "\n  -p %d  %s", p.PID, tabular.Cut(printable.String(p.Command), commandLength))
 	}
-	return &exit.Error{Code: exit.WrongUsage, Err: listing(b.String())}
+	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(b.String())}
 }
 
-// listing is an error of several printable lines.
-type listing string
+// ambiguousNameError is an error of several printable lines.
+type ambiguousNameError string
 
 // Error implements error.
-func (l listing) Error() string { return string(l) }
+func (l ambiguousNameError) Error() string { return string(l) }

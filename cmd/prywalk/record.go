@@ -30,9 +30,9 @@ const (
 
 // recordFlags are record's; top and agent have some.
 type recordFlags struct {
-	processChoice
+	processFlags
 	recording.Options
-	rung, goroutines, eventLog string
+	mode, goroutines, eventLog string
 	engineFlags
 }
 
@@ -95,7 +95,7 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.addRotation(fl)
 	fl.StringVar(&f.Stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolP("call-graph", "g", false, "accepted and ignored: stacks are always on")
-	fl.StringVar(&f.rung, "rung", "auto", "force one sampling method, for measurements: auto, passive, no-reuse, stop")
+	fl.StringVar(&f.mode, "rung", "auto", "force one sampling method, for measurements: auto, passive, no-reuse, stop")
 	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	f.addEngine(fl)
 	fl.BoolVar(&f.Control, "control", false, "obey hold and go on standard input, for measurements")
@@ -148,7 +148,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.checkArguments(cmd, args, launch), f.checkSampling()); err != nil {
 		return err
 	}
-	f.Sampler.Children = f.childrenToo(cmd, launch)
+	f.Sampler.Children = f.followsChildren(cmd, launch)
 	f.Sampler.KernelStacks = !f.noKernel
 	if err := f.open(); err != nil {
 		return err
@@ -166,8 +166,8 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// childrenToo is --children, on for commands and rules that select a group.
-func (f *recordFlags) childrenToo(cmd *cobra.Command, launch bool) bool {
+// followsChildren is --children, on for commands and rules that select a group.
+func (f *recordFlags) followsChildren(cmd *cobra.Command, launch bool) bool {
 	group := launch || f.systemWide || f.cgroup != "" || f.unit != ""
 	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
 }
@@ -185,19 +185,19 @@ func (f *recordFlags) open() error {
 }
 
 // withEventLog: launch is a command, so that a failure of the log has exit code 125.
-func (f *recordFlags) withEventLog(launch bool, record func() error) error {
+func (f *recordFlags) withEventLog(launch bool, run func() error) error {
 	if f.eventLog == "" {
-		return record()
+		return run()
 	}
 	var recorded error
 	err := profile.WriteFileAtomic(f.eventLog, func(w io.Writer) error {
 		log := bufio.NewWriter(w)
 		f.Sampler.EventLog = log
-		recorded = record()
+		recorded = run()
 		return log.Flush()
 	})
-	if err = ofFlag("event-log", err); launch {
-		err = exit.Own(err)
+	if err = flagError("event-log", err); launch {
+		err = exit.Internal(err)
 	}
 	return cmp.Or(recorded, err)
 }
@@ -256,7 +256,7 @@ func (f *recordFlags) checkSampling() (err error) {
 	if f.Sampler.Threads, err = view.Compile("threads", f.Threads); err != nil {
 		return err
 	}
-	if f.Sampler.Mode, err = observe.ParseMode(f.rung); err != nil {
+	if f.Sampler.Mode, err = observe.ParseMode(f.mode); err != nil {
 		return exit.Usage("--rung: %v", err)
 	}
 	return nil

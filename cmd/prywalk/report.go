@@ -26,7 +26,7 @@ import (
 
 type reportFlags struct {
 	opts                        report.Options
-	from, to                    commandline.Moment
+	from, to                    commandline.RecordingTime
 	tree, folded, json, account bool
 	blame                       bool
 	files                       [len(fileForms)]outputFile // paths, "" for none
@@ -86,7 +86,7 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 
 func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; --by wait: 10 groups; -1: all)")
-	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings())+
+	fl.StringVar(&f.opts.By, "by", "", "group by "+joinWords(report.Groupings())+
 		"; by the program's labels: label, or one: label:NAME")
 	fl.StringVar(&f.opts.Value, "value", "",
 		"the clock: cpu, wall, runqueue, blocked or samples (by default the recording's own, mostly cpu; where it is "+
@@ -163,10 +163,10 @@ func (f *reportFlags) run(path string) error {
 	case f.writesFiles():
 		return f.writeFiles(p)
 	}
-	return f.text(p)
+	return f.writeText(p)
 }
 
-func (f *reportFlags) text(p *pprof.Profile) error {
+func (f *reportFlags) writeText(p *pprof.Profile) error {
 	f.opts.Color = console.UseColor(os.Stdout)
 	if !f.opts.FullNames {
 		f.opts.Width = console.Width(os.Stdout)

@@ -82,17 +82,17 @@ func (f *reportFlags) check() error {
 		return exit.Usage("--symbols has an empty value; leave it out, or give one")
 	}
 	if f.opts.By != "" && !report.IsGrouping(f.opts.By) {
-		return exit.Usage("--by %q: choose %s", f.opts.By, inWords(append(report.Groupings(), "label:NAME")))
+		return exit.Usage("--by %q: choose %s", f.opts.By, joinWords(append(report.Groupings(), "label:NAME")))
 	}
 	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") &&
 		!slices.ContainsFunc(report.States(), state.MatchString) {
-		return exit.Usage("--state %q: choose %s", f.opts.State, inWords(report.States()))
+		return exit.Usage("--state %q: choose %s", f.opts.State, joinWords(report.States()))
 	}
 	if f.opts.NoIdle && f.opts.By != "wait" {
 		return exit.Usage("--no-idle has no effect without --by wait; leave it out, or add that")
 	}
 	if f.opts.Sort != "" && !slices.Contains(report.Orders(), f.opts.Sort) {
-		return exit.Usage("--sort %q: choose %s", f.opts.Sort, inWords(report.Orders()))
+		return exit.Usage("--sort %q: choose %s", f.opts.Sort, joinWords(report.Orders()))
 	}
 	if f.changed("to") && f.to == 0 {
 		return exit.Usage("--to 0 leaves nothing: give a time after the beginning of the recording")
@@ -156,7 +156,7 @@ func (f *reportFlags) forms() ([]string, error) {
 	return append(texts, files...), nil
 }
 
-func inWords(words []string) string {
+func joinWords(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

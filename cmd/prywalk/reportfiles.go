@@ -58,7 +58,7 @@ func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 		form := &fileForms[i]
 		err := form.file(string(path), func(w io.Writer) error { return form.write(w, p, f.opts) })
 		if err != nil {
-			return ofFlag(form.flag, err)
+			return flagError(form.flag, err)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ Prints the JSON Schema (draft 2020-12) of what a command writes as JSON, such as
 			}
 			text, err := docs.Schemas.ReadFile("schema/" + args[0] + ".json")
 			if err != nil {
-				return exit.Usage("no schema %q; choose %s", args[0], inWords(schemaNames()))
+				return exit.Usage("no schema %q; choose %s", args[0], joinWords(schemaNames()))
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err

@@ -32,7 +32,7 @@ const (
 func newTop() *cobra.Command {
 	f := &topFlags{TopOptions: recording.TopOptions{Window: firstWindow}, recordFlags: recordFlags{
 		Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq, WatchEvery: refreshEvery}},
-		rung:    "auto"}}
+		mode:    "auto"}}
 	cmd := &cobra.Command{
 		Use:   "top {-p PID | -n NAME}",
 		Short: "live table of functions, threads and waits in the terminal",

@@ -78,7 +78,7 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 		s.size += f.size
 		s.firstSequence, s.nextSequence = min(s.firstSequence, sequence), max(s.nextSequence, sequence+1)
 	}
-	if probe, err := outfile.Scratch(dir); err != nil {
+	if probe, err := outfile.TempFile(dir); err != nil {
 		return nil, unusable(dir, err)
 	} else if err := probe.Close(); err != nil {
 		return nil, unusable(dir, err)
@@ -137,9 +137,9 @@ func (s *spool) replaceFirst(parts []message) error {
 		return errors.New("no turn is left before the first message")
 	}
 	files := make([]spoolFile, 0, len(parts))
-	turn := s.firstSequence - uint64(len(parts))
+	first := s.firstSequence - uint64(len(parts))
 	for i := range parts {
-		f, err := s.write(turn+uint64(i), parts[i])
+		f, err := s.write(first+uint64(i), parts[i])
 		if err != nil {
 			for j := range files {
 				s.delete(&files[j])
@@ -148,7 +148,7 @@ func (s *spool) replaceFirst(parts []message) error {
 		}
 		files = append(files, f)
 	}
-	s.firstSequence = turn
+	s.firstSequence = first
 	s.remove(0)
 	s.files = append(files, s.files...)
 	return nil

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// otherUse sums what other programs and the hypervisor took in windows without a tool.
-type otherUse struct {
+// othersCPU sums what other programs and the hypervisor took in windows without a tool.
+type othersCPU struct {
 	pid         int // 0: its share is unknown
 	busy0       float64
 	target0     uint64
@@ -19,12 +19,12 @@ type otherUse struct {
 	seconds     float64
 }
 
-func (o *otherUse) begin() {
+func (o *othersCPU) begin() {
 	o.busy0 = busySeconds()
 	o.target0, _ = procmem.ProcessCPU(o.pid)
 }
 
-func (o *otherUse) end(seconds float64) {
+func (o *othersCPU) end(seconds float64) {
 	target, err := procmem.ProcessCPU(o.pid)
 	busy := busySeconds()
 	if err != nil || busy < o.busy0 {
@@ -36,7 +36,7 @@ func (o *otherUse) end(seconds float64) {
 }
 
 // share is in processors; nil: unknown.
-func (o *otherUse) share() *float64 {
+func (o *othersCPU) share() *float64 {
 	if o.seconds == 0 || o.pid == 0 {
 		return nil
 	}
@@ -44,21 +44,21 @@ func (o *otherUse) share() *float64 {
 	return &x
 }
 
-// stolenUse sums the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
+// stealTime sums the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
 // more.
-type stolenUse struct {
+type stealTime struct {
 	before, spent, seconds float64
 }
 
-func (s *stolenUse) begin() { s.before = stolenSeconds() }
+func (s *stealTime) begin() { s.before = stealSeconds() }
 
-func (s *stolenUse) end(seconds float64) {
-	s.spent += max(0, stolenSeconds()-s.before)
+func (s *stealTime) end(seconds float64) {
+	s.spent += max(0, stealSeconds()-s.before)
 	s.seconds += seconds
 }
 
 // share is in processors; nil: not measured.
-func (s *stolenUse) share() *float64 {
+func (s *stealTime) share() *float64 {
 	if s.seconds == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func busySeconds() float64 {
 	return sum
 }
 
-func stolenSeconds() float64 {
+func stealSeconds() float64 {
 	if t := processorSeconds(); len(t) > 7 {
 		return t[7]
 	}

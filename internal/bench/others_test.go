@@ -12,7 +12,7 @@ func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
 	if busySeconds() <= 0 {
 		t.Fatal("this machine has done nothing yet")
 	}
-	o := otherUse{pid: os.Getpid()}
+	o := othersCPU{pid: os.Getpid()}
 	if o.share() != nil {
 		t.Error("known before anything was measured")
 	}
@@ -24,7 +24,7 @@ func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
 	if x := o.share(); x == nil || *x < 0 || o.spent <= 0 || o.busy <= 0 {
 		t.Errorf("%+v, share %v", o, x)
 	}
-	none := otherUse{}
+	none := othersCPU{}
 	none.begin()
 	none.end(1)
 	if none.share() != nil {

@@ -14,23 +14,23 @@ import (
 // measurement is of one row.
 type measurement struct {
 	*run
-	subject   *subject
+	workload  *workload
 	session   tools.Session
 	maxPairs  int
 	precision float64 // Plan.Precision
 	ratios    []float64
 	waits     []Waited
-	others    otherUse
-	stolen    stolenUse
+	others    othersCPU
+	stolen    stealTime
 }
 
 const minPairs = 3 // for a median
 
-func (m *measurement) pairs(ch choice) error {
+func (m *measurement) pairs(ch toolRate) error {
 	if err := m.warmUp(); err != nil {
 		return err
 	}
-	rng := rand.New(rand.NewPCG(uint64(m.subject.Threads), uint64(ch.freq)))
+	rng := rand.New(rand.NewPCG(uint64(m.workload.Threads), uint64(ch.freq)))
 	until := time.Now().Add(time.Until(m.end) / time.Duration(max(m.left, 1)))
 	enough := time.Now().Add(m.RowLimit)
 	for !m.hasEnoughPairs(enough) {
@@ -131,14 +131,14 @@ func (m *measurement) sampled(waits *json.RawMessage) (float64, error) {
 
 // window returns the work per second and the waits.
 func (m *measurement) window(waits *json.RawMessage) (float64, error) {
-	before, err := m.subject.report()
+	before, err := m.workload.report()
 	if err == nil {
 		err = m.pause(m.Window)
 	}
 	if err != nil {
 		return 0, err
 	}
-	after, err := m.subject.report()
+	after, err := m.workload.report()
 	if err != nil || after.At <= before.At {
 		return 0, err
 	}
@@ -155,10 +155,11 @@ func (m *measurement) pause(d time.Duration) error {
 	}
 }
 
-func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
+func (m *measurement) row(ch toolRate, j *tools.Job, t *tools.Totals) Row {
 	r := Row{
-		Workload: m.subject.Name, Threads: m.subject.Threads, Running: m.subject.Running, Depth: m.subject.Depth,
-		Freq: ch.freq, Pairs: len(m.ratios), Peer: ch.Name, Freeze: t.Freeze, AskedPerS: ch.freq * float64(m.subject.Running),
+		Workload: m.workload.Name, Threads: m.workload.Threads, Running: m.workload.Running, Depth: m.workload.Depth,
+		Freq: ch.freq, Pairs: len(m.ratios), Peer: ch.Name, Freeze: t.Freeze,
+		AskedPerS: ch.freq * float64(m.workload.Running),
 	}
 	if r.Workload == load.Busy {
 		r.Workload = ""
@@ -172,8 +173,8 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 		r.Wide, r.Ratios, r.Others, r.Stolen = m.tooWide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)
-	if m.subject.Latency != nil {
-		r.Latency = m.subject.Latency(m.waits)
+	if m.workload.Latency != nil {
+		r.Latency = m.workload.Latency(m.waits)
 	}
 	return r
 }

@@ -62,7 +62,7 @@ func Busy(self string) Load {
 	return Load{
 		Name: load.Busy, Kind: tools.Native,
 		Usual: func() (threads, running []int) {
-			return []int{1, 2, 10, 100, 500, 1000, 2000, 5000}, []int{Spare(), runtime.NumCPU()}
+			return []int{1, 2, 10, 100, 500, 1000, 2000, 5000}, []int{SpareCPUs(), runtime.NumCPU()}
 		},
 		Command: func(ctx context.Context, _ string, t Target) (*exec.Cmd, error) {
 			return exec.CommandContext(ctx, self, "bench-workload", "--running", strconv.Itoa(t.Running), "--sleeping",
@@ -74,7 +74,7 @@ func Busy(self string) Load {
 // Quick takes less than 50 s. self is prywalk's file.
 func Quick(self string) Plan {
 	return Plan{
-		Self: self, Loads: []Load{Busy(self)}, Threads: []int{2, 100, 1000}, Running: []int{Spare()},
+		Self: self, Loads: []Load{Busy(self)}, Threads: []int{2, 100, 1000}, Running: []int{SpareCPUs()},
 		Freqs: []float64{100, 1000},
 		Pairs: 7, Window: 300 * time.Millisecond, Settle: 100 * time.Millisecond, Warm: 300 * time.Millisecond,
 		PeerPairs: 3, PeerThreads: []int{100}, Limit: 36 * time.Second,
@@ -91,8 +91,8 @@ func Full(self string) Plan {
 	}
 }
 
-// Spare is how many computing threads leave one processor free.
-func Spare() int { return max(1, runtime.NumCPU()-1) }
+// SpareCPUs is how many computing threads leave one processor free.
+func SpareCPUs() int { return max(1, runtime.NumCPU()-1) }
 
 type cell struct {
 	*Load

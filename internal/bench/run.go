@@ -55,31 +55,31 @@ func Run(ctx context.Context, p Plan, version string, report Report) (*Result, e
 	return r.res, nil
 }
 
-type choice struct {
+type toolRate struct {
 	tools.Tool
 	freq float64
 }
 
-func (r *run) choices(c cell) []choice {
+func (r *run) toolRates(c cell) []toolRate {
 	list := []tools.Tool{tools.Prywalk()}
 	if slices.Contains(r.PeerThreads, c.Threads) || c.Name != load.Busy {
 		list = append(list, r.Peers...)
 	}
-	var out []choice
+	var out []toolRate
 	for i, freq := range r.Freqs {
 		for _, t := range list {
 			if t.For(c.Kind) && !r.absent[t.Name] && (i == 0 || !t.Unpaced) {
-				out = append(out, choice{t, freq})
+				out = append(out, toolRate{t, freq})
 			}
 		}
 	}
 	return out
 }
 
-func (r *run) rows(c cell) int { return len(r.choices(c)) }
+func (r *run) rows(c cell) int { return len(r.toolRates(c)) }
 
 func (r *run) cell(c cell) error {
-	s, err := startSubject(r.ctx, r.dir, c)
+	s, err := startWorkload(r.ctx, r.dir, c)
 	if errors.Is(err, ErrAbsent) {
 		r.skip(fmt.Sprintf("workload %s left out: %v", c.Name, err))
 		r.left -= r.rows(c)
@@ -89,7 +89,7 @@ func (r *run) cell(c cell) error {
 		return err
 	}
 	defer s.stop()
-	for _, ch := range r.choices(c) {
+	for _, ch := range r.toolRates(c) {
 		row, err := r.row(s, ch)
 		r.left--
 		switch {
@@ -110,7 +110,7 @@ func (r *run) skip(line string) {
 	r.report.Skip(line)
 }
 
-func (r *run) row(s *subject, ch choice) (Row, error) {
+func (r *run) row(s *workload, ch toolRate) (Row, error) {
 	r.jobs++
 	j := &tools.Job{
 		PID: s.pids[0], Others: s.pids[1:], Threads: s.tasks(), Freq: ch.freq, Self: r.Self,
@@ -135,7 +135,7 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	m := &measurement{run: r, subject: s, session: session, maxPairs: r.Pairs, precision: r.Precision}
+	m := &measurement{run: r, workload: s, session: session, maxPairs: r.Pairs, precision: r.Precision}
 	if s.ownProcess() {
 		m.others.pid = j.PID
 	}

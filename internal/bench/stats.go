@@ -26,13 +26,13 @@ func interval(xs []float64) (low, high float64) {
 	medians := make([]float64, resamples)
 	sample := make([]float64, len(xs))
 	for i := range medians {
-		draw(rng, sample, xs)
+		resample(rng, sample, xs)
 		medians[i] = median(sample)
 	}
 	return Middle95(medians)
 }
 
-func draw(rng *rand.Rand, sample, xs []float64) {
+func resample(rng *rand.Rand, sample, xs []float64) {
 	for i := range sample {
 		sample[i] = xs[rng.IntN(len(xs))]
 	}

@@ -14,11 +14,11 @@ import (
 
 // In the chart's units.
 const (
-	panelW, panelH = 480, 300
-	padL, padR     = 52, 16
-	padT, padB     = 34, 46
-	headH          = 56
-	columns        = 2
+	panelWidth, panelHeight = 480, 300
+	padLeft, padRight       = 52, 16
+	padTop, padBottom       = 34, 46
+	headHeight              = 56
+	columns                 = 2
 )
 
 // panel has common axes: workload, running threads, frequency.
@@ -34,17 +34,17 @@ type panel struct {
 func SVG(w io.Writer, r *Result) error {
 	var b strings.Builder
 	panels, tools := panelsOf(r.Rows), toolsOf(r.Rows)
-	height := headH + panelH*((len(panels)+columns-1)/columns)
+	height := headHeight + panelHeight*((len(panels)+columns-1)/columns)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+
-		"\n", columns*panelW, height)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", columns*panelW, height)
+		"\n", columns*panelWidth, height)
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", columns*panelWidth, height)
 	fmt.Fprintf(&b,
 		`<text x="%d" y="20" font-size="14">Throughput while sampled / not sampled, with 95%% intervals (%s, %d `+
 			`processors, Linux %s)</text>`+"\n",
-		padL, html.EscapeString(r.Machine.Model), r.Machine.Processors, html.EscapeString(r.Machine.Kernel))
+		padLeft, html.EscapeString(r.Machine.Model), r.Machine.Processors, html.EscapeString(r.Machine.Kernel))
 	legend(&b, tools)
 	for i := range panels {
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", i%columns*panelW, headH+i/columns*panelH)
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", i%columns*panelWidth, headHeight+i/columns*panelHeight)
 		panels[i].draw(&b, tools)
 		b.WriteString("</g>\n")
 	}
@@ -104,7 +104,7 @@ func colorOf(tools []string, tool string) string {
 }
 
 func legend(b *strings.Builder, tools []string) {
-	x := padL
+	x := padLeft
 	for _, t := range tools {
 		fmt.Fprintf(b, `<text x="%d" y="42" fill="%s">● %s</text>`+"\n", x, colorOf(tools, t), html.EscapeString(t))
 		x += 24 + 7*len(t)
@@ -121,17 +121,17 @@ func (p *panel) x(r *Row) float64 {
 }
 
 func place(n int) float64 {
-	return padL + (panelW-padL-padR)*math.Log10(float64(max(n, 1)))/4
+	return padLeft + (panelWidth-padLeft-padRight)*math.Log10(float64(max(n, 1)))/4
 }
 
 const top = 1.02 // upper end of the vertical axis
 
 func (p *panel) y(ratio float64) float64 {
-	return padT + (panelH-padT-padB)*(top-min(max(ratio, p.lo), top))/(top-p.lo)
+	return padTop + (panelHeight-padTop-padBottom)*(top-min(max(ratio, p.lo), top))/(top-p.lo)
 }
 
 func (p *panel) draw(b *strings.Builder, tools []string) {
-	fmt.Fprintf(b, `<text x="%d" y="20" font-weight="bold">%s</text>`+"\n", padL, html.EscapeString(p.title))
+	fmt.Fprintf(b, `<text x="%d" y="20" font-weight="bold">%s</text>`+"\n", padLeft, html.EscapeString(p.title))
 	p.axes(b)
 	for _, t := range tools {
 		p.line(b, t, colorOf(tools, t))
@@ -142,7 +142,7 @@ func (p *panel) axes(b *strings.Builder) {
 	for n := 1; n <= 10000; n *= 10 {
 		fmt.Fprintf(b,
 			`<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n",
-			place(n), place(n), padT, panelH-padB, place(n), panelH-padB+16, n)
+			place(n), place(n), padTop, panelHeight-padBottom, place(n), panelHeight-padBottom+16, n)
 	}
 	step := 0.01
 	for (1-p.lo)/step > 10 {
@@ -151,13 +151,14 @@ func (p *panel) axes(b *strings.Builder) {
 	for v := 1.0; v >= p.lo-1e-9; v -= step {
 		fmt.Fprintf(b,
 			`<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%.2f</text>`+"\n",
-			padL, panelW-padR, p.y(v), p.y(v), padL-6, p.y(v)+4, v)
+			padLeft, panelWidth-padRight, p.y(v), p.y(v), padLeft-6, p.y(v)+4, v)
 	}
 	what := "threads in all"
 	if p.depth {
 		what = "frames"
 	}
-	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (padL+panelW-padR)/2, panelH-12, what)
+	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (padLeft+panelWidth-padRight)/2,
+		panelHeight-12, what)
 }
 
 // line draws a tool's rows, the first of several in one place.

@@ -47,9 +47,9 @@ func Line(w io.Writer, r Row) {
 func Summary(w io.Writer, r *Result) {
 	names, byName := r.ByWorkload()
 	for _, name := range names {
-		for _, f := range Flat(byName[name]) {
-			printable.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Few.Running, f.Few.Freq,
-				f.Most.Threads, f.Verdict(), f.Few.Threads, f.Text())
+		for _, f := range CompareThreadCounts(byName[name]) {
+			printable.Fprintf(w, "%s, %d running, %.0f Hz: %d threads are %s %d: %s\n", name, f.Fewest.Running, f.Fewest.Freq,
+				f.Most.Threads, f.Verdict(), f.Fewest.Threads, f.Text())
 		}
 	}
 }

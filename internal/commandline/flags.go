@@ -72,14 +72,14 @@ func (s *Seconds) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Seconds) Type() string { return "TIME" }
 
-// Moment is a time since a recording's start, in the form of [Seconds]; 0 is the start.
-type Moment time.Duration
+// RecordingTime is a time since a recording's start, in the form of [Seconds]; 0 is the start.
+type RecordingTime time.Duration
 
 // String implements pflag.Value.
-func (m *Moment) String() string { return (*Seconds)(m).String() }
+func (m *RecordingTime) String() string { return (*Seconds)(m).String() }
 
 // Set implements pflag.Value.
-func (m *Moment) Set(text string) error {
+func (m *RecordingTime) Set(text string) error {
 	d, ok := duration(text)
 	switch {
 	case !ok:
@@ -88,20 +88,20 @@ func (m *Moment) Set(text string) error {
 	case d < 0:
 		return exit.Usage("%q: a time of the recording is from 0 to 1e9 seconds", text)
 	}
-	*m = Moment(d)
+	*m = RecordingTime(d)
 	return nil
 }
 
 // Type implements pflag.Value.
-func (m *Moment) Type() string { return "TIME" }
+func (m *RecordingTime) Type() string { return "TIME" }
 
 const maxSeconds = 1e9
 
 // outOfRange is refused by all.
 const outOfRange time.Duration = -1
 
-// units unknown to [time.ParseDuration].
-var units = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
+// longUnits replaces units unknown to [time.ParseDuration].
+var longUnits = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
 
 func duration(text string) (d time.Duration, ok bool) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
@@ -113,7 +113,7 @@ func duration(text string) (d time.Duration, ok bool) {
 		}
 		return time.Duration(v * float64(time.Second)), true
 	}
-	d, err := time.ParseDuration(units.Replace(text))
+	d, err := time.ParseDuration(longUnits.Replace(text))
 	if err == nil && d.Seconds() > maxSeconds {
 		return outOfRange, true
 	}

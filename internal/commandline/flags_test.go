@@ -42,7 +42,7 @@ func TestTimesHaveTheUnitsThatPeopleWrite(t *testing.T) {
 		{"soon", -1}, {"", -1}, {"NaN", -1}, {"-3", -1}, {"-3s", -1}, {"m", -1},
 	} {
 		var s Seconds
-		var m Moment
+		var m RecordingTime
 		if err := s.Set(c.text); (err == nil) != (c.want > 0) || err == nil && time.Duration(s) != c.want {
 			t.Errorf("duration %q: %v, %v", c.text, time.Duration(s), err)
 		}

@@ -28,7 +28,7 @@ func NewHelp() *cobra.Command {
 		Short: "help for a command, as COMMAND --help, or on a topic",
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			all := commandNames(cmd.Root())
-			for _, t := range topics {
+			for _, t := range helpTopics {
 				all = append(all, t.name)
 			}
 			return all, cobra.ShellCompDirectiveNoFileComp
@@ -143,7 +143,7 @@ func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 		if kind != "" {
 			left += " " + kind
 		}
-		if standard(f) {
+		if showsDefault(f) {
 			text += " (default " + f.DefValue + ")"
 		}
 		rows = append(rows, [2]string{left, text})
@@ -151,7 +151,7 @@ func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 	return rows
 }
 
-func standard(f *pflag.Flag) bool {
+func showsDefault(f *pflag.Flag) bool {
 	switch f.DefValue {
 	case "", "0", "0%", "false", "[]", "<nil>":
 		return false

@@ -9,7 +9,7 @@ import (
 
 func TestATimeOutOfRangeIsNotTheStart(t *testing.T) {
 	for _, text := range []string{"1e10", "-1e10", "inf", "-inf", "300000h", "-2s"} {
-		var m Moment
+		var m RecordingTime
 		if err := m.Set(text); err == nil {
 			t.Errorf("%q is %v", text, time.Duration(m))
 		}

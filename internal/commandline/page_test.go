@@ -11,7 +11,7 @@ import (
 )
 
 func TestPagesOfHelpFitOnATerminal(t *testing.T) {
-	for _, topic := range topics {
+	for _, topic := range helpTopics {
 		page, err := docs.Topics.ReadFile(topic.page)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-var topics = []struct{ name, page, text string }{
+var helpTopics = []struct{ name, page, text string }{
 	{"rights", "rights.md", "what the kernel must allow, and the remedy where it does not"},
 	{"names", "names.md", "incomplete stacks, missing names, entries in brackets"},
 	{"limits", "limits.md", "what prywalk cannot see or do"},
@@ -34,7 +34,7 @@ var (
 
 // showTopic prints a page; ok is false if there is none.
 func showTopic(cmd *cobra.Command, name string) (bool, error) {
-	for _, t := range topics {
+	for _, t := range helpTopics {
 		if t.name != name {
 			continue
 		}
@@ -68,7 +68,7 @@ func withoutMarks(page string) string {
 }
 
 func topicRows() (rows [][2]string) {
-	for _, t := range topics {
+	for _, t := range helpTopics {
 		rows = append(rows, [2]string{t.name, t.text})
 	}
 	return rows

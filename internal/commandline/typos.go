@@ -25,7 +25,7 @@ func UnknownCommand(root *cobra.Command, args []string) error {
 			return nil
 		}
 	}
-	meant := Nearest(args[0], commandNames(root))
+	meant := ClosestMatch(args[0], commandNames(root))
 	if meant == "" {
 		return exit.Usage("unknown command %q; prywalk --help lists the commands", args[0])
 	}
@@ -41,8 +41,8 @@ func commandNames(root *cobra.Command) (list []string) {
 	return list
 }
 
-// MeantFlag suggests a flag, or a command that has it; "": none.
-func MeantFlag(cmd *cobra.Command, err error) string {
+// SuggestFlag suggests a flag, or a command that has it; "": none.
+func SuggestFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return ""
@@ -54,7 +54,7 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	other := commandWith(cmd.Root(), name)
 	switch {
 	case other != "" && !cmd.HasParent():
-		return " (give the command first: prywalk " + other + " " + withDashes(name) + " …)"
+		return " (give the command first: prywalk " + other + " " + dashedFlag(name) + " …)"
 	case len(name) < 2:
 		return ""
 	}
@@ -64,9 +64,9 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 			flags = append(flags, f.Name)
 		}
 	})
-	meant := Nearest(name, flags)
+	meant := ClosestMatch(name, flags)
 	switch {
-	case other != "" && (meant == "" || Distance(name, meant) > 1):
+	case other != "" && (meant == "" || EditDistance(name, meant) > 1):
 		return " (it is a flag of prywalk " + other + ")"
 	case meant != "":
 		return " (do you mean --" + meant + "?)"
@@ -74,8 +74,8 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// withDashes takes a name or letter.
-func withDashes(flag string) string {
+// dashedFlag takes a name or letter.
+func dashedFlag(flag string) string {
 	if len(flag) == 1 {
 		return "-" + flag
 	}
@@ -96,12 +96,12 @@ func commandWith(root *cobra.Command, flag string) string {
 // minPrefix is the length from which a word may be a beginning.
 const minPrefix = 4
 
-// Nearest returns the most similar word, or "". At most a third of the letters differ, or it is the beginning of
+// ClosestMatch returns the most similar word, or "". At most a third of the letters differ, or it is the beginning of
 // exactly one, or begins with one.
-func Nearest(typed string, words []string) string {
+func ClosestMatch(typed string, words []string) string {
 	best, least, begun := "", (len(typed)+1)/3+1, 0
 	for _, w := range words {
-		n := Distance(strings.ToLower(typed), w)
+		n := EditDistance(strings.ToLower(typed), w)
 		if len(typed) > 1 && strings.HasPrefix(w, typed) {
 			begun++
 			n = 0
@@ -119,8 +119,8 @@ func Nearest(typed string, words []string) string {
 	return best
 }
 
-// Distance is the restricted Damerau-Levenshtein distance.
-func Distance(a, b string) int {
+// EditDistance is the restricted Damerau-Levenshtein distance.
+func EditDistance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

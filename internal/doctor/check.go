@@ -26,21 +26,21 @@ type Options struct {
 	seize func(pid int) error
 }
 
-type checkup struct {
+type checker struct {
 	Options
 	system
 	target *process.Status // nil: none, or unreadable
 	// refused: a check failed on which all later ones of the target depend.
-	refused bool
-	opened  *code.Process
-	out     []Finding
+	refused  bool
+	opened   *code.Process
+	findings []Finding
 	// usefulCaps are added only by other findings' commands.
 	usefulCaps uint64
 }
 
 // Check returns findings in the report's order.
 func (o Options) Check() []Finding {
-	c := &checkup{Options: o, system: system{dir: cmp.Or(o.Root, "/"), live: o.Root == "" || o.Root == "/"}}
+	c := &checker{Options: o, system: system{dir: cmp.Or(o.Root, "/"), live: o.Root == "" || o.Root == "/"}}
 	if c.seize == nil {
 		c.seize = seize
 	}
@@ -51,34 +51,34 @@ func (o Options) Check() []Finding {
 		return []Finding{f}
 	}
 	for i := range checks {
-		c.do(&checks[i])
+		c.run(&checks[i])
 	}
 	if c.opened != nil {
 		c.opened.Close()
 	}
 	c.nameCommands()
-	return c.out
+	return c.findings
 }
 
-func (c *checkup) do(k *check) {
-	if !c.applies(k.when) {
+func (c *checker) run(k *check) {
+	if !c.applies(k.condition) {
 		return
 	}
-	for _, f := range k.how(c) {
+	for _, f := range k.run(c) {
 		if f.Detail == "" || f.Level == Fail && c.has(f.Detail) {
 			continue
 		}
 		f.Name = cmp.Or(f.Name, k.subject)
-		c.out = append(c.out, f)
+		c.findings = append(c.findings, f)
 	}
 }
 
 // has: a failed check has the same detail.
-func (c *checkup) has(detail string) bool {
-	return slices.ContainsFunc(c.out, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
+func (c *checker) has(detail string) bool {
+	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
 }
 
-func (c *checkup) applies(w when) bool {
+func (c *checker) applies(w condition) bool {
 	switch w {
 	case live:
 		return c.live

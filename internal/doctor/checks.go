@@ -2,59 +2,59 @@
 
 package doctor
 
-type when uint8
+type condition uint8
 
 const (
-	always when = iota
-	live        // the running kernel is checked, no other root
-	asked       // a target was given
-	target      // its status is readable
-	opened      // its code was read
-	tried       // its threads may be seized
+	always condition = iota
+	live             // the running kernel is checked, no other root
+	asked            // a target was given
+	target           // its status is readable
+	opened           // its code was read
+	tried            // its threads may be seized
 )
 
 // check is a requirement: subject, condition, examination.
 type check struct {
-	subject string
-	when    when
-	how     func(*checkup) []Finding
+	subject   string
+	condition condition
+	run       func(*checker) []Finding
 }
 
 // checks are in the findings' order. One with nothing to report returns an empty Finding.
 var checks = []check{
-	{"kernel", always, one((*checkup).kernel)},
-	{"process_vm_readv", live, one((*checkup).readMemory)},
-	{"pidfd", live, one((*checkup).pidfd)},
-	{"/proc/PID/syscall", always, one((*checkup).syscallFile)},
-	{"/proc/PID/schedstat", always, one((*checkup).schedstat)},
-	{"hidepid", always, one((*checkup).hidepid)},
+	{"kernel", always, single((*checker).kernel)},
+	{"process_vm_readv", live, single((*checker).readMemory)},
+	{"pidfd", live, single((*checker).pidfd)},
+	{"/proc/PID/syscall", always, single((*checker).syscallFile)},
+	{"/proc/PID/schedstat", always, single((*checker).schedstat)},
+	{"hidepid", always, single((*checker).hidepid)},
 
-	{"user", always, one((*checkup).user)},
-	{"capabilities", always, one((*checkup).capabilities)},
-	{"map_files", always, one((*checkup).mapFiles)},
-	{"yama", always, one((*checkup).yama)},
-	{"seccomp", always, one((*checkup).seccomp)},
-	{"container", always, one((*checkup).container)},
+	{"user", always, single((*checker).user)},
+	{"capabilities", always, single((*checker).capabilities)},
+	{"map_files", always, single((*checker).mapFiles)},
+	{"yama", always, single((*checker).yama)},
+	{"seccomp", always, single((*checker).seccomp)},
+	{"container", always, single((*checker).container)},
 
-	{"priority", always, one((*checkup).priority)},
-	{"cpu quota", always, one((*checkup).quota)},
-	{"open files", live, one((*checkup).files)},
-	{"perf events", live, one((*checkup).perf)},
+	{"priority", always, single((*checker).priority)},
+	{"cpu quota", always, single((*checker).quota)},
+	{"open files", live, single((*checker).files)},
+	{"perf events", live, single((*checker).perf)},
 
-	{"process", asked, one((*checkup).process)},
-	{"target: state", target, one((*checkup).state)},
-	{"access", target, (*checkup).gates},
-	{"target: seccomp", target, one((*checkup).filter)},
-	{"target: namespaces", target, one((*checkup).namespaces)},
-	{"target: open", target, one((*checkup).open)},
-	{"target: names", opened, ofProgram((*program).names)},
-	{"target: goroutines", opened, ofProgram((*program).goroutines)},
-	{"target: code", opened, ofProgram((*program).code)},
-	{"target: files", opened, ofProgram((*program).unreadable)},
-	{"target: seize", tried, one((*checkup).seizes)},
-	{"target: sleepers", tried, one((*checkup).sleepers)},
+	{"process", asked, single((*checker).process)},
+	{"target: state", target, single((*checker).state)},
+	{"access", target, (*checker).accessChecks},
+	{"target: seccomp", target, single((*checker).filter)},
+	{"target: namespaces", target, single((*checker).namespaces)},
+	{"target: open", target, single((*checker).open)},
+	{"target: names", opened, onProgram((*program).names)},
+	{"target: goroutines", opened, onProgram((*program).goroutines)},
+	{"target: code", opened, onProgram((*program).code)},
+	{"target: files", opened, onProgram((*program).unreadable)},
+	{"target: seize", tried, single((*checker).seizes)},
+	{"target: sleepers", tried, single((*checker).sleepers)},
 }
 
-func one(how func(*checkup) Finding) func(*checkup) []Finding {
-	return func(c *checkup) []Finding { return []Finding{how(c)} }
+func single(how func(*checker) Finding) func(*checker) []Finding {
+	return func(c *checker) []Finding { return []Finding{how(c)} }
 }

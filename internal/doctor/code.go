@@ -18,8 +18,8 @@ type program struct {
 	system *system
 }
 
-func ofProgram(how func(*program) Finding) func(*checkup) []Finding {
-	return func(c *checkup) []Finding { return []Finding{how(&program{c.opened, &c.system})} }
+func onProgram(how func(*program) Finding) func(*checker) []Finding {
+	return func(c *checker) []Finding { return []Finding{how(&program{c.opened, &c.system})} }
 }
 
 func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().ParkedText(), "") }

@@ -14,7 +14,7 @@ import (
 )
 
 // kernel: Linux 3.4 has PTRACE_SEIZE, 5.3 pidfd_open.
-func (c *checkup) kernel() Finding {
+func (c *checker) kernel() Finding {
 	release := strings.TrimSpace(c.read("sys/kernel/osrelease"))
 	var major, minor int
 	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 {
@@ -30,7 +30,7 @@ func (c *checkup) kernel() Finding {
 	return finding(OK, "Linux "+release, "")
 }
 
-func (c *checkup) readMemory() Finding {
+func (c *checker) readMemory() Finding {
 	if err := c.copyOwnByte(); err != nil {
 		return finding(Warn, fmt.Sprintf("refused (%v); /proc/PID/mem is read instead, which is slower", err),
 			"allow process_vm_readv in the seccomp profile that prywalk runs under")
@@ -39,7 +39,7 @@ func (c *checkup) readMemory() Finding {
 }
 
 // copyOwnByte avoids package procmem, which would read in another way if refused.
-func (c *checkup) copyOwnByte() error {
+func (c *checker) copyOwnByte() error {
 	maps, err := code.ParseMaps([]byte(c.read("self/maps")))
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c *checkup) copyOwnByte() error {
 }
 
 // pidfd: without it a reused PID is noticed by its start time.
-func (c *checkup) pidfd() Finding {
+func (c *checker) pidfd() Finding {
 	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
 		return finding(Warn, fmt.Sprintf("not available (%v); the end of a process is noticed later", err),
@@ -69,7 +69,7 @@ func (c *checkup) pidfd() Finding {
 }
 
 // syscallFile: passive reads need it (CONFIG_HAVE_ARCH_TRACEHOOK).
-func (c *checkup) syscallFile() Finding {
+func (c *checker) syscallFile() Finding {
 	if c.read("self/syscall") == "" {
 		return finding(Warn, "missing: sleeping threads cannot be read without stopping them",
 			"a kernel with CONFIG_HAVE_ARCH_TRACEHOOK and no hardening that removes the file")
@@ -78,7 +78,7 @@ func (c *checkup) syscallFile() Finding {
 }
 
 // schedstat has the clocks and run counts (CONFIG_SCHED_INFO).
-func (c *checkup) schedstat() Finding {
+func (c *checker) schedstat() Finding {
 	f := strings.Fields(c.read("self/schedstat"))
 	if len(f) != 3 || f[0] == "0" && f[2] == "0" {
 		return finding(Warn,
@@ -89,7 +89,7 @@ func (c *checkup) schedstat() Finding {
 }
 
 // hidepid: Documentation/filesystems/proc.rst, chapter 4; fs/proc/base.c, has_pid_permissions.
-func (c *checkup) hidepid() Finding {
+func (c *checker) hidepid() Finding {
 	mode, group := c.hiding()
 	byGroup := mode != "4" && mode != "ptraceable" && c.self.InGroup(group)
 	if mode == "0" || mode == "off" || byGroup || c.self.Has(unix.CAP_SYS_PTRACE) {
@@ -102,7 +102,7 @@ func (c *checkup) hidepid() Finding {
 }
 
 // hiding returns hidepid and gid of the uppermost mount on /proc; the kernel leaves out "0".
-func (c *checkup) hiding() (mode string, group int) {
+func (c *checker) hiding() (mode string, group int) {
 	mode = "0"
 	for line := range strings.Lines(c.read("self/mountinfo")) {
 		head, tail, _ := strings.Cut(line, " - ")

@@ -11,7 +11,7 @@ import (
 )
 
 // priority: a tracer with a raised priority is not descheduled during a stop.
-func (c *checkup) priority() Finding {
+func (c *checker) priority() Finding {
 	got := c.estimate()
 	if c.live {
 		_ = onThread(func() error {
@@ -45,7 +45,7 @@ func raise() string {
 	return "normal"
 }
 
-func (c *checkup) estimate() string {
+func (c *checker) estimate() string {
 	if c.self.Has(unix.CAP_SYS_NICE) {
 		return "fifo"
 	}
@@ -53,7 +53,7 @@ func (c *checkup) estimate() string {
 }
 
 // files: a thread keeps up to four of /proc open.
-func (c *checkup) files() Finding {
+func (c *checker) files() Finding {
 	var r unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
 		return finding(Warn, err.Error(), "")
@@ -67,7 +67,7 @@ func (c *checkup) files() Finding {
 }
 
 // quota: a throttled tracer would leave a thread stopped.
-func (c *checkup) quota() Finding {
+func (c *checker) quota() Finding {
 	limits := quota.Root(c.dir).Limits()
 	if len(limits) == 0 {
 		return finding(OK, "none", "")

@@ -12,7 +12,7 @@ import (
 )
 
 // perf: threads that the kernel samples need no stop. Without it ptrace is used: nothing is missing.
-func (c *checkup) perf() Finding {
+func (c *checker) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
 	var err error
 	if c.MayAsk != nil {

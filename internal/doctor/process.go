@@ -21,7 +21,7 @@ import (
 )
 
 // process reads the status that later checks need.
-func (c *checkup) process() Finding {
+func (c *checker) process() Finding {
 	s, err := process.Check(c.proc(), c.PID)
 	if err != nil {
 		return failure(err)
@@ -30,7 +30,7 @@ func (c *checkup) process() Finding {
 	return finding(OK, fmt.Sprintf("%d (%s), %s", c.PID, s.Name, tabular.Plural(int64(s.Threads), "thread")), "")
 }
 
-func (c *checkup) state() Finding {
+func (c *checker) state() Finding {
 	if dir := quota.Root(c.dir).Frozen(c.PID); dir != "" {
 		return finding(Warn, fmt.Sprintf("its cgroup %s is frozen: none of its threads runs", dir),
 			"let it continue: docker unpause, systemctl thaw, or 0 in cgroup.freeze (v1: THAWED in freezer.state)")
@@ -45,8 +45,8 @@ func (c *checkup) state() Finding {
 	return Finding{}
 }
 
-// gates are the kernel's checks of access. If unreadable, no later check applies.
-func (c *checkup) gates() (all []Finding) {
+// accessChecks are the kernel's checks of access. If unreadable, no later check applies.
+func (c *checker) accessChecks() (all []Finding) {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
 		c.refused = true
@@ -69,14 +69,14 @@ func (c *checkup) gates() (all []Finding) {
 	return all
 }
 
-func (c *checkup) filter() Finding {
+func (c *checker) filter() Finding {
 	if c.target.Seccomp == 0 {
 		return Finding{}
 	}
 	return finding(OK, "has a seccomp filter, which does not affect prywalk", "")
 }
 
-func (c *checkup) namespaces() Finding {
+func (c *checker) namespaces() Finding {
 	var other []string
 	for _, ns := range []string{"pid", "mnt", "net"} {
 		own, err1 := os.Readlink(filepath.Join(c.proc(), "self/ns", ns))
@@ -93,7 +93,7 @@ func (c *checkup) namespaces() Finding {
 }
 
 // open reads what a recording reads first; it reports failures only.
-func (c *checkup) open() Finding {
+func (c *checker) open() Finding {
 	if !c.live {
 		return Finding{}
 	}
@@ -107,13 +107,13 @@ func (c *checkup) open() Finding {
 
 const maxTried = 100
 
-func (c *checkup) tids() ([]int, error) {
+func (c *checker) tids() ([]int, error) {
 	tids, err := procmem.ListTasks(c.PID, nil)
 	return tids[:min(len(tids), maxTried)], err
 }
 
 // seizes makes the kernel check all, and stops nothing.
-func (c *checkup) seizes() Finding {
+func (c *checker) seizes() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
 		if err == nil {
@@ -132,13 +132,13 @@ func (c *checkup) seizes() Finding {
 
 // threadEnded reports whether a thread is a zombie: a first thread that ended before others. The kernel denies seizing
 // it.
-func (c *checkup) threadEnded(tid int) bool {
+func (c *checker) threadEnded(tid int) bool {
 	s, err := process.ReadStatus(c.proc(), tid)
 	return err == nil && s.State == 'Z'
 }
 
 // sleepers reads where threads sleep, as a passive read does.
-func (c *checkup) sleepers() Finding {
+func (c *checker) sleepers() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
 		files := procmem.OpenThread(c.PID, tid, nil)

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/process"
 )
 
-func (c *checkup) user() Finding {
+func (c *checker) user() Finding {
 	n := strconv.Itoa(c.self.UID[1])
 	name := n
 	if u, err := user.LookupId(n); err == nil {
@@ -23,7 +23,7 @@ func (c *checkup) user() Finding {
 }
 
 // capabilities(7): CAP_SYS_PTRACE decides which users' processes can be sampled; others have checks of their own.
-func (c *checkup) capabilities() Finding {
+func (c *checker) capabilities() Finding {
 	var have []string
 	for _, w := range process.Capabilities {
 		if c.self.Has(w.Bit) {
@@ -46,7 +46,7 @@ func (c *checkup) capabilities() Finding {
 }
 
 // granting adds how prywalk gets capabilities.
-func (c *checkup) granting(f Finding, bits uint64) Finding {
+func (c *checker) granting(f Finding, bits uint64) Finding {
 	switch {
 	case c.root():
 		var flags []string
@@ -65,13 +65,13 @@ func (c *checkup) granting(f Finding, bits uint64) Finding {
 }
 
 // nameCommands gives all findings with capabilities one command.
-func (c *checkup) nameCommands() {
+func (c *checker) nameCommands() {
 	all := c.usefulCaps
-	for i := range c.out {
-		all |= c.out[i].needsCaps
+	for i := range c.findings {
+		all |= c.findings[i].needsCaps
 	}
-	for i := range c.out {
-		f := &c.out[i]
+	for i := range c.findings {
+		f := &c.findings[i]
 		if f.needsCaps == 0 {
 			continue
 		}
@@ -83,7 +83,7 @@ func (c *checkup) nameCommands() {
 }
 
 // mapFiles: fs/proc/base.c, proc_map_files_get_link.
-func (c *checkup) mapFiles() Finding {
+func (c *checker) mapFiles() Finding {
 	if c.self.Has(unix.CAP_SYS_ADMIN) || c.self.Has(unix.CAP_CHECKPOINT_RESTORE) {
 		return finding(OK, "deleted and replaced files can be read", "")
 	}
@@ -92,7 +92,7 @@ func (c *checkup) mapFiles() Finding {
 }
 
 // yama: Documentation/admin-guide/LSM/Yama.rst.
-func (c *checkup) yama() Finding {
+func (c *checker) yama() Finding {
 	scope, ok := process.YamaScope(c.proc())
 	if !ok {
 		return finding(OK, "not enforced by this kernel", "")
@@ -115,7 +115,7 @@ func (c *checkup) yama() Finding {
 	return c.granting(finding(Fail, detail+": only CAP_SYS_PTRACE can trace", ""), process.OtherUsers)
 }
 
-func (c *checkup) seccomp() Finding {
+func (c *checker) seccomp() Finding {
 	if c.self.Seccomp == 0 {
 		return finding(OK, "no filter on prywalk", "")
 	}
@@ -123,7 +123,7 @@ func (c *checkup) seccomp() Finding {
 		"if sampling fails: run prywalk outside the sandbox, or with --security-opt seccomp=unconfined")
 }
 
-func (c *checkup) container() Finding {
+func (c *checker) container() Finding {
 	kind := ""
 	for _, of := range []struct{ file, name string }{{".dockerenv", "Docker"}, {"run/.containerenv", "Podman"}} {
 		if kind == "" && c.exists(of.file) {

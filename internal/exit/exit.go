@@ -12,14 +12,14 @@ import (
 
 // Exit codes. A launched command's own status comes first.
 const (
-	OK         = 0
-	Failed     = 1
-	WrongUsage = 2
-	Denied     = 3
-	NoSamples  = 4
-	Deadlock   = 5   // dump --locks
-	Slower     = 6   // diff --fail-above
-	OwnFailure = 125 // record -- COMMAND, if prywalk failed
+	OK              = 0
+	Failed          = 1
+	WrongUsage      = 2
+	Denied          = 3
+	NoSamples       = 4
+	Deadlock        = 5   // dump --locks
+	GrowthExceeded  = 6   // diff --fail-above
+	InternalFailure = 125 // record -- COMMAND, if prywalk failed
 )
 
 // Error is an error with an exit code. With a nil Err nothing is printed.
@@ -47,13 +47,13 @@ func With(code int, format string, args ...any) error {
 // Usage makes an error with exit code 2.
 func Usage(format string, args ...any) error { return With(WrongUsage, format, args...) }
 
-// Own gives a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
-func Own(err error) error {
+// Internal gives a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
+func Internal(err error) error {
 	var e *Error
 	if err == nil || errors.As(err, &e) && e.Code == WrongUsage {
 		return err
 	}
-	return &Error{OwnFailure, err}
+	return &Error{InternalFailure, err}
 }
 
 // meanings are by code, as far as commands share them.

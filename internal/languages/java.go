@@ -47,7 +47,7 @@ var java = Language{
 		Lock:      regexp.MustCompile(`AbstractQueued(Long)?Synchronizer\.(acquire|doAcquire)|StampedLock\.`),
 		Condition: regexp.MustCompile(`ConditionObject\.await`),
 		Accepts: func(function, _ string) bool {
-			last := Last(function)
+			last := LastComponent(function)
 			return strings.HasPrefix(function, "sun.nio.ch.") && (last == "accept" || last == "implAccept")
 		},
 		Selects: func(function string) bool {

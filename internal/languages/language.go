@@ -152,17 +152,17 @@ func Matches(s string, part func(*Language) *regexp.Regexp) bool {
 	return false
 }
 
-// Last gives a function's name without scope.
-func Last(function string) string {
-	name := Plain(function)
+// LastComponent gives a function's name without scope.
+func LastComponent(function string) string {
+	name := WithoutArguments(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		name = name[i+1:]
 	}
 	return name
 }
 
-// Plain gives a name without function and template arguments.
-func Plain(function string) string {
+// WithoutArguments gives a name without function and template arguments.
+func WithoutArguments(function string) string {
 	out := make([]byte, 0, len(function))
 	depth := 0
 	function = strings.ReplaceAll(function, "(anonymous namespace)", "{anonymous}")

@@ -31,15 +31,15 @@ var python = Language{
 			return known != nil && known.MatchString(function)
 		},
 		Again: func(function, file, inner string) bool {
-			return path.Base(file) == "threading.py" && Last(function) == "wait" && Last(inner) == "wait"
+			return path.Base(file) == "threading.py" && LastComponent(function) == "wait" && LastComponent(inner) == "wait"
 		},
 		Starts: func(function, file string) bool {
-			name := Last(function)
+			name := LastComponent(function)
 			return path.Base(file) == "threading.py" && (name == "run" || name == "_bootstrap" || name == "_bootstrap_inner")
 		},
 		Main: func(function, _ string) bool { return strings.HasPrefix(function, "<module>") },
 		Takes: func(function, file string) bool {
-			return strings.HasPrefix(path.Base(file), "queue") && Last(function) == "get"
+			return strings.HasPrefix(path.Base(file), "queue") && LastComponent(function) == "get"
 		},
 		Pool: func(function, file string) string {
 			if !pythonPooled(function, file) {
@@ -50,13 +50,14 @@ var python = Language{
 		Pooled:    pythonPooled,
 		BareLocks: true,
 		Result: func(function, file string) (name string, more bool) {
-			if last := Last(function); path.Base(file) == "_base.py" && (last == "result" || last == "exception") {
+			if last := LastComponent(function); path.Base(file) == "_base.py" && (last == "result" || last == "exception") {
 				return "Future." + last, false
 			}
 			return "", false
 		},
 		AwaitsReply: func(function, file string) bool {
-			return fileInDir(file) == grpcCalls && (Last(function) == "_blocking" || Last(function) == "_consume_next_event")
+			name := LastComponent(function)
+			return fileInDir(file) == grpcCalls && (name == "_blocking" || name == "_consume_next_event")
 		},
 		RuleFile: func(file string) bool {
 			name := path.Base(file)
@@ -91,7 +92,7 @@ const grpcCalls = "grpc/_channel.py" // calls whose caller waits in a native eve
 
 func pythonPooled(function, file string) bool {
 	loop := pythonPools[fileInDir(file)]
-	return loop != "" && loop == Last(function)
+	return loop != "" && loop == LastComponent(function)
 }
 
 func fileInDir(file string) string {

@@ -54,26 +54,26 @@ func (t *Table) TSV() string {
 	return b.String()
 }
 
-// Beside is the data file of a page's long table: PAGE-NAME.tsv.
-func Beside(page, name string) string { return strings.TrimSuffix(page, ".md") + "-" + name + ".tsv" }
+// DataFile is the data file of a page's long table: PAGE-NAME.tsv.
+func DataFile(page, name string) string { return strings.TrimSuffix(page, ".md") + "-" + name + ".tsv" }
 
-// WriteBeside writes the data file.
-func WriteBeside(page, name string, t *Table) error {
-	return os.WriteFile(Beside(page, name), []byte(t.TSV()), 0o644)
+// WriteDataFile writes the data file.
+func WriteDataFile(page, name string, t *Table) error {
+	return os.WriteFile(DataFile(page, name), []byte(t.TSV()), 0o644)
 }
 
 func markers(name string) (begin, end string) {
 	return "<!-- " + name + ": begin -->", "<!-- " + name + ": end -->"
 }
 
-// Empty is a page with an empty section.
-func Empty(name string) string {
+// EmptySection is a page with an empty section.
+func EmptySection(name string) string {
 	begin, end := markers(name)
 	return begin + "\n" + end + "\n"
 }
 
-// Replace changes a section of a page. Error: the page lacks its markers.
-func Replace(path, name string, change func(old string) string) error {
+// ReplaceSection changes a section of a page. Error: the page lacks its markers.
+func ReplaceSection(path, name string, change func(old string) string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		return err

@@ -23,20 +23,22 @@ func TestTableSurvivesWhatACellContains(t *testing.T) {
 
 func TestOnlyTheSectionOfThatNameIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte("above\n"+Empty("one")+"between\n"+Empty("two")+"below\n"), 0o600); err != nil {
+	page := "above\n" + EmptySection("one") + "between\n" + EmptySection("two") + "below\n"
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := Replace(path, "two", func(old string) string { return strings.TrimSpace(old) + "x\n" }); err != nil {
+		if err := ReplaceSection(path, "two", func(old string) string { return strings.TrimSpace(old) + "x\n" }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := os.ReadFile(path)
-	if want := "above\n" + Empty("one") +
+	if want := "above\n" + EmptySection("one") +
 		"between\n<!-- two: begin -->\nxx\n<!-- two: end -->\nbelow\n"; string(got) != want || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := Replace(path, "three", strings.TrimSpace); err == nil || !strings.Contains(err.Error(), "three: begin") {
+	if err := ReplaceSection(path, "three", strings.TrimSpace); err == nil ||
+		!strings.Contains(err.Error(), "three: begin") {
 		t.Errorf("%v", err)
 	}
 }

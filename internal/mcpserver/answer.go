@@ -37,8 +37,8 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 		defer cancel()
 	}
 	select {
-	case o.turns <- struct{}{}:
-		defer func() { <-o.turns }()
+	case o.slots <- struct{}{}:
+		defer func() { <-o.slots }()
 	case <-ctx.Done():
 		return nil, nil, fmt.Errorf("%d other commands run: ask again later", maxConcurrentCommands)
 	}

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-const suffix = ".pb.gz"
+const recordingSuffix = ".pb.gz"
 
 // open refuses paths and symbolic links that lead out of the directory; a pipe does not block.
 func (o *Options) open(name string) (*os.File, error) {
@@ -39,9 +39,9 @@ func (o *Options) open(name string) (*os.File, error) {
 
 // checkNewName returns why no recording of that name may be written, or nil.
 func (o *Options) checkNewName(name string) error {
-	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.Contains(name, "%") ||
+	if filepath.Base(name) != name || !strings.HasSuffix(name, recordingSuffix) || strings.Contains(name, "%") ||
 		printable.Line(name) != name {
-		return fmt.Errorf("file %.200q: give a plain name that ends in %s", name, suffix)
+		return fmt.Errorf("file %.200q: give a plain name that ends in %s", name, recordingSuffix)
 	}
 	info, err := os.Lstat(filepath.Join(o.Dir, name))
 	if err == nil && !info.Mode().IsRegular() {

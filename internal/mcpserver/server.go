@@ -42,7 +42,7 @@ type Options struct {
 	Run       func(ctx context.Context, files []*os.File, args ...string) (output string, code int, err error)
 	Processes func() []Process
 
-	turns chan struct{} // of running commands
+	slots chan struct{} // of running commands
 }
 
 // Process is a running one.
@@ -53,7 +53,7 @@ type Process struct {
 
 // New returns a server of all tools.
 func New(version string, o Options) *mcp.Server {
-	o.turns = make(chan struct{}, maxConcurrentCommands)
+	o.slots = make(chan struct{}, maxConcurrentCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
 		Instructions: "Where a process spends CPU time, what its threads wait for, and who holds the locks. Begin with " +
 			"list_processes and dump_stacks; report reads a recording."})
@@ -180,7 +180,7 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	}
 	name := in.File
 	if name == "" {
-		name = "mcp-" + pid + suffix
+		name = "mcp-" + pid + recordingSuffix
 	}
 	if err := o.checkNewName(name); err != nil {
 		return nil, nil, err

@@ -233,7 +233,7 @@ func TestRefusedArgumentsKeepNoFileOpen(t *testing.T) {
 
 func TestAnswersNameRecordingsNotDescriptors(t *testing.T) {
 	r := &runs{}
-	o := Options{Dir: t.TempDir(), turns: make(chan struct{}, 1)}
+	o := Options{Dir: t.TempDir(), slots: make(chan struct{}, 1)}
 	for _, name := range []string{"a.pb.gz", "b.pb.gz"} {
 		if err := os.WriteFile(filepath.Join(o.Dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)

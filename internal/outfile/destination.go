@@ -37,12 +37,12 @@ func (d *destination) regular() bool {
 	return !d.inProc && (!d.exists || d.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
-// find follows path, links of the last part by the kernel's rule for sticky world-writable directories (fs/namei.c,
-// may_follow_link), whatever fs.protected_symlinks is. The caller closes the destination.
-func find(path string) (*destination, error) {
+// followLinks follows path, links of the last part by the kernel's rule for sticky world-writable directories
+// (fs/namei.c, may_follow_link), whatever fs.protected_symlinks is. The caller closes the destination.
+func followLinks(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
-		d, err := enter(at, path)
+		d, err := openParent(at, path)
 		if at != unix.AT_FDCWD {
 			unix.Close(at)
 		}
@@ -62,7 +62,7 @@ func find(path string) (*destination, error) {
 	return nil, unix.ELOOP
 }
 
-func enter(at int, path string) (*destination, error) {
+func openParent(at int, path string) (*destination, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."

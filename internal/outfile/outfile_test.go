@@ -200,7 +200,7 @@ func TestStandardOutputIsNotReplaced(t *testing.T) {
 
 func TestScratchFilesHaveNoName(t *testing.T) {
 	dir := t.TempDir()
-	f, err := Scratch(dir)
+	f, err := TempFile(dir)
 	must(t, err)
 	defer f.Close()
 	if left, _ := os.ReadDir(dir); len(left) > 0 {

@@ -22,7 +22,7 @@ func Replaceable(path string) bool {
 	if path == "-" {
 		return false
 	}
-	d, err := find(path)
+	d, err := followLinks(path)
 	if err != nil {
 		return true // the write gives the error
 	}
@@ -35,7 +35,7 @@ func Check(path string) error {
 	if path == "-" {
 		return nil
 	}
-	d, err := find(path)
+	d, err := followLinks(path)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
@@ -77,7 +77,7 @@ func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
 	}
-	d, err := find(path)
+	d, err := followLinks(path)
 	if err != nil {
 		return err
 	}
@@ -177,8 +177,8 @@ func syncDir(dir int) {
 	}
 }
 
-// Scratch makes a nameless file in dir, which lives while it is open.
-func Scratch(dir string) (*os.File, error) {
+// TempFile makes a nameless file in dir, which lives while it is open.
+func TempFile(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: dir, Err: err}

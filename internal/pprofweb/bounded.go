@@ -23,12 +23,12 @@ const (
 	labelEnd   = "end_timestamp_ns"
 	// graphLimit limits the time of dot.
 	graphLimit = 30 * time.Second
-	// endAgain is until the next try to kill dot, which may not have been started.
-	endAgain = 100 * time.Millisecond
+	// killInterval is until the next try to kill dot, which may not have been started.
+	killInterval = 100 * time.Millisecond
 )
 
-// merged joins samples that differ only in time. It modifies p.
-func merged(p *profile.Profile) (*profile.Profile, error) {
+// mergeTimes joins samples that differ only in time. It modifies p.
+func mergeTimes(p *profile.Profile) (*profile.Profile, error) {
 	for _, s := range p.Sample {
 		delete(s.NumLabel, labelEnd)
 		delete(s.NumUnit, labelEnd)
@@ -51,14 +51,14 @@ func costOf(p *profile.Profile) int64 {
 	return n * frameCost
 }
 
-// oneAtATime makes one page at a time, within the budget: pprof makes each from a copy of the profile, with maps for
-// each frame of each sample. The cost was measured.
-type oneAtATime struct {
+// serialRenderer makes one page at a time, within the budget: pprof makes each from a copy of the profile, with maps
+// for each frame of each sample. The cost was measured.
+type serialRenderer struct {
 	mu   sync.Mutex
 	cost int64
 }
 
-func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
+func (o *serialRenderer) withinBudget(path string, page http.Handler) http.Handler {
 	cost := o.cost
 	if path != "/flamegraph" {
 		cost *= otherPages
@@ -82,11 +82,11 @@ func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
 
 // withinLimit kills a page's child processes after the limit: dot can take hours for 80 functions that call each other.
 func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limit time.Duration) {
-	answer := &untilLate{ResponseWriter: w}
+	answer := &timeoutWriter{ResponseWriter: w}
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for wait := limit; ; wait = endAgain {
+		for wait := limit; ; wait = killInterval {
 			select {
 			case <-done:
 				return
@@ -107,21 +107,21 @@ func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limi
 	}
 }
 
-type untilLate struct {
+type timeoutWriter struct {
 	http.ResponseWriter
 	late  atomic.Bool
 	begun bool
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (u *untilLate) WriteHeader(status int) {
+func (u *timeoutWriter) WriteHeader(status int) {
 	if u.begun = u.begun || !u.late.Load(); u.begun {
 		u.ResponseWriter.WriteHeader(status)
 	}
 }
 
 // Write implements http.ResponseWriter.
-func (u *untilLate) Write(b []byte) (int, error) {
+func (u *timeoutWriter) Write(b []byte) (int, error) {
 	if u.begun = u.begun || !u.late.Load(); !u.begun {
 		return len(b), nil
 	}

@@ -131,7 +131,7 @@ func TestSamplesThatDifferInTimeOnlyAreOne(t *testing.T) {
 	for i, s := range p.Sample {
 		s.NumLabel = map[string][]int64{"tid": {1}, labelEnd: {int64(i)}}
 	}
-	p, err := merged(p)
+	p, err := mergeTimes(p)
 	if err != nil || len(p.Sample) != 1 || p.Sample[0].Value[0] != 3e7 {
 		t.Errorf("%v %v", p, err)
 	}

@@ -58,8 +58,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !g.acceptsHost(r.Host):
 		http.Error(w, wrongHost, http.StatusForbidden)
 	case equalSecret(r.URL.Query().Get("token"), g.token):
-		g.admit(w, r)
-	case !g.known(r):
+		g.setToken(w, r)
+	case !g.hasToken(r):
 		http.Error(w, noToken, http.StatusForbidden)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		http.Error(w, "not allowed", http.StatusMethodNotAllowed)
@@ -93,13 +93,13 @@ func equalSecret(got, want string) bool {
 	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
 }
 
-func (g *guard) known(r *http.Request) bool {
+func (g *guard) hasToken(r *http.Request) bool {
 	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()),
 		func(c *http.Cookie) bool { return equalSecret(c.Value, g.cookie) })
 }
 
-// admit redirects to the address without token, for the history.
-func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
+// setToken sets a cookie, and redirects to the address without token, for the history.
+func (g *guard) setToken(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})

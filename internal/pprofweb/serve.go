@@ -61,11 +61,11 @@ func serve(addr string, p *profile.Profile, o options.HTTP) error {
 }
 
 func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Handler, error) {
-	p, err := merged(p)
+	p, err := mergeTimes(p)
 	if err != nil {
 		return nil, err
 	}
-	turns := &oneAtATime{cost: costOf(p)}
+	turns := &serialRenderer{cost: costOf(p)}
 	memory := budget.Process().Whole("pprof's pages")
 	err = memory.Take(turns.cost, "contents")
 	memory.Close()
@@ -91,7 +91,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 		return nil, err
 	}
 	for path, page := range all {
-		all[path] = turns.bounded(path, page)
+		all[path] = turns.withinBudget(path, page)
 	}
 	all["/disasm"] = refusal("There is no disassembly here: it would run a program on a file that the profile names.")
 	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR " +
@@ -99,7 +99,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	all["/saveconfig"] = refusal("Settings are not saved here: pprof's settings file is neither read nor written.")
 	all["/deleteconfig"] = all["/saveconfig"]
 	if o.Source != "" {
-		all["/source"] = turns.bounded("/source", &sources{profile: p, files: sourcelines.Files{Dir: o.Source}})
+		all["/source"] = turns.withinBudget("/source", &sources{profile: p, files: sourcelines.Files{Dir: o.Source}})
 	}
 	return all, nil
 }

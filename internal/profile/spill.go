@@ -49,7 +49,7 @@ func (s *spill) close() {
 func (s *spill) enabled() bool { return s.dir != "" }
 
 func (s *spill) open() bool {
-	f, err := outfile.Scratch(s.dir)
+	f, err := outfile.TempFile(s.dir)
 	if err != nil {
 		s.dir = ""
 		return false

@@ -21,7 +21,7 @@ import (
 // launchAndRecord launches and records a command. The error has its exit status.
 func (r *recording) launchAndRecord(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
-		return exit.Own(err)
+		return exit.Internal(err)
 	}
 	r.signals.launches = true
 	ctx, stop := r.signals.handle(&r.output.state)
@@ -32,7 +32,7 @@ func (r *recording) launchAndRecord(args []string) error {
 		return err
 	}
 	if err != nil {
-		return exit.Own(err)
+		return exit.Internal(err)
 	}
 	r.pids = []int{l.PID}
 	r.output.setPath(&r.options, l.PID)
@@ -49,10 +49,10 @@ func (r *recording) launchAndRecord(args []string) error {
 	r.signals.sendPending()
 	if err := r.recordLaunched(ctx, l); err != nil {
 		if r.hung {
-			return exit.Own(err) // the command may be stopped until prywalk ends
+			return exit.Internal(err) // the command may be stopped until prywalk ends
 		}
 		_ = waitForCommand(l) // prywalk's own failure has precedence
-		return exit.Own(err)
+		return exit.Internal(err)
 	}
 	if isAlive(l.PID) {
 		console.Infof("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
@@ -129,7 +129,7 @@ func isAlive(pid int) bool {
 func waitForCommand(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {
-		return exit.Own(err)
+		return exit.Internal(err)
 	}
 	code := st.ExitStatus()
 	if st.Signaled() {

@@ -37,12 +37,12 @@ func (s *waitingStack) awaitsResult() bool {
 }
 
 func isLoop(f *Frame) bool {
-	name, part := languages.Plain(f.Function), languages.Last(f.Function)
+	name, part := languages.WithoutArguments(f.Function), languages.LastComponent(f.Function)
 	return pools.MatchString(name) && loops.MatchString(part) && !notLoops.MatchString(part)
 }
 
 func scope(function string) string {
-	name := languages.Plain(function)
+	name := languages.WithoutArguments(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		return name[:i+1]
 	}
@@ -74,7 +74,7 @@ func (s *waitingStack) awaitsWork() bool {
 		return len(s.outer) == 1 && (s.takesFromQueue() || isLoop(&f) && !s.mayAwaitLock())
 	}
 	from := 0
-	if nextWorks.MatchString(languages.Last(f.Function)) && len(s.outer) > 1 {
+	if nextWorks.MatchString(languages.LastComponent(f.Function)) && len(s.outer) > 1 {
 		from, f = 1, s.outer[1]
 	}
 	return isLoop(&f) && s.isOutermostLoop(from)
@@ -126,7 +126,7 @@ func (s *waitingStack) drivesEvents() bool {
 		switch f := &s.outer[i]; {
 		case i > 0 && workWaits.MatchString(f.Function):
 			return !s.calledBy(subtasks)
-		case !drivers.MatchString(languages.Plain(f.Function)):
+		case !drivers.MatchString(languages.WithoutArguments(f.Function)):
 			return false
 		}
 	}
@@ -150,7 +150,7 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 		switch {
 		case strings.HasPrefix(f.Function, "std::"): // calls its argument
 			apart = true
-		case isLoop(f) && (apart || !strings.HasPrefix(languages.Plain(f.Function), own)):
+		case isLoop(f) && (apart || !strings.HasPrefix(languages.WithoutArguments(f.Function), own)):
 			return false
 		case !isLoop(f):
 			apart = true
@@ -174,7 +174,7 @@ func (s *waitingStack) eventLoopRule() string {
 		if i == 0 && f.accepts() {
 			return IdleAccept
 		}
-		if eventLoops.MatchString(languages.Plain(f.Function)) || i == 0 && isMain(f) {
+		if eventLoops.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && isMain(f) {
 			return IdleLoop
 		}
 	}
@@ -229,7 +229,7 @@ func (s *waitingStack) ofRuntime() bool {
 		if s.onlyIn(serviceFiles) {
 			return true
 		}
-		name := languages.Plain(s.outer[0].Function)
+		name := languages.WithoutArguments(s.outer[0].Function)
 		return slices.ContainsFunc(languages.All, func(l *languages.Language) bool {
 			return l.NativeOwn != nil && l.NativeOwn(s.outer[0].Module, name)
 		})

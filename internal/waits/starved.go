@@ -42,7 +42,7 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 				w.Loop = loop
 			}
 		} else if !s.managed && isLoop(f) {
-			w.Loop = languages.Plain(f.Function)
+			w.Loop = languages.WithoutArguments(f.Function)
 		}
 	}
 	if w.Loop == "" {

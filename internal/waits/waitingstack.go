@@ -109,5 +109,5 @@ func isMain(f *Frame) bool { return f.Function == "main" }
 
 func isManagedMain(f *Frame) bool {
 	l := f.language()
-	return languages.Last(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
+	return languages.LastComponent(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
 }

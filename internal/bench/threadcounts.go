@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// Flatness compares the rows with most and fewest threads of prywalk's otherwise equal rows.
-type Flatness struct {
-	Few, Most *Row
+// ThreadCountComparison compares the rows with most and fewest threads of prywalk's otherwise equal rows.
+type ThreadCountComparison struct {
+	Fewest, Most *Row
 	Difference
 }
 
-// Flat compares rows of one workload with pairs; of equal thread counts the first.
-func Flat(rows []Row) (out []Flatness) {
+// CompareThreadCounts compares rows of one workload with pairs; of equal thread counts the first.
+func CompareThreadCounts(rows []Row) (out []ThreadCountComparison) {
 	type same struct {
 		running int
 		freq    float64
 	}
 	var order []same
-	ends := map[same]*Flatness{}
+	ends := map[same]*ThreadCountComparison{}
 	for i := range rows {
 		r := &rows[i]
 		if r.Peer != "" || r.Threads < 2 || r.Depth > 0 || len(r.Ratios) == 0 {
@@ -30,32 +30,32 @@ func Flat(rows []Row) (out []Flatness) {
 		f := ends[k]
 		if f == nil {
 			order = append(order, k)
-			f = &Flatness{Few: r, Most: r}
+			f = &ThreadCountComparison{Fewest: r, Most: r}
 			ends[k] = f
 		}
-		if r.Threads < f.Few.Threads {
-			f.Few = r
+		if r.Threads < f.Fewest.Threads {
+			f.Fewest = r
 		}
 		if r.Threads > f.Most.Threads {
 			f.Most = r
 		}
 	}
 	for _, k := range order {
-		if f := ends[k]; f.Few != f.Most {
-			f.Difference = CompareMedians(f.Most.Ratios, f.Few.Ratios, func(most, few float64) float64 { return most - few })
+		if f := ends[k]; f.Fewest != f.Most {
+			f.Difference = CompareMedians(f.Most.Ratios, f.Fewest.Ratios, func(most, few float64) float64 { return most - few })
 			out = append(out, *f)
 		}
 	}
 	return out
 }
 
-// widestEqual is the widest interval without a difference; that of two rows of ±0.01 is narrower.
-const widestEqual = 0.04
+// maxEqualWidth is the widest interval without a difference; that of two rows of ±0.01 is narrower.
+const maxEqualWidth = 0.04
 
 // Verdict tells whether many threads cost more, if the whole interval agrees.
-func (f *Flatness) Verdict() string {
+func (f *ThreadCountComparison) Verdict() string {
 	switch {
-	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > widestEqual:
+	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > maxEqualWidth:
 		return "not distinguishable from"
 	case f.High < 0:
 		return "worse than"
@@ -75,8 +75,8 @@ func CompareMedians(own, peer []float64, figure func(own, peer float64) float64)
 	a, b := make([]float64, len(own)), make([]float64, len(peer))
 	all := make([]float64, resamples)
 	for i := range all {
-		draw(rng, a, own)
-		draw(rng, b, peer)
+		resample(rng, a, own)
+		resample(rng, b, peer)
 		all[i] = figure(median(a), median(b))
 	}
 	d.Low, d.High = Middle95(all)

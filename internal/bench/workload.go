@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-type subject struct {
+type workload struct {
 	cell
 	cmd  *exec.Cmd
 	pids []int // those that work
@@ -31,8 +31,8 @@ var ErrAbsent = errors.New("not installed")
 
 const stopWithin = 10 * time.Second
 
-// startSubject starts a target, which ends when its standard input closes, so with this process.
-func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
+// startWorkload starts a target, which ends when its standard input closes, so with this process.
+func startWorkload(ctx context.Context, dir string, c cell) (*workload, error) {
 	cmd, err := c.Command(ctx, dir, c.Target)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the workload: %w", err)
 	}
-	s := &subject{cell: c, cmd: cmd, in: in, out: bufio.NewReader(out)}
+	s := &workload{cell: c, cmd: cmd, in: in, out: bufio.NewReader(out)}
 	line, err := s.out.ReadString('\n')
 	if reason, ok := strings.CutPrefix(line, load.Absent); ok {
 		s.stop()
@@ -65,7 +65,7 @@ func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
 	return s, nil
 }
 
-func (s *subject) ready(line string) error {
+func (s *workload) ready(line string) error {
 	word, pids, _ := strings.Cut(line, " ")
 	if word != load.Ready {
 		return errors.New("it does not say that it is ready")
@@ -86,9 +86,9 @@ func (s *subject) ready(line string) error {
 	return nil
 }
 
-func (s *subject) ownProcess() bool { return s.pids[0] == s.cmd.Process.Pid }
+func (s *workload) ownProcess() bool { return s.pids[0] == s.cmd.Process.Pid }
 
-func (s *subject) report() (r load.Report, err error) {
+func (s *workload) report() (r load.Report, err error) {
 	if _, err := io.WriteString(s.in, "?\n"); err != nil {
 		return r, fmt.Errorf("the workload has ended: %w", err)
 	}
@@ -103,7 +103,7 @@ func (s *subject) report() (r load.Report, err error) {
 	}
 }
 
-func (s *subject) tasks() int {
+func (s *workload) tasks() int {
 	n := 0
 	for _, pid := range s.pids {
 		list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -112,7 +112,7 @@ func (s *subject) tasks() int {
 	return n
 }
 
-func (s *subject) stop() {
+func (s *workload) stop() {
 	_ = s.in.Close()
 	hangs := time.AfterFunc(stopWithin, func() { _ = s.cmd.Process.Kill() })
 	defer hangs.Stop()

@@ -21,9 +21,10 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 	row := func(threads int, middle float64) Row {
 		return Row{Threads: threads, Running: 1, Freq: 100, Ratio: middle, Ratios: noisy(rng, middle, 60)}
 	}
-	got := Flat([]Row{row(1, 0.5), row(5000, 0.95), row(2, 0.99), row(100, 0.2), {Threads: 9000, Running: 1, Freq: 100,
-		Peer: "gdb", Ratios: []float64{1}}})
-	if len(got) != 1 || got[0].Few.Threads != 2 || got[0].Most.Threads != 5000 {
+	got := CompareThreadCounts([]Row{
+		row(1, 0.5), row(5000, 0.95), row(2, 0.99), row(100, 0.2), {Threads: 9000, Running: 1, Freq: 100,
+			Peer: "gdb", Ratios: []float64{1}}})
+	if len(got) != 1 || got[0].Fewest.Threads != 2 || got[0].Most.Threads != 5000 {
 		t.Fatalf("%+v", got)
 	}
 	if f := got[0]; f.Low > -0.04 || f.High < -0.04 || f.High > -0.02 || f.Low < -0.06 {
@@ -36,11 +37,11 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 		"not worse than": {Low: -0.01, High: 0.02}, "not distinguishable from": {Low: -0.1, High: 0.2},
 		"better than": {Low: 0.1, High: 0.2},
 	} {
-		if v := (&Flatness{Difference: d}).Verdict(); v != want {
+		if v := (&ThreadCountComparison{Difference: d}).Verdict(); v != want {
 			t.Errorf("%+v: %s, not %s", d, v, want)
 		}
 	}
-	if got := Flat([]Row{row(2, 1)}); len(got) != 0 {
+	if got := CompareThreadCounts([]Row{row(2, 1)}); len(got) != 0 {
 		t.Errorf("%+v of one row", got)
 	}
 }
