@@ -12,25 +12,25 @@ import (
 type childPool struct {
 	weights          timePool
 	passedOn         int64 // passed on by observed children, ns
-	unplaced         int64 // Σ weights without a usable place, ns
+	unplacedWeight   int64 // Σ weights without a usable place, ns
 	programs         map[string]*programTime
 	programsComplete bool  // all unobserved children are in programs
 	countedCPU       int64 // in programs so far, ns
 }
 
 type programTime struct {
-	due   int64 // lower bound of what is not attributed yet, ns
-	ended int64 // number of ended children; 0: not counted
+	knownCPU int64 // lower bound of what is not attributed yet, ns
+	ended    int64 // number of ended children; 0: not counted
 }
 
 const mostPrograms = 1 << 10
 
-func (c *childPool) addDue(program string, ns int64) {
+func (c *childPool) addKnownCPU(program string, ns int64) {
 	if c.programs == nil {
 		c.programs = map[string]*programTime{}
 	}
 	if c.programs[program] != nil || len(c.programs) < mostPrograms {
-		c.program(program).due += ns
+		c.program(program).knownCPU += ns
 	}
 }
 
@@ -49,9 +49,9 @@ func (c *childPool) program(program string) *programTime {
 	return t
 }
 
-func (c *childPool) dueOf(program string) int64 {
+func (c *childPool) knownCPUOf(program string) int64 {
 	if t := c.programs[program]; t != nil {
-		return t.due
+		return t.knownCPU
 	}
 	return 0
 }
@@ -64,7 +64,7 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 	}
 	pools := c.weights.byProgram()
 	left = total
-	due := c.duePerProgram(total, last, pools)
+	due := c.timePerProgram(total, last, pools)
 	for _, program := range slices.Sorted(maps.Keys(due)) {
 		pool, ns := pools[program], due[program]
 		if pool == nil {
@@ -73,7 +73,7 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 		pool.divideMissed()
 		slack := ns - pool.total
 		if pool.sampleCount < shortProcess { // too few to show where all its time goes
-			slack = min(slack, pool.samplingError()+c.unplaced)
+			slack = min(slack, pool.samplingError()+c.unplacedWeight)
 		}
 		rest := pool.distribute(ns, slack, emitWeight)
 		if last {
@@ -91,13 +91,13 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 	return left
 }
 
-// duePerProgram returns each program's part of total, ns; the last call divides the excess by exits.
-func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
+// timePerProgram returns each program's part of total, ns; the last call divides the excess by exits.
+func (c *childPool) timePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64
 	for _, t := range c.programs {
-		if t.due > 0 {
-			sum += t.due
+		if t.knownCPU > 0 {
+			sum += t.knownCPU
 			ends += t.ended
 		}
 	}
@@ -106,17 +106,17 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	}
 	excess := min(max(total-sum, 0), c.countedCPU)
 	for program, pool := range pools {
-		if c.dueOf(program) <= 0 {
+		if c.knownCPUOf(program) <= 0 {
 			excess -= pool.total
 		}
 	}
 	gives, passed, given := min(total, sum), int64(0), int64(0)
 	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
 		t := c.programs[program]
-		if t.due <= 0 {
+		if t.knownCPU <= 0 {
 			continue
 		}
-		passed += t.due
+		passed += t.knownCPU
 		due[program] = sample.Portion(gives, passed, sum) - given
 		given += due[program]
 		if last && excess > 0 && ends > 0 {
@@ -126,18 +126,18 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	return due
 }
 
-// distributeByProgram attributes the known time of programs, up to total ns, and returns the rest of total.
-func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
+// distributeKnown attributes the known time of programs, up to total ns, and returns the rest of total.
+func (c *childPool) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum, passed, given int64
 	for _, t := range c.programs {
-		sum += max(t.due, 0)
+		sum += max(t.knownCPU, 0)
 	}
 	if sum == 0 || total <= 0 {
 		return total
 	}
 	gives := min(total, sum)
 	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
-		passed += max(c.dueOf(program), 0)
+		passed += max(c.knownCPUOf(program), 0)
 		if share := sample.Portion(gives, passed, sum) - given; share > 0 {
 			given += share
 			emitWeight(programKey(program, now), share)

@@ -95,7 +95,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		for range 100 {
 			shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
-		shell.children.addDue("ls", c.ls)
+		shell.children.addKnownCPU("ls", c.ls)
 		if !kid.PassTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
@@ -110,7 +110,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 func TestKnownProgramsAreBounded(t *testing.T) {
 	p, sum := &Process{}, int64(0)
 	for i := range 2 * mostPrograms {
-		p.children.addDue(strconv.Itoa(i), 10)
+		p.children.addKnownCPU(strconv.Itoa(i), 10)
 	}
 	if len(p.children.programs) != mostPrograms {
 		t.Errorf("%d programs are kept, want %d", len(p.children.programs), mostPrograms)

@@ -14,9 +14,9 @@ const (
 	longestDeferred = 1e9
 )
 
-// decideFirst reports whether the deferred samples are due before the next one, and whether with many calls. since
+// deferredAreDue reports whether the deferred samples are due before the next one, and whether with many calls. since
 // is the age of the first, ns.
-func decideFirst(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
+func deferredAreDue(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
 	switch {
 	case waiting == 0:
 		return false, false

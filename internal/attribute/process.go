@@ -19,12 +19,12 @@ type Process struct {
 func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	switch {
 	case !e.Alive && t.begun:
-		p.threads.untilLastSample += t.ledger.last.CPU
+		p.threads.cpuAtLastSamples += t.ledger.last.CPU
 		if !p.ThreadsFiltered {
 			p.threads.addWeights(t, p.PeriodPerSample)
 		}
 	case !e.Alive:
-		p.threads.untilLastSample += e.AtStart.CPU
+		p.threads.cpuAtLastSamples += e.AtStart.CPU
 	case e.AtEnd.Wall == 0:
 	case t.begun:
 		if e.AtEnd.CPU > t.ledger.last.CPU {
@@ -57,7 +57,7 @@ func (p *Process) Attributed() int64 { return p.attributed }
 
 // Unobserved returns the part of ended ([ProcessEnd.EndedThreads]) that is not attributed, ns.
 func (p *Process) Unobserved(ended int64) int64 {
-	return max(ended-p.threads.untilLastSample-p.threads.distributed, 0)
+	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
 }
 
 // AddUnassigned adds a sample of weight period, ns, of a thread that ended before its clocks were read again.
@@ -100,7 +100,7 @@ func (p *Process) AddUnassignedOfChild(where Place, at, period int64) {
 // include all children.
 func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
-	c.addDue(program, ns)
+	c.addKnownCPU(program, ns)
 	c.programsComplete = exact
 	if !exact {
 		return
@@ -124,9 +124,9 @@ func (p *Process) PassTo(to *Process, unobserved, period int64, program string) 
 	from.weights.merge(&from.unproven)
 	named := from.weights.withProgram(program)
 	into.weights.merge(&named)
-	into.unplaced += from.skidded.weight
+	into.unplacedWeight += from.skidded.weight
 	into.passedOn += unobserved + from.unattributed
-	into.addDue(program, unobserved+from.unattributed)
+	into.addKnownCPU(program, unobserved+from.unattributed)
 	from.weights, from.skidded, from.unattributed = timePool{}, skidded{}, 0
 	return true
 }
@@ -136,9 +136,9 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 	from, into := &p.children, &to.children
 	into.weights.merge(&from.weights)
 	into.passedOn += from.passedOn + ns
-	into.unplaced += from.unplaced
+	into.unplacedWeight += from.unplacedWeight
 	for program, t := range from.programs {
-		into.addDue(program, t.due)
+		into.addKnownCPU(program, t.knownCPU)
 		into.addEnded(program, t.ended)
 	}
 	into.programsComplete = into.programsComplete || from.programsComplete
@@ -151,8 +151,8 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
 	rest := c.distributeCounted(ns+c.passedOn, now, true, emitWeight)
-	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), emitWeight)
-	rest = c.distributeByProgram(rest, now, emitWeight)
+	rest = c.weights.distribute(rest, c.unplacedWeight+c.weights.samplingError(), emitWeight)
+	rest = c.distributeKnown(rest, now, emitWeight)
 	*c = childPool{}
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }
@@ -173,7 +173,7 @@ func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
 		if p.children.programs != nil {
-			p.children.program(k.place.Program).due -= ns
+			p.children.program(k.place.Program).knownCPU -= ns
 		}
 	}
 }

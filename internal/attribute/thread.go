@@ -42,7 +42,7 @@ type Thread struct {
 	weights    []sampleWeight
 	skidded    skidded
 	ranSamples int64 // on a processor or queued
-	tick       int64 // of a sample, ns
+	tickLength int64 // of a sample, ns
 	firstAt    int64
 	lastAt     int64
 }
@@ -76,7 +76,7 @@ func (t *Thread) clocksAtCreation(r sample.Reading) sample.Reading {
 // Add attributes the interval that a sample ends, or defers it (firstsamples.go).
 func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	if n := len(t.deferred); n > 0 {
-		if now, manyCalls := decideFirst(n, s.At.Wall-t.deferred[0].At.Wall, s.Basis); now {
+		if now, manyCalls := deferredAreDue(n, s.At.Wall-t.deferred[0].At.Wall, s.Basis); now {
 			t.attributeDeferredAs(manyCalls, gaps, emit)
 		}
 	}
@@ -119,7 +119,7 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 		t.ranSamples++
 	}
 	if s.SinceLastTick > 0 {
-		t.tick = s.SinceLastTick
+		t.tickLength = s.SinceLastTick
 	}
 	young := t.CreatedAt != 0 && len(t.weights) < longLife && s.SinceLastTick > 0
 	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {

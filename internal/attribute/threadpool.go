@@ -13,13 +13,13 @@ package attribute
 
 // threadPool is the unobserved time of ended threads, and the samples that share it.
 type threadPool struct {
-	untilLastSample int64    // of ended threads up to their last samples, ns
-	weights         timePool // of samples with a proven place
-	unproven        timePool // of samples that may skid
-	skidded         skidded
-	assumedProven   int64 // unproven samples that were counted as proven
-	unattributed    int64 // CPU time of short-lived threads that no sample took, ns
-	distributed     int64 // unobserved time so far, ns
+	cpuAtLastSamples int64    // of ended threads up to their last samples, ns
+	weights          timePool // of samples with a proven place
+	unproven         timePool // of samples that may skid
+	skidded          skidded
+	assumedProven    int64 // unproven samples that were counted as proven
+	unattributed     int64 // CPU time of short-lived threads that no sample took, ns
+	distributed      int64 // unobserved time so far, ns
 }
 
 type skidded struct {
@@ -45,7 +45,8 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 	if t.CreatedAt == 0 {
 		return
 	}
-	short := (t.Samples-t.ranSamples-longLife)*t.tick+t.ledger.last.CPU < 0 || periodPerSample && len(t.weights) < longLife
+	asleep := (t.Samples - t.ranSamples) * t.tickLength
+	short := t.ledger.last.CPU+asleep < longLife*t.tickLength || periodPerSample && len(t.weights) < longLife
 	for i, c := range t.weights {
 		switch {
 		case !short && (i > 0 || t.skidded.firstWeight != 0):

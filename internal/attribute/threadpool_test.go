@@ -157,7 +157,7 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 // It goes to the pool; that of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
-		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples, tick: 10e6}
+		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples, tickLength: 10e6}
 		th.ledger.Begin(sample.Reading{})
 		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
 		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.unattributed != c.back {
@@ -229,9 +229,9 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 		wide.addWeighted(Place{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
 		narrow.addSample(Place{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
-	if len(wide.counts) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
-		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.counts), wide.sampleCount, wide.width,
-			3*mostWeights)
+	if len(wide.counts) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.keyWidth != 0 {
+		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.counts), wide.sampleCount,
+			wide.keyWidth, 3*mostWeights)
 	}
 	wide.widen(64)
 	narrow.merge(&wide)
@@ -239,7 +239,7 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 	for k, ns := range narrow.weights {
 		sum += ns
 		if narrow.keyAt(k.place, k.second) != k {
-			t.Fatalf("key %v is not at a multiple of %d seconds", k, narrow.width)
+			t.Fatalf("key %v is not at a multiple of %d seconds", k, narrow.keyWidth)
 		}
 	}
 	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want ||
@@ -357,7 +357,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 }
 
 func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
-	p, got := &Process{threads: threadPool{untilLastSample: 1000}}, map[sample.StackID]int64{}
+	p, got := &Process{threads: threadPool{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
 	emit := func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()

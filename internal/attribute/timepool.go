@@ -18,8 +18,8 @@ type timePool struct {
 	distributed int64               // ns
 	sampleCount int64
 
-	width   int64 // s, a power of two; 0: one
-	mergeAt int   // number of keys from which neighbours in time are merged; 0: mostWeights
+	keyWidth int64 // s, a power of two; 0: one
+	mergeAt  int   // number of keys from which neighbours in time are merged; 0: mostWeights
 }
 
 // weightKey is a place in width seconds.
@@ -30,11 +30,11 @@ type weightKey struct {
 
 const (
 	mostWeights = 1 << 12
-	widest      = 1 << 18 // s: three days
+	maxKeyWidth = 1 << 18 // s: three days
 )
 
 func (p *timePool) keyAt(where Place, second int64) weightKey {
-	w := max(p.width, 1)
+	w := max(p.keyWidth, 1)
 	return weightKey{where, second - second%w + w - 1}
 }
 
@@ -72,13 +72,13 @@ func (p *timePool) mergeMany() {
 		p.mergeAt *= 2
 		return
 	}
-	for len(p.counts) > p.mergeAt/2 && p.width < widest {
-		p.widen(2 * max(p.width, 1))
+	for len(p.counts) > p.mergeAt/2 && p.keyWidth < maxKeyWidth {
+		p.widen(2 * max(p.keyWidth, 1))
 	}
 }
 
 func (p *timePool) widen(width int64) {
-	p.width = width
+	p.keyWidth = width
 	weights := make(map[weightKey]int64, len(p.weights)/2)
 	samples := make(map[weightKey]int64, len(p.counts)/2)
 	for k, v := range p.weights {
@@ -90,8 +90,8 @@ func (p *timePool) widen(width int64) {
 	p.weights, p.counts = weights, samples
 }
 
-// spread adds more ns to the weights, the same to each sample.
-func (p *timePool) spread(more int64) {
+// raiseWeights adds more ns to the weights, the same to each sample.
+func (p *timePool) raiseWeights(more int64) {
 	if p.sampleCount == 0 || more <= 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func (p *timePool) spread(more int64) {
 // distribute adds slack ns to the weights, moves up to total ns of them to emit, and returns the rest of total.
 func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (left int64) {
 	p.divideMissed()
-	p.spread(slack)
+	p.raiseWeights(slack)
 	if total <= 0 || p.total <= 0 {
 		return total
 	}
@@ -152,14 +152,14 @@ func (p *timePool) takeTotal() int64 {
 	return ns
 }
 
-// errorLimit is how far samples' time and weights may differ by chance, in standard errors.
-const errorLimit = 2
+// maxStandardErrors is how far samples' time and weights may differ by chance, in standard errors.
+const maxStandardErrors = 2
 
 func (p *timePool) samplingError() int64 {
 	if p.sampleCount == 0 {
 		return 0
 	}
-	return int64(errorLimit * float64(p.total+p.distributed) / math.Sqrt(float64(p.sampleCount)))
+	return int64(maxStandardErrors * float64(p.total+p.distributed) / math.Sqrt(float64(p.sampleCount)))
 }
 
 func (p *timePool) merge(from *timePool) {
@@ -171,8 +171,8 @@ func (p *timePool) merge(from *timePool) {
 		*p, *from = *from, timePool{}
 		return
 	}
-	if from.width > p.width {
-		p.widen(from.width)
+	if from.keyWidth > p.keyWidth {
+		p.widen(from.keyWidth)
 	}
 	for k, ns := range from.weights {
 		p.weights[p.keyAt(k.place, k.second)] += ns
@@ -208,7 +208,7 @@ func (p *timePool) byProgram() map[string]*timePool {
 	partOf := func(program string) *timePool {
 		part := parts[program]
 		if part == nil {
-			part = &timePool{weights: map[weightKey]int64{}, counts: map[weightKey]int64{}, width: p.width,
+			part = &timePool{weights: map[weightKey]int64{}, counts: map[weightKey]int64{}, keyWidth: p.keyWidth,
 				mergeAt: p.mergeAt}
 			parts[program] = part
 		}

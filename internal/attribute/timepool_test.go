@@ -46,7 +46,7 @@ func TestSlackIsSpreadInFullAfterWeightsWereTaken(t *testing.T) {
 		}
 		into.merge(&from)
 		had := into.total
-		into.spread(2100)
+		into.raiseWeights(2100)
 		if got := into.total - had; got < 2099 || got > 2100 { // rounded down
 			t.Errorf("after %d samples %d of 2100 ns are spread", before, got)
 		}
