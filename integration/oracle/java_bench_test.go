@@ -32,7 +32,7 @@ func BenchmarkJavaNames(b *testing.B) {
 			n.Begin(&sample)
 			s.refs = s.refs[:0]
 			for i := range s.PCs {
-				s.refs, _ = n.Native(&s.PCs[i], 0, s.refs)
+				s.refs, _ = n.ManagedFrames(&s.PCs[i], 0, s.refs)
 			}
 			n.End()
 			if !describe {

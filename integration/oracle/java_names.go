@@ -27,7 +27,7 @@ type JavaSampler struct {
 	stderr *testtargets.Errors
 	names  managed.Namer
 	known  map[managed.Ref][]managed.Frame
-	truths map[managed.Ref]managed.Truth
+	truths map[managed.Ref]managed.Certainty
 	w      frames.Walker
 	regs   frames.Regs
 	stack  [256 << 10]byte
@@ -60,7 +60,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	s := &JavaSampler{
-		cmd: cmd, stderr: errorOutput, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
+		cmd: cmd, stderr: errorOutput, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Certainty{},
 	}
 	time.Sleep(warm)
 	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
@@ -303,7 +303,7 @@ func (s *JavaSampler) name() {
 		if i+1 < len(s.PCs) {
 			cfa = s.PCs[i+1].SP
 		}
-		s.refs, _ = s.names.Native(&s.PCs[i], cfa, s.refs[:0])
+		s.refs, _ = s.names.ManagedFrames(&s.PCs[i], cfa, s.refs[:0])
 		if m := s.PCs[i].Module; len(s.refs) == 0 && m != nil && m.Generated {
 			s.Unnamed++
 		}

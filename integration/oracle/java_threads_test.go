@@ -93,8 +93,8 @@ func checkThreadNames(t *testing.T, argv []string) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Logf("%d of %d queries had an answer, none a wrong one", known, queries)
-	if p.Runtimes().Unknown() != nil || len(answered) < len(names) {
-		t.Errorf("%d of %d threads had a name, want all: %v", len(answered), len(names), p.Runtimes().Unknown())
+	if p.Runtimes().Incomplete() != nil || len(answered) < len(names) {
+		t.Errorf("%d of %d threads had a name, want all: %v", len(answered), len(names), p.Runtimes().Incomplete())
 	}
 	if name, ok := callstack.ThreadName(p.Runtimes().Namers(), cmd.Process.Pid); ok {
 		t.Errorf("the launcher's thread runs no Java, but has the Java name %q", name)

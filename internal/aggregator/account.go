@@ -28,7 +28,7 @@ type processAccount struct {
 	// undiscoveredThreads takes samples of undiscovered threads; nil before the first.
 	undiscoveredThreads *threadAccount
 
-	refreshes refreshes
+	refreshBudget refreshBudget
 
 	tasks taskPollers
 	waits *waitState // nil before the first thread
@@ -62,7 +62,7 @@ func (p *processAccount) refresh(now int64) bool {
 	var err error
 	before := p.Target.CodeMappings()
 	cost := selfruntime.CPUOf(func() { changed, err = p.Target.Refresh() })
-	p.refreshes.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
+	p.refreshBudget.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
 	}
@@ -88,9 +88,9 @@ func (p *processAccount) prepareWalk(moment int64) {
 	if !p.Target.Runtimes().HaveHistory() {
 		return
 	}
-	changed, mayRead := false, p.refreshes.mayQuery(moment)
+	changed, mayRead := false, p.refreshBudget.mayQuery(moment)
 	cost := selfruntime.CPUOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
-	p.refreshes.addQueries(int64(cost))
+	p.refreshBudget.addQueries(int64(cost))
 	if changed {
 		p.CodeChanged(moment)
 	}
@@ -98,11 +98,11 @@ func (p *processAccount) prepareWalk(moment int64) {
 
 // addMappingAt reads the mapping at pc if it is newer than the list; true: another walk may give another stack.
 func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool) {
-	if pc == 0 || !p.refreshes.mayQuery(moment) {
+	if pc == 0 || !p.refreshBudget.mayQuery(moment) {
 		return false
 	}
 	cost := selfruntime.CPUOf(func() { found = p.Target.AddMappingAt(pc) })
-	p.refreshes.addQueries(int64(cost))
+	p.refreshBudget.addQueries(int64(cost))
 	if found {
 		p.remapped = true
 		p.MappingsChanged()

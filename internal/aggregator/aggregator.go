@@ -50,9 +50,9 @@ type Aggregator struct {
 	*accounts
 	*intervalSink
 	unwind *unwinder
-	waits  explainer
-	suspects
-	published
+	waits  waitExplainer
+	deadlockSuspects
+	stackCounts
 
 	undiscovered samplesWalked // of undiscovered processes
 	attribution  *attribute.Attribution
@@ -63,11 +63,11 @@ type Aggregator struct {
 	pollDue         int64 // next observation of tasks, CLOCK_MONOTONIC ns
 }
 
-// published can be read by any goroutine.
-type published struct{ stacks, complete, taskObservations atomic.Int64 }
+// stackCounts can be read by any goroutine.
+type stackCounts struct{ stacks, complete, taskObservations atomic.Int64 }
 
 // Stacks returns the numbers of walked and of complete stacks; safe for concurrent use.
-func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.complete.Load() }
+func (p *stackCounts) Stacks() (all, whole int64) { return p.stacks.Load(), p.complete.Load() }
 
 // New returns an aggregator without processes.
 func New(o Options, with *handover.Common) *Aggregator {
@@ -76,7 +76,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	a.intervalSink = &intervalSink{
 		accounts: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
-	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
+	a.waits = waitExplainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, Period: o.Period, KernelSamples: o.KernelSamples,
 	}
@@ -98,7 +98,7 @@ func (a *Aggregator) Handle(b handover.Batch) {
 	now := procmem.Now()
 	a.Garbage.Measure(now)
 	a.attribute(&attribute.Tick{At: now})
-	a.Ring.Put(b)
+	a.Queue.Put(b)
 }
 
 func (a *Aggregator) handleEvent(e *handover.Event) {

@@ -155,7 +155,7 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 		return description, true
 	}
 	m := &u.managed
-	var truth managed.Truth
+	var truth managed.Certainty
 	m.described, truth = r.namer.Symbolize(r.ref, &m.live, m.described[:0])
 	if truth == managed.Freed {
 		m.described = append(m.described[:0], managed.Frame{Function: freedFrame})

@@ -27,11 +27,13 @@ func (*interpreter) Attach(managed.Host) bool { return true }
 func (*interpreter) Begin(*managed.Sample)    {}
 func (*interpreter) End() managed.Health      { return managed.Matched }
 
-func (f *interpreter) Native(n *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+func (f *interpreter) ManagedFrames(n *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	return append(out, managed.Ref{Object: f.object, Position: n.PC}), true
 }
 
-func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Frame) (
+	[]managed.Frame, managed.Certainty,
+) {
 	f.queries++
 	if f.freed {
 		return out, managed.Freed

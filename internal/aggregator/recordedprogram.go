@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// listedProgram is the code of a process that was never opened, by the kernel's records of its mappings.
-type listedProgram struct {
+// recordedProgram is the code of a process that was never opened, by the kernel's records of its mappings.
+type recordedProgram struct {
 	program *handover.Program
 	code    *code.RecordedSpace
 	modules map[*frames.Module]*profile.ModuleInfo
@@ -32,15 +32,15 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 	case g == nil:
 		return u.unwind(th, s)
 	}
-	return u.unwindListed(th.proc.Process, g, s)
+	return u.unwindRecorded(th.proc.Process, g, s)
 }
 
-func (u *unwinder) unwindListed(waiter *handover.Process, g *handover.Program, s *observe.RawSample) (
+func (u *unwinder) unwindRecorded(waiter *handover.Process, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
 	u.lock.beginRead() // files are opened
 	defer u.lock.endRead()
-	l := u.listed(waiter, g)
+	l := u.recorded(waiter, g)
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)
 	w := &u.walker
@@ -64,19 +64,19 @@ func (u *unwinder) unwindListed(waiter *handover.Process, g *handover.Program, s
 	return u.unwindKernel(s, frames.StopRoot)
 }
 
-// listed returns a program's code. It caches one.
-func (u *unwinder) listed(waiter *handover.Process, g *handover.Program) *listedProgram {
-	if u.lastListed.program != g {
-		for _, info := range u.lastListed.modules {
+// recorded returns a program's code. It caches one.
+func (u *unwinder) recorded(waiter *handover.Process, g *handover.Program) *recordedProgram {
+	if u.lastRecorded.program != g {
+		for _, info := range u.lastRecorded.modules {
 			u.builder.ForgetModule(info)
 		}
-		u.lastListed = listedProgram{
+		u.lastRecorded = recordedProgram{
 			program: g,
 			code:    u.images.RecordedSpace(waiter.Target.Arch, g.Maps, waiter.Target.PID, g.Name),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}
-	return &u.lastListed
+	return &u.lastRecorded
 }
 
 func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {

@@ -21,7 +21,7 @@ const (
 	queryCredit  = 20e6
 )
 
-type refreshes struct {
+type refreshBudget struct {
 	last      int64 // CLOCK_MONOTONIC ns
 	cost      int64 // CPU time that delays the next reading, ns
 	loadCost  int64 // CPU time of readings with new code, less the share since, ns
@@ -29,18 +29,18 @@ type refreshes struct {
 	queriedAt int64 // last update of queryCost, CLOCK_MONOTONIC ns
 }
 
-func (r *refreshes) mayRefresh(at int64) bool {
+func (r *refreshBudget) mayRefresh(at int64) bool {
 	return at-r.last > max(refreshAfter, refreshShare*r.cost)
 }
 
 // due reports a reading due whatever the stacks.
-func (r *refreshes) due(at int64, starting bool) bool {
+func (r *refreshBudget) due(at int64, starting bool) bool {
 	age := at - r.last
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
 // noteRefresh notes a reading's CPU time, ns. loaded: it found new code.
-func (r *refreshes) noteRefresh(at, cost int64, loaded bool) {
+func (r *refreshBudget) noteRefresh(at, cost int64, loaded bool) {
 	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at
 	if loaded && r.loadCost < loadCredit {
@@ -50,11 +50,11 @@ func (r *refreshes) noteRefresh(at, cost int64, loaded bool) {
 	r.cost = cost
 }
 
-func (r *refreshes) mayQuery(at int64) bool {
+func (r *refreshBudget) mayQuery(at int64) bool {
 	if at > r.queriedAt {
 		r.queryCost, r.queriedAt = max(r.queryCost-(at-r.queriedAt)/refreshShare, 0), at
 	}
 	return r.queryCost < queryCredit
 }
 
-func (r *refreshes) addQueries(cost int64) { r.queryCost += cost }
+func (r *refreshBudget) addQueries(cost int64) { r.queryCost += cost }

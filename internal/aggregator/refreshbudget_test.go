@@ -5,7 +5,7 @@ package aggregator
 import "testing"
 
 func TestMappingsAreReadAtEachOfManyLoadedLibraries(t *testing.T) {
-	var r refreshes
+	var r refreshBudget
 	now := int64(1e9)
 	r.noteRefresh(now, 200e3, false)
 	for range 20 { // libraries with 8 ms of call frame information
@@ -18,7 +18,7 @@ func TestMappingsAreReadAtEachOfManyLoadedLibraries(t *testing.T) {
 
 func TestReadingMappingsTakesAtMostItsShare(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
-		var r refreshes
+		var r refreshBudget
 		spent, readings := int64(0), 0
 		for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of incomplete stacks
 			if r.mayRefresh(now) {
@@ -38,7 +38,7 @@ func TestReadingMappingsTakesAtMostItsShare(t *testing.T) {
 }
 
 func TestMappingsAreReadAfterTwoSeconds(t *testing.T) {
-	r := refreshes{last: 1e9, cost: 1e6}
+	r := refreshBudget{last: 1e9, cost: 1e6}
 	for _, c := range []struct {
 		at       int64
 		starting bool
@@ -57,7 +57,7 @@ func TestMappingsAreReadAfterTwoSeconds(t *testing.T) {
 }
 
 func TestQueriesTakeAtMostTheirShare(t *testing.T) {
-	var r refreshes
+	var r refreshBudget
 	spent := int64(0)
 	for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of stacks, one query each
 		if r.mayQuery(now) {

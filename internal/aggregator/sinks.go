@@ -20,7 +20,7 @@ type intervalSink struct {
 	sinks     []profile.Sink // beside the recording
 	unix      unixTime
 	totals    totals
-	rates     rates
+	rates     threadRates
 }
 
 // Add implements [attribute.Sink].

@@ -61,13 +61,13 @@ func (t *totals) addStack(stop frames.StopReason, how observe.How) {
 
 const maxRates = 10_000
 
-type rates struct {
+type threadRates struct {
 	list    []runstats.ThreadRate
 	slowest float64 // lowest rate of a thread, 1/s
 }
 
 // add drops threads that lived for less than a second.
-func (r *rates) add(t runstats.ThreadRate) {
+func (r *threadRates) add(t runstats.ThreadRate) {
 	if t.Seconds < 1 || t.Samples == 0 {
 		return
 	}

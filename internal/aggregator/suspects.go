@@ -16,8 +16,8 @@ type lastLock struct {
 	owner int
 }
 
-// suspects are the threads that wait for locks at the recording's end.
-type suspects struct {
+// deadlockSuspects are the threads that wait for locks at the recording's end.
+type deadlockSuspects struct {
 	waitsFor map[int]int // waiter to owner
 	pids     map[int]int
 	unowned  map[int]int // by process: waiters at a language's locks without a stored owner
@@ -26,7 +26,7 @@ type suspects struct {
 // leastUnowned is the least unowned of a deadlock.
 const leastUnowned = 2
 
-func (s *suspects) noteAlive(th *threadAccount) {
+func (s *deadlockSuspects) noteAlive(th *threadAccount) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
 	}
@@ -46,7 +46,7 @@ func (s *suspects) noteAlive(th *threadAccount) {
 
 // Suspects returns the processes with possible deadlocks: cycles of known owners, or several waiters at locks whose
 // owner only stacks show. They are not proven.
-func (s *suspects) Suspects() (pids []int) {
+func (s *deadlockSuspects) Suspects() (pids []int) {
 	for _, cycle := range waits.Cycles(s.waitsFor) {
 		for _, tid := range cycle {
 			pids = append(pids, s.pids[tid])

@@ -128,7 +128,7 @@ func (t *taskPoller) stateStart() int64 {
 }
 
 func (t *taskPoller) findChanged(now int64) {
-	t.polled = min(t.next+t.source.width(), len(t.places))
+	t.polled = min(t.next+t.source.batchSize(), len(t.places))
 	t.aggregator.unwind.lock.beginRead()
 	t.changed = t.source.Poll(t.next, t.polled, t.changed[:0])
 	t.aggregator.unwind.lock.endRead()
@@ -156,9 +156,9 @@ func (t *taskPoller) readTask(i int, now int64) {
 	what, kind, stop := t.source.readTask(i)
 	t.aggregator.unwind.lock.endRead()
 	switch what {
-	case taskElsewhere:
+	case taskNotParked:
 		return
-	case taskRan:
+	case taskChanged:
 		t.totals.ChangedInVain++
 		return
 	}

@@ -91,14 +91,14 @@ func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 func (a *Aggregator) findTasks(p *processAccount) {
 	sources := sourcesOf(a, p)
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
-		gone := !slices.ContainsFunc(sources, t.source.same)
+		gone := !slices.ContainsFunc(sources, t.source.sameRuntime)
 		if gone {
 			t.addLast()
 		}
 		return gone
 	})
 	for _, s := range sources {
-		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.source.same(s) }) {
+		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.source.sameRuntime(s) }) {
 			p.tasks.all = append(p.tasks.all, newTaskPoller(a, p, s))
 		}
 	}

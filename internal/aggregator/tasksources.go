@@ -18,19 +18,19 @@ type taskSource interface {
 	Poll(from, to int, changed []int) []int
 	// readTask reads a task. If it waits, u.stack is its stack.
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
-	// width is the most places of one Poll; task is the recording's label.
-	width() int
+	// batchSize is the most places of one Poll; task is the recording's label.
+	batchSize() int
 	task() string
 	totals(*totals) *taskTotals
-	same(taskSource) bool // both are of one run-time system
+	sameRuntime(taskSource) bool // both are of one run-time system
 }
 
 type taskOutcome uint8
 
 const (
 	taskWaits     taskOutcome = iota
-	taskElsewhere             // on a thread, ended, or the run-time system's own
-	taskRan                   // changed in each reading
+	taskNotParked             // on a thread, ended, or the run-time system's own
+	taskChanged               // changed in each reading
 )
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
@@ -52,11 +52,11 @@ type goroutines struct {
 	labels   map[uint64]string // by address, of one Poll
 }
 
-func (g *goroutines) width() int                   { return 1 << 12 }
+func (g *goroutines) batchSize() int               { return 1 << 12 }
 func (g *goroutines) task() string                 { return profile.GoroutineTask }
 func (g *goroutines) totals(t *totals) *taskTotals { return &t.goroutines }
 
-func (g *goroutines) same(other taskSource) bool {
+func (g *goroutines) sameRuntime(other taskSource) bool {
 	o, is := other.(*goroutines)
 	return is && o.Scheduler == g.Scheduler
 }
@@ -72,13 +72,13 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	stack, ok := g.Task(place, &t)
 	switch {
 	case !ok:
-		return taskRan, taskKind{}, 0
+		return taskChanged, taskKind{}, 0
 	case t.OnThread || t.System:
-		return taskElsewhere, taskKind{}, 0
+		return taskNotParked, taskKind{}, 0
 	}
 	stop, beyond := g.unwinder.walkTask(g.process, &t, stack)
 	if beyond && !g.Again(&t) {
-		return taskRan, taskKind{}, 0
+		return taskChanged, taskKind{}, 0
 	}
 	labels, known := g.labels[t.LabelsAt]
 	if !known {
@@ -128,11 +128,11 @@ type coroutines struct {
 
 const mostCoroutines = managed.MostTasks
 
-func (c *coroutines) width() int                   { return 1 << 4 }
+func (c *coroutines) batchSize() int               { return 1 << 4 }
 func (c *coroutines) task() string                 { return profile.CoroutineTask }
 func (c *coroutines) totals(t *totals) *taskTotals { return &t.coroutines }
 
-func (c *coroutines) same(other taskSource) bool {
+func (c *coroutines) sameRuntime(other taskSource) bool {
 	o, is := other.(*coroutines)
 	return is && o.lister == c.lister
 }
@@ -191,9 +191,9 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	t := &c.last[place]
 	switch {
 	case c.ran[place]:
-		return taskRan, taskKind{}, 0
+		return taskChanged, taskKind{}, 0
 	case len(t.Frames) == 0 || t.State == managed.TaskRunning:
-		return taskElsewhere, taskKind{}, 0
+		return taskNotParked, taskKind{}, 0
 	}
 	if c.process.managed.read == nil {
 		c.process.managed = newManagedNames(c.process)

@@ -24,7 +24,7 @@ type unwinder struct {
 	kernelAddresses map[uint64]profile.LocID
 	kernelFunctions map[string]profile.LocID // kernel functions of sleepers, by name
 	images          *code.ImageCache         // for processes that were never opened
-	lastListed      listedProgram            // last walked of these
+	lastRecorded    recordedProgram          // last walked of these
 	lock            recordingLock
 	managed         managedWalk
 	outline         observe.WalkedFrames // frames of this walk
@@ -63,7 +63,7 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
 	u.lock.beginRead()
-	if p.refreshes.due(s.At, p.Target.Runtimes().Starting()) {
+	if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
 		p.refresh(s.At)
 	}
 	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -102,7 +102,7 @@ func (u *unwinder) walkRefreshing(thr *threadAccount, s *observe.RawSample) fram
 		u.methods = methods
 		stop = u.walkAddingRecords(thr, s)
 	}
-	if stop.Complete() || !p.refreshes.mayRefresh(s.At) || !p.refresh(s.At) {
+	if stop.Complete() || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return stop
 	}
 	u.methods = methods

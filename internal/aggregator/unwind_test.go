@@ -48,7 +48,7 @@ func neverRefreshed(target *code.Process) *threadAccount {
 	p := &handover.Process{Target: target}
 	return &threadAccount{
 		Thread: &handover.Thread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
-		proc:   &processAccount{Process: p, refreshes: refreshes{last: math.MaxInt64}},
+		proc:   &processAccount{Process: p, refreshBudget: refreshBudget{last: math.MaxInt64}},
 	}
 }
 

@@ -23,15 +23,15 @@ import (
 // The innermost functions, read once per stack, give the kind of a lock; the copied bytes its owner. Descriptors' names
 // are read from /proc.
 
-// explainer finds what sleeping threads wait for, and who holds that.
-type explainer struct {
+// waitExplainer finds what sleeping threads wait for, and who holds that.
+type waitExplainer struct {
 	names     *symbols.Namer           // nil before the first lock
 	runs      func() *callstack.Counts // to prove that a thread still sleeps
 	explained func(*observe.RawSample, *waits.Wait)
 	peers     map[string]*waits.Peers // by network namespace
 }
 
-func (e *explainer) peersOf(files *waits.Files) *waits.Peers {
+func (e *waitExplainer) peersOf(files *waits.Files) *waits.Peers {
 	network := files.Network()
 	if e.peers == nil {
 		e.peers = map[string]*waits.Peers{}
@@ -42,13 +42,13 @@ func (e *explainer) peersOf(files *waits.Files) *waits.Peers {
 	return e.peers[network]
 }
 
-func (e *explainer) closeUnused() {
+func (e *waitExplainer) closeUnused() {
 	if e.names != nil {
 		e.names.DropUnused()
 	}
 }
 
-func (e *explainer) close() {
+func (e *waitExplainer) close() {
 	if e.names != nil {
 		_ = e.names.Close()
 		e.names = nil
@@ -79,7 +79,7 @@ type lastFile struct {
 	at   int64
 }
 
-func (e *explainer) add(th *threadAccount) {
+func (e *waitExplainer) add(th *threadAccount) {
 	p := th.proc
 	if p.waits == nil {
 		files := waits.NewFiles(p.Target.PID)
@@ -132,7 +132,9 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 func (w *waitState) Parent(int) int { return 0 }
 
 // explain returns what a thread waits for, and the holder ([profile.Interval]); nothing for a running one.
-func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {
+func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (
+	waitsFor string, owner int,
+) {
 	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
 	}
@@ -167,7 +169,9 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	return "", 0
 }
 
-func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64, timed bool) (waits.Wait, bool) {
+func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64, timed bool) (
+	waits.Wait, bool,
+) {
 	p := th.proc
 	live := &callstack.Live{
 		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
@@ -179,7 +183,7 @@ func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word ui
 }
 
 // innermost returns the innermost functions, as many as decide the lock's kind.
-func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.FunctionName {
+func (e *waitExplainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.FunctionName {
 	w := p.waits
 	if names, ok := w.names[id]; ok {
 		return names
@@ -196,7 +200,7 @@ func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample
 	return names
 }
 
-func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.FunctionName) {
+func (e *waitExplainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.FunctionName) {
 	if f.Module == nil {
 		return n
 	}
@@ -207,14 +211,14 @@ func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (
 	return n
 }
 
-func (e *explainer) namer() *symbols.Namer {
+func (e *waitExplainer) namer() *symbols.Namer {
 	if e.names == nil {
 		e.names = symbols.NewNamer()
 	}
 	return e.names
 }
 
-func (e *explainer) variable(p *processAccount, addr schema.Hex) waits.Variable {
+func (e *waitExplainer) variable(p *processAccount, addr schema.Hex) waits.Variable {
 	v, ok := p.waits.variables[addr]
 	if ok {
 		return v
@@ -231,7 +235,7 @@ func (e *explainer) variable(p *processAccount, addr schema.Hex) waits.Variable 
 	return v
 }
 
-func (e *explainer) file(th *threadAccount, fd int, now int64) string {
+func (e *waitExplainer) file(th *threadAccount, fd int, now int64) string {
 	f, w := &th.file, th.proc.waits
 	if f.text == "" || f.fd != fd || now-f.at > fileNameLifetime {
 		text := w.files.Link(fd)

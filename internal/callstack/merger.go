@@ -61,7 +61,7 @@ func (m *Merger) flushPending(cfa frames.Addr) {
 	n := native{frame: m.pending, namer: -1}
 	for i, namer := range m.namers {
 		before := len(m.refs)
-		m.refs, n.replacesFrame = namer.Native(&m.pending, cfa, m.refs)
+		m.refs, n.replacesFrame = namer.ManagedFrames(&m.pending, cfa, m.refs)
 		if len(m.refs) > before || n.replacesFrame {
 			n.namer = i
 			break

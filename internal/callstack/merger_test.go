@@ -30,7 +30,7 @@ func (f *fake) End() managed.Health                     { return f.health }
 func (f *fake) Plan() *managed.Plan                     { return f.plan }
 func (f *fake) Anchor(tid int, _ uint64) (uint64, bool) { return uint64(tid), tid != 0 }
 
-func (f *fake) Native(n *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+func (f *fake) ManagedFrames(n *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	f.described = append(f.described, fmt.Sprintf("%x-%x", n.SP, cfa))
 	k, ok := f.knows[n.PC]
 	for i := range k {
@@ -39,7 +39,7 @@ func (f *fake) Native(n *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]ma
 	return out, ok && f.instead
 }
 
-func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	return nil, managed.Proven
 }
 
@@ -124,7 +124,7 @@ func TestMergingAllocatesNothing(t *testing.T) {
 // silent has one managed frame for each native frame.
 type silent struct{ fake }
 
-func (s *silent) Native(_ *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+func (s *silent) ManagedFrames(_ *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	return append(out, managed.Ref{Object: 7}), false
 }
 

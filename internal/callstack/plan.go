@@ -10,7 +10,7 @@ import (
 // FirstPlan returns what to copy of a thread before its first observation; nil: nothing.
 func FirstPlan(namers []managed.Namer) *managed.Plan {
 	for _, n := range namers {
-		if plan := n.Plan(); plan != nil && len(plan.Find) > 0 {
+		if plan := n.Plan(); plan != nil && len(plan.FindAnchor) > 0 {
 			return plan
 		}
 	}

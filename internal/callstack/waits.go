@@ -35,10 +35,10 @@ func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, late
 }
 
 // Holds returns the locks held by the last walk's frames ([managed.Threads.Holds]).
-func Holds(namers []managed.Namer) (out []managed.Held) {
+func Holds(namers []managed.Namer) (out []managed.HeldLock) {
 	for _, n := range namers {
 		if h, ok := n.(managed.Threads); ok {
-			out = append(out, h.Holds()...)
+			out = append(out, h.HeldLocks()...)
 		}
 	}
 	return out

@@ -178,8 +178,8 @@ func (f *foundSystems) unknown() error {
 		if s.system == nil && s.reason != nil && !errors.Is(s.reason, managed.ErrNotYet) {
 			return s.reason
 		}
-		if s.system != nil && s.system.Unknown() != nil {
-			return s.system.Unknown()
+		if s.system != nil && s.system.Incomplete() != nil {
+			return s.system.Incomplete()
 		}
 	}
 	return nil

@@ -57,8 +57,8 @@ func nameBy(m *frames.Module) {
 // Starting reports whether a present run-time system is not ready, so that [Process.Refresh] is worthwhile soon.
 func (r *Runtimes) Starting() bool { return r != nil && r.found.starting() }
 
-// Unknown returns why a present run-time system is not read, or nil.
-func (r *Runtimes) Unknown() error { return r.found.unknown() }
+// Incomplete returns why a present run-time system is not read, or nil.
+func (r *Runtimes) Incomplete() error { return r.found.unknown() }
 
 // HaveHistory reports whether there is a [managed.CodeHistory].
 func (r *Runtimes) HaveHistory() bool { return r != nil && len(r.found.histories) > 0 }
@@ -84,10 +84,10 @@ func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
 	return out
 }
 
-// Tasks returns, for each scheduler, the stacks of tasks without a thread.
-func (r *Runtimes) Tasks() (out []*managed.Tasks) {
+// TaskOffsets returns, for each scheduler, the stacks of tasks without a thread.
+func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 	for _, s := range r.Schedulers() {
-		if t := s.Tasks(); t != nil {
+		if t := s.TaskOffsets(); t != nil {
 			out = append(out, t)
 		}
 	}

@@ -24,18 +24,18 @@ func TestTasksOfGoProgramsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	list := p.Runtimes().Tasks()
+	list := p.Runtimes().TaskOffsets()
 	if len(list) != 1 {
 		t.Fatalf("tasks of %d runtimes, want 1", len(list))
 	}
 	was := list[0]
-	if was.SavedSP == 0 || was.Current == 0 || was.TaskSize < int(was.SavedSP)+8 {
+	if was.SavedSP == 0 || was.CurrentTask == 0 || was.TaskSize < int(was.SavedSP)+8 {
 		t.Fatalf("layout of tasks %+v", was)
 	}
 	if _, err := p.Refresh(); err != nil {
 		t.Fatal(err)
 	}
-	if is := p.Runtimes().Tasks(); len(is) != 1 || *is[0] != *was {
+	if is := p.Runtimes().TaskOffsets(); len(is) != 1 || *is[0] != *was {
 		t.Errorf("layout of tasks after a Refresh %+v, want %+v", is, was)
 	}
 	other := exec.Command("cat")
@@ -52,7 +52,7 @@ func TestTasksOfGoProgramsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	if got := q.Runtimes().Tasks(); len(got) > 0 {
+	if got := q.Runtimes().TaskOffsets(); len(got) > 0 {
 		t.Errorf("cat has tasks: %+v, want none", got)
 	}
 }

@@ -53,7 +53,7 @@ func (c *Core) addModules() {
 	code.FindCopies(c, bare)
 	c.addFileParts()
 	c.runtimes.Attach(c, mods)
-	if err := c.runtimes.Unknown(); err != nil {
+	if err := c.runtimes.Incomplete(); err != nil {
 		c.warn("%v", err)
 	}
 	c.space.SetModules(mods)

@@ -36,7 +36,7 @@ func (p *program) code() Finding {
 	if !known {
 		return Finding{}
 	}
-	why := p.Runtimes().Unknown() // unreadable
+	why := p.Runtimes().Incomplete() // unreadable
 	namers := p.Runtimes().Namers()
 	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.Named([]string{"[" + n.Name()}) })
 	if i >= 0 {

@@ -70,7 +70,7 @@ type goroutineWait struct {
 }
 
 type goroutineHeld struct {
-	managed.TaskHeld
+	managed.TaskLock
 	frame int
 	taken string
 }
@@ -119,8 +119,8 @@ func (r *goroutineReader) addLocks(t *managed.ParkedTask, g *Goroutine, stack []
 		if stack == nil && !asleep {
 			sp = 0 // the stack changes
 		}
-		for _, h := range of.Held(frames.Addr(f.PC), sp) {
-			g.held = append(g.held, goroutineHeld{TaskHeld: h, frame: i, taken: r.placeOf(h.Taken, f)})
+		for _, h := range of.HeldLocks(frames.Addr(f.PC), sp) {
+			g.held = append(g.held, goroutineHeld{TaskLock: h, frame: i, taken: r.placeOf(h.Taken, f)})
 		}
 	}
 	r.dropUnlockedByWait(g)

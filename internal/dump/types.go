@@ -102,7 +102,7 @@ type Thread struct {
 	// WaitsFor is what a sleeper waits for; nil if unknown.
 	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
 
-	holds []managed.Held // by frame
+	holds []managed.HeldLock // by frame
 }
 
 // Frame is one function of a stack. An inlined call is a frame of its own, before the function that it was inlined

@@ -113,7 +113,7 @@ func (w *stackWalker) place(p Place) *Place {
 }
 
 func (w *stackWalker) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []Frame {
-	var truth managed.Truth
+	var truth managed.Certainty
 	w.named, truth = e.Namer.Symbolize(e.Ref, l, w.named[:0])
 	if truth == managed.Freed {
 		w.named = append(w.named[:0], managed.Frame{Function: freedFunction})

@@ -11,7 +11,7 @@ import (
 
 // Common is the state that producer and aggregator share.
 type Common struct {
-	Ring      *Ring
+	Queue     *BatchQueue
 	Requests  *Requests
 	Pool      *observe.Pool // of the events' raw samples
 	Garbage   *selfruntime.Collector
@@ -25,7 +25,7 @@ type Common struct {
 // NewCommon returns a recording's state.
 func NewCommon() *Common {
 	return &Common{
-		Ring: NewRing(), Requests: &Requests{}, Pool: observe.NewPool(ringSize), Garbage: selfruntime.NewCollector(),
+		Queue: NewBatchQueue(), Requests: &Requests{}, Pool: observe.NewPool(queueSize), Garbage: selfruntime.NewCollector(),
 		Failure: &selfruntime.Failure{},
 	}
 }

@@ -3,9 +3,9 @@
 // Package handover is the protocol between a producer of events ([Producer]: the tracer) and the aggregator (package
 // aggregator).
 //
-// Messages go one way, as events in batches ([Event], [Ring]); a producer does not wait for an answer. From then on the
-// data of an event belongs to the aggregator, except [Process] and [Thread], which are written before the first event
-// about them.
+// Messages go one way, as events in batches ([Event], [BatchQueue]); a producer does not wait for an answer. From then
+// on the data of an event belongs to the aggregator, except [Process] and [Thread], which are written before the first
+// event about them.
 //
 // Single values flow back, readable at any time:
 //   - what the next samples of a thread copy ([observe.CopyHints]),

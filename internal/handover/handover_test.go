@@ -37,7 +37,7 @@ func TestReasonsThatTakeStops(t *testing.T) {
 
 // TestBatchesAreUsedAgain: nothing is allocated in a steady state, and no event is kept.
 func TestBatchesAreUsedAgain(t *testing.T) {
-	r := NewRing()
+	r := NewBatchQueue()
 	n := testing.AllocsPerRun(100, func() {
 		b := append(r.Get(), Event{Thread: &Thread{}})
 		r.Send(b)
@@ -50,10 +50,10 @@ func TestBatchesAreUsedAgain(t *testing.T) {
 	if n > 1 { // the thread
 		t.Errorf("%v allocations for a batch", n)
 	}
-	for r.Room() {
+	for r.HasRoom() {
 		r.Send(nil)
 	}
-	if len(r.Batches()) != ringSize {
+	if len(r.Batches()) != queueSize {
 		t.Errorf("%d batches fit", len(r.Batches()))
 	}
 }

@@ -5,22 +5,22 @@ package handover
 // Waking the aggregator for a few samples costs more than walking them, so they are handed over in batches: after
 // handOverSamples, or handOverAfter ns. What is soon out of date goes at once: a thread or process has begun or ended,
 // a stack is unexpected ([observe.RawSample.OutlineFailed]), the process generates code. A run-time system's new thread
-// waits for up to handOverListed ns, as the list of threads is read at most every 15 ms.
+// waits for up to handOverUnnamed ns, as the list of threads is read at most every 15 ms.
 const (
 	handOverAfter   = 100e6
-	handOverListed  = 20e6
+	handOverUnnamed = 20e6
 	handOverSamples = 32
 )
 
 // Outbox holds a producer's events. Only the producer uses it.
 type Outbox struct {
-	ring   *Ring
+	queue  *BatchQueue
 	events Batch
 	last   int64 // tick of the last handover, CLOCK_MONOTONIC ns
 }
 
 // NewOutbox returns an empty one.
-func NewOutbox(r *Ring) Outbox { return Outbox{ring: r, events: r.Get()} }
+func NewOutbox(r *BatchQueue) Outbox { return Outbox{queue: r, events: r.Get()} }
 
 // Len returns the number of held events.
 func (o *Outbox) Len() int { return len(o.events) }
@@ -44,7 +44,7 @@ func (o *Outbox) Due(now int64) bool {
 		case e.Thread.Proc == nil || e.Thread.Proc.Plans.Load() == nil:
 			return true
 		default:
-			after = handOverListed
+			after = handOverUnnamed
 		}
 	}
 	return raws >= handOverSamples || now-o.last >= after
@@ -58,9 +58,9 @@ func isNew(t *Thread, now int64) bool {
 // HandOver hands the events over if there is room: a producer must not wait while a thread is stopped. tick is the
 // present one, CLOCK_MONOTONIC ns. Sending may make the goroutine yield; see ptrace.Pin.
 func (o *Outbox) HandOver(tick int64) {
-	if len(o.events) > 0 && o.ring.Room() {
-		o.ring.Send(o.events)
-		o.events = o.ring.Get()
+	if len(o.events) > 0 && o.queue.HasRoom() {
+		o.queue.Send(o.events)
+		o.events = o.queue.Get()
 		o.last = tick
 	}
 }

@@ -36,7 +36,7 @@ func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		{"a new thread whose name is known", now - 10e6, Batch{smp, ofNamed}, false},
 		{"a stack that was not as expected", now - 10e6, Batch{smp, surprising}, true},
 		{"a new thread of a run-time system's", now - 10e6, Batch{smp, ofListed}, false},
-		{"one that waits for long", now - handOverListed, Batch{smp, ofListed}, true},
+		{"one that waits for long", now - handOverUnnamed, Batch{smp, ofListed}, true},
 		{"the end of one", now - 10e6, Batch{{Kind: ThreadEnded, Thread: listed}}, false},
 		{"a thread that ended", now - 10e6, Batch{{Kind: ThreadEnded, Thread: known}}, true},
 		{"a new process", now - 10e6, Batch{{Kind: ProcessBegan}}, true},

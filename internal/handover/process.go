@@ -65,7 +65,7 @@ func (p *Process) TakeTaskDir() *procmem.TaskDir {
 // MappingsChanged updates the first plan, and the stacks of tasks.
 func (p *Process) MappingsChanged() {
 	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().Namers()))
-	if n := len(p.Target.Runtimes().Tasks()); n != p.schedulers { // one was loaded
+	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
 		p.SetOtherMemory(taskstack.Of(p.Target))
 	}
@@ -74,7 +74,7 @@ func (p *Process) MappingsChanged() {
 // ProgramChanged updates, after an exec, what is copied besides stacks and what samples will lack, and discards what
 // was known.
 func (p *Process) ProgramChanged() {
-	p.schedulers = len(p.Target.Runtimes().Tasks())
+	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
 	tasks := taskstack.Of(p.Target)
 	p.SetOtherMemory(tasks)
 	p.firstStackEnd.Store(0)
@@ -106,8 +106,8 @@ func (p *Process) TakeOtherMemory() (observe.OtherMemory, bool) {
 	return *next, true
 }
 
-// changingFor is how long a process counts as generating code, ns.
-const changingFor = 1e9
+// codeChangesFor is how long a process counts as generating code, ns.
+const codeChangesFor = 1e9
 
 // CodeChanged notes that code was added or removed by the time of a sample, CLOCK_MONOTONIC ns.
 func (p *Process) CodeChanged(at int64) { p.codeChanged.Store(at) }
@@ -115,7 +115,7 @@ func (p *Process) CodeChanged(at int64) { p.codeChanged.Store(at) }
 // CodeChanging reports that the code changed lately. Samples are then handed over at once.
 func (p *Process) CodeChanging(at int64) bool {
 	moved := p.codeChanged.Load()
-	return moved != 0 && at-moved < changingFor
+	return moved != 0 && at-moved < codeChangesFor
 }
 
 // Program is the program of an undiscovered process (package descendants).

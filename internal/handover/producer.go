@@ -10,16 +10,16 @@ import (
 
 // Producer observes threads and reports them as events. The receiver does not depend on the producer.
 //
-// A producer sends batches to [Common.Ring]:
+// A producer sends batches to [Common.Queue]:
 //   - ProcessBegan is the first event of a process, ProcessEnded the last; ThreadEnded is the last of a thread, before
 //     that of its process. The producer numbers both ([Process.ID], [Thread.ID]), from 1.
 //   - The events of a thread are in order of time. Sampled has a raw sample from [Common.Pool]: registers, a copy of
 //     the stack and the thread's clocks, all of one moment.
-//   - It never waits for the aggregator while a thread is stopped: without [Ring.Room] it observes less.
+//   - It never waits for the aggregator while a thread is stopped: without [BatchQueue.HasRoom] it observes less.
 //
 // Package tracer is the producer of all recordings; internal/sampler/toyengine_test.go has a toy.
 type Producer interface {
-	// Run observes until ctx ends or nothing is left, and closes the ring. After a failure it calls stop.
+	// Run observes until ctx ends or nothing is left, and closes the queue. After a failure it calls stop.
 	Run(ctx context.Context, stop func())
 	// Stats adds the producer's counts. It is called once, after Run or while Run hangs.
 	Stats(*runstats.Stats)

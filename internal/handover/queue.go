@@ -2,25 +2,25 @@
 
 package handover
 
-// ringSize is how many batches the aggregator may lag.
-const ringSize = 1024
+// queueSize is how many batches the aggregator may lag.
+const queueSize = 1024
 
 // Batch is handed over as a whole.
 type Batch []Event
 
-// Ring passes batches to the aggregator and back: in the steady state none is allocated.
-type Ring struct {
+// BatchQueue passes batches to the aggregator and back: in the steady state none is allocated.
+type BatchQueue struct {
 	full chan Batch
 	free chan Batch
 }
 
-// NewRing returns an empty ring.
-func NewRing() *Ring {
-	return &Ring{full: make(chan Batch, ringSize), free: make(chan Batch, ringSize)}
+// NewBatchQueue returns an empty queue.
+func NewBatchQueue() *BatchQueue {
+	return &BatchQueue{full: make(chan Batch, queueSize), free: make(chan Batch, queueSize)}
 }
 
 // Get returns an empty batch.
-func (r *Ring) Get() Batch {
+func (r *BatchQueue) Get() Batch {
 	select {
 	case b := <-r.free:
 		return b[:0]
@@ -29,20 +29,20 @@ func (r *Ring) Get() Batch {
 	}
 }
 
-// Room reports that Send would not wait. It is the producer's.
-func (r *Ring) Room() bool { return len(r.full) < cap(r.full) }
+// HasRoom reports that Send would not wait. It is the producer's.
+func (r *BatchQueue) HasRoom() bool { return len(r.full) < cap(r.full) }
 
 // Send hands a batch over. It waits for room.
-func (r *Ring) Send(b Batch) { r.full <- b }
+func (r *BatchQueue) Send(b Batch) { r.full <- b }
 
 // Close ends the batches. It is the producer's.
-func (r *Ring) Close() { close(r.full) }
+func (r *BatchQueue) Close() { close(r.full) }
 
 // Batches returns the queue of batches.
-func (r *Ring) Batches() <-chan Batch { return r.full }
+func (r *BatchQueue) Batches() <-chan Batch { return r.full }
 
 // Put takes a batch back.
-func (r *Ring) Put(b Batch) {
+func (r *BatchQueue) Put(b Batch) {
 	clear(b)
 	select {
 	case r.free <- b:

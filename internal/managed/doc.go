@@ -6,7 +6,7 @@
 //
 //	mappings were read   Detector ─► Runtime ─► Attach: rules for the code that it has made
 //	a thread is stopped  the tracer carries out Plan and Tasks: data, no calls
-//	the copy is walked   Begin ─► Native, for each native frame ─► End, then Symbolize, for each new Ref
+//	the copy is walked   Begin ─► ManagedFrames, for each native frame ─► End, then Symbolize, for each new Ref
 //
 // A [Runtime] may also be a [Namer] with managed frames, [Threads] with names, locks, and tasks without stacks
 // (asyncio's), a [Scheduler] of tasks with stacks (goroutines), or a [CodeHistory]. A [FileTable] or [Builtins] is a

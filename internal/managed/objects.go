@@ -2,30 +2,30 @@
 
 package managed
 
-// Life has the times of a cached object.
-type Life struct {
-	Serial  uint64 // unique, the Cookie of a [Ref]
-	Since   int64  // first read
-	Checked int64  // last verified
-	Walked  int64  // last copy whose walk used it
+// CacheEntry has the times of a cached object.
+type CacheEntry struct {
+	Serial      uint64 // unique, the Cookie of a [Ref]
+	FirstRead   int64  // first read
+	LastChecked int64  // last verified
+	LastWalked  int64  // last copy whose walk used it
 }
 
-// Lives implements [Lived].
-func (l *Life) Lives() *Life { return l }
+// Entry implements [Cached].
+func (l *CacheEntry) Entry() *CacheEntry { return l }
 
-// Lived is implemented by types that embed a [Life].
-type Lived interface {
+// Cached is implemented by types that embed a [CacheEntry].
+type Cached interface {
 	comparable
-	Lives() *Life
+	Entry() *CacheEntry
 }
 
 const maxObjects = 1 << 16
 
 // Objects caches named objects (code objects, iseqs, functions) by address, to verify them after each stop, and by
 // serial number, for the Refs of a walk. A replaced object's serial number stays valid for current walks. The zero
-// value is empty. For the walking goroutine; Known is shared with the tracer.
-type Objects[E Lived] struct {
-	Known    Known
+// value is empty. For the walking goroutine; Skip is shared with the tracer.
+type Objects[E Cached] struct {
+	Skip     SkipSet
 	byAddr   map[uint64]E
 	bySerial map[uint64]E
 	serial   uint64
@@ -47,28 +47,28 @@ func (o *Objects[E]) Add(addr uint64, e E) {
 		o.byAddr, o.bySerial = map[uint64]E{}, map[uint64]E{}
 	}
 	o.serial++
-	e.Lives().Serial = o.serial
+	e.Entry().Serial = o.serial
 	o.byAddr[addr], o.bySerial[o.serial] = e, e
-	o.Known.Add(addr)
+	o.Skip.Add(addr)
 }
 
 // Drop drops the object at an address, so that stops copy it again.
 func (o *Objects[E]) Drop(addr uint64) {
-	o.Known.Drop(addr)
+	o.Skip.Drop(addr)
 	delete(o.byAddr, addr)
 }
 
 // LeaveOut excludes an address that has no object from copies.
 func (o *Objects[E]) LeaveOut(addr uint64) {
-	if !o.Known.Has(addr) {
-		o.Known.Add(addr)
+	if !o.Skip.Has(addr) {
+		o.Skip.Add(addr)
 	}
 }
 
 // Forget drops all objects.
 func (o *Objects[E]) Forget() {
 	for addr := range o.byAddr {
-		o.Known.Drop(addr)
+		o.Skip.Drop(addr)
 	}
 	o.byAddr, o.bySerial = nil, nil
 }
@@ -83,12 +83,12 @@ func (o *Objects[E]) Begin(at int64) {
 		return
 	}
 	for addr, e := range o.byAddr {
-		if e.Lives().Walked < before {
+		if e.Entry().LastWalked < before {
 			o.Drop(addr)
 		}
 	}
 	for serial, e := range o.bySerial {
-		if e.Lives().Walked < before {
+		if e.Entry().LastWalked < before {
 			delete(o.bySerial, serial)
 		}
 	}

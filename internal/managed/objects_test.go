@@ -4,7 +4,7 @@ package managed
 
 import "testing"
 
-type object struct{ Life }
+type object struct{ CacheEntry }
 
 func TestObjectsWithoutWalksAreDropped(t *testing.T) {
 	const second = 1e9
@@ -14,11 +14,11 @@ func TestObjectsWithoutWalksAreDropped(t *testing.T) {
 	most := 0
 	for i := range uint64(2 * 3600) {
 		at := int64(i+1) * second
-		steady.Walked = at
+		steady.LastWalked = at
 		for k := range uint64(5) {
-			o.Add(0x1000+16*(5*i+k), &object{Life{Walked: at}})
+			o.Add(0x1000+16*(5*i+k), &object{CacheEntry{LastWalked: at}})
 		}
-		o.Add(0x800, &object{Life{Walked: at}})
+		o.Add(0x800, &object{CacheEntry{LastWalked: at}})
 		o.Begin(at)
 		most = max(most, o.Len())
 	}
@@ -28,7 +28,7 @@ func TestObjectsWithoutWalksAreDropped(t *testing.T) {
 	if o.At(8) != steady || o.Of(steady.Serial) != steady {
 		t.Error("an object of each walk is dropped")
 	}
-	if o.Known.Has(0x1000) {
+	if o.Skip.Has(0x1000) {
 		t.Error("the address of a dropped object is still in Known")
 	}
 	o.Begin(0)
@@ -46,7 +46,7 @@ func TestNewObjectAtAnAddressHasANewSerial(t *testing.T) {
 		t.Errorf("at 8: %v; by serial: %v, %v; want the second at 8, and both", o.At(8), o.Of(first.Serial),
 			o.Of(second.Serial))
 	}
-	if o.Drop(8); o.At(8) != nil || o.Known.Has(8) {
+	if o.Drop(8); o.At(8) != nil || o.Skip.Has(8) {
 		t.Error("a dropped address still has an object")
 	}
 	if o.Forget(); o.Len() != 0 || o.Of(second.Serial) != nil {

@@ -79,8 +79,8 @@ type Runtime interface {
 	Changed() bool
 	// FuncRange gives the bounds of its function at pc.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
-	// Unknown gives why rules or names are missing, or nil.
-	Unknown() error
+	// Incomplete gives why rules or names are missing, or nil.
+	Incomplete() error
 	// Forget drops what can be read again. Refs given before become invalid.
 	Forget()
 }
@@ -106,8 +106,8 @@ func (Base) Changed() bool { return false }
 // FuncRange implements [Runtime].
 func (Base) FuncRange(uint64) (start, end uint64, ok bool) { return 0, 0, false }
 
-// Unknown implements [Runtime].
-func (Base) Unknown() error { return nil }
+// Incomplete implements [Runtime].
+func (Base) Incomplete() error { return nil }
 
 // Forget implements [Runtime].
 func (Base) Forget() {}
@@ -128,15 +128,15 @@ type Namer interface {
 	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
-	// Native is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an incomplete
-	// walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost first. instead:
-	// they replace the frame, as an interpreter's loop or compiled code; in a file's code it is recorded, and shown on
-	// request.
-	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
+	// ManagedFrames is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an
+	// incomplete walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost
+	// first. instead: they replace the frame, as an interpreter's loop or compiled code; in a file's code it is
+	// recorded, and shown on request.
+	ManagedFrames(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
 	// End ends the walk. [Broken] drops the Refs and keeps the native frames.
 	End() Health
 	// Symbolize appends the functions of a new Ref during its walk, innermost inlined call first.
-	Symbolize(r Ref, l Live, out []Frame) ([]Frame, Truth)
+	Symbolize(r Ref, l Live, out []Frame) ([]Frame, Certainty)
 }
 
 // Outermost is the CFA of a complete walk's outermost frame.
@@ -197,13 +197,13 @@ type Frame struct {
 	Inlined bool
 }
 
-// Truth is how far a Frame is proven.
-type Truth uint8
+// Certainty is how far a Frame is proven.
+type Certainty uint8
 
-// Values of Truth.
+// Values of Certainty.
 const (
 	// Proven: the memory did not change between copy and read.
-	Proven Truth = iota
+	Proven Certainty = iota
 	// Checked: a copied identity is unchanged.
 	Checked
 	// Freed: the function was freed; its frame is [freed].

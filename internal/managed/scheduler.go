@@ -12,8 +12,8 @@ import (
 // the task's. A task's record is at a place, which is reused.
 type Scheduler interface {
 	Runtime
-	// Tasks gives the constant location of the stacks that threads have left; nil: unknown.
-	Tasks() *Tasks
+	// TaskOffsets gives the constant location of the stacks that threads have left; nil: unknown.
+	TaskOffsets() *TaskOffsets
 	// NextRecords follows a chain of frame records from a task's stack to the scheduler's, from record, with these
 	// return addresses. It appends the address of each next record, 0 after the outermost frame, and ends at an unknown
 	// one.
@@ -36,13 +36,13 @@ type Scheduler interface {
 	LabelsAt(addr frames.Addr) map[string]string
 	// WaitsAt gives what a parked task waits for, from the copy of its stack; nil if unproven.
 	WaitsAt(t *ParkedTask, stack []byte) []TaskWait
-	// Held gives the locks that a frame with stack pointer sp holds, by the code of the function up to pc.
-	Held(pc, sp frames.Addr) []TaskHeld
+	// HeldLocks gives the locks that a frame with stack pointer sp holds, by the code of the function up to pc.
+	HeldLocks(pc, sp frames.Addr) []TaskLock
 }
 
-// Tasks describes the way from a stopped thread to its task's stack: running task (in Go g), its worker (m), the
+// TaskOffsets describes the way from a stopped thread to its task's stack: running task (in Go g), its worker (m), the
 // worker's current task, its saved stack pointer.
-type Tasks struct {
+type TaskOffsets struct {
 	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, instead of in
 	// the word at the thread pointer plus TLS.
 	InRegister bool
@@ -51,7 +51,7 @@ type Tasks struct {
 	// Offsets in a task: stack bounds, worker, saved stack pointer.
 	StackLo, StackHi, Worker, SavedSP int64
 	// Offsets in a worker: scheduler task, signal handler task, current task.
-	Scheduler, Signals, Current int64
+	SchedulerTask, SignalTask, CurrentTask int64
 	// Labels is the offset of the labels' address in a task, 0: unknown; nil: none. Safe for concurrent use.
 	Labels *atomic.Int64
 	// TaskSize and WorkerSize are the bytes to copy of each.
@@ -101,8 +101,8 @@ type TaskWait struct {
 	Closed       bool
 }
 
-// TaskHeld is a lock that a frame holds.
-type TaskHeld struct {
+// TaskLock is a lock that a frame holds.
+type TaskLock struct {
 	Address frames.Addr
 	Read    bool
 	Taken   frames.Addr // address of the locking instruction

@@ -16,8 +16,8 @@ type Threads interface {
 	Role(tid int, name string) (role string, ok bool)
 	// Waiting gives what a thread in futex(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(s *Sleeper) (Wait, bool)
-	// Holds gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
-	Holds() []Held
+	// HeldLocks gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
+	HeldLocks() []HeldLock
 	// Coroutines gives the tasks without a thread, at most [MostTasks], each read consistently ([Task.Proven]).
 	Coroutines(w Watch) TaskList
 	// TaskPlaces gives the places of all current tasks without a thread, for TaskAt.
@@ -42,8 +42,8 @@ func (BaseThreads) Role(int, string) (role string, ok bool) { return "", false }
 // Waiting implements [Threads].
 func (BaseThreads) Waiting(*Sleeper) (w Wait, ok bool) { return w, false }
 
-// Holds implements [Threads].
-func (BaseThreads) Holds() []Held { return nil }
+// HeldLocks implements [Threads].
+func (BaseThreads) HeldLocks() []HeldLock { return nil }
 
 // Coroutines implements [Threads].
 func (BaseThreads) Coroutines(Watch) (list TaskList) { return list }

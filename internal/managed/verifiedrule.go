@@ -7,15 +7,15 @@ import "prywalk/frames"
 // FindFrame gives the CFA of the frame at pc, if it is verified. unread is the address of an unreadable word, 0: none.
 type FindFrame func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
 
-// Proof is the rule of frames that are searched and verified. The return address is at CFA−8.
-type Proof struct {
+// VerifiedRule is the rule of frames that are searched and verified. The return address is at CFA−8.
+type VerifiedRule struct {
 	Row  frames.Row
 	find FindFrame
 }
 
-// NewProof makes a Proof of frames with registers saved at distances below the CFA, bytes.
-func NewProof(find FindFrame, saved map[uint8]int64) *Proof {
-	p := &Proof{find: find}
+// NewVerifiedRule makes the rule of frames with registers saved at distances below the CFA, bytes.
+func NewVerifiedRule(find FindFrame, saved map[uint8]int64) *VerifiedRule {
+	p := &VerifiedRule{find: find}
 	p.Row.CFAExpr = p
 	p.Row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	p.Save(saved)
@@ -23,24 +23,24 @@ func NewProof(find FindFrame, saved map[uint8]int64) *Proof {
 }
 
 // Save adds saved registers.
-func (p *Proof) Save(saved map[uint8]int64) {
+func (p *VerifiedRule) Save(saved map[uint8]int64) {
 	for reg, below := range saved {
 		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}
 }
 
 // Rule implements [frames.RuleSource].
-func (p *Proof) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+func (p *VerifiedRule) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodHeuristic}, &p.Row, true
 }
 
 // Eval implements [frames.Expr].
-func (p *Proof) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+func (p *VerifiedRule) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	cfa, _, ok := p.find(regs, mem, regs.PC)
 	return cfa, ok
 }
 
 // Prove implements [frames.Prover].
-func (p *Proof) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
+func (p *VerifiedRule) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	return p.find(regs, mem, pc)
 }

@@ -4,8 +4,8 @@ package managed
 
 import "prywalk/frames"
 
-// Held is a lock in whose block a frame is.
-type Held struct {
+// HeldLock is a lock in whose block a frame is.
+type HeldLock struct {
 	// Word is the address at which waiters sleep. Function, File and Line are the frame's position.
 	Word           uint64
 	Class          string

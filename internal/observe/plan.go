@@ -32,7 +32,7 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory) ptrace.OtherMemor
 	if plan == nil && t.Plans != nil {
 		plan, anchor = t.Plans.Load(), 0
 	}
-	if plan == nil || anchor == 0 && len(plan.Find) == 0 {
+	if plan == nil || anchor == 0 && len(plan.FindAnchor) == 0 {
 		return inner
 	}
 	c.plan.Inner = inner
@@ -55,9 +55,9 @@ func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again b
 // WaitsForRuntimeLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
 func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
 	plan := t.hints.get().Plan
-	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
+	if plan == nil || plan.GlobalLock[1] == 0 || call.Nr != futexCall(hostArch()) {
 		return false
 	}
 	word, ok := waits.FutexWord(&call.Args)
-	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
+	return ok && word >= plan.GlobalLock[0] && word < plan.GlobalLock[1]
 }

@@ -71,12 +71,12 @@ func (r *rig) tick() {
 	r.Observer.Collect(procmem.Now()+5e6, r.done)
 	r.EndTick()
 	r.Out.HandOver(now)
-	for len(r.Ring.Batches()) > 0 {
-		b := <-r.Ring.Batches()
+	for len(r.Queue.Batches()) > 0 {
+		b := <-r.Queue.Batches()
 		for i := range b {
 			r.Pool.Put(b[i].RawSample)
 		}
-		r.Ring.Put(b)
+		r.Queue.Put(b)
 	}
 }
 
@@ -157,7 +157,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 func newRun() *engine.SharedState {
 	common := handover.NewCommon()
 	return &engine.SharedState{
-		Common: common, Files: procmem.NewBudget(512), Backoff: backoff.New(1), Out: handover.NewOutbox(common.Ring),
+		Common: common, Files: procmem.NewBudget(512), Backoff: backoff.New(1), Out: handover.NewOutbox(common.Queue),
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 	at := map[*handover.Process][]int64{}
 	r.Out.HandOver(0)
-	for len(r.Ring.Batches()) > 0 {
-		for _, e := range <-r.Ring.Batches() {
+	for len(r.Queue.Batches()) > 0 {
+		for _, e := range <-r.Queue.Batches() {
 			if e.Kind == handover.SampledUnassigned {
 				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
 			}

@@ -91,8 +91,8 @@ func (t *toy) Attach(h managed.Host) bool { return slices.Contains(h.Modules(), 
 // Begin implements managed.Namer.
 func (t *toy) Begin(s *managed.Sample) { t.sample, t.seen, t.broken, t.outer = s, false, false, 0 }
 
-// Native implements managed.Namer.
-func (t *toy) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+// ManagedFrames implements managed.Namer.
+func (t *toy) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	switch {
 	case t.code.has(f.PC):
 		return append(out, managed.Ref{Object: t.compiled, Cookie: hotID, Kind: compiled}), true
@@ -139,7 +139,7 @@ func (t *toy) End() managed.Health {
 }
 
 // Symbolize implements managed.Namer.
-func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	id, fn, code, ok := function(r.Object, l)
 	if !ok || id != r.Cookie {
 		return out, managed.Freed

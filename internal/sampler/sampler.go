@@ -155,7 +155,7 @@ func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 // runAggregator runs until the tracer has ended, and opens found processes. After a failure it discards the rest, so
 // that the tracer can end.
 func (s *Sampler) runAggregator(stop func()) {
-	a, ring := s.aggregator, s.common.Ring
+	a, ring := s.aggregator, s.common.Queue
 	defer func() {
 		s.discardRest()
 		defer s.common.Failure.Guard(nil)
@@ -194,7 +194,7 @@ func (s *Sampler) pollTasks() time.Duration {
 func (s *Sampler) handleQueued() {
 	for {
 		select {
-		case b, ok := <-s.common.Ring.Batches():
+		case b, ok := <-s.common.Queue.Batches():
 			if !ok {
 				return // for the calling loop
 			}
@@ -210,8 +210,8 @@ func (s *Sampler) discardRest() {
 	if isClosed(s.hung) {
 		return
 	}
-	for b := range s.common.Ring.Batches() {
-		s.common.Ring.Put(b)
+	for b := range s.common.Queue.Batches() {
+		s.common.Queue.Put(b)
 	}
 }
 

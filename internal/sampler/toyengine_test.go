@@ -37,21 +37,21 @@ type toyThread struct {
 
 // Run implements [handover.Producer].
 func (e *toyEngine) Run(ctx context.Context, _ func()) {
-	defer e.with.Ring.Close()
+	defer e.with.Queue.Close()
 	tick := time.NewTicker(e.period)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		if batch := e.with.Ring.Get(); e.with.Ring.Room() {
-			e.with.Ring.Send(e.observe(e.admit(batch)))
+		if batch := e.with.Queue.Get(); e.with.Queue.HasRoom() {
+			e.with.Queue.Send(e.observe(e.admit(batch)))
 		} else {
-			e.with.Ring.Put(batch)
+			e.with.Queue.Put(batch)
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 		}
 	}
-	e.with.Ring.Send(e.end(e.with.Ring.Get()))
+	e.with.Queue.Send(e.end(e.with.Queue.Get()))
 }
 
 // Stats implements [handover.Producer].

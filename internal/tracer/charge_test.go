@@ -83,8 +83,8 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 		now, next := c.nextTick()
 		c.tickWithinBudget(now, next)
 		ends := 0
-		for len(c.Ring.Batches()) > 0 {
-			for _, e := range <-c.Ring.Batches() {
+		for len(c.Queue.Batches()) > 0 {
+			for _, e := range <-c.Queue.Batches() {
 				if e.Kind == handover.ProcessEnded {
 					ends++
 					if e.At != now {

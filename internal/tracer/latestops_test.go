@@ -123,10 +123,10 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a pause":      func(l *late) { l.breathe() },
 		"a collection": func(l *late) { l.c.Garbage.Await(l.freed) },
 		"room in the ring": func(l *late) {
-			for l.c.Ring.Room() {
-				l.c.Ring.Send(nil)
+			for l.c.Queue.HasRoom() {
+				l.c.Queue.Send(nil)
 			}
-			go func() { <-l.freed; <-l.c.Ring.Batches() }()
+			go func() { <-l.freed; <-l.c.Queue.Batches() }()
 			l.c.stops.send(nil)
 		},
 		"a hold": func(l *late) {

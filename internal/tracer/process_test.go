@@ -35,7 +35,7 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	}
 	c.tracked.trackProcess(p)
 	c.Out.HandOver(0)
-	b := <-c.Ring.Batches()
+	b := <-c.Queue.Batches()
 	if len(c.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
 		t.Errorf("%d are tracked, and reported is %v", len(c.procs), b)
 	}
@@ -50,8 +50,8 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	c.tracked.list(p, procmem.Now())
 	began := func() (n int) {
 		c.Out.HandOver(0)
-		for range len(c.Ring.Batches()) {
-			for _, e := range <-c.Ring.Batches() {
+		for range len(c.Queue.Batches()) {
+			for _, e := range <-c.Queue.Batches() {
 				if e.Kind != handover.ThreadStarted {
 					continue
 				}

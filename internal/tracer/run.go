@@ -33,7 +33,7 @@ type run struct {
 // stopped, so that no thread stays traced. After a panic it calls stop.
 func (t *Tracer) Run(ctx context.Context, stop func()) {
 	t.stop = stop
-	defer t.Ring.Close()
+	defer t.Queue.Close()
 	defer t.creations.close()
 	for again := true; again; {
 		again = false

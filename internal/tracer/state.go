@@ -35,7 +35,7 @@ func newState(o Options, with *handover.Common, start int64) *state {
 	s := &state{
 		SharedState: engine.SharedState{
 			Common: with, Files: procmem.NewBudget(FileReserve), Backoff: backoff.New(uint64(start)),
-			Out: handover.NewOutbox(with.Ring),
+			Out: handover.NewOutbox(with.Queue),
 		},
 		opts:   o,
 		ticks:  schedule.NewTicks(start, o.Freq),

@@ -113,9 +113,9 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 }
 
 func (s *stops) send(b handover.Batch) {
-	for !s.Ring.Room() && s.serveOnce() {
+	for !s.Queue.HasRoom() && s.serveOnce() {
 	}
-	s.Ring.Send(b)
+	s.Queue.Send(b)
 }
 
 const serveStep = 200e3
@@ -160,7 +160,7 @@ const (
 
 // saturated reports whether the aggregator is far behind, or a garbage collection is due.
 func (s *stops) saturated(now int64) bool {
-	return !s.Ring.Room() || s.Pool.BytesInUse() > MaxBacklog || s.Garbage.Draining(now)
+	return !s.Queue.HasRoom() || s.Pool.BytesInUse() > MaxBacklog || s.Garbage.Draining(now)
 }
 
 // roomForCopy reports whether a further stack may be copied. It may pause.

@@ -48,12 +48,12 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 		f(func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
-			for len(c.Ring.Batches()) > 0 {
-				b := <-c.Ring.Batches()
+			for len(c.Queue.Batches()) > 0 {
+				b := <-c.Queue.Batches()
 				for i := range b {
 					c.Pool.Put(b[i].RawSample)
 				}
-				c.Ring.Put(b)
+				c.Queue.Put(b)
 			}
 		}, c)
 	})

@@ -17,7 +17,7 @@ const (
 )
 
 const (
-	maxSought = 64 // nodes of one Seek
+	maxSought = 64 // nodes of one FindNode
 	pageSize  = 4 << 10
 	blockSize = 16 << 10 // read at once where nodes are dense
 	fewPages  = 2
@@ -30,7 +30,7 @@ type Copier struct {
 
 	plan   *managed.Plan
 	anchor frames.Addr
-	sought *frames.Addr // the thread's last result of Seek; nil if it is not kept
+	sought *frames.Addr // the thread's last result of FindNode; nil if it is not kept
 	tid    uint64
 
 	slots [managed.MaxSlots]frames.Addr
@@ -40,7 +40,7 @@ type Copier struct {
 }
 
 type chainNodes struct {
-	nodes         [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
+	nodes         [managed.MaxNodes]frames.Addr // of the last chain, or what CopyTargets found
 	nodeCount     int
 	firstChain    []frames.Addr
 	firstChainBuf [managed.MaxNodes]frames.Addr
@@ -77,7 +77,7 @@ func (p *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region,
 	p.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: p.anchor, managed.SlotSP: regs.SP(),
 		managed.SlotThreadPointer: regs.TLS, managed.SlotThreadID: p.tid}
 	if p.anchor == 0 && !p.reuseSought() {
-		p.runSteps(p.plan.Find)
+		p.runSteps(p.plan.FindAnchor)
 		if p.sought != nil {
 			*p.sought = p.slots[managed.SlotAnchor]
 		}
@@ -108,11 +108,11 @@ func (p *Copier) runSteps(steps []managed.Step) {
 
 // step reports whether the plan goes on.
 func (p *Copier) step(s *managed.Step) bool {
-	if s.Asleep && !p.Asleep {
+	if s.OnlyAsleep && !p.Asleep {
 		return true
 	}
 	at := p.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
-	p.ranges.sameEachTime = s.Op != managed.Chain && s.Op != managed.Seek && !s.Near
+	p.ranges.sameEachTime = s.Op != managed.CopyList && s.Op != managed.FindNode && !s.WholePage
 	switch s.Op {
 	case managed.Load:
 		value := p.word(at)
@@ -120,19 +120,19 @@ func (p *Copier) step(s *managed.Step) bool {
 		return value != 0
 	case managed.Copy:
 		p.cover(at, p.length(at, s))
-	case managed.Row:
+	case managed.CopyArray:
 		p.readRow(at, s)
-	case managed.Sum:
+	case managed.AddScaled:
 		p.slots[s.To%managed.MaxSlots] += p.word(at) * uint64(s.Size)
-	case managed.Chain:
+	case managed.CopyList:
 		p.chain(at, s)
-	case managed.Each:
+	case managed.CopyTargets:
 		p.each(s)
-	case managed.Again:
+	case managed.RestoreNodes:
 		p.nodeCount = copy(p.nodes[:], p.firstChain)
-	case managed.Mark:
+	case managed.SaveNodes:
 		p.keepFirstChain()
-	case managed.Seek:
+	case managed.FindNode:
 		at = p.seek(at, s)
 		p.slots[s.To%managed.MaxSlots] = at
 		return at != 0
@@ -192,16 +192,16 @@ func (p *Copier) keepFirstChain() {
 	p.firstChain = p.firstChainBuf[:copy(p.firstChainBuf[:], p.nodes[:p.nodeCount])]
 }
 
-// reuseSought sets SlotAnchor to the thread's last result of Seek, if that still holds.
+// reuseSought sets SlotAnchor to the thread's last result of FindNode, if that still holds.
 func (p *Copier) reuseSought() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
 	}
 	at := *p.sought
-	for i := range p.plan.Find {
-		s := &p.plan.Find[i]
+	for i := range p.plan.FindAnchor {
+		s := &p.plan.FindAnchor[i]
 		want := p.slots[s.End%managed.MaxSlots]
-		if s.Op != managed.Seek || s.To != 0 || want == 0 {
+		if s.Op != managed.FindNode || s.To != 0 || want == 0 {
 			continue
 		}
 		if (p.copyOf(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
@@ -284,7 +284,7 @@ func (p *Copier) each(s *managed.Step) {
 		to := p.word(p.nodes[i] + uint64(s.Off))
 		to &^= 7
 		if to == 0 || to>>addressBits != 0 || slices.Contains(p.eachNodes[max(n-comparedObjects, 0):n], to) ||
-			p.plan.Known.Has(to) {
+			p.plan.Skip.Has(to) {
 			continue
 		}
 		if p.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
@@ -300,7 +300,7 @@ func (p *Copier) each(s *managed.Step) {
 }
 
 func (p *Copier) skips(at frames.Addr, s *managed.Step) bool {
-	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
+	return s.OnlyZero && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 
 const (
@@ -309,7 +309,7 @@ const (
 )
 
 func (p *Copier) readObject(at frames.Addr, s *managed.Step) bool {
-	if s.Near {
+	if s.WholePage {
 		return p.readNode(at, uint64(s.Size), pageSize)
 	}
 	return p.read(at, uint64(s.Size))

@@ -59,13 +59,13 @@ func TestPlanCopiesWhatItSays(t *testing.T) {
 	a.put(0, a.at+4096) // the first node
 	a.put(8, a.at+100)
 	a.nodes(4096, n, distance) // at most two on a page
-	known := &managed.Known{}
-	plan := &managed.Plan{Known: known, Steps: []managed.Step{
+	known := &managed.SkipSet{}
+	plan := &managed.Plan{Skip: known, Steps: []managed.Step{
 		{Op: managed.Load, Base: 0, Off: 8, To: 4},
 		{Op: managed.Copy, Base: 0, End: 4, Max: 1 << 10},
 		{Op: managed.Load, Base: 0, To: 3},
-		{Op: managed.Chain, Base: 3, Size: 16, Max: 100},
-		{Op: managed.Each, Off: 8, Size: 8, Max: 100},
+		{Op: managed.CopyList, Base: 3, Size: 16, Max: 100},
+		{Op: managed.CopyTargets, Off: 8, Size: 8, Max: 100},
 	}}
 	p, out := newPlanned()
 	snap := frames.Snapshot{Others: p.run(plan, a.at, out)}
@@ -89,7 +89,7 @@ func TestPlanCopiesWhatItSays(t *testing.T) {
 func TestPlanEnds(t *testing.T) {
 	a := newArena(1 << 20)
 	a.put(0, a.at) // leads to itself
-	chain := managed.Step{Op: managed.Chain, Size: 16, Max: 1 << 30}
+	chain := managed.Step{Op: managed.CopyList, Size: 16, Max: 1 << 30}
 	p, out := newPlanned()
 	for name, steps := range map[string][]managed.Step{
 		"circle":         {chain},
@@ -97,7 +97,7 @@ func TestPlanEnds(t *testing.T) {
 		"unknown slots":  {{Op: managed.Load, Base: 200, To: 201}, {Op: managed.Copy, Base: 77, Max: 1 << 31}, chain},
 		"too large":      {{Op: managed.Copy, Max: 1<<32 - 1}},
 		"too many steps": make([]managed.Step, 1000),
-		"node too large": {{Op: managed.Chain, Size: 1<<32 - 1, Max: 3, Next: -1 << 31}},
+		"node too large": {{Op: managed.CopyList, Size: 1<<32 - 1, Max: 3, Next: -1 << 31}},
 	} {
 		total := 0
 		for _, r := range p.run(&managed.Plan{Steps: steps}, a.at, out) {
@@ -118,7 +118,7 @@ func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 	}
 	a.put(first-(n-1)*distance, 0)
 	p, out := newPlanned()
-	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: 80, Max: managed.MaxNodes}}},
+	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.CopyList, Size: 80, Max: managed.MaxNodes}}},
 		a.at+uint64(first), out)
 	if p.nodeCount != n || len(got) > 12 {
 		t.Errorf("%d of %d nodes in %d reads", p.nodeCount, n, len(got))
@@ -134,8 +134,8 @@ func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
 		a.put(at+8, a.at+uint64(at+10_000))
 		a.put(at+10_000, 1000+uint64(i))
 	}
-	plan := &managed.Plan{Known: &managed.Known{}, Steps: []managed.Step{
-		{Op: managed.Chain, Size: 120, Max: 100}, {Op: managed.Each, Off: 8, Size: 160, Max: 64},
+	plan := &managed.Plan{Skip: &managed.SkipSet{}, Steps: []managed.Step{
+		{Op: managed.CopyList, Size: 120, Max: 100}, {Op: managed.CopyTargets, Off: 8, Size: 160, Max: 64},
 	}}
 	p, out := newPlanned()
 	snap := frames.Snapshot{Others: p.run(plan, a.at+8192, out)}
@@ -188,14 +188,14 @@ func BenchmarkPlan(b *testing.B) {
 	a.nodes(4096, 30, 160)
 	a.put(0, a.at+4096)
 	a.put(8, a.at+4096+30*160)
-	known := &managed.Known{}
+	known := &managed.SkipSet{}
 	for i := range 30 {
 		known.Add(a.at + 4096 + uint64(i*160) + 64)
 	}
-	plan := &managed.Plan{Known: known, Steps: []managed.Step{
+	plan := &managed.Plan{Skip: known, Steps: []managed.Step{
 		{Op: managed.Copy, Max: 360}, {Op: managed.Load, To: 3}, {Op: managed.Load, Off: 8, To: 4},
-		{Op: managed.Copy, Base: 3, End: 4, Max: 32 << 10}, {Op: managed.Chain, Base: 3, Size: 80, Max: managed.MaxNodes},
-		{Op: managed.Each, Off: 8, Size: 8, Max: 64},
+		{Op: managed.Copy, Base: 3, End: 4, Max: 32 << 10}, {Op: managed.CopyList, Base: 3, Size: 80, Max: managed.MaxNodes},
+		{Op: managed.CopyTargets, Off: 8, Size: 8, Max: 64},
 	}}
 	p, out := newPlanned()
 	b.ReportAllocs()
@@ -222,7 +222,7 @@ func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
 	a.put(16, a.at+1<<16)
 	a.nodes(1<<16, 1, 64)
 	chain := func(off int64) []managed.Step {
-		return []managed.Step{{Op: managed.Load, Off: off, To: 4}, {Op: managed.Chain, Base: 4, Size: 16, Max: 100}}
+		return []managed.Step{{Op: managed.Load, Off: off, To: 4}, {Op: managed.CopyList, Base: 4, Size: 16, Max: 100}}
 	}
 	p, out := newPlanned()
 	alone := len(p.run(&managed.Plan{Steps: chain(0)}, a.at, out))
@@ -249,7 +249,7 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	mem := procmem.OpenMemory(os.Getpid())
 	defer mem.Close()
 	p, out := newPlanned()
-	plan := &managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: size, Max: 100}}}
+	plan := &managed.Plan{Steps: []managed.Step{{Op: managed.CopyList, Size: size, Max: 100}}}
 	alone := &nodeCache{}
 	tracee := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
 		alone.checkPresent(mem, size)
@@ -306,9 +306,9 @@ func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 		a.put(at+word, uint64(tid-3+i)) // the fourth is the thread's
 	}
 	plan := &managed.Plan{
-		Find: []managed.Step{
+		FindAnchor: []managed.Step{
 			{Op: managed.Load, Off: int64(a.at), To: 4},
-			{Op: managed.Seek, Base: 4, Size: size, At: word, End: 3, Max: n},
+			{Op: managed.FindNode, Base: 4, Size: size, At: word, End: 3, Max: n},
 		},
 		Steps: []managed.Step{{Op: managed.Copy, Max: size}},
 	}
@@ -354,13 +354,13 @@ func TestPlanFollowsARow(t *testing.T) {
 	plan := &managed.Plan{Steps: []managed.Step{
 		{Op: managed.Load, Base: 0, To: 4},
 		{Op: managed.Load, Base: 0, To: 5},
-		{Op: managed.Sum, Base: 0, Off: 8, Size: 8, To: 5},
-		{Op: managed.Row, Base: 4, End: 5, Max: 1 << 10, Size: size},
-		{Op: managed.Each, Off: 16, Size: 8, Max: 100},
+		{Op: managed.AddScaled, Base: 0, Off: 8, Size: 8, To: 5},
+		{Op: managed.CopyArray, Base: 4, End: 5, Max: 1 << 10, Size: size},
+		{Op: managed.CopyTargets, Off: 16, Size: 8, Max: 100},
 	}}
 	p, out := newPlanned()
 	for _, near := range []bool{false, true} {
-		plan.Steps[4].Near = near
+		plan.Steps[4].WholePage = near
 		snap := frames.Snapshot{Others: p.run(plan, a.at, out)}
 		for i := range n / 2 {
 			if v, ok := snap.Word(a.at + uint64(1<<14+i*512)); !ok || v != 1000+uint64(i) {
@@ -385,14 +385,14 @@ func TestEachIsForMarkedNodesOfAKind(t *testing.T) {
 		a.put(4096+i*512+24, a.at+uint64(4096+i*512+128))
 		a.put(4096+i*512+128, 2000+uint64(i))
 	}
-	step := managed.Step{Op: managed.Each, Off: 24, Size: 8, Max: n, At: 16, Mask: 1, Value: 1}
+	step := managed.Step{Op: managed.CopyTargets, Off: 24, Size: 8, Max: n, At: 16, Mask: 1, Value: 1}
 	rest := step
 	rest.Except, rest.Max = true, 1
 	plan := &managed.Plan{Steps: []managed.Step{
-		{Op: managed.Chain, Base: managed.SlotZero, Off: int64(a.at + 4096), Size: 32, Max: n},
-		{Op: managed.Mark},
+		{Op: managed.CopyList, Base: managed.SlotZero, Off: int64(a.at + 4096), Size: 32, Max: n},
+		{Op: managed.SaveNodes},
 		step,
-		{Op: managed.Again},
+		{Op: managed.RestoreNodes},
 		rest,
 	}}
 	p, out := newPlanned()

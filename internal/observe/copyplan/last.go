@@ -14,7 +14,7 @@ import (
 type Last struct {
 	nodes  *nodeCache
 	ranges *rangeCache
-	sought frames.Addr // last result of the plan's Seek, or 0
+	sought frames.Addr // last result of the plan's FindNode, or 0
 }
 
 // CheckPresent checks before a stop whether what the plan reads first is present. anchor is where the plan begins, or 0
@@ -35,7 +35,7 @@ func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames
 
 // CheckNodes checks whether the nodes of the plan's last chain are present.
 func (l *Last) CheckNodes(m *procmem.Memory, plan *managed.Plan) {
-	i := slices.IndexFunc(plan.Steps, func(s managed.Step) bool { return s.Op == managed.Chain })
+	i := slices.IndexFunc(plan.Steps, func(s managed.Step) bool { return s.Op == managed.CopyList })
 	if i < 0 {
 		return
 	}

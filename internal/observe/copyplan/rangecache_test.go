@@ -54,7 +54,7 @@ func (v *vmStack) plan() *managed.Plan {
 		{Op: managed.Copy, Base: 4, Max: 64},
 		{Op: managed.Load, Base: 4, To: 5},
 		{Op: managed.Load, Base: 4, Off: 8, To: 6},
-		{Op: managed.Row, Base: 6, End: 5, Max: 64 << 10, Size: vmFrameSize},
+		{Op: managed.CopyArray, Base: 6, End: 5, Max: 64 << 10, Size: vmFrameSize},
 		{Op: managed.Load, Base: 6, Off: 8, To: 7},
 		{Op: managed.Copy, Base: managed.SlotZero, Off: int64(v.at) + vmValues, End: 7, Max: 64 << 10},
 	}}

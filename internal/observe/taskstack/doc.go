@@ -6,7 +6,8 @@
 //
 // # Algorithm
 //
-// [managed.Tasks] has the offsets. In a Go program on x86-64, a thread in the scheduler (runtime.park_m) is read so:
+// [managed.TaskOffsets] has the offsets. In a Go program on x86-64, a thread in the scheduler (runtime.park_m) is read
+// so:
 //
 //	fs:-8          g = g0 of the thread     the running task; its bounds 0x7ffc…0000 to 0x7ffc…8000 have sp
 //	g0 + m         m                        the worker

@@ -19,8 +19,8 @@ const (
 )
 
 // copyLabels copies a task's labels, which may be freed later, into one region at the list's address: its head, its
-// pairs, then the strings, padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24). The maps
-// of Go up to 1.23 get the same form.
+// pairs, then the strings, padded to 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The
+// maps of Go up to 1.23 get the same form.
 func (t *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if t.layout.Labels == nil {
 		return n

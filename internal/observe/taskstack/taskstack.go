@@ -15,7 +15,7 @@ import (
 // stacks copies the stack of the task that a thread has left, for all threads of a process, with one run-time system.
 // g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
 type stacks struct {
-	layout managed.Tasks
+	layout managed.TaskOffsets
 
 	slot, g, m, curg, g0 []byte
 	stack, outer         []byte
@@ -52,7 +52,7 @@ const (
 // Of returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
 func Of(p *code.Process) ptrace.OtherMemory {
 	var s several
-	for _, t := range p.Runtimes().Tasks() {
+	for _, t := range p.Runtimes().TaskOffsets() {
 		t := &stacks{
 			layout: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
 			curg: make([]byte, t.TaskSize), g0: make([]byte, t.TaskSize),
@@ -107,7 +107,7 @@ func (t *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	if !t.hintHolds(hint) && !t.correctHint(hint, rd) {
 		return 0
 	}
-	if word(t.m, t.layout.Current) != hint.g || !t.onStack(t.g, regs.SP()) {
+	if word(t.m, t.layout.CurrentTask) != hint.g || !t.onStack(t.g, regs.SP()) {
 		return 0
 	}
 	return word(t.g, t.layout.StackHi)
@@ -116,7 +116,7 @@ func (t *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 // correctHint reads the running task if the hint is wrong, and corrects it. Precondition: its m was read.
 func (t *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
-	if g == 0 || g == hint.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
+	if g == 0 || g == hint.g || g != word(t.m, t.layout.CurrentTask) || rd.Read(g, t.g) != len(t.g) || word(t.g,
 		t.layout.Worker) != hint.m {
 		return false
 	}
@@ -137,7 +137,7 @@ func (t *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	out[n+1] = frames.Region{Addr: m, Bytes: t.m}
 	n += 2
 	layout := &t.layout
-	curg := word(t.m, layout.Current)
+	curg := word(t.m, layout.CurrentTask)
 	on := t.onStack(t.g, regs.SP())
 	if g == curg {
 		n = t.copyLabels(t.g, rd, out, n)
@@ -146,7 +146,7 @@ func (t *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 		return t.copyRestOfStack(rd, out, n)
 	}
 	// At the beginning of a signal handler g is still that of the interrupted code.
-	signal := !on || g != word(t.m, layout.Scheduler)
+	signal := !on || g != word(t.m, layout.SchedulerTask)
 	if signal {
 		n = t.copySchedulerStack(rd, out, n)
 	}
@@ -190,7 +190,7 @@ func (t *stacks) onStack(g []byte, sp uint64) bool {
 
 func (t *stacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	layout := &t.layout
-	g0 := word(t.m, layout.Scheduler)
+	g0 := word(t.m, layout.SchedulerTask)
 	if g0 == 0 || rd.Read(g0, t.g0) != len(t.g0) {
 		return n
 	}
@@ -255,8 +255,8 @@ func (t *stacks) hintHolds(hint *taskHint) bool {
 
 func (t *stacks) isRunning(g uint64) bool {
 	layout := &t.layout
-	return !layout.InRegister || g == word(t.m, layout.Scheduler) || g == word(t.m, layout.Signals) ||
-		g == word(t.m, layout.Current)
+	return !layout.InRegister || g == word(t.m, layout.SchedulerTask) || g == word(t.m, layout.SignalTask) ||
+		g == word(t.m, layout.CurrentTask)
 }
 
 // stackToCopy returns curg's stack from the saved sp, or its outer part in a signal.

@@ -32,8 +32,9 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, m, other = 8, 256, 512, 1024, 2048
-	e := &stacks{layout: managed.Tasks{Worker: 48, Scheduler: 0, Signals: 80, Current: 192}, slot: make([]byte, 8),
-		g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), stack: make([]byte, stackCopy)}
+	e := &stacks{layout: managed.TaskOffsets{Worker: 48, SchedulerTask: 0, SignalTask: 80, CurrentTask: 192},
+		slot: make([]byte, 8), g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64),
+		stack: make([]byte, stackCopy)}
 	run := func(g, onM uint64) {
 		set(slot, g)
 		set(g+48, onM)
@@ -74,7 +75,10 @@ func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	set := func(at, to uint64) { binary.LittleEndian.PutUint64(mem[at:], base+to) }
 	const slot, one, two, zero, m = 8, 256, 512, 768, 1024
-	e := &stacks{layout: managed.Tasks{StackLo: 0, StackHi: 8, Worker: 48, Scheduler: 8, Signals: 80, Current: 192},
+	e := &stacks{
+		layout: managed.TaskOffsets{
+			StackLo: 0, StackHi: 8, Worker: 48, SchedulerTask: 8, SignalTask: 80, CurrentTask: 192,
+		},
 		slot: make([]byte, 8), g: make([]byte, 64), m: make([]byte, 200), curg: make([]byte, 64), g0: make([]byte, 64),
 		stack: make([]byte, stackCopy), outer: make([]byte, schedulerCopy)}
 	for g, lo := range map[uint64]uint64{one: 2048, two: 4096, zero: 6144} {

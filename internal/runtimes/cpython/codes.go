@@ -23,7 +23,7 @@ func (c *codes) begin(s *managed.Sample) {
 }
 
 type code struct {
-	managed.Life
+	managed.CacheEntry
 	id         identity
 	name, file string
 	table      []byte
@@ -100,7 +100,7 @@ func knownIf(ok bool) codeStatus {
 func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	e, status := c.prove(addr)
 	if e != nil {
-		e.Walked = max(e.Walked, c.Sample.At)
+		e.LastWalked = max(e.LastWalked, c.Sample.At)
 	}
 	return e, status
 }
@@ -118,20 +118,20 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 			return e, codeKnown
 		}
 		return c.readCode(addr, &id)
-	case e != nil && at != 0 && e.Since <= at && e.Checked >= at:
+	case e != nil && at != 0 && e.FirstRead <= at && e.LastChecked >= at:
 		return e, codeKnown // proof 2, by another walk
 	case e == nil && !c.IsLive():
 		c.kept.Drop(addr) // the next stop copies it
 		return nil, codeFreed
 	}
-	knownBefore := e != nil && at != 0 && e.Since <= at
+	knownBefore := e != nil && at != 0 && e.FirstRead <= at
 	if e != nil && !knownBefore && !c.IsLive() {
 		return nil, codeFreed
 	}
 	id, status = c.identify(addr, c.Pages.Word)
 	switch {
 	case status == codeKnown && e != nil && e.id == id && knownBefore: // proof 2
-		e.Checked = max(e.Checked, c.begun)
+		e.LastChecked = max(e.LastChecked, c.begun)
 		return e, codeKnown
 	case !c.IsLive():
 		c.kept.Drop(addr)
@@ -142,7 +142,7 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	case status != codeKnown:
 		return nil, status
 	case e != nil && e.id == id:
-		e.Checked = max(e.Checked, c.begun)
+		e.LastChecked = max(e.LastChecked, c.begun)
 		return e, codeKnown
 	}
 	return c.readCode(addr, nil)
@@ -183,7 +183,7 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	if status != codeKnown || want != nil && id != *want {
 		return nil, codeFreed
 	}
-	e := &code{id: id, Life: managed.Life{Checked: readAt}}
+	e := &code{id: id, CacheEntry: managed.CacheEntry{LastChecked: readAt}}
 	qual := uint64(0)
 	if c.codeQualname != 0 {
 		qual, _ = c.Current(addr + uint64(c.codeQualname))
@@ -202,8 +202,8 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	if !c.alive(addr) {
 		return nil, codeFreed
 	}
-	e.Since = procmem.Now()
-	e.Walked = e.Since
+	e.FirstRead = procmem.Now()
+	e.LastWalked = e.FirstRead
 	c.kept.Add(addr, e)
 	return e, codeKnown
 }

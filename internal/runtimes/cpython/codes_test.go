@@ -45,7 +45,7 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 			if what != codeKnown {
 				t.Fatalf("3.%d: what is there is no code", minor)
 			}
-			r.codes.kept.Add(object, &code{id: id, Life: managed.Life{Since: at - 1}})
+			r.codes.kept.Add(object, &code{id: id, CacheEntry: managed.CacheEntry{FirstRead: at - 1}})
 			objects = append(objects, object)
 		}
 		changed := uint64(5 * apart)
@@ -60,8 +60,8 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 			c, what := r.codes.resolve(object)
 			if gone := object == changed; (what == codeFreed) != gone || (c == nil) != gone {
 				t.Errorf("3.%d: %#x: %v, %d", minor, object, c, what)
-			} else if c != nil && c.Walked != r.view.Sample.At {
-				t.Errorf("3.%d: %#x was walked at %d, not at %d", minor, object, c.Walked, r.view.Sample.At)
+			} else if c != nil && c.LastWalked != r.view.Sample.At {
+				t.Errorf("3.%d: %#x was walked at %d, not at %d", minor, object, c.LastWalked, r.view.Sample.At)
 			}
 		}
 		if pages := len(g.bytes)/4096 + 1; g.reads > pages {

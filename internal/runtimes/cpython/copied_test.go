@@ -28,7 +28,7 @@ func TestOnlyTheCopiedStackIsSearchedForAFrameObject(t *testing.T) {
 	r := newParts(&interpreter{layout: layouts[10], evalLoop: []managed.Span{{Start: loop, End: loop + 64}}})
 	r.view.Sample = &managed.Sample{Regs: regs, Mem: countedMemory{&n, nil}}
 	r.state, r.runs = 1, []run{{record: object}}
-	r.Native(&frames.Frame{PC: loop, SP: sp}, sp+size, nil)
+	r.ManagedFrames(&frames.Frame{PC: loop, SP: sp}, sp+size, nil)
 	var s frameSlots
 	back := countedMemory{&n, map[uint64]uint64{sp + 2*size - 8: loop}}
 	s.learn([]evalFrame{{sp, sp + size}, {sp + size, sp + 2*size}}, []run{{record: object}, {record: object}}, back.Word)

@@ -56,7 +56,7 @@ type locks struct {
 
 func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
-func (l *locks) held() (out []managed.Held) {
+func (l *locks) held() (out []managed.HeldLock) {
 	w := l.chain
 	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || w.broken || w.state == 0 || !w.IsLive() {
 		return nil
@@ -71,7 +71,7 @@ func (l *locks) held() (out []managed.Held) {
 }
 
 // holds appends the locks that a frame is inside of, and notes RLocks that the innermost may be waiting for.
-func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
+func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []managed.HeldLock {
 	size := uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
 	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
 	if size > maxValues || locals > 1<<12 {
@@ -94,7 +94,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.
 		if class == "" || i >= alive || !l.isTaken(lock, class) {
 			continue
 		}
-		h := managed.Held{Word: l.read64(lock + lockWord), Class: class}
+		h := managed.HeldLock{Word: l.read64(lock + lockWord), Class: class}
 		if c, _ := l.chain.codes.resolve(f.code); c != nil {
 			at := c.frame(l.minor, f.offset)
 			h.Function, h.File, h.Line = at.Function, at.File, at.Line

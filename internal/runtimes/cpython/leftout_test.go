@@ -13,11 +13,11 @@ func TestAddressLeftOutOfCopiesIsCopiedAgainOnceItIsCode(t *testing.T) {
 	const addr = 0x1000
 	r := newParts(&interpreter{layout: layouts[12]})
 	r.codes.kept.LeaveOut(addr)
-	if !r.codes.kept.Known.Has(addr) {
+	if !r.codes.kept.Skip.Has(addr) {
 		t.Fatal("it is copied in each stop")
 	}
 	r.codes.begin(&managed.Sample{Mem: &frames.Snapshot{}, At: 1})
-	if c, what := r.codes.resolve(addr); c != nil || what != codeFreed || r.codes.kept.Known.Has(addr) {
-		t.Errorf("%v, %d, left out: %v", c, what, r.codes.kept.Known.Has(addr))
+	if c, what := r.codes.resolve(addr); c != nil || what != codeFreed || r.codes.kept.Skip.Has(addr) {
+		t.Errorf("%v, %d, left out: %v", c, what, r.codes.kept.Skip.Has(addr))
 	}
 }

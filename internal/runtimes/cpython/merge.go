@@ -27,8 +27,8 @@ func (w *merge) begin() {
 	w.nextRun, w.evalFrames, w.unfinished, w.searchedAnywhere = 0, w.evalFrames[:0], false, false
 }
 
-// Native implements [managed.Namer]. In a thread that runs Python code the interpreter's code is hidden.
-func (w *merge) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// ManagedFrames implements [managed.Namer]. In a thread that runs Python code the interpreter's code is hidden.
+func (w *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	refs, instead = w.appendRuns(f, cfa, out)
 	lost := w.incomplete && w.nextRun == len(w.runs) // the remaining native frames may have other callers
 	return refs, instead || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost

@@ -30,13 +30,13 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
 	chain := func(base uint8) managed.Step {
-		return managed.Step{Op: managed.Chain, Base: base, Max: maxNodes, Size: uint32(r.frameSize),
+		return managed.Step{Op: managed.CopyList, Base: base, Max: maxNodes, Size: uint32(r.frameSize),
 			Next: int32(r.framePrev)}
 	}
 	steps := []managed.Step{{Op: managed.Copy, Max: uint32(r.threadSize)}}
 	if r.gil.at != 0 {
 		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil.at), Max: gilHead,
-			Asleep: true})
+			OnlyAsleep: true})
 	}
 	if r.threadChunk != 0 {
 		steps = append(steps,
@@ -50,17 +50,17 @@ func (r *Runtime) makePlan() {
 		steps = append(steps, load(managed.SlotAnchor, r.threadFrame, slotFrame))
 	}
 	steps = append(steps, chain(slotFrame),
-		managed.Step{Op: managed.Each, Off: r.frameCode, Max: maxHeads, Size: uint32(r.codeHead)})
+		managed.Step{Op: managed.CopyTargets, Off: r.frameCode, Max: maxHeads, Size: uint32(r.codeHead)})
 	if r.codeVersion == 0 {
-		steps = append(steps, managed.Step{Op: managed.Each, Off: r.codeName, Max: maxHeads, Next: textHash, Size: 8})
+		steps = append(steps, managed.Step{Op: managed.CopyTargets, Off: r.codeName, Max: maxHeads, Next: textHash, Size: 8})
 	}
 	if r.cframe { // the newest may have no frame yet
 		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
 			chain(slotPrevFrame))
 	}
-	r.plan = &managed.Plan{Steps: steps, Find: r.findSteps(), Known: &r.codes.kept.Known}
+	r.plan = &managed.Plan{Steps: steps, FindAnchor: r.findSteps(), Skip: &r.codes.kept.Skip}
 	if r.gil.at != 0 {
-		r.plan.Lock = [2]uint64{r.gil.at + gilCond, r.gil.at + gilCondEnd}
+		r.plan.GlobalLock = [2]uint64{r.gil.at + gilCond, r.gil.at + gilCondEnd}
 	}
 }
 
@@ -75,7 +75,7 @@ func (r *Runtime) findSteps() []managed.Step {
 	}
 	return []managed.Step{
 		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},
-		{Op: managed.Seek, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id), End: want,
-			Max: maxSought},
+		{Op: managed.FindNode, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id),
+			End: want, Max: maxSought},
 	}
 }

@@ -77,7 +77,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 }
 
 // Symbolize implements [managed.Namer].
-func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	c := r.codes.kept.Of(ref.Cookie)
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed
@@ -102,5 +102,5 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 // ThreadName implements [managed.Threads], by the program's threading module.
 func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.of(tid) }
 
-// Holds implements [managed.Threads].
-func (r *Runtime) Holds() []managed.Held { return r.locks.held() }
+// HeldLocks implements [managed.Threads].
+func (r *Runtime) HeldLocks() []managed.HeldLock { return r.locks.held() }

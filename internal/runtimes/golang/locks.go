@@ -13,8 +13,8 @@ type lockFinder struct {
 	held    map[uint64]*heldLocksX86 // by pc
 }
 
-// Held implements [managed.Scheduler].
-func (l *lockFinder) Held(pc, sp frames.Addr) (out []managed.TaskHeld) {
+// HeldLocks implements [managed.Scheduler].
+func (l *lockFinder) HeldLocks(pc, sp frames.Addr) (out []managed.TaskLock) {
 	if l.program.host.Arch() != frames.X86_64 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (l *lockFinder) Held(pc, sp frames.Addr) (out []managed.TaskHeld) {
 	for i := range known.held {
 		h := &known.held[i]
 		if addr, ok := known.value(lockFrame{l.program, bias, sp}, h.lock, 0); ok && addr > 1<<16 {
-			out = append(out, managed.TaskHeld{Address: addr, Read: h.read, Taken: h.at + bias})
+			out = append(out, managed.TaskLock{Address: addr, Read: h.read, Taken: h.at + bias})
 		}
 	}
 	return out

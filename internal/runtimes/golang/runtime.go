@@ -21,7 +21,7 @@ func tableIn(h managed.Host, m *frames.Module) *Table {
 type Runtime struct {
 	managed.Base
 	program
-	tasks managed.Tasks
+	taskOffsets managed.TaskOffsets
 
 	allgs
 	goroutinePoller
@@ -77,11 +77,11 @@ func newRuntime(p program, c GOffsets) *Runtime {
 }
 
 func (r *Runtime) locate() bool {
-	c, t := &r.offsets, &r.tasks
+	c, t := &r.offsets, &r.taskOffsets
 	_, t.WorkerSize = c.Size()
 	t.TaskSize, t.Labels = goroutineBytes, &r.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
-	t.Scheduler, t.Signals, t.Current = c.MG0, c.MGsignal, c.MCurg
+	t.SchedulerTask, t.SignalTask, t.CurrentTask = c.MG0, c.MGsignal, c.MCurg
 	t.InRegister, t.Register, t.TLS = r.host.Arch() == frames.AArch64, c.GReg, c.TLS
 	if c.TLSSlot == 0 {
 		return c.HasTLS || t.InRegister
@@ -97,8 +97,8 @@ func (*Runtime) Name() string { return "Go" }
 // Module implements [managed.Runtime].
 func (r *Runtime) Module() *frames.Module { return r.module }
 
-// Tasks implements [managed.Scheduler].
-func (r *Runtime) Tasks() *managed.Tasks { return &r.tasks }
+// TaskOffsets implements [managed.Scheduler].
+func (r *Runtime) TaskOffsets() *managed.TaskOffsets { return &r.taskOffsets }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {

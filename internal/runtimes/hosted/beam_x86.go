@@ -20,7 +20,7 @@ type beam struct {
 	main  uint64
 	below uint64 // C stack below rbx, in bytes
 	size  uint64 // of the frame up to the return address, without alignment
-	frame *managed.Proof
+	frame *managed.VerifiedRule
 	tries int
 }
 

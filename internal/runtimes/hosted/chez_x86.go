@@ -14,7 +14,7 @@ import (
 type chez struct {
 	base
 	invoke uint64
-	frame  *managed.Proof
+	frame  *managed.VerifiedRule
 }
 
 // chezWords bounds the words below the return address.

@@ -143,8 +143,8 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 }
 
 // newFrame makes the rule of frames whose other registers are lost.
-func newFrame(find managed.FindFrame) *managed.Proof {
-	p := managed.NewProof(find, nil)
+func newFrame(find managed.FindFrame) *managed.VerifiedRule {
+	p := managed.NewVerifiedRule(find, nil)
 	for _, reg := range compactX86 {
 		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
 	}

@@ -15,7 +15,7 @@ import (
 // Source: libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {
 	base
-	frame *managed.Proof
+	frame *managed.VerifiedRule
 	entry *trampoline
 	calls map[uint64]uint64 // target by return address
 }
@@ -24,7 +24,7 @@ const maxCalls = 1 << 12
 
 func newGuile(p *process) FrameRules {
 	g := &guile{base: base{p}, calls: map[uint64]uint64{}}
-	g.frame = managed.NewProof(g.prove, nil)
+	g.frame = managed.NewVerifiedRule(g.prove, nil)
 	return g
 }
 

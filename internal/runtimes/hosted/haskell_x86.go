@@ -23,7 +23,7 @@ type haskell struct {
 	start, end uint64 // of the entry
 	left       uint64 // from here on only the saved registers remain
 	size       uint64 // of the frame without return address
-	frame      *managed.Proof
+	frame      *managed.VerifiedRule
 }
 
 // haskellSaved is below the CFA, bytes.
@@ -58,7 +58,7 @@ func newHaskell(p *process, start uint64) *haskell {
 	if !h.readEntry(code[:p.o.Read(start, code[:])]) {
 		return nil
 	}
-	h.frame = managed.NewProof(h.prove, haskellSaved)
+	h.frame = managed.NewVerifiedRule(h.prove, haskellSaved)
 	return h
 }
 

@@ -18,7 +18,7 @@ type luaExits struct {
 	frame      uint64 // rcx is the C frame from here …
 	interp     uint64 // … except here …
 	end        uint64 // … to here
-	exit       *managed.Proof
+	exit       *managed.VerifiedRule
 }
 
 var (

@@ -20,7 +20,7 @@ import (
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
 	base
-	frame            *managed.Proof
+	frame            *managed.VerifiedRule
 	cframeSize       int64 // of the C frame with return address
 	traceArrayOffset int64 // offset of the trace array in the dispatch table
 	mcodeOffset      int64 // offset of the code address in a GCtrace
@@ -98,8 +98,8 @@ func newLuaJIT(p *process) FrameRules {
 			saved[reg] = 8 * int64(n)
 		}
 	}
-	l.frame = managed.NewProof(l.prove, saved)
-	l.exits.exit = managed.NewProof(l.proveExit, saved)
+	l.frame = managed.NewVerifiedRule(l.prove, saved)
+	l.exits.exit = managed.NewVerifiedRule(l.proveExit, saved)
 	return l
 }
 

@@ -16,7 +16,7 @@ import (
 // _call_footer).
 type pypy struct {
 	base
-	frame  *managed.Proof
+	frame  *managed.VerifiedRule
 	places map[uint64]pypyPlace // by pc
 }
 
@@ -72,7 +72,7 @@ type pypyPlace struct {
 
 func newPyPy(p *process) FrameRules {
 	y := &pypy{base: base{p}, places: map[uint64]pypyPlace{}}
-	y.frame = managed.NewProof(y.prove, nil)
+	y.frame = managed.NewVerifiedRule(y.prove, nil)
 	for reg := range pypySaved {
 		y.frame.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
 	}

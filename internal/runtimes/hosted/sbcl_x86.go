@@ -16,7 +16,7 @@ import (
 // Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
 	base
-	frame   *managed.Proof
+	frame   *managed.VerifiedRule
 	entered uint64 // C's call of Lisp returns there
 }
 

@@ -40,8 +40,8 @@ const (
 // maxFailedProofs bounds failed proofs, possible while the machine starts.
 const maxFailedProofs = 64
 
-// Unknown gives why the code cache is not read, or nil.
-func (k *codeCache) Unknown() error {
+// Incomplete gives why the code cache is not read, or nil.
+func (k *codeCache) Incomplete() error {
 	if k.proof != proofFails {
 		return nil
 	}

@@ -43,8 +43,8 @@ func (v *VM) Names() *Names {
 
 var errNoNames = errors.New("the Java virtual machine's tables do not have")
 
-// Unknown gives why there are no names, or nil.
-func (n *Names) Unknown() error { return n.err }
+// Incomplete gives why there are no names, or nil.
+func (n *Names) Incomplete() error { return n.err }
 
 // ready reports whether the layout is known; it is read when pc is in the machine's code.
 func (n *Names) ready(pc uint64) bool {
@@ -124,8 +124,8 @@ func (n *Names) evictIdle(at int64) {
 	}
 }
 
-// Native implements [managed.Namer].
-func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// ManagedFrames implements [managed.Namer].
+func (n *Names) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	if f.Module == nil || !f.Module.Generated || !n.ready(f.PC) {
 		return out, false
 	}

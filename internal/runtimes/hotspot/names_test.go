@@ -15,7 +15,7 @@ import (
 // said gives a frame's functions, innermost first.
 func said(n *Names, f frames.Frame) string {
 	f.Module = generated
-	refs, instead := n.Native(&f, 0, nil)
+	refs, instead := n.ManagedFrames(&f, 0, nil)
 	if len(refs) != 1 || !instead {
 		return fmt.Sprint(len(refs), " refs")
 	}
@@ -76,7 +76,7 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 				{90, false, inTotal},
 			} {
 				if got := said(n, frames.Frame{PC: code + c.off, Caller: c.caller}); got != c.want {
-					t.Errorf("%d, caller %v: %s, want %s (%v)", c.off, c.caller, got, c.want, n.Unknown())
+					t.Errorf("%d, caller %v: %s, want %s (%v)", c.off, c.caller, got, c.want, n.Incomplete())
 				}
 			}
 		})
@@ -173,10 +173,10 @@ func TestMethodsAtReusedAddressesAreOthers(t *testing.T) {
 	n := f.open(t).Names()
 	begin(n, nil)
 	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
-	refs, _ := n.Native(&fr, 0, nil)
+	refs, _ := n.ManagedFrames(&fr, 0, nil)
 	f.put32(code-f.header+48, 78)
 	n.at = n.clock()
-	after, _ := n.Native(&fr, 0, nil)
+	after, _ := n.ManagedFrames(&fr, 0, nil)
 	if after[0] == refs[0] {
 		t.Error("the same identity for another compilation")
 	}
@@ -205,10 +205,10 @@ func TestTablesWithoutAFieldGiveNoNames(t *testing.T) {
 	n := f.open(t).Names()
 	begin(n, nil)
 	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
-	if refs, instead := n.Native(&fr, 0, nil); len(refs) != 0 || instead {
+	if refs, instead := n.ManagedFrames(&fr, 0, nil); len(refs) != 0 || instead {
 		t.Error("a frame is named")
 	}
-	if err := n.Unknown(); err == nil || !strings.Contains(err.Error(), "Symbol::_body") {
+	if err := n.Incomplete(); err == nil || !strings.Contains(err.Error(), "Symbol::_body") {
 		t.Errorf("it is not said why: %v", err)
 	}
 }
@@ -359,7 +359,7 @@ func TestMethodsThatAreUnloadedBeforeTheirNamesAreReadAreFreed(t *testing.T) {
 				said(n, fr)
 			}
 			n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: n.clock(), Live: asleep(false)})
-			refs, _ := n.Native(&fr, 0, nil)
+			refs, _ := n.ManagedFrames(&fr, 0, nil)
 			n.vm.cached.drop() // as if the names were on other pages
 			f.put32(collectedAt+8, 7)
 			f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)

@@ -18,7 +18,7 @@ func TestNewMethodTakesFewReads(t *testing.T) {
 		v := f.open(t)
 		n := v.Names()
 		if !n.ready(code) {
-			t.Fatalf("%s: %v", name, n.Unknown())
+			t.Fatalf("%s: %v", name, n.Incomplete())
 		}
 		reads := 0
 		counting(v, &reads)
@@ -105,7 +105,7 @@ func TestNamingAStackReadsEachPageOnce(t *testing.T) {
 				reads = 0
 				var refs []managed.Ref
 				for i := range list {
-					refs, _ = n.Native(&list[i], 0, refs)
+					refs, _ = n.ManagedFrames(&list[i], 0, refs)
 				}
 				for i, ref := range refs {
 					fs, truth := n.Symbolize(ref, nil, nil)

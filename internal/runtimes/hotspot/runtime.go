@@ -104,15 +104,15 @@ func (r *Runtime) Name() string {
 	return r.vm.Version()
 }
 
-// Unknown gives why the machine's code is not read or has no names, or nil.
-func (r *Runtime) Unknown() error {
+// Incomplete gives why the machine's code is not read or has no names, or nil.
+func (r *Runtime) Incomplete() error {
 	if r.vm == nil {
 		return r.openError
 	}
-	if err := r.vm.Unknown(); err != nil {
+	if err := r.vm.Incomplete(); err != nil {
 		return err
 	}
-	return r.vm.Names().Unknown()
+	return r.vm.Names().Incomplete()
 }
 
 // Changed implements [managed.Runtime].
@@ -138,19 +138,19 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 }
 
-// Native implements [managed.Namer].
-func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+// ManagedFrames implements [managed.Namer].
+func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	if r.vm == nil || f.Module == nil || !f.Module.Generated {
 		return out, false
 	}
-	return r.vm.Names().Native(f, cfa, out)
+	return r.vm.Names().ManagedFrames(f, cfa, out)
 }
 
 // End implements [managed.Namer].
 func (r *Runtime) End() managed.Health { return managed.Matched }
 
 // Symbolize implements [managed.Namer].
-func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	return r.names().Symbolize(ref, l, out)
 }
 

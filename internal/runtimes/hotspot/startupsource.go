@@ -59,7 +59,7 @@ func (g *startupSource) decideOwner() {
 	r, m := g.runtime, g.module
 	switch {
 	case !g.inUse(), m.Owner != nil && m.Owner != r:
-	case r.vm == nil, r.vm.Unknown() != nil:
+	case r.vm == nil, r.vm.Incomplete() != nil:
 		m.Owner, m.NoFP = r, true
 	case r.vm.Reserved(m.Start):
 		g.adopt()
@@ -85,7 +85,7 @@ func (g *startupSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	case r.mayBeStarting():
 		r.refused = true
 		return frames.Rule{}, nil, false
-	case r.vm != nil && r.vm.Unknown() == nil && r.vm.Reserved(q.PC):
+	case r.vm != nil && r.vm.Incomplete() == nil && r.vm.Reserved(q.PC):
 		g.adopt()
 		sources = g.module.Sources
 	}

@@ -146,8 +146,8 @@ func TestUnknownJVMsAreWalkedByInstructions(t *testing.T) {
 		method := f.blob("nmethod", 6, 5, methodCode)
 		c.spoil(f)
 		h, r := f.machine(t, c.arch)
-		if !h.mods[1].NoFP || r.Unknown() == nil {
-			t.Errorf("%s: %+v, %v", name, h.mods[1], r.Unknown())
+		if !h.mods[1].NoFP || r.Incomplete() == nil {
+			t.Errorf("%s: %+v, %v", name, h.mods[1], r.Incomplete())
 		}
 		_, _, ok := h.mods[1].Sources[0].Rule(frames.Query{PC: method})
 		if want := c.arch == frames.X86_64; ok != want && want {

@@ -9,7 +9,7 @@ import (
 )
 
 // Symbolize implements [managed.Namer].
-func (n *Names) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (n *Names) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	if n == nil || n.layout == nil {
 		return out, managed.Freed
 	}

@@ -19,7 +19,7 @@ type functionCache struct {
 	byContent  map[content]*function
 	classes    map[uint64]string // in opcache's memory, by address
 	serial     uint64
-	neverFreed managed.Known
+	neverFreed managed.SkipSet
 	eviction   managed.IdleEviction
 }
 

@@ -75,11 +75,11 @@ func walkAll(r *Runtime, m *image) {
 	for _, loop := range []uint64{1<<20 + 128, 1<<21 + 8} {
 		r.Begin(&managed.Sample{TID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
 		var out []managed.Ref
-		out, _ = r.Native(&frames.Frame{PC: 1, SP: m.at ^ 1<<46}, m.at^1<<46+64, out) // of another stack
+		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at ^ 1<<46}, m.at^1<<46+64, out) // of another stack
 		for sp := m.at + 256; sp < m.at+2048; sp += 256 {
-			out, _ = r.Native(&frames.Frame{PC: m.at + loop, SP: sp, Caller: sp > m.at+256}, sp+256, out)
+			out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + loop, SP: sp, Caller: sp > m.at+256}, sp+256, out)
 		}
-		out, _ = r.Native(&frames.Frame{PC: 1, SP: m.at + 2048}, managed.Outermost, out)
+		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at + 2048}, managed.Outermost, out)
 		r.End()
 		for _, ref := range out {
 			r.Symbolize(ref, m, nil)

@@ -18,8 +18,8 @@ type jitCode struct {
 	runtime   *Runtime
 	frame     frames.Rule
 	row       *frames.Row
-	proof     *managed.Proof // on x86-64
-	frameSize uint64         // bytes with the return address
+	proof     *managed.VerifiedRule // on x86-64
+	frameSize uint64                // bytes with the return address
 	known     bool
 }
 
@@ -81,7 +81,7 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 			saved[reg] = 8 * int64(n)
 		}
 	}
-	c.proof = managed.NewProof(c.find, saved)
+	c.proof = managed.NewVerifiedRule(c.find, saved)
 }
 
 var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}

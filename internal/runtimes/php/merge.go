@@ -13,8 +13,10 @@ const (
 	kindFreed
 )
 
-// Native implements [managed.Namer]. The engine's code is hidden.
-func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// ManagedFrames implements [managed.Namer]. The engine's code is hidden.
+func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+	refs []managed.Ref, instead bool,
+) {
 	w := &r.walk
 	w.unfinished = cfa == 0
 	leaf := w.frames == 0
@@ -240,7 +242,7 @@ func (r *Runtime) End() managed.Health {
 }
 
 // Symbolize implements [managed.Namer].
-func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	f := r.functions.bySerial[ref.Cookie]
 	if ref.Kind != kindFunction || f == nil {
 		return append(out, managed.Frame{}), managed.Freed

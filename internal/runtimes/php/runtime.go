@@ -86,24 +86,24 @@ const (
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
 	each := func(off int64, next int32, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Next: next, Max: maxFunctions, Size: size}
+		return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Max: maxFunctions, Size: size}
 	}
-	again := managed.Step{Op: managed.Again}
+	again := managed.Step{Op: managed.RestoreNodes}
 	// Functions that can be freed are neither internal (bit 0 of the type) nor in opcache's memory.
 	text := func(off int64, most uint32) managed.Step {
 		s := each(off, 0, textContent+most)
 		s.At, s.Mask = funcType, 1|flagImmutable<<32
 		return s
 	}
-	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting, Empty: true,
-		At: callFunc}
-	r.plan = &managed.Plan{Known: &r.functions.neverFreed, Steps: []managed.Step{
+	waiting := managed.Step{Op: managed.CopyTargets, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting,
+		OnlyZero: true, At: callFunc}
+	r.plan = &managed.Plan{Skip: &r.functions.neverFreed, Steps: []managed.Step{
 		{Op: managed.Copy, Off: r.current + globalsVMStackTop, Max: 8 - globalsVMStackTop},
 		load(r.current, slotCall),
 		load(r.current+globalsVMStack, slotPage),
 		load(r.current+globalsVMStackTop, slotTop),
 		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: maxStack},
-		{Op: managed.Chain, Base: slotCall, Max: managed.MaxNodes, Size: callSize, Next: callPrev},
+		{Op: managed.CopyList, Base: slotCall, Max: managed.MaxNodes, Size: callSize, Next: callPrev},
 		each(callFunc, 0, uint32(r.headSize)),
 		text(funcName, maxName),
 		again,

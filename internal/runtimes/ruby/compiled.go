@@ -15,7 +15,7 @@ import (
 type yjitCode struct {
 	spans       []managed.Span
 	interpreter *frames.Module
-	rule        *managed.Proof
+	rule        *managed.VerifiedRule
 }
 
 // yjitSaved are below the CFA, bytes.
@@ -24,7 +24,7 @@ var yjitSaved = map[uint8]int64{frames.X86R13: 16, frames.X86R12: 24, frames.X86
 func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module) {
 	c.spans, c.interpreter = c.spans[:0], interpreter
 	if c.rule == nil {
-		c.rule = managed.NewProof(c.find, yjitSaved)
+		c.rule = managed.NewVerifiedRule(c.find, yjitSaved)
 	}
 	if interpreter.Calls == nil {
 		return

@@ -13,8 +13,10 @@ const (
 	kindFreed
 )
 
-// Native implements [managed.Namer]. It hides the interpreter's code.
-func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// ManagedFrames implements [managed.Namer]. It hides the interpreter's code.
+func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+	refs []managed.Ref, instead bool,
+) {
 	w := &r.walk
 	refs, instead = r.appendRuns(f, cfa, out)
 	hidden := r.hidesModule && managed.SameModule(f.Module, r.module) || r.yjit.has(f.PC)
@@ -133,7 +135,7 @@ func (r *Runtime) End() managed.Health {
 }
 
 // Symbolize implements [managed.Namer].
-func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	c := r.objects.bySerial[ref.Cookie]
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed

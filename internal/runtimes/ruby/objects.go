@@ -26,7 +26,7 @@ type objectCache struct {
 	bySerial map[uint64]*function
 	byKey    map[functionKey]*function
 	serial   uint64
-	known    managed.Known // not copied by stops
+	known    managed.SkipSet // not copied by stops
 	eviction managed.IdleEviction
 	depth    int // nesting of enclosing iseqs
 	batch    verifyBatch

@@ -91,19 +91,21 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
 	each := func(off int64, next int32, size, most uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Next: next, Size: size, Max: most}
+		return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Size: size, Max: most}
 	}
 	object := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxNew, Near: true}
+		return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxNew, WholePage: true}
 	}
-	row := managed.Step{Op: managed.Row, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize)}
+	row := managed.Step{
+		Op: managed.CopyArray, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize),
+	}
 	steps := []managed.Step{
 		{Op: managed.Copy, Max: uint32(l.threadSize)},
 		load(managed.SlotAnchor, l.threadEC, slotEC),
 		{Op: managed.Copy, Base: slotEC, Max: ecCopied},
 		load(slotEC, ecStack, slotStack),
 		load(slotEC, ecStack, slotEnd),
-		{Op: managed.Sum, Base: slotEC, Off: ecSize, Size: 8, To: slotEnd},
+		{Op: managed.AddScaled, Base: slotEC, Off: ecSize, Size: 8, To: slotEnd},
 		load(slotEC, ecFrame, slotFrame),
 		row,
 		load(slotFrame, frameSP, slotSP),
@@ -113,7 +115,7 @@ func (r *Runtime) makePlan() {
 		each(methodDef, 0, defSize, maxNew),
 		row,
 		object(frameISeq, 24),
-		{Op: managed.Mark},
+		{Op: managed.SaveNodes},
 		only(each(iseqBody, 0, bodyCopied, maxNew), imemoBits, imemoBitsISeq),
 		object(bodyLabel, labelCopied),
 		each(textAddr, 0, textCopied, maxNew),
@@ -121,7 +123,7 @@ func (r *Runtime) makePlan() {
 	steps = append(steps, youngSteps(l)...)
 	if l.qualified {
 		steps = append(steps, row, each(frameEP, epMethodEntry, 24, managed.MaxNodes),
-			managed.Step{Op: managed.Mark}, object(epMethodEntry, methodSize), managed.Step{Op: managed.Again},
+			managed.Step{Op: managed.SaveNodes}, object(epMethodEntry, methodSize), managed.Step{Op: managed.RestoreNodes},
 			each(-8, epMethodEntry, 24, maxNew), each(epMethodEntry, 0, methodSize, maxNew))
 	}
 	if l.nativeID != 0 {
@@ -136,7 +138,7 @@ func (r *Runtime) makePlan() {
 	if l.lock.queue != 0 {
 		steps = append(steps, lock)
 	}
-	r.plan = &managed.Plan{Steps: steps, Known: &r.objects.known}
+	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.known}
 }
 
 func only(s managed.Step, mask, value uint64) managed.Step {
@@ -160,13 +162,13 @@ const (
 // youngSteps copies names and lines of the innermost young iseqs of the mark.
 func youngSteps(l *layout) []managed.Step {
 	each := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxYoung}
+		return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxYoung}
 	}
-	again := managed.Step{Op: managed.Again}
+	again := managed.Step{Op: managed.RestoreNodes}
 	return []managed.Step{
 		again,
 		except(each(iseqBody, bodyCopied), l.oldMask(), l.oldMask()),
-		{Op: managed.Mark},
+		{Op: managed.SaveNodes},
 		each(bodyPath, labelCopied), // string, or array of strings
 		except(each(arrayShort, labelCopied), typeMask, typeString),
 		each(textAddr, pathCopied),

@@ -93,8 +93,8 @@ func FuzzMemory(f *testing.F) {
 		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})
 		for _, m := range []*frames.Module{{Generated: true}, {Name: "/node"}} {
 			for _, fp := range words {
-				refs, _ := r.Native(&frames.Frame{PC: 0x1100, FP: fp, Module: m, Caller: fp&8 != 0}, fp+16, nil)
-				refs, _ = r.Native(&frames.Frame{PC: fp, FP: fp, Module: m}, fp+16, refs)
+				refs, _ := r.ManagedFrames(&frames.Frame{PC: 0x1100, FP: fp, Module: m, Caller: fp&8 != 0}, fp+16, nil)
+				refs, _ = r.ManagedFrames(&frames.Frame{PC: fp, FP: fp, Module: m}, fp+16, refs)
 				for _, ref := range refs {
 					r.Symbolize(ref, r.live, nil)
 				}

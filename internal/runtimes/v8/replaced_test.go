@@ -223,7 +223,7 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
 		return start
 	}
-	symbolize := func(ref managed.Ref) managed.Truth {
+	symbolize := func(ref managed.Ref) managed.Certainty {
 		_, truth := r.Symbolize(ref, r.live, nil)
 		return truth
 	}

@@ -110,8 +110,8 @@ const (
 	refUnproven
 )
 
-// Native implements [managed.Namer].
-func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+// ManagedFrames implements [managed.Namer].
+func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	switch {
 	case f.Module == nil:
 		return out, false
@@ -349,7 +349,7 @@ const movedName = "[moved]"
 const regExp = "(regexp)"
 
 // Symbolize implements [managed.Namer].
-func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
+func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	r.live = l
 	kind := kindInterpreted
 	switch ref.Kind {

@@ -27,7 +27,7 @@ import (
 // Frame is a managed frame as found.
 type Frame struct {
 	managed.Frame
-	Truth managed.Truth
+	Truth managed.Certainty
 }
 
 // Stack is a merged stack.
@@ -256,7 +256,7 @@ func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 	var last frames.Frame
 	native := func(cfa frames.Addr) {
 		known := len(refs)
-		refs, _ = p.Names.Native(&last, cfa, refs)
+		refs, _ = p.Names.ManagedFrames(&last, cfa, refs)
 		stack.Runs = append(stack.Runs, len(refs)-known)
 	}
 	for w.Init(p.Code.Space(), s.Regs, s.Mem); w.Next(); {
@@ -275,7 +275,7 @@ func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 	stack.Health = p.Names.End()
 	var out []managed.Frame
 	for i := len(refs) - 1; i >= 0; i-- {
-		var truth managed.Truth
+		var truth managed.Certainty
 		out, truth = p.Names.Symbolize(refs[i], s.Live, out[:0])
 		stack.Frames = append(stack.Frames, Frame{out[0], truth})
 	}

@@ -91,7 +91,7 @@ type python struct {
 // frame is a Python frame as it was found.
 type frame struct {
 	managed.Frame
-	truth managed.Truth
+	truth managed.Certainty
 }
 
 // release begins the names of the interpreters that scripts/setup-pythons.sh has fetched.
@@ -258,7 +258,7 @@ func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h m
 		f := w.Frame()
 		if last.PC != 0 {
 			known := len(refs)
-			refs, _ = py.names.Native(&last, f.SP, refs)
+			refs, _ = py.names.ManagedFrames(&last, f.SP, refs)
 			py.cut = known > 0 && (py.cut || len(refs) == known && py.isLoop(natives[len(natives)-1]))
 		}
 		last = f
@@ -268,11 +268,11 @@ func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h m
 	if w.StopReason().Complete() {
 		outer = managed.Outermost
 	}
-	refs, _ = py.names.Native(&last, outer, refs)
+	refs, _ = py.names.ManagedFrames(&last, outer, refs)
 	h = py.names.End()
 	var out []managed.Frame
 	for i := len(refs) - 1; i >= 0; i-- {
-		var truth managed.Truth
+		var truth managed.Certainty
 		out, truth = py.names.Symbolize(refs[i], s.Live, out[:0])
 		stack = append(stack, frame{out[0], truth})
 	}

@@ -175,12 +175,12 @@ func (m *Image) Walk(mem Memory) (f Found, err error) {
 		if n.Module >= 0 {
 			native.Module = modules[n.Module]
 		}
-		refs, _ = py.Native(&native, n.CFA, refs)
+		refs, _ = py.ManagedFrames(&native, n.CFA, refs)
 	}
 	f.Health = py.End()
 	var named []managed.Frame
 	for _, ref := range slices.Backward(refs) {
-		var truth managed.Truth
+		var truth managed.Certainty
 		if named, truth = py.Symbolize(ref, mem, named[:0]); len(named) > 0 {
 			f.Calls = append(f.Calls, Call{named[0].Function, named[0].Line})
 			f.Freed = f.Freed || truth == managed.Freed

@@ -180,7 +180,7 @@ func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
 		if e.Namer == nil {
 			continue
 		}
-		var truth managed.Truth
+		var truth managed.Certainty
 		s.said, truth = e.Namer.Symbolize(e.Ref, live, s.said[:0])
 		if truth == managed.Freed {
 			list = append(list, &dump.Frame{Place: &dump.Place{Function: "[freed]"}})

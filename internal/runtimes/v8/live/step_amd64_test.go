@@ -183,7 +183,7 @@ func (s *stepped) named(regs *frames.Regs, mem frames.Memory, live managed.Live,
 			}
 			continue
 		}
-		var truth managed.Truth
+		var truth managed.Certainty
 		s.said, truth = e.Namer.Symbolize(e.Ref, live, s.said[:0])
 		if truth == managed.Freed {
 			out = append(out, call{name: "[freed]"})
