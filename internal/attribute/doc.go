@@ -13,55 +13,68 @@
 //	goes to   the stack that slept                 queued     on CPU at the end
 //
 // A [Ledger] gives each part to one stack. Time that fits none is carried to the next sample, or goes to a synthetic
-// frame. An account begins with the thread's listing, creation or first sample, and ends with its last sample or the
-// recording:
+// frame; of a short-lived thread it is distributed with the unobserved time of its process. An account begins with the
+// thread's listing, creation or first sample, and ends with its last sample or the recording:
 //
 //	Σ cpu of intervals = cpu at the account's end − cpu at its begin
 //
 // # Unobserved time
 //
-// The rest of a [Process] is of ended threads:
+// Each rule has one equation, and names the function that computes it. Times and weights are CPU time; T is the time
+// that a sample stands for: between two ticks, or the period of a kernel sample.
 //
-//	unobserved = CPU time of ended threads − Σ their cpu at their last samples
+// Unobserved ([Process.Unobserved]): the rest of a process is of ended threads, after their last samples. A thread
+// without a sample counts with its clock at the start:
 //
-// Samples share it by weight ([timePool]); an excess within the sampling error raises all weights, the rest goes to a
-// synthetic frame:
+//	unobserved = CPU time of ended threads − Σ their cpu at their last samples − what was distributed before
+//
+// Distribution ([timePool.distribute]): samples share it by weight; what exceeds the weights goes to a synthetic frame:
 //
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
-// Short-lived threads ([threadPool]): a sample at a random moment stands for the time between two ticks, T, but a new
-// thread's has only x, the CPU time since the one before. In expectation each place misses as much, after last samples
-// or in threads without one, if ticks are independent of thread creation (docs/design.md). If x > T (after a wait), x −
-// T is unobserved, too:
+// Sampling error ([timePool.samplingError]): Σ weights differs from the time by chance, by up to two standard errors.
+// For the last distribution each of the n samples gets the same part of these:
 //
-//	weight = T − x
+//	weight = weight before + (2 × Σ weights / √n) / n
 //
-// System calls: a sample of a thread with many shows its place only if taken on its own processor (package skid). The
-// others give their weights to those:
+// Young threads ([Thread.attributeYoung]): a sample at a random moment stands for T, but a short-lived thread's has
+// only x, the CPU time since the one before. In expectation each place misses as much, after last samples or in threads
+// without one, if ticks are independent of thread creation (docs/design.md). If x > T (after a wait), x − T is
+// unobserved, too:
 //
-//	weight = T − x + Σ weights of samples that skid / number of proven samples
+//	weight = max(T − x, 0)
 //
-// Unobserved children ([ProcessTree]): a wait adds the time of the child and its children to the parent's cutime and
-// cstime. A child without a wait adds nothing: a zombie, an orphan, one of a process that ignores SIGCHLD:
+// Skids ([threadPool.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken on
+// its own processor (package skid). The others give their weights to those, and a sample that surely skids has x = 0,
+// as its CPU time goes to the next one:
 //
-//	time = growth of cutime + cstime − CPU time of the observed children and theirs
+//	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //
-// Samples of such children share it ([childPool]), by the kernel or by ticks that find one on a processor:
+// Unobserved children ([Node.unobserved]): a wait adds the time of the child and its children to the parent's cutime
+// and cstime. A child without a wait adds nothing: a zombie, an orphan, one of a process that ignores SIGCHLD:
+//
+//	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
+//
+// Children's samples ([Process.AddUnassignedOfChild]): samples of such children share it, by the kernel or by ticks
+// that find one on a processor:
 //
 //	weight = T
 //
-// Programs: recorded switches (package descendants) give each program's time, which its samples share. The excess is
-// mostly of exits, after a child's last record:
+// Time of programs ([childPool.timePerProgram]): recorded switches (package descendants) give each program's time,
+// which its samples share. The excess is mostly of exits, after a child's last record; it is at most all counted time,
+// less the weights of programs without known time, and is divided in the last distribution only:
 //
-//	time of a program = its counted time + excess × its ended children / all ended children
+//	time of a program = min(time, Σ known times) × its known time / Σ known times + excess × its ends / Σ ends
 //
-// Missed samples ([missedSamples]): samples without a place, by chance, give their weights to others of their program:
+// Missed samples ([timePool.divideMissed]): samples without a place, by chance, give their weights to others of their
+// program:
 //
 //	weight = T + Σ weights of missed samples / number of placed samples
 //
-// [Gaps] are times without any sample. Of a thread that ran within one is
+// Gaps ([Ledger.MarkNotObserved]): [Gaps] are times without any sample. Of the growth of a thread that ran within one
+// is, for cpu and for runqueue:
 //
-//	not observed = Δcpu × length of the gap / Δwall
+//	not observed = Δ × length of the gap / Δwall
 //
 // # Sources
 //

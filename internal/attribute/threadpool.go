@@ -75,7 +75,7 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 }
 
 const (
-	// A pool has many skids if at least one sample in skidShare skids.
+	// A pool has many skids if at least one in skidShare of the samples without a proven place skids.
 	skidShare = 5
 	// leastProven is the least number of proven samples that take the weights of others.
 	leastProven = 16
@@ -86,22 +86,27 @@ func (p *threadPool) hasManySkids() bool {
 		p.weights.sampleCount-p.assumedProven >= leastProven
 }
 
-// distribute emits up to total ns of unobserved time and returns the rest. Proven samples have the weights of those
-// that skid; before the last call, only leastProven or more.
+// distribute emits up to total ns of unobserved time and returns the rest.
 func (p *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
-	slack := int64(0)
+	slack := p.takeSkidWeights(last)
+	if last {
+		slack += p.weights.samplingError()
+	}
+	return p.weights.distribute(total, slack, emit)
+}
+
+// takeSkidWeights returns the weights of samples that skid, for the proven ones, ns; before the last distribution only
+// if leastProven take them. Unproven samples skid if many do, else they count as proven.
+func (p *threadPool) takeSkidWeights(last bool) (ns int64) {
 	if p.hasManySkids() {
-		slack += p.unproven.takeTotal()
+		ns += p.unproven.takeTotal()
 	} else {
 		p.assumedProven += p.unproven.sampleCount
 		p.weights.merge(&p.unproven)
 	}
 	if last || p.weights.sampleCount >= leastProven {
-		slack += p.skidded.weight
+		ns += p.skidded.weight
 		p.skidded.weight = 0
 	}
-	if last {
-		slack += p.weights.samplingError()
-	}
-	return p.weights.distribute(total, slack, emit)
+	return ns
 }
