@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 )
@@ -27,9 +28,9 @@ type unwinder struct {
 	lastRecorded    recordedProgram          // last walked of these
 	lock            recordingLock
 	managed         managedWalk
-	outline         observe.WalkedFrames // frames of this walk
-	records         []frames.Addr        // that a walk lacked ([managed.Scheduler])
-	noCode          frames.Addr          // first address of this walk in no module; 0: none
+	outline         deepstack.WalkedFrames // frames of this walk
+	records         []frames.Addr          // that a walk lacked ([managed.Scheduler])
+	noCode          frames.Addr            // first address of this walk in no module; 0: none
 	taskMemory      callstack.TaskMemory
 	// walked is called for each walk, for tests.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)

@@ -14,7 +14,7 @@ import (
 // system call that tells the Go scheduler, it could lose its processor, and the runtime
 // would abort the program.
 var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe", "internal/observe/copyplan",
-	"internal/observe/taskstack"}
+	"internal/observe/copysize", "internal/observe/deepstack", "internal/observe/taskstack"}
 
 // unpinned are the files, and functions, of these packages that never run so.
 var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go",

@@ -4,15 +4,20 @@ package observe
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
+
+// tailCopy is the bytes of the outermost frames, behind a gap.
+const tailCopy = 64 << 10
 
 type copier struct {
 	arch        frames.Arch
 	reader      ptrace.Reader
 	otherStacks otherStacks
-	pieces      pieces
+	deep        deepstack.Copier
 	plan        plannedMemory
 	larger      []byte
 	tail        []byte
@@ -23,7 +28,7 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	hints := t.hints.get()
 	*req = ptrace.Request{
 		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
-		Top: hints.Top, ToEnd: hints.ToEnd && t.OtherMemory == nil,
+		Top: hints.CopyEnd, ToEnd: hints.ToEnd && t.OtherMemory == nil,
 		Memory: t.Memory, Files: t.files, OtherMemory: c.otherMemory(t, s), Regions: c.regions[:],
 	}
 }
@@ -37,7 +42,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	failed := t.hints.get().outlineMisled || s.outline != nil && c.pieces.noChain
+	failed := t.hints.get().Deep.Misled || s.outline != nil && c.deep.Misled()
 	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
@@ -46,20 +51,20 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	t.otherBytes = max(len(s.othersBuf)-stop.TailLen, t.otherBytes-t.otherBytes/8)
 }
 
-// setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
+// setLimit sets Limit and NotRoot. Precondition: s.Mem and s.TailAt are set.
 func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
 	case stop.Short:
-		s.limit = limitTime
+		s.Limit = copysize.LimitTime
 	case req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.Top:
-		s.limit = limitTop
+		s.Limit = copysize.LimitCopyEnd
 	}
 	switch {
 	case req.Top == 0 || req.ToEnd:
-	case s.tailAt != 0:
-		s.notRoot = s.tailAt
+	case s.TailAt != 0:
+		s.NotRoot = s.TailAt
 	case stop.InLarger:
-		s.notRoot = s.Mem.Stack.Addr + uint64(len(s.Mem.Stack.Bytes)) - 2*copyMargin - 8
+		s.NotRoot = s.Mem.Stack.Addr + uint64(len(s.Mem.Stack.Bytes)) - 2*copysize.Margin - 8
 	}
 }
 
@@ -68,7 +73,7 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
 		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}
-		s.tailAt = stop.TailAddr
+		s.TailAt = stop.TailAddr
 		n++
 	}
 	return n
@@ -78,24 +83,23 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints.get()
 	s.reserveOthers(t.otherBytes)
-	s.outline = hints.outline
+	s.outline = hints.Deep.Outline
 	if s.outline == nil {
-		s.reserveStack(hints.stackToReserve(t.expectedOtherBytes()))
+		s.reserveStack(hints.ToReserve(t.expectedOtherBytes()))
 		s.touch(t.stackBytes)
 		if c.larger == nil {
-			c.larger = make([]byte, wholeCopy)
+			c.larger = make([]byte, deepstack.WholeBytes)
 			procmem.Touch(c.larger)
 			c.tail = make([]byte, tailCopy)
 			procmem.Touch(c.tail)
 		}
 		return
 	}
-	s.reserveStack(topCopy)
-	s.touch(topCopy)
-	c.pieces.reserve(hints.Bytes)
-	c.pieces.ends.outline = nil
+	s.reserveStack(deepstack.TopBytes)
+	s.touch(deepstack.TopBytes)
+	c.deep.Reserve(hints.Bytes)
 	if t.mayBeDeep() {
-		c.pieces.ends.check(t.Memory, hints.outline)
+		c.deep.CheckPresent(t.Memory, s.outline)
 	}
 }
 
@@ -103,12 +107,12 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - expectedGrowth) }
 
 func (c *CopyHints) deepAt(sp frames.Addr) bool {
-	return c.Root == 0 || c.Changing || c.Root-sp >= outlineFrom
+	return c.Root == 0 || c.Changing || c.Root-sp >= deepstack.DeepFrom
 }
 
-func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
+func (c *CopyHints) outlineFor(sp frames.Addr) *deepstack.Outline {
 	if c.deepAt(sp) {
-		return c.outline
+		return c.Deep.Outline
 	}
 	return nil
 }
@@ -126,14 +130,6 @@ func (t *Thread) expectedOtherBytes() int {
 	return t.otherBytes
 }
 
-// stackToReserve returns bytes: a small stack shares minCopy with other memory.
-func (s *sizeHints) stackToReserve(regions int) int {
-	if s.Bytes > minCopy || regions == 0 {
-		return s.Bytes
-	}
-	return min(s.Bytes, max(minCopy-regions-copyMargin, 2*s.Used+copyMargin, topCopy))
-}
-
 // largerBuffer returns nil if the thread changes stacks: their ends are unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints.get().Changing {
@@ -145,22 +141,21 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 // tailBuffer returns nil if a run-time system knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints.get()
-	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.Top == 0 {
+	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {
 		return nil
 	}
 	return c.tail
 }
 
-func (c *copier) otherMemory(t *Thread, s *RawSample) ptrace.OtherMemory {
+// otherMemory returns what is copied besides the stack in one piece, or nil.
+func (c *copier) otherMemory(t *Thread, s *RawSample) OtherMemory {
 	inner := c.memoryWithoutOutline(t)
 	if s.outline == nil {
 		return inner
 	}
-	hints, p := t.hints.get(), &c.pieces
-	p.Inner = inner
-	p.outline = s.outline
-	p.top = s.buf
-	p.inOnePiece = min(hints.Bytes, len(p.buffer))
-	p.root, p.changesStacks = hints.Root, hints.Changing
-	return &c.pieces
+	hints := t.hints.get()
+	c.deep.Use(deepstack.Stack{
+		Outline: s.outline, Top: s.buf, InOnePiece: hints.Bytes, Root: hints.Root, ChangesStacks: hints.Changing,
+	}, inner)
+	return &c.deep
 }

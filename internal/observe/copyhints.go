@@ -7,24 +7,19 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
-)
-
-// Sizes of the copy of a stack, in bytes.
-const (
-	firstCopy  = 64 << 10 // before a walk
-	minCopy    = 64 << 10
-	maxCopy    = 8 << 20   // usual RLIMIT_STACK
-	deepCopy   = 256 << 20 // for a stack known to be deeper
-	tailCopy   = 64 << 10  // of the outermost frames, behind a gap
-	copyMargin = 2 << 10   // beyond what the last walks needed
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/deepstack"
 )
 
 // CopyHints is what the walks of a thread ask of its next observations ([WalkFeedback.Walked]).
 type CopyHints struct {
-	sizeHints
-	sampleHints
-	otherHints
-	outlineHints
+	copysize.Hints
+	Deep deepstack.Hints
+	readHints
+}
+
+// readHints are the parts of [CopyHints] that concern no size.
+type readHints struct {
 	// Unproven is the [siteKey] where a passive read lacked a register that a stop has, or 0.
 	Unproven uint64
 	// Retries counts raw samples that lacked something. A change forces a read of an unchanged thread.
@@ -53,8 +48,8 @@ func (h *hintBuffer) init(hints CopyHints) {
 }
 
 // put is for the walking goroutine only.
-func (h *hintBuffer) put(hints *CopyHints) {
-	h.slots[h.writer] = *hints
+func (h *hintBuffer) put(hints CopyHints) {
+	h.slots[h.writer] = hints
 	h.writer = h.middle.Swap(h.writer|isNew) &^ isNew
 }
 

@@ -5,6 +5,8 @@ package observe
 import (
 	"sync"
 	"testing"
+
+	"prywalk/internal/observe/copysize"
 )
 
 func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
@@ -14,10 +16,10 @@ func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := range uint64(n) {
-			needs := CopyHints{Retries: uint32(i + 1)}
-			needs.sizeHints = sizeHints{Bytes: int(i + 1), Top: i + 1, Root: i + 1}
-			needs.Others[maxOtherStacks-1].At = i + 1
-			box.put(&needs)
+			needs := CopyHints{readHints: readHints{Retries: uint32(i + 1)}}
+			needs.StackSize = copysize.StackSize{Bytes: int(i + 1), CopyEnd: i + 1, Root: i + 1}
+			needs.Others[copysize.MaxOtherStacks-1].At = i + 1
+			box.put(needs)
 		}
 	})
 	last := uint64(0)
@@ -26,8 +28,8 @@ func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 			continue
 		}
 		got := *box.get()
-		if got.Root <= last || uint64(got.Bytes) != got.Root || got.Top != got.Root || uint64(got.Retries) != got.Root ||
-			got.Others[maxOtherStacks-1].At != got.Root {
+		if got.Root <= last || uint64(got.Bytes) != got.Root || got.CopyEnd != got.Root || uint64(got.Retries) != got.Root ||
+			got.Others[copysize.MaxOtherStacks-1].At != got.Root {
 			t.Fatalf("after %d: %+v", last, got)
 		}
 		last = got.Root

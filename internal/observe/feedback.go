@@ -5,92 +5,100 @@ package observe
 import (
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/deepstack"
 )
 
 // # From walks to copies
 //
-// Each of these learns from the end of a walk ([classify]), and sets its part of the hints:
+// Each of these learns from the end of a walk, and sets its part of the hints:
 //
-//	sizeLearner          copysize.go     bytes of stack, and its end
-//	depthLearner         sampled.go      whether kernel samples have the whole stack
-//	otherStackLearner    otherstacks.go  places on other stacks
-//	outlineLearner       outline.go      the frame ends of a deep stack
-//	noteMissingRegister  keptregs.go     where a register is missing
+//	copysize.Learner     package copysize   bytes of stack, its end, places on other stacks, the depth of kernel samples
+//	deepstack.Learner    package deepstack  the frame ends of a deep stack
+//	noteMissingRegister  keptregs.go        where a register is missing
 
 // WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
-	hints   CopyHints
-	buffer  *hintBuffer
-	thread  *Thread // for its PID and TID, which do not change
-	size    sizeLearner
-	samples depthLearner
-	others  otherStackLearner
-	outline outlineLearner
+	sizes  *copysize.Learner
+	deep   deepstack.Learner
+	reads  readHints
+	buffer *hintBuffer
+	thread *Thread // for its PID and TID, which do not change
 }
 
-func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
-	feedback := &WalkFeedback{hints: first, buffer: &t.hints, thread: t}
-	feedback.size.sizeHints, feedback.samples.sampleHints = &feedback.hints.sizeHints, &feedback.hints.sampleHints
-	feedback.others.otherHints, feedback.outline.outlineHints = &feedback.hints.otherHints, &feedback.hints.outlineHints
-	return feedback
+func newFeedback(t *Thread) *WalkFeedback {
+	return &WalkFeedback{buffer: &t.hints, thread: t, sizes: copysize.NewLearner()}
 }
 
 // Walked learns from a finished walk of s. Precondition: p has the mappings as of then. walked has the walk's frames,
 // or is nil if some are missing.
-func (feedback *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, walked *WalkedFrames) {
-	feedback.hints.Incomplete = mayChange(w.StopReason())
-	end := classify(p, w, s, &feedback.size)
-	if end == endNoTime {
+func (feedback *WalkFeedback) Walked(
+	p *code.Process, w *frames.Walker, s *RawSample, walked *deepstack.WalkedFrames,
+) {
+	feedback.reads.Incomplete = mayChange(w.StopReason())
+	c := s.stackCopy()
+	end, again := feedback.sizes.Walked(p, w, &c)
+	if end == copysize.EndNoTime {
 		return
 	}
-	feedback.samples.update(end, w, s)
-	feedback.readAgainIf(feedback.others.update(end, w, s))
-	feedback.readAgainIf(feedback.size.update(end, w, s))
-	if feedback.outline.update(end, w, s, walked) {
-		feedback.size.atLeast(wholeCopy)
+	feedback.readAgainIf(again)
+	if feedback.deep.Walked(end, w, &c, walked) {
+		feedback.sizes.AtLeast(deepstack.WholeBytes)
 	}
-	feedback.hints.Unproven = 0
-	if end == endNoRegister {
+	feedback.reads.Unproven = 0
+	if end == copysize.EndNoRegister {
 		feedback.noteMissingRegister(s)
 	}
 	feedback.handOver()
 }
 
-func (feedback *WalkFeedback) readAgainIf(lacked bool) {
-	if lacked {
-		feedback.hints.Retries++
+// mayChange reports whether a later walk of the same copy may get further (exec, dlopen).
+func mayChange(stop frames.StopReason) bool {
+	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
+}
+
+func (s *RawSample) stackCopy() copysize.Copy {
+	return copysize.Copy{
+		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buf), Stop: s.How == ByStop,
+		KernelSample: s.How == BySample, InPieces: s.outline != nil, Shape: s.Shape,
 	}
 }
 
-func (feedback *WalkFeedback) handOver() { feedback.buffer.put(&feedback.hints) }
+func (feedback *WalkFeedback) readAgainIf(lacked bool) {
+	if lacked {
+		feedback.reads.Retries++
+	}
+}
+
+func (feedback *WalkFeedback) hints() CopyHints {
+	return CopyHints{feedback.sizes.Hints, feedback.deep.Hints, feedback.reads}
+}
+
+func (feedback *WalkFeedback) handOver() { feedback.buffer.put(feedback.hints()) }
 
 // # For single observations
 
-// CopyUpTo sets the size of the next copies of the stack, at most maxCopy.
+// CopyUpTo sets the size of the next copies of the stack, at most [copysize.Max].
 func (feedback *WalkFeedback) CopyUpTo(n int) {
-	feedback.hints.Bytes = min(max(n, minCopy), maxCopy)
+	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.Max)
 	feedback.handOver()
 }
 
-// CopyDeep is CopyUpTo with at most deepCopy.
+// CopyDeep is CopyUpTo with at most [copysize.Deep].
 func (feedback *WalkFeedback) CopyDeep(n uint64) {
-	feedback.hints.Bytes = int(min(max(n, minCopy), deepCopy))
+	feedback.sizes.SetBytes(n, copysize.Deep)
 	feedback.handOver()
 }
 
-// CopyOther makes the next observations copy around an address on another stack. The newest four addresses are kept.
+// CopyOther is [copysize.Learner.CopyOther]. A new place forces a read of an unchanged thread.
 func (feedback *WalkFeedback) CopyOther(addr frames.Addr) {
-	_, added := feedback.others.add(addr, 0)
-	feedback.readAgainIf(added)
+	feedback.readAgainIf(feedback.sizes.CopyOther(addr))
 	feedback.handOver()
 }
 
-// CopyOtherDeep makes the next observations copy n bytes from addr on another stack, or extends the copy that ends
-// there.
+// CopyOtherDeep is [copysize.Learner.CopyOtherDeep].
 func (feedback *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
-	if !feedback.others.extend(addr, n) {
-		feedback.others.add(addr, min(n, deepCopy))
-	}
+	feedback.sizes.CopyOtherDeep(addr, n)
 	feedback.handOver()
 }
 

@@ -139,7 +139,7 @@ func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !interruptible(feedback.thread, &s.Call) {
 		return
 	}
-	feedback.hints.Unproven = siteKey(feedback.thread.TID, s)
+	feedback.reads.Unproven = siteKey(feedback.thread.TID, s)
 	feedback.readAgainIf(!s.stopRefused)
 }
 

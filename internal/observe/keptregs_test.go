@@ -71,7 +71,7 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th := NewThread(1, 1, nil)
 		var l Observer
 		walked := func(root frames.Addr) (again bool) {
-			th.feedback.hints.Root = root
+			th.feedback.sizes.Root = root
 			th.feedback.handOver()
 			return l.takeHints(th)
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -123,7 +124,7 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 
 func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 	const n = 1 << 20
-	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
+	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copysize.Margin}, {2 * n, n}} {
 		s := &RawSample{}
 		s.reserveStack(n)
 		if s.touch(c.expected); s.touched != c.want {

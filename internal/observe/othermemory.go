@@ -15,7 +15,7 @@ import (
 //	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
 //	plannedMemory       package copyplan   what a run-time system's plan names: frames that are objects
 //	otherStacks         otherstacks.go     around places on other stacks, where walks lacked memory
-//	pieces              pieces.go          of a deep stack, instead of one piece
+//	deepstack.Copier    package deepstack  pieces of a deep stack, instead of one piece
 
 // OtherMemory copies memory besides the thread's stack: in a stop, or while the thread sleeps.
 type OtherMemory = ptrace.OtherMemory

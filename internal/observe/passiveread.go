@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -127,10 +129,9 @@ const signatureBits = 0x7f << 48
 // copyOtherMemory copies what a stop copies besides the stack. The thread pointer is that of the last stop.
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	hints := t.hints.get()
-	s.outlineFailed = hints.outlineMisled
+	s.outlineFailed = hints.Deep.Misled
 	if s.outline != nil {
-		c.pieces.reserve(hints.Bytes)
-		c.pieces.ends.outline = nil
+		c.deep.Reserve(hints.Bytes)
 	}
 	other := c.otherMemory(t, s)
 	if other == nil {
@@ -149,11 +150,11 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	}
 	c.plan.Asleep = true
 	if s.outline != nil {
-		c.reader.Prefetch(&c.pieces, &s.Regs)
+		c.reader.Prefetch(&c.deep, &s.Regs)
 	}
 	n := other.Regions(&s.Regs, &c.reader, c.regions[:])
 	c.plan.Asleep = false
-	s.outlineFailed = s.outlineFailed || s.outline != nil && c.pieces.noChain
+	s.outlineFailed = s.outlineFailed || s.outline != nil && c.deep.Misled()
 	s.keepOthers(c.regions[:n])
 }
 
@@ -165,17 +166,17 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
 	from := t.copyFrom(sp, below)
 	hints := t.hints.get()
-	asked, top := hints.Bytes, hints.Top
-	if top > from && top-from < uint64(asked) {
-		s.limit, asked = limitTop, int(top-from)
+	asked, end := hints.Bytes, hints.CopyEnd
+	if end > from && end-from < uint64(asked) {
+		s.Limit, asked = copysize.LimitCopyEnd, int(end-from)
 	}
 	return s.copyBytes(t, from, asked)
 }
 
 // copyTop copies the top only; [copier.copyOtherMemory] copies the rest.
-func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *outline) error {
+func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *deepstack.Outline) error {
 	s.copyShape = copyShape{outline: o}
-	return s.copyBytes(t, t.copyFrom(sp, redZone), topCopy)
+	return s.copyBytes(t, t.copyFrom(sp, redZone), deepstack.TopBytes)
 }
 
 // copyFrom returns sp − below, or sp if that is in another mapping.
@@ -214,7 +215,7 @@ func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
 	if n == asked {
-		s.Mem.StackEnd += maxCopy
+		s.Mem.StackEnd += copysize.Max
 	}
 }
 

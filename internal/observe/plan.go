@@ -43,10 +43,10 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory) ptrace.OtherMemor
 // Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, so the thread
 // is read again.
 func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
-	if feedback.hints.Plan == p && feedback.hints.Anchor == anchor {
+	if feedback.reads.Plan == p && feedback.reads.Anchor == anchor {
 		return false
 	}
-	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
+	feedback.reads.Plan, feedback.reads.Anchor = p, anchor
 	feedback.readAgainIf(p != nil)
 	feedback.handOver()
 	return p != nil

@@ -17,11 +17,11 @@ func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
 	if th.WaitsForRuntimeLock(&call) {
 		t.Error("without a plan")
 	}
-	th.hints.init(CopyHints{Plan: &managed.Plan{}})
+	th.hints.init(CopyHints{readHints: readHints{Plan: &managed.Plan{}}})
 	if th.WaitsForRuntimeLock(&call) {
 		t.Error("where none is known")
 	}
-	th.hints.init(CopyHints{Plan: &managed.Plan{GlobalLock: [2]uint64{lock, lock + 48}}})
+	th.hints.init(CopyHints{readHints: readHints{Plan: &managed.Plan{GlobalLock: [2]uint64{lock, lock + 48}}}})
 	if !th.WaitsForRuntimeLock(&call) {
 		t.Error("not there")
 	}

@@ -7,6 +7,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/observe/copyplan"
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -117,22 +119,10 @@ type knownRegs struct {
 	stopRefused bool // one is missing, and no stop was allowed
 }
 
-// copyLimit bounded the copy of a stack.
-type copyLimit uint8
-
-const (
-	limitRoom copyLimit = iota // the bytes asked for, or the mapping
-	limitTop                   // CopyHints.Top
-	limitTime                  // the limit of a stop
-)
-
 type copyShape struct {
-	outline         *outline // pieces were copied by it; nil: one piece
-	outlineFailed   bool     // this outline, or the last one, did not lead to the outermost frame
-	limit           copyLimit
-	fullSampleBytes int         // the kernel's copy in a sample with as much stack as possible; else 0
-	tailAt          frames.Addr // outermost frames behind a gap, or 0
-	notRoot         frames.Addr // a stack that ends here or below is not the one of CopyHints.Top; 0 if unknown
+	outline       *deepstack.Outline // pieces were copied by it; nil: one piece
+	outlineFailed bool               // this outline, or the last one, did not lead to the outermost frame
+	copysize.Shape
 }
 
 // reset keeps the buffers.
@@ -154,13 +144,13 @@ func (s *RawSample) Recalled() bool { return s.recalled }
 // OutlineFailed reports whether the outline did not fit, so that this sample is to be walked before the next one.
 func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
-const maxRegions = 8 + maxPieces + maxSteppedTo + copyplan.MaxRegions
+const maxRegions = 8 + deepstack.MaxRegions + copyplan.MaxRegions
 
 const minTouched = 16 << 10 // bytes of an unknown stack
 
 // touch provides pages for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {
-	n = min(max(n+copyMargin, minTouched), len(s.buf))
+	n = min(max(n+copysize.Margin, minTouched), len(s.buf))
 	procmem.Touch(s.buf[min(s.touched, n):n])
 	s.touched = max(s.touched, n)
 }

@@ -6,13 +6,16 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/perfevents"
 )
 
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.copyShape = copyShape{outline: &outline{}, outlineFailed: true, limit: limitTime, tailAt: 0x1000, notRoot: 0x1000}
+	s.copyShape = copyShape{&deepstack.Outline{}, true,
+		copysize.Shape{Limit: copysize.LimitTime, TailAt: 0x1000, NotRoot: 0x1000}}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
@@ -34,5 +37,23 @@ func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	}
 	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.Longest() {
 		t.Errorf("%d bytes up to %#x", s.Copied(), s.Mem.StackEnd)
+	}
+}
+
+func TestAThreadIsStoppedWhileItsStackIsTooDeepForSamples(t *testing.T) {
+	th := NewThread(1, 1, nil)
+	th.SetSampleStack(8 << 10)
+	k := th.Feedback()
+	for _, c := range []struct {
+		tooDeep bool
+		used    int
+		samples bool
+	}{{false, 8 << 10, true}, {true, 8 << 10, false}, {false, 8<<10 + 1, false}, {false, 0, true}} {
+		k.sizes.TooDeepForSamples, k.sizes.Used = c.tooDeep, c.used
+		k.handOver()
+		th.hints.take()
+		if th.UsesSamples() != c.samples || th.StoppedForDepth() == c.samples {
+			t.Errorf("%+v: by samples %t, stopped for its depth %t", c, th.UsesSamples(), th.StoppedForDepth())
+		}
 	}
 }

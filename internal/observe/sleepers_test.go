@@ -13,6 +13,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
+	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -145,7 +146,7 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	o.stop, o.proven = w.StopReason(), w.Hypotheses()
 	switch {
 	case o.stop.Complete():
-		s.thread.feedback.hints.Root = w.Frame().SP
+		s.thread.feedback.sizes.Root = w.Frame().SP
 		s.thread.feedback.handOver()
 	case o.stop == frames.StopUnproven:
 		s.thread.feedback.Unproven(raw)
@@ -254,7 +255,7 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 			}
 		})
 		// The first reads learn where the frames end; the stack has 700 KiB.
-		if copied > outlineFrom {
+		if copied > deepstack.DeepFrom {
 			t.Errorf("%d bytes were copied at last", copied)
 		}
 	})
@@ -262,7 +263,7 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 
 // learn walks a raw sample once more, and passes what the next one has to copy.
 func (s *sleeper) learn(raw *RawSample) {
-	var walked WalkedFrames
+	var walked deepstack.WalkedFrames
 	w := &s.walker
 	for w.Init(s.proc.Space(), &raw.Regs, &raw.Mem); w.Next(); {
 		f := w.Frame()
@@ -370,7 +371,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 		s := startSleeper(t, "O0", "nanosleep", "plain")
 		before := s.runs()
 		s.samples(2, c.mode, c.opts)
-		s.thread.Feedback().CopyOther(s.thread.feedback.hints.Root)
+		s.thread.Feedback().CopyOther(s.thread.feedback.sizes.Root)
 		got := s.samples(2, c.mode, c.opts)
 		if got[0].how != ByPassiveRead || got[1].how != reused || s.runs() != before {
 			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)

@@ -9,6 +9,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe/copyplan"
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 	"prywalk/internal/skid"
@@ -73,27 +74,22 @@ type Plans = atomic.Pointer[managed.Plan]
 // NewThread opens no file yet.
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
-	first := CopyHints{sizeHints: sizeHints{Bytes: firstCopy, ToEnd: true}}
-	t.hints.init(first)
-	t.feedback = newFeedback(t, first)
+	t.feedback = newFeedback(t)
+	t.hints.init(t.feedback.hints())
 	return t
 }
 
 // SetFirstCopy sets the size of the first copy of the stack, within its limits. Precondition: no walk was made.
 func (t *Thread) SetFirstCopy(n int64) {
-	t.feedback.hints.Bytes = int(min(max(n, firstCopy), maxCopy))
-	t.hints.init(t.feedback.hints)
+	t.feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.Max)
+	t.hints.init(t.feedback.hints())
 }
 
 // SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are copied while the thread is
 // on another (SBCL's call_into_lisp_first_time). Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
-	if stackEnd < firstStackBytes {
-		return
-	}
-	t.feedback.hints.Others[0] = StackRef{At: stackEnd - firstStackBytes, FirstStack: true}
-	t.feedback.others.walksLeft[0] = minOthersKept
-	t.hints.init(t.feedback.hints)
+	t.feedback.sizes.SetFirstStackEnd(stackEnd)
+	t.hints.init(t.feedback.hints())
 }
 
 // Close closes the thread's files. Precondition: no observation is pending.

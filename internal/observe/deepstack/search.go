@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package deepstack
 
 import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
 )
 
 // Bounds of a search in a stop, in bytes unless stated.
@@ -18,7 +19,6 @@ const (
 	maxSteppedTo = 40        // regions of ends at new places
 	maxFollowed  = 40 << 10  // copied for ends at new places
 	maxInFull    = 128 << 10 // copied beyond a top without known frames
-	maxBridge    = 5 << 18   // copied by [search.bridge]
 	failedCopy   = 10 << 10  // copied beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
 	endBytes     = maxFollowed + pieceBelow + smallFrameAbove
@@ -37,7 +37,7 @@ const (
 // search copies frame ends along chains of frames. A chain succeeds if it reaches the outermost frame.
 type search struct {
 	memory        stopCopy
-	outline       *outline
+	outline       *Outline
 	inOnePiece    int         // bytes to copy if no chain succeeds
 	root          frames.Addr // end of the stack, or 0
 	changesStacks bool
@@ -84,7 +84,7 @@ func (s *search) copyBeyondFailed() {
 		return
 	}
 	if s.root != 0 {
-		size = min(size, int(s.root+copyMargin-s.failedEnd))
+		size = min(size, int(s.root+copysize.Margin-s.failedEnd))
 	}
 	s.free, s.chainFree = s.free[:size], s.free[size:]
 	s.noChain = !s.copyInSteps(s.failedEnd)
@@ -94,25 +94,25 @@ func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) 
 	if !s.rootIsNear(from) {
 		return rest, false
 	}
-	if s.root+copyMargin <= from {
+	if s.root+copysize.Margin <= from {
 		return rest, true
 	}
 	return s.copyToRoot(from)
 }
 
 func (s *search) rootIsNear(from frames.Addr) bool {
-	return s.rootWithin(from, minCopy-topCopy) && s.root+topCopy >= from
+	return s.rootWithin(from, copysize.Min-TopBytes) && s.root+TopBytes >= from
 }
 
 func (s *search) rootWithin(from frames.Addr, most uint64) bool {
-	return s.root != 0 && !s.changesStacks && s.root+copyMargin <= from+most
+	return s.root != 0 && !s.changesStacks && s.root+copysize.Margin <= from+most
 }
 
 func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
-	if s.root+copyMargin <= from {
+	if s.root+copysize.Margin <= from {
 		return rest, false
 	}
-	b := s.buffer[:s.root+copyMargin-from]
+	b := s.buffer[:s.root+copysize.Margin-from]
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
@@ -122,9 +122,9 @@ func (s *search) bridge(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
 	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
 	if from > s.memory.topEnd() {
-		size = min(size, wholeCopy)
+		size = min(size, WholeBytes)
 	}
-	if left := s.root + copyMargin - from; s.root > from && left <= maxBridge {
+	if left := s.root + copysize.Margin - from; s.root > from && left <= copysize.MaxToEnd {
 		size = min(int(left), whole)
 	} else if joint := s.lowestKnownEnd(from); joint != 0 {
 		size = min(whole, int(joint-from))
@@ -242,7 +242,7 @@ func (s *search) wasFollowed(sp frames.Addr) bool {
 	return s.succeededAt.has(s.memory.Stack.Addr, sp) || s.failedAt.has(s.memory.Stack.Addr, sp)
 }
 
-type wordSet [topCopy / 8 / 64]uint64
+type wordSet [TopBytes / 8 / 64]uint64
 
 func (w *wordSet) mark(stack frames.Addr, path []frames.Addr) {
 	for _, sp := range path {
@@ -253,7 +253,7 @@ func (w *wordSet) mark(stack frames.Addr, path []frames.Addr) {
 
 func (w *wordSet) has(stack, sp frames.Addr) bool {
 	at := sp - stack
-	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
+	return at < TopBytes && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
 // chain follows the frames from a return address and the stack pointer behind it, to the outermost frame or a
@@ -263,7 +263,7 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 	s.reached = 0
 	s.topFrameCount = 0
 	for ; s.framesLeft > 0; s.framesLeft-- {
-		if sp-s.memory.Stack.Addr < topCopy && s.topFrameCount < len(s.topFrames) {
+		if sp-s.memory.Stack.Addr < TopBytes && s.topFrameCount < len(s.topFrames) {
 			s.topFrames[s.topFrameCount] = sp
 			s.topFrameCount++
 		}
@@ -271,7 +271,7 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 		switch {
 		case size == sizeRoot:
 			return true
-		case size == 0 || size >= maxCopy: // unknown, or varies
+		case size == 0 || size >= copysize.Max: // unknown, or varies
 			return false
 		}
 		sp += size

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package deepstack
 
 import (
 	"encoding/binary"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -24,7 +25,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
 	const inner, large, root = 0x401010, 0x402010, 0x403010
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(inner, 64)
 	by.sizes.learn(large, 300<<10)
 	by.sizes.learn(root, sizeRoot)
@@ -32,9 +33,9 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	put(8192, inner)
 	put(8192+64, large)
 	put(8192+64+300<<10, root)
-	p := &pieces{search: search{outline: by, inOnePiece: 1 << 20}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	if _, ok := p.follow(); !ok {
 		t.Fatal("it did not get to the outermost frame")
@@ -62,7 +63,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	defer func() { _ = unix.Munmap(mem) }()
 	base := uint64(reflect.ValueOf(mem).Pointer())
 	put := func(at, pc uint64) { binary.LittleEndian.PutUint64(mem[at-8:], pc) }
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(kept, 600<<10)
 	by.sizes.learn(root, sizeRoot)
 	put(4096, 0x999) // a function of no earlier walk
@@ -73,10 +74,10 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 		by.ends = append(by.ends, frameEnd{at: base + at, pc: kept})
 	}
 	by.ends[0].pc = lone // of unknown frame size
-	p := &pieces{search: search{outline: by, inOnePiece: size}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
+	p := &Copier{search: search{outline: by, inOnePiece: size}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
 	copied := func() (n int) {
-		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 		for i := range by.ends {
 			out[i] = frames.Region{Addr: by.ends[i].at - pieceBelow, Bytes: mem[by.ends[i].at-base-pieceBelow:][:pieceBelow]}
 		}
@@ -86,7 +87,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 			t.Error("the unknown function was known")
 		}
 		p.bridge(reached)
-		for at := uint64(topCopy); at < 100<<10; at += 8 {
+		for at := uint64(TopBytes); at < 100<<10; at += 8 {
 			if _, ok := have.Word(base + at); !ok {
 				t.Fatalf("%d bytes further in than a frame that is known were not copied", 100<<10-at)
 			}
@@ -96,15 +97,15 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 		}
 		return n
 	}
-	if n := copied(); n > 100<<10-topCopy+pieceBelow+endAbove {
+	if n := copied(); n > 100<<10-TopBytes+pieceBelow+endAbove {
 		t.Errorf("%d bytes", n)
 	}
 	put(100<<10, 0x998) // that frame has ended
-	if n := copied(); n < 700<<10-topCopy || n == size-topCopy {
+	if n := copied(); n < 700<<10-TopBytes || n == size-TopBytes {
 		t.Errorf("%d bytes where the outermost frame only is known", n)
 	}
 	put(700<<10, 0x997)
-	if n := copied(); n != size-topCopy {
+	if n := copied(); n != size-TopBytes {
 		t.Errorf("%d bytes where no frame is known, want all", n)
 	}
 }
@@ -124,7 +125,7 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	const large, varies, root, size = 0x401010, 0x402010, 0x403010, 2 << 20
 	const first, second, third = 8192, 8192 + 300<<10, 8192 + 600<<10
 	mem, base := stackOf(t, size)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(large, 300<<10)
 	by.sizes.learn(root, sizeRoot)
 	by.sizes.learn(varies, 64)
@@ -132,9 +133,9 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	for at, pc := range map[int]uint64{first: large, second: large, third: varies, third + 192: root} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &pieces{search: search{outline: by, inOnePiece: 64 << 10, root: base + third + 4096}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10, root: base + third + 4096}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
 	if ok || reached != base+third {
@@ -159,18 +160,18 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	const inner, outer, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
 	mem, base := stackOf(t, size)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(inner, 10<<10)
 	by.sizes.learn(outer, 200<<10)
 	by.sizes.learn(root, sizeRoot)
 	for at, pc := range map[int]uint64{
-		8192: inner, 18 << 10: 0x999, topCopy + 4<<10: inner, topCopy + 12<<10: outer, topCopy + 212<<10: root,
+		8192: inner, 18 << 10: 0x999, TopBytes + 4<<10: inner, TopBytes + 12<<10: outer, TopBytes + 212<<10: root,
 	} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &pieces{search: search{outline: by, inOnePiece: 64 << 10, root: base + topCopy + 212<<10}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10, root: base + TopBytes + 212<<10}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
 	if ok {
@@ -181,7 +182,7 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}
-	for _, at := range []uint64{topCopy + 4<<10 - 8, topCopy + 12<<10 - 8, topCopy + 212<<10 - 8} {
+	for _, at := range []uint64{TopBytes + 4<<10 - 8, TopBytes + 12<<10 - 8, TopBytes + 212<<10 - 8} {
 		if _, ok := have.Word(base + at); !ok {
 			t.Errorf("the word at %d was not copied", at)
 		}
@@ -195,18 +196,18 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 	const inner, size = 0x401010, 1 << 20
 	mem, base := stackOf(t, size)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(inner, 40<<10)
-	for at := 1024; at < topCopy; at += 1024 {
+	for at := 1024; at < TopBytes; at += 1024 {
 		binary.LittleEndian.PutUint64(mem[at-8:], inner)
 		binary.LittleEndian.PutUint64(mem[at+40<<10-8:], inner)
 	}
-	p := &pieces{search: search{outline: by, inOnePiece: 128 << 10, root: base + 128<<10}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	p := &Copier{search: search{outline: by, inOnePiece: 128 << 10, root: base + 128<<10}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
-	if ok || reached < base+topCopy {
+	if ok || reached < base+TopBytes {
 		t.Fatalf("%v, it came to %d", ok, int64(reached-base))
 	}
 	p.bridge(reached)
@@ -230,7 +231,7 @@ func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 }
 
 func TestOutlineForgetsTheOldest(t *testing.T) {
-	r := outlineHistory{sizes: &frameSizes{}}
+	r := history{sizes: &frameSizes{}}
 	for i := range uint64(1000) {
 		r.learn([]frameEnd{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
 		if len(r.ends) > maxEnds || r.ends[len(r.ends)-1].at != 0x100000 {
@@ -244,14 +245,14 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	const inner, root, size = 0x401010, 0x403010, 1 << 20
 	const end = 100 << 10
 	mem, base := stackOf(t, size)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(inner, end-8192)
 	by.sizes.learn(root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8192-8:], inner)
 	binary.LittleEndian.PutUint64(mem[end-8:], root)
-	p := &pieces{search: search{outline: by, inOnePiece: 64 << 10}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
 	have := p.begin(base, &rd, out, 1)
 	if _, ok := p.follow(); !ok {
@@ -267,29 +268,29 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 	const large, root, depth = 0x401010, 0x403010, 120 << 10
 	mem, base := stackOf(t, 1<<20)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(large, 30<<10)
 	by.sizes.learn(root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // an ended frame: nothing known lies behind it
-	p := &pieces{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
+	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
 	for _, c := range []struct {
 		root frames.Addr
 		want int
 	}{
-		{base + depth, depth + copyMargin - topCopy},
-		{base + topCopy + maxInFull, 0},
+		{base + depth, depth + copysize.Margin - TopBytes},
+		{base + TopBytes + maxInFull, 0},
 		{0, 0},
 	} {
 		p.root = c.root
-		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 		have := p.begin(base, &rd, out, 0)
 		p.copyFrames()
-		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+topCopy
+		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+TopBytes
 		if !p.noChain || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
 			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.noChain)
 		}
-		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copyMargin-topCopy {
+		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copysize.Margin-TopBytes {
 			t.Errorf("root %#x: copied up to where it is not", c.root)
 		}
 	}
@@ -297,19 +298,19 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
-	p := &pieces{search: search{outline: &outline{sizes: &frameSizes{}}, inOnePiece: minCopy}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
+	p := &Copier{search: search{outline: &Outline{sizes: &frameSizes{}}, inOnePiece: copysize.Min}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
 	const none = -1
 	for _, e := range []struct {
 		root     frames.Addr
 		changing bool
 		want     int
 	}{
-		{base + 40<<10, false, 40<<10 + copyMargin - topCopy},
-		{base + minCopy - copyMargin, false, minCopy - topCopy},
-		{base + topCopy - copyMargin, false, 0},
+		{base + 40<<10, false, 40<<10 + copysize.Margin - TopBytes},
+		{base + copysize.Min - copysize.Margin, false, copysize.Min - TopBytes},
+		{base + TopBytes - copysize.Margin, false, 0},
 		{base + 1<<10, false, 0},
-		{base + minCopy, false, none},
+		{base + copysize.Min, false, none},
 		{base - 8, false, none},
 		{base + 40<<10, true, none},
 		{0, false, none},
@@ -317,8 +318,8 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		p.root, p.changesStacks = e.root, e.changing
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
 		p.begin(base, &rd, nil, 0)
-		rest, ok := p.copyToNearRoot(base + topCopy)
-		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+topCopy {
+		rest, ok := p.copyToNearRoot(base + TopBytes)
+		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+TopBytes {
 			t.Errorf("%+v, stack at %#x: %v, %d bytes at %#x", e, base, ok, len(rest.Bytes), rest.Addr)
 		}
 	}
@@ -334,13 +335,13 @@ func TestEndsOfFramesArePrefetched(t *testing.T) {
 	m := procmem.OpenMemory(os.Getpid())
 	defer m.Close()
 	m.SetSpans([]procmem.Span{{Start: base, End: base + size, Kind: procmem.Anonymous, Writable: true}})
-	there, most := &outline{}, &outline{}
+	there, most := &Outline{}, &Outline{}
 	for at := base + 4096; at < base+size/2; at += 16 << 10 {
 		there.ends = append(there.ends, frameEnd{at: at}, frameEnd{at: at + 16})
 		most.ends = append(most.ends, frameEnd{at: at - 2048}, frameEnd{at: at}, frameEnd{at: at + 4096})
 	}
-	lacks := &outline{ends: []frameEnd{{at: base + 4096}, {at: base + size*3/4}}}
-	p := &pieces{search: search{outline: there}}
+	lacks := &Outline{ends: []frameEnd{{at: base + 4096}, {at: base + size*3/4}}}
+	p := &Copier{search: search{outline: there}}
 	if p.ends.check(nil, there); p.PresentUntil() != 0 {
 		t.Error("foreseen of memory that is not known")
 	}

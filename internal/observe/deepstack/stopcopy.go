@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package deepstack
 
 import (
 	"encoding/binary"
@@ -9,6 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
+// stopCopy is what a stop has copied so far.
 type stopCopy struct {
 	frames.Snapshot
 	rd  *ptrace.Reader

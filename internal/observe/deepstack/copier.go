@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package deepstack
 
 import (
 	"os"
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
+
+// MaxRegions bounds the regions that a copy adds to those of Inner.
+const MaxRegions = maxPieces + maxSteppedTo
+
+// redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
+const redZone = 128
 
 // Bounds of the pieces at known frame ends.
 const (
@@ -21,7 +28,8 @@ const (
 	pieceReads = 48       // reads of a stop
 )
 
-type pieces struct {
+// Copier copies deep stacks, one at a time, in addition to what Inner copies. It is reused.
+type Copier struct {
 	ptrace.Wrapped
 	top []byte
 
@@ -33,29 +41,54 @@ type pieces struct {
 	search
 }
 
+// Stack is the stack to copy.
+type Stack struct {
+	Outline       *Outline
+	Top           []byte      // the copied bytes from the red zone up
+	InOnePiece    int         // bytes to copy if the outline does not fit
+	Root          frames.Addr // end of the stack in the last complete walk, or 0
+	ChangesStacks bool        // Root may be another stack's
+}
+
+// Reserve reserves buffers for the next copy: need is the bytes in one piece, if the outline does not fit.
+// Precondition: no thread is stopped.
+func (p *Copier) Reserve(need int) {
+	if p.buf == nil {
+		p.buf = make([]byte, pieceBytes)
+		procmem.Touch(p.buf)
+	}
+	need = max(need, copysize.MaxToEnd) + endBytes
+	if len(p.buffer) < need {
+		p.buffer = make([]byte, need)
+		procmem.Touch(p.buffer)
+	}
+	p.ends.outline = nil
+}
+
+// CheckPresent checks, after Reserve, whether one system call can read all frame ends of an outline.
+func (p *Copier) CheckPresent(m *procmem.Memory, outline *Outline) { p.ends.check(m, outline) }
+
+// Use sets the stack of the next copy, and what else is copied: inner, or nil.
+func (p *Copier) Use(s Stack, inner ptrace.OtherMemory) {
+	p.Inner = inner
+	p.outline, p.top = s.Outline, s.Top
+	p.inOnePiece = min(s.InOnePiece, len(p.buffer))
+	p.root, p.changesStacks = s.Root, s.ChangesStacks
+}
+
+// Misled reports whether the outline did not lead to the outermost frame in the last copy.
+func (p *Copier) Misled() bool { return p.noChain }
+
 // presentEnds are the frame ends whose pages were checked before a stop.
 type presentEnds struct {
-	outline *outline
+	outline *Outline
 	until   int64 // valid until, CLOCK_MONOTONIC ns; 0 if some pages are missing
 	places  [procmem.MostPlaces]uint64
 	present [procmem.MostPlaces]bool
 }
 
-// Precondition: no thread is stopped.
-func (p *pieces) reserve(need int) {
-	if p.buf == nil {
-		p.buf = make([]byte, pieceBytes)
-		procmem.Touch(p.buf)
-	}
-	need = max(need, maxBridge) + endBytes
-	if len(p.buffer) < need {
-		p.buffer = make([]byte, need)
-		procmem.Touch(p.buffer)
-	}
-}
-
 // check checks whether one system call can read all frame ends: their pages are present.
-func (p *presentEnds) check(m *procmem.Memory, outline *outline) {
+func (p *presentEnds) check(m *procmem.Memory, outline *Outline) {
 	p.outline, p.until = outline, 0
 	if m == nil {
 		return
@@ -79,7 +112,7 @@ func (p *presentEnds) check(m *procmem.Memory, outline *outline) {
 }
 
 // PresentUntil implements [ptrace.PresentPrefetcher].
-func (p *pieces) PresentUntil() int64 {
+func (p *Copier) PresentUntil() int64 {
 	if p.first > 0 || p.ends.outline != p.outline {
 		return 0
 	}
@@ -87,7 +120,7 @@ func (p *pieces) PresentUntil() int64 {
 }
 
 // Prefetch implements [ptrace.Prefetcher].
-func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
+func (p *Copier) Prefetch(regs *frames.Regs) []frames.Region {
 	p.first = copy(p.places[:], p.Wrapped.Prefetch(regs))
 	p.placeCount = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
@@ -119,10 +152,10 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 }
 
 // Reads implements [ptrace.ManyReads].
-func (p *pieces) Reads() int { return max(p.Wrapped.Reads(), pieceReads) }
+func (p *Copier) Reads() int { return max(p.Wrapped.Reads(), pieceReads) }
 
 // Regions implements [ptrace.OtherMemory].
-func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+func (p *Copier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := p.InnerRegions(regs, rd, out)
 	from, topBytes := rd.Stack()
 	if rd.Prefetched() {

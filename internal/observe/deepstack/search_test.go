@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package deepstack
 
 import (
 	"encoding/binary"
@@ -9,20 +9,25 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copyplan"
+	"prywalk/internal/observe/copysize"
 	"prywalk/ptrace"
 )
 
+// roomForRegions is that of a stop.
+const roomForRegions = 8 + MaxRegions + copyplan.MaxRegions
+
 // begin prepares a search in a stop that has copied the top and n regions.
-func (p *pieces) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
+func (p *Copier) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
 	p.memory = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
 	return &p.memory
 }
 
 // follows follows chains from the top. It gives what was copied, the number of bytes in addition to the top, and
 // whether a chain has reached the outermost frame.
-func follows(p *pieces, base frames.Addr) (have *stopCopy, copied int, ok bool) {
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+func follows(p *Copier, base frames.Addr) (have *stopCopy, copied int, ok bool) {
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	rd.Allow(pieceReads)
 	have = p.begin(base, &rd, out, 0)
 	_, ok = p.follow()
@@ -44,26 +49,26 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 		binary.LittleEndian.PutUint64(mem[m.at-base-8:], m.pc)
 		marks = append(marks, m)
 	}
-	r := outlineHistory{sizes: &frameSizes{}}
+	r := history{sizes: &frameSizes{}}
 	if r.learn(marks, true); len(r.ends) > maxEnds {
 		t.Errorf("%d marks", len(r.ends))
 	}
-	_, copied, ok := follows(&pieces{search: search{outline: &outline{sizes: r.sizes}}, top: mem[:topCopy]}, base)
+	_, copied, ok := follows(&Copier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, base)
 	if ok || copied > maxFollowed {
 		t.Errorf("%v, %d bytes: more than is read for a guess", ok, copied)
 	}
 	const fewer = n - maxEnds // what lies beyond the top is less than maxFollowed
 	mem, top := mem[frame*fewer:], base+frame*fewer
-	if _, _, ok := follows(&pieces{search: search{outline: &outline{sizes: r.sizes}}, top: mem[:topCopy]}, top); !ok {
+	if _, _, ok := follows(&Copier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, top); !ok {
 		t.Error("not followed")
 	}
 }
 
 func TestNothingIsPrefetchedOfAStackThatEndsNear(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
-	by := &outline{sizes: &frameSizes{}, ends: []frameEnd{{at: base + 40<<10, pc: 0x401010}}}
-	p := &pieces{search: search{outline: by, root: base + 50<<10}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
+	by := &Outline{sizes: &frameSizes{}, ends: []frameEnd{{at: base + 40<<10, pc: 0x401010}}}
+	p := &Copier{search: search{outline: by, root: base + 50<<10}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
 	regs := &frames.Regs{Arch: frames.X86_64}
 	regs.Set(frames.X86_64.SP(), base+redZone)
 	if n := len(p.Prefetch(regs)); n != 0 {
@@ -95,7 +100,7 @@ func TestStepsAreLearnedWhileTheyAreAsked(t *testing.T) {
 func TestFramesBehindAnUnknownOneAreFollowed(t *testing.T) {
 	const inner, outer, root, n = 0x401010, 0x402010, 0x431010, 2 * maxStarts
 	mem, base := stackOf(t, 1<<20)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(inner, 64)
 	by.sizes.learn(outer, 200<<10)
 	by.sizes.learn(root, sizeRoot)
@@ -106,7 +111,7 @@ func TestFramesBehindAnUnknownOneAreFollowed(t *testing.T) {
 	put(1024+64*n, 0x999)
 	put(1024+64*n+512, outer)
 	put(1024+64*n+512+200<<10, root)
-	if _, copied, ok := follows(&pieces{search: search{outline: by}, top: mem[:topCopy]}, base); !ok || copied > 4<<10 {
+	if _, copied, ok := follows(&Copier{search: search{outline: by}, top: mem[:TopBytes]}, base); !ok || copied > 4<<10 {
 		t.Errorf("%v, with %d bytes", ok, copied)
 	}
 }
@@ -115,21 +120,21 @@ func TestFramesBehindAnUnknownOneAreFollowed(t *testing.T) {
 func TestTheSearchInAStopIsBounded(t *testing.T) {
 	const pc, size, depth = 0x401010, 16, 1 << 20
 	mem, base := stackOf(t, depth)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(pc, size)
 	for at := 0; at < depth; at += 8 {
 		binary.LittleEndian.PutUint64(mem[at:], pc)
 	}
-	p := &pieces{search: search{outline: by, root: base + depth - copyMargin}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	p := &Copier{search: search{outline: by, root: base + depth - copysize.Margin}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	rd.Allow(p.Reads())
 	have := p.begin(base, &rd, out, 0)
 	p.copyFrames()
 	if p.framesLeft > 0 || p.framesLeft < -maxSearch/8 {
 		t.Errorf("%d frames are left of %d", p.framesLeft, maxSearch)
 	}
-	if _, ok := have.Word(base + depth - copyMargin - 8); !ok {
+	if _, ok := have.Word(base + depth - copysize.Margin - 8); !ok {
 		t.Error("the outermost frame was not copied")
 	}
 	if used := p.Reads() - rd.Left(); used > p.Reads()-readsKept+1 {
@@ -141,7 +146,7 @@ func TestNoBytesAreCopiedTwiceWhereFramesAreSmall(t *testing.T) {
 	const frame, pc, root = 700, 0x401010, 0x431010
 	const n = 40 << 10 / (frame + 4)
 	mem, base := stackOf(t, 1<<20)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(pc, frame+4)
 	by.sizes.learn(root, sizeRoot)
 	end := redZone
@@ -149,7 +154,7 @@ func TestNoBytesAreCopiedTwiceWhereFramesAreSmall(t *testing.T) {
 		end += frame + 4
 		binary.LittleEndian.PutUint64(mem[end-8:], map[bool]uint64{true: root, false: pc}[i == n-1])
 	}
-	have, _, ok := follows(&pieces{search: search{outline: by}, top: mem[:topCopy]}, base)
+	have, _, ok := follows(&Copier{search: search{outline: by}, top: mem[:TopBytes]}, base)
 	if _, there := have.Word(base + uint64(end) - 8); !ok || !there {
 		t.Fatalf("%v, the outermost frame %v", ok, there)
 	}
@@ -167,7 +172,7 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	const large, lone, outer, root, unknown = 0x401010, 0x402010, 0x403010, 0x431010, 0x421010
 	const own, left, end, depth = 1024, 4096, 100 << 10, 300 << 10
 	mem, base := stackOf(t, 1<<20)
-	by := &outline{sizes: &frameSizes{}}
+	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(large, end-own)
 	by.sizes.learn(lone, depth-left)
 	by.sizes.learn(outer, depth-end-2048)
@@ -175,9 +180,9 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	for at, pc := range map[int]uint64{own: large, left: lone, end: unknown, end + 2048: outer, depth: root} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &pieces{search: search{outline: by}, top: mem[:topCopy]}
-	p.reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, maxRegions)
+	p := &Copier{search: search{outline: by}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	p.copyFrames()
 	copied := 0

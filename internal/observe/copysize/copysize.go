@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copysize
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/code"
+)
+
+// Sizes of the copy of a stack, in bytes.
+const (
+	First    = 64 << 10  // before a walk
+	Min      = 64 << 10  // of the whole stack
+	Least    = 24 << 10  // of the innermost frames, if other memory is copied too
+	Max      = 8 << 20   // usual RLIMIT_STACK
+	Deep     = 256 << 20 // for a stack known to be deeper
+	Margin   = 2 << 10   // beyond what the last walks needed
+	MaxToEnd = 5 << 18   // a copy that was too short is followed by one up to the known end, if at most that far
+)
+
+// Hints is what the next copies of a thread have.
+type Hints struct {
+	StackSize
+	OtherStacks
+	SampleDepth
+}
+
+// FirstHints are those of a thread without a walk.
+func FirstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd: true}} }
+
+// Copy is what a walk has read of a thread's stack.
+type Copy struct {
+	Stack    frames.Region
+	StackEnd frames.Addr // [frames.Snapshot.StackEnd]
+	Room     int         // bytes of the buffer
+	// Stop: copied in a stop. KernelSample: by the kernel (package perfevents). Neither: while the thread slept.
+	Stop, KernelSample bool
+	InPieces           bool // not in one piece (package deepstack)
+	Shape
+}
+
+// Shape says what bounded a copy, and what it left out.
+type Shape struct {
+	Limit           Limit
+	FullSampleBytes int         // the kernel's copy in a sample with as much stack as possible; else 0
+	TailAt          frames.Addr // outermost frames behind a gap, or 0
+	NotRoot         frames.Addr // a stack that ends here or below is not the one of CopyEnd; 0 if unknown
+}
+
+// Limit bounded the copy of a stack.
+type Limit uint8
+
+// Values of [Limit].
+const (
+	LimitRoom    Limit = iota // the bytes asked for, or the mapping
+	LimitCopyEnd              // [StackSize.CopyEnd]
+	LimitTime                 // the limit of a stop
+)
+
+// IsLongestSample reports whether it is a kernel sample with as much stack as possible.
+func (c *Copy) IsLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
+
+// IsFullSample is IsLongestSample, and no page was absent.
+func (c *Copy) IsFullSample() bool {
+	return c.IsLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
+}
+
+// Learner learns from the walks of one thread. It belongs to the walking goroutine.
+type Learner struct {
+	Hints
+	size   sizeLearner
+	others otherStackLearner
+	depth  depthLearner
+}
+
+// NewLearner returns a learner of a thread without a walk.
+func NewLearner() *Learner {
+	l := &Learner{Hints: FirstHints()}
+	l.size.StackSize, l.others.OtherStacks, l.depth.SampleDepth = &l.StackSize, &l.OtherStacks, &l.SampleDepth
+	return l
+}
+
+// Walked learns from a finished walk of a copy. again: the copy lacked something that the next one has, so that the
+// thread is to be read again even if it has not run. Precondition: p has the mappings as of then.
+func (l *Learner) Walked(p *code.Process, w *frames.Walker, c *Copy) (end WalkEnd, again bool) {
+	end = classify(p, w, c, &l.size)
+	if end == EndNoTime {
+		return end, false
+	}
+	l.depth.update(end, w, c)
+	newPlace := l.others.update(end, w, c)
+	longer := l.size.update(end, w, c)
+	return end, newPlace || longer
+}
+
+// SetRate sets the number of observations per second. Precondition: no walk was made.
+func (l *Learner) SetRate(hz float64) { l.depth.setRate(hz) }
+
+// SetBytes sets the size of the next copies, from [Min] to most.
+func (l *Learner) SetBytes(n, most uint64) { l.Bytes = int(min(max(n, Min), most)) }
+
+// AtLeast sets the least size of the next copy.
+func (l *Learner) AtLeast(n int) { l.Bytes = max(l.Bytes, n) }
+
+// SetFirstStackEnd sets the end of the thread's first stack, or 0 if unknown ([OtherStack.FirstStack]).
+func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
+	if stackEnd < FirstStackBytes {
+		return
+	}
+	l.Others[0] = OtherStack{At: stackEnd - FirstStackBytes, FirstStack: true}
+	l.others.walksLeft[0] = minOthersKept
+}
+
+// CopyOther makes the next copies include the surroundings of an address on another stack, of which the newest
+// [MaxOtherStacks] are kept. added: it is a new one.
+func (l *Learner) CopyOther(addr frames.Addr) (added bool) {
+	_, added = l.others.add(addr, 0)
+	return added
+}
+
+// CopyOtherDeep makes the next copies include n bytes from addr on another stack, or extends the copy that ends there.
+func (l *Learner) CopyOtherDeep(addr frames.Addr, n uint64) {
+	if !l.others.extend(addr, n) {
+		l.others.add(addr, min(n, Deep))
+	}
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copysize
+
+import "prywalk/frames"
+
+// The copy around a place on another stack.
+const (
+	OtherStackBelow = 16 << 10 // bytes below the place
+	otherStackBytes = 96 << 10 // all bytes
+	MaxOtherStacks  = 4        // places: with -fsplit-stack there are several
+)
+
+// OtherStack is a place on another stack, around which a stop copies.
+type OtherStack struct {
+	At   frames.Addr // 0 if there is none
+	Size int         // bytes to copy, if more than usual
+	End  int         // bytes from At to where complete walks ended, or 0
+	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
+	FirstStack bool
+}
+
+// OtherStacks are the places on other stacks that the next copy includes.
+type OtherStacks struct {
+	Others [MaxOtherStacks]OtherStack
+}
+
+// otherStackLearner learns where walks continue on other stacks.
+type otherStackLearner struct {
+	*OtherStacks
+	next      int                 // last replaced place
+	keepFor   int                 // walks elsewhere until a place is dropped
+	walksLeft [MaxOtherStacks]int // of keepFor; 0: the place is kept for ever
+	gaveUp    bool                // a place was dropped since the last call of addMissing
+}
+
+// update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only.
+func (learner *otherStackLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (again bool) {
+	learner.noteUsed(w)
+	if end != EndCutOther && end != EndOtherStack || c.KernelSample && w.OnOtherStack() {
+		return false
+	}
+	return learner.addMissing(w.UnreadAddr())
+}
+
+// FirstStackBytes has the outermost frames and what the kernel puts beyond (arguments, environment).
+const FirstStackBytes = 24 << 10
+
+// CopyBytes returns how many bytes to copy, from [OtherStackBelow] bytes below At.
+func (s *OtherStack) CopyBytes() int {
+	if s.Size == 0 && s.End > 0 {
+		return min(OtherStackBelow+s.End+Margin, otherStackBytes)
+	}
+	return max(otherStackBytes, s.Size)
+}
+
+// add adds a place, and returns its index. added: it is new, and has replaced no other.
+func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
+	list := &learner.Others
+	for i := range list {
+		switch place := &list[i]; {
+		case place.At>>12 == addr>>12:
+			place.Size, place.End = int(size), 0
+			return i, false
+		case place.At == 0:
+			*place = OtherStack{At: addr, Size: int(size)}
+			learner.walksLeft[i] = 0
+			return i, true
+		}
+	}
+	learner.next = (learner.next + 1) % MaxOtherStacks
+	list[learner.next] = OtherStack{At: addr, Size: int(size)}
+	learner.walksLeft[learner.next] = 0
+	return learner.next, false
+}
+
+// Walks elsewhere in a row that drop a place, unless a complete walk has ended there. They double if a walk then goes
+// to a missing place.
+const (
+	minOthersKept = 64
+	maxOthersKept = 1 << 14
+)
+
+// addMissing reports whether a place that was not copied is new.
+func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
+	if learner.keepFor == 0 || learner.gaveUp {
+		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
+		learner.gaveUp = false
+	}
+	at, added := learner.add(addr, 0)
+	learner.walksLeft[at] = learner.keepFor
+	return added
+}
+
+func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
+	switch {
+	case learner.Others[0].At == 0:
+	case w.LeftFirstStack() && !w.OnOtherStack(): // back again
+	case w.OnOtherStack():
+		learner.countWalk(learner.endedAt(w.Regs().SP(), w.StopReason().Complete()))
+	default:
+		learner.countWalk(0)
+	}
+}
+
+// countWalk drops the places that no walk has used for long. Bit i of used: this walk used Others[i].
+func (learner *otherStackLearner) countWalk(used uint) {
+	list, n := &learner.Others, 0
+	for i := range list {
+		left := &learner.walksLeft[i]
+		switch {
+		case list[i].At == 0:
+			continue
+		case *left == 0 || list[i].End > 0: // it is a stack
+		case used>>i&1 != 0:
+			*left = learner.keepFor
+		default:
+			*left--
+			if *left == 0 {
+				learner.gaveUp = true
+				continue
+			}
+		}
+		list[n], learner.walksLeft[n] = list[i], *left
+		n++
+	}
+	clear(list[n:])
+}
+
+// endedAt returns the set of places (as for countWalk) whose copy includes sp. complete: a complete walk ended there.
+func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
+	for i := range learner.Others {
+		place := &learner.Others[i]
+		if place.At == 0 || sp+OtherStackBelow-place.At >= uint64(OtherStackBelow+max(otherStackBytes, place.Size)) {
+			continue
+		}
+		found |= 1 << i
+		if complete {
+			place.End = max(place.End, int(int64(sp-place.At)), 1)
+		}
+	}
+	return found
+}
+
+// extend extends the copy that ends just before addr, if any, to n bytes from there.
+func (learner *otherStackLearner) extend(addr, n uint64) bool {
+	for i := range learner.Others {
+		if place := &learner.Others[i]; place.At != 0 && addr-place.At <= uint64(place.CopyBytes()) {
+			place.Size = int(min(addr-place.At+n, Deep))
+			return true
+		}
+	}
+	return false
+}

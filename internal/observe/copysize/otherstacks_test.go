@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copysize
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
+	k := NewLearner()
+	const one, two = 0x700000, 0x100000
+	added := k.CopyOther(one)
+	k.CopyOtherDeep(two, 1<<20)
+	places := &k.Others
+	if !added || places[0].CopyBytes() != otherStackBytes || places[1].CopyBytes() != 1<<20 {
+		t.Fatalf("%+v", k.Hints)
+	}
+	k.CopyOtherDeep(two+1<<20, 4<<20)
+	k.CopyOtherDeep(one+1000, Deep)
+	if places[0].CopyBytes() != Deep || places[1].CopyBytes() != 5<<20 || places[2].At != 0 {
+		t.Errorf("%+v", places)
+	}
+}
+
+// A place that is asked for again is kept twice as long.
+func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
+	const at, other = 0x700000, 0x100000
+	k := NewLearner()
+	for _, lasts := range []int{minOthersKept, 2 * minOthersKept, 4 * minOthersKept} {
+		k.others.addMissing(at)
+		k.others.addMissing(other)
+		for range 3 * lasts {
+			k.others.countWalk(3)
+		}
+		for range lasts {
+			if k.Others[0].At != at || k.Others[1].At != other {
+				t.Fatalf("one is gone before %d walks: %+v", lasts, k.Others)
+			}
+			k.others.countWalk(2)
+		}
+		if k.Others[0].At != other || k.Others[1].At != 0 {
+			t.Fatalf("after %d walks at the second: %+v", lasts, k.Others)
+		}
+		for range lasts {
+			if k.Others[0].At != other {
+				t.Fatalf("the second is gone before %d walks", lasts)
+			}
+			k.others.countWalk(0)
+		}
+		if k.Others[0].At != 0 {
+			t.Fatalf("it is still there after %d walks", lasts)
+		}
+	}
+}
+
+func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
+	const at = 0x700000
+	k := NewLearner()
+	k.others.addMissing(at)
+	k.others.endedAt(at+0x100, true)
+	for range 2 * maxOthersKept {
+		k.others.countWalk(0)
+	}
+	if k.Others[0].At != at {
+		t.Errorf("%+v", k.Others)
+	}
+}
+
+func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
+	const at = 0x700000
+	k := NewLearner()
+	p := &k.Others[0]
+	k.others.addMissing(at)
+	for _, e := range []struct {
+		sp       frames.Addr
+		complete bool
+		found    bool
+		bytes    int
+	}{
+		{at - OtherStackBelow - 8, true, false, otherStackBytes},
+		{at + otherStackBytes, true, false, otherStackBytes},
+		{0, true, false, otherStackBytes},
+		{at + 0x200, false, true, otherStackBytes},
+		{at - 8, true, true, OtherStackBelow + 1 + Margin},
+		{at + 0x200, true, true, OtherStackBelow + 0x200 + Margin},
+		{at + 0x100, true, true, OtherStackBelow + 0x200 + Margin},
+		{at + otherStackBytes - 8, true, true, otherStackBytes},
+	} {
+		if found := k.others.endedAt(e.sp, e.complete) == 1; found != e.found || p.CopyBytes() != e.bytes {
+			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.CopyBytes(), e.found, e.bytes)
+		}
+	}
+	if k.others.addMissing(at + 8); p.CopyBytes() != otherStackBytes || k.Others[1].At != 0 {
+		t.Errorf("the place lacked something, and now has %d bytes", p.CopyBytes())
+	}
+}
+
+func TestPlacesThatWereAskedForLast(t *testing.T) {
+	const at = 0x700000
+	k := NewLearner()
+	k.CopyOther(at)
+	k.CopyOtherDeep(at, 1<<20)
+	var w frames.Walker
+	for range 2 * maxOthersKept {
+		k.others.noteUsed(&w)
+	}
+	if k.Others[0].CopyBytes() != 1<<20 {
+		t.Errorf("%+v", k.Others)
+	}
+}
+
+func TestTheFirstStackIsNotCopiedForEver(t *testing.T) {
+	k := NewLearner()
+	k.SetFirstStackEnd(0x7ffd00000000)
+	if k.Others[0].At == 0 {
+		t.Fatal("it is not copied at first")
+	}
+	for range minOthersKept {
+		k.others.countWalk(0)
+	}
+	if k.Others[0].At != 0 {
+		t.Error("it is copied for ever")
+	}
+}

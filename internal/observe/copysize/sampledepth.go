@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copysize
+
+import "prywalk/frames"
+
+// # Threads that the kernel samples
+//
+// A kernel sample has at most a fixed number of bytes of stack, and no page that is absent.
+
+// After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow; the time doubles with
+// each cut sample.
+const (
+	deepSeconds  = 0.5
+	minDeepStops = 16
+	maxDeepStops = 1 << 16
+)
+
+// setRate sets the number of observations per second.
+func (learner *depthLearner) setRate(hz float64) {
+	learner.shallowFirst = max(int(hz*deepSeconds), minDeepStops)
+}
+
+// SampleDepth says whether the kernel's samples of a thread are used.
+type SampleDepth struct {
+	// TooDeepForSamples: the thread must be stopped, as a sample had too little of its stack.
+	TooDeepForSamples bool
+}
+
+// depthLearner decides when the kernel's samples of a thread have too little of its stack.
+type depthLearner struct {
+	*SampleDepth
+	shallowFor   int // shallow stops required after a cut sample
+	shallowLeft  int // of these, still required
+	deeperThan   int // bytes of a stack that is not shallow
+	pageStops    int // as shallowFor, after a sample that ended at an absent page
+	shallowFirst int // least shallowFor
+}
+
+func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *Copy) {
+	switch {
+	case c.Stop:
+		learner.learnStop(depth(w, c))
+	case end == EndCut:
+		learner.learnCutSample(c)
+	}
+}
+
+// learnCutSample ignores a sample if a longer one is possible.
+func (learner *depthLearner) learnCutSample(c *Copy) {
+	switch {
+	case !c.IsLongestSample():
+	case c.IsFullSample():
+		learner.stopForDepth(c.FullSampleBytes)
+	default:
+		learner.stopForPages(c.FullSampleBytes)
+	}
+}
+
+// depth returns the bytes of stack that a walk used, 0 if unknown.
+func depth(w *frames.Walker, c *Copy) int {
+	from, reach := c.Stack.Addr, w.HighestSP()
+	if w.OnOtherStack() || reach < from || reach > c.StackEnd {
+		return 0
+	}
+	return int(reach - from)
+}
+
+// stopForDepth requires stops until enough in a row have found at most stackBytes of stack.
+func (learner *depthLearner) stopForDepth(stackBytes int) {
+	if !learner.TooDeepForSamples { // later samples were taken before the first stop
+		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
+	}
+	learner.TooDeepForSamples = true
+	learner.shallowLeft = learner.shallowFor
+	learner.deeperThan = stackBytes
+}
+
+// stopForPages requires stops, one at first, twice as many each time, to read the pages that a sample found absent: the
+// kernel does not wait for them (arch/x86/lib/usercopy.c, copy_from_user_nmi).
+func (learner *depthLearner) stopForPages(asked int) {
+	if !learner.TooDeepForSamples {
+		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))
+		learner.shallowLeft = learner.pageStops
+	}
+	learner.TooDeepForSamples, learner.deeperThan = true, asked
+}
+
+func (learner *depthLearner) learnStop(used int) {
+	switch {
+	case learner.shallowLeft == 0:
+	case used > learner.deeperThan:
+		learner.shallowLeft = learner.shallowFor
+	default:
+		learner.shallowLeft--
+		learner.TooDeepForSamples = learner.shallowLeft > 0
+	}
+}

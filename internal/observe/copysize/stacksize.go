@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copysize
+
+import "prywalk/frames"
+
+// StackSize is what the next copy has of the stack at the stack pointer.
+type StackSize struct {
+	Bytes int
+	// Bytes that the last walks used: it rises at once, and falls by 1/8 of the difference with each walk. A lower
+	// bound after a kernel sample with too few.
+	Used     int
+	CopyEnd  frames.Addr // no copy goes beyond; 0: unknown
+	Changing bool        // the thread changes stacks, and CopyEnd was another stack's
+	Root     frames.Addr // stack pointer of the outermost frame in the last complete walk, or 0
+	ToEnd    bool        // no walk was complete: the stack is assumed to end with its mapping
+}
+
+// ToReserve returns the bytes of the next copy's buffer: a small stack shares [Min] bytes with other memory.
+func (s *StackSize) ToReserve(otherBytes int) int {
+	if s.Bytes > Min || otherBytes == 0 {
+		return s.Bytes
+	}
+	return min(s.Bytes, max(Min-otherBytes-Margin, 2*s.Used+Margin, Least))
+}
+
+// sizeLearner learns how many bytes of the stack to copy, and where the stack ends.
+type sizeLearner struct {
+	*StackSize
+	copyEndInvalid bool        // a walk passed CopyEnd; a complete walk must confirm it before it is set again
+	passedEnd      frames.Addr // the CopyEnd that was passed
+	passed         int         // number of times that a walk passed CopyEnd
+	walks          uint
+}
+
+// maxWalksToEnd bounds the incomplete walks until ToEnd is dropped.
+const maxWalksToEnd = 8
+
+// maxPassed bounds how often a CopyEnd that walks have passed is set again.
+const maxPassed = 16
+
+// update sets the size of the next copy, and reports whether the copy was too short and the next one is longer.
+func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (again bool) {
+	learner.learnEnd(end, w, c)
+	from, reach := c.Stack.Addr, w.HighestSP()
+	if used := reach - from; used <= c.StackEnd-from {
+		cut := end == EndCut && !c.KernelSample
+		if cut || end == EndBetween {
+			used = max(used, learner.sizeToEnd(c))
+		}
+		if end == EndBetween {
+			used = max(used, w.UnreadAddr()-from)
+			again = true
+		}
+		again = learner.setSize(int(used)+16, max(c.Room, Min), cut, c.Limit == LimitCopyEnd) || again
+	}
+	if end == EndComplete && reach <= c.NotRoot && reach-from < Min {
+		learner.Changing = true
+	}
+	if end == EndCut && c.IsFullSample() {
+		learner.Used = c.FullSampleBytes + 1
+	}
+	return again
+}
+
+// learnEnd learns where the stack ends.
+func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *Copy) {
+	complete, reach := end == EndComplete, w.HighestSP()
+	if complete && (w.OnOtherStack() || w.Frame().SP != 0) {
+		learner.Root = reach
+	}
+	if complete && (reach-c.Stack.Addr < uint64(len(c.Stack.Bytes)) || c.TailAt != 0 && reach > c.TailAt) {
+		learner.setCopyEnd(reach)
+	}
+	learner.walks++
+	if complete || learner.walks == maxWalksToEnd {
+		learner.ToEnd = false
+	}
+}
+
+// hasAll reports whether the copy reaches the stack's known end.
+func (learner *sizeLearner) hasAll(c *Copy) bool {
+	from, root := c.Stack.Addr, learner.Root
+	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
+}
+
+// sizeToEnd returns the bytes from the copy's begin to the stack's end, 0 if that is unknown or more than MaxToEnd
+// away.
+func (learner *sizeLearner) sizeToEnd(c *Copy) uint64 {
+	from, end := c.Stack.Addr, learner.Root
+	if end <= from || learner.Changing {
+		end = c.StackEnd
+	}
+	if size := end - from; end > from && size <= MaxToEnd {
+		return size
+	}
+	return 0
+}
+
+// setSize sets the size of the next copy, and reports whether it is longer. cut: the copy was too short; toCopyEnd: it
+// went up to CopyEnd. Each short copy of a batch of walks must lead to the same size: it grows from fullCopy, not from
+// Bytes.
+func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (again bool) {
+	old := learner.Bytes
+	want := used + Margin
+	switch {
+	case cut && toCopyEnd && learner.CopyEnd != 0:
+		learner.passedEnd = learner.CopyEnd
+		learner.CopyEnd = 0
+		learner.copyEndInvalid = true
+		learner.passed++
+		want = max(old, want) // CopyEnd cut it
+	case cut:
+		want = max(old, 4*fullCopy, want)
+	case want < old:
+		want = old - (old-want)/8 // depths vary
+	}
+	learner.Bytes = min(max(want, Min), Max)
+	learner.Used -= (learner.Used - used) / 8
+	if used > learner.Used {
+		learner.Used = used
+	}
+	return cut && old < Max
+}
+
+// setCopyEnd bounds copies by the end of a complete walk, as other data may follow (goroutines). A CopyEnd that a walk
+// passed is set again if a complete walk ends there, at most maxPassed times.
+func (learner *sizeLearner) setCopyEnd(addr uint64) {
+	copyEnd := addr + Margin
+	if learner.copyEndInvalid && copyEnd == learner.passedEnd && learner.passed <= maxPassed {
+		learner.copyEndInvalid = false
+	}
+	if !learner.copyEndInvalid {
+		learner.CopyEnd = copyEnd
+	}
+}

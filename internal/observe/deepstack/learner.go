@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deepstack
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
+)
+
+// history is of a deep stack's last walks. It belongs to the walking goroutine.
+type history struct {
+	ends     []frameEnd // by rising address
+	walks    uint32
+	sizes    *frameSizes
+	lastDeep uint32 // last walk beyond DeepFrom
+}
+
+// learn reports whether a walk has a new size or end. complete: its last frame is the outermost one.
+func (o *history) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
+	o.walks++
+	for i := range walk {
+		switch {
+		case i+1 < len(walk):
+			sizes = o.sizes.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
+		case complete:
+			sizes = o.sizes.learn(walk[i].pc, sizeRoot) || sizes
+		}
+	}
+	return sizes, o.learnEnds(walk[max(0, len(walk)-maxEnds):])
+}
+
+func (o *history) learnEnds(walk []frameEnd) (changed bool) {
+	for _, end := range walk {
+		end.lastWalk = o.walks
+		i, ok := slices.BinarySearchFunc(o.ends, end.at, frameEnd.compare)
+		if ok {
+			changed = changed || o.ends[i].pc != end.pc
+			o.ends[i] = end
+			continue
+		}
+		o.ends, changed = slices.Insert(o.ends, i, end), true
+	}
+	n := len(o.ends)
+	for age := uint32(endAge); age > 0 && (age == endAge || len(o.ends) > maxEnds); age /= 2 {
+		o.ends = slices.DeleteFunc(o.ends, func(end frameEnd) bool { return o.walks-end.lastWalk > age })
+	}
+	return changed || len(o.ends) != n
+}
+
+func (o *history) outline() *Outline { return &Outline{slices.Clone(o.ends), o.sizes} }
+
+// Hints is how the next stops copy a deep stack.
+type Hints struct {
+	Outline *Outline // nil: in one piece
+	Misled  bool     // a walk by the last outline was cut
+}
+
+// Learner learns from the walks of one thread. It belongs to the walking goroutine. The zero value is of a new thread.
+type Learner struct {
+	Hints
+	history *history // nil: the stack was not deep lately
+}
+
+// Walked learns from a walk of a copy; walked is nil if frames are missing. A cut walk adds frames, but drops the
+// outline: the next copy then needs [WholeBytes] bytes in one piece.
+func (learner *Learner) Walked(
+	end copysize.WalkEnd, w *frames.Walker, c *copysize.Copy, walked *WalkedFrames,
+) (dropped bool) {
+	if walked == nil || end == copysize.EndPastRoot {
+		return false
+	}
+	known, cut := learner.Outline != nil, end.IsCut()
+	dropped = cut && known
+	if dropped {
+		learner.Outline, learner.Misled = nil, true
+	}
+	if !cut && end != copysize.EndComplete || w.Regs().Arch != frames.X86_64 || len(walked.ends) == maxChain {
+		return dropped // so many frames are small ones
+	}
+	h := learner.historyFor(end, w, c)
+	if h == nil {
+		return dropped
+	}
+	newSizes, changed := h.learn(walked.ends, !cut)
+	if cut {
+		changed = newSizes && !known // new places alone do not help
+	}
+	if changed || !cut && !known {
+		learner.Outline, learner.Misled = h.outline(), false
+	}
+	return dropped
+}
+
+// historyFor returns nil if the stack was not deep lately.
+func (learner *Learner) historyFor(end copysize.WalkEnd, w *frames.Walker, c *copysize.Copy) *history {
+	reach := w.HighestSP()
+	if end == copysize.EndCut || end == copysize.EndBetween {
+		reach = max(reach, w.UnreadAddr())
+	}
+	deep := reach-c.Stack.Addr > DeepFrom
+	switch h := learner.history; {
+	case deep && h == nil:
+		learner.history = &history{sizes: &frameSizes{}}
+	case deep:
+		h.lastDeep = h.walks
+	case h != nil && h.walks-h.lastDeep > shallowFor:
+		learner.history = nil
+		learner.Hints = Hints{}
+	}
+	return learner.history
+}

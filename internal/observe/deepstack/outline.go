@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deepstack
+
+import (
+	"cmp"
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
+)
+
+// Sizes in bytes.
+const (
+	DeepFrom   = 64 << 10       // shallower stacks are copied in one piece
+	TopBytes   = copysize.Least // copied of the top
+	WholeBytes = 256 << 10      // copied in one piece, after an outline that did not fit
+)
+
+// Bounds of what is kept of the last walks.
+const (
+	maxEnds    = 120  // frame ends
+	maxChain   = 1024 // frames of a walk or chain
+	endAge     = 256  // walks for which an end is kept
+	shallowFor = 1000 // shallow walks until the outline is dropped
+	sizeBits   = 11   // log2 of the table of frame sizes
+	maxSizes   = 1 << sizeBits / 2
+)
+
+// frameEnd is a frame's outer end, with the return address there.
+type frameEnd struct {
+	at, pc   frames.Addr
+	lastWalk uint32 // number of the last walk that had it
+}
+
+func (f frameEnd) compare(at frames.Addr) int { return cmp.Compare(f.at, at) }
+
+// WalkedFrames collects the frames of one walk.
+type WalkedFrames struct{ ends []frameEnd }
+
+// Reset drops the frames.
+func (w *WalkedFrames) Reset() { w.ends = w.ends[:0] }
+
+// Add adds a frame whose PC is a return address, the word below its stack pointer (x86-64).
+func (w *WalkedFrames) Add(f *frames.Frame) {
+	if f.Caller && f.SP != 0 && len(w.ends) < maxChain {
+		w.ends = append(w.ends, frameEnd{at: f.SP, pc: f.PC})
+	}
+}
+
+const (
+	sizeRoot   = ^frames.Addr(0) // the outermost frame
+	sizeVaries = ^frames.Addr(0) - 1
+)
+
+// frameSizes is a hash table from return address to frame size. pc 0: an empty slot. One goroutine writes while another
+// reads: a stale or mismatched size is a harmless guess.
+type frameSizes struct {
+	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
+	count  int
+	lo, hi atomic.Uint64
+}
+
+func (f *frameSizes) mayHave(pc frames.Addr) bool {
+	return pc >= f.lo.Load() && pc <= f.hi.Load() && pc != 0
+}
+
+func (f *frameSizes) slot(pc frames.Addr) uint64 {
+	i := pc * 0x9e3779b97f4a7c15 >> (64 - sizeBits)
+	for at := f.table[i].pc.Load(); at != 0 && at != pc; at = f.table[i].pc.Load() {
+		i = (i + 1) % uint64(len(f.table))
+	}
+	return i
+}
+
+func (f *frameSizes) size(pc frames.Addr) frames.Addr {
+	at := &f.table[f.slot(pc)]
+	if pc == 0 || at.pc.Load() != pc {
+		return 0
+	}
+	return at.size.Load()
+}
+
+// learn reports whether the size is new. It empties a full table.
+func (f *frameSizes) learn(pc, size frames.Addr) bool {
+	if pc == 0 {
+		return false
+	}
+	at := &f.table[f.slot(pc)]
+	switch {
+	case at.pc.Load() == 0:
+		if f.count == maxSizes {
+			f.clear()
+			at = &f.table[f.slot(pc)]
+		}
+		f.count++
+		if f.count == 1 {
+			f.lo.Store(pc)
+			f.hi.Store(pc)
+		}
+		f.lo.Store(min(f.lo.Load(), pc))
+		f.hi.Store(max(f.hi.Load(), pc))
+		at.size.Store(size)
+		at.pc.Store(pc)
+		return true
+	case at.size.Load() == size || at.size.Load() == sizeVaries:
+		return false
+	}
+	at.size.Store(sizeVaries)
+	return true
+}
+
+func (f *frameSizes) clear() {
+	for i := range f.table {
+		f.table[i].pc.Store(0)
+	}
+	f.count = 0
+}
+
+// Outline guesses where a deep stack's frame ends are. It is immutable, but for sizes.
+type Outline struct {
+	ends  []frameEnd // by rising address
+	sizes *frameSizes
+}
