@@ -36,7 +36,7 @@ func TestDeeperStackThanExpectedIsCopiedInTheSameStop(t *testing.T) {
 				{from + 513, false, 64},
 				{from - 8, false, 64},
 			} {
-				req := Request{Stack: make([]byte, 64), Larger: make([]byte, 512), Top: e.top, Memory: m}
+				req := Request{Stack: make([]byte, 64), Larger: make([]byte, 512), CopyEnd: e.top, Memory: m}
 				if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 					t.Error(err)
 					return
@@ -89,7 +89,7 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 			req := Request{Stack: make([]byte, 64), Larger: make([]byte, 256), ToEnd: e.toEnd, Tail: make([]byte, 96),
 				Memory: memory}
 			if e.top != 0 {
-				req.Top = from + e.top
+				req.CopyEnd = from + e.top
 			}
 			if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
 				t.Error(err)

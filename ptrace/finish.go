@@ -18,9 +18,9 @@ type Request struct {
 	Stack []byte
 	// Larger, if longer, replaces Stack for a stack that (by Top) fits only there ([StackCopy.InLarger]). With Tail, it
 	// receives len(Larger)/2 bytes of a still larger stack.
-	Larger []byte
-	Top    uint64 // end of the copy, if above the stack pointer
-	ToEnd  bool   // set Top to the end of the stack's mapping, if Memory knows one near enough
+	Larger  []byte
+	CopyEnd uint64 // end of the copy, if above the stack pointer
+	ToEnd   bool   // set Top to the end of the stack's mapping, if Memory knows one near enough
 	// Tail, with Memory, receives the last bytes below Top, the outermost frames ([StackCopy.TailAddr]).
 	Tail []byte
 	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.

@@ -22,7 +22,7 @@ type StackCopy struct {
 
 type stackReader struct {
 	copied  StackCopy
-	top     uint64 // end of the copy, 0 if unknown
+	copyEnd uint64 // end of the copy, 0 if unknown
 	allowed allowance
 }
 
@@ -54,24 +54,24 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 	if req.Memory != nil && len(req.Stack) > 0 && from&^0xfff != sp&^0xfff && req.Memory.Start(sp) > from {
 		from = sp // another mapping lies below
 	}
-	s.top, s.copied.StackEnd = req.Top, 0
+	s.copyEnd, s.copied.StackEnd = req.CopyEnd, 0
 	if req.ToEnd && req.Memory != nil {
 		end := req.Memory.End(sp)
-		if s.top, s.copied.StackEnd = end, end; end-sp > mostStack {
-			s.top = 0
+		if s.copyEnd, s.copied.StackEnd = end, end; end-sp > mostStack {
+			s.copyEnd = 0
 		}
 	}
-	size := s.top - from
+	size := s.copyEnd - from
 	room, parted := len(req.Larger), size > uint64(len(req.Larger))
 	if parted {
 		room /= 2
 	}
-	deep := s.top > from && size > uint64(len(req.Stack)) && room > len(req.Stack) && (!parted || takesTail(req, size))
+	deep := s.copyEnd > from && size > uint64(len(req.Stack)) && room > len(req.Stack) && (!parted || takesTail(req, size))
 	asked := len(req.Stack)
 	if deep {
 		asked = room
 	}
-	s.copied.StackAddr, s.copied.InLarger, s.copied.StackAsked = from, deep, bytesUpTo(s.top, from, asked)
+	s.copied.StackAddr, s.copied.InLarger, s.copied.StackAsked = from, deep, bytesUpTo(s.copyEnd, from, asked)
 }
 
 //go:nosplit
@@ -90,11 +90,11 @@ func takesTail(req *Request, size uint64) bool {
 //go:nosplit
 func (s *stackReader) readTail(tid int, req *Request) {
 	have, size := s.copied.StackAddr+uint64(s.copied.StackLen), uint64(len(req.Tail))
-	if s.copied.StackLen < s.copied.StackAsked || s.top <= have || !takesTail(req, s.top-s.copied.StackAddr) {
+	if s.copied.StackLen < s.copied.StackAsked || s.copyEnd <= have || !takesTail(req, s.copyEnd-s.copied.StackAddr) {
 		return
 	}
-	s.copied.TailAddr = max(have, s.top-size)
-	s.copied.TailLen = s.allowed.copy(req.Memory, tid, s.copied.TailAddr, req.Tail[:s.top-s.copied.TailAddr])
+	s.copied.TailAddr = max(have, s.copyEnd-size)
+	s.copied.TailLen = s.allowed.copy(req.Memory, tid, s.copied.TailAddr, req.Tail[:s.copyEnd-s.copied.TailAddr])
 }
 
 func (s *stackReader) result() StackCopy {

@@ -105,7 +105,7 @@ func peeks(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crowd)
 		outcome, _, err = l.Begin(t)
 		after := readCalls()
 		t.Close()
-		if err != nil || outcome != observe.Reused {
+		if err != nil || outcome != observe.Unchanged {
 			return nil, nil, fmt.Errorf("a sleeper's second look: outcome %d, %w", outcome, err)
 		}
 		peek = lower(peek, values{"calls": mid.calls - before.calls, "bytes": mid.copied - before.copied})

@@ -55,10 +55,10 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 					done(th.look, nil, err)
 				case outcome == observe.Done:
 					done(th.look, s, nil)
-				case outcome == observe.Reused && th.look.Asleep():
+				case outcome == observe.Unchanged && th.look.Asleep():
 					a.reused++
 				case outcome == observe.Pending:
-					l.Serve(0, done)
+					l.FinishStopped(0, done)
 				}
 			})
 			l.Collect(next, done)

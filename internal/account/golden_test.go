@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // filled has a value of its own in each field.
 func filled() *runstats.Stats {
 	s := &runstats.Stats{}
-	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Reused = 1, 2, 3, 4, 5, 6
+	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = 1, 2, 3, 4, 5, 6
 	s.SleptAgain = 191
 	s.Engine, s.WhyEngine = "perf", "a note"
 	s.Sampled, s.Claimed, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11

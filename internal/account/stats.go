@@ -23,7 +23,7 @@ func CommentLine(s *runstats.Stats) string {
 		"%d unchanged + %d failed%s, and %d sampled by the kernel; "+
 		"%s, %s of %d samples%s; %s%s; rates of threads: %s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; scheduling %s; %s",
-		summary(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Stops, s.PassiveReads, s.Reused, Sum(s.Failed),
+		summary(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged, Sum(s.Failed),
 		Reasons(s.Failed),
 		s.Sampled,
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),

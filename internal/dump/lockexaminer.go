@@ -155,7 +155,7 @@ func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *T
 	if of == ofWaiter { // the lock has the same address
 		memory.Addr = sl.Memory.Addr
 	}
-	s := l.sample(of, tid, memory, observe.ModeNoReuse)
+	s := l.sample(of, tid, memory, observe.ModeAlwaysRead)
 	if s == nil {
 		return l.readLock(lock), nil
 	}

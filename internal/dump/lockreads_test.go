@@ -42,7 +42,7 @@ func TestALockCostsOneReadANewSleep(t *testing.T) {
 				t.Errorf("%s: outcome %d, %v", th.Name, outcome, err)
 			}
 			costs[th.Name] = first
-			if again[th.Name], outcome, err = measure(); err != nil || outcome != observe.Reused {
+			if again[th.Name], outcome, err = measure(); err != nil || outcome != observe.Unchanged {
 				t.Errorf("%s, again: outcome %d, %v", th.Name, outcome, err)
 			}
 		})

@@ -72,7 +72,7 @@ func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 		!d.hasEnded(); n++ {
 		x.retries++
 		time.Sleep(waitRetryWait)
-		s, err := sampleThread(th, d.options, observe.ModeNoReuse)
+		s, err := sampleThread(th, d.options, observe.ModeAlwaysRead)
 		if s == nil || err != nil {
 			break
 		}

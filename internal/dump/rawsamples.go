@@ -120,7 +120,7 @@ func (g *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 		left := make(chan []*observe.Thread, 1)
 		err := onController(o, len(todo), func(c *ptrace.Controller, pool *observe.Pool) {
 			l := observe.New(c, pool, mode)
-			l.LimitPause(o.MaxPause)
+			l.LimitStops(o.MaxPause)
 			left <- g.sampleSome(l, todo)
 		})
 		if err != nil {
@@ -138,7 +138,7 @@ func (g *rawSamples) sampleSome(l *observe.Observer, todo []*observe.Thread) (le
 			left = slices.Clone(todo[i:])
 			break
 		}
-		l.Serve(0, g.note) // no stops during passive reads
+		l.FinishStopped(0, g.note) // no stops during passive reads
 		outcome, s, err := l.Begin(th)
 		switch {
 		case err != nil:

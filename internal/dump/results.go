@@ -110,7 +110,7 @@ func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Th
 		if d.walk.outOfMemory || !more.planNext(d.target, d.walk, th, s) {
 			break
 		}
-		if s, err = sampleThread(th, d.options, observe.ModeNoReuse); s != nil {
+		if s, err = sampleThread(th, d.options, observe.ModeAlwaysRead); s != nil {
 			d.walk.drop(&t)
 			t = describeThread(d.target, d.walk, th.TID, s)
 		}

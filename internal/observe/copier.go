@@ -28,7 +28,7 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	hints := t.hints.get()
 	*req = ptrace.Request{
 		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
-		Top: hints.CopyEnd, ToEnd: hints.ToEnd && t.OtherMemory == nil,
+		CopyEnd: hints.CopyEnd, ToEnd: hints.ToEnd && t.OtherMemory == nil,
 		Memory: t.Memory, Files: t.files, OtherMemory: c.otherMemory(t, s), Regions: c.regions[:],
 	}
 }
@@ -56,11 +56,11 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
 	case stop.Short:
 		s.Limit = copysize.LimitTime
-	case req.Top != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.Top:
+	case req.CopyEnd != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.CopyEnd:
 		s.Limit = copysize.LimitCopyEnd
 	}
 	switch {
-	case req.Top == 0 || req.ToEnd:
+	case req.CopyEnd == 0 || req.ToEnd:
 	case s.TailAt != 0:
 		s.NotRoot = s.TailAt
 	case stop.InLarger:

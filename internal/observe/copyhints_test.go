@@ -50,7 +50,7 @@ func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
 	}
 }
 
-func TestIncompleteStackIsNotReusedOnce(t *testing.T) {
+func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	var l Observer
 	if l.takeHints(th) {

@@ -6,16 +6,23 @@
 //
 // [Observer.Begin] tries three ways, in this order ([Outcome]):
 //
-//	unchanged     Reused   observer.go     the thread has not run since its last observation: one read
-//	passive read  Done     passiveread.go  the thread sleeps: registers and stack by /proc, proved by its run count
-//	stop          Pending  stop.go         the thread runs, or lacks a register: package ptrace, for tens of µs
+//	unchanged     Unchanged  observer.go     the thread has not run since its last observation: one read
+//	passive read  Done       passiveread.go  the thread sleeps: registers and stack by /proc, proved by its run count
+//	stop          Pending    stop.go         the thread runs, or lacks a register: package ptrace, for tens of µs
 //
 // The run count, the third field of /proc/PID/task/TID/schedstat, is how often the thread arrived on a CPU: a sequence
 // lock written by the scheduler. If it equals that of the last observation off the CPU, the stack is unchanged; if it
 // is equal before and after a passive read, the read is consistent.
 //
-// A queued thread stops only when it is scheduled: [Observer.Collect] and [Observer.Serve] finish stops later. Another
-// goroutine walks the [RawSample], and passes back hints what to copy next ([WalkFeedback]).
+// A queued thread stops only when it is scheduled: [Observer.Collect] and [Observer.FinishStopped] finish stops later.
+// Another goroutine walks the [RawSample], and passes back hints what to copy next ([WalkFeedback]).
+//
+// # Packages
+//
+//	copysize   how many bytes of stack the next copy has, learned from walks
+//	deepstack  a stack deeper than 64 KiB in pieces
+//	taskstack  the stack of the goroutine that a thread has left
+//	copyplan   what a run-time system's plan names
 //
 // # Exec
 //
@@ -28,7 +35,7 @@
 //   - A sleeper is not stopped, except once in a sleep for a missing register, in calls that this does not harm
 //     (keptregs.go, interruptible.go).
 //   - All methods of an [Observer] run on its controller's OS thread, and allocate nothing in the steady state.
-//   - While a thread is stopped, no read waits for a page or a lock if that can be known before (maplock.go).
+//   - While a thread is stopped, no read waits for a page or a lock if that can be known before (mmaplock.go).
 //
 // # Sources
 //

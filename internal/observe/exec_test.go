@@ -73,14 +73,14 @@ func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
 	var d retryBackoff
 	var at []int
 	for i := 1; i <= 600; i++ {
-		if d.countReuse(true) {
+		if d.countUnchanged(true) {
 			at = append(at, i)
 		}
 	}
 	if want := []int{2, 8, 32, 128, 512}; !slices.Equal(at, want) {
 		t.Errorf("observed again at %v, want %v", at, want)
 	}
-	if d.countReuse(false) || d != (retryBackoff{}) {
+	if d.countUnchanged(false) || d != (retryBackoff{}) {
 		t.Error("a complete stack is doubted")
 	}
 }

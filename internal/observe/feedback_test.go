@@ -20,7 +20,7 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 		req, stop := &ptrace.Request{}, &ptrace.Stop{}
 		stop.InLarger = deep
 		if known {
-			req.Top = from + depth
+			req.CopyEnd = from + depth
 		}
 		s.setLimit(req, stop)
 		return s

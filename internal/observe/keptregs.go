@@ -152,7 +152,7 @@ func (o *Observer) prepareStopForRegister(t *Thread, s *RawSample) bool {
 		return false
 	}
 	s.stopRefused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.harmed() || !o.pause.tryAdmitStop(t)
+		t.gaveUpCall.harmed() || !o.stopLimit.tryAdmitStop(t)
 	if !s.stopRefused {
 		t.kept.asleepIn = s.Call
 	}

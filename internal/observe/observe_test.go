@@ -34,8 +34,8 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 	}
 }
 
-func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
-	p := pauseLimit{limit: 100e3}
+func TestStopLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
+	p := stopLimit{limit: 100e3}
 	var a, b, c Thread
 	if !p.tryAdmitStop(&a) { // firstPause
 		t.Error("the usual pause is over 100 µs")
@@ -54,7 +54,7 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	}
 	tries := 0
 	for ; !p.tryAdmitStop(&b); tries++ {
-		if tries > 100*pauseDecay {
+		if tries > 100*stopLimitDecay {
 			t.Fatal("a thread is left out for good")
 		}
 	}
@@ -63,10 +63,10 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	}
 }
 
-func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
-	p := pauseLimit{limit: minPause - 1}
+func TestStopLimitBelowAnyStopStaysClosed(t *testing.T) {
+	p := stopLimit{limit: minStopTime - 1}
 	var a Thread
-	for range 100 * pauseDecay {
+	for range 100 * stopLimitDecay {
 		if p.tryAdmitStop(&a) {
 			t.Fatal("allowed")
 		}
@@ -199,7 +199,7 @@ func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *tes
 func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const limit = 100e3
-	p := pauseLimit{limit: limit}
+	p := stopLimit{limit: limit}
 	threads := make([]Thread, 20)
 	begun, left := 0, 0
 	for range 100_000 {
@@ -209,17 +209,17 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 			continue
 		}
 		begun++
-		if th.expectedPause > limit {
-			t.Fatalf("begun, though %d ns are expected", th.expectedPause)
+		if th.expectedStopTime > limit {
+			t.Fatalf("begun, though %d ns are expected", th.expectedStopTime)
 		}
 		length := rng.Int64N(150e3)
 		if rng.IntN(30) == 0 {
 			length = rng.Int64N(5e6)
 		}
-		before := th.expectedPause
+		before := th.expectedStopTime
 		p.noteStop(th, length)
-		if want := max(before+(length-before)/8, minPause); th.expectedPause != want {
-			t.Fatalf("%d ns are expected after one of %d, want %d", th.expectedPause, length, want)
+		if want := max(before+(length-before)/8, minStopTime); th.expectedStopTime != want {
+			t.Fatalf("%d ns are expected after one of %d, want %d", th.expectedStopTime, length, want)
 		}
 	}
 	if begun < 1000 || left < 1000 {

@@ -19,7 +19,7 @@ type Outcome uint8
 const (
 	Failed        Outcome = iota // no observation; [Reason] classifies the error
 	Pending                      // [Observer.Collect] finishes it
-	Reused                       // unchanged since its last observation
+	Unchanged                    // not run since its last observation
 	Done                         // the raw sample is complete
 	LeftToSamples                // running, and sampled by the kernel
 	Queued                       // left until it has a CPU
@@ -31,7 +31,7 @@ type Observer struct {
 	pool           *Pool
 	mode           Mode
 	stopsOnlyOnCPU bool
-	pause          pauseLimit
+	stopLimit      stopLimit
 	schedstats     schedstatCache
 	unproven       unprovenSites
 	kernel         kernelStacks
@@ -39,18 +39,30 @@ type Observer struct {
 	req            ptrace.Request
 	stop           ptrace.Stop
 	copier
-	mapLock
+	mmapLock
 	preemption
 }
 
 // New returns an observer that takes raw samples from pool.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	o := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
-	o.mapLock = mapLock{ctl: ctl, pause: &o.pause}
+	o.mmapLock = mmapLock{ctl: ctl, stopLimit: &o.stopLimit}
 	return o
 }
 
-// Begin observes a thread, or begins a stop.
+// Begin observes a thread, or begins a stop:
+//
+//	the thread                                               outcome
+//	has not run since its last observation                   Unchanged
+//	sleeps, and was read                                     Done
+//	sleeps, but a register is missing; is in a group stop    Pending
+//	runs, and is sampled by the kernel                       LeftToSamples
+//	runs in a call that gives up at each stop                Failed: refusal.InCall
+//	is queued, and only threads on a CPU are to be stopped   Queued
+//	runs                                                     Pending
+//	could not be read, or may not be stopped                 Failed
+//
+// A pending thread keeps the raw sample. After LeftToSamples and Failed the next observation has no baseline.
 func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	sched, err := o.clocks(t)
 	if err != nil {
@@ -58,48 +70,39 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	}
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(o.wake().At, sched.Runs)
-	mustReread := o.takeHints(t) || o.mode >= ModeNoReuse
-	if !mustReread && t.tryReuse(sched) {
-		return Reused, nil, nil
+	mustReread := o.takeHints(t) || o.mode >= ModeAlwaysRead
+	if !mustReread && t.checkUnchanged(sched) {
+		return Unchanged, nil, nil
 	}
 	s := o.pool.Get()
-	outcome, err := o.readOrStop(t, s, sched)
-	switch outcome {
-	case Done:
-		return Done, s, nil
-	case Pending: // the thread keeps s
-		return Pending, nil, nil
-	case Failed, LeftToSamples:
-		t.base.valid = false
-	}
-	o.pool.Put(s)
-	return outcome, nil, err
-}
-
-func (o *Observer) readOrStop(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
 	switch {
 	case err != nil:
-		return Failed, err
-	case asleep:
-		t.gaveUpCall.leftCall()
-		if !o.classifySleeper(t, s) {
-			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
-			s.NotStopped = t.TakeNotStopped()
-			return Done, nil
-		}
+		return o.endWithout(t, s, Failed, err)
+	case asleep && !o.classifySleeper(t, s):
+		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
+		s.NotStopped = t.TakeNotStopped()
+		return Done, s, nil
+	case asleep: // is stopped
 	case t.UsesSamples():
-		return LeftToSamples, nil
+		return o.endWithout(t, s, LeftToSamples, nil)
 	case o.mode != ModeAlwaysStop && t.trySuppressStop():
-		return Failed, refusal.InCall
+		return o.endWithout(t, s, Failed, refusal.InCall)
 	case o.deferUntilOnCPU(t):
-		return Queued, nil
+		return o.endWithout(t, s, Queued, nil)
 	}
 	if err := o.requestStop(t, s, false); err != nil {
 		t.notStopped.Refused = t.notStopped.Refused || !asleep
-		return Failed, err
+		return o.endWithout(t, s, Failed, err)
 	}
-	return Pending, nil
+	return Pending, nil, nil
+}
+
+// endWithout ends an observation without a raw sample. Only a queued thread keeps its baseline.
+func (o *Observer) endWithout(t *Thread, s *RawSample, outcome Outcome, err error) (Outcome, *RawSample, error) {
+	t.base.valid = t.base.valid && outcome == Queued
+	o.pool.Put(s)
+	return outcome, nil, err
 }
 
 // readAsleep reports whether the thread sleeps, and was read.
@@ -120,9 +123,13 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	if !o.endReads(t) {
 		return false, refusal.MapLock
 	}
+	if asleep {
+		t.gaveUpCall.leftCall()
+	}
 	return asleep, nil
 }
 
+// clocks reads the thread's clocks, and keeps them as its last ones.
 func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
@@ -137,12 +144,12 @@ func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// tryReuse reports whether the last observation holds, and is not repeated for an incomplete stack.
-func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
+// checkUnchanged reports whether the last observation holds, and is not repeated for an incomplete stack.
+func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
-	case !t.retryBackoff.countReuse(t.hints.get().Incomplete):
+	case !t.retryBackoff.countUnchanged(t.hints.get().Incomplete):
 		t.ranBetween = false
 		return true
 	}
@@ -162,20 +169,26 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	if s.State == sample.Running { // just woken, and has not run yet
 		s.State = sample.Sleeping
 	}
-	if t.sampleStack != 0 {
-		return st.State == 'T' || st.State == 'S' && o.prepareStopForRegister(t, s)
-	}
 	// Without a baseline the thread is new and has no interval: OnCPU does not matter.
-	_, found := t.skid.Preempted()
-	found = found && s.Sched.Runs == t.lastClocks.Runs
-	wake, now := o.wake(), procmem.Now()
-	if t.base.valid && t.skid.ShowsPlaceAsleep(wake, now) && (found || st.Processor == o.detector.Processor(wake.At)) {
-		s.OnCPU = found || o.detector.Preempted(t.files, wake.At)
-		if s.OnCPU {
-			t.skid.ExactAt(now)
-		}
+	if t.sampleStack == 0 && t.base.valid {
+		s.OnCPU = o.wasOnCPU(t, s, st.Processor)
 	}
 	return st.State == 'T' || st.State == 'S' && o.prepareStopForRegister(t, s)
+}
+
+// wasOnCPU reports whether a sleeper was on a CPU, its last one, until the tracer woke and preempted it.
+func (o *Observer) wasOnCPU(t *Thread, s *RawSample, cpu int) bool {
+	wake, now := o.wake(), procmem.Now()
+	if !t.skid.ShowsPlaceAsleep(wake, now) {
+		return false
+	}
+	_, preempted := t.skid.Preempted()
+	preempted = preempted && s.Sched.Runs == t.lastClocks.Runs ||
+		cpu == o.detector.Processor(wake.At) && o.detector.Preempted(t.files, wake.At)
+	if preempted {
+		t.skid.ExactAt(now)
+	}
+	return preempted
 }
 
 // Close closes the observer's files.

@@ -60,8 +60,8 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 			seen[tracee(threads[i%3])]++
 			procmem.SleepUntil(procmem.Now() + 1e6)
 		}
-		if all := seen[Pending] + seen[Queued] + seen[Reused]; seen[Queued] == 0 || all < 300 {
-			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[Queued], seen[Reused])
+		if all := seen[Pending] + seen[Queued] + seen[Unchanged]; seen[Queued] == 0 || all < 300 {
+			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[Queued], seen[Unchanged])
 		}
 		threads[0].base.valid = false
 		threads[0].queuedSince = procmem.Now() - maxQueued

@@ -51,19 +51,21 @@ func (p pendingStops) len() (n int) {
 // Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. done gets a
 // raw sample or an error.
 func (o *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
-	o.serve(0, false, done)
+	o.finishPending(0, false, done)
 	o.markQueued(o.pending)
-	o.serve(deadline, false, done)
+	o.finishPending(deadline, false, done)
 	o.giveUp(procmem.Now()-pendingLimit, done)
 }
 
-// Serve finishes the observations of all stopped threads between two calls of Begin, and returns their number. It
-// busy-waits for the first one until the deadline (0: not at all).
-func (o *Observer) Serve(deadline int64, done func(*Thread, *RawSample, error)) int {
-	return o.serve(deadline, true, done)
+// FinishStopped finishes the observations of all stopped threads between two calls of Begin, and returns their number.
+// It busy-waits for the first one until the deadline (0: not at all).
+func (o *Observer) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) int {
+	return o.finishPending(deadline, true, done)
 }
 
-func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *RawSample, error)) (n int) {
+// finishPending finishes the observations of threads that stop until the deadline. onlyFirst: it busy-waits, and only
+// for the first one.
+func (o *Observer) finishPending(deadline int64, onlyFirst bool, done func(*Thread, *RawSample, error)) (n int) {
 	wait := o.ctl.WaitAny
 	if onlyFirst {
 		wait = o.ctl.SpinAny
@@ -143,10 +145,10 @@ const (
 // ([ptrace.Leaving]). The caller then closes the controller.
 func (o *Observer) Leave(done func(*Thread, *RawSample, error)) {
 	o.ctl.Leave()
-	o.serve(0, false, done)
+	o.finishPending(0, false, done)
 	o.markQueued(o.pending)
 	for end := procmem.Now() + leaveTimeout; o.Waiting() > 0 && procmem.Now() < end; {
-		o.serve(procmem.Now()+leavePoll, false, done)
+		o.finishPending(procmem.Now()+leavePoll, false, done)
 	}
 	o.Abort(done)
 }

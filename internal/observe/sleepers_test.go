@@ -114,7 +114,7 @@ func (s *sleeper) wake() {
 }
 
 // reused stands for an unchanged thread in an outcome.
-const reused = ^How(0)
+const unchanged = ^How(0)
 
 type outcome struct {
 	how      How // reused if there was no raw sample
@@ -171,8 +171,8 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 			switch {
 			case err != nil:
 				s.t.Error(err)
-			case o == Reused:
-				got = append(got, outcome{how: reused})
+			case o == Unchanged:
+				got = append(got, outcome{how: unchanged})
 			default:
 				got = append(got, s.walk(raw))
 				pool.Put(raw)
@@ -220,7 +220,7 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 				t.Errorf("%s: %d hypotheses, methods %v", call, first.proven, first.methods)
 			}
 			for _, o := range got[1:] {
-				if o.how != reused {
+				if o.how != unchanged {
 					t.Errorf("%s: observed again: %+v", call, o)
 				}
 			}
@@ -289,11 +289,11 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 					if i > 0 && o.how == ByStop {
 						t.Errorf("%s, sleep %d: stopped again", call, sleep)
 					}
-					if o.how != reused && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
+					if o.how != unchanged && (!o.stop.Complete() || !slices.Equal(o.chain, chainOf(variant, "same"))) {
 						t.Errorf("%s, sleep %d, observation %d: %+v", call, sleep, i+1, o)
 					}
 				}
-				if last := got[len(got)-1]; last.how != reused {
+				if last := got[len(got)-1]; last.how != unchanged {
 					t.Errorf("%s: not reused at last: %+v", call, last)
 				}
 				if call == "nanosleep" {
@@ -355,7 +355,7 @@ func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 			t.Errorf("%v, %+v: it ran", c.mode, c.opts)
 		}
 		for i, o := range got {
-			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != reused {
+			if i == 0 && o.stop != frames.StopUnproven || i > 0 && o.how != unchanged {
 				t.Errorf("%v, %+v: observation %d: %+v", c.mode, c.opts, i, o)
 			}
 		}
@@ -373,7 +373,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 		s.samples(2, c.mode, c.opts)
 		s.thread.Feedback().CopyOther(s.thread.feedback.sizes.Root)
 		got := s.samples(2, c.mode, c.opts)
-		if got[0].how != ByPassiveRead || got[1].how != reused || s.runs() != before {
+		if got[0].how != ByPassiveRead || got[1].how != unchanged || s.runs() != before {
 			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)
 		}
 	}
@@ -383,14 +383,14 @@ func TestRegistersOfAStopAreRecalledInTheSameCall(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "recursive")
 	got := s.samples(3, ModeAuto, ptrace.Options{})
 	// A thread that is detached before it has left the CPU sleeps on without another run.
-	if got[1].how != ByStop || got[2].how != reused && !got[2].recalled {
+	if got[1].how != ByStop || got[2].how != unchanged && !got[2].recalled {
 		t.Errorf("%+v", got)
 	}
 	for range 3 {
 		s.wake()
 		got := s.samples(4, ModeAuto, ptrace.Options{})
 		for _, o := range got {
-			if o.how != reused && (!o.stop.Complete() || !slices.Equal(o.chain, chains["recursive"])) {
+			if o.how != unchanged && (!o.stop.Complete() || !slices.Equal(o.chain, chains["recursive"])) {
 				t.Errorf("%+v", o)
 			}
 		}

@@ -15,7 +15,7 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case o.mode == ModePassiveOnly:
 		return refusal.Running
-	case !o.pause.tryAdmitStop(t):
+	case !o.stopLimit.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
 	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t)
@@ -82,7 +82,7 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	s := t.pending
 	t.pending = nil
 	o.request(t, s, &o.req)
-	o.req.Longest = o.pause.limit
+	o.req.Longest = o.stopLimit.limit
 	o.beginReads(t, true) // on false, reads in the stop return nothing
 	err := o.ctl.Finish(tracee, &o.req, &o.stop)
 	if err == nil && !o.endReads(t) {
@@ -147,7 +147,7 @@ func (o *Observer) setTimes(t *Thread, s *RawSample) {
 		t.watchLock(s.StopCause)
 	}
 	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
-	o.pause.noteStop(t, s.StopTime)
+	o.stopLimit.noteStop(t, s.StopTime)
 }
 
 // Longest time of a running thread from the interrupt to its stop, in ns.

@@ -60,12 +60,12 @@ type pendingStop struct {
 }
 
 type lastStop struct {
-	stackPointer  frames.Addr
-	tls           uint64 // 0 before the first stop
-	stackBytes    int
-	otherBytes    int   // copied lately: a maximum that decays
-	expectedPause int64 // of the next stop, ns; 0 if unknown
-	lostStop      int64 // length of a stop without a sample, ns
+	stackPointer     frames.Addr
+	tls              uint64 // 0 before the first stop
+	stackBytes       int
+	otherBytes       int   // copied lately: a maximum that decays
+	expectedStopTime int64 // of the next stop, ns; 0 if unknown
+	lostStop         int64 // length of a stop without a sample, ns
 }
 
 // Plans passes a process's plan to the observing goroutine.
@@ -116,15 +116,15 @@ func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != sample.Running }
 
 // retryBackoff repeats reads of a sleeper with an incomplete stack: the 2nd, 8th, 32nd time and so on.
-type retryBackoff struct{ reused, next uint32 }
+type retryBackoff struct{ unchanged, next uint32 }
 
 const (
 	firstRetry  = 2
 	retryFactor = 4
 )
 
-// countReuse reports whether to read an unchanged thread again.
-func (r *retryBackoff) countReuse(incomplete bool) bool {
+// countUnchanged reports whether to read an unchanged thread again.
+func (r *retryBackoff) countUnchanged(incomplete bool) bool {
 	if !incomplete {
 		*r = retryBackoff{}
 		return false
@@ -132,8 +132,8 @@ func (r *retryBackoff) countReuse(incomplete bool) bool {
 	if r.next == 0 {
 		r.next = firstRetry
 	}
-	r.reused++
-	if r.reused < r.next {
+	r.unchanged++
+	if r.unchanged < r.next {
 		return false
 	}
 	if r.next <= math.MaxUint32/retryFactor {

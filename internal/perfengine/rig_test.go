@@ -60,7 +60,7 @@ func (r *rig) tick() {
 		outcome, raw, err := r.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
-		case outcome == observe.Reused:
+		case outcome == observe.Unchanged:
 			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
 		case outcome == observe.LeftToSamples:
 			th.EnginePart.FoundRunning()

@@ -42,11 +42,11 @@ type Stats struct {
 type Observations struct {
 	Ticks       int64 `json:"ticks"`
 	MissedTicks int64 `json:"missed_ticks"`
-	// Attempted = Stops + PassiveReads + Reused + Failed.
+	// Attempted = Stops + PassiveReads + Unchanged + Failed.
 	Attempted    int64 `json:"attempted"`
 	Stops        int64 `json:"frozen"`
 	PassiveReads int64 `json:"peeked"`
-	Reused       int64 `json:"reused"`
+	Unchanged    int64 `json:"reused"`
 	// SleptAgain is 0; earlier versions counted PassiveReads that found the last stack again.
 	SleptAgain int64 `json:"slept_again"`
 }

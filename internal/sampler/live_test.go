@@ -52,8 +52,8 @@ func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 		t.Errorf("%d frozen", r.Stops)
 	}
 	// The kernel may have woken a few sleepers.
-	if r.PassiveReads < 31 || r.PassiveReads > 2*31 || r.Reused < r.PassiveReads {
-		t.Errorf("%d peeked, %d reused", r.PassiveReads, r.Reused)
+	if r.PassiveReads < 31 || r.PassiveReads > 2*31 || r.Unchanged < r.PassiveReads {
+		t.Errorf("%d peeked, %d reused", r.PassiveReads, r.Unchanged)
 	}
 	if n := r.sumOf(0, in("sleep_here")); n != r.sumOf(0,
 		func(s *pprof.Sample) bool { return strings.HasPrefix(label(s, "thread"), "sleeper-") }) || n == 0 {
@@ -173,8 +173,8 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 			if n < r.Samples/4 {
 				t.Errorf("%d of %d samples stopped", n, r.Samples)
 			}
-			if when == "before" && (r.Stops > 4*5 || r.Reused < r.Stops || n != r.Samples) {
-				t.Errorf("%d of %d stopped; %d frozen, %d reused", n, r.Samples, r.Stops, r.Reused)
+			if when == "before" && (r.Stops > 4*5 || r.Unchanged < r.Stops || n != r.Samples) {
+				t.Errorf("%d of %d stopped; %d frozen, %d reused", n, r.Samples, r.Stops, r.Unchanged)
 			}
 			target.signal(t, unix.SIGCONT)
 			cpu, _ := procmem.ProcessCPU(target.pid)

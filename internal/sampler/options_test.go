@@ -140,11 +140,11 @@ func TestReadOnlyRestartsNothing(t *testing.T) {
 	}
 }
 
-func TestPauseLimitBelowAnyStopStopsNothing(t *testing.T) {
+func TestStopLimitBelowAnyStopStopsNothing(t *testing.T) {
 	target := start(t, "mixed", "5")
 	r := record(t, Options{MaxPause: 1, Freq: 999}, time.Second, nil, target.pid)
-	if r.Stops != 0 || r.Failed["max-pause"] == 0 || r.PassiveReads < 5 || r.Reused == 0 {
-		t.Errorf("%d frozen, %d peeked, %d reused, %v", r.Stops, r.PassiveReads, r.Reused, r.Failed)
+	if r.Stops != 0 || r.Failed["max-pause"] == 0 || r.PassiveReads < 5 || r.Unchanged == 0 {
+		t.Errorf("%d frozen, %d peeked, %d reused, %v", r.Stops, r.PassiveReads, r.Unchanged, r.Failed)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestCPUTimeOfThreadsThatMayNotBeStoppedIsInNoFunction(t *testing.T) {
 	}
 }
 
-func TestPauseLimitAboveAnyStopKeepsNone(t *testing.T) {
+func TestStopLimitAboveAnyStopKeepsNone(t *testing.T) {
 	target := start(t, "mixed", "5")
 	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Stops == 0 ||
 		r.Failed["max-pause"] != 0 {

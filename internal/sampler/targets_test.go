@@ -220,8 +220,8 @@ func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 
 func (r *recorded) check(t testing.TB) {
 	t.Helper()
-	if got := r.Stops + r.PassiveReads + r.Reused + sum(r.Failed); got != r.Attempted {
-		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Stops, r.PassiveReads, r.Reused,
+	if got := r.Stops + r.PassiveReads + r.Unchanged + sum(r.Failed); got != r.Attempted {
+		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Stops, r.PassiveReads, r.Unchanged,
 			r.Failed)
 	}
 	if err := r.CheckValid(); err != nil {
@@ -233,10 +233,10 @@ func (r *recorded) check(t testing.TB) {
 		cpu += s.Value[3]
 		r.checkSample(t, s)
 	}
-	if samples != r.Samples || samples != r.Stops+r.PassiveReads+r.Reused+r.Inferred+r.Sampled-r.Claimed {
+	if samples != r.Samples || samples != r.Stops+r.PassiveReads+r.Unchanged+r.Inferred+r.Sampled-r.Claimed {
 		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred + %d sampled "+
 			"- %d claimed",
-			samples, r.Samples, r.Stops, r.PassiveReads, r.Reused, r.Inferred, r.Sampled, r.Claimed)
+			samples, r.Samples, r.Stops, r.PassiveReads, r.Unchanged, r.Inferred, r.Sampled, r.Claimed)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {
 		t.Errorf("%v s of CPU in the profile, %v counted", got, r.ProfiledCPU)

@@ -46,7 +46,7 @@ func TestSleeperWithAnUnprovenRegisterIsStoppedOnceInARecording(t *testing.T) {
 		if r.Ticks < 10 {
 			t.Fatalf("%d ticks in 2 s", r.Ticks)
 		}
-		if r.Stops != c.stopped || r.Reused == 0 {
+		if r.Stops != c.stopped || r.Unchanged == 0 {
 			t.Errorf("%s, %s, read-only %v: %+v", c.call, c.shape, c.opts.ReadOnly, r.Stats)
 		}
 	}

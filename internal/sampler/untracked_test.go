@@ -81,7 +81,7 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	if n := r.Stops + r.PassiveReads + r.Reused + sum(r.Failed); n != r.Attempted {
+	if n := r.Stops + r.PassiveReads + r.Unchanged + sum(r.Failed); n != r.Attempted {
 		t.Errorf("%d observations were attempted, and %d are accounted for", r.Attempted, n)
 	}
 	if placed == 0 {

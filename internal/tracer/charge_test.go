@@ -50,7 +50,7 @@ func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 	const threads = 40
 	for limit, first := range map[float64]int64{0: threads, 1e-9: 8} {
-		o := Options{Freq: 99, MaxOverhead: limit, Mode: observe.ModeNoReuse}
+		o := Options{Freq: 99, MaxOverhead: limit, Mode: observe.ModeAlwaysRead}
 		onTicksOf(t, o, func(_ func(), c *Tracer) {
 			now, next := c.nextTick()
 			c.tickWithinBudget(now, next)

@@ -160,8 +160,8 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	switch {
 	case err != nil:
 		n.handleStop(child, nil, err)
-	case outcome == observe.Reused:
-		n.counts.reused++
+	case outcome == observe.Unchanged:
+		n.counts.unchanged++
 		n.Unassigned++
 	case outcome == observe.Queued:
 		n.counts.attempted--

@@ -40,12 +40,12 @@ func (o *observations) observe(th *thread) {
 	switch {
 	case err != nil:
 		o.fail(th, err)
-	case outcome == observe.Reused:
+	case outcome == observe.Unchanged:
 		if th.EnginePart != nil {
 			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
 		}
 		th.observedTick = o.counts.ticks
-		o.counts.reused++
+		o.counts.unchanged++
 		o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
 	case outcome == observe.LeftToSamples:
 		o.counts.attempted--

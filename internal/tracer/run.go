@@ -64,7 +64,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 		t.Observer.StopOnlyOnCPU()
 	}
 	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the CPUs that are left
-	t.Observer.LimitPause(t.opts.MaxPause)
+	t.Observer.LimitStops(t.opts.MaxPause)
 	t.Observer.LimitLockWait()
 	if t.opts.KernelStacks {
 		t.Observer.ReadKernelStacks()

@@ -50,7 +50,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 	c := &t.counts
 	s.Observations = runstats.Observations{
 		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Attempted: c.attempted, Stops: c.byStop, PassiveReads: c.byPassiveRead,
-		Reused: c.reused,
+		Unchanged: c.unchanged,
 	}
 	s.Unobserved = runstats.Unobserved{
 		Queued: c.queued, Inferred: c.inferred, Unseen: c.unseen, TicksWithheld: t.budget.Withheld,
@@ -90,7 +90,7 @@ func (t *Tracer) publish() {
 	c := &t.counts
 	p := Progress{
 		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
-		Observations: c.byStop + c.byPassiveRead + c.reused,
+		Observations: c.byStop + c.byPassiveRead + c.unchanged,
 		Rate:         1e9 / float64(t.ticks.Period()),
 		Stops:        c.byStop, WithheldTicks: t.budget.Withheld,
 		Denied: c.failed[refusal.Denied], Traced: c.failed[refusal.Traced],

@@ -48,7 +48,7 @@ func (s *stops) serve(justInterrupted bool) {
 	if justInterrupted && s.tickState.spinsLeft > 0 {
 		until = procmem.Now() + spinFor
 	}
-	if n := s.Observer.Serve(until, s.onStop); n == 0 && until > 0 {
+	if n := s.Observer.FinishStopped(until, s.onStop); n == 0 && until > 0 {
 		s.tickState.spinsLeft--
 	}
 }

@@ -67,7 +67,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 		args []string
 	}{
 		{"reuse", observe.ModeAuto, []string{"sleepers", "50"}},
-		{"passive read", observe.ModeNoReuse, []string{"sleepers", "50"}},
+		{"passive read", observe.ModeAlwaysRead, []string{"sleepers", "50"}},
 		{"stop", observe.ModeAuto, []string{"burners", "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,6 +103,6 @@ func benchmarkTick(b *testing.B, mode observe.Mode, args ...string) {
 
 func BenchmarkTickReuse(b *testing.B) { benchmarkTick(b, observe.ModeAuto, "sleepers", "100") }
 func BenchmarkTickPassiveRead(b *testing.B) {
-	benchmarkTick(b, observe.ModeNoReuse, "sleepers", "100")
+	benchmarkTick(b, observe.ModeAlwaysRead, "sleepers", "100")
 }
 func BenchmarkTickStop(b *testing.B) { benchmarkTick(b, observe.ModeAuto, "burners", "1") }

@@ -146,7 +146,7 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 	defer runtime.UnlockOSThread()
 	ctl := ptrace.NewController(ptrace.Options{})
 	defer ctl.Close()
-	o := observe.New(ctl, observe.NewPool(4), observe.ModeNoReuse)
+	o := observe.New(ctl, observe.NewPool(4), observe.ModeAlwaysRead)
 	done := func(th *observe.Thread, s *observe.RawSample, err error) {
 		if err != nil {
 			if !errors.Is(err, ptrace.ErrTimeout) && !p.ended(err) {

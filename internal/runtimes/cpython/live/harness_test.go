@@ -169,7 +169,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 	defer runtime.UnlockOSThread()
 	ctl := ptrace.NewController(ptrace.Options{})
 	defer ctl.Close()
-	l := observe.New(ctl, observe.NewPool(4), observe.ModeNoReuse)
+	l := observe.New(ctl, observe.NewPool(4), observe.ModeAlwaysRead)
 	for range n {
 		for _, tid := range tids {
 			th := py.threads[tid]

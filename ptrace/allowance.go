@@ -13,9 +13,9 @@ type allowance struct {
 }
 
 const (
-	pauseStep   = 16 << 10 // bytes of a piece
-	firstStep   = 8_000    // initial pieceTime, ns
-	detachTakes = 8_000    // ns
+	pieceBytes     = 16 << 10 // bytes of a piece
+	firstPieceTime = 8_000    // initial pieceTime, ns
+	detachTakes    = 8_000    // ns
 )
 
 // begin starts the allowance of a stop begun at a time. longest is in ns, 0: no limit.
@@ -27,7 +27,7 @@ func (a *allowance) begin(at, longest int64) {
 		a.until = at + longest - detachTakes
 	}
 	if a.pieceTime == 0 {
-		a.pieceTime = firstStep
+		a.pieceTime = firstPieceTime
 	}
 }
 
@@ -75,12 +75,12 @@ func (a *allowance) step(n int) (int, int64) {
 		a.short = true
 		return 0, now
 	}
-	return min(n, pauseStep), now
+	return min(n, pieceBytes), now
 }
 
 //go:nosplit
 func (a *allowance) noteStep(n int, began int64) {
-	if a.until != 0 && n == pauseStep {
+	if a.until != 0 && n == pieceBytes {
 		a.pieceTime += (procmem.Now() - began - a.pieceTime) / 2
 	}
 }

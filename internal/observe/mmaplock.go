@@ -27,22 +27,22 @@ const (
 	lockWait     = 1e6     // ns, longest wait for the lock in an observation
 )
 
-type mapLock struct {
-	ctl    *ptrace.Controller
-	pause  *pauseLimit
-	relays *procmem.Relays // nil if the calling thread reads
+type mmapLock struct {
+	ctl       *ptrace.Controller
+	stopLimit *stopLimit
+	relays    *procmem.Relays // nil if the calling thread reads
 }
 
 // LimitLockWait bounds the time that a stopped thread waits for mmap_lock.
-func (lock *mapLock) LimitLockWait() { lock.relays = procmem.NewRelays() }
+func (lock *mmapLock) LimitLockWait() { lock.relays = procmem.NewRelays() }
 
-func (lock *mapLock) closeRelays() {
+func (lock *mmapLock) closeRelays() {
 	if lock.relays != nil {
 		lock.relays.Close()
 	}
 }
 
-func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
+func (lock *mmapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
 	if m == nil || lock.relays == nil {
 		return true
@@ -58,13 +58,13 @@ func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	return m.Within(lockWait)
 }
 
-func (lock *mapLock) readsByRelay(m *procmem.Memory, stopped bool) bool {
-	watched := m.Watched() || lock.pause.limit > 0
+func (lock *mmapLock) readsByRelay(m *procmem.Memory, stopped bool) bool {
+	watched := m.Watched() || lock.stopLimit.limit > 0
 	return watched && (stopped || lock.ctl.Pending() > 0 || m.OftenHeld())
 }
 
 // endReads returns false if a read was late, and all are void.
-func (lock *mapLock) endReads(t *Thread) bool {
+func (lock *mmapLock) endReads(t *Thread) bool {
 	m := t.Memory
 	if m == nil || lock.relays == nil {
 		return true
@@ -85,7 +85,7 @@ func (t *Thread) watchLock(c ptrace.Cause) {
 func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
-	if m == nil || o.mode != ModeAuto || t.UsesSamples() || !m.Watched() && o.pause.limit == 0 {
+	if m == nil || o.mode != ModeAuto || t.UsesSamples() || !m.Watched() && o.stopLimit.limit == 0 {
 		return false
 	}
 	took := m.AwaitMappings()
@@ -101,7 +101,7 @@ func (o *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
 	t.lostStop, _ = t.stopTimes(&o.stop)
 	t.lostStop = max(t.lostStop, 1)
-	o.pause.noteStop(t, t.lostStop)
+	o.stopLimit.noteStop(t, t.lostStop)
 	return refusal.MapLock
 }
 

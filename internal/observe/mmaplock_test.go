@@ -95,7 +95,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, NewPool(4), ModeNoReuse)
+		l := New(ctl, NewPool(4), ModeAlwaysRead)
 		defer l.Close()
 		l.LimitLockWait()
 		r, w, err := os.Pipe()
