@@ -16,12 +16,12 @@ type Request struct {
 	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, System V ABI §3.2.2; arm64:
 	// 16). Empty: none.
 	Stack []byte
-	// Larger, if longer, replaces Stack for a stack that (by Top) fits only there ([StackCopy.InLarger]). With Tail, it
-	// receives len(Larger)/2 bytes of a still larger stack.
+	// Larger, if longer, replaces Stack for a stack that (by CopyEnd) fits only there ([StackCopy.InLarger]). With Tail,
+	// it receives len(Larger)/2 bytes of a still larger stack.
 	Larger  []byte
 	CopyEnd uint64 // end of the copy, if above the stack pointer
-	ToEnd   bool   // set Top to the end of the stack's mapping, if Memory knows one near enough
-	// Tail, with Memory, receives the last bytes below Top, the outermost frames ([StackCopy.TailAddr]).
+	ToEnd   bool   // set CopyEnd to the end of the stack's mapping, if Memory knows one near enough
+	// Tail, with Memory, receives the last bytes below CopyEnd, the outermost frames ([StackCopy.TailAddr]).
 	Tail []byte
 	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.
 	Memory *Memory

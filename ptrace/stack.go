@@ -5,7 +5,7 @@ package ptrace
 // StackCopy is the copied part of a thread's stack.
 //
 //	lower addresses                                              higher addresses
-//	StackAddr        sp                                  TailAddr             Top
+//	StackAddr        sp                                  TailAddr         CopyEnd
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
 //	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
@@ -106,9 +106,9 @@ func (s *stackReader) result() StackCopy {
 }
 
 //go:nosplit
-func bytesUpTo(top, from uint64, n int) int {
-	if top > from && top-from < uint64(n) {
-		return int(top - from)
+func bytesUpTo(end, from uint64, n int) int {
+	if end > from && end-from < uint64(n) {
+		return int(end - from)
 	}
 	return n
 }

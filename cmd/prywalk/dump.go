@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/dump"
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
 	"prywalk/internal/refusal"
@@ -202,7 +203,7 @@ func (f *dumpFlags) options() dump.Options {
 func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
 	var t *code.Process
 	var err error
-	if hung := observe.Watched(func() { t, err = code.Open(pid) }); hung != nil {
+	if hung := hang.Watched(func() { t, err = code.Open(pid) }); hung != nil {
 		return nil, hung
 	}
 	if err != nil {

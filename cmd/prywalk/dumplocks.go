@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/exit"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/printable"
 )
 
@@ -79,7 +79,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 }
 
 func openProcess(images *code.ImageCache, pid int) (t *code.Process, err error) {
-	if hung := observe.Watched(func() { t, err = images.Open(pid) }); hung != nil {
+	if hung := hang.Watched(func() { t, err = images.Open(pid) }); hung != nil {
 		return nil, hung
 	}
 	return t, err

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
@@ -50,7 +51,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 		out.collect()
 		return out, failed
 	}
-	if hung := observe.Watched(l.examine); hung != nil {
+	if hung := hang.Watched(l.examine); hung != nil {
 		return out, hung
 	}
 	return out, failed

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -180,7 +181,7 @@ func (g *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
 // for that, is off meanwhile, and after a hang.
 func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) error {
 	percent := debug.SetGCPercent(-1)
-	err := observe.OnWatchedThread(func() {
+	err := hang.OnWatchedThread(func() {
 		c := ptrace.NewController(ptrace.Options{ReadOnly: o.ReadOnly, MaxPending: n + spareRoom})
 		defer c.Close()
 		f(c, observe.NewPool(0))

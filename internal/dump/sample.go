@@ -9,7 +9,7 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/quota"
 	"prywalk/internal/symbols"
 )
@@ -47,7 +47,7 @@ func (o *Options) account(pid int) *budget.Account {
 
 // ErrHung is part of the error of [Sample] if a read does not return. The process that called Sample must exit: threads
 // may be stopped until then.
-var ErrHung = observe.ErrHung
+var ErrHung = hang.Err
 
 // Sample samples all threads of a process once, except those that end. Errors: of listing the threads, or [ErrHung],
 // with the samples so far.
@@ -60,7 +60,7 @@ func Sample(t *code.Process, o Options) (*Process, error) {
 	r := &results{err: err, process: Process{Origin: origin, PID: t.PID, Name: t.Comm, Threads: []Thread{},
 		Frozen: quota.Root("/").Frozen(t.PID),
 		Failed: raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, memory: o.account(t.PID)}}
-	hung := observe.Watched(func() { r.describe(t, o, raw) })
+	hung := hang.Watched(func() { r.describe(t, o, raw) })
 	p, err := r.snapshot(hung)
 	p.sortThreads()
 	return p, err

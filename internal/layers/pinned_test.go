@@ -17,8 +17,8 @@ var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe", 
 	"internal/observe/copysize", "internal/observe/deepstack", "internal/observe/taskstack"}
 
 // unpinned are the files, and functions, of these packages that never run so.
-var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go",
-	"stall.go", "watchdog.go", "ptraceMayWait", "vmReadMayWait", "vmReadPartsMayWait"}
+var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go", "watchdog.go", "ptraceMayWait", "vmReadMayWait",
+	"vmReadPartsMayWait"}
 
 // tellsScheduler are calls that can tell the scheduler.
 var tellsScheduler = regexp.MustCompile(`^(syscall\.Syscall6?|` +

@@ -23,6 +23,7 @@
 //	deepstack  a stack deeper than 64 KiB in pieces
 //	taskstack  the stack of the goroutine that a thread has left
 //	copyplan   what a run-time system's plan names
+//	hang       reads of this process that never return
 //
 // # Exec
 //

@@ -19,7 +19,7 @@ type Mode uint8
 const (
 	ModeAuto        Mode = iota // the least intrusive way that is possible
 	ModePassiveOnly             // running threads are not observed
-	ModeAlwaysRead              // as ModeAuto, without reuse
+	ModeAlwaysRead              // as ModeAuto, but unchanged threads are read, too
 	ModeAlwaysStop              // also sleepers, at every tick
 )
 

@@ -126,7 +126,8 @@ const belowSP = 16
 // signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
 const signatureBits = 0x7f << 48
 
-// copyOtherMemory copies what a stop copies besides the stack. The thread pointer is that of the last stop.
+// copyOtherMemory copies what a stop copies besides the stack ([OtherMemory]). The thread pointer is that of the last
+// stop.
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	hints := t.hints.get()
 	s.outlineFailed = hints.Deep.Misled

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/agent"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 )
@@ -71,7 +71,7 @@ func (s *agentRun) reportSelected(procs int64) {
 
 func (s *agentRun) end(failure error, names *backgroundResolver) error {
 	lost := 0
-	hung := observe.Watched(func() { lost = s.agent.Finish(time.Now()) })
+	hung := hang.Watched(func() { lost = s.agent.Finish(time.Now()) })
 	if hung != nil || s.hung {
 		s.hung = true
 		return errors.Join(failure, hung)

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 )
 
 func (r *recording) findDeadlocks() {
@@ -20,7 +20,7 @@ func (r *recording) findDeadlocks() {
 		return
 	}
 	var targets []*code.Process
-	hung := observe.Watched(func() {
+	hung := hang.Watched(func() {
 		for _, pid := range pids {
 			if t, err := r.images.Open(pid); err == nil {
 				targets = append(targets, t)

@@ -5,7 +5,7 @@ package recording
 import (
 	"fmt"
 
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/runstats"
 )
 
@@ -16,7 +16,7 @@ func (r *recording) countGoroutines() {
 		return
 	}
 	lines := unreadGoroutines(r.stats.Goroutines)
-	hung := observe.Watched(func() {
+	hung := hang.Watched(func() {
 		for _, pid := range r.pids[:min(len(r.pids), maxGoPrograms)] {
 			t, err := r.images.Open(pid)
 			if err != nil {

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/aggregator"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/outfile"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -64,7 +64,7 @@ func (r *recording) run(during func(context.Context, []*code.Process) error) err
 	defer stop()
 	var procs []*code.Process
 	var err error
-	if hung := observe.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
+	if hung := hang.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
 		return hung
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"prywalk/internal/account"
 	"prywalk/internal/console"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -120,7 +120,7 @@ func (r *recording) saveWithNames() error {
 // writeWatched returns if a read of a file with names hangs.
 func (r *recording) writeWatched() error {
 	var err error
-	if hung := observe.Watched(func() { err = r.write() }); hung != nil {
+	if hung := hang.Watched(func() { err = r.write() }); hung != nil {
 		r.hung = true
 		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.output.path, hung)
 	}

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/account"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
 	"prywalk/internal/top"
@@ -61,7 +61,7 @@ func (l *topRun) sampleAndShow(ctx context.Context, procs []*code.Process) error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var goPIDs []int
-	if hung := observe.Watched(func() { goPIDs = l.countNow(procs) }); hung != nil {
+	if hung := hang.Watched(func() { goPIDs = l.countNow(procs) }); hung != nil {
 		l.hung = true
 		return hung
 	}

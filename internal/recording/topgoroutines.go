@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"prywalk/internal/code"
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/top"
 )
 
@@ -56,7 +56,7 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 			case <-time.After(wait):
 			}
 			began := time.Now()
-			hung = observe.Watched(func() {
+			hung = hang.Watched(func() {
 				if procs == nil {
 					procs = openAll(images, pids)
 				}

@@ -8,19 +8,19 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/internal/observe"
+	"prywalk/internal/observe/hang"
 	"prywalk/internal/procmem"
 )
 
 // # Hangs
 //
-// A read of target memory or files can block for ever ([observe.Stalls]). If the tracer hangs, a target may be stopped,
+// A read of target memory or files can block for ever ([hang.Stalls]). If the tracer hangs, a target may be stopped,
 // so the recording ends at once; a hanging aggregator ends on request. The recording is kept, and the process must exit
 // soon.
 
 // ErrHung is wrapped by [Sampler.Run]'s error if a read does not return. The Builder has the recording, unless
 // [ErrBuilderInUse].
-var ErrHung = observe.ErrHung
+var ErrHung = hang.Err
 
 // ErrBuilderInUse means that the hanging part uses the Builder, which then must not be read. The last checkpoint is
 // valid.
@@ -30,7 +30,7 @@ const hangCheckInterval = 500 * time.Millisecond
 
 // waitFor waits for tracer and aggregator. The error names the one that hangs.
 func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan struct{}) error {
-	var stalls observe.Stalls
+	var stalls hang.Stalls
 	defer stalls.Close()
 	tick := time.NewTicker(hangCheckInterval)
 	defer tick.Stop()
@@ -57,9 +57,9 @@ func (s *Sampler) takeOverFromHung(what string, aggregatorDone chan struct{}) er
 	close(s.hung)
 	s.common.QuotaGate.Open() // the hanging part may have closed it
 	if err := s.takeBuilder(aggregatorDone); err != nil {
-		return fmt.Errorf("%w; %w", observe.Hung(what), err)
+		return fmt.Errorf("%w; %w", hang.Error(what), err)
 	}
-	return observe.Hung(what)
+	return hang.Error(what)
 }
 
 func isClosed(c chan struct{}) bool {

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package hang
 
 import (
 	"os"
 	"slices"
 	"strconv"
 
-	"prywalk/internal/process"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 )
-
-// # Reads that hang
-//
-// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it.
 
 // In ns. During a fork of hundreds of GB, memory is unreadable for seconds.
 const stallAfter = 5e9
@@ -57,7 +53,7 @@ var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "
 
 // readsFileOrMemory leaves out standard input.
 func readsFileOrMemory(call *procmem.SyscallInfo) bool {
-	name := process.SyscallName(hostArch(), call.Nr)
+	name := observe.CallName(call.Nr)
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
@@ -113,7 +109,7 @@ func (s *Stalls) Close() {
 }
 
 func (s *stall) describe() string {
-	what := process.SyscallName(hostArch(), s.call)
+	what := observe.CallName(s.call)
 	var buf [64]byte
 	if where, err := s.files.Wchan(buf[:]); err == nil && len(where) > 0 {
 		what += " (the kernel waits in " + string(where) + ")"

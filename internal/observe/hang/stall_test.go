@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package hang
 
 import (
 	"errors"
@@ -57,7 +57,7 @@ func TestWhatHangsIsNotWaitedFor(t *testing.T) {
 	}
 	defer w.Close()
 	fd := int(r.Fd()) // blocking
-	if err := Watched(func() { _, _ = unix.Read(fd, make([]byte, 1)) }); !errors.Is(err, ErrHung) {
+	if err := Watched(func() { _, _ = unix.Read(fd, make([]byte, 1)) }); !errors.Is(err, Err) {
 		t.Errorf("%v", err)
 	}
 	if _, err := w.Write([]byte{0}); err != nil {
