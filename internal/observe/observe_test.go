@@ -37,8 +37,8 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 func TestStopLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	p := stopLimit{limit: 100e3}
 	var a, b, c Thread
-	if !p.tryAdmitStop(&a) { // firstPause
-		t.Error("the usual pause is over 100 µs")
+	if !p.tryAdmitStop(&a) { // firstStopTime
+		t.Error("the usual stop is over 100 µs")
 	}
 	for range 50 {
 		p.noteStop(&a, 500e3)
