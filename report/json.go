@@ -198,13 +198,15 @@ func add(to, values []int64) {
 	}
 }
 
-// functions writes those without the chosen value last.
-func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
-	type sums struct{ self, total []int64 }
-	taken := int64(0)
-	all := map[int32]*sums{}
+// functionSums are a function's values, one of each type.
+type functionSums struct{ self, total []int64 }
+
+// sumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller
+// gives the memory taken back.
+func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
+	all = map[int32]*functionSums{}
 	seen := map[int32]int{}
-	rows := d.Rows(samples)
+	rows = d.Rows(samples)
 	have := map[int32]bool{}
 	for _, r := range rows {
 		have[r.Frame] = true
@@ -214,7 +216,7 @@ func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 			if all[f] == nil {
 				taken += jsonRowCost + 16*int64(len(s.Value))
 				d.Take(jsonRowCost + 16*int64(len(s.Value)))
-				all[f] = &sums{make([]int64, len(s.Value)), make([]int64, len(s.Value))}
+				all[f] = &functionSums{make([]int64, len(s.Value)), make([]int64, len(s.Value))}
 				if !have[f] {
 					rows = append(rows, view.Row{Frame: f})
 				}
@@ -228,6 +230,12 @@ func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 			}
 		}
 	}
+	return rows, all, taken
+}
+
+// functions writes those without the chosen value last.
+func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
+	rows, all, taken := d.sumFunctions(samples)
 	shown := min(len(rows), d.Limit(len(rows)))
 	cut := jsonCut{Functions: len(rows) - shown}
 	whole := int64(0)

@@ -55,8 +55,6 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	if b.meta.Main != nil {
 		now.module(b.meta.Main)
 	}
-	moved := map[uint32]uint32{}
-	var key []byte // internFrames uses t.key
 	now.used = old.used
 	keep := func(yield func(sample.StackID) bool) {
 		for _, epoch := range old.used {
@@ -69,33 +67,9 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 		b.stacksOfIntervals(yield)
 		except(yield)
 	}
+	m := tableMove{from: old, to: &now, locations: map[uint32]uint32{}}
 	for id := range keep {
-		s := old.stackOfID(id)
-		if _, ok := now.kept[id]; ok || s == "" {
-			continue
-		}
-		key = key[:0]
-		for ; len(s) > 0; s = s[locSize:] {
-			l := binary.LittleEndian.Uint32([]byte(s[:locSize]))
-			to, ok := moved[l]
-			if !ok {
-				loc := old.locOf(LocID(l))
-				if loc.FramesID != 0 {
-					loc.FramesID = now.internFrames(old.frameLists[loc.FramesID-1])
-				}
-				to = now.loc(&loc)
-				moved[l] = to
-				if int(l) < len(old.finalNames) && old.finalNames[l] != 0 {
-					now.keepFinal(int(to), old.frameLists[old.finalNames[l]-1])
-				}
-			}
-			key = binary.LittleEndian.AppendUint32(key, to)
-		}
-		text := string(key)
-		now.kept[id] = text
-		if _, ok := now.byStack[text]; !ok {
-			now.byStack[text] = id
-		}
+		m.stack(id)
 	}
 	for i := range b.sums.rows {
 		b.sums.rows[i].labels = now.labelNumber(old.labels[b.sums.rows[i].labels])
@@ -104,6 +78,45 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	b.tables = now
 	b.evicted++
 	b.rotated, b.needed = false, b.sizes()
+}
+
+// tableMove moves stacks with all that they refer to.
+type tableMove struct {
+	from, to  *tables
+	locations map[uint32]uint32 // new by old number
+	key       []byte            // to.key is internFrames's
+}
+
+func (m *tableMove) stack(id sample.StackID) {
+	s := m.from.stackOfID(id)
+	if _, ok := m.to.kept[id]; ok || s == "" {
+		return
+	}
+	m.key = m.key[:0]
+	for ; len(s) > 0; s = s[locSize:] {
+		m.key = binary.LittleEndian.AppendUint32(m.key, m.location(binary.LittleEndian.Uint32([]byte(s[:locSize]))))
+	}
+	text := string(m.key)
+	m.to.kept[id] = text
+	if _, ok := m.to.byStack[text]; !ok {
+		m.to.byStack[text] = id
+	}
+}
+
+func (m *tableMove) location(l uint32) uint32 {
+	if n, ok := m.locations[l]; ok {
+		return n
+	}
+	loc := m.from.locOf(LocID(l))
+	if loc.FramesID != 0 {
+		loc.FramesID = m.to.internFrames(m.from.frameLists[loc.FramesID-1])
+	}
+	n := m.to.loc(&loc)
+	m.locations[l] = n
+	if int(l) < len(m.from.finalNames) && m.from.finalNames[l] != 0 {
+		m.to.keepFinal(int(n), m.from.frameLists[m.from.finalNames[l]-1])
+	}
+	return n
 }
 
 func (b *Builder) stacksOfIntervals(yield func(sample.StackID) bool) {

@@ -77,33 +77,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	from := int32(0)
 	for k, end := range ends {
 		r := GroupRow{index: int32(k), snapshot: o, waits: waits}
-		t.touched = t.touched[:0]
-		tasks := int64(0)
-		for _, i := range order[from:end] {
-			c := &o.Cells[i]
-			r.Values.add(c.v)
-			if o.threads[c.thread].task != "" {
-				tasks += c.v.Wall
-			} else if t.stamps[c.thread] != int32(k+1) {
-				t.stamps[c.thread] = int32(k + 1)
-				r.Threads++
-			}
-			if len(c.stack) > 0 {
-				v := c.v.Of(clock)
-				if v == 0 {
-					v = c.v.Wall / 1e3 // a fallback of low weight
-				}
-				f := o.programFunction(c.stack)
-				t.touched = append(t.touched, f)
-				t.sums[f] += v
-			}
-		}
-		if tasks > 0 && o.Length > 0 {
-			r.tasks = true
-			r.Threads += max(1, int(math.Round(float64(tasks)/float64(o.Length))))
-		}
-		r.mainFunction = o.heaviest(t.touched, t.sums)
-		r.Idle = o.idleRule(order[from:end])
+		r.addCells(order[from:end], clock)
 		from = end
 		if r.Values != (Values{}) {
 			rows = append(rows, r)
@@ -116,6 +90,38 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 			cmp.Compare(b.Values.Wall, a.Values.Wall), equal(a.index, b.index))
 	})
 	return rows
+}
+
+// addCells adds a group's cells, once. The scratch's sums are 0 before and after.
+func (r *GroupRow) addCells(cells []int32, clock Clock) {
+	o, t := r.snapshot, &r.snapshot.scratch
+	t.touched = t.touched[:0]
+	tasks := int64(0)
+	for _, i := range cells {
+		c := &o.Cells[i]
+		r.Values.add(c.v)
+		if o.threads[c.thread].task != "" {
+			tasks += c.v.Wall
+		} else if t.stamps[c.thread] != r.index+1 {
+			t.stamps[c.thread] = r.index + 1
+			r.Threads++
+		}
+		if len(c.stack) > 0 {
+			v := c.v.Of(clock)
+			if v == 0 {
+				v = c.v.Wall / 1e3 // a fallback of low weight
+			}
+			f := o.programFunction(c.stack)
+			t.touched = append(t.touched, f)
+			t.sums[f] += v
+		}
+	}
+	if tasks > 0 && o.Length > 0 {
+		r.tasks = true
+		r.Threads += max(1, int(math.Round(float64(tasks)/float64(o.Length))))
+	}
+	r.mainFunction = o.heaviest(t.touched, t.sums)
+	r.Idle = o.idleRule(cells)
 }
 
 func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {

@@ -65,23 +65,29 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
+// period returns the begin and the end of the intervals with a value; not ok: a sample has no time, or none a value.
+func (d *Selection) period(value, wall int) (begin, end int64, ok bool) {
+	begin = math.MaxInt64
+	for _, s := range d.Profile.Sample {
+		at := NumLabel(s, rec.LabelEnd)
+		if s.Value[wall] < 0 || at <= s.Value[wall] {
+			return 0, 0, false
+		}
+		if s.Value[value] > 0 {
+			begin, end = min(begin, at-s.Value[wall]), max(end, at)
+		}
+	}
+	return begin, end, begin <= end
+}
+
 // blocksOf divides values into blocks of time: all, and functions' by their numbers. nil: no times, or too many parts.
 func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, of [][]float64) {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok {
 		return nil, nil
 	}
-	begin, end := int64(math.MaxInt64), int64(0)
-	for _, s := range d.Profile.Sample {
-		at := NumLabel(s, rec.LabelEnd)
-		if s.Value[wall] < 0 || at <= s.Value[wall] {
-			return nil, nil
-		}
-		if s.Value[value] > 0 {
-			begin, end = min(begin, at-s.Value[wall]), max(end, at)
-		}
-	}
-	if begin > end {
+	begin, end, ok := d.period(value, wall)
+	if !ok {
 		return nil, nil
 	}
 	length := max(minBlockLength, (end-begin)/maxBlocks+1)
