@@ -145,8 +145,8 @@ func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id samp
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}
-	if word, ok := waits.FutexWord(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
-		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, waits.FutexTimed(&sl.Args)) }
+	if word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args); ok && len(p.Target.Runtimes().Namers()) > 0 {
+		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
 	}
 	w := waits.Describe(&sl)
 	switch {

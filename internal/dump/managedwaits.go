@@ -43,12 +43,12 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 // managedAsker gives [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
 // sleep: a monitor's waiters wake now and then.
 func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
-	word, ok := waits.FutexWord(&sl.Args)
-	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
+	word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args)
+	if x.managed == nil || !sl.InCall || !ok {
 		return nil
 	}
 	first := true
-	s := managed.Sleeper{TID: tid, Word: word, Mem: mem, Timed: waits.FutexTimed(&sl.Args)}
+	s := managed.Sleeper{TID: tid, Word: word, Mem: mem, Timed: timed}
 	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
 			runs, s.Mem = runsOf(x.pid, tid), nil

@@ -14,7 +14,7 @@ type Threads interface {
 	Postponed() bool
 	// Role gives the role of a thread with a displayed name: "application", or one of the runtime's; false if unknown.
 	Role(tid int, name string) (role string, ok bool)
-	// Waiting gives what a thread in futex(2) waits for; false if unproven. It is called once per sleep.
+	// Waiting gives what a thread in futex(2) or ppoll(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(s *Sleeper) (Wait, bool)
 	// HeldLocks gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
 	HeldLocks() []HeldLock

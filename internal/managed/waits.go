@@ -13,7 +13,7 @@ type HeldLock struct {
 	Line           int
 }
 
-// Sleeper is a thread asleep in futex(2).
+// Sleeper is a thread asleep in futex(2), at Word, or in ppoll(2), which has none.
 type Sleeper struct {
 	TID  int
 	Word uint64

@@ -25,7 +25,7 @@ type Sleeper struct {
 	Stack []FunctionName
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
-	// Managed asks the run-time systems about a thread in futex(2), now; nil: none. Its answer has priority.
+	// Managed asks the run-time systems about a thread in a [ManagedCall], now; nil: none. Its answer has priority.
 	Managed func() (Wait, bool)
 }
 
@@ -76,13 +76,13 @@ var onDescriptor = map[string]bool{
 
 func describeCall(s *Sleeper) Wait {
 	a := &s.Args
+	if s.Managed != nil {
+		if w, ok := s.Managed(); ok {
+			return w
+		}
+	}
 	switch s.Wait {
 	case "futex":
-		if s.Managed != nil {
-			if w, ok := s.Managed(); ok {
-				return w
-			}
-		}
 		return futex(a, s.Stack, &s.Memory)
 	case "flock", "fcntl":
 		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Wait]}

@@ -72,3 +72,32 @@ func TestUninterruptibleWaits(t *testing.T) {
 		}
 	}
 }
+
+func TestRunTimeSystemsAreAskedAboutCallsOfTheirOwn(t *testing.T) {
+	const fds, timeout, futexWaitPrivate = 0x7f0000001000, 0x7f0000002000, 128
+	for _, c := range []struct {
+		call      string
+		args      [6]uint64
+		word      uint64
+		timed, ok bool
+	}{
+		{"futex", [6]uint64{fds, futexWaitPrivate, 0, timeout}, fds, true, true},
+		{"futex", [6]uint64{fds, 1}, 0, false, false}, // FUTEX_WAKE
+		{"ppoll", [6]uint64{fds, 1}, 0, false, true},
+		{"ppoll", [6]uint64{fds, 1, timeout}, 0, true, true},
+		{"poll", [6]uint64{fds, 1, 100}, 0, false, false},
+	} {
+		if word, timed, ok := ManagedCall(c.call, &c.args); word != c.word || timed != c.timed || ok != c.ok {
+			t.Errorf("%s%v: %#x, %v, %v", c.call, c.args, word, timed, ok)
+		}
+	}
+	join := ManagedWait(Join, "", 8, 7, false)
+	s := &Sleeper{State: 'S', Wait: "ppoll", InCall: true, Managed: func() (Wait, bool) { return join, true }}
+	if w := Describe(s); w.Kind != Join || !w.IsManaged() {
+		t.Errorf("%+v, want the run-time system's answer", w)
+	}
+	s.Managed = func() (Wait, bool) { return Wait{}, false }
+	if w := Describe(s); w.Kind != Sleep {
+		t.Errorf("%+v, want a sleep", w)
+	}
+}

@@ -55,8 +55,21 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// FutexTimed reports whether a call of futex(2) has a time-out.
-func FutexTimed(args *[6]uint64) bool { return args[3] != 0 }
+// ManagedCall gives the word, 0 for none, and the time-out of a call in which threads of run-time systems wait for each
+// other: futex(2), and ppoll(2) of Ruby up to 3.2, in which one thread of several also waits for signals.
+func ManagedCall(name string, args *[6]uint64) (word uint64, timed, ok bool) {
+	switch name {
+	case "futex":
+		word, ok = FutexWord(args)
+		return word, futexTimed(args), ok
+	case "ppoll":
+		return 0, args[2] != 0, true
+	}
+	return 0, false, false
+}
+
+// futexTimed reports whether a call of futex(2) has a time-out.
+func futexTimed(args *[6]uint64) bool { return args[3] != 0 }
 
 func futex(args *[6]uint64, stack []FunctionName, mem *WordCopy) Wait {
 	addr, ok := FutexWord(args)
@@ -64,7 +77,7 @@ func futex(args *[6]uint64, stack []FunctionName, mem *WordCopy) Wait {
 		return Wait{Kind: Other}
 	}
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
-	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: FutexTimed(args), shared: args[1]&futexPrivate == 0}
+	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: futexTimed(args), shared: args[1]&futexPrivate == 0}
 	p := identifyPrimitive(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex

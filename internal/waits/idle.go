@@ -58,7 +58,7 @@ func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
 	switch {
 	case goroutineWaits[wait] && isParked(stack):
 		return idleGoroutine(wait, stack)
-	case wait == "futex":
+	case wait == "futex", wait == "ppoll" && kind.IsSynchronization(): // [ManagedCall]
 		return idleAtFutex(kind, stack)
 	case inLoops[wait]:
 		if s := classify(stack); !s.awaitsReply() {

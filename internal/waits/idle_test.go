@@ -184,6 +184,13 @@ var rubyIdle = []idleCase{
 	{"Ruby, a worker's own condition", "futex", Condition, cond + "Thread::Mutex#sleep|[Ruby 3.4.1]\n" +
 		"Thread::ConditionVariable#wait|[Ruby 3.4.1]\nShop#worker|[Ruby 3.4.1]|/app/shop.rb\n" +
 		"start_thread|/usr/lib/libc.so.6", IdlePool},
+	{"Ruby, puma's worker that also waits for signals", "ppoll", ObjectWait, "ppoll|/usr/lib/libc.so.6\n" +
+		"sleep|[Ruby 3.1.2]\nwait|[Ruby 3.1.2]\n" +
+		"block (2 levels) in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nsynchronize|[Ruby 3.1.2]\n" +
+		"block in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nstart_thread|/usr/lib/libc.so.6", IdlePool},
+	{"Ruby, a worker that waits for a lock and signals", "ppoll", Mutex, "ppoll|/usr/lib/libc.so.6\n" +
+		"Thread::Mutex#synchronize|[Ruby 3.1.2]\nShop#worker|[Ruby 3.1.2]|/app/shop.rb\n" +
+		"start_thread|/usr/lib/libc.so.6", ""},
 	{"Ruby, a worker that waits for a lock", "futex", Condition, cond + "Thread::Mutex#synchronize|[Ruby 3.4.1]\n" +
 		"Shop#worker|[Ruby 3.4.1]|/app/shop.rb\nstart_thread|/usr/lib/libc.so.6", ""},
 }
