@@ -46,6 +46,7 @@ var java = Language{
 		},
 		Lock:      regexp.MustCompile(`AbstractQueued(Long)?Synchronizer\.(acquire|doAcquire)|StampedLock\.`),
 		Condition: regexp.MustCompile(`ConditionObject\.await`),
+		Sleeps:    func(function string) bool { return strings.HasPrefix(function, "java.lang.Thread.sleep") },
 		Accepts: func(function, _ string) bool {
 			last := LastComponent(function)
 			return strings.HasPrefix(function, "sun.nio.ch.") && (last == "accept" || last == "implAccept")

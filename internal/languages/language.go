@@ -73,6 +73,10 @@ type Waits struct {
 	Result func(function, file string) (name string, more bool)
 	// Lock matches functions of locks; Condition those of conditions, which use locks.
 	Lock, Condition *regexp.Regexp
+	// Sleeps reports whether a function sleeps, though natively it waits for a condition. LockWithin names a lock of a
+	// type, by a function that waits for it, such as a condition's; "": by its type.
+	Sleeps     func(function string) bool
+	LockWithin func(lockType, function string) string
 	// Acquires reports whether a function that only forwards a wait takes a lock. BareLocks: locks are taken without a
 	// frame, natively as semaphores, and have no owner in memory.
 	Acquires  func(function string) bool

@@ -49,6 +49,12 @@ var python = Language{
 		},
 		Pooled:    pythonPooled,
 		BareLocks: true,
+		LockWithin: func(lockType, function string) string {
+			if lockType == PythonLock && function == PythonConditionWait {
+				return PythonCondition
+			}
+			return ""
+		},
 		Result: func(function, file string) (name string, more bool) {
 			if last := LastComponent(function); path.Base(file) == "_base.py" && (last == "result" || last == "exception") {
 				return "Future." + last, false
@@ -74,6 +80,13 @@ var python = Language{
 		NativeStarts:  regexp.MustCompile(`^(pythread_wrapper|thread_run)$`),
 	},
 }
+
+// Classes made of a lock of CPython, and the method that waits in a condition: for a lock that another thread releases.
+const (
+	PythonLock          = "threading.Lock"
+	PythonCondition     = "threading.Condition"
+	PythonConditionWait = "Condition.wait"
+)
 
 var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
 

@@ -59,7 +59,7 @@ type groups struct {
 
 func newGroups(stacks *Stacks, idle bool) *groups {
 	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]string{},
-		waiterCache: map[**profile.Location]int{}, insideCache: map[insideKey]bool{}}}
+		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}}
 }
 
 func (g *groups) groupName(s *profile.Sample, by string) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
@@ -26,7 +27,7 @@ type waitGroups struct {
 	idleRules   bool
 	idleCache   map[idleKey]string
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
-	insideCache map[insideKey]bool
+	withinCache map[withinKey]string
 }
 
 // group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions, semaphores
@@ -66,10 +67,7 @@ func (w *waitGroups) cause(s *profile.Sample, what string) string {
 	}
 	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
 		if _, of, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
-			kind = of
-			if of == waits.PythonLock && w.ofCondition(s) {
-				kind = waits.PythonCondition
-			}
+			kind = w.lockWithin(s, of)
 		}
 		if at := w.waiterFunction(s); at != "" {
 			return kind + " in " + at
@@ -79,39 +77,53 @@ func (w *waitGroups) cause(s *profile.Sample, what string) string {
 	return waits.DisplayLabel(what)
 }
 
-// ofCondition reports whether a wait for a lock of Python is in threading.Condition. The recorder does not know the
-// frames when it sets the label.
-func (w *waitGroups) ofCondition(s *profile.Sample) bool {
-	return w.inside(s, "[CPython ", func(function string) bool { return function == waits.PythonConditionWait })
+// lockWithin names a lock by its type and the functions that wait for it. The recorder does not know the frames when it
+// sets the label.
+func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
+	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) string {
+		if l.LockWithin == nil {
+			return ""
+		}
+		return l.LockWithin(lockType, function)
+	}), lockType)
 }
 
-// inSleep reports whether a wait is in Java's Thread.sleep, which HotSpot implements as the wait for a condition.
+// inSleep reports whether a wait for a condition is a sleep in the language's terms.
 func (w *waitGroups) inSleep(s *profile.Sample) bool {
-	return WaitKind(s) == waits.Condition && w.inside(s, "[HotSpot ", func(function string) bool {
-		return strings.HasPrefix(function, "java.lang.Thread.sleep")
-	})
+	return WaitKind(s) == waits.Condition &&
+		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) string {
+			if l.Sleeps == nil || !l.Sleeps(function) {
+				return ""
+			}
+			return string(waits.Sleep)
+		}) != ""
 }
 
-// inside reports whether a function of a module that begins with runtime is called by the application's function that
-// waits.
-func (w *waitGroups) inside(s *profile.Sample, runtime string, is func(function string) bool) bool {
+// languageWithin returns the first answer, other than "", of the languages of the functions that the application's
+// waiting function calls, innermost first. question identifies answer.
+func (w *waitGroups) languageWithin(
+	s *profile.Sample, question string, answer func(l *languages.Language, function string) string,
+) (found string) {
 	if len(s.Location) == 0 {
-		return false
+		return ""
 	}
-	k := insideKey{&s.Location[0], runtime}
-	found, known := w.insideCache[k]
-	if !known {
-		found = slices.ContainsFunc(waitStack(s)[:w.waiterIndex(s)], func(f waits.Frame) bool {
-			return is(f.Function) && strings.HasPrefix(filepath.Base(f.Module), runtime)
-		})
-		w.insideCache[k] = found
+	k := withinKey{&s.Location[0], question}
+	found, known := w.withinCache[k]
+	if known {
+		return found
 	}
+	for _, f := range waitStack(s)[:w.waiterIndex(s)] {
+		if l := languages.OfMapping(filepath.Base(f.Module)); l != nil && found == "" {
+			found = answer(l, f.Function)
+		}
+	}
+	w.withinCache[k] = found
 	return found
 }
 
-type insideKey struct {
-	stack   **profile.Location
-	runtime string
+type withinKey struct {
+	stack    **profile.Location
+	question string
 }
 
 func (w *waitGroups) waiterFunction(s *profile.Sample) string {
@@ -177,8 +189,9 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 
 func (w *waitGroups) lock(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) && !w.inSleep(s) {
-		if of := " (" + waits.PythonLock + ")"; strings.HasSuffix(what, of) && w.ofCondition(s) {
-			what = strings.TrimSuffix(what, of) + " (" + waits.PythonCondition + ")"
+		thing, lockType, _ := strings.Cut(strings.TrimSuffix(what, ")"), " (")
+		if within := w.lockWithin(s, lockType); within != lockType {
+			what = thing + " (" + within + ")"
 		}
 		return waits.DisplayLabel(what)
 	}

@@ -2,7 +2,11 @@
 
 package waits
 
-import "strings"
+import (
+	"strings"
+
+	"prywalk/internal/languages"
+)
 
 // CPython's functions that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c).
 const (
@@ -14,9 +18,9 @@ const (
 
 // Classes made of a lock of CPython, and the method that waits in a condition: for a lock that another thread releases.
 const (
-	PythonLock          = "threading.Lock"
-	PythonCondition     = "threading.Condition"
-	PythonConditionWait = "Condition.wait"
+	PythonLock      = languages.PythonLock
+	PythonCondition = languages.PythonCondition
+	conditionWait   = languages.PythonConditionWait
 )
 
 // cpythonLock names what a semaphore of CPython is part of, or "": without CPython's inner symbols "lock of CPython".
@@ -31,7 +35,7 @@ func cpythonLock(stack []FunctionName) (what string) {
 			what = PythonLock
 		case name == acquireRLock:
 			return "threading.RLock"
-		case name == PythonConditionWait && strings.HasPrefix(stack[i].Module, "[CPython "):
+		case name == conditionWait && strings.HasPrefix(stack[i].Module, "[CPython "):
 			return PythonCondition
 		case strings.HasPrefix(stack[i].Module, "["): // Python code
 			return what
