@@ -33,7 +33,7 @@ type Code struct {
 	unregistered []*image // in no list, oldest first
 	keptBytes    int      // of images and unregistered
 	copied       uint64   // image bytes copied in this refresh
-	fresh        bool     // this refresh has added an image
+	imageAdded   bool     // this refresh has added an image
 	previous     previous
 	choice       versionChoice
 	unchangedAt  int64 // when the lists were last seen as in spans, ns
@@ -84,7 +84,7 @@ func (c *Code) refreshAll() bool {
 	c.copied = 0
 	changed := false
 	for _, l := range c.lists {
-		c.fresh = false
+		c.imageAdded = false
 		changed = c.refresh(l) || changed
 	}
 	if changed {
@@ -107,7 +107,7 @@ func (c *Code) load(e *entry) bool {
 	img := c.open(e)
 	c.images[*e] = img
 	c.keptBytes += img.size
-	c.fresh = true
+	c.imageAdded = true
 	return true
 }
 

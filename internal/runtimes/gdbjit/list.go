@@ -121,7 +121,7 @@ func (c *Code) refresh(l *list) bool {
 	if l.head = h; !loaded {
 		l.head = listHead{} // read again at the next refresh
 	}
-	changed := !slices.Equal(entries, l.entries) || c.fresh
+	changed := !slices.Equal(entries, l.entries) || c.imageAdded
 	l.entries = entries
 	return changed
 }

@@ -18,7 +18,7 @@ type previous struct {
 	spans  []span
 	images []*image // of it, in no list now
 	// In ns: begin; last found valid; first found replaced.
-	since, seen, until int64
+	validFrom, lastValid, firstReplaced int64
 }
 
 type versionChoice uint8
@@ -32,9 +32,9 @@ const (
 func (c *Code) retireVersion() {
 	c.dropPrevious()
 	c.previous.spans, c.spans = c.spans, c.previous.spans
-	c.previous.since, c.previous.seen = c.previous.until, c.unchangedAt
-	c.previous.until = c.opt.Now()
-	c.unchangedAt = c.previous.until
+	c.previous.validFrom, c.previous.lastValid = c.previous.firstReplaced, c.unchangedAt
+	c.previous.firstReplaced = c.opt.Now()
+	c.unchangedAt = c.previous.firstReplaced
 }
 
 // dropPrevious keeps only names.
@@ -78,9 +78,9 @@ func (c *Code) listsChanged() bool {
 
 func (p *previous) choiceFor(moment int64) versionChoice {
 	switch {
-	case moment >= p.until:
+	case moment >= p.firstReplaced:
 		return versionNow
-	case moment >= p.since && moment <= p.seen:
+	case moment >= p.validFrom && moment <= p.lastValid:
 		return versionBefore
 	}
 	return versionEither

@@ -30,9 +30,9 @@ func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	return fp + uint64(e.fpOff), ok && e.fpOff != 0
 }
 
-// schedExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without a
+// gobufExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without a
 // goroutine, or if it was left elsewhere, morestack's is 0 and systemstack has none.
-type schedExpr struct {
+type gobufExpr struct {
 	t      *rules
 	c      GOffsets
 	pc     uint64 // of the query, in the file: the bias is regs.PC − pc
@@ -42,7 +42,7 @@ type schedExpr struct {
 }
 
 // Eval implements [frames.Expr].
-func (e schedExpr) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+func (e gobufExpr) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	g, ok := e.c.curg(regs, mem)
 	if !ok || g == 0 {
 		return 0, ok && e.leftBy == kindMorestack

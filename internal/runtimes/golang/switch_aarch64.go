@@ -16,8 +16,8 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr {
-			return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
+		e := func(off int64) gobufExpr {
+			return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
 		}
 		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
@@ -35,7 +35,7 @@ func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frame
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: kindSystemStack, pc: q.PC, delta: delta}, func() *frames.Row {
-		cfa := schedExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
+		cfa := gobufExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
 		row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
 		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 		return row

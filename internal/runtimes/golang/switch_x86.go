@@ -96,7 +96,7 @@ func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row
 		return t.refuse()
 	}
 	row := t.row(rowKey{kind: k, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr { return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
+		e := func(off int64) gobufExpr { return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
 		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 		if k == kindSystemStack {
 			sp := e(c.SchedSP)

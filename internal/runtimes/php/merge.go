@@ -47,7 +47,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 		}
 		return r.appendRunsOf(f, leaf, out), true
 	}
-	if cfa == managed.Outermost && !w.incomplete && (w.nextRun == w.ownRuns || w.executeFrames == 0) {
+	if cfa == managed.Outermost && !w.incomplete && (w.nextRun == w.runsOnStack || w.executeFrames == 0) {
 		for w.nextRun < len(w.runs) { // of what resumes or starts the fiber
 			out = r.appendRun(&w.runs[w.nextRun], out)
 			w.nextRun++
@@ -73,7 +73,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	parts := [2]managed.Span{w.signal, {Start: w.executeSP, End: f.SP}}
 	w.executeFrames++
 	w.executeSP, w.signal = f.SP, managed.Span{}
-	if w.nextRun >= w.ownRuns {
+	if w.nextRun >= w.runsOnStack {
 		w.noteEmptyFrame()
 		return out
 	}
@@ -101,7 +101,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	switch {
 	case kept, w.executeFrames == 1 && r.hasInnerOnStack(this, parts):
 	case w.Sample.Regs.Known>>r.dataReg&1 == 0: // not in a stop, and saved by no function
-		w.byOrder = true
+		w.pairedByOrder = true
 	default:
 		w.noteEmptyFrame()
 		return out
@@ -120,7 +120,7 @@ func (w *walk) noteEmptyFrame() {
 // its opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
 func (r *Runtime) isEntering(this *run) bool {
 	w := &r.walk
-	if this.to != 1 || w.ownRuns < 2 || w.calls[0].function == nil {
+	if this.to != 1 || w.runsOnStack < 2 || w.calls[0].function == nil {
 		return false
 	}
 	c := &w.calls[0]
@@ -231,9 +231,9 @@ func (r *Runtime) End() managed.Health {
 	switch {
 	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
 		return managed.Broken
-	case w.unfinished && w.byOrder: // an order without its outer end
+	case w.unfinished && w.pairedByOrder: // an order without its outer end
 		return managed.Broken
-	case w.nextRun < w.ownRuns && !w.unfinished && w.executeFrames > 0:
+	case w.nextRun < w.runsOnStack && !w.unfinished && w.executeFrames > 0:
 		return managed.Broken // an unknown frame of execute_ex
 	case w.nextRun < len(w.runs) && !w.unfinished:
 		return managed.Unmatched

@@ -52,7 +52,7 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 		}
 		r.walk = walk{
 			View:  &managed.View{Sample: &managed.Sample{TID: 1, Regs: regs, Mem: mem}},
-			calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, ownRuns: 1,
+			calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, runsOnStack: 1,
 			executeSP: c.inner, lastSP: c.inner,
 		}
 		var out []managed.Ref
@@ -80,7 +80,8 @@ func TestOnlyTheCopiedStackIsSearchedForCalls(t *testing.T) {
 		oplineReg: frames.X86R15, host: &image{}, module: &frames.Module{Name: "libphp.so"}}
 	r.walk = walk{
 		View:  &managed.View{Sample: &managed.Sample{TID: 1, Regs: regs, Mem: countedMemory{&n}}},
-		calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, ownRuns: 1, executeSP: sp, lastSP: sp,
+		calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, runsOnStack: 1,
+		executeSP: sp, lastSP: sp,
 	}
 	at := uint64(sp)
 	for range 64 {

@@ -11,10 +11,10 @@ import (
 type walk struct {
 	*managed.View
 
-	calls   []executeData
-	runs    []run
-	ownRuns int // on this C stack; the others resumed a fiber
-	nextRun int // the innermost run without a native frame
+	calls       []executeData
+	runs        []run
+	runsOnStack int // on this C stack; the others resumed a fiber
+	nextRun     int // the innermost run without a native frame
 
 	frames        int          // native frames so far
 	executeFrames int          // of execute_ex
@@ -22,7 +22,7 @@ type walk struct {
 	lastSP        uint64       // last native frame's
 	signal        managed.Span // stack of a signal handler after the last frame of execute_ex, with its context
 	emptyFrame    bool         // a frame of execute_ex had no run: just entered, or about to be left
-	byOrder       bool         // a run was assigned by order only
+	pairedByOrder bool         // a run was assigned by order only
 	unfinished    bool         // the native walk may lack its outer end
 	incomplete    bool         // the calls' outer end was unreadable
 	broken        bool
@@ -91,7 +91,7 @@ func (r *Runtime) readCalls(at uint64) {
 		if from < len(w.calls) {
 			w.runs = append(w.runs, run{from, len(w.calls), user})
 			if !fiber {
-				w.ownRuns = len(w.runs)
+				w.runsOnStack = len(w.runs)
 			}
 		}
 		from, user = len(w.calls), 0

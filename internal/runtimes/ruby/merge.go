@@ -30,7 +30,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 		return out, false
 	}
 	if cfa == managed.Outermost {
-		return r.appendRefs(w.outside, len(w.frames), out), false
+		return r.appendRefs(w.firstOutsideRuns, len(w.frames), out), false
 	}
 	for w.nextRun < len(w.runs) && w.runs[w.nextRun].tag >= f.SP && w.runs[w.nextRun].tag < cfa {
 		run := &w.runs[w.nextRun]
@@ -47,14 +47,14 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 
 // confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions, if that was unclear.
 func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
-	if info.confirmed || info.vmExec.End != 0 {
+	if info.execPCCertain || info.vmExec.End != 0 {
 		return true
 	}
-	info.confirmed = distance(f.Lookup(frames.X86_64), info.handlerCode) < maxExecDistance
-	if !info.confirmed {
-		info.pc = 0
+	info.execPCCertain = distance(f.Lookup(frames.X86_64), info.handlerCode) < maxExecDistance
+	if !info.execPCCertain {
+		info.execPC = 0
 	}
-	return info.confirmed
+	return info.execPCCertain
 }
 
 // maxExecDistance bounds a source file's code, bytes.

@@ -33,12 +33,12 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) (
 
 type tagInfo struct {
 	jumpLayout
-	code         managed.Span // the interpreter's module
-	vmExec       managed.Span // rb_vm_exec, by symbol
-	pointerGuard uint64
-	pc           uint64 // rb_vm_exec's, as saved; 0: unknown
-	confirmed    bool   // pc is certain
-	handlerCode  uint64 // of some Ruby instruction
+	code          managed.Span // the interpreter's module
+	vmExec        managed.Span // rb_vm_exec, by symbol
+	pointerGuard  uint64
+	execPC        uint64 // rb_vm_exec's, as saved; 0: unknown
+	execPCCertain bool   // execPC is certain
+	handlerCode   uint64 // of some Ruby instruction
 }
 
 func (info *tagInfo) address(pc uint64) uint64 {
@@ -158,15 +158,16 @@ func (info *tagInfo) countPCs(votes map[uint64]int, tags []tag, entered int) {
 // chooseExecPC chooses by votes, then by distance from an instruction's code.
 func (info *tagInfo) chooseExecPC(votes map[uint64]int, handler uint64) {
 	best, ties := 0, 0
+	apart := func(pc uint64) uint64 { return distance(info.address(pc), handler) }
 	for pc, n := range votes {
 		if n > 0 {
 			ties++
 		}
-		if n > best || n == best && n > 0 && distance(info.address(pc), handler) < distance(info.address(info.pc), handler) {
-			best, info.pc = n, pc
+		if n > best || n == best && n > 0 && apart(pc) < apart(info.execPC) {
+			best, info.execPC = n, pc
 		}
 	}
-	info.handlerCode, info.confirmed = handler, info.confirmed || ties == 1 && best > 1
+	info.handlerCode, info.execPCCertain = handler, info.execPCCertain || ties == 1 && best > 1
 }
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }

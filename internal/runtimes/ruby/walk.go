@@ -13,14 +13,14 @@ type walk struct {
 	vm     *rubyVM
 	gather managed.Gatherer // or nil
 
-	thread  uint64
-	ec      uint64
-	frames  []frame // innermost first
-	tags    []tag   // those of rb_vm_exec
-	allTags []tag
-	runs    []run
-	nextRun int // innermost run without a native frame
-	outside int // first frame after all runs
+	thread           uint64
+	ec               uint64
+	frames           []frame // innermost first
+	tags             []tag   // those of rb_vm_exec
+	allTags          []tag
+	runs             []run
+	nextRun          int // innermost run without a native frame
+	firstOutsideRuns int // first frame after all runs
 
 	unfinished bool // the native walk may lack its outer end
 	broken     bool
@@ -66,12 +66,12 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	if w.allTags, ok = r.tagged.appendTags(w.allTags, first, w.Word); !ok {
 		return
 	}
-	if r.tagged.pc == 0 {
+	if r.tagged.execPC == 0 {
 		votes := map[uint64]int{}
 		r.tagged.countPCs(votes, w.allTags, entries(w.frames))
 		r.tagged.chooseExecPC(votes, r.vm.anyHandler(w.frames))
 	}
-	w.split(r.tagged.pc)
+	w.split(r.tagged.execPC)
 }
 
 func (w *walk) findContext() bool {
@@ -170,9 +170,9 @@ func (w *walk) split(pc uint64) {
 		from = i + 1
 	}
 	if len(w.runs) > 0 {
-		w.outside = from
+		w.firstOutsideRuns = from
 	} else {
-		w.outside = len(w.frames)
+		w.firstOutsideRuns = len(w.frames)
 	}
 }
 

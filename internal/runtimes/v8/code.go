@@ -31,8 +31,8 @@ type code struct {
 	start, end     uint64
 	kind           string
 	head           [codeHead]byte
-	deoptAt        uint64
-	deopt          [deoptHead]byte
+	deoptDataAt    uint64
+	deoptData      [deoptDataHead]byte
 	optimizationID uint64 // of the compilation, unique in an isolate
 	shared         uint64
 	wrapper        uint64 // SharedFunctionInfoWrapper, or 0
@@ -57,13 +57,13 @@ type inlinedCall struct {
 }
 
 const (
-	codeHead    = 64
-	deoptHead   = 16 + 10*8
-	maxCode     = 4 << 20
-	maxCodes    = 1 << 13
-	maxInlined  = 1 << 12
-	scanBlock   = 4 << 10
-	optimizedID = 1 // words before layout.shared
+	codeHead      = 64
+	deoptDataHead = 16 + 10*8
+	maxCode       = 4 << 20
+	maxCodes      = 1 << 13
+	maxInlined    = 1 << 12
+	scanBlock     = 4 << 10
+	optimizedID   = 1 // words before layout.shared
 )
 
 // emptyRange is memory without headers of code, as WebAssembly's is.
@@ -83,7 +83,7 @@ type codes struct {
 	scan        []byte
 	emptyRanges []emptyRange
 	missed      managed.Span // without headers, at the last search without result
-	floor       uint64       // of searches; 0: none
+	searchFloor uint64       // of searches; 0: none
 	scanner     codeScanner
 }
 
@@ -138,16 +138,16 @@ func (r *codes) codeAt(pc uint64) *code {
 // sameCode reports whether code and its function are still at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
-	var deopt [deoptHead]byte
+	var deopt [deoptDataHead]byte
 	var to [8]byte
 	r.parts = append(r.parts[:0], frames.Region{Addr: c.object - heapObjectTag, Bytes: head[:]})
-	if c.deoptAt != 0 {
-		r.parts = append(r.parts, frames.Region{Addr: c.deoptAt - heapObjectTag, Bytes: deopt[:]})
+	if c.deoptDataAt != 0 {
+		r.parts = append(r.parts, frames.Region{Addr: c.deoptDataAt - heapObjectTag, Bytes: deopt[:]})
 	}
 	if c.wrapper != 0 {
 		r.parts = append(r.parts, frames.Region{Addr: c.wrapper - heapObjectTag + 8, Bytes: to[:]})
 	}
-	if !r.readParts(r.parts) || !r.sameHead(&head, &c.head) || deopt != c.deopt && c.deoptAt != 0 {
+	if !r.readParts(r.parts) || !r.sameHead(&head, &c.head) || deopt != c.deoptData && c.deoptDataAt != 0 {
 		return false
 	}
 	if c.wrapper != 0 && binary.LittleEndian.Uint64(to[:]) != c.shared {
@@ -205,7 +205,7 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 		r.scan = make([]byte, scanBlock)
 	}
 	top := end
-	for top+maxCode > pc && top > max(scanBlock, r.floor) {
+	for top+maxCode > pc && top > max(scanBlock, r.searchFloor) {
 		if i := slices.IndexFunc(r.emptyRanges, func(b emptyRange) bool { return b.Has(top - 1) }); i >= 0 {
 			top = r.emptyRanges[i].Start
 			continue
@@ -273,11 +273,13 @@ func (r *codes) readCodeObject(stream uint64) *code {
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.layout
 	object, typ := r.object(w)
-	if typ == 0 || r.live.Read(object-heapObjectTag, c.deopt[:]) != len(c.deopt) {
+	if typ == 0 || r.live.Read(object-heapObjectTag, c.deoptData[:]) != len(c.deoptData) {
 		return
 	}
-	c.deoptAt = object
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(c.deopt[min(16+8*max(i, 0), deoptHead-8):]) }
+	c.deoptDataAt = object
+	word := func(i int) uint64 {
+		return binary.LittleEndian.Uint64(c.deoptData[min(16+8*max(i, 0), deoptDataHead-8):])
+	}
 	c.shared, c.optimizationID = word(l.shared), word(l.shared-optimizedID)
 	if l.wrapped {
 		wrapper, ok := r.ofType(c.shared, l.types.wrapper)

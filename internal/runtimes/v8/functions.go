@@ -19,15 +19,15 @@ import (
 //
 // The script's number (unique in an isolate) and the function's (unique in the script) identify a moved function.
 type function struct {
-	sfi      uint64
-	scriptAt uint64
-	data     uint64 // when last read
-	head     [sfiSize]byte
-	link     uint64  // address of the word with the bytecodes' address in a Code or InterpreterData; 0: in head
-	linked   [8]byte // that word
-	script   *script
-	literal  uint32
-	cookie   uint64
+	sfi            uint64
+	scriptAt       uint64
+	data           uint64 // when last read
+	head           [sfiSize]byte
+	bytecodeLinkAt uint64  // address of the word with the bytecodes' address in a Code or InterpreterData; 0: in head
+	bytecodeLink   [8]byte // that word
+	script         *script
+	literal        uint32
+	cookie         uint64
 
 	name       string
 	begin, end int
@@ -54,13 +54,13 @@ const (
 
 type functions struct {
 	heap
-	byInfo      map[uint64]*function
-	byBytecodes map[uint64]*function
-	scripts     map[uint64]*script
-	kept        int   // bytes of their tables
-	copiedAt    int64 // time of the walk's copy; 0: none. Later readings hold.
-	head        [sfiSize]byte
-	linked      [8]byte
+	byInfo       map[uint64]*function
+	byBytecodes  map[uint64]*function
+	scripts      map[uint64]*script
+	kept         int   // bytes of their tables
+	copiedAt     int64 // time of the walk's copy; 0: none. Later readings hold.
+	head         [sfiSize]byte
+	bytecodeLink [8]byte
 }
 
 func (r *functions) forget() {
@@ -112,13 +112,13 @@ func (r *functions) drop(w uint64) {
 // size is that of the tables, bytes.
 func (f *function) size() int { return len(f.positions) + len(f.code) }
 
-// readHead reads the current head and link; false if another script is at the address of the function's.
+// readHead reads the current head and the bytecodes' link; false if another script is at the address of the function's.
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
-	r.linked = [8]byte{}
+	r.bytecodeLink = [8]byte{}
 	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - heapObjectTag, Bytes: r.head[:]})
-	if f.link != 0 {
-		r.parts = append(r.parts, frames.Region{Addr: f.link, Bytes: r.linked[:]})
+	if f.bytecodeLinkAt != 0 {
+		r.parts = append(r.parts, frames.Region{Addr: f.bytecodeLinkAt, Bytes: r.bytecodeLink[:]})
 	}
 	if f.script != nil {
 		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - heapObjectTag + r.layout.scriptID, Bytes: id[:]})
@@ -131,7 +131,7 @@ func (r *functions) readHead(f *function) bool {
 }
 
 func (r *functions) isSame(f *function) bool {
-	return r.readHead(f) && r.head == f.head && r.linked == f.linked
+	return r.readHead(f) && r.head == f.head && r.bytecodeLink == f.bytecodeLink
 }
 
 // isSameTable reports whether the table of positions did not move while it was read.
@@ -144,7 +144,7 @@ func (r *functions) isUnchanged(f *function) bool {
 	if !r.readHead(f) {
 		return false
 	}
-	read := r.head != f.head || r.linked != f.linked
+	read := r.head != f.head || r.bytecodeLink != f.bytecodeLink
 	if read {
 		word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(r.head[off:]) }
 		literal := uint32(word(r.layout.sfiFlags) >> 32)
@@ -201,8 +201,8 @@ func (r *functions) readNames(f *function) {
 func (r *functions) readCode(f *function) {
 	f.data = binary.LittleEndian.Uint64(f.head[r.layout.sfiData:])
 	var bytecodes, linked uint64
-	bytecodes, f.link, linked = r.bytecodesOf(f.data)
-	binary.LittleEndian.PutUint64(f.linked[:], linked)
+	bytecodes, f.bytecodeLinkAt, linked = r.bytecodesOf(f.data)
+	binary.LittleEndian.PutUint64(f.bytecodeLink[:], linked)
 	if bytecodes == f.bytecodes {
 		return
 	}

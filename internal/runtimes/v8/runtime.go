@@ -174,9 +174,9 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	if !r.isTypedFrame(f, cfa) {
 		return r.codeAt(pc)
 	}
-	r.floor = f.Module.Start
+	r.searchFloor = f.Module.Start
 	c := r.codeAt(pc)
-	if r.floor = 0; c == nil {
+	if r.searchFloor = 0; c == nil {
 		r.keepEmptyRange()
 	}
 	return c
