@@ -44,11 +44,12 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	c.stats.Begun++
 	tracee.setBefore(files, before)
 	tracee.times.Interrupt = procmem.Now()
+	tracee.pid, tracee.againAt = pid, tracee.times.Interrupt+againAfter
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
 		tracee.abandoned = true // until its end is reported
 		// the seizure may have waited for an exec of this thread, which then has the first thread's id
 		if pid > 0 && ptrace(unix.PTRACE_INTERRUPT, pid, 0, 0) == 0 {
-			c.mayTraceUnknown = true
+			c.mayTraceUnknown, c.renumbered = true, pid
 		}
 		return nil, ErrGone
 	}

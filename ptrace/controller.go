@@ -47,6 +47,7 @@ type Controller struct {
 	tracees         table
 	stats           Stats
 	mayTraceUnknown bool // a tracee may have an unknown id, since an exec
+	renumbered      int  // the last process in which that was found; 0: none
 	leaving         bool // Leave was called
 	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
 

@@ -93,7 +93,9 @@ func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 
 func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
 	do := transitions[classOf(tracee)][r]
-	c.mayTraceUnknown = c.mayTraceUnknown || do&doSeek != 0
+	if do&doSeek != 0 {
+		c.mayTraceUnknown, c.renumbered = true, tracee.pid
+	}
 	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(c.tid, tid) {
 		reap(tid)
 	}

@@ -8,7 +8,9 @@ type Tracee struct {
 	Tag uint64
 
 	tid         int
-	index       int // in the table
+	pid         int   // 0: unknown
+	againAt     int64 // when the interrupt is repeated, on the clock of Now; 0: never
+	index       int   // in the table
 	state       traceeState
 	abandoned   bool
 	sleeping    bool  // call and runs are set

@@ -24,6 +24,7 @@ const (
 	blockMax    = 20_000_000 // ns, longest sleep that a stop ends
 	wakeTakes   = 20_000     // ns, longest wake-up at real-time priority
 	auditShare  = 16         // these checks take at most 1/auditShare of the time
+	againAfter  = 20_000_000 // ns between interrupts of a thread that does not stop
 )
 
 // WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel; nil at
@@ -90,6 +91,7 @@ func (c *Controller) findStopped() (tracee *Tracee, now int64) {
 	now = procmem.Now()
 	c.lastEmptyPoll = pollBegan
 	if now >= c.nextAudit {
+		c.interruptRenumbered()
 		tracee = c.eachPending((*Controller).checkOne)
 		c.nextAudit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
 	}
@@ -168,6 +170,7 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 	}
 	var info sigInfo
 	if getSigInfo(tracee.tid, &info) != 0 {
+		tracee.interruptAgain(procmem.Now())
 		return nil
 	}
 	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
@@ -175,6 +178,25 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 	}
 	c.stats.Stolen++
 	return c.transit(tracee, tracee.tid, reportStop, stolenStatus(&info))
+}
+
+// # Interrupts during an exec
+//
+// The kernel loses some interrupts of a thread that is in exec (Linux 6.18). So they are repeated; a further one does
+// not outlast the detach.
+
+func (tracee *Tracee) interruptAgain(now int64) {
+	if tracee.againAt != 0 && now >= tracee.againAt {
+		tracee.againAt = now + againAfter
+		_ = ptrace(unix.PTRACE_INTERRUPT, tracee.tid, 0, 0)
+	}
+}
+
+// interruptRenumbered interrupts the thread that has its process's id since an exec, if it is traced.
+func (c *Controller) interruptRenumbered() {
+	if c.mayTraceUnknown && c.renumbered != 0 {
+		_ = ptrace(unix.PTRACE_INTERRUPT, c.renumbered, 0, 0)
+	}
 }
 
 // awaitUnknown waits shortly for the stop of a tracee renumbered by exec, to detach it.
