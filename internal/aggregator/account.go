@@ -16,7 +16,8 @@ import (
 type processAccount struct {
 	*handover.Process
 	nsPID int // in its own pid namespace; 0: the same
-	main  *frames.Module
+	// addressSpace is that of the program for which the rest was made ([code.Process.AddressSpace]).
+	addressSpace uint64
 	// modules describe walked modules; remapped: some may be unmapped.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool
@@ -48,7 +49,7 @@ func (a *accounts) process(p *handover.Process) *processAccount {
 	if known := a.procs[p.ID]; known != nil {
 		return known
 	}
-	made := &processAccount{Process: p, main: p.Target.Main(), programs: a.programs}
+	made := &processAccount{Process: p, addressSpace: p.Target.AddressSpace(), programs: a.programs}
 	made.program = a.programs.stateOf(p.Target)
 	if !p.Ended { // else only the name is requested
 		a.procs[p.ID] = made
@@ -68,19 +69,23 @@ func (p *processAccount) refresh(now int64) bool {
 	}
 	p.remapped = true
 	p.MappingsChanged()
-	if m := p.Target.Main(); m != p.main {
-		if p.Target.Comm != "" { // else a later name stays
-			p.Comm = p.Target.Comm
-		}
-		p.ProgramChanged()
-		p.walked = samplesWalked{}
-		p.program = p.programs.stateOf(p.Target)
-		if p.program != nil {
-			p.program.applyTo(p.Process)
-		}
-		p.main = m
+	if space := p.Target.AddressSpace(); space != p.addressSpace {
+		p.addressSpace = space
+		p.programChanged()
 	}
 	return true
+}
+
+// programChanged renews, after an exec, all that is known of the former program. Precondition: the mappings were read
+// again.
+func (p *processAccount) programChanged() {
+	p.Comm = p.Target.Comm
+	p.ProgramChanged()
+	p.walked = samplesWalked{}
+	if p.program = p.programs.stateOf(p.Target); p.program != nil {
+		p.program.applyTo(p.Process)
+	}
+	p.waits.afterExec()
 }
 
 // prepareWalk sets the run-time systems' code to that at the copy's moment, CLOCK_MONOTONIC ns.

@@ -125,8 +125,10 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, Length: e.Length, At: e.At})
 	case handover.ProcessEnded:
 		a.endProcess(a.process(e.Proc), e.ProcessEnd, e.At)
-	case handover.MaybeExec:
+	case handover.Execed:
 		a.handleExec(e)
+	case handover.Renamed:
+		a.handleRename(e)
 	case handover.CheckpointAsked:
 		a.attribute(&attribute.Cut{})
 		a.checkpointTasks()

@@ -24,22 +24,46 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	if e.ThreadEnd.Alive {
 		a.noteAlive(th)
 	}
+	a.forgetThread(th)
+}
+
+func (a *Aggregator) forgetThread(th *threadAccount) {
 	delete(a.threads, th.ID)
 	th.proc.waits.forget(th)
 }
 
-// handleExec handles a changed name of a first thread, perhaps by an exec: time up to now stays under the old name, and
-// the mappings are read again.
+// handleExec ends what is known of a former program. Its time stays under its name. No thread of the new program may be
+// selected.
 func (a *Aggregator) handleExec(e *handover.Event) {
-	th, p := a.thread(e.Thread), a.process(e.Proc)
-	a.attribute(&attribute.Cut{Thread: th.ID})
-	th.nameReadAt, th.namedByRuntime = 0, false
-	th.renameByKernel()
+	p := a.process(e.Proc)
+	if e.Thread != nil {
+		exec := attribute.Execed{Process: p.ID, Thread: e.Thread.ID, Caller: e.Thread.ID}
+		if e.Caller != nil {
+			exec.Caller = e.Caller.ID
+		}
+		a.attribute(&exec)
+	}
+	if e.Caller != nil {
+		a.forgetThread(a.thread(e.Caller))
+	}
 	a.unwind.lock.beginRead()
 	p.refresh(e.At)
 	a.unwind.lock.endRead()
+	if e.Thread != nil {
+		a.handleRename(e)
+	}
+}
+
+// handleRename handles a changed name of a first thread, which is the process's: time up to now stays under the old
+// name.
+func (a *Aggregator) handleRename(e *handover.Event) {
+	th, p := a.thread(e.Thread), a.process(e.Proc)
+	a.attribute(&attribute.Cut{Thread: th.ID})
+	th.nameReadAt, th.namedByRuntime = 0, false
+	a.unwind.lock.beginRead()
+	th.renameByKernel()
+	a.unwind.lock.endRead()
 	p.Comm = th.name
-	p.waits.afterExec()
 }
 
 func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, now int64) {

@@ -24,7 +24,7 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	}
 	leader := &handover.Thread{Proc: p.Process, TID: pid}
 	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
-	a.handleExec(&handover.Event{Kind: handover.MaybeExec, Thread: leader, Proc: p.Process, At: procmem.Now()})
+	a.handleRename(&handover.Event{Kind: handover.Renamed, Thread: leader, Proc: p.Process, At: procmem.Now()})
 	for range 2 {
 		if p.Comm != "other" || old != "threads" {
 			t.Fatalf("name %q, before %q; want other and threads", p.Comm, old)

@@ -107,6 +107,8 @@ func (a *Attribution) Handle(event Event) {
 		}
 	case *ThreadEnded:
 		a.endThread(e)
+	case *Execed:
+		a.exec(e)
 	case *ProcessEnded:
 		a.endProcess(e)
 	case *EndedSoFar:
@@ -226,6 +228,19 @@ func (a *Attribution) finishThread(t *thread) {
 		a.sink.ThreadDone(t.id, t.account.Samples, t.account.ObservedFor())
 	}
 	delete(a.threads, t.id)
+}
+
+// exec gives the account of the thread that called exec to the first thread of the new program: the kernel ends the
+// former first thread, and gives its number to that task, whose clocks go on (fs/exec.c, de_thread).
+func (a *Attribution) exec(e *Execed) {
+	caller := a.threads[e.Caller]
+	if caller == nil {
+		return
+	}
+	a.cutOpen(e.Caller)
+	delete(a.threads, e.Caller)
+	caller.id = e.Thread
+	a.threads[e.Thread] = caller
 }
 
 const unknownProgram = "?"

@@ -54,6 +54,13 @@ type ThreadEnded struct {
 	End             End
 }
 
+// Execed reports that a process runs another program. Thread is its first thread from now on. The task of the thread
+// that called exec goes on as that one, with its clocks: Caller is Thread, or another, whose end is not reported then.
+type Execed struct {
+	Process        sample.ProcessID
+	Thread, Caller sample.ThreadID
+}
+
 // ProcessEnded reports the end of a process, after all its threads, or of the recording.
 type ProcessEnded struct {
 	Process sample.ProcessID
@@ -111,6 +118,7 @@ func (*Observed) streamName() string         { return "Observed" }
 func (*ThreadStarted) streamName() string    { return "ThreadStarted" }
 func (*FoundUnchanged) streamName() string   { return "FoundUnchanged" }
 func (*ThreadEnded) streamName() string      { return "ThreadEnded" }
+func (*Execed) streamName() string           { return "Execed" }
 func (*ProcessEnded) streamName() string     { return "ProcessEnded" }
 func (*EndedSoFar) streamName() string       { return "EndedSoFar" }
 func (*UnassignedSample) streamName() string { return "UnassignedSample" }

@@ -74,7 +74,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 	}
 	for _, e := range []Event{
 		&ProcessStarted{}, &Observed{}, &ThreadStarted{}, &FoundUnchanged{},
-		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &UnassignedSample{},
+		&ThreadEnded{}, &Execed{}, &ProcessEnded{}, &EndedSoFar{}, &UnassignedSample{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
 		if e.streamName() == name {

@@ -26,6 +26,8 @@ type Process struct {
 	ownCache bool
 	space    *frames.Space
 
+	addressSpace uint64 // number of the one that was read last ([procmem.Memory.Space])
+
 	text     []byte
 	code     []mapped       // ascending
 	spans    []procmem.Span // ascending
@@ -131,6 +133,9 @@ func (p *Process) release() {
 
 // Space returns the executable part of the address space.
 func (p *Process) Space() *frames.Space { return p.space }
+
+// AddressSpace returns the number of the address space of the last Refresh: another one is that of another program.
+func (p *Process) AddressSpace() uint64 { return p.addressSpace }
 
 // Runtimes returns the process's run-time systems.
 func (p *Process) Runtimes() *Runtimes { return p.runtimes }

@@ -19,18 +19,23 @@ import (
 const mainStack = 8 << 20
 
 // Refresh reads the mappings again, and reports whether code changed so that a walk can give another stack. Unchanged
-// mappings keep their modules. After the end of the process the error is a [*process.Error] of [refusal.Gone].
+// mappings keep their modules, except after an exec. After the end of the process the error is a [*process.Error] of
+// [refusal.Gone].
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, process.Explain(p.PID, os.ErrNotExist)
 	}
-	if p.Memory().Stale() {
-		p.Memory().Reopen(p.MemoryTID())
+	space := p.Memory().Renew(p.PID)
+	execed := space != p.addressSpace
+	if execed {
+		if err := p.resetAfterExec(); err != nil {
+			return false, err
+		}
 	}
 	if err := p.readMaps(); err != nil {
 		return false, err
 	}
-	next, err := p.scan()
+	next, err := p.scan(execed)
 	if err != nil {
 		return false, err
 	}
@@ -40,25 +45,24 @@ func (p *Process) Refresh() (changed bool, err error) {
 		p.runtimes.code.Forget()
 		p.space.Forget()
 	}
-	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
+	if !execed && slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
 		if p.runtimes.found.retry(&p.runtimes.host) {
 			p.space.Forget()
 			rewritten = true
 		}
 		return rewritten, nil
 	}
-	if !slices.ContainsFunc(next, func(m mapped) bool { return m.mod != nil }) {
-		if err := p.resetAfterExec(); err != nil {
-			return false, err
-		}
-	}
 	p.setMappings(next)
+	p.addressSpace = space
 	return true, nil
 }
 
 func (p *Process) resetAfterExec() error {
+	err := p.AfterExec()
+	p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
+	p.jit.lost = true
 	p.runtimes.found = foundSystems{}
-	return p.AfterExec()
+	return err
 }
 
 func (p *Process) readMaps() error {
@@ -94,11 +98,14 @@ func (p *Process) useOtherThread() error {
 	return p.readMaps()
 }
 
-// scan parses the list and returns the executable mappings; unchanged ones keep their modules.
-func (p *Process) scan() ([]mapped, error) {
+// scan parses the list and returns the executable mappings; unchanged ones keep their modules, unless execed.
+func (p *Process) scan(execed bool) ([]mapped, error) {
 	p.spans = p.spans[:0]
 	var next []mapped
 	old := p.code
+	if execed {
+		old = nil
+	}
 	err := eachMapping(p.text, func(m *RawMapping) {
 		p.spans = append(p.spans, m.span())
 		if m.Perm&PermExec == 0 {

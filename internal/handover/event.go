@@ -19,7 +19,8 @@ const (
 	EndedSoFar                    // CPU time of ended threads so far ([attribute.ProcessEnd])
 	ProcessEnded                  // the process or the recording ends
 	ProcessBegan                  // it is sampled from now on
-	MaybeExec                     // the first thread's name has changed
+	Execed                        // the process runs another program, whose first thread is Thread
+	Renamed                       // the first thread's name has changed, and so the process's
 	CheckpointAsked               // write a checkpoint of all before this event
 	RefreshAsked                  // refresh the sinks with all before this event
 	NotObserved                   // no thread was observed from At on, for Length
@@ -35,6 +36,7 @@ type Event struct {
 	Kind            Kind
 	Thread          *Thread
 	Proc            *Process
+	Caller          *Thread // for Execed: the ended thread that called it, if its clocks go on as those of Thread
 	RawSample       *observe.RawSample
 	Program         *Program         // program of a sampled process, if not that of Proc
 	UnchangedBefore sample.Unchanged // unchanged ticks before this event

@@ -15,9 +15,6 @@ func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 			t.Errorf("reported %d: %d, want %d", c.reported, p.SampleLack(), c.want)
 		}
 	}
-	if p.ForgetLack(); p.SampleLack() != LacksNothing {
-		t.Errorf("after ForgetFallback: %d", p.SampleLack())
-	}
 }
 
 // TestReasonsThatTakeStops: the choice is the sampler's, but for what no sample can show.

@@ -56,9 +56,6 @@ func (p *Process) NoteLack(lack SampleLack) {
 	}
 }
 
-// ForgetLack is for tests.
-func (p *Process) ForgetLack() { p.lack.Store(uint32(LacksNothing)) }
-
 // expectLack replaces an earlier program's lack by that of the present code.
 func (p *Process) expectLack(furtherStacks bool) {
 	lack := LacksNothing

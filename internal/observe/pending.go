@@ -95,9 +95,14 @@ func (o *Observer) finishPending(deadline int64, onlyFirst bool, done func(*Thre
 	return n
 }
 
-// reopenAfterExec reopens the memory after an exec if a copy had n = 0 bytes, and reports whether it did.
+// reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec, and reports whether
+// it did.
 func (t *Thread) reopenAfterExec(n int) bool {
-	reopened := n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
+	if n > 0 || t.Memory == nil {
+		return false
+	}
+	before := t.Memory.Space()
+	reopened := t.Memory.Renew(t.PID) != before
 	if reopened {
 		t.tls = 0
 	}

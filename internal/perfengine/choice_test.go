@@ -20,13 +20,13 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	for ran, want := range map[uint64]handover.SampleLack{
 		100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples,
 	} {
-		p.Handover.ForgetLack()
+		p.Handover = &handover.Process{}
 		p.Clock.Now = ran
 		if e.choice.checkProcess(p); p.Handover.SampleLack() != want {
 			t.Errorf("after %d ms: %v", ran/1e6, p.Handover.SampleLack())
 		}
 	}
-	p.Handover.ForgetLack()
+	p.Handover = &handover.Process{}
 	p.received++
 	e.choice.checkProcess(p)
 	if p.Handover.SampleLack() != handover.LacksNothing || p.ranBefore != p.Clock.Ran() {

@@ -110,9 +110,11 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	s.unassigned.keep(p, r.TID, s.stream.rawSample(s.shared.Observer, r))
 }
 
+// readClocks leaves first threads to the tracer, which finds out whether an exec has given them another's clocks.
 func (s *samples) readClocks(now int64) {
 	for _, th := range s.clocksDue {
-		if th.ended || th.Observed.Pending() || len(th.waiting) == 0 {
+		first := th.Observed.TID == th.proc.Target.PID
+		if th.ended || th.Observed.Pending() || len(th.waiting) == 0 || first {
 			continue
 		}
 		if sched, err := th.Observed.Files().SchedStat(); err == nil {

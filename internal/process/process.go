@@ -124,10 +124,10 @@ func (p *Process) NextThread() bool {
 	return true
 }
 
-// AfterExec reopens the memory after an exec. The error reports a program that cannot be sampled, or of another
-// architecture.
+// AfterExec chooses the first thread for MemoryTID: after an exec it lives. The error reports a program that cannot be
+// sampled, or of another architecture.
 func (p *Process) AfterExec() error {
-	p.memory.Reopen(p.tid)
+	p.tid = p.PID
 	machine, err := procFS.machine(p.PID, p.tid)
 	if err == nil && archOf(machine) != p.Arch {
 		err = fmt.Errorf("process %d now runs a program for another processor", p.PID)

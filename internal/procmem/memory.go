@@ -4,6 +4,7 @@ package procmem
 
 import (
 	"os"
+	"sync"
 	"sync/atomic"
 )
 
@@ -22,9 +23,11 @@ import (
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
-	stale              atomic.Bool            // an address was in no mapping
-	gone               atomic.Bool            // the address space has ended
-	reopened           atomic.Int64           // last reopening by ReopenIfGone, CLOCK_MONOTONIC, ns
+	space              atomic.Uint64          // number of the address space
+	foreign            atomic.Bool            // it is the parent's, as after vfork(2)
+	opening            sync.Mutex             // held while files are opened; of the next two
+	triedAt            int64                  // last try to open the files of a new one, CLOCK_MONOTONIC ns
+	denied             bool                   // it may not be opened, since the last exec
 	swapped            atomic.Bool
 	noQueries          atomic.Bool   // the kernel has no PROCMAP_QUERY
 	updates            atomic.Uint64 // readings of the mappings
@@ -67,45 +70,25 @@ func OpenMemory(tid int) *Memory {
 	return m
 }
 
-// Reopen opens the files of a new address space, after an exec. tid is any thread.
+// Reopen opens the files by another thread of the process: those of an ended first thread read as empty.
 func (m *Memory) Reopen(tid int) {
-	m.stale.Store(false)
-	m.gone.Store(false)
-	m.updates.Add(1)
-	if borrowed(tid) {
-		m.stale.Store(true)
-		return
+	m.opening.Lock()
+	defer m.opening.Unlock()
+	m.foreign.Store(borrowed(tid))
+	if !m.foreign.Load() {
+		m.openFiles(tid)
 	}
+}
+
+// openFiles opens the files by a thread. Precondition: opening is locked.
+func (m *Memory) openFiles(tid int) {
+	m.updates.Add(1)
 	m.noQueries.Store(false)
 	m.mem.open(tid, "mem")
 	m.maps.open(tid, "maps")
 	m.pagemap.open(tid, "pagemap")
+	m.foreign.Store(false)
 }
-
-const reopenEvery = 2e6 // ns between reopenings by [Memory.ReopenIfGone]
-
-// ReopenIfGone opens the files again and drops the mappings if an exec has ended the address space, at most every 2 ms,
-// and reports whether it did. Precondition: no thread is stopped.
-func (m *Memory) ReopenIfGone(tid int) bool {
-	// Without PROCMAP_QUERY the kernel does not report the end of an address space.
-	if !m.gone.Load() && !(m.stale.Load() && m.noQueries.Load()) {
-		return false
-	}
-	now := Now()
-	if now-m.reopened.Load() < reopenEvery {
-		return false
-	}
-	m.reopened.Store(now)
-	table := m.table.Load()
-	if m.Reopen(tid); m.Stale() {
-		return false
-	}
-	m.table.CompareAndSwap(table, nil)
-	return true
-}
-
-// Stale reports whether the address space may have changed.
-func (m *Memory) Stale() bool { return m.stale.Load() }
 
 // Close closes the files. Precondition: no concurrent read.
 func (m *Memory) Close() {
@@ -211,10 +194,6 @@ func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) in
 	}
 	n := preadBy(by, fd, buf[done:], addr+uint64(done))
 	CountCopied(max(n, 0))
-	if n == 0 && len(buf) > 0 {
-		m.stale.Store(true)
-		m.gone.Store(true)
-	}
 	return done + max(n, 0)
 }
 

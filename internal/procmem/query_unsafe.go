@@ -48,9 +48,6 @@ func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
 	if e == syscall.ENOTTY || e == syscall.EPERM {
 		m.noQueries.Store(true)
 	}
-	if e == syscall.ESRCH { // the address space has ended (fs/proc/task_mmu.c, do_procmap_query)
-		m.gone.Store(true)
-	}
 	if e != 0 {
 		return false
 	}

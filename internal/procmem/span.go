@@ -59,7 +59,6 @@ func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 		*out = Span{Start: addr &^ (pageSize - 1), End: table.End, Kind: Anonymous}
 		return true
 	}
-	m.stale.Store(true)
 	return false
 }
 

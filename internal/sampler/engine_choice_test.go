@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
@@ -77,7 +79,11 @@ func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
 }
 
 func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
-	target := start(t, "burners", "2")
+	exe, err := testtargets.Compile("threads.c", "-O1", "-g0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := start(t, "exec", exe)
 	o := choosing(t, 199)
 	walked := make(chan *handover.Process, 1)
 	o.walked = func(p *handover.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
@@ -91,7 +97,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
 		p.NoteLack(handover.LacksRoots)
 		stopped(t, s, 20)
-		p.ForgetLack()
+		target.signal(t, unix.SIGUSR1) // it calls exec
 		since := s.Progress()
 		await(t, "they are sampled again", func() bool {
 			now := s.Progress()

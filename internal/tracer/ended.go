@@ -153,6 +153,9 @@ func (e *endedThreads) endedCPUSoFar(p *process) (ns int64, ok bool) {
 			return 0, false // it may be alive
 		}
 	}
+	if !p.settled() {
+		return 0, false
+	}
 	for _, th := range p.list.inOrder {
 		if th.clockPass != e.clockPass && !th.gone {
 			e.endThread(th)

@@ -180,8 +180,8 @@ func (child *newChild) open(pid int, budget *procmem.Budget) error {
 		child.thread = observe.NewThread(pid, pid, budget)
 		child.thread.Memory = child.memory
 		_ = child.thread.Files().Hold() // on error the stop fails
-	} else if child.memory.Stale() {
-		child.memory.Reopen(pid)
+	} else {
+		child.memory.Renew(pid)
 	}
 	if err := child.mappings.Read(pid); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (n *newChildren) threadTracked(th *thread) {
 	}
 }
 
-func (n *newChildren) maybeExec(p *process) {
+func (n *newChildren) execed(p *process) {
 	if n.untracked != nil {
 		n.walks.wait()
 		n.untracked.Execed(p.Target.PID)

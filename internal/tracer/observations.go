@@ -37,12 +37,17 @@ func (o *observations) observe(th *thread) {
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
 	outcome, raw, err := o.Observer.Begin(th.Observed)
+	clocks := th.Observed.LastSched()
 	switch {
+	case (outcome == observe.Reused || outcome == observe.LeftToSamples) && o.mayBeOfCaller(th, clocks):
+		o.noteChanged(th)
+		o.leave(th, nil)
 	case err != nil:
 		o.fail(th, err)
 	case outcome == observe.Unchanged:
+		th.used = clocks
 		if th.EnginePart != nil {
-			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
+			th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.Tick.At), th.Observed.Asleep())
 		}
 		th.observedTick = o.counts.ticks
 		o.counts.unchanged++
@@ -50,6 +55,7 @@ func (o *observations) observe(th *thread) {
 	case outcome == observe.LeftToSamples:
 		o.counts.attempted--
 		o.noteChanged(th)
+		th.used = clocks
 		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.Queued:
 		o.counts.attempted--
@@ -57,7 +63,7 @@ func (o *observations) observe(th *thread) {
 		o.noteChanged(th)
 	case outcome == observe.Done:
 		o.noteChanged(th)
-		o.finish(th, raw)
+		o.finishPending(th, raw, nil)
 	default:
 		o.stops.targets[th.Observed] = stopTarget{thread: th}
 		o.noteChanged(th)
@@ -73,10 +79,35 @@ func (o *observations) finishPending(th *thread, s *observe.RawSample, err error
 		o.fail(th, err)
 		return
 	}
+	if o.mayBeOfCaller(th, s.Sched) {
+		o.leave(th, s)
+		return
+	}
 	o.finish(th, s)
 }
 
+// mayBeOfCaller reports that the clocks that were read of a first thread may be those of another, which has called exec
+// ([execs]).
+func (o *observations) mayBeOfCaller(th *thread, clocks procmem.SchedStat) bool {
+	if th.Observed.TID != th.proc.Target.PID || clocks == th.used {
+		return false
+	}
+	return clocks.CPU < th.used.CPU || clocks.Runs < th.used.Runs || !th.proc.settled()
+}
+
+// leave leaves a thread to the next tick. raw is not used; it may be nil.
+func (o *observations) leave(th *thread, raw *observe.RawSample) {
+	if raw != nil {
+		o.Observer.Drop(raw)
+	}
+	th.Observed.ForgetLast()
+	o.counts.attempted--
+	o.counts.queued++
+	th.proc.list.changeHinted = true
+}
+
 func (o *observations) finish(th *thread, s *observe.RawSample) {
+	th.used = s.Sched
 	if th.EnginePart != nil {
 		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
 	}
@@ -114,7 +145,11 @@ func (o *observations) fail(th *thread, err error) {
 	reason := observe.Reason(err)
 	o.counts.addFailure(reason)
 	o.noteChanged(th)
-	if reason == refusal.Gone {
+	switch {
+	case reason != refusal.Gone:
+	case th.Observed.TID == th.proc.Target.PID || !th.proc.settled(): // the next listing decides ([execs])
+		th.proc.list.changeHinted = true
+	default:
 		o.tracked.endThread(th)
 	}
 }

@@ -22,7 +22,8 @@ type process struct {
 	earlier         *newChild // observations before its first thread is tracked
 	account         attribute.ProcessEnd
 	endedReport     endedReport
-	endedKnown      bool // account has the time of earlier threads
+	addressSpace    uint64 // number of the tracked program's ([procmem.Memory.Space])
+	endedKnown      bool   // account has the time of earlier threads
 	accountComplete bool
 }
 
@@ -65,6 +66,7 @@ type thread struct {
 	engine.Thread
 	proc            *process
 	hidden          skid.Hidden
+	used            procmem.SchedStat // the clocks that were last used for its account
 	end             handover.ThreadEnd
 	listGeneration  int64 // last listing that had it
 	observedTick    int64 // tick of the last observation
@@ -101,6 +103,7 @@ type threadList struct {
 	generation      int64  // number of the last listing
 	changeHinted    bool   // threads have begun or ended since
 	everListed      bool
+	aloneSince      uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
 	firstThreadName procmem.Comm
 	// Of the last read of the list's end: CLOCK_MONOTONIC ns, taskCreations.count.
 	tailAt, creations int64

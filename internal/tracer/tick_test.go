@@ -36,6 +36,11 @@ func onTicks(t testing.TB, mode observe.Mode, f func(tick func(), c *Tracer), ar
 func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
+	onTicksOver(t, o, pid, f)
+}
+
+func onTicksOver(t testing.TB, o Options, pid int, f func(tick func(), c *Tracer)) {
+	t.Helper()
 	p := opened(t, pid)
 	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})

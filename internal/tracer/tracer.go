@@ -22,6 +22,7 @@ type Tracer struct {
 	newChildren  *newChildren
 	ended        *endedThreads
 	tracked      *tracked
+	execs        *execs
 	observations *observations
 	newThreads   *newThreads
 	due          *due
@@ -48,6 +49,8 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 		state: s, engine: t.engine, stops: t.stops, walks: t.walks, newChildren: t.newChildren, ended: t.ended,
 		start: start, startTicks: boot,
 	}
+	t.execs = &execs{state: s, stops: t.stops, tracked: t.tracked, newChildren: t.newChildren}
+	t.tracked.execs = t.execs
 	t.observations = &observations{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}
 	t.newThreads = &newThreads{
 		state: s, creations: t.creations, stops: t.stops, tracked: t.tracked, observations: t.observations,

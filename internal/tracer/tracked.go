@@ -22,6 +22,7 @@ type tracked struct {
 	stops       *stops
 	walks       *pathWalks
 	newChildren *newChildren
+	execs       *execs
 	ended       *endedThreads
 
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
@@ -44,6 +45,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
 		return
 	}
+	p.addressSpace = p.Target.Memory().Space()
 	p.otherMemory, _ = shared.TakeOtherMemory()
 	tasks.KeepWithin(t.Files)
 	p.TaskDir = tasks
@@ -86,6 +88,7 @@ func (t *tracked) list(p *process, now int64) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
 	if !list.due(now, &p.Clock, t.threadCount) || list.everListed && t.walks.busy() {
+		t.execs.check(p, now)
 		return
 	}
 	list.listedAt = now
@@ -96,6 +99,10 @@ func (t *tracked) list(p *process, now int64) {
 	list.tids = tids
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
 		tids = nil
+	}
+	t.execs.check(p, now)
+	if p.mayBeInExec(tids) {
+		return
 	}
 	open := t.walks.openUntracked(p, tids, now, !list.everListed)
 	for _, tid := range tids {
@@ -120,19 +127,17 @@ func (t *tracked) list(p *process, now int64) {
 		}
 	}
 	t.endMissing(p)
-	t.checkExec(p)
+	t.checkName(p)
 	p.takeOtherMemory()
 }
 
-// checkExec reports a possible exec if the name of the first thread has changed. A change of the mappings shows an exec
-// that keeps the name (package aggregator).
-func (t *tracked) checkExec(p *process) {
+// checkName reports a changed name of the first thread, which is the process's.
+func (t *tracked) checkName(p *process) {
 	if th := p.list.byTID[p.Target.PID]; th != nil {
 		var name procmem.Comm
 		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.firstThreadName.Bytes()) {
 			if len(p.list.firstThreadName.Bytes()) > 0 {
-				t.newChildren.maybeExec(p)
-				t.Out.Add(handover.Event{Kind: handover.MaybeExec, Thread: th.Handover, Proc: p.Handover, At: t.Tick.At})
+				t.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: t.Tick.At})
 			}
 			p.list.firstThreadName = name
 		}
@@ -227,15 +232,9 @@ func (t *tracked) endThread(th *thread) {
 	if th.gone || th.Observed.Pending() {
 		return
 	}
-	th.gone = true
-	t.Skipper.NoteThreadChange(t.Tick.At)
-	t.counts.unseen += t.Backoff.Forget(&th.Backoff)
-	t.counts.shortRuns.add(th.Observed.Ran())
-	end := &th.end
 	th.proc.endedReport.pending = th.proc.endedReport.pending || th.FromZero
-	if th.EnginePart != nil {
-		th.EnginePart.Ended(end.Alive)
-	}
+	end := &th.end
+	t.dropThread(th, end.Alive)
 	end.NotStopped = th.Observed.TakeNotStopped()
 	end.Patience = t.gaps.MaxGap()
 	if !end.Alive || th.observedTick == t.counts.ticks { // its last observation is of the recording's end
@@ -243,6 +242,17 @@ func (t *tracked) endThread(th *thread) {
 	}
 	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
 		ThreadEnd: end})
+}
+
+// dropThread ends the tracking of a thread. alive: its clocks go on.
+func (t *tracked) dropThread(th *thread, alive bool) {
+	th.gone = true
+	t.Skipper.NoteThreadChange(t.Tick.At)
+	t.counts.unseen += t.Backoff.Forget(&th.Backoff)
+	t.counts.shortRuns.add(th.Observed.Ran())
+	if th.EnginePart != nil {
+		th.EnginePart.Ended(alive)
+	}
 	th.Observed.Close()
 	delete(th.proc.list.byTID, th.Observed.TID)
 	th.proc.list.changeHinted = true
@@ -293,6 +303,7 @@ func (t *tracked) readLastClocks(p *process, now int64) {
 
 func (t *tracked) endAll() {
 	for _, p := range t.procs {
+		t.execs.check(p, procmem.Now())
 		t.readLastClocks(p, procmem.Now())
 		for _, th := range p.list.inOrder {
 			t.endThread(th)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procmem
+
+import "golang.org/x/sys/unix"
+
+// # Address spaces
+//
+// An exec gives a process a new address space (fs/exec.c, exec_mmap). Files of [Memory] that are open go on with the
+// former one. Once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero).
+// This shows every exec, also of the same program at the same addresses, and no other change of the mappings. All that
+// depends on an exec is told by the number of the address space ([Memory.Space]).
+//
+// After vfork(2) a child uses its parent's address space, until its exec: no file is opened before. If the child's
+// parent calls exec meanwhile in another thread, that shows once the child has left the parent's address space.
+
+// Space returns the number of the process's address space: each exec that [Memory.Renew] has found raises it. Safe for
+// concurrent use.
+func (m *Memory) Space() uint64 { return m.space.Load() }
+
+const renewEvery = 2e6 // between two tries to open the files of a new address space, ns
+
+// Renew opens the files of the new address space and drops the mappings, if an exec has ended the former one, and
+// returns [Memory.Space]. Otherwise, it makes one system call, which takes no lock (half the time of a read of
+// schedstat). Precondition: no thread is stopped. Safe for concurrent use.
+func (m *Memory) Renew(pid int) uint64 {
+	if m.Ended() && m.opening.TryLock() {
+		if now := Now(); now-m.triedAt >= renewEvery && m.Ended() {
+			m.triedAt = now
+			m.openNew(pid)
+		}
+		m.opening.Unlock()
+	}
+	return m.space.Load()
+}
+
+// Ended reports whether the open files are of an address space without users, or none is open because it is another
+// process's. A living one gives an error: EINVAL, as a byte is no entry of pagemap; else EIO, as nothing is at 0. Safe
+// for concurrent use.
+func (m *Memory) Ended() bool {
+	fd := m.pagemap.get()
+	if fd < 0 {
+		fd = m.mem.get()
+	}
+	return m.foreign.Load() || fd >= 0 && emptied(fd)
+}
+
+func emptied(fd int) bool {
+	var b [1]byte
+	return preadMem(fd, b[:], 0) == 0
+}
+
+// openNew opens the files of a process that has called exec, or ended. Precondition: opening is locked.
+func (m *Memory) openNew(pid int) {
+	var p pathBuf
+	fd, e := open(p.process(pid, "pagemap"), 0)
+	if e == unix.ENOENT { // a kernel without CONFIG_PROC_PAGE_MONITOR, or the process's end
+		fd, e = open(p.process(pid, "mem"), 0)
+	}
+	switch {
+	case e == unix.EACCES || e == unix.EPERM: // the new program may not be read
+		if !m.denied {
+			m.denied = true
+			m.space.Add(1)
+		}
+		return
+	case e != 0: // it has ended
+		return
+	}
+	alive := !emptied(fd)
+	if closeFD(fd); !alive || borrowed(pid) {
+		return
+	}
+	table := m.table.Load()
+	m.openFiles(pid)
+	m.table.CompareAndSwap(table, nil)
+	m.denied = false
+	m.triedAt = 0
+	m.space.Add(1)
+}

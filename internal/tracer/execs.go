@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
+)
+
+// execs reports that a process has called exec, once, as [handover.Execed].
+//
+// An exec ends all other threads, gives the calling task the number of the first thread, and only then replaces the
+// address space (fs/exec.c, de_thread, exec_mmap), which is what shows it ([procmem.Memory.Renew]). Files of the first
+// thread go on with the clocks of the calling task. So while the first thread is the only one left, until the others
+// are known to have ended without an exec ([process.mayBeInExec]), their end is not reported, and what was read of the
+// first thread is not used ([process.settled]).
+type execs struct {
+	*state
+	stops       *stops
+	tracked     *tracked
+	newChildren *newChildren
+}
+
+// check finds an exec since the last call, and then begins to track the threads anew. The account of the thread that
+// called exec goes on.
+func (x *execs) check(p *process, now int64) {
+	space := p.Target.Memory().Renew(p.Target.PID)
+	if space == p.addressSpace {
+		return
+	}
+	p.addressSpace = space
+	x.newChildren.execed(p)
+	first, caller := p.list.byTID[p.Target.PID], p.caller()
+	for _, th := range p.list.inOrder {
+		if th != caller {
+			x.end(th)
+		}
+	}
+	clear(p.list.rejected)
+	p.list.changeHinted = true
+	e := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
+	if caller == nil || caller != first {
+		first = x.trackFirst(p, now)
+		x.continueAs(caller, first, &e)
+	}
+	if first != nil {
+		e.Thread = first.Handover
+	}
+	x.Out.Add(e)
+}
+
+// caller returns the thread whose clocks go on as those of the first one now, or nil: it was not tracked. Of several
+// that are possible, it is assumed to be the one that has used most CPU time: then, if it is another, no time is
+// counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
+func (p *process) caller() (found *thread) {
+	first := p.list.byTID[p.Target.PID]
+	now, err := p.schedStat(first, p.Target.PID)
+	if err != nil {
+		return nil
+	}
+	for _, th := range p.list.inOrder {
+		last := &th.used
+		possible := !th.gone && last.CPU <= now.CPU && last.RunQueue <= now.RunQueue && last.Runs <= now.Runs
+		if possible && (found == nil || last.CPU > found.used.CPU) {
+			found = th
+		}
+	}
+	return found
+}
+
+// end ends a thread, and gives up its stop.
+func (x *execs) end(th *thread) {
+	x.giveUp(th)
+	x.tracked.endThread(th)
+}
+
+func (x *execs) giveUp(th *thread) {
+	if x.Observer != nil && x.Observer.GiveUp(th.Observed) {
+		x.stops.takeTarget(th.Observed)
+		x.counts.attempted--
+		x.counts.queued++
+	}
+}
+
+// trackFirst tracks the first thread of the new program. It returns nil if the thread is not selected, or has ended.
+func (x *execs) trackFirst(p *process, now int64) *thread {
+	th := x.tracked.discover(p, p.Target.PID, now)
+	if th != nil {
+		th.listGeneration = p.list.generation
+	}
+	return th
+}
+
+// continueAs makes first, unless nil, the successor of the thread that has called exec, nil if that was not tracked.
+func (x *execs) continueAs(caller, first *thread, e *handover.Event) {
+	switch {
+	case caller == nil && first == nil:
+	case first == nil:
+		x.end(caller)
+	case caller != nil:
+		x.giveUp(caller)
+		if caller.Backoff.Unchanged.Ticks > 0 {
+			x.Out.Add(handover.Event{
+				Kind: handover.Unchanged, Thread: caller.Handover, UnchangedBefore: caller.Backoff.TakeUnchanged(),
+			})
+		}
+		first.FromZero, first.end.AtStart = false, caller.end.AtStart
+		first.Handover.CreatedAt = caller.Handover.CreatedAt
+		x.tracked.dropThread(caller, true)
+		e.Caller = caller.Handover
+	case x.opts.Threads != nil: // the calling thread was not selected
+		first.FromZero, first.Handover.CreatedAt = false, 0
+		x.tracked.ended.readThreadAtStart(first, e.At)
+	}
+}
+
+// settled reports that no exec is in progress, or unknown: what was read of the first thread just before is of the
+// thread that was tracked, and a thread that was missing just before has ended.
+func (p *process) settled() bool {
+	if len(p.list.byTID) <= 1 {
+		return true
+	}
+	memory := p.Target.Memory()
+	n, err := p.TaskDir.Count()
+	return err == nil && n > 1 && memory.Space() == p.addressSpace && !memory.Ended()
+}
+
+// mayBeInExec reports whether the first thread, which is alone now after others, may be the one of these that is about
+// to replace the address space. It is not if it sleeps, or has used more CPU time than that takes.
+func (p *process) mayBeInExec(tids []int) bool {
+	list := &p.list
+	if !list.everListed || len(list.byTID) <= 1 || len(tids) != 1 || tids[0] != p.Target.PID {
+		list.aloneSince = 0
+		return false
+	}
+	list.changeHinted = true
+	var st procmem.Stat
+	now, err := p.schedStat(list.byTID[p.Target.PID], p.Target.PID)
+	switch {
+	case err != nil || procmem.ReadStat(p.Target.PID, &st) != nil:
+		return false
+	case list.aloneSince == 0:
+		list.aloneSince = now.CPU + 1
+		return true
+	}
+	return (st.State == 'R' || st.State == 'D') && now.CPU < list.aloneSince+longestExec
+}
+
+// longestExec bounds the CPU time between the end of the other threads and the new address space, ns: some 50 µs, and
+// the error of a running thread's clock.
+const longestExec = 15e6

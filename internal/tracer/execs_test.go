@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
+)
+
+// execEvents returns the events of a run of src/execs.c with args, from its start until it says "done".
+func execEvents(t *testing.T, args ...string) (pid int, events []handover.Event) {
+	t.Helper()
+	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, args...)
+	says := testtargets.Ready(t, cmd)
+	pid = cmd.Process.Pid
+	onTicksOver(t, Options{Freq: 99}, pid, func(_ func(), c *Tracer) {
+		tick := func() {
+			now := procmem.Now()
+			c.tick(now, now+5e6)
+			for len(c.Ring.Batches()) > 0 {
+				b := <-c.Ring.Batches()
+				events = append(events, b...)
+				for i := range b {
+					c.Pool.Put(b[i].RawSample)
+				}
+				c.Ring.Put(b)
+			}
+		}
+		tick()
+		if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
+			t.Error(err)
+			return
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if line, err := says.ReadString('\n'); line != "done\n" {
+				t.Errorf("the target says %q (%v), want done", line, err)
+			}
+		}()
+		for over := false; !over; tick() {
+			procmem.SleepUntil(procmem.Now() + 5e6)
+			select {
+			case <-done:
+				over = true
+			default:
+			}
+		}
+		for range 3 {
+			tick()
+		}
+	})
+	return pid, events
+}
+
+func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		args  []string
+		execs int
+		other bool // another thread than the first calls it
+	}{
+		{"by the first thread", []string{"first", "100", "1000", "50", "1"}, 1, false},
+		{"by the second", []string{"other", "0", "100", "50", "1"}, 1, true},
+		{"by the second of two that compute", []string{"other", "1000", "100", "50", "1"}, 1, true},
+		{"by children after vfork", []string{"vfork", "50", "20", "50", "5"}, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pid, events := execEvents(t, c.args...)
+			var execs []handover.Event
+			var first *handover.Thread
+			ends := map[*handover.Thread]int{}
+			for _, e := range events {
+				switch e.Kind {
+				case handover.Execed:
+					execs = append(execs, e)
+				case handover.ThreadEnded:
+					ends[e.Thread]++
+				case handover.Sampled:
+					if first == nil && e.Thread.TID == pid {
+						first = e.Thread
+					}
+				}
+			}
+			if len(execs) != c.execs {
+				t.Fatalf("%d execs are reported, want %d", len(execs), c.execs)
+			}
+			for _, e := range execs {
+				switch {
+				case e.Thread == nil || e.Thread.TID != pid || (e.Caller != nil) != c.other:
+					t.Errorf("exec of %+v by %+v; by another thread: %v", e.Thread, e.Caller, c.other)
+				case c.other && (e.Thread == first || e.Caller.TID == pid || ends[e.Caller] != 0 || ends[first] != 1):
+					t.Errorf("the caller has ended %d times, the first thread before %d times; want 0 and 1",
+						ends[e.Caller], ends[first])
+				case !c.other && (e.Thread != first || ends[first] != 0):
+					t.Errorf("the first thread, which called exec, has ended %d times; want 0", ends[first])
+				}
+			}
+		})
+	}
+}
