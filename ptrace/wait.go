@@ -170,8 +170,7 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 	}
 	var info sigInfo
 	if getSigInfo(tracee.tid, &info) != 0 {
-		tracee.interruptAgain(procmem.Now())
-		return nil
+		return c.interruptAgain(tracee, procmem.Now())
 	}
 	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
 		return got
@@ -183,13 +182,18 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 // # Interrupts during an exec
 //
 // The kernel loses some interrupts of a thread that is in exec (Linux 6.18). So they are repeated; a further one does
-// not outlast the detach.
+// not outlast the detach. If it fails, the thread with this id, by an exec another one, is not traced: the wait for it
+// does not say so if it is a child of this OS thread.
 
-func (tracee *Tracee) interruptAgain(now int64) {
-	if tracee.againAt != 0 && now >= tracee.againAt {
-		tracee.againAt = now + againAfter
-		_ = ptrace(unix.PTRACE_INTERRUPT, tracee.tid, 0, 0)
+func (c *Controller) interruptAgain(tracee *Tracee, now int64) *Tracee {
+	if tracee.againAt == 0 || now < tracee.againAt {
+		return nil
 	}
+	tracee.againAt = now + againAfter
+	if ptrace(unix.PTRACE_INTERRUPT, tracee.tid, 0, 0) == unix.ESRCH {
+		return c.transit(tracee, tracee.tid, reportNone, 0)
+	}
+	return nil
 }
 
 // interruptRenumbered interrupts the thread that has its process's id since an exec, if it is traced.
