@@ -258,6 +258,9 @@ func (l *Ledger) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 	}
 	t := l.advance(r)
 	l.open.Samples += reuses
+	if t.ran() > 0 { // of another thread with the same run count, which has called exec since
+		l.carryOver(r, t.cpu, t.runQueue, emit)
+	}
 	l.open.Wall += t.blocked
 	l.open.End = r.Wall
 	l.attributePendingIfDue(r.Wall, true, emit)

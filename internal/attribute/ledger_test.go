@@ -152,6 +152,19 @@ func TestUnchangedSleepIsOneInterval(t *testing.T) {
 	}
 }
 
+// The run count is the same by chance: the clocks are those of another thread, which has called exec.
+func TestTimeAtAnUnchangedRunCountIsNotLost(t *testing.T) {
+	b := &timeline{}
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	start := b.now
+	b.now.Wall += 10
+	b.now.CPU += 3
+	b.now.RunQueue += 2
+	b.l.Unchanged(b.now, 1, b.emit)
+	b.l.Finish(b.emit)
+	b.check(t, start)
+}
+
 func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Running)

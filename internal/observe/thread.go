@@ -101,8 +101,9 @@ func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 // Pending reports whether a stop was begun and not finished.
 func (t *Thread) Pending() bool { return t.pending != nil }
 
-// ForgetLast makes the next observation a whole one: what the last one has read is not used.
-func (t *Thread) ForgetLast() { t.base.valid = false }
+// ForgetLast makes the next observation a whole one: what the last ones have read is not used. used are the last clocks
+// that were, or zero.
+func (t *Thread) ForgetLast(used procmem.SchedStat) { t.base.valid, t.lastClocks = false, used }
 
 // LastSched returns the clocks that Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.lastClocks }

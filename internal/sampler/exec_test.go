@@ -81,7 +81,7 @@ func TestTimeOfAProcessThatCallsExecIsCountedOnce(t *testing.T) {
 				}
 				there := r.sumOf(3, in("burn_there"))
 				if seconds(there) < 0.1 || seconds(there) > 0.25 {
-					t.Errorf("%.4f s in the last program's function, of 0.2", seconds(there))
+					t.Errorf("%.4f s in the last program's function, of 0.2; %v", seconds(there), r.Failed)
 					for _, s := range r.Sample {
 						t.Log(s.Value, stack(s), s.Label, s.NumLabel)
 					}

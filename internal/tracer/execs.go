@@ -32,7 +32,7 @@ func (x *execs) check(p *process, now int64) {
 	x.newChildren.execed(p)
 	first, caller := p.list.byTID[p.Target.PID], p.caller()
 	for _, th := range p.list.inOrder {
-		if th != caller {
+		if th != caller && !th.gone && (th == first || !th.alive()) {
 			x.end(th)
 		}
 	}
@@ -60,12 +60,18 @@ func (p *process) caller() (found *thread) {
 	}
 	for _, th := range p.list.inOrder {
 		last := &th.used
-		possible := !th.gone && last.CPU <= now.CPU && last.RunQueue <= now.RunQueue && last.Runs <= now.Runs
-		if possible && (found == nil || last.CPU > found.used.CPU) {
+		possible := last.CPU <= now.CPU && last.RunQueue <= now.RunQueue && last.Runs <= now.Runs
+		if possible && (found == nil || last.CPU > found.used.CPU) && !th.gone && (th == first || !th.alive()) {
 			found = th
 		}
 	}
 	return found
+}
+
+// alive reports a thread other than the first that exists: after an exec it is one of the new program.
+func (th *thread) alive() bool {
+	_, err := th.Observed.Files().SchedStat()
+	return err == nil
 }
 
 // end ends a thread, and gives up its stop.

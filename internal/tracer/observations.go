@@ -100,7 +100,7 @@ func (o *observations) leave(th *thread, raw *observe.RawSample) {
 	if raw != nil {
 		o.Observer.Drop(raw)
 	}
-	th.Observed.ForgetLast()
+	th.Observed.ForgetLast(th.used)
 	o.counts.attempted--
 	o.counts.queued++
 	th.proc.list.changeHinted = true
@@ -148,6 +148,7 @@ func (o *observations) fail(th *thread, err error) {
 	switch {
 	case reason != refusal.Gone:
 	case th.Observed.TID == th.proc.Target.PID || !th.proc.settled(): // the next listing decides ([execs])
+		th.Observed.ForgetLast(th.used)
 		th.proc.list.changeHinted = true
 	default:
 		o.tracked.endThread(th)
