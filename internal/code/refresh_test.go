@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/testtargets"
 )
@@ -110,6 +112,36 @@ func TestRefreshFindsTheProgramAfterExec(t *testing.T) {
 	refreshed(t, p, true)
 	if p.Comm != "sleep" || moduleOf(p, "sleep") == nil {
 		t.Errorf("after exec: name %s, modules %+v; want sleep", p.Comm, p.Space().Modules())
+	}
+}
+
+// Name, file and addresses stay the same: only the address space is another.
+func TestRefreshFindsAnExecOfTheSameProgramAtTheSameAddresses(t *testing.T) {
+	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		caller string
+		execs  bool
+	}{{"first", true}, {"other", true}, {"vfork", false}} {
+		cmd := exec.Command("setarch", "-R", exe, c.caller, "0", "0", "0", "1")
+		says := testtargets.Ready(t, cmd)
+		p := open(t, cmd.Process.Pid)
+		before, main := p.AddressSpace(), p.Main()
+		if err := unix.Kill(p.PID, unix.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := says.ReadString('\n'); line != "done\n" {
+			t.Fatalf("the target says %q (%v), want done", line, err)
+		}
+		if _, err := p.Refresh(); err != nil {
+			t.Fatal(err)
+		}
+		if now := p.AddressSpace(); now > before != c.execs || p.Main() != main != c.execs {
+			t.Errorf("exec by %s: address space %d, before %d; another main module: %v", c.caller, now, before,
+				p.Main() != main)
+		}
 	}
 }
 
