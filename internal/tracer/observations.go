@@ -39,7 +39,7 @@ func (o *observations) observe(th *thread) {
 	outcome, raw, err := o.Observer.Begin(th.Observed)
 	clocks := th.Observed.LastSched()
 	switch {
-	case (outcome == observe.Reused || outcome == observe.LeftToSamples) && o.mayBeOfCaller(th, clocks):
+	case (outcome == observe.Unchanged || outcome == observe.LeftToSamples) && o.mayBeOfCaller(th, clocks):
 		o.noteChanged(th)
 		o.leave(th, nil)
 	case err != nil:
