@@ -193,7 +193,7 @@ func restartedCell(nr int64) string {
 func resumed(nr int64) string {
 	const progLoad, kvmRun, punchHole, create = 5, 0xae80, 2, 0o100
 	again := func(eagain bool, args [3]uint64) bool {
-		again, _ := ptrace.Repairs(frames.X86_64, nr, args, eagain)
+		again, _ := ptrace.RestartableAborted(frames.X86_64, nr, args, eagain)
 		return again
 	}
 	switch {

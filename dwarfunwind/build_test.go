@@ -98,9 +98,9 @@ func (b *builder) addRaw(code []byte, prog ...byte) *builder {
 
 func (b *builder) table(t testing.TB, arch frames.Arch) *Table {
 	t.Helper()
-	cfg := Config{Arch: arch, EhFrame: SectionOf(b.addr, b.out), Text: 0x20000, GOT: 0x30000}
+	cfg := Config{Arch: arch, EhFrame: NewSection(b.addr, b.out), Text: 0x20000, GOT: 0x30000}
 	if b.debug {
-		cfg = Config{Arch: arch, DebugFrame: SectionOf(0, b.out)}
+		cfg = Config{Arch: arch, DebugFrame: NewSection(0, b.out)}
 	}
 	table, err := New(cfg)
 	if err != nil {

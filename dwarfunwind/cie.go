@@ -48,7 +48,7 @@ func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 }
 
 func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
-	c := &cie{limit: t.target.columns, init: state{cfaExpr: noExpr, cfaReg: frames.NoReg}}
+	c := &cie{limit: t.archRules.columns, init: state{cfaExpr: noExpr, cfaReg: frames.NoReg}}
 	e := s.entry(off)
 	if e.kind != kindCIE || len(e.data) > maxCIE {
 		return c

@@ -3,7 +3,7 @@
 // Package dwarfunwind turns call frame information into rules of package frames.
 //
 //	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,
-//		EhFrame: dwarfunwind.SectionOf(address, bytes)})
+//		EhFrame: dwarfunwind.NewSection(address, bytes)})
 //	module.Sources = []frames.RuleSource{table}
 //
 // # Algorithm

@@ -22,7 +22,7 @@ var ehFrame = []byte{
 // A table has the rule that holds at an instruction: here before and after "push %rbp".
 func Example() {
 	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,
-		EhFrame: dwarfunwind.SectionOf(0x2000, ehFrame)})
+		EhFrame: dwarfunwind.NewSection(0x2000, ehFrame)})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -166,7 +166,7 @@ func TestExpressionsAgreeWithDelve(t *testing.T) {
 	}
 }
 
-func (s symbol) value(regs *frames.Regs, cfa uint64) uint64 {
+func (s linearExpr) value(regs *frames.Regs, cfa uint64) uint64 {
 	v := uint64(s.off) + cfa
 	if !s.isCFA {
 		v = uint64(s.off) + regs.Val[s.reg]

@@ -64,9 +64,9 @@ func FuzzSections(f *testing.F) {
 	wide.debug, wide.wide = true, true
 	f.Add([]byte{}, wide.addCIE().addFDE(testStart, testLen).out, true)
 	f.Fuzz(func(t *testing.T, hdr, frame []byte, debug bool) {
-		cfg := Config{Arch: frames.X86_64, EhFrameHdr: SectionOf(0x4000, hdr), EhFrame: SectionOf(0x5000, frame)}
+		cfg := Config{Arch: frames.X86_64, EhFrameHdr: NewSection(0x4000, hdr), EhFrame: NewSection(0x5000, frame)}
 		if debug {
-			cfg.DebugFrame = SectionOf(0, frame)
+			cfg.DebugFrame = NewSection(0, frame)
 		}
 		table, err := New(cfg)
 		if err != nil {

@@ -8,9 +8,9 @@ import (
 	"prywalk/internal/wire"
 )
 
-// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's, as
-// 32-bit numbers relative to the section: what linkers write, and libgcc reads.
-type hdrTable struct {
+// searchTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's,
+// as 32-bit numbers relative to the section: what linkers write, and libgcc reads.
+type searchTable struct {
 	sec   Section
 	first uint64 // offset of the first pair in the section
 	count uint64 // pairs; 0 if the table is unusable, or in another encoding
@@ -22,7 +22,7 @@ const (
 	pairSize   = 8 // bytes
 )
 
-func openHdr(sec Section) (h hdrTable) {
+func openSearchTable(sec Section) (h searchTable) {
 	if !sec.present() {
 		return h
 	}
@@ -39,11 +39,11 @@ func openHdr(sec Section) (h hdrTable) {
 		return h
 	}
 	first := uint64(c.Pos)
-	return hdrTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
+	return searchTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
 }
 
 // pair returns the start, relative to the section, and the FDE's address.
-func (h *hdrTable) pair(i uint64) (start int64, addr uint64, ok bool) {
+func (h *searchTable) pair(i uint64) (start int64, addr uint64, ok bool) {
 	b := h.sec.view(h.first+i*pairSize, pairSize)
 	if b == nil {
 		return 0, 0, false
@@ -52,7 +52,7 @@ func (h *hdrTable) pair(i uint64) (start int64, addr uint64, ok bool) {
 }
 
 // find returns the address of the FDE whose code starts last at or before pc, and its index.
-func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
+func (h *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - h.sec.Addr)
 	lo, hi := uint64(0), h.count // pairs below lo start at or before pc, those from hi on behind it
 	for lo < hi {

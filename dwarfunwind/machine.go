@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxRemembered bounds the stack of remembered rows. Compilers use one.
-	maxRemembered = 64
+	// maxSavedStates bounds the stack of remembered rows. Compilers use one.
+	maxSavedStates = 64
 	// maxExprs bounds the expressions of one program.
 	maxExprs = 1024
 )
@@ -67,11 +67,11 @@ func (m *machine) step(p *cursor) bool {
 	}
 	switch {
 	case op <= cfaAdvanceLoc4, op == cfaMIPSAdvanceLoc8:
-		return m.locate(op, p)
+		return m.createRow(op, p)
 	case op >= cfaDefCFA && op <= cfaDefCFAExpression, op == cfaDefCFASF, op == cfaDefCFAOffsetSF:
 		return m.defineCFA(op, p)
 	case op == cfaRememberState, op == cfaRestoreState:
-		return m.remember(op)
+		return m.rowState(op)
 	}
 	return m.registerRule(op, p)
 }
@@ -86,8 +86,8 @@ func (m *machine) advance(n uint64) {
 	m.loc += d
 }
 
-// locate executes row creation (§6.4.2.1).
-func (m *machine) locate(op uint8, p *cursor) bool {
+// createRow executes row creation (§6.4.2.1).
+func (m *machine) createRow(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
 	case cfaSetLoc:
@@ -138,10 +138,10 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// remember executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
-func (m *machine) remember(op uint8) bool {
+// rowState executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
+func (m *machine) rowState(op uint8) bool {
 	if op == cfaRememberState {
-		if len(m.saved) >= maxRemembered {
+		if len(m.saved) >= maxSavedStates {
 			return false
 		}
 		m.saved = append(m.saved, m.state)

@@ -112,7 +112,7 @@ func TestInvalidProgramsHaveNoRule(t *testing.T) {
 		"operand cut off":                     {cfaDefCFA, 7},
 		"LEB128 number without an end":        {cfaDefCFAOffset, 0x80, 0x80},
 		"restore without remember":            {cfaRestoreState},
-		"remembered too deep":                 bytes.Repeat([]byte{cfaRememberState}, maxRemembered+1),
+		"remembered too deep":                 bytes.Repeat([]byte{cfaRememberState}, maxSavedStates+1),
 		"too many expressions":                bytes.Repeat([]byte{cfaExpression, 3, 1, opNop}, maxExprs+1),
 		"expression longer than entry":        {cfaDefCFAExpression, 0x7f, opBreg0, 0},
 		"CFA relative to an unknown register": {cfaDefCFA, 33, 8},
@@ -180,7 +180,7 @@ func TestARM64Rules(t *testing.T) {
 		cfaAdvanceLoc|4, cfaAArch64NegateRAPC, cfaAArch64SetRAState, 1, 0)
 	table := b.table(t, frames.AArch64)
 	rule, row, ok := table.Rule(frames.Query{PC: testStart + 4})
-	if !ok || row != nil || rule.Flags != frames.FlagLeafRA || rule.CFAReg != frames.ARM64SP {
+	if !ok || row != nil || rule.Flags != frames.FlagRAInLR || rule.CFAReg != frames.ARM64SP {
 		t.Errorf("before the push: rule %+v, %v, %v; want the link register", rule, row, ok)
 	}
 	rule, row, ok = table.Rule(frames.Query{PC: testStart + 12})

@@ -9,8 +9,8 @@ import (
 	"prywalk/frames"
 )
 
-// pack converts the machine's row to a rule, and a Row if it does not fit.
-func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
+// compactRule converts the machine's row to a rule, and a Row if it does not fit.
+func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	flags := frames.Flags(0)
 	if f.cie.signal {
 		flags |= frames.FlagSignal
@@ -18,10 +18,10 @@ func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if t.returnRule(f.cie).kind == frames.RuleUndefined {
 		return frames.Rule{Flags: flags | frames.FlagRoot, Method: frames.MethodCFI}, nil, true
 	}
-	if !t.build(f, pc) {
+	if !t.buildRow(f, pc) {
 		return frames.Rule{}, nil, false
 	}
-	rule, need := t.row.Rule(t.arch, frames.MethodCFI, flags)
+	rule, need := t.row.Compact(t.arch, frames.MethodCFI, flags)
 	if !need && t.spIsCFA() {
 		return rule, nil, true
 	}
@@ -42,8 +42,8 @@ func (t *Table) returnRule(c *cie) regRule {
 	return regRule{}
 }
 
-// build fills t.row; false if the row is unusable.
-func (t *Table) build(f *fde, pc uint64) bool {
+// buildRow fills t.row; false if the row is unusable.
+func (t *Table) buildRow(f *fde, pc uint64) bool {
 	c := f.cie
 	row := &t.row
 	for d := t.dirty; d != 0; d &= d - 1 {
@@ -56,12 +56,12 @@ func (t *Table) build(f *fde, pc uint64) bool {
 	row.RA = t.frameRule(t.returnRule(c), pc)
 	for u := t.m.used & (1<<c.limit - 1); u != 0; u &= u - 1 {
 		reg := bits.TrailingZeros64(u)
-		if r := t.m.regs[reg]; r.kind != frames.RuleSame && uint64(reg) != t.target.pc {
+		if r := t.m.regs[reg]; r.kind != frames.RuleSame && uint64(reg) != t.archRules.pc {
 			row.Regs[reg] = t.frameRule(r, pc)
 			t.dirty |= 1 << reg
 		}
 	}
-	if t.target.spApart {
+	if t.archRules.spApart {
 		t.adjustSPAArch64(f)
 	}
 	return true
@@ -114,5 +114,5 @@ func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 
 // newExpr copies the expression: a view may keep a whole block of the file.
 func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
-	return &expr{code: slices.Clone(code), pc: pc, pcColumn: t.target.pc, pushCFA: pushCFA}
+	return &expr{code: slices.Clone(code), pc: pc, pcColumn: t.archRules.pc, pushCFA: pushCFA}
 }

@@ -13,7 +13,7 @@ func (t *Table) adjustSPAArch64(f *fde) {
 	case t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil:
 		*sp = frames.RegRule{Kind: frames.RuleUndefined}
 	case ra.Kind == frames.RuleOffset && ra.Off >= 0:
-		above = roomAbove(ra.Off)
+		above = pushedSize(ra.Off)
 	default:
 		above = t.m.pushedBefore(f)
 	}
@@ -27,8 +27,8 @@ func (t *Table) adjustSPAArch64(f *fde) {
 // which longjmp and setcontext load registers; its stack pointer is not described.
 const lastScratchA64 = 18
 
-// roomAbove returns the bytes pushed if the last word is at off from the CFA (AAPCS64 §6.4.5.1: multiples of 16).
-func roomAbove(off int64) int64 { return (off + 8 + 15) &^ 15 }
+// pushedSize returns the bytes pushed if the last word is at off from the CFA (AAPCS64 §6.4.5.1: multiples of 16).
+func pushedSize(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
 // pushedBefore returns the bytes pushed before a function began, by the row of its second instruction: glibc's resolver
 // describes its return address only behind the landing place ("bti c" or nop). It is 0 unless the machine has run to
@@ -47,5 +47,5 @@ func (m *machine) pushedBefore(f *fde) int64 {
 	if !ok || prog.Bad || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.RuleOffset || ra.off < 0 {
 		return 0
 	}
-	return roomAbove(ra.off)
+	return pushedSize(ra.off)
 }

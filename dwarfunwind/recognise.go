@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/wire"
 )
 
-// symbol is a register, or the CFA, plus a constant; with deref, the word there.
-type symbol struct {
+// linearExpr is a register, or the CFA, plus a constant; with deref, the word there.
+type linearExpr struct {
 	off   int64
 	reg   uint8
 	isCFA bool
@@ -23,7 +23,7 @@ type symbol struct {
 //	DW_OP_bregN off, DW_OP_deref     GCC's realigned frames
 //	DW_OP_plus_uconst off            with the CFA on the stack
 //	the CFA of a PLT                 pltCFA
-func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (s symbol, ok bool) {
+func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (s linearExpr, ok bool) {
 	if s, ok := pltCFA(code, pc); ok && !pushCFA && t.arch == frames.X86_64 {
 		return s, true
 	}
@@ -31,7 +31,7 @@ func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (s symbol, ok bo
 	op := c.U8()
 	reg, off, based := c.based(op)
 	switch {
-	case based && reg < frames.NumRegs && reg != t.target.pc:
+	case based && reg < frames.NumRegs && reg != t.archRules.pc:
 		s.reg, s.off = uint8(reg), off
 	case pushCFA && op == opPlusUconst:
 		s.isCFA, s.off = true, int64(c.ULEB())
@@ -45,12 +45,12 @@ func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (s symbol, ok bo
 // pltCFA is the CFA of a procedure linkage table of x86-64 (binutils, bfd/elf64-x86-64.c,
 // elf_x86_64_eh_frame_lazy_plt): rsp + 8, and 8 more behind the push in its entry of 16 bytes: rsp + 8 + ((rip & 15 >=
 // n) << 3).
-func pltCFA(code []byte, pc uint64) (symbol, bool) {
+func pltCFA(code []byte, pc uint64) (linearExpr, bool) {
 	const after = 6 // place of DW_OP_litN
 	if len(code) != 11 || code[after] < opLit0 || code[after] > opLit0+15 {
-		return symbol{}, false
+		return linearExpr{}, false
 	}
-	s := symbol{reg: frames.X86RSP, off: 8}
+	s := linearExpr{reg: frames.X86RSP, off: 8}
 	if pc&15 >= uint64(code[after]-opLit0) {
 		s.off = 16
 	}

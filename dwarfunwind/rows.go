@@ -49,11 +49,11 @@ func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 			if !m.step(&f.prog) {
 				return
 			}
-			if m.loc != from && t.build(&f, from) && !yield(from, &t.row) {
+			if m.loc != from && t.buildRow(&f, from) && !yield(from, &t.row) {
 				return
 			}
 		}
-		if t.build(&f, m.loc) {
+		if t.buildRow(&f, m.loc) {
 			yield(m.loc, &t.row)
 		}
 	}

@@ -29,8 +29,8 @@ type Section struct {
 	Data Viewer
 }
 
-// SectionOf returns a section in memory.
-func SectionOf(addr uint64, data []byte) Section {
+// NewSection returns a section in memory.
+func NewSection(addr uint64, data []byte) Section {
 	return Section{Addr: addr, Size: uint64(len(data)), Data: Bytes(data)}
 }
 
@@ -47,12 +47,12 @@ func (s *Section) view(off uint64, n int) []byte {
 	return b
 }
 
-// easyView, in bytes: readers with a window give it without a copy.
-const easyView = 4 << 10
+// viewSize, in bytes: readers with a window give it without a copy.
+const viewSize = 4 << 10
 
 func (s *Section) head(off uint64) []byte {
 	if off >= s.Size {
 		return nil
 	}
-	return s.view(off, int(min(easyView, s.Size-off)))
+	return s.view(off, int(min(viewSize, s.Size-off)))
 }

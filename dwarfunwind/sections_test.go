@@ -108,7 +108,7 @@ func withHdr(t *testing.T, enc uint8, change func([]byte) []byte) (*Table, error
 	if change != nil {
 		hdr = change(hdr)
 	}
-	return New(Config{Arch: frames.X86_64, EhFrameHdr: SectionOf(hdrAddr, hdr), EhFrame: SectionOf(b.addr, b.out)})
+	return New(Config{Arch: frames.X86_64, EhFrameHdr: NewSection(hdrAddr, hdr), EhFrame: NewSection(b.addr, b.out)})
 }
 
 // checkThree looks up addresses in and between the functions of withHdr.
@@ -200,7 +200,7 @@ func TestDebugFrameIsUsedWhereEhFrameHasNoEntry(t *testing.T) {
 	db := newBuilder()
 	db.debug = true
 	db.addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 32).addFDE(0x9000, testLen, cfaDefCFAOffset, 48)
-	table, err := New(Config{Arch: frames.X86_64, EhFrame: SectionOf(eh.addr, eh.out), DebugFrame: SectionOf(0, db.out)})
+	table, err := New(Config{Arch: frames.X86_64, EhFrame: NewSection(eh.addr, eh.out), DebugFrame: NewSection(0, db.out)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestWithoutSectionsThereIsNoTable(t *testing.T) {
 	if _, err := New(Config{Arch: frames.X86_64}); !errors.Is(err, ErrNoCFI) {
 		t.Errorf("got %v, want %v", err, ErrNoCFI)
 	}
-	if _, err := New(Config{EhFrame: SectionOf(0, []byte{0})}); err == nil {
+	if _, err := New(Config{EhFrame: NewSection(0, []byte{0})}); err == nil {
 		t.Error("no error for an unknown architecture")
 	}
 }
@@ -244,8 +244,8 @@ func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 			}
 			b.addFDE(e[0], e[1], cfaDefCFAOffset, 48)
 		}
-		for way, section := range map[string]Section{"search table": SectionOf(hdrAddr, hdr), "index": {}} {
-			table, err := New(Config{Arch: frames.X86_64, EhFrameHdr: section, EhFrame: SectionOf(b.addr, b.out)})
+		for way, section := range map[string]Section{"search table": NewSection(hdrAddr, hdr), "index": {}} {
+			table, err := New(Config{Arch: frames.X86_64, EhFrameHdr: section, EhFrame: NewSection(b.addr, b.out)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,8 +27,8 @@ var ErrNoCFI = errors.New("no call frame information")
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
 type Table struct {
 	arch       frames.Arch
-	target     *target
-	hdr        hdrTable
+	archRules  *archRules
+	hdr        searchTable
 	eh         frameSection
 	debug      frameSection
 	ehIndex    index
@@ -40,8 +40,8 @@ type Table struct {
 
 // New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
 func New(cfg Config) (*Table, error) {
-	t := &Table{arch: cfg.Arch, target: targets[cfg.Arch]}
-	if t.target == nil {
+	t := &Table{arch: cfg.Arch, archRules: rulesByArch[cfg.Arch]}
+	if t.archRules == nil {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
 	}
 	t.eh = frameSection{Section: cfg.EhFrame, eh: true, bases: bases{cfg.Text, cfg.GOT}}
@@ -50,14 +50,14 @@ func New(cfg Config) (*Table, error) {
 		return nil, ErrNoCFI
 	}
 	if t.eh.present() {
-		t.hdr = openHdr(cfg.EhFrameHdr)
+		t.hdr = openSearchTable(cfg.EhFrameHdr)
 	}
 	return t, nil
 }
 
 // Rule implements [frames.RuleSource]. The row is the caller's.
 func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	pc := q.Lookup(t.arch)
+	pc := q.LookupPC(t.arch)
 	f, ok := t.find(pc)
 	if !ok {
 		return frames.Rule{}, nil, false
@@ -66,7 +66,7 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !t.m.run(f.cie, &f.prog, f.sec, f.off, f.start, pc) {
 		return frames.Rule{}, nil, false
 	}
-	return t.pack(&f, q.PC)
+	return t.compactRule(&f, q.PC)
 }
 
 // FuncRange returns the bounds of the FDE at addr, the end excluded: of a function, or of a part of one.
@@ -94,7 +94,7 @@ func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-const maxEmpty = 8
+const maxEmptyFDEs = 8
 
 // findEh returns the FDE in .eh_frame. BOLT leaves entries of length 0 at the start of functions or within: the FDE is
 // then the next in the section, which the search table lacks if both start at one address, or the one before in the
@@ -111,10 +111,10 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 		if f, intact := t.fdeAt(&t.eh, addr-t.eh.Addr); intact {
 			return f, f.contains(pc)
 		}
-		if f, ok := t.after(addr - t.eh.Addr); ok && f.contains(pc) {
+		if f, ok := t.nextFDE(addr - t.eh.Addr); ok && f.contains(pc) {
 			return f, true
 		}
-		if i == 0 || n == maxEmpty {
+		if i == 0 || n == maxEmptyFDEs {
 			break
 		}
 		i--
@@ -123,7 +123,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-func (t *Table) after(off uint64) (fde, bool) {
+func (t *Table) nextFDE(off uint64) (fde, bool) {
 	e := t.eh.entry(off)
 	next, ok := e.nextOffset(&t.eh)
 	if !ok {

@@ -61,7 +61,7 @@ func TestVDSOFunctionsHaveRules(t *testing.T) {
 		}
 		n++
 		rule, _, ok := table.Rule(frames.Query{PC: s.Value})
-		if !ok || rule.Flags&^(frames.FlagLeafRA|frames.FlagSignal|frames.FlagRow) != 0 {
+		if !ok || rule.Flags&^(frames.FlagRAInLR|frames.FlagSignal|frames.FlagRow) != 0 {
 			t.Errorf("%s: rule %+v, %v", f.SymbolName(elffile.DynSym, &s), rule, ok)
 		}
 	}
@@ -75,7 +75,7 @@ func TestWindowsAndMemoryHaveTheSameRules(t *testing.T) {
 	lazy := openTable(t, libcPath)
 	load := func(s Section) Section {
 		b := bytes.Clone(s.view(0, int(s.Size)))
-		return SectionOf(s.Addr, b)
+		return NewSection(s.Addr, b)
 	}
 	whole, err := New(Config{Arch: lazy.arch, EhFrameHdr: load(lazy.hdr.sec), EhFrame: load(lazy.eh.Section)})
 	if err != nil {

@@ -8,12 +8,12 @@ import "math/bits"
 type unwinder struct {
 	space          *Space
 	mem            Memory
-	regs           Regs   // the frame's
-	next           Regs   // its caller's, while they are computed
-	knownInnermost uint64 // registers known in the innermost frame
-	unreadAddr     Addr   // last word that could not be read
-	exprMem        noting // for a CFA's expression
-	mod            int32  // index of the frame's module, or -1
+	regs           Regs           // the frame's
+	next           Regs           // its caller's, while they are computed
+	knownInnermost uint64         // registers known in the innermost frame
+	unreadAddr     Addr           // last word that could not be read
+	exprMem        unreadRecorder // for a CFA's expression
+	mod            int32          // index of the frame's module, or -1
 	caller         bool
 }
 
@@ -26,7 +26,7 @@ func (u *unwinder) apply(r *Rule) StopReason {
 	info := u.regs.Arch.info()
 	cfa := u.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
 	u.next = u.regs
-	u.next.Known &= info.kept
+	u.next.Known &= info.calleeSaved
 	if stop := u.restoreCompact(r, info, cfa); stop != StopNone {
 		return stop
 	}
@@ -75,7 +75,7 @@ func (u *unwinder) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
 		return StopNone
 	}
 	from := &u.next
-	if r.Flags&FlagLeafRA != 0 {
+	if r.Flags&FlagRAInLR != 0 {
 		from = &u.regs
 	}
 	v, ok := from.Get(info.ra)
@@ -95,7 +95,7 @@ func (u *unwinder) applyRow(row *storedRow, flags Flags) StopReason {
 	}
 	u.next = u.regs
 	if flags&FlagSignal == 0 {
-		u.next.Known &= info.kept
+		u.next.Known &= info.calleeSaved
 	}
 	u.next.Set(info.sp, cfa)
 	for left := row.changes; left != 0; left &= left - 1 {
@@ -115,7 +115,7 @@ func (u *unwinder) applyRow(row *storedRow, flags Flags) StopReason {
 			u.next.Known &^= 1 << reg
 		}
 	}
-	if !u.knowsNext() {
+	if !u.knowsNextSP() {
 		u.next.Val[info.sp] = u.regs.SP() // a lower bound
 	}
 	return u.rowRA(row.Row, info, cfa, flags)
@@ -123,10 +123,10 @@ func (u *unwinder) applyRow(row *storedRow, flags Flags) StopReason {
 
 func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
 	if row.CFAExpr != nil {
-		if p, ok := row.CFAExpr.(Prover); ok {
-			return u.proverCFA(p)
+		if p, ok := row.CFAExpr.(CFAFinder); ok {
+			return u.finderCFA(p)
 		}
-		u.exprMem = noting{Memory: u.mem}
+		u.exprMem = unreadRecorder{Memory: u.mem}
 		v, ok := row.CFAExpr.Eval(&u.regs, &u.exprMem, 0)
 		if !ok {
 			return 0, u.exprFailure()
@@ -149,7 +149,7 @@ func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
 }
 
 func (u *unwinder) exprFailure() StopReason {
-	if u.regs.Known != ^uint64(0) && u.regs.Known&u.regs.Arch.Kept() != u.regs.Arch.Kept() {
+	if u.regs.Known != ^uint64(0) && u.regs.Known&u.regs.Arch.CalleeSaved() != u.regs.Arch.CalleeSaved() {
 		return StopUnproven
 	}
 	if u.exprMem.unread == 0 { // the expression itself is refused
@@ -188,7 +188,7 @@ func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	}
 	v := u.regs.Val[p.Reg%NumRegs] &^ u.regs.PACMask
 	start, known := u.space.funcStart(u.regs.PC - u.regs.Arch.CallLen())
-	return v, known && u.space.mayCall(v, start, known)
+	return v, known && u.space.isReturnAddressOf(v, start, known)
 }
 
 // callerReg returns a register's value; not ok if it cannot be recovered, which does not end the walk.
@@ -236,7 +236,7 @@ func (u *unwinder) canApply(r *Rule) bool {
 // frame must be further out, and its return address follow a call of this function.
 func (u *unwinder) assumePreserved(r *Rule) bool {
 	given := u.knownInnermost>>(r.CFAReg%NumRegs)&1 != 0
-	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0
+	special := r.Flags&(FlagRow|FlagSignal|FlagStackSwitch|FlagLosesRegs) != 0
 	if !u.caller || r.CFAReg == u.regs.Arch.SP() || !given || special {
 		return false
 	}
@@ -244,7 +244,7 @@ func (u *unwinder) assumePreserved(r *Rule) bool {
 		return false
 	}
 	start, known := u.space.funcStart(u.regs.PC - u.regs.Arch.CallLen())
-	return u.space.mayCall(u.next.PC, start, known)
+	return u.space.isReturnAddressOf(u.next.PC, start, known)
 }
 
 func (u *unwinder) unreadable(addr Addr) StopReason {

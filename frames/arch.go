@@ -51,11 +51,11 @@ func (a Arch) String() string {
 }
 
 type archInfo struct {
-	sp, fp    uint8
-	ra        uint8             // column of the return address
-	compact   [NumCompact]uint8 // Arch.CompactRegs
-	kept      uint64            // Arch.Kept
-	raOnStack bool              // a call pushes the return address (at CFA − 8 by default)
+	sp, fp      uint8
+	ra          uint8             // column of the return address
+	compact     [NumCompact]uint8 // Arch.CompactRegs
+	calleeSaved uint64            // Arch.CalleeSaved
+	raOnStack   bool              // a call pushes the return address (at CFA − 8 by default)
 	// signalFrame bounds what the kernel saves for a signal handler, in bytes: 11 KiB with AMX (fpu__get_fpstate_size,
 	// arch/x86/kernel/fpu/signal.c), 84 KiB with SME (setup_sigframe_layout, arch/arm64/kernel/signal.c).
 	signalFrame Addr
@@ -64,14 +64,14 @@ type archInfo struct {
 var archs = [...]archInfo{
 	X86_64: {
 		sp: X86RSP, fp: X86RBP, ra: X86RA,
-		compact:   [NumCompact]uint8{X86RBP, X86RBX, X86R12, X86R13, X86R14, X86R15, NoReg, NoReg},
-		kept:      1<<X86RBP | 1<<X86RBX | 1<<X86R12 | 1<<X86R13 | 1<<X86R14 | 1<<X86R15,
-		raOnStack: true, signalFrame: 16 << 10,
+		compact:     [NumCompact]uint8{X86RBP, X86RBX, X86R12, X86R13, X86R14, X86R15, NoReg, NoReg},
+		calleeSaved: 1<<X86RBP | 1<<X86RBX | 1<<X86R12 | 1<<X86R13 | 1<<X86R14 | 1<<X86R15,
+		raOnStack:   true, signalFrame: 16 << 10,
 	},
 	AArch64: {
 		sp: ARM64SP, fp: ARM64FP, ra: ARM64LR,
-		compact: [NumCompact]uint8{ARM64FP, ARM64LR, 19, 20, 21, 22, 23, 24},
-		kept:    0x7ff << 19, // x19 to x29
+		compact:     [NumCompact]uint8{ARM64FP, ARM64LR, 19, 20, 21, 22, 23, 24},
+		calleeSaved: 0x7ff << 19, // x19 to x29
 
 		signalFrame: 128 << 10,
 	},
@@ -93,8 +93,8 @@ func (a Arch) FP() uint8 { return a.info().fp }
 // RA returns the column of the return address: 16 on x86-64, the link register x30 on arm64.
 func (a Arch) RA() uint8 { return a.info().ra }
 
-// Kept returns the callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
-func (a Arch) Kept() uint64 { return a.info().kept }
+// CalleeSaved returns the callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
+func (a Arch) CalleeSaved() uint64 { return a.info().calleeSaved }
 
 // CompactRegs lists the registers of Rule.Saved.
 func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }

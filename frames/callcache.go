@@ -4,28 +4,28 @@ package frames
 
 // callCache keeps what modules know of run-time addresses.
 type callCache struct {
-	calls  answers[foundCall]
-	starts answers[foundStart]
-	leaves answers[bool] // functions that may end in a jump, by their start
+	calls       boundedMap[foundCall]
+	starts      boundedMap[foundStart]
+	tailCallers boundedMap[bool] // functions that may end in a jump, by their start
 }
 
 func (c *callCache) clear() {
 	clear(c.calls)
 	clear(c.starts)
-	clear(c.leaves)
+	clear(c.tailCallers)
 }
 
-// maxAnswers bounds the addresses of each kind; beyond it all are dropped.
-const maxAnswers = 2048
+// maxCachedCalls bounds the addresses of each kind; beyond it all are dropped.
+const maxCachedCalls = 2048
 
-type answers[T any] map[Addr]T
+type boundedMap[T any] map[Addr]T
 
-func (a *answers[T]) add(at Addr, v T) T {
-	if len(*a) >= maxAnswers {
+func (a *boundedMap[T]) put(at Addr, v T) T {
+	if len(*a) >= maxCachedCalls {
 		clear(*a)
 	}
 	if *a == nil {
-		*a = answers[T]{}
+		*a = boundedMap[T]{}
 	}
 	(*a)[at] = v
 	return v
@@ -45,11 +45,11 @@ type foundStart struct {
 func (s *Space) callBefore(ret Addr) (Call, bool) {
 	c, known := s.calls.calls[ret]
 	if !known {
-		if m := s.Find(ret - 1); m != nil && m.Calls != nil {
+		if m := s.ModuleAt(ret - 1); m != nil && m.Calls != nil {
 			c.Call, c.ok = m.Calls.CallBefore(ret - m.Bias)
 			c.Target += m.Bias
 		}
-		s.calls.calls.add(ret, c)
+		s.calls.calls.put(ret, c)
 	}
 	return c.Call, c.ok
 }
@@ -59,33 +59,33 @@ func (s *Space) followsCall(ret Addr) bool {
 	return ok
 }
 
-func (s *Space) mayLeaveByJump(start Addr) bool {
-	if leaves, known := s.calls.leaves[start]; known {
+func (s *Space) mayTailCall(start Addr) bool {
+	if leaves, known := s.calls.tailCallers[start]; known {
 		return leaves
 	}
 	leaves := true
-	if m := s.Find(start); m != nil {
+	if m := s.ModuleAt(start); m != nil {
 		if j, ok := m.Calls.(TailCalls); ok {
-			leaves = j.LeavesByJump(start - m.Bias)
+			leaves = j.EndsInTailCall(start - m.Bias)
 		}
 	}
-	return s.calls.leaves.add(start, leaves)
+	return s.calls.tailCallers.put(start, leaves)
 }
 
 func (s *Space) funcStart(pc Addr) (Addr, bool) {
 	f, known := s.calls.starts[pc]
 	if !known {
-		if m := s.Find(pc); m != nil && m.Calls != nil {
+		if m := s.ModuleAt(pc); m != nil && m.Calls != nil {
 			f.start, f.ok = m.Calls.FuncStart(pc - m.Bias)
 			f.start += m.Bias
 		}
-		s.calls.starts.add(pc, f)
+		s.calls.starts.put(pc, f)
 	}
 	return f.start, f.ok
 }
 
-// mayCall reports whether v follows a call that can have led to the function at start, valid if known.
-func (s *Space) mayCall(v, start Addr, known bool) bool {
+// isReturnAddressOf reports whether v follows a call that can have led to the function at start, valid if known.
+func (s *Space) isReturnAddressOf(v, start Addr, known bool) bool {
 	if v < 4096 {
 		return false
 	}
@@ -95,12 +95,12 @@ func (s *Space) mayCall(v, start Addr, known bool) bool {
 	}
 	if !known && call.Direct {
 		// a function that no jump leaves cannot have led to code of unknown bounds
-		return s.mayLeaveByJump(call.Target)
+		return s.mayTailCall(call.Target)
 	}
 	return !call.Direct || call.Target == start
 }
 
 func (s *Space) isGenerated(v Addr) bool {
-	m := s.Find(v)
+	m := s.ModuleAt(v)
 	return m != nil && m.Generated
 }

@@ -42,14 +42,15 @@
 //	           have set the frame pointer
 //	heuristic  a source's rule: the instructions     follows a call, or both are generated code
 //	fp         a rule whose register is unknown and  follows a call that can have led to this function, and so
-//	           found on the stack (hypothesis.go)    do all further ones up to the root; no other value does
+//	           found on the stack                    do all further ones up to the root; no other value does
+//	           (registersearch.go)
 //	fp         no rule: the two words at the frame   follows a call that can have led to this function, directly
 //	           pointer (framepointer.go)             or by a tail call, or both are generated code
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (scan.go); a guess
 //
 // Where no call is needed, an address counts as one that follows a call: a signal trampoline's, and, outside of
-// generated code, the first instruction of a prepared stack ([entry.exact]).
+// generated code, the first instruction of a prepared stack ([cacheEntry.exact]).
 //
 // # Invariants
 //

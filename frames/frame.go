@@ -13,8 +13,8 @@ type Frame struct {
 	Caller bool // PC is a return address
 }
 
-// Lookup returns the address to name: PC, or one within the call before it.
-func (f *Frame) Lookup(arch Arch) Addr {
+// LookupPC returns the address to name: PC, or one within the call before it.
+func (f *Frame) LookupPC(arch Arch) Addr {
 	if f.Caller {
 		return f.PC - arch.CallLen()
 	}

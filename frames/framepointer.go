@@ -4,7 +4,7 @@ package frames
 
 // byFramePointer computes the caller by the two words at the frame pointer: the caller's frame pointer, further out or
 // 0, and a return address that can have called this function. The caller's stack pointer is directly above on x86-64
-// (System V ABI, figure 3.3), and no lower on arm64 ([Walker.settleSP]).
+// (System V ABI, figure 3.3), and no lower on arm64 ([Walker.findSPByRecord]).
 func (u *unwinder) byFramePointer(start Addr, known bool) bool {
 	info := u.regs.Arch.info()
 	fp, ok := u.regs.Get(info.fp)
@@ -29,7 +29,7 @@ func (u *unwinder) byFramePointer(start Addr, known bool) bool {
 
 // returnsTo reports whether the function at start can return to ra, found by a frame pointer; outer is the next one.
 func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
-	if u.space.mayCall(ra, start, known) {
+	if u.space.isReturnAddressOf(ra, start, known) {
 		return true
 	}
 	if m := u.module(); m != nil && m.Generated && u.space.isGenerated(ra) {
@@ -41,10 +41,10 @@ func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
 // reachedByTailCall reports whether ra follows a call of a function that may have ended in a jump to this one (V8's
 // entry trampoline calls a builtin that jumps to the function), and outer leads to another return address.
 func (u *unwinder) reachedByTailCall(ra, outer Addr) bool {
-	if !u.space.mayCall(ra, 0, false) || outer == 0 {
+	if !u.space.isReturnAddressOf(ra, 0, false) || outer == 0 {
 		return false
 	}
-	if call, ok := u.space.callBefore(ra); ok && call.Direct && !u.space.mayLeaveByJump(call.Target) {
+	if call, ok := u.space.callBefore(ra); ok && call.Direct && !u.space.mayTailCall(call.Target) {
 		return false
 	}
 	next, ok := u.mem.Word(outer + 8)

@@ -64,14 +64,14 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	return false
 }
 
-// noting keeps the address of the last unreadable word.
-type noting struct {
+// unreadRecorder keeps the address of the last unreadable word.
+type unreadRecorder struct {
 	Memory
 	unread Addr
 }
 
 // Word implements [Memory].
-func (n *noting) Word(addr Addr) (uint64, bool) {
+func (n *unreadRecorder) Word(addr Addr) (uint64, bool) {
 	v, ok := n.Memory.Word(addr)
 	if !ok {
 		n.unread = addr

@@ -9,8 +9,8 @@ type Query struct {
 	SPOnly bool // only the stack pointer is known (passive read): the CFA must be relative to it
 }
 
-// Lookup returns the address to search tables for: PC, or one within the call before it.
-func (q Query) Lookup(arch Arch) Addr {
+// LookupPC returns the address to search tables for: PC, or one within the call before it.
+func (q Query) LookupPC(arch Arch) Addr {
 	if q.Caller {
 		return q.PC - arch.CallLen()
 	}
@@ -51,15 +51,15 @@ type StackEnds interface {
 // TailCalls is a [CallSites] that knows which functions may end in a tail call: a jump to one that returns in their
 // place.
 type TailCalls interface {
-	// LeavesByJump reports whether the function at start may have a jump out of itself.
-	LeavesByJump(start Addr) bool
+	// EndsInTailCall reports whether the function at start may have a jump out of itself.
+	EndsInTailCall(start Addr) bool
 }
 
 // StackSwitches is a [CallSites] that knows code on another stack than its caller's.
 type StackSwitches interface {
-	// ChangesStack reports whether the function that has pc has loaded another stack's pointer before pc; with caller,
+	// SwitchesStack reports whether the function that has pc has loaded another stack's pointer before pc; with caller,
 	// pc is a return address.
-	ChangesStack(pc Addr, caller bool) bool
+	SwitchesStack(pc Addr, caller bool) bool
 }
 
 // Module is one executable mapping, of a file, the kernel (vDSO) or a JIT compiler.
@@ -80,6 +80,6 @@ type Module struct {
 
 // Origin is where a module's code comes from.
 type Origin interface {
-	// Place returns the file, or a name in brackets, and the module's offset in it, in bytes.
-	Place() (file string, offset uint64)
+	// FileOffset returns the file, or a name in brackets, and the module's offset in it, in bytes.
+	FileOffset() (file string, offset uint64)
 }

@@ -33,7 +33,7 @@ func (w *Walker) Next() bool {
 	p := (*[windowBytes]byte)(w.stack[from:to:to])
 	pc := binary.LittleEndian.Uint64(p[windowBytes-8:])
 	caller := w.space.cache.get(cacheKey(pc, true, false))
-	if caller == nil || caller.proof < e.requiredProof {
+	if caller == nil || caller.confidence < e.requiredConfidence {
 		return w.nextSlow()
 	}
 	for _, l := range q.loads {
@@ -69,14 +69,14 @@ func (l load) restore(val *[NumRegs]uint64, p *[windowBytes]byte) {
 	val[l.reg%NumRegs] = binary.LittleEndian.Uint64(p[i : i+8])
 }
 
-// quickRuleOf prepares a plain rule: x86-64, no flags but FlagLoss, all places within the window.
+// quickRuleOf prepares a plain rule: x86-64, no flags but FlagLosesRegs, all places within the window.
 func quickRuleOf(arch Arch, r *Rule) (q quickRule) {
 	info := arch.info()
-	if !info.raOnStack || r.Flags&^FlagLoss != 0 {
+	if !info.raOnStack || r.Flags&^FlagLosesRegs != 0 {
 		return quickRule{}
 	}
 	q.plain = true
-	q.becomesKnown, q.stillKnown = 1<<info.sp, uint16(info.kept)
+	q.becomesKnown, q.stillKnown = 1<<info.sp, uint16(info.calleeSaved)
 	for i := range q.loads {
 		reg, units := info.compact[i], r.Saved[i]
 		q.loads[i] = load{info.ra, windowUnits - 1}

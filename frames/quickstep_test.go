@@ -173,8 +173,8 @@ func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
 	s := space(src, nil)
 	e := s.lookup(0x1010, false, false)
 	plain := e.quick.plain && e.quick.stillKnown&(1<<X86RBX) == 0
-	if e.rule.Flags != FlagLoss || !plain || len(s.rows) != 0 || e.rule.Saved[0] != 2 {
-		t.Fatalf("entry %+v, %d rows; want a rule with FlagLoss, no row", e, len(s.rows))
+	if e.rule.Flags != FlagLosesRegs || !plain || len(s.rows) != 0 || e.rule.Saved[0] != 2 {
+		t.Fatalf("entry %+v, %d rows; want a rule with FlagLosesRegs, no row", e, len(s.rows))
 	}
 	restored := *row
 	restored.Regs[X86RAX] = RegRule{Kind: RuleOffset, Off: -24}
@@ -186,11 +186,11 @@ func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
 
 // A new field must keep the size.
 func TestEntriesFillOneCacheLineEach(t *testing.T) {
-	if n := reflect.TypeFor[entry]().Size(); n != 64 {
+	if n := reflect.TypeFor[cacheEntry]().Size(); n != 64 {
 		t.Fatalf("an entry has %d bytes, want 64", n)
 	}
 	s := NewSpace(X86_64)
-	for s.cache.bits < mostBits {
+	for s.cache.bits < maxBits {
 		if at := reflect.ValueOf(s.cache.slots).Pointer(); at%64 != 0 {
 			t.Fatalf("a cache of %d entries begins at %#x, want a multiple of 64", len(s.cache.slots), at)
 		}
@@ -202,8 +202,8 @@ func TestEntriesFillOneCacheLineEach(t *testing.T) {
 func TestCacheGrowsWithItsRules(t *testing.T) {
 	src := &fakeSource{}
 	s := space(src, nil)
-	if len(s.cache.slots) != setSize<<leastBits {
-		t.Errorf("a new cache has %d entries, want %d", len(s.cache.slots), setSize<<leastBits)
+	if len(s.cache.slots) != setSize<<minBits {
+		t.Errorf("a new cache has %d entries, want %d", len(s.cache.slots), setSize<<minBits)
 	}
 	for pc := range Addr(100) {
 		s.lookup(0x1000+pc, true, false)
@@ -219,8 +219,8 @@ func TestCacheGrowsWithItsRules(t *testing.T) {
 	for pc := range Addr(20000) {
 		s.lookup(0x1000+pc, true, false)
 	}
-	if len(s.cache.slots) != setSize<<mostBits {
-		t.Errorf("the largest cache has %d entries, want %d", len(s.cache.slots), setSize<<mostBits)
+	if len(s.cache.slots) != setSize<<maxBits {
+		t.Errorf("the largest cache has %d entries, want %d", len(s.cache.slots), setSize<<maxBits)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestForgetEmptiesTheCache(t *testing.T) {
 		}
 		s.Forget()
 		for i := range s.cache.slots {
-			if s.cache.slots[i] != (entry{}) {
+			if s.cache.slots[i] != (cacheEntry{}) {
 				t.Fatalf("after %d rules and Forget, slot %d holds %+v", n, i, s.cache.slots[i])
 			}
 		}

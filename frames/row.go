@@ -83,21 +83,21 @@ type Expr interface {
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
-// Rule returns the compact form of a row, and whether the Row is needed, too.
-func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
+// Compact returns the compact form of a row, and whether the Row is needed, too.
+func (row *Row) Compact(arch Arch, m Method, flags Flags) (Rule, bool) {
 	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
-	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.fits(arch, &r) {
+	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.packSaved(arch, &r) {
 		r.Saved = [NumCompact]uint8{}
-		r.Flags &^= FlagLeafRA
+		r.Flags &^= FlagRAInLR
 		return r, true
 	}
 	return r, false
 }
 
-// compactLoss makes r a rule without Row if only lost registers prevent that, as in JIT code.
-func (row *Row) compactLoss(arch Arch, r *Rule) bool {
+// packWithLoss makes r a rule without Row if only lost registers prevent that, as in JIT code.
+func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
-	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
+	if r.Flags&^FlagStackSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
 		return false
 	}
 	rest, lost := *row, uint8(0)
@@ -106,31 +106,31 @@ func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 			rest.Regs[reg] = RegRule{}
 			if i := slices.Index(info.compact[:], reg); i >= 0 {
 				lost |= 1 << i
-			} else if info.kept>>reg&1 != 0 {
+			} else if info.calleeSaved>>reg&1 != 0 {
 				return false
 			}
 		}
-		if p := &rest.Regs[reg]; p.Kind != RuleSame && info.kept>>reg&1 == 0 && reg != info.ra {
+		if p := &rest.Regs[reg]; p.Kind != RuleSame && info.calleeSaved>>reg&1 == 0 && reg != info.ra {
 			return false // only a Row restores it
 		}
 	}
-	c, more := rest.Rule(arch, r.Method, r.Flags)
+	c, more := rest.Compact(arch, r.Method, r.Flags)
 	if more || lost == 0 {
 		return false
 	}
-	c.Flags |= FlagLoss
+	c.Flags |= FlagLosesRegs
 	c.lost = lost
 	*r = c
 	return true
 }
 
-// fits sets r.Saved; false if r lacks callee-saved registers or the return address.
-func (row *Row) fits(arch Arch, r *Rule) bool {
+// packSaved sets r.Saved; false if r lacks callee-saved registers or the return address.
+func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	info := arch.info()
-	if r.Flags&FlagSignal != 0 || !row.raFits(info, r) {
+	if r.Flags&FlagSignal != 0 || !row.packRA(info, r) {
 		return false
 	}
-	left := info.kept
+	left := info.calleeSaved
 	if !info.raOnStack {
 		left |= 1 << info.ra
 	}
@@ -140,7 +140,7 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 		}
 		left &^= 1 << reg
 		if reg == info.ra {
-			continue // raFits placed it
+			continue // packRA placed it
 		}
 		switch p := row.Regs[reg]; p.Kind {
 		case RuleSame:
@@ -162,14 +162,14 @@ func (row *Row) fits(arch Arch, r *Rule) bool {
 	return true
 }
 
-// raFits sets the place of the return address; false if only a Row can say it.
-func (row *Row) raFits(info *archInfo, r *Rule) bool {
+// packRA sets the place of the return address; false if only a Row can say it.
+func (row *Row) packRA(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
 		return row.RA.Kind == RuleOffset && row.RA.Off == -8
 	}
 	switch row.RA.Kind {
 	case RuleSame:
-		r.Flags |= FlagLeafRA
+		r.Flags |= FlagRAInLR
 		return true
 	case RuleOffset:
 		for i, reg := range info.compact {

@@ -49,11 +49,11 @@ const (
 	// counter is exact, and it may be on another stack.
 	FlagSignal
 	FlagRow    // the rule is in a Row
-	FlagLeafRA // the return address is in the link register (arm64)
-	// FlagSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
-	FlagSwitch
-	// FlagLoss: callee-saved registers are lost (Rule.lost). Only in the cache; a source gives a Row.
-	FlagLoss
+	FlagRAInLR // the return address is in the link register (arm64)
+	// FlagStackSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
+	FlagStackSwitch
+	// FlagLosesRegs: callee-saved registers are lost (Rule.lost). Only in the cache; a source gives a Row.
+	FlagLosesRegs
 	// FlagNone: there is no rule. The cache has it where no source has one; a source gives it to end the search.
 	FlagNone
 )
@@ -73,7 +73,7 @@ type Rule struct {
 	CFAReg uint8 // DWARF number
 	Flags  Flags
 	Method Method
-	// lost, with FlagLoss, are the lost ones of Arch.CompactRegs, a bit each
+	// lost, with FlagLosesRegs, are the lost ones of Arch.CompactRegs, a bit each
 	lost uint8
 	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register. With FlagRow the
 	// first four bytes are the Row's index.

@@ -5,45 +5,45 @@ package frames
 // ruleCache maps program counters to rules, in sets whose oldest entry is replaced. It has 16 sets (4 KB) at first, and
 // grows while a set is full, up to a busy server's working set (256 KB).
 type ruleCache struct {
-	slots []entry // aligned to cache lines, as large objects are
-	bits  uint    // 1<<bits sets
+	slots []cacheEntry // aligned to cache lines, as large objects are
+	bits  uint         // 1<<bits sets
 	used  bool
 }
 
 const (
-	leastBits = 4 // first ruleCache.bits
-	mostBits  = 10
-	growBits  = 2
-	setSize   = 4
+	minBits  = 4 // first ruleCache.bits
+	maxBits  = 10
+	growBits = 2
+	setSize  = 4
 )
 
 func newRuleCache(bits uint) ruleCache {
-	return ruleCache{slots: make([]entry, setSize<<bits), bits: bits}
+	return ruleCache{slots: make([]cacheEntry, setSize<<bits), bits: bits}
 }
 
-// entry is a cached rule with what the quick step needs, in one cache line.
-type entry struct {
+// cacheEntry is a cached rule with what the quick step needs, in one cache line.
+type cacheEntry struct {
 	key  uint64
 	rule Rule
 	mod  int32 // index into Space.modules, or -1
 	// exact: pc is the address of an instruction even as a return address: a signal trampoline, or the start of a stack
 	// prepared by hand.
 	exact bool
-	// proof is of the address as a return address; the rule requires requiredProof of the one that it gives.
-	proof, requiredProof proof
-	stackChange          stackChange
-	quick                quickRule
-	_                    [12]byte
+	// confidence is of the address as a return address; the rule requires requiredConfidence of the one that it gives.
+	confidence, requiredConfidence confidence
+	stackSwitch                    stackSwitch
+	quick                          quickRule
+	_                              [12]byte
 }
 
-// proof is a reason to believe a return address, in rising order.
-type proof uint8
+// confidence is a reason to believe a return address, in rising order.
+type confidence uint8
 
 const (
-	proofNone      proof = iota // in no code, or the first instruction of a stack
-	proofCode                   // in a module: enough for call frame information
-	proofGenerated              // in generated code, whose callers need not call
-	proofCall                   // follows a call, or is returned to without one
+	confidenceNone      confidence = iota // in no code, or the first instruction of a stack
+	confidenceCode                        // in a module: enough for call frame information
+	confidenceGenerated                   // in generated code, whose callers need not call
+	confidenceCall                        // follows a call, or is returned to without one
 )
 
 // cacheKey sets bit 0, so that no key is zero.
@@ -61,7 +61,7 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 // hash is Fibonacci hashing to 1<<bits places.
 func hash(k uint64, bits uint) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - bits) }
 
-func (c *ruleCache) get(k uint64) *entry {
+func (c *ruleCache) get(k uint64) *cacheEntry {
 	first := int(hash(k, c.bits)) * setSize
 	for i := range setSize {
 		if e := &c.slots[first+i]; e.key == k {
@@ -71,21 +71,23 @@ func (c *ruleCache) get(k uint64) *entry {
 	return nil
 }
 
-func (c *ruleCache) add(k uint64) *entry {
+func (c *ruleCache) add(k uint64) *cacheEntry {
 	c.used = true
-	for c.set(k)[setSize-1].key != 0 && c.bits < mostBits {
+	for c.set(k)[setSize-1].key != 0 && c.bits < maxBits {
 		c.grow()
 	}
 	return c.push(k)
 }
 
 // set returns the entries of a key's set, the newest first.
-func (c *ruleCache) set(k uint64) []entry { return c.slots[int(hash(k, c.bits))*setSize:][:setSize] }
+func (c *ruleCache) set(k uint64) []cacheEntry {
+	return c.slots[int(hash(k, c.bits))*setSize:][:setSize]
+}
 
-func (c *ruleCache) push(k uint64) *entry {
+func (c *ruleCache) push(k uint64) *cacheEntry {
 	set := c.set(k)
 	copy(set[1:], set)
-	set[0] = entry{key: k}
+	set[0] = cacheEntry{key: k}
 	return &set[0]
 }
 
@@ -114,7 +116,7 @@ const maxRows = 1 << 14
 
 // lookup returns the rule for a pc, from the cache or the sources, valid until the next call. With spOnly, only rules
 // relative to the stack pointer count.
-func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
+func (s *Space) lookup(pc Addr, caller, spOnly bool) *cacheEntry {
 	k := cacheKey(pc, caller, spOnly)
 	if e := s.cache.get(k); e != nil {
 		return e
@@ -126,20 +128,20 @@ func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	s.fill(e, pc, caller, spOnly)
 	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
 	if caller {
-		e.proof = s.proofOf(e, pc)
+		e.confidence = s.confidenceOf(e, pc)
 	}
-	e.requiredProof = s.requiredProof(&e.rule, e.mod)
+	e.requiredConfidence = s.requiredConfidence(&e.rule, e.mod)
 	e.quick = quickRuleOf(s.Arch, &e.rule)
 	return e
 }
 
-func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
+func (s *Space) fill(e *cacheEntry, pc Addr, caller, spOnly bool) {
 	e.mod, e.rule = -1, Rule{Flags: FlagNone}
 	at := pc
 	if caller {
 		at -= s.Arch.CallLen()
 	}
-	if e.mod = s.find(at); e.mod < 0 {
+	if e.mod = s.moduleIndex(at); e.mod < 0 {
 		if caller {
 			s.atEntry(e, pc, spOnly) // the first instruction of a mapping
 		}
@@ -154,8 +156,8 @@ func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
 // instruction, or in code of [StackEnds], the stack was prepared by hand, as by makecontext, and this is its outermost
 // frame (glibc's __start_context has call frame information with a caller nevertheless). A signal trampoline can be
 // there, too.
-func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
-	i := s.find(pc)
+func (s *Space) atEntry(e *cacheEntry, pc Addr, spOnly bool) {
+	i := s.moduleIndex(pc)
 	if i < 0 {
 		return
 	}
@@ -179,7 +181,7 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-func (s *Space) fromSources(e *entry, pc Addr, caller, spOnly bool) bool {
+func (s *Space) fromSources(e *cacheEntry, pc Addr, caller, spOnly bool) bool {
 	mod := s.modules[e.mod]
 	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
 	for _, src := range mod.Sources {
@@ -190,7 +192,7 @@ func (s *Space) fromSources(e *entry, pc Addr, caller, spOnly bool) bool {
 		if !ok || spOnly && !s.spRelative(r, row) {
 			continue
 		}
-		if row != nil && !row.compactLoss(s.Arch, &r) {
+		if row != nil && !row.packWithLoss(s.Arch, &r) {
 			s.rows = append(s.rows, storedRow{row, row.changed()})
 			r.setRow(uint32(len(s.rows) - 1))
 		}
@@ -212,28 +214,28 @@ func (s *Space) spRelative(r Rule, row *Row) bool {
 	return r.CFAReg == sp
 }
 
-// proofOf returns what a return address proves, before [Walker.plausible] looks at the instructions before it.
-func (s *Space) proofOf(e *entry, pc Addr) proof {
+// confidenceOf returns what a return address proves, before [Walker.plausible] looks at the instructions before it.
+func (s *Space) confidenceOf(e *cacheEntry, pc Addr) confidence {
 	switch m := s.module(e.mod); {
 	case pc == 0 || m == nil:
-		return proofNone
+		return confidenceNone
 	case e.exact && e.rule.Flags&FlagRoot != 0:
-		return proofNone
+		return confidenceNone
 	case e.exact:
-		return proofCall
+		return confidenceCall
 	case m.Generated:
-		return proofGenerated
+		return confidenceGenerated
 	}
-	return proofCode
+	return confidenceCode
 }
 
-// requiredProof returns the proof that a rule for code of a module requires of the return address that it gives.
-func (s *Space) requiredProof(r *Rule, mod int32) proof {
+// requiredConfidence returns the proof that a rule for code of a module requires of the return address that it gives.
+func (s *Space) requiredConfidence(r *Rule, mod int32) confidence {
 	if r.Method == MethodCFI {
-		return proofCode
+		return confidenceCode
 	}
 	if m := s.module(mod); m != nil && m.Generated {
-		return proofGenerated
+		return confidenceGenerated
 	}
-	return proofCall
+	return confidenceCall
 }

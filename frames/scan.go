@@ -5,16 +5,16 @@ package frames
 // scanWords bounds a scan, 8 KiB; larger frames are not found.
 const scanWords = 1024
 
-// withoutRule finds the caller by the frame pointer, else by a scan, where no source has a rule, or the stack does not
-// fit it.
-func (w *Walker) withoutRule() StopReason {
+// byFramePointerOrScan finds the caller by the frame pointer, else by a scan, where no source has a rule, or the stack
+// does not fit it.
+func (w *Walker) byFramePointerOrScan() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {
 		// a signal interrupted code in no module: nothing beyond can be checked
 		return StopNoRule
 	}
 	f := w.Frame()
-	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
+	start, known := w.space.funcStart(f.LookupPC(w.regs.Arch))
 	if (m == nil || !m.NoFP) && w.byFramePointer(start, known) {
 		return w.commit(&Rule{Method: MethodFP})
 	}
@@ -23,7 +23,7 @@ func (w *Walker) withoutRule() StopReason {
 	}
 	if !w.regs.Arch.info().raOnStack || m != nil && (m.Generated || m.NoFP) {
 		// callers in generated code need not call: a word that follows a call is mostly a remnant
-		return w.noRule()
+		return w.noRuleReason()
 	}
 	words := uint64(scanWords)
 	if m == nil {
@@ -45,7 +45,7 @@ func (w *Walker) scan(words uint64, start Addr, known bool) StopReason {
 			}
 			break
 		}
-		if w.space.mayCall(v, start, known) {
+		if w.space.isReturnAddressOf(v, start, known) {
 			if w.isOwnCopy(at, v) {
 				at += 8
 			}
@@ -56,11 +56,11 @@ func (w *Walker) scan(words uint64, start Addr, known bool) StopReason {
 			break // a return address there need not follow a call
 		}
 	}
-	return w.noRule()
+	return w.noRuleReason()
 }
 
-// noRule is StopUnproven if the frame pointer of a passive read is unknown: that may be all that was missing.
-func (w *Walker) noRule() StopReason {
+// noRuleReason is StopUnproven if the frame pointer of a passive read is unknown: that may be all that was missing.
+func (w *Walker) noRuleReason() StopReason {
 	if w.knownInnermost&(1<<w.regs.Arch.FP()) == 0 && w.module() != nil {
 		return StopUnproven
 	}

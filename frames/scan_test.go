@@ -50,7 +50,7 @@ type leavingOne struct {
 	start Addr
 }
 
-func (l *leavingOne) LeavesByJump(start Addr) bool { return start == l.start }
+func (l *leavingOne) EndsInTailCall(start Addr) bool { return start == l.start }
 
 // Hand-written code of unknown bounds has no frame pointer of its own: the register is that of an outer function, whose
 // return address follows the call of a function that does not end in a jump and does not contain this code. With it a
@@ -84,7 +84,7 @@ type jumping struct {
 	leaves bool
 }
 
-func (j *jumping) LeavesByJump(Addr) bool { return j.leaves }
+func (j *jumping) EndsInTailCall(Addr) bool { return j.leaves }
 
 // The list of modules may be older than generated code. A frame pointer that leads to such code is not accepted, and a
 // scan would skip its frames.

@@ -9,7 +9,7 @@ func TestReturnAddressInAScratchRegisterNeedsProof(t *testing.T) {
 	row := &Row{CFAReg: ARM64SP, RA: RegRule{Kind: RuleReg, Reg: 3}}
 	src := &fakeSource{
 		rules: map[Addr]Rule{
-			0x1000: {CFAReg: ARM64SP, Flags: FlagLeafRA, Method: MethodHeuristic},
+			0x1000: {CFAReg: ARM64SP, Flags: FlagRAInLR, Method: MethodHeuristic},
 			0x2010: {CFAReg: ARM64SP, Method: MethodHeuristic},
 			0x3010: {Flags: FlagRoot},
 		},

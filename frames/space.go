@@ -15,7 +15,7 @@ type Space struct {
 }
 
 // NewSpace returns a space without modules.
-func NewSpace(arch Arch) *Space { return &Space{Arch: arch, cache: newRuleCache(leastBits)} }
+func NewSpace(arch Arch) *Space { return &Space{Arch: arch, cache: newRuleCache(minBits)} }
 
 // SetModules replaces the modules, and drops all rules. Where two overlap, the one that starts later is used.
 func (s *Space) SetModules(mods []*Module) {
@@ -48,15 +48,15 @@ func (s *Space) Forget() {
 	s.calls.clear()
 }
 
-// Find returns the module that has pc, or nil.
-func (s *Space) Find(pc Addr) *Module {
-	if i := s.find(pc); i >= 0 {
+// ModuleAt returns the module that has pc, or nil.
+func (s *Space) ModuleAt(pc Addr) *Module {
+	if i := s.moduleIndex(pc); i >= 0 {
 		return s.modules[i]
 	}
 	return nil
 }
 
-func (s *Space) find(pc Addr) int32 {
+func (s *Space) moduleIndex(pc Addr) int32 {
 	lo, hi := 0, len(s.bounds)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)

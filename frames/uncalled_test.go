@@ -15,7 +15,7 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	var w Walker
 	mem := stack(0x7000, 0x2010, 0x5000, 0x3010)
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
-	if f := w.Frame(); w.StopReason() != StopRoot || f.Lookup(X86_64) != 0x2010 {
+	if f := w.Frame(); w.StopReason() != StopRoot || f.LookupPC(X86_64) != 0x2010 {
 		t.Fatalf("stop reason %v in %+v, want %v in 0x2010", w.StopReason(), f, StopRoot)
 	}
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic} // a wrong rule of its instructions

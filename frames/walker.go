@@ -16,22 +16,22 @@ type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	unwinder          // the current frame's
-	cur        *entry // the frame's rule, valid while its key is w.key
-	key        uint64 // 0 before the first frame and after the last
-	exact      bool   // cur.exact
-	method     Method
-	depth      int // calls of Next
-	limit      int // most frames
-	stop       StopReason
-	snap       *Snapshot // mem, if it is a Snapshot
-	stack      []byte    // bytes of snap.Stack
-	lowestCFA  Addr      // the lowest CFA whose window (Next) is in stack
-	noCode     Addr
-	scanWasCut bool
-	switches   int // changes of stack so far
-	hypotheses     // registers found by search
-	reach      reach
+	unwinder                     // the current frame's
+	cur              *cacheEntry // the frame's rule, valid while its key is w.key
+	key              uint64      // 0 before the first frame and after the last
+	exact            bool        // cur.exact
+	method           Method
+	depth            int // calls of Next
+	limit            int // most frames
+	stop             StopReason
+	snap             *Snapshot // mem, if it is a Snapshot
+	stack            []byte    // bytes of snap.Stack
+	lowestCFA        Addr      // the lowest CFA whose window (Next) is in stack
+	unmappedPC       Addr
+	scanWasCut       bool
+	switches         int // changes of stack so far
+	registerSearches     // registers found by search
+	stacks           stackTracker
 }
 
 // Init starts a walk at a copy of regs. space and mem must not change until it ends.
@@ -43,8 +43,8 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
 		w.stack, w.lowestCFA = w.snap.Stack.Bytes, w.snap.Stack.Addr+windowBytes
 	}
-	w.depth, w.switches, w.registerSearches, w.proven, w.stop, w.scanWasCut = 0, 0, 0, 0, StopNone, false
-	w.reach, w.noCode = reach{}, 0
+	w.depth, w.switches, w.begun, w.proven, w.stop, w.scanWasCut = 0, 0, 0, 0, StopNone, false
+	w.stacks, w.unmappedPC = stackTracker{}, 0
 	switch {
 	case w.MaxDepth > 0:
 		w.limit = w.MaxDepth
@@ -108,8 +108,8 @@ func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 // ScanWasCut reports whether a scan ended with StopStackCut; it may not need the word.
 func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
 
-// NoCodeAt returns the address in no module that ended the walk, or 0. Its code may be newer than the modules.
-func (w *Walker) NoCodeAt() Addr { return w.noCode }
+// UnmappedPC returns the address in no module that ended the walk, or 0. Its code may be newer than the modules.
+func (w *Walker) UnmappedPC() Addr { return w.unmappedPC }
 
 // StopReason returns why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }
@@ -118,7 +118,7 @@ func (w *Walker) enter(m Method, caller bool) {
 	w.enterAt(w.space.lookup(w.regs.PC, caller, false), m, caller)
 }
 
-func (w *Walker) enterAt(e *entry, m Method, caller bool) {
+func (w *Walker) enterAt(e *cacheEntry, m Method, caller bool) {
 	w.cur, w.key = e, e.key
 	w.mod, w.exact = e.mod, e.exact
 	w.caller, w.method = caller, m
@@ -131,7 +131,7 @@ func (w *Walker) step() StopReason {
 			return w.commit(&r)
 		}
 		if !w.knowsSP() {
-			return w.withoutRule()
+			return w.byFramePointerOrScan()
 		}
 		var stop StopReason
 		if r, stop = w.ruleForMissingReg(&r); stop != StopNone {
@@ -142,12 +142,12 @@ func (w *Walker) step() StopReason {
 		return StopRoot
 	}
 	if r.Flags&FlagNone != 0 {
-		return w.withoutRule()
+		return w.byFramePointerOrScan()
 	}
 	switch stop := w.apply(&r); stop {
 	case StopNone:
 	case StopNoRule: // the stack does not fit the rule
-		return w.withoutRule()
+		return w.byFramePointerOrScan()
 	case StopStackCut, StopBadMemory:
 		w.noteUnread(&r)
 		return stop
@@ -156,9 +156,9 @@ func (w *Walker) step() StopReason {
 	}
 	if r.Flags&FlagSignal == 0 {
 		if !w.plausible(&r) {
-			return w.withoutRule()
+			return w.byFramePointerOrScan()
 		}
-		if !w.inCode() {
+		if !w.returnsIntoCode() {
 			return StopNoRule
 		}
 	}
@@ -171,7 +171,7 @@ func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	if e := w.space.lookup(w.regs.PC, w.caller, true); e.rule.Flags&FlagNone == 0 {
 		return e.rule, StopNone
 	}
-	if stop := w.prove(r); stop != StopNone {
+	if stop := w.searchRegister(r); stop != StopNone {
 		return Rule{}, stop
 	}
 	// the search may have dropped all rules
@@ -187,35 +187,35 @@ func (w *Walker) plausible(r *Rule) bool {
 		return true
 	}
 	generated := w.module() != nil && w.module().Generated
-	needs := w.space.requiredProof(r, w.mod)
-	if needs == proofCode && !generated {
+	needs := w.space.requiredConfidence(r, w.mod)
+	if needs == confidenceCode && !generated {
 		return true
 	}
 	e := w.space.lookup(w.next.PC, true, false)
 	if e.exact && e.rule.Flags&FlagRoot != 0 {
 		return !generated
 	}
-	if needs == proofCode {
+	if needs == confidenceCode {
 		return true
 	}
-	if e.proof < needs && w.space.followsCall(w.next.PC) {
-		e.proof = proofCall
+	if e.confidence < needs && w.space.followsCall(w.next.PC) {
+		e.confidence = confidenceCall
 	}
-	return e.proof >= needs
+	return e.confidence >= needs
 }
 
-// inCode reports whether the return address is in a module, or ends the stack. Else the rule was wrong, or the code is
-// gone or newer than the modules. An address found without a stack pointer must follow a call.
-func (w *Walker) inCode() bool {
+// returnsIntoCode reports whether the return address is in a module, or ends the stack. Else the rule was wrong, or the
+// code is gone or newer than the modules. An address found without a stack pointer must follow a call.
+func (w *Walker) returnsIntoCode() bool {
 	pc := w.next.PC
-	if !w.knowsNext() && !w.space.followsCall(pc) {
+	if !w.knowsNextSP() && !w.space.followsCall(pc) {
 		return false
 	}
 	at := pc - w.regs.Arch.CallLen()
-	if pc == 0 || w.space.find(at) >= 0 || w.space.lookup(pc, true, false).mod >= 0 {
+	if pc == 0 || w.space.moduleIndex(at) >= 0 || w.space.lookup(pc, true, false).mod >= 0 {
 		return true
 	}
-	w.noCode = at
+	w.unmappedPC = at
 	return false
 }
 
@@ -229,20 +229,20 @@ func (w *Walker) commit(r *Rule) StopReason {
 	}
 	sp, old := w.next.SP(), w.regs.SP()
 	switch {
-	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.isLeaf(r), sp < old && w.changedStack():
+	case r.Flags&(FlagSignal|FlagStackSwitch) != 0, sp == old && w.isLeaf(r), sp < old && w.hasSwitchedStack():
 		if w.switches++; w.switches > maxSwitches {
 			return StopLoop
 		}
-		w.reach.stepped(old, sp, longestStep(w.regs.Arch, r))
+		w.stacks.noteStep(old, sp, longestStep(w.regs.Arch, r))
 	case sp <= old:
 		return StopLoop
-	case sp-old > largeStep && w.changesStack():
-		w.reach.stepped(old, sp, 0)
+	case sp-old > largeStep && w.switchesStack():
+		w.stacks.noteStep(old, sp, 0)
 	}
 	w.regs = w.next
 	w.enter(r.Method, r.Flags&FlagSignal == 0)
 	if !w.knowsSP() {
-		w.settleSP()
+		w.findSPByRecord()
 	}
 	return StopNone
 }
@@ -254,12 +254,12 @@ func (u *unwinder) isLeaf(r *Rule) bool {
 	return u.next.PC != u.regs.PC && (u.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
 }
 
-// changedStack reports whether this function has loaded another stack's pointer (gcc's __morestack).
-func (u *unwinder) changedStack() bool {
+// hasSwitchedStack reports whether this function has loaded another stack's pointer (gcc's __morestack).
+func (u *unwinder) hasSwitchedStack() bool {
 	m := u.module()
 	if m == nil {
 		return false
 	}
 	s, ok := m.Calls.(StackSwitches)
-	return ok && s.ChangesStack(u.regs.PC-m.Bias, u.caller)
+	return ok && s.SwitchesStack(u.regs.PC-m.Bias, u.caller)
 }

@@ -231,7 +231,7 @@ func TestSignalFrameRestoresEveryRegisterAndAnExactPC(t *testing.T) {
 	mem := stack(0x7000, 77, 0x2010, 0x6000, 1)
 	wantPCs(t, walk(t, &w, space(src, nil), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 	f := w.Frame()
-	if f.Caller || f.SP != 0x6000 || f.Lookup(X86_64) != 0x2010 {
+	if f.Caller || f.SP != 0x6000 || f.LookupPC(X86_64) != 0x2010 {
 		t.Fatalf("frame %+v, want sp 0x6000 and pc 0x2010, not a caller", f)
 	}
 	if v, ok := w.Regs().Get(X86RAX); !ok || v != 77 {
@@ -256,7 +256,7 @@ func TestWalkIsBoundedInDepth(t *testing.T) {
 
 func TestArm64LeafReturnsThroughTheLinkRegister(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
-		0x1010: {CFAReg: ARM64SP, Flags: FlagLeafRA, Method: MethodCFI},
+		0x1010: {CFAReg: ARM64SP, Flags: FlagRAInLR, Method: MethodCFI},
 		0x2010: {CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Saved: [NumCompact]uint8{4, 3}},
 		0x3010: {Flags: FlagRoot},
 	}}

@@ -29,18 +29,18 @@ type flow struct {
 
 // abi describes an architecture, by hardware numbers of registers. Functions may be nil where said.
 type abi struct {
-	sp, fp  uint8
-	ra      uint8                                 // link register; noReg: calls push
-	kept    []uint8                               // callee-saved registers, fp first
-	scratch uint32                                // registers that a call may change
-	entry   int64                                 // CFA − stack pointer at a function's entry
-	step    func(st *state, code []byte, f *flow) // interprets the first instruction of code
-	tail    func(st *state) flow                  // what a tail call proves
+	sp, fp      uint8
+	ra          uint8                                 // link register; noReg: calls push
+	calleeSaved []uint8                               // callee-saved registers, fp first
+	scratch     uint32                                // registers that a call may change
+	entry       int64                                 // CFA − stack pointer at a function's entry
+	step        func(st *state, code []byte, f *flow) // interprets the first instruction of code
+	tail        func(st *state) flow                  // what a tail call proves
 	// isFrame reports whether fp, with the words at it and above, is a frame pointer of the ABI.
 	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
-	// prove finds the frame that the first path from pc proves. May be nil.
-	prove func(w *interpreter, pc uint64, caller bool) (finding, bool)
+	// findEpilogue finds the frame that the first path from pc proves. May be nil.
+	findEpilogue func(w *interpreter, pc uint64, caller bool) (finding, bool)
 	// argumentDrop returns the row of code with its return address in a register while it drops arguments. May be nil.
 	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
 	// for [Source.unboundedHandlerFrame]; may be nil
@@ -52,15 +52,15 @@ type abi struct {
 	// for [Source.Popped]; may be nil
 	popped       func(s *Source, pc uint64, n int) (reg uint8, ok bool)
 	isThreadRoot func(w *interpreter, pc uint64) bool
-	// startsStack reports whether pc is in the first function of a prepared stack. May be nil.
-	startsStack func(w *interpreter, pc uint64) bool
+	// isStackStart reports whether pc is in the first function of a prepared stack. May be nil.
+	isStackStart func(w *interpreter, pc uint64) bool
 	// switchTarget returns the target of an instruction that may go on on another stack ([Source.frameSwitch]).
 	switchTarget func(st *state, code []byte) (value, bool)
 	isTrap       func(code []byte) bool
 	// endsInJump reports whether these 4 bytes end in a jump by register or a return.
 	endsInJump func(before []byte) bool
-	// leaves reports whether the code from lo to hi may jump out of there.
-	leaves func(w *interpreter, lo, hi uint64) bool
+	// hasTailCall reports whether the code from lo to hi may jump out of there.
+	hasTailCall func(w *interpreter, lo, hi uint64) bool
 	trampoline
 }
 
@@ -70,8 +70,8 @@ func (a *abi) framesAt(st *state, fp value) bool {
 	return a.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
 }
 
-func (a *abi) keeps(reg uint8) bool {
-	for _, r := range a.kept {
+func (a *abi) isCalleeSaved(reg uint8) bool {
+	for _, r := range a.calleeSaved {
 		if r == reg {
 			return true
 		}

@@ -19,7 +19,7 @@ const scratchA64 = 1<<19 - 1 | 1<<regLR
 
 var abiAArch64 = abi{
 	sp: regSP, fp: regFP, ra: regLR, scratch: scratchA64,
-	kept:         []uint8{regFP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
+	calleeSaved:  []uint8{regFP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
 	step:         stepA64,
 	afterPush:    afterPushA64,
 	tail:         tailA64,
@@ -30,7 +30,7 @@ var abiAArch64 = abi{
 	switchTarget: switchTargetA64,
 	isTrap:       isTrapA64,
 	endsInJump:   endsInJumpA64,
-	leaves:       (*interpreter).leavesA64,
+	hasTailCall:  (*interpreter).hasTailCallA64,
 	trampoline:   trampolineA64,
 }
 
@@ -70,5 +70,5 @@ func afterPushA64(w *interpreter, pc uint64) bool {
 
 // isFrameA64 reports whether x29 points to a frame record (AAPCS64 §6.4.6).
 func isFrameA64(_, at, above value) bool {
-	return at.isStart(regFP) && above.isStart(regLR)
+	return at.isStartValue(regFP) && above.isStartValue(regLR)
 }

@@ -6,12 +6,12 @@ import "prywalk/frames"
 
 var abiX86 = abi{
 	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
-	kept:         []uint8{hwBP, hwBX, 12, 13, 14, 15},
+	calleeSaved:  []uint8{hwBP, hwBX, 12, 13, 14, 15},
 	step:         stepX86,
 	tail:         tailX86,
 	isFrame:      isFrameX86,
 	dwarf:        dwarfX86,
-	prove:        (*interpreter).proveX86,
+	findEpilogue: (*interpreter).findEpilogueX86,
 	argumentDrop: argumentDropX86,
 	loadsTable:   loadsTableX86,
 	jumpsBy:      jumpsByX86,
@@ -19,11 +19,11 @@ var abiX86 = abi{
 	callBefore:   callBeforeX86,
 	popped:       poppedX86,
 	isThreadRoot: isThreadRootX86,
-	startsStack:  startsStackX86,
+	isStackStart: startsStackX86,
 	switchTarget: switchTargetX86,
 	isTrap:       isTrapX86,
 	endsInJump:   endsInJumpX86,
-	leaves:       (*interpreter).leavesX86,
+	hasTailCall:  (*interpreter).hasTailCallX86,
 	trampoline:   trampolineX86,
 }
 
@@ -33,7 +33,7 @@ func tailX86(st *state) flow {
 
 // isFrameX86 reports whether rbp points to the caller's rbp, below the return address.
 func isFrameX86(fp, at, _ value) bool {
-	return fp.off == -8 && at.isStart(hwBP)
+	return fp.off == -8 && at.isStartValue(hwBP)
 }
 
 // dwarfX86 converts a hardware register number (System V ABI, figure 3.36).

@@ -46,7 +46,7 @@ func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	if size > 0 {
 		row.CFAExpr = drop
 	}
-	for _, reg := range w.src.abi.kept {
+	for _, reg := range w.src.abi.calleeSaved {
 		if reg != hwBP {
 			row.Regs[dwarfX86(reg)] = frames.RegRule{Kind: frames.RuleUndefined}
 		}

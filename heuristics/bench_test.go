@@ -60,8 +60,8 @@ func BenchmarkCallBefore(b *testing.B) {
 	}
 }
 
-// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue, by proof and by the forward
-// analysis.
+// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue, by the epilogue search and by
+// the forward analysis.
 func BenchmarkJIT(b *testing.B) {
 	var text []byte
 	for range 25 {
@@ -71,11 +71,11 @@ func BenchmarkJIT(b *testing.B) {
 	s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, text}, JIT: true})
 	w := getInterpreter(s)
 	defer putInterpreter(w)
-	b.Run("proof", func(b *testing.B) {
+	b.Run("epilogue", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, ok := w.proveX86(base, true); !ok {
-				b.Fatal("no proof")
+			if _, ok := w.findEpilogueX86(base, true); !ok {
+				b.Fatal("no epilogue")
 			}
 		}
 	})
@@ -83,7 +83,7 @@ func BenchmarkJIT(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if v := w.forward(base, true, 0, ^uint64(0)); !v.proven(s.abi) {
-				b.Fatal("no proof")
+				b.Fatal("no epilogue")
 			}
 		}
 	})

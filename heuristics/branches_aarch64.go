@@ -20,8 +20,8 @@ func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, callA64(w)
 }
 
-// leavesA64 reports whether the code has a jump out of lo to hi, or one by register, which may be a switch's.
-func (w *interpreter) leavesA64(lo, hi uint64) bool {
+// hasTailCallA64 reports whether the code has a jump out of lo to hi, or one by register, which may be a switch's.
+func (w *interpreter) hasTailCallA64(lo, hi uint64) bool {
 	for pc := lo; pc < hi; pc += 4 {
 		code := w.code(pc)
 		if len(code) < 4 {

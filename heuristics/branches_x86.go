@@ -74,7 +74,7 @@ func indirectCallX86(b []byte) bool {
 	return false
 }
 
-func (w *interpreter) leavesX86(lo, hi uint64) bool {
+func (w *interpreter) hasTailCallX86(lo, hi uint64) bool {
 	for pc := lo; pc < hi; {
 		i, ok := x86.Decode(w.code(pc))
 		if !ok {

@@ -191,15 +191,15 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	}
 }
 
-// checkStack compares ChangesStack with its expected result.
+// checkStack compares SwitchesStack with its expected result.
 func (a *assembled) checkStack(t *testing.T, line int, words []string) {
 	t.Helper()
 	pc, caller := a.at[line], words[0] == "caller"
 	if caller {
 		pc = a.ends[line]
 	}
-	if got, want := a.source.ChangesStack(pc, caller), words[len(words)-1] == "changes"; got != want {
-		t.Errorf("line %d: %v: ChangesStack is %v", line, words, got)
+	if got, want := a.source.SwitchesStack(pc, caller), words[len(words)-1] == "changes"; got != want {
+		t.Errorf("line %d: %v: SwitchesStack is %v", line, words, got)
 	}
 }
 
@@ -211,7 +211,7 @@ func (a *assembled) cfaText(r frames.Rule, row *frames.Row, ok bool) string {
 		return "none"
 	case r.Flags&frames.FlagRoot != 0:
 		return "root"
-	case row == nil && r.Flags&frames.FlagLeafRA != 0:
+	case row == nil && r.Flags&frames.FlagRAInLR != 0:
 		return plus(r.CFAReg, int64(r.CFAOff)) + " leaf"
 	case row == nil:
 		return plus(r.CFAReg, int64(r.CFAOff))

@@ -34,7 +34,7 @@
 //	frameswitch   code about to continue another frame
 //	argdrop_x86   V8's code with its return address in a register
 //	analyse       the two interpretations (forward, helpercalls; prologue, prologue_finding), after the short ways of
-//	              JIT code (jitframe, proof_x86); byte code handlers (handler, traits)
+//	              JIT code (jitframe, epilogue_x86); byte code handlers (bytecodehandler, functiontraits)
 //	thunk         code that forwards a call
 //
 // A finding (finding.go) becomes the rule. The walker's other questions: branches, tailcalls, popped_x86, stackend;

@@ -56,14 +56,14 @@ func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 				continue
 			}
 			sites++
-			got, ok := w.proveX86(pc, true)
+			got, ok := w.findEpilogueX86(pc, true)
 			if !ok {
 				continue
 			}
 			proven++
 			v := w.forward(pc, true, 0, ^uint64(0))
-			if f, _ := v.winner(); f == nil || f.cfa != got.cfa || f.kept[0] != got.kept[0] {
-				t.Fatalf("%#x: proof %+v, forward analysis %+v", pc, got, f)
+			if f, _ := v.best(); f == nil || f.cfa != got.cfa || f.calleeSaved[0] != got.calleeSaved[0] {
+				t.Fatalf("%#x: epilogue search %+v, forward analysis %+v", pc, got, f)
 			}
 			p := w.prologue(pc, true, false, fn, span{})
 			start, ok := p.finding(s.abi, false, true)
@@ -71,7 +71,7 @@ func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 				continue // no path from the start leads there
 			}
 			if start.cfa != got.cfa {
-				t.Fatalf("%#x: proof %+v, from the start %+v", pc, got, start)
+				t.Fatalf("%#x: epilogue search %+v, from the start %+v", pc, got, start)
 			}
 			agree++
 		}

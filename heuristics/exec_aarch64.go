@@ -67,8 +67,8 @@ func putA64(st *state, reg uint8, v value) {
 
 // putSP writes a register; 31 is the stack pointer.
 func putSP(st *state, reg uint8, v value) {
-	if reg == regSP && (v.kind == unknown || v.kind == number) {
-		v = st.fresh()
+	if reg == regSP && (v.kind == unknown || v.kind == constant) {
+		v = st.newUnnamedBase()
 	}
 	st.set(reg, v)
 }
@@ -167,7 +167,7 @@ func addImmA64(st *state, w a64) {
 
 func moveWideA64(st *state, w a64) {
 	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
-	v := value{kind: number, off: int32(n)}
+	v := value{kind: constant, off: int32(n)}
 	if n > 1<<30 || n < 0 {
 		v = value{}
 	}
@@ -177,7 +177,7 @@ func moveWideA64(st *state, w a64) {
 func movkA64(st *state, w a64) {
 	v := st.regs[w.rd()]
 	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
-	if v.kind != number || n > 1<<30 || n < 0 {
+	if v.kind != constant || n > 1<<30 || n < 0 {
 		v = value{}
 	}
 	v.off |= int32(n)
@@ -197,7 +197,7 @@ func registerA64(st *state, w a64) {
 		putA64(st, w.rd(), v)
 	case w.is(0xbfe00000, 0x8b200000): // add, sub (extended register)
 		v := value{}
-		if m := st.regs[w.rm()]; m.kind == number && w.rm() != regSP && w.is(0x1c00, 0) {
+		if m := st.regs[w.rm()]; m.kind == constant && w.rm() != regSP && w.is(0x1c00, 0) {
 			v = extendA64(st, w, m)
 		}
 		putSP(st, w.rd(), v)

@@ -30,7 +30,7 @@ func stepX86(st *state, code []byte, f *flow) {
 		*f = flow{kind: flowEnd}
 		return
 	}
-	st.readKept = st.readKept || readsKeptX86(st, &i)
+	st.readCalleeSaved = st.readCalleeSaved || readsCalleeSavedX86(st, &i)
 	cmpReg, pushedMem := st.cmpReg, st.pushedMem
 	st.cmpReg, st.pushedMem = noReg, false
 	*f = flow{size: i.Size}
@@ -92,7 +92,7 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	case op == 0x9d: // popf
 		popX86(st, noReg)
 	case op == 0x68 || op == 0x6a: // push imm
-		st.push(hwSP, value{kind: number, off: int32(i.Imm)})
+		st.push(hwSP, value{kind: constant, off: int32(i.Imm)})
 	default: // pushf
 		st.push(hwSP, value{})
 	}
@@ -160,8 +160,9 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
-	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
-		f.ret = value{kind: initial, base: v.base, off: v.off}.plus(8)
+	v := st.load(sp)
+	if sp.kind == startRelative && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
+		f.ret = value{kind: startRelative, base: v.base, off: v.off}.plus(8)
 	}
 }
 
@@ -179,7 +180,7 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 		v := value{}
 		if i.Mod != 3 {
 			// a saved stack pointer moves along with the stack; other words become unknown
-			if at := st.load(addressX86(st, i)); at.kind == initial {
+			if at := st.load(addressX86(st, i)); at.kind == startRelative {
 				v = at
 			}
 		}
@@ -198,7 +199,7 @@ func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	sp := st.regs[hwSP]
 	if i.Mod == 3 {
 		v := st.regs[i.RM]
-		at := value{kind: initial, base: v.base, off: v.off}
+		at := value{kind: startRelative, base: v.base, off: v.off}
 		if v.kind == loaded && v.addend == 0 && sp == at.plus(8) {
 			f.kind, f.ret = flowReturn, sp
 		} else if i.RM == 11 && st.releasedStack {
@@ -235,28 +236,30 @@ func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	}
 }
 
-// readsKeptX86 reports whether the instruction uses a callee-saved register's start value, other than to save it.
-func readsKeptX86(st *state, i *x86.Inst) bool {
+// readsCalleeSavedX86 reports whether the instruction uses a callee-saved register's start value, other than to save
+// it.
+func readsCalleeSavedX86(st *state, i *x86.Inst) bool {
 	if !i.HasRM {
 		return false
 	}
-	if i.Base != noReg && i.Base != hwSP && keptAtStart(st, i.Base) || i.Index != noReg && keptAtStart(st, i.Index) {
+	if i.Base != noReg && i.Base != hwSP && isCalleeSavedAtStart(st, i.Base) ||
+		i.Index != noReg && isCalleeSavedAtStart(st, i.Index) {
 		return true
 	}
 	if i.Map != x86.MapOne || i.Mod != 3 || i.RM == i.Reg { // 85: test
-		return i.Map == x86.MapOne && i.Op == 0x85 && i.Mod == 3 && keptAtStart(st, i.RM)
+		return i.Map == x86.MapOne && i.Op == 0x85 && i.Mod == 3 && isCalleeSavedAtStart(st, i.RM)
 	}
 	switch i.Op {
 	case 0x89: // mov r/m, reg
-		return keptAtStart(st, i.Reg)
+		return isCalleeSavedAtStart(st, i.Reg)
 	case 0x8b: // mov reg, r/m
-		return keptAtStart(st, i.RM)
+		return isCalleeSavedAtStart(st, i.RM)
 	case 0x01, 0x03, 0x29, 0x2b, 0x39, 0x3b, 0x85: // add, sub, cmp, test
-		return keptAtStart(st, i.RM) || keptAtStart(st, i.Reg)
+		return isCalleeSavedAtStart(st, i.RM) || isCalleeSavedAtStart(st, i.Reg)
 	}
 	return false
 }
 
-func keptAtStart(st *state, reg uint8) bool {
-	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStart(reg)
+func isCalleeSavedAtStart(st *state, reg uint8) bool {
+	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStartValue(reg)
 }

@@ -4,8 +4,8 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxKept is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
-const maxKept = 11
+// maxCalleeSaved is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
+const maxCalleeSaved = 11
 
 type savedKind uint8
 
@@ -26,14 +26,14 @@ type savedReg struct {
 
 // finding is the result of an analysis. The CFA is cfa.base + cfa.off, or the word loaded from there.
 type finding struct {
-	cfa  value
-	ra   savedReg
-	kept [maxKept]savedReg
+	cfa         value
+	ra          savedReg
+	calleeSaved [maxCalleeSaved]savedReg
 }
 
 // fill returns false if a row cannot express the finding.
 func (f *finding) fill(a *abi, row *frames.Row) bool {
-	if f.cfa.base >= firstAnon {
+	if f.cfa.base >= firstUnnamedBase {
 		return false
 	}
 	*row = frames.Row{
@@ -46,8 +46,8 @@ func (f *finding) fill(a *abi, row *frames.Row) bool {
 		row.CFADeref, row.CFAOff = false, 0
 		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.addend)}
 	}
-	for i, reg := range a.kept {
-		row.Regs[a.dwarf(reg)] = f.regRule(a, f.kept[i])
+	for i, reg := range a.calleeSaved {
+		row.Regs[a.dwarf(reg)] = f.regRule(a, f.calleeSaved[i])
 	}
 	if a.ra != noReg {
 		if f.ra.kind == lost {
@@ -67,9 +67,9 @@ func (f *finding) regRule(a *abi, p savedReg) frames.RegRule {
 		return frames.RegRule{Kind: frames.RuleReg, Reg: a.dwarf(p.base)}
 	case p.kind == inFrame:
 		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off)}
-	case p.kind == lost || p.base >= firstAnon:
+	case p.kind == lost || p.base >= firstUnnamedBase:
 		return frames.RegRule{Kind: frames.RuleUndefined}
-	case p.base == f.cfa.base && f.cfa.kind == initial:
+	case p.base == f.cfa.base && f.cfa.kind == startRelative:
 		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off) - int64(f.cfa.off)}
 	}
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
@@ -79,40 +79,40 @@ func (f *finding) regRule(a *abi, p savedReg) frames.RegRule {
 func (s *Source) findingAtReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
-	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
+	if fl.ret.kind != startRelative && fl.ret.kind != loaded || fl.ret.base >= firstUnnamedBase {
 		return f, false
 	}
 	if fl.ret.kind == loaded && fl.ret.base != a.sp && fl.ret.base != a.fp {
 		return f, false // the frame of another function (swapcontext)
 	}
-	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
+	if fl.ret.kind == startRelative && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return f, false
 	}
-	if a.ra != noReg && !s.cameFrom(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
+	if a.ra != noReg && !s.placeAtStart(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
 		return f, false
 	}
-	for i, reg := range a.kept {
-		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.cameFrom(v, reg, &f.kept[i]) {
+	for i, reg := range a.calleeSaved {
+		if v := st.regs[reg]; s.isLoadedFromStack(v, fl.ret.base) && s.placeAtStart(v, reg, &f.calleeSaved[i]) {
 			continue
 		}
 		if !s.opt.JIT && !own || reg == a.fp {
 			return f, false
 		}
-		f.kept[i] = savedReg{kind: lost}
+		f.calleeSaved[i] = savedReg{kind: lost}
 	}
 	return f, true
 }
 
-// onStack reports whether a value was loaded by stack pointer, frame pointer or the CFA's register. V8 loads
+// isLoadedFromStack reports whether a value was loaded by stack pointer, frame pointer or the CFA's register. V8 loads
 // callee-saved registers from tables.
-func (s *Source) onStack(v value, cfa uint8) bool {
+func (s *Source) isLoadedFromStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// cameFrom finds where a register was at the start; false if its value is not the caller's.
-func (s *Source) cameFrom(v value, reg uint8, p *savedReg) bool {
+// placeAtStart finds where a register was at the start; false if its value is not the caller's.
+func (s *Source) placeAtStart(v value, reg uint8, p *savedReg) bool {
 	switch {
-	case v.isStart(reg):
+	case v.isStartValue(reg):
 		*p = savedReg{}
 	case v.kind == loaded && v.addend == 0:
 		*p = savedReg{inMemory, v.base, v.off}
@@ -125,7 +125,7 @@ func (s *Source) cameFrom(v value, reg uint8, p *savedReg) bool {
 // raFromCallerSaved finds a return address taken from a caller-saved register (arm64's swapcontext: x1). Callee-saved
 // ones do not count: other uses of them look the same.
 func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
-	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
+	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || s.abi.scratch>>v.base&1 == 0 {
 		return false
 	}
 	*p = savedReg{kind: inOther, base: v.base}

@@ -45,9 +45,9 @@ func (v *votes) add(f *finding, weak bool) {
 	v.exact++
 }
 
-// winner returns the outcome with most strong votes, then most weak ones, then the first. sure: no strong vote
+// best returns the outcome with most strong votes, then most weak ones, then the first. sure: no strong vote
 // contradicts it.
-func (v *votes) winner() (f *finding, sure bool) {
+func (v *votes) best() (f *finding, sure bool) {
 	if v.outcomeCount == 0 {
 		return nil, false
 	}
@@ -63,7 +63,7 @@ func (v *votes) winner() (f *finding, sure bool) {
 type forwardAnalysis struct {
 	*interpreter
 	inner    bool // innermost frame
-	dispatch dispatch
+	dispatch dispatchKind
 	votes    votes
 	limit    int  // in instructions
 	branched bool // a path has branched, jumped or called
@@ -74,7 +74,7 @@ func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
 }
 
 // forwardTo is forward, but indirect jumps of kind d also vote.
-func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatch) votes {
+func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatchKind) votes {
 	table := uint8(noReg)
 	if d == dispatchByTable {
 		table = w.loadedBefore(pc)
@@ -83,7 +83,7 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	w.st.table = table
 	w.st.pushedMem = w.src.abi.afterPush(w, pc)
 	if caller {
-		w.st.called()
+		w.st.noteCall()
 		w.st.clobber(w.src.abi.scratch)
 		w.st.afterCall = true
 	}
@@ -106,7 +106,8 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 
 // proven reports whether a path has shown a whole frame: frame pointer to the caller's, below the return address.
 func (v *votes) proven(a *abi) bool {
-	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
+	first := &v.list[0]
+	return v.exact > 0 && first.cfa == startValue(a.fp).plus(16) && first.calleeSaved[0] == savedReg{inMemory, a.fp, 0}
 }
 
 func (w *forwardAnalysis) followPath() {
@@ -122,12 +123,12 @@ func (w *forwardAnalysis) followPath() {
 		if f.kind == flowEnd || w.makesFrame() {
 			return
 		}
-		w.extend(f)
+		w.raiseLimit(f)
 		if w.dispatch != dispatchNone {
 			w.watchDispatch(code, f)
 		}
 		now := st.regs[st.sp]
-		st.releasedStack = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
+		st.releasedStack = now.kind == startRelative && sp.kind == startRelative && now.base == sp.base && now.off > sp.off
 		st.noteNoReturn(f)
 		st.pc += uint64(f.size)
 		if !w.follow(f) {
@@ -136,8 +137,8 @@ func (w *forwardAnalysis) followPath() {
 	}
 }
 
-// extend raises the limit by the instructions before the first branch (unrolled vector code has 10,000).
-func (w *forwardAnalysis) extend(f *flow) {
+// raiseLimit raises the limit by the instructions before the first branch (unrolled vector code has 10,000).
+func (w *forwardAnalysis) raiseLimit(f *flow) {
 	if w.branched = w.branched || f.kind != flowNext; !w.branched {
 		w.limit = min(w.limit+1, maxSteps)
 	}
@@ -164,7 +165,7 @@ func (w *forwardAnalysis) follow(f *flow) bool {
 	switch f.kind {
 	case flowCall:
 		st.afterCall = true
-		st.called()
+		st.noteCall()
 		if f.target == 0 {
 			target = 0
 		}
@@ -187,7 +188,7 @@ func (w *forwardAnalysis) branch(target uint64) {
 		w.push(target)
 		return
 	}
-	lo, hi := w.around(target)
+	lo, hi := w.boundsOrAll(target)
 	w.postpone(target, lo, hi)
 }
 
@@ -198,7 +199,7 @@ func (w *forwardAnalysis) jump(target uint64) bool {
 		st.enter(target)
 		return true
 	}
-	lo, hi := w.around(target)
+	lo, hi := w.boundsOrAll(target)
 	w.postpone(target, lo, hi)
 	if lo == target || len(w.code(target)) == 0 {
 		w.voteTail()
@@ -206,7 +207,7 @@ func (w *forwardAnalysis) jump(target uint64) bool {
 	return false
 }
 
-func (w *interpreter) around(pc uint64) (lo, hi uint64) {
+func (w *interpreter) boundsOrAll(pc uint64) (lo, hi uint64) {
 	if lo, hi, ok := w.src.bounds(pc); ok {
 		return lo, hi
 	}
@@ -238,5 +239,5 @@ func (w *forwardAnalysis) voteTail() {
 
 // misaligned reports whether the path's calls contradict the CFA at its return.
 func (w *forwardAnalysis) misaligned(f *finding) bool {
-	return !w.src.opt.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.callsFit(f.cfa.off)
+	return !w.src.opt.JIT && f.cfa.kind == startRelative && f.cfa.base == w.src.abi.sp && !w.st.callsAlignedTo(f.cfa.off)
 }

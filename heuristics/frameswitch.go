@@ -26,7 +26,7 @@ func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *fram
 	}
 	end := w.st
 	sp := end.regs[s.abi.sp]
-	own := sp.kind == initial && sp.base == s.abi.sp
+	own := sp.kind == startRelative && sp.base == s.abi.sp
 	p := w.prologue(q.PC, false, false, span{lo, hi}, span{})
 	if !p.found || p.weak || own && !p.st.isForeignSP() || !own && !p.linkRegisterLost(s.abi) {
 		return frames.Rule{}, nil, false
@@ -35,7 +35,7 @@ func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *fram
 	if row.RA.Kind == frames.RuleUndefined {
 		return frames.Rule{}, nil, false
 	}
-	for _, reg := range s.abi.kept {
+	for _, reg := range s.abi.calleeSaved {
 		row.Regs[s.abi.dwarf(reg)] = s.placeOf(end.regs[reg], reg)
 	}
 	if own {
@@ -54,10 +54,10 @@ func (p *prologue) linkRegisterLost(a *abi) bool {
 	return a.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
-// ChangesStack implements [frames.StackSwitches].
-func (s *Source) ChangesStack(pc uint64, caller bool) bool {
+// SwitchesStack implements [frames.StackSwitches].
+func (s *Source) SwitchesStack(pc uint64, caller bool) bool {
 	q := frames.Query{PC: pc, Caller: caller}
-	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
+	lo, hi, ok := s.bounds(q.LookupPC(s.opt.Arch))
 	if s.abi == nil || s.opt.Code == nil || !ok {
 		return false
 	}
@@ -85,7 +85,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 		}
 		if ra, ok := a.switchTarget(st, code); ok && join == 0 {
 			onStack := ra.kind == loaded && (ra.base == a.sp || ra.base == a.fp)
-			return ra, ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
+			return ra, ra.base < firstUnnamedBase && ra.kind != unknown && ra.kind != constant && !onStack
 		}
 		f := w.exec(code)
 		st.pc += uint64(f.size)
@@ -114,26 +114,26 @@ func (st *state) isForeignSP() bool {
 	switch {
 	case sp.base == st.sp || sp.base == st.fp:
 		return false
-	case sp.kind == initial:
-		return sp.base < firstAnon || sp.base == st.loadedSPBase
+	case sp.kind == startRelative:
+		return sp.base < firstUnnamedBase || sp.base == st.loadedSPBase
 	}
 	return sp.kind == loaded
 }
 
 func (st *state) noteLoadedSP(reg uint8) {
-	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
+	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == startRelative && sp.base >= firstUnnamedBase {
 		st.loadedSPBase = sp.base
 	}
 }
 
 func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
-	case v.isStart(reg):
+	case v.isStartValue(reg):
 		return frames.RegRule{}
-	case v.base >= firstAnon || v.kind == loaded && v.addend != 0:
+	case v.base >= firstUnnamedBase || v.kind == loaded && v.addend != 0:
 	case v.kind == loaded:
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
-	case v.kind == initial && v.off == 0:
+	case v.kind == startRelative && v.off == 0:
 		return frames.RegRule{Kind: frames.RuleReg, Reg: s.abi.dwarf(v.base)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}

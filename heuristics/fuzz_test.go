@@ -30,9 +30,9 @@ func FuzzRule(f *testing.F) {
 		}
 		s.CallBefore(base + uint64(at))
 		s.FuncStart(base + uint64(at))
-		s.ChangesStack(base+uint64(at), at&1 != 0)
+		s.SwitchesStack(base+uint64(at), at&1 != 0)
 		s.Popped(base+uint64(at), int(1+at&7))
-		s.LeavesByJump(base)
+		s.EndsInTailCall(base)
 	})
 }
 

@@ -41,8 +41,8 @@ func (w *interpreter) helpersReturn(v *votes) bool {
 			return false
 		}
 		back := w.forward(target, false, 0, ^uint64(0))
-		f, sure := back.winner()
-		if f == nil || !sure || back.helpers != (helpers{}) || f.cfa != start(w.src.abi.sp).plus(w.src.abi.entry) {
+		f, sure := back.best()
+		if f == nil || !sure || back.helpers != (helpers{}) || f.cfa != startValue(w.src.abi.sp).plus(w.src.abi.entry) {
 			return false
 		}
 	}

@@ -143,7 +143,7 @@ const visitBits = 15
 type visit struct {
 	pc  uint64
 	gen uint32
-	sp  uint32 // key of the stack pointer (prologueAnalysis.arrive)
+	sp  uint32 // key of the stack pointer (prologueAnalysis.visit)
 }
 
 // visitedSet is a hash table with linear probing.

@@ -17,7 +17,7 @@ func (w *interpreter) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 	}
 	w.begin(pc, 0, ^uint64(0))
 	for range maxBeforeCall {
-		if !w.stepStraight() || !st.regs[a.sp].isStart(a.sp) {
+		if !w.stepStraight() || !st.regs[a.sp].isStartValue(a.sp) {
 			return f, false
 		}
 		if w.lastFlow.kind != flowCall {
@@ -26,10 +26,10 @@ func (w *interpreter) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 		if w.lastFlow.target == 0 || !w.makesCallersFrame(st.pc+w.lastFlow.target) {
 			return f, false
 		}
-		f.cfa = start(a.sp).plus(a.entry)
-		for i, reg := range a.kept {
+		f.cfa = startValue(a.sp).plus(a.entry)
+		for i, reg := range a.calleeSaved {
 			if reg != a.fp {
-				f.kept[i] = savedReg{kind: lost}
+				f.calleeSaved[i] = savedReg{kind: lost}
 			}
 		}
 		return f, true
@@ -45,7 +45,7 @@ func (w *interpreter) makesCallersFrame(pc uint64) bool {
 		if !w.stepStraight() || w.lastFlow.kind == flowCall {
 			return false
 		}
-		if fp := st.regs[a.fp]; fp.kind == initial && fp.base == a.sp {
+		if fp := st.regs[a.fp]; fp.kind == startRelative && fp.base == a.sp {
 			return fp == st.regs[a.sp] && a.framesAt(st, fp)
 		}
 	}
@@ -60,18 +60,18 @@ const opPushBP = 0x55
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]
-	if !w.src.opt.JIT || !w.inner || a.ra != noReg || fp.kind != initial || fp.base != a.sp || fp != st.regs[a.sp] {
+	if !w.src.opt.JIT || !w.inner || a.ra != noReg || fp.kind != startRelative || fp.base != a.sp || fp != st.regs[a.sp] {
 		return false
 	}
 	f := finding{cfa: fp.plus(16)}
-	for i := range f.kept {
-		f.kept[i] = savedReg{kind: lost}
+	for i := range f.calleeSaved {
+		f.calleeSaved[i] = savedReg{kind: lost}
 	}
 	switch {
-	case st.load(fp).isStart(a.fp):
-		f.kept[0] = savedReg{}
-	case w.steps == 1 && w.pushed(st.pc):
-		f.kept[0] = savedReg{inMemory, a.sp, fp.off}
+	case st.load(fp).isStartValue(a.fp):
+		f.calleeSaved[0] = savedReg{}
+	case w.steps == 1 && w.isBehindPushBP(st.pc):
+		f.calleeSaved[0] = savedReg{inMemory, a.sp, fp.off}
 	default:
 		return false
 	}
@@ -79,7 +79,7 @@ func (w *forwardAnalysis) makesFrame() bool {
 	return true
 }
 
-func (w *interpreter) pushed(pc uint64) bool {
+func (w *interpreter) isBehindPushBP(pc uint64) bool {
 	b := w.code(pc - 1)
 	return pc > 0 && len(b) > 0 && b[0] == opPushBP
 }

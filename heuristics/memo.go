@@ -12,22 +12,22 @@ const (
 
 // memo keeps answers while the walker drops its cache: JIT compilers change the list of modules often.
 type memo struct {
-	rules map[frames.Query]answer
+	rules map[frames.Query]memoEntry
 	rows  int
 }
 
-type answer struct {
+type memoEntry struct {
 	rule frames.Rule
 	row  *frames.Row
 	ok   bool
 }
 
-func (m *memo) add(q frames.Query, a answer) {
+func (m *memo) add(q frames.Query, a memoEntry) {
 	if len(m.rules) >= maxMemo || m.rows >= maxMemoRows {
 		m.drop()
 	}
 	if m.rules == nil {
-		m.rules = map[frames.Query]answer{}
+		m.rules = map[frames.Query]memoEntry{}
 	}
 	if a.row != nil {
 		m.rows++

@@ -53,7 +53,7 @@ func TestCachedRulesAreBounded(t *testing.T) {
 		t.Errorf("%d rules are cached, want at most %d", n, maxMemo)
 	}
 	for i := range uint64(3 * maxMemoRows) {
-		s.memo.add(frames.Query{PC: i}, answer{row: new(frames.Row), ok: true})
+		s.memo.add(frames.Query{PC: i}, memoEntry{row: new(frames.Row), ok: true})
 	}
 	if n := len(s.memo.rules); n > maxMemoRows+1 {
 		t.Errorf("%d rules with rows are cached, want at most %d", n, maxMemoRows+1)

@@ -8,7 +8,7 @@ func memoryA64(st *state, w a64) {
 	case w.is(0x3a000000, 0x28000000):
 		pairA64(st, w)
 	case w.is(0x3b000000, 0x39000000):
-		plainA64(st, w, int64(uint32(w)>>10&0xfff)<<sizeA64(w))
+		accessAtOffsetA64(st, w, int64(uint32(w)>>10&0xfff)<<sizeA64(w))
 	case w.is(0x3b200000, 0x38000000):
 		indexedA64(st, w)
 	case w.is(0x3b000000, 0x18000000): // literal
@@ -16,7 +16,7 @@ func memoryA64(st *state, w a64) {
 			putA64(st, w.rd(), value{})
 		}
 	case w.is(0x3b000000, 0x19000000):
-		laterA64(st, w)
+		tagsAndCopiesA64(st, w)
 	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
 		exclusiveA64(st, w)
 	case w.is(0x3f200000, 0x38200000): // by register; atomic; ldraa, ldrab
@@ -37,8 +37,8 @@ func sizeA64(w a64) uint8 {
 	return w.field(30, 2)
 }
 
-// laterA64 interprets stores of memory tags; ldapur and stlur; what moves its base (copies, ldiapp, stilp).
-func laterA64(st *state, w a64) {
+// tagsAndCopiesA64 interprets stores of memory tags; ldapur and stlur; what moves its base (copies, ldiapp, stilp).
+func tagsAndCopiesA64(st *state, w a64) {
 	index := w.field(10, 2)
 	switch {
 	case w.is(0xff200000, 0xd9200000) && index&1 != 0:
@@ -89,7 +89,7 @@ func accessA64(st *state, reg uint8, at value, load, whole bool) {
 		st.restore(reg, at)
 	case load:
 		st.set(reg, value{})
-	case whole && (reg == regLR || reg == regFP) && st.regs[reg].isStart(reg):
+	case whole && (reg == regLR || reg == regFP) && st.regs[reg].isStartValue(reg):
 		// Go saves relative to x20, which becomes the stack pointer only afterwards.
 		st.storeAt(at, st.regs[reg])
 	case whole && reg != regSP:
@@ -99,7 +99,7 @@ func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	}
 }
 
-func plainA64(st *state, w a64, off int64) {
+func accessAtOffsetA64(st *state, w a64, off int64) {
 	if w.is(1<<26, 1<<26) || w.is(0xffc00000, 0xf9800000) || w.is(0xffc00000, 0xf8800000) {
 		return // vector registers, prefetch
 	}
@@ -113,12 +113,12 @@ func indexedA64(st *state, w a64) {
 	base := st.regs[w.rn()]
 	switch w.field(10, 2) {
 	case 0, 2:
-		plainA64(st, w, off)
+		accessAtOffsetA64(st, w, off)
 	case 1:
-		plainA64(st, w, 0)
+		accessAtOffsetA64(st, w, 0)
 		putSP(st, w.rn(), base.plus(off))
 	case 3:
-		plainA64(st, w, off)
+		accessAtOffsetA64(st, w, off)
 		putSP(st, w.rn(), base.plus(off))
 	}
 }

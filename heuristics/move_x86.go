@@ -12,7 +12,7 @@ func addressX86(st *state, i *x86.Inst) value {
 		return value{}
 	}
 	v := st.regs[i.Base]
-	if v.kind != initial && v.kind != loaded {
+	if v.kind != startRelative && v.kind != loaded {
 		return value{}
 	}
 	return v.plus(int64(i.Disp))
@@ -20,8 +20,8 @@ func addressX86(st *state, i *x86.Inst) value {
 
 // setX86 writes a register. An unknown stack pointer becomes a new base.
 func setX86(st *state, reg uint8, v value) {
-	if reg == hwSP && (v.kind == unknown || v.kind == number) {
-		v = st.fresh()
+	if reg == hwSP && (v.kind == unknown || v.kind == constant) {
+		v = st.newUnnamedBase()
 	}
 	st.set(reg, v)
 }
@@ -59,7 +59,7 @@ func constX86(i *x86.Inst) value {
 	if i.Imm < 0 && !i.W || i.Imm != int64(int32(i.Imm)) {
 		return value{}
 	}
-	return value{kind: number, off: int32(i.Imm)}
+	return value{kind: constant, off: int32(i.Imm)}
 }
 
 func leaX86(st *state, i *x86.Inst) {
@@ -80,7 +80,7 @@ func storeX86(st *state, i *x86.Inst) {
 
 func loadX86(st *state, i *x86.Inst) {
 	at := addressX86(st, i)
-	if !i.W || at.kind != initial || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
+	if !i.W || at.kind != startRelative || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
 		setX86(st, i.Reg, value{})
 		st.noteLoadedSP(i.Reg)
 		return
@@ -116,13 +116,13 @@ func arithX86(st *state, i *x86.Inst) {
 func dropX86(st *state, mask uint32) {
 	st.clobber(mask)
 	if mask&(1<<hwSP) != 0 {
-		st.regs[hwSP] = st.fresh()
+		st.regs[hwSP] = st.newUnnamedBase()
 	}
 }
 
 func sumX86(st *state, to, from uint8, negative bool) {
 	v := value{}
-	if n := st.regs[from]; n.kind == number {
+	if n := st.regs[from]; n.kind == constant {
 		off := int64(n.off)
 		if negative {
 			off = -off

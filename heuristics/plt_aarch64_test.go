@@ -21,7 +21,7 @@ func TestFirstEntryOfAPLTOnArm64(t *testing.T) {
 		if off == 0 {
 			cfa = 0
 		}
-		if r := want(t, s, off, frames.ARM64SP, cfa, frames.MethodHeuristic); r.Flags&frames.FlagLeafRA == 0 {
+		if r := want(t, s, off, frames.ARM64SP, cfa, frames.MethodHeuristic); r.Flags&frames.FlagRAInLR == 0 {
 			t.Errorf("+%d: rule %+v, want the return address in the link register", off, r)
 		}
 	}

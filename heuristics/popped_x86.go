@@ -75,13 +75,13 @@ func endsFunctionX86(b []byte) bool {
 	return false
 }
 
-// maxReturning bounds the instructions: set the stack pointer, pop the register that had it, return.
-const maxReturning = 3
+// maxRestoredAtReturn bounds the instructions: set the stack pointer, pop the register that had it, return.
+const maxRestoredAtReturn = 3
 
-// AboutToReturn returns the callee-saved registers, as a set of DWARF numbers, that straight code from pc, a module
+// RestoredAtReturn returns the callee-saved registers, as a set of DWARF numbers, that straight code from pc, a module
 // address, to a return does not change: they have the caller's values; 0 if no return follows. Where GCC has realigned
 // a stack, call frame information gives places by the frame pointer even after its pop.
-func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
+func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.Code == nil || s.opt.JIT {
 		return 0
 	}
@@ -89,15 +89,15 @@ func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
 	defer putInterpreter(w)
 	w.begin(pc, 0, ^uint64(0))
 	w.lastFlow = flow{}
-	for range maxReturning {
+	for range maxRestoredAtReturn {
 		if w.stepStraight() && w.lastFlow.kind == flowNext {
 			continue
 		}
 		if w.lastFlow.kind != flowReturn {
 			return 0
 		}
-		for _, reg := range s.abi.kept {
-			if w.st.regs[reg].isStart(reg) {
+		for _, reg := range s.abi.calleeSaved {
+			if w.st.regs[reg].isStartValue(reg) {
 				kept |= 1 << s.abi.dwarf(reg)
 			}
 		}

@@ -52,8 +52,8 @@ func TestCodeAboutToReturnHasRestoredItsRegisters(t *testing.T) {
 		"a call":                          {[]byte{0xff, 0xd0, 0xc3}, 0},
 		"no code":                         {nil, 0},
 	} {
-		intel(0xc3).AboutToReturn(base) // its result must not affect the next query
-		if got := intel(c.code...).AboutToReturn(base); got != c.want {
+		intel(0xc3).RestoredAtReturn(base) // its result must not affect the next query
+		if got := intel(c.code...).RestoredAtReturn(base); got != c.want {
 			t.Errorf("%s: restored registers %#x, want %#x", name, got, c.want)
 		}
 	}

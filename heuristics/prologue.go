@@ -38,7 +38,7 @@ func (m *majority) add(st *state) {
 // spOnly the result must hold for all paths.
 func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
 	p := w.prologueAlong(pc, caller, fn, part, false)
-	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
+	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == startRelative && fp.base == w.src.abi.sp {
 		// Only code with a frame pointer may have a stack pointer that depends on the path.
 		p = w.prologueAlong(pc, caller, fn, part, true)
 	}
@@ -53,14 +53,14 @@ type prologueAnalysis struct {
 	spans        [2]span // the function, and the part split off
 	allPaths     bool    // follow all paths, again with another stack pointer (arrive)
 	movedUnknown bool    // a path moved the stack pointer by an unknown amount
-	to           prologue
+	result       prologue
 }
 
 // prologueAlong ends at the first path that reaches pc, with allPaths behind all.
 func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, allPaths bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
 	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, allPaths: allPaths}
-	p := &a.to
+	p := &a.result
 	p.caller = caller
 	for w.steps < maxSteps && !a.ended() {
 		a.followPath(pc)
@@ -69,10 +69,12 @@ func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, allPa
 		}
 	}
 	p.ambiguousSP = p.ambiguousSP || allPaths && a.movedUnknown && (w.paths.dropped || w.steps >= maxSteps)
-	return a.to
+	return a.result
 }
 
-func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.allPaths || w.to.ambiguousSP) }
+func (w *prologueAnalysis) ended() bool {
+	return w.result.found && (!w.allPaths || w.result.ambiguousSP)
+}
 
 // push adds a path, unless one came to pc before; with allPaths, with the same stack pointer.
 func (w *prologueAnalysis) push(pc uint64) {
@@ -101,7 +103,7 @@ func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 	}
 }
 
-func (p *prologue) reach(st *state) {
+func (p *prologue) noteReached(st *state) {
 	if p.found {
 		p.ambiguousSP = p.ambiguousSP || p.st.regs[st.sp] != st.regs[st.sp]
 		return
@@ -118,11 +120,11 @@ func (st *state) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
+// visit marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
 // pointer visits it once more, with an unknown one; behind a call it ends: the call does not return.
-func (w *prologueAnalysis) arrive() bool {
+func (w *prologueAnalysis) visit() bool {
 	st := &w.st
-	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstAnon
+	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstUnnamedBase
 	key := st.spKey()
 	if w.markVisited(st.pc) {
 		w.visited.find(st.pc).sp = key
@@ -136,7 +138,7 @@ func (w *prologueAnalysis) arrive() bool {
 		return false
 	}
 	at.sp, w.movedUnknown = mixedSP, true
-	st.regs[st.sp] = st.fresh()
+	st.regs[st.sp] = st.newUnnamedBase()
 	return true
 }
 
@@ -151,7 +153,7 @@ func (p *prologue) guess() {
 }
 
 func (w *prologueAnalysis) followPath(pc uint64) {
-	st, p := &w.st, &w.to
+	st, p := &w.st, &w.result
 	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !w.ended() {
 		if st.afterCall && w.paths.hasOtherSP(st) {
 			return
@@ -162,11 +164,11 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 			return
 		}
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.arrive() {
+		if len(code) == 0 || !w.visit() {
 			return
 		}
 		if st.pc == pc && !p.caller {
-			p.reach(st)
+			p.noteReached(st)
 		}
 		w.steps++
 		if p.caller && !p.found && pc-st.pc-1 < maxCallX86 {
@@ -176,7 +178,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 		st.noteNoReturn(f)
 		st.pc += uint64(f.size)
 		if st.pc == pc && p.caller && f.kind == flowCall {
-			p.reach(st)
+			p.noteReached(st)
 		}
 		if !w.follow(f) {
 			return
@@ -185,7 +187,7 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 }
 
 func (w *prologueAnalysis) follow(f *flow) bool {
-	st, p := &w.st, &w.to
+	st, p := &w.st, &w.result
 	target := st.pc + f.target
 	switch f.kind {
 	case flowCall:
@@ -214,7 +216,7 @@ func (w *prologueAnalysis) follow(f *flow) bool {
 // indirect notes a jump by a jump table, or, with the stack pointer as at the start, a tail call, which counts as a
 // call.
 func (p *prologue) indirect(st *state) {
-	if st.regs[st.sp].isStart(st.sp) {
+	if st.regs[st.sp].isStartValue(st.sp) {
 		p.calls.add(st)
 		return
 	}

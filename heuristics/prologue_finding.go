@@ -14,7 +14,7 @@ func (p *prologue) finding(a *abi, spOnly, caller bool) (f finding, ok bool) {
 		ok = p.realignedCFA(a, &f, spOnly) || caller && !spOnly && p.assumePreserved(a, &f)
 		return f, ok
 	}
-	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
+	f.cfa = value{kind: startRelative, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
 	p.fillPlaces(a, &f, reg)
 	return f, true
 }
@@ -23,20 +23,20 @@ func (p *prologue) finding(a *abi, spOnly, caller bool) (f finding, ok bool) {
 // caller: callee-saved) register.
 func (p *prologue) cfaRegister(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
-	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
+	if fp := st.regs[a.fp]; !spOnly && fp.kind == startRelative && fp.base == a.sp && a.framesAt(st, fp) {
 		return a.fp, true
 	}
-	if v := st.regs[a.sp]; v.kind == initial && v.base == a.sp {
+	if v := st.regs[a.sp]; v.kind == startRelative && v.base == a.sp {
 		return a.sp, true
 	}
 	if spOnly {
 		return 0, false
 	}
-	if v := st.regs[a.fp]; v.kind == initial && v.base == a.sp {
+	if v := st.regs[a.fp]; v.kind == startRelative && v.base == a.sp {
 		return a.fp, true
 	}
 	for r := range uint8(len(st.regs)) {
-		if v := st.regs[r]; v.kind == initial && v.base == a.sp && (!caller || a.keeps(r)) {
+		if v := st.regs[r]; v.kind == startRelative && v.base == a.sp && (!caller || a.isCalleeSaved(r)) {
 			return r, true
 		}
 	}
@@ -49,7 +49,7 @@ func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
 		s := &p.st.slots[i]
-		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.val.off < lowest {
+		if s.base < firstUnnamedBase || s.val.kind != startRelative || s.val.base != a.sp || s.val.off < lowest {
 			continue
 		}
 		if s.off >= best || !p.st.stillValid(s) {
@@ -57,7 +57,7 @@ func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 		}
 		for _, reg := range [...]uint8{a.sp, a.fp} {
 			v := p.st.regs[reg]
-			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
+			if v.kind == startRelative && v.base == s.base && (!spOnly || reg == a.sp) {
 				// The lowest copy moves along with the stack.
 				best = s.off
 				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, addend: int32(a.entry) - s.val.off}
@@ -79,10 +79,10 @@ func (p *prologue) assumePreserved(a *abi, f *finding) bool {
 		return false
 	}
 	for r, v := range p.beforeCall {
-		if v.kind == initial && v.base == a.sp && uint8(r) != a.sp {
-			f.cfa = value{kind: initial, base: uint8(r), off: int32(a.entry) - v.off}
-			for i := range f.kept {
-				f.kept[i] = savedReg{}
+		if v.kind == startRelative && v.base == a.sp && uint8(r) != a.sp {
+			f.cfa = value{kind: startRelative, base: uint8(r), off: int32(a.entry) - v.off}
+			for i := range f.calleeSaved {
+				f.calleeSaved[i] = savedReg{}
 			}
 			p.savedAbove(a, f)
 			return true
@@ -93,21 +93,21 @@ func (p *prologue) assumePreserved(a *abi, f *finding) bool {
 
 // savedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
 func (p *prologue) savedAbove(a *abi, f *finding) {
-	for i, r := range a.kept {
-		if f.kept[i].kind == inMemory {
+	for i, r := range a.calleeSaved {
+		if f.calleeSaved[i].kind == inMemory {
 			continue
 		}
 		for _, s := range p.st.slots[:p.st.nslots] {
-			if s.base == a.sp && s.val.isStart(r) {
-				f.kept[i] = savedReg{kind: inFrame, off: s.off - int32(a.entry)}
+			if s.base == a.sp && s.val.isStartValue(r) {
+				f.calleeSaved[i] = savedReg{kind: inFrame, off: s.off - int32(a.entry)}
 			}
 		}
 	}
 }
 
 func (p *prologue) fillPlaces(a *abi, f *finding, reg uint8) {
-	for i, r := range a.kept {
-		f.kept[i] = p.saved(a, r, reg)
+	for i, r := range a.calleeSaved {
+		f.calleeSaved[i] = p.saved(a, r, reg)
 	}
 	if a.ra != noReg {
 		if f.ra = p.saved(a, a.ra, reg); f.ra.kind == lost {
@@ -121,7 +121,7 @@ func (p *prologue) fillPlaces(a *abi, f *finding, reg uint8) {
 func (p *prologue) savedOutsideFrame(a *abi, r uint8) savedReg {
 	if p.caller { // the call may have changed it
 		for reg, v := range p.beforeCall {
-			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
+			if v.isStartValue(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
 				return savedReg{kind: inOther, base: uint8(reg)}
 			}
 		}
@@ -129,7 +129,8 @@ func (p *prologue) savedOutsideFrame(a *abi, r uint8) savedReg {
 	}
 	for _, s := range p.st.slots[:p.st.nslots] {
 		for reg := range uint8(len(p.st.regs)) {
-			if v := p.st.regs[reg]; s.val.isStart(r) && s.base < firstAnon && v.kind == initial && v.base == s.base {
+			v := p.st.regs[reg]
+			if s.val.isStartValue(r) && s.base < firstUnnamedBase && v.kind == startRelative && v.base == s.base {
 				return savedReg{inMemory, reg, s.off - v.off}
 			}
 		}
@@ -142,15 +143,15 @@ func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]
 	for _, s := range st.slots[:st.nslots] {
-		if !s.val.isStart(r) || s.base != by.base {
+		if !s.val.isStartValue(r) || s.base != by.base {
 			continue
 		}
-		if sp.kind == initial && sp.base == s.base && s.off < sp.off && st.regs[r].isStart(r) {
+		if sp.kind == startRelative && sp.base == s.base && s.off < sp.off && st.regs[r].isStartValue(r) {
 			continue
 		}
 		return savedReg{inMemory, reg, s.off - by.off}
 	}
-	if st.regs[r].isStart(r) {
+	if st.regs[r].isStartValue(r) {
 		return savedReg{}
 	}
 	return savedReg{kind: lost}

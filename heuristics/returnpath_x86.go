@@ -8,8 +8,8 @@ import "prywalk/frames"
 // arguments, both around collectors' barriers. The path to the return, where rsp points to the return address, shows
 // how many. It need not keep any register.
 
-// maxBalance is in instructions: HotSpot's SHA-512 has 5,000.
-const maxBalance = 12000
+// maxReturnPath is in instructions: HotSpot's SHA-512 has 5,000.
+const maxReturnPath = 12000
 
 // CFA is a canonical frame address: Reg (a DWARF number) + Off, or, if Saved, the word there (an earlier stack pointer)
 // plus Add.
@@ -32,12 +32,12 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	defer putInterpreter(w)
 	w.begin(pc, lo, hi)
 	for {
-		if v := w.returnPath(); (v.kind == initial || v.kind == loaded) && v.base < firstAnon {
+		if v := w.returnPath(); (v.kind == startRelative || v.kind == loaded) && v.base < firstUnnamedBase {
 			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.addend)}
 			cfa.FP, cfa.Straight = s.abi.fpRule(&w.st), !w.st.weak
 			return cfa, true
 		}
-		if w.steps >= maxBalance || !w.pop() {
+		if w.steps >= maxReturnPath || !w.pop() {
 			return cfa, false
 		}
 	}
@@ -45,9 +45,9 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 
 func (a *abi) fpRule(st *state) frames.RegRule {
 	switch v := st.regs[a.fp]; {
-	case v.isStart(a.fp):
+	case v.isStartValue(a.fp):
 		return frames.RegRule{}
-	case v.kind == loaded && v.addend == 0 && v.base < firstAnon:
+	case v.kind == loaded && v.addend == 0 && v.base < firstUnnamedBase:
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(v.base), Off: int64(v.off)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}
@@ -58,7 +58,7 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 func (w *interpreter) returnPath() value {
 	st, f := &w.st, &w.lastFlow
 	popped := false // the last instruction popped rbp
-	for w.steps < maxBalance && st.pc >= st.lo && st.pc < st.hi {
+	for w.steps < maxReturnPath && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
 		if len(code) == 0 || !w.markVisited(st.pc) {
 			break
@@ -68,7 +68,7 @@ func (w *interpreter) returnPath() value {
 		stepX86(st, code, f)
 		if sp := st.regs[hwSP]; sp.kind == loaded {
 			st.savedSP = sp
-			st.regs[hwSP] = st.fresh()
+			st.regs[hwSP] = st.newUnnamedBase()
 			st.savedBase = st.regs[hwSP].base
 		}
 		st.pc += uint64(f.size)
@@ -104,18 +104,18 @@ func (w *interpreter) returnPath() value {
 
 // fromSaved expresses an address relative to the last loaded stack pointer by the word it was loaded from.
 func (st *state) fromSaved(v value) value {
-	if v.kind == initial && st.savedBase != 0 && v.base == st.savedBase {
+	if v.kind == startRelative && st.savedBase != 0 && v.base == st.savedBase {
 		return st.savedSP.plus(int64(v.off))
 	}
 	return v
 }
 
-// maxLevel is in instructions: behind its call a barrier restores all general and 32 vector registers at most.
-const maxLevel = 64
+// maxKeepsSP is in instructions: behind its call a barrier restores all general and 32 vector registers at most.
+const maxKeepsSP = 64
 
-// LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within 64
+// KeepsSP reports whether the stack pointer is unchanged from pc to the next jump, call or return, within 64
 // instructions. It is true on arm64.
-func (s *Source) LevelAfter(pc uint64) bool {
+func (s *Source) KeepsSP(pc uint64) bool {
 	if s.abi != &abiX86 || s.opt.Code == nil {
 		return true
 	}
@@ -123,9 +123,9 @@ func (s *Source) LevelAfter(pc uint64) bool {
 	defer putInterpreter(w)
 	w.begin(pc, 0, ^uint64(0))
 	st, f := &w.st, &w.lastFlow
-	for range maxLevel {
+	for range maxKeepsSP {
 		stepX86(st, w.code(st.pc), f)
-		if !st.regs[hwSP].isStart(hwSP) {
+		if !st.regs[hwSP].isStartValue(hwSP) {
 			return false
 		}
 		if f.kind != flowNext {
@@ -136,24 +136,24 @@ func (s *Source) LevelAfter(pc uint64) bool {
 	return true
 }
 
-// Return is the place of the return address in code without a frame.
-type Return struct {
+// ReturnPlace is the place of the return address in code without a frame.
+type ReturnPlace struct {
 	RA    frames.RegRule // a register, or memory relative to one
 	Reg   uint8
 	Off   int64  // CFA − Reg
 	Entry uint64 // where the code was entered, with the return address at the stack pointer
 }
 
-// maxEntries bounds the entries, maxReach the instructions. A HotSpot adapter has three and 300.
+// maxEntries bounds the entries, maxRunAllPaths the instructions. A HotSpot adapter has three and 300.
 const (
-	maxEntries = 16
-	maxReach   = 2000
+	maxEntries     = 16
+	maxRunAllPaths = 2000
 )
 
 // ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc. Code behind
 // a jump that is no jump target counts as entered likewise. It returns false if no path leads to pc, rbp is not the
 // caller's there, and on arm64.
-func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
+func (s *Source) ReturnAddress(pc, lo, hi uint64) (r ReturnPlace, ok bool) {
 	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return r, false
 	}
@@ -162,21 +162,21 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	w.begin(lo, lo, hi)
 	var behind [maxEntries]uint64 // places behind jumps
 	for n, entry := 0, lo; ; {
-		if w.reach(pc, behind[:], &n) {
+		if w.runAllPathsTo(pc, behind[:], &n) {
 			return w.currentReturn(entry)
 		}
-		if entry, ok = w.nextEntry(behind[:n], pc); !ok || w.steps >= maxReach {
+		if entry, ok = w.nextEntry(behind[:n], pc); !ok || w.steps >= maxRunAllPaths {
 			return r, false
 		}
 		w.st.reset(w.src.abi, entry, lo, hi)
 	}
 }
 
-// reach follows all paths until one is at pc, and notes places behind jumps.
-func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
+// runAllPathsTo follows all paths until one is at pc, and notes places behind jumps.
+func (w *interpreter) runAllPathsTo(pc uint64, behind []uint64, n *int) bool {
 	st, f := &w.st, &w.lastFlow
 	for {
-		for w.steps < maxReach && st.pc >= st.lo && st.pc < st.hi {
+		for w.steps < maxRunAllPaths && st.pc >= st.lo && st.pc < st.hi {
 			if st.pc == pc {
 				return true
 			}
@@ -186,7 +186,7 @@ func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
 			}
 			w.steps++
 			stepX86(st, code, f)
-			if sp := st.regs[hwSP]; sp.kind == initial && sp.base == hwSP && sp.off > 0 {
+			if sp := st.regs[hwSP]; sp.kind == startRelative && sp.base == hwSP && sp.off > 0 {
 				st.startWordPopped = true
 			}
 			st.pc += uint64(f.size)
@@ -221,14 +221,14 @@ func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bo
 	return entry, ok
 }
 
-func (w *interpreter) currentReturn(entry uint64) (r Return, ok bool) {
+func (w *interpreter) currentReturn(entry uint64) (r ReturnPlace, ok bool) {
 	st := &w.st
-	if !st.regs[hwBP].isStart(hwBP) {
+	if !st.regs[hwBP].isStartValue(hwBP) {
 		return r, false
 	}
 	at, held := w.returnSlot()
 	r.Entry = entry
-	r.Reg, r.Off, ok = w.byRegister(start(hwSP).plus(8))
+	r.Reg, r.Off, ok = w.byRegister(startValue(hwSP).plus(8))
 	if held {
 		reg, off, _ := w.byRegister(at)
 		r.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
@@ -249,14 +249,14 @@ func (w *interpreter) currentReturn(entry uint64) (r Return, ok bool) {
 func (w *interpreter) returnSlot() (at value, ok bool) {
 	st := &w.st
 	ra, sp := value{kind: loaded, base: hwSP}, st.regs[hwSP]
-	if first := start(hwSP); !st.startWordPopped && st.load(first) == ra {
+	if first := startValue(hwSP); !st.startWordPopped && st.load(first) == ra {
 		if _, _, ok := w.byRegister(first); ok {
 			return first, true
 		}
 	}
 	for _, s := range st.slots[:st.nslots] {
-		if s.val == ra && sp.kind == initial && sp.base == s.base && s.off >= sp.off {
-			return value{kind: initial, base: s.base, off: s.off}, true
+		if s.val == ra && sp.kind == startRelative && sp.base == s.base && s.off >= sp.off {
+			return value{kind: startRelative, base: s.base, off: s.off}, true
 		}
 	}
 	return at, false
@@ -266,7 +266,7 @@ func (w *interpreter) returnSlot() (at value, ok bool) {
 func (w *interpreter) byRegister(at value) (reg uint8, off int64, ok bool) {
 	for i := range uint8(16) {
 		reg := (hwSP + i) % 16
-		if v := w.st.regs[reg]; v.kind == initial && v.base == at.base {
+		if v := w.st.regs[reg]; v.kind == startRelative && v.base == at.base {
 			return w.src.abi.dwarf(reg), int64(at.off) - int64(v.off), true
 		}
 	}

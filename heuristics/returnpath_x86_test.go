@@ -103,7 +103,7 @@ func TestNoWayToAReturnGivesNoCFA(t *testing.T) {
 	}
 }
 
-func TestLevelAfterFollowsTheCodeToTheNextJump(t *testing.T) {
+func TestKeepsSPFollowsTheCodeToTheNextJump(t *testing.T) {
 	for name, c := range map[string]struct {
 		code []byte
 		want bool
@@ -113,8 +113,8 @@ func TestLevelAfterFollowsTheCodeToTheNextJump(t *testing.T) {
 		"pops":          {[]byte{0x59, 0xc3}, false},
 		"after a jump":  {[]byte{0xeb, 0x02, 0x59, 0x59}, true},
 	} {
-		if got := jitCode(c.code).LevelAfter(base); got != c.want {
-			t.Errorf("%s: LevelAfter is %v, want %v", name, got, c.want)
+		if got := jitCode(c.code).KeepsSP(base); got != c.want {
+			t.Errorf("%s: KeepsSP is %v, want %v", name, got, c.want)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func FuzzReturnCFA(f *testing.F) {
 	f.Add(realigns, uint8(8))
 	f.Fuzz(func(t *testing.T, code []byte, at uint8) {
 		s := jitCode(code)
-		s.LevelAfter(base + uint64(at))
+		s.KeepsSP(base + uint64(at))
 		if cfa, ok := s.ReturnCFA(base+uint64(at), base, base+uint64(len(code))); ok && cfa.Reg >= frames.NumRegs {
 			t.Errorf("CFA relative to register %d, which does not exist", cfa.Reg)
 		}
@@ -166,19 +166,19 @@ func TestReturnAddressIsFollowedFromTheEntryOfAnAdapter(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		at   uint64
-		want Return
+		want ReturnPlace
 	}{
-		{"at the entry", 0, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
-		{"taken", 4, Return{RA: in, Reg: rsp}},
-		{"aligned", 12, Return{RA: in, Reg: r11, Off: 8}},
-		{"stored again", 13, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
-		{"entered from outside", 19, Return{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
-		{"kept", 28, Return{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
-		{"after a call", 33, Return{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
-		{"where two paths join", 36, Return{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
-		{"popped, on the second path", 41, Return{RA: in, Reg: rsp, Off: 16, Entry: 19}},
-		{"moved down", 45, Return{RA: at(rsp, 0), Reg: rsp, Off: 16, Entry: 19}},
-		{"a third entry", 48, Return{RA: in, Reg: rsp, Entry: 47}},
+		{"at the entry", 0, ReturnPlace{RA: at(rsp, 0), Reg: rsp, Off: 8}},
+		{"taken", 4, ReturnPlace{RA: in, Reg: rsp}},
+		{"aligned", 12, ReturnPlace{RA: in, Reg: r11, Off: 8}},
+		{"stored again", 13, ReturnPlace{RA: at(rsp, 0), Reg: rsp, Off: 8}},
+		{"entered from outside", 19, ReturnPlace{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
+		{"kept", 28, ReturnPlace{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
+		{"after a call", 33, ReturnPlace{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
+		{"where two paths join", 36, ReturnPlace{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
+		{"popped, on the second path", 41, ReturnPlace{RA: in, Reg: rsp, Off: 16, Entry: 19}},
+		{"moved down", 45, ReturnPlace{RA: at(rsp, 0), Reg: rsp, Off: 16, Entry: 19}},
+		{"a third entry", 48, ReturnPlace{RA: in, Reg: rsp, Entry: 47}},
 	} {
 		got, ok := jitCode(code).ReturnAddress(base+c.at, base, base+uint64(len(code)))
 		c.want.Entry += base

@@ -9,11 +9,11 @@ const entrySize = 0x200
 
 // isRoot reports whether q is in the entry point, or the first function of a new thread or prepared stack.
 func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
-	at := q.Lookup(s.opt.Arch)
+	at := q.LookupPC(s.opt.Arch)
 	if s.opt.Entry != 0 && at >= s.opt.Entry && at < w.entryEnd() {
 		return true
 	}
-	if s.abi.startsStack != nil && s.abi.startsStack(w, at) {
+	if s.abi.isStackStart != nil && s.abi.isStackStart(w, at) {
 		return true
 	}
 	return s.abi.isThreadRoot(w, q.PC)

@@ -27,7 +27,7 @@ func isThreadRootA64(w *interpreter, pc uint64) bool {
 		}
 		if a64(binary.LittleEndian.Uint32(code)).is(0xffe0001f, 0xd4000001) {
 			n := st.regs[8]
-			return called && n.kind == number && (n.off == exitA64 || n.off == exitGroupA64)
+			return called && n.kind == constant && (n.off == exitA64 || n.off == exitGroupA64)
 		}
 		if f.kind == flowCall {
 			if f.target != 0 {

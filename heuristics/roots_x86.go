@@ -37,7 +37,7 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 		}
 		if i.Map == x86.Map0F && i.Op == 0x05 {
 			ax := st.regs[hwAX]
-			return called && ax.kind == number && (ax.off == exitX86 || ax.off == exitGroupX86)
+			return called && ax.kind == constant && (ax.off == exitX86 || ax.off == exitGroupX86)
 		}
 		f := w.exec(code)
 		if f.kind == flowCall && i.Op == 0xe8 || f.kind != flowCall && f.kind != flowNext {
@@ -62,7 +62,7 @@ func movAL(st *state, i *x86.Inst) {
 	}
 	switch {
 	case i.Op == 0xb0 && i.RM == 0:
-		st.regs[hwAX] = value{kind: number, off: int32(i.Imm & 0xff)}
+		st.regs[hwAX] = value{kind: constant, off: int32(i.Imm & 0xff)}
 	}
 }
 

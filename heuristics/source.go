@@ -24,7 +24,7 @@ type Parts interface {
 
 // Conventions is a [Functions] that knows which compiled code keeps only the frame pointer: V8's builtins.
 type Conventions interface {
-	KeepsFPOnly(pc uint64) bool
+	SavesFPOnly(pc uint64) bool
 }
 
 // Options describe the module of a [Source].
@@ -87,7 +87,7 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	if s.abi.argumentDrop != nil && !q.Caller && !q.SPOnly {
 		if row, ok := s.abi.argumentDrop(w, q.PC); ok {
-			r, _ := row.Rule(s.opt.Arch, frames.MethodHeuristic, 0)
+			r, _ := row.Compact(s.opt.Arch, frames.MethodHeuristic, 0)
 			return r, row, true
 		}
 	}
@@ -128,13 +128,13 @@ func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
 
 func (s *Source) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	m := frames.MethodHeuristic
-	if f.cfa.base == s.abi.fp && f.kept[0] == (savedReg{inMemory, s.abi.fp, 0}) {
+	if f.cfa.base == s.abi.fp && f.calleeSaved[0] == (savedReg{inMemory, s.abi.fp, 0}) {
 		m = frames.MethodFP
 	}
 	if q.SPOnly && f.cfa.base != s.abi.sp || !f.fill(s.abi, &s.row) {
 		return frames.Rule{}, nil, false
 	}
-	r, more := s.row.Rule(s.opt.Arch, m, 0)
+	r, more := s.row.Compact(s.opt.Arch, m, 0)
 	if !more {
 		return r, nil, true
 	}

@@ -239,7 +239,7 @@ func TestFrameWithPointerAuthenticationOnArm64(t *testing.T) {
 		leaf bool
 	}{{0, 0, true}, {4, 0, true}, {8, 32, false}, {16, 32, false}, {24, 32, false}, {28, 0, true}} {
 		r := want(t, s, c.pc, frames.ARM64SP, c.cfa, frames.MethodHeuristic)
-		if leaf := r.Flags&frames.FlagLeafRA != 0; leaf != c.leaf || !leaf && (r.Saved[0] != 4 || r.Saved[1] != 3) {
+		if leaf := r.Flags&frames.FlagRAInLR != 0; leaf != c.leaf || !leaf && (r.Saved[0] != 4 || r.Saved[1] != 3) {
 			t.Errorf("+%d: rule %+v, want leaf %v", c.pc, r, c.leaf)
 		}
 	}
@@ -276,7 +276,7 @@ func TestPairSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 	for off, cfa := range map[uint64]frames.Rule{0: {CFAReg: frames.ARM64SP}, 4: {CFAReg: 20, CFAOff: 256}} {
 		r, row, ok := s.Rule(frames.Query{PC: base + off})
 		if !ok || r.CFAReg != cfa.CFAReg || r.CFAOff != cfa.CFAOff || row != nil && row.RA.Kind != frames.RuleSame ||
-			row == nil && r.Flags&frames.FlagLeafRA == 0 {
+			row == nil && r.Flags&frames.FlagRAInLR == 0 {
 			t.Errorf("+%d: %+v, %+v, %v; want the link register", off, r, row, ok)
 		}
 	}

@@ -62,12 +62,12 @@ func (s *Source) isThunkFrom(w *interpreter, from, pc uint64) bool {
 }
 
 func (s *Source) keepsAll(st *state) bool {
-	for _, reg := range s.abi.kept {
-		if !st.regs[reg].isStart(reg) {
+	for _, reg := range s.abi.calleeSaved {
+		if !st.regs[reg].isStartValue(reg) {
 			return false
 		}
 	}
-	return st.regs[s.abi.sp].isStart(s.abi.sp)
+	return st.regs[s.abi.sp].isStartValue(s.abi.sp)
 }
 
-func (s *Source) thunkFrame() finding { return finding{cfa: start(s.abi.sp).plus(s.abi.entry)} }
+func (s *Source) thunkFrame() finding { return finding{cfa: startValue(s.abi.sp).plus(s.abi.entry)} }

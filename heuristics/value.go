@@ -11,14 +11,14 @@ import (
 type valueKind uint8
 
 const (
-	unknown valueKind = iota
-	initial           // word at (start value of base plus off), plus add
-	loaded            // word at (start value of base, plus off), plus addend
-	number            // off
+	unknown       valueKind = iota
+	startRelative           // start value of base, plus off
+	loaded                  // word at (start value of base, plus off), plus addend
+	constant                // off
 )
 
-// firstAnon is the first base that is no register: a stack pointer aligned or moved by a variable amount.
-const firstAnon = 32
+// firstUnnamedBase is the first base that is no register: a stack pointer aligned or moved by a variable amount.
+const firstUnnamedBase = 32
 
 // value is the content of a register or stack slot, by the values at the start of the path.
 type value struct {
@@ -28,9 +28,9 @@ type value struct {
 	addend int32
 }
 
-func start(reg uint8) value { return value{kind: initial, base: reg} }
+func startValue(reg uint8) value { return value{kind: startRelative, base: reg} }
 
-func (v value) isStart(reg uint8) bool { return v == start(reg) }
+func (v value) isStartValue(reg uint8) bool { return v == startValue(reg) }
 
 // plus returns v + n; unknown beyond 31 bits.
 func (v value) plus(n int64) value {
@@ -60,10 +60,10 @@ type slot struct {
 const maxSlots = 24
 
 type state struct {
-	regs   [32]value
-	slots  [maxSlots]slot
-	nslots uint8
-	anon   uint8 // bases in use from firstAnon on
+	regs         [32]value
+	slots        [maxSlots]slot
+	nslots       uint8
+	unnamedBases uint8 // bases in use from firstUnnamedBase on
 	path
 }
 
@@ -76,7 +76,7 @@ type path struct {
 	weak            bool  // the path may have run past a call that does not return
 	pushedMem       bool  // the last instruction pushed a word of memory (PLT)
 	releasedStack   bool  // the last instruction released stack
-	readKept        bool  // the start value of a callee-saved register was read
+	readCalleeSaved bool  // the start value of a callee-saved register was read
 	madeCalls       bool  // words below the stack pointer are unknown
 	startWordPopped bool  // the word at the start's stack pointer was popped (reach)
 	loadedSPBase    uint8 // base of the stack pointer since it was loaded (isForeignSP)
@@ -92,7 +92,7 @@ func (st *state) copyFrom(o *state) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
 	st.path = o.path
-	st.nslots, st.anon = o.nslots, o.anon
+	st.nslots, st.unnamedBases = o.nslots, o.unnamedBases
 }
 
 const noReg = x86.NoReg
@@ -104,22 +104,22 @@ const (
 )
 
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
-	st.nslots, st.anon, st.align, st.loadedSPBase, st.savedBase = 0, 0, 0, 0, 0
-	st.sp, st.fp, st.readKept, st.madeCalls, st.startWordPopped = a.sp, a.fp, false, false, false
+	st.nslots, st.unnamedBases, st.align, st.loadedSPBase, st.savedBase = 0, 0, 0, 0, 0
+	st.sp, st.fp, st.readCalleeSaved, st.madeCalls, st.startWordPopped = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg, st.table = noReg, noReg
 	st.afterCall, st.padded, st.weak, st.pushedMem, st.releasedStack = false, false, false, false, false
 	for i := range st.regs {
-		st.regs[i] = start(uint8(i))
+		st.regs[i] = startValue(uint8(i))
 	}
 }
 
-func (st *state) fresh() value {
-	if st.anon >= 200 {
+func (st *state) newUnnamedBase() value {
+	if st.unnamedBases >= 200 {
 		return value{}
 	}
-	st.anon++
-	return value{kind: initial, base: firstAnon - 1 + st.anon}
+	st.unnamedBases++
+	return value{kind: startRelative, base: firstUnnamedBase - 1 + st.unnamedBases}
 }
 
 func (st *state) set(reg uint8, v value) {
@@ -136,14 +136,14 @@ func (st *state) clobber(mask uint32) {
 
 // store writes a word, unless its base is neither stack pointer, frame pointer nor anonymous, or there is no room.
 func (st *state) store(addr, v value) {
-	if addr.kind != initial || addr.base != st.sp && addr.base != st.fp && addr.base < firstAnon {
+	if addr.kind != startRelative || addr.base != st.sp && addr.base != st.fp && addr.base < firstUnnamedBase {
 		return
 	}
 	st.storeAt(addr, v)
 }
 
 func (st *state) storeAt(addr, v value) {
-	if addr.kind != initial {
+	if addr.kind != startRelative {
 		return
 	}
 	for i := range st.nslots {
@@ -152,14 +152,14 @@ func (st *state) storeAt(addr, v value) {
 			return
 		}
 	}
-	if v.kind != unknown && v.kind != number && st.nslots < maxSlots {
+	if v.kind != unknown && v.kind != constant && st.nslots < maxSlots {
 		st.slots[st.nslots] = slot{addr.base, addr.off, v}
 		st.nslots++
 	}
 }
 
 func (st *state) load(addr value) value {
-	if addr.kind != initial {
+	if addr.kind != startRelative {
 		return value{}
 	}
 	for i := range st.nslots {
@@ -167,7 +167,7 @@ func (st *state) load(addr value) value {
 			return s.val
 		}
 	}
-	if addr.base >= firstAnon || st.allocatedOnPath(addr) {
+	if addr.base >= firstUnnamedBase || st.allocatedOnPath(addr) {
 		return value{}
 	}
 	return value{kind: loaded, base: addr.base, off: addr.off}
@@ -176,20 +176,20 @@ func (st *state) load(addr value) value {
 // allocatedOnPath reports whether the path allocated a word, so that its start value is gone.
 func (st *state) allocatedOnPath(addr value) bool {
 	sp := st.regs[st.sp]
-	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
+	return addr.base == st.sp && addr.off < 0 && sp.kind == startRelative && sp.base == st.sp && addr.off >= sp.off
 }
 
 // stillValid reports whether no call can have overwritten a slot: it was not popped.
 func (st *state) stillValid(s *slot) bool {
 	sp := st.regs[st.sp]
-	return !st.madeCalls || sp.kind != initial || sp.base != s.base || s.off >= sp.off
+	return !st.madeCalls || sp.kind != startRelative || sp.base != s.base || s.off >= sp.off
 }
 
 // lowestSave returns the offset of the lowest saved register, from the stack pointer at the start.
 func (st *state) lowestSave(a *abi) int32 {
 	lowest := int32(0)
 	for _, s := range st.slots[:st.nslots] {
-		if s.base == a.sp && s.off < lowest && s.val.kind == initial && a.keeps(s.val.base) && s.val.off == 0 {
+		if s.base == a.sp && s.off < lowest && s.val.kind == startRelative && a.isCalleeSaved(s.val.base) && s.val.off == 0 {
 			lowest = s.off
 		}
 	}
@@ -202,7 +202,7 @@ func (st *state) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {
 		for i := range st.nslots {
-			if s := &st.slots[i]; s.base == st.sp && s.off < 0 && s.val.isStart(reg) {
+			if s := &st.slots[i]; s.base == st.sp && s.off < 0 && s.val.isStartValue(reg) {
 				v = s.val
 			}
 		}
@@ -210,10 +210,10 @@ func (st *state) restore(reg uint8, addr value) {
 	st.set(reg, v)
 }
 
-func (st *state) called() {
+func (st *state) noteCall() {
 	st.madeCalls = true
 	v := st.regs[st.sp]
-	if v.kind != initial || v.base != st.sp {
+	if v.kind != startRelative || v.base != st.sp {
 		return
 	}
 	if v.off&8 == 0 {
@@ -223,8 +223,8 @@ func (st *state) called() {
 	}
 }
 
-// callsFit reports whether all calls so far fit a CFA at the start's stack pointer plus off.
-func (st *state) callsFit(off int32) bool {
+// callsAlignedTo reports whether all calls so far fit a CFA at the start's stack pointer plus off.
+func (st *state) callsAlignedTo(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0
 	}

@@ -60,7 +60,7 @@ func TestStoresOfMemoryTagsMoveTheStackPointer(t *testing.T) {
 		var f flow
 		st.reset(&abiAArch64, 0, 0, ^uint64(0))
 		stepA64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
-		if got := st.regs[regSP]; got != start(regSP).plus(c.want) {
+		if got := st.regs[regSP]; got != startValue(regSP).plus(c.want) {
 			t.Errorf("%s: stack pointer %+v, want %d", c.name, got, c.want)
 		}
 		if c.code == 0x69bf7bfd && !isFrameA64(value{}, st.load(st.regs[regSP]), st.load(st.regs[regSP].plus(8))) {

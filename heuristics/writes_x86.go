@@ -7,7 +7,7 @@ import "prywalk/internal/x86"
 // # Registers that instructions write
 //
 // Sets of the general registers, a bit for each hardware number, that an opcode may change, for what exec_x86.go and
-// proof_x86.go do not treat. A set may be too large, never too small.
+// epilogue_x86.go do not treat. A set may be too large, never too small.
 //
 // Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
 // ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.

@@ -14,7 +14,7 @@ func written(t *testing.T, a *abi, code []byte) (set uint32) {
 		t.Errorf("% x: length %d", code, f.size)
 	}
 	for reg, v := range st.regs {
-		if !v.isStart(uint8(reg)) {
+		if !v.isStartValue(uint8(reg)) {
 			set |= 1 << reg
 		}
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID). Its signal is blocked
-// except in waits for stops; one just before a wait is lost, and [rescue] sends it again. The timer is kept across
+// except in waits for stops; one just before a wait is lost, and [execReaper] sends it again. The timer is kept across
 // sleeps: setting it costs some µs in a virtual machine.
 type alarm struct {
-	ok      bool
-	id      int32
-	tid     int
-	ringsAt int64 // expiry, on the clock of [Now]; 0 if not set
-	oldMask signalSet
+	ok        bool
+	id        int32
+	tid       int
+	expiresAt int64 // expiry, on the clock of [Now]; 0 if not set
+	oldMask   signalSet
 	// until is the end of the current sleep, 0 if none.
 	until atomic.Int64
 }
@@ -30,8 +30,8 @@ const alarmSignal = syscall.Signal(63)
 // saRestart is SA_RESTART (include/uapi/asm-generic/signal-defs.h).
 const saRestart = 0x10000000
 
-// overslept is the delay, in ns, after which ringAgain ends a sleep.
-const overslept = 10e6
+// overdueAfter is the delay, in ns, after which endIfOverdue ends a sleep.
+const overdueAfter = 10e6
 
 // open also blocks SIGURG, the Go runtime's pre-emption signal, which would end sleeps.
 func (a *alarm) open(tid int) {
@@ -69,11 +69,11 @@ func (a *alarm) set(at int64) bool {
 	if !a.ok {
 		return false
 	}
-	if a.ringsAt != at {
-		if a.ringsAt = 0; timerSet(a.id, at) != 0 {
+	if a.expiresAt != at {
+		if a.expiresAt = 0; timerSet(a.id, at) != 0 {
 			return false
 		}
-		a.ringsAt = at
+		a.expiresAt = at
 	}
 	return true
 }
@@ -86,7 +86,7 @@ func (a *alarm) sleep(until int64) bool {
 	a.until.Store(until)
 	e := awaitSignal(setOf(alarmSignal))
 	a.until.Store(0)
-	a.ringsAt = 0
+	a.expiresAt = 0
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
@@ -104,14 +104,14 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 	_, _ = maskSignals(unix.SIG_BLOCK, setOf(alarmSignal))
 	a.until.Store(0)
 	if e == unix.EINTR {
-		a.ringsAt = 0
+		a.expiresAt = 0
 	}
 	return e, slept, true
 }
 
-// ringAgain ends an overdue sleep. Safe for concurrent use.
-func (a *alarm) ringAgain(now int64) {
-	if until := a.until.Load(); until != 0 && now-until > overslept {
+// endIfOverdue ends an overdue sleep. Safe for concurrent use.
+func (a *alarm) endIfOverdue(now int64) {
+	if until := a.until.Load(); until != 0 && now-until > overdueAfter {
 		_ = unix.Tgkill(unix.Getpid(), a.tid, alarmSignal)
 	}
 }

@@ -23,7 +23,7 @@ func withAlarm(t *testing.T, body func(c *Controller)) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	missing := false
-	with(t, Options{NoCollector: true}, func(c *Controller) {
+	with(t, Options{NoGC: true}, func(c *Controller) {
 		if missing = !c.alarm.ok; !missing {
 			body(c)
 		}
@@ -54,7 +54,7 @@ func TestWaitSleepsSoThatAThreadQueuedOnThisCPUStops(t *testing.T) {
 			}
 			l.MarkQueued()
 			s, ok := c.waitSpinning(t, l, p)
-			if !ok || s.Detach < s.Running || s.Running < s.Interrupt {
+			if !ok || s.Detach < s.LastRunning || s.LastRunning < s.Interrupt {
 				t.Errorf("round %d: times out of order: %+v", round, s)
 				return
 			}
@@ -66,7 +66,7 @@ func TestWaitForThreadThatDoesNotStopEndsAtTheDeadline(t *testing.T) {
 	p := start(t, "sleep")
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
-		for _, d := range []time.Duration{time.Millisecond, 3 * blockMax} {
+		for _, d := range []time.Duration{time.Millisecond, 3 * maxBlock} {
 			until := procmem.Now() + int64(d)
 			if got := c.WaitAny(until); got != nil || procmem.Now() < until {
 				t.Errorf("WaitAny(%v) returns %p, %v before the deadline", d, got, time.Duration(until-procmem.Now()))
@@ -84,12 +84,12 @@ func TestWaitWithAMissedAlarmEnds(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
 		until := procmem.Now() + 300e6 // enough time to begin the wait
-		c.alarm.ringsAt = until
+		c.alarm.expiresAt = until
 		var info sigInfo
 		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
 			t.Errorf("wait ends with %v, %v; want EINTR", e, ok)
 		}
-		if procmem.Now() < until+overslept {
+		if procmem.Now() < until+overdueAfter {
 			t.Error("the wait ended before the second alarm")
 		}
 		ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0)
@@ -109,8 +109,8 @@ func TestSleepLastsUntilItsMoment(t *testing.T) {
 			for procmem.Now() < at { // the old signal may end the first sleep
 				c.SleepUntil(at)
 			}
-			if c.alarm.ringsAt != 0 {
-				t.Errorf("round %d: the alarm is still set to %d", round, c.alarm.ringsAt)
+			if c.alarm.expiresAt != 0 {
+				t.Errorf("round %d: the alarm is still set to %d", round, c.alarm.expiresAt)
 			}
 		}
 	})
@@ -143,56 +143,58 @@ func TestAlarmIsRearmedAfterAMove(t *testing.T) {
 		at := procmem.Now() + 20e6
 		c.alarm.set(at)
 		timerSet(c.alarm.id, at+60e9) // as if the alarm were set on another CPU
-		c.Moved()
+		c.NoteMove()
 		if c.SleepUntil(at); procmem.Now() > at+30e9 {
 			t.Error("the alarm was not set again")
 		}
 	})
 }
 
-func TestByTimerIsTrueAfterASleepThatTheTimerEnded(t *testing.T) {
+func TestWokenByTimerIsTrueAfterASleepThatTheTimerEnded(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
-		if c.ByTimer() {
-			t.Error("ByTimer is true before the first sleep")
+		if c.WokenByTimer() {
+			t.Error("WokenByTimer is true before the first sleep")
 		}
 		c.SleepUntil(procmem.Now() - 1)
-		if c.ByTimer() {
-			t.Error("ByTimer is true after a sleep to a time in the past")
+		if c.WokenByTimer() {
+			t.Error("WokenByTimer is true after a sleep to a time in the past")
 		}
 		// On a busy machine the time may have passed before the sleep begins.
 		byTimer := func(sleep func(until int64)) bool {
 			for range 20 {
-				if sleep(procmem.Now() + 1e6); c.ByTimer() {
+				if sleep(procmem.Now() + 1e6); c.WokenByTimer() {
 					return true
 				}
 			}
 			return false
 		}
-		for name, sleep := range map[string]func(until int64){"SleepUntil": c.SleepUntil, "Nap": c.Nap} {
+		for name, sleep := range map[string]func(until int64){
+			"SleepUntil": c.SleepUntil, "NanosleepUntil": c.NanosleepUntil,
+		} {
 			if !byTimer(sleep) {
-				t.Error(name + ": ByTimer is false")
+				t.Error(name + ": WokenByTimer is false")
 			}
-			if c.ForgetWake(); c.ByTimer() {
-				t.Error("ByTimer is true after ForgetWake")
+			if c.ClearWokenByTimer(); c.WokenByTimer() {
+				t.Error("WokenByTimer is true after ClearWokenByTimer")
 			}
 		}
 		if !byTimer(c.SleepUntil) {
-			t.Error("SleepUntil: ByTimer is false")
+			t.Error("SleepUntil: WokenByTimer is false")
 		}
-		if c.Moved(); c.ByTimer() {
-			t.Error("ByTimer is true after Moved")
+		if c.NoteMove(); c.WokenByTimer() {
+			t.Error("WokenByTimer is true after NoteMove")
 		}
 	})
 }
 
-func TestByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
+func TestWokenByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 	p := start(t, "spin")
 	withAlarm(t, func(c *Controller) {
 		if err := bindHere(p.tid); err != nil {
 			t.Error(err)
 			return
 		}
-		c.Nap(procmem.Now() + 1e5)
+		c.NanosleepUntil(procmem.Now() + 1e5)
 		l, err := c.Begin(p.tid)
 		if err != nil {
 			t.Error(err)
@@ -204,8 +206,8 @@ func TestByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 				break
 			}
 		}
-		if c.ByTimer() {
-			t.Error("ByTimer is true after a wait that a stop ended")
+		if c.WokenByTimer() {
+			t.Error("WokenByTimer is true after a wait that a stop ended")
 		}
 		c.Cancel(l)
 	})

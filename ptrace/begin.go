@@ -19,13 +19,14 @@ func (c *Controller) Begin(tid int) (*Tracee, error) {
 	return c.begin(st.Tgid, tid, nil, nil)
 }
 
-// BeginWith is Begin, and reads the thread's clocks just before the interrupt ([Tracee.Before]).
-func (c *Controller) BeginWith(files *ThreadFiles) (*Tracee, error) {
+// BeginReadingClocks is Begin, and reads the thread's clocks just before the interrupt ([Tracee.ClocksBefore]).
+func (c *Controller) BeginReadingClocks(files *ThreadFiles) (*Tracee, error) {
 	return c.begin(files.PID(), files.TID(), files, nil)
 }
 
-// BeginSince is BeginWith with clocks read a few µs ago. If the thread has got a CPU since, it counts as queued.
-func (c *Controller) BeginSince(files *ThreadFiles, before *SchedStat) (*Tracee, error) {
+// BeginWithClocks is BeginReadingClocks with clocks read a few µs ago. If the thread has got a CPU since, it counts as
+// queued.
+func (c *Controller) BeginWithClocks(files *ThreadFiles, before *SchedStat) (*Tracee, error) {
 	return c.begin(files.PID(), files.TID(), nil, before)
 }
 
@@ -33,14 +34,14 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	if tracee := c.tracees.find(tid); tracee != nil {
 		return c.reuseAbandoned(tracee)
 	}
-	tracee := c.tracees.slot()
+	tracee := c.tracees.freeSlot()
 	if tracee == nil {
 		return nil, ErrBusy
 	}
 	if err := c.seize(tid); err != nil {
 		return nil, err
 	}
-	c.tracees.take(tracee, tid)
+	c.tracees.occupy(tracee, tid)
 	c.stats.Begun++
 	tracee.setBefore(files, before)
 	tracee.times.Interrupt = procmem.Now()
@@ -79,8 +80,8 @@ func (tracee *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
 
 func (c *Controller) spinFrom(now int64) {
 	c.spinUntil = now + int64(c.opts.SpinFor)
-	if c.nextAudit < now {
-		c.nextAudit = now + auditEvery
+	if c.nextCheckAll < now {
+		c.nextCheckAll = now + checkAllEvery
 	}
 }
 
@@ -109,7 +110,7 @@ func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop
 		c.awaitUnknown()
 		return err
 	}
-	sleep := int64(sleepMin)
+	sleep := int64(minSleep)
 	for !c.Poll(tracee) {
 		now := procmem.Now()
 		if now >= deadline {
@@ -118,10 +119,10 @@ func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop
 		}
 		if now >= c.spinUntil {
 			c.nanosleep(min(sleep, deadline-now))
-			sleep = min(sleep*2, sleepMax)
+			sleep = min(sleep*2, maxSleep)
 		}
-		if now >= c.nextAudit {
-			c.nextAudit = now + auditEvery
+		if now >= c.nextCheckAll {
+			c.nextCheckAll = now + checkAllEvery
 			c.checkOne(tracee)
 		}
 	}

@@ -32,7 +32,7 @@ func BenchmarkStopWhileCollecting(b *testing.B) {
 
 func benchmarkStop(b *testing.B) {
 	p := start(b, "spin")
-	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
+	files := procmem.OpenThread(p.PID, p.tid, procmem.NewFDBudget(64))
 	defer files.Close()
 	files.SchedStat()
 	with(b, Options{}, func(c *Controller) {
@@ -64,7 +64,7 @@ func report(b *testing.B, what string, ns []int64) {
 
 func TestStopAllocatesNothing(t *testing.T) {
 	p := start(t, "spin")
-	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
+	files := procmem.OpenThread(p.PID, p.tid, procmem.NewFDBudget(64))
 	defer files.Close()
 	files.SchedStat()
 	with(t, Options{}, func(c *Controller) {

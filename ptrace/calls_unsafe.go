@@ -184,8 +184,8 @@ func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
 	return e
 }
 
-// quietChildStops sets SA_NOCLDSTOP for SIGCHLD and keeps the Go runtime's handler.
-func quietChildStops() {
+// setNoChildStop sets SA_NOCLDSTOP for SIGCHLD and keeps the Go runtime's handler.
+func setNoChildStop() {
 	const noCldStop = 1
 	sa, e := actionOf(unix.SIGCHLD)
 	if e != 0 || sa.flags&noCldStop != 0 {

@@ -16,8 +16,8 @@ type capture struct {
 	// sched holds the first schedLen bytes of schedstat; schedLen ≤ 0: not read.
 	sched    [96]byte
 	schedLen int
-	// takenCalls and copiedCalls are procmem.Calls at Times.Taken and Times.Copied.
-	takenCalls, copiedCalls int64
+	// callsAtRegs and callsAtMemory are procmem.Calls at Times.RegsRead and Times.MemoryRead.
+	callsAtRegs, callsAtMemory int64
 
 	reader  Reader
 	parts   [maxParts]frames.Region
@@ -25,9 +25,9 @@ type capture struct {
 }
 
 func (c *capture) begin(running int64, req *Request) {
-	c.stack.allowed.begin(running, req.Longest)
+	c.stack.deadline.begin(running, req.MaxStop)
 	if req.Memory != nil {
-		req.Memory.Until(c.stack.allowed.until)
+		req.Memory.SetDeadline(c.stack.deadline.until)
 	}
 }
 
@@ -41,20 +41,20 @@ func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 	if req.Files != nil {
 		c.schedLen = req.Files.RawSchedStat(c.sched[:])
 	}
-	tracee.times.Taken, c.takenCalls = procmem.Now(), procmem.Calls()
+	tracee.times.RegsRead, c.callsAtRegs = procmem.Now(), procmem.Calls()
 	return 0
 }
 
 //go:nosplit
 func (c *capture) noteCopied(tracee *Tracee) {
-	tracee.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls()
+	tracee.times.MemoryRead, c.callsAtMemory = procmem.Now(), procmem.Calls()
 }
 
 // decode fills out. Precondition: the thread is detached.
 func (c *capture) decode(req *Request, out *Stop) {
 	out.Regs = c.regs.decode()
 	out.StackCopy = c.stack.result()
-	out.Calls = int(c.copiedCalls - c.takenCalls)
+	out.Calls = int(c.callsAtMemory - c.callsAtRegs)
 	out.InSyscall, out.Nr = rawSyscall(&c.regs.raw)
 	out.Sched, out.SchedOK = c.clocks(req.Files)
 }
@@ -76,7 +76,8 @@ func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 func (c *capture) readOtherMemory(tracee *Tracee, req *Request, out *Stop) int {
 	out.Regs = c.regs.decode()
 	c.reader = Reader{
-		tid: tracee.tid, memory: req.Memory, left: readsOf(req.OtherMemory), vectors: &c.vectors, allowed: &c.stack.allowed,
+		tid: tracee.tid, memory: req.Memory, readsLeft: readLimit(req.OtherMemory), vectors: &c.vectors,
+		deadline: &c.stack.deadline,
 	}
 	if !c.prefetchAndStack(tracee.tid, req, out) {
 		c.stack.read(tracee.tid, req, rawSP(&c.regs.raw))
@@ -85,7 +86,7 @@ func (c *capture) readOtherMemory(tracee *Tracee, req *Request, out *Stop) int {
 	got := &c.stack.copied
 	c.reader.stackAt, c.reader.stack = got.StackAddr, c.stack.buffer(req)[:got.StackLen]
 	n := req.OtherMemory.Regions(&out.Regs, &c.reader, req.Regions)
-	c.reader.left, c.reader.stack = 0, nil
+	c.reader.readsLeft, c.reader.stack = 0, nil
 	return min(max(n, 0), len(req.Regions))
 }
 
@@ -120,7 +121,7 @@ func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 
 // prefetchThenStack reads the n places (want bytes), then the stack up to the end that f finds.
 func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
-	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.allowed) != want {
+	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
 		return false
 	}
 	got := &c.stack.copied
@@ -128,7 +129,7 @@ func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *f
 		got.StackAsked = bytesUpTo(e.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
 	}
 	if len(req.Stack) > 0 {
-		got.StackLen = c.stack.allowed.copy(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
+		got.StackLen = c.stack.deadline.copy(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
 	}
 	c.reader.prefetched = true
 	return true
@@ -139,7 +140,7 @@ func (c *capture) readPresent(tid int, f Prefetcher, n, want int) bool {
 	if !ok || procmem.Now() >= s.PresentUntil() {
 		return false
 	}
-	if steps, _ := c.stack.allowed.step(1); steps == 0 {
+	if steps, _ := c.stack.deadline.nextPiece(1); steps == 0 {
 		return false
 	}
 	return readParts(tid, c.parts[:n], &c.vectors) == want

@@ -13,13 +13,13 @@ type Cause uint8
 
 // Of several causes the longest counts.
 const (
-	CauseCopy      Cause = iota // much memory was copied
-	CauseFault                  // pages of the target were faulted in
-	CauseLock                   // the tracer waited for a kernel lock, such as mmap_lock
-	CausePreempted              // another thread took the tracer's CPU
-	CauseStolen                 // the hypervisor took the tracer's CPU (steal time)
-	CauseTurn                   // the tracer was busy with other threads
-	CauseOther                  // the rest: interrupts, cold caches, unreported steal time
+	CauseCopy       Cause = iota // much memory was copied
+	CauseFault                   // pages of the target were faulted in
+	CauseLock                    // the tracer waited for a kernel lock, such as mmap_lock
+	CausePreempted               // another thread took the tracer's CPU
+	CauseSteal                   // the hypervisor took the tracer's CPU (steal time)
+	CauseTracerBusy              // the tracer was busy with other threads
+	CauseOther                   // the rest: interrupts, cold caches, unreported steal time
 
 	NumCauses
 )
@@ -67,18 +67,18 @@ type evidence struct {
 	copying        int64 // reading memory
 	bytes          int64
 	// of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps, growth of counters
-	offProcessor, waited, preempted, faults, fromDisk int64
+	offCPU, waited, preempted, faults, fromDisk int64
 }
 
 const (
-	perFault   = 1000 // ns per page fault, assumed
-	perByte    = 4    // most ns per byte of a large copy (usual: 0.5)
-	leastShare = 2    // a cause takes at least 1/leastShare of the stop
+	faultTime   = 1000 // ns per page fault, assumed
+	maxByteTime = 4    // most ns per byte of a large copy (usual: 0.5)
+	causeShare  = 2    // a cause takes at least 1/causeShare of the stop
 )
 
 func (e *evidence) cause() Cause {
 	total := e.unseen + e.inside
-	if e.offProcessor >= total/leastShare {
+	if e.offCPU >= total/causeShare {
 		switch {
 		case e.fromDisk > 0:
 			return CauseFault
@@ -87,38 +87,38 @@ func (e *evidence) cause() Cause {
 		case e.preempted > 0:
 			return CausePreempted
 		}
-		return CauseStolen
+		return CauseSteal
 	}
 	switch {
 	case e.unseen >= e.inside:
-		return CauseTurn
-	case e.copying < e.inside/leastShare:
+		return CauseTracerBusy
+	case e.copying < e.inside/causeShare:
 		return CauseOther
 	case e.fromDisk > 0 || e.faulted():
 		return CauseFault
-	case e.bytes*perByte >= e.copying:
+	case e.bytes*maxByteTime >= e.copying:
 		return CauseCopy
 	}
 	return CauseOther
 }
 
 func (e *evidence) faulted() bool {
-	return e.faults*perFault >= e.copying/leastShare || e.faults > 0 && e.faults*pageSize >= e.bytes/leastShare
+	return e.faults*faultTime >= e.copying/causeShare || e.faults > 0 && e.faults*pageSize >= e.bytes/causeShare
 }
 
 var pageSize = int64(os.Getpagesize())
 
-// Why returns the cause of the stop that the last Finish returned in out, of which copied bytes were read.
+// CauseOf returns the cause of the stop that the last Finish returned in out, of which copied bytes were read.
 // Precondition: called directly after Finish.
-func (c *Controller) Why(out *Stop, copied int64) Cause {
+func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	now, began := c.counters.now(), &c.lastAtInterrupt
 	procmem.CountWait()
 	procmem.CountWait()
 	e := evidence{
-		unseen: out.Stop - out.Running, inside: out.Detach - out.Stop,
-		copying: out.Copied - out.Taken, bytes: copied,
-		offProcessor: now.at - began.at - (now.cpu - began.cpu) - (now.slept - began.slept),
-		waited:       now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
+		unseen: out.Stop - out.LastRunning, inside: out.Detach - out.Stop,
+		copying: out.MemoryRead - out.RegsRead, bytes: copied,
+		offCPU: now.at - began.at - (now.cpu - began.cpu) - (now.slept - began.slept),
+		waited: now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
 		faults: now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,
 	}
 	return e.cause()

@@ -27,14 +27,14 @@ func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
 		"a fault on each page": {func(e *evidence) { e.faults = 4096 }, CauseFault},
 		"faults on most pages": {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
 		"some faults":          {func(e *evidence) { e.faults = 3 }, CauseCopy},
-		"a page read from disk": {func(e *evidence) { e.fromDisk, e.waited, e.offProcessor = 1, 1, 800*us },
+		"a page read from disk": {func(e *evidence) { e.fromDisk, e.waited, e.offCPU = 1, 1, 800*us },
 			CauseFault},
-		"long wait":              {func(e *evidence) { e.waited, e.offProcessor = 1, 800*us }, CauseLock},
-		"short wait":             {func(e *evidence) { e.waited, e.offProcessor = 1, 100*us }, CauseCopy},
-		"another thread ran":     {func(e *evidence) { e.preempted, e.offProcessor = 1, 800*us }, CausePreempted},
-		"no thread ran":          {func(e *evidence) { e.offProcessor = 800 * us }, CauseStolen},
-		"other stops came first": {func(e *evidence) { e.unseen = 1000 * us }, CauseTurn},
-		"other stops came first, and waited": {func(e *evidence) { e.unseen, e.offProcessor, e.waited = 1000*us, 1000*us, 2 },
+		"long wait":              {func(e *evidence) { e.waited, e.offCPU = 1, 800*us }, CauseLock},
+		"short wait":             {func(e *evidence) { e.waited, e.offCPU = 1, 100*us }, CauseCopy},
+		"another thread ran":     {func(e *evidence) { e.preempted, e.offCPU = 1, 800*us }, CausePreempted},
+		"no thread ran":          {func(e *evidence) { e.offCPU = 800 * us }, CauseSteal},
+		"other stops came first": {func(e *evidence) { e.unseen = 1000 * us }, CauseTracerBusy},
+		"other stops came first, and waited": {func(e *evidence) { e.unseen, e.offCPU, e.waited = 1000*us, 1000*us, 2 },
 			CauseLock},
 		"short copy in a long stop": {func(e *evidence) { e.copying = 10 * us }, CauseOther},
 	} {
@@ -73,7 +73,7 @@ func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do f
 			t.Error(err)
 			return
 		}
-		why := c.Why(&s, bytes)
+		why := c.CauseOf(&s, bytes)
 		if seen[why]++; why == want {
 			return
 		}

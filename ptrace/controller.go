@@ -17,11 +17,11 @@ type Options struct {
 	SpinFor    time.Duration // how long a wait spins before it sleeps; default 40 µs
 	// ReadOnly forbids writes of registers: interrupted calls then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoCollector states that the caller prevents garbage collections while a Tracee is pending, and that
+	// NoGC states that the caller prevents garbage collections while a Tracee is pending, and that
 	// GOMAXPROCS is at least 2. PTRACE_SEIZE then bypasses the Go scheduler.
-	NoCollector  bool
+	NoGC         bool
 	KeepPriority bool // leave the scheduling priority unchanged
-	// Frugal, with NoCollector: waits sleep until a stop without real-time priority too, for less CPU time than
+	// Frugal, with NoGC: waits sleep until a stop without real-time priority too, for less CPU time than
 	// polling, and longer pauses.
 	Frugal bool
 }
@@ -29,9 +29,9 @@ type Options struct {
 // Stats are a controller's counts.
 type Stats struct {
 	Begun, Finished                  uint64 // Tracees; those of which registers were read
-	Signals, Groups                  uint64 // signal-delivery-stops, group stops
+	SignalStops, GroupStops          uint64 // signal-delivery-stops, group stops
 	Restarted, Broken, ReportedTwice uint64 // system calls, see [Repair]
-	Stolen                           uint64 // stops whose report another thread's wait consumed
+	LostReports                      uint64 // stops whose report another thread's wait consumed
 	Abandoned                        uint64 // cancelled Tracees whose thread had not stopped
 	Lowered                          uint64 // how often the watchdog took the tracer's real-time priority
 }
@@ -40,21 +40,21 @@ type Stats struct {
 // [Run]).
 type Controller struct {
 	Sleeper
-	opts            Options
-	tid             int
-	priority        priority
-	rescue          *rescue
-	tracees         table
-	stats           Stats
-	mayTraceUnknown bool // a tracee may have an unknown id, since an exec
-	renumbered      int  // the last process in which that was found; 0: none
-	leaving         bool // Leave was called
-	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
+	opts                Options
+	tid                 int
+	priority            priority
+	reaper              *execReaper
+	tracees             traceeTable
+	stats               Stats
+	mayTraceUnknown     bool // a tracee may have an unknown id, since an exec
+	renumbered          int  // the last process in which that was found; 0: none
+	suspendAcknowledged bool // AcknowledgeSuspend was called
+	seized              bool // a seizure has succeeded, so no seccomp filter refuses it
 
 	// on the clock of Now:
 	spinUntil     int64 // of waits
 	lastEmptyPoll int64 // begin of the last poll without a stop
-	nextAudit     int64 // next check of all pending Tracees
+	nextCheckAll  int64 // next check of all pending Tracees
 	info          sigInfo
 
 	captured        capture
@@ -63,7 +63,7 @@ type Controller struct {
 }
 
 // NewController makes a controller for the calling OS thread, to which the goroutine must be locked. It raises the
-// thread's priority, sets SA_NOCLDSTOP for SIGCHLD, and blocks while [Leaving].
+// thread's priority, sets SA_NOCLDSTOP for SIGCHLD, and blocks while [Suspending].
 func NewController(opts Options) *Controller {
 	if opts.MaxPending <= 0 {
 		opts.MaxPending = 256
@@ -71,19 +71,19 @@ func NewController(opts Options) *Controller {
 	if opts.SpinFor <= 0 {
 		opts.SpinFor = 40 * time.Microsecond
 	}
-	c := &Controller{opts: opts, tid: unix.Gettid(), rescue: newRescue(opts.MaxPending)}
-	c.tracees = table{tracees: make([]Tracee, opts.MaxPending), rescue: c.rescue}
+	c := &Controller{opts: opts, tid: unix.Gettid(), reaper: newExecReaper(opts.MaxPending)}
+	c.tracees = traceeTable{tracees: make([]Tracee, opts.MaxPending), reaper: c.reaper}
 	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}
-	tracers.enter(c)
+	controllers.add(c)
 	c.priority.name = "normal"
 	if !opts.KeepPriority {
-		c.watchdog = c.priority.raise(c.tid, opts.NoCollector)
+		c.watchdog = c.priority.raise(c.tid, opts.NoGC)
 	}
-	quietChildStops()
-	if (c.priority.name == "fifo" || opts.Frugal) && opts.NoCollector {
+	setNoChildStop()
+	if (c.priority.name == "fifo" || opts.Frugal) && opts.NoGC {
 		c.alarm.open(c.tid)
 	}
-	go c.rescue.run(&c.alarm)
+	go c.reaper.run(&c.alarm)
 	return c
 }
 
@@ -134,7 +134,7 @@ const closeWait = 50 * time.Millisecond
 // Close detaches all threads and restores the priority. It returns how many threads did not stop in time, and stay
 // attached until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
-	c.Leave()
+	c.AcknowledgeSuspend()
 	for i := range c.tracees.inUse() {
 		c.Cancel(&c.tracees.tracees[i])
 	}
@@ -143,9 +143,9 @@ func (c *Controller) Close() int {
 			c.eachPending((*Controller).checkOne)
 		}
 	}
-	c.rescue.close()
+	c.reaper.close()
 	c.endSleeps()
 	c.priority.restore()
-	tracers.leave(c)
+	controllers.remove(c)
 	return c.Pending()
 }

@@ -82,11 +82,11 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 			{250, 0, true, true, 250, 0},
 			{60, 0, true, redZone > 60, 60, 0}, // sp is behind the red zone
 			{600, 260, false, true, 128, 96},
-			{mostStack + 4096, 0, true, false, 64, 0},
+			{maxStack + 4096, 0, true, false, 64, 0},
 		} {
 			memory.SetSpans([]procmem.Span{{Start: from &^ 0xfff, End: from + e.end, Kind: procmem.Anonymous, Writable: true},
 				{Start: from + e.end, End: from + e.end + 4096, Kind: procmem.NotMemory}})
-			req := Request{Stack: make([]byte, 64), Larger: make([]byte, 256), ToEnd: e.toEnd, Tail: make([]byte, 96),
+			req := Request{Stack: make([]byte, 64), Larger: make([]byte, 256), ToMappingEnd: e.toEnd, Tail: make([]byte, 96),
 				Memory: memory}
 			if e.top != 0 {
 				req.CopyEnd = from + e.top

@@ -35,7 +35,7 @@
 // From the stop to the detach no Go code can be pre-empted: these functions are nosplit, in which the compiler marks no
 // safe point, do not allocate, and use raw system calls, which keep the P. The garbage collector waits for them.
 //
-// PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (rescue.go).
+// PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (seize.go).
 //
 // The kernel binds tracing to an OS thread, so a [Controller] must be used on the thread that made it.
 package ptrace

@@ -18,17 +18,17 @@ type Request struct {
 	Stack []byte
 	// Larger, if longer, replaces Stack for a stack that (by CopyEnd) fits only there ([StackCopy.InLarger]). With Tail,
 	// it receives len(Larger)/2 bytes of a still larger stack.
-	Larger  []byte
-	CopyEnd uint64 // end of the copy, if above the stack pointer
-	ToEnd   bool   // set CopyEnd to the end of the stack's mapping, if Memory knows one near enough
+	Larger       []byte
+	CopyEnd      uint64 // end of the copy, if above the stack pointer
+	ToMappingEnd bool   // set CopyEnd to the end of the stack's mapping, if Memory knows one near enough
 	// Tail, with Memory, receives the last bytes below CopyEnd, the outermost frames ([StackCopy.TailAddr]).
 	Tail []byte
 	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.
 	Memory *Memory
 	// Files, if not nil, are the thread's: an open schedstat is read in the stop, else just after.
 	Files *ThreadFiles
-	// Longest, if positive, bounds the stop in ns ([StackCopy.Short]), except for waits for kernel locks.
-	Longest int64
+	// MaxStop, if positive, bounds the stop in ns ([StackCopy.OutOfTime]), except for waits for kernel locks.
+	MaxStop int64
 	// OtherMemory, if not nil, reads more into Regions.
 	OtherMemory OtherMemory
 	Regions     []frames.Region
@@ -42,8 +42,8 @@ type Stop struct {
 	Sched   SchedStat // valid if SchedOK
 	SchedOK bool
 	Times
-	Calls     int // this process's system calls from Taken to Copied ([procmem.Calls])
-	Kind      Kind
+	Calls     int // this process's system calls from RegsRead to MemoryRead ([procmem.Calls])
+	Kind      StopKind
 	Signal    int  // the signal passed on, 0 if none
 	InSyscall bool // in system call Nr (x86-64 only: arm64 hides it)
 	Nr        int64
@@ -52,15 +52,16 @@ type Stop struct {
 
 // Times are the times of one stop, on the clock of [Now], in ns.
 //
-//	Interrupt   Running   Stop   Taken   Copied   Detach
-//	    │ queued, or leaves the kernel │  │       │        │
-//	    └─────────┴─────────┴── registers, clocks ┴ memory ┴ repair
+//	Interrupt … LastRunning … Stop   the thread is queued for a CPU, or leaves the kernel
+//	Stop … RegsRead                  registers and clocks are read
+//	RegsRead … MemoryRead            memory is read
+//	MemoryRead … Detach              an interrupted system call is repaired
 type Times struct {
-	// Stop is when a poll found the stop, Running ≥ Interrupt when the thread was last seen not stopped: the stop
-	// takes at most Detach − Running.
-	Interrupt, Running, Stop, Detach int64
-	// Taken is when registers and clocks were read, Copied when memory was read.
-	Taken, Copied int64
+	// Stop is when a poll found the stop, LastRunning ≥ Interrupt when the thread was last seen not stopped: the stop
+	// takes at most Detach − LastRunning.
+	Interrupt, LastRunning, Stop, Detach int64
+	// RegsRead is when registers and clocks were read, MemoryRead when memory was read.
+	RegsRead, MemoryRead int64
 }
 
 // Finish reads what req asks for, detaches the thread, fills out, and ends the Tracee, without allocation.
@@ -76,7 +77,7 @@ func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
 		return ErrNotStopped
 	}
 	out.Regions = 0
-	c.captured.begin(tracee.times.Running, req)
+	c.captured.begin(tracee.times.LastRunning, req)
 	var read, detached syscall.Errno
 	if req.OtherMemory == nil {
 		read, detached = c.readAndDetach(tracee, req)
@@ -172,9 +173,9 @@ func (c *Controller) endTracee(tracee *Tracee, detached syscall.Errno) {
 func (s *Stats) count(tracee *Tracee) {
 	switch tracee.kind {
 	case KindSignal:
-		s.Signals++
+		s.SignalStops++
 	case KindGroup:
-		s.Groups++
+		s.GroupStops++
 	}
 	if tracee.repair.Restarted {
 		s.Restarted++

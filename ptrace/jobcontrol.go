@@ -16,44 +16,44 @@ import (
 // # Ctrl-Z
 //
 // A stopped tracer would hold its tracees. So a caught stop signal (SIGTSTP, SIGTTIN, SIGTTOU) takes two steps: all
-// controllers detach ([Leaving]), then the default action is taken ([StopAs]). New controllers wait meanwhile.
+// controllers detach ([Suspending]), then the default action is taken ([Suspend]). New controllers wait meanwhile.
 
-type registry struct {
-	leaving atomic.Bool // all controllers must detach
-	mu      sync.Mutex
-	changed *sync.Cond
+type controllerSet struct {
+	suspending atomic.Bool // all controllers must detach
+	mu         sync.Mutex
+	changed    *sync.Cond
 	// open controllers: true; closed ones with tracees left: false, until the OS thread ends
 	open map[*Controller]bool
 }
 
-var tracers = newRegistry()
+var controllers = newControllerSet()
 
-func newRegistry() *registry {
-	r := &registry{open: map[*Controller]bool{}}
+func newControllerSet() *controllerSet {
+	r := &controllerSet{open: map[*Controller]bool{}}
 	r.changed = sync.NewCond(&r.mu)
 	return r
 }
 
-// Leaving reports whether this process is about to stop. The owner of a controller then calls [Controller.Leave],
-// begins no stop, and closes it soon; if [Controller.Close] returns more than 0, the OS thread must end. WaitAny
-// returns early.
-func Leaving() bool { return tracers.leaving.Load() }
+// Suspending reports whether this process is about to stop. The owner of a controller then calls
+// [Controller.AcknowledgeSuspend], begins no stop, and closes it soon; if [Controller.Close] returns more than 0, the
+// OS thread must end. WaitAny returns early.
+func Suspending() bool { return controllers.suspending.Load() }
 
-// Leave acknowledges [Leaving], so that WaitAny waits again.
-func (c *Controller) Leave() { c.leaving = true }
+// AcknowledgeSuspend acknowledges [Suspending], so that WaitAny waits again.
+func (c *Controller) AcknowledgeSuspend() { c.suspendAcknowledged = true }
 
-func (c *Controller) mustLeave() bool { return !c.leaving && Leaving() }
+func (c *Controller) mustDetach() bool { return !c.suspendAcknowledged && Suspending() }
 
-func (r *registry) enter(c *Controller) {
+func (r *controllerSet) add(c *Controller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.leaving.Load() {
+	for r.suspending.Load() {
 		r.changed.Wait()
 	}
 	r.open[c] = true
 }
 
-func (r *registry) leave(c *Controller) {
+func (r *controllerSet) remove(c *Controller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.open[c]; !ok {
@@ -66,9 +66,9 @@ func (r *registry) leave(c *Controller) {
 	delete(r.open, c)
 }
 
-// allLeft reports whether no thread of this process is a tracer. A thread detaches before its id is gone
+// allDetached reports whether no thread of this process is a tracer. A thread detaches before its id is gone
 // (kernel/exit.c, do_exit).
-func (r *registry) allLeft() bool {
+func (r *controllerSet) allDetached() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c, open := range r.open {
@@ -82,8 +82,8 @@ func (r *registry) allLeft() bool {
 
 // detachAll waits while goOn returns true, and reports whether all controllers have detached.
 func detachAll(goOn func() bool) bool {
-	tracers.leaving.Store(true)
-	for !tracers.allLeft() {
+	controllers.suspending.Store(true)
+	for !controllers.allDetached() {
 		if !goOn() {
 			return false
 		}
@@ -93,23 +93,23 @@ func detachAll(goOn func() bool) bool {
 }
 
 func allowControllers() {
-	tracers.mu.Lock()
-	defer tracers.mu.Unlock()
-	tracers.leaving.Store(false)
-	tracers.changed.Broadcast()
+	controllers.mu.Lock()
+	defer controllers.mu.Unlock()
+	controllers.suspending.Store(false)
+	controllers.changed.Broadcast()
 }
 
 const (
-	detachPoll = time.Millisecond
-	sigIgn     = 1                // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
-	detachFor  = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
+	detachPoll    = time.Millisecond
+	sigIgn        = 1                // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
+	detachTimeout = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
 )
 
-// StopAs takes the default action of a caught stop signal after all threads are detached, and returns when this process
-// continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not stopped.
-// settled is called just before the stop, when stop signals are no longer caught. False: a thread was not detached in
-// time.
-func StopAs(sig syscall.Signal, settled func()) bool {
+// Suspend takes the default action of a caught stop signal after all threads are detached, and returns when this
+// process continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not
+// stopped. settled is called just before the stop, when stop signals are no longer caught. False: a thread was not
+// detached in time.
+func Suspend(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer allowControllers()
@@ -122,7 +122,7 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	if unix.Tgkill(os.Getpid(), unix.Gettid(), sig) != nil {
 		return false
 	}
-	end := time.Now().Add(detachFor)
+	end := time.Now().Add(detachTimeout)
 	all := detachAll(func() bool { return isPending(sig) && time.Now().Before(end) })
 	switch {
 	case !isPending(sig):

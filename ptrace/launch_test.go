@@ -68,8 +68,8 @@ func TestWaitNeverTakesTheTracersStops(t *testing.T) {
 				}
 			}
 		}
-		if st := c.Stats(); st.Stolen != 0 {
-			t.Errorf("%d stops were reaped by another wait, want 0: %+v", st.Stolen, st)
+		if st := c.Stats(); st.LostReports != 0 {
+			t.Errorf("%d stops were reaped by another wait, want 0: %+v", st.LostReports, st)
 		}
 	})
 	p.in.Close()

@@ -117,13 +117,13 @@ func repairKindX86(c *call) repairKind {
 		}
 		return repairNone
 	case c.result != resultEINTR:
-		if c.result <= resultErrSys && c.result >= resultErrMost && (isQueryX86(c) || changesNamesX86(c.nr)) {
+		if c.result <= resultERESTARTSYS && c.result >= resultErrMost && (isQueryX86(c) || changesNamesX86(c.nr)) {
 			return repairReportedTwice
 		}
 		return repairNone
 	}
 	switch {
-	case c.nr == 285 && c.arg1&^fallocKeep == 0: // fallocate; what exists is kept (fs/hugetlbfs/inode.c)
+	case c.nr == 285 && c.arg1&^fallocKeepSize == 0: // fallocate; what exists is kept (fs/hugetlbfs/inode.c)
 		return repairContinues
 	case c.nr == 168: // swapoff; what was read in stays (mm/swapfile.c, try_to_unuse)
 		return repairContinues
@@ -147,9 +147,9 @@ func isQueryX86(c *call) bool {
 	case 137, 138: // statfs, fstatfs
 	case 191, 192, 193, 194, 195, 196: // getxattr and listxattr, with l and f
 	case 2:
-		return c.arg1&openNotPlain == 0
+		return c.arg1&openCreateOrTruncate == 0
 	case 257:
-		return c.arg2&openNotPlain == 0
+		return c.arg2&openCreateOrTruncate == 0
 	default:
 		return false
 	}

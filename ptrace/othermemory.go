@@ -36,23 +36,23 @@ type PresentPrefetcher interface {
 	PresentUntil() int64
 }
 
-// ManyReads is an OtherMemory that may need more than maxReads reads.
-type ManyReads interface {
-	// Reads is at most [MostReads]; 0: the default.
-	Reads() int
+// ReadLimiter is an OtherMemory that may need more than defaultReads reads.
+type ReadLimiter interface {
+	// ReadLimit is at most [MaxReads]; 0: the default.
+	ReadLimit() int
 }
 
-// maxReads is the default number of reads of an OtherMemory, MostReads the largest. A read takes about 3 µs.
+// defaultReads is the default number of reads of an OtherMemory, MaxReads the largest. A read takes about 3 µs.
 const (
-	maxReads  = 32
-	MostReads = 256
+	defaultReads = 32
+	MaxReads     = 256
 )
 
-func readsOf(e OtherMemory) int {
-	if m, ok := e.(ManyReads); ok {
-		return min(max(m.Reads(), maxReads), MostReads)
+func readLimit(e OtherMemory) int {
+	if m, ok := e.(ReadLimiter); ok {
+		return min(max(m.ReadLimit(), defaultReads), MaxReads)
 	}
-	return maxReads
+	return defaultReads
 }
 
 // Wrapped is embedded in an [OtherMemory] that extends Inner, which may be nil.
@@ -82,10 +82,12 @@ func (w Wrapped) StackEnd(regs *frames.Regs, rd *Reader) uint64 {
 	return 0
 }
 
-// Reads implements [ManyReads].
-func (w Wrapped) Reads() int {
-	if m, ok := w.Inner.(ManyReads); ok {
-		return m.Reads()
+var _ ReadLimiter = Wrapped{}
+
+// ReadLimit implements [ReadLimiter].
+func (w Wrapped) ReadLimit() int {
+	if m, ok := w.Inner.(ReadLimiter); ok {
+		return m.ReadLimit()
 	}
 	return 0
 }
@@ -94,12 +96,12 @@ func (w Wrapped) Reads() int {
 type Reader struct {
 	tid        int
 	memory     *Memory
-	left       int
+	readsLeft  int
 	prefetched bool
 	stackAt    uint64
 	stack      []byte
 	vectors    *vectors
-	allowed    *allowance // nil: no limit
+	deadline   *readDeadline // nil: no limit
 }
 
 // Stack returns the address and size of the copy of the stack.
@@ -111,24 +113,24 @@ func (r *Reader) StackBytes() []byte { return r.stack }
 // Prefetched reports whether a [Prefetcher]'s places were read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
 
-// Left returns the number of reads left.
-func (r *Reader) Left() int { return r.left }
+// ReadsLeft returns the number of reads left.
+func (r *Reader) ReadsLeft() int { return r.readsLeft }
 
 // Read reads memory at addr. It returns the number of bytes: 0 if unreadable, or without reads left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
-	if r.left <= 0 {
+	if r.readsLeft <= 0 {
 		return 0
 	}
-	r.left--
+	r.readsLeft--
 	switch {
-	case r.memory == nil && r.allowed == nil:
+	case r.memory == nil && r.deadline == nil:
 		return readVM(r.tid, addr, buf)
 	case r.memory == nil:
-		return r.allowed.readVM(r.tid, addr, buf)
-	case r.allowed == nil:
+		return r.deadline.readVM(r.tid, addr, buf)
+	case r.deadline == nil:
 		return r.memory.Copy(r.tid, addr, buf)
 	}
-	return r.allowed.copy(r.memory, r.tid, addr, buf)
+	return r.deadline.copy(r.memory, r.tid, addr, buf)
 }
 
 // Prefetch reads the places of f, as a stop does ([Reader.Prefetched]).
@@ -140,12 +142,12 @@ func (r *Reader) Prefetch(f Prefetcher, regs *frames.Regs) {
 	r.prefetched = want > 0 && len(places) <= MaxPrefetch && r.ReadAll(places) == want
 }
 
-// Start returns the start of addr's mapping, 0 if unknown.
-func (r *Reader) Start(addr uint64) uint64 {
+// MappingStart returns the start of addr's mapping, 0 if unknown.
+func (r *Reader) MappingStart(addr uint64) uint64 {
 	if r.memory == nil {
 		return 0
 	}
-	return r.memory.Start(addr)
+	return r.memory.MappingStart(addr)
 }
 
 // maxParts is the most places of one read, which then takes about as long as two.
@@ -157,15 +159,15 @@ const MaxPrefetch = maxParts - 1
 // ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read, and returns the bytes before the first
 // incomplete part.
 func (r *Reader) ReadAll(parts []frames.Region) int {
-	if r.left <= 0 {
+	if r.readsLeft <= 0 {
 		return 0
 	}
-	r.left--
+	r.readsLeft--
 	if r.memory != nil {
-		return copyParts(r.memory, r.tid, parts, r.allowed)
+		return copyParts(r.memory, r.tid, parts, r.deadline)
 	}
-	if r.allowed != nil {
-		if n, _ := r.allowed.step(1); n == 0 {
+	if r.deadline != nil {
+		if n, _ := r.deadline.nextPiece(1); n == 0 {
 			return 0
 		}
 	}
@@ -175,20 +177,20 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 // ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a time;
 // later it reads nothing.
 func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
-	if r.left <= 0 || len(parts) == 0 || procmem.Now() >= until {
+	if r.readsLeft <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0
 	}
-	if r.allowed != nil {
-		if n, _ := r.allowed.step(1); n == 0 {
+	if r.deadline != nil {
+		if n, _ := r.deadline.nextPiece(1); n == 0 {
 			return 0
 		}
 	}
-	r.left--
+	r.readsLeft--
 	return readParts(r.tid, parts, r.vectors)
 }
 
 // copyParts reads one by one: process_vm_readv(2) of all would wait for missing pages.
-func copyParts(m *Memory, tid int, parts []frames.Region, a *allowance) (n int) {
+func copyParts(m *Memory, tid int, parts []frames.Region, a *readDeadline) (n int) {
 	for i := range parts {
 		var got int
 		if a == nil {
@@ -212,23 +214,23 @@ func (r *Reader) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// ReaderOf reads from a process that is not stopped. tid is any of its threads; memory may be nil.
-func ReaderOf(tid int, memory *Memory) Reader {
+// NewReader reads from a process that is not stopped. tid is any of its threads; memory may be nil.
+func NewReader(tid int, memory *Memory) Reader {
 	var r Reader
-	r.ReadFrom(tid, memory)
+	r.Reset(tid, memory)
 	return r
 }
 
-// ReadFrom sets r as [ReaderOf] does, without allocation if r is reused.
-func (r *Reader) ReadFrom(tid int, memory *Memory) {
+// Reset sets r as [NewReader] does, without allocation if r is reused.
+func (r *Reader) Reset(tid int, memory *Memory) {
 	if r.vectors == nil {
 		r.vectors = &vectors{}
 	}
-	*r = Reader{tid: tid, memory: memory, left: maxReads, vectors: r.vectors}
+	*r = Reader{tid: tid, memory: memory, readsLeft: defaultReads, vectors: r.vectors}
 }
 
-// Allow raises the number of reads left to n, at most [MostReads].
-func (r *Reader) Allow(n int) { r.left = min(max(n, r.left), MostReads) }
+// AllowReads raises the number of reads left to n, at most [MaxReads].
+func (r *Reader) AllowReads(n int) { r.readsLeft = min(max(n, r.readsLeft), MaxReads) }
 
-// Copied sets the copy of the stack ([Reader.Stack], [Reader.StackBytes]).
-func (r *Reader) Copied(addr uint64, b []byte) { r.stackAt, r.stack = addr, b }
+// SetStack sets the copy of the stack ([Reader.Stack], [Reader.StackBytes]).
+func (r *Reader) SetStack(addr uint64, b []byte) { r.stackAt, r.stack = addr, b }

@@ -45,7 +45,7 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 			return
 		}
 		var want [16]byte
-		r := ReaderOf(p.tid, nil)
+		r := NewReader(p.tid, nil)
 		r.Read(p.lo, want[:])
 		switch {
 		case !f.prefetched || !bytes.Equal(code, want[:]):

@@ -22,14 +22,14 @@ func Pin() { _ = runtimePin() }
 
 // Unpin ends [Pin].
 func Unpin() {
-	absorb()
+	consumePreemption()
 	runtimeUnpin()
 }
 
-// absorb runs a stack check, which consumes a pre-emption request made while pinned.
+// consumePreemption runs a stack check, which consumes a pre-emption request made while pinned.
 //
 //go:noinline
-func absorb() {
+func consumePreemption() {
 	var room [128]byte
 	touch(&room)
 }

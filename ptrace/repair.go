@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	resultEINTR   = ^uint64(4 - 1)   // −EINTR
-	resultRestart = ^uint64(514 - 1) // −ERESTARTNOHAND, include/linux/errno.h
-	resultEPERM   = ^uint64(0)       // −EPERM, which is −1
-	resultAgain   = ^uint64(513 - 1) // −ERESTARTNOINTR
+	resultEINTR          = ^uint64(4 - 1)   // −EINTR
+	resultERESTARTNOHAND = ^uint64(514 - 1) // −ERESTARTNOHAND, include/linux/errno.h
+	resultEPERM          = ^uint64(0)       // −EPERM, which is −1
+	resultERESTARTNOINTR = ^uint64(513 - 1) // −ERESTARTNOINTR
 )
 
 // Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done nothing:
@@ -39,9 +39,9 @@ type Repair struct {
 	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
 	// (Options.ReadOnly).
 	Broken bool
-	// GaveUp: the call, or its seccomp supervisor, lost its work and repeats it. Stopped at each tick, it never
+	// RepeatsWork: the call, or its seccomp supervisor, lost its work and repeats it. Stopped at each tick, it never
 	// ends.
-	GaveUp        bool
+	RepeatsWork   bool
 	ReportedTwice bool // a supervisor gets the call twice (seccomp user notification)
 }
 
@@ -68,7 +68,7 @@ func (r *repairer) repair(tracee *Tracee) {
 	switch {
 	case givesEINTR(&r.regs.raw) && !r.readOnly && r.restart(tracee):
 		tracee.repair.Restarted = true
-	case r.repairGivenUp(tracee):
+	case r.repairAborted(tracee):
 	case givesEINTR(&r.regs.raw):
 		tracee.repair.Broken = tracee.kind != KindSignal || ignores(tracee.tid, tracee.signal) // else the signal caused it
 	}
@@ -83,7 +83,7 @@ func isStopSignal(sig int32) bool {
 // # Calls that give up work
 //
 // Some long calls give up at a signal or stop. A restart is sound if nothing was left behind, but repeats the work: the
-// caller must not stop the thread again before the call ends ([Repair.GaveUp]).
+// caller must not stop the thread again before the call ends ([Repair.RepeatsWork]).
 
 type repairKind uint8
 
@@ -102,19 +102,19 @@ type call struct {
 }
 
 const (
-	bpfProgLoad   = 5      // BPF_PROG_LOAD, include/uapi/linux/bpf.h
-	fallocKeep    = 1      // FALLOC_FL_KEEP_SIZE, include/uapi/linux/falloc.h
-	kvmRun        = 0xae80 // KVM_RUN, include/uapi/linux/kvm.h; 0xae is KVM's only (ioctl-number.rst)
-	openNotPlain  = 0o1300 // O_CREAT, O_EXCL, O_TRUNC, include/uapi/asm-generic/fcntl.h
-	resultEAGAIN  = ^uint64(11 - 1)
-	resultErrSys  = ^uint64(512 - 1)  // −ERESTARTSYS, include/linux/errno.h
-	resultErrMost = resultRestart     // −ERESTARTNOHAND, the lowest
-	resultLowest  = ^uint64(4095 - 1) // −MAX_ERRNO, include/linux/err.h
+	bpfProgLoad          = 5      // BPF_PROG_LOAD, include/uapi/linux/bpf.h
+	fallocKeepSize       = 1      // FALLOC_FL_KEEP_SIZE, include/uapi/linux/falloc.h
+	kvmRun               = 0xae80 // KVM_RUN, include/uapi/linux/kvm.h; 0xae is KVM's only (ioctl-number.rst)
+	openCreateOrTruncate = 0o1300 // O_CREAT, O_EXCL, O_TRUNC, include/uapi/asm-generic/fcntl.h
+	resultEAGAIN         = ^uint64(11 - 1)
+	resultERESTARTSYS    = ^uint64(512 - 1)     // −ERESTARTSYS, include/linux/errno.h
+	resultErrMost        = resultERESTARTNOHAND // −ERESTARTNOHAND, the lowest
+	resultMaxErrno       = ^uint64(4095 - 1)    // −MAX_ERRNO, include/linux/err.h
 )
 
-// Repairs reports whether a system call that gave up with EINTR (or EAGAIN) can be restarted unseen, and whether it
-// then continues its work.
-func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
+// RestartableAborted reports whether a system call that gave up with EINTR (or EAGAIN) can be restarted unseen, and
+// whether it then continues its work.
+func RestartableAborted(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
 	c := call{nr: nr, arg0: args[0], arg1: args[1], arg2: args[2], result: resultEINTR}
 	if eagain {
 		c.result = resultEAGAIN
@@ -126,20 +126,20 @@ func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, go
 	return a == repairContinues || a == repairRepeats, a == repairContinues
 }
 
-// repairGivenUp restarts a call that gave up, or records that it cannot; false if none gave up.
+// repairAborted restarts a call that gave up, or records that it cannot; false if none gave up.
 //
 //go:nosplit
-func (r *repairer) repairGivenUp(tracee *Tracee) bool {
-	a := r.givenUpKind(tracee.tid)
+func (r *repairer) repairAborted(tracee *Tracee) bool {
+	a := r.abortedKind(tracee.tid)
 	if a == repairNone || tracee.kind == KindSignal && !ignores(tracee.tid, tracee.signal) {
 		return false // the signal alone would have ended it
 	}
-	tracee.repair.GaveUp = a != repairContinues
+	tracee.repair.RepeatsWork = a != repairContinues
 	switch {
 	case a == repairReportedTwice:
 		tracee.repair.ReportedTwice = true
-	case a == repairNever || r.readOnly || !r.restartGivenUp(tracee):
-		tracee.repair.Broken, tracee.repair.GaveUp = true, true
+	case a == repairNever || r.readOnly || !r.restartAborted(tracee):
+		tracee.repair.Broken, tracee.repair.RepeatsWork = true, true
 	default:
 		tracee.repair.Restarted = true
 	}

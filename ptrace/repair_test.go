@@ -52,7 +52,7 @@ func (p *target) stopAsleep(t *testing.T, c *Controller) (s Stop) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Sleeping(&call, runs)
+	l.SetSleeping(&call, runs)
 	c.await(l)
 	if err := c.Finish(l, &Request{}, &s); err != nil {
 		t.Error(err)
@@ -161,7 +161,7 @@ func TestIgnoredSignalDuringAStopInterruptsNothing(t *testing.T) {
 			call, runs := p.asleep(t)
 			// The ignored signal wakes the thread.
 			l := c.seizeOnly(t, p.tid)
-			l.Sleeping(&call, runs)
+			l.SetSleeping(&call, runs)
 			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
 			c.await(l)
 			var s Stop
@@ -185,7 +185,7 @@ func TestIgnoredStopSignalDuringAStopInterruptsNothing(t *testing.T) {
 			for range 30 {
 				call, runs := p.asleep(t)
 				l := c.seizeOnly(t, p.tid)
-				l.Sleeping(&call, runs)
+				l.SetSleeping(&call, runs)
 				unix.Tgkill(p.PID, p.tid, sig)
 				c.await(l)
 				var s Stop
@@ -205,7 +205,7 @@ func (c *Controller) seizeOnly(t *testing.T, tid int) *Tracee {
 	if e := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); e != 0 {
 		t.Fatal(e)
 	}
-	l := c.tracees.slot()
+	l := c.tracees.freeSlot()
 	*l = Tracee{tid: tid, state: traceePending}
 	c.tracees.live++
 	return l
@@ -228,7 +228,7 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 				t.Errorf("stop: %v, %+v", err, s)
 			}
 		}
-		if st := c.Stats(); st.Signals != rounds {
+		if st := c.Stats(); st.SignalStops != rounds {
 			t.Errorf("stats %+v, want %d signals", st, rounds)
 		}
 	})
@@ -311,7 +311,7 @@ func TestStopSignalInAWaitGivesEINTRAsWithoutATracer(t *testing.T) {
 		p.Signal(syscall.SIGSTOP)
 		eventually(t, "stopped", func() bool { return state(p.tid) == 'T' && state(p.PID) == 'T' })
 		if tracee {
-			if st := stopMany(t, Options{}, p.tid, 3); st.Groups != 3 || st.Restarted != 0 {
+			if st := stopMany(t, Options{}, p.tid, 3); st.GroupStops != 3 || st.Restarted != 0 {
 				t.Errorf("stats %+v, want 3 group stops, no restart", st)
 			}
 			eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
@@ -378,18 +378,18 @@ func TestInterruptedCallsAreRepeatedOnlyWithoutADoubleEffect(t *testing.T) {
 		{"mkdir", 83, [3]uint64{}, false, false, false},
 		{"connect", 42, [3]uint64{}, false, false, false},
 	} {
-		again, goesOn := Repairs(frames.X86_64, c.nr, c.args, c.eagain)
+		again, goesOn := RestartableAborted(frames.X86_64, c.nr, c.args, c.eagain)
 		if again != c.again || goesOn != c.goesOn {
 			t.Errorf("%s: repeated %v, continued %v; want %v and %v", c.name, again, goesOn, c.again, c.goesOn)
 		}
-		if again, _ := Repairs(frames.AArch64, c.nr, c.args, c.eagain); again {
+		if again, _ := RestartableAborted(frames.AArch64, c.nr, c.args, c.eagain); again {
 			t.Errorf("%s: repeated on arm64", c.name)
 		}
 	}
 }
 
 func TestCallsThatTheKernelRestartsAreSeenTwice(t *testing.T) {
-	for result := resultErrSys; result >= resultErrMost; result-- {
+	for result := resultERESTARTSYS; result >= resultErrMost; result-- {
 		for nr, want := range map[int64]repairKind{
 			83: repairReportedTwice, 258: repairReportedTwice, 4: repairReportedTwice, 0: repairNone,
 			202: repairNone} {

@@ -59,7 +59,7 @@ func classOf(tracee *Tracee) traceeClass {
 type actions uint16
 
 const (
-	doSeek actions = 1 << iota // expect its stop under an unknown id
+	doExpectUnknown actions = 1 << iota // expect its stop under an unknown id
 	doReap
 	doReapOwn // reap it if this thread traces it
 	doConsume
@@ -72,9 +72,10 @@ const (
 
 var transitions = [numClasses][numReports]actions{
 	classPending: {
-		reportStop: doHold | doDeliver, reportExit: doReap | doEnd | doDeliver, reportNone: doSeek | doEnd | doDeliver,
+		reportStop: doHold | doDeliver, reportExit: doReap | doEnd | doDeliver,
+		reportNone: doExpectUnknown | doEnd | doDeliver,
 	},
-	classAbandoned: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doSeek | doFree},
+	classAbandoned: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doExpectUnknown | doFree},
 	classHeld:      {reportStop: doConsume, reportExit: doConsume},
 	// A tracee renumbered by exec, or a child.
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
@@ -93,7 +94,7 @@ func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 
 func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
 	do := transitions[classOf(tracee)][r]
-	if do&doSeek != 0 {
+	if do&doExpectUnknown != 0 {
 		c.mayTraceUnknown, c.renumbered = true, tracee.pid
 	}
 	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(c.tid, tid) {
@@ -103,9 +104,9 @@ func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32
 		consume(tid)
 	}
 	if do&doHold != 0 {
-		tracee.stop(status)
+		tracee.setStopped(status)
 		tracee.times.Stop = procmem.Now()
-		tracee.times.Running = max(tracee.times.Interrupt, c.lastEmptyPoll)
+		tracee.times.LastRunning = max(tracee.times.Interrupt, c.lastEmptyPoll)
 	}
 	if do&doEnd != 0 {
 		tracee.state = traceeGone
@@ -127,7 +128,7 @@ func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32
 func (c *Controller) releaseUnknown(tid int, status int32) {
 	l := Tracee{tid: tid}
 	l.times.Stop = procmem.Now()
-	l.stop(status)
+	l.setStopped(status)
 	_ = c.release(&l) // ESRCH if it was killed
 }
 
@@ -136,8 +137,8 @@ func isTracer(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// stop sets the kind of stop: status has the signal in bits 0 to 7, the event above.
-func (tracee *Tracee) stop(status int32) {
+// setStopped sets the kind of stop: status has the signal in bits 0 to 7, the event above.
+func (tracee *Tracee) setStopped(status int32) {
 	tracee.state, tracee.signal = traceeStopped, 0
 	switch sig := status & 0xff; {
 	case status>>8 != eventStop:
@@ -149,9 +150,9 @@ func (tracee *Tracee) stop(status int32) {
 	}
 }
 
-// stolenStatus is the status of a stop whose report is lost: an event stop's si_code (kernel/signal.c,
+// lostReportStatus is the status of a stop whose report is lost: an event stop's si_code (kernel/signal.c,
 // ptrace_do_notify).
-func stolenStatus(info *sigInfo) int32 {
+func lostReportStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
 		return info.code
 	}

@@ -21,7 +21,7 @@ func traceMeRefused(w *rawRegs) bool {
 //
 //go:nosplit
 func (r *repairer) restartTraceMe(tracee *Tracee) bool {
-	res := resultAgain
+	res := resultERESTARTNOINTR
 	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
 }
 
@@ -38,14 +38,14 @@ func (r *repairer) restart(tracee *Tracee) bool {
 	if !restartableX86(nr, flags) || onSocketsOnly(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
 		return false
 	}
-	res := resultRestart
+	res := resultERESTARTNOHAND
 	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
 }
 
 //go:nosplit
-func (r *repairer) givenUpKind(int) repairKind {
+func (r *repairer) abortedKind(int) repairKind {
 	w := &r.regs.raw
-	if int64(w[x86OrigRax]) < 0 || w[x86Rax] < resultLowest {
+	if int64(w[x86OrigRax]) < 0 || w[x86Rax] < resultMaxErrno {
 		return repairNone
 	}
 	return repairKindX86(&call{
@@ -53,14 +53,14 @@ func (r *repairer) givenUpKind(int) repairKind {
 	})
 }
 
-// restartGivenUp restarts a call that gave up. One that gave EAGAIN never gives EINTR, so it is restarted even after a
+// restartAborted restarts a call that gave up. One that gave EAGAIN never gives EINTR, so it is restarted even after a
 // signal handler.
 //
 //go:nosplit
-func (r *repairer) restartGivenUp(tracee *Tracee) bool {
-	res := resultRestart
+func (r *repairer) restartAborted(tracee *Tracee) bool {
+	res := resultERESTARTNOHAND
 	if r.regs.raw[x86Rax] == resultEAGAIN {
-		res = resultAgain
+		res = resultERESTARTNOINTR
 	}
 	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
 }

@@ -62,9 +62,9 @@ func (r *repairer) restart(tracee *Tracee) bool {
 	return setRegSet(tracee.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports whether an epoll call is that of [Tracee.Sleeping]: same place, same further arguments, at most two
-// runs since. The first argument may differ, if another call was made in between: it is used only where a wrong one is
-// harmless.
+// sameSleep reports whether an epoll call is that of [Tracee.SetSleeping]: same place, same further arguments, at most
+// two runs since. The first argument may differ, if another call was made in between: it is used only where a wrong one
+// is harmless.
 //
 //go:nosplit
 func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
@@ -229,10 +229,10 @@ func descriptorAArch64(nr int64) string {
 // svcInstruction is "svc #0" (Arm ARM, C6.2 SVC).
 const svcInstruction = 0xd4000001
 
-// givenUpKind knows a call that gave up by number and result. Its first argument is overwritten: no restart.
+// abortedKind knows a call that gave up by number and result. Its first argument is overwritten: no restart.
 //
 //go:nosplit
-func (r *repairer) givenUpKind(tid int) repairKind {
+func (r *repairer) abortedKind(tid int) repairKind {
 	w := &r.regs.raw
 	nr := int64(w[armX8])
 	switch {
@@ -249,4 +249,4 @@ func (r *repairer) givenUpKind(tid int) repairKind {
 }
 
 //go:nosplit
-func (r *repairer) restartGivenUp(*Tracee) bool { return false }
+func (r *repairer) restartAborted(*Tracee) bool { return false }

@@ -12,29 +12,29 @@ import (
 
 // Sleeper makes a [Controller]'s sleeps, on its OS thread.
 type Sleeper struct {
-	alarm    alarm
-	watchdog *watchdog // nil without real-time priority
-	counters sleepCounters
-	woken    int64 // end of the last wait's sleep, or 0
-	byTimer  bool  // the last sleep ended by its timer
+	alarm        alarm
+	watchdog     *watchdog // nil without real-time priority
+	counters     sleepCounters
+	wokenAt      int64 // end of the last wait's sleep, or 0
+	wokenByTimer bool  // the last sleep ended by its timer
 }
 
-// Woken returns when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0: never.
-func (s *Sleeper) Woken() int64 { return s.woken }
+// WokenAt returns when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0: never.
+func (s *Sleeper) WokenAt() int64 { return s.wokenAt }
 
-// ByTimer reports whether this thread's timer on its current CPU ended the last sleep. After a wakeup from another CPU,
-// or a move, the displaced thread may run on for some µs, mostly to the end of a system call.
-func (s *Sleeper) ByTimer() bool { return s.byTimer }
+// WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. After a wakeup from another
+// CPU, or a move, the displaced thread may run on for some µs, mostly to the end of a system call.
+func (s *Sleeper) WokenByTimer() bool { return s.wokenByTimer }
 
-// ForgetWake clears ByTimer.
-func (s *Sleeper) ForgetWake() { s.byTimer = false }
+// ClearWokenByTimer clears WokenByTimer.
+func (s *Sleeper) ClearWokenByTimer() { s.wokenByTimer = false }
 
-// Moved records a move to another CPU. The alarm is then set again there: a timer on another CPU interrupts a thread
+// NoteMove records a move to another CPU. The alarm is then set again there: a timer on another CPU interrupts a thread
 // that leaves a system call too late (kernel/entry/common.c).
-func (s *Sleeper) Moved() { s.alarm.ringsAt, s.byTimer = 0, false }
+func (s *Sleeper) NoteMove() { s.alarm.expiresAt, s.wokenByTimer = 0, false }
 
-// Nap sleeps until a time on the clock of [Now], without the alarm.
-func (s *Sleeper) Nap(until int64) {
+// NanosleepUntil sleeps until a time on the clock of [Now], without the alarm.
+func (s *Sleeper) NanosleepUntil(until int64) {
 	if left := until - procmem.Now(); left > 0 {
 		s.nanosleep(left)
 	}
@@ -49,15 +49,15 @@ func (s *Sleeper) SleepUntil(at int64) {
 	if !s.alarm.sleep(at) {
 		procmem.SleepUntil(at)
 	}
-	s.byTimer = true
+	s.wokenByTimer = true
 	s.counters.sleptSince(began, procmem.Now())
 }
 
 func (s *Sleeper) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
-	s.woken, s.byTimer = procmem.Now(), true
-	s.counters.sleptSince(began, s.woken)
+	s.wokenAt, s.wokenByTimer = procmem.Now(), true
+	s.counters.sleptSince(began, s.wokenAt)
 }
 
 // awaitStop waits until a report, which is then in info, or a time (EINTR); not ok without an alarm.
@@ -67,9 +67,9 @@ func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok boo
 	if !ok {
 		return 0, false
 	}
-	s.woken = procmem.Now()
-	s.byTimer = slept && e == unix.EINTR
-	s.counters.sleptSince(began, s.woken)
+	s.wokenAt = procmem.Now()
+	s.wokenByTimer = slept && e == unix.EINTR
+	s.counters.sleptSince(began, s.wokenAt)
 	return e, true
 }
 

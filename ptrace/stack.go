@@ -16,18 +16,18 @@ type StackCopy struct {
 	InLarger             bool   // they are in Request.Larger instead
 	TailAddr             uint64 // address of TailLen bytes in Request.Tail
 	TailLen              int
-	StackEnd             uint64 // end of the mapping, if Request.ToEnd is set and it is known, else 0
-	Short                bool   // Request.Longest ended the reading; StackAsked is StackLen
+	StackEnd             uint64 // end of the mapping, if Request.ToMappingEnd is set and it is known, else 0
+	OutOfTime            bool   // Request.MaxStop ended the reading; StackAsked is StackLen
 }
 
 type stackReader struct {
-	copied  StackCopy
-	copyEnd uint64 // end of the copy, 0 if unknown
-	allowed allowance
+	copied   StackCopy
+	copyEnd  uint64 // end of the copy, 0 if unknown
+	deadline readDeadline
 }
 
-// mostStack, in bytes, exceeds the usual RLIMIT_STACK; an end farther away is another mapping's.
-const mostStack = 9 << 20
+// maxStack, in bytes, exceeds the usual RLIMIT_STACK; an end farther away is another mapping's.
+const maxStack = 9 << 20
 
 //go:nosplit
 func (s *stackReader) reset() { s.copied.StackLen, s.copied.TailLen, s.copied.InLarger = 0, 0, false }
@@ -37,27 +37,27 @@ func (s *stackReader) read(tid int, req *Request, sp uint64) {
 	s.plan(req, sp)
 	if req.Memory != nil {
 		if len(req.Stack) > 0 {
-			s.copied.StackLen = s.allowed.copy(req.Memory, tid, s.copied.StackAddr, s.buffer(req))
+			s.copied.StackLen = s.deadline.copy(req.Memory, tid, s.copied.StackAddr, s.buffer(req))
 		}
 		return
 	}
-	s.copied.StackLen = s.allowed.readVM(tid, s.copied.StackAddr, s.buffer(req))
+	s.copied.StackLen = s.deadline.readVM(tid, s.copied.StackAddr, s.buffer(req))
 	if s.copied.StackLen == 0 { // nothing is mapped below sp
 		s.copied.StackAddr += redZone
-		s.copied.StackLen = s.allowed.readVM(tid, s.copied.StackAddr, s.buffer(req))
+		s.copied.StackLen = s.deadline.readVM(tid, s.copied.StackAddr, s.buffer(req))
 	}
 }
 
 //go:nosplit
 func (s *stackReader) plan(req *Request, sp uint64) {
 	from := sp - redZone
-	if req.Memory != nil && len(req.Stack) > 0 && from&^0xfff != sp&^0xfff && req.Memory.Start(sp) > from {
+	if req.Memory != nil && len(req.Stack) > 0 && from&^0xfff != sp&^0xfff && req.Memory.MappingStart(sp) > from {
 		from = sp // another mapping lies below
 	}
 	s.copyEnd, s.copied.StackEnd = req.CopyEnd, 0
-	if req.ToEnd && req.Memory != nil {
-		end := req.Memory.End(sp)
-		if s.copyEnd, s.copied.StackEnd = end, end; end-sp > mostStack {
+	if req.ToMappingEnd && req.Memory != nil {
+		end := req.Memory.MappingEnd(sp)
+		if s.copyEnd, s.copied.StackEnd = end, end; end-sp > maxStack {
 			s.copyEnd = 0
 		}
 	}
@@ -84,7 +84,7 @@ func (s *stackReader) buffer(req *Request) []byte {
 
 //go:nosplit
 func takesTail(req *Request, size uint64) bool {
-	return len(req.Tail) > 0 && req.Memory != nil && size <= mostStack
+	return len(req.Tail) > 0 && req.Memory != nil && size <= maxStack
 }
 
 //go:nosplit
@@ -94,12 +94,12 @@ func (s *stackReader) readTail(tid int, req *Request) {
 		return
 	}
 	s.copied.TailAddr = max(have, s.copyEnd-size)
-	s.copied.TailLen = s.allowed.copy(req.Memory, tid, s.copied.TailAddr, req.Tail[:s.copyEnd-s.copied.TailAddr])
+	s.copied.TailLen = s.deadline.copy(req.Memory, tid, s.copied.TailAddr, req.Tail[:s.copyEnd-s.copied.TailAddr])
 }
 
 func (s *stackReader) result() StackCopy {
 	got := s.copied
-	if got.Short = s.allowed.short; got.Short {
+	if got.OutOfTime = s.deadline.outOfTime; got.OutOfTime {
 		got.StackAsked = got.StackLen
 	}
 	return got

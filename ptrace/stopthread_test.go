@@ -16,7 +16,7 @@ import (
 
 func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {
 	p := start(t, "spin")
-	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
+	files := procmem.OpenThread(p.PID, p.tid, procmem.NewFDBudget(64))
 	defer files.Close()
 	files.SchedStat()
 	with(t, Options{}, func(c *Controller) {

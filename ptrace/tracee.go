@@ -13,10 +13,10 @@ type Tracee struct {
 	index       int   // in the table
 	state       traceeState
 	abandoned   bool
-	sleeping    bool  // call and runs are set
-	queued      bool  // see MarkQueued
-	kind        Kind  // valid once stopped
-	signal      int32 // to deliver at the detach
+	sleeping    bool     // call and runs are set
+	queued      bool     // see MarkQueued
+	kind        StopKind // valid once stopped
+	signal      int32    // to deliver at the detach
 	call        SyscallInfo
 	runs        uint64
 	before      SchedStat
@@ -35,32 +35,32 @@ const (
 	traceeGone
 )
 
-// Kind is the kind of a stop.
-type Kind uint8
+// StopKind is the kind of a stop.
+type StopKind uint8
 
 // Kinds of stops, as in ptrace(2).
 const (
-	KindNone      Kind = iota // not stopped
-	KindInterrupt             // PTRACE_INTERRUPT
-	KindSignal                // signal-delivery-stop
-	KindGroup                 // group stop (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU)
+	KindNone      StopKind = iota // not stopped
+	KindInterrupt                 // PTRACE_INTERRUPT
+	KindSignal                    // signal-delivery-stop
+	KindGroup                     // group stop (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU)
 )
 
 // TID returns the thread's id.
 func (tracee *Tracee) TID() int { return tracee.tid }
 
-// Interrupted returns the time of the interrupt, on the clock of [Now].
-func (tracee *Tracee) Interrupted() int64 { return tracee.times.Interrupt }
+// InterruptedAt returns the time of the interrupt, on the clock of [Now].
+func (tracee *Tracee) InterruptedAt() int64 { return tracee.times.Interrupt }
 
-// Before returns the clocks read just before the interrupt, if they were.
-func (tracee *Tracee) Before() (SchedStat, bool) { return tracee.before, tracee.beforeOK }
+// ClocksBefore returns the clocks read just before the interrupt, if they were.
+func (tracee *Tracee) ClocksBefore() (SchedStat, bool) { return tracee.before, tracee.beforeOK }
 
 // Ended reports whether the thread ended before it stopped: Finish then returns [ErrGone].
 func (tracee *Tracee) Ended() bool { return tracee.state == traceeGone }
 
-// Sleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On arm64
-// some restarts need them, as the result overwrites the first argument. Precondition: before Finish.
-func (tracee *Tracee) Sleeping(call *SyscallInfo, runs uint64) {
+// SetSleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On
+// arm64 some restarts need them, as the result overwrites the first argument. Precondition: before Finish.
+func (tracee *Tracee) SetSleeping(call *SyscallInfo, runs uint64) {
 	tracee.sleeping, tracee.call, tracee.runs = true, *call, runs
 }
 

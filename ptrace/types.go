@@ -16,13 +16,13 @@ type (
 	// Span is a mapping of a [Memory].
 	Span = procmem.Span
 	// SpanKind is what a [Span] holds.
-	SpanKind = procmem.Kind
-	// Relays are threads that read memory for a [Memory].
-	Relays = procmem.Relays
+	SpanKind = procmem.SpanKind
+	// SyscallThreads are threads that read memory for a [Memory].
+	SyscallThreads = procmem.SyscallThreads
 	// TaskDir lists the threads of a process.
 	TaskDir = procmem.TaskDir
-	// Budget bounds the files kept open.
-	Budget = procmem.Budget
+	// FDBudget bounds the files kept open.
+	FDBudget = procmem.FDBudget
 	// Stat is part of /proc/PID/stat.
 	Stat = procmem.Stat
 	// Status is part of /proc/PID/status.

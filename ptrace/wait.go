@@ -15,39 +15,39 @@ const (
 	// (kernel/exit.c, wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	pollEvery   = 1_000      // ns between polls: each takes a lock that the stop needs
-	sleepQueued = 8_000      // ns, first sleep for a queued thread
-	sleepMin    = 20_000     // ns, first sleep otherwise
-	sleepMax    = 200_000    // ns, longest sleep
-	unknownFor  = 1_000_000  // ns, limit of awaitUnknown
-	auditEvery  = 2_000_000  // ns between checks of all Tracees
-	blockMax    = 20_000_000 // ns, longest sleep that a stop ends
-	wakeTakes   = 20_000     // ns, longest wake-up at real-time priority
-	auditShare  = 16         // these checks take at most 1/auditShare of the time
-	againAfter  = 20_000_000 // ns between interrupts of a thread that does not stop
+	pollEvery      = 1_000      // ns between polls: each takes a lock that the stop needs
+	sleepQueued    = 8_000      // ns, first sleep for a queued thread
+	minSleep       = 20_000     // ns, first sleep otherwise
+	maxSleep       = 200_000    // ns, longest sleep
+	unknownTimeout = 1_000_000  // ns, limit of awaitUnknown
+	checkAllEvery  = 2_000_000  // ns between checks of all Tracees
+	maxBlock       = 20_000_000 // ns, longest sleep that a stop ends
+	maxWakeTime    = 20_000     // ns, longest wake-up at real-time priority
+	checkAllShare  = 16         // these checks take at most 1/checkAllShare of the time
+	againAfter     = 20_000_000 // ns between interrupts of a thread that does not stop
 )
 
 // WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel; nil at
-// the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Leaving]. It spins for
-// Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoCollector and real-time priority
+// the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Suspending]. It spins for
+// Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoGC and real-time priority
 // (or Options.Frugal), else for short times. It also detaches abandoned threads.
 func (c *Controller) WaitAny(deadline int64) *Tracee {
 	sleep, spin := int64(sleepQueued), int64(0)
-	if c.tracees.stopsSoon() {
-		sleep, spin = sleepMin, c.spinUntil
+	if c.tracees.anyStopsSoon() {
+		sleep, spin = minSleep, c.spinUntil
 	}
 	for until := int64(0); c.Pending() > 0; {
 		tracee, now := c.findStopped()
 		switch {
 		case tracee != nil:
 			return tracee
-		case now >= deadline || c.mustLeave():
+		case now >= deadline || c.mustDetach():
 			return nil
 		case now < spin:
 			spinPause(now)
 			continue
 		case now >= until: // setting the alarm takes long: poll again
-			until = min(deadline, now+blockMax)
+			until = min(deadline, now+maxBlock)
 			c.alarm.set(until)
 			continue
 		}
@@ -55,7 +55,7 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 			return tracee
 		} else if !ok {
 			c.nanosleep(min(sleep, deadline-now))
-			sleep = min(sleep*2, sleepMax)
+			sleep = min(sleep*2, maxSleep)
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 
 // SpinAny is WaitAny, but returns nil where that would sleep.
 func (c *Controller) SpinAny(deadline int64) *Tracee {
-	if !c.tracees.stopsSoon() {
+	if !c.tracees.anyStopsSoon() {
 		deadline = 0
 	}
 	deadline = min(deadline, c.spinUntil)
@@ -90,10 +90,10 @@ func (c *Controller) findStopped() (tracee *Tracee, now int64) {
 	}
 	now = procmem.Now()
 	c.lastEmptyPoll = pollBegan
-	if now >= c.nextAudit {
+	if now >= c.nextCheckAll {
 		c.interruptRenumbered()
 		tracee = c.eachPending((*Controller).checkOne)
-		c.nextAudit = now + max(auditEvery, (procmem.Now()-now)*auditShare)
+		c.nextCheckAll = now + max(checkAllEvery, (procmem.Now()-now)*checkAllShare)
 	}
 	return tracee, now
 }
@@ -104,7 +104,7 @@ func (c *Controller) block(until int64) (*Tracee, bool) {
 	if !ok {
 		return nil, false
 	}
-	c.lastEmptyPoll = max(c.lastEmptyPoll, c.woken-wakeTakes)
+	c.lastEmptyPoll = max(c.lastEmptyPoll, c.wokenAt-maxWakeTime)
 	if e == unix.EINTR {
 		return nil, true
 	}
@@ -175,8 +175,8 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
 		return got
 	}
-	c.stats.Stolen++
-	return c.transit(tracee, tracee.tid, reportStop, stolenStatus(&info))
+	c.stats.LostReports++
+	return c.transit(tracee, tracee.tid, reportStop, lostReportStatus(&info))
 }
 
 // # Interrupts during an exec
@@ -205,7 +205,7 @@ func (c *Controller) interruptRenumbered() {
 
 // awaitUnknown waits shortly for the stop of a tracee renumbered by exec, to detach it.
 func (c *Controller) awaitUnknown() {
-	for end := procmem.Now() + unknownFor; c.mayTraceUnknown && procmem.Now() < end; nanosleep(sleepMin) {
+	for end := procmem.Now() + unknownTimeout; c.mayTraceUnknown && procmem.Now() < end; nanosleep(minSleep) {
 		switch e := waitid(unix.P_ALL, 0, waitFlags, &c.info); {
 		case e == unix.ECHILD:
 			c.mayTraceUnknown = false

@@ -40,7 +40,7 @@ func TestStopReapedByAnotherWaitIsFound(t *testing.T) {
 				return
 			}
 		}
-		if st := c.Stats(); st.Stolen != 20 {
+		if st := c.Stats(); st.LostReports != 20 {
 			t.Errorf("stats %+v, want 20 stops reaped by another wait", st)
 		}
 	})

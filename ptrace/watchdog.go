@@ -16,14 +16,14 @@ import (
 // # A tracer that does not sleep
 //
 // A real-time thread displaces ordinary ones until throttled after 0.95 s (sched(7), sched_rt_runtime_us). The
-// watchdog, one priority higher, makes a tracer ordinary after CPU time runsOn without a voluntary switch. The tracer
-// raises itself again at a later sleep.
+// watchdog, one priority higher, makes a tracer ordinary after CPU time maxRunWithoutSleep without a voluntary switch.
+// The tracer raises itself again at a later sleep.
 
 const (
-	runsOn       = 20e6                  // CPU time without a sleep, ns
-	watchFor     = 20 * time.Millisecond // time between checks
-	suspectAfter = 5e6                   // CPU time since the last known sleep after which sleeps are read, ns
-	ordinaryFor  = 1e9                   // least time at ordinary priority, ns
+	maxRunWithoutSleep = 20e6                  // CPU time without a sleep, ns
+	watchdogPeriod     = 20 * time.Millisecond // time between checks
+	suspectAfter       = 5e6                   // CPU time since the last known sleep after which sleeps are read, ns
+	minOrdinaryTime    = 1e9                   // least time at ordinary priority, ns
 )
 
 type watchdog struct {
@@ -42,7 +42,7 @@ func newWatchdog(tid int, priority uint32, was *unix.SchedAttr) *watchdog {
 	w := &watchdog{tid: tid, priority: priority, ordinary: *was}
 	w.ordinary.Size = unix.SizeofSchedAttr
 	w.ordinary.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
-	w.files = procmem.OpenThread(os.Getpid(), tid, procmem.NewBudget(0))
+	w.files = procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
 	return w
 }
 
@@ -53,7 +53,7 @@ func (w *watchdog) run() {
 		Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: w.priority + 1}
 	_ = unix.SchedSetAttr(0, &a, 0)                             // on error the checks come late
 	defer func() { _ = unix.SchedSetAttr(0, &w.ordinary, 0) }() // the process's first thread does not end
-	every := unix.NsecToTimespec(int64(watchFor))
+	every := unix.NsecToTimespec(int64(watchdogPeriod))
 	for !w.end.Load() {
 		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &every, nil) // a signal ends it early
 		w.check(procmem.Now())
@@ -73,7 +73,7 @@ func (w *watchdog) check(now int64) {
 		w.cpu, w.slept = sched.CPU, s.Sleeps
 		return
 	}
-	if sched.CPU-w.cpu >= runsOn && unix.SchedSetAttr(w.tid, &w.ordinary, 0) == nil {
+	if sched.CPU-w.cpu >= maxRunWithoutSleep && unix.SchedSetAttr(w.tid, &w.ordinary, 0) == nil {
 		w.lowered.Store(now)
 		w.times.Add(1)
 	}
@@ -84,7 +84,7 @@ func (w *watchdog) raiseAgain(now int64) {
 		return
 	}
 	at := w.lowered.Load()
-	if at == 0 || now-at < ordinaryFor {
+	if at == 0 || now-at < minOrdinaryTime {
 		return
 	}
 	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,

@@ -13,7 +13,7 @@ import (
 
 // The thread gets its priority back at a later sleep.
 func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
-	err := Run(Options{NoCollector: true}, func(c *Controller) error {
+	err := Run(Options{NoGC: true}, func(c *Controller) error {
 		if c.Scheduling() != "fifo" {
 			t.Skip("this user has no real-time priority")
 		}
@@ -35,7 +35,7 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 		if p := policy(t); p != unix.SCHED_NORMAL {
 			t.Errorf("policy %d at once after it was lowered, want %d", p, unix.SCHED_NORMAL)
 		}
-		w.lowered.Store(procmem.Now() - ordinaryFor)
+		w.lowered.Store(procmem.Now() - minOrdinaryTime)
 		c.SleepUntil(procmem.Now() + 1e6)
 		if p := policy(t); p != unix.SCHED_FIFO || w.lowered.Load() != 0 {
 			t.Errorf("policy %d after a later sleep, want %d", p, unix.SCHED_FIFO)

@@ -162,7 +162,8 @@ func (b *blameBuilder) countSteps(n int) {
 
 func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
-		out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{}, memory: budget.Process().Whole("the report")}
+		out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
+		memory: budget.Process().AccountOfWhole("the report")}
 	for _, s := range p.Sample {
 		end := view.NumLabel(s, rec.LabelEnd)
 		if end == 0 {

@@ -54,7 +54,7 @@ func looks(c *crowd) (v values, err error) {
 }
 
 func freezes(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crowd) (values, error) {
-	budget := procmem.NewBudget(64)
+	budget := procmem.NewFDBudget(64)
 	t := observe.NewThread(c.pid, c.burners[0], budget)
 	t.Memory = m
 	defer t.Close()
@@ -90,7 +90,7 @@ func freezes(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crow
 }
 
 func peeks(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crowd) (peek, reuse values, err error) {
-	budget := procmem.NewBudget(64)
+	budget := procmem.NewFDBudget(64)
 	for _, tid := range c.sleepers {
 		t := observe.NewThread(c.pid, tid, budget)
 		t.Memory = m

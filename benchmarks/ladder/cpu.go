@@ -27,7 +27,7 @@ func threadCPU(pid, tid int) float64 {
 	if tid == 0 {
 		return 0
 	}
-	files := procmem.OpenThread(pid, tid, procmem.NewBudget(0))
+	files := procmem.OpenThread(pid, tid, procmem.NewFDBudget(0))
 	defer files.Close()
 	sched, _ := files.SchedStat()
 	return float64(sched.CPU) / 1e9

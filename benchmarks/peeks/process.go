@@ -62,7 +62,7 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 			if err != nil {
 				continue
 			}
-			t.JITFuncs = ps.names.JITFuncs(pid)
+			t.JITFuncBounds = ps.names.JITFuncBounds(pid)
 			p = &process{Process: t, tasks: taskstack.Of(t), threads: map[int]*thread{}}
 			ps.list[pid] = p
 		}
@@ -123,7 +123,7 @@ func (ps *processes) walkOnce(p *process, s *observe.RawSample) chain {
 		f := w.Frame()
 		c.pcs, c.sps = append(c.pcs, f.PC), append(c.sps, f.SP)
 	}
-	c.stop, c.proven = w.StopReason(), w.Hypotheses()
+	c.stop, c.proven = w.StopReason(), w.ProvenRegs()
 	return c
 }
 
@@ -140,7 +140,7 @@ func (ps *processes) describe(p *process, c *chain) string {
 }
 
 func (ps *processes) name(p *process, pc frames.Addr) string {
-	m := p.Space().Find(pc)
+	m := p.Space().ModuleAt(pc)
 	if m == nil {
 		return "?"
 	}

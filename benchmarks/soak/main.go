@@ -101,9 +101,10 @@ func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 		return nil, err
 	}
 	r.builder = profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Duration(1e9 / freq), SpillTo: dir})
-	r.namer.ReadInSteps()
+	r.namer.ReadPerfMapsInSteps()
 	o := sampler.Options{
-		Freq: freq, Children: true, JITFuncs: r.namer.JITFuncs, Checkpoint: r.checkpoint, CheckpointEvery: 10 * time.Second,
+		Freq: freq, Children: true, JITFuncBounds: r.namer.JITFuncBounds,
+		Checkpoint: r.checkpoint, CheckpointEvery: 10 * time.Second,
 	}
 	switch engine {
 	case "ptrace":
@@ -141,7 +142,7 @@ func (r *run) checkpoint(between func()) {
 }
 
 func (r *run) IsFinal(m *profile.ModuleInfo) bool {
-	return m.Origin.Module != nil && r.namer.Settled(m.Origin.Module)
+	return m.Origin.Module != nil && r.namer.NamesFinal(m.Origin.Module)
 }
 
 func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {

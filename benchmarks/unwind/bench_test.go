@@ -60,7 +60,7 @@ func BenchmarkWalkCold(b *testing.B) {
 }
 
 func BenchmarkWalkFirst(b *testing.B) {
-	walkAfter(b, func(r *recording) { r.process.Forget() })
+	walkAfter(b, func(r *recording) { r.process.DropCaches() })
 }
 
 func walkAfter(b *testing.B, drop func(*recording)) {

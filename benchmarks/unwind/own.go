@@ -89,7 +89,7 @@ func own(r *recording, passes, coldPasses int) result {
 	n = 0
 	for range coldPasses {
 		for i := range stacks {
-			r.process.Forget()
+			r.process.DropCaches()
 			begin := cpuTime()
 			n += stacks[i].walk(&w, space)
 			cold += cpuTime() - begin - cost

@@ -127,7 +127,7 @@ func (r *recording) dropOverwritten() error {
 			kept = append(kept, r.file.Stacks[i])
 			continue
 		}
-		if !slices.ContainsFunc(p.pcs, func(pc uint64) bool { m := space.Find(pc); return m == nil || m.Generated }) {
+		if !slices.ContainsFunc(p.pcs, func(pc uint64) bool { m := space.ModuleAt(pc); return m == nil || m.Generated }) {
 			fmt.Fprintf(os.Stderr, "%s: stack %d has no generated code and is not walked as when it was recorded: "+
 				"%x then, %x now (%v)\n", r.name, i, p.pcs, p.addresses(&w, space), w.StopReason())
 		}

@@ -151,7 +151,7 @@ func TestAFailureBeforeACommandStartsHasExitCode125(t *testing.T) {
 	for _, limit := range []string{"ulimit -n 20", "ulimit -v 1800000"} {
 		for args, want := range map[string]int{
 			"record -- true": exit.InternalFailure, "record true": exit.InternalFailure,
-			"record -q -d 1 sleep 1": exit.InternalFailure,
+			"record -q -d 1 sleep 1":              exit.InternalFailure,
 			"record " + strconv.Itoa(os.Getpid()): exit.Failed, "record " + filepath.Base(self): exit.Failed,
 			"record -p 1": exit.Failed, "dump true": exit.Failed,
 		} {

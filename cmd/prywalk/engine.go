@@ -39,7 +39,8 @@ func (f *engineFlags) addEngine(fl *pflag.FlagSet) {
 // openEngine opens --engine. Precondition: all else in o is set.
 func (f *engineFlags) openEngine(o *sampler.Options) error {
 	with := perfengine.Options{
-		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelShown(), Children: o.Children, Selected: o.Threads != nil,
+		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelAddressesVisible(),
+		Children: o.Children, Selected: o.Threads != nil,
 		MayAsk: checkPerfEvents, Frugal: o.OfHost,
 	}
 	only := needsPtrace(o)
@@ -53,13 +54,13 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 		}
 	case f.engine == engineAuto:
 		o.WhyNoEngine = only + " is about stops of running threads"
-		source = perfengine.DescendantsAlone(with)
+		source = perfengine.DescendantsOnly(with)
 	case f.engine == enginePtrace:
-		source = perfengine.DescendantsAlone(with)
+		source = perfengine.DescendantsOnly(with)
 	case f.engine == enginePerf && only != "":
 		return exit.Usage("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 	case f.engine == enginePerf:
-		source, err = perfengine.Insisted(with)
+		source, err = perfengine.Forced(with)
 	default:
 		return exit.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
@@ -98,13 +99,13 @@ func newPerfEventsTest() *cobra.Command {
 		Use:    "ask-for-events",
 		Hidden: true,
 		Args:   noArgs,
-		Run:    func(*cobra.Command, []string) { perfengine.Ask() },
+		Run:    func(*cobra.Command, []string) { perfengine.TryOpen() },
 	}
 }
 
 // checkPerfEvents fails if opening perf events would kill prywalk.
 func checkPerfEvents() error {
-	return perfengine.Survivable(func(ctx context.Context) *exec.Cmd {
+	return perfengine.CheckSeccomp(func(ctx context.Context) *exec.Cmd {
 		self, err := os.Executable()
 		if err != nil {
 			self = os.Args[0]

@@ -133,7 +133,7 @@ func keeps(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot
 			end = max(end, min(uint64(th.Frames[i+1].SP), end+wholeCode))
 		}
 		out = append(out, placed(t, recorded.CoreName, bytes.NewReader(coreFile), uint64(f.SP), end)...)
-		m := c.Space().Find(uint64(f.PC))
+		m := c.Space().ModuleAt(uint64(f.PC))
 		if m == nil || m.Calls == nil {
 			continue
 		}

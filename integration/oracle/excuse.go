@@ -54,7 +54,7 @@ func (fs *files) loads(pc uint64) bool {
 }
 
 func (fs *files) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
-	m := fs.proc.Space().Find(pc)
+	m := fs.proc.Space().ModuleAt(pc)
 	if m == nil {
 		return nil, nil
 	}
@@ -138,7 +138,7 @@ func (o *run) overwritten(r *outcome) bool {
 // pushed reports whether the function at pc begins with a push of the frame pointer, and the word below the return
 // address is not the caller's.
 func (o *run) pushed(pc uint64, a *activation) bool {
-	m := o.proc.Space().Find(pc)
+	m := o.proc.Space().ModuleAt(pc)
 	if m == nil || m.Calls == nil {
 		return false
 	}

@@ -371,14 +371,14 @@ func (o *javaRun) word(addr uint64) uint64 {
 }
 
 func (o *javaRun) generated(pc uint64) bool {
-	m := o.proc.Space().Find(pc)
+	m := o.proc.Space().ModuleAt(pc)
 	return m != nil && m.Generated
 }
 
 func (o *javaRun) kind(pc uint64) string {
 	k, ok := o.kinds[pc]
 	if !ok {
-		if m := o.proc.Space().Find(pc); m != nil && len(m.Sources) > 0 {
+		if m := o.proc.Space().ModuleAt(pc); m != nil && len(m.Sources) > 0 {
 			if d, ok := m.Sources[0].(interface{ Blob(uint64) string }); ok {
 				k = d.Blob(pc)
 			}
@@ -392,7 +392,7 @@ func (o *javaRun) kind(pc uint64) string {
 func (o *javaRun) piece(pc uint64) uint64 {
 	begin, ok := o.pieces[pc]
 	if !ok {
-		if m := o.proc.Space().Find(pc); m != nil && len(m.Sources) > 0 {
+		if m := o.proc.Space().ModuleAt(pc); m != nil && len(m.Sources) > 0 {
 			if r, ok := m.Sources[0].(interface {
 				FuncRange(pc uint64) (start, end uint64, ok bool)
 			}); ok {

@@ -103,8 +103,8 @@ func (p *waitsRun) waitOf(tid int) (w javaWait, ok bool) {
 		runs = now.Runs
 	}
 	f.Close()
-	live := &callstack.Live{Mem: p.code.Read, PID: p.code.PID, TID: tid, Runs: runs}
-	got, ok, _ := callstack.Waiting(p.code.Runtimes().Namers(), &managed.Sleeper{TID: tid, Live: live})
+	live := &callstack.Live{ReadMemory: p.code.Read, PID: p.code.PID, TID: tid, RunCount: runs}
+	got, ok, _ := callstack.WaitOf(p.code.Runtimes().Namers(), &managed.Sleeper{TID: tid, Live: live})
 	if !ok {
 		return w, false
 	}

@@ -60,7 +60,7 @@ func sortSpans(s []span) {
 }
 
 func (fs *files) locate(pc uint64) (module, function string, addr uint64) {
-	m := fs.proc.Space().Find(pc)
+	m := fs.proc.Space().ModuleAt(pc)
 	if m == nil {
 		return "?", "?", pc
 	}

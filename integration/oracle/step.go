@@ -90,8 +90,8 @@ func (o *run) landed() {
 }
 
 func (fs *files) sameFunction(a, b uint64) bool {
-	m := fs.proc.Space().Find(b)
-	if m == nil || m != fs.proc.Space().Find(a) || m.Calls == nil {
+	m := fs.proc.Space().ModuleAt(b)
+	if m == nil || m != fs.proc.Space().ModuleAt(a) || m.Calls == nil {
 		return false
 	}
 	f, known := m.Calls.FuncStart(a - m.Bias)

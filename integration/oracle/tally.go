@@ -123,7 +123,7 @@ func (t *Tally) step(o *run) {
 	t.init()
 	t.steps++
 	name := "?"
-	if m := o.proc.Space().Find(o.regs.PC); m != nil {
+	if m := o.proc.Space().ModuleAt(o.regs.PC); m != nil {
 		name = m.Name
 	}
 	k := rowKey{t.program, name}

@@ -58,7 +58,7 @@ func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
 // whyIncomplete is the main reason and its cure, if it has much CPU time.
 func whyIncomplete(s *runstats.Stats) string {
 	c := cpuCompleteness(s)
-	e := c.Ending()
+	e := c.MainReason()
 	if e.Reason == "" {
 		return ""
 	}

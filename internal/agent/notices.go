@@ -83,7 +83,7 @@ func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
 
 // indivisible counts a message that exceeds the limit and cannot be divided as lost, and reports the first one.
 func (n *notices) indivisible(err error, intervals, size, limit int) {
-	if !errors.Is(err, otlp.ErrOne) {
+	if !errors.Is(err, otlp.ErrSinglePoint) {
 		n.metrics.addLost(lostDamaged, intervals)
 		return
 	}

@@ -62,7 +62,7 @@ func (p *processAccount) refresh(now int64) bool {
 	var changed bool
 	var err error
 	before := p.Target.CodeMappings()
-	cost := selfruntime.CPUOf(func() { changed, err = p.Target.Refresh() })
+	cost := selfruntime.CPUTimeOf(func() { changed, err = p.Target.Refresh() })
 	p.refreshBudget.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
@@ -90,11 +90,11 @@ func (p *processAccount) programChanged() {
 
 // prepareWalk sets the run-time systems' code to that at the copy's moment, CLOCK_MONOTONIC ns.
 func (p *processAccount) prepareWalk(moment int64) {
-	if !p.Target.Runtimes().HaveHistory() {
+	if !p.Target.Runtimes().HasCodeHistory() {
 		return
 	}
 	changed, mayRead := false, p.refreshBudget.mayQuery(moment)
-	cost := selfruntime.CPUOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
+	cost := selfruntime.CPUTimeOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
 	p.refreshBudget.addQueries(int64(cost))
 	if changed {
 		p.CodeChanged(moment)
@@ -106,7 +106,7 @@ func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool)
 	if pc == 0 || !p.refreshBudget.mayQuery(moment) {
 		return false
 	}
-	cost := selfruntime.CPUOf(func() { found = p.Target.AddMappingAt(pc) })
+	cost := selfruntime.CPUTimeOf(func() { found = p.Target.AddMappingAt(pc) })
 	p.refreshBudget.addQueries(int64(cost))
 	if found {
 		p.remapped = true

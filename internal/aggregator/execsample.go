@@ -11,11 +11,11 @@ import (
 
 // execSpan is load_elf_binary's addresses (fs/binfmt_elf.c); empty without kernel symbols.
 var execSpan = sync.OnceValues(func() (from, to uint64) {
-	names, err := symbols.OfKernel()
+	names, err := symbols.ReadKernelNamesOnce()
 	if err != nil {
 		return 0, 0
 	}
-	return names.Span("load_elf_binary")
+	return names.FuncRange("load_elf_binary")
 })
 
 // inExec reports a sample in an exec: begin_new_exec drops the memory first, start_thread sets the user registers last.

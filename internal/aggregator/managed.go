@@ -25,7 +25,7 @@ type managedWalk struct {
 	merger    callstack.Merger
 	sample    managed.Sample
 	live      callstack.Live
-	counts    *callstack.Counts
+	counts    *callstack.RunCounts
 	described []managed.Frame
 	frames    []profile.Frame
 }
@@ -67,15 +67,15 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers 
 // beginManaged passes a raw sample, and access to its process, to the run-time systems.
 func (u *unwinder) beginManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) {
 	p, m := thr.proc, &u.managed
-	if callstack.Planned(namers) {
+	if callstack.HasPlan(namers) {
 		p.NoteLack(handover.LacksFrames)
 	}
 	if p.managed.read == nil {
 		p.managed = newManagedNames(p)
 	}
 	m.live = callstack.Live{
-		Mem: p.managed.read, PID: p.Target.PID, TID: thr.TID, Runs: s.Sched.Runs,
-		RunsOn: s.How == observe.ByStop && s.State == sample.Running, Counts: m.runCounts(),
+		ReadMemory: p.managed.read, PID: p.Target.PID, TID: thr.TID, RunCount: s.Sched.Runs,
+		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: m.runCounts(),
 	}
 	m.sample = managed.Sample{
 		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &m.live,
@@ -103,9 +103,9 @@ func (u *unwinder) addMerged(p *processAccount, arch frames.Arch, stop frames.St
 	}
 }
 
-func (m *managedWalk) runCounts() *callstack.Counts {
+func (m *managedWalk) runCounts() *callstack.RunCounts {
 	if m.counts == nil {
-		m.counts = callstack.NewCounts()
+		m.counts = callstack.NewRunCounts()
 	}
 	return m.counts
 }
@@ -128,11 +128,11 @@ func newManagedNames(p *processAccount) managedNames {
 
 func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
 	if e.Namer == nil {
-		return u.location(p, e.Frame.Module, e.Frame.Lookup(arch), e.Machinery)
+		return u.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
 	}
 	at := managedFrame{managedRef: managedRef{e.Namer, e.Ref}}
 	if e.Compiled {
-		at.module, at.addr = e.Frame.Module, e.Frame.Lookup(arch)
+		at.module, at.addr = e.Frame.Module, e.Frame.LookupPC(arch)
 	}
 	if id, ok := p.managed.locations[at]; ok {
 		return id

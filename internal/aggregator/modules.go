@@ -57,7 +57,7 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	named := *m
 	named.Sources, named.Calls = nil, nil
 	info := &profile.ModuleInfo{
-		Start: m.Start, End: m.End, Bias: m.Bias, Path: code.NameOf(m), BuildID: m.BuildID,
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: code.DisplayName(m), BuildID: m.BuildID,
 		Origin: profile.Origin{Module: &named, PID: pid},
 	}
 	if at := code.MappingOf(m); at != nil {

@@ -47,7 +47,7 @@ func (u *unwinder) unwindRecorded(waiter *handover.Process, g *handover.Program,
 	for w.Init(l.code.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		u.methods[f.Method]++
-		loc := profile.Loc{Addr: f.Lookup(s.Regs.Arch)}
+		loc := profile.Loc{Addr: f.LookupPC(s.Regs.Arch)}
 		if f.Module != nil {
 			info := l.modules[f.Module]
 			if info == nil {

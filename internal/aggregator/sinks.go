@@ -89,7 +89,7 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 // A [profile.Watcher] also gets open intervals, as an unchanged thread can have one for days.
 
 func (a *Aggregator) refresh(at int64) {
-	took := selfruntime.CPUOf(func() { a.refreshSinks(at) })
+	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
 	a.Requests.Refresh.Done(int64(took), false)
 }
 

@@ -50,7 +50,7 @@ func newTaskPoller(a *Aggregator, p *processAccount, source taskSource) *taskPol
 
 // readSlice reads a slice, and returns the pause that must follow, ns.
 func (t *taskPoller) readSlice(now int64) (rest int64) {
-	took := int64(selfruntime.CPUOf(func() { t.readTasks(now, sliceCPU) }))
+	took := int64(selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) }))
 	t.totals.CPU += took
 	t.cpu += took
 	switch {
@@ -199,7 +199,7 @@ func (t *taskPoller) interval(s *taskPlace) profile.Interval {
 }
 
 func (t *taskPoller) finish(now int64) {
-	t.totals.CPU += int64(selfruntime.CPUOf(func() { t.lastRound(now) }))
+	t.totals.CPU += int64(selfruntime.CPUTimeOf(func() { t.lastRound(now) }))
 	for i := range t.places {
 		if s := &t.places[i]; s.parked {
 			s.seen = max(s.seen, now)

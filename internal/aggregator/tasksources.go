@@ -107,7 +107,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 	w := &u.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
-		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(t.Regs.Arch), false))
+		u.stack = append(u.stack, u.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
 	}
 	return w.StopReason()
 }

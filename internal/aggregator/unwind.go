@@ -131,7 +131,7 @@ func (u *unwinder) addressWithoutCode() frames.Addr {
 	if u.noCode != 0 {
 		return u.noCode
 	}
-	return u.walker.NoCodeAt()
+	return u.walker.UnmappedPC()
 }
 
 // walk fills u.stack.
@@ -151,9 +151,9 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 			continue
 		}
 		if f.Module == nil && u.noCode == 0 {
-			u.noCode = f.Lookup(s.Regs.Arch)
+			u.noCode = f.LookupPC(s.Regs.Arch)
 		}
-		u.stack = append(u.stack, u.location(p, f.Module, f.Lookup(s.Regs.Arch), false))
+		u.stack = append(u.stack, u.location(p, f.Module, f.LookupPC(s.Regs.Arch), false))
 		u.outline.Add(&f)
 	}
 	return w.StopReason()

@@ -25,8 +25,8 @@ import (
 
 // waitExplainer finds what sleeping threads wait for, and who holds that.
 type waitExplainer struct {
-	names     *symbols.Namer           // nil before the first lock
-	runs      func() *callstack.Counts // to prove that a thread still sleeps
+	names     *symbols.Namer              // nil before the first lock
+	runs      func() *callstack.RunCounts // to prove that a thread still sleeps
 	explained func(*observe.RawSample, *waits.Wait)
 	peers     map[string]*waits.Peers // by network namespace
 }
@@ -174,10 +174,10 @@ func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, wor
 ) {
 	p := th.proc
 	live := &callstack.Live{
-		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
+		ReadMemory: p.Target.Read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
 	}
 	namers := p.Target.Runtimes().Namers()
-	w, ok, _ := callstack.Waiting(namers, &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
+	w, ok, _ := callstack.WaitOf(namers, &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
 		Live: live, Timed: timed})
 	return w, ok
 }
@@ -206,7 +206,7 @@ func (e *waitExplainer) name(p *processAccount, f *frames.Frame, arch frames.Arc
 	}
 	n.Module = f.Module.Name
 	if at := code.MappingOf(f.Module); at != nil && at.Image != nil {
-		n.Function = e.namer().Symbol(at.Image, p.Target.PID, f.Lookup(arch)-f.Module.Bias)
+		n.Function = e.namer().Symbol(at.Image, p.Target.PID, f.LookupPC(arch)-f.Module.Bias)
 	}
 	return n
 }

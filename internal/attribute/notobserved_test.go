@@ -207,10 +207,10 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 		if now >= from && now < until {
 			now = until
 		}
-		if at, length := w.Observed(now); length > 0 {
+		if at, length := w.NoteObservation(now); length > 0 {
 			g.Add(at, length)
 		}
-		w.Tick(now, period)
+		w.BeginTick(now, period)
 		s := Place{Stack: stackFirst, State: sample.Running, Stop: frames.StopRoot}
 		if rng.IntN(10) == 0 {
 			s.Stack = stackLast

@@ -16,12 +16,12 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const period = 10e6
 	for _, threads := range []int{1, 10, 100, 500, 5000} {
-		for _, stretch := range []int64{1, 3, 8} {
+		for _, factor := range []int64{1, 3, 8} {
 			for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
-				length := backoffLength(asleep, period, threads, stretch, sleepShare, rng)
-				want := min(asleep/16, stretch*min(120e6, int64(threads)*256e3))
+				length := backoffLength(asleep, period, threads, factor, sleepShare, rng)
+				want := min(asleep/16, factor*min(120e6, int64(threads)*256e3))
 				if want < 2*period && length != 0 || want >= 2*period && (length < want*3/4 || length > want*5/4) {
-					t.Errorf("%d threads, asleep for %d, stretch %d: left alone for %d", threads, asleep, stretch, length)
+					t.Errorf("%d threads, asleep for %d, factor %d: left alone for %d", threads, asleep, factor, length)
 				}
 			}
 		}
@@ -34,10 +34,10 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 // TestWheelGivesEveryoneBackWhenDue runs the wheel beside a plain list.
 func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	var w wheel
+	var w timingWheel
 	due := map[*Thread]int64{}
 	now := int64(5e12)
-	w.turn(now, func(*Thread) { t.Fatal("somebody in an empty wheel") })
+	w.advance(now, func(*Thread) { t.Fatal("somebody in an empty wheel") })
 	for range 20000 {
 		switch rng.IntN(4) {
 		case 0, 1:
@@ -52,9 +52,9 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 			}
 		case 3:
 			now += rng.Int64N(40e6) * rng.Int64N(20)
-			w.turn(now, func(th *Thread) {
+			w.advance(now, func(th *Thread) {
 				at, ok := due[th]
-				if !ok || at > now+wheelGrain || th.inWheel {
+				if !ok || at > now+slotLength || th.inWheel {
 					t.Fatalf("given back %d ns early, known %v", at-now, ok)
 				}
 				delete(due, th)
@@ -64,7 +64,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 				}
 			})
 			for th, at := range due {
-				if !th.inWheel || at < now-wheelGrain {
+				if !th.inWheel || at < now-slotLength {
 					t.Fatalf("left in the wheel %d ns late", now-at)
 				}
 			}
@@ -116,8 +116,8 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 	cycle, asleep := int64(0), l.sleep
 	var cpu, bursts int64 // as of the present cycle's beginning
 	var due, since, arrivals, before int64
-	skipped := false // it was not looked at at the last tick
-	var sl stretch   // the clock of a process in which all threads live like this one
+	skipped := false     // it was not looked at at the last tick
+	var sl backoffFactor // the clock of a process in which all threads live like this one
 	var last sample.State
 	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= cycle+asleep+l.burst {
@@ -150,7 +150,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		}
 		ledger.Observe(at, s, s.State == sample.Running, o.emit)
 		if skipped {
-			sl.burst(cpu + ran - before)
+			sl.addCPU(cpu + ran - before)
 		}
 		skipped, before = false, cpu+ran
 		last, since, arrivals = s.State, now, runs

@@ -12,18 +12,19 @@ import (
 // samples show when they do. Who has run is looked at as often as ever, and a small program's threads are.
 func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 	for _, c := range []struct {
-		name              string
-		threads           int
-		sampled, ran      bool
-		stretch, share    int64
-		collectorsBursts  int64 // of threads that had run before, ns in each of five seconds
-		firstRuns, factor int64 // of threads that had not; and what the next one of these has without samples
+		name             string
+		threads          int
+		sampled, ran     bool
+		factor, share    int64
+		collectorsBursts int64 // of threads that had run before, ns in each of five seconds
+		firstRuns        int64 // of threads that had not
+		nextFactor       int64 // of the next one of these, without samples
 	}{
-		{"sampled", 2000, true, false, maxStretch, notRunShare, 0, 0, maxStretch},
-		{"sampled, and has run", 2000, true, true, maxStretch, sleepShare, 0, 0, maxStretch},
-		{"one of few", 50, true, false, 1, sleepShare, 0, 0, maxStretch},
-		{"by looks alone", 2000, false, false, 1, sleepShare, 0, 0, maxStretch},
-		{"a collector runs now and then", 2000, false, false, 1, sleepShare, 30e6, 0, maxStretch},
+		{"sampled", 2000, true, false, maxFactor, notRunShare, 0, 0, maxFactor},
+		{"sampled, and has run", 2000, true, true, maxFactor, sleepShare, 0, 0, maxFactor},
+		{"one of few", 50, true, false, 1, sleepShare, 0, 0, maxFactor},
+		{"by looks alone", 2000, false, false, 1, sleepShare, 0, 0, maxFactor},
+		{"a collector runs now and then", 2000, false, false, 1, sleepShare, 30e6, 0, maxFactor},
 		{"those that slept run", 2000, false, false, 1, sleepShare, 0, 30e6, 1},
 	} {
 		p := NewProcess(0)
@@ -37,16 +38,16 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		if c.ran {
 			policy.NoteChanged(th)
 		}
-		if stretch, share := th.backoffLimits(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
-			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, stretch, share, th.HasRun())
+		if factor, share := th.backoffLimits(c.threads); factor != c.factor || share != c.share || th.HasRun() != c.ran {
+			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, factor, share, th.HasRun())
 		}
 		for i := range int64(6) {
-			p.haveRun.burst(c.collectorsBursts)
-			p.notRunYet.burst(c.firstRuns)
+			p.haveRun.addCPU(c.collectorsBursts)
+			p.notRunYet.addCPU(c.firstRuns)
 			p.Clock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
-		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).stretchOf().factor(); got != c.factor {
-			t.Errorf("%s: one that has not run may be left alone %d times as long, want %d", c.name, got, c.factor)
+		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).factorOf().factor(); got != c.nextFactor {
+			t.Errorf("%s: one that has not run may be left alone %d times as long, want %d", c.name, got, c.nextFactor)
 		}
 	}
 }

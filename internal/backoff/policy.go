@@ -11,15 +11,15 @@ import (
 
 // Policy decides which sleepers are backed off.
 type Policy struct {
-	wheel     wheel
+	wheel     timingWheel
 	rng       *rand.Rand
 	onExpired func(*Thread) // the method expired, bound once
 
-	tick     int64 // number of the present or last tick
-	now      int64 // CLOCK_MONOTONIC ns
-	period   int64 // mean distance of ticks, ns
-	threads  int   // number of all threads
-	restless int   // of them
+	tick           int64 // number of the present or last tick
+	now            int64 // CLOCK_MONOTONIC ns
+	period         int64 // mean distance of ticks, ns
+	threads        int   // number of all threads
+	frequentWakers int   // of them
 }
 
 // New returns a policy. seed seeds its random numbers.
@@ -39,20 +39,20 @@ func (p *Policy) BeginTick(tick, at, period int64) {
 // WakeDue makes threads due whose back-off has ended. threads is the number of all threads.
 func (p *Policy) WakeDue(threads int) {
 	p.threads = threads
-	p.wheel.turn(p.now, p.onExpired)
+	p.wheel.advance(p.now, p.onExpired)
 }
 
 // expired ends a back-off, or prolongs it if the process's clock has not moved since.
 func (p *Policy) expired(th *Thread) {
 	proc := th.proc
-	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < idleMost-longestBackoff {
-		p.wheel.put(th, p.now+backoffLength(longestBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
+	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < maxIdleBackoff-maxBackoff {
+		p.wheel.put(th, p.now+backoffLength(maxBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
 		return
 	}
-	p.makeDue(th)
+	p.setDue(th)
 }
 
-func (p *Policy) makeDue(th *Thread) {
+func (p *Policy) setDue(th *Thread) {
 	th.proc.backedOff--
 	th.proc.Due = append(th.proc.Due, th)
 }
@@ -61,7 +61,7 @@ func (p *Policy) makeDue(th *Thread) {
 func (p *Policy) Wake(th *Thread) {
 	if th.inWheel {
 		p.wheel.remove(th)
-		p.makeDue(th)
+		p.setDue(th)
 	}
 }
 
@@ -71,13 +71,13 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.now))
 	th.asleep = th.Observed.Asleep()
 	if th.asleep {
-		stretch, share := th.backoffLimits(p.threads)
-		th.backoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, stretch, share, p.rng)
+		factor, share := th.backoffLimits(p.threads)
+		th.backoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, factor, share, p.rng)
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
-	if th.restless {
-		p.noteRestless(th, th.asleep && th.Observed.UsesSamples() && p.now-th.unchangedSince < calmAfter)
-		p.backOffRestless(th)
+	if th.wakesOften {
+		p.noteFrequentWaker(th, th.asleep && th.Observed.UsesSamples() && p.now-th.unchangedSince < rareWakerAfter)
+		p.backOffFrequentWaker(th)
 	}
 	return inferred
 }
@@ -85,7 +85,7 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 // NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
 // tick from now on. It returns the ticks of the back-off.
 func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
-	waited := !th.skipped && !th.restless
+	waited := !th.skipped && !th.wakesOften
 	unseen = th.endBackoff(p.tick)
 	th.ranWhileBackedOff = th.ranWhileBackedOff || unseen > 0 && waited
 	th.ranFirstTime = th.observedOnce && !th.hasRun
@@ -115,13 +115,13 @@ func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.Sch
 		return
 	}
 	used := int64(s.CPU)
-	again := th.restless || th.cpuKnown && used != th.cpuAtObservation // use before the first observation is unknown
-	p.noteRestless(th, asleep && again && th.Observed.UsesSamples())
-	p.backOffRestless(th)
+	again := th.wakesOften || th.cpuKnown && used != th.cpuAtObservation // use before the first observation is unknown
+	p.noteFrequentWaker(th, asleep && again && th.Observed.UsesSamples())
+	p.backOffFrequentWaker(th)
 	if th.cpuKnown || created {
 		th.proc.explainedCPU += used - th.cpuAtObservation
 		if th.ranWhileBackedOff {
-			th.stretchOf().burst(used - th.cpuAtObservation)
+			th.factorOf().addCPU(used - th.cpuAtObservation)
 		}
 	}
 	th.cpuAtObservation = used
@@ -176,7 +176,7 @@ func (p *Policy) Unexplained(proc *Process) bool {
 
 // SearchEnded records that a search has observed n threads.
 func (p *Policy) SearchEnded(proc *Process, n int) {
-	proc.nextSearch = p.now + searchShare*(sampleCost*int64(n)+restlessCost*int64(proc.restless))
+	proc.nextSearch = p.now + searchShare*(sampleCost*int64(n)+frequentWakerCost*int64(proc.frequentWakers))
 }
 
 // AllObserved records that all threads of a process were observed.
@@ -187,7 +187,7 @@ func (p *Policy) AllObserved(proc *Process) {
 // Forget removes an ended thread. It returns the ticks of the back-off.
 func (p *Policy) Forget(th *Thread) (unseen int64) {
 	th.Gone = true
-	p.noteRestless(th, false)
+	p.noteFrequentWaker(th, false)
 	if th.inWheel {
 		p.wheel.remove(th)
 		th.proc.backedOff--

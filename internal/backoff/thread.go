@@ -26,7 +26,7 @@ type Thread struct {
 	clockAtObservation uint64 // the process's clock then, ns
 	cpuAtObservation   int64  // its CPU time then, ns
 	cpuKnown           bool   // cpuAtObservation is valid
-	restless           bool   // it woke lately, and is backed off nevertheless
+	wakesOften         bool   // it woke lately, and is backed off nevertheless
 	ranWhileBackedOff  bool   // it ran while backed off, not accounted yet
 	observedOnce       bool
 	hasRun             bool // found changed after its first observation
@@ -56,9 +56,9 @@ func (th *Thread) addUnchanged(n int64, at sample.Reading) {
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *Thread) HasRun() bool { return th.hasRun }
 
-// stretchOf returns the statistics of threads that run repeatedly, or of those that have not run since their first
+// factorOf returns the statistics of threads that run repeatedly, or of those that have not run since their first
 // observation.
-func (th *Thread) stretchOf() *stretch {
+func (th *Thread) factorOf() *backoffFactor {
 	if th.hasRun && !th.ranFirstTime {
 		return &th.proc.haveRun
 	}
@@ -67,15 +67,15 @@ func (th *Thread) stretchOf() *stretch {
 
 // backoffLimits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffLength]).
 // Samples show what a sampled thread does when it wakes: among many it gets the longest back-off.
-func (th *Thread) backoffLimits(threads int) (stretch, share int64) {
-	stretch, share = th.stretchOf().factor(), sleepShare
+func (th *Thread) backoffLimits(threads int) (factor, share int64) {
+	factor, share = th.factorOf().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.UsesSamples() {
-		return stretch, share
+		return factor, share
 	}
 	if !th.hasRun {
 		share = notRunShare
 	}
-	return maxStretch, share
+	return maxFactor, share
 }
 
 // TakeUnchanged returns and resets the unreported ticks.
@@ -94,15 +94,15 @@ type Process struct {
 	clockAt    int64  // when it was read, CLOCK_MONOTONIC ns
 	clock      uint64 // its value, ns
 
-	backedOff int // number of threads
-	restless  int // number of threads
+	backedOff      int // number of threads
+	frequentWakers int // number of threads
 	// For searches of backed-off threads that have run.
 	clockAtAllObserved uint64 // at the last observation of all threads, ns
 	explainedCPU       int64  // by observations since, ns
 	nextSearch         int64  // earliest time, CLOCK_MONOTONIC ns
 
-	haveRun   stretch // of threads that have run since their first observation
-	notRunYet stretch // of the others
+	haveRun   backoffFactor // of threads that have run since their first observation
+	notRunYet backoffFactor // of the others
 }
 
 // NewProcess returns the state of a process whose clock is cpu, in ns.

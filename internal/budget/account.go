@@ -9,7 +9,7 @@ type Account struct {
 	budget *Budget
 	name   atomic.Pointer[string]
 	used   atomic.Int64
-	whole  bool // see Budget.Whole
+	whole  bool // see Budget.AccountOfWhole
 }
 
 // Account opens an account in b; nil: in the process's budget.
@@ -22,8 +22,8 @@ func (b *Budget) Account(name string) *Account {
 	return a
 }
 
-// Whole is for what may take the whole budget, and is of no use in part.
-func (b *Budget) Whole(name string) *Account {
+// AccountOfWhole is for what may take the whole budget, and is of no use in part.
+func (b *Budget) AccountOfWhole(name string) *Account {
 	a := b.Account(name)
 	a.whole = true
 	return a
@@ -33,7 +33,7 @@ func (a *Account) maxBytes() int64 {
 	if a.whole {
 		return a.budget.Limit()
 	}
-	return a.budget.Limit() / mostDen * mostNum
+	return a.budget.Limit() / maxAccountDen * maxAccountNum
 }
 
 // Left returns the bytes that may still be taken.

@@ -17,14 +17,14 @@ const (
 	// totalPerBudget is total ÷ budget; the rest is for prywalk itself, and garbage.
 	totalPerBudget = 2
 	// An account's most: one hostile file leaves room for others.
-	mostNum, mostDen = 3, 4
+	maxAccountNum, maxAccountDen = 3, 4
 )
 
 // Budget limits what untrusted files take together. Safe for concurrent use.
 type Budget struct {
 	limit, used, peak atomic.Int64
 	asked             atomic.Bool
-	allowed           atomic.Int64 // by [Budget.Allow]
+	allowed           atomic.Int64 // by [Budget.RaiseFor]
 
 	mu      sync.Mutex
 	refused []string
@@ -49,9 +49,9 @@ func (b *Budget) SetTotal(bytes int64) {
 	b.asked.Store(true)
 }
 
-// Allow raises the limit to the sum of all n that the user's own files need in proportion to their size, unless the
+// RaiseFor raises the limit to the sum of all n that the user's own files need in proportion to their size, unless the
 // user set one.
-func (b *Budget) Allow(n int64) {
+func (b *Budget) RaiseFor(n int64) {
 	sum := b.allowed.Add(n)
 	for now := b.Limit(); sum > now && !b.asked.Load(); now = b.Limit() {
 		if b.limit.CompareAndSwap(now, sum) {
@@ -100,8 +100,8 @@ func (b *Budget) refuse(what string) {
 	}
 }
 
-// LeftOut lists what was refused in a line; "": nothing.
-func (b *Budget) LeftOut() string {
+// Refusals lists what was refused in a line; "": nothing.
+func (b *Budget) Refusals() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.refused) == 0 {
@@ -132,7 +132,7 @@ func (e *Error) Error() string {
 
 // enough returns a total that suffices: a power of two.
 func (e *Error) enough() int64 {
-	need := max(e.Total, totalPerBudget*e.Need/mostNum*mostDen)
+	need := max(e.Total, totalPerBudget*e.Need/maxAccountNum*maxAccountDen)
 	return 1 << bits.Len64(uint64(need))
 }
 

@@ -31,14 +31,14 @@ func TestAccountsShareABudget(t *testing.T) {
 	if b.Used() != 500 || one.Used() != 500 || two.Used() != 0 || b.Peak() != 1000 {
 		t.Errorf("used %d, by accounts %d and %d; want 500, 500, 0, and a peak of 1000", b.Used(), one.Used(), two.Used())
 	}
-	line := b.LeftOut()
+	line := b.Refusals()
 	for _, want := range []string{"lines of /lib/one", "names of /lib/two", "--max-memory"} {
 		if !strings.Contains(line, want) || strings.Contains(line, "\n") {
 			t.Errorf("report %q, want one line with %s", line, want)
 		}
 	}
-	if New(1).LeftOut() != "" {
-		t.Error("LeftOut reports a refusal without one")
+	if New(1).Refusals() != "" {
+		t.Error("Refusals reports a refusal without one")
 	}
 }
 
@@ -49,7 +49,7 @@ func TestManyRefusalsAreReportedInOneLine(t *testing.T) {
 			_ = b.Account(strings.Repeat("x", i)).Take(100, "names") // refused
 		}
 	}
-	if line := b.LeftOut(); len(line) > 300 {
+	if line := b.Refusals(); len(line) > 300 {
 		t.Errorf("the report has %d bytes, want at most 300: %s", len(line), line)
 	}
 }
@@ -95,7 +95,7 @@ func TestSizes(t *testing.T) {
 func TestReportedSizeIsSufficient(t *testing.T) {
 	for _, need := range []int64{1, 900, 1 << 20, 200 << 20, 256 << 20, 300 << 20, 3 << 30} {
 		b := New(512)
-		err := b.Whole("the profile").Take(max(need, 513), "labels")
+		err := b.AccountOfWhole("the profile").Take(max(need, 513), "labels")
 		text := err.Error()
 		_, flag, ok := strings.Cut(text, "--max-memory ")
 		size, _, _ := strings.Cut(flag, " ")
@@ -116,15 +116,15 @@ func TestReportedSizeIsSufficient(t *testing.T) {
 
 func TestNamedFilesRaiseTheLimitUnlessItIsSet(t *testing.T) {
 	b := New(1000)
-	b.Allow(600)
+	b.RaiseFor(600)
 	if b.Limit() != 1000 {
 		t.Errorf("limit %d with a small file, want 1000", b.Limit())
 	}
-	if b.Allow(900); b.Limit() != 1500 {
+	if b.RaiseFor(900); b.Limit() != 1500 {
 		t.Errorf("limit %d with two files, want 1500", b.Limit())
 	}
 	b.SetTotal(100)
-	if b.Allow(9000); b.Limit() != 50 {
+	if b.RaiseFor(9000); b.Limit() != 50 {
 		t.Errorf("limit %d, want the set limit of 50", b.Limit())
 	}
 }

@@ -8,31 +8,31 @@ import (
 
 // Live is a process's memory while a sample is walked: [managed.Live]. It is reused.
 type Live struct {
-	Mem func(addr uint64, b []byte) int // returns the number of bytes read
-	// TID is the sampled thread, Runs its run count at the copy if off the processor.
-	PID, TID int
-	Runs     uint64
-	RunsOn   bool    // the thread was stopped while running: it has run since
-	Counts   *Counts // optional: keeps the files of run counts open
+	ReadMemory func(addr uint64, b []byte) int // returns the number of bytes read
+	// TID is the sampled thread, RunCount its run count at the copy if off the processor.
+	PID, TID  int
+	RunCount  uint64
+	HasRun    bool       // the thread was stopped while running: it has run since
+	RunCounts *RunCounts // optional: keeps the files of run counts open
 }
 
-// Counts reads run counts, and keeps the last files open. For one goroutine at a time.
-type Counts struct {
-	budget *procmem.Budget
-	files  [keptCounts]*procmem.ThreadFiles
+// RunCounts reads run counts, and keeps the last files open. For one goroutine at a time.
+type RunCounts struct {
+	budget *procmem.FDBudget
+	files  [maxOpenCounts]*procmem.ThreadFiles
 }
 
-// keptCounts is the number of open files; leftOver descriptors are left to others.
+// maxOpenCounts is the number of open files; reservedDescriptors descriptors are left to others.
 const (
-	keptCounts = 16
-	leftOver   = 512
+	maxOpenCounts       = 16
+	reservedDescriptors = 512
 )
 
-// NewCounts opens no file.
-func NewCounts() *Counts { return &Counts{budget: procmem.NewBudget(leftOver)} }
+// NewRunCounts opens no file.
+func NewRunCounts() *RunCounts { return &RunCounts{budget: procmem.NewFDBudget(reservedDescriptors)} }
 
-func (c *Counts) runCount(pid, tid int) (uint64, error) {
-	kept := &c.files[tid%keptCounts]
+func (c *RunCounts) runCount(pid, tid int) (uint64, error) {
+	kept := &c.files[tid%maxOpenCounts]
 	f := *kept
 	if f == nil || f.PID() != pid || f.TID() != tid {
 		if f != nil {
@@ -50,7 +50,7 @@ func (c *Counts) runCount(pid, tid int) (uint64, error) {
 }
 
 // Close closes all files.
-func (c *Counts) Close() {
+func (c *RunCounts) Close() {
 	for i, f := range c.files {
 		if f != nil {
 			f.Close()
@@ -60,28 +60,28 @@ func (c *Counts) Close() {
 }
 
 // Read implements [managed.Live].
-func (l *Live) Read(addr uint64, b []byte) int { return l.Mem(addr, b) }
+func (l *Live) Read(addr uint64, b []byte) int { return l.ReadMemory(addr, b) }
 
 // Unchanged reports whether the run count is the copy's. 0, of a kernel without counts, proves nothing.
 func (l *Live) Unchanged() bool {
-	if l.RunsOn {
+	if l.HasRun {
 		return false
 	}
-	if l.Counts != nil {
-		runs, err := l.Counts.runCount(l.PID, l.TID)
-		return err == nil && runs == l.Runs && l.Runs != 0
+	if l.RunCounts != nil {
+		runs, err := l.RunCounts.runCount(l.PID, l.TID)
+		return err == nil && runs == l.RunCount && l.RunCount != 0
 	}
 	f := procmem.OpenThread(l.PID, l.TID, nil)
 	defer f.Close()
 	now, err := f.SchedStat()
-	return err == nil && now.Runs == l.Runs && l.Runs != 0
+	return err == nil && now.Runs == l.RunCount && l.RunCount != 0
 }
 
-// Still is a core's memory as a [managed.Live].
-type Still func(addr uint64, b []byte) int
+// CoreMemory is a core's memory as a [managed.Live].
+type CoreMemory func(addr uint64, b []byte) int
 
 // Read implements [managed.Live].
-func (s Still) Read(addr uint64, b []byte) int { return s(addr, b) }
+func (s CoreMemory) Read(addr uint64, b []byte) int { return s(addr, b) }
 
 // Unchanged implements [managed.Live].
-func (Still) Unchanged() bool { return true }
+func (CoreMemory) Unchanged() bool { return true }

@@ -30,8 +30,8 @@ func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frame
 	return nil, 0
 }
 
-// Planned reports whether stops copy more than the stack.
-func Planned(namers []managed.Namer) bool {
+// HasPlan reports whether stops copy more than the stack.
+func HasPlan(namers []managed.Namer) bool {
 	for _, n := range namers {
 		if n.Plan() != nil {
 			return true

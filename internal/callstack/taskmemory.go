@@ -18,7 +18,7 @@ type TaskMemory struct {
 // Begin takes a task's stack. read reads the process's memory.
 func (m *TaskMemory) Begin(stack frames.Region, end frames.Addr, read func(addr uint64, b []byte) int) {
 	m.Snapshot = frames.Snapshot{Stack: stack, StackEnd: end}
-	m.live.Mem = read
+	m.live.ReadMemory = read
 	m.pages.Reset(&m.live)
 }
 

@@ -20,11 +20,11 @@ func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
 	return all
 }
 
-// Dead is the [managed.Watch] of a core, in which nothing runs.
-type Dead struct{}
+// NoThreads is the [managed.Watch] of a core, in which nothing runs.
+type NoThreads struct{}
 
 // Mark implements [managed.Watch].
-func (Dead) Mark([]int) bool { return true }
+func (NoThreads) Mark([]int) bool { return true }
 
 // Slept implements [managed.Watch].
-func (Dead) Slept() bool { return true }
+func (NoThreads) Slept() bool { return true }

@@ -13,9 +13,9 @@ var waitKinds = map[managed.WaitKind]waits.Kind{
 	managed.WaitJoin: waits.Join,
 }
 
-// Waiting returns what a thread in futex(2) waits for. The owner's id is in the process's own pid namespace. later: a
+// WaitOf returns what a thread in futex(2) waits for. The owner's id is in the process's own pid namespace. later: a
 // later query may give more.
-func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
+func WaitOf(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
 	for _, n := range namers {
 		t, is := n.(managed.Threads)
 		if !is {
@@ -34,8 +34,8 @@ func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, late
 	return w, false, later
 }
 
-// Holds returns the locks held by the last walk's frames ([managed.Threads.Holds]).
-func Holds(namers []managed.Namer) (out []managed.HeldLock) {
+// HeldLocks returns the locks held by the last walk's frames ([managed.Threads.Holds]).
+func HeldLocks(namers []managed.Namer) (out []managed.HeldLock) {
 	for _, n := range namers {
 		if h, ok := n.(managed.Threads); ok {
 			out = append(out, h.HeldLocks()...)

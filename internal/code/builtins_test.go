@@ -71,8 +71,8 @@ func TestEmbeddedBuiltinsOfV8KeepTheFramePointerOnly(t *testing.T) {
 	p, at := embeddedParts(t)
 	for name, want := range map[string]bool{"Builtins_Inside": true, "in": true, "blob_end": false, "out": false,
 		"main": false} {
-		if got := p.KeepsFPOnly(at[name]); got != want {
-			t.Errorf("%s: KeepsFPOnly is %v, want %v", name, got, want)
+		if got := p.SavesFPOnly(at[name]); got != want {
+			t.Errorf("%s: SavesFPOnly is %v, want %v", name, got, want)
 		}
 	}
 	r, row, ok := p.code.Rule(frames.Query{PC: at["in"], Caller: true})
@@ -80,7 +80,7 @@ func TestEmbeddedBuiltinsOfV8KeepTheFramePointerOnly(t *testing.T) {
 		row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
 		t.Errorf("in the builtin: rule %+v, %+v, %v; want rbp+16 with rbx unknown", r, row, ok)
 	}
-	if p, _ := embeddedParts(t, "-s"); p.KeepsFPOnly(at["in"]) {
-		t.Error("without symbols KeepsFPOnly is true")
+	if p, _ := embeddedParts(t, "-s"); p.SavesFPOnly(at["in"]) {
+		t.Error("without symbols SavesFPOnly is true")
 	}
 }

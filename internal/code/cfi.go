@@ -49,7 +49,7 @@ type debugCFI struct {
 
 // Rule implements [frames.RuleSource].
 func (m *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if m.inTable(q.Lookup(m.elf.Arch())) {
+	if m.inTable(q.LookupPC(m.elf.Arch())) {
 		return frames.Rule{}, nil, false
 	}
 	for _, t := range m.openTables() {
@@ -89,7 +89,7 @@ func (m *debugCFI) openTables() []*dwarfunwind.Table {
 	if m.table != nil {
 		m.add(m.elf)
 	}
-	for _, f := range m.from.all() {
+	for _, f := range m.from.filesOrOpen() {
 		m.add(f)
 	}
 	return m.tables

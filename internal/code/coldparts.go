@@ -71,7 +71,7 @@ func (c *coldParts) build() {
 			}
 			return name
 		})
-		c.match(cold, whole)
+		c.pair(cold, whole)
 	})
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
@@ -111,8 +111,8 @@ func collect(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	return out
 }
 
-// match finds each cold part's function of the same name: in its unit, else the global one.
-func (c *coldParts) match(cold, whole []funcSymbol) {
+// pair finds each cold part's function of the same name: in its unit, else the global one.
+func (c *coldParts) pair(cold, whole []funcSymbol) {
 	type key struct {
 		name string
 		unit int

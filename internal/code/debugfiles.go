@@ -20,7 +20,7 @@ type debugFiles struct {
 	opened []*pooledFile
 }
 
-func (s *debugFiles) all() []*elffile.File {
+func (s *debugFiles) filesOrOpen() []*elffile.File {
 	if s == nil || s.elf == nil || s.tried {
 		return s.list()
 	}

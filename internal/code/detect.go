@@ -12,18 +12,18 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-type foundSystems struct {
-	slots     []slot // one per detector; of a kind with [managed.Runtime.Module] one more than found
-	namers    []managed.Namer
-	histories []managed.CodeHistory
-	images    map[*Image]struct{} // at the last detection
-	unowned   bool                // some code belongs to none
+type detectedRuntimes struct {
+	detections []detection // one per detector; of a kind with [managed.Runtime.Module] one more than found
+	namers     []managed.Namer
+	histories  []managed.CodeHistory
+	images     map[*Image]struct{} // at the last detection
+	unowned    bool                // some code belongs to none
 }
 
-type slot struct {
+type detection struct {
 	detect        managed.Detector
 	kind          int
-	system        managed.Runtime // nil: not found
+	runtime       managed.Runtime // nil: not found
 	reason        error           // why not
 	tries         int             // since new files or run-time code appeared
 	refreshesLeft int             // refreshes until the next attempt
@@ -33,37 +33,37 @@ type slot struct {
 const maxDetections = 8
 
 // detect attaches found systems to the new mappings, and searches for others if there are new files or code.
-func (f *foundSystems) detect(h *host) {
-	if f.slots == nil {
+func (f *detectedRuntimes) detect(h *runtimeHost) {
+	if f.detections == nil {
 		for i, d := range runtimes.List {
-			f.slots = append(f.slots, slot{detect: d, kind: i})
+			f.detections = append(f.detections, detection{detect: d, kind: i})
 		}
 	}
 	for f.attach(h) {
 	}
 	fresh := f.newImages(h.mods) || !f.unowned && len(managed.Unowned(h)) > 0
-	for i := 0; i < len(f.slots); i++ {
-		if s := &f.slots[i]; s.system == nil && (fresh || s.tries == 0) {
+	for i := 0; i < len(f.detections); i++ {
+		if s := &f.detections[i]; s.runtime == nil && (fresh || s.tries == 0) {
 			s.tries, s.refreshesLeft = 0, 0
 			f.detectKind(i, h)
 		}
 	}
 	f.unowned = len(managed.Unowned(h)) > 0
-	f.list()
+	f.listRoles()
 }
 
 // attach attaches the found systems, and reports whether a lost one owned code.
-func (f *foundSystems) attach(h *host) (released bool) {
-	for i := range f.slots {
-		if s := &f.slots[i]; s.system != nil && !s.system.Attach(h) {
-			released = h.release(s.system) || released
-			*s = slot{detect: s.detect, kind: s.kind}
+func (f *detectedRuntimes) attach(h *runtimeHost) (released bool) {
+	for i := range f.detections {
+		if s := &f.detections[i]; s.runtime != nil && !s.runtime.Attach(h) {
+			released = h.release(s.runtime) || released
+			*s = detection{detect: s.detect, kind: s.kind}
 		}
 	}
 	return released
 }
 
-func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
+func (f *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
 	was := f.images
 	f.images = make(map[*Image]struct{}, len(was))
 	for _, m := range mods {
@@ -78,74 +78,74 @@ func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
 
 const maxPerModule = 16
 
-// detectKind searches the modules for a system of slot i's kind, and adds a slot for the next one.
-func (f *foundSystems) detectKind(i int, h *host) {
-	s := &f.slots[i]
+// detectKind searches the modules for a system of the kind of detection i, and adds a detection for the next one.
+func (f *detectedRuntimes) detectKind(i int, h *runtimeHost) {
+	s := &f.detections[i]
 	s.tries++
 	s.refreshesLeft = 1 << (s.tries - 1)
-	if s.system, s.reason = s.detect(f.withoutKind(s.kind, h)); s.system != nil && !s.system.Attach(h) {
-		h.release(s.system)
-		s.system = nil
+	if s.runtime, s.reason = s.detect(f.withoutKind(s.kind, h)); s.runtime != nil && !s.runtime.Attach(h) {
+		h.release(s.runtime)
+		s.runtime = nil
 	}
-	if s.system == nil || s.system.Module() == nil {
+	if s.runtime == nil || s.runtime.Module() == nil {
 		return
 	}
 	all, free := 0, false
-	for j := range f.slots {
-		if o := &f.slots[j]; o.kind == s.kind {
+	for j := range f.detections {
+		if o := &f.detections[j]; o.kind == s.kind {
 			all++
-			free = free || o.system == nil
+			free = free || o.runtime == nil
 		}
 	}
 	if !free && all < maxPerModule {
-		f.slots = append(f.slots, slot{detect: s.detect, kind: s.kind})
+		f.detections = append(f.detections, detection{detect: s.detect, kind: s.kind})
 	}
 }
 
-func (f *foundSystems) withoutKind(kind int, h *host) *host {
+func (f *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
 	left := h
-	for i := range f.slots {
-		s := &f.slots[i]
-		if s.kind != kind || s.system == nil || s.system.Module() == nil {
+	for i := range f.detections {
+		s := &f.detections[i]
+		if s.kind != kind || s.runtime == nil || s.runtime.Module() == nil {
 			continue
 		}
 		if left == h {
 			clone := *h
 			left, clone.mods = &clone, slices.Clone(h.mods)
 		}
-		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == s.system.Module() })
+		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == s.runtime.Module() })
 	}
 	return left
 }
 
 // retry repeats failed detections that are due, and reports whether a system was found.
-func (f *foundSystems) retry(h *host) (changed bool) {
-	for i := 0; i < len(f.slots); i++ {
-		s := &f.slots[i]
-		if s.system != nil || s.tries > 0 && s.reason == nil || s.tries >= maxDetections {
+func (f *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
+	for i := 0; i < len(f.detections); i++ {
+		s := &f.detections[i]
+		if s.runtime != nil || s.tries > 0 && s.reason == nil || s.tries >= maxDetections {
 			continue
 		}
 		if s.refreshesLeft--; s.refreshesLeft <= 0 {
 			f.detectKind(i, h)
-			changed = changed || f.slots[i].system != nil
+			changed = changed || f.detections[i].runtime != nil
 		}
 	}
 	if changed {
-		f.list()
+		f.listRoles()
 	}
 	return changed
 }
 
-func (f *foundSystems) starting() bool {
-	return slices.ContainsFunc(f.slots, func(s slot) bool {
-		return s.system == nil && errors.Is(s.reason, managed.ErrNotYet) && s.tries < maxDetections
+func (f *detectedRuntimes) starting() bool {
+	return slices.ContainsFunc(f.detections, func(s detection) bool {
+		return s.runtime == nil && errors.Is(s.reason, managed.ErrNotYet) && s.tries < maxDetections
 	})
 }
 
-func (f *foundSystems) list() {
+func (f *detectedRuntimes) listRoles() {
 	f.namers, f.histories = nil, nil
-	for i := range f.slots {
-		s := f.slots[i].system
+	for i := range f.detections {
+		s := f.detections[i].runtime
 		if n, ok := s.(managed.Namer); ok {
 			f.namers = append(f.namers, n)
 		}
@@ -155,39 +155,39 @@ func (f *foundSystems) list() {
 	}
 }
 
-func (f *foundSystems) changed() (changed bool) {
-	for i := range f.slots {
-		if s := f.slots[i].system; s != nil && s.Changed() {
+func (f *detectedRuntimes) changed() (changed bool) {
+	for i := range f.detections {
+		if s := f.detections[i].runtime; s != nil && s.Changed() {
 			changed = true
 		}
 	}
 	return changed
 }
 
-func (f *foundSystems) forget() {
-	for i := range f.slots {
-		if s := f.slots[i].system; s != nil {
+func (f *detectedRuntimes) forget() {
+	for i := range f.detections {
+		if s := f.detections[i].runtime; s != nil {
 			s.Forget()
 		}
 	}
 }
 
-func (f *foundSystems) unknown() error {
-	for i := range f.slots {
-		s := &f.slots[i]
-		if s.system == nil && s.reason != nil && !errors.Is(s.reason, managed.ErrNotYet) {
+func (f *detectedRuntimes) unreadReason() error {
+	for i := range f.detections {
+		s := &f.detections[i]
+		if s.runtime == nil && s.reason != nil && !errors.Is(s.reason, managed.ErrNotYet) {
 			return s.reason
 		}
-		if s.system != nil && s.system.Incomplete() != nil {
-			return s.system.Incomplete()
+		if s.runtime != nil && s.runtime.Incomplete() != nil {
+			return s.runtime.Incomplete()
 		}
 	}
 	return nil
 }
 
-func (f *foundSystems) funcRange(pc uint64) (start, end uint64, ok bool) {
-	for i := range f.slots {
-		if s := f.slots[i].system; s != nil {
+func (f *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {
+	for i := range f.detections {
+		if s := f.detections[i].runtime; s != nil {
 			if start, end, ok = s.FuncRange(pc); ok {
 				return start, end, ok
 			}
@@ -196,7 +196,7 @@ func (f *foundSystems) funcRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-type host struct {
+type runtimeHost struct {
 	AddressSpace
 	arch frames.Arch
 	mods []*frames.Module
@@ -204,7 +204,7 @@ type host struct {
 }
 
 // release gives a system's modules their first sources; false if it owns none.
-func (h *host) release(owner managed.Runtime) (released bool) {
+func (h *runtimeHost) release(owner managed.Runtime) (released bool) {
 	for _, m := range h.mods {
 		if m.Owner != owner {
 			continue
@@ -220,10 +220,10 @@ func (h *host) release(owner managed.Runtime) (released bool) {
 }
 
 // Arch implements managed.Host.
-func (h *host) Arch() frames.Arch { return h.arch }
+func (h *runtimeHost) Arch() frames.Arch { return h.arch }
 
 // ReadParts implements managed.Gatherer.
-func (h *host) ReadParts(parts []frames.Region) int {
+func (h *runtimeHost) ReadParts(parts []frames.Region) int {
 	if g, ok := h.AddressSpace.(managed.Gatherer); ok {
 		return g.ReadParts(parts)
 	}
@@ -231,13 +231,13 @@ func (h *host) ReadParts(parts []frames.Region) int {
 }
 
 // Modules implements managed.Host.
-func (h *host) Modules() []*frames.Module { return h.mods }
+func (h *runtimeHost) Modules() []*frames.Module { return h.mods }
 
 // Flow implements managed.Host.
-func (h *host) Flow() *heuristics.Source { return h.flow }
+func (h *runtimeHost) Flow() *heuristics.Source { return h.flow }
 
 // Table implements managed.FileHost.
-func (h *host) Table(m *frames.Module) managed.FileTable {
+func (h *runtimeHost) Table(m *frames.Module) managed.FileTable {
 	img := elfImage(m)
 	if img == nil {
 		return nil
@@ -246,7 +246,7 @@ func (h *host) Table(m *frames.Module) managed.FileTable {
 }
 
 // Symbol implements managed.Host.
-func (h *host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
+func (h *runtimeHost) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
 	img := elfImage(m)
 	if img == nil {
 		return 0, 0, false
@@ -256,7 +256,7 @@ func (h *host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool
 }
 
 // OwnSymbols implements managed.Host.
-func (h *host) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
+func (h *runtimeHost) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
 	img := elfImage(m)
 	if img == nil {
 		return nil
@@ -271,7 +271,7 @@ func (h *host) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
 }
 
 // Section implements managed.Host.
-func (h *host) Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool) {
+func (h *runtimeHost) Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool) {
 	img := elfImage(m)
 	if img == nil {
 		return 0, nil, false

@@ -19,7 +19,7 @@ type fakeSystem struct {
 func (s *fakeSystem) Name() string             { return "Fake 1" }
 func (s *fakeSystem) Attach(managed.Host) bool { return s.here }
 
-func detecting(t *testing.T, d managed.Detector) (f *foundSystems, calls *int) {
+func detecting(t *testing.T, d managed.Detector) (f *detectedRuntimes, calls *int) {
 	t.Helper()
 	was := runtimes.List
 	t.Cleanup(func() { runtimes.List = was })
@@ -28,14 +28,14 @@ func detecting(t *testing.T, d managed.Detector) (f *foundSystems, calls *int) {
 		*calls++
 		return d(h)
 	}}
-	return &foundSystems{}, calls
+	return &detectedRuntimes{}, calls
 }
 
 func withImage() *frames.Module { return &frames.Module{Origin: &Mapping{Image: &Image{}}} }
 
 func TestDetectorsRunAgainForNewFilesOnly(t *testing.T) {
 	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, nil })
-	h := &host{mods: []*frames.Module{withImage()}}
+	h := &runtimeHost{mods: []*frames.Module{withImage()}}
 	for range 5 {
 		f.detect(h)
 		f.retry(h)
@@ -53,7 +53,7 @@ func TestDetectorsRunAgainForNewFilesOnly(t *testing.T) {
 func TestFailedDetectionIsRetriedAtGrowingIntervals(t *testing.T) {
 	loading := errors.New("the runtime is still being loaded")
 	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, loading })
-	h := &host{}
+	h := &runtimeHost{}
 	f.detect(h)
 	for n, last := 1, 1; n < 10000; n++ {
 		f.retry(h)
@@ -62,19 +62,19 @@ func TestFailedDetectionIsRetriedAtGrowingIntervals(t *testing.T) {
 		}
 		last = *calls
 	}
-	if *calls != maxDetections || !errors.Is(f.unknown(), loading) {
-		t.Errorf("detector called %d times, error %v; want %d, the detector's error", *calls, f.unknown(), maxDetections)
+	if *calls != maxDetections || !errors.Is(f.unreadReason(), loading) {
+		t.Errorf("detector called %d times, error %v; want %d, the detector's error", *calls, f.unreadReason(), maxDetections)
 	}
 }
 
 // A refresh is worthwhile while attempts are left.
 func TestAProcessBeforeItsExecIsDetectedAgain(t *testing.T) {
 	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
-	h := &host{}
+	h := &runtimeHost{}
 	f.detect(h)
 	for range 1 << maxDetections {
-		if left := *calls < maxDetections; f.starting() != left || f.unknown() != nil {
-			t.Fatalf("detector called %d times: starting %v, error %v", *calls, f.starting(), f.unknown())
+		if left := *calls < maxDetections; f.starting() != left || f.unreadReason() != nil {
+			t.Fatalf("detector called %d times: starting %v, error %v", *calls, f.starting(), f.unreadReason())
 		}
 		f.retry(h)
 	}
@@ -91,15 +91,15 @@ func TestRuntimeIsFoundLaterAndForgottenWhenItIsGone(t *testing.T) {
 		}
 		return s, nil
 	})
-	h := &host{}
+	h := &runtimeHost{}
 	f.detect(h)
 	ready = true
-	if !f.retry(h) || f.slots[0].system != s || f.unknown() != nil {
-		t.Errorf("slots %+v, want the runtime found", f.slots)
+	if !f.retry(h) || f.detections[0].runtime != s || f.unreadReason() != nil {
+		t.Errorf("slots %+v, want the runtime found", f.detections)
 	}
 	s.here = false
-	if f.detect(h); f.slots[0].system != nil {
-		t.Errorf("the runtime is gone, yet it is kept: %+v", f.slots)
+	if f.detect(h); f.detections[0].runtime != nil {
+		t.Errorf("the runtime is gone, yet it is kept: %+v", f.detections)
 	}
 }
 
@@ -121,10 +121,10 @@ func TestRuntimeIsFoundForEachModule(t *testing.T) {
 		made = append(made, s)
 		return s, nil
 	})
-	h := &host{mods: []*frames.Module{withImage(), withImage()}}
+	h := &runtimeHost{mods: []*frames.Module{withImage(), withImage()}}
 	found := func() (n int) {
-		for i := range f.slots {
-			if f.slots[i].system != nil {
+		for i := range f.detections {
+			if f.detections[i].runtime != nil {
 				n++
 			}
 		}
@@ -146,8 +146,8 @@ func TestRuntimeIsFoundForEachModule(t *testing.T) {
 		h.mods = append(h.mods, withImage())
 		f.detect(h)
 	}
-	if found() != 3 || len(f.slots) > 4 {
-		t.Errorf("%d runtimes in %d slots, want 3 in at most 4", found(), len(f.slots))
+	if found() != 3 || len(f.detections) > 4 {
+		t.Errorf("%d runtimes in %d slots, want 3 in at most 4", found(), len(f.detections))
 	}
 	for range maxPerModule {
 		h.mods = append(h.mods, withImage())

@@ -23,12 +23,12 @@ type filePool struct {
 }
 
 type pooledFile struct {
-	pool     *filePool
-	f        *safeopen.File
-	path     string // the file's path in this mount namespace, used when its link is gone; "" for none
-	closed   bool
-	nameLost bool
-	used     uint64
+	pool      *filePool
+	f         *safeopen.File
+	path      string // the file's path in this mount namespace, used when its link is gone; "" for none
+	closed    bool
+	nameTaken bool
+	used      uint64
 }
 
 // newFilePool makes a pool of at most limit open files; 0: half of RLIMIT_NOFILE, at most 512.
@@ -52,12 +52,12 @@ func (p *filePool) add(f *safeopen.File) *pooledFile {
 		h.close()
 		return h
 	}
-	p.keep(h, f)
+	p.setOpen(h, f)
 	return h
 }
 
-// keep makes f the open file of h. Preconditions: p.mu is held, and the pool is not closed.
-func (p *filePool) keep(h *pooledFile, f *safeopen.File) {
+// setOpen makes f the open file of h. Preconditions: p.mu is held, and the pool is not closed.
+func (p *filePool) setOpen(h *pooledFile, f *safeopen.File) {
 	for len(p.open) >= p.limit {
 		var oldest *pooledFile
 		for o := range p.open {
@@ -92,14 +92,14 @@ func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
 	if h.closed {
-		return !h.nameLost
+		return !h.nameTaken
 	}
 	f, err := h.openAgain()
-	if h.nameLost = err != nil; !h.nameLost {
+	if h.nameTaken = err != nil; !h.nameTaken {
 		_ = f.Close()
 	}
 	h.close()
-	return !h.nameLost
+	return !h.nameTaken
 }
 
 func (p *filePool) closeAll() {
@@ -135,15 +135,15 @@ func (h *pooledFile) reopen() error {
 	if err != nil {
 		return err
 	}
-	h.pool.keep(h, f)
+	h.pool.setOpen(h, f)
 	return nil
 }
 
 // openAgain opens the file by its link in map_files, which ends with its process, else by its path.
 func (h *pooledFile) openAgain() (*safeopen.File, error) {
-	f, err := h.checkSame(h.f.Again())
+	f, err := h.checkSame(h.f.Reopen())
 	if err != nil && strings.HasPrefix(h.path, "/") {
-		f, err = h.checkSame(h.f.AgainAt(h.path))
+		f, err = h.checkSame(h.f.ReopenAt(h.path))
 	}
 	return f, err
 }

@@ -15,7 +15,7 @@ import (
 type fileRules struct {
 	table    managed.FileTable      // or nil
 	sources  []frames.RuleSource    // by falling trust
-	calls    *analysis              // the last of sources
+	calls    *builtinsSource        // the last of sources
 	code     *heuristics.Source     // of calls
 	bounds   []heuristics.Functions // by falling trust
 	cold     coldParts
@@ -26,7 +26,7 @@ type fileRules struct {
 // files, the analysis of instructions.
 func (p *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
-	p.bounds = append(p.bounds, stubs(f.PLTs()))
+	p.bounds = append(p.bounds, pltStubs(f.PLTs()))
 	if p.table = runtimes.TableOf(f); p.table != nil {
 		p.add(p.table)
 	}
@@ -40,7 +40,7 @@ func (p *fileRules) prepare(symbols *fileSymbols) {
 		p.builtins = append(p.builtins, builtinsOf(f, symbols))
 	}
 	p.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
-	a := &analysis{p.code, p.builtins, f.Arch()}
+	a := &builtinsSource{p.code, p.builtins, f.Arch()}
 	p.sources, p.calls = append(p.sources, a), a
 }
 
@@ -88,7 +88,7 @@ func (p *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
 // Parent implements heuristics.Parts.
 func (p *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
 
-// KeepsFPOnly implements heuristics.Conventions.
-func (p *fileRules) KeepsFPOnly(pc uint64) bool {
-	return slices.ContainsFunc(p.builtins, func(b managed.Builtins) bool { return b.KeepsFPOnly(pc) })
+// SavesFPOnly implements heuristics.Conventions.
+func (p *fileRules) SavesFPOnly(pc uint64) bool {
+	return slices.ContainsFunc(p.builtins, func(b managed.Builtins) bool { return b.SavesFPOnly(pc) })
 }

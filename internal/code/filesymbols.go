@@ -25,7 +25,7 @@ func (x *fileSymbols) Tables(yield func(*elffile.File, elffile.SymbolKind)) {
 		return
 	}
 	yield(x.elf, elffile.DynSym)
-	for _, debugFile := range x.from.all() {
+	for _, debugFile := range x.from.filesOrOpen() {
 		if debugFile.HasSymbols(elffile.SymTab) {
 			yield(debugFile, elffile.SymTab)
 		}
@@ -38,7 +38,7 @@ func (x *fileSymbols) Named(names ...string) []managed.Symbol {
 	if x.elf.HasSymbols(elffile.SymTab) {
 		return list
 	}
-	for _, debugFile := range x.from.all() {
+	for _, debugFile := range x.from.filesOrOpen() {
 		list = append(list, findNamed(debugFile, names, elffile.SymTab)...)
 	}
 	return list

@@ -52,11 +52,11 @@ func (x *funcIndex) build() {
 	x.funcs = slices.Clip(x.funcs)
 }
 
-// stubs are procedure linkage tables, each with one entry of call frame information.
-type stubs []elffile.PLT
+// pltStubs are procedure linkage tables, each with one entry of call frame information.
+type pltStubs []elffile.PLT
 
 // FuncRange implements heuristics.Functions.
-func (t stubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (t pltStubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	for i := range t {
 		if start, end, ok = t[i].Range(pc); ok {
 			return start, end, ok

@@ -34,7 +34,8 @@ func TestCodeOfQEMUIsDescribedByItsJITInterface(t *testing.T) {
 	c := exec.Command("qemu-aarch64", bin)
 	testtargets.Ready(t, c)
 	p := open(t, c.Process.Pid)
-	if !slices.ContainsFunc(p.runtimes.found.slots, func(s slot) bool { _, ok := s.system.(*gdbjit.Runtime); return ok }) {
+	isGDBJIT := func(d detection) bool { _, ok := d.runtime.(*gdbjit.Runtime); return ok }
+	if !slices.ContainsFunc(p.runtimes.detected.detections, isGDBJIT) {
 		t.Fatal("no runtime with a list of code was found")
 	}
 	var size uint64

@@ -30,7 +30,7 @@ func TestPoppedFramePointerIsTheCallers(t *testing.T) {
 	}
 	row.Regs[frames.X86RBP], row.Regs[frames.X86RBX], row.Regs[15] = by(0), by(-40), by(-8)
 	row.Regs[13] = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
-	rule, more := row.Rule(frames.X86_64, frames.MethodCFI, 0)
+	rule, more := row.Compact(frames.X86_64, frames.MethodCFI, 0)
 	if !more {
 		t.Fatal("the row fits a rule")
 	}

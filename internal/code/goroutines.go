@@ -40,8 +40,8 @@ func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
 	return r.countGoroutines(procmem.Now(), fmt.Sprintf(dumpAdvice, r.pid))
 }
 
-// ParkedAtEnd returns a line on the goroutines that wait at the end of a recording, or "".
-func (r *Runtimes) ParkedAtEnd() string {
+// GoroutinesAtEnd returns a line on the goroutines that wait at the end of a recording, or "".
+func (r *Runtimes) GoroutinesAtEnd() string {
 	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
 		return text
@@ -49,8 +49,8 @@ func (r *Runtimes) ParkedAtEnd() string {
 	return w.sentence("waited at the end", "waited at the end") + "; what they waited for: prywalk report --by wait FILE"
 }
 
-// ParkedNow is WaitingGoroutines of a live process, with a line for a table that has their time.
-func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
+// GoroutinesNow is WaitingGoroutines of a live process, with a line for a table that has their time.
+func (r *Runtimes) GoroutinesNow() (*WaitingGoroutines, string) {
 	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
 		return w, text
@@ -58,15 +58,15 @@ func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
 	return w, w.sentence("waits", "wait") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
 }
 
-// ParkedText returns the text of [Runtimes.WaitingGoroutines].
-func (r *Runtimes) ParkedText() string {
+// GoroutinesText returns the text of [Runtimes.WaitingGoroutines].
+func (r *Runtimes) GoroutinesText() string {
 	_, text := r.WaitingGoroutines()
 	return text
 }
 
 // countGoroutines is for a moment (CLOCK_MONOTONIC ns; 0 in a core); remedy says how to see the stacks.
 func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
-	n, counted, file, err := r.parked()
+	n, counted, file, err := r.sumParked()
 	unknown := ""
 	if err != nil {
 		unknown = fmt.Sprintf("goroutines that wait are not shown; their number is not known: %v; %s", err, otherAdvice)
@@ -88,9 +88,9 @@ func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines
 	return w, w.sentence("that waits is not shown", "that wait are not shown") + "; " + remedy
 }
 
-// parked sums all schedulers; counted is how many could be counted, err an error of another, file its file if there are
-// several.
-func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
+// sumParked sums all schedulers; counted is how many could be counted, err an error of another, file its file if there
+// are several.
+func (r *Runtimes) sumParked() (sum managed.Parked, counted int, file string, err error) {
 	all := r.Schedulers()
 	sum.Reasons = map[string]int{}
 	for _, s := range all {

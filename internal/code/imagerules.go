@@ -38,20 +38,21 @@ func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// fixEpilogue corrects a row by the frame pointer at a pc where that is restored ([heuristics.Source.AboutToReturn]).
+// fixEpilogue corrects a row by the frame pointer at a pc where that is restored
+// ([heuristics.Source.RestoredAtReturn]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls *heuristics.Source,
 ) (frames.Rule, *frames.Row) {
 	if !row.ByFramePointer(arch) {
 		return r, row
 	}
-	kept := calls.AboutToReturn(q.PC)
+	kept := calls.RestoredAtReturn(q.PC)
 	if kept>>arch.FP()&1 == 0 {
 		return r, row
 	}
 	mended := *row
 	mended.MarkRestored(arch, kept)
-	r, more := mended.Rule(arch, r.Method, r.Flags)
+	r, more := mended.Compact(arch, r.Method, r.Flags)
 	if !more {
 		return r, nil
 	}
@@ -59,6 +60,14 @@ func fixEpilogue(
 }
 
 type imageCalls struct{ img *Image }
+
+var (
+	_ frames.FunctionBounds  = imageCalls{}
+	_ frames.StackEnds       = imageCalls{}
+	_ frames.TailCalls       = imageCalls{}
+	_ frames.StackSwitches   = imageCalls{}
+	_ frames.PoppedRegisters = imageCalls{}
+)
 
 // CallBefore implements frames.CallSites.
 func (c imageCalls) CallBefore(ret frames.Addr) (frames.Call, bool) {
@@ -89,18 +98,18 @@ func (c imageCalls) EndsStack(pc frames.Addr) bool {
 	return p.calls.EndsStack(pc)
 }
 
-// LeavesByJump implements [frames.TailCalls].
-func (c imageCalls) LeavesByJump(start frames.Addr) bool {
+// EndsInTailCall implements [frames.TailCalls].
+func (c imageCalls) EndsInTailCall(start frames.Addr) bool {
 	p := c.img.lock()
 	defer c.img.mu.Unlock()
-	return p.calls.LeavesByJump(start)
+	return p.calls.EndsInTailCall(start)
 }
 
-// ChangesStack implements [frames.StackSwitches].
-func (c imageCalls) ChangesStack(pc frames.Addr, caller bool) bool {
+// SwitchesStack implements [frames.StackSwitches].
+func (c imageCalls) SwitchesStack(pc frames.Addr, caller bool) bool {
 	p := c.img.lock()
 	defer c.img.mu.Unlock()
-	return p.calls.ChangesStack(pc, caller)
+	return p.calls.SwitchesStack(pc, caller)
 }
 
 // Popped implements [frames.PoppedRegisters].

@@ -55,7 +55,7 @@ func TestRewrittenCodeIsReadAgain(t *testing.T) {
 	p := open(t, c.Process.Pid)
 	cfa := func() int32 {
 		t.Helper()
-		m := p.Space().Find(at)
+		m := p.Space().ModuleAt(at)
 		if m == nil || !m.Generated {
 			t.Fatalf("%#x is in module %+v, want a generated one", at, m)
 		}

@@ -37,7 +37,7 @@ type Mapping struct {
 	// Path is the file, a name such as [heap], or "".
 	Path    string
 	Deleted bool // the file is unlinked
-	// StartedAs is the path given to execve if it is another name of the file ([NameOf]).
+	// StartedAs is the path given to execve if it is another name of the file ([DisplayName]).
 	StartedAs string
 	// Image is the ELF file; nil for JIT code and unreadable files.
 	Image *Image
@@ -51,8 +51,8 @@ type Mapping struct {
 	closed *atomic.Bool
 }
 
-// Place implements [frames.Origin].
-func (m *Mapping) Place() (file string, offset uint64) { return m.Path, m.Offset }
+// FileOffset implements [frames.Origin].
+func (m *Mapping) FileOffset() (file string, offset uint64) { return m.Path, m.Offset }
 
 // MappingOf returns the mapping of a module; nil for one of another package.
 func MappingOf(m *frames.Module) *Mapping {
@@ -138,10 +138,10 @@ func (c *lineCursor) hex(sep byte) uint64 {
 		}
 		v = v<<4 | d
 	}
-	return c.end(v, i, 16, sep)
+	return c.endNumber(v, i, 16, sep)
 }
 
-func (c *lineCursor) end(v uint64, i, most int, sep byte) uint64 {
+func (c *lineCursor) endNumber(v uint64, i, most int, sep byte) uint64 {
 	if c.bad || i == 0 || i > most || i >= len(c.rest) || c.rest[i] != sep {
 		c.bad = true
 		return 0
@@ -169,7 +169,7 @@ func (c *lineCursor) decimal() uint64 {
 		c.rest = nil
 		return v
 	}
-	return c.end(v, i, 20, ' ')
+	return c.endNumber(v, i, 20, ' ')
 }
 
 func (c *lineCursor) perm() Perm {

@@ -17,9 +17,9 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	case m.Path == "[vsyscall]":
 		// never executed
 	case m.Path == "[vdso]":
-		bind(mod, m, o.Images().vdso(o, m))
+		setImageSources(mod, m, o.Images().vdso(o, m))
 	case m.Inode != 0:
-		bind(mod, m, o.Image(m))
+		setImageSources(mod, m, o.Image(m))
 	default:
 		m.JIT = true
 	}
@@ -27,8 +27,8 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	return mod
 }
 
-// bind gives a module the sources of an image. Without one the code counts as made at run time.
-func bind(mod *frames.Module, m *Mapping, img *Image) {
+// setImageSources gives a module the sources of an image. Without one the code counts as made at run time.
+func setImageSources(mod *frames.Module, m *Mapping, img *Image) {
 	if img == nil {
 		m.JIT = true
 		return
@@ -88,7 +88,7 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 		return
 	}
 	bias, ok := img.ELF.Bias(file.Start, file.Offset, file.Perm&PermExec != 0)
-	if !ok || !img.executable(at.Start-bias) || !copyOf(o, img, at, bias) {
+	if !ok || !img.executable(at.Start-bias) || !isCopyOf(o, img, at, bias) {
 		return
 	}
 	mod.Name = file.Path
@@ -105,8 +105,8 @@ func (img *Image) executable(addr uint64) bool {
 	return false
 }
 
-// copyOf compares start and middle of a mapping with a file.
-func copyOf(o AddressSpace, img *Image, m *Mapping, bias uint64) bool {
+// isCopyOf compares start and middle of a mapping with a file.
+func isCopyOf(o AddressSpace, img *Image, m *Mapping, bias uint64) bool {
 	for _, at := range []uint64{m.Start, m.Start + (m.End-m.Start)/2&^0xfff} {
 		var mem, file [256]byte
 		if _, err := o.ReadMem(at, mem[:]); err != nil {

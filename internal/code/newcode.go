@@ -12,10 +12,10 @@ import (
 // AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name, as
 // JIT compilers map code within milliseconds. It reports whether a walk can give another stack.
 func (p *Process) AddMappingAt(pc uint64) bool {
-	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
+	if p.space == nil || pc == 0 || p.space.ModuleAt(pc) != nil {
 		return false
 	}
-	s, code, ok := p.Memory().MadeAt(pc)
+	s, code, ok := p.Memory().QueryAnonymous(pc)
 	if !ok || !code {
 		return false
 	}
@@ -34,8 +34,8 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 }
 
 // withCode adds s in place of mappings that it overlaps; false if one of these has a file or a name.
-func withCode(list []mapped, s *procmem.Span, closed *atomic.Bool) ([]mapped, bool) {
-	from, _ := slices.BinarySearchFunc(list, s.Start, func(m mapped, start uint64) int {
+func withCode(list []codeMapping, s *procmem.Span, closed *atomic.Bool) ([]codeMapping, bool) {
+	from, _ := slices.BinarySearchFunc(list, s.Start, func(m codeMapping, start uint64) int {
 		if m.at.End > start {
 			return 1
 		}
@@ -51,7 +51,7 @@ func withCode(list []mapped, s *procmem.Span, closed *atomic.Bool) ([]mapped, bo
 	if s.Writable {
 		at.Perm |= PermWrite
 	}
-	return slices.Concat(list[:from], []mapped{{at: at}}, list[to:]), true
+	return slices.Concat(list[:from], []codeMapping{{at: at}}, list[to:]), true
 }
 
 func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
@@ -83,7 +83,7 @@ func (p *Process) SetCodeTime(at int64, mayRead bool) (changed bool) {
 	if p.runtimes == nil {
 		return false
 	}
-	for _, c := range p.runtimes.found.histories {
+	for _, c := range p.runtimes.detected.histories {
 		changed = c.SetTime(at, mayRead) || changed
 	}
 	if changed {

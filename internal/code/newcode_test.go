@@ -17,16 +17,16 @@ func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
 	before := slices.Clone(p.Space().Modules())
 	step()
 	at := newCode(t, pid, before)
-	if p.Space().Find(at) != nil {
+	if p.Space().ModuleAt(at) != nil {
 		t.Fatal("the new code is already known")
 	}
-	if _, code, ok := p.Memory().MadeAt(at); !ok || !code {
+	if _, code, ok := p.Memory().QueryAnonymous(at); !ok || !code {
 		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
 	if !p.AddMappingAt(at) {
 		t.Fatal("AddMappingAt does not add the new code")
 	}
-	m := p.Space().Find(at)
+	m := p.Space().ModuleAt(at)
 	if m == nil || !m.Generated || m.Name != "[anon]" || len(m.Sources) == 0 {
 		t.Fatalf("module %+v, want a generated one with sources", m)
 	}
@@ -47,7 +47,7 @@ func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
 	refreshed(t, p, true) // rewritten code is detected
 	step()
 	refreshed(t, p, true)
-	if p.Space().Find(at) != nil || p.AddMappingAt(at) {
+	if p.Space().ModuleAt(at) != nil || p.AddMappingAt(at) {
 		t.Error("the unmapped code is still known")
 	}
 }
@@ -76,18 +76,18 @@ func TestOnlyCodeWithoutAFileIsNewCode(t *testing.T) {
 	pid, _ := startWriter(t)
 	p := open(t, pid)
 	for _, m := range p.Space().Modules() {
-		if _, _, ok := p.Memory().MadeAt(m.Start); ok {
+		if _, _, ok := p.Memory().QueryAnonymous(m.Start); ok {
 			t.Errorf("%s is taken for generated code", m.Name)
 		}
 	}
-	if _, _, ok := p.Memory().MadeAt(1); ok {
+	if _, _, ok := p.Memory().QueryAnonymous(1); ok {
 		t.Error("generated code is found at address 1")
 	}
 }
 
 func TestNewSpansReplaceOverlappedOnes(t *testing.T) {
 	span := func(start, end uint64) procmem.Span {
-		return procmem.Span{Start: start, End: end, Kind: procmem.OfFile}
+		return procmem.Span{Start: start, End: end, Kind: procmem.FileBacked}
 	}
 	made := procmem.Span{Start: 40, End: 60, Kind: procmem.Anonymous}
 	for what, c := range map[string]struct{ old, want []procmem.Span }{
@@ -109,9 +109,9 @@ func TestNewSpansReplaceOverlappedOnes(t *testing.T) {
 
 func TestNewCodeReplacesOverlappedCode(t *testing.T) {
 	var over atomic.Bool
-	list := func(ms ...Mapping) (l []mapped) {
+	list := func(ms ...Mapping) (l []codeMapping) {
 		for i := range ms {
-			l = append(l, mapped{at: &ms[i]})
+			l = append(l, codeMapping{at: &ms[i]})
 		}
 		return l
 	}
@@ -132,7 +132,7 @@ func TestProcessesWithoutGeneratedCodeAreNotRead(t *testing.T) {
 	pid, _ := startWriter(t)
 	p := open(t, pid)
 	before := procmem.Calls()
-	if p.Runtimes().HaveHistory() || p.SetCodeTime(1e9, true) ||
+	if p.Runtimes().HasCodeHistory() || p.SetCodeTime(1e9, true) ||
 		p.AddMappingAt(0) || p.AddMappingAt(p.Space().Modules()[0].Start) {
 		t.Error("a process without generated code is refreshed")
 	}

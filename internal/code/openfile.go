@@ -35,7 +35,7 @@ func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	err = fmt.Errorf("%s: %w", path, errFileGone)
 	for _, way := range ways {
 		f, failed := p.files.opener.Open(way)
-		if failed == nil && p.keepIfSame(f, m) {
+		if failed == nil && p.isFileOf(f, m) {
 			return f, nil
 		}
 		if err = errors.Join(err, failed); errors.Is(failed, safeopen.ErrStuck) {
@@ -56,9 +56,9 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	return f, err
 }
 
-// keepIfSame reports whether f is m's file, and closes another. With overlay file systems and btrfs devices and inodes
+// isFileOf reports whether f is m's file, and closes another. With overlay file systems and btrfs devices and inodes
 // can differ; then the contents decide.
-func (p *Process) keepIfSame(f *safeopen.File, m *Mapping) bool {
+func (p *Process) isFileOf(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
 	if id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m) {
 		return true

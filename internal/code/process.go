@@ -19,8 +19,8 @@ import (
 // Process is an observed process with its code as of the last Refresh. Not safe for concurrent use.
 type Process struct {
 	*process.Process
-	// JITFuncs returns bounds of functions made at run time; nil: unknown. It is set before the first walk.
-	JITFuncs FuncBounds
+	// JITFuncBounds returns bounds of functions made at run time; nil: unknown. It is set before the first walk.
+	JITFuncBounds FuncBounds
 
 	cache    *ImageCache
 	ownCache bool
@@ -29,7 +29,7 @@ type Process struct {
 	addressSpace uint64 // number of the one that was read last ([procmem.Memory.Space])
 
 	text     []byte
-	code     []mapped       // ascending
+	code     []codeMapping  // ascending
 	spans    []procmem.Span // ascending
 	jit      *liveCode
 	files    *Files
@@ -38,8 +38,8 @@ type Process struct {
 	closed   *atomic.Bool // set by Close
 }
 
-// mapped is an executable mapping with its module; nil: not made yet.
-type mapped struct {
+// codeMapping is an executable mapping with its module; nil: not made yet.
+type codeMapping struct {
 	at  *Mapping
 	mod *frames.Module
 }
@@ -90,7 +90,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
-	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncs)
+	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncBounds)
 	p.runtimes.pid = p.PID
 	if _, err := p.Refresh(); err != nil {
 		return err
@@ -116,18 +116,18 @@ func (p *Process) checkReadable() error {
 // Close releases the process, but no shared cache. Space and Runtimes are nil afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
-	p.release()
+	p.closeAllButNames()
 	if p.ownCache {
 		err = errors.Join(err, p.cache.Close())
 	}
 	return err
 }
 
-// release keeps the images and self-described code, which names need.
-func (p *Process) release() {
+// closeAllButNames keeps the images and self-described code, which names need.
+func (p *Process) closeAllButNames() {
 	countUsers(p.code, -1)
 	p.closed.Store(true)
-	p.space, p.runtimes, p.JITFuncs, p.jit = nil, nil, nil, nil
+	p.space, p.runtimes, p.JITFuncBounds, p.jit = nil, nil, nil, nil
 	p.text, p.code, p.spans = nil, nil, nil
 }
 

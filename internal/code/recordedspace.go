@@ -23,7 +23,7 @@ type RecordedSpace struct {
 }
 
 // RecordedSpace makes the space of these mappings; a later one replaces those that it overlaps. Paths are of the mount
-// namespace of process pid. A link called name beside the program's file names it ([NameOf]).
+// namespace of process pid. A link called name beside the program's file names it ([DisplayName]).
 func (c *ImageCache) RecordedSpace(arch frames.Arch, maps []Mapping, pid int, name string) *RecordedSpace {
 	l := &RecordedSpace{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {

@@ -48,7 +48,7 @@ func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
 	l := cache.RecordedSpace(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
 	for _, m := range maps {
-		was, is := p.Space().Find(m.Start), l.Space().Find(m.Start)
+		was, is := p.Space().ModuleAt(m.Start), l.Space().ModuleAt(m.Start)
 		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
 			len(was.Sources) != len(is.Sources) {
 			t.Errorf("%s: listed %+v, want %+v", m.Path, is, was)
@@ -113,8 +113,8 @@ func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
 		own := slices.IndexFunc(code, func(m Mapping) bool { return m.Path == file })
 		code[0], code[own] = code[own], code[0]
 		for i, m := range cache.RecordedSpace(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
-			if m.Start == code[0].Start && NameOf(m) != want {
-				t.Errorf("started as %q: module %d is named %s, want %s", name, i, NameOf(m), want)
+			if m.Start == code[0].Start && DisplayName(m) != want {
+				t.Errorf("started as %q: module %d is named %s, want %s", name, i, DisplayName(m), want)
 			}
 		}
 	}

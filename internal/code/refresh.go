@@ -14,9 +14,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// mainStack is the usual limit of the first thread's stack, bytes: a stack pointer that far below the mapping is in the
-// stack, which grows.
-const mainStack = 8 << 20
+// maxMainStackGrowth is the usual limit of the first thread's stack, bytes: a stack pointer that far below the mapping
+// is in the stack, which grows.
+const maxMainStackGrowth = 8 << 20
 
 // Refresh reads the mappings again, and reports whether code changed so that a walk can give another stack. Unchanged
 // mappings keep their modules, except after an exec. After the end of the process the error is a [*process.Error] of
@@ -35,18 +35,18 @@ func (p *Process) Refresh() (changed bool, err error) {
 	if err := p.readMaps(); err != nil {
 		return false, err
 	}
-	next, err := p.scan(execed)
+	next, err := p.parseMappings(execed)
 	if err != nil {
 		return false, err
 	}
-	generated := p.runtimes.found.changed()
+	generated := p.runtimes.detected.changed()
 	rewritten := p.jit.refresh() || generated
 	if rewritten {
 		p.runtimes.code.Forget()
 		p.space.Forget()
 	}
-	if !execed && slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
-		if p.runtimes.found.retry(&p.runtimes.host) {
+	if !execed && slices.EqualFunc(next, p.code, func(a, b codeMapping) bool { return a.at == b.at }) {
+		if p.runtimes.detected.retry(&p.runtimes.host) {
 			p.space.Forget()
 			rewritten = true
 		}
@@ -61,7 +61,7 @@ func (p *Process) resetAfterExec() error {
 	err := p.AfterExec()
 	p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
 	p.jit.lost = true
-	p.runtimes.found = foundSystems{}
+	p.runtimes.detected = detectedRuntimes{}
 	return err
 }
 
@@ -98,10 +98,10 @@ func (p *Process) useOtherThread() error {
 	return p.readMaps()
 }
 
-// scan parses the list and returns the executable mappings; unchanged ones keep their modules, unless execed.
-func (p *Process) scan(execed bool) ([]mapped, error) {
+// parseMappings parses the list and returns the executable mappings; unchanged ones keep their modules, unless execed.
+func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 	p.spans = p.spans[:0]
-	var next []mapped
+	var next []codeMapping
 	old := p.code
 	if execed {
 		old = nil
@@ -121,13 +121,13 @@ func (p *Process) scan(execed bool) ([]mapped, error) {
 		at := m.Mapping
 		at.Path, at.Deleted = m.name()
 		at.closed = p.closed
-		next = append(next, mapped{at: &at})
+		next = append(next, codeMapping{at: &at})
 	})
-	p.passSpans()
+	p.setMemorySpans()
 	return next, err
 }
 
-func (p *Process) passSpans() {
+func (p *Process) setMemorySpans() {
 	var st procmem.Status
 	_ = procmem.ReadStatus(p.MemoryTID(), &st)
 	spans := p.Memory().Spans()
@@ -145,7 +145,7 @@ func (m *RawMapping) span() procmem.Span {
 	switch {
 	case m.Perm&PermRead == 0:
 	case m.Inode != 0 || m.Dev != 0 || m.Perm&PermShared != 0:
-		s.Kind = procmem.OfFile
+		s.Kind = procmem.FileBacked
 	case name == "" || s.Grows || name == "[heap]" || name == "[vdso]" || strings.HasPrefix(name, "[anon:"):
 		s.Kind = procmem.Anonymous
 	}
@@ -163,7 +163,7 @@ func (m *Mapping) isUnchanged(r *RawMapping) bool {
 	return path == m.Path
 }
 
-func (p *Process) setMappings(next []mapped) {
+func (p *Process) setMappings(next []codeMapping) {
 	before := p.code
 	p.code = next
 	defer func() {
@@ -216,7 +216,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 		return 0
 	}
 	s := &p.spans[i]
-	if s.Start <= sp || s.Grows && s.Start-sp < mainStack {
+	if s.Start <= sp || s.Grows && s.Start-sp < maxMainStackGrowth {
 		return s.End
 	}
 	return 0
@@ -232,11 +232,11 @@ func (p *Process) FirstStackEnd() uint64 {
 	return 0
 }
 
-// Forget drops cached rules and analyses, also of shared files, for measurements.
-func (p *Process) Forget() {
+// DropCaches drops cached rules and analyses, also of shared files, for measurements.
+func (p *Process) DropCaches() {
 	p.space.Forget()
 	p.runtimes.code.Forget()
-	p.runtimes.found.forget()
+	p.runtimes.detected.forget()
 	for i := range p.code {
 		if img := p.code[i].at.Image; img != nil {
 			img.forget()

@@ -114,8 +114,8 @@ func TestContentsDecideIfDevicesDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.keepIfSame(other, &m) {
-		t.Error("keepIfSame is true for another file")
+	if p.isFileOf(other, &m) {
+		t.Error("isFileOf is true for another file")
 	}
 	if err := self.Close(); err != nil {
 		t.Error(err)

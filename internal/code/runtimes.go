@@ -11,11 +11,11 @@ import (
 // Runtimes are a process's run-time systems, with rules for code made at run time. A nil one is empty. Not safe for
 // concurrent use.
 type Runtimes struct {
-	arch  frames.Arch
-	pid   int // 0: a core
-	code  *heuristics.Source
-	found foundSystems
-	host  host
+	arch     frames.Arch
+	pid      int // 0: a core
+	code     *heuristics.Source
+	detected detectedRuntimes
+	host     runtimeHost
 }
 
 // FuncBounds returns the bounds of a function at a run-time address.
@@ -24,7 +24,7 @@ type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 // NewRuntimes makes Runtimes for instructions read by code. *ask, another source of bounds, may be set later.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
-	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.found, ask}, JIT: true})
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.detected, ask}, JIT: true})
 	return r
 }
 
@@ -37,14 +37,14 @@ func (r *Runtimes) SetSources(mod *frames.Module) {
 
 // Attach finds run-time systems among mods and sets their modules' sources.
 func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
-	r.host = host{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
-	r.found.detect(&r.host)
+	r.host = runtimeHost{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
+	r.detected.detect(&r.host)
 	for _, m := range mods {
-		nameBy(m)
+		setNameLookup(m)
 	}
 }
 
-func nameBy(m *frames.Module) {
+func setNameLookup(m *frames.Module) {
 	at := MappingOf(m)
 	if at == nil || !m.Generated || len(m.Sources) == 0 {
 		return
@@ -55,20 +55,20 @@ func nameBy(m *frames.Module) {
 }
 
 // Starting reports whether a present run-time system is not ready, so that [Process.Refresh] is worthwhile soon.
-func (r *Runtimes) Starting() bool { return r != nil && r.found.starting() }
+func (r *Runtimes) Starting() bool { return r != nil && r.detected.starting() }
 
 // Incomplete returns why a present run-time system is not read, or nil.
-func (r *Runtimes) Incomplete() error { return r.found.unknown() }
+func (r *Runtimes) Incomplete() error { return r.detected.unreadReason() }
 
-// HaveHistory reports whether there is a [managed.CodeHistory].
-func (r *Runtimes) HaveHistory() bool { return r != nil && len(r.found.histories) > 0 }
+// HasCodeHistory reports whether there is a [managed.CodeHistory].
+func (r *Runtimes) HasCodeHistory() bool { return r != nil && len(r.detected.histories) > 0 }
 
 // Namers returns the run-time systems with managed frames.
 func (r *Runtimes) Namers() []managed.Namer {
 	if r == nil {
 		return nil
 	}
-	return r.found.namers
+	return r.detected.namers
 }
 
 // Schedulers returns the run-time systems with tasks on separate stacks.
@@ -76,8 +76,8 @@ func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
 	if r == nil {
 		return nil
 	}
-	for i := range r.found.slots {
-		if s, is := r.found.slots[i].system.(managed.Scheduler); is {
+	for i := range r.detected.detections {
+		if s, is := r.detected.detections[i].runtime.(managed.Scheduler); is {
 			out = append(out, s)
 		}
 	}
@@ -116,13 +116,13 @@ func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]strin
 }
 
 type jitFuncs struct {
-	found    *foundSystems
+	detected *detectedRuntimes
 	fallback *FuncBounds
 }
 
 // FuncRange implements heuristics.Functions.
 func (b jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if start, end, ok = b.found.funcRange(pc); ok {
+	if start, end, ok = b.detected.funcRange(pc); ok {
 		return start, end, ok
 	}
 	if *b.fallback == nil {

@@ -28,8 +28,8 @@ const (
 	maxAuxv   = 4096
 )
 
-// NameOf returns a module's displayed name: the path by which the program was started, else the file's.
-func NameOf(m *frames.Module) string {
+// DisplayName returns a module's displayed name: the path by which the program was started, else the file's.
+func DisplayName(m *frames.Module) string {
 	if at := MappingOf(m); at != nil && at.StartedAs != "" {
 		return at.StartedAs
 	}
@@ -38,7 +38,7 @@ func NameOf(m *frames.Module) string {
 
 // nameProgram sets StartedAs in new mappings of the program's file.
 func (p *Process) nameProgram() {
-	if !slices.ContainsFunc(p.code, func(c mapped) bool { return c.mod == nil && c.at.Inode != 0 }) {
+	if !slices.ContainsFunc(p.code, func(c codeMapping) bool { return c.mod == nil && c.at.Inode != 0 }) {
 		return
 	}
 	exe, err := os.Readlink(process.Path(p.MemoryTID(), "exe"))
@@ -77,7 +77,7 @@ func (p *Process) startedAs(at *Mapping) string {
 		name = path.Join(dir, name)
 	}
 	f, err := p.files.opener.Open(p.files.inRoot(name))
-	if err != nil || !p.keepIfSame(f, at) {
+	if err != nil || !p.isFileOf(f, at) {
 		return ""
 	}
 	_ = f.Close()

@@ -62,7 +62,7 @@ func TestProgramHasTheNameThatStartedIt(t *testing.T) {
 		testtargets.Child(t, c)
 		testtargets.Asleep(t, c.Process.Pid)
 		p := open(t, c.Process.Pid)
-		if m := p.Main(); m == nil || NameOf(m) != test.want {
+		if m := p.Main(); m == nil || DisplayName(m) != test.want {
 			t.Errorf("started as %s: name of %v, want %s", test.what, m, test.want)
 		}
 	}

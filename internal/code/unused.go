@@ -64,7 +64,7 @@ func (img *Image) dropHeaders() {
 	img.ELF.FreeAll()
 }
 
-func countUsers(code []mapped, n int64) {
+func countUsers(code []codeMapping, n int64) {
 	for i := range code {
 		if img := code[i].at.Image; img != nil {
 			img.usage.users.Add(n)

@@ -58,7 +58,7 @@ func (m *stderr) Flush() {
 
 // ReportOmitted reports what memory limits left out.
 func ReportOmitted() {
-	if line := budget.Process().LeftOut(); line != "" {
+	if line := budget.Process().Refusals(); line != "" {
 		Infof("%s", line)
 	}
 }
@@ -134,7 +134,7 @@ func splitRemedy(message string) (cause, next string) {
 
 // ReportUnusedFiles reports unused files, and why.
 func ReportUnusedFiles() {
-	for _, line := range safeopen.Remarks() {
+	for _, line := range safeopen.SkippedFiles() {
 		Infof("%s", line)
 	}
 }

@@ -35,7 +35,7 @@ func (c *Core) addModules() {
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.runtimes = code.NewRuntimes(c.Arch, codeReader{c.mem}, &c.JITFuncs)
+	c.runtimes = code.NewRuntimes(c.Arch, codeReader{c.mem}, &c.JITFuncBounds)
 	var mods, bare []*frames.Module
 	for i := range c.maps {
 		var before *mapping
@@ -67,7 +67,7 @@ func (c *Core) hasCode(m, before *mapping) bool {
 	}
 	img := c.Image(&m.Mapping)
 	if img == nil {
-		return !c.hasHeaders && !c.files[m.Inode-1].plain
+		return !c.hasHeaders && !c.files[m.Inode-1].notELF
 	}
 	continues := before != nil && before.guessed && before.Perm&code.PermExec != 0 &&
 		before.Inode == m.Inode && before.End == m.Start && before.Offset+(before.End-before.Start) == m.Offset
@@ -106,7 +106,7 @@ func (c *Core) addFileParts() {
 			continue
 		}
 		img := c.files[m.Inode-1].img
-		if img == nil || img.FromMemory || !c.files[m.Inode-1].proven {
+		if img == nil || img.FromMemory || !c.files[m.Inode-1].sameContents {
 			continue
 		}
 		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); ok {

@@ -23,11 +23,11 @@ type Options struct {
 
 // Core is a process in a core file. Not safe for concurrent use.
 type Core struct {
-	PID      int
-	Comm     string // at most 15 bytes
-	Arch     frames.Arch
-	Signal   int             // that ended or stopped the process; 0: none
-	JITFuncs code.FuncBounds // as in [code.Process]
+	PID           int
+	Comm          string // at most 15 bytes
+	Arch          frames.Arch
+	Signal        int             // that ended or stopped the process; 0: none
+	JITFuncBounds code.FuncBounds // as in [code.Process]
 
 	opt        Options
 	opener     safeopen.Opener
@@ -44,7 +44,7 @@ type Core struct {
 	space      *frames.Space
 	warnings   []string
 	missing    []string // not found
-	doubtful   []string // that the core cannot prove
+	unverified []string // that the core cannot prove
 }
 
 // Open reads the headers and notes of the core in r, of size bytes, which must stay usable, and finds the files of its
@@ -103,17 +103,17 @@ func (c *Core) Memory() frames.Memory { return c.mem }
 func (c *Core) Warnings() []string {
 	out := slices.Clone(c.warnings)
 	if len(c.missing) > 0 {
-		out = append(out, "not found: "+some(c.missing)+
+		out = append(out, "not found: "+listNames(c.missing)+
 			"; give --sysroot DIR with the files of the machine that wrote the core")
 	}
-	if len(c.doubtful) > 0 {
-		out = append(out, "the core holds nothing to check these files by: "+some(c.doubtful)+
+	if len(c.unverified) > 0 {
+		out = append(out, "the core holds nothing to check these files by: "+listNames(c.unverified)+
 			"; if they are not those that ran, stacks are wrong: write cores with bit 4 of coredump_filter set")
 	}
 	return out
 }
 
-func some(names []string) string {
+func listNames(names []string) string {
 	const most = 4
 	if len(names) <= most {
 		return strings.Join(names, ", ")

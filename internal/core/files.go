@@ -14,21 +14,21 @@ import (
 )
 
 type file struct {
-	maps   []int       // its mappings: indices of Core.maps
-	img    *code.Image // nil: none
-	tried  bool
-	plain  bool // not an ELF file
-	proven bool // compared equal with the core's contents
+	maps         []int       // its mappings: indices of Core.maps
+	img          *code.Image // nil: none
+	tried        bool
+	notELF       bool // not an ELF file
+	sameContents bool // compared equal with the core's contents
 }
 
-// fit is whether a file is the one that was mapped.
-type fit uint8
+// match is whether a file is the one that was mapped.
+type match uint8
 
 const (
-	fitUnknown fit = iota // the core has nothing to compare
-	fitSame
-	fitOther
-	fitNone // not an ELF file
+	matchUnknown match = iota // the core has nothing to compare
+	matchSame
+	matchOther
+	matchNone // not an ELF file
 )
 
 const (
@@ -49,25 +49,25 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 	if c.loaded++; c.loaded > maxFiles || !strings.HasPrefix(m.Path, "/") || strings.HasPrefix(m.Path, "/memfd:") {
 		return nil
 	}
-	mem := c.headers(m)
+	mem := c.imageFromCore(m)
 	var other *code.Image
-	for _, name := range c.places(m, mem) {
-		img, is := c.try(name, m, mem)
+	for _, name := range c.candidatePaths(m, mem) {
+		img, is := c.openCandidate(name, m, mem)
 		switch {
 		case img == nil:
-			f.plain = f.plain || is == fitNone
+			f.notELF = f.notELF || is == matchNone
 			continue
-		case is == fitOther, is == fitUnknown && m.Deleted:
+		case is == matchOther, is == matchUnknown && m.Deleted:
 			other = firstImage(other, img)
 			continue
-		case is == fitUnknown:
-			c.doubtful = append(c.doubtful, m.Path)
+		case is == matchUnknown:
+			c.unverified = append(c.unverified, m.Path)
 		}
 		c.cache.DebugFiles(img, c.openDebug)
-		f.img, f.proven = img, is == fitSame
+		f.img, f.sameContents = img, is == matchSame
 		return img
 	}
-	if mem != nil || m.Perm&code.PermExec != 0 || !c.hasHeaders && !f.plain {
+	if mem != nil || m.Perm&code.PermExec != 0 || !c.hasHeaders && !f.notELF {
 		c.warnMismatch(m, mem, other)
 	}
 	c.cache.DebugFiles(mem, c.openDebug)
@@ -97,8 +97,8 @@ func (c *Core) warnMismatch(m *code.Mapping, mem, other *code.Image) {
 	}
 }
 
-// headers returns an image of the core's contents of a file; nil if the core lacks its headers.
-func (c *Core) headers(m *code.Mapping) *code.Image {
+// imageFromCore returns an image of the core's contents of a file; nil if the core lacks its headers.
+func (c *Core) imageFromCore(m *code.Mapping) *code.Image {
 	r := code.NewMemFile(c, m)
 	if r == nil {
 		return nil
@@ -115,8 +115,8 @@ func (c *Core) headers(m *code.Mapping) *code.Image {
 
 func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
 
-// places returns candidate paths on this machine for a mapping's file, best first.
-func (c *Core) places(m *code.Mapping, mem *code.Image) []string {
+// candidatePaths returns candidate paths on this machine for a mapping's file, best first.
+func (c *Core) candidatePaths(m *code.Mapping, mem *code.Image) []string {
 	var out []string
 	if c.opt.Exe != "" && c.isProgram(m) {
 		out = append(out, c.opt.Exe)
@@ -155,56 +155,56 @@ func (c *Core) open(name string) (*safeopen.File, error) {
 	return c.opener.Open(safeopen.Request{Path: name})
 }
 
-// try returns nil if there is no file, or no ELF file.
-func (c *Core) try(name string, m *code.Mapping, mem *code.Image) (*code.Image, fit) {
+// openCandidate returns nil if there is no file, or no ELF file.
+func (c *Core) openCandidate(name string, m *code.Mapping, mem *code.Image) (*code.Image, match) {
 	f, err := c.open(name)
 	if err != nil {
-		return nil, fitUnknown
+		return nil, matchUnknown
 	}
-	is := c.fits(f, m, mem)
+	is := c.matchFile(f, m, mem)
 	img, _ := c.cache.Load(f, m) // closed if unused
 	if img == nil {
-		return nil, fitNone
+		return nil, matchNone
 	}
 	if img.ELF.Arch() != c.Arch {
-		is = fitOther
+		is = matchOther
 	}
 	return img, is
 }
 
-// fits compares a file with the core's contents of it.
-func (c *Core) fits(f *safeopen.File, m *code.Mapping, mem *code.Image) fit {
+// matchFile compares a file with the core's contents of it.
+func (c *Core) matchFile(f *safeopen.File, m *code.Mapping, mem *code.Image) match {
 	e, err := elffile.Open(f, f.Size())
 	if err != nil {
-		return fitOther
+		return matchOther
 	}
 	if mem != nil && mem.BuildID != "" {
 		if e.BuildID() == mem.BuildID {
-			return fitSame
+			return matchSame
 		}
-		return fitOther
+		return matchOther
 	}
 	if _, ok := e.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); !ok {
-		return fitOther
+		return matchOther
 	}
 	if mem == nil {
-		return c.fitsEntry(e, m)
+		return c.matchEntry(e, m)
 	}
 	if code.SameContents(c, f, m) {
-		return fitSame
+		return matchSame
 	}
-	return fitOther
+	return matchOther
 }
 
-// fitsEntry compares a program's entry point with the auxiliary vector's, for cores without headers.
-func (c *Core) fitsEntry(e *elffile.File, m *code.Mapping) fit {
+// matchEntry compares a program's entry point with the auxiliary vector's, for cores without headers.
+func (c *Core) matchEntry(e *elffile.File, m *code.Mapping) match {
 	if c.notes.entry < m.Start || c.notes.entry >= m.End {
-		return fitUnknown
+		return matchUnknown
 	}
 	if bias, ok := e.Bias(m.Start, m.Offset, true); !ok || e.Entry+bias != c.notes.entry {
-		return fitOther
+		return matchOther
 	}
-	return fitUnknown
+	return matchUnknown
 }
 
 // OpenFile opens a file by its path on the core's machine. A debug file found by build id may be this machine's.

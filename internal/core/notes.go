@@ -81,7 +81,7 @@ func readNotes(f *elffile.File) *notes {
 		if left -= int64(len(note.Desc)) + 12; left < 0 {
 			break
 		}
-		n.take(f.Arch(), &note)
+		n.decode(f.Arch(), &note)
 	}
 	for i := range n.threads {
 		n.threads[i].Name = n.comm
@@ -89,8 +89,8 @@ func readNotes(f *elffile.File) *notes {
 	return n
 }
 
-// take reads a note. A thread's NT_PRSTATUS comes before its other notes.
-func (n *notes) take(arch frames.Arch, note *elffile.Note) {
+// decode reads a note. A thread's NT_PRSTATUS comes before its other notes.
+func (n *notes) decode(arch frames.Arch, note *elffile.Note) {
 	if note.Name == "LINUX" {
 		if len(n.threads) > 0 && arch == frames.AArch64 {
 			n.threads[len(n.threads)-1].noteAArch64(note.Type, note.Desc)

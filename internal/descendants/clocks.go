@@ -13,22 +13,22 @@ import (
 // Records of context switches give each process's CPU time by program, up to the record of its end: from Linux 6.16 on
 // without most of exit.
 
-const mostSpent = 16 // per process
+const maxPrograms = 16 // per process
 
-// Spent is a process's CPU time in one program, ns.
-type Spent[O comparable] struct {
+// ProgramTime is a process's CPU time in one program, ns.
+type ProgramTime[O comparable] struct {
 	Program *Program[O]
 	NS      int64
 }
 
-// onProcessor is a thread on a processor; since is CLOCK_MONOTONIC, ns.
-type onProcessor struct {
+// onCPU is a thread on a processor; since is CLOCK_MONOTONIC, ns.
+type onCPU struct {
 	pid, tid int
 	since    int64
 }
 
 type clocks[O comparable, S any] struct {
-	on         map[int]onProcessor      // by processor
+	on         map[int]onCPU            // by processor
 	nowTracked map[int]*Untracked[O, S] // tracked processes whose records began with their creation
 	lost       int64                    // records lost so far
 }
@@ -54,7 +54,7 @@ func (t *Table[O, S]) ForgetWithClocks(pid int, as O) (ns int64) {
 	if delete(t.clocks.nowTracked, pid); p == nil || !p.Ended {
 		return 0
 	}
-	for _, s := range p.Spent {
+	for _, s := range p.Times {
 		ns += s.NS
 	}
 	return ns
@@ -63,7 +63,7 @@ func (t *Table[O, S]) ForgetWithClocks(pid int, as O) (ns int64) {
 // DrainClocks drains the kernel's records, including switches, and returns their number.
 func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 	if t.clocks.on == nil {
-		t.clocks.on = map[int]onProcessor{}
+		t.clocks.on = map[int]onCPU{}
 	}
 	t.records, t.names = t.records[:0], t.names[:0]
 	r.Drain(t.add)
@@ -86,20 +86,20 @@ func (t *Table[O, S]) forgetSwitches() {
 	}
 }
 
-// Interrupted notes a gap in the records.
-func (t *Table[O, S]) Interrupted() { clear(t.clocks.on) }
+// NoteGap notes a gap in the records.
+func (t *Table[O, S]) NoteGap() { clear(t.clocks.on) }
 
-// clock must run before the record's other effects.
-func (t *Table[O, S]) clock(r *record) {
+// updateClocks must run before the record's other effects.
+func (t *Table[O, S]) updateClocks(r *record) {
 	switch {
 	case t.clocks.on == nil:
 	case r.Kind == perfevents.SwitchedIn:
-		t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+		t.clocks.on[r.CPU] = onCPU{r.PID, r.TID, r.Time}
 	case r.Kind == perfevents.SwitchedOut || r.Kind == perfevents.Exited:
 		t.endRun(r)
-	case r.Kind == perfevents.Named && r.Exec:
+	case r.Kind == perfevents.CommSet && r.Exec:
 		if t.endRun(r) {
-			t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+			t.clocks.on[r.CPU] = onCPU{r.PID, r.TID, r.Time}
 		}
 	}
 }
@@ -124,12 +124,12 @@ func (p *Untracked[O, S]) addCPU(ns int64) {
 	if ns <= 0 {
 		return
 	}
-	last := len(p.Spent) - 1
-	if last >= 0 && (p.Spent[last].Program == p.runs || len(p.Spent) == mostSpent) {
-		p.Spent[last].NS += ns
+	last := len(p.Times) - 1
+	if last >= 0 && (p.Times[last].Program == p.runs || len(p.Times) == maxPrograms) {
+		p.Times[last].NS += ns
 		return
 	}
-	p.Spent = append(p.Spent, Spent[O]{p.runs, ns})
+	p.Times = append(p.Times, ProgramTime[O]{p.runs, ns})
 }
 
 // byTime orders a departure from a processor before an arrival at the same time.

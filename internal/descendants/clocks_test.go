@@ -18,7 +18,7 @@ func switched(kind perfevents.Kind, at int64, cpu, pid int) perfevents.Record {
 // switches handles records as of one drain with context switches; lost: other records were lost.
 func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
 	if u.clocks.on == nil {
-		u.clocks.on = map[int]onProcessor{}
+		u.clocks.on = map[int]onCPU{}
 	}
 	for i := range list {
 		u.add(&list[i])
@@ -32,7 +32,7 @@ func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
 // spent returns the CPU time of a process by program, "" for the program before exec.
 func spent[O comparable, S any](p *Untracked[O, S]) map[string]int64 {
 	sums := map[string]int64{}
-	for _, s := range p.Spent {
+	for _, s := range p.Times {
 		sums[s.Program.Name] += s.NS
 	}
 	return sums
@@ -41,9 +41,9 @@ func spent[O comparable, S any](p *Untracked[O, S]) map[string]int64 {
 // The order of the CPUs' records, and the drain in which they come, make no difference.
 func TestCPUTimeOfSwitchesIsThatOfTheProgram(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
-	execed := task(perfevents.Named, 130, 20, 0)
+	execed := task(perfevents.CommSet, 130, 20, 0)
 	execed.Exec, execed.Name, execed.CPU = true, []byte("ls"), 1
-	renamed := task(perfevents.Named, 310, 20, 0)
+	renamed := task(perfevents.CommSet, 310, 20, 0)
 	renamed.Name, renamed.CPU = []byte("worker"), 0
 	ends := task(perfevents.Exited, 350, 20, 10)
 	u := table(new(int))
@@ -89,7 +89,7 @@ func TestLostRecordsChargeNoTimeToAnotherProcess(t *testing.T) {
 		t.Errorf("end of a run is lost: time by program %v, want none", got)
 	}
 	u.switches(false, switched(in, 1300, 0, 30))
-	u.Interrupted()
+	u.NoteGap()
 	u.switches(false, switched(out, 1400, 0, 30), switched(in, 1500, 0, 30), switched(out, 1510, 0, 30))
 	if got := spent(u.untracked[30]); got[""] != 10 {
 		t.Errorf("begin of a run is lost: time by program %v, want 10", got)
@@ -100,17 +100,17 @@ func TestLostRecordsChargeNoTimeToAnotherProcess(t *testing.T) {
 func TestTimesByProgramOfAProcessAreBounded(t *testing.T) {
 	u := table(new(int))
 	u.switches(false, task(perfevents.Forked, 1, 20, 10), switched(perfevents.SwitchedIn, 10, 0, 20))
-	for i := range int64(4 * mostSpent) {
-		execed := task(perfevents.Named, 10*i+20, 20, 0)
+	for i := range int64(4 * maxPrograms) {
+		execed := task(perfevents.CommSet, 10*i+20, 20, 0)
 		execed.Exec, execed.Name = true, []byte("next")
 		u.switches(false, execed)
 	}
 	sum := int64(0)
-	for _, s := range u.untracked[20].Spent {
+	for _, s := range u.untracked[20].Times {
 		sum += s.NS
 	}
-	if n := len(u.untracked[20].Spent); n != mostSpent || sum != 40*mostSpent {
-		t.Errorf("%d programs with %d ns, want %d with %d", n, sum, mostSpent, 40*mostSpent)
+	if n := len(u.untracked[20].Times); n != maxPrograms || sum != 40*maxPrograms {
+		t.Errorf("%d programs with %d ns, want %d with %d", n, sum, maxPrograms, 40*maxPrograms)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 func TestAnotherThreadThanTheFirstCallsExec(t *testing.T) {
 	thread := switched(perfevents.SwitchedIn, 110, 1, 20)
 	thread.TID = 21
-	execed := switched(perfevents.Named, 150, 1, 20)
+	execed := switched(perfevents.CommSet, 150, 1, 20)
 	execed.Exec, execed.Name = true, []byte("ls")
 	u := table(new(int))
 	u.switches(false, task(perfevents.Forked, 100, 20, 10), thread, switched(perfevents.Exited, 130, 0, 20), execed,

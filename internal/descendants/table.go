@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package descendants accounts for child processes that end before they are tracked: ancestors, programs, mappings.
-// Sources: the kernel's records (package perfevents, [Table]) or process numbers ([NewChildren]).
+// Sources: the kernel's records (package perfevents, [Table]) or process numbers ([ChildFinder]).
 package descendants
 
 import (
@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// mostUntracked bounds processes, mostMappings the mappings of each.
-	mostUntracked = 1 << 14
-	mostMappings  = 1 << 12
-	mostFormer    = 16 // earlier programs of a process
+	// maxUntracked bounds processes, maxMappings the mappings of each.
+	maxUntracked = 1 << 14
+	maxMappings  = 1 << 12
+	maxFormer    = 16 // earlier programs of a process
 )
 
 // Table is the untracked descendants of tracked processes, with their samples S. O is the caller's value of a tracked
@@ -37,7 +37,7 @@ type Untracked[O comparable, S any] struct {
 	Waiter  O // nearest tracked ancestor
 	Samples []S
 	Ended   bool
-	Spent   []Spent[O] // where switches are recorded ([Table.DrainClocks])
+	Times   []ProgramTime[O] // where switches are recorded ([Table.DrainClocks])
 
 	runs       *Program[O]
 	former     []formerProgram[O]
@@ -112,7 +112,7 @@ func (t *Table[O, S]) handleAll() {
 }
 
 func (t *Table[O, S]) handle(r *record) {
-	t.clock(r)
+	t.updateClocks(r)
 	if r.Kind == perfevents.Forked && r.PID != r.PPID {
 		t.created(r)
 		return
@@ -131,13 +131,13 @@ func (t *Table[O, S]) handle(r *record) {
 		p.others++
 	case r.Kind == perfevents.Exited:
 		p.threadEnded(r.PID == r.TID)
-	case r.Kind == perfevents.Named && r.Exec:
-		if p.former = append(p.former, formerProgram[O]{p.runs, r.Time}); len(p.former) > mostFormer {
+	case r.Kind == perfevents.CommSet && r.Exec:
+		if p.former = append(p.former, formerProgram[O]{p.runs, r.Time}); len(p.former) > maxFormer {
 			p.former = slices.Delete(p.former, 0, 1)
 		}
 		p.runs = &Program[O]{Name: string(name)}
 		p.others, p.firstEnded, p.Ended = 0, false, false // exec ends the other threads; its caller becomes the first
-	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < mostMappings:
+	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < maxMappings:
 		p.runs = p.runs.unshared()
 		p.runs.Maps = append(p.runs.Maps, code.Mapping{
 			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
@@ -164,7 +164,7 @@ func (t *Table[O, S]) created(r *record) {
 		t.ended = append(t.ended, before)
 		delete(t.untracked, r.PID)
 	}
-	if _, tracked := t.tracked[r.PID]; tracked || len(t.untracked) >= mostUntracked {
+	if _, tracked := t.tracked[r.PID]; tracked || len(t.untracked) >= maxUntracked {
 		return
 	}
 	if p, ok := t.tracked[r.PPID]; ok {
@@ -182,8 +182,8 @@ func (g *Program[O]) unshared() *Program[O] {
 	return &Program[O]{Of: g.Of, Name: g.Name, Maps: slices.Clone(g.Maps)}
 }
 
-// At returns the program at a moment, CLOCK_MONOTONIC ns.
-func (p *Untracked[O, S]) At(t int64) *Program[O] {
+// ProgramAt returns the program at a moment, CLOCK_MONOTONIC ns.
+func (p *Untracked[O, S]) ProgramAt(t int64) *Program[O] {
 	for i := range p.former {
 		if t < p.former[i].until {
 			return p.former[i].program
@@ -215,8 +215,8 @@ func (t *Table[O, S]) Forget(pid int, as O) {
 	}
 }
 
-// Sweep finds processes whose record of the end is lost.
-func (t *Table[O, S]) Sweep() {
+// FindLostEnds finds processes whose record of the end is lost.
+func (t *Table[O, S]) FindLostEnds() {
 	for pid, p := range t.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
@@ -242,5 +242,5 @@ func (t *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	}
 }
 
-// Last returns the current program.
-func (p *Untracked[O, S]) Last() *Program[O] { return p.runs }
+// CurrentProgram returns the current program.
+func (p *Untracked[O, S]) CurrentProgram() *Program[O] { return p.runs }

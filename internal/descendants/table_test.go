@@ -32,7 +32,7 @@ func (u *Table[O, S]) addAll(list ...perfevents.Record) {
 func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
-	execed := task(perfevents.Named, 200, 20, 0)
+	execed := task(perfevents.CommSet, 200, 20, 0)
 	execed.Exec, execed.Name = true, []byte("make")
 	mapped := task(perfevents.Mapped, 210, 20, 0)
 	mapped.Addr, mapped.Len, mapped.Inode, mapped.Name = 0x1000, 0x2000, 7, []byte("/bin/make")
@@ -44,13 +44,14 @@ func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 		t.Fatalf("untracked processes %v, want 20 and 30", u.untracked)
 	}
 	p, kid := u.untracked[20], u.untracked[30]
-	if before := p.At(150); before.Of != shell || len(before.Maps) != 0 {
+	if before := p.ProgramAt(150); before.Of != shell || len(before.Maps) != 0 {
 		t.Errorf("before exec: program %+v, want that of the shell", before)
 	}
-	if now := p.At(250); now.Of != nil || now.Name != "make" || len(now.Maps) != 2 || now.Maps[0].Path != "/bin/make" {
+	now := p.ProgramAt(250)
+	if now.Of != nil || now.Name != "make" || len(now.Maps) != 2 || now.Maps[0].Path != "/bin/make" {
 		t.Errorf("after exec: program %+v, want make with two mappings", now)
 	}
-	if g := kid.At(350); g.Name != "make" || len(g.Maps) != 1 || kid.Waiter != shell {
+	if g := kid.ProgramAt(350); g.Name != "make" || len(g.Maps) != 1 || kid.Waiter != shell {
 		t.Errorf("child: program %+v, parent %v; want make with one mapping, of the shell", g, kid.Waiter)
 	}
 	u.addAll(task(perfevents.Exited, 500, 20, 10))
@@ -63,35 +64,35 @@ func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 func TestProgramKeptByTheAggregatorIsNotModified(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
-	execed := task(perfevents.Named, 200, 20, 0)
+	execed := task(perfevents.CommSet, 200, 20, 0)
 	execed.Exec, execed.Name = true, []byte("ls")
 	u.addAll(task(perfevents.Forked, 100, 20, 10), execed)
-	handed := u.untracked[20].At(300)
+	handed := u.untracked[20].ProgramAt(300)
 	handed.Freeze()
 	mapped := task(perfevents.Mapped, 400, 20, 0)
 	mapped.Addr, mapped.Len = 0x1000, 0x1000
 	u.addAll(mapped)
-	if len(handed.Maps) != 0 || len(u.untracked[20].At(500).Maps) != 1 {
+	if len(handed.Maps) != 0 || len(u.untracked[20].ProgramAt(500).Maps) != 1 {
 		t.Errorf("kept program has mappings %v, the current one %v; want none and one", handed.Maps,
-			u.untracked[20].At(500).Maps)
+			u.untracked[20].ProgramAt(500).Maps)
 	}
 }
 
 func TestUntrackedProcessesAreBounded(t *testing.T) {
 	u := table(new(int))
-	for i := range 3 * mostUntracked {
+	for i := range 3 * maxUntracked {
 		u.addAll(task(perfevents.Forked, int64(i), 1000+i, 10))
 	}
-	if len(u.untracked) != mostUntracked {
-		t.Errorf("%d processes are kept, want %d", len(u.untracked), mostUntracked)
+	if len(u.untracked) != maxUntracked {
+		t.Errorf("%d processes are kept, want %d", len(u.untracked), maxUntracked)
 	}
-	for i := range 3 * mostMappings {
+	for i := range 3 * maxMappings {
 		m := task(perfevents.Mapped, int64(i), 1000, 0)
 		m.Addr, m.Len = uint64(i)<<12, 1<<12
 		u.addAll(m)
 	}
-	if n := len(u.untracked[1000].runs.Maps); n > mostMappings {
-		t.Errorf("%d mappings are kept, want at most %d", n, mostMappings)
+	if n := len(u.untracked[1000].runs.Maps); n > maxMappings {
+		t.Errorf("%d mappings are kept, want at most %d", n, maxMappings)
 	}
 }
 
@@ -158,13 +159,14 @@ func TestForkOfAReusedPIDIsAnotherProcess(t *testing.T) {
 func TestFormerProgramsOfAProcessAreBounded(t *testing.T) {
 	u := table(new(int))
 	u.addAll(task(perfevents.Forked, 100, 20, 10))
-	for i := range 3 * mostFormer {
-		execed := task(perfevents.Named, int64(200+i), 20, 0)
+	for i := range 3 * maxFormer {
+		execed := task(perfevents.CommSet, int64(200+i), 20, 0)
 		execed.Exec, execed.Name = true, []byte{'a' + byte(i)%26}
 		u.addAll(execed)
 	}
 	p := u.Find(20)
-	if len(p.former) != mostFormer || p.Last() != p.At(1000) || p.At(200+3*mostFormer-2).Name == p.Last().Name {
-		t.Errorf("%d former programs, the last %+v; want %d, the oldest dropped", len(p.former), p.Last(), mostFormer)
+	last := p.CurrentProgram()
+	if len(p.former) != maxFormer || last != p.ProgramAt(1000) || p.ProgramAt(200+3*maxFormer-2).Name == last.Name {
+		t.Errorf("%d former programs, the last %+v; want %d, the oldest dropped", len(p.former), last, maxFormer)
 	}
 }

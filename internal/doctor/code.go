@@ -22,7 +22,7 @@ func onProgram(how func(*program) Finding) func(*checker) []Finding {
 	return func(c *checker) []Finding { return []Finding{how(&program{c.opened, &c.system})} }
 }
 
-func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().ParkedText(), "") }
+func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().GoroutinesText(), "") }
 
 // code reports generated code without names; nothing for unknown runtimes.
 func (p *program) code() Finding {
@@ -32,13 +32,13 @@ func (p *program) code() Finding {
 			files = append(files, at.Path)
 		}
 	}
-	hint, known := namehints.Of(files)
+	hint, known := namehints.ForFiles(files)
 	if !known {
 		return Finding{}
 	}
 	why := p.Runtimes().Incomplete() // unreadable
 	namers := p.Runtimes().Namers()
-	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.Named([]string{"[" + n.Name()}) })
+	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.HasNames([]string{"[" + n.Name()}) })
 	if i >= 0 {
 		name := namers[i].Name()
 		if why == nil {

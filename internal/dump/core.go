@@ -20,7 +20,7 @@ const framesBesides = 64
 func Core(c *core.Core, o Options) *Process {
 	names := symbols.NewCoreNamer(c.OpenFile, o.Sysroot)
 	defer names.Close()
-	c.JITFuncs = names.JITFuncs(c.PID)
+	c.JITFuncBounds = names.JITFuncBounds(c.PID)
 	p := &Process{Origin: Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
 	p.memory = o.account(c.PID)
 	w := newWalk(c.PID, names, p.memory)
@@ -41,7 +41,7 @@ func Core(c *core.Core, o Options) *Process {
 	p.addCoreGoroutines(c, o, w)
 	p.program = programOf(c.Space(), c.Runtimes().Namers(), c.PID)
 	p.program.Ended = true
-	p.setTasks(callstack.Tasks(c.Runtimes().Namers(), callstack.Dead{}), o.MaxDepth)
+	p.setTasks(callstack.Tasks(c.Runtimes().Namers(), callstack.NoThreads{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}
@@ -73,10 +73,10 @@ func coreThread(c *core.Core, th *core.Thread, w *stackWalker, depth, limit int)
 		depth = limit
 	}
 	w.MaxDepth = depth
-	still := callstack.Still(c.Read)
+	still := callstack.CoreMemory(c.Read)
 	t.Frames = w.run(c.Space(), c.Runtimes().Namers(),
 		&managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
-	t.holds = callstack.Holds(c.Runtimes().Namers())
+	t.holds = callstack.HeldLocks(c.Runtimes().Namers())
 	t.Frames, t.Complete, t.StopReason = w.end(t.Frames)
 	return t
 }

@@ -19,9 +19,9 @@ func describeThread(t *code.Process, w *stackWalker, tid int, s *observe.RawSamp
 	w.arch = s.Regs.Arch
 	th.Frames = w.run(t.Space(), t.Runtimes().Namers(), &managed.Sample{
 		TID: nsTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
-		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
+		Live: &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: s.Sched.Runs},
 	})
-	th.holds = callstack.Holds(t.Runtimes().Namers())
+	th.holds = callstack.HeldLocks(t.Runtimes().Namers())
 	th.Frames, th.Complete, th.StopReason = w.end(th.Frames)
 	return th
 }

@@ -162,7 +162,7 @@ func (r *goroutineReader) word(at uint64) uint64 {
 }
 
 func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
-	m := r.space.Find(at)
+	m := r.space.ModuleAt(at)
 	if m == nil {
 		return in.location()
 	}

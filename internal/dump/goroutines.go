@@ -132,7 +132,7 @@ func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 			g.Since = r.now - since
 		}
 		// created before the run-time system runs Go code
-		if m := r.space.Find(t.CreatedBy); m != nil && t.CreatedBy != 0 && t.ID != 1 {
+		if m := r.space.ModuleAt(t.CreatedBy); m != nil && t.CreatedBy != 0 && t.ID != 1 {
 			f := frames.Frame{PC: t.CreatedBy, Module: m, Caller: true}
 			places := r.walk.nativePlaces(&f)
 			g.created = places[len(places)-1]

@@ -29,7 +29,7 @@ func TestALockCostsOneReadANewSleep(t *testing.T) {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
 			l := observe.New(ctl, observe.NewPool(8), observe.ModePassiveOnly)
-			lt := observe.NewThread(c.PID, th.TID, procmem.NewBudget(64))
+			lt := observe.NewThread(c.PID, th.TID, procmem.NewFDBudget(64))
 			defer lt.Close()
 			lt.Memory = c.Memory()
 			measure := func() (cost, observe.Outcome, error) {

@@ -24,9 +24,9 @@ func managedWaitsOf(t *code.Process) managedWaits {
 		return nil
 	}
 	return func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
-		s.Live = &callstack.Live{Mem: t.Read, PID: t.PID, TID: s.TID, Runs: runs}
+		s.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: s.TID, RunCount: runs}
 		s.TID = nsTID(t, s.TID)
-		return callstack.Waiting(t.Runtimes().Namers(), &s)
+		return callstack.WaitOf(t.Runtimes().Namers(), &s)
 	}
 }
 
@@ -35,8 +35,8 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 		return nil
 	}
 	return func(s managed.Sleeper, _ uint64) (w waits.Wait, ok, later bool) {
-		s.Live = callstack.Still(c.Read)
-		return callstack.Waiting(c.Runtimes().Namers(), &s)
+		s.Live = callstack.CoreMemory(c.Read)
+		return callstack.WaitOf(c.Runtimes().Namers(), &s)
 	}
 }
 

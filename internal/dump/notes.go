@@ -53,7 +53,7 @@ func (f *Frame) tableRow() (r namehints.Row, ok bool) {
 		r.Module = path.Base(r.Module)
 	}
 	if f.Kind == "" {
-		r.Nameless = r.Name == "" || r.Name == namehints.Bracketed(r.Module) || namehints.Bounded(r.Name, r.Module)
+		r.Nameless = r.Name == "" || r.Name == namehints.Bracketed(r.Module) || namehints.IsAddressName(r.Name, r.Module)
 	}
 	if r.Name == "" {
 		r.Name = namehints.Bracketed(r.Module)

@@ -135,7 +135,7 @@ func (g *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 // sampleSome gives the threads left when prywalk is about to be stopped.
 func (g *rawSamples) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
 	for i, th := range todo {
-		if ptrace.Leaving() {
+		if ptrace.Suspending() {
 			left = slices.Clone(todo[i:])
 			break
 		}
@@ -151,7 +151,7 @@ func (g *rawSamples) sampleSome(l *observe.Observer, todo []*observe.Thread) (le
 		}
 	}
 	l.Collect(procmem.Now()+collectFor, g.note)
-	if !ptrace.Leaving() {
+	if !ptrace.Suspending() {
 		l.Abort(g.note)
 		return left
 	}

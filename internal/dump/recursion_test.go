@@ -136,7 +136,7 @@ func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 	p.Close()
 	p = sampleWith(t, pid, 64<<20, Options{})
 	defer p.Close()
-	left := budget.Process().LeftOut()
+	left := budget.Process().Refusals()
 	if peak := p.memory.Used(); peak > 32<<20 || !strings.Contains(left, fmt.Sprintf("stacks of process %d", pid)) {
 		t.Errorf("%d bytes taken; %q", peak, left)
 	}

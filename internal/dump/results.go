@@ -77,7 +77,7 @@ func (r *results) describe(t *code.Process, o Options, raw *rawSamples) {
 		names = symbols.NewNamer()
 		defer names.Close()
 	}
-	t.JITFuncs = names.JITFuncs(t.PID)
+	t.JITFuncBounds = names.JITFuncBounds(t.PID)
 	d := &describer{results: r, target: t, options: o, walk: newWalk(t.PID, names, r.process.memory),
 		explainer: newExplainer(t, names, waits.NewLiveThreads(t.PID, o.Others))}
 	defer func() { r.update(func(p *Process) { p.sleepers = d.explainer.sleepers }) }()
@@ -140,7 +140,7 @@ func (d *describer) addProgram() {
 	t := d.target
 	waiting, parked := t.Runtimes().WaitingGoroutines()
 	program, link := programOf(t.Space(), t.Runtimes().Namers(), t.PID), ""
-	if m := t.Main(); m != nil && code.NameOf(m) != m.Name {
+	if m := t.Main(); m != nil && code.DisplayName(m) != m.Name {
 		link = m.Name
 	}
 	d.update(func(p *Process) { p.Goroutines, p.Parked, p.program, p.link = waiting, parked, program, link })

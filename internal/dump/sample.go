@@ -42,7 +42,7 @@ type Options struct {
 }
 
 func (o *Options) account(pid int) *budget.Account {
-	return budget.Process().Whole(fmt.Sprintf("stacks of process %d", pid))
+	return budget.Process().AccountOfWhole(fmt.Sprintf("stacks of process %d", pid))
 }
 
 // ErrHung is part of the error of [Sample] if a read does not return. The process that called Sample must exit: threads

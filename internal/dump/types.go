@@ -43,8 +43,8 @@ type Process struct {
 	Tasks        []Task `json:"tasks,omitempty"`
 	TasksChanged int    `json:"tasks_changed,omitempty"`
 	TasksMore    int    `json:"tasks_more,omitempty"`
-	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that is
-	// unknown.
+	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
+	// is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
 	// Failed counts the threads that could not be sampled, by reason.
 	Failed map[string]int64 `json:"-"`

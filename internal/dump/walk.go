@@ -162,7 +162,7 @@ func (w *stackWalker) nativePlaces(f *frames.Frame) []*Place {
 		}
 		return []*Place{w.place(base)}
 	}
-	m, lookup := f.Module, f.Lookup(w.arch)
+	m, lookup := f.Module, f.LookupPC(w.arch)
 	key := codeKey{m, lookup, f.Method, f.PC}
 	if list := w.code[key]; list != nil && !m.Generated {
 		return list

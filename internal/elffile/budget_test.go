@@ -81,7 +81,7 @@ func TestDecompressedSectionsOfAFileShareABudget(t *testing.T) {
 		t.Errorf("%d sections whole, %d refused, want some of both; %d bytes allocated, %d of the budget of %d", whole,
 			refused, got, mem.Peak(), int64(limit))
 	}
-	if line := mem.LeftOut(); !strings.Contains(line, "/lib/bomb.so") || strings.Contains(line, "\n") {
+	if line := mem.Refusals(); !strings.Contains(line, "/lib/bomb.so") || strings.Contains(line, "\n") {
 		t.Errorf("left out %q, want one line with /lib/bomb.so", line)
 	}
 	if _, err := f.Data(f.DebugSection("1")); err == nil {

@@ -50,7 +50,7 @@ func (w *Window) Err() error {
 	return w.inflater.err
 }
 
-func (r *inflater) upTo(n uint64) error {
+func (r *inflater) inflateTo(n uint64) error {
 	if r == nil || n <= r.have {
 		return nil
 	}

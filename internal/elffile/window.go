@@ -52,7 +52,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if w.whole != nil {
-		if err := w.inflater.upTo(off + uint64(n)); err != nil {
+		if err := w.inflater.inflateTo(off + uint64(n)); err != nil {
 			return nil, err
 		}
 		return w.whole[off : off+uint64(n) : off+uint64(n)], nil

@@ -39,9 +39,9 @@ type Engine interface {
 	// BeginTick chooses the processes whose running threads are observed, unless the tick is withheld, and reports the
 	// CPU time of children that have ended untracked.
 	BeginTick(now int64, withheld bool)
-	// TakeAll takes the observations since the last call.
-	TakeAll(now int64)
-	// DrainIfDue is TakeAll if buffers may soon be full. It returns false if there are none.
+	// DrainAll takes the observations since the last call.
+	DrainAll(now int64)
+	// DrainIfDue is DrainAll if buffers may soon be full. It returns false if there are none.
 	DrainIfDue() (buffers bool)
 	// EndTick is called after the observations of a tick.
 	EndTick()
@@ -64,8 +64,8 @@ type Holder interface {
 
 // Ender is an engine that takes part in the end of a recording.
 type Ender interface {
-	// BeforeLast is called before the last tick.
-	BeforeLast(now int64)
+	// BeforeLastTick is called before the last tick.
+	BeforeLastTick(now int64)
 	// End is called when all processes have ended.
 	End()
 }
@@ -100,8 +100,9 @@ type Host interface {
 	GapEnd() int64
 	// ReadClocks reads the clocks of all processes.
 	ReadClocks(now int64)
-	// Ran reads the clocks that are due, and returns the CPU time of the processes while they were tracked, in ns.
-	Ran(now int64) int64
+	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of the processes while they were tracked,
+	// in ns.
+	ReadTargetCPU(now int64) int64
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool
 }

@@ -10,7 +10,7 @@
 //
 //	SetRate                              before each tick
 //	BeginTick                            once; after a withheld one only DrainIfDue follows
-//	TakeAll                              after the new threads of processes that are stopped
+//	DrainAll                              after the new threads of processes that are stopped
 //	for each thread that is observed:
 //	    BeforeObservation
 //	    ClocksRead                       if unchanged or observed; then AfterObservation, if observed
@@ -22,5 +22,5 @@
 // A running thread is stopped unless the engine has called [Thread.ExemptFromStops]. The engine passes samples of a
 // tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; as these show that a
 // thread has begun, it also calls Skipper.NoteThreadChange. In FoundRunning it passes the thread's clocks to
-// Steady.Runs and Backoff.NoteObservation.
+// Steady.NoteRunning and Backoff.NoteObservation.
 package engine

@@ -15,7 +15,7 @@ import (
 type SharedState struct {
 	*handover.Common
 	Observer      *observe.Observer // of the tracer's OS thread
-	Files         *procmem.Budget
+	Files         *procmem.FDBudget
 	Backoff       *backoff.Policy // decides which sleepers are not observed
 	Out           handover.Outbox
 	Skipper       schedule.TickSkipper
@@ -73,18 +73,18 @@ type Clock struct {
 	ChangedAt int64  // last change found, CLOCK_MONOTONIC ns
 }
 
-// Ran returns the CPU time since sampling began, ns.
-func (c *Clock) Ran() int64 { return int64(c.Now - c.First) }
+// CPUTime returns the CPU time since sampling began, ns.
+func (c *Clock) CPUTime() int64 { return int64(c.Now - c.First) }
 
 // Thread is a tracked thread.
 type Thread struct {
 	Handover   *handover.Thread // what its events name
 	Observed   *observe.Thread
 	Backoff    backoff.Thread
-	Steady     schedule.Steady // set by the engine
-	FromZero   bool            // it began within the recording: its clocks count from zero
-	EnginePart ThreadPart      // nil if it is stopped when it runs
-	NoUser     bool            // it never runs in user space (io_uring)
+	Steady     schedule.SteadyDetector // set by the engine
+	FromZero   bool                    // it began within the recording: its clocks count from zero
+	EnginePart ThreadPart              // nil if it is stopped when it runs
+	NoUser     bool                    // it never runs in user space (io_uring)
 }
 
 // ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes, as in the

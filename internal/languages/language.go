@@ -39,8 +39,8 @@ type Language struct {
 	// without a task to run, by its functions without the kernel's, innermost first; "" is an unknown one.
 	Task       string
 	Unoccupied func(functions []string) bool
-	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual threads".
-	// Schedules reports whether a thread's name, or one of its frames, shows that the process has such.
+	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual
+	// threads". Schedules reports whether a thread's name, or one of its frames, shows that the process has such.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 

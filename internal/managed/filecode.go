@@ -42,8 +42,8 @@ type FileSymbols interface {
 
 // Builtins is a runtime's generated code in a file. Not safe for concurrent use.
 type Builtins interface {
-	// KeepsFPOnly is [heuristics.Conventions.KeepsFPOnly].
-	KeepsFPOnly(pc uint64) bool
+	// SavesFPOnly is [heuristics.Conventions.SavesFPOnly].
+	SavesFPOnly(pc uint64) bool
 	// Continues reports whether a function begins at pc that is returned into but was not called.
 	Continues(pc uint64) bool
 	// Rule is the rule for a caller at the first instruction of such a function; false if unknown.

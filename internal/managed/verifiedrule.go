@@ -13,6 +13,8 @@ type VerifiedRule struct {
 	find FindFrame
 }
 
+var _ frames.CFAFinder = (*VerifiedRule)(nil)
+
 // NewVerifiedRule makes the rule of frames with registers saved at distances below the CFA, bytes.
 func NewVerifiedRule(find FindFrame, saved map[uint8]int64) *VerifiedRule {
 	p := &VerifiedRule{find: find}
@@ -40,7 +42,7 @@ func (p *VerifiedRule) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uin
 	return cfa, ok
 }
 
-// Prove implements [frames.Prover].
-func (p *VerifiedRule) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
+// FindCFA implements [frames.CFAFinder].
+func (p *VerifiedRule) FindCFA(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	return p.find(regs, mem, pc)
 }

@@ -10,8 +10,8 @@ const wellComplete = 0.99
 // MuchUnsampled is the share of time without samples from which it is reported.
 const MuchUnsampled = 0.05
 
-// leastSampled is the share of sampled time below which no share of complete stacks is given.
-const leastSampled = 0.001
+// minSampled is the share of sampled time below which no share of complete stacks is given.
+const minSampled = 0.001
 
 // Completeness divides a clock's time: was it sampled, where do its stacks end?
 type Completeness struct {
@@ -55,7 +55,7 @@ func (c *Completeness) Text(prefix string, percent func(float64) string) string 
 		rest = ", " + percent(1-sampled) + of + " not sampled"
 	}
 	switch {
-	case sampled < leastSampled:
+	case sampled < minSampled:
 		return "no " + prefix + "time was sampled"
 	case sampled < 1-MuchUnsampled:
 		share := percent(max(0, 1-c.sampledAndIncomplete/c.sampled))
@@ -64,8 +64,8 @@ func (c *Completeness) Text(prefix string, percent func(float64) string) string 
 	return percent(c.Share()) + of + " with complete stacks"
 }
 
-// Ending is the main reason of incomplete stacks.
-type Ending struct {
+// MainReason is the main reason of incomplete stacks.
+type MainReason struct {
 	// Reason is the stop reason; "": few are incomplete.
 	Reason string
 	// Module has most outermost functions.
@@ -74,8 +74,8 @@ type Ending struct {
 	Share float64
 }
 
-// Ending returns the main reason.
-func (c *Completeness) Ending() (e Ending) {
+// MainReason returns the main reason.
+func (c *Completeness) MainReason() (e MainReason) {
 	if c.all <= 0 || c.Share() >= wellComplete {
 		return e
 	}
@@ -95,10 +95,10 @@ func (c *Completeness) Ending() (e Ending) {
 }
 
 // Next returns the next step.
-func (e *Ending) Next() string { return IncompleteCure(e.Reason, e.Module) }
+func (e *MainReason) Next() string { return IncompleteRemedy(e.Reason, e.Module) }
 
 // Text has share, reason and next step; "" without a reason. time is the clock's name.
-func (e *Ending) Text(time string, percent func(float64) string) string {
+func (e *MainReason) Text(time string, percent func(float64) string) string {
 	if e.Reason == "" {
 		return ""
 	}

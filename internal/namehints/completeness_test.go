@@ -26,10 +26,10 @@ func TestCompletenessIsOfSampledTime(t *testing.T) {
 		got.Add(c.between, false, "", "")
 		got.Add(0.4, true, "depth", "b")
 		got.Add(0.6, true, "depth", "a")
-		e := got.Ending()
+		e := got.MainReason()
 		why := c.why
 		if why != "" {
-			why += IncompleteCure("depth", "")
+			why += IncompleteRemedy("depth", "")
 		}
 		if short, cpu := got.Text("", percent), got.Text("CPU ", percent); short != c.short || cpu != c.cpu ||
 			e.Text("cpu", percent) != why || e.Module != c.module {

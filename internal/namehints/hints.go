@@ -24,8 +24,8 @@ var other = Hint{Hint: languages.Hint{
 	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
 }}
 
-// Of returns the hint for a process with these files (paths); false: no known run-time system.
-func Of(files []string) (Hint, bool) {
+// ForFiles returns the hint for a process with these files (paths); false: no known run-time system.
+func ForFiles(files []string) (Hint, bool) {
 	for _, l := range languages.All {
 		for _, known := range l.Hints {
 			for _, f := range files {
@@ -61,16 +61,16 @@ func (h *Hint) outdated(files []string) {
 	}
 }
 
-// Named reports that a recording's mappings already have the language's names.
-func (h *Hint) Named(mappings []string) bool {
+// HasNames reports that a recording's mappings already have the language's names.
+func (h *Hint) HasNames(mappings []string) bool {
 	return slices.ContainsFunc(mappings, func(m string) bool {
 		return h.language != nil && languages.OfMapping(m) == h.language
 	})
 }
 
-// Script reports that a mapping's functions are a script's, or were compiled by a run-time system and are named by the
-// language or a perf map.
-func Script(mapping string) bool {
+// IsScript reports that a mapping's functions are a script's, or were compiled by a run-time system and are named by
+// the language or a perf map.
+func IsScript(mapping string) bool {
 	l := languages.OfMapping(mapping)
 	return l != nil && !l.Native || MadeAtRunTime(mapping)
 }
@@ -95,7 +95,7 @@ func LibraryRemedy(file, again string) string {
 func libraryRemedy(file string) string {
 	library := strings.Contains(path.Base(file), ".so")
 	switch {
-	case !strings.HasPrefix(file, "/") || Distribution(file):
+	case !strings.HasPrefix(file, "/") || IsFromDistribution(file):
 		return "install its debug symbols (its package's -dbgsym or -debuginfo) and AGAIN"
 	case library && pythonPackage.MatchString(file):
 		return "build its Python package from source with debug symbols, as wheels have none (pip install --no-binary), " +
@@ -114,11 +114,11 @@ const packagedRemedy = "it came without symbols in a package of a language (pip,
 	"CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release; CMake: " +
 	"-DCMAKE_BUILD_TYPE=RelWithDebInfo; Go: without -ldflags=-s), then AGAIN"
 
-// Distribution reports that distributions install files at such a path.
-func Distribution(file string) bool { return distributionFile.MatchString(file) }
+// IsFromDistribution reports that distributions install files at such a path.
+func IsFromDistribution(file string) bool { return distributionFile.MatchString(file) }
 
-// Bounded reports that the name is a file and an address, "prog+0x1600".
-func Bounded(name, module string) bool {
+// IsAddressName reports that the name is a file and an address, "prog+0x1600".
+func IsAddressName(name, module string) bool {
 	rest, ok := strings.CutPrefix(name, module+"+0x")
 	return ok && module != "" && rest != "" && strings.Trim(rest, "0123456789abcdef") == ""
 }

@@ -23,7 +23,7 @@ func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
 		{[]string{"/usr/bin/php8.2"}, "PHP", "opcache.jit_debug"},
 		{[]string{"/usr/bin/nodeset", "/usr/bin/pythonia"}, "unknown", "/tmp/perf-7.map"},
 	} {
-		h, ok := Of(c.files)
+		h, ok := ForFiles(c.files)
 		if h.Runtime != c.name || ok != (c.name != "unknown") || !strings.Contains(h.Remedy(7, "record again"), c.remedy) {
 			t.Errorf("%v: %s, %v, %s", c.files, h.Runtime, ok, h.Remedy(7, "record again"))
 		}
@@ -54,8 +54,8 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 }
 
 func TestNamesAreFoundByTheMappingOfTheLanguage(t *testing.T) {
-	h, _ := Of([]string{"python3.12"})
-	if h.Named([]string{"/usr/bin/python3.12"}) || !h.Named([]string{"/usr/bin/python3.12", "[CPython 3.12.1]"}) {
+	h, _ := ForFiles([]string{"python3.12"})
+	if h.HasNames([]string{"/usr/bin/python3.12"}) || !h.HasNames([]string{"/usr/bin/python3.12", "[CPython 3.12.1]"}) {
 		t.Error("the mapping of a language's own frames decides")
 	}
 	if !h.Interprets("_PyEval_EvalFrameDefault") || h.Interprets("main") {

@@ -38,9 +38,9 @@ const (
 	Unmapped = ""
 )
 
-// IncompleteCure returns why walks ended, and what to do; "" for an unknown reason. module is the file where, [AnyCode]
-// or [Unmapped].
-func IncompleteCure(reason, module string) string {
+// IncompleteRemedy returns why walks ended, and what to do; "" for an unknown reason. module is the file where,
+// [AnyCode] or [Unmapped].
+func IncompleteRemedy(reason, module string) string {
 	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
 	switch {
 	case module == AnyCode:

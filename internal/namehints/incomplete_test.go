@@ -13,25 +13,25 @@ import (
 func TestEveryStopReasonHasARemedy(t *testing.T) {
 	for s := frames.StopRoot + 1; s < frames.NumStopReasons; s++ {
 		name := IncompleteName(s.String())
-		if reason, ok := IncompleteReason(name); !ok || reason != s.String() || IncompleteCure(reason, "") == "" {
-			t.Errorf("%s: reason %q, %v, cure %q", name, reason, ok, IncompleteCure(reason, ""))
+		if reason, ok := IncompleteReason(name); !ok || reason != s.String() || IncompleteRemedy(reason, "") == "" {
+			t.Errorf("%s: reason %q, %v, cure %q", name, reason, ok, IncompleteRemedy(reason, ""))
 		}
 	}
-	if !strings.Contains(IncompleteCure("depth", ""), "--max-depth") {
+	if !strings.Contains(IncompleteRemedy("depth", ""), "--max-depth") {
 		t.Error("the cure for deep stacks does not name --max-depth")
 	}
-	if cure := IncompleteCure("no-rule", "libx.so"); !strings.Contains(cure, "libx.so") ||
+	if cure := IncompleteRemedy("no-rule", "libx.so"); !strings.Contains(cure, "libx.so") ||
 		!strings.Contains(cure, "debug symbols") {
 		t.Errorf("code of a file: %q", cure)
 	}
-	if cure := IncompleteCure("no-rule", "[anon]"); strings.Contains(cure, "debug symbols") {
+	if cure := IncompleteRemedy("no-rule", "[anon]"); strings.Contains(cure, "debug symbols") {
 		t.Errorf("code without a file has no debug symbols: %q", cure)
 	}
-	if cure := IncompleteCure("no-rule", Unmapped); !strings.Contains(cure, "no known mapping") ||
+	if cure := IncompleteRemedy("no-rule", Unmapped); !strings.Contains(cure, "no known mapping") ||
 		strings.Contains(cure, "debug symbols") {
 		t.Errorf("code of no known file: %q", cure)
 	}
-	if cure := IncompleteCure("no-rule", AnyCode); strings.Contains(cure, "debug symbols") {
+	if cure := IncompleteRemedy("no-rule", AnyCode); strings.Contains(cure, "debug symbols") {
 		t.Errorf("code of several files: %q", cure)
 	}
 	if _, ok := IncompleteReason("[not observed]"); ok {
@@ -41,13 +41,13 @@ func TestEveryStopReasonHasARemedy(t *testing.T) {
 
 // TestStrippedHaskellProgramHasARemedy: its stacks are found by names, and without them end in its own code.
 func TestStrippedHaskellProgramHasARemedy(t *testing.T) {
-	got := IncompleteCure("no-rule", "pandoc")
+	got := IncompleteRemedy("no-rule", "pandoc")
 	for _, want := range []string{"of pandoc", "before strip", "Haskell", "debug symbols", "prywalk help names"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
-	if got := IncompleteCure("no-rule", "[anon]"); strings.Contains(got, "strip") {
+	if got := IncompleteRemedy("no-rule", "[anon]"); strings.Contains(got, "strip") {
 		t.Errorf("code that was made at run time has no file: %q", got)
 	}
 }

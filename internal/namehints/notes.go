@@ -31,42 +31,54 @@ const freedNote = "[freed]: functions whose code was freed before prywalk read t
 
 // Notes explain unnamed functions and how to get names, each way once.
 func (p *Program) Notes(rows []Row) (notes []string) {
-	hint, known := Of(p.Files)
-	interpreted, gone := false, false
-	printed := slices.ContainsFunc(rows, func(r Row) bool { return MadeAtRunTime(r.Module) && !r.Nameless }) // a perf map
-	var made, libraries, bounded []string
-	for i := range rows {
-		r := &rows[i]
-		switch {
-		case r.Nameless && (r.Module == "" || MadeAtRunTime(r.Module) || strings.HasPrefix(r.Module, "[heap")):
-			if name := Bracketed(r.Module); r.Large && !slices.Contains(made, name) {
-				made = append(made, name)
-			}
-		case r.Nameless && !strings.HasPrefix(r.Module, "[") && r.Large && !slices.Contains(libraries, r.Module):
-			libraries = append(libraries, r.Module)
-			if Bounded(r.Name, r.Module) {
-				bounded = append(bounded, r.Module)
-			}
-		case r.Name == "[freed]":
-			gone = gone || r.Large
-		case hint.Interprets(r.Name):
-			interpreted = interpreted || r.Large
-		}
-	}
-	switch {
-	case hint.Named(p.Mappings):
-	case len(made) > 0 && printed:
-		notes = append(notes, strings.Join(made, ", ")+
-			": code generated at run time that the program's perf map does not name.")
-	case len(made) > 0:
-		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", strings.Join(made, ", "), hint.Code, p.remedy(&hint)))
-	case interpreted && known && !printed:
+	hint, known := ForFiles(p.Files)
+	u := unnamedOf(rows, &hint)
+	switch made := strings.Join(u.made, ", "); {
+	case hint.HasNames(p.Mappings):
+	case made != "" && u.perfMap:
+		notes = append(notes, made+": code generated at run time that the program's perf map does not name.")
+	case made != "":
+		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", made, hint.Code, p.remedy(&hint)))
+	case u.interpreted && known && !u.perfMap:
 		notes = append(notes, fmt.Sprintf("%s: %s, without names here.%s", hint.Runtime, hint.Code, p.remedy(&hint)))
 	}
-	if gone {
+	if u.freed {
 		notes = append(notes, freedNote)
 	}
-	return append(notes, p.ofLibraries(libraries, bounded)...)
+	return append(notes, p.ofLibraries(u.libraries, u.byAddress)...)
+}
+
+// unnamed is what large rows without names are of; each entry is listed once.
+type unnamed struct {
+	made        []string // names in brackets of code made at run time
+	libraries   []string // files
+	byAddress   []string // those of libraries whose functions are displayed by address
+	freed       bool     // code was freed before its names were read
+	interpreted bool     // an interpreter's function has the time of the code that it interprets
+	perfMap     bool     // some code made at run time has names: by a perf map
+}
+
+func unnamedOf(rows []Row, hint *Hint) (u unnamed) {
+	for i := range rows {
+		r := &rows[i]
+		u.perfMap = u.perfMap || MadeAtRunTime(r.Module) && !r.Nameless
+		switch {
+		case r.Nameless && (r.Module == "" || MadeAtRunTime(r.Module) || strings.HasPrefix(r.Module, "[heap")):
+			if name := Bracketed(r.Module); r.Large && !slices.Contains(u.made, name) {
+				u.made = append(u.made, name)
+			}
+		case r.Nameless && !strings.HasPrefix(r.Module, "[") && r.Large && !slices.Contains(u.libraries, r.Module):
+			u.libraries = append(u.libraries, r.Module)
+			if IsAddressName(r.Name, r.Module) {
+				u.byAddress = append(u.byAddress, r.Module)
+			}
+		case r.Name == "[freed]":
+			u.freed = u.freed || r.Large
+		case hint.Interprets(r.Name):
+			u.interpreted = u.interpreted || r.Large
+		}
+	}
+	return u
 }
 
 // remedy follows a space; "" if there is none.
@@ -77,8 +89,8 @@ func (p *Program) remedy(h *Hint) string {
 	return " To get names: " + h.Remedy(p.PID, p.Again) + "."
 }
 
-// ofLibraries explains files, each way once. The functions of bounded are displayed by address.
-func (p *Program) ofLibraries(libraries, bounded []string) (notes []string) {
+// ofLibraries explains files, each way once. The functions of byAddress are displayed by address.
+func (p *Program) ofLibraries(libraries, byAddress []string) (notes []string) {
 	var remedies []string
 	of := map[string][]string{}
 	for _, l := range libraries {
@@ -93,8 +105,8 @@ func (p *Program) ofLibraries(libraries, bounded []string) (notes []string) {
 		of[remedy] = append(of[remedy], l)
 	}
 	for _, r := range remedies {
-		byAddress := !slices.ContainsFunc(of[r], func(l string) bool { return !slices.Contains(bounded, l) })
-		if byAddress {
+		allByAddress := !slices.ContainsFunc(of[r], func(l string) bool { return !slices.Contains(byAddress, l) })
+		if allByAddress {
 			notes = append(notes, fmt.Sprintf("%s+0x…: functions without symbols, shown by address in the file. "+
 				"To get names: %s.", strings.Join(of[r], "+0x…, "), r))
 			continue

@@ -63,7 +63,7 @@ func (o *Observer) copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallI
 		return
 	}
 	if t.Memory != nil && to.at&^0xfff != addr&^0xfff {
-		if start := t.Memory.Start(addr); start > to.at && start <= addr {
+		if start := t.Memory.MappingStart(addr); start > to.at && start <= addr {
 			to.at = start
 		}
 	}

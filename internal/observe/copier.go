@@ -28,7 +28,7 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	hints := t.hints.get()
 	*req = ptrace.Request{
 		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
-		CopyEnd: hints.CopyEnd, ToEnd: hints.ToEnd && t.OtherMemory == nil,
+		CopyEnd: hints.CopyEnd, ToMappingEnd: hints.ToEnd && t.OtherMemory == nil,
 		Memory: t.Memory, Files: t.files, OtherMemory: c.otherMemory(t, s), Regions: c.regions[:],
 	}
 }
@@ -54,13 +54,13 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 // setLimit sets Limit and NotRoot. Precondition: s.Mem and s.TailAt are set.
 func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
-	case stop.Short:
+	case stop.OutOfTime:
 		s.Limit = copysize.LimitTime
 	case req.CopyEnd != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.CopyEnd:
 		s.Limit = copysize.LimitCopyEnd
 	}
 	switch {
-	case req.CopyEnd == 0 || req.ToEnd:
+	case req.CopyEnd == 0 || req.ToMappingEnd:
 	case s.TailAt != 0:
 		s.NotRoot = s.TailAt
 	case stop.InLarger:

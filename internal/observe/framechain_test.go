@@ -92,7 +92,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 			n.all++
 			r := &perfevents.Record{Regs: s.Regs, Chain: kernelChain(&s.Regs, &s.Mem)}
 			r.Stack = s.Mem.Stack.Bytes[s.Regs.SP()-s.Mem.Stack.Addr:] // a stop copies from further below
-			r.Stack = r.Stack[:min(len(r.Stack), perfevents.LeastStack)]
+			r.Stack = r.Stack[:min(len(r.Stack), perfevents.MinStack)]
 			r.Asked = len(r.Stack)
 			of := l.FromSample(r)
 			defer pool.Put(of)

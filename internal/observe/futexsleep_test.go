@@ -24,7 +24,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 		tids <- unix.Gettid()
 		<-over
 	}()
-	th := NewThread(os.Getpid(), <-tids, procmem.NewBudget(16))
+	th := NewThread(os.Getpid(), <-tids, procmem.NewFDBudget(16))
 	defer th.Close()
 	k, s, call := kernelStacks{wanted: true}, &RawSample{}, procmem.SyscallInfo{Nr: -1}
 	s.Regs.Arch = hostArch()
@@ -80,7 +80,7 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 			tids <- unix.Gettid()
 			<-over
 		}()
-		threads[i] = NewThread(os.Getpid(), <-tids, procmem.NewBudget(16))
+		threads[i] = NewThread(os.Getpid(), <-tids, procmem.NewFDBudget(16))
 		defer threads[i].Close()
 		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			var err error

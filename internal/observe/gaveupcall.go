@@ -14,9 +14,9 @@ import (
 
 // # Calls that give up at each stop
 //
-// Some system calls begin again after a stop ([ptrace.Repair], GaveUp): one longer than a tick would never end. Stops
-// of the thread are then suppressed while the words around its stack pointer are unchanged and it uses no more user
-// than system time, which proves nothing. CPU time meanwhile is attributed to the call's stack; other time is
+// Some system calls begin again after a stop ([ptrace.Repair.RepeatsWork]): one longer than a tick would never end.
+// Stops of the thread are then suppressed while the words around its stack pointer are unchanged and it uses no more
+// user than system time, which proves nothing. CPU time meanwhile is attributed to the call's stack; other time is
 // unobserved. After harm (the program gets an error, or a supervisor gets the call twice), stops are suppressed for a
 // time that doubles with each harm.
 

@@ -22,7 +22,7 @@ func spinning(t *testing.T) *Thread {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewBudget(0))
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(0))
 	t.Cleanup(th.Close)
 	return th
 }

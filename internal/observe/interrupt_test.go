@@ -15,7 +15,7 @@ import (
 func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
 	testtargets.Child(t, cmd)
-	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewBudget(8))
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
 	defer th.Close()
 	OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
@@ -50,7 +50,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					if again || mayWait {
 						want++
 					}
-					if before, ok := tracee.Before(); calls != want || !ok || before.Runs < sched.Runs {
+					if before, ok := tracee.ClocksBefore(); calls != want || !ok || before.Runs < sched.Runs {
 						t.Errorf("again: %v, may wait: %v: %d calls, want %d; %+v after %+v", again, mayWait, calls, want, before, sched)
 					}
 					for end := procmem.Now() + 2e9; !ends && procmem.Now() < end; ends = ctl.Poll(tracee) {

@@ -31,7 +31,7 @@ func InterruptRule(name string) (when string, repaired bool) {
 type interruptRule struct {
 	when  string
 	holds func(*Thread, *procmem.SyscallInfo) bool
-	// The call returns EINTR, and package ptrace restarts it, on x86-64 only ([ptrace.Tracee.Sleeping]).
+	// The call returns EINTR, and package ptrace restarts it, on x86-64 only ([ptrace.Tracee.SetSleeping]).
 	repaired bool
 }
 

@@ -13,7 +13,7 @@ import (
 
 // # Registers kept from a stop
 //
-// If a walk of a passive read lacks a register (see package frames, Walker.Hypotheses), the thread is stopped once in
+// If a walk of a passive read lacks a register (see package frames, Walker.ProvenRegs), the thread is stopped once in
 // its sleep, if that does not harm its call ([interruptible]). The registers then hold for passive reads at the same
 // place of the same call, with the same stack up to the outermost frame.
 

@@ -28,7 +28,7 @@ func TestThreadRanUpToTheMomentIfItsClockSaysSo(t *testing.T) {
 		{"nothing is known", baseline{detachedAt: letGo}, procmem.SchedStat{CPU: woken, Runs: 1}, false},
 	} {
 		th := &Thread{base: tt.base, clockReads: clockReads{lastClocks: tt.now}}
-		if got := th.base.lastRun(&th.lastClocks).LastedUntil(woken); got != tt.want {
+		if got := th.base.lastRun(&th.lastClocks).RanUntil(woken); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}

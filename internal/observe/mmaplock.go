@@ -15,8 +15,8 @@ import (
 // stops is limited:
 //
 //   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
-//   - Another thread of this process reads ([procmem.Relays]), in 5 µs more. If a read is late, the stopped thread is
-//     detached, and the sample is lost ([refusal.MapLock]).
+//   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If a read is late, the stopped
+//     thread is detached, and the sample is lost ([refusal.MapLock]).
 //
 // Passive reads use the other thread only while a stop is pending or after a wait: it may get no CPU for 1 ms.
 
@@ -30,54 +30,54 @@ const (
 type mmapLock struct {
 	ctl       *ptrace.Controller
 	stopLimit *stopLimit
-	relays    *procmem.Relays // nil if the calling thread reads
+	threads   *procmem.SyscallThreads // nil if the calling thread reads
 }
 
 // LimitLockWait bounds the time that a stopped thread waits for mmap_lock.
-func (lock *mmapLock) LimitLockWait() { lock.relays = procmem.NewRelays() }
+func (lock *mmapLock) LimitLockWait() { lock.threads = procmem.NewSyscallThreads() }
 
-func (lock *mmapLock) closeRelays() {
-	if lock.relays != nil {
-		lock.relays.Close()
+func (lock *mmapLock) closeThreads() {
+	if lock.threads != nil {
+		lock.threads.Close()
 	}
 }
 
 func (lock *mmapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
-	if m == nil || lock.relays == nil {
+	if m == nil || lock.threads == nil {
 		return true
 	}
 	if t.TID != t.PID {
-		m.WatchFirst(firstWatched)
+		m.WatchMmapLockOnce(firstWatched)
 	}
-	if lock.readsByRelay(m, stopped) {
-		m.Relay(lock.relays)
+	if lock.readsByThread(m, stopped) {
+		m.SetSyscallThreads(lock.threads)
 	} else {
-		m.Relay(nil)
+		m.SetSyscallThreads(nil)
 	}
-	return m.Within(lockWait)
+	return m.BeginReads(lockWait)
 }
 
-func (lock *mmapLock) readsByRelay(m *procmem.Memory, stopped bool) bool {
-	watched := m.Watched() || lock.stopLimit.limit > 0
-	return watched && (stopped || lock.ctl.Pending() > 0 || m.OftenHeld())
+func (lock *mmapLock) readsByThread(m *procmem.Memory, stopped bool) bool {
+	watched := m.WatchesMmapLock() || lock.stopLimit.limit > 0
+	return watched && (stopped || lock.ctl.Pending() > 0 || m.MmapLockOftenHeld())
 }
 
 // endReads returns false if a read was late, and all are void.
 func (lock *mmapLock) endReads(t *Thread) bool {
 	m := t.Memory
-	if m == nil || lock.relays == nil {
+	if m == nil || lock.threads == nil {
 		return true
 	}
-	if m.Waited() {
-		m.WatchHeld(watchedFor)
+	if m.WaitedForLock() {
+		m.WatchHeldMmapLock(watchedFor)
 	}
-	return !m.Late()
+	return !m.TimedOut()
 }
 
 func (t *Thread) watchLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
-		t.Memory.Watch(watchedFor)
+		t.Memory.WatchMmapLock(watchedFor)
 	}
 }
 
@@ -85,14 +85,14 @@ func (t *Thread) watchLock(c ptrace.Cause) {
 func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
-	if m == nil || o.mode != ModeAuto || t.UsesSamples() || !m.Watched() && o.stopLimit.limit == 0 {
+	if m == nil || o.mode != ModeAuto || t.UsesSamples() || !m.WatchesMmapLock() && o.stopLimit.limit == 0 {
 		return false
 	}
-	took := m.AwaitMappings()
+	took := m.AwaitMmapLock()
 	if took < lockHeld {
 		return false
 	}
-	m.WatchHeld(watchedFor)
+	m.WatchHeldMmapLock(watchedFor)
 	s.LockWait = took
 	return true
 }

@@ -30,7 +30,7 @@ func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 		t.Fatal(err)
 	}
 	defer proc.Close()
-	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewBudget(8))
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
 	defer th.Close()
 	th.Memory = proc.Memory()
 	OnThread(func() {
@@ -61,7 +61,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
 		l.LimitLockWait()
 		th.watchLock(ptrace.CauseCopy)
-		if th.Memory.Watched() {
+		if th.Memory.WatchesMmapLock() {
 			t.Error("a copy that was long for its length has the lock watched")
 		}
 		th.watchLock(ptrace.CauseLock)
@@ -77,7 +77,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 				if done++; len(s.Mem.Stack.Bytes) == 0 {
 					t.Error("an observation without a stack")
 				}
-				if s.How == ByStop && !th.Memory.Relayed() {
+				if s.How == ByStop && !th.Memory.UsesSyscallThreads() {
 					t.Fatal("the tracer's thread itself has read")
 				}
 				l.pool.Put(s)
@@ -104,16 +104,16 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 		}
 		defer r.Close()
 		defer w.Close()
-		l.relays.Hold(int(r.Fd()))
+		l.threads.BlockIdle(int(r.Fd()))
 		s.thread.Memory = s.proc.Memory()
 		for range 3 {
 			outcome, raw, err := l.Begin(s.thread)
-			if err != nil || outcome != Done || !s.thread.Memory.Watched() || len(raw.Mem.Stack.Bytes) == 0 {
-				t.Errorf("%v, %v; in the first stops the lock is watched: %v", outcome, err, s.thread.Memory.Watched())
+			if err != nil || outcome != Done || !s.thread.Memory.WatchesMmapLock() || len(raw.Mem.Stack.Bytes) == 0 {
+				t.Errorf("%v, %v; in the first stops the lock is watched: %v", outcome, err, s.thread.Memory.WatchesMmapLock())
 			}
 			l.pool.Put(raw)
 		}
-		s.thread.Memory.WatchHeld(1)
+		s.thread.Memory.WatchHeldMmapLock(1)
 		if _, raw, err := l.Begin(s.thread); !errors.Is(err, refusal.MapLock) {
 			l.pool.Put(raw)
 			t.Errorf("the lock was waited for lately, and the calling thread has read: %v", err)
@@ -121,11 +121,11 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	})
 }
 
-// Relay threads do not return.
+// Threads that are blocked do not return.
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
 		l.LimitLockWait()
-		th.Memory.WatchHeld(1 << 20)
+		th.Memory.WatchHeldMmapLock(1 << 20)
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if outcome == Pending && err == nil {
-				held = l.relays.Hold(int(r.Fd()))
+				held = l.threads.BlockIdle(int(r.Fd()))
 				err = collected(l)
 				if ns := th.TakeLostStop(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLostStop() != 0 {
 					t.Errorf("%v, stopped for %d ns", err, ns)

@@ -184,9 +184,9 @@ func (o *Observer) wasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 	}
 	_, preempted := t.skid.Preempted()
 	preempted = preempted && s.Sched.Runs == t.lastClocks.Runs ||
-		cpu == o.detector.Processor(wake.At) && o.detector.Preempted(t.files, wake.At)
+		cpu == o.detector.CPU(wake.At) && o.detector.Preempted(t.files, wake.At)
 	if preempted {
-		t.skid.ExactAt(now)
+		t.skid.NoteExactSample(now)
 	}
 	return preempted
 }
@@ -195,5 +195,5 @@ func (o *Observer) wasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 func (o *Observer) Close() {
 	o.detector.Close()
 	o.schedstats.close()
-	o.closeRelays()
+	o.closeThreads()
 }

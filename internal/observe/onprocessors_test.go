@@ -25,11 +25,11 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 		if err := unix.SchedSetaffinity(pid, &one); err != nil {
 			t.Skip(err)
 		}
-		th := NewThread(pid, pid, procmem.NewBudget(0))
+		th := NewThread(pid, pid, procmem.NewFDBudget(0))
 		defer th.Close()
 		threads = append(threads, th)
 	}
-	if _, known := threads[0].files.OnProcessor(); !known {
+	if _, known := threads[0].files.OnCPU(); !known {
 		t.Skip("the kernel does not tell who is on a processor (before 6.15 without CONFIG_SCHED_DEBUG)")
 	}
 	OnThread(func() {

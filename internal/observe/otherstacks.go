@@ -61,7 +61,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 func onFirstStack(addr, sp frames.Addr) bool { return addr+copysize.FirstStackBytes-sp <= copysize.Max }
 
 func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
-	from := max(max(addr, copysize.OtherStackBelow)-copysize.OtherStackBelow, rd.Start(addr))
+	from := max(max(addr, copysize.OtherStackBelow)-copysize.OtherStackBelow, rd.MappingStart(addr))
 	got := rd.Read(from, buf)
 	if uint64(got) < addr+8-from { // the stack begins later
 		from = addr &^ 0xfff

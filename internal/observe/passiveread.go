@@ -139,12 +139,12 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 		return
 	}
 	s.Regs.TLS = t.tls
-	c.reader.ReadFrom(t.TID, t.Memory)
+	c.reader.Reset(t.TID, t.Memory)
 	if s.outline != nil || hints.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
-		if m, ok := other.(ptrace.ManyReads); ok {
-			c.reader.Allow(m.Reads())
+		if m, ok := other.(ptrace.ReadLimiter); ok {
+			c.reader.AllowReads(m.ReadLimit())
 		}
-		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
+		c.reader.SetStack(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	if hints.Plan != nil && t.Memory != nil {
 		t.lastPlan.CheckNodes(t.Memory, hints.Plan)
@@ -183,7 +183,7 @@ func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *deepstack.Outline) err
 // copyFrom returns sp − below, or sp if that is in another mapping.
 func (t *Thread) copyFrom(sp, below frames.Addr) frames.Addr {
 	from := sp - below
-	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
+	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.MappingStart(sp) > from {
 		return sp
 	}
 	return from

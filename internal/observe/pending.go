@@ -147,9 +147,9 @@ const (
 )
 
 // Leave finishes pending observations for at most 0.5 s and aborts the others, before this process is stopped
-// ([ptrace.Leaving]). The caller then closes the controller.
+// ([ptrace.Suspending]). The caller then closes the controller.
 func (o *Observer) Leave(done func(*Thread, *RawSample, error)) {
-	o.ctl.Leave()
+	o.ctl.AcknowledgeSuspend()
 	o.finishPending(0, false, done)
 	o.markQueued(o.pending)
 	for end := procmem.Now() + leaveTimeout; o.Waiting() > 0 && procmem.Now() < end; {

@@ -17,8 +17,8 @@ type plannedMemory struct {
 	copyplan.Copier
 }
 
-// Reads implements [ptrace.ManyReads].
-func (*plannedMemory) Reads() int { return copyplan.MaxReads }
+// Reads implements [ptrace.ReadLimiter].
+func (*plannedMemory) ReadLimit() int { return copyplan.MaxReads }
 
 // Regions implements [ptrace.OtherMemory].
 func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {

@@ -21,23 +21,23 @@ type Pool struct {
 	bytesWaiting atomic.Int64
 	freeBytes    atomic.Int64 // bytes in free
 	leastFree    atomic.Int64 // least free since the last Trim
-	thrifty      bool
+	frugal       bool
 }
 
-// Bounds of a thrifty pool, in bytes.
+// Bounds of a frugal pool, in bytes.
 const (
-	maxKeptThrifty  = 8 << 20
-	minLargeThrifty = 16 << 10
+	maxKeptFrugal  = 8 << 20
+	minLargeFrugal = 16 << 10
 )
 
-// BeThrifty makes the pool keep less. Precondition: it is not in use.
-func (p *Pool) BeThrifty() { p.thrifty = true }
+// SetFrugal makes the pool keep less. Precondition: it is not in use.
+func (p *Pool) SetFrugal() { p.frugal = true }
 
 func (p *Pool) keeps(room int64) bool {
 	most := int64(maxKeptBytes)
-	if p.thrifty {
-		most = maxKeptThrifty
-		if room > minLargeThrifty {
+	if p.frugal {
+		most = maxKeptFrugal
+		if room > minLargeFrugal {
 			most /= 4
 		}
 	}

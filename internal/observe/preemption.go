@@ -18,20 +18,20 @@ type preemption struct {
 
 // Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
 func (p *preemption) Woken(at int64) {
-	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
-	p.detector.Woken(at)
+	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
+	p.detector.BeginTick(at)
 }
 
 // ForgetWake notes that the tracer has worked since its sleep, so that at the next tick it has preempted no thread.
-func (p *preemption) ForgetWake() { p.ctl.ForgetWake() }
+func (p *preemption) ForgetWake() { p.ctl.ClearWokenByTimer() }
 
 // Nap makes the tracer sleep until a moment, CLOCK_MONOTONIC ns.
-func (p *preemption) Nap(until int64) { p.ctl.Nap(until) }
+func (p *preemption) Nap(until int64) { p.ctl.NanosleepUntil(until) }
 
 // wake includes wake-ups while the tracer waited for stops.
 func (p *preemption) wake() skid.Wake {
-	if at := p.ctl.Woken(); at > p.lastWake.At {
-		return skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
+	if at := p.ctl.WokenAt(); at > p.lastWake.At {
+		return skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
 	}
 	return p.lastWake
 }
@@ -41,7 +41,7 @@ func (p *preemption) PreemptedOn() (cpu int, ok bool) {
 	if !p.detector.HasPreempted() {
 		return -1, false
 	}
-	return p.detector.Processor(p.wake().At), true
+	return p.detector.CPU(p.wake().At), true
 }
 
 func (p *preemption) markQueued(pending pendingStops) {
@@ -69,7 +69,7 @@ type candidate struct {
 // AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. If there are too many, it
 // drops all and returns false.
 func (p *preemption) AddCandidate(t *Thread) bool {
-	if !t.skid.ManyCalls() || t.Pending() || t.UsesSamples() {
+	if !t.skid.HasManyCalls() || t.Pending() || t.UsesSamples() {
 		return true
 	}
 	s, err := t.files.SchedStat()
@@ -99,7 +99,7 @@ func (p *preemption) FindPreempted() *Thread {
 			}
 		}
 		c := list[most]
-		if p.detector.Find(&c.thread.skid, c.thread.files, c.runs, p.wake().At) {
+		if p.detector.CheckBeforeSample(&c.thread.skid, c.thread.files, c.runs, p.wake().At) {
 			return c.thread
 		}
 		list[most] = list[last]
@@ -107,8 +107,8 @@ func (p *preemption) FindPreempted() *Thread {
 	return nil
 }
 
-// ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.Calls]).
-func (t *Thread) ManyCalls() bool { return t.skid.ManyCalls() }
+// ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
+func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
 
 // Stat reads the thread's /proc stat.
 func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
@@ -142,6 +142,6 @@ func (p *preemption) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 		return true
 	}
 	var st procmem.Stat
-	return files.Stat(&st) == nil && st.Processor == p.detector.Processor(p.wake().At) &&
+	return files.Stat(&st) == nil && st.Processor == p.detector.CPU(p.wake().At) &&
 		p.detector.Preempted(files, p.wake().At)
 }

@@ -28,7 +28,7 @@ func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	pool := NewPool(1)
 	l := New(nil, pool, ModeAuto)
-	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MostStack, Longest: true}
+	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MaxStack, Longest: true}
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)
 	s := l.FromSample(r)

@@ -137,13 +137,13 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 		if f.Module == nil || f.Module != s.proc.Main() && f.Module.Name != s.proc.Main().Name {
 			continue
 		}
-		named := s.names.Frames(f.Module, s.proc.PID, f.Lookup(hostArch())-f.Module.Bias, nil)
+		named := s.names.Frames(f.Module, s.proc.PID, f.LookupPC(hostArch())-f.Module.Bias, nil)
 		if len(named) > 0 {
 			o.chain = append(o.chain, named[len(named)-1].Name)
 			o.methods = append(o.methods, f.Method)
 		}
 	}
-	o.stop, o.proven = w.StopReason(), w.Hypotheses()
+	o.stop, o.proven = w.StopReason(), w.ProvenRegs()
 	switch {
 	case o.stop.Complete():
 		s.thread.feedback.sizes.Root = w.Frame().SP
@@ -215,9 +215,9 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 			if first.how != ByPassiveRead || !first.stop.Complete() || !slices.Equal(first.chain, chains["plain"]) {
 				t.Errorf("%s: %+v", call, first)
 			}
-			// The hypothesis proved a frame pointer.
+			// A frame pointer was found on the stack.
 			if first := got[0]; first.proven != 1 || first.methods[1] != frames.MethodFP {
-				t.Errorf("%s: %d hypotheses, methods %v", call, first.proven, first.methods)
+				t.Errorf("%s: %d registers found, methods %v", call, first.proven, first.methods)
 			}
 			for _, o := range got[1:] {
 				if o.how != unchanged {

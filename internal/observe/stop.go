@@ -30,9 +30,9 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 		return err
 	}
 	if asleep {
-		tracee.Sleeping(&call, runs)
+		tracee.SetSleeping(&call, runs)
 	}
-	if before, ok := tracee.Before(); ok {
+	if before, ok := tracee.ClocksBefore(); ok {
 		if waits && before.Runs != t.lastClocks.Runs {
 			t.skid.NoteRunOn()
 			waits = false
@@ -53,9 +53,9 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 // interrupt asks a thread to stop. Just before, unless the thread only computes, it reads the clocks.
 func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.DecideAtOnce() {
-		return o.ctl.BeginWith(t.files)
+		return o.ctl.BeginReadingClocks(t.files)
 	}
-	return o.ctl.BeginSince(t.files, &t.lastClocks)
+	return o.ctl.BeginWithClocks(t.files, &t.lastClocks)
 }
 
 // asleep is for restarts on arm64.
@@ -82,14 +82,14 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	s := t.pending
 	t.pending = nil
 	o.request(t, s, &o.req)
-	o.req.Longest = o.stopLimit.limit
+	o.req.MaxStop = o.stopLimit.limit
 	o.beginReads(t, true) // on false, reads in the stop return nothing
 	err := o.ctl.Finish(tracee, &o.req, &o.stop)
 	if err == nil && !o.endReads(t) {
 		return s, o.noteLostStop(t)
 	}
 	if t.Memory != nil {
-		t.Memory.Stopped()
+		t.Memory.CountWatchedStop()
 	}
 	if err == nil && !o.stop.SchedOK {
 		err = ptrace.ErrGone // killed, or the number was reused
@@ -111,7 +111,7 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	s.State = sample.Running // a passive read may have set others
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.CallEffect = callEffectOf(stop)
-	s.CopyTime = stop.Copied - stop.Taken
+	s.CopyTime = stop.MemoryRead - stop.RegsRead
 	s.Calls = stop.Calls
 	s.recalled, s.stopRefused = false, false
 	o.keepCopy(t, s, &o.req, stop)
@@ -130,7 +130,7 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	s.dropStaleFutexCopy(t, stop)
 	s.NotStopped = t.TakeNotStopped()
 	t.gaveUpCall.leftCall()
-	if stop.GaveUp {
+	if stop.RepeatsWork {
 		t.noteGaveUp(s, stop)
 	}
 }
@@ -143,7 +143,7 @@ func (o *Observer) setTimes(t *Thread, s *RawSample) {
 	stop := &o.stop
 	s.StopTime, s.RanOn = t.stopTimes(stop)
 	if s.StopTime > LongStop {
-		s.StopCause = o.ctl.Why(stop, s.Copied())
+		s.StopCause = o.ctl.CauseOf(stop, s.Copied())
 		t.watchLock(s.StopCause)
 	}
 	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
@@ -158,8 +158,8 @@ const maxStopEntry = 20e3
 // hypervisor had its CPU; with one it was queued or blocked.
 func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
-		from := max(stop.Interrupt, stop.Running-maxStopEntry)
+		from := max(stop.Interrupt, stop.LastRunning-maxStopEntry)
 		return stop.Detach - from, from - stop.Interrupt
 	}
-	return stop.Detach - stop.Running, 0
+	return stop.Detach - stop.LastRunning, 0
 }

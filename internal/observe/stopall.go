@@ -24,8 +24,8 @@ const (
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
 	s := newStopAll(ctl, pool, done)
-	defer s.detachAll() // also after a panic
-	ctl.Leave()         // a stop signal to this process can wait
+	defer s.detachAll()      // also after a panic
+	ctl.AcknowledgeSuspend() // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {
 		for _, t := range ts {
 			s.add(t)
@@ -95,13 +95,13 @@ func (s *stopAll) add(t *Thread) {
 func (s *stopAll) requestStop(h *heldThread, tag int) {
 	s.setRaw(h, s.passive.pool.Get())
 	h.raw.reserveStack(h.thread.hints.get().Bytes)
-	tracee, err := s.ctl.BeginSince(h.thread.files, &h.thread.lastClocks)
+	tracee, err := s.ctl.BeginWithClocks(h.thread.files, &h.thread.lastClocks)
 	if err != nil {
 		s.end(h, nil, err)
 		return
 	}
 	if call := &h.call; !call.Running {
-		tracee.Sleeping(call, h.thread.lastClocks.Runs)
+		tracee.SetSleeping(call, h.thread.lastClocks.Runs)
 	}
 	tracee.Tag = uint64(tag)
 	h.tracee = tracee
@@ -213,8 +213,8 @@ func (s *stopAll) finish(h *heldThread) {
 
 func (s *stopAll) fillFromStop(h *heldThread) {
 	raw, stop := h.raw, &s.stop
-	if s.firstStop == 0 || stop.Running < s.firstStop {
-		s.firstStop = stop.Running
+	if s.firstStop == 0 || stop.LastRunning < s.firstStop {
+		s.firstStop = stop.LastRunning
 	}
 	s.lastDetach = max(s.lastDetach, stop.Detach)
 	raw.Regs = stop.Regs
@@ -225,7 +225,7 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
 	raw.keepOthers(s.passive.regions[:stop.Regions])
-	raw.StopTime = stop.Detach - stop.Running
+	raw.StopTime = stop.Detach - stop.LastRunning
 	raw.CallEffect = callEffectOf(stop)
 	raw.Call, raw.State = h.call, sample.Sleeping
 	switch {

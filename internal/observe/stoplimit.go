@@ -69,7 +69,7 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if !o.stopsOnlyOnCPU {
 		return false
 	}
-	if on, known := t.files.OnProcessor(); on || !known {
+	if on, known := t.files.OnCPU(); on || !known {
 		return false
 	}
 	if t.skid.Basis() != sample.FewCalls && o.checkAwaitsTracer(t) {

@@ -14,7 +14,7 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 	const us = 1000
 	stop := func(running, runs int64) *ptrace.Stop {
 		return &ptrace.Stop{
-			Times: ptrace.Times{Interrupt: 1000 * us, Running: running * us, Stop: (running + 5) * us,
+			Times: ptrace.Times{Interrupt: 1000 * us, LastRunning: running * us, Stop: (running + 5) * us,
 				Detach: (running + 40) * us},
 			SchedOK: true, Sched: procmem.SchedStat{Runs: uint64(runs)},
 		}

@@ -72,7 +72,7 @@ type lastStop struct {
 type Plans = atomic.Pointer[managed.Plan]
 
 // NewThread opens no file yet.
-func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
+func NewThread(pid, tid int, budget *procmem.FDBudget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
 	t.feedback = newFeedback(t)
 	t.hints.init(t.feedback.hints())

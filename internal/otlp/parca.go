@@ -8,10 +8,10 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// edit changes a message's fields of these numbers, and copies the others.
-type edit map[int]func(f protobuf.Field, out *protobuf.Message) error
+// fieldEdits changes a message's fields of these numbers, and copies the others.
+type fieldEdits map[int]func(f protobuf.Field, out *protobuf.Message) error
 
-func (e edit) apply(m []byte) (out protobuf.Message, err error) {
+func (e fieldEdits) apply(m []byte) (out protobuf.Message, err error) {
 	err = fields(m, func(f protobuf.Field) error {
 		if change := e[f.Number]; change != nil {
 			return change(f, &out)
@@ -22,7 +22,7 @@ func (e edit) apply(m []byte) (out protobuf.Message, err error) {
 	return out, err
 }
 
-func within(e edit) func(protobuf.Field, *protobuf.Message) error {
+func within(e fieldEdits) func(protobuf.Field, *protobuf.Message) error {
 	return func(f protobuf.Field, out *protobuf.Message) error {
 		if f.Wire != protobuf.Bytes {
 			return errDamaged("a number in place of a message")
@@ -39,13 +39,14 @@ func within(e edit) func(protobuf.Field, *protobuf.Message) error {
 // second; numbers become text.
 func ForParca(message []byte) (protobuf.Message, error) {
 	functions := 0
-	attribute := edit{2: within(edit{3: func(f protobuf.Field, out *protobuf.Message) error { // AnyValue.int_value
+	attribute := fieldEdits{2: within(fieldEdits{3: func(f protobuf.Field, out *protobuf.Message) error {
+		// AnyValue.int_value
 		out.Bytes(1, strconv.AppendInt(nil, int64(f.Value), 10))
 		return nil
 	}})}
-	return edit{
-		1: within(edit{1: within(edit{1: within(attribute)})}), // ResourceProfiles.resource.attributes
-		2: within(edit{
+	return fieldEdits{
+		1: within(fieldEdits{1: within(fieldEdits{1: within(attribute)})}), // ResourceProfiles.resource.attributes
+		2: within(fieldEdits{
 			tableAttributes: within(attribute),
 			tableFunctions: func(f protobuf.Field, out *protobuf.Message) error {
 				*out = append(*out, f.Raw...)
@@ -55,7 +56,7 @@ func ForParca(message []byte) (protobuf.Message, error) {
 				functions++
 				return nil
 			},
-			tableLocations: within(edit{3: within(edit{1: func(f protobuf.Field, out *protobuf.Message) error {
+			tableLocations: within(fieldEdits{3: within(fieldEdits{1: func(f protobuf.Field, out *protobuf.Message) error {
 				out.Int(1, int64(2*f.Value)) // Line.function_index
 				return nil
 			}})}),

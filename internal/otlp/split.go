@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// ErrOne means that the message has one point.
-var ErrOne = errors.New("a message of one sample cannot be divided")
+// ErrSinglePoint means that the message has one point.
+var ErrSinglePoint = errors.New("a message of one sample cannot be divided")
 
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
 
@@ -48,12 +48,12 @@ func Split(message []byte) (a, b protobuf.Message, err error) {
 		return nil, nil, err
 	}
 	if len(s.parts) == 1 {
-		if err := s.dividePoints(); err != nil {
+		if err := s.splitPoints(); err != nil {
 			return nil, nil, err
 		}
 	}
 	if len(s.parts) == 0 {
-		return nil, nil, ErrOne
+		return nil, nil, ErrSinglePoint
 	}
 	half, sum := 1, len(s.parts[0].sample)
 	for half < len(s.parts)-1 && sum+len(s.parts[half].sample) <= s.size/2 {
@@ -137,7 +137,7 @@ func (s *source) resource(m []byte) error {
 	return err
 }
 
-func (s *source) dividePoints() error {
+func (s *source) splitPoints() error {
 	one := s.parts[0]
 	values, times, rest, err := points(one.sample)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *source) dividePoints() error {
 	}
 	half := len(values) / 2
 	if half == 0 {
-		return ErrOne
+		return ErrSinglePoint
 	}
 	first, second := slices.Clone(protobuf.Message(rest)), slices.Clone(protobuf.Message(rest))
 	first.Ints(4, values[:half])

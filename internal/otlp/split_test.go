@@ -102,7 +102,7 @@ func TestPartsOfAMessageHaveAllOfIt(t *testing.T) {
 	var divide func(m protobuf.Message)
 	divide = func(m protobuf.Message) {
 		a, b, err := Split(m)
-		if errors.Is(err, ErrOne) {
+		if errors.Is(err, ErrSinglePoint) {
 			parts++
 			largest = max(largest, len(m))
 			for k, v := range sums(t, m) {

@@ -74,12 +74,12 @@ func (c *childClocks) report(now int64) {
 	c.records += c.table.DrainClocks(c.reader)
 	if since := now - c.checked; since >= checkEvery {
 		costly := float64(c.records) > maxRecords*float64(since)/1e9 || c.threads()*c.reader.Events() > maxInherited
-		if costly || c.reader.ProcessorsChanged() {
+		if costly || c.reader.CPUsChanged() {
 			c.giveUp()
 			return
 		}
 		c.checked, c.records = now, 0
-		c.table.Sweep()
+		c.table.FindLostEnds()
 	}
 	for p := range c.table.All() {
 		if p.Ended {
@@ -90,11 +90,11 @@ func (c *childClocks) report(now int64) {
 
 // reportTimes reports the CPU time of a descendant. exact is set if that is its whole time.
 func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
-	for i, s := range p.Spent {
+	for i, s := range p.Times {
 		s.Program.Freeze()
 		c.shared.Out.Add(handover.Event{
 			Kind: handover.ChildTime, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
-			Last: i == len(p.Spent)-1,
+			Last: i == len(p.Times)-1,
 		})
 	}
 }
@@ -120,6 +120,6 @@ func (c *childClocks) pause() {
 func (c *childClocks) resume() {
 	if c.reader != nil {
 		c.reader.Resume()
-		c.table.Interrupted()
+		c.table.NoteGap()
 	}
 }

@@ -38,7 +38,7 @@ type childSample struct {
 // enabled reports whether untracked children are sampled.
 func (c *childSamples) enabled() bool { return c.table != nil }
 
-func (c *childSamples) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
+func (c *childSamples) isUntracked(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
 
 func (c *childSamples) begin() { c.table = descendants.New[*handover.Process, childSample]() }
 
@@ -64,7 +64,7 @@ func (c *childSamples) keep(r *perfevents.Record) {
 	default:
 		counts.taken++
 		c.waiting++
-		p.Samples = append(p.Samples, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.At(r.Time)})
+		p.Samples = append(p.Samples, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.ProgramAt(r.Time)})
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *childSamples) handOver(now int64) {
 	}
 	if now-c.swept >= checkEvery {
 		c.swept = now
-		c.table.Sweep()
+		c.table.FindLostEnds()
 	}
 	for p := range c.table.All() {
 		if p.Ended || len(p.Samples) > 0 && now-p.Samples[0].raw.At > childSampleFor {
@@ -104,7 +104,7 @@ func (c *childSamples) processTracked(p *process) {
 	}
 	c.waiting -= len(before.Samples)
 	for _, kept := range before.Samples {
-		last := kept.program == before.Last() && kept.raw.Regs.Arch != frames.ArchUnknown
+		last := kept.program == before.CurrentProgram() && kept.raw.Regs.Arch != frames.ArchUnknown
 		if last && p.mode == modeSamples && !c.unassigned.full() {
 			c.unassigned.keep(p, kept.tid, kept.raw)
 		} else {

@@ -25,7 +25,7 @@ type Engine struct {
 	childSamples *childSamples
 	clocks       *childClocks
 	samples      *samples
-	choice       *choice
+	choice       *modeChooser
 
 	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
 	requestedRate float64 // first requested rate, samples/s
@@ -55,7 +55,7 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		childSamples: e.childSamples, counts: counts,
 	}
-	e.choice = &choice{
+	e.choice = &modeChooser{
 		shared: shared, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		scope: e.scope, childSamples: e.childSamples, samples: e.samples,
 	}
@@ -83,7 +83,7 @@ func (e *Engine) wantsSamplesOf(pid int) bool {
 }
 
 func (e *Engine) isTarget(pid int) bool {
-	return e.procs.sampledByPID[pid] != nil || e.childSamples.knows(pid)
+	return e.procs.sampledByPID[pid] != nil || e.childSamples.isUntracked(pid)
 }
 
 // Track implements [engine.Engine].
@@ -122,7 +122,7 @@ func (e *Engine) SetRate(now int64, hz float64) {
 		return
 	}
 	e.rateChangedAt = now
-	e.TakeAll(now)
+	e.DrainAll(now)
 	if e.stream.reader == nil || !r.SetFreq(hz) {
 		return
 	}
@@ -142,8 +142,8 @@ func (e *Engine) BeginTick(now int64, withheld bool) {
 	e.clocks.report(now)
 }
 
-// TakeAll implements [engine.Engine].
-func (e *Engine) TakeAll(now int64) {
+// DrainAll implements [engine.Engine].
+func (e *Engine) DrainAll(now int64) {
 	if !e.stream.on() {
 		return
 	}
@@ -176,7 +176,7 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 	if e.showsAllThreads() {
 		e.host.NoteObservation(now)
 	}
-	e.TakeAll(now)
+	e.DrainAll(now)
 	e.samples.readClocks(now)
 	return true
 }
@@ -197,9 +197,9 @@ func (e *Engine) Resume(now int64) {
 	e.clocks.resume()
 }
 
-// BeforeLast implements [engine.Ender]. It ensures that the recording has a stack.
-func (e *Engine) BeforeLast(now int64) {
-	e.TakeAll(now)
+// BeforeLastTick implements [engine.Ender]. It ensures that the recording has a stack.
+func (e *Engine) BeforeLastTick(now int64) {
+	e.DrainAll(now)
 	e.choice.ensureStack()
 }
 

@@ -27,11 +27,11 @@ var ErrDenied = perfevents.ErrDenied
 // Remedy says how an ordinary user can get samples.
 const Remedy = perfevents.Remedy
 
-// Ask is [perfevents.Ask].
-func Ask() { perfevents.Ask() }
+// TryOpen is [perfevents.TryOpen].
+func TryOpen() { perfevents.TryOpen() }
 
-// Survivable is [perfevents.Survivable].
-func Survivable(child func(context.Context) *exec.Cmd) error { return perfevents.Survivable(child) }
+// CheckSeccomp is [perfevents.CheckSeccomp].
+func CheckSeccomp(child func(context.Context) *exec.Cmd) error { return perfevents.CheckSeccomp(child) }
 
 // Auto opens samples if they are permitted, and a trial gets some. Processes whose samples lack something are stopped.
 // why is the reason if there are no samples. A nil Source means stops alone.
@@ -45,8 +45,8 @@ func Auto(o Options) (s *Source, why error) {
 	return s.withDescendants(o), why
 }
 
-// Insisted opens samples of all CPUs or, without the right to these, of each thread in user space.
-func Insisted(o Options) (*Source, error) {
+// Forced opens samples of all CPUs or, without the right to these, of each thread in user space.
+func Forced(o Options) (*Source, error) {
 	if err := o.MayAsk(); err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func Insisted(o Options) (*Source, error) {
 	return s.withDescendants(o), nil
 }
 
-// DescendantsAlone opens the records of children, without samples, or returns nil.
-func DescendantsAlone(o Options) *Source { return (&Source{}).withDescendants(o) }
+// DescendantsOnly opens the records of children, without samples, or returns nil.
+func DescendantsOnly(o Options) *Source { return (&Source{}).withDescendants(o) }
 
 // frugalRings, bytes of all buffers, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
 const frugalRings = 32 << 20

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// mode is how the running threads of a process are observed. Only [choice] changes it.
+// mode is how the running threads of a process are observed. Only [modeChooser] changes it.
 type mode uint8
 
 const (

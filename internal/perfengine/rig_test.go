@@ -41,9 +41,9 @@ func (r *rig) ReadClocks(int64) {
 	}
 }
 
-func (r *rig) Ran(now int64) int64 {
+func (r *rig) ReadTargetCPU(now int64) int64 {
 	r.ReadClocks(now)
-	return r.of.Clock.Ran() + r.more
+	return r.of.Clock.CPUTime() + r.more
 }
 
 func (r *rig) HasObservation() bool { return r.stopped > 0 }
@@ -54,7 +54,7 @@ func (r *rig) tick() {
 	r.Tick = engine.Tick{At: now}
 	r.Backoff.BeginTick(r.ticks, now, 1e7)
 	r.BeginTick(now, false)
-	r.TakeAll(now)
+	r.DrainAll(now)
 	for _, th := range r.list {
 		th.EnginePart.BeforeObservation()
 		outcome, raw, err := r.Observer.Begin(th.Observed)
@@ -157,7 +157,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 func newRun() *engine.SharedState {
 	common := handover.NewCommon()
 	return &engine.SharedState{
-		Common: common, Files: procmem.NewBudget(512), Backoff: backoff.New(1), Out: handover.NewOutbox(common.Queue),
+		Common: common, Files: procmem.NewFDBudget(512), Backoff: backoff.New(1), Out: handover.NewOutbox(common.Queue),
 	}
 }
 

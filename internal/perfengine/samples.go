@@ -22,7 +22,7 @@ type samples struct {
 	unassigned   *unassignedSamples
 	childSamples *childSamples
 
-	length    perfevents.Length
+	length    perfevents.StackLength
 	clocksDue []*thread // threads with clocksAfterSamples samples
 	counts    *sampleCounts
 }
@@ -68,7 +68,7 @@ func (s *samples) take(r *perfevents.Record) {
 	}
 	p.received++
 	if !kernelOnly {
-		s.length.Sampled(r)
+		s.length.CountSample(r)
 	}
 	switch {
 	case th == nil:
@@ -135,7 +135,7 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	if len(th.waiting) == 0 {
 		return
 	}
-	if asleep && th.Steady.Is() && s.shared.Tick.Skipped {
+	if asleep && th.Steady.IsSteady() && s.shared.Tick.Skipped {
 		now = before.UntilAsleep(now)
 	}
 	for i := range th.waiting {
@@ -183,7 +183,7 @@ func (s *samples) reportWaiting(th *thread) {
 func (s *samples) foundRunning(th *thread) {
 	now := procmem.ReadingAt(th.Observed.LastSched(), procmem.Now())
 	s.clocksRead(th, now, false)
-	th.Steady.Runs(schedule.Clocks(now))
+	th.Steady.NoteRunning(schedule.Clocks(now))
 	if !th.begun {
 		th.begun = true
 		s.shared.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: now})
@@ -197,5 +197,5 @@ func (s *samples) fitStack(now int64) {
 			s.length.Deepest = max(s.length.Deepest, p.Handover.TakeUsedStack())
 		}
 	}
-	s.stream.reader.FitStack(&s.length, now)
+	s.stream.reader.AdaptCopyLength(&s.length, now)
 }

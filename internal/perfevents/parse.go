@@ -19,7 +19,7 @@ const (
 	Lost // the ring was full
 	Forked
 	Exited
-	Named // a thread's new name, also by exec
+	CommSet // a thread's new name, also by exec
 	Mapped
 	Throttled // no samples until the next scheduler tick
 	SwitchedIn
@@ -156,7 +156,7 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 	if len(body) < 8 {
 		return false
 	}
-	r.Kind, r.Exec = Named, misc&miscCommExec != 0
+	r.Kind, r.Exec = CommSet, misc&miscCommExec != 0
 	r.PID, r.TID = int32At(body), int32At(body[4:])
 	r.Name = untilNUL(body[8:])
 	return true

@@ -118,7 +118,7 @@ func TestRecordsOfTasksAndMappingsAreRead(t *testing.T) {
 		{typeSwitch, 0, nil, Record{Kind: SwitchedIn, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, miscSwitchOut, nil, Record{Kind: SwitchedOut, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeComm, miscCommExec, append(words(7|9<<32), "ls\x00\x00\x00\x00\x00\x00"...),
-			Record{Kind: Named, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("ls"), Exec: true}},
+			Record{Kind: CommSet, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("ls"), Exec: true}},
 		{typeMmap2, 2, append(words(7|9<<32, 0x1000, 0x2000, 0x3000, 8|1<<32, 77, 1, 5), "/bin/ls\x00"...),
 			Record{Kind: Mapped, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("/bin/ls"), Addr: 0x1000, Len: 0x2000,
 				Off: 0x3000, Dev: 8<<32 | 1, Inode: 77}},

@@ -11,12 +11,12 @@ import (
 // A timer may be late, but not early: between two samples of a CPU there are at most the elapsed periods, and two. A
 // period is up to an eighth shorter than the mean.
 func TestSamplesComeAtTheSetRate(t *testing.T) {
-	for _, shorter := range []int{0, LeastStack} {
+	for _, shorter := range []int{0, MinStack} {
 		r := open(t, Options{Freq: 997})
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		if !r.CopyShorter(shorter) {
-			t.Fatal("CopyShorter fails")
+		if !r.SetCopyLength(shorter) {
+			t.Fatal("SetCopyLength fails")
 		}
 		for _, hz := range []float64{50, 400, 50} {
 			before := r.Period()

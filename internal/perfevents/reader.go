@@ -31,8 +31,8 @@ var (
 
 // Bounds of the copied stack in bytes, multiples of 8 (kernel/events/core.c, perf_sample_ustack_size).
 const (
-	LeastStack = 8<<10 - besideStack
-	MostStack  = 1<<16 - besideStack
+	MinStack = 8<<10 - nonStackBytes
+	MaxStack = 1<<16 - nonStackBytes
 )
 
 // Remedy states how a user gets the right.
@@ -41,7 +41,7 @@ const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_ev
 // Options select what is sampled.
 type Options struct {
 	Freq       float64 // samples per second on each CPU
-	Stack      int     // copied stack bytes; 0: MostStack if memory permits
+	Stack      int     // copied stack bytes; 0: MaxStack if memory permits
 	Rings      int     // bound of the locked bytes of all rings; 0: 128 MiB
 	NoKernel   bool    // omit kernel frames
 	UserChains bool    // add [Record.Chain]
@@ -56,16 +56,16 @@ type Reader struct {
 	heads                 []uint64 // of the rings, for DrainTasksFirst
 	rec                   Record
 	samples, lost, broken int64
-	missed                missed
+	missed                lostSamples
 	throttled             int64
 	isTarget              func(pid int) bool
 	online                string                 // CPUs, as the kernel lists them
-	listProcessors        func() (string, error) // for tests
+	listCPUs              func() (string, error) // for tests
 
-	threads   map[int][]int // events by thread; nil: sampling by CPU
-	ringBytes int           // bytes of a ring of descendants' records; 0: samples are taken
-	paused    bool
-	shorter   int // copied stack bytes; 0: the most
+	threads    map[int][]int // events by thread; nil: sampling by CPU
+	ringBytes  int           // bytes of a ring of descendants' records; 0: samples are taken
+	paused     bool
+	copyLength int // copied stack bytes; 0: the most
 
 	freqSetAt, periodBefore int64 // last SetFreq, CLOCK_MONOTONIC ns; the period before, ns
 	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
@@ -78,16 +78,16 @@ func Open(o Options) (*Reader, error) {
 
 func openWithin(r *Reader) (*Reader, error) {
 	if o := &r.opts; o.Stack != 0 {
-		r.opts.Stack = min(o.Stack, MostStack) &^ 7
+		r.opts.Stack = min(o.Stack, MaxStack) &^ 7
 		return r, r.openAll()
 	}
-	for memory := cmp.Or(r.opts.Rings, mostRings); ; memory /= 2 {
+	for memory := cmp.Or(r.opts.Rings, maxRingBytes); ; memory /= 2 {
 		r.opts.Stack = stackWithin(runtime.NumCPU(), memory)
 		err := r.openAll()
 		if err == nil {
 			return r, nil
 		}
-		if !errors.Is(err, errNoRoom) || r.opts.Stack == LeastStack {
+		if !errors.Is(err, errNoRoom) || r.opts.Stack == MinStack {
 			return nil, err
 		}
 	}
@@ -206,7 +206,7 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	r.heads = heads
 	for i, g := range r.rings {
 		if !g.drain(&r.rec, heads[i], func(rec *Record) {
-			if !rec.aboutTask() {
+			if !rec.isTaskRecord() {
 				r.count(r.rings[i], rec, take)
 			}
 		}) {
@@ -215,8 +215,8 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	}
 }
 
-func (r *Record) aboutTask() bool {
-	return r.Kind == Forked || r.Kind == Exited || r.Kind == Named || r.Kind == Mapped
+func (r *Record) isTaskRecord() bool {
+	return r.Kind == Forked || r.Kind == Exited || r.Kind == CommSet || r.Kind == Mapped
 }
 
 func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
@@ -230,27 +230,27 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 		return
 	case Sampled:
 		r.samples++
-		g.share.sampled(r.isTarget == nil || r.isTarget(rec.PID))
+		g.share.count(r.isTarget == nil || r.isTarget(rec.PID))
 		rec.Longest = r.longest(rec.Asked)
 	}
 	take(rec)
 }
 
-// Check reopens the rings after CPUs were added or removed. It reports whether all are sampled.
-func (r *Reader) Check() bool {
-	if r.listProcessors == nil && r.sameProcessors() {
+// ReopenIfCPUsChanged reopens the rings after CPUs were added or removed. It reports whether all are sampled.
+func (r *Reader) ReopenIfCPUsChanged() bool {
+	if r.listCPUs == nil && r.sameCPUs() {
 		return true
 	}
-	online, err := r.processors()
+	online, err := r.cpuList()
 	if err != nil || online == r.online {
 		return err == nil
 	}
-	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.shorter
+	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.copyLength
 	r.Close() // before openAll: both would take twice the locked memory
 	if r.openAll() != nil {
 		return false
 	}
-	r.CopyShorter(shorter)
+	r.SetCopyLength(shorter)
 	for _, tid := range tids {
 		if err := r.OpenThread(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return false
@@ -291,11 +291,11 @@ func (r *Reader) Close() {
 	for _, g := range r.rings {
 		g.close()
 	}
-	r.rings, r.online, r.shorter = nil, "", 0
+	r.rings, r.online, r.copyLength = nil, "", 0
 }
 
 func (r *Reader) openAll() error {
-	online, err := r.processors()
+	online, err := r.cpuList()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
@@ -324,23 +324,23 @@ func (r *Reader) openAll() error {
 	return nil
 }
 
-const besideStack = 2 << 10 // bound of the rest of a sample's record, bytes
+const nonStackBytes = 2 << 10 // bound of the rest of a sample's record, bytes
 
 const ringRecords = 32 // least number of samples in a ring
 
-const mostRings = 128 << 20 // default bound of the locked bytes of all rings
+const maxRingBytes = 128 << 20 // default bound of the locked bytes of all rings
 
 // stackWithin returns the most stack bytes with which the rings of all CPUs fit into memory bytes.
 func stackWithin(processors, memory int) int {
-	n := MostStack
-	for n > LeastStack && ringSize(n)*processors > memory {
-		n = (n+besideStack)/2 - besideStack
+	n := MaxStack
+	for n > MinStack && ringSize(n)*processors > memory {
+		n = (n+nonStackBytes)/2 - nonStackBytes
 	}
 	return n
 }
 
 func ringSize(stack int) int {
-	return 1 << bits.Len(uint((stack+besideStack)*ringRecords-1))
+	return 1 << bits.Len(uint((stack+nonStackBytes)*ringRecords-1))
 }
 
 // attr sets a period: the kernel would adjust a frequency.
@@ -382,30 +382,30 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-func (r *Reader) processors() (string, error) {
-	if r.listProcessors != nil {
-		return r.listProcessors()
+func (r *Reader) cpuList() (string, error) {
+	if r.listCPUs != nil {
+		return r.listCPUs()
 	}
 	return onlineCPUs()
 }
 
-// online lists CPUs, such as 0-3,6.
-const online = "/sys/devices/system/cpu/online"
+// onlineFile lists CPUs, such as 0-3,6.
+const onlineFile = "/sys/devices/system/cpu/online"
 
 func onlineCPUs() (string, error) {
-	b, err := os.ReadFile(online)
+	b, err := os.ReadFile(onlineFile)
 	return strings.TrimSpace(string(b)), err
 }
 
-// sameProcessors reports, outside the Go scheduler, whether the list of CPUs is unchanged; false also if it is long.
-func (r *Reader) sameProcessors() bool {
+// sameCPUs reports, outside the Go scheduler, whether the list of CPUs is unchanged; false also if it is long.
+func (r *Reader) sameCPUs() bool {
 	var buf [128]byte
-	b, err := procmem.ReadSmall(online, buf[:])
+	b, err := procmem.ReadSmall(onlineFile, buf[:])
 	return err == nil && len(b) < len(buf) && string(bytes.TrimSpace(b)) == r.online
 }
 
-// mostCPUs bounds CPU ids (CONFIG_NR_CPUS ≤ 8,192).
-const mostCPUs = 1 << 13
+// maxCPUs bounds CPU ids (CONFIG_NR_CPUS ≤ 8,192).
+const maxCPUs = 1 << 13
 
 func parseCPUs(list string) []int {
 	var cpus []int
@@ -416,7 +416,7 @@ func parseCPUs(list string) []int {
 		} else if n == 0 {
 			continue
 		}
-		for cpu := max(from, 0); cpu <= min(to, mostCPUs); cpu++ {
+		for cpu := max(from, 0); cpu <= min(to, maxCPUs); cpu++ {
 			cpus = append(cpus, cpu)
 		}
 	}

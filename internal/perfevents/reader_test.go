@@ -99,8 +99,8 @@ func TestListOfCPUsIsParsed(t *testing.T) {
 			t.Errorf("%q: %v, want %v", list, got, want)
 		}
 	}
-	if n := len(parseCPUs("0-99999999")); n != mostCPUs+1 {
-		t.Errorf("%d CPUs of a list without bound, want %d", n, mostCPUs+1)
+	if n := len(parseCPUs("0-99999999")); n != maxCPUs+1 {
+		t.Errorf("%d CPUs of a list without bound, want %d", n, maxCPUs+1)
 	}
 }
 
@@ -119,11 +119,11 @@ func TestHotpluggedCPUsAreFollowed(t *testing.T) {
 		{first, true, 1},
 		{first, true, 1},
 		{all, true, len(parseCPUs(all))},
-		{all + "," + strconv.Itoa(mostCPUs), false, 0}, // this CPU does not exist: EINVAL
+		{all + "," + strconv.Itoa(maxCPUs), false, 0}, // this CPU does not exist: EINVAL
 		{all, true, len(parseCPUs(all))},
 	} {
-		r.listProcessors = func() (string, error) { return c.list, nil }
-		if ok := r.Check(); ok != c.ok || len(r.rings) != c.n {
+		r.listCPUs = func() (string, error) { return c.list, nil }
+		if ok := r.ReopenIfCPUsChanged(); ok != c.ok || len(r.rings) != c.n {
 			t.Errorf("CPUs %q: %v, %d rings; want %v, %d", c.list, ok, len(r.rings), c.ok, c.n)
 		}
 	}
@@ -155,7 +155,7 @@ func TestForksAreReportedBeforeSamplesOfAnyCPU(t *testing.T) {
 		switch rec.Kind {
 		case Forked:
 			created = rec.PPID == os.Getpid()
-		case Named:
+		case CommSet:
 			named = named || rec.Exec && string(rec.Name) == "sh"
 		case Mapped:
 			code = code || rec.Len > 0 && rec.Inode != 0 && len(rec.Name) > 1 && rec.Name[0] == '/'
@@ -190,15 +190,15 @@ func TestTrySucceedsWhereSamplesCome(t *testing.T) {
 // 128 MiB in all; 256 KiB each with more than 512 CPUs.
 func TestRingsTakeBoundedMemory(t *testing.T) {
 	for cpus, want := range map[int]int{
-		1: MostStack, 2: MostStack, 64: MostStack, 65: 30 << 10, 128: 30 << 10, 256: 14 << 10, 512: LeastStack,
-		8192: LeastStack,
+		1: MaxStack, 2: MaxStack, 64: MaxStack, 65: 30 << 10, 128: 30 << 10, 256: 14 << 10, 512: MinStack,
+		8192: MinStack,
 	} {
-		n := stackWithin(cpus, mostRings)
+		n := stackWithin(cpus, maxRingBytes)
 		if n != want || n%8 != 0 {
 			t.Errorf("%d CPUs: copies of %d bytes of stack, want %d", cpus, n, want)
 		}
-		if all := ringSize(n) * cpus; all > mostRings && n > LeastStack || ringSize(n) > 2<<20 {
-			t.Errorf("%d CPUs: rings of %d bytes, want at most %d", cpus, all, mostRings)
+		if all := ringSize(n) * cpus; all > maxRingBytes && n > MinStack || ringSize(n) > 2<<20 {
+			t.Errorf("%d CPUs: rings of %d bytes, want at most %d", cpus, all, maxRingBytes)
 		}
 	}
 }
@@ -232,8 +232,8 @@ func TestRingsAreSmallerIfLittleMemoryMayBeLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if n := r.Stack(); n < LeastStack || n >= MostStack {
-		t.Errorf("copies of %d bytes of stack, want %d to %d", n, LeastStack, MostStack)
+	if n := r.Stack(); n < MinStack || n >= MaxStack {
+		t.Errorf("copies of %d bytes of stack, want %d to %d", n, MinStack, MaxStack)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

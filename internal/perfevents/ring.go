@@ -20,12 +20,12 @@ const (
 
 type ring struct {
 	fd         int
-	shortEvent int // event of [Reader.CopyShorter], −1: none
+	shortEvent int // event of [Reader.SetCopyLength], −1: none
 	cpu        int
 	mem        []byte // mapping, with its first page; nil: closed
 	data       []byte // ring, a power of two
 	wrap       []byte // copy of a record that wraps
-	share      share
+	share      targetShare
 }
 
 // openRing opens an event on a CPU and maps its ring of size bytes, a power of two. pid −1: all threads.
@@ -45,7 +45,7 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 
 func (g *ring) close() {
 	if g.mem != nil {
-		g.dropShorter()
+		g.closeShortEvent()
 		_ = unix.Munmap(g.mem) // own memory
 		_ = unix.Close(g.fd)   // unwritten
 		g.mem, g.data = nil, nil

@@ -22,11 +22,11 @@ const (
 // Try reports whether the kernel gives samples that can be walked, mostly in 0.1 ms. Errors: [ErrDenied],
 // [ErrUnsupported], [ErrSilent].
 func Try() error {
-	r, err := Open(Options{Freq: tryFreq, NoKernel: true, Stack: LeastStack}) // the kernel clears all of a larger ring
+	r, err := Open(Options{Freq: tryFreq, NoKernel: true, Stack: MinStack}) // the kernel clears all of a larger ring
 	if err != nil {
 		return err
 	}
-	return try(r)
+	return trySampling(r)
 }
 
 // TryPerThread is [Try] for [OpenPerThread].
@@ -35,10 +35,10 @@ func TryPerThread() error {
 	if err != nil {
 		return err
 	}
-	return try(r)
+	return trySampling(r)
 }
 
-func try(r *Reader) error {
+func trySampling(r *Reader) error {
 	defer r.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

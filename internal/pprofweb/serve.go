@@ -66,7 +66,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 		return nil, err
 	}
 	turns := &serialRenderer{cost: costOf(p)}
-	memory := budget.Process().Whole("pprof's pages")
+	memory := budget.Process().AccountOfWhole("pprof's pages")
 	err = memory.Take(turns.cost, "contents")
 	memory.Close()
 	if err != nil {

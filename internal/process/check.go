@@ -17,9 +17,9 @@ import (
 
 // Check reports whether pid is a process with user-space stacks; permission is not checked. root is where proc is
 // mounted ("/proc"). The error is an [*Error].
-func Check(root string, pid int) (*Status, error) { return proc(root).check(pid) }
+func Check(root string, pid int) (*Status, error) { return procRoot(root).check(pid) }
 
-func (p proc) check(pid int) (*Status, error) {
+func (p procRoot) check(pid int) (*Status, error) {
 	if pid <= 0 {
 		return nil, &Error{PID: pid, Kind: refusal.Gone, Cause: "not a process number", Next: "give a number above 0"}
 	}
@@ -42,8 +42,8 @@ func (p proc) check(pid int) (*Status, error) {
 }
 
 // hiddenOrGone tells a process that /proc hides (mount option hidepid) from a missing one.
-func (p proc) hiddenOrGone(pid int, err error) error {
-	if p != procFS || !errors.Is(err, refusal.Gone) {
+func (p procRoot) hiddenOrGone(pid int, err error) error {
+	if p != defaultProc || !errors.Is(err, refusal.Gone) {
 		return err
 	}
 	if kill := unix.Kill(pid, 0); kill == nil || kill == unix.EPERM {
@@ -55,7 +55,7 @@ func (p proc) hiddenOrGone(pid int, err error) error {
 	return err
 }
 
-func (p proc) comm(pid int) string {
+func (p procRoot) comm(pid int) string {
 	text, err := os.ReadFile(p.path(pid, "comm"))
 	if err != nil {
 		return "?"
@@ -71,7 +71,7 @@ func trimNewline(b []byte) []byte {
 }
 
 // liveThread returns a live thread of a process whose first one has ended, or 0.
-func (p proc) liveThread(pid int) int {
+func (p procRoot) liveThread(pid int) int {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
 		return 0
@@ -97,7 +97,7 @@ const (
 )
 
 // machine returns e_machine of a process's program. If it is unsupported, the error is of [refusal.Not64Bit].
-func (p proc) machine(pid, tid int) (uint16, error) {
+func (p procRoot) machine(pid, tid int) (uint16, error) {
 	var o safeopen.Opener
 	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})
 	if err != nil {

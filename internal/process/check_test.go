@@ -47,7 +47,7 @@ func TestOpenRefusesAZombie(t *testing.T) {
 	}
 	defer c.Wait()
 	testtargets.Eventually(t, "true ends", func() bool {
-		s, err := procFS.status(c.Process.Pid)
+		s, err := defaultProc.status(c.Process.Pid)
 		return err == nil && s.State == 'Z'
 	})
 	_, err := Open(c.Process.Pid)
@@ -55,7 +55,7 @@ func TestOpenRefusesAZombie(t *testing.T) {
 }
 
 func TestOpenRefusesAKernelThread(t *testing.T) {
-	if s, err := procFS.status(2); err != nil || s.Name != "kthreadd" {
+	if s, err := defaultProc.status(2); err != nil || s.Name != "kthreadd" {
 		t.Skip("process 2 is not kthreadd: in a pid namespace")
 	}
 	_, err := Open(2)
@@ -101,7 +101,7 @@ func TestExplainNamesTheTracer(t *testing.T) {
 	defer in.Close()
 	testtargets.Child(t, d)
 	testtargets.Eventually(t, "a tracer attaches", func() bool {
-		s, err := procFS.status(c.Process.Pid)
+		s, err := defaultProc.status(c.Process.Pid)
 		return err == nil && s.Tracer != 0
 	})
 	e := wantKind(t, Explain(c.Process.Pid, unix.EPERM), refusal.Traced)

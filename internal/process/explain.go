@@ -15,9 +15,9 @@ import (
 
 // Explain returns the reason of a refusal by ptrace, process_vm_readv or a file below /proc/PID (EPERM, EACCES, ESRCH,
 // ENOENT) as an [*Error], or err if it has another cause.
-func Explain(pid int, err error) error { return procFS.explain(pid, err) }
+func Explain(pid int, err error) error { return defaultProc.explain(pid, err) }
 
-func (p proc) explain(pid int, err error) error {
+func (p procRoot) explain(pid int, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (p proc) explain(pid int, err error) error {
 	case !IsDenied(err):
 		return err
 	}
-	g, gerr := newGatekeeper(p, pid)
+	g, gerr := newGateChecker(p, pid)
 	if gerr != nil {
 		return gerr
 	}
@@ -45,7 +45,7 @@ func (p proc) explain(pid int, err error) error {
 	return g.denied(err)
 }
 
-func (g *gatekeeper) denied(err error) *Error {
+func (g *gateChecker) denied(err error) *Error {
 	for _, gate := range g.all() {
 		if !gate.OK {
 			kind := refusal.Denied
@@ -68,7 +68,7 @@ func (g *gatekeeper) denied(err error) *Error {
 }
 
 // label returns the target's security label (AppArmor, SELinux), or "".
-func (g *gatekeeper) label() string {
+func (g *gateChecker) label() string {
 	text, err := os.ReadFile(g.proc.path(g.pid, "attr/current"))
 	label := strings.Trim(string(text), "\x00\n ")
 	if err != nil || label == "" || label == "unconfined" {

@@ -40,8 +40,8 @@ func (g *Gate) Next() string {
 	return g.Remedy + ", or: " + command
 }
 
-type gatekeeper struct {
-	proc   proc
+type gateChecker struct {
+	proc   procRoot
 	pid    int
 	self   *Status
 	target *Status
@@ -50,14 +50,14 @@ type gatekeeper struct {
 // Gates evaluates the kernel's checks for access to a process, in the kernel's order. root is where proc is mounted
 // ("/proc"). The error is an [*Error] if there is no such process.
 func Gates(root string, pid int) ([]Gate, error) {
-	g, err := newGatekeeper(proc(root), pid)
+	g, err := newGateChecker(procRoot(root), pid)
 	if err != nil {
 		return nil, err
 	}
 	return g.all(), nil
 }
 
-func newGatekeeper(p proc, pid int) (*gatekeeper, error) {
+func newGateChecker(p procRoot, pid int) (*gateChecker, error) {
 	t, err := p.status(pid)
 	if err != nil {
 		return nil, err
@@ -66,19 +66,19 @@ func newGatekeeper(p proc, pid int) (*gatekeeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gatekeeper{proc: p, pid: pid, self: self, target: t}, nil
+	return &gateChecker{proc: p, pid: pid, self: self, target: t}, nil
 }
 
-func (g *gatekeeper) all() []Gate {
+func (g *gateChecker) all() []Gate {
 	return []Gate{
 		g.tracer(), g.user(), g.capabilities(), g.dumpable(), g.namespace(), g.yama(), g.files(), g.seccomp(),
 	}
 }
 
 // privileged reports CAP_SYS_PTRACE, which overrides most checks.
-func (g *gatekeeper) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
+func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-func (g *gatekeeper) withCapabilities(gate Gate) Gate {
+func (g *gateChecker) withCapabilities(gate Gate) Gate {
 	switch {
 	case g.self.NoNewPrivs && os.Getenv("INVOCATION_ID") != "": // a unit's (systemd.exec(5))
 		gate.Remedy = "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH, " +
@@ -100,7 +100,7 @@ func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 }
 
 // files opens /proc/PID/syscall: it belongs to the process's user, and CAP_SYS_PTRACE does not override its mode.
-func (g *gatekeeper) files() Gate {
+func (g *gateChecker) files() Gate {
 	gate := Gate{Name: "proc files", OK: true, Detail: "no restriction"}
 	f, err := os.Open(g.proc.path(g.pid, "syscall"))
 	if err == nil {
@@ -118,7 +118,7 @@ func (g *gatekeeper) files() Gate {
 }
 
 // tracer: a process has at most one tracer.
-func (g *gatekeeper) tracer() Gate {
+func (g *gateChecker) tracer() Gate {
 	t := g.target.Tracer
 	if t == 0 || t == g.self.PID {
 		return Gate{Name: "tracer", OK: true, Detail: "not traced"}
@@ -135,7 +135,7 @@ func (g *gatekeeper) tracer() Gate {
 }
 
 // user: the tracer's real ids must equal all of the target's.
-func (g *gatekeeper) user() Gate {
+func (g *gateChecker) user() Gate {
 	s, t := g.self, g.target
 	owner := userName(t.UID[1])
 	switch {
@@ -154,7 +154,7 @@ func (g *gatekeeper) user() Gate {
 	return gate
 }
 
-func (g *gatekeeper) sameUser() bool {
+func (g *gateChecker) sameUser() bool {
 	same := true
 	for i := range 3 {
 		same = same && g.target.UID[i] == g.self.UID[0] && g.target.GID[i] == g.self.GID[0]
@@ -172,7 +172,7 @@ func userName(uid int) string {
 
 // capabilities: a target with more capabilities than the tracer is denied (security/commoncap.c,
 // cap_ptrace_access_check). For another user's process the user gate reports it.
-func (g *gatekeeper) capabilities() Gate {
+func (g *gateChecker) capabilities() Gate {
 	if more := g.target.CapPrm &^ g.self.CapPrm; more != 0 && g.sameUser() && !g.privileged() {
 		return g.withCapabilities(Gate{
 			Name:   "capabilities",
@@ -183,7 +183,7 @@ func (g *gatekeeper) capabilities() Gate {
 }
 
 // dumpable: the /proc files of a non-dumpable process belong to root (fs/proc/base.c, task_dump_owner).
-func (g *gatekeeper) dumpable() Gate {
+func (g *gateChecker) dumpable() Gate {
 	var st unix.Stat_t
 	err := unix.Stat(g.proc.path(g.pid, "stat"), &st)
 	if err != nil || g.privileged() || g.target.UID[1] == 0 || int(st.Uid) == g.target.UID[1] {
@@ -197,7 +197,7 @@ func (g *gatekeeper) dumpable() Gate {
 }
 
 // namespace: capabilities are valid in the own user namespace and those below.
-func (g *gatekeeper) namespace() Gate {
+func (g *gateChecker) namespace() Gate {
 	own, err1 := os.Readlink(filepath.Join(string(g.proc), "self", "ns", "user"))
 	its, err2 := os.Readlink(g.proc.path(g.pid, "ns/user"))
 	switch {
@@ -216,7 +216,7 @@ func (g *gatekeeper) namespace() Gate {
 	}
 }
 
-func (g *gatekeeper) initialNamespace() bool {
+func (g *gateChecker) initialNamespace() bool {
 	text, err := os.ReadFile(filepath.Join(string(g.proc), "self", "uid_map"))
 	f := strings.Fields(string(text))
 	return err != nil || len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == "4294967295"
@@ -234,7 +234,7 @@ func YamaScope(root string) (int, bool) {
 }
 
 // yama: Documentation/admin-guide/LSM/Yama.rst.
-func (g *gatekeeper) yama() Gate {
+func (g *gateChecker) yama() Gate {
 	scope, ok := YamaScope(string(g.proc))
 	gate := Gate{Name: "yama", OK: true, Detail: fmt.Sprintf("ptrace_scope is %d", scope)}
 	switch {
@@ -266,7 +266,7 @@ func (g *gatekeeper) yama() Gate {
 	return gate
 }
 
-func (g *gatekeeper) descendant() bool {
+func (g *gateChecker) descendant() bool {
 	s := g.target
 	for range 64 {
 		if s.PPID == g.self.Tgid {
@@ -285,7 +285,7 @@ func (g *gatekeeper) descendant() bool {
 }
 
 // seccomp: a filter on prywalk itself may refuse the calls.
-func (g *gatekeeper) seccomp() Gate {
+func (g *gateChecker) seccomp() Gate {
 	if g.self.Seccomp == 0 {
 		return Gate{Name: "seccomp", OK: true, Detail: "no filter on prywalk"}
 	}

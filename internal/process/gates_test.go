@@ -9,7 +9,7 @@ import (
 
 // In a unit of systemd the unit grants capabilities; otherwise they are granted outside of the sandbox.
 func TestRemedyUnderNoNewPrivs(t *testing.T) {
-	g := gatekeeper{self: &Status{UID: [4]int{1, 1, 1, 1}, NoNewPrivs: true}}
+	g := gateChecker{self: &Status{UID: [4]int{1, 1, 1, 1}, NoNewPrivs: true}}
 	for invocation, want := range map[string]string{
 		"":                 "outside of this sandbox",
 		"0123456789abcdef": "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH",

@@ -12,25 +12,25 @@ import (
 
 // Least limits. Without a descriptor for its poller, a thread or memory the Go runtime crashes without an error.
 const (
-	leastFiles   = 64      // one process with a few threads takes about 40
-	leastRuntime = 16      // files, without a process to sample
-	leastThreads = 16      // prywalk has 8 to 12
-	leastSpace   = 2 << 30 // address space, bytes; the Go runtime reserves about 1.2 GB
+	minFiles        = 64      // one process with a few threads takes about 40
+	minRuntimeFiles = 16      // files, without a process to sample
+	minThreads      = 16      // prywalk has 8 to 12
+	minSpace        = 2 << 30 // address space, bytes; the Go runtime reserves about 1.2 GB
 )
 
 // CheckRuntime reports a lack of threads, descriptors or address space that would crash the Go runtime. Precondition:
 // no goroutine was started.
 func CheckRuntime() error {
 	var r unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_AS, &r) == nil && r.Cur < leastSpace {
+	if unix.Getrlimit(unix.RLIMIT_AS, &r) == nil && r.Cur < minSpace {
 		return fmt.Errorf("the limit of address space is %d KB, and prywalk needs %d; raise it: ulimit -v %d",
-			r.Cur>>10, leastSpace>>10, leastSpace>>10)
+			r.Cur>>10, minSpace>>10, minSpace>>10)
 	}
-	if unix.Getrlimit(unix.RLIMIT_NPROC, &r) == nil && r.Cur < leastThreads && limitedThreads() {
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &r) == nil && r.Cur < minThreads && limitedThreads() {
 		return fmt.Errorf("the limit of processes and threads is %d, and prywalk needs %d; raise it: ulimit -u 1024",
-			r.Cur, leastThreads)
+			r.Cur, minThreads)
 	}
-	return checkFiles(leastRuntime)
+	return checkFiles(minRuntimeFiles)
 }
 
 // limitedThreads reports whether RLIMIT_NPROC applies (kernel/fork.c, copy_process).
@@ -47,14 +47,14 @@ func limitedThreads() bool {
 }
 
 // CheckFiles reports too low a limit of open files to sample one process.
-func CheckFiles() error { return checkFiles(leastFiles) }
+func CheckFiles() error { return checkFiles(minFiles) }
 
 func checkFiles(least uint64) error {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil || r.Cur >= least {
 		return nil
 	}
-	return fmt.Errorf("the limit of open files is %d, and prywalk needs %d; raise it: ulimit -n 1024", r.Cur, leastFiles)
+	return fmt.Errorf("the limit of open files is %d, and prywalk needs %d; raise it: ulimit -n 1024", r.Cur, minFiles)
 }
 
 func noFiles(pid int, err error) *Error {

@@ -29,18 +29,18 @@ type Process struct {
 // Open opens process pid. The error is an [*Error] if it does not exist or cannot be sampled; permission to read its
 // memory is not checked.
 func Open(pid int) (*Process, error) {
-	s, err := procFS.check(pid)
+	s, err := defaultProc.check(pid)
 	if err != nil {
 		return nil, err
 	}
 	p := &Process{PID: pid, StartTime: s.Start, Comm: s.Name, tid: pid, pidfd: -1}
 	if s.State == 'Z' {
-		p.tid = procFS.liveThread(pid)
+		p.tid = defaultProc.liveThread(pid)
 	}
 	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
 		p.pidfd = fd
 	}
-	machine, err := procFS.machine(p.PID, p.tid)
+	machine, err := defaultProc.machine(p.PID, p.tid)
 	if err != nil {
 		p.Close()
 		return nil, err
@@ -82,30 +82,30 @@ func (p *Process) Alive() bool {
 	if p.pidfd >= 0 {
 		return !procmem.Readable(p.pidfd)
 	}
-	s, err := procFS.status(p.PID)
+	s, err := defaultProc.status(p.PID)
 	return err == nil && s.Start == p.StartTime && (s.State != 'Z' && s.State != 'X' || s.Threads > 1)
 }
 
 // Exe returns the program's path in the process's mount namespace.
 func (p *Process) Exe() (string, error) {
-	path, err := os.Readlink(procFS.path(p.tid, "exe"))
+	path, err := os.Readlink(defaultProc.path(p.tid, "exe"))
 	if err != nil {
-		return "", procFS.explain(p.PID, err)
+		return "", defaultProc.explain(p.PID, err)
 	}
 	return path, nil
 }
 
 // Name reads the current name; "?" if the process has ended.
-func (p *Process) Name() string { return procFS.comm(p.PID) }
+func (p *Process) Name() string { return defaultProc.comm(p.PID) }
 
 // Children returns the child processes; see [Children].
-func (p *Process) Children() []int { return procFS.children(p.PID) }
+func (p *Process) Children() []int { return defaultProc.children(p.PID) }
 
 // Tree returns the descendants, parents before children.
-func (p *Process) Tree() []int { return procFS.tree(p.PID) }
+func (p *Process) Tree() []int { return defaultProc.tree(p.PID) }
 
 // Status reads the current state.
-func (p *Process) Status() (*Status, error) { return procFS.status(p.PID) }
+func (p *Process) Status() (*Status, error) { return defaultProc.status(p.PID) }
 
 // MemoryTID returns the thread id for reads of memory: PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }
@@ -115,7 +115,7 @@ func (p *Process) Memory() *procmem.Memory { return p.memory }
 
 // NextThread chooses another live thread for MemoryTID after that one's end; false if there is none.
 func (p *Process) NextThread() bool {
-	tid := procFS.liveThread(p.PID)
+	tid := defaultProc.liveThread(p.PID)
 	if tid == 0 || tid == p.tid {
 		return false
 	}
@@ -128,7 +128,7 @@ func (p *Process) NextThread() bool {
 // sampled, or of another architecture.
 func (p *Process) AfterExec() error {
 	p.tid = p.PID
-	machine, err := procFS.machine(p.PID, p.tid)
+	machine, err := defaultProc.machine(p.PID, p.tid)
 	if err == nil && archOf(machine) != p.Arch {
 		err = fmt.Errorf("process %d now runs a program for another processor", p.PID)
 	}

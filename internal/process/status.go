@@ -44,21 +44,21 @@ func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 // InGroup reports whether a group is the file system's or a supplementary one (kernel/groups.c, in_group_p).
 func (s *Status) InGroup(gid int) bool { return s.GID[3] == gid || slices.Contains(s.Groups, gid) }
 
-type proc string
+type procRoot string
 
-const procFS proc = "/proc"
+const defaultProc procRoot = "/proc"
 
 // Path returns the path of a file below /proc/PID, of a process or thread.
-func Path(pid int, name string) string { return procFS.path(pid, name) }
+func Path(pid int, name string) string { return defaultProc.path(pid, name) }
 
-func (p proc) path(pid int, name string) string {
+func (p procRoot) path(pid int, name string) string {
 	return filepath.Join(string(p), strconv.Itoa(pid), name)
 }
 
 // ReadStatus reads the state of a process or thread from proc at root ("/proc"). The error is an [*Error] of
 // [refusal.Gone] if there is none, of [refusal.Denied] if /proc hides it.
 func ReadStatus(root string, pid int) (*Status, error) {
-	return proc(root).status(pid)
+	return procRoot(root).status(pid)
 }
 
 // ReadSelf reads prywalk's own state from proc at root.
@@ -83,7 +83,7 @@ func CheckProc() error {
 	return nil
 }
 
-func (p proc) status(pid int) (*Status, error) {
+func (p procRoot) status(pid int) (*Status, error) {
 	text, err := os.ReadFile(p.path(pid, "status"))
 	if err != nil {
 		return nil, gone(pid, err)

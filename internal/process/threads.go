@@ -13,7 +13,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 	if p.tasks == nil {
 		d, err := procmem.OpenTasks(p.PID, nil)
 		if err != nil {
-			return buf[:0], procFS.explain(p.PID, err)
+			return buf[:0], defaultProc.explain(p.PID, err)
 		}
 		p.tasks = d // stays this process's, even if the id is reused
 	}
@@ -21,7 +21,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 	if err == nil && len(out) == 0 {
 		err = refusal.Gone
 	}
-	return out, procFS.explain(p.PID, err)
+	return out, defaultProc.explain(p.PID, err)
 }
 
 // ThreadName returns a thread's name (prctl PR_SET_NAME); "" if it has ended.

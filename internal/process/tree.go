@@ -16,9 +16,9 @@ import (
 
 // Children returns a process's children in ascending order, except reparented ones; they may have ended since. It reads
 // /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else the parent of every process.
-func Children(pid int) []int { return procFS.children(pid) }
+func Children(pid int) []int { return defaultProc.children(pid) }
 
-func (p proc) children(pid int) []int {
+func (p procRoot) children(pid int) []int {
 	kids, ok := p.listedChildren(pid)
 	if !ok {
 		kids = p.childrenByParent()[pid]
@@ -28,11 +28,11 @@ func (p proc) children(pid int) []int {
 }
 
 // Descendants returns a process's children, their children, and so on; they may have ended since.
-func Descendants(pid int) []int { return procFS.tree(pid) }
+func Descendants(pid int) []int { return defaultProc.tree(pid) }
 
 const maxTree = 1 << 16
 
-func (p proc) tree(pid int) []int {
+func (p procRoot) tree(pid int) []int {
 	var byParent map[int][]int
 	seen := map[int]bool{pid: true}
 	out := []int{pid}
@@ -55,7 +55,7 @@ func (p proc) tree(pid int) []int {
 	return out[1:]
 }
 
-func (p proc) listedChildren(pid int) ([]int, bool) {
+func (p procRoot) listedChildren(pid int) ([]int, bool) {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
 		return nil, true
@@ -98,7 +98,7 @@ func readWhole(path string, buf []byte) ([]byte, error) {
 	}
 }
 
-func (p proc) childrenByParent() map[int][]int {
+func (p procRoot) childrenByParent() map[int][]int {
 	out := map[int][]int{}
 	entries, err := os.ReadDir(string(p))
 	if err != nil {
@@ -116,7 +116,7 @@ func (p proc) childrenByParent() map[int][]int {
 	return out
 }
 
-func (p proc) parent(pid int) (int, bool) {
+func (p procRoot) parent(pid int) (int, bool) {
 	text, err := os.ReadFile(p.path(pid, "stat"))
 	if err != nil {
 		return 0, false

@@ -22,7 +22,7 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	pid := c.Process.Pid
 	var tree []int
 	testtargets.Eventually(t, "three descendants", func() bool {
-		tree = procFS.tree(pid)
+		tree = defaultProc.tree(pid)
 		return len(tree) == 3
 	})
 	t.Cleanup(func() {
@@ -34,7 +34,7 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	if len(kids) != 1 || kids[0] != tree[0] {
 		t.Errorf("children %v, want the first of %v", kids, tree)
 	}
-	byParent := procFS.childrenByParent()
+	byParent := defaultProc.childrenByParent()
 	if got := byParent[pid]; !slices.Equal(got, kids) {
 		t.Errorf("children by parent %v, want the listed %v", got, kids)
 	}
@@ -59,7 +59,7 @@ func TestLongListsOfChildrenAreReadToTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kids := proc(root).children(7)
+	kids := procRoot(root).children(7)
 	if len(kids) != 3001 || kids[0] != 99 || kids[3000] != 12_999 {
 		t.Errorf("%d children, want 3001 from 99 to 12999", len(kids))
 	}

@@ -38,9 +38,9 @@ func (m *Memory) Renew(pid int) uint64 {
 // process's. A living one gives an error: EINVAL, as a byte is no entry of pagemap; else EIO, as nothing is at 0. Safe
 // for concurrent use.
 func (m *Memory) Ended() bool {
-	fd := m.pagemap.get()
+	fd := m.pagemap.fd()
 	if fd < 0 {
-		fd = m.mem.get()
+		fd = m.mem.fd()
 	}
 	return m.foreign.Load() || fd >= 0 && emptied(fd)
 }
@@ -68,7 +68,7 @@ func (m *Memory) openNew(pid int) {
 		return
 	}
 	alive := !emptied(fd)
-	if closeFD(fd); !alive || borrowed(pid) {
+	if closeFD(fd); !alive || sharesParentMemory(pid) {
 		return
 	}
 	table := m.table.Load()

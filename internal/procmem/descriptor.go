@@ -12,13 +12,13 @@ import (
 // descriptor is an open file of /proc/PID. A reopened file keeps its number, so concurrent reads are safe.
 type descriptor struct{ numberPlusOne atomic.Int32 } // 0: none
 
-// get returns −1 if there is none.
+// fd returns −1 if there is none.
 //
 //go:nosplit
-func (d *descriptor) get() int { return int(d.numberPlusOne.Load()) - 1 }
+func (d *descriptor) fd() int { return int(d.numberPlusOne.Load()) - 1 }
 
 func (d *descriptor) open(pid int, name string) {
-	old := d.get()
+	old := d.fd()
 	if old < 0 && !memoryBudget().Take(1) {
 		return
 	}
@@ -46,8 +46,8 @@ func (d *descriptor) close() {
 }
 
 // memoryBudget, for all [Memory], is a quarter of the limit of open files.
-var memoryBudget = sync.OnceValue(func() *Budget {
-	b := NewBudget(0)
+var memoryBudget = sync.OnceValue(func() *FDBudget {
+	b := NewFDBudget(0)
 	b.left.Store(b.left.Load() / 4)
 	return b
 })

@@ -6,14 +6,15 @@
 //
 // [Memory] reads a process's memory without waiting for pages; [ReadVM] waits for them.
 //
-// [ThreadFiles] keeps a thread's files open, within a [Budget], and reads them by pread at offset 0, at a fifth of the
-// cost of opening. A kept descriptor belongs to its thread: after the thread's end reads return [refusal.Gone], even if
-// the id is reused.
+// [ThreadFiles] keeps a thread's files open, within a [FDBudget], and reads them by pread at offset 0, at a fifth of
+// the cost of opening. A kept descriptor belongs to its thread: after the thread's end reads return [refusal.Gone],
+// even if the id is reused.
 //
 // # Calls by other threads
 //
 // A tracer with a stopped thread, or with real-time priority, leaves calls to threads unknown to the Go runtime
-// (relay_unsafe.go): reads of memory to [Relays], with a priority above its own, and lookups of paths to a
+// (syscallthread_unsafe.go): reads of memory to [SyscallThreads], with a priority above its own, and lookups of paths
+// to a
 // [PathOpener], with an ordinary one.
 //
 // # Other raw calls

@@ -18,8 +18,8 @@ import (
 //	file or shared       only pages that are present (proc_pid_pagemap(5))
 //	process has swap     only pages that are present
 //
-// [Memory.Copy], [Memory.CopyKnown], [Memory.Start] and [Memory.End] are for one goroutine; the rest is safe for
-// concurrent use.
+// [Memory.Copy], [Memory.CopyKnown], [Memory.MappingStart] and [Memory.MappingEnd] are for one goroutine; the rest is
+// safe for concurrent use.
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
@@ -32,33 +32,33 @@ type Memory struct {
 	noQueries          atomic.Bool   // the kernel has no PROCMAP_QUERY
 	updates            atomic.Uint64 // readings of the mappings
 
-	recent        answers
-	own           ownPages
+	recent        recentSpans
+	private       privatePages
 	checked       checkedRange
 	lastAnonymous uint64 // address of the last copy, or 0
-	relayed       relayed
+	threadReads   threadReads
 }
 
 // Span is a mapping.
 type Span struct {
 	Start, End uint64
-	Kind       Kind
+	Kind       SpanKind
 	Writable   bool // by the process
 	Grows      bool // the first thread's stack
 }
 
-// Kind is how a mapping is read.
-type Kind uint8
+// SpanKind is how a mapping is read.
+type SpanKind uint8
 
 // Kinds of mappings.
 const (
-	NotMemory Kind = iota // a device, or not readable
-	Anonymous             // private, without a file
-	OfFile                // a file's, or shared
+	NotMemory  SpanKind = iota // a device, or not readable
+	Anonymous                  // private, without a file
+	FileBacked                 // a file's, or shared
 )
 
-// mostGrowth, bytes, is how far the first thread's stack pointer may be below the mapping: the usual stack limit.
-const mostGrowth = 8 << 20
+// maxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping: the usual stack limit.
+const maxStackGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
 
@@ -74,7 +74,7 @@ func OpenMemory(tid int) *Memory {
 func (m *Memory) Reopen(tid int) {
 	m.opening.Lock()
 	defer m.opening.Unlock()
-	m.foreign.Store(borrowed(tid))
+	m.foreign.Store(sharesParentMemory(tid))
 	if !m.foreign.Load() {
 		m.openFiles(tid)
 	}
@@ -130,21 +130,21 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 		return m.copyPresent(tid, addr, buf, s.Kind)
 	}
 	m.lastAnonymous = addr
-	return m.readAnonymous(m.by(), tid, addr, buf)
+	return m.readAnonymous(m.reader(), tid, addr, buf)
 }
 
-// AwaitMappings waits for the lock of the mappings, by reading a byte at the last copy. It returns the time in ns:
+// AwaitMmapLock waits for the lock of the mappings, by reading a byte at the last copy. It returns the time in ns:
 // about 1 µs if the lock was free, 0 if nothing was read. Precondition: no thread is stopped.
-func (m *Memory) AwaitMappings() int64 {
+func (m *Memory) AwaitMmapLock() int64 {
 	var s Span
-	fd := m.mem.get()
+	fd := m.mem.fd()
 	if fd < 0 || m.lastAnonymous == 0 || m.swapped.Load() || !find(m.table.Load(), m.lastAnonymous, &s) ||
 		s.Kind != Anonymous {
 		return 0
 	}
 	began := Now()
 	var b [1]byte
-	if n := preadBy(m.by(), fd, b[:], m.lastAnonymous); n <= 0 && !m.Late() {
+	if n := preadBy(m.reader(), fd, b[:], m.lastAnonymous); n <= 0 && !m.TimedOut() {
 		m.lastAnonymous = 0
 	}
 	return Now() - began
@@ -153,16 +153,16 @@ func (m *Memory) AwaitMappings() int64 {
 // CopyKnown is [Memory.Copy] without a check of pages known to be the process's own. If the process has given one up
 // since (madvise(2), MADV_DONTNEED), the read may wait. Precondition: no thread is stopped or about to be.
 func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
-	if m.isOwn(addr, len(buf)) {
-		return vmReadAll(m.by(), tid, addr, buf)
+	if m.isPrivate(addr, len(buf)) {
+		return vmReadAll(m.reader(), tid, addr, buf)
 	}
 	return m.Copy(tid, addr, buf)
 }
 
-// Start returns the start of addr's mapping, or 0 if unknown.
+// MappingStart returns the start of addr's mapping, or 0 if unknown.
 //
 //go:nosplit
-func (m *Memory) Start(addr uint64) uint64 {
+func (m *Memory) MappingStart(addr uint64) uint64 {
 	var s Span
 	if !m.lookup(addr, 1, &s) {
 		return 0
@@ -170,10 +170,10 @@ func (m *Memory) Start(addr uint64) uint64 {
 	return s.Start
 }
 
-// End returns the end of addr's mapping, or 0 if unknown.
+// MappingEnd returns the end of addr's mapping, or 0 if unknown.
 //
 //go:nosplit
-func (m *Memory) End(addr uint64) uint64 {
+func (m *Memory) MappingEnd(addr uint64) uint64 {
 	var s Span
 	if !m.lookup(addr, 1, &s) {
 		return 0
@@ -182,8 +182,8 @@ func (m *Memory) End(addr uint64) uint64 {
 }
 
 //go:nosplit
-func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) int {
-	fd, done := m.mem.get(), 0
+func (m *Memory) readAnonymous(by *threadReads, tid int, addr uint64, buf []byte) int {
+	fd, done := m.mem.fd(), 0
 	if fd < 0 {
 		return vmReadAll(by, tid, addr, buf)
 	}
@@ -201,8 +201,8 @@ func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) in
 // /proc/PID/mem does for each page.
 const manyPages = 8
 
-func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int {
-	fd := m.pagemap.get()
+func (m *Memory) readPresent(by *threadReads, tid int, addr uint64, buf []byte) int {
+	fd := m.pagemap.fd()
 	if fd < 0 {
 		return 0
 	}
@@ -220,21 +220,21 @@ func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int 
 	return vmReadAll(by, tid, addr, buf[:min(from+there*pageSize-addr, uint64(len(buf)))])
 }
 
-func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind Kind) int {
-	if kind == OfFile && m.checked.has(addr, uint64(len(buf))) {
-		return vmReadAll(m.by(), tid, addr, buf)
+func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind SpanKind) int {
+	if kind == FileBacked && m.checked.has(addr, uint64(len(buf))) {
+		return vmReadAll(m.reader(), tid, addr, buf)
 	}
-	if buf = buf[:m.present(m.by(), addr, len(buf), kind)]; len(buf) == 0 {
+	if buf = buf[:m.present(m.reader(), addr, len(buf), kind)]; len(buf) == 0 {
 		return 0
 	}
 	if kind == Anonymous {
-		return m.readAnonymous(m.by(), tid, addr, buf)
+		return m.readAnonymous(m.reader(), tid, addr, buf)
 	}
 	// /proc/PID/mem would read devices too.
-	return vmReadAll(m.by(), tid, addr, buf)
+	return vmReadAll(m.reader(), tid, addr, buf)
 }
 
-func vmReadAll(by *relayed, tid int, addr uint64, buf []byte) int {
+func vmReadAll(by *threadReads, tid int, addr uint64, buf []byte) int {
 	if len(buf) == 0 {
 		return 0
 	}
@@ -253,8 +253,8 @@ const (
 )
 
 // present returns how many of n bytes at addr need no provider.
-func (m *Memory) present(by *relayed, addr uint64, n int, kind Kind) int {
-	fd := m.pagemap.get()
+func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int {
+	fd := m.pagemap.fd()
 	if fd < 0 {
 		if kind == Anonymous {
 			return n
@@ -280,7 +280,7 @@ func (m *Memory) present(by *relayed, addr uint64, n int, kind Kind) int {
 }
 
 // isPresent reports whether a page needs no provider; unwritten anonymous memory has none.
-func isPresent(entry uint64, kind Kind) bool {
+func isPresent(entry uint64, kind SpanKind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0
 	}
@@ -301,14 +301,14 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	for done < len(buf) {
 		at, want := addr+uint64(done), buf[done:]
 		var s Span
-		if !find(m.table.Load(), at, &s) && !m.ask(nil, at, &s) {
+		if !find(m.table.Load(), at, &s) && !m.query(nil, at, &s) {
 			if !m.noQueries.Load() {
 				break
 			}
-			s = Span{End: at + uint64(len(want)), Kind: OfFile}
+			s = Span{End: at + uint64(len(want)), Kind: FileBacked}
 		}
-		if s.Kind == NotMemory && (!m.ask(nil, at, &s) || s.Kind == NotMemory) {
-			made, _, ok := m.MadeAt(at)
+		if s.Kind == NotMemory && (!m.query(nil, at, &s) || s.Kind == NotMemory) {
+			made, _, ok := m.QueryAnonymous(at)
 			if !ok {
 				break
 			}
@@ -319,7 +319,7 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 		}
 		var n int
 		var err error
-		if fd := m.mem.get(); s.Kind == Anonymous && fd >= 0 {
+		if fd := m.mem.fd(); s.Kind == Anonymous && fd >= 0 {
 			n = m.readAnonymous(nil, tid, at, want)
 		} else {
 			n, err = readVMBy(vmReadMayWait, tid, at, want)

@@ -42,7 +42,7 @@ func own(t *testing.T, spans ...Span) *Memory {
 	return m
 }
 
-func spanOf(b []byte, kind Kind) Span {
+func spanOf(b []byte, kind SpanKind) Span {
 	at := address(b)
 	return Span{Start: at, End: at + uint64(len(b)), Kind: kind, Writable: true}
 }
@@ -62,7 +62,7 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	protect(t, b[2*page:], unix.PROT_NONE)
 	at, buf := address(b), make([]byte, 4*page)
 	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
-	if !m.ask(nil, at, &Span{}) {
+	if !m.query(nil, at, &Span{}) {
 		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
 	protect(t, b[2*page:], unix.PROT_READ|unix.PROT_WRITE)
@@ -78,14 +78,14 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 
 // The mapping has grown since it was queried.
 func TestGrownMappingIsReadToItsEnd(t *testing.T) {
-	b := mapped(t, -1, 8+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
+	b := mapped(t, -1, 8+2*maxStackGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {
 		b[i] = byte(i%251) + 1
 	}
 	protect(t, b[page:], unix.PROT_NONE)
 	at, buf := address(b), make([]byte, len(b))
 	m := own(t, spanOf(b[:page], Anonymous), spanOf(b[page:], NotMemory))
-	if !m.ask(nil, at, &Span{}) {
+	if !m.query(nil, at, &Span{}) {
 		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
 	for _, pages := range []int{2, 3, 5} {
@@ -100,7 +100,7 @@ func TestGrownMappingIsReadToItsEnd(t *testing.T) {
 }
 
 func TestEndBeforeAKnownMappingIsNotQueried(t *testing.T) {
-	b := mapped(t, -1, 3+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
+	b := mapped(t, -1, 3+2*maxStackGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	protect(t, b[page:], unix.PROT_NONE)
 	at, buf := address(b), make([]byte, len(b))
 	stack := spanOf(b[:page], Anonymous)
@@ -110,13 +110,13 @@ func TestEndBeforeAKnownMappingIsNotQueried(t *testing.T) {
 		asked int64
 	}{
 		"nothing":                   {[]Span{stack}, page, 1},
-		"a guard":                   {[]Span{stack, spanOf(b[page:][:mostGuard], NotMemory)}, page, 0},
-		"a file":                    {[]Span{stack, spanOf(b[page:], OfFile)}, page, 0},
+		"a guard":                   {[]Span{stack, spanOf(b[page:][:maxStackGuard], NotMemory)}, page, 0},
+		"a file":                    {[]Span{stack, spanOf(b[page:], FileBacked)}, page, 0},
 		"reserved memory":           {[]Span{stack, spanOf(b[page:], NotMemory)}, page, 10},
 		"reserved memory, far away": {[]Span{stack, spanOf(b[page:], NotMemory)}, page - 8, 0},
 	} {
 		m := own(t, c.spans...)
-		if !m.ask(nil, at, &Span{}) {
+		if !m.query(nil, at, &Span{}) {
 			t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 		}
 		before := Calls()
@@ -148,7 +148,7 @@ func TestACopyEndsWithTheMapping(t *testing.T) {
 	if n, err := m.Read(os.Getpid(), at, buf); n != 2*page || err != nil {
 		t.Errorf("Read returns %d bytes, %v; want %d", n, err, 2*page)
 	}
-	if start := m.Start(at + 10); start != at {
+	if start := m.MappingStart(at + 10); start != at {
 		t.Errorf("start %#x, want %#x", start, at)
 	}
 }
@@ -187,7 +187,7 @@ func TestStackGrowsWithoutQueriesOfMappings(t *testing.T) {
 	}
 	known.Grows = true
 	m.SetSpans([]Span{known})
-	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 3*page-8 || m.Start(at+pageSize+8) != at+pageSize {
+	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 3*page-8 || m.MappingStart(at+pageSize+8) != at+pageSize {
 		t.Errorf("%d bytes of a stack that has grown, want %d", n, 3*page-8)
 	}
 }
@@ -206,7 +206,7 @@ func TestOnlyPresentPagesOfAFileAreCopied(t *testing.T) {
 	if err := unix.Madvise(b[2*page:], unix.MADV_DONTNEED); err != nil { // readahead may have loaded them
 		t.Fatal(err)
 	}
-	m, buf := own(t, spanOf(b, OfFile)), make([]byte, 4*page)
+	m, buf := own(t, spanOf(b, FileBacked)), make([]byte, 4*page)
 	if n := m.Copy(os.Getpid(), address(b)+8, buf); n != 2*page-8 {
 		t.Errorf("%d bytes, want the %d of the two present pages", n, 2*page-8)
 	}
@@ -234,7 +234,7 @@ func TestPresenceOfAPrivatePageIsReadOnce(t *testing.T) {
 	}
 	touched := private[3*page]
 	runtime.KeepAlive(touched)
-	m := own(t, spanOf(private, OfFile), spanOf(shared, OfFile))
+	m := own(t, spanOf(private, FileBacked), spanOf(shared, FileBacked))
 	m.SetSwapped(false)
 	var buf [64]byte
 	for _, b := range [][]byte{private[2*page:], shared} {
@@ -281,7 +281,7 @@ func TestPagesInSwapAreNotReadBack(t *testing.T) {
 	if !isPresent(0, Anonymous) || !isPresent(pagePresent, Anonymous) || isPresent(pageSwapped, Anonymous) {
 		t.Error("isPresent is wrong for anonymous memory")
 	}
-	if isPresent(0, OfFile) || !isPresent(pagePresent, OfFile) || isPresent(pageSwapped, OfFile) {
+	if isPresent(0, FileBacked) || !isPresent(pagePresent, FileBacked) || isPresent(pageSwapped, FileBacked) {
 		t.Error("isPresent is wrong for memory of a file")
 	}
 	b := mapped(t, -1, 130, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -313,12 +313,12 @@ func TestMemoryOfAVforkChildIsNotKeptOpen(t *testing.T) {
 	}
 	m := OpenMemory(child)
 	defer m.Close()
-	if m.mem.get() >= 0 || m.Renew(child) != 0 {
+	if m.mem.fd() >= 0 || m.Renew(child) != 0 {
 		t.Error("memory shared with the parent is kept open")
 	}
 	m = OpenMemory(cmd.Process.Pid)
 	defer m.Close()
-	if m.mem.get() < 0 || m.Renew(cmd.Process.Pid) != 0 {
+	if m.mem.fd() < 0 || m.Renew(cmd.Process.Pid) != 0 {
 		t.Error("the parent's memory is not kept open, or an exec was found that is none")
 	}
 }
@@ -356,7 +356,7 @@ func TestPresenceOfAPageIsReadBeforeAStop(t *testing.T) {
 	if b[page] != 'x' {
 		t.Fatalf("byte of the file is %q, want x", b[page])
 	}
-	m, at := own(t, spanOf(b, OfFile)), address(b)
+	m, at := own(t, spanOf(b, FileBacked)), address(b)
 	calls := func(at uint64) int64 {
 		buf, before := make([]byte, 64), Calls()
 		if n := m.Copy(os.Getpid(), at, buf); n != len(buf) || buf[8] != 'x' {
@@ -396,7 +396,7 @@ func TestMemoryWithoutWritePermissionIsRead(t *testing.T) {
 	m := OpenMemory(os.Getpid())
 	defer m.Close()
 	addr := uint64(uintptr(unsafe.Pointer(&b[0])))
-	s, code, ok := m.MadeAt(addr)
+	s, code, ok := m.QueryAnonymous(addr)
 	if !ok {
 		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
@@ -414,7 +414,7 @@ func TestManyPresentPagesAreReadInOneCall(t *testing.T) {
 	b := mapped(t, -1, pages, unix.MAP_PRIVATE|unix.MAP_ANON)
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
-	if m.pagemap.get() < 0 {
+	if m.pagemap.fd() < 0 {
 		t.Skip("the kernel does not show which pages are present")
 	}
 	for _, c := range []struct{ hole, from, n, calls int }{
@@ -444,8 +444,8 @@ func TestAwaitMappingsTakesTheMmapLock(t *testing.T) {
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, 8)
 	ask := func() (calls, copied int64) {
 		calls, copied = Calls(), Copied()
-		if took := m.AwaitMappings(); took < 0 {
-			t.Errorf("AwaitMappings took %d ns, want at least 0", took)
+		if took := m.AwaitMmapLock(); took < 0 {
+			t.Errorf("AwaitMmapLock took %d ns, want at least 0", took)
 		}
 		return Calls() - calls, Copied() - copied
 	}

@@ -17,11 +17,11 @@ import (
 //
 // A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed theirs
 // (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled, 1 s
-// later. Files in a held directory ([ThreadFiles.Hold]) need no PathOpener.
+// later. Files in a held directory ([ThreadFiles.OpenDir]) need no PathOpener.
 type PathOpener struct {
 	tid     int
-	todo    chan *Job
-	paths   *relayThread // makes the calls
+	jobs    chan *Job
+	thread  *syscallThread // makes the calls
 	lookups int
 }
 
@@ -57,11 +57,11 @@ func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
 // NewPathOpener makes the calling OS thread's PathOpener; nil on error. Precondition: the goroutine is locked to its
 // thread, and not pinned.
 func NewPathOpener() *PathOpener {
-	o := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
-	if o.paths == nil {
+	o := &PathOpener{tid: unix.Gettid(), jobs: make(chan *Job, 4), thread: startSyscallThread()}
+	if o.thread == nil {
 		return nil
 	}
-	ordinary(o.paths.tid)
+	setNormalPriority(o.thread.tid)
 	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, o) })
 	go o.runJobs()
 	return o
@@ -69,17 +69,17 @@ func NewPathOpener() *PathOpener {
 
 func (o *PathOpener) runJobs() {
 	runtime.LockOSThread()
-	ordinary(0)
-	for job := range o.todo {
+	setNormalPriority(0)
+	for job := range o.jobs {
 		job.do()
 		job.done.Store(true)
 	}
 }
 
-// ordinary gives a thread an ordinary priority that gets a CPU soon, while an ending process still runs.
-func ordinary(tid int) {
+// setNormalPriority gives a thread an ordinary priority that gets a CPU soon, while an ending process still runs.
+func setNormalPriority(tid int) {
 	const soon = -10
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: shortSlice}
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: minTimeSlice}
 	if unix.SchedSetAttr(tid, &attr, 0) != nil {
 		attr.Nice, attr.Runtime = 0, 0
 		_ = unix.SchedSetAttr(tid, &attr, 0)
@@ -91,14 +91,14 @@ func (o *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
 		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == o })
 	})
-	close(o.todo)
-	o.paths.ask(unix.SYS_EXIT, [6]uintptr{})
+	close(o.jobs)
+	o.thread.start(unix.SYS_EXIT, [6]uintptr{})
 }
 
 // Start runs f on an ordinary thread, after earlier jobs.
 func (o *PathOpener) Start(f func()) *Job {
 	job := &Job{do: f}
-	o.todo <- job
+	o.jobs <- job
 	return job
 }
 
@@ -122,19 +122,19 @@ const atCwd = ^uintptr(99)
 
 // lookUp makes a system call with a path. args gets the addresses of the path and of a buffer.
 func (o *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
-	if len(path) > longestPath+1 {
+	if len(path) > maxPath+1 {
 		return -1, syscall.ENAMETOOLONG
 	}
-	copy(o.paths.buf, path)
+	copy(o.thread.buf, path)
 	o.lookups++
 	CountCall()
-	o.paths.ask(nr, args(o.paths.at(), o.paths.at()+longestPath+1))
-	for !o.paths.await(math.MaxInt64 / 2) {
+	o.thread.start(nr, args(o.thread.bufAddr(), o.thread.bufAddr()+maxPath+1))
+	for !o.thread.await(math.MaxInt64 / 2) {
 	}
-	if got := o.paths.result(); got < 0 {
+	if got := o.thread.result(); got < 0 {
 		return -1, syscall.Errno(-got)
 	}
-	return o.paths.result(), 0
+	return o.thread.result(), 0
 }
 
 func (o *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
@@ -145,10 +145,10 @@ func (o *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
 
 func (o *PathOpener) readlink(path, buf []byte) (int, syscall.Errno) {
 	n, e := o.lookUp(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
-		return [6]uintptr{atCwd, path, at, uintptr(min(len(buf), relayBytes-longestPath-1))}
+		return [6]uintptr{atCwd, path, at, uintptr(min(len(buf), threadBuf-maxPath-1))}
 	})
 	if e != 0 {
 		return 0, e
 	}
-	return copy(buf, o.paths.buf[longestPath+1:longestPath+1+n]), 0
+	return copy(buf, o.thread.buf[maxPath+1:maxPath+1+n]), 0
 }

@@ -20,7 +20,7 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 	var stat Stat
 	var status Status
 	var comm Comm
-	budget := NewBudget(0)
+	budget := NewFDBudget(0)
 	loose, held := OpenThread(pid, own, nil), OpenThread(pid, own, budget)
 	path := "/proc/" + strconv.Itoa(pid)
 	ways := []struct {
@@ -37,7 +37,7 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 		{"list of threads", 1, func() error { _, err := ListTasks(pid, nil); return err }},
 		{"memory", 4, func() error { OpenMemory(pid).Close(); return nil }},
 		{"file of a thread", 1, func() error { return loose.Stat(&stat) }},
-		{"directory of a thread", 1, held.Hold},
+		{"directory of a thread", 1, held.OpenDir},
 		{"files in that directory", 0, func() error {
 			if _, err := held.SchedStat(); err != nil {
 				return err
@@ -58,11 +58,11 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 			t.Errorf("%s: the path opener opened %d paths, want %d", way.name, n, way.walks)
 		}
 	}
-	if w.paths.tid == own {
+	if w.thread.tid == own {
 		t.Error("the path opener is this thread")
 	}
-	if held.Close(); held.Held() || stat.PID == 0 || status.Tgid != pid {
-		t.Errorf("held: %v; read: %+v, process %d", held.Held(), stat, status.Tgid)
+	if held.Close(); held.DirOpen() || stat.PID == 0 || status.Tgid != pid {
+		t.Errorf("held: %v; read: %+v, process %d", held.DirOpen(), stat, status.Tgid)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestPathOpenerHasNoRealTimePriority(t *testing.T) {
 	w := NewPathOpener()
 	defer w.Close()
 	var tids [2]int
-	tids[0] = w.paths.tid
+	tids[0] = w.thread.tid
 	for order := w.Start(func() { tids[1] = unix.Gettid() }); !order.Done(); {
 		SleepUntil(Now() + 1e5)
 	}
@@ -114,9 +114,9 @@ func TestHeldDirectoryOfAnEndedThreadHasNoFiles(t *testing.T) {
 	if tid == os.Getpid() {
 		t.Skip("the main thread does not end")
 	}
-	f := OpenThread(os.Getpid(), tid, NewBudget(0))
+	f := OpenThread(os.Getpid(), tid, NewFDBudget(0))
 	defer f.Close()
-	if err := f.Hold(); err != nil {
+	if err := f.OpenDir(); err != nil {
 		t.Fatal(err)
 	}
 	close(end)

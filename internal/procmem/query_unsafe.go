@@ -27,11 +27,11 @@ const (
 	mapShared    = 8
 )
 
-// ask asks the kernel for addr's mapping (0.6 µs), and reports whether there is one.
+// query asks the kernel for addr's mapping (0.6 µs), and reports whether there is one.
 //
 //go:nosplit
-func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
-	fd := m.maps.get()
+func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
+	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {
 		m.noQueries.Store(true)
 		return false
@@ -55,17 +55,17 @@ func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
 	return true
 }
 
-// nameOf receives names, which are not used.
-var nameOf [64]byte
+// discardedName receives names, which are not used.
+var discardedName [64]byte
 
-// MadeAt asks the kernel for addr's mapping (0.6 µs). ok: it was made at run time, being readable without file and name
-// (the kernel's own have a name). code: it is executable. Safe for concurrent use.
-func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
-	fd := m.maps.get()
+// QueryAnonymous asks the kernel for addr's mapping (0.6 µs). ok: it was made at run time, being readable without file
+// and name (the kernel's own have a name). code: it is executable. Safe for concurrent use.
+func (m *Memory) QueryAnonymous(addr uint64) (s Span, code, ok bool) {
+	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {
 		return Span{}, false, false
 	}
-	q := mapQuery{addr: addr, nameSize: uint32(len(nameOf)), name: uint64(uintptr(unsafe.Pointer(&nameOf)))}
+	q := mapQuery{addr: addr, nameSize: uint32(len(discardedName)), name: uint64(uintptr(unsafe.Pointer(&discardedName)))}
 	q.size = uint64(unsafe.Sizeof(q))
 	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(&q)))
@@ -80,12 +80,12 @@ func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 // kind returns how the mapping is read. The kernel's own mappings have no file, and are not writable.
 //
 //go:nosplit
-func (q *mapQuery) kind() Kind {
+func (q *mapQuery) kind() SpanKind {
 	switch {
 	case q.perm&mapReadable == 0:
 		return NotMemory
 	case q.inode != 0 || q.major != 0 || q.minor != 0 || q.perm&mapShared != 0:
-		return OfFile
+		return FileBacked
 	case q.perm&mapWritable == 0:
 		return NotMemory
 	}
@@ -106,15 +106,15 @@ func preadMem(fd int, buf []byte, off uint64) int {
 }
 
 //go:nosplit
-func preadBy(by *relayed, fd int, buf []byte, off uint64) int {
+func preadBy(by *threadReads, fd int, buf []byte, off uint64) int {
 	if by != nil {
 		return by.pread(fd, buf, off)
 	}
 	return preadMem(fd, buf, off)
 }
 
-// borrowed reports whether a process uses its parent's address space, as after vfork(2).
-func borrowed(pid int) bool {
+// sharesParentMemory reports whether a process uses its parent's address space, as after vfork(2).
+func sharesParentMemory(pid int) bool {
 	const addressSpace = 1 // KCMP_VM, include/uapi/linux/kcmp.h
 	var s Status
 	if ReadStatus(pid, &s) != nil || s.PPid == 0 {

@@ -33,7 +33,7 @@ func TestReadSmallReadsTheBeginningOfAFile(t *testing.T) {
 	if _, err := ReadSmall(path+"s", buf[:]); !errors.Is(err, refusal.Gone) {
 		t.Errorf("a missing file: %v, want %v", err, refusal.Gone)
 	}
-	if _, err := ReadSmall("/"+strings.Repeat("x", longestPath), buf[:]); !errors.Is(err, syscall.ENAMETOOLONG) {
+	if _, err := ReadSmall("/"+strings.Repeat("x", maxPath), buf[:]); !errors.Is(err, syscall.ENAMETOOLONG) {
 		t.Errorf("a path that is too long: %v, want %v", err, syscall.ENAMETOOLONG)
 	}
 	if n := testing.AllocsPerRun(100, func() { _, _ = ReadSmall("/sys/devices/system/cpu/online", buf[:]) }); n != 0 {

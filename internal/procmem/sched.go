@@ -65,19 +65,19 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 // count some 0.4 % of the arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h, sched_info_depart,
 // sched_info_arrive).
 type arrivals struct {
-	runs, left, cpu uint64
-	missing         int64 // arrivals known to be uncounted
+	runs, departures, cpu uint64
+	missing               int64 // arrivals known to be uncounted
 }
 
-// on reports whether the thread is on a CPU. left is its departures. It may be wrong until the thread was seen off a
+// onCPU reports whether the thread is on a CPU. left is its departures. It may be wrong until the thread was seen off a
 // CPU, or twice on one without a departure in between.
-func (a *arrivals) on(now SchedStat, left uint64) bool {
+func (a *arrivals) onCPU(now SchedStat, left uint64) bool {
 	missing := int64(left - now.Runs)
 	off := missing
-	if now.Runs == a.runs && left == a.left && now.CPU > a.cpu { // it has run without a departure
+	if now.Runs == a.runs && left == a.departures && now.CPU > a.cpu { // it has run without a departure
 		off++
 	}
-	a.runs, a.left, a.cpu = now.Runs, left, now.CPU
+	a.runs, a.departures, a.cpu = now.Runs, left, now.CPU
 	a.missing = max(a.missing, off)
 	return missing < a.missing
 }

@@ -88,7 +88,7 @@ func TestUncountedArrivalsAreDetected(t *testing.T) {
 		{8, 9, 26, true, "its clock has not moved since"},
 		{8, 10, 27, false, "queued"},
 	} {
-		if got := of.on(SchedStat{Runs: c.runs, CPU: c.cpu}, c.left); got != c.want {
+		if got := of.onCPU(SchedStat{Runs: c.runs, CPU: c.cpu}, c.left); got != c.want {
 			t.Errorf("step %d (%s): on a processor %v, want %v", i, c.what, got, c.want)
 		}
 	}
@@ -100,28 +100,28 @@ func TestOnProcessorIsTrueForRunningThreads(t *testing.T) {
 	if _, err := os.Stat("/proc/self/sched"); err != nil {
 		t.Skip("the kernel has no /proc/PID/sched (before 6.15 without CONFIG_SCHED_DEBUG)")
 	}
-	own := OpenThread(os.Getpid(), unix.Gettid(), NewBudget(0))
+	own := OpenThread(os.Getpid(), unix.Gettid(), NewFDBudget(0))
 	defer own.Close()
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
 		t.Skip(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	asleep := OpenThread(cmd.Process.Pid, cmd.Process.Pid, NewBudget(0))
+	asleep := OpenThread(cmd.Process.Pid, cmd.Process.Pid, NewFDBudget(0))
 	defer asleep.Close()
 	for call, err := asleep.Syscall(); err == nil && call.Nr != unix.SYS_CLOCK_NANOSLEEP; call, err = asleep.Syscall() {
 		runtime.Gosched()
 	}
 	ran := 0
 	for range 1000 {
-		on, known := own.OnProcessor()
+		on, known := own.OnCPU()
 		if !known {
 			t.Fatal("it is not known whether this thread is on a processor")
 		}
 		if on {
 			ran++
 		}
-		if on, known := asleep.OnProcessor(); on || !known {
+		if on, known := asleep.OnCPU(); on || !known {
 			t.Fatalf("a sleeping thread: on a processor %v, known %v; want false, true", on, known)
 		}
 	}
@@ -136,7 +136,7 @@ func TestLastRunIsReadOnThisKernel(t *testing.T) {
 	if _, err := os.Stat("/proc/self/sched"); err != nil {
 		t.Skip("the kernel has no /proc/PID/sched (before 6.15 without CONFIG_SCHED_DEBUG)")
 	}
-	f := OpenThread(os.Getpid(), unix.Gettid(), NewBudget(0))
+	f := OpenThread(os.Getpid(), unix.Gettid(), NewFDBudget(0))
 	defer f.Close()
 	first, ok := f.LastRun()
 	if !ok || first <= 0 {

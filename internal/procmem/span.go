@@ -27,8 +27,8 @@ func find(t *[]Span, addr uint64, out *Span) bool {
 	return out.Start <= addr
 }
 
-// mostGuard is the largest guard below a stack, in bytes; guards stay unreadable.
-const mostGuard = 64 << 10
+// maxStackGuard is the largest guard below a stack, in bytes; guards stay unreadable.
+const maxStackGuard = 64 << 10
 
 // lookup returns addr's mapping, of which want bytes are to be read, and reports whether there is one. The table may be
 // 2 s old: if it has no readable mapping, or one that may have grown, the kernel is asked.
@@ -44,18 +44,18 @@ func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 	if m.recent.find(t, addr, out) && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) != reserved) {
 		return true
 	}
-	if m.ask(m.by(), addr, out) {
-		m.recent.keep(out)
+	if m.query(m.reader(), addr, out) {
+		m.recent.add(out)
 		return true
 	}
 	*out = table
 	if known {
 		return true
 	}
-	if m.relayed.late {
+	if m.threadReads.timedOut {
 		return false
 	}
-	if m.noQueries.Load() && table.Grows && table.Start > addr && table.Start-addr < mostGrowth {
+	if m.noQueries.Load() && table.Grows && table.Start > addr && table.Start-addr < maxStackGrowth {
 		*out = Span{Start: addr &^ (pageSize - 1), End: table.End, Kind: Anonymous}
 		return true
 	}
@@ -77,23 +77,23 @@ func follows(t *[]Span, s *Span) neighbour {
 	switch {
 	case !find(t, s.End, &next):
 		return mayGrow
-	case next.Kind == NotMemory && next.End-next.Start > mostGuard:
+	case next.Kind == NotMemory && next.End-next.Start > maxStackGuard:
 		return reserved
 	}
 	return cannotGrow
 }
 
-// answers are the mappings of recent queries, in addition to the table of.
-type answers struct {
+// recentSpans are the mappings of recent queries, in addition to the table of.
+type recentSpans struct {
 	spans [8]Span
-	of    *[]Span
+	table *[]Span
 	end   uint8
 }
 
 //go:nosplit
-func (a *answers) find(t *[]Span, addr uint64, out *Span) bool {
-	if t != a.of {
-		a.spans, a.of = [len(a.spans)]Span{}, t
+func (a *recentSpans) find(t *[]Span, addr uint64, out *Span) bool {
+	if t != a.table {
+		a.spans, a.table = [len(a.spans)]Span{}, t
 	}
 	for i := range a.spans {
 		if s := &a.spans[i]; addr-s.Start < s.End-s.Start {
@@ -105,7 +105,7 @@ func (a *answers) find(t *[]Span, addr uint64, out *Span) bool {
 }
 
 //go:nosplit
-func (a *answers) keep(s *Span) {
+func (a *recentSpans) add(s *Span) {
 	for i := range a.spans {
 		if old := &a.spans[i]; old.Start < s.End && s.Start < old.End {
 			*old = *s
@@ -122,26 +122,26 @@ func (a *answers) keep(s *Span) {
 // out, it is as safe to read as anonymous memory: outside of stops it is checked once per reading of the mappings.
 // Other pages of files can be evicted, and are always checked.
 
-// ownPages has pages known to be the process's own. For one goroutine.
-type ownPages struct {
+// privatePages has pages known to be the process's own. For one goroutine.
+type privatePages struct {
 	pages   [8]uint64
 	end     uint8
 	updates uint64
 }
 
-func (m *Memory) isOwn(addr uint64, n int) bool {
-	if uint64(n) > pageSize || m.swapped.Load() || m.own.updates != m.updates.Load() {
+func (m *Memory) isPrivate(addr uint64, n int) bool {
+	if uint64(n) > pageSize || m.swapped.Load() || m.private.updates != m.updates.Load() {
 		return false
 	}
 	for page := addr &^ (pageSize - 1); page < addr+uint64(n); page += pageSize {
-		if !m.own.has(page) {
+		if !m.private.has(page) {
 			return false
 		}
 	}
 	return true
 }
 
-func (o *ownPages) has(page uint64) bool {
+func (o *privatePages) has(page uint64) bool {
 	for _, p := range o.pages {
 		if p == page {
 			return page != 0
@@ -151,18 +151,18 @@ func (o *ownPages) has(page uint64) bool {
 }
 
 // notePage records a page that is the process's own.
-func (m *Memory) notePage(page, entry uint64, kind Kind) {
-	if kind != OfFile || entry&pagePresent == 0 || entry&pageOfFile != 0 {
+func (m *Memory) notePage(page, entry uint64, kind SpanKind) {
+	if kind != FileBacked || entry&pagePresent == 0 || entry&pageOfFile != 0 {
 		return
 	}
-	if now := m.updates.Load(); m.own.updates != now {
-		m.own = ownPages{updates: now}
+	if now := m.updates.Load(); m.private.updates != now {
+		m.private = privatePages{updates: now}
 	}
-	if m.own.has(page) {
+	if m.private.has(page) {
 		return
 	}
-	m.own.pages[m.own.end%uint8(len(m.own.pages))] = page
-	m.own.end++
+	m.private.pages[m.private.end%uint8(len(m.private.pages))] = page
+	m.private.end++
 }
 
 // # Checks before the stop
@@ -180,8 +180,8 @@ const checkedFor = 2e6 // validity of a check, ns
 func (m *Memory) CheckPresent(addr uint64, n int) {
 	var s Span
 	m.checked = checkedRange{}
-	if uint64(n) <= pageSize && m.lookup(addr, uint64(n), &s) && s.Kind == OfFile && !m.swapped.Load() &&
-		m.present(m.by(), addr, n, OfFile) == n && m.isOwn(addr, n) {
+	if uint64(n) <= pageSize && m.lookup(addr, uint64(n), &s) && s.Kind == FileBacked && !m.swapped.Load() &&
+		m.present(m.reader(), addr, n, FileBacked) == n && m.isPrivate(addr, n) {
 		m.checked = checkedRange{addr, uint64(n), Now() + checkedFor}
 	}
 }
@@ -190,19 +190,19 @@ func (r *checkedRange) has(addr, n uint64) bool {
 	return r.until != 0 && addr >= r.addr && addr-r.addr <= r.n && n <= r.n-(addr-r.addr) && Now() < r.until
 }
 
-// MostPlaces bounds the places of [Memory.CheckPlaces].
-const MostPlaces = 62
+// MaxPlaces bounds the places of [Memory.CheckPlaces].
+const MaxPlaces = 62
 
-// CheckPlaces checks before a stop which of at most [MostPlaces] places, of size bytes each, are in present anonymous
+// CheckPlaces checks before a stop which of at most [MaxPlaces] places, of size bytes each, are in present anonymous
 // memory, and sets present for these. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is.
 func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
 	clear(present)
-	fd := m.pagemap.get()
-	if fd < 0 || m.Relayed() || m.swapped.Load() || size == 0 || size > pageSize {
+	fd := m.pagemap.fd()
+	if fd < 0 || m.UsesSyscallThreads() || m.swapped.Load() || size == 0 || size > pageSize {
 		return 0
 	}
-	var pages [2 * MostPlaces]uint64
-	n, known := 0, places[:min(len(places), MostPlaces)]
+	var pages [2 * MaxPlaces]uint64
+	n, known := 0, places[:min(len(places), MaxPlaces)]
 	var in Span
 	for _, at := range known {
 		if off := at - in.Start; off >= in.End-in.Start || in.End-at < size {
@@ -229,7 +229,7 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (unti
 }
 
 // addPage adds a page to n sorted ones, and returns their number.
-func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
+func addPage(pages *[2 * MaxPlaces]uint64, n int, page uint64) int {
 	i, known := slices.BinarySearch(pages[:n], page)
 	if known {
 		return n

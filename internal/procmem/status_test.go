@@ -26,7 +26,7 @@ func TestStatusOfAProcessWithManyGroupsIsWhole(t *testing.T) {
 		pid := testtargets.Child(t, cmd).Process.Pid
 		testtargets.Asleep(t, pid)
 		f := OpenThread(pid, pid, nil)
-		kept := OpenThread(pid, pid, NewBudget(10))
+		kept := OpenThread(pid, pid, NewFDBudget(10))
 		for name, read := range map[string]func(*Status) error{
 			"ReadStatus": func(s *Status) error { return ReadStatus(pid, s) },
 			"Status":     f.Status, "Status of an open file": kept.Status,

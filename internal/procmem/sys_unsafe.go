@@ -33,13 +33,13 @@ func openAt(at int, path []byte, flags uintptr) (int, syscall.Errno) {
 	}
 }
 
-const longestPath = 127
+const maxPath = 127
 
 // ReadSmall reads the beginning of a file, without allocation, outside the Go scheduler. path has at most 127 bytes.
 // Errors: [refusal.Gone], also for an empty file, [refusal.Denied], or an errno.
 func ReadSmall(path string, buf []byte) ([]byte, error) {
-	var name [longestPath + 1]byte
-	if len(path) > longestPath {
+	var name [maxPath + 1]byte
+	if len(path) > maxPath {
 		return nil, syscall.ENAMETOOLONG
 	}
 	return readOnce(name[:copy(name[:], path)+1], buf)

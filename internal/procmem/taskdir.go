@@ -12,27 +12,27 @@ const direntBuf = 32 << 10 // bytes, for about 1,000 threads
 
 // TaskDir lists the threads of a process by its open /proc/PID/task. Not safe for concurrent use.
 type TaskDir struct {
-	fd     int
-	budget *Budget
-	kept   bool
-	buf    [direntBuf]byte
+	fd      int
+	budget  *FDBudget
+	charged bool
+	buf     [direntBuf]byte
 }
 
 // OpenTasks opens a process's directory. Its descriptor is taken from budget, if possible. Errors: [refusal.Gone],
 // [refusal.Denied].
-func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
+func OpenTasks(pid int, budget *FDBudget) (*TaskDir, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "task"), unix.O_DIRECTORY)
 	if e != 0 {
 		return nil, classify(e)
 	}
-	return &TaskDir{fd: fd, budget: budget, kept: budget.Take(1)}, nil
+	return &TaskDir{fd: fd, budget: budget, charged: budget.Take(1)}, nil
 }
 
-// KeepWithin takes the descriptor from budget if possible, once.
-func (d *TaskDir) KeepWithin(budget *Budget) {
-	if !d.kept {
-		d.budget, d.kept = budget, budget.Take(1)
+// ChargeTo takes the descriptor from budget if possible, once.
+func (d *TaskDir) ChargeTo(budget *FDBudget) {
+	if !d.charged {
+		d.budget, d.charged = budget, budget.Take(1)
 	}
 }
 
@@ -40,7 +40,7 @@ func (d *TaskDir) KeepWithin(budget *Budget) {
 func (d *TaskDir) Close() {
 	closeFD(d.fd)
 	d.fd = -1
-	if d.kept {
+	if d.charged {
 		d.budget.Give(1)
 	}
 }

@@ -33,7 +33,7 @@ var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm
 // for concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
 type ThreadFiles struct {
 	pid, tid      int
-	budget        *Budget
+	budget        *FDBudget
 	dir           int32    // descriptor of the thread's directory + 1; 0: none
 	tasks         *TaskDir // opens files if dir is 0; nil: by path
 	fds           [numFiles]int32
@@ -44,7 +44,7 @@ type ThreadFiles struct {
 }
 
 // OpenThread opens nothing: a missing thread shows at the first read. With a nil budget no file stays open.
-func OpenThread(pid, tid int, budget *Budget) *ThreadFiles {
+func OpenThread(pid, tid int, budget *FDBudget) *ThreadFiles {
 	return &ThreadFiles{pid: pid, tid: tid, budget: budget}
 }
 
@@ -54,8 +54,8 @@ func (f *ThreadFiles) PID() int { return f.pid }
 // TID returns the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
-// Hold keeps the thread's directory and stat open, within the budget: files then need no [PathOpener].
-func (f *ThreadFiles) Hold() error {
+// OpenDir keeps the thread's directory and stat open, within the budget: files then need no [PathOpener].
+func (f *ThreadFiles) OpenDir() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf
 		fd, e := open(p.thread(f.pid, f.tid, ""), unix.O_DIRECTORY)
@@ -70,8 +70,8 @@ func (f *ThreadFiles) Hold() error {
 	return err
 }
 
-// HoldIn keeps the thread's directory open as [ThreadFiles.Hold], opened in that of all threads.
-func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
+// OpenDirIn keeps the thread's directory open as [ThreadFiles.OpenDir], opened in that of all threads.
+func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
 	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {
 		return
@@ -85,8 +85,8 @@ func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
 	f.dir = int32(fd) + 1
 }
 
-// Held reports whether the directory is open.
-func (f *ThreadFiles) Held() bool { return f.dir != 0 }
+// DirOpen reports whether the directory is open.
+func (f *ThreadFiles) DirOpen() bool { return f.dir != 0 }
 
 func (f *ThreadFiles) open(which file) (int, syscall.Errno) {
 	var p pathBuf
@@ -284,8 +284,8 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	return ParseLastRun(b)
 }
 
-// OnProcessor reports whether the thread is on a CPU. known is false without a sched file.
-func (f *ThreadFiles) OnProcessor() (on, known bool) {
+// OnCPU reports whether the thread is on a CPU. known is false without a sched file.
+func (f *ThreadFiles) OnCPU() (on, known bool) {
 	before, err := f.SchedStat()
 	if err != nil {
 		return false, false
@@ -300,7 +300,7 @@ func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	if !ok || err != nil {
 		return false, false
 	}
-	return before.Runs == after.Runs && f.arrivals.on(after, left), true
+	return before.Runs == after.Runs && f.arrivals.onCPU(after, left), true
 }
 
 // ReadStatus reads a thread's status once.

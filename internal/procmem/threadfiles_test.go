@@ -41,7 +41,7 @@ func sleeper(t testing.TB) *exec.Cmd {
 func TestFilesOfASleepingThread(t *testing.T) {
 	cmd := sleeper(t)
 	pid := cmd.Process.Pid
-	budget := NewBudget(100)
+	budget := NewFDBudget(100)
 	all := budget.Left()
 	f := OpenThread(pid, pid, budget)
 	for range 2 { // opened, then kept open
@@ -92,7 +92,7 @@ func TestClocksStayOpenBeyondTheBudget(t *testing.T) {
 	for _, in := range []*TaskDir{nil, tasks} {
 		f := OpenThread(pid, pid, nil)
 		if in != nil {
-			f.HoldIn(in)
+			f.OpenDirIn(in)
 		}
 		var raw [96]byte
 		before := testtargets.Descriptors(t)
@@ -119,7 +119,7 @@ func TestClocksStayOpenBeyondTheBudget(t *testing.T) {
 
 func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
 	cmd := sleeper(t)
-	budget := NewBudget(100)
+	budget := NewFDBudget(100)
 	f := OpenThread(cmd.Process.Pid, cmd.Process.Pid, budget)
 	defer f.Close()
 	var buf [4096]byte
@@ -143,7 +143,7 @@ func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
 func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	cmd := sleeper(t)
 	pid := cmd.Process.Pid
-	kept, fresh := OpenThread(pid, pid, NewBudget(100)), OpenThread(pid, pid, nil)
+	kept, fresh := OpenThread(pid, pid, NewFDBudget(100)), OpenThread(pid, pid, nil)
 	defer kept.Close()
 	reads := map[string]func(f *ThreadFiles) error{
 		"schedstat": func(f *ThreadFiles) error { _, err := f.SchedStat(); return err },
@@ -186,7 +186,7 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 }
 
 func TestFilesAreNotKeptOpenWithoutBudget(t *testing.T) {
-	b := new(Budget)
+	b := new(FDBudget)
 	b.Give(1)
 	f := OpenThread(os.Getpid(), os.Getpid(), b)
 	defer f.Close()
@@ -213,7 +213,7 @@ func TestTasksAreThoseOfTheProcess(t *testing.T) {
 		}()
 	}
 	defer close(stop)
-	dir, err := OpenTasks(os.Getpid(), NewBudget(100))
+	dir, err := OpenTasks(os.Getpid(), NewFDBudget(100))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestProcessorClocksMatchTheScheduler(t *testing.T) {
 
 func TestReadingAllocatesNothing(t *testing.T) {
 	pid := os.Getpid()
-	f := OpenThread(pid, pid, NewBudget(100))
+	f := OpenThread(pid, pid, NewFDBudget(100))
 	defer f.Close()
 	dir, err := OpenTasks(pid, nil)
 	if err != nil {
@@ -290,7 +290,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkSchedStat(b *testing.B) {
-	f := OpenThread(os.Getpid(), os.Getpid(), NewBudget(100))
+	f := OpenThread(os.Getpid(), os.Getpid(), NewFDBudget(100))
 	defer f.Close()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -302,7 +302,7 @@ func BenchmarkSchedStat(b *testing.B) {
 
 func BenchmarkSyscall(b *testing.B) {
 	pid := sleeper(b).Process.Pid
-	f := OpenThread(pid, pid, NewBudget(100))
+	f := OpenThread(pid, pid, NewFDBudget(100))
 	defer f.Close()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -313,7 +313,7 @@ func BenchmarkSyscall(b *testing.B) {
 }
 
 func BenchmarkStat(b *testing.B) {
-	f := OpenThread(os.Getpid(), os.Getpid(), NewBudget(100))
+	f := OpenThread(os.Getpid(), os.Getpid(), NewFDBudget(100))
 	defer f.Close()
 	var s Stat
 	b.ReportAllocs()

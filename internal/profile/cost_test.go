@@ -167,7 +167,7 @@ func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err e
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	memory := mem.Whole("it")
+	memory := mem.AccountOfWhole("it")
 	_, err = readFrom(bytes.NewReader(data), int64(len(data)), memory)
 	runtime.ReadMemStats(&after)
 	if err != nil && mem.Used() != 0 {
@@ -255,14 +255,15 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestEndlessInputIsRefused(t *testing.T) {
 	mem := budget.New(8 << 20)
-	if _, err := readAll(endless{}, mem.Whole("it")); !errors.Is(err, ErrTooLarge) || mem.Peak() > 8<<20 ||
+	if _, err := readAll(endless{}, mem.AccountOfWhole("it")); !errors.Is(err, ErrTooLarge) || mem.Peak() > 8<<20 ||
 		mem.Used() != 0 {
 		t.Errorf("%v, %d taken, %d left", err, mem.Peak(), mem.Used())
 	}
-	if b, err := readAll(bytes.NewReader(make([]byte, 100_000)), mem.Whole("it")); err != nil || len(b) != 100_000 {
+	b, err := readAll(bytes.NewReader(make([]byte, 100_000)), mem.AccountOfWhole("it"))
+	if err != nil || len(b) != 100_000 {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
-	if _, err := readAll(io.MultiReader(bytes.NewReader([]byte{1}), failing{}), mem.Whole("it")); err == nil {
+	if _, err := readAll(io.MultiReader(bytes.NewReader([]byte{1}), failing{}), mem.AccountOfWhole("it")); err == nil {
 		t.Error("no error")
 	}
 }

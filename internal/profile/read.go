@@ -85,8 +85,8 @@ func wrapRead(path string, err error) error {
 const memoryPerByte = 128
 
 func memoryFor(bytes int64) *budget.Account {
-	budget.Process().Allow(memoryPerByte * bytes)
-	return budget.Process().Whole("the profile")
+	budget.Process().RaiseFor(memoryPerByte * bytes)
+	return budget.Process().AccountOfWhole("the profile")
 }
 
 // stored omits holes.
@@ -106,12 +106,12 @@ func Read(r io.Reader) (*profile.Profile, error) {
 }
 
 func readStream(r io.Reader) (*profile.Profile, *budget.Account, error) {
-	memory := budget.Process().Whole("the profile")
+	memory := budget.Process().AccountOfWhole("the profile")
 	data, err := readAll(r, memory)
 	if err != nil {
 		return nil, memory, err
 	}
-	budget.Process().Allow(memoryPerByte * int64(len(data)))
+	budget.Process().RaiseFor(memoryPerByte * int64(len(data)))
 	whole := memory.Used()
 	p, err := readFrom(bytes.NewReader(data), int64(len(data)), memory)
 	if err == nil {

@@ -71,7 +71,7 @@ func (r Root) path(name string) string { return filepath.Join(string(r), name) }
 
 // limitsUpFrom goes up to the mount's root.
 func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
-	below, ok := m.below(group)
+	below, ok := m.pathBelow(group)
 	for own := true; ok; own = false {
 		dir := r.path(filepath.Join(m.at, below))
 		if l, limited := read(dir, m.v2); limited {
@@ -91,20 +91,20 @@ func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (al
 	return all
 }
 
-// below returns a group's path below the mount; false: none.
-func (m *mount) below(group string) (string, bool) {
+// pathBelow returns a group's path below the mount; false: none.
+func (m *mount) pathBelow(group string) (string, bool) {
 	if group == "" {
 		return "", false
 	}
-	rel, ok := m.relative(group)
+	rel, ok := m.pathFromRoot(group)
 	if !ok {
 		return "/", true // only the root of this part is known
 	}
 	return filepath.Clean("/" + rel), true
 }
 
-// relative returns a group's path from the mount's root; false: the mount does not show the group.
-func (m *mount) relative(group string) (string, bool) {
+// pathFromRoot returns a group's path from the mount's root; false: the mount does not show the group.
+func (m *mount) pathFromRoot(group string) (string, bool) {
 	rel, err := filepath.Rel(m.root, group)
 	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
@@ -120,7 +120,7 @@ func accounts(mounts []mount, g groups) func(group string) string {
 			if own := g.pathIn(&m); own != group && !strings.HasPrefix(own, strings.TrimSuffix(group, "/")+"/") {
 				return ""
 			}
-			if below, ok := m.below(group); ok {
+			if below, ok := m.pathBelow(group); ok {
 				return filepath.Join(m.at, below, "cpuacct.usage")
 			}
 		}

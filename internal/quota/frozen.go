@@ -22,7 +22,7 @@ func (r Root) Frozen(pid int) string {
 	groups, mounts := visible(parseGroups(string(text)), mounts)
 	for i := range mounts {
 		m := &mounts[i]
-		below, ok := m.below(groups.pathIn(m))
+		below, ok := m.pathBelow(groups.pathIn(m))
 		if dir := filepath.Join(m.at, below); ok && m.frozen(r.path(dir)) {
 			return dir
 		}

@@ -9,48 +9,48 @@ package quota
 // (sched_cfs_bandwidth_slice_us), and an idle one keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be
 // left on other processors.
 type Guard struct {
-	limit     Limit
-	elsewhere int64 // may be on other processors, ns
-	periods   int64
-	before    int64 // lower bound of the use at the period's start, ns
-	seen      int64 // use at the last query, ns
+	limit      Limit
+	otherCPUs  int64 // may be on other processors, ns
+	periods    int64
+	usedBefore int64 // lower bound of the use at the period's start, ns
+	seen       int64 // use at the last query, ns
 }
 
 const (
-	slice     = 5e6
-	idleKeeps = 1e6
+	slice        = 5e6
+	idleCPUKeeps = 1e6
 )
 
 // NewGuard returns a guard. processors is the number on which the group's threads can run at a time, kept the number of
 // others on which they have run.
 func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
-	g := &Guard{limit: l, periods: now.Periods, before: used - l.Quota, seen: used} // this period is unknown
+	g := &Guard{limit: l, periods: now.Periods, usedBefore: used - l.Quota, seen: used} // this period is unknown
 	if processors > 1 || kept > 0 {
 		// At most half, or no tick would ever begin.
-		g.elsewhere = min(int64(processors-1)*slice+idleKeeps, l.Quota/2)
+		g.otherCPUs = min(int64(processors-1)*slice+idleCPUKeeps, l.Quota/2)
 	}
 	return g
 }
 
-// Note takes the kernel's statistics, and the group's use then, ns.
-func (g *Guard) Note(s Sample, used int64) {
+// Update takes the kernel's statistics, and the group's use then, ns.
+func (g *Guard) Update(s Sample, used int64) {
 	if n := s.Periods - g.periods; n > 0 {
 		// Use beyond the quota is the next period's.
-		debt := max(used-g.before-n*g.limit.Quota, 0)
-		g.periods, g.before = s.Periods, g.seen-min(debt, g.limit.Quota)
+		debt := max(used-g.usedBefore-n*g.limit.Quota, 0)
+		g.periods, g.usedBefore = s.Periods, g.seen-min(debt, g.limit.Quota)
 	}
 	g.seen = used
 }
 
 // Left is the CPU time certainly left of this period after such use, ns; negative: none.
-func (g *Guard) Left(used int64) int64 { return g.limit.Quota - g.elsewhere - (used - g.before) }
+func (g *Guard) Left(used int64) int64 { return g.limit.Quota - g.otherCPUs - (used - g.usedBefore) }
 
-// Needs is the least rest for a tick of that cost, ns: two such ticks and 1 ms of other work, at most a part of the
+// MinLeft is the least rest for a tick of that cost, ns: two such ticks and 1 ms of other work, at most a part of the
 // quota so that ticks happen at all.
-func (g *Guard) Needs(cost int64) int64 { return min(2*cost+1e6, g.limit.Quota/2-g.elsewhere/2) }
+func (g *Guard) MinLeft(cost int64) int64 { return min(2*cost+1e6, g.limit.Quota/2-g.otherCPUs/2) }
 
-// Asks reports that a query of the kernel may help, as much was used since the last.
-func (g *Guard) Asks(used int64) bool {
+// ShouldQuery reports that a query of the kernel may help, as much was used since the last.
+func (g *Guard) ShouldQuery(used int64) bool {
 	return used-g.seen > g.limit.Quota/16 || g.Left(used) < g.limit.Quota/2
 }
 

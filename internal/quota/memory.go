@@ -20,7 +20,7 @@ func (r Root) Memory() (least int64) {
 			}
 			names = []string{"memory.limit_in_bytes"}
 		}
-		below, ok := m.below(groups.pathIn(&m))
+		below, ok := m.pathBelow(groups.pathIn(&m))
 		for ; ok; below = filepath.Dir(below) {
 			for _, name := range names {
 				if n := limit(readWord(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {

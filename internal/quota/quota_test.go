@@ -188,13 +188,13 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 			if use := int64(rng.IntN(most)); left > 0 {
 				left, used = left-use, used+use
 			}
-			if rng.IntN(3) > 0 || g.Asks(used) {
-				g.Note(Sample{Periods: periods}, used)
+			if rng.IntN(3) > 0 || g.ShouldQuery(used) {
+				g.Update(Sample{Periods: periods}, used)
 			}
 			if got := g.Left(used); got > max(left, 0) {
 				t.Fatalf("Left returns %d ns, want at most %d", got, left)
 			}
-			if run%2 == 1 && g.Left(used) >= g.Needs(100e3) {
+			if run%2 == 1 && g.Left(used) >= g.MinLeft(100e3) {
 				enough++
 			}
 		}
@@ -211,7 +211,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, groups, mounts, stat string) {
 		g := parseGroups(groups)
 		for _, m := range parseMounts(mounts) {
-			m.below(g.pathIn(&m))
+			m.pathBelow(g.pathIn(&m))
 		}
 		if s := parseStat([]byte(stat)); s.Periods < 0 || s.ThrottledFor < 0 || s.Used < -1 {
 			t.Errorf("a negative count in %+v", s)

@@ -58,7 +58,7 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 		}
 	}
 	return g, slices.DeleteFunc(slices.Clone(mounts), func(m mount) bool {
-		_, shown := m.relative(g.pathIn(&m))
+		_, shown := m.pathFromRoot(g.pathIn(&m))
 		return !shown
 	})
 }

@@ -22,9 +22,9 @@ func (r *recording) countGoroutines() {
 			if err != nil {
 				continue
 			}
-			parked := t.Runtimes().ParkedText
+			parked := t.Runtimes().GoroutinesText
 			if r.samplerOpts.Tasks {
-				parked = t.Runtimes().ParkedAtEnd
+				parked = t.Runtimes().GoroutinesAtEnd
 			}
 			text := parked()
 			if text != "" {

@@ -18,7 +18,7 @@ import (
 var launched atomic.Pointer[launch.Launched]
 
 // HandleJobControl makes SIGTSTP, SIGTTIN and SIGTTOU stop prywalk after it has detached from all threads
-// (ptrace.StopAs). Ignored ones stay ignored.
+// (ptrace.Suspend). Ignored ones stay ignored.
 func HandleJobControl() {
 	ch := make(chan os.Signal, 8)
 	for _, sig := range ptrace.StopSignals {
@@ -41,7 +41,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 		_ = l.Signal(sig)
 	}
 	releaseTerminal(func() {
-		if !ptrace.StopAs(sig, func() { dropPending(sig, ch) }) {
+		if !ptrace.Suspend(sig, func() { dropPending(sig, ch) }) {
 			console.Errorf("not suspended: a thread could not be detached in time; try again, or end the recording with Ctrl-C")
 		}
 	})

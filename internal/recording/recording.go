@@ -149,9 +149,9 @@ func (r *recording) prepare(procs []*code.Process) {
 		SpillTo: os.TempDir(), Discard: r.endless && r.output.path == "", Rotates: r.output.rotation != nil,
 	})
 	r.names = newResolver()
-	r.names.ReadInSteps()
+	r.names.ReadPerfMapsInSteps()
 	r.samplerOpts.Checkpoint = r.checkpoint
-	r.samplerOpts.JITFuncs = r.names.JITFuncs
+	r.samplerOpts.JITFuncBounds = r.names.JITFuncBounds
 	if r.output.path == "" || outfile.Replaceable(r.output.path) {
 		r.samplerOpts.CheckpointEvery = checkpointEvery
 	}

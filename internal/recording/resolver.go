@@ -50,12 +50,12 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 // IsFinal implements profile.FinalResolver.
 func (r *resolver) IsFinal(m *profile.ModuleInfo) bool {
 	mod := m.Origin.Module
-	return mod != nil && r.skipped == 0 && r.Settled(mod)
+	return mod != nil && r.skipped == 0 && r.NamesFinal(mod)
 }
 
 func (r *resolver) kernelFrames(addr uint64) []profile.Frame {
 	if r.kernel == nil {
-		names, err := symbols.OfKernel()
+		names, err := symbols.ReadKernelNamesOnce()
 		if err != nil {
 			console.Infof("%v; kernel frames are shown without names", err)
 			names = &symbols.KernelNames{}

@@ -26,7 +26,7 @@ func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 		}
 		n, text := p.Runtimes().WaitingGoroutines()
 		if l.samplerOpts.Tasks {
-			n, text = p.Runtimes().ParkedNow()
+			n, text = p.Runtimes().GoroutinesNow()
 		}
 		if n != nil || text != "" {
 			list = append(list, top.Goroutines{PID: p.PID, WaitingGoroutines: n, Text: text})

@@ -8,32 +8,32 @@ import (
 
 // Histogram counts values in classes 1/16 apart. It does not allocate. The zero value is empty.
 type Histogram struct {
-	classes [64 * subClasses]uint32
-	N       int64
-	Max     int64
+	counts [64 * subBuckets]uint32
+	N      int64
+	Max    int64
 }
 
-const subClasses = 16 // per power of two
+const subBuckets = 16 // per power of two
 
-func class(v int64) int {
-	if v < subClasses {
+func bucketIndex(v int64) int {
+	if v < subBuckets {
 		return int(max(v, 0))
 	}
 	top := bits.Len64(uint64(v)) - 1
-	return (top-3)*subClasses + int(v>>(top-4))&(subClasses-1)
+	return (top-3)*subBuckets + int(v>>(top-4))&(subBuckets-1)
 }
 
-func floor(c int) int64 {
-	if c < subClasses {
+func bucketStart(c int) int64 {
+	if c < subBuckets {
 		return int64(c)
 	}
-	top := c/subClasses + 3
-	return 1<<top + int64(c%subClasses)<<(top-4)
+	top := c/subBuckets + 3
+	return 1<<top + int64(c%subBuckets)<<(top-4)
 }
 
 // Add counts a value.
 func (h *Histogram) Add(v int64) {
-	h.classes[class(v)]++
+	h.counts[bucketIndex(v)]++
 	h.N++
 	h.Max = max(h.Max, v)
 }
@@ -44,9 +44,9 @@ func (h *Histogram) Quantile(q float64) int64 {
 		return 0
 	}
 	left := int64(q * float64(h.N))
-	for c, n := range h.classes {
+	for c, n := range h.counts {
 		if left -= int64(n); left < 0 {
-			return min(floor(c+1), h.Max)
+			return min(bucketStart(c+1), h.Max)
 		}
 	}
 	return h.Max
@@ -55,10 +55,10 @@ func (h *Histogram) Quantile(q float64) int64 {
 // Buckets are by powers of two, without empty ones at the ends.
 func (h *Histogram) Buckets() []Bucket {
 	var out []Bucket
-	for c, n := range h.classes {
-		below := Nanos(subClasses)
-		if c >= subClasses {
-			below = 2 << (c/subClasses + 3)
+	for c, n := range h.counts {
+		below := Nanos(subBuckets)
+		if c >= subBuckets {
+			below = 2 << (c/subBuckets + 3)
 		}
 		switch k := len(out) - 1; {
 		case k >= 0 && out[k].Below == below:

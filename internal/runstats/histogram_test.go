@@ -9,12 +9,12 @@ import (
 )
 
 func TestClassesCoverAllValuesInOrder(t *testing.T) {
-	for c := range 60 * subClasses {
-		if got := class(floor(c)); got != c {
+	for c := range 60 * subBuckets {
+		if got := bucketIndex(bucketStart(c)); got != c {
 			t.Fatalf("class(floor(%d)) = %d", c, got)
 		}
-		if c > 0 && class(floor(c)-1) != c-1 {
-			t.Fatalf("class %d does not end before %d", c-1, floor(c))
+		if c > 0 && bucketIndex(bucketStart(c)-1) != c-1 {
+			t.Fatalf("class %d does not end before %d", c-1, bucketStart(c))
 		}
 	}
 }

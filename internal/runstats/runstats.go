@@ -55,7 +55,8 @@ type Observations struct {
 type Observed struct {
 	// Engine is "ptrace", "perf", or "perf, then ptrace".
 	Engine string `json:"engine"`
-	// WhyEngine names the processes that ptrace sampled though perf events work, or is why wanted perf events are missing.
+	// WhyEngine names the processes that ptrace sampled though perf events work, or is why wanted perf events are
+	// missing.
 	WhyEngine string `json:"engine_note,omitempty"`
 	// EngineNote names the processes that ptrace sampled though perf events work.
 	EngineNote string `json:"-"`

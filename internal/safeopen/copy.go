@@ -21,8 +21,8 @@ import (
 var Copier []string
 
 const (
-	// copyPatience is the longest time without progress, including the start of the process.
-	copyPatience = time.Second
+	// copyTimeLimit is the longest time without progress, including the start of the process.
+	copyTimeLimit = time.Second
 	// maxCopy bounds a copied file, maxCopies all open copies, in bytes of memory.
 	maxCopy   = 256 << 20
 	maxCopies = 512 << 20
@@ -36,8 +36,8 @@ type copyReply struct {
 	Errno syscall.Errno
 }
 
-// failures are the errors that Copy reports by their text.
-var failures = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
+// copyErrors are the errors that Copy reports by their text.
+var copyErrors = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
 
 // Copy opens the file of the request in in, and copies it to to, in a process that is abandoned if it hangs.
 func Copy(in io.Reader, to *os.File, out io.Writer) error {
@@ -58,8 +58,8 @@ func Copy(in io.Reader, to *os.File, out io.Writer) error {
 	return json.NewEncoder(out).Encode(reply)
 }
 
-func (o *Opener) fetch(r Request) (*File, error) {
-	if o.account.patience() == 0 {
+func (o *Opener) openByCopier(r Request) (*File, error) {
+	if o.calls.timeLimit() == 0 {
 		return nil, ErrStuck
 	}
 	if r.MaxSize == 0 || r.MaxSize > maxCopy {
@@ -94,15 +94,15 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	if err := cmd.Start(); err != nil {
 		return reply, err
 	}
-	ended := make(chan exit, 1)
-	go func() { ended <- exit{cmd.Wait()} }()
+	ended := make(chan copierExit, 1)
+	go func() { ended <- copierExit{cmd.Wait()} }()
 	if err := o.await(cmd.Process, to, ended); err != nil {
 		return reply, err
 	}
 	if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
 		return reply, err
 	}
-	for _, e := range failures {
+	for _, e := range copyErrors {
 		if reply.Error == e.Error() {
 			return reply, e
 		}
@@ -116,12 +116,12 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	return reply, nil
 }
 
-type exit struct{ err error }
+type copierExit struct{ err error }
 
 // await waits for the end of the process. Without progress it kills the process.
-func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
-	limit := copyPatience
-	if o.account.late.Load() > 0 {
+func (o *Opener) await(p *os.Process, to *os.File, ended chan copierExit) error {
+	limit := copyTimeLimit
+	if o.calls.late.Load() > 0 {
 		limit /= 4
 	}
 	had := int64(-1)
@@ -140,13 +140,13 @@ func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 			continue
 		}
 		_ = p.Kill() // takes effect when the server answers or ends
-		o.account.late.Add(1)
-		o.account.stuck.Add(1)
+		o.calls.late.Add(1)
+		o.calls.stuck.Add(1)
 		total.stuck.Add(1)
 		total.vain.add(limit, time.Now())
 		go func() {
 			<-ended
-			o.account.stuck.Add(-1)
+			o.calls.stuck.Add(-1)
 			total.stuck.Add(-1)
 		}()
 		return ErrStuck

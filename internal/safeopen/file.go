@@ -60,11 +60,11 @@ func (f *File) NextData(off int64) (int64, error) {
 	return f.f.Seek(off, unix.SEEK_DATA)
 }
 
-// Again opens the file that has the same name now.
-func (f *File) Again() (*File, error) { return f.by.Open(f.req) }
+// Reopen opens the file that has the same name now.
+func (f *File) Reopen() (*File, error) { return f.by.Open(f.req) }
 
-// AgainAt opens the file at another path, from this process's root directory.
-func (f *File) AgainAt(path string) (*File, error) { return f.by.Open(Request{Path: path}) }
+// ReopenAt opens the file at another path, from this process's root directory.
+func (f *File) ReopenAt(path string) (*File, error) { return f.by.Open(Request{Path: path}) }
 
 // ReadAt implements io.ReaderAt. The error is ErrStuck if the file system does not respond.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {
@@ -82,9 +82,9 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 // Read calls read, which may never return and must return its own buffer; name is for messages. The error is ErrStuck
 // or read's.
 func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) {
-	b, err := wait(&o.account, read, nil)
+	b, err := wait(&o.calls, read, nil)
 	if err != nil {
-		remark(name, err)
+		noteSkipped(name, err)
 	}
 	return b, err
 }
@@ -100,6 +100,6 @@ func (f *File) Close() error {
 	if !f.slow {
 		return f.f.Close()
 	}
-	_, err := wait(&f.by.account, func() (struct{}, error) { return struct{}{}, f.f.Close() }, nil)
+	_, err := wait(&f.by.calls, func() (struct{}, error) { return struct{}{}, f.f.Close() }, nil)
 	return err
 }

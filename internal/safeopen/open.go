@@ -40,11 +40,11 @@ func (r *Request) name() string {
 }
 
 // Opener opens files for one process or user request. The zero value is ready. Safe for concurrent use.
-type Opener struct{ account account }
+type Opener struct{ calls pendingCalls }
 
 // Open opens a file for reading. The error wraps one of those above or the kernel's.
 func (o *Opener) Open(r Request) (*File, error) {
-	f, err := wait(&o.account, func() (*File, error) {
+	f, err := wait(&o.calls, func() (*File, error) {
 		var m *mounts // nil: FUSE is not distinguished
 		if len(Copier) > 0 {
 			m = mountsFor(&r)
@@ -52,10 +52,10 @@ func (o *Opener) Open(r Request) (*File, error) {
 		return open(o, r, m)
 	}, func(f *File) { f.f.Close() })
 	if errors.Is(err, errFUSE) {
-		f, err = o.fetch(r)
+		f, err = o.openByCopier(r)
 	}
 	if err != nil {
-		remark(r.name(), err)
+		noteSkipped(r.name(), err)
 		return nil, &os.PathError{Op: "open", Path: r.name(), Err: err}
 	}
 	return f, nil

@@ -237,7 +237,7 @@ func TestOpenDoesNotBlockOnALeasedFile(t *testing.T) {
 
 // The wait for a file system that never responds becomes shorter each time; then it is not accessed any more.
 func TestWaitsAreBounded(t *testing.T) {
-	var a account
+	var a pendingCalls
 	never, end := silent(t)
 	calls := 0
 	for range 3 * maxStuck {
@@ -248,10 +248,10 @@ func TestWaitsAreBounded(t *testing.T) {
 	if n := a.stuck.Load(); n != maxStuck {
 		t.Errorf("%d reads are outstanding, want %d", n, maxStuck)
 	}
-	if a.patience() != 0 {
+	if a.timeLimit() != 0 {
 		t.Error("the stuck file system would be accessed again")
 	}
-	var other account
+	var other pendingCalls
 	if v, err := wait(&other, func() (int, error) { calls++; return 7, nil }, nil); v != 7 || err != nil || calls != 1 {
 		t.Errorf("another file system is not accessed: %d, %v", v, err)
 	}
@@ -259,23 +259,23 @@ func TestWaitsAreBounded(t *testing.T) {
 	for a.stuck.Load() > 0 || total.stuck.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if a.patience() == 0 {
+	if a.timeLimit() == 0 {
 		t.Error("the file system is not accessed again after it has responded")
 	}
 }
 
 // On an overloaded machine a late read waits for a CPU, not for a disk.
 // An agent runs for months: waits of its first day do not shorten those of the last.
-func TestVainWaitingIsForgotten(t *testing.T) {
-	var v vainTime
+func TestWastedTimeIsForgotten(t *testing.T) {
+	var v wastedTime
 	now := time.Unix(1_800_000_000, 0)
 	for range 100 {
-		v.add(firstPatience, now)
+		v.add(firstLimit, now)
 	}
-	if sum := v.add(0, now); sum <= allPatience {
-		t.Errorf("%v after vain waits", sum)
+	if sum := v.add(0, now); sum <= totalLimit {
+		t.Errorf("%v after waits in vain", sum)
 	}
-	if sum := v.add(0, now.Add(recovery)); sum != allPatience+firstPatience-time.Second {
+	if sum := v.add(0, now.Add(recovery)); sum != totalLimit+firstLimit-time.Second {
 		t.Errorf("%v after %v", sum, recovery)
 	}
 	if sum := v.add(0, now.Add(time.Hour)); sum != 0 {
@@ -284,10 +284,10 @@ func TestVainWaitingIsForgotten(t *testing.T) {
 }
 
 func TestRunningThreadIsNotStuck(t *testing.T) {
-	var a account
+	var a pendingCalls
 	a.late.Store(1)
 	v, err := wait(&a, func() (int, error) {
-		for end := time.Now().Add(3 * nextPatience); time.Now().Before(end); {
+		for end := time.Now().Add(3 * nextLimit); time.Now().Before(end); {
 		}
 		return 5, nil
 	}, nil)
@@ -304,10 +304,10 @@ func TestThreadThatWaitsForAnotherThreadIsNotStuck(t *testing.T) {
 	if _, err := os.ReadFile("/proc/self/syscall"); err != nil {
 		t.Skip("the kernel does not show the calls of threads: ", err)
 	}
-	var a account
+	var a pendingCalls
 	a.late.Store(1)
 	leave := make(chan struct{})
-	time.AfterFunc(3*nextPatience, func() { close(leave) })
+	time.AfterFunc(3*nextLimit, func() { close(leave) })
 	v, err := wait(&a, func() (int, error) { <-leave; return 5, nil }, nil)
 	if v != 5 || err != nil {
 		t.Errorf("result %d, %v; want 5", v, err)
@@ -335,7 +335,7 @@ func silent(t *testing.T) (read func() error, end func()) {
 }
 
 func TestLateResultsAreDiscarded(t *testing.T) {
-	var a account
+	var a pendingCalls
 	gone := make(chan int, 1)
 	late, end := silent(t)
 	if _, err := wait(&a, func() (int, error) { return 5, late() }, func(v int) { gone <- v }); !errors.Is(err,
@@ -348,13 +348,13 @@ func TestLateResultsAreDiscarded(t *testing.T) {
 	}
 }
 
-func TestRemarksNameTheFirstFile(t *testing.T) {
-	remark("/mnt/a\x1b]0;x", ErrStuck)
-	remark("/tmp/perf-1.map", ErrNotTrusted)
-	remark("/tmp/perf-2.map", ErrOutdated)
-	if got := strings.Join(Remarks(), "\n"); !strings.Contains(got, "did not answer") ||
+func TestSkippedFilesNameTheFirstFile(t *testing.T) {
+	noteSkipped("/mnt/a\x1b]0;x", ErrStuck)
+	noteSkipped("/tmp/perf-1.map", ErrNotTrusted)
+	noteSkipped("/tmp/perf-2.map", ErrOutdated)
+	if got := strings.Join(SkippedFiles(), "\n"); !strings.Contains(got, "did not answer") ||
 		!strings.Contains(got, "other users") || !strings.Contains(got, `first "/tmp/perf-2.map"`) ||
 		strings.ContainsRune(got, 0x1b) {
-		t.Errorf("remarks %q, want a file system that did not answer, files of other users, and the first file", got)
+		t.Errorf("skipped files %q, want a file system that did not answer, files of other users, and the first file", got)
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// minDiscoverInterval is the shortest interval between searches, which take at most one part in discoverCPUDivisor of
-	// a CPU.
+	// minDiscoverInterval is the shortest interval between searches, which take at most one part in discoverCPUDivisor
+	// of a CPU.
 	minDiscoverInterval = 20 * time.Millisecond
 	discoverCPUDivisor  = 50
 	// lowOverheadDivisor divides that part, if LowOverhead.
@@ -62,10 +62,10 @@ func (s *Sampler) discover(ctx context.Context) {
 		now := procmem.Now()
 		s.unopened.retry(now, known)
 		if s.opts.Children && search.startIfDue(now, err != nil || creations.Advanced()) {
-			took = selfruntime.CPUOf(func() { s.findChildren(ctx, known) })
+			took = selfruntime.CPUTimeOf(func() { s.findChildren(ctx, known) })
 		}
 		if s.opts.Select != nil && now-selected > int64(max(minSelectInterval, share*tookSelecting)) {
-			tookSelecting = selfruntime.CPUOf(func() { s.selectNew(ctx, known) })
+			tookSelecting = selfruntime.CPUTimeOf(func() { s.selectNew(ctx, known) })
 			selected = now
 		}
 	}

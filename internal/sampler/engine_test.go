@@ -147,7 +147,7 @@ func TestStacksDeeperThanTheKernelCopiesAreStopped(t *testing.T) {
 	o := sampling(t, 199)
 	o.MaxDepth = 10_000
 	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 20) }, target.pid)
-	if events(&o).Stack() != perfevents.MostStack || r.SampleStack != perfevents.MostStack {
+	if events(&o).Stack() != perfevents.MaxStack || r.SampleStack != perfevents.MaxStack {
 		t.Errorf("samples have %d bytes of stack", r.SampleStack)
 	}
 	if whole := r.Whole.ByStop; whole < r.Stops/2 {
@@ -160,12 +160,12 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 	o := sampling(t, 199)
 	events(&o).Close()
 	var err error
-	if source(&o).Events, err = perfevents.Open(perfevents.Options{Freq: 199, Stack: perfevents.LeastStack}); err != nil {
+	if source(&o).Events, err = perfevents.Open(perfevents.Options{Freq: 199, Stack: perfevents.MinStack}); err != nil {
 		t.Fatal(err)
 	}
 	defer events(&o).Close()
 	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 20) }, target.pid)
-	if r.Engine != "perf" || r.SampleStack != perfevents.LeastStack || r.Sampled == 0 {
+	if r.Engine != "perf" || r.SampleStack != perfevents.MinStack || r.Sampled == 0 {
 		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.EngineNote, r.SampleStack, r.Sampled)
 	}
 	if whole := r.Whole.ByStop; whole < r.Stops/2 {

@@ -57,7 +57,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{Start: time.Now()})
 	namer := symbols.NewNamer()
 	defer namer.Close()
-	s := New(Options{Freq: 499, Children: true, JITFuncs: namer.JITFuncs}, b, images, procs)
+	s := New(Options{Freq: 499, Children: true, JITFuncBounds: namer.JITFuncBounds}, b, images, procs)
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan runstats.Stats)

@@ -56,9 +56,9 @@ type Options struct {
 	// Subset, if positive, bounds the threads sampled in a tick, drawn at random, except in the last tick. Not with
 	// Engine.
 	Subset int
-	// JITFuncs, if set, returns a function for the bounds of a process's JIT-compiled functions, used on the
+	// JITFuncBounds, if set, returns a function for the bounds of a process's JIT-compiled functions, used on the
 	// aggregator's goroutine.
-	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
+	JITFuncBounds func(pid int) func(pc uint64) (start, end uint64, ok bool)
 	// Tasks records waiting tasks without a thread, such as goroutines, and labels of running ones.
 	Tasks bool
 	// Engine, if set, observes running threads in place of stops. The Sampler owns it during Run. Its frequency should

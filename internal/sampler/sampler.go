@@ -49,8 +49,8 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 		targets: map[*code.Process]struct{}{},
 	}
 	if o.LowOverhead {
-		s.common.Garbage.Thrifty = true
-		s.common.Pool.BeThrifty()
+		s.common.Garbage.Frugal = true
+		s.common.Pool.SetFrugal()
 	}
 	options := o.aggregatorOptions()
 	options.Builder = b
@@ -66,8 +66,8 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 // add passes a process to the tracer; it is not sampled if the queue is full. child: its time counts from its start.
 // parent is a PID, 0 if unknown.
 func (s *Sampler) add(target *code.Process, child bool, parent int) {
-	if s.opts.JITFuncs != nil {
-		target.JITFuncs = s.opts.JITFuncs(target.PID)
+	if s.opts.JITFuncBounds != nil {
+		target.JITFuncBounds = s.opts.JITFuncBounds(target.PID)
 	}
 	s.mu.Lock()
 	s.targets[target] = struct{}{}
@@ -111,7 +111,7 @@ func (s *Sampler) Close() error {
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	undo := selfruntime.KeepQuiet(s.opts.LowOverhead)
+	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer selfruntime.RelaxMonitor()()
 	producer := s.newProducer(start, boot)

@@ -38,7 +38,7 @@ func measureSwitchCost() time.Duration {
 	costs := make([]time.Duration, timedSleeps)
 	nap := unix.NsecToTimespec(int64(sleepTime))
 	for i := range costs {
-		costs[i] = selfruntime.CPUOf(func() { _ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &nap, nil) })
+		costs[i] = selfruntime.CPUTimeOf(func() { _ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &nap, nil) })
 	}
 	slices.Sort(costs)
 	return costs[timedSleeps/2]

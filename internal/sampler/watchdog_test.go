@@ -38,7 +38,7 @@ type hanging struct {
 
 func (h *hanging) Regions(regs *frames.Regs, _ *ptrace.Reader, _ []frames.Region) int {
 	if h.looks++; h.looks == 20 {
-		r := ptrace.ReaderOf(h.pid(), nil)
+		r := ptrace.NewReader(h.pid(), nil)
 		r.Read(h.addr, h.buf[:])
 	}
 	return 0

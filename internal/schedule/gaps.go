@@ -11,7 +11,7 @@ import "time"
 // rate that lasts.
 
 const (
-	fewTicks   = 4     // a gap is longer than as many usual distances of ticks
+	gapTicks   = 4     // a gap is longer than as many usual distances of ticks
 	minGap     = 200e6 // ns: waiting for a busy CPU takes up to 150 ms
 	usualShare = 8     // the usual distance is a mean over as many ticks
 	minSleep   = 50e6  // least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns
@@ -37,20 +37,20 @@ func (g *GapDetector) Begin(now, suspended int64) {
 	*g = GapDetector{lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// Tick records the beginning of a tick, also of a withheld one. period is the present mean distance of ticks, ns.
-func (g *GapDetector) Tick(now, period int64) {
+// BeginTick records the beginning of a tick, also of a withheld one. period is the present mean distance of ticks, ns.
+func (g *GapDetector) BeginTick(now, period int64) {
 	if g.lastTick != 0 {
-		apart := min(now-g.lastTick, fewTicks*g.usualDistance)
+		apart := min(now-g.lastTick, gapTicks*g.usualDistance)
 		g.usualDistance += (apart - g.usualDistance) / usualShare
 	}
 	g.lastTick, g.usualDistance = now, max(g.usualDistance, period)
 }
 
 // MaxGap returns the longest time without an observation that is no gap yet, ns.
-func (g *GapDetector) MaxGap() int64 { return max(fewTicks*g.usualDistance, minGap) }
+func (g *GapDetector) MaxGap() int64 { return max(gapTicks*g.usualDistance, minGap) }
 
-// Observed records an observation, and returns the gap that it ends, as [GapDetector.EndGap].
-func (g *GapDetector) Observed(now int64) (from, length int64) {
+// NoteObservation records an observation, and returns the gap that it ends, as [GapDetector.EndGap].
+func (g *GapDetector) NoteObservation(now int64) (from, length int64) {
 	from, length = g.EndGap(now)
 	g.lastObservation = now
 	return from, length

@@ -11,7 +11,7 @@ func ticking(period int64, n int) (w GapDetector, now int64) {
 		now += period
 		w.EndGap(now)
 		w.lastObservation = now
-		w.Tick(now, period)
+		w.BeginTick(now, period)
 	}
 	return w, now
 }
@@ -45,20 +45,20 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 			last = i
 		}
 		w.lastObservation = now
-		w.Tick(now, 10e6)
+		w.BeginTick(now, 10e6)
 	}
 	if last > 10 {
 		t.Errorf("a gap before the tick number %d", last)
 	}
 	// By a budget it is known at once.
 	w, now = ticking(10e6, 100)
-	w.Tick(now, 1e9)
+	w.BeginTick(now, 1e9)
 	if _, length := w.EndGap(now + 3.9e9); length != 0 {
 		t.Errorf("%d ns not observed at one tick a second", length)
 	}
 	for range 100 {
 		now += 10e6
-		w.Tick(now, 10e6)
+		w.BeginTick(now, 10e6)
 	}
 	w.lastObservation = now
 	if _, length := w.EndGap(now + 1e9); length == 0 {

@@ -102,12 +102,12 @@ func (q *Quota) updateGroupCPU(s quota.Sample) int64 {
 }
 
 func (q *Quota) read() {
-	if q.alone && !q.guard.Asks(q.updateGroupCPU(q.last)) {
+	if q.alone && !q.guard.ShouldQuery(q.updateGroupCPU(q.last)) {
 		return
 	}
 	if s, err := q.meter.Read(); err == nil {
 		q.last = s
-		q.guard.Note(s, q.updateGroupCPU(s))
+		q.guard.Update(s, q.updateGroupCPU(s))
 	}
 }
 
@@ -120,7 +120,7 @@ func (q *Quota) AdmitTick() bool {
 	cost := float64(q.groupCPU - q.groupCPUAtTick)
 	q.groupCPUAtTick = q.groupCPU
 	q.meanCost += (cost - q.meanCost) / 16
-	if q.guard.Left(q.groupCPU) >= q.guard.Needs(int64(q.meanCost)) {
+	if q.guard.Left(q.groupCPU) >= q.guard.MinLeft(int64(q.meanCost)) {
 		return true
 	}
 	q.withheld++
@@ -137,7 +137,7 @@ func (q *Quota) AdmitObservation() bool {
 	} else {
 		q.read()
 	}
-	return q.guard.Left(q.groupCPU) >= q.guard.Needs(0)/2
+	return q.guard.Left(q.groupCPU) >= q.guard.MinLeft(0)/2
 }
 
 // Rate lowers a rate to what the quota permits.
@@ -159,7 +159,7 @@ func (q *Quota) OwnPart(stopped int64) int64 {
 		return stopped
 	}
 	q.last = s
-	q.guard.Note(s, q.updateGroupCPU(s))
+	q.guard.Update(s, q.updateGroupCPU(s))
 	if s.ThrottledFor > before {
 		q.throttled++
 	}

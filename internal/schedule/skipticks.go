@@ -5,13 +5,13 @@ package schedule
 // # Skipped ticks
 //
 // With kernel samples of running threads, ticks only add clocks, sleepers, creations and ends. While all threads are
-// steady, ticks are longestDistance apart; else enough are skipped for their cost.
+// steady, ticks are maxDistance apart; else enough are skipped for their cost.
 
 const (
-	// longestDistance bounds the distance of ticks, ns; maxApart bounds it in periods, as the kernel's buffers have
+	// maxDistance bounds the distance of ticks, ns; maxPeriodsApart bounds it in periods, as the kernel's buffers have
 	// room for 32 samples.
-	longestDistance = 10e6
-	maxApart        = 10
+	maxDistance     = 10e6
+	maxPeriodsApart = 10
 	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
@@ -25,29 +25,29 @@ const (
 // Clocks are a thread's clocks: CLOCK_MONOTONIC, CPU and run queue time, ns.
 type Clocks struct{ Wall, CPU, RunQueue int64 }
 
-// Steady detects a thread that has not slept for SteadyFor.
-type Steady struct {
+// SteadyDetector detects a thread that has not slept for SteadyFor.
+type SteadyDetector struct {
 	from   Clocks // at the start of the interval that is judged next
 	steady bool
 }
 
-// Runs records that the thread was found running or queued. The kernel adds queue time late, as if the thread slept: so
-// the decision takes SteadyFor at least.
-func (s *Steady) Runs(now Clocks) {
+// NoteRunning records that the thread was found running or queued. The kernel adds queue time late, as if the thread
+// slept: so the decision takes SteadyFor at least.
+func (s *SteadyDetector) NoteRunning(now Clocks) {
 	wall := now.Wall - s.from.Wall
 	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
 	switch {
 	case s.from.Wall == 0:
 		s.from = now
 	case wall >= SteadyFor && asleep <= wall/steadyShare:
-		*s = Steady{from: now, steady: true}
+		*s = SteadyDetector{from: now, steady: true}
 	case wall >= 2*SteadyFor:
-		*s = Steady{from: now}
+		*s = SteadyDetector{from: now}
 	}
 }
 
-// Is reports whether the thread is steady.
-func (s *Steady) Is() bool { return s.steady }
+// IsSteady reports whether the thread is steady.
+func (s *SteadyDetector) IsSteady() bool { return s.steady }
 
 // TickSkipper counts skipped ticks. The zero value is ready for use.
 type TickSkipper struct {
@@ -69,7 +69,7 @@ func (t *TickSkipper) MaySkip(now int64) bool { return now-t.changed >= newFor }
 // SetCPUTime sets the CPU time of all ticks so far, ns. It is called after each tick.
 func (t *TickSkipper) SetCPUTime(ns int64) {
 	if cost := ns - t.cpuUsed; t.cpuUsed != 0 && cost >= 0 {
-		t.tickCost += (min(cost, longestDistance/costShare) - t.tickCost) / costTicks
+		t.tickCost += (min(cost, maxDistance/costShare) - t.tickCost) / costTicks
 	}
 	t.cpuUsed = ns
 }
@@ -77,7 +77,7 @@ func (t *TickSkipper) SetCPUTime(ns int64) {
 // Skip skips a random number of ticks from next on, and returns the time of the one after them, if ok: else the period
 // is too long.
 func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/t.period, maxApart) - 1
+	most := min(int64(maxDistance)/t.period, maxPeriodsApart) - 1
 	if most < 1 {
 		return next, false
 	}
@@ -86,7 +86,7 @@ func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
 
 // SkipCostly is Skip with a number that depends on the cost of ticks.
 func (t *Ticks) SkipCostly(skipper *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/t.period, maxApart) - 1
+	most := min(int64(maxDistance)/t.period, maxPeriodsApart) - 1
 	mean := min((skipper.tickCost*costShare-1)/t.period, (3*most+3)/4)
 	if mean < 1 {
 		return next, false

@@ -18,43 +18,43 @@ func TestThreadThatRunsOnIsSteady(t *testing.T) {
 		"it runs now and then":           {step / 10, 0, false},
 		"its clocks are not kept at all": {0, 0, false},
 	} {
-		var s Steady
+		var s SteadyDetector
 		now := Clocks{Wall: 1e9}
 		for i := range int64(100) {
 			at := now
 			if c.cpu > 4e6 {
 				at.CPU = max(at.CPU-i%3*2e6, 0)
 			}
-			s.Runs(at)
-			if wall := now.Wall - 1e9; s.Is() && wall < SteadyFor {
+			s.NoteRunning(at)
+			if wall := now.Wall - 1e9; s.IsSteady() && wall < SteadyFor {
 				t.Errorf("%s: steady after %d ns", name, wall)
 			}
 			now.Wall, now.CPU, now.RunQueue = now.Wall+step, now.CPU+c.cpu, now.RunQueue+c.queued
 		}
-		if s.Is() != c.want {
-			t.Errorf("%s: %v", name, s.Is())
+		if s.IsSteady() != c.want {
+			t.Errorf("%s: %v", name, s.IsSteady())
 		}
 		now.Wall += 2 * SteadyFor
-		if s.Runs(now); s.Is() {
+		if s.NoteRunning(now); s.IsSteady() {
 			t.Errorf("%s: it slept, and is steady", name)
 		}
 	}
 }
 
 func TestThreadThatWaitsForAProcessorIsSteady(t *testing.T) {
-	var s Steady
+	var s SteadyDetector
 	now := Clocks{Wall: 1e9}
 	for range 100 { // it runs for 50 ms, and waits for 40
 		for range 5 {
-			s.Runs(now)
+			s.NoteRunning(now)
 			now.Wall, now.CPU = now.Wall+10e6, now.CPU+10e6
 		}
 		for range 4 {
-			s.Runs(now)
+			s.NoteRunning(now)
 			now.Wall += 10e6
 		}
 		now.RunQueue += 40e6
-		if wall := now.Wall - 1e9; wall > 2*SteadyFor && !s.Is() {
+		if wall := now.Wall - 1e9; wall > 2*SteadyFor && !s.IsSteady() {
 			t.Fatalf("not steady after %d ns", wall)
 		}
 	}
@@ -72,7 +72,7 @@ func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 			if ok != (most > 0) || after < next || (after-next)/period > most || (after-next)%period != 0 {
 				t.Fatalf("%v Hz: %d after %d, %v", freq, after, next, ok)
 			}
-			if (after-at)-period/2 > longestDistance && most > 0 {
+			if (after-at)-period/2 > maxDistance && most > 0 {
 				t.Fatalf("%v Hz: %d ns without a tick", freq, after-at)
 			}
 			ticks += 1 + r.End(after-at, period)
@@ -123,7 +123,7 @@ func TestCostlyTicksTakeTheirShareOfAProcessor(t *testing.T) {
 			if n++; i == 500 {
 				begin, n = at, 0
 			}
-			if r.toSkip > 9 || r.toSkip > 0 && r.toSkip*s.Period() >= longestDistance {
+			if r.toSkip > 9 || r.toSkip > 0 && r.toSkip*s.Period() >= maxDistance {
 				t.Fatalf("%v Hz, %v ns each: %d left out", c.freq, c.cost, r.toSkip)
 			}
 			r.End(r.toSkip*s.Period()+s.Period(), s.Period())

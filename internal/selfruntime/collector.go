@@ -18,11 +18,11 @@ import (
 // then the tracer begins no stops, and collects when none is pending. Missed ticks are counted.
 
 const (
-	// In bytes: leastHeap is the heap at the first collection; if Thrifty, thriftyHeap is the least garbage, and above
-	// thriftyTotal the Go runtime collects by itself.
-	leastHeap    = 32 << 20
-	thriftyHeap  = 8 << 20
-	thriftyTotal = 72 << 20
+	// In bytes: minHeap is the heap at the first collection; if Frugal, frugalHeap is the least garbage, and above
+	// frugalTotal the Go runtime collects by itself.
+	minHeap     = 32 << 20
+	frugalHeap  = 8 << 20
+	frugalTotal = 72 << 20
 	// measureEvery is in ns.
 	measureEvery = 20e6
 	// DrainFor bounds the wait for pending stops, ns.
@@ -39,10 +39,10 @@ type Collector struct {
 	live     []metrics.Sample // objects after the last collection
 
 	asked int64 // the tracer's: begins no stops since, ns; 0: no
-	// Thrifty is for a process that runs for days beside others: a collection is asked for when a quarter of the
+	// Frugal is for a process that runs for days beside others: a collection is asked for when a quarter of the
 	// heap is garbage, and returns free memory to the kernel. (The runtime's scavenger follows a goal that does not
 	// exist while the runtime does not collect by itself.)
-	Thrifty bool
+	Frugal bool
 	// Await serves stops until a collection has ended; nil: none.
 	Await func(done <-chan struct{})
 }
@@ -53,12 +53,12 @@ func NewCollector() *Collector {
 		sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}},
 		live:   []metrics.Sample{{Name: "/gc/heap/live:bytes"}},
 	}
-	g.limit.Store(leastHeap)
+	g.limit.Store(minHeap)
 	return g
 }
 
-// Ask asks for a collection. Safe for concurrent use.
-func (g *Collector) Ask() { g.want.Store(true) }
+// Request asks for a collection. Safe for concurrent use.
+func (g *Collector) Request() { g.want.Store(true) }
 
 // Measure asks for a collection if there is enough garbage. For the aggregator.
 func (g *Collector) Measure(now int64) {
@@ -67,11 +67,11 @@ func (g *Collector) Measure(now int64) {
 	}
 	g.measured = now
 	limit := g.limit.Load()
-	if g.Thrifty { // the runtime may have collected, too
-		limit = g.nextAt(read(g.live), 0)
+	if g.Frugal { // the runtime may have collected, too
+		limit = g.nextHeap(read(g.live), 0)
 	}
 	if read(g.sample) >= limit {
-		g.Ask()
+		g.Request()
 	}
 }
 
@@ -103,16 +103,16 @@ func (g *Collector) Collect(now int64, waiting int) {
 	undo := raisePriority() // before it begins
 	go func() {
 		defer close(done)
-		if g.Thrifty {
+		if g.Frugal {
 			debug.FreeOSMemory() // collects, too
 		} else {
 			runtime.GC()
 		}
 		left := read([]metrics.Sample{{Name: g.sample[0].Name}})
-		if g.Thrifty {
-			debug.SetMemoryLimit(max(thriftyTotal, left+max(left/4, 2*thriftyHeap)))
+		if g.Frugal {
+			debug.SetMemoryLimit(max(frugalTotal, left+max(left/4, 2*frugalHeap)))
 		}
-		g.limit.Store(g.nextAt(left, gcState.memory.Load()))
+		g.limit.Store(g.nextHeap(left, gcState.memory.Load()))
 	}()
 	if g.Await != nil {
 		g.Await(done)
@@ -123,17 +123,17 @@ func (g *Collector) Collect(now int64, waiting int) {
 	g.want.Store(false)
 }
 
-// nextAt returns the heap at which the next collection is asked for, bytes: twice what the last one left, or less if
+// nextHeap returns the heap at which the next collection is asked for, bytes: twice what the last one left, or less if
 // that is most of total, the memory limit.
-func (g *Collector) nextAt(left, total int64) int64 {
-	if g.Thrifty {
-		return max(left+max(left/4, thriftyHeap), leastHeap)
+func (g *Collector) nextHeap(left, total int64) int64 {
+	if g.Frugal {
+		return max(left+max(left/4, frugalHeap), minHeap)
 	}
 	next := 2 * left
 	if total > 0 && next > total/4*3 {
-		next = max(left+leastHeap, total/4*3)
+		next = max(left+minHeap, total/4*3)
 	}
-	return max(leastHeap, next)
+	return max(minHeap, next)
 }
 
 // gcState is the Go runtime's before the first running sampler.
@@ -143,17 +143,17 @@ var gcState struct {
 	memory                   atomic.Int64 // memory limit, bytes
 }
 
-// KeepQuiet stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS: the tracer never hands back
-// its own. If thrifty, the runtime still collects above thriftyTotal, as memory can grow sooner than the tracer
+// DisableAutoGC stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS: the tracer never hands
+// back its own. If frugal, the runtime still collects above frugalTotal, as memory can grow sooner than the tracer
 // collects. undo restores the former state.
-func KeepQuiet(thrifty bool) (undo func()) {
+func DisableAutoGC(frugal bool) (undo func()) {
 	gcState.Lock()
 	defer gcState.Unlock()
 	if gcState.samplers++; gcState.samplers == 1 {
 		gcState.percent = debug.SetGCPercent(-1)
 		limit := int64(math.MaxInt64)
-		if thrifty {
-			limit = thriftyTotal
+		if frugal {
+			limit = frugalTotal
 		}
 		gcState.memory.Store(debug.SetMemoryLimit(limit))
 		gcState.procs = runtime.GOMAXPROCS(0)

@@ -31,8 +31,8 @@ func TestCollectionWaitsForSamplesInProgressAndDelaysNewOnes(t *testing.T) {
 	if after.NumForcedGC != before.NumForcedGC+1 || g.Draining(320e6) {
 		t.Errorf("%d collections, still requested: %v; want one", after.NumForcedGC-before.NumForcedGC, g.want.Load())
 	}
-	if g.limit.Load() < leastHeap {
-		t.Errorf("limit %d, want at least %d", g.limit.Load(), int64(leastHeap))
+	if g.limit.Load() < minHeap {
+		t.Errorf("limit %d, want at least %d", g.limit.Load(), int64(minHeap))
 	}
 	g.limit.Store(1)
 	g.Measure(1e9)
@@ -44,10 +44,10 @@ func TestCollectionWaitsForSamplesInProgressAndDelaysNewOnes(t *testing.T) {
 }
 
 // Memory goes back to the kernel; otherwise the memory of a short peak stays for days.
-func TestThriftyCollectorReturnsMemory(t *testing.T) {
-	defer KeepQuiet(true)()
+func TestFrugalCollectorReturnsMemory(t *testing.T) {
+	defer DisableAutoGC(true)()
 	g := NewCollector()
-	g.Thrifty = true
+	g.Frugal = true
 	much := make([][]byte, 64)
 	for i := range much {
 		much[i] = make([]byte, 1<<20)
@@ -55,7 +55,7 @@ func TestThriftyCollectorReturnsMemory(t *testing.T) {
 	runtime.KeepAlive(much)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	g.Ask()
+	g.Request()
 	g.Draining(1)
 	g.Collect(1, 0)
 	runtime.ReadMemStats(&after)
@@ -68,7 +68,7 @@ func TestRuntimeCollectsAutomaticallyAfterTheLastRun(t *testing.T) {
 	percent := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(percent)
 	procs := runtime.GOMAXPROCS(0)
-	one, two := KeepQuiet(false), KeepQuiet(false)
+	one, two := DisableAutoGC(false), DisableAutoGC(false)
 	if now := runtime.GOMAXPROCS(0); now != procs+1 {
 		t.Errorf("GOMAXPROCS is %d, want %d", now, procs+1)
 	}
@@ -86,13 +86,13 @@ func TestGarbageIsCollectedSoonerIfMemoryIsScarce(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range [][3]int64{{1, 512, 32}, {100, 512, 200}, {180, 512, 360}, {300, 512, 384}, {500, 512, 532},
 		{300, 0, 600}} {
-		if got := NewCollector().nextAt(c[0]*mb, c[1]*mb); got != c[2]*mb {
+		if got := NewCollector().nextHeap(c[0]*mb, c[1]*mb); got != c[2]*mb {
 			t.Errorf("%d MB left of %d: next collection at %d MB, want %d", c[0], c[1], got/mb, c[2])
 		}
 	}
 	for left, want := range map[int64]int64{10: 32, 30: 38, 40: 50} {
-		if got := (&Collector{Thrifty: true}).nextAt(left*mb, 512*mb); got != want*mb {
-			t.Errorf("thrifty, %d MB left: next collection at %d MB, want %d", left, got/mb, want)
+		if got := (&Collector{Frugal: true}).nextHeap(left*mb, 512*mb); got != want*mb {
+			t.Errorf("frugal, %d MB left: next collection at %d MB, want %d", left, got/mb, want)
 		}
 	}
 }

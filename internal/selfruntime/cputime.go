@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// CPUOf returns f's CPU time.
-func CPUOf(f func()) time.Duration {
+// CPUTimeOf returns f's CPU time.
+func CPUTimeOf(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	began := CPUTime()

@@ -11,11 +11,11 @@ import (
 )
 
 func TestCPUOfExcludesSleep(t *testing.T) {
-	if took := CPUOf(func() { time.Sleep(200 * time.Millisecond) }); took < 0 || took > 100*time.Millisecond {
+	if took := CPUTimeOf(func() { time.Sleep(200 * time.Millisecond) }); took < 0 || took > 100*time.Millisecond {
 		t.Errorf("%v of CPU time in a sleep of 200 ms, want at most 100 ms", took)
 	}
 	least := 5 * time.Millisecond
-	took := CPUOf(func() {
+	took := CPUTimeOf(func() {
 		for began := CPUTime(); CPUTime() < began+least; {
 		}
 	})

@@ -22,7 +22,7 @@ func TestMonitorThreadIsFound(t *testing.T) {
 		t.Fatal(tid, err)
 	}
 	defer mem.Close()
-	files := procmem.OpenThread(os.Getpid(), tid, procmem.NewBudget(0))
+	files := procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
 	defer files.Close()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		call, err := files.Syscall()

@@ -11,22 +11,22 @@ import (
 // A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
 // select_task_rq_rt). The tracer chooses:
 //
-//   - That of a thread with many system calls, drawn at random, for exact samples ([Calls]).
-//   - That of a thread that computes much but is always found asleep ([Hidden]): it may wait for one that the tracer's
-//     wake-up preempts, as a server for its client.
+//   - That of a thread with many system calls, drawn at random, for exact samples ([SyscallStops]).
+//   - That of a thread that computes much but is always found asleep ([HiddenDetector]): it may wait for one that the
+//     tracer's wake-up preempts, as a server for its client.
 //   - Else one where the tracer preempts no target thread. If all CPUs are busy, a move does not help, and moves
 //     become rarer.
 const (
-	// leastStay and mostStay bound how long the tracer stays on a CPU where it preempts threads, in ns.
-	leastStay = 20e6
-	mostStay  = 2e9
-	// calmTicks is the number of ticks without preemption after which the stay is leastStay again.
-	calmTicks = 32
+	// minStay and maxStay bound how long the tracer stays on a CPU where it preempts threads, in ns.
+	minStay = 20e6
+	maxStay = 2e9
+	// quietTicks is the number of ticks without preemption after which the stay is minStay again.
+	quietTicks = 32
 	// preferFor is how long the tracer stays after the last preferred thread was seen running, in ns.
 	preferFor = 1e9
 	// preferStay is the least time between moves to a thread's CPU, in ns.
 	preferStay = 8e6
-	// hiddenShare: a thread is hidden ([Hidden]) if it has computed for 1/hiddenShare of a tick.
+	// hiddenShare: a thread is hidden ([HiddenDetector]) if it has computed for 1/hiddenShare of a tick.
 	hiddenShare = 2
 )
 
@@ -36,7 +36,7 @@ type CPUChooser struct {
 	allowedKnown bool
 	stay         int64 // least time from the next move to the one after, ns
 	nextMove     int64 // earliest, CLOCK_MONOTONIC ns
-	calm         int   // ticks since the last preemption
+	quiet        int   // ticks since the last preemption
 	move         func(*unix.CPUSet) error
 
 	preferCalls  int   // calls of Prefer in this tick
@@ -49,7 +49,7 @@ type CPUChooser struct {
 
 // NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
 func NewCPUChooser(moved func()) *CPUChooser {
-	c := &CPUChooser{stay: leastStay, preferredCPU: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
+	c := &CPUChooser{stay: minStay, preferredCPU: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
 	c.move = func(set *unix.CPUSet) error {
 		defer moved()
 		return unix.SchedSetaffinity(0, set)
@@ -61,8 +61,8 @@ func NewCPUChooser(moved func()) *CPUChooser {
 // MayShareTargetCPU reports whether the tracer sleeps, or may sleep, on a preferred thread's CPU.
 func (c *CPUChooser) MayShareTargetCPU() bool { return c.preferredCPU >= 0 || !c.allowedKnown }
 
-// Moves reports whether the tracer sleeps on a preferred thread's CPU, and may move to another's.
-func (c *CPUChooser) Moves() bool { return c.allowedKnown && c.preferredCPU >= 0 }
+// MayMove reports whether the tracer sleeps on a preferred thread's CPU, and may move to another's.
+func (c *CPUChooser) MayMove() bool { return c.allowedKnown && c.preferredCPU >= 0 }
 
 // Prefer records the CPU of a running thread with many system calls, or of a hidden one; one per tick is drawn.
 func (c *CPUChooser) Prefer(cpu int) {
@@ -74,8 +74,8 @@ func (c *CPUChooser) Prefer(cpu int) {
 	}
 }
 
-// Ticked ends a tick, and moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
-func (c *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
+// EndTick ends a tick, and moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
+func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !c.allowedKnown:
 	case c.preferCalls > 0:
@@ -99,12 +99,12 @@ func (c *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 
 func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	if !inTheWay {
-		if c.calm++; c.calm >= calmTicks {
-			c.stay = leastStay
+		if c.quiet++; c.quiet >= quietTicks {
+			c.stay = minStay
 		}
 		return
 	}
-	c.calm = 0
+	c.quiet = 0
 	if now < c.nextMove || cpu < 0 {
 		return
 	}
@@ -112,7 +112,7 @@ func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	others.Clear(cpu)
 	c.moveTo(&others)
 	c.nextMove = now + c.stay
-	c.stay = min(2*c.stay, mostStay)
+	c.stay = min(2*c.stay, maxStay)
 }
 
 // moveTo restricts the tracer to set. If that fails, the allowed set has changed, and the kernel chooses.
@@ -123,15 +123,15 @@ func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 	}
 }
 
-// Hidden detects a thread that computes but is found asleep. The zero value is ready.
-type Hidden struct {
+// HiddenDetector detects a thread that computes but is found asleep. The zero value is ready.
+type HiddenDetector struct {
 	cpu   int64 // CPU time when last found running, ns
 	valid bool
 }
 
 // Update records CPU time (ns) and state, and reports whether a thread found asleep has computed for half of a period
 // (ns) since it was last found running.
-func (h *Hidden) Update(cpu int64, onCPU, running bool, period int64) bool {
+func (h *HiddenDetector) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true
 	}

@@ -17,39 +17,39 @@ func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 	cpus.Set(1)
 	cpus.Set(2)
 	var got []unix.CPUSet
-	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: leastStay,
+	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay,
 		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
-	p.Ticked(1, false, 0)
+	p.EndTick(1, false, 0)
 	if len(got) != 0 {
 		t.Fatal("the tracer moves though it preempts no thread")
 	}
-	p.Ticked(2, true, 0)
+	p.EndTick(2, true, 0)
 	if len(got) != 1 || got[0].IsSet(0) || !got[0].IsSet(1) || !got[0].IsSet(2) {
 		t.Fatalf("allowed CPUs %v, want one set without CPU 0", got)
 	}
 	// With running threads on all CPUs the tracer moves after 20, 40, 80 ms …, not at each tick.
 	for now := int64(10e6); now < 10e9; now += 10e6 {
-		p.Ticked(now, true, 1)
+		p.EndTick(now, true, 1)
 	}
 	if n := len(got); n < 8 || n > 14 {
 		t.Errorf("%d moves in ten seconds, want 8 to 14", n)
 	}
-	for range calmTicks {
-		p.Ticked(11e9, false, 2)
+	for range quietTicks {
+		p.EndTick(11e9, false, 2)
 	}
 	before := len(got)
-	p.Ticked(20e9, true, 2)
-	if len(got) != before+1 || p.stay != 2*leastStay {
-		t.Errorf("%d moves after a calm time, the next after %d ns; want 1, %d", len(got)-before, p.stay, int64(2*leastStay))
+	p.EndTick(20e9, true, 2)
+	if len(got) != before+1 || p.stay != 2*minStay {
+		t.Errorf("%d moves after a quiet time, the next after %d ns; want 1, %d", len(got)-before, p.stay, int64(2*minStay))
 	}
 }
 
 func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	n := 0
 	refuse := func(*unix.CPUSet) error { n++; return errors.New("no") }
-	p := &CPUChooser{allowedKnown: true, preferredCPU: -1, stay: leastStay, move: refuse}
-	p.Ticked(1, true, 0)
-	p.Ticked(9e9, true, 0)
+	p := &CPUChooser{allowedKnown: true, preferredCPU: -1, stay: minStay, move: refuse}
+	p.EndTick(1, true, 0)
+	p.EndTick(9e9, true, 0)
 	if n != 2 { // one move, and one back
 		t.Errorf("%d attempts, want 2", n)
 	}
@@ -61,7 +61,7 @@ func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 		cpus.Set(c)
 	}
 	at := -1
-	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: leastStay,
+	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay,
 		rng: rand.New(rand.NewPCG(1, 2)),
 		move: func(s *unix.CPUSet) error {
 			for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
@@ -76,14 +76,14 @@ func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 		p.Prefer(1)
 		p.Prefer(3)
 		p.Prefer(7) // not in the allowed set
-		p.Ticked(tick*10e6, true, at)
+		p.EndTick(tick*10e6, true, at)
 		n[at]++
 	}
 	// Each is drawn half of the time: 2,000 with a standard deviation of 32.
 	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
 		t.Errorf("stops by CPU %v, want 1800 to 2200 on CPU 1, none on 0 and 2", n)
 	}
-	p.Ticked(4000*10e6+preferFor, false, at)
+	p.EndTick(4000*10e6+preferFor, false, at)
 	if at != -1 || p.preferredCPU != -1 {
 		t.Errorf("the tracer still prefers CPU %d", at)
 	}
@@ -91,7 +91,7 @@ func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 
 func TestComputingThreadThatIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 	const period = 10e6
-	var h Hidden
+	var h HiddenDetector
 	for i, c := range []struct {
 		ran     int64
 		running bool

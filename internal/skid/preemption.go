@@ -40,9 +40,9 @@ type Wake struct {
 // queriedFor is in wake-ups after a query: another one is likely.
 const queriedFor = 16
 
-// Woken begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates the
-// value at each of its ticks, and the tracer would seem to have arrived later than the other thread left.
-func (d *PreemptionDetector) Woken(at int64) {
+// BeginTick begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates
+// the value at each of its ticks, and the tracer would seem to have arrived later than the other thread left.
+func (d *PreemptionDetector) BeginTick(at int64) {
 	d.hasPreempted = false
 	if d.queriesLeft > 0 {
 		d.queriesLeft--
@@ -53,8 +53,8 @@ func (d *PreemptionDetector) Woken(at int64) {
 // HasPreempted reports whether the tracer has preempted a thread sampled in this tick.
 func (d *PreemptionDetector) HasPreempted() bool { return d.hasPreempted }
 
-// Processor returns the tracer's CPU since a wake-up.
-func (d *PreemptionDetector) Processor(woken int64) int {
+// CPU returns the tracer's CPU since a wake-up.
+func (d *PreemptionDetector) CPU(woken int64) int {
 	if d.cpuWake != woken || woken == 0 {
 		d.cpuWake, d.cpu = woken, procmem.CPU()
 	}
@@ -64,7 +64,7 @@ func (d *PreemptionDetector) Processor(woken int64) int {
 // readArrival reads, once per wake-up, when the tracer arrived on its CPU.
 func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
-		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewBudget(0))
+		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
 	}
 	if d.arrivalWake != woken || woken == 0 {
 		d.arrivalWake = woken
@@ -92,7 +92,7 @@ func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) 
 
 // byClock is Preempted by the thread's own clock; false may be inconclusive.
 func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
-	return d.knownWake != woken && run.LastedUntil(woken) && d.noteKnown(woken)
+	return d.knownWake != woken && run.RanUntil(woken) && d.noteKnown(woken)
 }
 
 // isKnown reports whether the one thread preempted by a wake-up is known.
@@ -104,11 +104,11 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 	return true
 }
 
-// Find reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it in t. runs is
-// the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may take it from
-// the tracer's queue; one in a system call, which sleeps or soon will, is taken less often, so calls would get more
-// than their share.
-func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
+// CheckBeforeSample reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it
+// in t. runs is the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may
+// take it from the tracer's queue; one in a system call, which sleeps or soon will, is taken less often, so calls would
+// get more than their share.
+func (d *PreemptionDetector) CheckBeforeSample(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
@@ -116,7 +116,7 @@ func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs ui
 	if !ok || at != d.arrival {
 		return false
 	}
-	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.Processor(woken)
+	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.CPU(woken)
 	return d.noteKnown(woken)
 }
 
@@ -129,7 +129,7 @@ func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run R
 	if t.decided {
 		return t.preempted
 	}
-	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
+	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.CPU(wake.At)
 	if t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At); t.preempted {
 		return true
 	}
@@ -152,15 +152,15 @@ type Run struct {
 	CPU        int64 // CPU time since then, ns
 }
 
-// justNow is the longest time, ns, from a preempted thread's departure to the tracer's wake-up.
-const justNow = 60e3
+// maxDepartureAge is the longest time, ns, from a preempted thread's departure to the tracer's wake-up.
+const maxDepartureAge = 60e3
 
-// LastedUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its
+// RanUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its
 // clock, updated when it leaves its CPU, has then grown by as much. The scheduler's value
 // ([procmem.ThreadFiles.LastRun]) takes 5 µs to read.
 //
 // It is also true of a thread on another CPU whose clock was just updated, as every 4 ms. Its sample is not exact: for
 // threads with many system calls, or unclassified ones, the scheduler's value is read.
-func (r Run) LastedUntil(moment int64) bool {
-	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-justNow
+func (r Run) RanUntil(moment int64) bool {
+	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-maxDepartureAge
 }

@@ -31,7 +31,7 @@ func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		wake := Wake{At: procmem.Now(), ByTimer: true}
 		var d PreemptionDetector
-		d.Processor(wake.At) // reads this thread's processor
+		d.CPU(wake.At) // reads this thread's processor
 		if known {
 			d.noteKnown(wake.At)
 		}

@@ -6,7 +6,7 @@ import "prywalk/internal/sample"
 
 // Thread is the skid state of one thread. The zero value is ready. For the tracer's goroutine only.
 type Thread struct {
-	Calls
+	SyscallStops
 	preempted    bool // by the tracer's wake-up
 	decided      bool // preempted is decided for the current sample
 	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
@@ -17,8 +17,8 @@ type Thread struct {
 	foundRuns uint64 // its count of arrivals then
 }
 
-// BeginSample resets the last sample's state. A preemption found ([PreemptionDetector.Find]) stays valid until the
-// thread next arrives on a CPU.
+// BeginSample resets the last sample's state. A preemption found ([PreemptionDetector.CheckBeforeSample]) stays valid
+// until the thread next arrives on a CPU.
 func (t *Thread) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
 	t.decided, t.fromOtherCPU = t.preempted, false // preemptions from another CPU are not searched for
@@ -37,14 +37,16 @@ func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 
 // ShowsPlaceAsleep reports whether a sample of a preempted thread that sleeps now shows where it was preempted. A
 // thread with many system calls, interrupted from another CPU, may have run on and then slept.
-func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
+func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool {
+	return wake.ByTimer || !t.carriesCPU(now)
+}
 
 // DecideAtOnce reports whether to call [PreemptionDetector.Decide] at once: the thread is likely queued behind the
 // tracer, or needs an exact sample.
 func (t *Thread) DecideAtOnce() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
 
-// ExactAt records an exact sample of a preempted thread that sleeps.
-func (t *Thread) ExactAt(at int64) { t.exactAt = at }
+// NoteExactSample records an exact sample of a preempted thread that sleeps.
+func (t *Thread) NoteExactSample(at int64) { t.exactAt = at }
 
 // AttributeStop decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
 // the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it was
@@ -59,7 +61,7 @@ func (t *Thread) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, ba
 		t.exactAt = at
 		return true, sample.Exact
 	}
-	if t.skids(at) {
+	if t.carriesCPU(at) {
 		return false, sample.Skids
 	}
 	return true, t.Basis()

@@ -131,7 +131,7 @@ type namer struct {
 // name returns false if the table has no frames at addr.
 func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	n.frames = t.Frames(addr, n.frames[:0])
-	if len(n.frames) == 0 || namehints.Bounded(n.frames[0].Name, n.file) {
+	if len(n.frames) == 0 || namehints.IsAddressName(n.frames[0].Name, n.file) {
 		return false
 	}
 	machinery := slices.ContainsFunc(l.Line, func(ln profile.Line) bool {

@@ -135,8 +135,8 @@ func classify(addr uint64, got []Frame, want []refFrame, at map[string][]extent)
 // equal. (addr2line sometimes names an inlined call by the function around it: the caller compares all frames of
 // the address.)
 func sameName(got Frame, want string, at map[string][]extent) bool {
-	base, _ := cutClones(want)
-	mine, _ := cutClones(got.System)
+	base, _ := cutCloneSuffix(want)
+	mine, _ := cutCloneSuffix(got.System)
 	if base == mine || want == "??" || strings.HasSuffix(mine, "::"+base) {
 		return true
 	}

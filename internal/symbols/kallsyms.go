@@ -28,8 +28,8 @@ type kernelFunc struct {
 	from, to uint32 // its name in text
 }
 
-// OfKernel is [ReadKernelNames] once (0.1 s): modules loaded later have no names.
-var OfKernel = sync.OnceValues(ReadKernelNames)
+// ReadKernelNamesOnce is [ReadKernelNames] once (0.1 s): modules loaded later have no names.
+var ReadKernelNamesOnce = sync.OnceValues(ReadKernelNames)
 
 // ReadKernelNames reads /proc/kallsyms. The error is [ErrKernelHidden], or comes from reading.
 func ReadKernelNames() (*KernelNames, error) {
@@ -84,8 +84,8 @@ func (k *KernelNames) Name(addr uint64) string {
 	return string(k.text[f.from:f.to])
 }
 
-// Span returns the addresses from a function's start to the next one's; 0, 0 if none.
-func (k *KernelNames) Span(name string) (from, to uint64) {
+// FuncRange returns the addresses from a function's start to the next one's; 0, 0 if none.
+func (k *KernelNames) FuncRange(name string) (from, to uint64) {
 	i := slices.IndexFunc(k.funcs, func(f kernelFunc) bool { return string(k.text[f.from:f.to]) == name })
 	if i < 0 {
 		return 0, 0
@@ -98,8 +98,8 @@ func (k *KernelNames) Span(name string) (from, to uint64) {
 	return 0, 0
 }
 
-// KernelShown reports whether this user sees addresses, by the first line.
-func KernelShown() bool {
+// KernelAddressesVisible reports whether this user sees addresses, by the first line.
+func KernelAddressesVisible() bool {
 	f, err := os.Open("/proc/kallsyms")
 	if err != nil {
 		return false

@@ -34,7 +34,7 @@ func TestSpanOfAKernelFunctionEndsAtTheNextOne(t *testing.T) {
 		"_stext": {0xffffffff81000000, 0xffffffff81000200}, "first": {0xffffffff81000000, 0xffffffff81000200},
 		"second": {}, "third": {},
 	} {
-		if from, to := k.Span(name); from != want[0] || to != want[1] {
+		if from, to := k.FuncRange(name); from != want[0] || to != want[1] {
 			t.Errorf("%s: %#x to %#x, want %#x", name, from, to, want)
 		}
 	}
@@ -42,8 +42,8 @@ func TestSpanOfAKernelFunctionEndsAtTheNextOne(t *testing.T) {
 
 // The display of top and a recording use the names in one process.
 func TestKernelNamesAreReadOnce(t *testing.T) {
-	a, errA := OfKernel()
-	b, errB := OfKernel()
+	a, errA := ReadKernelNamesOnce()
+	b, errB := ReadKernelNamesOnce()
 	if a != b || errA != errB {
 		t.Errorf("two reads return %p and %p, %v and %v; want the same", a, b, errA, errB)
 	}

@@ -79,7 +79,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	}
 	if at.Names != nil {
 		if system, ok := at.Names.Name(addr + m.Bias); ok {
-			name, _ := display(system)
+			name, _ := displayName(system)
 			return append(out, Frame{Name: name, System: system})
 		}
 	}
@@ -107,8 +107,8 @@ func (n *Namer) Refresh() {
 	}
 }
 
-// JITFuncs returns the bounds of functions compiled by a process, at run-time addresses.
-func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
+// JITFuncBounds returns the bounds of functions compiled by a process, at run-time addresses.
+func (n *Namer) JITFuncBounds(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	return func(pc uint64) (start, end uint64, ok bool) {
 		pm := n.perfMap(pid, !n.inSteps)
 		if pm == nil {

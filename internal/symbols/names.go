@@ -14,10 +14,10 @@ const (
 	demangledBits = 15
 )
 
-// display returns the display name of a linkage name; demangled: it was mangled.
-func display(system string) (name string, demangled bool) {
+// displayName returns the display name of a linkage name; demangled: it was mangled.
+func displayName(system string) (name string, demangled bool) {
 	base, plt := strings.CutSuffix(system, "@plt")
-	base, cold := cutClones(cutVersion(base))
+	base, cold := cutCloneSuffix(cutVersion(base))
 	name = base
 	if mangled(base) && len(base) <= maxMangled {
 		name = demangleSafely(base)
@@ -52,11 +52,11 @@ func mangled(name string) bool {
 		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")
 }
 
-// clones are suffixes by GCC and LLVM.
-var clones = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
+// cloneSuffixes are suffixes by GCC and LLVM.
+var cloneSuffixes = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
 
-// cutClones removes the suffixes of copies; cold is ".cold" if that was one.
-func cutClones(name string) (base, cold string) {
+// cutCloneSuffix removes the suffixes of copies; cold is ".cold" if that was one.
+func cutCloneSuffix(name string) (base, cold string) {
 	for {
 		s := strings.TrimRight(name, "0123456789")
 		if len(s) < len(name) && strings.HasSuffix(s, ".") {
@@ -65,7 +65,7 @@ func cutClones(name string) (base, cold string) {
 			s = name
 		}
 		cut := false
-		for _, c := range clones {
+		for _, c := range cloneSuffixes {
 			if b, ok := strings.CutSuffix(s, c); ok && b != "" {
 				name, cut = b, true
 				if c == ".cold" {

@@ -34,7 +34,7 @@ func TestNamesAreDemangledForDisplay(t *testing.T) {
 			"hashbrown::raw::RawTable<T,A>::reserve_rehash",
 		"_Znot mangled": "_Znot mangled",
 	} {
-		if got, _ := display(system); got != want {
+		if got, _ := displayName(system); got != want {
 			t.Errorf("%q: got %q, want %q", system, got, want)
 		}
 	}
@@ -46,7 +46,7 @@ func FuzzDisplay(f *testing.F) {
 	f.Add("foo.part.0.cold@plt")
 	f.Add("_RNvNtCsgEmfK2I1SDS_4core10intrinsics8unlikely")
 	f.Fuzz(func(t *testing.T, s string) {
-		if name, _ := display(s); name == "" && s != "" && s[0] != '@' {
+		if name, _ := displayName(s); name == "" && s != "" && s[0] != '@' {
 			t.Errorf("%q becomes an empty name", s)
 		}
 	})

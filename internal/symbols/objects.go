@@ -41,7 +41,7 @@ func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
 	}
 	v := &o.list[i-1]
 	system := o.file.SymbolName(o.kind, &elffile.Symbol{NameOff: v.name})
-	if name, _ = display(system); name == "" {
+	if name, _ = displayName(system); name == "" {
 		return "", 0, false
 	}
 	return name, addr - v.addr, true
@@ -106,6 +106,6 @@ func (n *Namer) Symbol(img *code.Image, pid int, addr uint64) string {
 }
 
 func (x *symIndex) displayName(addr uint64) string {
-	name, _ := display(x.linkageName(addr))
+	name, _ := displayName(x.linkageName(addr))
 	return name
 }

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/runtimes/perfmap"
 )
 
-// ReadInSteps makes function bounds use perf maps read in steps; names need whole ones.
-func (n *Namer) ReadInSteps() { n.inSteps = true }
+// ReadPerfMapsInSteps makes function bounds use perf maps read in steps; names need whole ones.
+func (n *Namer) ReadPerfMapsInSteps() { n.inSteps = true }
 
 // SetYield sets a function to call while a perf map is read whole; nil: none.
 func (n *Namer) SetYield(f func()) { n.yield = f }

@@ -107,7 +107,7 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 	if mem.Peak() > limit || got > 3*limit { // growing lists leave garbage
 		t.Errorf("%d bytes allocated, %d of the budget; want at most %d of the budget", got, mem.Peak(), int64(limit))
 	}
-	if line := mem.LeftOut(); !strings.Contains(line, "functions of the perf map of process 0") {
+	if line := mem.Refusals(); !strings.Contains(line, "functions of the perf map of process 0") {
 		t.Errorf("left out %q, want functions of the perf map of process 0", line)
 	}
 	if one, all := n.maps[0].Used(), int64(limit); one > all/4*3 {
@@ -119,8 +119,8 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
-	n.ReadInSteps()
-	bounds := n.JITFuncs(0)
+	n.ReadPerfMapsInSteps()
+	bounds := n.JITFuncBounds(0)
 	for step := int64(1); step <= 3; step++ {
 		if _, _, ok := bounds(0x10001); !ok {
 			t.Errorf("step %d: the first function has no bounds", step)
@@ -142,8 +142,8 @@ func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 func TestPerfMapsAreReadToTheEndInSteps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
-	n.ReadInSteps()
-	bounds, calls := n.JITFuncs(0), 0
+	n.ReadPerfMapsInSteps()
+	bounds, calls := n.JITFuncBounds(0), 0
 	n.SetYield(func() {
 		calls++
 		bounds(0x10001) // as the aggregator during a walk

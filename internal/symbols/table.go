@@ -69,7 +69,7 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 		out = append(out, f)
 	}
 	if len(out) == start {
-		if f, ok := t.boundedFrame(addr); ok {
+		if f, ok := t.addressFrame(addr); ok {
 			out = append(out, f)
 		}
 	}
@@ -146,7 +146,7 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	fn := c.Func
 	n := &funcName{fn.Name, fn.Name}
 	if fn.Linkage != "" {
-		name, demangled := display(fn.Linkage)
+		name, demangled := displayName(fn.Linkage)
 		n.system = fn.Linkage
 		if demangled || fn.Name == "" {
 			n.name = name
@@ -169,8 +169,8 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 		return
 	}
 	system := strings.TrimSuffix(cutVersion(t.syms.name(s.name)), ".cold")
-	base, _ := cutClones(system)
-	name, demangled := display(system)
+	base, _ := cutCloneSuffix(system)
+	name, demangled := displayName(system)
 	switch {
 	case base == "":
 	case base == n.name || strings.HasSuffix(n.name, "::"+base):
@@ -186,7 +186,7 @@ func (t *Table) demangled(system string) string {
 	if n, ok := t.names[system]; ok {
 		return n
 	}
-	n, _ := display(system)
+	n, _ := displayName(system)
 	t.names[system] = n
 	return n
 }

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/code"
 )
 
-// Settled reports whether a module's names are final: its file is unused, or its process has ended.
-func (n *Namer) Settled(m *frames.Module) bool {
+// NamesFinal reports whether a module's names are final: its file is unused, or its process has ended.
+func (n *Namer) NamesFinal(m *frames.Module) bool {
 	at := code.MappingOf(m)
 	if at == nil {
 		return true

@@ -30,7 +30,7 @@ func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return r.Frames(m.Origin.Module, m.Origin.PID, addr, nil)
 }
 
-func (r *recorder) IsFinal(m *profile.ModuleInfo) bool { return r.Settled(m.Origin.Module) }
+func (r *recorder) IsFinal(m *profile.ModuleInfo) bool { return r.NamesFinal(m.Origin.Module) }
 
 // write writes the recording, and drops data that the next write does not need.
 func (r *recorder) write() []byte {
@@ -69,7 +69,7 @@ func (r *recorder) known(exe string) (*code.Process, *exec.Cmd) {
 			Origin: profile.Origin{Module: &walked, PID: p.PID}}
 		if at.Image == nil {
 			info.Owner = p.PID
-			r.JITFuncs(p.PID)(addr) // as during a walk
+			r.JITFuncBounds(p.PID)(addr) // as during a walk
 		} else {
 			info.File = profile.FileID(at.Image.ID)
 		}

@@ -30,6 +30,6 @@ func (o *Snapshot) completeText(scope Scope) string {
 // whyIncomplete is the main reason and its cure, "" if few stacks are incomplete.
 func (o *Snapshot) whyIncomplete(scope Scope) string {
 	c, _ := o.completeCPU(scope)
-	e := c.Ending()
+	e := c.MainReason()
 	return e.Text("cpu", view.Percent)
 }

@@ -16,7 +16,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 			c.subset.Begin(3, 3)
 			c.due.observeDrawn(c.procs[0].backoff.Due)
 		},
-		"a tick without looks": func(c *Tracer) { c.Garbage.Ask(); c.tick(procmem.Now(), 0) },
+		"a tick without looks": func(c *Tracer) { c.Garbage.Request(); c.tick(procmem.Now(), 0) },
 		"a tick withheld":      func(c *Tracer) { c.withhold(procmem.Now(), 0) },
 		"a collection": func(c *Tracer) {
 			done := make(chan struct{})

@@ -31,7 +31,7 @@ func (d *due) observeAll() {
 
 func (d *due) observe(list []*backoff.Thread) {
 	for i := range list {
-		if ptrace.Leaving() {
+		if ptrace.Suspending() {
 			return
 		}
 		th := ownerOf(list[(i+d.tickState.rotation)%len(list)])
@@ -85,7 +85,7 @@ func (d *due) draw() (all bool) {
 // observeDrawn observes the drawn threads, the youngest first, as they may be short-lived.
 func (d *due) observeDrawn(list []*backoff.Thread) {
 	for _, t := range slices.Backward(list) {
-		if ptrace.Leaving() {
+		if ptrace.Suspending() {
 			return
 		}
 		if th := ownerOf(t); d.subset.Draw() && !th.gone && th.observedEarlyAt != d.counts.ticks {

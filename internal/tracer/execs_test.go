@@ -27,13 +27,13 @@ func execEvents(t *testing.T, args ...string) (pid int, events []handover.Event)
 		tick := func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
-			for len(c.Ring.Batches()) > 0 {
-				b := <-c.Ring.Batches()
+			for len(c.Queue.Batches()) > 0 {
+				b := <-c.Queue.Batches()
 				events = append(events, b...)
 				for i := range b {
 					c.Pool.Put(b[i].RawSample)
 				}
-				c.Ring.Put(b)
+				c.Queue.Put(b)
 			}
 		}
 		tick()

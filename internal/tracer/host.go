@@ -18,8 +18,8 @@ func (h host) ReadClocks(now int64) {
 	}
 }
 
-// Ran implements [engine.Host].
-func (h host) Ran(now int64) int64 { return h.t.tracked.cpuTime(now) }
+// ReadTargetCPU implements [engine.Host].
+func (h host) ReadTargetCPU(now int64) int64 { return h.t.tracked.cpuTime(now) }
 
 // HasObservation implements [engine.Host].
 func (h host) HasObservation() bool { return h.t.counts.byStop+h.t.counts.byPassiveRead > 0 }

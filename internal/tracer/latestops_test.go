@@ -60,11 +60,11 @@ type late struct {
 // onLate calls f on the tracer's thread; the child is killed while f waits. f must not return before the detach.
 func onLate(t *testing.T, hold bool, f func(*late)) {
 	t.Helper()
-	defer selfruntime.KeepQuiet(false)() // a collection would stop this process until the tracer has timed out
+	defer selfruntime.DisableAutoGC(false)() // a collection would stop this process until the tracer has timed out
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)
 	observe.OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{NoCollector: true})
+		ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 		defer ctl.Close()
 		c := newTracer(Options{Freq: 99})
 		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
@@ -114,9 +114,9 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a listing":          func(l *late) { l.list(opened(t, sleepers)) },
 		"the end of a tick":  func(l *late) { l.c.stops.finishUntil(l.until) },
 		"a tick":             func(l *late) { l.c.tick(procmem.Now(), l.until) },
-		"a tick without any": func(l *late) { l.c.Garbage.Ask(); l.c.tick(procmem.Now(), l.until) },
+		"a tick without any": func(l *late) { l.c.Garbage.Request(); l.c.tick(procmem.Now(), l.until) },
 		"a tick withheld": func(l *late) {
-			l.c.budget = schedule.NewBudget(99, 0.01, 1)
+			l.c.budget = schedule.NewOverheadBudget(99, 0.01, 1)
 			l.c.budget.AddStop(1e9)
 			l.c.tickWithinBudget(procmem.Now(), l.until)
 		},

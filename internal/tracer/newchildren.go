@@ -36,7 +36,7 @@ type newChildren struct {
 }
 
 type (
-	foundChildren = descendants.NewChildren[*handover.Process, *newChild]
+	foundChildren = descendants.ChildFinder[*handover.Process, *newChild]
 	foundChild    = descendants.NewChild[*handover.Process, *newChild]
 )
 
@@ -57,7 +57,7 @@ type mark struct {
 }
 
 func (n *newChildren) begin() {
-	n.untracked = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files)
+	n.untracked = descendants.NewChildFinder[*handover.Process, *newChild](n.Files)
 	n.precedesExec = mayPrecedeExec()
 	n.untracked.BeforeReads(func() {
 		if !n.walks.busy() {
@@ -174,12 +174,12 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	n.stops.serve(err == nil && outcome == observe.Pending && !child.thread.AwaitsTracer())
 }
 
-func (child *newChild) open(pid int, budget *procmem.Budget) error {
+func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
 	if child.thread == nil {
 		child.memory = procmem.OpenMemory(pid)
 		child.thread = observe.NewThread(pid, pid, budget)
 		child.thread.Memory = child.memory
-		_ = child.thread.Files().Hold() // on error the stop fails
+		_ = child.thread.Files().OpenDir() // on error the stop fails
 	} else {
 		child.memory.Renew(pid)
 	}
@@ -259,7 +259,7 @@ func (n *newChildren) threadTracked(th *thread) {
 func (n *newChildren) execed(p *process) {
 	if n.untracked != nil {
 		n.walks.wait()
-		n.untracked.Execed(p.Target.PID)
+		n.untracked.NoteExec(p.Target.PID)
 	}
 }
 
@@ -291,7 +291,7 @@ func (n *newChildren) reportMarks(waiter *handover.Process, marks []mark) {
 }
 
 func (n *newChildren) reportUsed(found *foundChild) {
-	for _, u := range found.Used {
+	for _, u := range found.Times {
 		n.Out.Add(handover.Event{
 			Kind: handover.ChildTime, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
 		})

@@ -69,7 +69,7 @@ func (o *observations) observe(th *thread) {
 		o.noteChanged(th)
 	}
 	if err != nil || outcome != observe.LeftToSamples {
-		th.Steady = schedule.Steady{}
+		th.Steady = schedule.SteadyDetector{}
 	}
 	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
 }

@@ -95,7 +95,7 @@ func (walks *pathWalks) openAll() {
 	for i := range walks.opened {
 		o := &walks.opened[i]
 		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, walks.Files)
-		_ = o.thread.Files().Hold() // if it has ended, its first read fails
+		_ = o.thread.Files().OpenDir() // if it has ended, its first read fails
 	}
 }
 
@@ -121,7 +121,7 @@ func (walks *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	defer ptrace.Unpin()
 	t := observe.NewThread(p.Target.PID, tid, walks.Files)
 	if walks.opener != nil && p.TaskDir != nil {
-		t.Files().HoldIn(p.TaskDir)
+		t.Files().OpenDirIn(p.TaskDir)
 	}
 	return t
 }

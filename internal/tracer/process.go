@@ -65,7 +65,7 @@ func (p *process) alive() bool {
 type thread struct {
 	engine.Thread
 	proc            *process
-	hidden          skid.Hidden
+	hidden          skid.HiddenDetector
 	used            procmem.SchedStat // the clocks that were last used for its account
 	end             handover.ThreadEnd
 	listGeneration  int64 // last listing that had it

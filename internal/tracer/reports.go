@@ -17,7 +17,7 @@ type reports struct {
 	checkpointed, refreshed int64
 }
 
-func (r *reports) noteObservation(now int64) { r.reportGap(r.gaps.Observed(now)) }
+func (r *reports) noteObservation(now int64) { r.reportGap(r.gaps.NoteObservation(now)) }
 
 func (r *reports) gapIfEnded(now int64) { r.reportGap(r.gaps.EndGap(now)) }
 

@@ -49,7 +49,7 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 // goroutine is locked to its OS thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
-	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
+	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, Frugal: len(limits) > 0})
 	defer ctl.Close() // also after a panic: no thread stays stopped
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
@@ -63,7 +63,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	if t.quota.MustStopOnlyOnCPU() {
 		t.Observer.StopOnlyOnCPU()
 	}
-	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the CPUs that are left
+	t.cpus = skid.NewCPUChooser(ctl.NoteMove) // within the CPUs that are left
 	t.Observer.LimitStops(t.opts.MaxPause)
 	t.Observer.LimitLockWait()
 	if t.opts.KernelStacks {
@@ -108,7 +108,7 @@ const lastTickFor = 100e6 // ns
 func (t *Tracer) observeLast(now int64) {
 	ender, _ := t.engine.(engine.Ender)
 	if ender != nil {
-		ender.BeforeLast(now)
+		ender.BeforeLastTick(now)
 	}
 	t.Ending = true
 	for _, p := range t.procs {
@@ -134,7 +134,7 @@ const heldStep = 20e6 // between checks during a Hold, ns
 
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
-	over := func() bool { return ctx.Err() != nil || ptrace.Leaving() }
+	over := func() bool { return ctx.Err() != nil || ptrace.Suspending() }
 	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Pending() > 0 && procmem.Now() < end && !over(); {
 		t.stops.collect(procmem.Now() + heldStep)
 	}

@@ -45,7 +45,7 @@ func (t *Tracer) maySkip(now int64) bool {
 func (t *Tracer) steady(now int64) bool {
 	for _, p := range t.procs {
 		for _, sleeper := range p.backoff.Due {
-			if th := ownerOf(sleeper); !th.gone && !th.Steady.Is() && sleeper.AsleepFor(now) < schedule.SteadyFor {
+			if th := ownerOf(sleeper); !th.gone && !th.Steady.IsSteady() && sleeper.AsleepFor(now) < schedule.SteadyFor {
 				return false
 			}
 		}

@@ -24,7 +24,7 @@ type state struct {
 	ticks     *schedule.Ticks
 	gaps      schedule.GapDetector
 	subset    schedule.Subset
-	budget    schedule.Budget
+	budget    schedule.OverheadBudget
 	quota     *schedule.Quota // nil if there is none, or the tracer's priority is above it
 	cpus      *skid.CPUChooser
 	tickState tickState
@@ -34,18 +34,18 @@ type state struct {
 func newState(o Options, with *handover.Common, start int64) *state {
 	s := &state{
 		SharedState: engine.SharedState{
-			Common: with, Files: procmem.NewBudget(FileReserve), Backoff: backoff.New(uint64(start)),
+			Common: with, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
 			Out: handover.NewOutbox(with.Queue),
 		},
 		opts:   o,
 		ticks:  schedule.NewTicks(start, o.Freq),
 		subset: schedule.NewSubset(o.Subset, uint64(start)),
-		budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+		budget: schedule.NewOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
 		cpus:   &skid.CPUChooser{},
 	}
 	s.budget.AllowParts()
 	if o.OfHost {
-		s.budget.OfHost()
+		s.budget.SetShareOfHost()
 	}
 	return s
 }

@@ -136,7 +136,7 @@ const sleepStep = 20e6 // between checks of a sleeping tracer, ns
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {
 		left := at - procmem.Now()
-		if left <= 0 || ctx.Err() != nil || ptrace.Leaving() {
+		if left <= 0 || ctx.Err() != nil || ptrace.Suspending() {
 			return
 		}
 		ptrace.Pin()

@@ -22,8 +22,8 @@ func (stopsOnly) SetRate(int64, float64) {}
 // BeginTick implements [engine.Engine].
 func (stopsOnly) BeginTick(int64, bool) {}
 
-// TakeAll implements [engine.Engine].
-func (stopsOnly) TakeAll(int64) {}
+// DrainAll implements [engine.Engine].
+func (stopsOnly) DrainAll(int64) {}
 
 // DrainIfDue implements [engine.Engine].
 func (stopsOnly) DrainIfDue() (buffers bool) { return false }

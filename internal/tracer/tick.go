@@ -14,7 +14,7 @@ import (
 // allTicks makes ticks, at least one, until ctx or the last process ends. leave: this process is about to be stopped.
 func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for ; !t.run.began || ctx.Err() == nil; t.run.began = true {
-		if ptrace.Leaving() {
+		if ptrace.Suspending() {
 			return true
 		}
 		if t.control.holdAsked.Load() {
@@ -97,7 +97,7 @@ const maxPeriods = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
 	t.reports.noteObservation(now)
-	t.gaps.Tick(now, t.ticks.Period())
+	t.gaps.BeginTick(now, t.ticks.Period())
 	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
 	apart := min(now-t.run.lastTick, maxPeriods*(1+rested)*t.ticks.Period())
@@ -122,7 +122,7 @@ func (t *Tracer) observeNew(now int64) {
 		}
 	}
 	t.newChildren.observe(now)
-	t.engine.TakeAll(now)
+	t.engine.DrainAll(now)
 	for _, p := range t.procs {
 		if !drawing && p.engineObserves() {
 			t.newThreads.observe(p, now)
@@ -144,12 +144,12 @@ func (t *Tracer) listAll(now int64) {
 func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
-	if t.cpus.Moves() && !t.Ending {
+	if t.cpus.MayMove() && !t.Ending {
 		deadline = now
 	}
 	t.stops.collect(deadline)
 	cpu, inTheWay := t.Observer.PreemptedOn()
-	t.cpus.Ticked(now, inTheWay, cpu)
+	t.cpus.EndTick(now, inTheWay, cpu)
 	t.stops.serveStopped()
 	if t.Out.Due(now) {
 		t.handOver(now)
@@ -159,7 +159,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 func (t *Tracer) withhold(now, deadline int64) {
 	t.Tick.At = now
 	t.reports.noteObservation(now)
-	t.gaps.Tick(now, t.ticks.Period())
+	t.gaps.BeginTick(now, t.ticks.Period())
 	t.engine.BeginTick(now, true)
 	t.engine.DrainIfDue()
 	for _, p := range t.procs {
@@ -182,7 +182,7 @@ func (t *Tracer) afterTick(now int64) {
 	t.stops.serveStopped()
 	t.publish()
 	t.Garbage.Collect(now, t.Observer.Waiting())
-	if t.cpus.Moves() {
+	if t.cpus.MayMove() {
 		t.Observer.ForgetWake()
 	}
 }

@@ -38,7 +38,7 @@ func (e *toyRunning) Track(*engine.Process) engine.ProcessPart { return toyProce
 func (e *toyRunning) Coverage() engine.Coverage                { return engine.Coverage{Complete: e.complete} }
 func (e *toyRunning) SetRate(int64, float64)                   {}
 func (e *toyRunning) BeginTick(int64, bool)                    {}
-func (e *toyRunning) TakeAll(int64)                            {}
+func (e *toyRunning) DrainAll(int64)                           {}
 func (e *toyRunning) DrainIfDue() (buffers bool)               { e.drained++; return true }
 func (e *toyRunning) EndTick()                                 { e.ticks++ }
 func (e *toyRunning) Stats(s *runstats.Observed)               { s.Engine = "toy" }

@@ -47,7 +47,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	}
 	p.addressSpace = p.Target.Memory().Space()
 	p.otherMemory, _ = shared.TakeOtherMemory()
-	tasks.KeepWithin(t.Files)
+	tasks.ChargeTo(t.Files)
 	p.TaskDir = tasks
 	p.list.byTID = map[int]*thread{}
 	if shared.Child && p.Target.StartTime >= t.startTicks {
@@ -277,7 +277,7 @@ func (t *tracked) endProcess(p *process) {
 	}
 	p.Gone = true
 	t.readLastClocks(p, t.Tick.At)
-	p.account.Charged, p.account.CPUBefore = p.Clock.Ran(), int64(p.Clock.First)
+	p.account.Charged, p.account.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
 	t.cpuOfEnded += p.account.Charged
 	if p.EnginePart != nil {
 		p.EnginePart.Ended(&p.account)
@@ -323,7 +323,7 @@ func (t *tracked) cpuTime(now int64) int64 {
 		if p.clockDue(now) {
 			p.readClockAt(now, p.alive())
 		}
-		ran += p.Clock.Ran()
+		ran += p.Clock.CPUTime()
 	}
 	return ran
 }

@@ -53,14 +53,14 @@ func (d *Data) completeNote(value int) string {
 }
 
 // Incomplete returns the main reason of incomplete stacks, of CPU time if any, else of the chosen value.
-func (d *Data) Incomplete() (e namehints.Ending, clock string) {
+func (d *Data) Incomplete() (e namehints.MainReason, clock string) {
 	values := []int{d.ValueIndex}
 	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok && cpu != d.ValueIndex {
 		values = []int{cpu, d.ValueIndex}
 	}
 	for _, value := range values {
 		if c, ok := d.Completeness(value); ok {
-			if e = c.Ending(); e.Reason != "" {
+			if e = c.MainReason(); e.Reason != "" {
 				return e, d.Profile.SampleType[value].Type
 			}
 		}

@@ -52,7 +52,7 @@ func (d *Data) Coverage() SymbolCoverage {
 			c.named += v
 			continue
 		}
-		if namehints.Bounded(f.Name, f.Module) {
+		if namehints.IsAddressName(f.Name, f.Module) {
 			c.bounded += v
 		}
 		key := f.nameWithoutAddress()
@@ -154,7 +154,7 @@ func unnamedCause(f *Frame, below string) string {
 	switch {
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
 		return ": code without symbols" + below
-	case namehints.Bounded(f.Name, f.Module):
+	case namehints.IsAddressName(f.Name, f.Module):
 		return ": functions known by address only" + below
 	case f.Nameless:
 		return ": functions without symbols" + below

@@ -42,7 +42,7 @@ const ofKernel = "[kernel]"
 func (f *Frame) IsSupport() bool { return f.support() == 1 }
 
 func (f *Frame) support() int {
-	if f.Synthetic() || f.Module == ofKernel || namehints.Support(f.Name, f.Module) {
+	if f.Synthetic() || f.Module == ofKernel || namehints.IsSupport(f.Name, f.Module) {
 		return 1
 	}
 	return 0
@@ -64,7 +64,7 @@ func (f *Frame) label(shorten func(string) string) string {
 
 // DisplayName is the label in tables and trees: one for a file's nameless functions; long names lose their middle.
 func (f *Frame) DisplayName() string {
-	if f.Nameless && f.Module != "" && !namehints.Bounded(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
+	if f.Nameless && f.Module != "" && !namehints.IsAddressName(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
 		return f.label(cutMiddle) + " (unnamed)"
 	}
 	return f.label(cutMiddle)

@@ -56,7 +56,7 @@ type Data struct {
 
 // New applies the options. Close returns its memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
-	memory := &Memory{account: budget.Process().Whole("the report")}
+	memory := &Memory{account: budget.Process().AccountOfWhole("the report")}
 	stacks := newStacks(o.Lines, memory)
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, Stacks: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}

@@ -85,9 +85,9 @@ func (t *Stacks) location(l *profile.Location) []int32 {
 
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
-	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && namehints.Script(file)}
+	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && namehints.IsScript(file)}
 	// as recordings name code without a function
-	f.Nameless = f.Module != "" && name == namehints.Bracketed(f.Module) || namehints.Bounded(name, f.Module)
+	f.Nameless = f.Module != "" && name == namehints.Bracketed(f.Module) || namehints.IsAddressName(name, f.Module)
 	if !f.Nameless {
 		f.setModule(file, source)
 	}

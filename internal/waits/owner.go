@@ -183,8 +183,8 @@ type Threads interface {
 	// Thread gives the ID in prywalk's pid namespace of the live thread with ID nsTID in the waiter's. shared permits
 	// another observed process's.
 	Thread(nsTID int, shared bool) (tid int, ok bool)
-	// Parent gives the waiter's parent process if a live thread of it has the ID nsTID; 0: none has. A fork copies locks
-	// that other threads hold, and not these threads (fork(2)).
+	// Parent gives the waiter's parent process if a live thread of it has the ID nsTID; 0: none has. A fork copies
+	// locks that other threads hold, and not these threads (fork(2)).
 	Parent(nsTID int) (pid int)
 }
 

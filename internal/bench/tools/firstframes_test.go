@@ -25,7 +25,7 @@ func opened(t *testing.T, pid int) *firstFrames {
 // offsetOf gives an address as samply does.
 func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint64) {
 	t.Helper()
-	m := f.proc.Space().Find(pc)
+	m := f.proc.Space().ModuleAt(pc)
 	if m == nil {
 		t.Fatalf("nothing is mapped at %#x", pc)
 	}

@@ -261,12 +261,12 @@ func (d *density) next(at frames.Addr) uint64 {
 func (p *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
-		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copyOf(at, size) != nil {
+		if from := max(end-min(with, end), p.rd.MappingStart(at)); p.read(from, end-from) && p.copyOf(at, size) != nil {
 			return true
 		}
 	}
 	if with > 0 {
-		from := max(at&^(pageSize-1), p.rd.Start(at))
+		from := max(at&^(pageSize-1), p.rd.MappingStart(at))
 		if p.read(from, end-from) && p.copyOf(at, size) != nil {
 			return true
 		}

@@ -30,8 +30,8 @@ func newArena(n int) *arena {
 func (a *arena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
 
 func (p *Copier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
-	rd := ptrace.ReaderOf(os.Getpid(), nil)
-	rd.Allow(MaxReads)
+	rd := ptrace.NewReader(os.Getpid(), nil)
+	rd.AllowReads(MaxReads)
 	p.plan, p.anchor = plan, anchor
 	regs := frames.Regs{}
 	return out[:p.Copy(&regs, &rd, out, 0)]
@@ -158,8 +158,8 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	p, out := newPlanned()
 	p.out, p.cache = out, &nodeCache{atCount: 1, pieceCount: 1}
 	try := func(until int64, at frames.Addr) {
-		rd := ptrace.ReaderOf(os.Getpid(), nil)
-		rd.Allow(MaxReads)
+		rd := ptrace.NewReader(os.Getpid(), nil)
+		rd.AllowReads(MaxReads)
 		p.cache.pieces[0] = memoryRange{at, at + 16}
 		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
 		p.readCachedNodes()
@@ -199,16 +199,16 @@ func BenchmarkPlan(b *testing.B) {
 	}}
 	p, out := newPlanned()
 	b.ReportAllocs()
-	rd := ptrace.ReaderOf(os.Getpid(), nil)
+	rd := ptrace.NewReader(os.Getpid(), nil)
 	regs := frames.Regs{}
 	p.plan, p.anchor = plan, a.at
 	reads := 0
 	for b.Loop() {
-		rd.ReadFrom(os.Getpid(), nil)
-		rd.Allow(MaxReads)
-		before := rd.Left()
+		rd.Reset(os.Getpid(), nil)
+		rd.AllowReads(MaxReads)
+		before := rd.ReadsLeft()
 		p.Copy(&regs, &rd, out, 0)
-		reads = before - rd.Left()
+		reads = before - rd.ReadsLeft()
 	}
 	b.ReportMetric(float64(reads), "reads/op")
 }
@@ -253,12 +253,12 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	alone := &nodeCache{}
 	tracee := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
 		alone.checkPresent(mem, size)
-		rd := ptrace.ReaderOf(os.Getpid(), mem)
-		rd.Allow(MaxReads)
+		rd := ptrace.NewReader(os.Getpid(), mem)
+		rd.AllowReads(MaxReads)
 		p.plan, p.anchor, p.cache = plan, first, alone
-		before, regs := rd.Left(), frames.Regs{}
+		before, regs := rd.ReadsLeft(), frames.Regs{}
 		regions := p.Copy(&regs, &rd, out, 0)
-		return before - rd.Left(), p.nodes[:p.nodeCount], frames.Snapshot{Others: out[:regions]}
+		return before - rd.ReadsLeft(), p.nodes[:p.nodeCount], frames.Snapshot{Others: out[:regions]}
 	}
 	first := a.at + 4096
 	if alone, nodes, _ := tracee(first); len(nodes) != n || alone < n-2 {

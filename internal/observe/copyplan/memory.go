@@ -20,7 +20,7 @@ type memory struct {
 	buf         []byte
 	bufUsed     int
 	ranges      usedRanges
-	parts       [procmem.MostPlaces]frames.Region // of readPresent
+	parts       [procmem.MaxPlaces]frames.Region // of readPresent
 }
 
 // copyOf returns nil if not all size bytes were copied.
@@ -85,7 +85,7 @@ func (p *memory) read(addr frames.Addr, n uint64) bool {
 }
 
 // readPresent reads ranges that are present until a moment, as far as there is room, in one call. It returns the number
-// of ranges asked for and the bytes read. Precondition: at most [procmem.MostPlaces] ranges.
+// of ranges asked for and the bytes read. Precondition: at most [procmem.MaxPlaces] ranges.
 func (p *memory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
 	used := p.bufUsed
 	for _, span := range ranges {

@@ -12,7 +12,7 @@ import (
 // Most frames that are objects are those of the last observation. One call reads those found present before a stop,
 // when a chain comes to the first node that no region has; new ones are read one by one.
 
-const maxCachedNodes = procmem.MostPlaces
+const maxCachedNodes = procmem.MaxPlaces
 
 type cachedNodes struct {
 	cache     *nodeCache

@@ -37,8 +37,8 @@ func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 	if cache.n < minRanges {
 		return
 	}
-	var pages [procmem.MostPlaces]uint64
-	var there [procmem.MostPlaces]bool
+	var pages [procmem.MaxPlaces]uint64
+	var there [procmem.MaxPlaces]bool
 	size, n := uint64(os.Getpagesize()), 0
 	for _, span := range cache.ranges[:cache.n] {
 		for page := span.from &^ (size - 1); page < span.to && n < len(pages); page += size {

@@ -69,11 +69,11 @@ func (v *vmStack) observe(t *testing.T, p *Copier, frameCount int) (reads int) {
 	if v.own.checkPresent(v.mem); v.own.until != 0 {
 		v.own.until = math.MaxInt64 // whatever the machine's load
 	}
-	rd := ptrace.ReaderOf(os.Getpid(), v.mem)
-	rd.Allow(MaxReads)
+	rd := ptrace.NewReader(os.Getpid(), v.mem)
+	rd.AllowReads(MaxReads)
 	p.plan, p.anchor, p.ranges.cache = v.plan(), v.at, &v.own
 	out := make([]frames.Region, MaxRegions)
-	before, regs := rd.Left(), frames.Regs{}
+	before, regs := rd.ReadsLeft(), frames.Regs{}
 	snap := frames.Snapshot{Others: out[:p.Copy(&regs, &rd, out, 0)]}
 	if p.nodeCount != frameCount {
 		t.Errorf("%d frames of %d", p.nodeCount, frameCount)
@@ -90,7 +90,7 @@ func (v *vmStack) observe(t *testing.T, p *Copier, frameCount int) (reads int) {
 		}
 	}
 	v.put(top+8, uint64(top)+8)
-	return before - rd.Left()
+	return before - rd.ReadsLeft()
 }
 
 func TestRangesOfTheLastObservationAreReadInOneCall(t *testing.T) {

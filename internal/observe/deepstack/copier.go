@@ -83,8 +83,8 @@ func (p *Copier) Misled() bool { return p.noChain }
 type presentEnds struct {
 	outline *Outline
 	until   int64 // valid until, CLOCK_MONOTONIC ns; 0 if some pages are missing
-	places  [procmem.MostPlaces]uint64
-	present [procmem.MostPlaces]bool
+	places  [procmem.MaxPlaces]uint64
+	present [procmem.MaxPlaces]bool
 }
 
 // check checks whether one system call can read all frame ends: their pages are present.
@@ -151,8 +151,8 @@ func (p *Copier) Prefetch(regs *frames.Regs) []frames.Region {
 	return p.places[:p.placeCount]
 }
 
-// Reads implements [ptrace.ManyReads].
-func (p *Copier) Reads() int { return max(p.Wrapped.Reads(), pieceReads) }
+// ReadLimit implements [ptrace.ReadLimiter].
+func (p *Copier) ReadLimit() int { return max(p.Wrapped.ReadLimit(), pieceReads) }
 
 // Regions implements [ptrace.OtherMemory].
 func (p *Copier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {

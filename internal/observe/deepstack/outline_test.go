@@ -35,7 +35,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	put(8192+64+300<<10, root)
 	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	if _, ok := p.follow(); !ok {
 		t.Fatal("it did not get to the outermost frame")
@@ -77,7 +77,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	p := &Copier{search: search{outline: by, inOnePiece: size}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	copied := func() (n int) {
-		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+		rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 		for i := range by.ends {
 			out[i] = frames.Region{Addr: by.ends[i].at - pieceBelow, Bytes: mem[by.ends[i].at-base-pieceBelow:][:pieceBelow]}
 		}
@@ -135,7 +135,7 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	}
 	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10, root: base + third + 4096}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
 	if ok || reached != base+third {
@@ -171,7 +171,7 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	}
 	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10, root: base + TopBytes + 212<<10}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
 	if ok {
@@ -204,7 +204,7 @@ func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 	}
 	p := &Copier{search: search{outline: by, inOnePiece: 128 << 10, root: base + 128<<10}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	reached, ok := p.follow()
 	if ok || reached < base+TopBytes {
@@ -252,7 +252,7 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	binary.LittleEndian.PutUint64(mem[end-8:], root)
 	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
 	have := p.begin(base, &rd, out, 1)
 	if _, ok := p.follow(); !ok {
@@ -283,7 +283,7 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 		{0, 0},
 	} {
 		p.root = c.root
-		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+		rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 		have := p.begin(base, &rd, out, 0)
 		p.copyFrames()
 		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+TopBytes
@@ -316,7 +316,7 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		{0, false, none},
 	} {
 		p.root, p.changesStacks = e.root, e.changing
-		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		rd := ptrace.NewReader(os.Getpid(), nil)
 		p.begin(base, &rd, nil, 0)
 		rest, ok := p.copyToNearRoot(base + TopBytes)
 		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+TopBytes {

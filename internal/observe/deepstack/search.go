@@ -163,7 +163,7 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 	s.free, s.chainFreeLeast = s.chainFree, leastFree(s.chainFree)
 	for step := firstGrowth; done < len(to) && !found; step += step / 2 {
 		step = min(step, len(to)-done)
-		if s.memory.rd.Left() <= readsKept || s.framesLeft <= 0 {
+		if s.memory.rd.ReadsLeft() <= readsKept || s.framesLeft <= 0 {
 			step = len(to) - done
 		}
 		got := s.memory.rd.Read(from+uint64(done), to[done:done+step])
@@ -304,7 +304,7 @@ func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	}
 	from := s.memory.beyondLast(end-below, end)
 	bytes := end + above - from
-	if !s.memory.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.memory.rd.Left() <= readsKept {
+	if !s.memory.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.memory.rd.ReadsLeft() <= readsKept {
 		return 0, false
 	}
 	b := s.chainFree[:bytes]

@@ -27,8 +27,8 @@ func (p *Copier) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region,
 // whether a chain has reached the outermost frame.
 func follows(p *Copier, base frames.Addr) (have *stopCopy, copied int, ok bool) {
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
-	rd.Allow(pieceReads)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd.AllowReads(pieceReads)
 	have = p.begin(base, &rd, out, 0)
 	_, ok = p.follow()
 	for _, r := range have.Others {
@@ -127,8 +127,8 @@ func TestTheSearchInAStopIsBounded(t *testing.T) {
 	}
 	p := &Copier{search: search{outline: by, root: base + depth - copysize.Margin}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
-	rd.Allow(p.Reads())
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd.AllowReads(p.ReadLimit())
 	have := p.begin(base, &rd, out, 0)
 	p.copyFrames()
 	if p.framesLeft > 0 || p.framesLeft < -maxSearch/8 {
@@ -137,7 +137,7 @@ func TestTheSearchInAStopIsBounded(t *testing.T) {
 	if _, ok := have.Word(base + depth - copysize.Margin - 8); !ok {
 		t.Error("the outermost frame was not copied")
 	}
-	if used := p.Reads() - rd.Left(); used > p.Reads()-readsKept+1 {
+	if used := p.ReadLimit() - rd.ReadsLeft(); used > p.ReadLimit()-readsKept+1 {
 		t.Errorf("%d reads", used)
 	}
 }
@@ -182,7 +182,7 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	}
 	p := &Copier{search: search{outline: by}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
-	rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
 	p.copyFrames()
 	copied := 0

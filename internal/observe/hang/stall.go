@@ -17,7 +17,7 @@ const stallAfter = 5e9
 // Stalls detects threads that stay in a call without running. It belongs to one goroutine.
 type Stalls struct {
 	seen   map[int]*stall
-	budget *procmem.Budget
+	budget *procmem.FDBudget
 }
 
 type stall struct {
@@ -30,7 +30,8 @@ type stall struct {
 // HungTracer returns the uninterruptible call in which a thread hangs, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader returns the read in which a thread other than except hangs, or "". It ignores relays ([procmem.IsRelay]).
+// HungReader returns the read in which a thread other than except hangs, or "". It ignores threads that read for the
+// tracer ([procmem.IsSyscallThread]).
 func (s *Stalls) HungReader(except int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -38,7 +39,7 @@ func (s *Stalls) HungReader(except int) string {
 	}
 	for _, e := range entries {
 		tid, err := strconv.Atoi(e.Name())
-		if err != nil || tid == except || procmem.IsRelay(tid) {
+		if err != nil || tid == except || procmem.IsSyscallThread(tid) {
 			continue
 		}
 		if what := s.check(tid, true); what != "" {
@@ -87,7 +88,7 @@ func (s *Stalls) check(tid int, readers bool) string {
 func (s *Stalls) stallOf(tid int) *stall {
 	if s.seen == nil {
 		s.seen = map[int]*stall{}
-		s.budget = procmem.NewBudget(reservedFiles)
+		s.budget = procmem.NewFDBudget(reservedFiles)
 	}
 	seen := s.seen[tid]
 	if seen == nil {

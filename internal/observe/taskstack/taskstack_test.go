@@ -42,7 +42,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	}
 	tracee := func(what string, g, onM uint64, calls int64) {
 		t.Helper()
-		rd, out := ptrace.ReaderOf(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+		rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 		before := procmem.Calls()
 		n := e.Regions(&frames.Regs{Arch: frames.X86_64, TLS: base + slot}, &rd, out)
 		if got := procmem.Calls() - before; got > calls {
@@ -104,18 +104,18 @@ func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
 		set(m+192, c.curg)
 		regs := &frames.Regs{Arch: frames.X86_64, TLS: base + slot}
 		regs.Set(frames.X86_64.SP(), base+c.sp)
-		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		rd := ptrace.NewReader(os.Getpid(), nil)
 		places := e.Prefetch(regs)
 		if len(places) > 0 {
 			if rd.ReadAll(places) == 0 {
 				t.Fatal("nothing was read")
 			}
-			left, want := rd.Left(), c.end
+			left, want := rd.ReadsLeft(), c.end
 			if want != 0 {
 				want += base
 			}
-			if got := e.StackEnd(regs, &rd); got != want || left-rd.Left() > c.reads {
-				t.Errorf("%s: it ends at %#x, want %#x; %d reads", c.what, got, want, left-rd.Left())
+			if got := e.StackEnd(regs, &rd); got != want || left-rd.ReadsLeft() > c.reads {
+				t.Errorf("%s: it ends at %#x, want %#x; %d reads", c.what, got, want, left-rd.ReadsLeft())
 			}
 		}
 		e.Regions(regs, &rd, make([]frames.Region, roomForRegions))

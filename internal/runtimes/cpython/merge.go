@@ -60,7 +60,7 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 
 // objectsFrame is appendRuns for releases with frame objects.
 func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
-	if w.state == 0 || !w.inEvalLoop(f.Lookup(w.Sample.Regs.Arch)) {
+	if w.state == 0 || !w.inEvalLoop(f.LookupPC(w.Sample.Regs.Arch)) {
 		return out, false
 	}
 	first := len(w.evalFrames) == 0

@@ -169,7 +169,7 @@ func (c *Code) keepNames(img *image) {
 func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pc := q.Lookup(c.opt.Arch)
+	pc := q.LookupPC(c.opt.Arch)
 	now, before := find(c.spans, pc), find(c.previous.spans, pc)
 	switch c.choice {
 	case versionNow:

@@ -173,7 +173,7 @@ func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 		if err != nil {
 			return dwarfunwind.Section{}
 		}
-		return dwarfunwind.SectionOf(s.Addr, b)
+		return dwarfunwind.NewSection(s.Addr, b)
 	}
 	if s.Flags&elffile.SecAlloc == 0 || s.Addr == 0 {
 		return dwarfunwind.Section{} // not relocated
@@ -182,5 +182,5 @@ func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 	if c.opt.Read(s.Addr, b) < len(b) {
 		return dwarfunwind.Section{}
 	}
-	return dwarfunwind.SectionOf(s.Addr, b)
+	return dwarfunwind.NewSection(s.Addr, b)
 }

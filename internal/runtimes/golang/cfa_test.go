@@ -145,7 +145,7 @@ func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 					}
 					switch {
 					case r.Flags&frames.FlagRoot != 0, row != nil && row.RA.Kind == frames.RuleReg,
-						r.Flags&(frames.FlagSwitch|frames.FlagSignal) != 0 && row != nil:
+						r.Flags&(frames.FlagStackSwitch|frames.FlagSignal) != 0 && row != nil:
 						special++
 						continue
 					case row != nil && row.CFAExpr != nil:
@@ -184,7 +184,7 @@ func savedLR(r *frames.Rule, row *frames.Row) int64 {
 	switch {
 	case row != nil:
 		return row.RA.Off
-	case r.Flags&frames.FlagLeafRA != 0:
+	case r.Flags&frames.FlagRAInLR != 0:
 		return 0
 	}
 	return -8 * int64(r.Saved[1])
@@ -280,7 +280,7 @@ func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 				t.Errorf("%s before the frame goes: %+v, %v", name, r, ok)
 			}
 			if r, _, ok = tab.Rule(frames.Query{PC: pc + 4}); !ok || r.CFAReg != frames.ARM64SP || r.CFAOff != 0 ||
-				r.Flags != frames.FlagLeafRA {
+				r.Flags != frames.FlagRAInLR {
 				t.Errorf("%s at its return: %+v, %v", name, r, ok)
 			}
 		}

@@ -265,7 +265,8 @@ func (s *state) store(reg uint8, off int32) {
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
 		return
 	}
-	if kept := frames.X86_64.Kept()&(1<<d) != 0; !kept || reg == regBP && s.bp != bpSame || reg != regBP && !s.entry {
+	kept := frames.X86_64.CalleeSaved()&(1<<d) != 0
+	if !kept || reg == regBP && s.bp != bpSame || reg != regBP && !s.entry {
 		return
 	}
 	s.saved[d] = int16(off)

@@ -145,7 +145,7 @@ func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.
 		fr := w.Frame()
 		inText = inText && fr.Module != nil
 		name := "?"
-		if fn, ok := l.tab.find(fr.Lookup(frames.X86_64)); ok {
+		if fn, ok := l.tab.find(fr.LookupPC(frames.X86_64)); ok {
 			name = string(l.tab.name(&fn))
 		}
 		names = append(names, name)

@@ -80,7 +80,7 @@ func TestNewThreadBehindCloneHasNoCallerOnARM64(t *testing.T) {
 				t.Errorf("%#x, of the new thread only: %+v, %v", pc, r, ok)
 			}
 		case pc <= calls[0]:
-			if !ok || row != nil || r.Flags != frames.FlagLeafRA {
+			if !ok || row != nil || r.Flags != frames.FlagRAInLR {
 				t.Errorf("%#x, before the call: %+v, %v, %v", pc, r, row, ok)
 			}
 		default:

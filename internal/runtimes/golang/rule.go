@@ -29,7 +29,7 @@ const maxRows = 512
 // Rule implements [frames.RuleSource]; false outside of the table's functions. Where the stack pointer cannot be known,
 // the Row cannot be applied, so that no other source guesses.
 func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	pc := q.Lookup(t.img.Arch)
+	pc := q.LookupPC(t.img.Arch)
 	f, ok := t.find(pc)
 	if !ok || f.pcsp == 0 {
 		return t.ruleAtStart(q)

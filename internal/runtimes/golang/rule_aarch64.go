@@ -13,7 +13,7 @@ import (
 func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
-	pc := q.Lookup(t.img.Arch)
+	pc := q.LookupPC(t.img.Arch)
 	if k == kindStackEnd && !q.Caller && !q.SPOnly {
 		if r, row, ok, newThread := t.createdARM64(f, pc); newThread {
 			return r, row, ok
@@ -42,7 +42,7 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite b
 		if q.Caller {
 			return t.refuse()
 		}
-		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil,
+		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}, nil,
 			true
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
@@ -56,7 +56,7 @@ func (t rulesARM64) leafARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return t.refuse()
 	}
-	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}, nil, true
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}, nil, true
 }
 
 func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *frames.Row, bool) {
@@ -163,7 +163,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 
 // injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
-	pc := q.Lookup(t.img.Arch)
+	pc := q.LookupPC(t.img.Arch)
 	fr, ok := t.frameARM64(f, delta)
 	leaf := delta == 0 || ok && pc < fr.lrFrom
 	if leaf && q.Caller || !leaf && !ok {
@@ -196,7 +196,7 @@ func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (fra
 	if delta == 0 {
 		return t.leafARM64(q)
 	}
-	pc := q.Lookup(t.img.Arch)
+	pc := q.LookupPC(t.img.Arch)
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
 	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: int64(delta), RA: frames.RegRule{Kind: frames.RuleSame}}
 	for at := f.entry; at < pc && at < f.entry+256; at += 4 {

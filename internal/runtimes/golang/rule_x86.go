@@ -25,7 +25,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 	case k == kindInjected:
 		r.Flags |= frames.FlagSignal
 	}
-	pc := q.Lookup(t.img.Arch)
+	pc := q.LookupPC(t.img.Arch)
 	if off := t.savedBP(f, pc, delta); off != 0 {
 		r.Saved[0] = uint8(off / 8)
 	}
@@ -34,7 +34,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 
 // followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	st, ok := t.flow(f).stateAt(q.Lookup(t.img.Arch) - f.entry)
+	st, ok := t.flow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
 		r.Flags |= frames.FlagSignal // the stub is at an exact pc
 	}
@@ -48,7 +48,7 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 	case st.spKnown:
 		r.CFAOff = st.sp
 	case k == kindCgoCall && q.Caller:
-		return t.cgoCallX86(f, q.Lookup(t.img.Arch), &st)
+		return t.cgoCallX86(f, q.LookupPC(t.img.Arch), &st)
 	case k == kindMorestack, k == kindSystemStack && st.bp == bpSame:
 		return t.schedX86(q, k)
 	case k == kindGogo:
@@ -57,7 +57,7 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 		return root()
 	case st.bp == bpFrame && !q.SPOnly:
 		r.CFAReg, r.CFAOff = frames.X86RBP, st.bpOff
-		r.Flags |= frames.FlagSwitch
+		r.Flags |= frames.FlagStackSwitch
 	default:
 		return t.refuse()
 	}
@@ -112,7 +112,7 @@ func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 	row := t.row(rowKey{kind: kindPlain, delta: -8}, func() *frames.Row {
 		return &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86R12}}
 	})
-	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
 // savedBP returns how far below the CFA rbp is saved; 0: it is the caller's.

@@ -24,7 +24,7 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
 		return row
 	})
-	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
+	return frames.Rule{Flags: frames.FlagStackSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
 // schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
@@ -40,7 +40,7 @@ func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frame
 		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 		return row
 	})
-	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
+	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
 func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
@@ -112,7 +112,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 	case kindCgoCall:
 		return t.cgoCallARM64(q, f, delta)
 	case kindSystemStack:
-		switch sp, fp, ok := t.switchesARM64(f, q.Lookup(t.img.Arch)); {
+		switch sp, fp, ok := t.switchesARM64(f, q.LookupPC(t.img.Arch)); {
 		case ok && sp == 1 && fp == 1: // until Go 1.20: x29 is the scheduler's
 			return t.schedARM64(q, delta)
 		case ok && sp == 2: // back on the goroutine's stack
@@ -122,13 +122,13 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 	if fr, ok := t.frameARM64(f, delta); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindStackEnd {
 		return t.refuse()
 	}
-	r := frames.Rule{CFAReg: frames.ARM64FP, CFAOff: delta + 8, Flags: frames.FlagSwitch, Method: frames.MethodCFI}
+	r := frames.Rule{CFAReg: frames.ARM64FP, CFAOff: delta + 8, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}
 	return t.frameRule(r, delta, true)
 }
 
 // cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
 func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
-	pc := q.Lookup(t.img.Arch)
+	pc := q.LookupPC(t.img.Arch)
 	if !q.Caller {
 		return t.refuse()
 	}
@@ -145,6 +145,6 @@ func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (fram
 		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 		return row
 	})
-	r.Flags |= frames.FlagSwitch
+	r.Flags |= frames.FlagStackSwitch
 	return r, row, true
 }

@@ -59,7 +59,7 @@ func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *state) (frames.Rule, *f
 		row.CFAExpr = e
 		return row
 	})
-	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
+	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
 // cgoWords returns the offsets from rsp of these two words, stored before the call at off.
@@ -106,7 +106,7 @@ func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row
 		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
 		return row
 	})
-	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
+	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
 // callBeforeX86 returns the target of the direct call that ends at ret.

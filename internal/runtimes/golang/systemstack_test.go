@@ -33,7 +33,7 @@ func TestSystemstackUntilGo120LeadsToTheSavedStackPointer(t *testing.T) {
 		}
 		pc := entry + uint64(at+len(call))
 		r, row, ok := tab.Rule(frames.Query{PC: pc, Caller: true})
-		if !ok || row == nil || row.CFAExpr == nil || r.Flags&frames.FlagSwitch == 0 {
+		if !ok || row == nil || row.CFAExpr == nil || r.Flags&frames.FlagStackSwitch == 0 {
 			t.Fatalf("%s: %+v, %+v, %v", v.name, r, row, ok)
 		}
 		const m, g0, gsignal, curg, tls = 0x2000, 0x3000, 0x4000, 0x5000, 0x9000

@@ -83,7 +83,7 @@ func (b *beam) findEntry(_ uint64, code []byte) bool {
 func (b *beam) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		r, row, _ := b.frame.Rule(q)
-		r.Flags = frames.FlagSwitch
+		r.Flags = frames.FlagStackSwitch
 		return r, row, true
 	})
 }

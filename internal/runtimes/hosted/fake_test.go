@@ -77,6 +77,6 @@ func prove(src frames.RuleSource, regs *frames.Regs, mem frames.Memory, pc uint6
 	if !ok {
 		return 0, nil, false
 	}
-	cfa, _, ok = row.CFAExpr.(frames.Prover).Prove(regs, mem, pc)
+	cfa, _, ok = row.CFAExpr.(frames.CFAFinder).FindCFA(regs, mem, pc)
 	return cfa, row, ok
 }

@@ -38,7 +38,7 @@ func (g *guile) Update(mods []*frames.Module) {
 func (g *guile) EarlyRules() frames.RuleSource { return ruleFunc(g.rule) }
 
 func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {
+	if pc := q.LookupPC(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {
 		return frames.Rule{}, nil, false
 	}
 	return g.frame.Rule(q)

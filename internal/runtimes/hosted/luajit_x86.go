@@ -142,7 +142,7 @@ func (l *luaJIT) Update(mods []*frames.Module) {
 // EarlyRules implements [FrameRules]: known traces.
 func (l *luaJIT) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
-		if _, ok := l.traceAt(q.Lookup(frames.X86_64)); !ok {
+		if _, ok := l.traceAt(q.LookupPC(frames.X86_64)); !ok {
 			return frames.Rule{}, nil, false
 		}
 		return l.frame.Rule(q)

@@ -184,12 +184,12 @@ func TestEndingTraceHasARule(t *testing.T) {
 		t.Fatal("no rule for the handler's call")
 	}
 	regs := at(0, map[uint8]uint64{frames.X86RBP: luaThread})
-	cfa, _, ok := row.CFAExpr.(frames.Prover).Prove(regs, s, back-1)
+	cfa, _, ok := row.CFAExpr.(frames.CFAFinder).FindCFA(regs, s, back-1)
 	if !ok || cfa != stackAt+luaExitState+8*16 {
 		t.Errorf("the CFA is %#x, %v", cfa, ok)
 	}
 	regs.Set(frames.X86RBP, luaThread+8)
-	if _, _, ok := row.CFAExpr.(frames.Prover).Prove(regs, s, back-1); ok {
+	if _, _, ok := row.CFAExpr.(frames.CFAFinder).FindCFA(regs, s, back-1); ok {
 		t.Error("the frame of another Lua thread is believed")
 	}
 }

@@ -109,7 +109,7 @@ func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 	}
 	f.code(madeAt, entered...)
 	rule, _, ok := r.EarlyRules().Rule(frames.Query{PC: madeAt})
-	if !ok || rule.Flags != frames.FlagSwitch {
+	if !ok || rule.Flags != frames.FlagStackSwitch {
 		t.Fatalf("%+v, %v: the stack of Erlang code is another one", rule, ok)
 	}
 	s := make(stack, 32)
@@ -124,7 +124,7 @@ func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 	}
 	_, row, _ := r.EarlyRules().Rule(frames.Query{PC: madeAt})
 	regs.Set(frames.X86RBX, heapAt)
-	if _, unread, _ := row.CFAExpr.(frames.Prover).Prove(regs, s, madeAt); unread != heapAt-16+64 {
+	if _, unread, _ := row.CFAExpr.(frames.CFAFinder).FindCFA(regs, s, madeAt); unread != heapAt-16+64 {
 		t.Errorf("a stack that was not copied: %#x is said to lack", unread)
 	}
 }
@@ -174,7 +174,7 @@ func TestCallFromCToLisp(t *testing.T) {
 	own := New(SBCL, o.Modules[0], o).FileRules()
 	ret := uint64(libAt + 0x400 + len(lispPrologue) + 3 + len(lispCall))
 	r, _, ok := own.Rule(frames.Query{PC: ret, Caller: true})
-	if !ok || r.CFAReg != frames.X86RBP || r.CFAOff != 16 || r.Flags != frames.FlagSwitch || r.Saved[0] != 2 ||
+	if !ok || r.CFAReg != frames.X86RBP || r.CFAOff != 16 || r.Flags != frames.FlagStackSwitch || r.Saved[0] != 2 ||
 		r.Saved[1] != 3 {
 		t.Errorf("%+v, %v", r, ok)
 	}

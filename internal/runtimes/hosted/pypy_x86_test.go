@@ -88,7 +88,7 @@ func TestFramesOfPyPyProveThemselves(t *testing.T) {
 	regs := at(0, nil)
 	regs.PC = body
 	_, row, _ := newPyPyProcess().EarlyRules().Rule(frames.Query{PC: body})
-	if _, unread, _ := row.CFAExpr.(frames.Prover).Prove(regs, make(stack, 10), body); unread != stackAt+pypySelf {
+	if _, unread, _ := row.CFAExpr.(frames.CFAFinder).FindCFA(regs, make(stack, 10), body); unread != stackAt+pypySelf {
 		t.Errorf("a stack that was not copied: %#x is said to lack", unread)
 	}
 }

@@ -58,7 +58,7 @@ func (s *sbcl) FileRules() frames.RuleSource {
 		if !q.Caller || s.entered == 0 || q.PC+s.lib.Bias != s.entered {
 			return frames.Rule{}, nil, false
 		}
-		r := frames.Rule{Method: frames.MethodHeuristic, Flags: frames.FlagSwitch, CFAReg: frames.X86RBP, CFAOff: 16}
+		r := frames.Rule{Method: frames.MethodHeuristic, Flags: frames.FlagStackSwitch, CFAReg: frames.X86RBP, CFAOff: 16}
 		r.Saved = lispSaved
 		return r, nil, true
 	})

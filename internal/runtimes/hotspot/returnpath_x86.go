@@ -29,7 +29,7 @@ func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames
 	switch {
 	case ok && onSP && cfa.Straight && above >= 8 && above < frame && above%8 == 0:
 		return leavingFrame(&cfa)
-	case !ok && b.stub && !v.o.Flow.LevelAfter(pc):
+	case !ok && b.stub && !v.o.Flow.KeepsSP(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
 		return framed(usual), nil, true

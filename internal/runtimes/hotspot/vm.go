@@ -30,9 +30,9 @@ type Flow interface {
 	ReturnCFA(pc, lo, hi uint64) (heuristics.CFA, bool)
 	// ReturnAddress gives the place of the return address at pc in frameless code within [lo, hi), by the path from its
 	// entry.
-	ReturnAddress(pc, lo, hi uint64) (heuristics.Return, bool)
-	// LevelAfter reports whether sp is constant from pc to the next jump.
-	LevelAfter(pc uint64) bool
+	ReturnAddress(pc, lo, hi uint64) (heuristics.ReturnPlace, bool)
+	// KeepsSP reports whether sp is constant from pc to the next jump.
+	KeepsSP(pc uint64) bool
 }
 
 // VM is the virtual machine of a process, a [frames.RuleSource] for run-time addresses, for one goroutine at a time.
@@ -126,7 +126,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case b.kind == kindMethod && b.frame > 0:
 		usual := 8 * (b.frame + wordsPushed(v.code(q.PC, maxEpilogue)))
-		if v.o.Flow != nil && !v.o.Flow.LevelAfter(q.PC) {
+		if v.o.Flow != nil && !v.o.Flow.KeepsSP(q.PC) {
 			return v.byReturnPath(b, q.PC, usual)
 		}
 		return framed(usual), nil, true

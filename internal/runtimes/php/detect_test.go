@@ -50,7 +50,7 @@ func (m *mapped) Modules() []*frames.Module { return m.mods }
 // place is where a module comes from.
 type place string
 
-func (p place) Place() (string, uint64) { return string(p), 0 }
+func (p place) FileOffset() (string, uint64) { return string(p), 0 }
 
 // TestTheCompilersCodeStaysKnownWhenCodeIsAdded: where code is mapped later, the modules before are kept as they are.
 // Private memory has code of regular expressions.

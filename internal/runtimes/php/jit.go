@@ -50,7 +50,7 @@ func isPrivateMemory(m *frames.Module) bool {
 	if m.Origin == nil {
 		return false
 	}
-	file, _ := m.Origin.Place()
+	file, _ := m.Origin.FileOffset()
 	return file == ""
 }
 

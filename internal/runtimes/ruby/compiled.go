@@ -50,7 +50,7 @@ const maxDistance = 1 << 31
 // by Ruby 3.4 if the kernel keeps such names.
 func (c *yjitCode) mayContain(m *frames.Module) bool {
 	if m.Origin != nil {
-		if name, _ := m.Origin.Place(); name != "" {
+		if name, _ := m.Origin.FileOffset(); name != "" {
 			return strings.HasPrefix(name, "[anon:Ruby:rb_yjit")
 		}
 	}

@@ -44,7 +44,7 @@ func TestYJITCodeStaysKnownWhenAFileIsMapped(t *testing.T) {
 
 type origin string
 
-func (o origin) Place() (string, uint64) { return string(o), 0 }
+func (o origin) FileOffset() (string, uint64) { return string(o), 0 }
 
 func TestOnlyCodeOfYJITsRegionBecomesRubys(t *testing.T) {
 	const far = 1 << 40

@@ -50,7 +50,7 @@ func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	if info.execPCCertain || info.vmExec.End != 0 {
 		return true
 	}
-	info.execPCCertain = distance(f.Lookup(frames.X86_64), info.handlerCode) < maxExecDistance
+	info.execPCCertain = distance(f.LookupPC(frames.X86_64), info.handlerCode) < maxExecDistance
 	if !info.execPCCertain {
 		info.execPC = 0
 	}

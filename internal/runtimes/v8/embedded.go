@@ -30,8 +30,8 @@ func BuiltinsOf(f *elffile.File, symbols managed.FileSymbols) managed.Builtins {
 	return &Builtins{elf: f, symbols: symbols}
 }
 
-// KeepsFPOnly implements [managed.Builtins].
-func (e *Builtins) KeepsFPOnly(pc uint64) bool {
+// SavesFPOnly implements [managed.Builtins].
+func (e *Builtins) SavesFPOnly(pc uint64) bool {
 	e.search()
 	return e.code.Has(pc)
 }

@@ -33,7 +33,7 @@ func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
 	if row == nil {
 		return frames.Rule{}, nil, false
 	}
-	rule, _ := row.Rule(arch, frames.MethodCFI, 0)
+	rule, _ := row.Compact(arch, frames.MethodCFI, 0)
 	return rule, row, true
 }
 
@@ -42,7 +42,7 @@ type jitRules struct{ r *Runtime }
 
 // Rule implements [frames.RuleSource].
 func (m jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if !q.Caller || q.SPOnly || !m.r.isCompiled(q.Lookup(m.r.host.Arch())) {
+	if !q.Caller || q.SPOnly || !m.r.isCompiled(q.LookupPC(m.r.host.Arch())) {
 		return frames.Rule{}, nil, false
 	}
 	return ruleOf(m.r.host.Arch())

@@ -125,7 +125,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 
 // inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
-	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
+	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.LookupPC(r.host.Arch()), f.Module))
 }
 
 // inFile converts an address in V8's file to the described mapping.
@@ -270,7 +270,7 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 }
 
 func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
-	pc := f.Lookup(r.host.Arch())
+	pc := f.LookupPC(r.host.Arch())
 	c := r.codeOf(f, cfa, pc)
 	switch {
 	case c == nil:

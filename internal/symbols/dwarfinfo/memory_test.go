@@ -40,7 +40,7 @@ func TestDebugInformationIsWithinItsBudget(t *testing.T) {
 		t.Errorf("%d units, %d bytes allocated, %d of the budget; want part of the units, at most %d bytes", len(d.units),
 			got, mem.Peak(), int64(limit))
 	}
-	if mem.LeftOut() == "" {
+	if mem.Refusals() == "" {
 		t.Error("the budget does not report what was left out")
 	}
 	free := manyUnits(1000)

@@ -78,7 +78,7 @@ func (h *Host) symbols(m *frames.Module) map[string]elf.Symbol {
 
 // Function returns the last function symbol at or before pc, and the distance; "?": none.
 func (h *Host) Function(pc uint64) string {
-	m := h.p.Space().Find(pc)
+	m := h.p.Space().ModuleAt(pc)
 	if m == nil {
 		return "?"
 	}

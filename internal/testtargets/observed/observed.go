@@ -265,7 +265,7 @@ func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 			native(f.SP)
 		}
 		last = f
-		stack.Natives = append(stack.Natives, f.Lookup(frames.X86_64))
+		stack.Natives = append(stack.Natives, f.LookupPC(frames.X86_64))
 	}
 	outer := frames.Addr(0)
 	if w.StopReason().Complete() {

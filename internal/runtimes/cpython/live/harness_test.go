@@ -262,7 +262,7 @@ func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h m
 			py.cut = known > 0 && (py.cut || len(refs) == known && py.isLoop(natives[len(natives)-1]))
 		}
 		last = f
-		natives = append(natives, f.Lookup(frames.X86_64))
+		natives = append(natives, f.LookupPC(frames.X86_64))
 	}
 	outer := frames.Addr(0)
 	if w.StopReason().Complete() {
@@ -292,7 +292,7 @@ func (py *python) isLoop(pc uint64) bool {
 // functions names native frames.
 func (py *python) functions(pcs []uint64) (list []string) {
 	for _, pc := range pcs {
-		m, name := py.p.Space().Find(pc), "?"
+		m, name := py.p.Space().ModuleAt(pc), "?"
 		if m != nil {
 			for _, s := range py.host.syms[m.Name] {
 				if at := pc - m.Bias; at >= s.Value && at < s.Value+s.Size && elf.ST_TYPE(s.Info) == elf.STT_FUNC {

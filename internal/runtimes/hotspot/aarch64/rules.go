@@ -23,7 +23,7 @@ type Piece struct {
 }
 
 // leaf is the rule with the return address in x30 and CFA = sp.
-var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagLeafRA, Method: frames.MethodCFI}
+var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}
 
 // framed is the rule for CFA = sp + size, with x29 and x30 below it.
 func framed(size int64) frames.Rule {
@@ -71,8 +71,8 @@ var Interpreted = func() *frames.Row {
 // within the caller's room; such a caller uses x29. A compiled caller's sp is exact.
 type sendersSP struct{}
 
-// Prove implements [frames.Prover].
-func (sendersSP) Prove(regs *frames.Regs, mem frames.Memory, _ frames.Addr) (cfa, unread frames.Addr, ok bool) {
+// FindCFA implements [frames.CFAFinder].
+func (sendersSP) FindCFA(regs *frames.Regs, mem frames.Memory, _ frames.Addr) (cfa, unread frames.Addr, ok bool) {
 	fp, ok := regs.Get(regFP)
 	if !ok {
 		return 0, 0, false
@@ -86,7 +86,7 @@ func (sendersSP) Prove(regs *frames.Regs, mem frames.Memory, _ frames.Addr) (cfa
 
 // Eval implements [frames.Expr].
 func (e sendersSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	cfa, _, ok := e.Prove(regs, mem, 0)
+	cfa, _, ok := e.FindCFA(regs, mem, 0)
 	return cfa, ok
 }
 

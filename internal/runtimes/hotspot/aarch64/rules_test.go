@@ -55,7 +55,7 @@ func check(t *testing.T, name string, i int, r frames.Rule, row *frames.Row, ok 
 	case ok != (w.cfa >= 0):
 		t.Errorf("%s %d: %v", name, i, ok)
 	case !ok:
-	case row != nil || r.CFAReg != regSP || r.CFAOff != w.cfa || (r.Flags&frames.FlagLeafRA != 0) != w.inLR ||
+	case row != nil || r.CFAReg != regSP || r.CFAOff != w.cfa || (r.Flags&frames.FlagRAInLR != 0) != w.inLR ||
 		!w.inLR && (r.Saved[0] != 2 || r.Saved[1] != 1):
 		t.Errorf("%s %d: %+v %+v, want %+v", name, i, r, row, w)
 	}
@@ -258,10 +258,10 @@ func TestInterpretedCallersSPMayBeBelowTheFrame(t *testing.T) {
 		mem := &frames.Snapshot{Stack: frames.Region{Addr: 0x7ff0, Bytes: b}, StackEnd: 0xa000}
 		regs := &frames.Regs{Arch: frames.AArch64}
 		regs.Set(regFP, 0x8000)
-		if cfa, unread, ok := (sendersSP{}).Prove(regs, mem, 0); cfa != want || unread != 0 || !ok {
+		if cfa, unread, ok := (sendersSP{}).FindCFA(regs, mem, 0); cfa != want || unread != 0 || !ok {
 			t.Errorf("%#x: %#x, %#x, %v, want %#x", sender, cfa, unread, ok, want)
 		}
-		if _, unread, ok := (sendersSP{}).Prove(regs, &frames.Snapshot{}, 0); ok || unread != 0x7ff8 {
+		if _, unread, ok := (sendersSP{}).FindCFA(regs, &frames.Snapshot{}, 0); ok || unread != 0x7ff8 {
 			t.Errorf("without memory: %#x, %v", unread, ok)
 		}
 	}

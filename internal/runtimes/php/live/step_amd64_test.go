@@ -59,8 +59,8 @@ func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 				tooMany := func() bool {
 					return n.frames == 0 || n.without > n.steps/10 || n.incomplete > n.steps/50 || n.freed > n.frames/50
 				}
-				// Two places say little of shares, as one of them can be in the JIT compiler, which traces call without a frame of
-				// their own: over a limit they are measured at up to 200.
+				// Two places say little of shares, as one of them can be in the JIT compiler, which traces call without
+				// a frame of their own: over a limit they are measured at up to 200.
 				for n.steps < steps || tooMany() && n.steps < 100*steps {
 					s.runOn(t)
 					for n.before = 0; n.steps == 0 || n.steps%segment != 0; {
@@ -158,7 +158,7 @@ func (s *stepped) beginsFiber(pc uint64) bool {
 
 // place returns the module of an address, and the offset in it.
 func (s *stepped) place(pc uint64) string {
-	m := s.p.Space().Find(pc)
+	m := s.p.Space().ModuleAt(pc)
 	if m == nil {
 		return strconv.FormatUint(pc, 16)
 	}
@@ -167,7 +167,7 @@ func (s *stepped) place(pc uint64) string {
 
 // stack returns the PHP frames of the process, innermost first.
 func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
-	live, mem := callstack.Still(s.p.Read), observed.Still(s.p.Read)
+	live, mem := callstack.CoreMemory(s.p.Read), observed.Still(s.p.Read)
 	s.merger.Begin(s.p.Runtimes().Namers(),
 		&managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
 	w := &s.walker

@@ -165,7 +165,7 @@ func (n *stepCounts) add(t *testing.T, stack []call) {
 }
 
 func (s *stepped) stack(regs *frames.Regs) (out []call, complete bool) {
-	return s.named(regs, observed.Still(s.p.Read), callstack.Still(s.p.Read), procmem.Now())
+	return s.named(regs, observed.Still(s.p.Read), callstack.CoreMemory(s.p.Read), procmem.Now())
 }
 
 func (s *stepped) named(regs *frames.Regs, mem frames.Memory, live managed.Live, at int64) (out []call, complete bool) {

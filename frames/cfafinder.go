@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frames
+
+// CFAFinder is an [Expr] for the CFA of code that runs in another function's frame, as JIT code in its interpreter's.
+// It finds that frame in the run-time system's data.
+type CFAFinder interface {
+	Expr
+	// FindCFA returns the CFA of the frame at pc, a run-time address; if it is not proven, unread is the word that
+	// could not be read, or 0.
+	FindCFA(regs *Regs, mem Memory, pc Addr) (cfa, unread Addr, ok bool)
+}
+
+func (u *unwinder) finderCFA(p CFAFinder) (Addr, StopReason) {
+	pc := u.regs.PC
+	if u.caller {
+		pc -= u.regs.Arch.CallLen()
+	}
+	cfa, unread, ok := p.FindCFA(&u.regs, u.mem, pc)
+	switch {
+	case ok:
+		return cfa, StopNone
+	case unread != 0:
+		return 0, u.unreadable(unread)
+	}
+	return 0, StopNoRule
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+const (
+	// decideEvery is the period of decisions, ns.
+	decideEvery = 1e9
+	// Sums fade by one part in factorDecay per decision, so that threads that wake twice a minute count.
+	factorDecay = 32
+)
+
+// backoffFactor decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used:
+// where each of a thousand threads wakes now and then, their bursts are most of the load.
+type backoffFactor struct {
+	extraFactor     int64  // factor of back-offs − 1
+	decidedAt       int64  // last decision, CLOCK_MONOTONIC ns
+	clockAtDecision uint64 // of the process then, ns
+	ran             int64  // recent CPU time of the process, ns
+	backedOffCPU    int64  // part of ran that backed-off threads used, ns
+}
+
+// factor returns the factor of back-offs, at least 1.
+func (s *backoffFactor) factor() int64 { return s.extraFactor + 1 }
+
+// addCPU adds CPU time that a thread used while backed off.
+func (s *backoffFactor) addCPU(ns int64) { s.backedOffCPU += ns }
+
+// update updates the factor with the process's clock.
+func (s *backoffFactor) update(now int64, clock uint64) {
+	if now-s.decidedAt < decideEvery {
+		return
+	}
+	if s.decidedAt != 0 {
+		s.ran += int64(clock - s.clockAtDecision)
+	}
+	s.decidedAt, s.clockAtDecision = now, clock
+	switch {
+	case s.backedOffCPU*burstShare > s.ran:
+		s.extraFactor = 0
+	case s.ran > 0: // else the clock's standstill decides
+		s.extraFactor = min(2*s.extraFactor+1, maxFactor-1)
+	}
+	s.ran -= s.ran / factorDecay
+	s.backedOffCPU -= s.backedOffCPU / factorDecay
+}

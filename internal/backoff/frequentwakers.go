@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+const (
+	// frequentWakerCost is the whole cost of observing a sleeper that woke lately, ns. Such observations take at most
+	// one part in frequentWakerShare of a CPU.
+	frequentWakerCost       = 40e3
+	frequentWakerShare      = 16
+	maxFrequentWakerBackoff = 1e9 // mean back-off of such a thread, ns
+	rareWakerAfter          = 1e9 // a sleep after which it is as any other, ns
+)
+
+// noteFrequentWaker records whether a thread wakes often while the kernel samples it.
+func (p *Policy) noteFrequentWaker(th *Thread, often bool) {
+	if th.wakesOften == often {
+		return
+	}
+	n := 1
+	th.wakesOften = often
+	if !often {
+		n = -1
+	}
+	th.proc.frequentWakers += n
+	p.frequentWakers += n
+}
+
+func (p *Policy) backOffFrequentWaker(th *Thread) {
+	if th.wakesOften {
+		th.backoff = max(th.backoff, p.frequentWakerBackoff())
+		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
+	}
+}
+
+// frequentWakerBackoff returns the back-off of a sleeper that wakes often, in ns; 0 means none.
+func (p *Policy) frequentWakerBackoff() int64 {
+	length := min(int64(p.frequentWakers)*frequentWakerCost*frequentWakerShare, maxFrequentWakerBackoff)
+	if length < 2*p.period {
+		return 0
+	}
+	return length - length/4 + p.rng.Int64N(length/2)
+}
+
+// MayWait reports whether a sample of the thread waits for its next due observation: one right after a run would favour
+// short sleeps.
+func (th *Thread) MayWait() bool { return th.wakesOften && th.inWheel }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/sample"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+)
+
+func TestSamplesOfFrequentWakersTakeNoMoreThanTheirShare(t *testing.T) {
+	for _, period := range []int64{1e6, 10e6} {
+		for _, n := range []int{1, 10, 100, 500, 5000} {
+			p := New(1)
+			p.period, p.frequentWakers = period, n
+			sum, most := int64(0), int64(0)
+			const times = 1000
+			for range times {
+				length := p.frequentWakerBackoff()
+				sum, most = sum+length, max(most, length)
+			}
+			mean, want := sum/times, min(int64(n)*frequentWakerCost*frequentWakerShare, maxFrequentWakerBackoff)
+			if want < 2*period {
+				want = 0
+			}
+			if mean < want*95/100 || mean > want*105/100 || most > want*5/4 {
+				t.Errorf("%d at %d ns: left alone for %d ns on average, %d at most; want %d", n, period, mean, most, want)
+			}
+		}
+	}
+}
+
+// TestThreadsThatWakeOftenAreFrequentWakers: a thread that the kernel samples, and that sleeps again after it ran. It
+// is one until it has slept for long, runs, or ends.
+func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
+	c := New(1)
+	p := NewProcess(0)
+	th := &Thread{Observed: observe.NewThread(1, 1, nil)}
+	p.Add(th)
+	at := int64(1e9)
+	observed := func(asleep bool, cpu uint64) {
+		at += 10e6
+		c.BeginTick(1, at, 10e6)
+		c.NoteChanged(th)
+		c.NoteObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
+	}
+	want := func(n int, why string) {
+		t.Helper()
+		if c.frequentWakers != n || p.frequentWakers != n || th.wakesOften != (n == 1) {
+			t.Errorf("%s: %d frequent wakers, %d of the process, want %d", why, c.frequentWakers, p.frequentWakers, n)
+		}
+	}
+	observed(true, 5)
+	observed(true, 6)
+	want(0, "nobody samples it")
+	th.Observed.SetSampleStack(1 << 10)
+	observed(true, 6)
+	want(0, "it did not run")
+	observed(true, 7)
+	want(1, "it ran")
+	observed(true, 7)
+	want(1, "it ran lately")
+	observed(false, 8)
+	want(0, "it runs")
+	observed(true, 9)
+	want(1, "it ran")
+	at += rareWakerAfter
+	c.BeginTick(2, at, 10e6)
+	c.NoteUnchanged(th)
+	want(0, "it has slept for long")
+	observed(true, 10)
+	c.Forget(th)
+	want(0, "the process has exited")
+}
+
+// TestSleepsOfFrequentWakersHaveTheirShares: threads that sleep in two places, run for a millisecond in between, and
+// are sampled 100 times a second of CPU time. In a crowd of 500 they are left alone for 32 ticks, and so are
+// their samples. The shorter sleep's share of the blocked time is no further off than with an observation at each tick,
+// by a hundredth.
+func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		long, short int64
+	}{
+		{"66 and 22 ms", 66e6, 22e6}, {"300 and 20 ms", 300e6, 20e6}, {"40 and 5 ms", 40e6, 5e6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			truth := float64(c.short) / float64(c.short+c.long)
+			few, many := sleepsOf(c.long, c.short, 10), sleepsOf(c.long, c.short, 500)
+			t.Logf("the shorter sleep has %.4f of the blocked time; looked at in each tick %.4f, in a crowd %.4f",
+				truth, few, many)
+			if math.Abs(many-truth) > math.Abs(few-truth)+0.01 {
+				t.Error("a crowd's shares are further off")
+			}
+		})
+	}
+}
+
+// sleepsOf returns the share of blocked time that the shorter of two sleeps is given, of a thread in such a crowd.
+func sleepsOf(long, short int64, threads int) float64 {
+	const period, burst = 10e6, 1e6
+	rng := rand.New(rand.NewPCG(7, 9))
+	p := New(2)
+	p.period, p.frequentWakers = period, threads
+	var ledger attribute.Ledger
+	var blocked [numStacks]int64
+	emit := func(s attribute.Span) {
+		if s.State == sample.Sleeping {
+			blocked[s.Stack] += s.Wall
+		}
+	}
+	var cpu, due int64
+	var samples []sample.Reading // that wait for an observation
+	length := func() int64 { return long/2 + rng.Int64N(long) }
+	ends, where := length(), stackFirst // the present sleep; a burst follows
+	sampled := int64(0)                 // when it is sampled next, of its CPU time
+	for now := int64(period); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
+		for now >= ends+burst {
+			if cpu += burst; cpu > sampled {
+				at := ends + burst - (cpu - sampled)
+				sampled += period
+				samples = append(samples, sample.Reading{Wall: at, CPU: cpu - (ends + burst - at)})
+			}
+			begins := ends + burst
+			if where == stackFirst {
+				where, ends = stackLast, begins+short/2+rng.Int64N(short)
+			} else {
+				where, ends = stackFirst, begins+length()
+			}
+		}
+		if now < due || now >= ends {
+			continue // it runs: samples tell
+		}
+		for _, at := range samples {
+			ledger.Observe(at, attribute.Place{State: sample.Running, Stop: frames.StopRoot}, true, emit)
+		}
+		samples = samples[:0]
+		ledger.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{Stack: where, State: sample.Sleeping,
+			Stop: frames.StopRoot},
+			false, emit)
+		due = now + p.frequentWakerBackoff()
+	}
+	ledger.Finish(emit)
+	return float64(blocked[stackLast]) / float64(blocked[stackFirst]+blocked[stackLast])
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff
+
+// The wheel has a slot for each slotLength ns of the longest back-off.
+const (
+	slotLength = 1e6
+	wheelSlots = 4096
+)
+
+// timingWheel holds backed-off threads by the end of their back-off, so that a tick touches only those that end.
+// Threads are linked: it allocates nothing.
+type timingWheel struct {
+	slots [wheelSlots]*Thread
+	now   int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
+	count int   // number of threads
+}
+
+// put adds a thread whose back-off ends at a time (CLOCK_MONOTONIC, ns), in the next call of turn at the earliest.
+func (w *timingWheel) put(th *Thread, end int64) {
+	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
+	slot := int(at % wheelSlots)
+	th.slot = slot
+	th.prev = nil
+	th.next = w.slots[slot]
+	th.inWheel = true
+	if th.next != nil {
+		th.next.prev = th
+	}
+	w.slots[slot] = th
+	w.count++
+}
+
+func (w *timingWheel) remove(th *Thread) {
+	if th.prev != nil {
+		th.prev.next = th.next
+	} else {
+		w.slots[th.slot] = th.next
+	}
+	if th.next != nil {
+		th.next.prev = th.prev
+	}
+	th.prev = nil
+	th.next = nil
+	th.inWheel = false
+	w.count--
+}
+
+// advance removes all threads whose back-off ends until now, and passes each to expired, which may put it back.
+func (w *timingWheel) advance(now int64, expired func(*Thread)) {
+	to := now / slotLength
+	var list *Thread
+	for at := max(w.now+1, to-wheelSlots+1); at <= to; at++ {
+		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
+			w.remove(th)
+			th.next, list = list, th
+		}
+	}
+	w.now = max(w.now, to)
+	for list != nil {
+		th := list
+		list, th.next = th.next, nil
+		expired(th)
+	}
+}

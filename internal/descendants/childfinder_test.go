@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package descendants
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/procmem"
+)
+
+// listed is a /proc of processes and threads by ID.
+type listed map[int]procmem.Stat
+
+// newChildrenOf returns a ChildFinder that reads such a /proc. Process 100 is discovered, as "shell".
+func newChildrenOf(l listed) *ChildFinder[string, []int64] {
+	n := NewChildFinder[string, []int64](nil)
+	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
+		var ok bool
+		if *s, ok = l[f.TID()]; !ok {
+			return errors.New("gone")
+		}
+		return nil
+	}
+	n.parent = func(pid int) (int, bool) { return l[pid].PPID, l[pid].PID == pid && l[pid].State != 'Z' }
+	n.clock = func(pid int) (uint64, error) { return l[pid].UTime * 1e6, nil }
+	n.Track(100, "shell")
+	n.Search(1000, 0)
+	return n
+}
+
+// ended returns the processes that a tick finds ended. Each running one is marked with the tick's time.
+func ended(n *ChildFinder[string, []int64], now int64) (out []*NewChild[string, []int64]) {
+	mark := func(y *NewChild[string, []int64], _ *procmem.Stat) { y.Value = append(y.Value, now) }
+	for y, over := range n.Tick(now, mark) {
+		if !over {
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+func process(pid, parent int, state byte) procmem.Stat {
+	return procmem.Stat{PID: pid, PPID: parent, State: state, Threads: 1, StartTime: uint64(pid)}
+}
+
+// Children of a discovered process, and theirs, are marked at each tick that finds them running; children of other
+// processes, sleepers, zombies and threads are not.
+func TestRunningDescendantsAreSampled(t *testing.T) {
+	thread := procmem.Stat{PID: 1003, PPID: 100, State: 'R', Threads: 4, StartTime: 9}
+	l := listed{
+		1001: process(1001, 100, 'R'), 1002: process(1002, 7, 'R'), 1004: thread, 1005: process(1005, 1001, 'S'),
+		1006: process(1006, 100, 'Z'),
+	}
+	n := newChildrenOf(l)
+	n.Search(1006, 1)
+	if got := ended(n, 1); len(got) != 0 || len(n.children) != 2 {
+		t.Fatalf("ended %v, new %v; want none ended, two new", got, n.children)
+	}
+	l[1005] = process(1005, 1001, 'R')
+	ended(n, 2)
+	l[1001] = process(1001, 100, 'S')
+	ended(n, 3)
+	delete(l, 1001)
+	l[1005] = process(1005, 1, 'Z') // its parent has ended, and init has not waited for it yet
+	got := ended(n, 4)
+	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
+		t.Fatalf("ended %+v, want 1001 of shell with two marks", got)
+	}
+	if got[0].Value[1] != 2 {
+		t.Errorf("marks %v, want the second at 2", got[0].Value)
+	}
+	delete(l, 1005)
+	if got = ended(n, 5); len(got) != 1 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
+		t.Fatalf("ended %+v, want the grandchild of shell with two marks", got)
+	}
+	if !n.Empty() {
+		t.Errorf("new processes %v are kept, want none", n.children)
+	}
+	if allocs := testing.AllocsPerRun(10, func() { n.Search(n.last, 6) }); allocs != 0 {
+		t.Errorf("%.0f allocations without a new process, want 0", allocs)
+	}
+}
+
+// The time is up to the last read, running or not, and is that of the program which ran then.
+func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
+	l := listed{}
+	n := newChildrenOf(l)
+	at := func(now int64, state byte, name string, ms uint64) {
+		var p procmem.Stat
+		line := fmt.Sprintf("1001 (%s) %c 100 0 0 0 0 0 0 0 0 0 %d 0 0 0 0 0 1 0 7", name, state, ms)
+		if err := procmem.ParseStat([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		l[1001] = p
+		n.Search(1001, now)
+		ended(n, now)
+	}
+	at(1, 'S', "sh", 0)
+	at(2, 'R', "sh", 1)
+	at(3, 'S', "ls", 3)
+	at(4, 'S', "ls", 3)
+	at(5, 'Z', "ls", 4)
+	delete(l, 1001)
+	got := ended(n, 6)
+	if want := []NameTime{{"sh", 1e6}, {"ls", 3e6}}; len(got) != 1 || !slices.Equal(got[0].Times, want) {
+		t.Fatalf("ended %+v, want one that used %v", got, want)
+	}
+	n.last = 1000                 // the PID is reused
+	for i := range 3 * maxNames { // it calls exec again and again
+		at(10, 'S', strings.Repeat("x", i+1), uint64(i+1))
+	}
+	if y := n.children[1001]; len(y.Times) != maxNames || y.cpu != 3*maxNames*1e6 {
+		t.Errorf("process %+v, want %d programs with %d ns", y, maxNames, int64(3*maxNames*1e6))
+	}
+}
+
+// Its time is that of its own account, which also gets its children's time from then on.
+func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
+	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 1001, 'R')}
+	n := newChildrenOf(l)
+	n.Search(1002, 1)
+	ended(n, 1)
+	if y := n.Track(1001, "make"); y == nil || len(y.Value) != 1 || n.Track(7, "other") != nil {
+		t.Errorf("Attach returns %+v, want the new child with one mark, and nil for an unknown PID", y)
+	}
+	clear(l)
+	if got := ended(n, 2); len(got) != 1 || got[0].PID != 1002 || got[0].Waiter != "make" {
+		t.Fatalf("ended %+v, want 1002 of make", got)
+	}
+	n.Forget(1001, "another")
+	if n.tracked[1001] != "make" {
+		t.Error("the process is forgotten with another owner of its PID")
+	}
+	if n.Forget(1001, "make"); len(n.tracked) != 2 {
+		t.Errorf("tracked %v, want 2", n.tracked)
+	}
+}
+
+// A process that is not a descendant has the PID of one that ended.
+func TestReusedPIDIsAnotherProcess(t *testing.T) {
+	l := listed{301: process(301, 100, 'R')}
+	n := newChildrenOf(l)
+	n.Search(302, 1)
+	if ended(n, 1); len(n.children) != 1 {
+		t.Fatalf("new processes %v, want 1", n.children)
+	}
+	next := process(301, 7, 'R')
+	next.StartTime = 99999
+	l[301] = next
+	if got := ended(n, 2); len(got) != 1 || len(got[0].Value) != 1 {
+		t.Fatalf("ended %+v, want one with one mark", got)
+	}
+}
+
+// Only for descendants is the file read that waits for an exec in progress. Between is called before each read.
+func TestOnlyDescendantsAreReadWithWaits(t *testing.T) {
+	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 7, 'R'), 1003: process(1003, 1001, 'S')}
+	n := newChildrenOf(l)
+	var read []int
+	between, stat := 0, n.stat
+	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
+		read = append(read, f.TID())
+		return stat(f, s)
+	}
+	n.BeforeReads(func() { between++ })
+	pinned, most := 0, 0
+	n.PinReads(func() { pinned++; most = max(most, pinned) }, func() { pinned-- })
+	if n.Search(1003, 1); !slices.Equal(read, []int{1001, 1003}) || between != 3 {
+		t.Errorf("read %v, Between called %d times; want 1001 and 1003, 3 times", read, between)
+	}
+	if ended(n, 1); between != 5 {
+		t.Errorf("Between called %d times, want 5", between)
+	}
+	if pinned != 0 || most != 1 {
+		t.Errorf("pinned %d times at once and %d times in the end, want 1 and 0", most, pinned)
+	}
+}
+
+// At most maxNumbers PIDs are read, at any distance, the last one among them.
+func TestManyNewProcessesAreReadInPart(t *testing.T) {
+	for _, many := range []int{1, maxNumbers, maxNumbers + 1, 10*maxNumbers - 1, 1 << 22} {
+		read := map[int]bool{}
+		n := newChildrenOf(listed{})
+		n.parent = func(pid int) (int, bool) {
+			read[pid] = true
+			return 0, false
+		}
+		n.Search(1000+many, 1)
+		if len(read) > maxNumbers || len(read) < min(many, maxNumbers/2) || !read[1000+many] || read[1000] {
+			t.Errorf("%d of %d PIDs are read, want %d at most, with the last", len(read), many, maxNumbers)
+		}
+	}
+	l := listed{}
+	for i := range 2 * maxNewChildren {
+		l[1001+i] = process(1001+i, 100, 'R')
+	}
+	n := newChildrenOf(l)
+	for i := range 2 * maxNewChildren {
+		n.Search(1001+i, 1)
+	}
+	if len(n.children) != maxNewChildren {
+		t.Errorf("%d new children are kept, want %d", len(n.children), maxNewChildren)
+	}
+}
+
+// The user may not open such a process, or it is opened late.
+func TestProcessThatStaysUndiscoveredIsReadRarely(t *testing.T) {
+	l := listed{1001: process(1001, 100, 'R')}
+	n := newChildrenOf(l)
+	read := 0
+	stat := n.stat
+	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
+		read++
+		return stat(f, s)
+	}
+	n.Search(1001, 0)
+	for now := int64(0); now < 2e9; now += 10e6 {
+		ended(n, now)
+	}
+	if read > 1+21+37 {
+		t.Errorf("read %d times, want at most %d", read, 1+21+37)
+	}
+	if y := n.children[1001]; y == nil || len(y.Value) != 21 {
+		t.Errorf("process %+v, want 21 marks", y)
+	}
+	if got := ended(n, lastingFor+1); len(got) != 0 || len(n.children) != 0 {
+		t.Errorf("ended %v, new %v; want none of both", got, n.children)
+	}
+}
+
+// A real process, which ends when its input ends.
+func TestNewProcessIsFoundByItsPID(t *testing.T) {
+	births, err := procmem.OpenPIDCounter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer births.Close()
+	n := NewChildFinder[string, []int64](nil)
+	n.Track(os.Getpid(), "test")
+	found := false
+	for try := 0; try < 20 && !found; try++ { // it is not read if many others are created at the same time
+		births.Advanced()
+		n.Search(births.Last(), 1)
+		cmd := exec.Command("cat")
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		births.Advanced()
+		n.Search(births.Last(), 2)
+		y := n.children[cmd.Process.Pid]
+		found = y != nil && y.Waiter == "test"
+		_ = stdin.Close() // the process ends
+		_ = cmd.Wait()    // its status does not matter
+	}
+	if !found {
+		t.Error("none of 20 new processes was found")
+	}
+}
+
+// A parent is known when enough of its children have ended without exec, until one calls it.
+func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
+	l := listed{}
+	n := newChildrenOf(l)
+	pid := 1000
+	lives := func(parent int, calls bool) {
+		pid++
+		s := process(pid, parent, 'R')
+		s.Flags = beforeExec
+		l[pid] = s
+		n.Search(pid, 1)
+		ended(n, 1)
+		if s.State = 'Z'; calls {
+			s.Flags = 0
+		}
+		l[pid] = s
+		ended(n, 2)
+		ended(n, 3) // each child counts once
+		delete(l, pid)
+		ended(n, 4)
+	}
+	may := func(parent int) bool {
+		s := procmem.Stat{Flags: beforeExec}
+		return n.MayExec(&NewChild[string, []int64]{parent: parent}, &s)
+	}
+	for i := range minForks {
+		if !may(100) {
+			t.Fatalf("MayExec is false after %d children", i)
+		}
+		lives(100, false)
+	}
+	if may(100) || n.MayExec(&NewChild[string, []int64]{parent: 7}, &procmem.Stat{}) || !may(7) {
+		t.Error("MayExec is true for the parent of children without exec, or false for another parent")
+	}
+	lives(100, true)
+	if !may(100) {
+		t.Error("MayExec is false after a child called exec")
+	}
+	if n.NoteExec(100); len(n.forks) != 0 {
+		t.Errorf("counts %v are kept after an exec of the parent, want none", n.forks)
+	}
+	lives(100, false)
+	if n.Forget(100, "shell"); len(n.forks) != 0 {
+		t.Errorf("counts %v are kept of a forgotten parent, want none", n.forks)
+	}
+}

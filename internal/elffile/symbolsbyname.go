@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elffile
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+)
+
+// # Symbols by name
+//
+// Most files have none of the names sought. The string table shows that; only otherwise symbols are read.
+
+const (
+	// searchStep is in bytes; with more than maxOffsets occurrences of names, each symbol's name is compared.
+	searchStep = 64 << 10
+	maxOffsets = 1 << 10
+)
+
+// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
+// Precondition: names have 1 to 1023 bytes. Unreadable entries are skipped.
+func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
+	t, _ := f.symbolTable(kind)
+	if t.n <= 1 {
+		return
+	}
+	is := func(s *Symbol) bool {
+		got := f.NameBytes(kind, s)
+		i := slices.IndexFunc(names, func(name string) bool { return name == string(got) })
+		return i < 0 || each(i, s)
+	}
+	w := f.names(kind)
+	if w == nil {
+		return
+	}
+	places, ok := w.offsetsOf(names)
+	if !ok {
+		places = nil
+	} else if len(places) == 0 {
+		return
+	}
+	_ = t.each(places, is) // a damaged table: as far as readable
+}
+
+// offsetsOf returns the sorted offsets of names at the end of a string, which may begin earlier (linkers merge tails);
+// false if there are too many, or on error.
+func (w *Window) offsetsOf(names []string) (places []uint32, ok bool) {
+	longest := 0
+	for _, name := range names {
+		longest = max(longest, len(name))
+	}
+	buf, ends := make([]byte, searchStep+longest+1), newSuffixIndex(names)
+	for at := uint64(0); at < w.size; at += searchStep {
+		n := min(w.size-at, uint64(len(buf)))
+		b := buf[:n]
+		if w.whole != nil {
+			view, err := w.View(at, int(n))
+			if err != nil {
+				return nil, false
+			}
+			copy(b, view)
+		} else if got, _ := w.r.ReadAt(b, int64(w.off+at)); uint64(got) < n {
+			return nil, false
+		}
+		if at+n == w.size && n < uint64(len(buf)) { // the table's end is a string's
+			b = append(b, 0)
+		}
+		for end := 0; ; end++ {
+			i := bytes.IndexByte(b[end:], 0)
+			if i < 0 {
+				break
+			}
+			end += i
+			if i == 0 {
+				continue // holes have billions
+			}
+			for _, name := range ends.namesAt(b[:end]) {
+				from := end - len(name)
+				if from < 0 || from >= searchStep || string(b[from:end]) != name {
+					continue
+				}
+				if len(places) == maxOffsets || at+uint64(from) > 1<<32-1 {
+					return nil, false
+				}
+				places = append(places, uint32(at)+uint32(from))
+			}
+		}
+	}
+	slices.Sort(places)
+	return places, true
+}
+
+// suffixIndex finds names by their last two bytes; one of a single byte by each possible byte before it.
+type suffixIndex struct {
+	names  map[uint16][]string
+	filter [1 << 16 / 64]uint64
+}
+
+func newSuffixIndex(names []string) *suffixIndex {
+	e := &suffixIndex{names: map[uint16][]string{}}
+	for _, name := range names {
+		for last := range lastTwoBytes(name) {
+			if !slices.Contains(e.names[last], name) {
+				e.names[last] = append(e.names[last], name)
+			}
+			e.filter[last/64] |= 1 << (last % 64)
+		}
+	}
+	return e
+}
+
+// lastTwoBytes returns the possible last two bytes before name's end.
+func lastTwoBytes(name string) iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
+		n := len(name)
+		if n >= 2 {
+			yield(uint16(name[n-2])<<8 | uint16(name[n-1]))
+			return
+		}
+		for c := range uint16(1 << 8) {
+			if n == 0 || !yield(c<<8|uint16(name[0])) {
+				return
+			}
+		}
+	}
+}
+
+func (e *suffixIndex) namesAt(text []byte) []string {
+	n := len(text)
+	if n == 0 {
+		return nil
+	}
+	last := uint16(text[n-1])
+	if n >= 2 {
+		last |= uint16(text[n-2]) << 8
+	}
+	if e.filter[last/64]&(1<<(last%64)) == 0 {
+		return nil
+	}
+	return e.names[last]
+}

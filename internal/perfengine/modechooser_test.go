@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"testing"
+
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
+)
+
+func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
+	s := sampling(t, perfevents.Options{Freq: 100})
+	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
+	defer s.Events.Pause()
+	p := &process{Process: &engine.Process{Handover: &handover.Process{}}, mode: modeSamples}
+	for ran, want := range map[uint64]handover.SampleLack{
+		100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples,
+	} {
+		p.Handover = &handover.Process{}
+		p.Clock.Now = ran
+		if e.choice.checkProcess(p); p.Handover.SampleLack() != want {
+			t.Errorf("after %d ms: %v", ran/1e6, p.Handover.SampleLack())
+		}
+	}
+	p.Handover = &handover.Process{}
+	p.received++
+	e.choice.checkProcess(p)
+	if p.Handover.SampleLack() != handover.LacksNothing || p.ranBefore != p.Clock.CPUTime() {
+		t.Error("a sample is a sign of life")
+	}
+}
+
+func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		r.tick()
+		p := r.procs.all[0]
+		for range 3 {
+			r.choice.receivedBefore, p.receivedBefore = r.samples.counts.received, p.received
+			r.more += 1e12
+			p.ranBefore = -1e12
+			r.choice.restartSilence(procmem.Now())
+			r.choice.check(procmem.Now())
+		}
+		if r.stream.reader == nil || p.Handover.SampleLack() != handover.LacksNothing {
+			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.Handover.SampleLack())
+		}
+	}, "sleepers", "1")
+}
+
+// Lost samples can be those of the targets.
+func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+			r.tick()
+			p := r.procs.all[0]
+			for range 3 {
+				r.choice.receivedBefore, p.receivedBefore, r.choice.checked = r.samples.counts.received, p.received, 0
+				r.more += 1e12
+				p.ranBefore = -1e12
+				now := procmem.Now()
+				if r.stream.drained = now; late {
+					r.stream.drained -= r.stream.reader.TimeToFull() + 1
+				}
+				if r.DrainAll(now); r.stream.reader == nil {
+					break
+				}
+			}
+			if given := r.stream.reader == nil || p.Handover.SampleLack() != handover.LacksNothing; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.Handover.SampleLack())
+			}
+		}, "sleepers", "1")
+	}
+}
+
+func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
+	for _, sampled := range []bool{true, false} {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+			r.tick()
+			p := r.procs.all[0]
+			if p.mode != modeSamples {
+				t.Fatal("its samples lack something")
+			}
+			if !sampled {
+				r.choice.switchToStops(p)
+			}
+			for range 3 { // the first one begins to count
+				r.choice.receivedBefore = r.samples.counts.received
+				r.more += 1e12
+				if r.stream.reader != nil {
+					r.choice.check(procmem.Now())
+				}
+			}
+			if gaveUp := r.stream.reader == nil; gaveUp != sampled {
+				t.Errorf("sampled: %v; given up: %v (%s)", sampled, gaveUp, r.stream.gaveUp)
+			}
+		}, "sleepers", "1")
+	}
+}
+
+func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		p := r.procs.all[0]
+		note := func(l handover.SampleLack) string {
+			p.Handover.NoteLack(l)
+			r.tick()
+			r.tick()
+			var s runstats.Observed
+			r.choice.stats(&s)
+			return s.EngineNote
+		}
+		for _, want := range []struct {
+			lack handover.SampleLack
+			note string
+		}{
+			{handover.LacksNothing, ""},
+			{handover.LacksStacks, "incomplete samples of 1 process with stacks in several places " +
+				"(--engine auto stops their threads instead)"},
+			{handover.LacksSamples, "stopped, not sampled: 1 process of which no samples came"},
+		} {
+			if got := note(want.lack); got != want.note {
+				t.Errorf("%v: %q, want %q", want.lack, got, want.note)
+			}
+		}
+	}, "sleepers", "1")
+}

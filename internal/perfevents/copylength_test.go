@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfevents
+
+import (
+	"cmp"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestCopiesBecomeShorterAndLongerAgain(t *testing.T) {
+	r := open(t, Options{Freq: 499, Programs: true})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, want := range []int{0, MinStack, 0, r.CopyLengthFor(MinStack + 1), MinStack, 0} {
+		if !r.SetCopyLength(want) || r.CopyLength() != want {
+			t.Fatalf("SetCopyLength(%d) fails", want)
+		}
+		r.Drain(func(*Record) {})
+		asked := want
+		if want == 0 {
+			asked = r.Stack()
+		}
+		n, others, births := 0, 0, 0
+		if err := exec.Command("/bin/true").Run(); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			spin(time.Millisecond)
+			r.Drain(func(rec *Record) {
+				switch {
+				case rec.Kind == Forked:
+					births++
+				case rec.Kind != Sampled || rec.TID != unix.Gettid():
+				case rec.Asked == asked && len(rec.Stack) <= asked && rec.Longest == (want == 0):
+					n++
+				default:
+					others++
+				}
+			})
+			if n >= 10 {
+				break
+			}
+		}
+		if n < 10 || others > 0 {
+			t.Errorf("%d samples with %d bytes of stack, want 10; %d with others, want 0", n, asked, others)
+		}
+		if births == 0 {
+			t.Errorf("with %d bytes of stack no forks are recorded", asked)
+		}
+	}
+}
+
+func TestPausedEventsTakeNoShorterSamples(t *testing.T) {
+	r := open(t, Options{Freq: 997})
+	r.Pause()
+	if !r.SetCopyLength(MinStack) {
+		t.Fatal("SetCopyLength fails")
+	}
+	r.Drain(func(*Record) {})
+	spin(50 * time.Millisecond)
+	r.Drain(func(rec *Record) { t.Errorf("paused, yet a record came: %+v", rec) })
+	r.Resume()
+	n := 0
+	for range 1000 {
+		spin(time.Millisecond)
+		r.Drain(func(rec *Record) {
+			if n++; rec.Kind == Sampled && rec.Asked > MinStack {
+				t.Errorf("a copy of %d bytes, want at most %d", rec.Asked, MinStack)
+			}
+		})
+		if n > 10 {
+			return
+		}
+	}
+	t.Error("no thread is sampled after Resume")
+}
+
+func TestShorterCopiesStayShortOnNewCPUs(t *testing.T) {
+	r := open(t, Options{Freq: 997})
+	if !r.SetCopyLength(MinStack) {
+		t.Fatal("SetCopyLength fails")
+	}
+	r.online = "" // as if CPUs were added
+	if !r.ReopenIfCPUsChanged() || r.CopyLength() != MinStack {
+		t.Errorf("copies of %d bytes on new CPUs, want %d", r.CopyLength(), MinStack)
+	}
+	rings := r.rings
+	r.Close()
+	for _, g := range rings {
+		if g.shortEvent >= 0 {
+			t.Errorf("CPU %d: the event of short copies is open", g.cpu)
+		}
+	}
+}
+
+func TestFitChoosesTheShortestSufficientCopy(t *testing.T) {
+	for _, c := range []struct{ most, need, want int }{
+		{MaxStack, 1, MinStack}, {MaxStack, MinStack, MinStack}, {MaxStack, MinStack + 1, copyLengths[1]},
+		{MaxStack, copyLengths[2], copyLengths[2]}, {MaxStack, copyLengths[2] + 1, 0},
+		{MinStack, 1, 0}, {copyLengths[1], 7000, 0},
+	} {
+		r := &Reader{opts: Options{Stack: c.most}}
+		if got := r.CopyLengthFor(c.need); got != c.want {
+			t.Errorf("%d of %d bytes needed: copies of %d, want %d", c.need, c.most, got, c.want)
+		}
+	}
+}
+
+// BenchmarkSample gives the CPU time of a sample by copied bytes.
+func BenchmarkSample(b *testing.B) {
+	const freq, each = 9973, 5 * time.Millisecond
+	r, err := Open(Options{Freq: freq, NoKernel: true})
+	if err != nil {
+		b.Skip(err)
+	}
+	defer r.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, n := range []int{0, copyLengths[2], copyLengths[1], copyLengths[0]} {
+		b.Run(fmt.Sprintf("copied=%d", cmp.Or(n, r.Stack())), func(b *testing.B) {
+			r.SetCopyLength(n)
+			var took []float64
+			for range max(b.N, 100) {
+				r.Pause()
+				without := turns(each)
+				r.Resume()
+				with := turns(each)
+				r.Drain(func(*Record) {})
+				took = append(took, (without/with-1)*1e9/freq)
+			}
+			slices.Sort(took)
+			b.ReportMetric(took[len(took)/2], "ns/sample")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func turns(d time.Duration) float64 {
+	begin, n := threadCPU(), 0
+	end := begin
+	for ; end-begin < int64(d); end = threadCPU() {
+		for range 10000 {
+			n++
+			sink = sink*31 + 7
+		}
+	}
+	return float64(n) / float64(end-begin)
+}
+
+var sink int

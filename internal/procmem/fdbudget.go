@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procmem
+
+import (
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// FDBudget is how many descriptors [ThreadFiles] and [TaskDir] may keep open; nil: none. Safe for concurrent use.
+type FDBudget struct {
+	left atomic.Int64
+}
+
+// NewFDBudget returns a budget of the soft RLIMIT_NOFILE less reserve.
+func NewFDBudget(reserve int) *FDBudget {
+	b := new(FDBudget)
+	var lim unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) == nil {
+		b.left.Store(int64(min(lim.Cur, 1<<30)) - int64(reserve))
+	}
+	return b
+}
+
+// Take takes n descriptors, or returns false if fewer are left.
+func (b *FDBudget) Take(n int) bool {
+	if b == nil {
+		return false
+	}
+	if b.left.Add(int64(-n)) >= 0 {
+		return true
+	}
+	b.left.Add(int64(n))
+	return false
+}
+
+// Give returns n descriptors.
+func (b *FDBudget) Give(n int) {
+	if b != nil {
+		b.left.Add(int64(n))
+	}
+}
+
+// Left returns the number of descriptors left.
+func (b *FDBudget) Left() int {
+	if b == nil {
+		return 0
+	}
+	return int(max(b.left.Load(), 0))
+}
+
+// RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, and returns it. Children inherit it.
+func RaiseFileLimit() (uint64, error) {
+	var lim syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil {
+		return 0, err
+	}
+	if lim.Cur >= lim.Max {
+		return lim.Cur, nil
+	}
+	raised := syscall.Rlimit{Cur: lim.Max, Max: lim.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised); err != nil {
+		return lim.Cur, err
+	}
+	return raised.Cur, nil
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procmem
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// # Reads by another thread
+//
+// A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
+// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the wait, and no system call tests the
+// lock. Where it is often held, another thread reads; the tracer waits as long as a stop may last.
+
+// SyscallThreads are threads that read for one tracer.
+type SyscallThreads struct {
+	all [maxSyscallThreads]*syscallThread
+	n   int
+}
+
+const maxSyscallThreads = 4
+
+// NewSyscallThreads starts the threads. Precondition: the goroutine is locked to its OS thread, and not pinned.
+func NewSyscallThreads() *SyscallThreads {
+	r := &SyscallThreads{}
+	for r.n < len(r.all) {
+		t := startSyscallThread()
+		if t == nil {
+			break
+		}
+		t.prioritize()
+		r.all[r.n] = t
+		r.n++
+	}
+	return r
+}
+
+func (r *SyscallThreads) idle() *syscallThread {
+	for _, t := range r.all[:r.n] {
+		if t.idle() {
+			return t
+		}
+	}
+	return nil
+}
+
+// Close ends each thread after its current call.
+func (r *SyscallThreads) Close() {
+	for _, t := range r.all[:r.n] {
+		t.start(unix.SYS_EXIT, [6]uintptr{})
+	}
+	r.n = 0
+}
+
+// BlockIdle blocks each idle thread in a read of a byte of fd, and returns their number. For tests.
+func (r *SyscallThreads) BlockIdle(fd int) (n int) {
+	for t := r.idle(); t != nil; t = r.idle() {
+		t.start(unix.SYS_READ, [6]uintptr{uintptr(fd), t.bufAddr(), 1})
+		n++
+	}
+	return n
+}
+
+// threadReads is the state of the reads of one Memory by [SyscallThreads].
+type threadReads struct {
+	threads       *SyscallThreads // nil: the calling thread reads
+	thread        *syscallThread  // the thread that reads
+	callPending   bool            // the last call was late, and may be pending
+	waitLeft      int64           // ns that reads may still wait in this observation
+	deadline      int64           // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
+	timedOut      bool
+	waitedForLock bool
+	watchedStops  int // stops for which the lock is still watched
+	watchBegun    bool
+	oftenHeld     bool
+}
+
+// maxUncontendedRead, ns: a longer read has waited for the lock. It takes 5 µs, 30 µs on a virtual machine, more on a
+// busy CPU.
+const maxUncontendedRead = 200e3
+
+// WatchMmapLock watches the lock of the mappings for at least n more stops.
+func (m *Memory) WatchMmapLock(n int) {
+	m.threadReads.watchedStops = max(m.threadReads.watchedStops, n)
+}
+
+// WatchHeldMmapLock is WatchMmapLock after the lock was found held.
+func (m *Memory) WatchHeldMmapLock(n int) {
+	m.threadReads.oftenHeld = true
+	m.WatchMmapLock(n)
+}
+
+// WatchMmapLockOnce is WatchMmapLock at its first call; later calls do nothing.
+func (m *Memory) WatchMmapLockOnce(n int) {
+	if !m.threadReads.watchBegun {
+		m.threadReads.watchBegun = true
+		m.WatchMmapLock(n)
+	}
+}
+
+// CountWatchedStop counts a stop for WatchMmapLock.
+func (m *Memory) CountWatchedStop() {
+	if m.threadReads.watchedStops = max(m.threadReads.watchedStops-1, 0); m.threadReads.watchedStops == 0 {
+		m.threadReads.oftenHeld = false
+	}
+}
+
+// WatchesMmapLock reports whether the lock is watched.
+func (m *Memory) WatchesMmapLock() bool { return m.threadReads.watchedStops > 0 }
+
+// MmapLockOftenHeld reports whether WatchHeldMmapLock is in effect.
+func (m *Memory) MmapLockOftenHeld() bool { return m.threadReads.oftenHeld }
+
+// SetSyscallThreads sets the threads that read for one goroutine. nil: the calling thread reads, once no call is
+// pending.
+func (m *Memory) SetSyscallThreads(r *SyscallThreads) {
+	if r != m.threadReads.threads && !(r == nil && m.CallPending()) {
+		m.threadReads.threads, m.threadReads.thread, m.threadReads.callPending, m.threadReads.timedOut = r, nil, false, false
+	}
+}
+
+// CallPending reports whether a late call is still pending.
+func (m *Memory) CallPending() bool {
+	m.threadReads.callPending = m.threadReads.callPending && !m.threadReads.thread.idle()
+	return m.threadReads.callPending
+}
+
+//go:nosplit
+func (m *Memory) reader() *threadReads {
+	if m.threadReads.threads == nil {
+		return nil
+	}
+	return &m.threadReads
+}
+
+// UsesSyscallThreads reports whether other threads read ([Memory.SetSyscallThreads]).
+func (m *Memory) UsesSyscallThreads() bool { return m.threadReads.threads != nil }
+
+// BeginReads begins an observation whose reads may wait for ns in total. It returns false if no thread is idle.
+func (m *Memory) BeginReads(ns int64) bool {
+	r := &m.threadReads
+	if r.waitLeft, r.deadline, r.timedOut, r.waitedForLock = ns, 0, false, false; r.threads == nil {
+		return true
+	}
+	if r.timedOut = m.CallPending(); !r.timedOut && (r.thread == nil || !r.thread.idle()) {
+		r.thread = r.threads.idle()
+		if r.timedOut = r.thread == nil; r.timedOut && r.threads.n == 0 {
+			r.threads, r.timedOut = nil, false
+			return true
+		}
+	}
+	if !r.timedOut {
+		r.thread.follow(CPU())
+	}
+	return !r.timedOut
+}
+
+// SetDeadline sets the deadline of this observation's reads (CLOCK_MONOTONIC, ns; 0: none).
+//
+//go:nosplit
+func (m *Memory) SetDeadline(at int64) { m.threadReads.deadline = at }
+
+// TimedOut reports whether a read of this observation was late, which voids all its reads.
+func (m *Memory) TimedOut() bool { return m.threadReads.timedOut }
+
+// WaitedForLock reports whether a read of this observation waited for the lock.
+func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
+
+// call makes a system call in the other thread, and returns its result. It returns false if that is late.
+func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
+	if r.timedOut || r.thread == nil {
+		return 0, false
+	}
+	began := Now()
+	left := r.waitLeft
+	if r.deadline != 0 {
+		left = min(left, r.deadline-began)
+	}
+	if left <= 0 {
+		r.timedOut = true
+		return 0, false
+	}
+	r.thread.start(nr, args)
+	if !r.thread.await(left) {
+		r.callPending, r.timedOut, r.waitedForLock = true, true, true
+		return 0, false
+	}
+	if waited := Now() - began - maxUncontendedRead; waited > 0 {
+		r.waitLeft -= waited
+		r.waitedForLock = true
+	}
+	return r.thread.result(), true
+}
+
+func (r *threadReads) pread(fd int, buf []byte, off uint64) (done int) {
+	for done < len(buf) {
+		n := min(len(buf)-done, threadBuf)
+		if r.timedOut {
+			return -int(syscall.EAGAIN)
+		}
+		CountCall()
+		at := uintptr(off) + uintptr(done)
+		got, ok := r.call(unix.SYS_PREAD64, [6]uintptr{uintptr(fd), r.thread.bufAddr(), uintptr(n), at})
+		switch {
+		case !ok:
+			got = -int(syscall.EAGAIN)
+		case got > 0:
+			copy(buf[done:], r.thread.buf[:got])
+		}
+		if got <= 0 && done == 0 {
+			return got
+		}
+		if done += max(got, 0); got < n {
+			break
+		}
+	}
+	return done
+}
+
+func (r *threadReads) vmRead(tid int, addr uint64, buf []byte) (done int) {
+	for done < len(buf) {
+		n := min(len(buf)-done, threadBuf)
+		if r.timedOut {
+			break
+		}
+		local, remote := r.thread.vectors(addr+uint64(done), n)
+		CountCall()
+		got, ok := r.call(unix.SYS_PROCESS_VM_READV, [6]uintptr{uintptr(tid), local, 1, remote, 1})
+		if !ok || got <= 0 {
+			break
+		}
+		CountCopied(copy(buf[done:], r.thread.buf[:got]))
+		if done += got; got < n {
+			break
+		}
+	}
+	return done
+}
+
+func (r *threadReads) query(fd int, q *mapQuery) syscall.Errno {
+	if r.timedOut {
+		return syscall.EAGAIN
+	}
+	in := r.thread.query()
+	*in = *q
+	CountCall()
+	got, ok := r.call(unix.SYS_IOCTL, [6]uintptr{uintptr(fd), procmapQuery, r.thread.bufAddr()})
+	if !ok {
+		return syscall.EAGAIN
+	}
+	if *q = *in; got < 0 {
+		return syscall.Errno(-got)
+	}
+	return 0
+}

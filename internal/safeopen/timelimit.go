@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package safeopen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Time limits of a file system's answer: local ones take µs, a sleeping disk or a network some ten ms.
+const (
+	firstLimit = 500 * time.Millisecond
+	nextLimit  = 50 * time.Millisecond // of an Opener after its first timeout
+	lastLimit  = 20 * time.Millisecond // of all, while vain waiting is beyond totalLimit
+	totalLimit = 4 * time.Second
+	recovery   = 100 * time.Second // in which vain waiting of 1 s is forgotten
+	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is
+	// opened.
+	maxStuck    = 4
+	maxStuckAll = 64
+)
+
+// pendingCalls counts the pending and the late answers of one Opener.
+type pendingCalls struct{ stuck, late atomic.Int32 }
+
+var total struct {
+	stuck atomic.Int32
+	vain  wastedTime
+}
+
+// wastedTime is the time of vain waiting that is not yet forgotten, at most totalLimit and one wait.
+type wastedTime struct {
+	mu  sync.Mutex
+	sum time.Duration
+	at  time.Time
+}
+
+// add adds d and returns the sum.
+func (v *wastedTime) add(d time.Duration, now time.Time) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sum = max(0, v.sum-now.Sub(v.at)/(recovery/time.Second))
+	v.at = now
+	v.sum = min(v.sum+d, totalLimit+firstLimit)
+	return v.sum
+}
+
+// timeLimit returns the next answer's time limit; 0: do not access the file.
+func (a *pendingCalls) timeLimit() time.Duration {
+	switch {
+	case a.stuck.Load() >= maxStuck || total.stuck.Load() >= maxStuckAll:
+		return 0
+	case total.vain.add(0, time.Now()) > totalLimit:
+		return lastLimit
+	case a.late.Load() > 0:
+		return nextLimit
+	}
+	return firstLimit
+}
+
+// maxRestarts is how often the limit restarts for a thread that computes or is queued.
+const maxRestarts = 20
+
+// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for other threads of prywalk (futex): not
+// for a file system. 0: not started yet.
+func waitsForCPU(tid int64) bool {
+	if tid == 0 {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", tid))
+	name := bytes.LastIndexByte(stat, ')')
+	if err != nil || name < 0 {
+		return false
+	}
+	if bytes.HasPrefix(stat[name+1:], []byte(" R")) {
+		return true
+	}
+	call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
+	number, _, _ := bytes.Cut(call, []byte(" "))
+	return err == nil && string(number) == strconv.Itoa(unix.SYS_FUTEX)
+}
+
+// wait calls do with a time limit. A late result goes to discard.
+func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, error) {
+	var none T
+	limit := a.timeLimit()
+	if limit == 0 {
+		return none, ErrStuck
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	var over atomic.Bool // the first to set it decides: answered or given up
+	var tid atomic.Int64
+	go func() {
+		runtime.LockOSThread() // tid is do's thread
+		defer runtime.UnlockOSThread()
+		tid.Store(int64(unix.Gettid()))
+		v, err := do()
+		if over.CompareAndSwap(false, true) {
+			done <- answer{v, err}
+			return
+		}
+		a.stuck.Add(-1)
+		total.stuck.Add(-1)
+		if err == nil && discard != nil {
+			discard(v)
+		}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for turn := 0; turn == 0 || turn < maxRestarts && waitsForCPU(tid.Load()); turn++ {
+		timer.Reset(limit)
+		select {
+		case r := <-done:
+			return r.value, r.err
+		case <-timer.C:
+		}
+	}
+	a.stuck.Add(1)
+	total.stuck.Add(1)
+	if !over.CompareAndSwap(false, true) { // answered at this moment
+		a.stuck.Add(-1)
+		total.stuck.Add(-1)
+		r := <-done
+		return r.value, r.err
+	}
+	a.late.Add(1)
+	total.vain.add(limit, time.Now())
+	return none, ErrStuck
+}
+
+// skippedFiles are notes on unused files.
+var skippedFiles struct {
+	sync.Mutex
+	stuck, foreign, outdated                int
+	firstStuck, firstForeign, firstOutdated string
+}
+
+func noteSkipped(name string, err error) {
+	skippedFiles.Lock()
+	defer skippedFiles.Unlock()
+	switch {
+	case errors.Is(err, ErrStuck):
+		if skippedFiles.stuck++; skippedFiles.stuck == 1 {
+			skippedFiles.firstStuck = name
+		}
+	case errors.Is(err, ErrNotTrusted):
+		if skippedFiles.foreign++; skippedFiles.foreign == 1 {
+			skippedFiles.firstForeign = name
+		}
+	case errors.Is(err, ErrOutdated):
+		if skippedFiles.outdated++; skippedFiles.outdated == 1 {
+			skippedFiles.firstOutdated = name
+		}
+	}
+}
+
+// SkippedFiles returns a line for each reason for which existing files were not used. Names are quoted.
+func SkippedFiles() []string {
+	skippedFiles.Lock()
+	defer skippedFiles.Unlock()
+	var out []string
+	if n := skippedFiles.stuck; n > 0 {
+		out = append(out, fmt.Sprintf("names may be missing: file systems did not answer in time, %d times, first for %q", n,
+			skippedFiles.firstStuck))
+	}
+	if n := skippedFiles.foreign; n > 0 {
+		out = append(out,
+			fmt.Sprintf("names may be missing: %d files skipped that other users may have written, first %q", n,
+				skippedFiles.firstForeign))
+	}
+	if n := skippedFiles.outdated; n > 0 {
+		out = append(out, fmt.Sprintf("names may be missing: files older than the process that has their number now were "+
+			"left alone, %d times, first %q; touch it if it is this process's", n, skippedFiles.firstOutdated))
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+// # The budget
+//
+// The share of their time that targets may lose (--max-overhead) bounds two amounts, by a lower rate:
+//
+//   - What targets lose: the lengths of stops, [StopCost] for each, and [SampleCost] for each kernel sample, as a share
+//     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
+//   - The CPU time of prywalk, as a share of all CPUs.
+//
+// Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
+// threads than the account covers ([admission]); new threads are observed besides.
+
+// StopCost is what a stop costs a running thread besides its length, ns.
+const StopCost = 10e3
+
+// SampleCost is what a sample of the kernel costs a running thread, ns (docs/noticed.md).
+const SampleCost = 20e3
+
+const (
+	sampleShare    = 0.8 // of the budget, for samples of the kernel; the rest is for stops
+	samplesPerTick = 8   // most samples of a CPU between two ticks; its buffer has room for 32
+
+	minRate = 1
+	// Below evenRate, ticks/s, a tick observes a part of the threads.
+	evenRate         = 10
+	minPart          = 1. / 64
+	minOverdrawnRate = 20
+)
+
+// OverheadBudget bounds what targets lose.
+type OverheadBudget struct {
+	// Withheld is the number of withheld ticks.
+	Withheld int64
+
+	freq        float64 // requested, ticks/s
+	maxOverhead float64 // 0 means no limit
+	cpus        float64
+	shareOfHost bool // the limit is a share of all CPUs' time
+
+	since          int64   // start, CLOCK_MONOTONIC ns
+	ran            float64 // CPU time of the targets, ns
+	lost           float64 // by all stops and samples, ns
+	meanStop       float64 // of recent stops, ns
+	chargedSamples int64   // samples of the kernel charged so far
+
+	observedPart float64 // part of the threads that a tick observes; 0 means always all
+	admission    admission
+	own          ownCost
+}
+
+// SetShareOfHost makes the limit a share of all CPUs' time.
+func (b *OverheadBudget) SetShareOfHost() { b.shareOfHost = true }
+
+// AllowParts lets ticks observe a part of the threads.
+func (b *OverheadBudget) AllowParts() { b.observedPart = 1 }
+
+// ObservedPart returns the part of the threads that a tick observes.
+func (b *OverheadBudget) ObservedPart() float64 {
+	if b.observedPart == 0 {
+		return 1
+	}
+	return b.observedPart
+}
+
+// ObservesPart reports whether ticks observe a part of the threads.
+func (b *OverheadBudget) ObservesPart() bool { return b.admission.cut || b.ObservedPart() < 1 }
+
+// Admit begins a tick, and returns how many of its due threads it may observe, at least one if any is due.
+func (b *OverheadBudget) Admit(due int) int {
+	if !b.Limited() {
+		return due
+	}
+	return b.admission.admit(due, b.ObservedPart(), b.maxOverhead*b.ran-b.lost)
+}
+
+// NewOverheadBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0 for no
+// limit.
+func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget {
+	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors),
+		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
+}
+
+// Begin sets the start, CLOCK_MONOTONIC ns.
+func (b *OverheadBudget) Begin(now int64) { b.since = now }
+
+// Limited reports whether there is a limit.
+func (b *OverheadBudget) Limited() bool { return b.maxOverhead > 0 }
+
+// Lost returns what targets have lost by stops and samples, ns.
+func (b *OverheadBudget) Lost() float64 { return b.lost }
+
+// AddStop adds a stop's length.
+func (b *OverheadBudget) AddStop(ns int64) {
+	if b.meanStop == 0 {
+		b.meanStop = float64(ns)
+	}
+	b.meanStop += (float64(ns) - b.meanStop) / 32
+	b.lost += float64(ns) + StopCost
+	b.admission.stopLoss += float64(ns) + StopCost
+}
+
+// ChargeSamples charges the kernel's samples since the last call; n is the number of all so far.
+func (b *OverheadBudget) ChargeSamples(n int64) {
+	b.lost += float64(n-b.chargedSamples) * SampleCost
+	b.chargedSamples = n
+}
+
+// SampleRate returns the frequency of the kernel's samples, at most the requested one, in samples/s. ticks is the
+// frequency of ticks.
+func (b *OverheadBudget) SampleRate(ticks float64) float64 {
+	if !b.Limited() {
+		return b.freq
+	}
+	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
+}
+
+// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed is the number of observed threads, due or
+// not.
+func (b *OverheadBudget) NoteTick(self, observed int64) {
+	b.own.note(self, b.ObservedPart())
+	b.admission.endTick(observed)
+}
+
+// SetTargetCPU sets the CPU time of the targets from the start to now, ns.
+func (b *OverheadBudget) SetTargetCPU(ns, now int64) {
+	if b.shareOfHost {
+		ns = int64(b.cpus) * (now - b.since)
+	}
+	b.ran = max(b.ran, float64(ns))
+}
+
+// Overdrawn returns what targets have lost beyond the limit, ns.
+func (b *OverheadBudget) Overdrawn() float64 {
+	if !b.Limited() {
+		return 0
+	}
+	return max(b.lost-b.maxOverhead*b.ran, 0)
+}
+
+// UpdateRate returns the present frequency of ticks, at most the requested one, in ticks/s.
+func (b *OverheadBudget) UpdateRate(now int64) float64 {
+	if !b.Limited() {
+		return b.freq
+	}
+	rate := b.freq
+	if b.meanStop > 0 {
+		rate = min(rate, b.maxOverhead*1e9/(b.meanStop+StopCost))
+	}
+	if b.own.tickCPU > 0 {
+		rate = min(rate, b.maxOverhead*b.cpus*1e9/b.own.tickCPU)
+	}
+	if b.observedPart > 0 {
+		b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)
+		rate /= b.observedPart
+	}
+	if debt := b.Overdrawn(); debt > 0 {
+		share := b.ran / float64(max(now-b.since, 1))
+		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minOverdrawnRate))
+	}
+	return max(rate, minRate)
+}

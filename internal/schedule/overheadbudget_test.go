@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// budgetRun simulates targets with mostly short and sometimes very long stops.
+func budgetRun(t *testing.T, share, freq float64, seed uint64) (p OverheadBudget, ticks int64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 7))
+	p = NewOverheadBudget(freq, share, 2)
+	sched := NewTicks(0, freq)
+	ran, last, running, tickLoss := 0.0, int64(0), 1, 0.0
+	for now := int64(0); now < 60e9; {
+		if rng.IntN(200) == 0 {
+			running = rng.IntN(5)
+		}
+		ran += float64(now-last) * float64(running)
+		last = now
+		p.SetTargetCPU(int64(ran), now)
+		if p.Overdrawn() > tickLoss {
+			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(),
+				tickLoss)
+		}
+		if p.Overdrawn() == 0 {
+			ticks++
+			before := p.lost
+			for range running {
+				length := 15e3 + rng.Int64N(30e3)
+				if rng.IntN(500) == 0 {
+					length = rng.Int64N(8e6)
+				}
+				p.AddStop(length)
+			}
+			tickLoss = p.lost - before
+		}
+		sched.SetRate(now, p.UpdateRate(now))
+		now = sched.Next(now)
+	}
+	return p, ticks
+}
+
+func TestTargetsLoseNoMoreThanTheirBudgetAtAnyTime(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, share := range []float64{0.0005, 0.01, 0.05} {
+			p, ticks := budgetRun(t, share, 1000, seed)
+			if used := p.lost / (share * p.ran); used < 0.5 && ticks < 50_000 {
+				t.Errorf("of %v only %.2f was used in %d ticks", share, used, ticks)
+			}
+		}
+	}
+}
+
+func TestBudgetThatIsNotUsedUpLeavesTheRate(t *testing.T) {
+	p, ticks := budgetRun(t, 0.9, 100, 1)
+	if ticks < 5900 {
+		t.Errorf("%d ticks in a minute at 100 a second", ticks)
+	}
+	if p.Overdrawn() != 0 {
+		t.Errorf("%v overdrawn", p.Overdrawn())
+	}
+}
+
+func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
+	p := NewOverheadBudget(777, 0, 2)
+	p.AddStop(1e9)
+	if p.UpdateRate(1e9) != 777 || p.Overdrawn() != 0 {
+		t.Errorf("%v/s, %v overdrawn", p.UpdateRate(1e9), p.Overdrawn())
+	}
+}
+
+func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
+	p := NewOverheadBudget(1000, 0.02, 4)
+	self := int64(0)
+	for range firstTicks {
+		self += 20e6 // tables are read
+		p.NoteTick(self, 1)
+	}
+	if r := p.UpdateRate(1e9); r != 1000 {
+		t.Errorf("%v/s because of how it began", r)
+	}
+	for range 100 {
+		self += 1e6
+		p.NoteTick(self, 1)
+	}
+	if r := p.UpdateRate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
+		t.Errorf("%v/s with 1 ms a tick", r)
+	}
+	for range 1000 {
+		self += 1e9
+		p.NoteTick(self, 1)
+	}
+	if r := p.UpdateRate(1e9); r != minRate {
+		t.Errorf("%v/s", r)
+	}
+}
+
+func TestBudgetOfAHostIsNotOverdrawnByTargetsThatSleep(t *testing.T) {
+	const processors, second = 2, int64(1e9)
+	targets, host := NewOverheadBudget(19, 0.01, processors), NewOverheadBudget(19, 0.01, processors)
+	host.SetShareOfHost()
+	for _, p := range []*OverheadBudget{&targets, &host} {
+		for range 100 {
+			p.AddStop(90e3) // 10 ms in all
+		}
+	}
+	targets.SetTargetCPU(second/100, second)
+	host.SetTargetCPU(second/100, second)
+	if targets.Overdrawn() == 0 || host.Overdrawn() != 0 {
+		t.Errorf("overdrawn by %v and %v ns", targets.Overdrawn(), host.Overdrawn())
+	}
+	host.AddStop(11e6)
+	if host.Overdrawn() == 0 {
+		t.Error("a host has no limit")
+	}
+}
+
+func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
+	const running = 2
+	for _, share := range []float64{0.0005, 0.002, 0.01, 0.5} {
+		p := NewOverheadBudget(1000, share, 2)
+		lost, sampled := 0.0, 0.0
+		for now := int64(1e9); now < 60e9; now += 1e9 {
+			p.SetTargetCPU(running*now, now)
+			sampled += running * p.SampleRate(p.UpdateRate(now))
+			p.ChargeSamples(int64(sampled))
+			lost = p.Lost()
+			if p.Overdrawn() > 0 {
+				t.Fatalf("%v: overdrawn by %v ns after %d s", share, p.Overdrawn(), now/1e9)
+			}
+		}
+		if want := min(sampleShare*share*running*59e9, 1000*running*59*SampleCost); lost > want*1.01 || lost < want*0.9 {
+			t.Errorf("%v: %v ns lost, want %v", share, lost, want)
+		}
+	}
+}
+
+func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
+	p := NewOverheadBudget(99, 0.5, 2)
+	for ticks, want := range map[float64]float64{99: 99, 20: 99, 10: 80, 1: 8} {
+		if got := p.SampleRate(ticks); got != want {
+			t.Errorf("%v ticks/s: %v samples/s, want %v", ticks, got, want)
+		}
+	}
+	if p = NewOverheadBudget(99, 0, 2); p.SampleRate(1) != 99 {
+		t.Error("without a limit the rate is lowered")
+	}
+}
+
+// crowd makes ticks over many threads, each stopped for 90 µs, on processors that are all busy.
+func crowd(p *OverheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
+	const period, stop = int64(10e6), int64(90e3)
+	for i := range ticks {
+		now := int64(i) * period
+		p.SetTargetCPU(2*now, now)
+		if p.Overdrawn() > 0 {
+			admitted = append(admitted, 0)
+			continue
+		}
+		n := p.Admit(threads)
+		for range n {
+			p.AddStop(stop)
+		}
+		p.NoteTick(0, int64(n))
+		admitted = append(admitted, n)
+		overdrawn = max(overdrawn, p.Overdrawn())
+	}
+	return admitted, overdrawn
+}
+
+func TestNoTickOfManyThreadsTakesTheLossOfMany(t *testing.T) {
+	const threads, cost = 3000, 100e3
+	p := NewOverheadBudget(99, 0.001, 2)
+	admitted, overdrawn := crowd(&p, threads, 1000)
+	if admitted[0] != firstThreads || overdrawn > firstThreads*cost {
+		t.Errorf("%d in the first tick; overdrawn by up to %v ns", admitted[0], overdrawn)
+	}
+	sum := 0
+	for _, n := range admitted {
+		sum += n
+	}
+	if most := 0.001 * p.ran / cost; float64(sum) < 0.9*most || float64(sum) > most+firstThreads {
+		t.Errorf("%d observations, the limit permits %.0f", sum, most)
+	}
+	if !p.ObservesPart() {
+		t.Error("all are observed")
+	}
+	none := NewOverheadBudget(99, 0, 2)
+	if n := none.Admit(threads); n != threads || none.ObservesPart() {
+		t.Errorf("without a limit %d of %d are observed", n, threads)
+	}
+}
+
+func TestTicksSoonObserveAllThreadsIfTheLimitPermitsIt(t *testing.T) {
+	const threads = 200
+	p := NewOverheadBudget(99, 0.9, 2)
+	p.ran = 60e9
+	for want := firstThreads; want < 2*threads; want *= 2 {
+		if got := p.Admit(threads); got != min(want, threads) {
+			t.Errorf("%d observed, want %d", got, want)
+		}
+		p.NoteTick(0, 1)
+	}
+	if p.ObservesPart() {
+		t.Error("a part is observed")
+	}
+	if p.Admit(0) != 0 || p.Admit(1) != 1 {
+		t.Error("with no or one due thread")
+	}
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skid
+
+import "prywalk/internal/sample"
+
+const (
+	// a thread makes many calls once this share of its stops is at the end of a system call, until it falls below
+	// manyUntil
+	manyAbove = 0.2
+	manyUntil = 0.03
+	// maxCarryTime is how long CPU time is carried to the next exact sample, in ns: less than the limit after which it
+	// counts as not observed.
+	maxCarryTime = 4e9
+	// recentStops is the number of stops over which the share is averaged. At first one stop at the end of a call
+	// suffices: its time is carried until the next stops decide.
+	recentStops  = 32
+	decidedAfter = 8 // stops until a thread is taken not to make many calls
+)
+
+// SyscallStops records how often a thread stops at the end of a system call.
+type SyscallStops struct {
+	share   float64 // of the recent stops
+	stops   float64 // at most recentStops
+	many    bool
+	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
+}
+
+// noteStop records a stop of a thread on a CPU; inSyscall: at the end of a call.
+func (c *SyscallStops) noteStop(now int64, inSyscall bool) {
+	at := 0.0
+	if inSyscall {
+		at = 1
+	}
+	c.stops = min(c.stops+1, recentStops)
+	c.share += (at - c.share) / c.stops
+	many := c.share > manyAbove || c.many && c.share >= manyUntil
+	if many && !c.many {
+		c.exactAt = now
+	}
+	c.many = many
+}
+
+// carriesCPU reports whether CPU time of an inexact sample is carried to the next exact one.
+func (c *SyscallStops) carriesCPU(now int64) bool {
+	return c.many && now-c.exactAt < maxCarryTime
+}
+
+// Basis is how far an inexact sample shows where CPU time was spent.
+func (c *SyscallStops) Basis() sample.Basis {
+	switch {
+	case c.many:
+		return sample.ManyCalls
+	case c.stops < decidedAfter:
+		return sample.Undecided
+	}
+	return sample.FewCalls
+}
+
+// HasManyCalls reports whether only samples from the thread's own CPU are exact.
+func (c *SyscallStops) HasManyCalls() bool { return c.many }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package symbols
+
+import (
+	"fmt"
+	"path"
+
+	"prywalk/dwarfunwind"
+	"prywalk/internal/code"
+	"prywalk/internal/namehints"
+)
+
+// functionBounds is a stripped file's call frame information.
+type functionBounds struct {
+	cfi   *dwarfunwind.Table
+	tried bool
+}
+
+// addressFrame names a function without symbol by its address, "prog+0x1600". Files of distributions have debug
+// packages.
+func (t *Table) addressFrame(addr uint64) (Frame, bool) {
+	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.IsFromDistribution(t.opt.Path) {
+		return Frame{}, false
+	}
+	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
+		return Frame{}, false
+	}
+	b := &t.bounds
+	if !b.tried {
+		b.tried = true
+		b.cfi = code.CFI(t.opt.File, false)
+	}
+	if b.cfi == nil {
+		return Frame{}, false
+	}
+	start, _, ok := b.cfi.FuncRange(addr)
+	if !ok {
+		return Frame{}, false
+	}
+	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.opt.Path), start)}, true
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import "prywalk/internal/procmem"
+
+// readDeadline is when reads in a stop must end. With a limit, memory is read in pieces; one that would probably
+// end too late is omitted.
+type readDeadline struct {
+	until     int64 // on the clock of [Now]; 0: no limit
+	pieceTime int64 // moving average of the time of a piece, ns
+	outOfTime bool  // a piece was omitted
+}
+
+const (
+	pieceSize        = 16 << 10 // bytes of a piece
+	initialPieceTime = 8_000    // initial pieceTime, ns
+	detachTime       = 8_000    // ns
+)
+
+// begin sets the deadline of a stop begun at a time. longest, of the stop, is in ns; 0: no limit.
+//
+//go:nosplit
+func (a *readDeadline) begin(at, longest int64) {
+	a.outOfTime = false
+	if a.until = 0; longest > 0 {
+		a.until = at + longest - detachTime
+	}
+	if a.pieceTime == 0 {
+		a.pieceTime = initialPieceTime
+	}
+}
+
+//go:nosplit
+func (a *readDeadline) copy(m *Memory, tid int, addr uint64, buf []byte) (done int) {
+	for done < len(buf) {
+		n, began := a.nextPiece(len(buf) - done)
+		if n == 0 {
+			break
+		}
+		got := m.Copy(tid, addr+uint64(done), buf[done:done+n])
+		a.notePiece(n, began)
+		if done += got; got < n {
+			break
+		}
+	}
+	return done
+}
+
+//go:nosplit
+func (a *readDeadline) readVM(tid int, addr uint64, buf []byte) (done int) {
+	for done < len(buf) {
+		n, began := a.nextPiece(len(buf) - done)
+		if n == 0 {
+			break
+		}
+		got := readVM(tid, addr+uint64(done), buf[done:done+n])
+		a.notePiece(n, began)
+		if done += got; got < n {
+			break
+		}
+	}
+	return done
+}
+
+// nextPiece returns the size of the next piece of n bytes, 0 if the time is over, and its begin.
+//
+//go:nosplit
+func (a *readDeadline) nextPiece(n int) (int, int64) {
+	if a.until == 0 {
+		return n, 0
+	}
+	now := procmem.Now()
+	if now+a.pieceTime > a.until {
+		a.outOfTime = true
+		return 0, now
+	}
+	return min(n, pieceSize), now
+}
+
+//go:nosplit
+func (a *readDeadline) notePiece(n int, began int64) {
+	if a.until != 0 && n == pieceSize {
+		a.pieceTime += (procmem.Now() - began - a.pieceTime) / 2
+	}
+}

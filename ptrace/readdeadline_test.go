@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
+	from, to := bytes.Repeat([]byte("memory"), 20_000), make([]byte, 120_000)
+	read := func(longest, took int64) (n int, short bool) {
+		var a readDeadline
+		a.begin(procmem.Now(), longest)
+		if took > 0 {
+			a.pieceTime = took
+		}
+		return a.readVM(os.Getpid(), addressOf(from), to), a.outOfTime
+	}
+	if n, short := read(0, 1e18); n != len(from) || short {
+		t.Errorf("without a limit: %d bytes, short %v; want %d", n, short, len(from))
+	}
+	if n, short := read(1e12, 0); n != len(from) || short || !bytes.Equal(from, to) {
+		t.Errorf("with enough time: %d bytes, short %v; want %d", n, short, len(from))
+	}
+	if n, short := read(1e12, 2e12); n != 0 || !short {
+		t.Errorf("a piece takes too long: %d bytes, short %v; want 0, short", n, short)
+	}
+	if n, short := read(1, 0); n != 0 || !short {
+		t.Errorf("no time left: %d bytes, short %v; want 0, short", n, short)
+	}
+	if n, short := read(1e12, 0.9e12); n != len(from) || short {
+		t.Errorf("a piece takes less than estimated: %d bytes, short %v; want %d", n, short, len(from))
+	}
+}
+
+func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		for _, longest := range []int64{1, 0, int64(patience)} {
+			var s Stop
+			got := 0
+			other := doing(func(rd *Reader) {
+				var b [64]byte
+				got += rd.Read(p.lo, b[:])
+				got += rd.ReadAll([]frames.Region{{Addr: p.lo, Bytes: b[:]}})
+			})
+			for _, e := range []OtherMemory{nil, other} {
+				stack := make([]byte, 256)
+				req := Request{Stack: stack, OtherMemory: e, Regions: []frames.Region{{}}, MaxStop: longest}
+				if err := c.StopThread(p.tid, soon(), &req, &s); err != nil {
+					t.Error(err)
+					return
+				}
+				if whole := longest != 1; s.OutOfTime == whole || (s.StackLen == len(stack)) != whole || s.Regs.PC == 0 ||
+					s.StackAsked != s.StackLen {
+					t.Errorf("limit %d: out of time %v, %d of %d bytes, pc %#x", longest, s.OutOfTime, s.StackLen, s.StackAsked,
+						s.Regs.PC)
+				}
+			}
+			if (got > 0) != (longest != 1) {
+				t.Errorf("limit %d: %d more bytes read by OtherMemory", longest, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
+)
+
+// # Seizures that block
+//
+// A thread in exec waits until the other threads of its process are gone, and traced ones reaped, holding
+// cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A tracer that
+// seizes another thread of that process can deadlock, unless another thread of the tracer's process reaps.
+
+// execReaper reaps, on another OS thread, the threads for which a seizure waits.
+type execReaper struct {
+	seizeBegan atomic.Int64   // begin of the current seizure, on the clock of Now; 0: none
+	seizeSeen  atomic.Bool    // a seizure began since the last check
+	tids       []atomic.Int32 // of the Tracees in use, by index
+	end        chan struct{}
+	once       sync.Once
+}
+
+// Checks are rarer without seizures: each wakes a CPU.
+const (
+	reapEvery         = 50 * time.Millisecond
+	reapRarely        = 8 * reapEvery
+	seizeBlockedAfter = 5 * time.Millisecond // a seizure usually takes 2 µs
+)
+
+func newExecReaper(n int) *execReaper {
+	return &execReaper{tids: make([]atomic.Int32, n), end: make(chan struct{})}
+}
+
+func (r *execReaper) close() { r.once.Do(func() { close(r.end) }) }
+
+func (r *execReaper) run(a *alarm) {
+	every := reapEvery
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.end:
+			return
+		case <-timer.C:
+		}
+		now, at := procmem.Now(), r.seizeBegan.Load()
+		if every = min(2*every, reapRarely); r.seizeSeen.Swap(false) || at != 0 {
+			every = reapEvery
+		}
+		timer.Reset(every)
+		if at != 0 && now-at > int64(seizeBlockedAfter) {
+			r.reap()
+		}
+		a.endIfOverdue(now)
+	}
+}
+
+// reap reaps the exited threads of Tracees, except first threads: exec does not wait for these, and their status may
+// belong to another wait.
+func (r *execReaper) reap() {
+	for i := range r.tids {
+		tid := int(r.tids[i].Load())
+		if tid == 0 {
+			continue
+		}
+		var st procmem.Status
+		if procmem.ReadStatus(tid, &st) != nil || st.Tgid == tid {
+			continue
+		}
+		var info sigInfo
+		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // fails if another wait took it
+	}
+}
+
+// seize may block until the execReaper ends it, so it releases the P if a garbage collection can begin.
+func (c *Controller) seize(tid int) error {
+	c.reaper.seizeBegan.Store(procmem.Now())
+	c.reaper.seizeSeen.Store(true)
+	var e syscall.Errno
+	if c.opts.NoGC {
+		e = ptrace(unix.PTRACE_SEIZE, tid, 0, 0)
+	} else {
+		e = ptraceMayWait(unix.PTRACE_SEIZE, tid)
+	}
+	c.reaper.seizeBegan.Store(0)
+	if e != 0 {
+		return seizeRefused(tid, e, c.seized || !filtered())
+	}
+	c.seized = true
+	return nil
+}
