@@ -12,6 +12,7 @@
 //	  object      objects.go    iseq or method entry, proven by its identity (heap.go, verify.go)
 //	name          labels.go     method, block, class; iseq.go, lines.go: file and line
 //	lock          gvl.go        who has it, who waits
+//	wait          waits.go      mutexes with their owner, joins, queues, sleeps
 //
 // rb_thread_t → execution context (ec) of the running fiber → VM stack (vm_core.h):
 //

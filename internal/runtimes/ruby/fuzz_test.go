@@ -130,6 +130,8 @@ func TestAThreadsFrameIsFound(t *testing.T) {
 	}
 }
 
+var releases = []string{"2.7", "3.0", "3.1", "3.2", "3.3", "3.4", "4.0"}
+
 // FuzzWalk checks that walks over arbitrary memory end.
 func FuzzWalk(f *testing.F) {
 	const at = 1 << 32
@@ -142,7 +144,6 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Add(self, uint64(at), uint8(0))
 	f.Add(self, uint64(at), uint8(5))
-	releases := []string{"2.7", "3.0", "3.1", "3.2", "3.3", "3.4", "4.0"}
 	f.Fuzz(func(_ *testing.T, b []byte, at uint64, release uint8) {
 		m := &image{at, b}
 		if rt, err := Detect(m); err == nil && rt != nil {

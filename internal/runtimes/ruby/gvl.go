@@ -24,10 +24,10 @@ type lockLayout struct {
 
 const maxWaiting = 1 << 12
 
-// Waiting implements [managed.Threads], by the copy: the lock changes every few milliseconds.
+// Waiting implements [managed.Threads]. The interpreter lock is read from the copy: it changes every few milliseconds.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	machine := &r.vm
-	if machine.lock.queue == 0 {
+	if machine.lock.queue == 0 || s.Word == 0 && !machine.sleepsInPpoll() {
 		return w, false
 	}
 	at, ok := machine.anchor(s.TID, 0)
@@ -36,22 +36,27 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	}
 	read := copyReader{vm: machine, sleeper: s}
 	lock := machine.lockOf(at, read.word)
-	queued := read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node))
-	owner := read.word(lock + uint64(machine.lock.owner))
-	switch {
-	case read.later && (s.Live == nil || !s.Live.Unchanged()):
-		return managed.Wait{Later: true}, false
-	case !queued:
-		return w, false
-	}
-	w = managed.Wait{Kind: managed.WaitGIL, Address: lock}
-	for i := range machine.threads.list {
-		if th := &machine.threads.list[i]; th.at == owner && owner != at {
-			w.Owner = th.tid
+	if read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node)) {
+		owner := read.word(lock + uint64(machine.lock.owner))
+		w = managed.Wait{Kind: managed.WaitGIL, Address: lock}
+		for i := range machine.threads.list {
+			if th := &machine.threads.list[i]; th.at == owner && owner != at {
+				w.Owner = th.tid
+			}
 		}
+	} else {
+		b := blockedWait{runtime: r, copyReader: &read, thread: at}
+		w, ok = b.find()
 	}
-	return w, true
+	if read.later && (s.Live == nil || !s.Live.Unchanged()) {
+		return managed.Wait{Later: true}, false
+	}
+	return w, ok
 }
+
+// sleepsInPpoll reports whether a thread that waits for another one may do so in ppoll(2), with the program's signals:
+// before 3.3.
+func (m *rubyVM) sleepsInPpoll() bool { return m.nativeID != 16 }
 
 func (m *rubyVM) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
 	if m.vmThreads != 0 {

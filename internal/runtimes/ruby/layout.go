@@ -5,10 +5,10 @@ package ruby
 // layout has offsets on x86-64, bytes (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
 type layout struct {
 	threadVM, threadEC int64
-	// threadNative is at pthread_t, or, with nativeID, at a pointer to pthread_t (nativeID) and thread ID (nativeTID).
-	threadNative        int64
-	nativeID, nativeTID int64
-	threadSize          int64 // copied, with the lock's node
+	// threadNative is at pthread_t, or, with nativeID, at a pointer to pthread_t (nativeID), followed by the thread ID.
+	threadNative int64
+	nativeID     int64
+	threadSize   int64 // copied, with the lock's node
 
 	ecThread int64
 
@@ -52,20 +52,20 @@ var layouts = map[string]layout{
 		ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
 		lock:      lockLayout{32, 0, 48, 104},
 		frameSize: 64, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 12, embedAt: 16, lenInFlags: true},
-	"3.2": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 8, nativeTID: 16, threadSize: 72, ecThread: 48,
+	"3.2": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 8, threadSize: 72, ecThread: 48,
 		vmRactors: 8, ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
 		lock:      lockLayout{32, 0, 48, 56},
 		frameSize: 64, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
-	"3.3": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, nativeTID: 24, threadSize: 88,
+	"3.3": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
 		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
-	"3.4": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, nativeTID: 24, threadSize: 88,
+	"3.4": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
 		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24,
 		qualified: true, class: classLayout{path: 32 + 120, attached: 32 + 96, singleton: 1 << 13}},
-	"4.0": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, nativeTID: 24, threadSize: 88,
+	"4.0": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
 		ecThread: 48, vmRactors: 8, ractorNodes: []int64{368, 360}, ractorThreads: 184, ractorExec: 312,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 176, entrySize: 12, embedAt: 24,

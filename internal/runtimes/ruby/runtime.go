@@ -22,6 +22,7 @@ type Runtime struct {
 	tagged  tagInfo
 	yjit    yjitCode
 	objects objectCache
+	names   names
 	view    managed.View
 	walk    walk
 }
@@ -56,6 +57,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 func (r *Runtime) Forget() {
 	r.objects.forget()
 	r.vm.threads = threads{}
+	r.names = names{}
 }
 
 // Anchor implements [managed.Namer]: rb_thread_t.

@@ -3,6 +3,8 @@
 package ruby
 
 import (
+	"encoding/binary"
+
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -42,22 +44,43 @@ func (m *rubyVM) readThreads() {
 func (m *rubyVM) readList(head uint64) {
 	t := &m.threads
 	for at := m.word(head); at != 0 && at != head && len(t.list) < maxThreads; at = m.word(at) {
-		if m.word(at+uint64(m.threadVM)) != m.addr {
+		th, ok := m.threadAt(at)
+		if !ok {
 			return
-		}
-		th := thread{at: at}
-		native := m.word(at + uint64(m.threadNative))
-		if m.nativeID == 0 {
-			th.pthread = native
-		} else if native != 0 {
-			th.pthread = m.word(native + uint64(m.nativeID))
-			th.tid = int(int32(m.word(native + uint64(m.nativeTID))))
-		}
-		if th.tid == 0 && th.pthread != 0 {
-			th.tid = int(int32(m.word(th.pthread + managed.PthreadTID)))
 		}
 		t.list = append(t.list, th)
 	}
+}
+
+// threadAt reads the thread at an address; false: there is none.
+func (m *rubyVM) threadAt(at uint64) (th thread, ok bool) {
+	var b [maxNativeOffset]byte
+	head := b[:m.threadNative+8-m.threadVM]
+	if !isPointer(at) || m.host.Read(at+uint64(m.threadVM), head) != len(head) ||
+		binary.LittleEndian.Uint64(head) != m.addr {
+		return th, false
+	}
+	th.at, th.pthread = at, binary.LittleEndian.Uint64(head[m.threadNative-m.threadVM:])
+	if m.nativeID != 0 {
+		ids, _ := m.pair(th.pthread + uint64(m.nativeID))
+		th.pthread, th.tid = ids[0], int(int32(ids[1]))
+	}
+	if th.tid == 0 && th.pthread != 0 {
+		th.tid = int(int32(m.word(th.pthread + managed.PthreadTID)))
+	}
+	return th, true
+}
+
+// maxNativeOffset bounds threadNative, bytes.
+const maxNativeOffset = 96
+
+// pair reads two neighbouring words in one call.
+func (m *rubyVM) pair(at uint64) (words [2]uint64, ok bool) {
+	var b [16]byte
+	if !isPointer(at) || m.host.Read(at, b[:]) != len(b) {
+		return words, false
+	}
+	return [2]uint64{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}, true
 }
 
 func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {

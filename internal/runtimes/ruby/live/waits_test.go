@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prywalk/internal/code"
+	"prywalk/internal/dump"
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/testtargets/observed"
+	"prywalk/internal/waits"
+)
+
+// asker asks about sleepers, and counts system calls.
+type asker struct {
+	rb           *observed.Process
+	calls, asked int64
+}
+
+// ask returns what a thread waits for, if it was read asleep.
+func (a *asker) ask(tid int, s *observe.RawSample) (w managed.Wait, ok bool) {
+	if s.State == sample.Running || s.How != observe.ByPassiveRead {
+		return w, false
+	}
+	live := a.rb.Live(tid, s)
+	before := procmem.Calls()
+	w, ok = a.rb.Names.(managed.Threads).Waiting(&managed.Sleeper{TID: tid, Word: s.Call.Args[0], Mem: &s.Mem, Live: live})
+	a.calls, a.asked = a.calls+procmem.Calls()-before, a.asked+1
+	return w, ok
+}
+
+// TestWaitsHaveTheirObjectsAndOwners: the threads of testdata/waits.rb are named after what they wait for.
+func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
+	want := map[string]managed.Wait{
+		"mutex": {Kind: managed.WaitLock, Class: "Thread::Mutex"}, "monitor": {Kind: managed.WaitLock, Class: "Monitor"},
+		"join": {Kind: managed.WaitJoin}, "queue": {Kind: managed.WaitObject, Class: "Thread::Queue"},
+		"sized": {Kind: managed.WaitObject, Class: "Thread::SizedQueue"},
+		"cond":  {Kind: managed.WaitObject, Class: "Thread::ConditionVariable"}, "sleep": {Kind: managed.WaitSleep},
+	}
+	const waiting = 13 // threads
+	partner := map[string]string{"dead1": "mutex:dead2", "dead2": "mutex:dead1"}
+	for version, ruby := range rubies(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := launch(t, ruby, "testdata/waits.rb")
+			a := asker{rb: attach(t, cmd.Process.Pid)}
+			right := map[int]bool{}
+			for n := 0; n < 50 && len(right) < waiting; n++ {
+				a.rb.Observe(t, 1, func(tid int, s *observe.RawSample, stack observed.Stack) {
+					name := a.rb.Code.ThreadName(tid)
+					if p := partner[name]; p != "" {
+						name = p
+					}
+					kind, owner, named := strings.Cut(name, ":")
+					w, ok := a.ask(tid, s)
+					if !ok || !named {
+						return
+					}
+					got := ""
+					if w.Owner != 0 {
+						got = a.rb.Code.ThreadName(w.Owner)
+					}
+					if w.Kind != want[kind].Kind || w.Class != want[kind].Class || got != owner || w.Timed {
+						t.Errorf("%s waits for %+v, held by %q", name, w, got)
+					}
+					right[tid] = true
+				})
+			}
+			t.Logf("%s: %.1f system calls for each of %d sleepers", a.rb.Names.Name(),
+				float64(a.calls)/float64(max(a.asked, 1)), a.asked)
+			if len(right) != waiting {
+				t.Errorf("%d of %d threads have a wait", len(right), waiting)
+			}
+			checkLocks(t, cmd.Process.Pid)
+		})
+	}
+}
+
+// checkLocks checks the deadlock of testdata/waits.rb, and the wait of its first thread, up to 3.2 in ppoll(2).
+func checkLocks(t *testing.T, pid int) {
+	t.Helper()
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	l, err := dump.ExamineLocks([]*code.Process{p}, dump.Options{MaxDepth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, cycle := range l.Deadlocks {
+		for _, tid := range cycle {
+			names = append(names, p.ThreadName(tid))
+		}
+	}
+	slices.Sort(names)
+	if l.Verdict != dump.VerdictDeadlock || !slices.Equal(names, []string{"dead1", "dead2"}) {
+		t.Errorf("%s: deadlock of %q", l.Verdict, names)
+	}
+	for i := range l.Processes[0].Threads {
+		th := &l.Processes[0].Threads[i]
+		if w := th.WaitsFor; th.TID == pid && (w == nil || w.Kind != waits.Join || p.ThreadName(w.Owner) != "joined") {
+			t.Errorf("the first thread waits for %+v", w)
+		}
+	}
+}
+
+// TestOwnersOfALockThatIsPassedOn: four threads pass a lock on, and write down who has it. If the program's note is the
+// same before and after the query, the owner is the thread of the note, or none is named.
+func TestOwnersOfALockThatIsPassedOn(t *testing.T) {
+	for version, ruby := range rubies(t) {
+		for _, kind := range []string{"mutex", "monitor", "fiber"} {
+			if kind == "fiber" && strings.Contains(version, "2.7") {
+				continue // a Mutex belongs to a thread
+			}
+			t.Run(version+"/"+kind, func(t *testing.T) {
+				cmd, line := launch(t, ruby, "testdata/owners.rb", kind)
+				at, err := strconv.ParseUint(line, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := asker{rb: attach(t, cmd.Process.Pid)}
+				note := func() (b [16]byte) {
+					a.rb.Host.Read(at, b[:])
+					return b
+				}
+				read, named, proven, wrong := 0, 0, 0, 0
+				for n := 0; n < samplesOf(4000) && proven < samplesOf(100); n++ {
+					a.rb.Observe(t, 1, func(tid int, s *observe.RawSample, _ observed.Stack) {
+						before := note()
+						w, ok := a.ask(tid, s)
+						if !ok || w.Kind != managed.WaitLock {
+							return
+						}
+						read++
+						if w.Owner == 0 {
+							return
+						}
+						named++
+						holder := binary.LittleEndian.Uint64(before[8:])
+						if before != note() || holder == 0 {
+							return
+						}
+						proven++
+						if name := a.rb.Code.ThreadName(w.Owner); name != "t"+strconv.FormatUint(holder, 10) {
+							if wrong++; wrong < 5 {
+								t.Errorf("held by %s, the program says t%d", name, holder)
+							}
+						}
+					})
+				}
+				t.Logf("%s: %d waits for the lock, %d with an owner, %d of them proven, %d wrong, %.1f system calls a sleeper",
+					a.rb.Names.Name(), read, named, proven, wrong, float64(a.calls)/float64(max(a.asked, 1)))
+				if proven == 0 {
+					t.Error("no owner was named")
+				}
+			})
+		}
+	}
+}

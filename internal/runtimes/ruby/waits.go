@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"prywalk/internal/managed"
+)
+
+// # Mutexes, joins, queues, sleeps
+//
+// rb_thread_t has these words in this order (vm_core.h), at an offset that differs between releases and C libraries:
+//
+//	 0  unblock.func: what ends its sleep, in the interpreter's code; 0 outside of blocking regions
+//	 8  unblock.arg
+//	16  locking_mutex: the Mutex that it waits for, also for a Monitor
+//	24  keeping_mutexes
+//	32  join_list, from 3.4 on at 48: nodes {next, thread} on the stacks of the threads that wait for its end
+//
+// They are found by the first. rb_mutex_t (thread_sync.c) begins with its holder, 0 if it is free: the thread (2.7),
+// the fiber (3.0 on), or the number of the fiber's ec, followed by the thread (after 3.4). A fiber contains its ec,
+// whose fiber_ptr and thread_ptr are neighbours. A thread has its virtual machine's address, by which it is recognised.
+//
+// Other waits are known by the innermost frame's receiver: the struct rb_data_type_struct of its class begins with its
+// name.
+
+// Offsets, bytes.
+const (
+	unblockLocking = 16
+
+	frameSelf = 24
+
+	// Of a typed object of C, with the type at one of two places; bits of the type are flags.
+	dataType, dataTypeFrom4 = 16, 24
+	dataStart               = 32
+	dataSize                = 40
+)
+
+const (
+	typeData     = 0x0c
+	dataEmbedded = 2 // flag at dataTypeFrom4
+	dataFlags    = 7
+)
+
+// joiners returns the offset of join_list from unblock.func.
+func (l *layout) joiners() uint64 {
+	if l.qualified { // 3.4 on
+		return 48
+	}
+	return 32
+}
+
+// threadHead and threadTail bound the offset of unblock.func, bytes. It is 232 to 328 in tested releases.
+const (
+	threadHead = 96
+	threadTail = 512
+)
+
+const (
+	maxJoiners = 64
+	maxTypes   = 1 << 12
+	maxMethods = 1 << 12
+)
+
+// Names of types in C.
+const (
+	ofMutex     = "mutex"
+	ofMonitor   = "monitor"
+	ofThread    = "VM/thread"
+	ofCondition = "condvar"
+)
+
+var receivers = map[string]string{"queue": "Thread::Queue", "sized_queue": "Thread::SizedQueue",
+	ofCondition: "Thread::ConditionVariable"}
+
+// blockedWait reads what a thread waits for that is not in the interpreter lock's queue.
+type blockedWait struct {
+	*copyReader
+	runtime *Runtime
+	thread  uint64
+	unblock uint64 // offset of unblock.func
+	locking uint64
+}
+
+// names caches constants of the program.
+type names struct {
+	types   map[uint64]string // by the type's address
+	methods map[uint64]string // by ID
+}
+
+// find returns the wait of a thread in a blocking region.
+func (b *blockedWait) find() (w managed.Wait, ok bool) {
+	if !b.findUnblock() {
+		return w, false
+	}
+	if b.locking != 0 {
+		return b.mutex()
+	}
+	w, ok = b.byFrame()
+	w.Timed = b.sleeper.Timed
+	return w, ok
+}
+
+func (b *blockedWait) findUnblock() bool {
+	var words [threadTail - threadHead]byte
+	b.later = true
+	n := b.vm.host.Read(b.thread+threadHead, words[:])
+	for i := 0; i+unblockLocking+8 <= n; i += 8 {
+		if b.runtime.tagged.code.Has(binary.LittleEndian.Uint64(words[i:])) {
+			b.unblock = threadHead + uint64(i)
+			b.locking = binary.LittleEndian.Uint64(words[i+unblockLocking:])
+			return true
+		}
+	}
+	return false
+}
+
+// mutex returns the wait for a mutex, without a time-out even if the thread wakes now and then to look for deadlocks
+// (thread_sync.c, patrol_thread). The owner held it while it was read.
+func (b *blockedWait) mutex() (w managed.Wait, ok bool) {
+	typ, mutex := b.object(b.locking)
+	if typ != ofMutex {
+		return w, false
+	}
+	w = managed.Wait{Kind: managed.WaitLock, Class: "Thread::Mutex", Address: mutex}
+	if typ, _ := b.object(b.receiver(0)); typ == ofMonitor {
+		w.Class = "Monitor"
+	}
+	holder, ok := b.vm.pair(mutex)
+	owner := b.holderOf(holder)
+	again, ok2 := b.vm.pair(mutex)
+	switch {
+	case !ok || !ok2:
+		return w, false
+	case again != holder || holder[0] == 0: // it is being passed on
+		w.Later = true
+	case owner.at != b.thread:
+		w.Owner = owner.tid
+	}
+	return w, true
+}
+
+func (b *blockedWait) holderOf(holder [2]uint64) (owner thread) {
+	m := b.vm
+	if m.vmThreads != 0 { // 2.7
+		owner, _ = m.threadAt(holder[0])
+		return owner
+	}
+	ec := b.word(b.thread + uint64(m.threadEC))
+	inFiber := ec - b.word(ec+uint64(m.ecThread)-8)
+	if fiber, ok := m.pair(holder[0] + inFiber + uint64(m.ecThread) - 8); ok && fiber[0] == holder[0] {
+		owner, _ = m.threadAt(fiber[1])
+		return owner
+	}
+	owner, _ = m.threadAt(holder[1])
+	return owner
+}
+
+// byFrame returns the wait of a method of a queue, condition or thread, or of sleep.
+func (b *blockedWait) byFrame() (w managed.Wait, ok bool) {
+	typ, object := b.object(b.receiver(0))
+	if typ == ofMutex { // ConditionVariable#wait calls Mutex#sleep
+		typ, object = b.object(b.receiver(1))
+		if typ != ofCondition {
+			return managed.Wait{Kind: managed.WaitSleep}, true
+		}
+	}
+	switch class := receivers[typ]; {
+	case typ == ofThread:
+		return b.join(object)
+	case class != "":
+		return managed.Wait{Kind: managed.WaitObject, Class: class, Address: object}, true
+	}
+	return managed.Wait{Kind: managed.WaitSleep}, b.method() == "sleep"
+}
+
+// join returns the wait for the end of a thread that has the waiter in its list.
+func (b *blockedWait) join(target uint64) (w managed.Wait, ok bool) {
+	m := b.vm
+	node := m.word(target + b.unblock + m.joiners())
+	for range maxJoiners {
+		words, ok := m.pair(node)
+		if !ok {
+			return w, false
+		}
+		if words[1] == b.thread {
+			th, ok := m.threadAt(target)
+			return managed.Wait{Kind: managed.WaitJoin, Address: target, Owner: th.tid}, ok && th.tid != 0
+		}
+		node = words[0]
+	}
+	return w, false
+}
+
+func (b *blockedWait) frame(n uint64) uint64 {
+	ec := b.word(b.thread + uint64(b.vm.threadEC))
+	return b.word(ec+ecFrame) + n*uint64(b.vm.frameSize)
+}
+
+// receiver returns self of the n-th frame, innermost first.
+func (b *blockedWait) receiver(n uint64) uint64 { return b.word(b.frame(n) + frameSelf) }
+
+// method returns the innermost frame's name if it is a method in C, else "".
+func (b *blockedWait) method() string {
+	ep := b.word(b.frame(0) + frameEP)
+	if b.word(ep)&magicMask != magicCFunc || b.runtime.objects.symbols == 0 {
+		return ""
+	}
+	id := b.word(b.word(b.word(ep-16)+methodDef) + defID)
+	name, known := b.runtime.names.methods[id]
+	if !known {
+		name, _ = b.vm.nameOf(b.runtime.objects.symbols, id)
+		if b.runtime.names.methods == nil || len(b.runtime.names.methods) == maxMethods {
+			b.runtime.names.methods = map[uint64]string{}
+		}
+		b.runtime.names.methods[id] = name
+	}
+	return name
+}
+
+// object returns the type's name and the structure of an object of C; "": it is none, or of another type.
+func (b *blockedWait) object(value uint64) (name string, data uint64) {
+	var w [dataSize]byte
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(w[at:]) }
+	if !isPointer(value) || b.vm.host.Read(value, w[:]) != len(w) || word(0)&typeMask != typeData {
+		return "", 0
+	}
+	if name = b.typeName(word(dataType)); name == "" {
+		name = b.typeName(word(dataTypeFrom4) &^ dataFlags)
+	}
+	if data = word(dataStart); word(dataTypeFrom4)&dataEmbedded != 0 {
+		data = value + dataStart
+	}
+	return name, data
+}
+
+var knownTypes = map[string]bool{ofMutex: true, ofMonitor: true, ofThread: true, ofCondition: true, "queue": true,
+	"sized_queue": true}
+
+// typeName returns the name of a known type.
+func (b *blockedWait) typeName(typ uint64) string {
+	if name, known := b.runtime.names.types[typ]; known || !isPointer(typ) {
+		return name
+	}
+	var text [16]byte
+	n := b.vm.host.Read(b.vm.word(typ), text[:])
+	word, _, _ := bytes.Cut(text[:n], []byte{0})
+	name := string(word)
+	if !knownTypes[name] {
+		name = ""
+	}
+	if b.runtime.names.types == nil || len(b.runtime.names.types) == maxTypes {
+		b.runtime.names.types = map[uint64]string{}
+	}
+	b.runtime.names.types[typ] = name
+	return name
+}
