@@ -70,7 +70,7 @@ func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
 
 func TestHelpShowsThePagesOfTopics(t *testing.T) {
 	for topic, want := range map[string]string{
-		"rights": "ptrace_scope", "names": "no-rule", "limits": "[incomplete", "formats": "runqueue/nanoseconds",
+		"rights": "ptrace_scope", "names": "no-rule", "limits": "uninterruptible", "formats": "runqueue/nanoseconds",
 	} {
 		var out bytes.Buffer
 		root := newRoot()

@@ -12,8 +12,8 @@ import (
 
 // A vfork parent does not stop until its child ends.
 func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
-	pid, _ := testtargets.Threads(t, "vforks")
 	for name, afterWait := range map[string]bool{"while it is asked to stop": false, "after the last wait": true} {
+		pid, _ := testtargets.Threads(t, "vforks") // its own: the thread stays attached until the tracer's has ended
 		th := NewThread(pid, pid, nil)
 		pool := NewPool(4)
 		OnThread(func() {
