@@ -114,7 +114,10 @@ func (l *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sl
 	if of == nil || of.process.sleepers[tid] == nil {
 		return nil, nil
 	}
-	s, sl = l.sample(of, tid, nil, observe.ModePassiveOnly), of.process.sleepers[tid]
+	th := l.newThread(of, tid, nil)
+	defer th.Close()
+	s, _ = sampleThread(th, l.options, observe.ModePassiveOnly)
+	sl = of.process.sleepers[tid]
 	if s == nil || s.State == sample.Running || s.WaitReason() != sl.Wait {
 		return nil, nil
 	}

@@ -156,13 +156,18 @@ func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *T
 	if of == ofWaiter { // the lock has the same address
 		memory.Addr = sl.Memory.Addr
 	}
-	s := l.sample(of, tid, memory, observe.ModeAlwaysRead)
+	th := l.newThread(of, tid, memory)
+	defer th.Close()
+	s, _ := sampleThread(th, l.options, observe.ModeAlwaysRead)
 	if s == nil {
 		return l.readLock(lock), nil
 	}
 	w := newWalk(of.target.PID, l.options.Names, nil)
 	w.MaxDepth = l.options.MaxDepth
-	t := describeThread(of.target, w, tid, s)
+	t, s, _ := completeStack(of.target, w, l.options, th, s, func() bool { return false })
+	if s == nil {
+		return l.readLock(lock), nil
+	}
 	of.explainer.explain(&t, s)
 	if of == ofWaiter {
 		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
@@ -174,20 +179,15 @@ func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *T
 	return l.readLock(lock), &t
 }
 
-func (l *lockExaminer) sample(of *examinedProcess, tid int, memory *withLockMemory,
-	mode observe.Mode) *observe.RawSample {
+// newThread returns a thread to sample. Its copies have memory, unless nil. The caller closes it.
+func (l *lockExaminer) newThread(of *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
 	th := observe.NewThread(of.target.PID, tid, nil)
-	defer th.Close()
 	th.Feedback().CopyUpTo(firstCopy)
 	th.Memory = of.target.Memory()
 	if memory != nil {
 		th.OtherMemory = memory
 	}
-	s, err := sampleThread(th, l.options, mode)
-	if err != nil {
-		return nil
-	}
-	return s
+	return th
 }
 
 // waitersGone is why no owner is named if the waiters that were asked wait for something else by now.

@@ -100,22 +100,28 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	d.add(d.retryWait(th, t), err)
 }
 
-// complete samples again while the stack lacks data. s: the last sample, or nil.
-func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Thread, s *observe.RawSample, err error) {
-	s, t = first, describeThread(d.target, d.walk, th.TID, first)
+func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (Thread, *observe.RawSample, error) {
+	return completeStack(d.target, d.walk, d.options, th, first, func() bool { return d.options.Atomic || d.hasEnded() })
+}
+
+// completeStack describes a sample, and samples again while the stack lacks data, until over says true. s: the last
+// sample, or nil.
+func completeStack(target *code.Process, w *stackWalker, o Options, th *observe.Thread, first *observe.RawSample,
+	over func() bool) (t Thread, s *observe.RawSample, err error) {
+	s, t = first, describeThread(target, w, th.TID, first)
 	copied := int64(0) // bytes
-	for n := 0; n < maxSamples && s != nil && !d.options.Atomic && !d.hasEnded() && err == nil; n++ {
-		more := copyExtender{stack: uint64(copyExtensionBytes) << (2 * n), memory: d.walk.memory, taken: &copied,
-			pause: d.options.MaxPause}
-		if d.walk.outOfMemory || !more.planNext(d.target, d.walk, th, s) {
+	for n := 0; n < maxSamples && s != nil && err == nil && !over(); n++ {
+		more := copyExtender{stack: uint64(copyExtensionBytes) << (2 * n), memory: w.memory, taken: &copied,
+			pause: o.MaxPause}
+		if w.outOfMemory || !more.planNext(target, w, th, s) {
 			break
 		}
-		if s, err = sampleThread(th, d.options, observe.ModeAlwaysRead); s != nil {
-			d.walk.drop(&t)
-			t = describeThread(d.target, d.walk, th.TID, s)
+		if s, err = sampleThread(th, o, observe.ModeAlwaysRead); s != nil {
+			w.drop(&t)
+			t = describeThread(target, w, th.TID, s)
 		}
 	}
-	d.walk.memory.Give(copied)
+	w.memory.Give(copied)
 	return t, s, err
 }
 

@@ -95,6 +95,11 @@ func checkLocks(t *testing.T, pid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range l.Locks { // the virtual machine's stack, 1 MiB, is on the thread's
+		if th := l.Locks[i].OwnerThread; th != nil && !th.Complete {
+			t.Errorf("the stack of the owner %s ends in %s", th.Name, th.StopReason)
+		}
+	}
 	var names []string
 	for _, cycle := range l.Deadlocks {
 		for _, tid := range cycle {
