@@ -17,6 +17,12 @@ import (
 
 // The old address space is gone; a wrapper of the same name shows no change of name.
 func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
+	for name, renewed := range map[string]bool{"found by the observation": false, "found before": true} {
+		t.Run(name, func(t *testing.T) { testStackAfterAnExec(t, renewed) })
+	}
+}
+
+func testStackAfterAnExec(t *testing.T, renewed bool) {
 	cmd := exec.Command("sh", "-c", "read x; exec sleep 1000")
 	in, _ := testtargets.Talk(t, cmd)
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, nil)
@@ -48,11 +54,14 @@ func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	testtargets.Eventually(t, "sleep sleeps", asleepAs(th, "sleep"))
-	th.tls = 1 // as of a stop before
+	th.tls, th.tlsSpace = 1, th.addressSpace() // as of a stop before
+	if renewed {
+		th.Memory.Renew(th.PID)
+	}
 	if n := tracee(); n == 0 {
 		t.Error("no stack of the program that it runs now")
 	}
-	if th.tls != 0 {
+	if th.threadPointer() != 0 {
 		t.Error("the thread pointer is the former program's")
 	}
 }

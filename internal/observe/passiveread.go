@@ -138,7 +138,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	if other == nil {
 		return
 	}
-	s.Regs.TLS = t.tls
+	s.Regs.TLS = t.threadPointer()
 	c.reader.Reset(t.TID, t.Memory)
 	if s.outline != nil || hints.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		if m, ok := other.(ptrace.ReadLimiter); ok {

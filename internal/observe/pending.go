@@ -102,11 +102,22 @@ func (t *Thread) reopenAfterExec(n int) bool {
 		return false
 	}
 	before := t.Memory.Space()
-	reopened := t.Memory.Renew(t.PID) != before
-	if reopened {
-		t.tls = 0
+	return t.Memory.Renew(t.PID) != before
+}
+
+// threadPointer is that of the last stop, 0 if it is unknown or of a former program.
+func (t *Thread) threadPointer() uint64 {
+	if t.tlsSpace != t.addressSpace() {
+		return 0
 	}
-	return reopened
+	return t.tls
+}
+
+func (t *Thread) addressSpace() uint64 {
+	if t.Memory == nil {
+		return 0
+	}
+	return t.Memory.Space()
 }
 
 func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {

@@ -116,7 +116,7 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	s.recalled, s.stopRefused = false, false
 	o.keepCopy(t, s, &o.req, stop)
 	t.stackPointer = stop.Regs.SP()
-	t.tls = stop.Regs.TLS
+	t.tls, t.tlsSpace = stop.Regs.TLS, t.addressSpace()
 	t.queuedSince = 0
 	o.setTimes(t, s)
 	t.base = baselineOf(stop)

@@ -61,7 +61,8 @@ type pendingStop struct {
 
 type lastStop struct {
 	stackPointer     frames.Addr
-	tls              uint64 // 0 before the first stop
+	tls              uint64 // thread pointer at the last stop, 0 before the first one
+	tlsSpace         uint64 // address space of tls, [procmem.Memory.Space]
 	stackBytes       int
 	otherBytes       int   // copied lately: a maximum that decays
 	expectedStopTime int64 // of the next stop, ns; 0 if unknown
