@@ -89,7 +89,7 @@ func (b *pageBuilder) head() {
 	s := b.Summary()
 	b.merge = s.Threads > maxPageThreads
 	b.Title = printable.String(cmp.Or(b.Options.Title, s.Target))
-	b.Value = b.data.ValueIndex
+	b.Value = b.ValueIndex
 	for i, t := range b.Profile.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
 		b.Effective = append(b.Effective, b.PrecisionOf(i).N)

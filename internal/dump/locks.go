@@ -15,10 +15,10 @@ import (
 // # Locks
 //
 // All threads are sampled. Each lock's owner is sampled again together with the lock's memory, while stopped or between
-// two equal run counts: so it held the lock at the displayed stack. The lock of a run-time system is read just after the
-// owner's sample instead: an owner that ran between the two may have released it and taken it again. A changed owner is
-// followed, a bounded number of times. A cycle is a deadlock only if two further samples agree: each member sleeps in the same call, with the same
-// owner in the lock and an unchanged run count.
+// two equal run counts: so it held the lock at the displayed stack. The lock of a run-time system is read just after
+// the owner's sample instead: an owner that ran between the two may have released it and taken it again. A changed
+// owner is followed, a bounded number of times. A cycle is a deadlock only if two further samples agree: each member
+// sleeps in the same call, with the same owner in the lock and an unchanged run count.
 
 // Lock is what threads wait for.
 type Lock struct {

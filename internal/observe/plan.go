@@ -17,7 +17,7 @@ type plannedMemory struct {
 	copyplan.Copier
 }
 
-// Reads implements [ptrace.ReadLimiter].
+// ReadLimit implements [ptrace.ReadLimiter].
 func (*plannedMemory) ReadLimit() int { return copyplan.MaxReads }
 
 // Regions implements [ptrace.OtherMemory].

@@ -8,7 +8,8 @@ import "golang.org/x/sys/unix"
 //
 // An exec gives a process a new address space (fs/exec.c, exec_mmap). Files of [Memory] that are open go on with the
 // former one. Once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero).
-// This shows every exec, also of the same program at the same addresses, and no other change of the mappings. All that
+// This shows an exec, also of the same program at the same addresses, and no other change of the mappings; not without
+// an open file (too few descriptors), nor a second one of programs that may not be read. All that
 // depends on an exec is told by the number of the address space ([Memory.Space]).
 //
 // After vfork(2) a child uses its parent's address space, until its exec: no file is opened before. If the child's
