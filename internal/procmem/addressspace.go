@@ -8,9 +8,10 @@ import "golang.org/x/sys/unix"
 //
 // An exec gives a process a new address space (fs/exec.c, exec_mmap). Files of [Memory] that are open go on with the
 // former one. Once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero).
-// This shows an exec, also of the same program at the same addresses, and no other change of the mappings; not without
-// an open file (too few descriptors), nor a second one of programs that may not be read. All that
-// depends on an exec is told by the number of the address space ([Memory.Space]).
+// This shows an exec, also of the same program at the same addresses, and no other change of the mappings; but no
+// second one of programs that may not be read. Without an open file (too few descriptors) the places of the program and
+// of its stack show it, which the kernel chooses at random. All that depends on an exec is told by the number of the
+// address space ([Memory.Space]).
 //
 // After vfork(2) a child uses its parent's address space, until its exec: no file is opened before. If the child's
 // parent calls exec meanwhile in another thread, that shows once the child has left the parent's address space.
@@ -25,14 +26,36 @@ const renewEvery = 2e6 // between two tries to open the files of a new address s
 // returns [Memory.Space]. Otherwise, it makes one system call, which takes no lock (half the time of a read of
 // schedstat). Precondition: no thread is stopped. Safe for concurrent use.
 func (m *Memory) Renew(pid int) uint64 {
-	if m.Ended() && m.opening.TryLock() {
-		if now := Now(); now-m.triedAt >= renewEvery && m.Ended() {
+	if closed := m.hasNoFiles(); (closed || m.Ended()) && m.opening.TryLock() {
+		switch now := Now(); {
+		case now-m.triedAt < renewEvery:
+		case closed:
+			m.triedAt = now
+			m.compareStart(pid)
+		case m.Ended():
 			m.triedAt = now
 			m.openNew(pid)
 		}
 		m.opening.Unlock()
 	}
 	return m.space.Load()
+}
+
+func (m *Memory) hasNoFiles() bool { return m.mem.fd() < 0 && m.pagemap.fd() < 0 && !m.foreign.Load() }
+
+// compareStart finds an exec by other addresses of program and stack. Precondition: opening is locked.
+func (m *Memory) compareStart(pid int) {
+	var st Stat
+	if ReadStat(pid, &st) != nil || st.StartCode == 0 {
+		return
+	}
+	before, now := m.start, [2]uint64{st.StartCode, st.StartStack}
+	m.start = now
+	if before != now && before[0] != 0 {
+		m.openFiles(pid)
+		m.table.Store(nil)
+		m.space.Add(1)
+	}
 }
 
 // Ended reports whether the open files are of an address space without users, or none is open because it is another
@@ -53,6 +76,10 @@ func emptied(fd int) bool {
 
 // openNew opens the files of a process that has called exec, or ended. Precondition: opening is locked.
 func (m *Memory) openNew(pid int) {
+	var st Stat
+	if ReadStat(pid, &st) != nil || st.StartCode == 0 {
+		return // it has ended; or an open would wait until the former address space is freed (exec_update_lock)
+	}
 	var p pathBuf
 	fd, e := open(p.process(pid, "pagemap"), 0)
 	if e == unix.ENOENT { // a kernel without CONFIG_PROC_PAGE_MONITOR, or the process's end

@@ -25,9 +25,10 @@ type Memory struct {
 	table              atomic.Pointer[[]Span] // sorted by address
 	space              atomic.Uint64          // number of the address space
 	foreign            atomic.Bool            // it is the parent's, as after vfork(2)
-	opening            sync.Mutex             // held while files are opened; of the next two
+	opening            sync.Mutex             // held while files are opened; of the next three
 	triedAt            int64                  // last try to open the files of a new one, CLOCK_MONOTONIC ns
 	denied             bool                   // it may not be opened, since the last exec
+	start              [2]uint64              // without files: addresses of program and stack; 0: unknown
 	swapped            atomic.Bool
 	noQueries          atomic.Bool   // the kernel has no PROCMAP_QUERY
 	updates            atomic.Uint64 // readings of the mappings

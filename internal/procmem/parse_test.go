@@ -96,6 +96,15 @@ func TestMalformedTaskEntriesEndTheList(t *testing.T) {
 	}
 }
 
+func TestStatHasPlacesOfProgramAndStack(t *testing.T) {
+	text := "42 (a) S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096 10 1844674 26 27 28 " +
+		"0 0 0 0 0 0 0 0 0 17 5 0"
+	var s Stat
+	if err := ParseStat([]byte(text), &s); err != nil || s.StartCode != 26 || s.StartStack != 28 || s.Processor != 5 {
+		t.Errorf("stat %+v, error %v", s, err)
+	}
+}
+
 func FuzzParsers(f *testing.F) {
 	for _, seed := range []string{"running", "-1 0x1 0x2", "1 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8", "1 2 3\n",
 		"42 (a) b) S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096", statusText,

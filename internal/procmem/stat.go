@@ -31,6 +31,9 @@ type Stat struct {
 	Comm      Comm
 	State     byte // one of R S D T t Z X I
 	Processor int  // last CPU, −1 if unknown
+	// StartCode and StartStack are addresses of the program and of its stack: 0 while an exec loads the program, and
+	// after the process's end; 1 and 0 if they are hidden (fs/proc/array.c, do_task_stat).
+	StartCode, StartStack uint64
 }
 
 const flagKernelThread = 0x00200000
@@ -75,11 +78,18 @@ func ParseStat(b []byte, s *Stat) error {
 func (s *Stat) fields(c *cursor) {
 	s.required(c)
 	rest := *c
-	for range 39 - 22 - 1 {
-		rest.word()
+	for field := 23; field < 39; field++ {
+		switch field {
+		case 26:
+			s.StartCode = rest.uint()
+		case 28:
+			s.StartStack = rest.uint()
+		default:
+			rest.word()
+		}
 	}
 	if s.Processor = int(rest.uint()); rest.bad {
-		s.Processor = -1
+		s.Processor, s.StartCode, s.StartStack = -1, 0, 0
 	}
 }
 

@@ -5,9 +5,11 @@ package sampler
 import (
 	"bufio"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
+	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
@@ -79,8 +81,12 @@ func TestTimeOfAProcessThatCallsExecIsCountedOnce(t *testing.T) {
 				if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 					t.Errorf("%.4f s of the target, %.4f in the profile", r.TargetCPU, r.ProfiledCPU)
 				}
+				limit := 0.25
+				if c.args[4] == "40" { // what is not sampled of the start of each is known with the last one's first sample
+					limit = used
+				}
 				there := r.sumOf(3, in("burn_there"))
-				if seconds(there) < 0.1 || seconds(there) > 0.25 {
+				if seconds(there) < 0.1 || seconds(there) > limit {
 					t.Errorf("%.4f s in the last program's function, of 0.2; %v", seconds(there), r.Failed)
 					for _, s := range r.Sample {
 						t.Log(s.Value, stack(s), s.Label, s.NumLabel)
@@ -88,5 +94,17 @@ func TestTimeOfAProcessThatCallsExecIsCountedOnce(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A first thread that is alone between threads for one task each may be about to call exec. What a stop reads of it is
+// used all the same. Of some 70 samples one in a hundred is elsewhere; five are with a probability below 0.001.
+func TestFirstThreadBetweenShortThreadsIsSampled(t *testing.T) {
+	target := start(t, "forkjoin", "100")
+	r := record(t, Options{Freq: 199}, time.Second, func(s *Sampler) { target.expect(t, "done") }, target.pid)
+	ofFirst := func(s *pprof.Sample) bool { return slices.Contains(s.NumLabel["tid"], int64(target.pid)) }
+	all, serial := r.sumOf(3, ofFirst), r.sumOf(3, in("burn_there"))
+	if all < 5e8 || serial < all*93/100 {
+		t.Errorf("%d of %d ns of the first thread are in its function", serial, all)
 	}
 }

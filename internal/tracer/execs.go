@@ -31,6 +31,9 @@ func (x *execs) check(p *process, now int64) {
 	p.addressSpace = space
 	x.newChildren.execed(p)
 	first, caller := p.list.byTID[p.Target.PID], p.caller()
+	if first != nil && caller == first {
+		x.reportUnchanged(first)
+	}
 	for _, th := range p.list.inOrder {
 		if th != caller && !th.gone && (th == first || !th.alive()) {
 			x.end(th)
@@ -66,6 +69,15 @@ func (p *process) caller() (found *thread) {
 		}
 	}
 	return found
+}
+
+// reportUnchanged reports the ticks in which a thread still slept in the former program.
+func (x *execs) reportUnchanged(th *thread) {
+	if th.Backoff.Unchanged.Ticks > 0 {
+		x.Out.Add(handover.Event{
+			Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		})
+	}
 }
 
 // alive reports a thread other than the first that exists: after an exec it is one of the new program.
@@ -105,11 +117,7 @@ func (x *execs) continueAs(caller, first *thread, e *handover.Event) {
 		x.end(caller)
 	case caller != nil:
 		x.giveUp(caller)
-		if caller.Backoff.Unchanged.Ticks > 0 {
-			x.Out.Add(handover.Event{
-				Kind: handover.Unchanged, Thread: caller.Handover, UnchangedBefore: caller.Backoff.TakeUnchanged(),
-			})
-		}
+		x.reportUnchanged(caller)
 		first.FromZero, first.end.AtStart = false, caller.end.AtStart
 		first.Handover.CreatedAt = caller.Handover.CreatedAt
 		x.tracked.dropThread(caller, true)

@@ -3,6 +3,8 @@
 package tracer
 
 import (
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -79,7 +81,7 @@ func (o *observations) finishPending(th *thread, s *observe.RawSample, err error
 		o.fail(th, err)
 		return
 	}
-	if o.mayBeOfCaller(th, s.Sched) {
+	if o.mayBeOfCaller(th, s.Sched) && !th.provesNoExec(s) {
 		o.leave(th, s)
 		return
 	}
@@ -93,6 +95,23 @@ func (o *observations) mayBeOfCaller(th *thread, clocks procmem.SchedStat) bool 
 		return false
 	}
 	return clocks.CPU < th.used.CPU || clocks.Runs < th.used.Runs || !th.proc.settled()
+}
+
+// provesNoExec reports that a sample of a first thread is of the thread that was tracked: a thread that takes another's
+// number does not stop until its address space is new, nor is it in another system call.
+func (th *thread) provesNoExec(s *observe.RawSample) bool {
+	switch s.How {
+	case observe.ByStop:
+	case observe.ByPassiveRead:
+		if s.Call.Running || s.Call.Nr < 0 || s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT {
+			return false
+		}
+	default:
+		return false
+	}
+	memory := th.proc.Target.Memory()
+	return s.Sched.CPU >= th.used.CPU && s.Sched.Runs >= th.used.Runs &&
+		memory.Space() == th.proc.addressSpace && !memory.Ended()
 }
 
 // leave leaves a thread to the next tick. raw is not used; it may be nil.

@@ -87,7 +87,10 @@ func (t *tracked) list(p *process, now int64) {
 	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if !list.due(now, &p.Clock, t.threadCount) || list.everListed && t.walks.busy() {
+	if list.everListed && t.walks.busy() {
+		return
+	}
+	if !list.due(now, &p.Clock, t.threadCount) {
 		t.execs.check(p, now)
 		return
 	}
