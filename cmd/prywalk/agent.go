@@ -44,9 +44,11 @@ Samples processes without end, as they come and go, and sends what their threads
 OpenTelemetry Collector as profiles (OTLP): their time on a processor, queued for one,
 and waiting. Processes of the same user need no special rights.
 
-Each window, of 5 seconds, is one export. The sums of all windows are the kernel's. What
-cannot be sent waits in memory (8 MiB compressed), or in files with --spool. What is
-dropped is counted in the metrics: http://ADDR/metrics, with --metrics ADDR.
+Each window, of about 5 seconds, is sent as one message, or as several if it is
+larger than --max-message. With thousands of threads a window can take up to a minute.
+The sums of all windows are the kernel's. What cannot be sent waits in memory (8 MiB
+compressed), or in files with --spool. What is dropped is counted in the metrics:
+http://ADDR/metrics, with --metrics ADDR.
 
 Ctrl-C or SIGTERM sends the last window and ends. The profiles signal is in development:
 a Collector takes it with --feature-gates=service.profilesSupport.
@@ -100,6 +102,8 @@ func newAgent() *cobra.Command {
 	fl.VarP((*commandline.Seconds)(&f.Duration), "duration", "d",
 		"how long: seconds (30) or with a unit (30s, 2m); without end otherwise")
 	f.addLimits(fl)
+	fl.Lookup("max-overhead").Usage = "lower the rate so that targets lose at most this share of all CPUs' time, " +
+		"such as 2%, and the agent uses no more"
 	fl.BoolVar(&f.Sampler.Children, "children", false,
 		"with -p, -n: child processes, too (on for -a, --cgroup and --unit)")
 	f.addEngine(fl)
