@@ -200,7 +200,7 @@ func newRoot() *cobra.Command {
   prywalk demo
 
 prywalk reads the call stacks of every thread of a process, running or waiting,
-from outside: nothing is loaded into it, it needs no restart, no agent and no frame
+from outside: nothing is loaded into it, it needs no restart, no option and no frame
 pointers. A running thread is stopped for some tens of microseconds, or sampled by the
 kernel. A sleeping one is read without a stop, and stopped only where its stack needs
 that and its system call is not disturbed.

@@ -114,7 +114,7 @@ func (f *recordFlags) addRate(fl *pflag.FlagSet) {
 
 func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
 	fl.Var((*commandline.Share)(&f.Sampler.MaxOverhead), "max-overhead",
-		"lower the rate so that targets lose at most this share of their time, such as 2% (2 is the same)")
+		"lower the rate so that targets lose at most this share of their CPU time, such as 2% (2 is the same)")
 	fl.Var((*commandline.Seconds)(&f.Sampler.MaxPause), "max-pause",
 		"stop no thread if that is expected to take longer, such as 100us")
 	fl.BoolVar(&f.Sampler.ReadOnly, "read-only", false, readOnlyUsage)
