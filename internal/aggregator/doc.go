@@ -2,7 +2,7 @@
 
 // Package aggregator unwinds raw samples, and attributes the threads' clocks to stacks.
 //
-//	Ring ──► event ─┬─ raw sample ──► unwind.go: frames, managed frames
+//	BatchQueue ──► event ─┬─ raw sample ──► unwind.go: frames, managed frames
 //	                ├─ asleep ──────► waits.go: what it waits for
 //	                └─ clocks ──────► package attribute: intervals ──► sinks.go ──► profile.Builder, sinks
 //

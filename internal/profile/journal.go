@@ -30,10 +30,10 @@ type journal struct {
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
 
 func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
-	era, labels := -1, []labelSet(nil)
+	generation, labels := -1, []labelSet(nil)
 	begin := func(n int) (err error) {
-		if n != era {
-			era = n
+		if n != generation {
+			generation = n
 			labels, err = j.generations.all[n].labels()
 		}
 		return err
@@ -77,7 +77,7 @@ func (j *journal) spillOldest() {
 }
 
 // eachRecord calls begin, if not nil, before each chunk with its generation, yield after it, and f until an error.
-func eachRecord(chunks []chunk, yield func(), begin func(era int) error, f func(*record) error) error {
+func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
 	for i := range chunks {

@@ -34,7 +34,7 @@ func TestLabelsOfThreadsThatComeAndGoAreNotHeld(t *testing.T) {
 		}
 		for i := range b.journal.generations.all[:2] {
 			if e := &b.journal.generations.all[i]; e.sets != nil || (e.packed.bytes == nil) != (dir != "") {
-				t.Errorf("spilled to %q, era %d has %d labels and %d bytes in memory", dir, i, len(e.sets), len(e.packed.bytes))
+				t.Errorf("spilled to %q; generation %d: %d labels, %d bytes in memory", dir, i, len(e.sets), len(e.packed.bytes))
 			}
 		}
 		var late, before bytes.Buffer

@@ -10,22 +10,44 @@ import (
 	"strings"
 )
 
-// Frozen returns the directory of a process's control group if that group or an ancestor of it is frozen, so that none
-// of the process's threads runs: v2's cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
+// Frozen returns the directory of the control group that freezes a process, its own or an ancestor, so that none of the
+// threads in it runs: v2's cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
 // (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": it is not frozen, or no mount shows the group.
-func (r Root) Frozen(pid int) string {
+func (r Root) Frozen(pid int) string { return r.FrozenEach([]int{pid})[0] }
+
+// FrozenEach is [Root.Frozen] of processes.
+func (r Root) FrozenEach(pids []int) []string {
 	_, mounts := r.hierarchies()
-	text, err := os.ReadFile(r.path("/proc/" + strconv.Itoa(pid) + "/cgroup"))
-	if err != nil {
-		return ""
+	known := map[string]string{} // by the text of /proc/PID/cgroup
+	all := make([]string, len(pids))
+	for i, pid := range pids {
+		text, err := os.ReadFile(r.path("/proc/" + strconv.Itoa(pid) + "/cgroup"))
+		if err != nil {
+			continue
+		}
+		dir, ok := known[string(text)]
+		if !ok {
+			dir = r.frozenBy(visible(parseGroups(string(text)), mounts))
+			known[string(text)] = dir
+		}
+		all[i] = dir
 	}
-	groups, mounts := visible(parseGroups(string(text)), mounts)
+	return all
+}
+
+func (r Root) frozenBy(groups groups, mounts []mount) string {
 	for i := range mounts {
 		m := &mounts[i]
 		below, ok := m.pathBelow(groups.pathIn(m))
-		if dir := filepath.Join(m.at, below); ok && m.frozen(r.path(dir)) {
-			return dir
+		if !ok || !m.frozen(r.path(filepath.Join(m.at, below))) {
+			continue
 		}
+		for up := below; up != "/" && up != "."; up = filepath.Dir(up) {
+			if m.freezes(r.path(filepath.Join(m.at, up))) {
+				return filepath.Join(m.at, up)
+			}
+		}
+		return filepath.Join(m.at, below)
 	}
 	return ""
 }
@@ -37,4 +59,12 @@ func (m *mount) frozen(dir string) bool {
 		return slices.Contains(strings.Split(string(events), "\n"), "frozen 1")
 	}
 	return slices.Contains(m.controllers, "freezer") && readWord(dir, "freezer.state") == "FROZEN"
+}
+
+// freezes reports whether the group itself, and not only an ancestor, is to be frozen.
+func (m *mount) freezes(dir string) bool {
+	if m.v2 {
+		return readWord(dir, "cgroup.freeze") == "1"
+	}
+	return readWord(dir, "freezer.self_freezing") == "1"
 }

@@ -144,9 +144,13 @@ func TestFrozenGroupIsFound(t *testing.T) {
 		"proc/8/cgroup": "3:freezer:/\n0::/pods/b\n", "cg2/pods/b/cgroup.events": "populated 1\nfrozen 0\n",
 		"proc/9/cgroup": "3:freezer:/old\n0::/\n", "cg1/old/freezer.state": "FROZEN\n",
 		"proc/10/cgroup": "3:freezer:/half\n0::/\n", "cg1/half/freezer.state": "FREEZING\n",
-		"proc/11/cgroup": "0::/../pods/a\n",
+		"proc/11/cgroup": "0::/../pods/a\n", "proc/13/cgroup": "3:freezer:/\n0::/pods/a/web\n",
+		"cg2/pods/a/web/cgroup.events": "populated 1\nfrozen 1\n", "cg2/pods/a/web/cgroup.freeze": "0\n",
+		"cg2/pods/a/cgroup.freeze": "1\n",
 	})
-	for pid, want := range map[int]string{7: "/cg2/pods/a", 8: "", 9: "/cg1/old", 10: "", 11: "", 12: ""} {
+	for pid, want := range map[int]string{
+		7: "/cg2/pods/a", 13: "/cg2/pods/a", 8: "", 9: "/cg1/old", 10: "", 11: "", 12: "",
+	} {
 		if got := root.Frozen(pid); got != want {
 			t.Errorf("process %d is frozen by %q, want %q", pid, got, want)
 		}

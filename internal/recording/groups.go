@@ -3,6 +3,8 @@
 package recording
 
 import (
+	"cmp"
+
 	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
 )
@@ -17,11 +19,7 @@ type targetGroups struct {
 // readGroups begins to observe the control groups of processes.
 func readGroups(pids []int) targetGroups {
 	root := quota.Root("/")
-	g := targetGroups{pids: pids, quotas: root.Targets(pids), frozen: make([]string, len(pids))}
-	for i, pid := range pids {
-		g.frozen[i] = root.Frozen(pid)
-	}
-	return g
+	return targetGroups{pids: pids, quotas: root.Targets(pids), frozen: root.FrozenEach(pids)}
 }
 
 // addTo adds what was observed to statistics.
@@ -29,11 +27,11 @@ func (g *targetGroups) addTo(s *runstats.Stats) {
 	for _, q := range g.quotas.Throttled() {
 		s.TargetQuotas = append(s.TargetQuotas, runstats.Throttling(q))
 	}
+	atEnd := quota.Root("/").FrozenEach(g.pids)
 	for i, pid := range g.pids {
-		before, now := g.frozen[i], quota.Root("/").Frozen(pid)
-		if dir := max(before, now); dir != "" {
+		if dir := cmp.Or(atEnd[i], g.frozen[i]); dir != "" {
 			s.FrozenTargets = append(s.FrozenTargets,
-				runstats.FrozenTarget{PID: pid, Cgroup: dir, AtStart: before != "", AtEnd: now != ""})
+				runstats.FrozenTarget{PID: pid, Cgroup: dir, AtStart: g.frozen[i] != "", AtEnd: atEnd[i] != ""})
 		}
 	}
 }

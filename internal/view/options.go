@@ -40,8 +40,8 @@ type Selection struct {
 	Unit       string
 	Dropped    int // removed by filters
 	Filters    []string
-	// SchedulerBlocked and Looped are blocked times, ns, that are left out: of threads asleep in Go's scheduler, and in
-	// event loops of recorded tasks.
+	// SchedulerBlocked and EventLoopBlocked are blocked times, ns, that are left out: of threads asleep in Go's
+	// scheduler, and in event loops of recorded tasks.
 	SchedulerBlocked, EventLoopBlocked int64
 }
 

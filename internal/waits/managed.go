@@ -8,7 +8,7 @@ import "prywalk/internal/schema"
 const (
 	Monitor    Kind = "monitor" // of an object of Java
 	ObjectWait Kind = "object-wait"
-	GIL        Kind = "GIL" // of CPython
+	GIL        Kind = "GIL" // the interpreter lock of CPython or Ruby
 )
 
 // ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's

@@ -21,12 +21,12 @@
 //	Load   slot 0 + datastack_top      (in region 1)                   slot 5 = 0x7f3c1a200168
 //	Copy   slot 4 to slot 5            0x168 bytes at 0x7f3c1a200000   region 2: frames of f and the module
 //	Load   slot 0 + current_frame      (in region 1)                   slot 6 = 0x7f3c17f51258
-//	Chain  slot 6, Size 0x48, Next 8   page of 0x7f3c17f51258          region 3, node 1: the generator's frame
+//	CopyList slot 6, Size 0x48, Next 8 page of 0x7f3c17f51258          region 3, node 1: the generator's frame
 //	                                   (in region 2)                   node 2: 0x7f3c1a2000a0, f's frame
 //	                                   (in region 2)                   node 3: 0x7f3c1a200020, the module's; its word
 //	                                                                   at 8 is 0, so the chain ends
-//	Each   Off 0, Size 0xb8            0xb8 bytes at 0x7f3c17d0a4f0    region 4: code object of the generator; those of
-//	                                                                   f and the module are in Known
+//	CopyTargets Off 0, Size 0xb8       0xb8 bytes at 0x7f3c17d0a4f0    region 4: code object of the generator; those of
+//	                                                                   f and the module are in Skip
 //
 // Those are four reads. The next observation reads the regions 1, 2 and 4 in one call, and, when the chain comes to a
 // node outside of them, all nodes that had a region of their own in another.

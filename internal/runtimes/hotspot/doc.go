@@ -45,5 +45,5 @@
 // # Invariants
 //
 // Releases differ in a table of alternatives (vmstructs.go), used only if the interpreter's variable and the heaps lead
-// to the same code ([VM.Unknown]).
+// to the same code.
 package hotspot

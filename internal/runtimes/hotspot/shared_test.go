@@ -32,10 +32,10 @@ func TestCodeOutsideTheCodeCacheIsSharedWithOtherRuntimes(t *testing.T) {
 			t.Errorf("owner %v, NoFP %v; want neither", m.Owner, m.NoFP)
 		}
 		if len(m.Sources) != 2 || len(r.startupSources) != 1 || m.Sources[1] != frames.RuleSource(r.startupSources[0]) {
-			t.Fatalf("sources %v, want the other rules and the gate", m.Sources)
+			t.Fatalf("sources %v, want the other rules and the start-up source", m.Sources)
 		}
 		if len(r.startupSources[0].otherSources) != 1 {
-			t.Errorf("behind the gate are %v, want the analysis of instructions alone", r.startupSources[0].otherSources)
+			t.Errorf("the start-up source has %v, want the analysis of instructions", r.startupSources[0].otherSources)
 		}
 	}
 	if h.mods[1].Owner != r {

@@ -45,6 +45,9 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 			}
 		}
 	} else {
+		if at, ok = machine.verifiedAnchor(s.TID, at); !ok {
+			return w, false
+		}
 		b := blockedWait{runtime: r, copyReader: &read, thread: at}
 		w, ok = b.find()
 	}

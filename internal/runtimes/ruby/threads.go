@@ -97,6 +97,22 @@ func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
+// verifiedAnchor returns the thread of a thread ID: at, or, if that has ended since the list was read, the one now.
+func (m *rubyVM) verifiedAnchor(tid int, at uint64) (uint64, bool) {
+	if th, ok := m.threadAt(at); ok && th.tid == tid {
+		return at, true
+	}
+	if procmem.Now()-m.threads.read < rereadThreadsAfter {
+		return 0, false
+	}
+	m.readThreads()
+	th := m.findThread(tid, 0)
+	if th == nil {
+		return 0, false
+	}
+	return th.at, true
+}
+
 // findThread searches by pthread_t if known, else by thread ID.
 func (m *rubyVM) findThread(tid int, pthread uint64) *thread {
 	for i := range m.threads.list {

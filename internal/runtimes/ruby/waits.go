@@ -72,8 +72,12 @@ const (
 	ofCondition = "condvar"
 )
 
-var receivers = map[string]string{"queue": "Thread::Queue", "sized_queue": "Thread::SizedQueue",
-	ofCondition: "Thread::ConditionVariable"}
+// receivers are classes by their types in C, which are named after the class in later releases.
+var receivers = map[string]string{
+	"queue": "Thread::Queue", "Thread::Queue": "Thread::Queue",
+	"sized_queue": "Thread::SizedQueue", "Thread::SizedQueue": "Thread::SizedQueue",
+	ofCondition: "Thread::ConditionVariable",
+}
 
 // blockedWait reads what a thread waits for that is not in the interpreter lock's queue.
 type blockedWait struct {
@@ -161,19 +165,25 @@ func (b *blockedWait) holderOf(holder [2]uint64) (owner thread) {
 // byFrame returns the wait of a method of a queue, condition or thread, or of sleep.
 func (b *blockedWait) byFrame() (w managed.Wait, ok bool) {
 	typ, object := b.object(b.receiver(0))
+	method := b.method()
 	if typ == ofMutex { // ConditionVariable#wait calls Mutex#sleep
 		typ, object = b.object(b.receiver(1))
 		if typ != ofCondition {
 			return managed.Wait{Kind: managed.WaitSleep}, true
 		}
+		method = ""
 	}
 	switch class := receivers[typ]; {
+	case method == "sleep": // of Kernel, also where self is a queue or a thread
+		return managed.Wait{Kind: managed.WaitSleep}, true
+	case method == "select":
+		return w, false
 	case typ == ofThread:
 		return b.join(object)
 	case class != "":
 		return managed.Wait{Kind: managed.WaitObject, Class: class, Address: object}, true
 	}
-	return managed.Wait{Kind: managed.WaitSleep}, b.method() == "sleep"
+	return w, false
 }
 
 // join returns the wait for the end of a thread that has the waiter in its list.
@@ -236,19 +246,20 @@ func (b *blockedWait) object(value uint64) (name string, data uint64) {
 	return name, data
 }
 
-var knownTypes = map[string]bool{ofMutex: true, ofMonitor: true, ofThread: true, ofCondition: true, "queue": true,
-	"sized_queue": true}
+func isKnownType(name string) bool {
+	return name == ofMutex || name == ofMonitor || name == ofThread || receivers[name] != ""
+}
 
 // typeName returns the name of a known type.
 func (b *blockedWait) typeName(typ uint64) string {
 	if name, known := b.runtime.names.types[typ]; known || !isPointer(typ) {
 		return name
 	}
-	var text [16]byte
+	var text [32]byte
 	n := b.vm.host.Read(b.vm.word(typ), text[:])
 	word, _, _ := bytes.Cut(text[:n], []byte{0})
 	name := string(word)
-	if !knownTypes[name] {
+	if !isKnownType(name) {
 		name = ""
 	}
 	if b.runtime.names.types == nil || len(b.runtime.names.types) == maxTypes {

@@ -166,7 +166,7 @@ func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
-// findCode searches downwards from pc, but not again in [codes.blanks].
+// findCode searches downwards from pc, but not again in [codes.emptyRanges].
 func (r *codes) findCode(pc uint64) *code {
 	r.missed = managed.Span{}
 	end := pc&^7 + 8

@@ -45,7 +45,7 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 		"sized": {Kind: managed.WaitObject, Class: "Thread::SizedQueue"},
 		"cond":  {Kind: managed.WaitObject, Class: "Thread::ConditionVariable"}, "sleep": {Kind: managed.WaitSleep},
 	}
-	const waiting = 13 // threads
+	const waiting = 14 // threads
 	partner := map[string]string{"dead1": "mutex:dead2", "dead2": "mutex:dead1"}
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

@@ -29,9 +29,15 @@ start('sized:') { q = SizedQueue.new(1); 2.times { q << 1 } }
 start('cond:') { m = Mutex.new; m.synchronize { ConditionVariable.new.wait(m) } }
 start('sleep:') { sleep }
 start('sleep:') { m = Mutex.new; m.synchronize { m.sleep } }
-a, b = Mutex.new, Mutex.new
-start('mutex:dead2') { Thread.current.name = 'dead1'; a.lock; sleep 0.2; b.lock }
-start('mutex:dead1') { Thread.current.name = 'dead2'; b.lock; sleep 0.2; a.lock }
-sleep 0.5
+class Jobs < Queue
+  def poll; sleep; end
+end
+start('sleep:') { Jobs.new.poll }
+a, b, first, go = Mutex.new, Mutex.new, Queue.new, [Queue.new, Queue.new]
+start('mutex:dead2') { Thread.current.name = 'dead1'; a.lock; first << 1; go[0].pop; b.lock }
+start('mutex:dead1') { Thread.current.name = 'dead2'; b.lock; first << 1; go[1].pop; a.lock }
+2.times { first.pop }
+go.each { |q| q << 1 }
+sleep 0.01 until Thread.list.count { |t| t.status == 'run' } == 1
 puts 'ready'
 joined.join
