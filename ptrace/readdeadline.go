@@ -21,25 +21,25 @@ const (
 // begin sets the deadline of a stop begun at a time. longest, of the stop, is in ns; 0: no limit.
 //
 //go:nosplit
-func (a *readDeadline) begin(at, longest int64) {
-	a.outOfTime = false
-	if a.until = 0; longest > 0 {
-		a.until = at + longest - detachTime
+func (d *readDeadline) begin(at, longest int64) {
+	d.outOfTime = false
+	if d.until = 0; longest > 0 {
+		d.until = at + longest - detachTime
 	}
-	if a.pieceTime == 0 {
-		a.pieceTime = initialPieceTime
+	if d.pieceTime == 0 {
+		d.pieceTime = initialPieceTime
 	}
 }
 
 //go:nosplit
-func (a *readDeadline) copy(m *Memory, tid int, addr uint64, buf []byte) (done int) {
+func (d *readDeadline) copy(m *Memory, tid int, addr uint64, buf []byte) (done int) {
 	for done < len(buf) {
-		n, began := a.nextPiece(len(buf) - done)
+		n, began := d.nextPiece(len(buf) - done)
 		if n == 0 {
 			break
 		}
 		got := m.Copy(tid, addr+uint64(done), buf[done:done+n])
-		a.notePiece(n, began)
+		d.notePiece(n, began)
 		if done += got; got < n {
 			break
 		}
@@ -48,14 +48,14 @@ func (a *readDeadline) copy(m *Memory, tid int, addr uint64, buf []byte) (done i
 }
 
 //go:nosplit
-func (a *readDeadline) readVM(tid int, addr uint64, buf []byte) (done int) {
+func (d *readDeadline) readVM(tid int, addr uint64, buf []byte) (done int) {
 	for done < len(buf) {
-		n, began := a.nextPiece(len(buf) - done)
+		n, began := d.nextPiece(len(buf) - done)
 		if n == 0 {
 			break
 		}
 		got := readVM(tid, addr+uint64(done), buf[done:done+n])
-		a.notePiece(n, began)
+		d.notePiece(n, began)
 		if done += got; got < n {
 			break
 		}
@@ -66,21 +66,21 @@ func (a *readDeadline) readVM(tid int, addr uint64, buf []byte) (done int) {
 // nextPiece returns the size of the next piece of n bytes, 0 if the time is over, and its begin.
 //
 //go:nosplit
-func (a *readDeadline) nextPiece(n int) (int, int64) {
-	if a.until == 0 {
+func (d *readDeadline) nextPiece(n int) (int, int64) {
+	if d.until == 0 {
 		return n, 0
 	}
 	now := procmem.Now()
-	if now+a.pieceTime > a.until {
-		a.outOfTime = true
+	if now+d.pieceTime > d.until {
+		d.outOfTime = true
 		return 0, now
 	}
 	return min(n, pieceSize), now
 }
 
 //go:nosplit
-func (a *readDeadline) notePiece(n int, began int64) {
-	if a.until != 0 && n == pieceSize {
-		a.pieceTime += (procmem.Now() - began - a.pieceTime) / 2
+func (d *readDeadline) notePiece(n int, began int64) {
+	if d.until != 0 && n == pieceSize {
+		d.pieceTime += (procmem.Now() - began - d.pieceTime) / 2
 	}
 }

@@ -29,7 +29,7 @@ func CommentLine(s *runstats.Stats) string {
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
 		longestStop(s), stopTimeCounts(s)+longStopCauses(s), rateRange(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		quotaLoweredRate(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
+		quotaLoweredRate(s, "; ")+unobserved(s, "; ")+endedUnobserved(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
 }
 
 // engines are texts of --stats' engines.

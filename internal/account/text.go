@@ -212,7 +212,7 @@ func ClosingLine(s *runstats.Stats, path string) string {
 // Notes are record's remarks, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), quotaLoweredRate(s, ""), undiscovered(s, ""),
+		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), quotaLoweredRate(s, ""), endedUnobserved(s, ""),
 		timeBetweenSamples(s), whyIncomplete(s), lostSamples(s), engineNote(s), slowestThread(s), shortRuns(s),
 	} {
 		if text != "" {
@@ -258,13 +258,13 @@ func engineNote(s *runstats.Stats) string {
 	return ", " + s.EngineNote
 }
 
-// minUndiscoveredShare is the least reported share of CPU time of unobserved processes.
-const minUndiscoveredShare = 0.02
+// minEndedUnobservedShare is the least reported share of CPU time of unobserved processes.
+const minEndedUnobservedShare = 0.02
 
-// undiscovered is CPU time of processes and threads that started and ended unobserved.
-func undiscovered(s *runstats.Stats, before string) string {
+// endedUnobserved is CPU time of processes and threads that started and ended unobserved.
+func endedUnobserved(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
-	if lost < minReportedTime || lost < minUndiscoveredShare*s.ProfiledCPU {
+	if lost < minReportedTime || lost < minEndedUnobservedShare*s.ProfiledCPU {
 		return ""
 	}
 	programs := ""

@@ -119,47 +119,47 @@ func NewWindowBuilder(begin time.Time, length time.Duration, onInterval func(pro
 }
 
 // beginWindow varies the length by a tenth, against resonance with programs and agents.
-func (s *WindowBuilder) beginWindow(at int64) {
-	s.current = window{from: at, rows: map[row][]point{}}
-	s.points = 0
-	s.due = at + int64(float64(s.length)*(0.9+0.2*rand.Float64()))
+func (b *WindowBuilder) beginWindow(at int64) {
+	b.current = window{from: at, rows: map[row][]point{}}
+	b.points = 0
+	b.due = at + int64(float64(b.length)*(0.9+0.2*rand.Float64()))
 }
 
 // Add implements [profile.Sink].
-func (s *WindowBuilder) Add(iv profile.Interval) {
-	s.onInterval(processOf(&iv))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.add(rowOf(&iv), point{iv.End, valuesOf(&iv)})
+func (b *WindowBuilder) Add(iv profile.Interval) {
+	b.onInterval(processOf(&iv))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.add(rowOf(&iv), point{iv.End, valuesOf(&iv)})
 }
 
-func (s *WindowBuilder) add(r row, p point) {
-	list := s.current.rows[r]
-	if n := len(list); n > 0 && s.points >= maxPoints {
+func (b *WindowBuilder) add(r row, p point) {
+	list := b.current.rows[r]
+	if n := len(list); n > 0 && b.points >= maxPoints {
 		list[n-1].values.add(p.values)
 		list[n-1].end = max(list[n-1].end, p.end)
 		return
 	}
-	s.current.rows[r] = append(list, p)
-	s.points++
+	b.current.rows[r] = append(list, p)
+	b.points++
 }
 
 // Refresh implements [profile.Watcher]. It ends a due window if the one before was taken.
-func (s *WindowBuilder) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at < s.due || len(s.finished) > 0 {
+func (b *WindowBuilder) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at < b.due || len(b.finished) > 0 {
 		return
 	}
-	s.handOver(s.endWindow(at, open, false))
+	b.handOver(b.endWindow(at, open, false))
 }
 
-func (s *WindowBuilder) handOver(w *window) {
-	s.unencoded.Add(1)
-	s.finished <- w
+func (b *WindowBuilder) handOver(w *window) {
+	b.unencoded.Add(1)
+	b.finished <- w
 }
 
-func (s *WindowBuilder) encoded() { s.unencoded.Add(-1) }
+func (b *WindowBuilder) encoded() { b.unencoded.Add(-1) }
 
 func (w *window) stacks(yield func(sample.StackID) bool) {
 	for r := range w.rows {
@@ -170,37 +170,37 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 }
 
 // heldStacks returns the stacks of the window, of open intervals and of oversent time.
-func (s *WindowBuilder) heldStacks() iter.Seq[sample.StackID] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	is := map[sample.StackID]bool{}
-	for r := range s.current.rows {
-		is[r.stack] = true
+func (b *WindowBuilder) heldStacks() iter.Seq[sample.StackID] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held := map[sample.StackID]bool{}
+	for r := range b.current.rows {
+		held[r.stack] = true
 	}
-	for r := range s.open {
-		is[r.stack] = true
+	for r := range b.open {
+		held[r.stack] = true
 	}
-	for r := range s.oversent {
-		is[r.stack] = true
+	for r := range b.oversent {
+		held[r.stack] = true
 	}
-	return maps.Keys(is)
+	return maps.Keys(held)
 }
 
 // Finish hands over the last window. Precondition: all intervals were added.
-func (s *WindowBuilder) Finish(at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handOver(s.endWindow(at.UnixNano()-s.clockStep(), func(func(profile.Interval) bool) {}, true))
-	close(s.finished)
+func (b *WindowBuilder) Finish(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.handOver(b.endWindow(at.UnixNano()-b.clockStep(), func(func(profile.Interval) bool) {}, true))
+	close(b.finished)
 }
 
 // endWindow adds the growth of open intervals, and returns the window. Intervals of running threads are left out: their
 // time may still be attributed to another stack.
-func (s *WindowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
+func (b *WindowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
 	grown := map[row]clockValues{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
-			s.onInterval(processOf(&iv))
+			b.onInterval(processOf(&iv))
 			r := rowOf(&iv)
 			v := grown[r]
 			v.add(valuesOf(&iv))
@@ -208,31 +208,31 @@ func (s *WindowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 		}
 	}
 	change := maps.Clone(grown)
-	for r, before := range s.open {
+	for r, before := range b.open {
 		v := change[r]
 		for i := range v {
 			v[i] -= before[i]
 		}
 		change[r] = v
 	}
-	s.open = grown
+	b.open = grown
 	for r, v := range change {
-		s.addGrowth(r, point{at, v})
+		b.addGrowth(r, point{at, v})
 	}
-	s.subtractOversent(last)
-	w := s.current
+	b.subtractOversent(last)
+	w := b.current
 	w.to = max(at, w.from+1)
-	w.clockStep = s.clockStep()
-	s.beginWindow(w.to)
-	if s.onClose != nil {
-		s.onClose(&w)
+	w.clockStep = b.clockStep()
+	b.beginWindow(w.to)
+	if b.onClose != nil {
+		b.onClose(&w)
 	}
 	return &w
 }
 
 // addGrowth adds an open interval's growth. That of an ended one is negative: all its time was added, and a part was
 // sent before.
-func (s *WindowBuilder) addGrowth(r row, p point) {
+func (b *WindowBuilder) addGrowth(r row, p point) {
 	less := clockValues{}
 	for i, v := range p.values {
 		if v < 0 {
@@ -240,11 +240,11 @@ func (s *WindowBuilder) addGrowth(r row, p point) {
 		}
 	}
 	if p.values != (clockValues{}) {
-		s.add(r, p)
+		b.add(r, p)
 	}
-	if less = subtract(s.current.rows[r], less); less != (clockValues{}) {
-		less.add(s.oversent[r.withoutNames()].clockValues)
-		s.oversent[r.withoutNames()] = oversentTime{clockValues: less}
+	if less = subtract(b.current.rows[r], less); less != (clockValues{}) {
+		less.add(b.oversent[r.withoutNames()].clockValues)
+		b.oversent[r.withoutNames()] = oversentTime{clockValues: less}
 	}
 }
 
@@ -252,26 +252,26 @@ func (s *WindowBuilder) addGrowth(r row, p point) {
 // in the run queue counted as asleep: its sleep is shortened later. It is subtracted from the same thread's next time
 // in the same place; after maxOversentWindows, and in the last window, from any time of the process. A process without
 // any has ended.
-func (s *WindowBuilder) subtractOversent(last bool) {
-	for r, list := range s.current.rows {
-		if e, ok := s.oversent[r.withoutNames()]; ok {
+func (b *WindowBuilder) subtractOversent(last bool) {
+	for r, list := range b.current.rows {
+		if e, ok := b.oversent[r.withoutNames()]; ok {
 			e.clockValues = subtract(list, e.clockValues)
-			s.setOversent(r.withoutNames(), e)
+			b.setOversent(r.withoutNames(), e)
 		}
 	}
-	for r, e := range s.oversent {
+	for r, e := range b.oversent {
 		e.windows++
-		if (last || e.windows > maxOversentWindows) && !s.subtractFromOthers(&r, &e.clockValues) {
+		if (last || e.windows > maxOversentWindows) && !b.subtractFromOthers(&r, &e.clockValues) {
 			e.clockValues = clockValues{}
 		}
-		s.setOversent(r, e)
+		b.setOversent(r, e)
 	}
 }
 
 // subtractFromOthers subtracts v from r's thread, then its process; false: that has no rows.
-func (s *WindowBuilder) subtractFromOthers(r *row, v *clockValues) (some bool) {
+func (b *WindowBuilder) subtractFromOthers(r *row, v *clockValues) (some bool) {
 	for _, ofThread := range []bool{true, false} {
-		for other, list := range s.current.rows {
+		for other, list := range b.current.rows {
 			if other.processKey == r.processKey && (other.tid == r.tid || !ofThread) {
 				*v = subtract(list, *v)
 				some = true
@@ -281,9 +281,9 @@ func (s *WindowBuilder) subtractFromOthers(r *row, v *clockValues) (some bool) {
 	return some
 }
 
-func (s *WindowBuilder) setOversent(r row, e oversentTime) {
-	if s.oversent[r] = e; e.clockValues == (clockValues{}) {
-		delete(s.oversent, r)
+func (b *WindowBuilder) setOversent(r row, e oversentTime) {
+	if b.oversent[r] = e; e.clockValues == (clockValues{}) {
+		delete(b.oversent, r)
 	}
 }
 
@@ -303,8 +303,8 @@ func subtract(list []point, v clockValues) clockValues {
 const minClockStep = 10e6
 
 // clockStep is how far Unix time was set forward since the begin, ns.
-func (s *WindowBuilder) clockStep() int64 {
-	if step := s.unixOffset() - s.offsetAtStart; step >= minClockStep || step <= -minClockStep {
+func (b *WindowBuilder) clockStep() int64 {
+	if step := b.unixOffset() - b.offsetAtStart; step >= minClockStep || step <= -minClockStep {
 		return step
 	}
 	return 0

@@ -26,8 +26,8 @@ type processAccount struct {
 	programs programs
 	program  *program // nil: file unknown
 
-	// undiscoveredThreads takes samples of undiscovered threads; nil before the first.
-	undiscoveredThreads *threadAccount
+	// untrackedThreads takes samples of untracked threads; nil before the first.
+	untrackedThreads *threadAccount
 
 	refreshBudget refreshBudget
 
@@ -140,16 +140,16 @@ func (a *accounts) thread(th *handover.Thread) *threadAccount {
 	return made
 }
 
-func (p *processAccount) undiscovered() *threadAccount {
-	if p.undiscoveredThreads == nil {
-		p.undiscoveredThreads = &threadAccount{
+func (p *processAccount) untrackedAccount() *threadAccount {
+	if p.untrackedThreads == nil {
+		p.untrackedThreads = &threadAccount{
 			Thread: &handover.Thread{
 				Proc: p.Process, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
 			},
 			proc: p,
 		}
 	}
-	return p.undiscoveredThreads
+	return p.untrackedThreads
 }
 
 // rename reads the thread's name every [handover.NameEvery]: from a run-time system, else from the kernel. A name that

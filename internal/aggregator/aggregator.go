@@ -23,7 +23,7 @@ type Options struct {
 	Images          *code.ImageCache // for processes that were never opened
 	MaxDepth        int              // of a stack; 0 means frames.DefaultMaxDepth
 	ThreadsFiltered bool             // the time of other threads is not attributed
-	// Children: attribute the time of undiscovered children; Launched: the first process was launched for the
+	// Children: attribute the time of untracked children; Launched: the first process was launched for the
 	// recording.
 	Children, Launched bool
 	// Period is the time that a sample stands for, ns; 0: unknown.
@@ -54,10 +54,10 @@ type Aggregator struct {
 	deadlockSuspects
 	stackCounts
 
-	undiscovered samplesWalked // of undiscovered processes
-	attribution  *attribute.Attribution
-	observed     attribute.Observed  // reused for each sample
-	events       *attribute.Recorder // nil: not recorded
+	untracked   samplesWalked // of untracked processes
+	attribution *attribute.Attribution
+	observed    attribute.Observed  // reused for each sample
+	events      *attribute.Recorder // nil: not recorded
 
 	checkpointAsked bool  // and all time up to the request is attributed
 	pollDue         int64 // next observation of tasks, CLOCK_MONOTONIC ns

@@ -36,8 +36,8 @@ func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason,
 	}
 }
 
-// countUndiscoveredWalk counts the walk of a sample of an undiscovered process, for its program and for all of these.
-func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopReason) {
+// countUntrackedWalk counts the walk of a sample of an untracked process, for its program and for all of these.
+func (a *Aggregator) countUntrackedWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
 	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
 		return
@@ -48,12 +48,12 @@ func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopRe
 	}
 	incomplete := stop == frames.StopStackCut || stop == frames.StopBadMemory
 	known.walked.note(incomplete)
-	a.undiscovered.note(incomplete)
+	a.untracked.note(incomplete)
 	if incomplete && known.walked.tooMany() {
 		known.lack = max(known.lack, handover.LacksRoots)
 	}
-	if known.lack >= handover.LacksRoots || a.undiscovered.tooMany() {
-		a.UndiscoveredLackRoots.Store(true)
+	if known.lack >= handover.LacksRoots || a.untracked.tooMany() {
+		a.UntrackedLackRoots.Store(true)
 	}
 }
 

@@ -123,9 +123,9 @@ func TestIncompleteSamplesOfUndiscoveredProcessesAreCounted(t *testing.T) {
 		for _, stop := range c.stops {
 			raw := &observe.RawSample{How: observe.BySample}
 			raw.Regs.Arch = target.Arch
-			a.countUndiscoveredWalk(&handover.Event{Proc: waiter, Program: ran, RawSample: raw}, stop)
+			a.countUntrackedWalk(&handover.Event{Proc: waiter, Program: ran, RawSample: raw}, stop)
 		}
-		if got := a.UndiscoveredLackRoots.Load(); got != c.want {
+		if got := a.UntrackedLackRoots.Load(); got != c.want {
 			t.Errorf("walks %v of a program known to lack %v: lack roots %v, want %v", c.stops, c.known, got, c.want)
 		}
 	}

@@ -155,9 +155,9 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 		return description, true
 	}
 	m := &u.managed
-	var truth managed.Certainty
-	m.described, truth = r.namer.Symbolize(r.ref, &m.live, m.described[:0])
-	if truth == managed.Freed {
+	var certainty managed.Certainty
+	m.described, certainty = r.namer.Symbolize(r.ref, &m.live, m.described[:0])
+	if certainty == managed.Freed {
 		m.described = append(m.described[:0], managed.Frame{Function: freedFrame})
 	}
 	m.frames = m.frames[:0]
@@ -169,7 +169,7 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 		})
 	}
 	description = u.builder.InternFrames(m.frames)
-	if truth == managed.Freed {
+	if certainty == managed.Freed {
 		return description, false
 	}
 	if len(p.managed.descriptions) >= maxManaged {

@@ -68,12 +68,12 @@ func (u *unwinder) rename(th *threadAccount, now int64) {
 // attributeUnassigned passes on a sample of an ended thread, with weight e.Length.
 func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	p := a.process(e.Proc)
-	th := p.undiscovered()
+	th := p.untrackedAccount()
 	if e.Thread != nil {
 		th = a.thread(e.Thread)
 	}
 	id, stop := a.unwindSample(th, e.Program, e.RawSample)
-	a.countUndiscoveredWalk(e, stop)
+	a.countUntrackedWalk(e, stop)
 	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
 		Length: e.Length,
@@ -82,7 +82,7 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeUnassignedOfChild does so for an undiscovered child. Without a raw sample only its program is known.
+// attributeUnassignedOfChild does so for an untracked child. Without a raw sample only its program is known.
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
@@ -93,8 +93,8 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
-	id, stop := a.unwindSample(p.undiscovered(), e.Program, e.RawSample)
-	a.countUndiscoveredWalk(e, stop)
+	id, stop := a.unwindSample(p.untrackedAccount(), e.Program, e.RawSample)
+	a.countUntrackedWalk(e, stop)
 	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop, Program: name},
 		At: e.RawSample.At, Length: e.Length, OfChild: true,
@@ -103,18 +103,18 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unwindSample walks a sample of a thread, or of program g of an undiscovered process.
+// unwindSample walks a sample of a thread, or of program g of an untracked process.
 func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *observe.RawSample) (sample.StackID,
 	frames.StopReason) {
 	if g != nil && g.Of != nil {
-		th, g = a.process(g.Of).undiscovered(), nil
+		th, g = a.process(g.Of).untrackedAccount(), nil
 	}
 	id, stop := a.unwind.unwindSample(th, g, s)
 	a.totals.addStack(stop, s.How)
 	return id, stop
 }
 
-// programOf names an undiscovered child's program: its own, or that of the process whose code it ran.
+// programOf names an untracked child's program: its own, or that of the process whose code it ran.
 func programOf(g *handover.Program) string {
 	if g.Of != nil {
 		return orUnknown(g.Of.Comm)

@@ -270,7 +270,7 @@ func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	if more := e.BySwitches - p.account.Attributed() - unobserved; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
-	if to != nil && p.account.PassTo(&to.account, unobserved, a.opts.Period, program) {
+	if to != nil && p.account.PassUnobservedTo(&to.account, unobserved, a.opts.Period, program) {
 		p.waiter = to
 	} else {
 		p.account.DistributeExited(unobserved, e.At, a.processEmitter(p))

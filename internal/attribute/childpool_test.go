@@ -96,7 +96,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 			shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
 		shell.children.addKnownCPU("ls", c.ls)
-		if !kid.PassTo(shell, c.sort, 1000, "sort") {
+		if !kid.PassUnobservedTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
 		shell.PassChildrenTo(p, c.pool-c.sort)
@@ -165,7 +165,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 			if sampled {
 				kid.AddUnassigned(Place{Stack: seen.Stack, State: sample.Running}, 1e9, period)
 			}
-			if !kid.PassTo(shell, life, period, "ls") {
+			if !kid.PassUnobservedTo(shell, life, period, "ls") {
 				t.Fatal("a child that used less than a period does not pass its time to its parent")
 			}
 		default:
@@ -193,7 +193,8 @@ func TestShortChildrenArePooled(t *testing.T) {
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
 	kid, shell := &Process{attributed: 100}, &Process{}
 	kid.AddUnassigned(ran("ls", 1), 1e9, 10)
-	if kid.PassTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 || shell.children.weights.total != 0 ||
+	if kid.PassUnobservedTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 ||
+		shell.children.weights.total != 0 ||
 		shell.children.passedOn != 0 {
 		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)
 	}
@@ -277,7 +278,7 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 				}
 				kid.EndThread(th, &End{}, l.emit)
 				kid.FinishThread(th, nil, l.emit)
-				if unseen := kid.Unobserved(life); !kid.PassTo(shell, unseen, period, "cc1") {
+				if unseen := kid.Unobserved(life); !kid.PassUnobservedTo(shell, unseen, period, "cc1") {
 					kid.DistributeExited(unseen, life, l.emit)
 				}
 			}
@@ -294,7 +295,7 @@ func TestSamplesThatSkidArePooled(t *testing.T) {
 		shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
 	kid := &Process{threads: threadPool{skidded: skidded{count: 6, weight: 60}}}
-	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
+	if !kid.PassUnobservedTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
 		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}
 	other := &Process{}

@@ -114,9 +114,9 @@ func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 // shortProcess is the CPU time, in periods, from which a process's own samples suffice.
 const shortProcess = 16
 
-// PassTo passes unobserved time (ns) and samples of an observed child to its waiter; false, without effect, from
-// [shortProcess] periods on.
-func (p *Process) PassTo(to *Process, unobserved, period int64, program string) bool {
+// PassUnobservedTo passes unobserved time (ns) and samples of an observed child to its waiter; false, without effect,
+// from [shortProcess] periods on.
+func (p *Process) PassUnobservedTo(to *Process, unobserved, period int64, program string) bool {
 	if p.attributed+unobserved >= shortProcess*period {
 		return false
 	}

@@ -84,16 +84,16 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 
 // NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
 // tick from now on. It returns the ticks of the back-off.
-func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
+func (p *Policy) NoteChanged(th *Thread) (unobservedTicks int64) {
 	waited := !th.skipped && !th.wakesOften
-	unseen = th.endBackoff(p.tick)
-	th.ranWhileBackedOff = th.ranWhileBackedOff || unseen > 0 && waited
+	unobservedTicks = th.endBackoff(p.tick)
+	th.ranWhileBackedOff = th.ranWhileBackedOff || unobservedTicks > 0 && waited
 	th.ranFirstTime = th.observedOnce && !th.hasRun
 	th.hasRun = th.observedOnce
 	th.observedOnce = true
 	th.asleep = false
 	th.unchangedSince = p.now
-	return unseen
+	return unobservedTicks
 }
 
 // endBackoff returns the ticks of the back-off.
@@ -185,7 +185,7 @@ func (p *Policy) AllObserved(proc *Process) {
 }
 
 // Forget removes an ended thread. It returns the ticks of the back-off.
-func (p *Policy) Forget(th *Thread) (unseen int64) {
+func (p *Policy) Forget(th *Thread) (unobservedTicks int64) {
 	th.Gone = true
 	p.noteFrequentWaker(th, false)
 	if th.inWheel {

@@ -17,18 +17,18 @@ var waitKinds = map[managed.WaitKind]waits.Kind{
 // later query may give more.
 func WaitOf(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
 	for _, n := range namers {
-		t, is := n.(managed.Threads)
-		if !is {
+		t, implements := n.(managed.Threads)
+		if !implements {
 			continue
 		}
-		said, ok := t.Waiting(s)
-		kind := waitKinds[said.Kind]
-		later = later || said.Later
+		answer, ok := t.Waiting(s)
+		kind := waitKinds[answer.Kind]
+		later = later || answer.Later
 		if !ok || kind == "" {
 			continue
 		}
-		w := waits.ManagedWait(kind, said.Class, said.Address, said.Owner, said.Timed)
-		w.OwnerName = said.OwnerName
+		w := waits.ManagedWait(kind, answer.Class, answer.Address, answer.Owner, answer.Timed)
+		w.OwnerName = answer.OwnerName
 		return w, true, later
 	}
 	return w, false, later

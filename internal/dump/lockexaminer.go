@@ -75,12 +75,12 @@ func (l *lockExaminer) sampleProcesses(targets []*code.Process) (first error) {
 	return first
 }
 
-func (l *lockExaminer) add(t *code.Process, p *Process) {
-	of := &examinedProcess{target: t, process: p,
-		explainer: newExplainer(t, l.options.Names, waits.NewLiveThreads(t.PID, l.options.Others))}
-	l.byPID[t.PID] = of
+func (l *lockExaminer) add(target *code.Process, p *Process) {
+	proc := &examinedProcess{target: target, process: p,
+		explainer: newExplainer(target, l.options.Names, waits.NewLiveThreads(target.PID, l.options.Others))}
+	l.byPID[target.PID] = proc
 	for i := range p.Threads {
-		l.byThread[p.Threads[i].TID] = of
+		l.byThread[p.Threads[i].TID] = proc
 	}
 }
 
@@ -136,42 +136,42 @@ func (l *lockExaminer) sampleOwner(lock *Lock) {
 }
 
 // setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.
-func (m *Lock) setOwnerThread(th *Thread) {
-	m.OwnerThread = th
-	if th == nil || len(m.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, m) {
+func (lock *Lock) setOwnerThread(th *Thread) {
+	lock.OwnerThread = th
+	if th == nil || len(lock.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, lock) {
 		return
 	}
 	isOwner := func(tid int) bool { return tid == th.TID }
-	m.Waiters, m.IdleWaiters = slices.DeleteFunc(m.Waiters, isOwner), slices.DeleteFunc(m.IdleWaiters, isOwner)
+	lock.Waiters, lock.IdleWaiters = slices.DeleteFunc(lock.Waiters, isOwner), slices.DeleteFunc(lock.IdleWaiters, isOwner)
 }
 
 // sampleWithLock samples a thread with the lock's memory, and gives the lock then; d nil: no sample.
 func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Thread) {
-	sl, ofWaiter := l.waiter(lock.Waiters[0])
-	of := l.byThread[tid]
-	if of == nil {
+	sleeper, waiterProc := l.waiter(lock.Waiters[0])
+	proc := l.byThread[tid]
+	if proc == nil {
 		return l.readLock(lock), nil
 	}
-	memory := newWithLockMemory(taskstack.Of(of.target))
-	if of == ofWaiter { // the lock has the same address
-		memory.Addr = sl.Memory.Addr
+	memory := newWithLockMemory(taskstack.Of(proc.target))
+	if proc == waiterProc { // the lock has the same address
+		memory.Addr = sleeper.Memory.Addr
 	}
-	th := l.newThread(of, tid, memory)
+	th := l.newThread(proc, tid, memory)
 	defer th.Close()
 	s, _ := sampleThread(th, l.options, observe.ModeAlwaysRead)
 	if s == nil {
 		return l.readLock(lock), nil
 	}
-	w := newWalk(of.target.PID, l.options.Names, nil)
+	w := newWalk(proc.target.PID, l.options.Names, nil)
 	w.MaxDepth = l.options.MaxDepth
-	t, s, _ := completeStack(of.target, w, l.options, th, s, func() bool { return false })
+	t, s, _ := completeStack(proc.target, w, l.options, th, s, func() bool { return false })
 	if s == nil {
 		return l.readLock(lock), nil
 	}
-	of.explainer.explain(&t, s)
-	if of == ofWaiter {
+	proc.explainer.explain(&t, s)
+	if proc == waiterProc {
 		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
-			if now = l.lockIn(sl, of, mem); isSame(&now, lock) {
+			if now = l.lockIn(sleeper, proc, mem); isSame(&now, lock) {
 				return now, &t
 			}
 		}
@@ -180,10 +180,10 @@ func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *T
 }
 
 // newThread returns a thread to sample. Its copies have memory, unless nil. The caller closes it.
-func (l *lockExaminer) newThread(of *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
-	th := observe.NewThread(of.target.PID, tid, nil)
+func (l *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
+	th := observe.NewThread(proc.target.PID, tid, nil)
 	th.Feedback().CopyUpTo(firstCopy)
-	th.Memory = of.target.Memory()
+	th.Memory = proc.target.Memory()
 	if memory != nil {
 		th.OtherMemory = memory
 	}
@@ -196,13 +196,13 @@ const waitersGone = "the threads that waited for it went on"
 // readLock asks the first waiters that still wait.
 func (l *lockExaminer) readLock(lock *Lock) waits.Wait {
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
-		sl, of := l.waiter(tid)
-		if sl == nil {
+		sleeper, proc := l.waiter(tid)
+		if sleeper == nil {
 			continue
 		}
-		mem := waits.WordCopy{Addr: sl.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
-		mem.Bytes = mem.Bytes[:of.explainer.read(mem.Addr, mem.Bytes)]
-		if now := l.lockIn(sl, of, mem); isSame(&now, lock) {
+		mem := waits.WordCopy{Addr: sleeper.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
+		mem.Bytes = mem.Bytes[:proc.explainer.read(mem.Addr, mem.Bytes)]
+		if now := l.lockIn(sleeper, proc, mem); isSame(&now, lock) {
 			return now
 		}
 	}
@@ -215,20 +215,20 @@ func isSame(now *waits.Wait, lock *Lock) bool {
 	return now.Kind == lock.Kind && now.Address == lock.Address
 }
 
-func (l *lockExaminer) lockIn(sl *waits.Sleeper, of *examinedProcess, mem waits.WordCopy) waits.Wait {
-	now := *sl
+func (l *lockExaminer) lockIn(sleeper *waits.Sleeper, proc *examinedProcess, mem waits.WordCopy) waits.Wait {
+	now := *sleeper
 	now.Memory = mem
 	w := waits.Describe(&now)
-	if w.Resolve(of.explainer.threads); w.Owner != 0 {
-		w.OwnerName = of.explainer.name(w.Owner)
+	if w.Resolve(proc.explainer.threads); w.Owner != 0 {
+		w.OwnerName = proc.explainer.name(w.Owner)
 	}
 	return w
 }
 
 func (l *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
-	of := l.byThread[tid]
-	if of == nil {
+	proc := l.byThread[tid]
+	if proc == nil {
 		return nil, nil
 	}
-	return of.process.sleepers[tid], of
+	return proc.process.sleepers[tid], proc
 }

@@ -55,8 +55,8 @@ type Locks struct {
 	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
 	// Go are the processes with goroutines; no owner of what these wait for is proven.
 	Go []int `json:"go_processes,omitempty"`
-	// Unexamined are the kinds of tasks, other than goroutines, that can wait for each other without a thread that shows
-	// it: "asyncio's tasks", "virtual threads".
+	// Unexamined are the kinds of tasks, other than goroutines, that can wait for each other without a thread that
+	// shows it: "asyncio's tasks", "virtual threads".
 	Unexamined []string `json:"unexamined,omitempty"`
 	unsampled  int      // locks whose owner's wait is unknown
 	// Watched is for how long the deadlocks' members did not run; 0 for a core.
@@ -133,16 +133,16 @@ func (l *Locks) collect() {
 				l.Locks = append(l.Locks, Lock{Wait: *w, PID: p.PID})
 				l.Locks[n].Idle, l.Locks[n].Timed, l.Locks[n].Mode = w.Idle, false, ""
 			}
-			m := &l.Locks[n]
-			m.Waiters = append(m.Waiters, t.TID)
+			lock := &l.Locks[n]
+			lock.Waiters = append(lock.Waiters, t.TID)
 			if w.Idle != "" {
-				m.IdleWaiters = append(m.IdleWaiters, t.TID)
+				lock.IdleWaiters = append(lock.IdleWaiters, t.TID)
 			}
-			if m.Idle != w.Idle {
-				m.Idle = ""
+			if lock.Idle != w.Idle {
+				lock.Idle = ""
 			}
-			if m.Owner == 0 && w.Owner != 0 {
-				m.Owner, m.OwnerName, m.Why, m.Free = w.Owner, w.OwnerName, "", false
+			if lock.Owner == 0 && w.Owner != 0 {
+				lock.Owner, lock.OwnerName, lock.Why, lock.Free = w.Owner, w.OwnerName, "", false
 			}
 		}
 	}
@@ -157,12 +157,12 @@ func (l *Locks) collect() {
 	})
 }
 
-func (m *Lock) blocked() (out []int) {
-	if m.Idle != "" {
+func (lock *Lock) blocked() (out []int) {
+	if lock.Idle != "" {
 		return nil
 	}
-	idle := m.IdleWaiters // in the order of Waiters
-	for _, tid := range m.Waiters {
+	idle := lock.IdleWaiters // in the order of Waiters
+	for _, tid := range lock.Waiters {
 		if len(idle) > 0 && idle[0] == tid {
 			idle = idle[1:]
 		} else {

@@ -216,36 +216,36 @@ func (l *Locks) inCycle(tid int) bool {
 	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.Possible, in)
 }
 
-func (m *Lock) label() string {
-	if m.Symbol != "" {
-		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
+func (lock *Lock) label() string {
+	if lock.Symbol != "" {
+		return fmt.Sprintf("%s %s (%#x)", lock.Kind, lock.Symbol, uint64(lock.Address))
 	}
-	if m.Kind == waits.Join && m.Owner != 0 {
-		return fmt.Sprintf("join of thread %d", m.Owner)
+	if lock.Kind == waits.Join && lock.Owner != 0 {
+		return fmt.Sprintf("join of thread %d", lock.Owner)
 	}
-	if m.Kind == waits.Semaphore || m.Address == 0 {
-		return m.Object()
+	if lock.Kind == waits.Semaphore || lock.Address == 0 {
+		return lock.Object()
 	}
-	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
+	return fmt.Sprintf("%s %#x", lock.Kind, uint64(lock.Address))
 }
 
-func (m *Lock) details() string {
-	text := withSeparator(", ", m.Type)
-	if m.Kind == waits.Semaphore {
+func (lock *Lock) details() string {
+	text := withSeparator(", ", lock.Type)
+	if lock.Kind == waits.Semaphore {
 		text = ""
 	}
 	switch {
-	case m.Owner != 0:
-	case m.OwnerProcess != 0:
-		text += ", " + m.OwnerProcessText()
-	case m.OwnerGone != 0:
-		text += ", " + m.EndedOwnerText()
-	case m.Readers > 0:
-		text += ", held by " + count(m.Readers, "reader")
-	case m.Why == "" && m.Free:
+	case lock.Owner != 0:
+	case lock.OwnerProcess != 0:
+		text += ", " + lock.OwnerProcessText()
+	case lock.OwnerGone != 0:
+		text += ", " + lock.EndedOwnerText()
+	case lock.Readers > 0:
+		text += ", held by " + count(lock.Readers, "reader")
+	case lock.Why == "" && lock.Free:
 		text += ": free when it was read"
 	default:
-		text += withSeparator(": ", m.Why)
+		text += withSeparator(": ", lock.Why)
 	}
 	return text
 }

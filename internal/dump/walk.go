@@ -113,9 +113,9 @@ func (w *stackWalker) place(p Place) *Place {
 }
 
 func (w *stackWalker) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []Frame {
-	var truth managed.Certainty
-	w.named, truth = e.Namer.Symbolize(e.Ref, l, w.named[:0])
-	if truth == managed.Freed {
+	var certainty managed.Certainty
+	w.named, certainty = e.Namer.Symbolize(e.Ref, l, w.named[:0])
+	if certainty == managed.Freed {
 		w.named = append(w.named[:0], managed.Frame{Function: freedFunction})
 	}
 	if len(w.named) == 0 {

@@ -17,9 +17,9 @@ type Common struct {
 	Garbage   *selfruntime.Collector
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
-	// UndiscoveredLackRoots: kernel samples of undiscovered processes lack the outer ends of stacks. The aggregator
+	// UntrackedLackRoots: kernel samples of untracked processes lack the outer ends of stacks. The aggregator
 	// sets it.
-	UndiscoveredLackRoots atomic.Bool
+	UntrackedLackRoots atomic.Bool
 }
 
 // NewCommon returns a recording's state.

@@ -24,9 +24,9 @@ const (
 	CheckpointAsked               // write a checkpoint of all before this event
 	RefreshAsked                  // refresh the sinks with all before this event
 	NotObserved                   // no thread was observed from At on, for Length
-	SampledUnassigned             // a kernel sample of an ended or undiscovered thread
-	ChildSampled                  // a kernel sample of an undiscovered child, or a mark (package tracer)
-	ChildTime                     // CPU time of an undiscovered child in one program
+	SampledUnassigned             // a kernel sample of an ended or untracked thread
+	ChildSampled                  // a kernel sample of an untracked child, or a mark (package tracer)
+	ChildTime                     // CPU time of an untracked child in one program
 	ThreadStarted                 // its time begins, before its first sample
 	Resumed                       // the machine was suspended for Length until At
 )

@@ -118,5 +118,5 @@ func (p *Process) CodeChanging(at int64) bool {
 	return moved != 0 && at-moved < codeChangesFor
 }
 
-// Program is the program of an undiscovered process (package descendants).
+// Program is the program of an untracked process (package descendants).
 type Program = descendants.Program[*Process]

@@ -20,9 +20,9 @@ func NewBatchQueue() *BatchQueue {
 }
 
 // Get returns an empty batch.
-func (r *BatchQueue) Get() Batch {
+func (q *BatchQueue) Get() Batch {
 	select {
-	case b := <-r.free:
+	case b := <-q.free:
 		return b[:0]
 	default:
 		return make(Batch, 0, 64)
@@ -30,22 +30,22 @@ func (r *BatchQueue) Get() Batch {
 }
 
 // HasRoom reports that Send would not wait. It is the producer's.
-func (r *BatchQueue) HasRoom() bool { return len(r.full) < cap(r.full) }
+func (q *BatchQueue) HasRoom() bool { return len(q.full) < cap(q.full) }
 
 // Send hands a batch over. It waits for room.
-func (r *BatchQueue) Send(b Batch) { r.full <- b }
+func (q *BatchQueue) Send(b Batch) { q.full <- b }
 
 // Close ends the batches. It is the producer's.
-func (r *BatchQueue) Close() { close(r.full) }
+func (q *BatchQueue) Close() { close(q.full) }
 
 // Batches returns the queue of batches.
-func (r *BatchQueue) Batches() <-chan Batch { return r.full }
+func (q *BatchQueue) Batches() <-chan Batch { return q.full }
 
 // Put takes a batch back.
-func (r *BatchQueue) Put(b Batch) {
+func (q *BatchQueue) Put(b Batch) {
 	clear(b)
 	select {
-	case r.free <- b:
+	case q.free <- b:
 	default:
 	}
 }

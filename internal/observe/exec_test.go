@@ -34,7 +34,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	}
 	t.Cleanup(func() { _ = proc.Close() })
 	th.Memory = proc.Memory()
-	tracee := func() (n int) {
+	copiedStackLen := func() (n int) {
 		OnThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
@@ -47,7 +47,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 		})
 		return n
 	}
-	if n := tracee(); n == 0 {
+	if n := copiedStackLen(); n == 0 {
 		t.Fatal("no stack of the shell")
 	}
 	if _, err := in.Write([]byte{'\n'}); err != nil {
@@ -58,7 +58,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	if renewed {
 		th.Memory.Renew(th.PID)
 	}
-	if n := tracee(); n == 0 {
+	if n := copiedStackLen(); n == 0 {
 		t.Error("no stack of the program that it runs now")
 	}
 	if th.threadPointer() != 0 {

@@ -15,13 +15,13 @@ import (
 // process has ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor
 // ([attribute.Process.AddUnassignedOfChild]), or the time of the process itself.
 type childSamples struct {
-	shared     *engine.SharedState
-	stream     *stream
-	unassigned *unassignedSamples
-	counts     *sampleCounts
-	table      *descendants.Table[*handover.Process, childSample] // nil if none are sampled
-	waiting    int                                                // number of samples
-	swept      int64                                              // CLOCK_MONOTONIC ns
+	shared            *engine.SharedState
+	stream            *stream
+	unassigned        *unassignedSamples
+	counts            *sampleCounts
+	table             *descendants.Table[*handover.Process, childSample] // nil if none are sampled
+	waiting           int                                                // number of samples
+	lostEndsCheckedAt int64                                              // CLOCK_MONOTONIC ns
 }
 
 const (
@@ -73,8 +73,8 @@ func (c *childSamples) handOver(now int64) {
 	if c.table == nil {
 		return
 	}
-	if now-c.swept >= checkEvery {
-		c.swept = now
+	if now-c.lostEndsCheckedAt >= checkEvery {
+		c.lostEndsCheckedAt = now
 		c.table.FindLostEnds()
 	}
 	for p := range c.table.All() {
@@ -120,13 +120,13 @@ func (c *childSamples) processEnded(p *process) {
 }
 
 // end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
-func (c *childSamples) end(goesOn bool) {
+func (c *childSamples) end(recordingContinues bool) {
 	if c.table == nil {
 		return
 	}
 	for p := range c.table.All() {
 		for _, kept := range p.Samples {
-			if goesOn {
+			if recordingContinues {
 				c.report(handover.ChildSampled, p.Waiter, kept)
 			} else {
 				c.shared.Observer.Drop(kept.raw)
@@ -135,5 +135,5 @@ func (c *childSamples) end(goesOn bool) {
 	}
 	c.table = nil
 	c.waiting = 0
-	c.swept = 0
+	c.lostEndsCheckedAt = 0
 }

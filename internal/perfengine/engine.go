@@ -158,7 +158,7 @@ func (e *Engine) DrainAll(now int64) {
 	e.childSamples.handOver(now)
 	r.VaryPeriods(now)
 	if e.scope.fromStart() && !e.childSamples.enabled() {
-		e.samples.fitStack(now)
+		e.samples.adaptCopyLength(now)
 	}
 	e.choice.checkIfDue(now)
 }

@@ -21,7 +21,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 			if r.childSamples.table == nil {
 				t.Fatal("children that are not tracked are not sampled")
 			}
-			r.UndiscoveredLackRoots.Store(true)
+			r.UntrackedLackRoots.Store(true)
 			r.tick()
 			var s runstats.Observed
 			r.choice.stats(&s)
@@ -30,7 +30,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.EngineNote,
 					r.Coverage().Complete)
 			}
-			r.UndiscoveredLackRoots.Store(false)
+			r.UntrackedLackRoots.Store(false)
 			if !choose {
 				return
 			}

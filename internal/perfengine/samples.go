@@ -191,7 +191,7 @@ func (s *samples) foundRunning(th *thread) {
 	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }
 
-func (s *samples) fitStack(now int64) {
+func (s *samples) adaptCopyLength(now int64) {
 	for _, p := range s.procs.all {
 		if p.mode == modeSamples {
 			s.length.Deepest = max(s.length.Deepest, p.Handover.TakeUsedStack())

@@ -155,20 +155,20 @@ func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 // runAggregator runs until the tracer has ended, and opens found processes. After a failure it discards the rest, so
 // that the tracer can end.
 func (s *Sampler) runAggregator(stop func()) {
-	a, ring := s.aggregator, s.common.Queue
+	a, queue := s.aggregator, s.common.Queue
 	defer func() {
 		s.discardRest()
 		defer s.common.Failure.Guard(nil)
 		a.CloseAccounts(procmem.Now())
 	}()
 	defer s.common.Failure.Guard(stop)
-	follow := time.NewTimer(0)
-	defer follow.Stop()
+	taskTimer := time.NewTimer(0)
+	defer taskTimer.Stop()
 	for {
 		select {
-		case <-follow.C:
-			follow.Reset(s.pollTasks())
-		case b, ok := <-ring.Batches():
+		case <-taskTimer.C:
+			taskTimer.Reset(s.pollTasks())
+		case b, ok := <-queue.Batches():
 			if !ok {
 				return
 			}

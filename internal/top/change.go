@@ -78,16 +78,16 @@ func (s *Store) sharesOf(sl *slice, n *Functions, clock Clock) *shares {
 // (programs have phases), or the counting error if larger. A share within the earlier slices' range is no change. Each
 // tested row has its part of the error rate (Bonferroni): a steady load has marks in at most one refresh of twenty.
 // Rows below minMarkedShare are not tested.
-func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
+func (snap *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
-	k := len(o.sliceShares) - recentSlices
+	k := len(snap.sliceShares) - recentSlices
 	if k < minBaseSlices {
 		return out
 	}
 	tests := 0
 	histories := make([][]float64, len(rows))
 	for i := range rows {
-		histories[i] = o.history(rows[i].id, total)
+		histories[i] = snap.history(rows[i].id, total)
 		if mean(histories[i]) >= minMarkedShare || mean(histories[i][k:]) >= minMarkedShare {
 			tests++
 		} else {
@@ -95,13 +95,13 @@ func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 		}
 	}
 	var counts []int64
-	for _, p := range o.sliceShares {
+	for _, p := range snap.sliceShares {
 		counts = append(counts, p.n)
 	}
 	if tests == 0 {
 		return out
 	}
-	bound := tabular.StudentBound(significanceLevel/float64(tests), len(o.sliceShares)-2)
+	bound := tabular.StudentBound(significanceLevel/float64(tests), len(snap.sliceShares)-2)
 	for i, h := range histories {
 		if h != nil {
 			out[i] = detectChange(h, counts, k, bound)
@@ -110,9 +110,9 @@ func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	return out
 }
 
-func (o *Snapshot) history(id int32, total bool) []float64 {
-	h := make([]float64, len(o.sliceShares))
-	for i, p := range o.sliceShares {
+func (snap *Snapshot) history(id int32, total bool) []float64 {
+	h := make([]float64, len(snap.sliceShares))
+	for i, p := range snap.sliceShares {
 		v := p.self[id]
 		if total {
 			v = p.total[id]

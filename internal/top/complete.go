@@ -8,10 +8,10 @@ import (
 )
 
 // completeCPU: ok is false without CPU time.
-func (o *Snapshot) completeCPU(scope Scope) (c namehints.Completeness, ok bool) {
-	for i := range o.Cells {
-		if cell := &o.Cells[i]; cell.v.CPU != 0 && o.in(scope, cell) {
-			view.AddStackTime(&c, cell.v.CPU, cell.stack, func(i int32) *view.Frame { return &o.frames[i].Frame })
+func (snap *Snapshot) completeCPU(scope Scope) (c namehints.Completeness, ok bool) {
+	for i := range snap.Cells {
+		if cell := &snap.Cells[i]; cell.v.CPU != 0 && snap.in(scope, cell) {
+			view.AddStackTime(&c, cell.v.CPU, cell.stack, func(i int32) *view.Frame { return &snap.frames[i].Frame })
 			ok = true
 		}
 	}
@@ -19,8 +19,8 @@ func (o *Snapshot) completeCPU(scope Scope) (c namehints.Completeness, ok bool) 
 }
 
 // completeText is "" without CPU time.
-func (o *Snapshot) completeText(scope Scope) string {
-	c, ok := o.completeCPU(scope)
+func (snap *Snapshot) completeText(scope Scope) string {
+	c, ok := snap.completeCPU(scope)
 	if !ok {
 		return ""
 	}
@@ -28,8 +28,8 @@ func (o *Snapshot) completeText(scope Scope) string {
 }
 
 // whyIncomplete is the main reason and its cure, "" if few stacks are incomplete.
-func (o *Snapshot) whyIncomplete(scope Scope) string {
-	c, _ := o.completeCPU(scope)
+func (snap *Snapshot) whyIncomplete(scope Scope) string {
+	c, _ := snap.completeCPU(scope)
 	e := c.MainReason()
 	return e.Text("cpu", view.Percent)
 }

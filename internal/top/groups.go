@@ -49,26 +49,26 @@ func (r *GroupRow) MainFunction() string {
 }
 
 // Threads sums by thread. The rows are valid until the next call, or until the snapshot is reused.
-func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
-	return o.groups(scope, c, false, len(o.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
-		x, y := &o.threads[a], &o.threads[b]
+func (snap *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
+	return snap.groups(scope, c, false, len(snap.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
+		x, y := &snap.threads[a], &snap.threads[b]
 		return cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.tid, y.tid))
 	})
 }
 
 // Waits sums by wait. The rows are valid as those of [Snapshot.Threads].
-func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
-	return o.groups(scope, c, true, len(o.waits), func(c *Cell) int32 { return c.wait }, func(a, b int32) int {
-		return cmp.Compare(o.waits[a].name, o.waits[b].name)
+func (snap *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
+	return snap.groups(scope, c, true, len(snap.waits), func(c *Cell) int32 { return c.wait }, func(a, b int32) int {
+		return cmp.Compare(snap.waits[a].name, snap.waits[b].name)
 	})
 }
 
 // groups sums by key. Idle groups are last; equal compares groups of equal time.
-func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
+func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
 	equal func(a, b int32) int) []GroupRow {
-	order, ends := o.byGroup(scope, n, key)
-	t := &o.scratch
-	t.sums, t.stamps = zeroed(t.sums, len(o.frames)), zeroed(t.stamps, len(o.threads))
+	order, ends := snap.byGroup(scope, n, key)
+	t := &snap.scratch
+	t.sums, t.stamps = zeroed(t.sums, len(snap.frames)), zeroed(t.stamps, len(snap.threads))
 	kept := &t.rows[0]
 	if waits {
 		kept = &t.rows[1]
@@ -76,7 +76,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	rows := (*kept)[:0]
 	from := int32(0)
 	for k, end := range ends {
-		r := GroupRow{index: int32(k), snapshot: o, waits: waits}
+		r := GroupRow{index: int32(k), snapshot: snap, waits: waits}
 		r.addCells(order[from:end], clock)
 		from = end
 		if r.Values != (Values{}) {
@@ -124,12 +124,12 @@ func (r *GroupRow) addCells(cells []int32, clock Clock) {
 	r.Idle = o.idleRule(cells)
 }
 
-func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {
-	t := &o.scratch
+func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {
+	t := &snap.scratch
 	t.at = zeroed(t.at, n)
 	ends, all := t.at, 0
-	for i := range o.Cells {
-		if c := &o.Cells[i]; o.in(scope, c) {
+	for i := range snap.Cells {
+		if c := &snap.Cells[i]; snap.in(scope, c) {
 			ends[key(c)]++
 			all++
 		}
@@ -139,8 +139,8 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 		at, ends[k] = at+ends[k], at
 	}
 	t.order = slices.Grow(t.order[:0], all)[:all]
-	for i := range o.Cells {
-		if c := &o.Cells[i]; o.in(scope, c) {
+	for i := range snap.Cells {
+		if c := &snap.Cells[i]; snap.in(scope, c) {
 			k := key(c)
 			t.order[ends[k]] = int32(i)
 			ends[k]++
@@ -149,9 +149,9 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 	return t.order, ends
 }
 
-func (o *Snapshot) programFunction(stack []int32) int32 {
+func (snap *Snapshot) programFunction(stack []int32) int32 {
 	for _, f := range stack {
-		if !o.support[f] && !o.frames[f].Nameless {
+		if !snap.support[f] && !snap.frames[f].Nameless {
 			return f
 		}
 	}
@@ -159,10 +159,10 @@ func (o *Snapshot) programFunction(stack []int32) int32 {
 }
 
 // heaviest clears the sums.
-func (o *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
+func (snap *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
 	best, most := int32(-1), int64(-1)
 	for _, f := range touched {
-		if v := sums[f]; v > most || v == most && o.frames[f].Name < o.frames[best].Name {
+		if v := sums[f]; v > most || v == most && snap.frames[f].Name < snap.frames[best].Name {
 			best, most = f, v
 		}
 	}

@@ -23,12 +23,12 @@ type State struct {
 	Ended bool
 }
 
-func (o *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
+func (snap *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	var p tabular.Precision
 	var e tabular.Effective
-	for i := range o.Cells {
-		cell := &o.Cells[i]
-		if v := cell.v.Of(c); v != 0 && o.in(scope, cell) {
+	for i := range snap.Cells {
+		cell := &snap.Cells[i]
+		if v := cell.v.Of(c); v != 0 && snap.in(scope, cell) {
 			e.Add(v, cell.v.Samples)
 			p.Total += float64(v)
 		}
@@ -37,12 +37,12 @@ func (o *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	return p
 }
 
-func (o *Snapshot) window() string {
-	all := clockTime(o.Since)
-	if o.Whole {
+func (snap *Snapshot) window() string {
+	all := clockTime(snap.Since)
+	if snap.Whole {
 		return "all of " + all
 	}
-	return fmt.Sprintf("last %s of %s", tabular.TrimFloat(o.Length.Round(time.Second/10).Seconds())+" s", all)
+	return fmt.Sprintf("last %s of %s", tabular.TrimFloat(snap.Length.Round(time.Second/10).Seconds())+" s", all)
 }
 
 func clockTime(d time.Duration) string {
@@ -54,22 +54,22 @@ func clockTime(d time.Duration) string {
 }
 
 // headLines are target and window, and the clocks.
-func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
-	v := o.Total(scope)
-	first := []string{printable.String(st.Target), o.window()}
+func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
+	v := snap.Total(scope)
+	first := []string{printable.String(st.Target), snap.window()}
 	if st.Threads > 0 && !st.Ended {
 		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
 	}
-	if c := o.completeText(scope); c != "" {
+	if c := snap.completeText(scope); c != "" {
 		first = append(first, c)
 	}
 	second := []string{"cpu " + tabular.Nanos(v.CPU)}
-	if o.Length > 0 {
-		second[0] += fmt.Sprintf(" (%.2f processors)", float64(v.CPU)/float64(o.Length))
+	if snap.Length > 0 {
+		second[0] += fmt.Sprintf(" (%.2f processors)", float64(v.CPU)/float64(snap.Length))
 	}
 	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
-	if o.Waiting > 0 {
-		second = append(second, fmt.Sprintf("looking up %d symbols", o.Waiting))
+	if snap.Waiting > 0 {
+		second = append(second, fmt.Sprintf("looking up %d symbols", snap.Waiting))
 	}
 	return []string{s.joined(" · ", first...), s.joined(" · ", second...)}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // idleRule returns the rule by which all time of the cells is idle, or "". No cell is without time (addCell).
-func (o *Snapshot) idleRule(cells []int32) (rule string) {
+func (snap *Snapshot) idleRule(cells []int32) (rule string) {
 	for _, i := range cells {
-		of := o.ruleOf(&o.Cells[i])
+		of := snap.ruleOf(&snap.Cells[i])
 		if of == "" || rule != "" && of != rule {
 			return ""
 		}
@@ -28,26 +28,26 @@ type idleKey struct {
 }
 
 // ruleOf returns "" for a cell that is not idle.
-func (o *Snapshot) ruleOf(c *Cell) string {
+func (snap *Snapshot) ruleOf(c *Cell) string {
 	k := idleKey{wait: c.wait}
 	if len(c.stack) > 0 {
 		k.stack = &c.stack[0]
 	}
-	rule, known := o.idleRules[k]
+	rule, known := snap.idleRules[k]
 	if !known {
-		w := &o.waits[c.wait]
+		w := &snap.waits[c.wait]
 		call, _, _ := strings.Cut(w.name, ": ")
 		rule = waits.Idle(call, w.kind, func(i int) (waits.Frame, bool) {
 			if i >= len(c.stack) {
 				return waits.Frame{}, false
 			}
-			f := &o.frames[c.stack[i]]
+			f := &snap.frames[c.stack[i]]
 			return waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}, true
 		})
-		if o.idleRules == nil {
-			o.idleRules = map[idleKey]string{}
+		if snap.idleRules == nil {
+			snap.idleRules = map[idleKey]string{}
 		}
-		o.idleRules[k] = rule
+		snap.idleRules[k] = rule
 	}
 	return rule
 }

@@ -22,20 +22,20 @@ type Goroutines struct {
 const largeRow = 20
 
 // nameNotes tells how to get names; nothing while names are pending.
-func (o *Snapshot) nameNotes(c Clock) []string {
-	if o.Waiting > 0 {
+func (snap *Snapshot) nameNotes(c Clock) []string {
+	if snap.Waiting > 0 {
 		return nil
 	}
-	p := namehints.Program{PID: o.onePID(), Again: "run top again", OneRow: true}
-	for _, path := range o.paths {
+	p := namehints.Program{PID: snap.onePID(), Again: "run top again", OneRow: true}
+	for _, path := range snap.paths {
 		p.Mappings = append(p.Mappings, path)
 		if !strings.HasPrefix(path, "[") {
 			p.Files = append(p.Files, path)
 		}
 	}
-	all := o.Total(WholeProgram).Of(c)
+	all := snap.Total(WholeProgram).Of(c)
 	var rows []namehints.Row
-	for _, r := range o.Functions(WholeProgram) {
+	for _, r := range snap.Functions(WholeProgram) {
 		v := r.Total.Of(c)
 		rows = append(rows, namehints.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
 			Nameless: r.Nameless})
@@ -43,9 +43,9 @@ func (o *Snapshot) nameNotes(c Clock) []string {
 	return p.Notes(rows)
 }
 
-func (o *Snapshot) onePID() (pid int) {
-	for i := range o.threads {
-		switch p := o.threads[i].pid; {
+func (snap *Snapshot) onePID() (pid int) {
+	for i := range snap.threads {
+		switch p := snap.threads[i].pid; {
 		case pid == 0:
 			pid = p
 		case p != pid:
@@ -55,7 +55,7 @@ func (o *Snapshot) onePID() (pid int) {
 	return pid
 }
 
-func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
+func (snap *Snapshot) notes(st *State, c Clock) (notes []string) {
 	for i := range st.Goroutines {
 		g := &st.Goroutines[i]
 		if g.Text == "" {
@@ -67,7 +67,7 @@ func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 		}
 		notes = append(notes, text)
 	}
-	return append(notes, o.nameNotes(c)...)
+	return append(notes, snap.nameNotes(c)...)
 }
 
 // noteLinesDivisor: notes take at most 1/noteLinesDivisor of the screen's lines.

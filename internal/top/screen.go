@@ -180,7 +180,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	return s.cut(head + title), lines
 }
 
-func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock,
+func (snap *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock,
 	prec tabular.Precision) (lines []string) {
 	for i := range rows {
 		r := &rows[i]
@@ -194,7 +194,7 @@ func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock
 			" · "), " ")))
 		wide := 0
 		for _, f := range r.Frames {
-			wide = max(wide, tabular.PrintedWidth(o.frames[f].DisplayName()))
+			wide = max(wide, tabular.PrintedWidth(snap.frames[f].DisplayName()))
 		}
 		cols := tabular.FitColumns(s.Width, 4, wide, 24)
 		for _, f := range r.Frames {
@@ -202,7 +202,7 @@ func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock
 			if f == function {
 				mark = "  ▸ "
 			}
-			fr := o.frames[f]
+			fr := snap.frames[f]
 			lines = append(lines, s.cut(mark+s.names(&fr, cols)))
 		}
 	}

@@ -95,15 +95,15 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 }
 
 // addCell drops a cell without time. Values are negative if open intervals ended with less.
-func (o *Snapshot) addCell(n *Functions, k cellKey, v Values) {
+func (snap *Snapshot) addCell(n *Functions, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {
-		o.Cells = append(o.Cells, Cell{n.functionsOf(k.stack), k.thread, k.wait, v})
+		snap.Cells = append(snap.Cells, Cell{n.functionsOf(k.stack), k.thread, k.wait, v})
 	}
 }
 
-func (o *Snapshot) threadName(n int32) string {
-	th := &o.threads[n]
+func (snap *Snapshot) threadName(n int32) string {
+	th := &snap.threads[n]
 	name := th.name
 	if name == "" {
 		name = th.comm

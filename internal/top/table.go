@@ -19,8 +19,8 @@ type Scope struct {
 // WholeProgram is the scope of all cells.
 var WholeProgram = Scope{-1, -1}
 
-func (o *Snapshot) in(s Scope, c *Cell) bool {
-	return (s.Thread < 0 || o.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
+func (snap *Snapshot) in(s Scope, c *Cell) bool {
+	return (s.Thread < 0 || snap.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
 // FunctionRow has a function's own time, and that with its callees.
@@ -48,19 +48,20 @@ func zeroed[T any](s []T, n int) []T {
 }
 
 // Functions sums by function. In Total a function counts once per stack.
-func (o *Snapshot) Functions(scope Scope) []FunctionRow {
+func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
 	rows := make([]FunctionRow, 0, 64)
-	o.scratch.at, o.scratch.seen = zeroed(o.scratch.at, len(o.frames)), zeroed(o.scratch.seen, len(o.frames))
-	at, seen := o.scratch.at, o.scratch.seen // row + 1; last cell + 1
-	for i := range o.Cells {
-		c := &o.Cells[i]
-		if !o.in(scope, c) {
+	scratch := &snap.scratch
+	scratch.at, scratch.seen = zeroed(scratch.at, len(snap.frames)), zeroed(scratch.seen, len(snap.frames))
+	at, seen := scratch.at, scratch.seen // row + 1; last cell + 1
+	for i := range snap.Cells {
+		c := &snap.Cells[i]
+		if !snap.in(scope, c) {
 			continue
 		}
 		for depth, f := range c.stack {
 			n := at[f]
 			if n == 0 {
-				rows = append(rows, FunctionRow{Frame: o.frames[f], id: f, support: o.support[f]})
+				rows = append(rows, FunctionRow{Frame: snap.frames[f], id: f, support: snap.support[f]})
 				n = int32(len(rows))
 				at[f] = n
 			}
@@ -127,14 +128,14 @@ type StackRow struct {
 }
 
 // StacksOf returns the stacks that contain a function (negative: all), the largest first.
-func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow {
+func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow {
 	var rows []StackRow
 	at := map[string]int{}
 	members := []map[int32]bool{}
 	var key []byte
-	for i := range o.Cells {
-		c := &o.Cells[i]
-		if !o.in(scope, c) || function >= 0 && !slices.Contains(c.stack, function) {
+	for i := range snap.Cells {
+		c := &snap.Cells[i]
+		if !snap.in(scope, c) || function >= 0 && !slices.Contains(c.stack, function) {
 			continue
 		}
 		key = key[:0]
@@ -161,9 +162,9 @@ func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow
 }
 
 // Total sums a scope.
-func (o *Snapshot) Total(scope Scope) (v Values) {
-	for i := range o.Cells {
-		if c := &o.Cells[i]; o.in(scope, c) {
+func (snap *Snapshot) Total(scope Scope) (v Values) {
+	for i := range snap.Cells {
+		if c := &snap.Cells[i]; snap.in(scope, c) {
 			v.add(c.v)
 		}
 	}

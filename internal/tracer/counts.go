@@ -12,7 +12,7 @@ import (
 type counts struct {
 	ticks, attempted, byStop, byPassiveRead, unchanged int64
 	queued, threadsMax                                 int64
-	inferred, unseen                                   int64 // ticks of back-offs in which the thread had not run; had run
+	inferred, ranInBackoff                             int64 // ticks of back-offs in which the thread had not run; had run
 	maxBacklog                                         int64 // most bytes of copies that waited for their walks
 	failed                                             [refusal.NumReasons]int64
 	shortRuns                                          shortRuns

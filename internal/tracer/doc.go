@@ -6,7 +6,7 @@
 //
 // A tick has ten steps (tick.go), and a part for each job. The parts share [state].
 //
-//	tick ─► due ─────────► observations ──► stops ─────► package observe, ptrace
+//	tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
 //	 │      which threads   one thread       pending      one thread: unchanged,
 //	 │                      after another    stops        passive read or stop
 //	 ├────► newThreads, newChildren ──► observed before all others

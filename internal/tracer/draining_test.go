@@ -10,11 +10,11 @@ import (
 
 func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 	for name, do := range map[string]func(*Tracer){
-		"threads are attached": func(c *Tracer) { c.tracked.list(c.procs[0], procmem.Now()) },
-		"looks":                func(c *Tracer) { c.due.observe(c.procs[0].backoff.Due) },
+		"threads are attached": func(c *Tracer) { c.tracked.refreshThreads(c.procs[0], procmem.Now()) },
+		"looks":                func(c *Tracer) { c.selector.observe(c.procs[0].backoff.Due) },
 		"looks that are drawn": func(c *Tracer) {
 			c.subset.Begin(3, 3)
-			c.due.observeDrawn(c.procs[0].backoff.Due)
+			c.selector.observeDrawn(c.procs[0].backoff.Due)
 		},
 		"a tick without looks": func(c *Tracer) { c.Garbage.Request(); c.tick(procmem.Now(), 0) },
 		"a tick withheld":      func(c *Tracer) { c.withhold(procmem.Now(), 0) },

@@ -21,9 +21,9 @@ type execs struct {
 	newChildren *newChildren
 }
 
-// check finds an exec since the last call, and then begins to track the threads anew. The account of the thread that
-// called exec goes on.
-func (x *execs) check(p *process, now int64) {
+// detectExec finds an exec since the last call, and then begins to track the threads anew. The account of the thread
+// that called exec goes on.
+func (x *execs) detectExec(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.addressSpace {
 		return
@@ -62,9 +62,9 @@ func (p *process) caller() (found *thread) {
 		return nil
 	}
 	for _, th := range p.list.inOrder {
-		last := &th.used
+		last := &th.accountedClocks
 		possible := last.CPU <= now.CPU && last.RunQueue <= now.RunQueue && last.Runs <= now.Runs
-		if possible && (found == nil || last.CPU > found.used.CPU) && !th.gone && (th == first || !th.alive()) {
+		if possible && (found == nil || last.CPU > found.accountedClocks.CPU) && !th.gone && (th == first || !th.alive()) {
 			found = th
 		}
 	}

@@ -145,7 +145,7 @@ func (l *late) list(shared *handover.Process) {
 	l.c.tracked.trackProcess(shared)
 	for p := l.c.procs[0]; procmem.Now() < l.until; {
 		p.list = threadList{byTID: map[int]*thread{}}
-		l.c.tracked.list(p, procmem.Now())
+		l.c.tracked.refreshThreads(p, procmem.Now())
 		for _, th := range p.list.inOrder {
 			th.Observed.Close()
 		}

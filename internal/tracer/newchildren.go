@@ -127,7 +127,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 		found.Value = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
-	m := mark{at: n.Tick.At, interval: n.tickState.interval, program: ran, found: attribute.FoundProgramOnly}
+	m := mark{at: n.Tick.At, interval: n.tickState.observationInterval, program: ran, found: attribute.FoundProgramOnly}
 	if s.Flags&exiting != 0 {
 		m.found = attribute.FoundInExit
 	}
@@ -227,22 +227,22 @@ func (n *newChildren) processTracked(p *process) {
 	if found == nil || found.Value == nil {
 		return
 	}
-	p.earlier = found.Value
-	n.close(p.earlier)
-	for i := range p.earlier.marks {
-		if p.earlier.marks[i].raw == nil {
-			n.reportMarks(found.Waiter, p.earlier.marks[i:i+1])
+	p.preTrackingSamples = found.Value
+	n.close(p.preTrackingSamples)
+	for i := range p.preTrackingSamples.marks {
+		if p.preTrackingSamples.marks[i].raw == nil {
+			n.reportMarks(found.Waiter, p.preTrackingSamples.marks[i:i+1])
 		}
 	}
 }
 
 // threadTracked reports the marks of a process as samples of its first thread.
 func (n *newChildren) threadTracked(th *thread) {
-	child := th.proc.earlier
+	child := th.proc.preTrackingSamples
 	if child == nil || th.Observed.TID != th.proc.Target.PID {
 		return
 	}
-	th.proc.earlier = nil
+	th.proc.preTrackingSamples = nil
 	for i := range child.marks {
 		m := &child.marks[i]
 		if m.raw == nil {
@@ -264,9 +264,9 @@ func (n *newChildren) execed(p *process) {
 }
 
 func (n *newChildren) processEnded(p *process) {
-	if p.earlier != nil {
-		n.drop(p.earlier)
-		p.earlier = nil
+	if p.preTrackingSamples != nil {
+		n.drop(p.preTrackingSamples)
+		p.preTrackingSamples = nil
 	}
 	if n.untracked != nil {
 		n.walks.wait()

@@ -28,8 +28,8 @@ const (
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor = 20e6
-	// maxTurns bounds the listings of a process in one tick.
-	maxTurns = 3
+	// maxListings bounds the listings of a process in one tick.
+	maxListings = 3
 	// The tracer yields its CPU in a discovery longer than one part in longDiscovery of a period.
 	longDiscovery = 4
 )
@@ -77,7 +77,7 @@ func (n *newThreads) observe(p *process, now int64) {
 	if !p.list.everListed {
 		return
 	}
-	for range maxTurns {
+	for range maxListings {
 		before := len(p.backoff.Due)
 		gone := n.counts.failed[refusal.Gone]
 		n.find(p, now)
@@ -97,14 +97,14 @@ func (n *newThreads) observe(p *process, now int64) {
 			return
 		}
 		n.creations.forget()
-		p.list.tailAt = 0
+		p.list.tailReadAt = 0
 	}
 }
 
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
 	creations := n.creations.countUntil(n.counts.ticks)
-	if creations == list.creations || now-list.tailAt < int64(len(list.tids))*skipCost*skipShare {
+	if creations == list.creations || now-list.tailReadAt < int64(len(list.tids))*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()
@@ -115,12 +115,12 @@ func (n *newThreads) find(p *process, now int64) {
 		return
 	}
 	list.creations = creations
-	list.tailAt = now
+	list.tailReadAt = now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
-		n.wait()
+		n.callTestHook()
 		tids, err := p.TaskDir.ListFrom(from, n.tids[:0])
-		n.wait()
+		n.callTestHook()
 		n.tids = tids
 		if err != nil {
 			return
@@ -143,7 +143,7 @@ func (n *newThreads) track(p *process, tid int, now int64) {
 	}
 }
 
-func (n *newThreads) wait() {
+func (n *newThreads) callTestHook() {
 	if n.aroundRead != nil {
 		n.aroundRead()
 	}

@@ -47,7 +47,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 	c.tracked.trackProcess(opened(t, cmd.Process.Pid))
 	p := c.procs[0]
 	now := procmem.Now()
-	c.tracked.list(p, now)
+	c.tracked.refreshThreads(p, now)
 	found := len(p.list.byTID)
 	tick := func(took int64) {
 		now += took

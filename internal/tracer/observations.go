@@ -43,11 +43,11 @@ func (o *observations) observe(th *thread) {
 	switch {
 	case (outcome == observe.Unchanged || outcome == observe.LeftToSamples) && o.mayBeOfCaller(th, clocks):
 		o.noteChanged(th)
-		o.leave(th, nil)
+		o.postpone(th, nil)
 	case err != nil:
 		o.fail(th, err)
 	case outcome == observe.Unchanged:
-		th.used = clocks
+		th.accountedClocks = clocks
 		if th.EnginePart != nil {
 			th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.Tick.At), th.Observed.Asleep())
 		}
@@ -57,7 +57,7 @@ func (o *observations) observe(th *thread) {
 	case outcome == observe.LeftToSamples:
 		o.counts.attempted--
 		o.noteChanged(th)
-		th.used = clocks
+		th.accountedClocks = clocks
 		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.Queued:
 		o.counts.attempted--
@@ -82,7 +82,7 @@ func (o *observations) finishPending(th *thread, s *observe.RawSample, err error
 		return
 	}
 	if o.mayBeOfCaller(th, s.Sched) && !th.provesNoExec(s) {
-		o.leave(th, s)
+		o.postpone(th, s)
 		return
 	}
 	o.finish(th, s)
@@ -91,10 +91,10 @@ func (o *observations) finishPending(th *thread, s *observe.RawSample, err error
 // mayBeOfCaller reports that the clocks that were read of a first thread may be those of another, which has called exec
 // ([execs]).
 func (o *observations) mayBeOfCaller(th *thread, clocks procmem.SchedStat) bool {
-	if th.Observed.TID != th.proc.Target.PID || clocks == th.used {
+	if th.Observed.TID != th.proc.Target.PID || clocks == th.accountedClocks {
 		return false
 	}
-	return clocks.CPU < th.used.CPU || clocks.Runs < th.used.Runs || !th.proc.settled()
+	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs || !th.proc.settled()
 }
 
 // provesNoExec reports that a sample of a first thread is of the thread that was tracked: a thread that takes another's
@@ -110,23 +110,23 @@ func (th *thread) provesNoExec(s *observe.RawSample) bool {
 		return false
 	}
 	memory := th.proc.Target.Memory()
-	return s.Sched.CPU >= th.used.CPU && s.Sched.Runs >= th.used.Runs &&
+	return s.Sched.CPU >= th.accountedClocks.CPU && s.Sched.Runs >= th.accountedClocks.Runs &&
 		memory.Space() == th.proc.addressSpace && !memory.Ended()
 }
 
-// leave leaves a thread to the next tick. raw is not used; it may be nil.
-func (o *observations) leave(th *thread, raw *observe.RawSample) {
+// postpone leaves a thread to the next tick. raw is not used; it may be nil.
+func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	if raw != nil {
 		o.Observer.Drop(raw)
 	}
-	th.Observed.ForgetLast(th.used)
+	th.Observed.ForgetLast(th.accountedClocks)
 	o.counts.attempted--
 	o.counts.queued++
 	th.proc.list.changeHinted = true
 }
 
 func (o *observations) finish(th *thread, s *observe.RawSample) {
-	th.used = s.Sched
+	th.accountedClocks = s.Sched
 	if th.EnginePart != nil {
 		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
 	}
@@ -154,7 +154,7 @@ func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, runni
 	if th.Observed.UsesSamples() {
 		return
 	}
-	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.tickState.interval))
+	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.tickState.observationInterval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
 		o.cpus.Prefer(o.Observer.LastCPU(th.Observed))
 	}
@@ -167,11 +167,13 @@ func (o *observations) fail(th *thread, err error) {
 	switch {
 	case reason != refusal.Gone:
 	case th.Observed.TID == th.proc.Target.PID || !th.proc.settled(): // the next listing decides ([execs])
-		th.Observed.ForgetLast(th.used)
+		th.Observed.ForgetLast(th.accountedClocks)
 		th.proc.list.changeHinted = true
 	default:
 		o.tracked.endThread(th)
 	}
 }
 
-func (o *observations) noteChanged(th *thread) { o.counts.unseen += o.Backoff.NoteChanged(&th.Backoff) }
+func (o *observations) noteChanged(th *thread) {
+	o.counts.ranInBackoff += o.Backoff.NoteChanged(&th.Backoff)
+}

@@ -16,15 +16,15 @@ import (
 
 type process struct {
 	engine.Process
-	backoff         *backoff.Process
-	otherMemory     ptrace.OtherMemory // what stops copy besides stacks
-	list            threadList
-	earlier         *newChild // observations before its first thread is tracked
-	account         attribute.ProcessEnd
-	endedReport     endedReport
-	addressSpace    uint64 // number of the tracked program's ([procmem.Memory.Space])
-	endedKnown      bool   // account has the time of earlier threads
-	accountComplete bool
+	backoff            *backoff.Process
+	otherMemory        ptrace.OtherMemory // what stops copy besides stacks
+	list               threadList
+	preTrackingSamples *newChild // observations before its first thread is tracked
+	account            attribute.ProcessEnd
+	endedReport        endedReport
+	addressSpace       uint64 // number of the tracked program's ([procmem.Memory.Space])
+	endedKnown         bool   // account has the time of earlier threads
+	accountComplete    bool
 }
 
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
@@ -66,7 +66,7 @@ type thread struct {
 	engine.Thread
 	proc            *process
 	hidden          skid.HiddenDetector
-	used            procmem.SchedStat // the clocks that were last used for its account
+	accountedClocks procmem.SchedStat // the clocks that were last used for its account
 	end             handover.ThreadEnd
 	listGeneration  int64 // last listing that had it
 	observedTick    int64 // tick of the last observation
@@ -106,8 +106,8 @@ type threadList struct {
 	aloneSince      uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
 	firstThreadName procmem.Comm
 	// Of the last read of the list's end: CLOCK_MONOTONIC ns, taskCreations.count.
-	tailAt, creations int64
-	rejected          map[int]rejected
+	tailReadAt, creations int64
+	rejected              map[int]rejected
 }
 
 // rejected is a thread that is not tracked because of its name.

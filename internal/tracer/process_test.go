@@ -47,7 +47,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	c := newTracer(Options{Freq: 99})
 	c.tracked.trackProcess(opened(t, pid))
 	p := c.procs[0]
-	c.tracked.list(p, procmem.Now())
+	c.tracked.refreshThreads(p, procmem.Now())
 	began := func() (n int) {
 		c.Out.HandOver(0)
 		for range len(c.Queue.Batches()) {

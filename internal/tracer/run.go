@@ -74,7 +74,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	defer t.run.setTotals(t.control, ctl)
 	t.run.lastRead = 0
 	if t.allTicks(ctx, ctl) {
-		t.stops.leave()
+		t.stops.releaseAll()
 		return true
 	}
 	t.observeLast(procmem.Now())

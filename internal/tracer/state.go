@@ -89,10 +89,10 @@ func (s *state) handOver(at int64) {
 }
 
 type tickState struct {
-	interval   int64 // time that an observation stands for, ns
-	threads    int
-	rotation   int   // each tick begins with another thread of each process
-	spinsLeft  int   // busy-waits that may still fail
-	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
-	paused     int64 // wait for the aggregator, ns
+	observationInterval int64 // time that an observation stands for, ns
+	threads             int
+	rotation            int   // each tick begins with another thread of each process
+	spinsLeft           int   // busy-waits that may still fail
+	awakeSince          int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
+	paused              int64 // wait for the aggregator, ns
 }

@@ -53,7 +53,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 		Unchanged: c.unchanged,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: c.queued, Inferred: c.inferred, Unseen: c.unseen, TicksWithheld: t.budget.Withheld,
+		Queued: c.queued, Inferred: c.inferred, Unseen: c.ranInBackoff, TicksWithheld: t.budget.Withheld,
 		TicksLeftOut: t.Skipper.Skipped,
 		Failed:       map[string]int64{},
 	}

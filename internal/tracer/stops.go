@@ -210,7 +210,7 @@ func (s *stops) pause(until int64) (now int64) {
 	return now
 }
 
-func (s *stops) leave() {
+func (s *stops) releaseAll() {
 	ptrace.Pin()
 	s.Observer.Leave(s.onStop)
 	ptrace.Unpin()

@@ -80,13 +80,13 @@ func (t *Tracer) tick(now, deadline int64) {
 	}
 	t.beginTick(now, deadline)
 	if !t.drawsSubset() {
-		t.due.observePreempted() // before anything else
+		t.selector.observePreempted() // before anything else
 	}
 	t.engine.BeginTick(now, false)
 	t.observeNew(now)
 	t.listAll(now)
 	t.Backoff.WakeDue(t.tickState.threads)
-	t.due.observeAll()
+	t.selector.observeAll()
 	t.tracked.dropEnded()
 	t.engine.EndTick()
 	t.endTick(now, deadline)
@@ -98,14 +98,16 @@ const maxPeriods = 4
 func (t *Tracer) beginTick(now, deadline int64) {
 	t.reports.noteObservation(now)
 	t.gaps.BeginTick(now, t.ticks.Period())
-	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
-	t.counts.ticks += 1 + rested
-	apart := min(now-t.run.lastTick, maxPeriods*(1+rested)*t.ticks.Period())
+	skippedTicks := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
+	t.counts.ticks += 1 + skippedTicks
+	sinceLastTick := min(now-t.run.lastTick, maxPeriods*(1+skippedTicks)*t.ticks.Period())
 	t.run.lastTick = now
 	t.observations.own.measure(t.counts.ticks, now)
-	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
-	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spinsLeft: spinsIn(deadline - now),
-		awakeSince: now}
+	t.Tick = engine.Tick{At: now, Skipped: skippedTicks > 0}
+	t.tickState = tickState{
+		observationInterval: sinceLastTick, rotation: t.tickState.rotation + 1, spinsLeft: spinsIn(deadline - now),
+		awakeSince: now,
+	}
 	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
@@ -132,7 +134,7 @@ func (t *Tracer) observeNew(now int64) {
 
 func (t *Tracer) listAll(now int64) {
 	for _, p := range t.procs {
-		t.tracked.list(p, now)
+		t.tracked.refreshThreads(p, now)
 		t.tickState.threads += len(p.list.byTID)
 	}
 	t.tracked.threadCount = t.tickState.threads
@@ -163,7 +165,7 @@ func (t *Tracer) withhold(now, deadline int64) {
 	t.engine.BeginTick(now, true)
 	t.engine.DrainIfDue()
 	for _, p := range t.procs {
-		t.tracked.list(p, now)
+		t.tracked.refreshThreads(p, now)
 	}
 	t.tracked.dropEnded()
 	t.serveOnly(deadline)

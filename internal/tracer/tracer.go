@@ -25,7 +25,7 @@ type Tracer struct {
 	execs        *execs
 	observations *observations
 	newThreads   *newThreads
-	due          *due
+	selector     *selector
 	run          run
 }
 
@@ -55,7 +55,7 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	t.newThreads = &newThreads{
 		state: s, creations: t.creations, stops: t.stops, tracked: t.tracked, observations: t.observations,
 	}
-	t.due = &due{state: s, stops: t.stops, observations: t.observations}
+	t.selector = &selector{state: s, stops: t.stops, observations: t.observations}
 	t.Garbage.Await = t.stops.await
 	if o.Children && o.Threads == nil {
 		t.newChildren.begin()

@@ -79,7 +79,7 @@ func openTaskDir(p *handover.Process) *procmem.TaskDir {
 	return tasks
 }
 
-func (t *tracked) list(p *process, now int64) {
+func (t *tracked) refreshThreads(p *process, now int64) {
 	list := &p.list
 	there, err := p.TaskDir.Count()
 	list.changeHinted = list.changeHinted || p.ThreadsChanged || err != nil || there != len(list.tids)
@@ -91,7 +91,7 @@ func (t *tracked) list(p *process, now int64) {
 		return
 	}
 	if !list.due(now, &p.Clock, t.threadCount) {
-		t.execs.check(p, now)
+		t.execs.detectExec(p, now)
 		return
 	}
 	list.listedAt = now
@@ -103,7 +103,7 @@ func (t *tracked) list(p *process, now int64) {
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
 		tids = nil
 	}
-	t.execs.check(p, now)
+	t.execs.detectExec(p, now)
 	if p.mayBeInExec(tids) {
 		return
 	}
@@ -251,7 +251,7 @@ func (t *tracked) endThread(th *thread) {
 func (t *tracked) dropThread(th *thread, alive bool) {
 	th.gone = true
 	t.Skipper.NoteThreadChange(t.Tick.At)
-	t.counts.unseen += t.Backoff.Forget(&th.Backoff)
+	t.counts.ranInBackoff += t.Backoff.Forget(&th.Backoff)
 	t.counts.shortRuns.add(th.Observed.Ran())
 	if th.EnginePart != nil {
 		th.EnginePart.Ended(alive)
@@ -306,7 +306,7 @@ func (t *tracked) readLastClocks(p *process, now int64) {
 
 func (t *tracked) endAll() {
 	for _, p := range t.procs {
-		t.execs.check(p, procmem.Now())
+		t.execs.detectExec(p, procmem.Now())
 		t.readLastClocks(p, procmem.Now())
 		for _, th := range p.list.inOrder {
 			t.endThread(th)

@@ -191,8 +191,8 @@ func (d *Data) Notes(shown []Row) []string {
 	return p.Notes(rows)
 }
 
-func (d *Selection) mapped() (files, mappings []string) {
-	for _, m := range d.Profile.Mapping {
+func (sel *Selection) mapped() (files, mappings []string) {
+	for _, m := range sel.Profile.Mapping {
 		mappings = append(mappings, m.File)
 		if !strings.HasPrefix(m.File, "[") {
 			files = append(files, m.File)

@@ -29,9 +29,9 @@ const (
 // time (von Neumann), where a program's phases cancel: with x = time of a function − its share of the whole × time of
 // all in a block, variance of the sum = ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs, over functions of 1 % and more. Dependence
 // beyond a block is not seen. It is 1 without times and in short recordings.
-func (d *Selection) designEffect(value int, n float64) float64 {
-	functions := d.largestFunctions(value)
-	all, of := d.blocksOf(value, functions)
+func (sel *Selection) designEffect(value int, n float64) float64 {
+	functions := sel.largestFunctions(value)
+	all, of := sel.blocksOf(value, functions)
 	used, pairs := 0, 0
 	for i := range all {
 		if all[i] > 0 {
@@ -43,7 +43,7 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 	if pairs < minBlockPairs {
 		return 1
 	}
-	total := float64(d.Total(value))
+	total := float64(sel.Total(value))
 	measured, independent := 0.0, 0.0
 	for _, x := range of {
 		sum := 0.0
@@ -66,9 +66,9 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 }
 
 // period returns the begin and the end of the intervals with a value; not ok: a sample has no time, or none a value.
-func (d *Selection) period(value, wall int) (begin, end int64, ok bool) {
+func (sel *Selection) period(value, wall int) (begin, end int64, ok bool) {
 	begin = math.MaxInt64
-	for _, s := range d.Profile.Sample {
+	for _, s := range sel.Profile.Sample {
 		at := NumLabel(s, rec.LabelEnd)
 		if s.Value[wall] < 0 || at <= s.Value[wall] {
 			return 0, 0, false
@@ -81,18 +81,18 @@ func (d *Selection) period(value, wall int) (begin, end int64, ok bool) {
 }
 
 // blocksOf divides values into blocks of time: all, and functions' by their numbers. nil: no times, or too many parts.
-func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, of [][]float64) {
-	wall, ok := d.TypeIndex(rec.TypeWall)
+func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, of [][]float64) {
+	wall, ok := sel.TypeIndex(rec.TypeWall)
 	if !ok {
 		return nil, nil
 	}
-	begin, end, ok := d.period(value, wall)
+	begin, end, ok := sel.period(value, wall)
 	if !ok {
 		return nil, nil
 	}
 	length := max(minBlockLength, (end-begin)/maxBlocks+1)
 	parts := int64(0)
-	for _, s := range d.Profile.Sample {
+	for _, s := range sel.Profile.Sample {
 		if s.Value[value] > 0 {
 			parts += s.Value[wall]/length + 1
 		}
@@ -104,7 +104,7 @@ func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (al
 	for i := range of {
 		of[i] = make([]float64, len(all))
 	}
-	for _, s := range d.Profile.Sample {
+	for _, s := range sel.Profile.Sample {
 		v := float64(s.Value[value])
 		if v <= 0 {
 			continue
@@ -133,12 +133,12 @@ func innermost(s *profile.Sample) *profile.Function {
 }
 
 // largestFunctions numbers the innermost functions of at least 1 %.
-func (d *Selection) largestFunctions(value int) map[*profile.Function]int {
+func (sel *Selection) largestFunctions(value int) map[*profile.Function]int {
 	values, numbers := map[*profile.Function]int64{}, map[*profile.Function]int{}
-	for _, s := range d.Profile.Sample {
+	for _, s := range sel.Profile.Sample {
 		values[innermost(s)] += s.Value[value]
 	}
-	least := max(d.Total(value)/inverseMinShare, 1)
+	least := max(sel.Total(value)/inverseMinShare, 1)
 	for f, v := range values {
 		if v >= least {
 			numbers[f] = len(numbers)

@@ -19,29 +19,29 @@ import (
 // ErrNoTime reports --from or --to for a profile without time stamps.
 var ErrNoTime = errors.New("the profile has no time stamps")
 
-func (d *Selection) filter(g *groups) error {
-	before := len(d.Profile.Sample)
-	if err := d.clipToWindow(); err != nil {
+func (sel *Selection) filter(g *groups) error {
+	before := len(sel.Profile.Sample)
+	if err := sel.clipToWindow(); err != nil {
 		return err
 	}
 	for _, by := range []struct {
 		flag, expr, group string
-	}{{"thread", d.Options.Thread, "thread"}, {"process", d.Options.Process, "process"},
-		{"state", d.Options.State, "state"}, {"wait", d.Options.Wait, "wait"}} {
+	}{{"thread", sel.Options.Thread, "thread"}, {"process", sel.Options.Process, "process"},
+		{"state", sel.Options.State, "state"}, {"wait", sel.Options.Wait, "wait"}} {
 		re, err := Compile(by.flag, by.expr)
 		if err != nil {
 			return err
 		}
 		if re != nil {
-			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
+			sel.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
 		}
 	}
-	if err := d.filterByName(); err != nil {
+	if err := sel.filterByName(); err != nil {
 		return err
 	}
-	d.Dropped = before - len(d.Profile.Sample)
-	if before > 0 && len(d.Profile.Sample) == 0 {
-		return d.nothingLeft()
+	sel.Dropped = before - len(sel.Profile.Sample)
+	if before > 0 && len(sel.Profile.Sample) == 0 {
+		return sel.nothingLeft()
 	}
 	return nil
 }
@@ -49,42 +49,43 @@ func (d *Selection) filter(g *groups) error {
 // States returns the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
-func (d *Selection) onlySleepers() bool {
-	o := &d.Options
+func (sel *Selection) onlySleepers() bool {
+	o := &sel.Options
 	state, err := regexp.Compile(o.State)
 	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
 }
 
-func (d *Selection) keep(flag string, test func(*profile.Sample) bool) {
-	d.Filters = append(d.Filters, flag)
-	d.Profile.Sample = slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !test(s) })
+func (sel *Selection) keep(flag string, test func(*profile.Sample) bool) {
+	sel.Filters = append(sel.Filters, flag)
+	fails := func(s *profile.Sample) bool { return !test(s) }
+	sel.Profile.Sample = slices.DeleteFunc(slices.Clone(sel.Profile.Sample), fails)
 }
 
-func (d *Selection) filterByName() error {
-	focus, err := Compile("focus", d.Options.Focus)
+func (sel *Selection) filterByName() error {
+	focus, err := Compile("focus", sel.Options.Focus)
 	if err != nil {
 		return err
 	}
-	ignore, err := Compile("ignore", d.Options.Ignore)
+	ignore, err := Compile("ignore", sel.Options.Ignore)
 	if err != nil {
 		return err
 	}
 	if focus != nil {
-		d.Filters = append(d.Filters, "--focus")
+		sel.Filters = append(sel.Filters, "--focus")
 	}
 	if ignore != nil {
-		d.Filters = append(d.Filters, "--ignore")
+		sel.Filters = append(sel.Filters, "--ignore")
 	}
-	d.Profile.FilterSamplesByName(focus, ignore, nil, nil)
+	sel.Profile.FilterSamplesByName(focus, ignore, nil, nil)
 	return nil
 }
 
-func (d *Selection) nothingLeft() error {
-	o := &d.Options
+func (sel *Selection) nothingLeft() error {
+	o := &sel.Options
 	values := map[string]string{"--thread": o.Thread, "--process": o.Process, "--state": o.State, "--wait": o.Wait,
 		"--focus": o.Focus, "--ignore": o.Ignore}
 	var flags []string
-	for _, flag := range d.Filters {
+	for _, flag := range sel.Filters {
 		if values[flag] != "" {
 			flag += fmt.Sprintf(" %q", values[flag])
 		}
@@ -110,34 +111,34 @@ func Compile(what, expr string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-func (d *Selection) clipToWindow() error {
-	if d.Options.From <= 0 && d.Options.To <= 0 {
+func (sel *Selection) clipToWindow() error {
+	if sel.Options.From <= 0 && sel.Options.To <= 0 {
 		return nil
 	}
-	wall, ok := d.TypeIndex(rec.TypeWall)
-	if !ok || d.Profile.TimeNanos == 0 || !slices.ContainsFunc(d.Profile.Sample,
+	wall, ok := sel.TypeIndex(rec.TypeWall)
+	if !ok || sel.Profile.TimeNanos == 0 || !slices.ContainsFunc(sel.Profile.Sample,
 		func(s *profile.Sample) bool { return NumLabel(s, rec.LabelEnd) != 0 }) {
 		return fmt.Errorf("%w; --from and --to need a recording of prywalk without --aggregate", ErrNoTime)
 	}
-	begin := d.Profile.TimeNanos + int64(d.Options.From)
-	end := d.Profile.TimeNanos + d.Profile.DurationNanos
-	if to := d.Profile.TimeNanos + int64(d.Options.To); d.Options.To > 0 && to < end {
+	begin := sel.Profile.TimeNanos + int64(sel.Options.From)
+	end := sel.Profile.TimeNanos + sel.Profile.DurationNanos
+	if to := sel.Profile.TimeNanos + int64(sel.Options.To); sel.Options.To > 0 && to < end {
 		end = to
 	}
 	if begin >= end {
 		return fmt.Errorf("no samples left: the recording is %s long, and --from is %s",
-			tabular.Nanos(d.Profile.DurationNanos),
-			d.Options.From)
+			tabular.Nanos(sel.Profile.DurationNanos),
+			sel.Options.From)
 	}
-	d.Filters = append(d.Filters, "--from and --to")
+	sel.Filters = append(sel.Filters, "--from and --to")
 	var kept []*profile.Sample
-	for _, s := range d.Profile.Sample {
+	for _, s := range sel.Profile.Sample {
 		if c := clip(s, s.Value[wall], begin, end); c != nil {
 			kept = append(kept, c)
 		}
 	}
-	d.Profile.Sample = kept
-	d.Profile.TimeNanos, d.Profile.DurationNanos = begin, end-begin
+	sel.Profile.Sample = kept
+	sel.Profile.TimeNanos, sel.Profile.DurationNanos = begin, end-begin
 	return nil
 }
 

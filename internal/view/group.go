@@ -139,10 +139,10 @@ func named(name, kind string, id int64) string {
 type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
 // Clocks adds up samples; not ok: the profile is not prywalk's.
-func (d *Selection) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
-	cpu, ok1 := d.TypeIndex(rec.TypeCPU)
-	queue, ok2 := d.TypeIndex(rec.TypeRunQueue)
-	wall, ok3 := d.TypeIndex(rec.TypeWall)
+func (sel *Selection) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
+	cpu, ok1 := sel.TypeIndex(rec.TypeCPU)
+	queue, ok2 := sel.TypeIndex(rec.TypeRunQueue)
+	wall, ok3 := sel.TypeIndex(rec.TypeWall)
 	if !ok1 || !ok2 || !ok3 {
 		return c, false
 	}

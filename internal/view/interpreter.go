@@ -11,12 +11,12 @@ import (
 )
 
 // foldInterpreter removes interpreter frames, except with --native and where there are no others.
-func (d *Selection) foldInterpreter() {
-	if d.Options.Native {
+func (sel *Selection) foldInterpreter() {
+	if sel.Options.Native {
 		return
 	}
 	hidden := map[*profile.Location]bool{}
-	for _, l := range d.Profile.Location {
+	for _, l := range sel.Profile.Location {
 		if onlyInterprets(l) {
 			hidden[l] = true
 		}
@@ -24,9 +24,9 @@ func (d *Selection) foldInterpreter() {
 	if len(hidden) == 0 {
 		return
 	}
-	samples := make([]*profile.Sample, len(d.Profile.Sample))
+	samples := make([]*profile.Sample, len(sel.Profile.Sample))
 	folded := map[**profile.Location][]*profile.Location{} // samples share stacks (profile.Read)
-	for i, s := range d.Profile.Sample {
+	for i, s := range sel.Profile.Sample {
 		samples[i] = s
 		if len(s.Location) == 0 {
 			continue
@@ -42,7 +42,7 @@ func (d *Selection) foldInterpreter() {
 			samples[i] = &c
 		}
 	}
-	d.Profile.Sample = samples
+	sel.Profile.Sample = samples
 }
 
 func without(stack []*profile.Location, some map[*profile.Location]bool) []*profile.Location {

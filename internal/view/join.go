@@ -54,11 +54,11 @@ func moduleRenamer(older, newer *Data) func(Frame) Frame {
 	}
 }
 
-func (d *Selection) programModule() string {
-	if len(d.Profile.Mapping) == 0 {
+func (sel *Selection) programModule() string {
+	if len(sel.Profile.Mapping) == 0 {
 		return ""
 	}
-	return ModuleName(d.Profile.Mapping[0].File)
+	return ModuleName(sel.Profile.Mapping[0].File)
 }
 
 func (d *Data) allFrames() []Frame {

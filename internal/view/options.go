@@ -108,41 +108,41 @@ func ShallowCopy(p *profile.Profile) *profile.Profile {
 	}
 }
 
-func (d *Selection) chooseValue() error {
-	if _, ok := d.TypeIndex(TypeBlocked); !ok && d.Options.Value == TypeBlocked {
-		d.addBlocked()
+func (sel *Selection) chooseValue() error {
+	if _, ok := sel.TypeIndex(TypeBlocked); !ok && sel.Options.Value == TypeBlocked {
+		sel.addBlocked()
 	}
-	name := d.Options.Value
-	if _, ok := d.TypeIndex(rec.TypeWall); ok && name == "" && (d.groupsWaits() || d.onlySleepers()) {
+	name := sel.Options.Value
+	if _, ok := sel.TypeIndex(rec.TypeWall); ok && name == "" && (sel.groupsWaits() || sel.onlySleepers()) {
 		name = rec.TypeWall
 	}
 	var err error
-	if d.ValueIndex, err = valueIndex(d.Profile, name); err != nil {
+	if sel.ValueIndex, err = valueIndex(sel.Profile, name); err != nil {
 		return err
 	}
-	d.Unit = d.Profile.SampleType[d.ValueIndex].Unit
+	sel.Unit = sel.Profile.SampleType[sel.ValueIndex].Unit
 	return nil
 }
 
 // TypeBlocked is wall − cpu − runqueue, not stored in recordings.
 const TypeBlocked = "blocked"
 
-func (d *Selection) addBlocked() {
-	cpu, ok1 := d.TypeIndex(rec.TypeCPU)
-	queue, ok2 := d.TypeIndex(rec.TypeRunQueue)
-	wall, ok3 := d.TypeIndex(rec.TypeWall)
+func (sel *Selection) addBlocked() {
+	cpu, ok1 := sel.TypeIndex(rec.TypeCPU)
+	queue, ok2 := sel.TypeIndex(rec.TypeRunQueue)
+	wall, ok3 := sel.TypeIndex(rec.TypeWall)
 	if !ok1 || !ok2 || !ok3 {
 		return
 	}
-	d.Profile.SampleType = append(slices.Clone(d.Profile.SampleType), &profile.ValueType{Type: TypeBlocked,
-		Unit: d.Profile.SampleType[wall].Unit})
-	samples := make([]*profile.Sample, len(d.Profile.Sample))
-	for i, s := range d.Profile.Sample {
+	sel.Profile.SampleType = append(slices.Clone(sel.Profile.SampleType), &profile.ValueType{Type: TypeBlocked,
+		Unit: sel.Profile.SampleType[wall].Unit})
+	samples := make([]*profile.Sample, len(sel.Profile.Sample))
+	for i, s := range sel.Profile.Sample {
 		c := *s
 		c.Value = append(slices.Clone(s.Value), max(0, s.Value[wall]-s.Value[cpu]-s.Value[queue]))
 		samples[i] = &c
 	}
-	d.Profile.Sample = samples
+	sel.Profile.Sample = samples
 }
 
 func valueIndex(p *profile.Profile, name string) (int, error) {
@@ -168,7 +168,7 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 }
 
 // TypeIndex returns the index of a type of values, or false.
-func (d *Selection) TypeIndex(name string) (int, bool) { return TypeIndex(d.Profile, name) }
+func (sel *Selection) TypeIndex(name string) (int, bool) { return TypeIndex(sel.Profile, name) }
 
 // TypeIndex returns the index of a type of values, or false.
 func TypeIndex(p *profile.Profile, name string) (int, bool) {
@@ -181,8 +181,8 @@ func TypeIndex(p *profile.Profile, name string) (int, bool) {
 }
 
 // Total returns the sum of a type of values.
-func (d *Selection) Total(value int) (n int64) {
-	for _, s := range d.Profile.Sample {
+func (sel *Selection) Total(value int) (n int64) {
+	for _, s := range sel.Profile.Sample {
 		n += s.Value[value]
 	}
 	return n

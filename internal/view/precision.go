@@ -9,25 +9,25 @@ import (
 	"prywalk/internal/tabular"
 )
 
-func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.ValueIndex) }
+func (sel *Selection) precision() tabular.Precision { return sel.PrecisionOf(sel.ValueIndex) }
 
-func (d *Selection) counts() (int, bool) {
-	i, ok := d.TypeIndex(rec.TypeSamples)
-	return i, ok && d.Profile.SampleType[i].Unit == "count"
+func (sel *Selection) counts() (int, bool) {
+	i, ok := sel.TypeIndex(rec.TypeSamples)
+	return i, ok && sel.Profile.SampleType[i].Unit == "count"
 }
 
 // PrecisionOf returns the precision of a type of values.
-func (d *Selection) PrecisionOf(value int) tabular.Precision {
-	p := tabular.Precision{Total: float64(d.Total(value))}
-	count, ok := d.counts()
+func (sel *Selection) PrecisionOf(value int) tabular.Precision {
+	p := tabular.Precision{Total: float64(sel.Total(value))}
+	count, ok := sel.counts()
 	if !ok || p.Total <= 0 {
 		return p
 	}
 	var e tabular.Effective
-	for _, s := range d.Profile.Sample {
+	for _, s := range sel.Profile.Sample {
 		e.Add(s.Value[value], s.Value[count])
 	}
-	p.N = max(1, e.N()/d.designEffect(value, e.N()))
+	p.N = max(1, e.N()/sel.designEffect(value, e.N()))
 	return p
 }
 

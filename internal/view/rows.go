@@ -89,23 +89,23 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	})
 }
 
-func (d *Selection) groupsWaits() bool {
-	by := d.Options.By
+func (sel *Selection) groupsWaits() bool {
+	by := sel.Options.By
 	return by == "wait" || by == "state" || by == "lock"
 }
 
 // Limit returns the number of rows to show.
-func (d *Selection) Limit(standard int) int {
+func (sel *Selection) Limit(standard int) int {
 	switch {
-	case d.Options.N == 0:
+	case sel.Options.N == 0:
 		return standard
-	case d.Options.N < 0:
+	case sel.Options.N < 0:
 		return int(^uint(0) >> 1)
 	}
-	return d.Options.N
+	return sel.Options.N
 }
 
 // OnlyBlocked reports whether blocked time is the only type of values, as in a profile of blame.
-func (d *Selection) OnlyBlocked() bool {
-	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
+func (sel *Selection) OnlyBlocked() bool {
+	return len(sel.Profile.SampleType) == 1 && sel.Profile.SampleType[0].Type == TypeBlocked
 }

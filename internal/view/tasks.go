@@ -17,23 +17,23 @@ func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
 // foldSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,
 // which have this time. --native keeps it.
-func (d *Selection) foldSchedulers() {
-	wall, ok := d.TypeIndex(rec.TypeWall)
-	cpu, ok2 := d.TypeIndex(rec.TypeCPU)
-	queue, ok3 := d.TypeIndex(rec.TypeRunQueue)
-	count, ok4 := d.TypeIndex(rec.TypeSamples)
-	blocked, hasBlocked := d.TypeIndex(TypeBlocked)
-	if d.Options.Native || !ok || !ok2 || !ok3 || !ok4 {
+func (sel *Selection) foldSchedulers() {
+	wall, ok := sel.TypeIndex(rec.TypeWall)
+	cpu, ok2 := sel.TypeIndex(rec.TypeCPU)
+	queue, ok3 := sel.TypeIndex(rec.TypeRunQueue)
+	count, ok4 := sel.TypeIndex(rec.TypeSamples)
+	blocked, hasBlocked := sel.TypeIndex(TypeBlocked)
+	if sel.Options.Native || !ok || !ok2 || !ok3 || !ok4 {
 		return
 	}
-	recorded := recordedTasks(d.Profile)
+	recorded := recordedTasks(sel.Profile)
 	if len(recorded) == 0 {
 		return
 	}
 	schedules := map[**profile.Location]string{}
-	d.Profile.Sample = slices.Clone(d.Profile.Sample)
-	kept := d.Profile.Sample[:0]
-	for _, s := range d.Profile.Sample {
+	sel.Profile.Sample = slices.Clone(sel.Profile.Sample)
+	kept := sel.Profile.Sample[:0]
+	for _, s := range sel.Profile.Sample {
 		idle := s.Value[wall] - s.Value[cpu] - s.Value[queue]
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
 		if len(tasks) == 0 || IsTask(s) || Label(s, rec.LabelState) != "sleeping" || len(s.Location) == 0 || idle <= 0 {
@@ -50,9 +50,9 @@ func (d *Selection) foldSchedulers() {
 			continue
 		}
 		if task == rec.GoroutineTask {
-			d.SchedulerBlocked += idle
+			sel.SchedulerBlocked += idle
 		} else {
-			d.EventLoopBlocked += idle
+			sel.EventLoopBlocked += idle
 		}
 		if s.Value[cpu] == 0 && s.Value[queue] == 0 {
 			continue
@@ -65,7 +65,7 @@ func (d *Selection) foldSchedulers() {
 		}
 		kept = append(kept, &c)
 	}
-	d.Profile.Sample = kept
+	sel.Profile.Sample = kept
 }
 
 // recordedTasks returns the kinds ([languages.Language].Task) by pid.

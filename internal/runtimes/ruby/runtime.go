@@ -92,13 +92,13 @@ func (r *Runtime) makePlan() {
 	load := func(base uint8, off int64, to uint8) managed.Step {
 		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
-	each := func(off int64, next int32, size, most uint32) managed.Step {
+	copyTargets := func(off int64, next int32, size, most uint32) managed.Step {
 		return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Size: size, Max: most}
 	}
-	object := func(off int64, size uint32) managed.Step {
+	copyObject := func(off int64, size uint32) managed.Step {
 		return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxNew, WholePage: true}
 	}
-	row := managed.Step{
+	copyControlFrames := managed.Step{
 		Op: managed.CopyArray, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize),
 	}
 	steps := []managed.Step{
@@ -109,24 +109,24 @@ func (r *Runtime) makePlan() {
 		load(slotEC, ecStack, slotEnd),
 		{Op: managed.AddScaled, Base: slotEC, Off: ecSize, Size: 8, To: slotEnd},
 		load(slotEC, ecFrame, slotFrame),
-		row,
+		copyControlFrames,
 		load(slotFrame, frameSP, slotSP),
 		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: maxValues},
-		each(frameEP, epMethodEntry, 24, managed.MaxNodes),
-		only(object(epMethodEntry, methodSize), magicMask, magicCFunc),
-		each(methodDef, 0, defSize, maxNew),
-		row,
-		object(frameISeq, 24),
+		copyTargets(frameEP, epMethodEntry, 24, managed.MaxNodes),
+		filtered(copyObject(epMethodEntry, methodSize), magicMask, magicCFunc),
+		copyTargets(methodDef, 0, defSize, maxNew),
+		copyControlFrames,
+		copyObject(frameISeq, 24),
 		{Op: managed.SaveNodes},
-		only(each(iseqBody, 0, bodyCopied, maxNew), imemoBits, imemoBitsISeq),
-		object(bodyLabel, labelCopied),
-		each(textAddr, 0, textCopied, maxNew),
+		filtered(copyTargets(iseqBody, 0, bodyCopied, maxNew), imemoBits, imemoBitsISeq),
+		copyObject(bodyLabel, labelCopied),
+		copyTargets(textAddr, 0, textCopied, maxNew),
 	}
 	steps = append(steps, youngSteps(l)...)
 	if l.qualified {
-		steps = append(steps, row, each(frameEP, epMethodEntry, 24, managed.MaxNodes),
-			managed.Step{Op: managed.SaveNodes}, object(epMethodEntry, methodSize), managed.Step{Op: managed.RestoreNodes},
-			each(-8, epMethodEntry, 24, maxNew), each(epMethodEntry, 0, methodSize, maxNew))
+		steps = append(steps, copyControlFrames, copyTargets(frameEP, epMethodEntry, 24, managed.MaxNodes),
+			managed.Step{Op: managed.SaveNodes}, copyObject(epMethodEntry, methodSize), managed.Step{Op: managed.RestoreNodes},
+			copyTargets(-8, epMethodEntry, 24, maxNew), copyTargets(epMethodEntry, 0, methodSize, maxNew))
 	}
 	if l.nativeID != 0 {
 		steps = append(steps, load(managed.SlotAnchor, l.threadNative, slotNative),
@@ -143,14 +143,14 @@ func (r *Runtime) makePlan() {
 	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.known}
 }
 
-func only(s managed.Step, mask, value uint64) managed.Step {
+func filtered(s managed.Step, mask, value uint64) managed.Step {
 	s.Mask, s.Value = mask, value
 	return s
 }
 
 func except(s managed.Step, mask, value uint64) managed.Step {
 	s.Except = true
-	return only(s, mask, value)
+	return filtered(s, mask, value)
 }
 
 // For iseqs that may be freed soon, as of eval: number, bytes.
@@ -163,23 +163,23 @@ const (
 
 // youngSteps copies names and lines of the innermost young iseqs of the mark.
 func youngSteps(l *layout) []managed.Step {
-	each := func(off int64, size uint32) managed.Step {
+	copyTargets := func(off int64, size uint32) managed.Step {
 		return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxYoung}
 	}
-	again := managed.Step{Op: managed.RestoreNodes}
+	restoreMarked := managed.Step{Op: managed.RestoreNodes}
 	return []managed.Step{
-		again,
-		except(each(iseqBody, bodyCopied), l.oldMask(), l.oldMask()),
+		restoreMarked,
+		except(copyTargets(iseqBody, bodyCopied), l.oldMask(), l.oldMask()),
 		{Op: managed.SaveNodes},
-		each(bodyPath, labelCopied), // string, or array of strings
-		except(each(arrayShort, labelCopied), typeMask, typeString),
-		each(textAddr, pathCopied),
-		again,
-		each(bodyPath, labelCopied),
-		except(each(textAddr, pathCopied), typeMask, typeArray),
-		again,
-		each(l.bodyInfo+infoEntries, linesCopied),
-		again,
-		each(l.bodyInfo+infoSucc, placesCopied),
+		copyTargets(bodyPath, labelCopied), // string, or array of strings
+		except(copyTargets(arrayShort, labelCopied), typeMask, typeString),
+		copyTargets(textAddr, pathCopied),
+		restoreMarked,
+		copyTargets(bodyPath, labelCopied),
+		except(copyTargets(textAddr, pathCopied), typeMask, typeArray),
+		restoreMarked,
+		copyTargets(l.bodyInfo+infoEntries, linesCopied),
+		restoreMarked,
+		copyTargets(l.bodyInfo+infoSucc, placesCopied),
 	}
 }

@@ -160,7 +160,7 @@ func (h *heap) text(w uint64, most int) (string, bool) {
 // characters gives UTF-8, of ASCII the bytes in memory.
 func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 	h.stringsLeft = maxStrings
-	raw, wide, ok := h.raw(w, 0, most, 0)
+	raw, wide, ok := h.stringBytes(w, 0, most, 0)
 	if !ok {
 		return nil, false
 	}
@@ -183,8 +183,8 @@ func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 	return raw, true
 }
 
-// raw reads at most most characters from a place on, as in memory: one byte each, two if wide.
-func (h *heap) raw(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
+// stringBytes reads at most most characters from a place on, as in memory: one byte each, two if wide.
+func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
 	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {
 		return nil, false, false
@@ -217,7 +217,7 @@ func (h *heap) raw(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	case seqString:
 		return h.bytes(object-heapObjectTag+stringData+uint64(from*unit), length*unit, wide)
 	case thinString:
-		return h.raw(first, from, length, depth+1)
+		return h.stringBytes(first, from, length, depth+1)
 	case externalString:
 		if typ&uncachedExternal != 0 {
 			return nil, false, false
@@ -228,7 +228,7 @@ func (h *heap) raw(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 		if !ok || offset < 0 {
 			return nil, false, false
 		}
-		return h.raw(first, from+offset, length, depth+1)
+		return h.stringBytes(first, from+offset, length, depth+1)
 	case consString:
 		if from > 0 {
 			return nil, false, false // slices are of flat strings
@@ -259,7 +259,7 @@ func (h *heap) read(at uint64, size int) []byte {
 
 // joined reads a concatenated string.
 func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
-	a, wideA, ok := h.raw(first, 0, most, depth)
+	a, wideA, ok := h.stringBytes(first, 0, most, depth)
 	if !ok {
 		return nil, false, false
 	}
@@ -270,7 +270,7 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 	if length >= most {
 		return a, wideA, true
 	}
-	b, wideB, ok := h.raw(second, 0, most-length, depth)
+	b, wideB, ok := h.stringBytes(second, 0, most-length, depth)
 	if !ok {
 		return nil, false, false
 	}

@@ -126,7 +126,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 // sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
 func (r *functions) sourceEnds(at uint64) []int32 {
 	r.stringsLeft = maxStrings
-	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), 0, maxSource, 0)
+	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxSource, 0)
 	if !ok {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (r *functions) assignedName(f *function) string {
 // searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
 	r.stringsLeft = maxStrings
-	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), 0, maxClassSource, 0)
+	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxClassSource, 0)
 	if !ok {
 		return nil
 	}

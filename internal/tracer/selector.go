@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"slices"
+
+	"prywalk/internal/backoff"
+	"prywalk/ptrace"
+)
+
+// selector chooses the threads of a tick: all that are not backed off, or a random subset.
+type selector struct {
+	*state
+	stops        *stops
+	observations *observations
+}
+
+func (s *selector) observeAll() {
+	all := s.draw()
+	for _, p := range s.procs {
+		if all {
+			s.observe(p.backoff.Due)
+			s.observeBackedOff(p)
+		} else {
+			s.observeDrawn(p.backoff.Due)
+		}
+		s.Backoff.BackOff(p.backoff)
+	}
+}
+
+func (s *selector) observe(list []*backoff.Thread) {
+	for i := range list {
+		if ptrace.Suspending() {
+			return
+		}
+		th := ownerOf(list[(i+s.tickState.rotation)%len(list)])
+		if !th.gone && th.observedEarlyAt != s.counts.ticks {
+			s.stops.yield()
+			s.observations.observe(th)
+		}
+	}
+}
+
+// observeBackedOff observes backed-off threads if one must have run; those that have run before come first.
+func (s *selector) observeBackedOff(p *process) {
+	if !s.Backoff.SearchDue(p.backoff) {
+		return
+	}
+	n := s.wakeAndObserve(p, false)
+	if s.Backoff.Unexplained(p.backoff) {
+		n += s.wakeAndObserve(p, true)
+		s.Backoff.AllObserved(p.backoff)
+	}
+	s.Backoff.SearchEnded(p.backoff, n)
+}
+
+func (s *selector) wakeAndObserve(p *process, all bool) int {
+	already := len(p.backoff.Due)
+	for _, th := range p.list.inOrder {
+		if all || th.Backoff.HasRun() {
+			s.Backoff.Wake(&th.Backoff)
+		}
+	}
+	woken := p.backoff.Due[already:]
+	s.observe(woken)
+	return len(woken)
+}
+
+// draw returns true if every due thread is observed.
+func (s *selector) draw() (all bool) {
+	if s.Ending {
+		return true // for each thread's clocks, and its sleep so far
+	}
+	dueCount := 0
+	for _, p := range s.procs {
+		dueCount += len(p.backoff.Due)
+	}
+	most := s.budget.Admit(dueCount)
+	duePerDrawn := s.subset.Begin(dueCount, most)
+	s.tickState.observationInterval = int64(float64(s.tickState.observationInterval) * duePerDrawn)
+	return duePerDrawn == 1
+}
+
+// observeDrawn observes the drawn threads, the youngest first, as they may be short-lived.
+func (s *selector) observeDrawn(list []*backoff.Thread) {
+	for _, t := range slices.Backward(list) {
+		if ptrace.Suspending() {
+			return
+		}
+		if th := ownerOf(t); s.subset.Draw() && !th.gone && th.observedEarlyAt != s.counts.ticks {
+			s.stops.yield()
+			s.observations.observe(th)
+		}
+	}
+}
+
+func (s *selector) observePreempted() {
+	if !s.cpus.MayShareTargetCPU() || !s.Observer.WokenByTimer() {
+		return
+	}
+	for _, p := range s.procs {
+		for _, t := range p.backoff.Due {
+			if th := ownerOf(t); !th.gone && !s.Observer.AddCandidate(th.Observed) {
+				return
+			}
+		}
+	}
+	observed := s.Observer.FindPreempted()
+	if observed == nil {
+		return
+	}
+	if th := s.thread(observed.PID, observed.TID); th != nil {
+		th.observedEarlyAt = s.counts.ticks
+		s.observations.observe(th)
+	}
+}
