@@ -4,7 +4,7 @@ package agent
 
 import "errors"
 
-// maxWaitingBytes is in bytes.
+// maxWaitingBytes bounds the compressed messages that wait in memory, in bytes.
 const maxWaitingBytes = 8 << 20
 
 type message struct {
@@ -139,7 +139,7 @@ func (q *queue) spill() {
 	}
 }
 
-// counts is in messages and bytes.
+// counts returns the number of waiting messages, of the spool and of memory, and their compressed size in bytes.
 func (q *queue) counts() (messages int, size int64) {
 	messages, size = len(q.memory), int64(q.size)
 	if q.spool != nil {

@@ -82,7 +82,8 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeUnassignedOfChild does so for an untracked child. Without a raw sample only its program is known.
+// attributeUnassignedOfChild attributes a sample of an untracked child to the unobserved time of its waiter's children.
+// Without a raw sample only the child's program is known.
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {

@@ -13,8 +13,9 @@ var waitKinds = map[managed.WaitKind]waits.Kind{
 	managed.WaitJoin: waits.Join,
 }
 
-// WaitOf returns what a thread in futex(2) waits for. The owner's id is in the process's own pid namespace. later: a
-// later query may give more.
+// WaitOf returns what a thread in a call of [waits.ManagedCall] (futex, ppoll) waits for, by the first runtime that
+// knows; ok is false if none does. The owner's ID is in the process's own pid namespace. later: a later query may give
+// more.
 func WaitOf(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
 	for _, n := range namers {
 		t, implements := n.(managed.Threads)
@@ -34,7 +35,7 @@ func WaitOf(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later
 	return w, false, later
 }
 
-// HeldLocks returns the locks held by the last walk's frames ([managed.Threads.Holds]).
+// HeldLocks returns the locks held by the last walk's frames ([managed.Threads.HeldLocks]).
 func HeldLocks(namers []managed.Namer) (out []managed.HeldLock) {
 	for _, n := range namers {
 		if h, ok := n.(managed.Threads); ok {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layers holds the order of this module's packages, by a test. It says what a package may import, where
-// unsafe and raw system calls may stand, and what depends on nothing but the standard library. It has no other
-// content.
+// Package layers has the tests that hold rules of the whole source, and no code of the product:
+//
+//   - the order of the packages: what each may import, and what depends on nothing but the standard library
+//   - where unsafe and raw system calls may stand, and which functions are pinned or pure
+//   - the text: licence lines, the length of lines, names in comments and pages, files in the repository
 package layers

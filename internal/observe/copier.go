@@ -103,7 +103,8 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	}
 }
 
-// A wrong guess only costs time.
+// mayBeDeep reports whether the stack may be deep at the next sample, as guessed from the last one. A wrong guess costs
+// time, but no frames.
 func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - expectedGrowth) }
 
 func (c *CopyHints) deepAt(sp frames.Addr) bool {

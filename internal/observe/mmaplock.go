@@ -63,7 +63,7 @@ func (lock *mmapLock) readsByThread(m *procmem.Memory, stopped bool) bool {
 	return watched && (stopped || lock.ctl.Pending() > 0 || m.MmapLockOftenHeld())
 }
 
-// endReads returns false if a read was late, and all are void.
+// endReads returns false if a read was late: then no byte read since beginReads may be used.
 func (lock *mmapLock) endReads(t *Thread) bool {
 	m := t.Memory
 	if m == nil || lock.threads == nil {

@@ -58,7 +58,8 @@ func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	return o.ctl.BeginWithClocks(t.files, &t.lastClocks)
 }
 
-// asleep is for restarts on arm64.
+// asleep returns the system call of a thread that sleeps in it, and its run count, if both were read during one sleep;
+// else false. Only the repair of interrupted calls on arm64 needs them ([ptrace.Tracee.SetSleeping]).
 func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
 		return call, 0, false

@@ -13,6 +13,17 @@ import "golang.org/x/sys/unix"
 // of its stack show it, which the kernel chooses at random. All that depends on an exec is told by the number of the
 // address space ([Memory.Space]).
 //
+// An exec renews, outside of this package:
+//
+//   - tracer: execs.detectExec ends the other threads, clears the rejected names, has the threads listed again and
+//     tells newChildren
+//   - code: Process.resetAfterExec drops mappings, run-time systems and files
+//   - aggregator: processAccount.programChanged renews the name, the counts of incomplete walks, what is known of the
+//     program, and the waits
+//   - handover: Process.ProgramChanged renews what is copied besides stacks and what samples will lack
+//   - attribute: Attribution.exec gives the account of the calling thread to the first one
+//   - perfengine: the choice of the engine, as the process's lack of roots is renewed
+//
 // After vfork(2) a child uses its parent's address space, until its exec: no file is opened before. If the child's
 // parent calls exec meanwhile in another thread, that shows once the child has left the parent's address space.
 

@@ -14,8 +14,7 @@
 //
 // A tracer with a stopped thread, or with real-time priority, leaves calls to threads unknown to the Go runtime
 // (syscallthread_unsafe.go): reads of memory to [SyscallThreads], with a priority above its own, and lookups of paths
-// to a
-// [PathOpener], with an ordinary one.
+// to a [PathOpener], with an ordinary one.
 //
 // # Other raw calls
 //

@@ -13,7 +13,7 @@
 //   - The aggregator (package aggregator) walks the copies, and attributes the threads' clocks to stacks.
 //   - The discovery (discovery.go) searches for new processes, children or those that a rule selects.
 //
-// A fourth detects hangs (watchdog.go).
+// The goroutine that called Run waits for them, and detects hangs meanwhile (watchdog.go).
 //
 // # Invariants
 //

@@ -6,7 +6,9 @@
 // # Algorithm
 //
 // Inputs are the thread's system call, the innermost functions of its stack, and a copy of 64 bytes around its
-// futex word. The package reads no memory itself.
+// futex word. A runtime's answer about its own locks has priority ([Sleeper.Managed], [ManagedWait]). The package reads
+// no memory of the target. It reads small files below /proc: descriptors ([Files]), sockets ([Peers]), and which
+// threads exist ([LiveThreads]).
 //
 // # Owners
 //
@@ -20,7 +22,9 @@
 //	glibc join                 the thread's TID  the value that is waited on
 //	musl mutex, not normal     +4                the word's low 30 bits; kind at +0
 //
-// Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none.
+// Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none. The owner of a run-time
+// system's lock (a monitor of Java, a GIL, a Mutex of Ruby) is read by that runtime (package managed, Threads.Waiting),
+// from its own objects.
 //
 // # Invariants
 //

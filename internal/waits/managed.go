@@ -6,9 +6,9 @@ import "prywalk/internal/schema"
 
 // Kinds of waits in run-time systems.
 const (
-	Monitor    Kind = "monitor" // of an object of Java
-	ObjectWait Kind = "object-wait"
-	GIL        Kind = "GIL" // the interpreter lock of CPython or Ruby
+	Monitor    Kind = "monitor"     // for an object's lock: a monitor of Java
+	ObjectWait Kind = "object-wait" // for a notification at an object, or for a queue of Ruby
+	GIL        Kind = "GIL"         // for the lock of an interpreter: of CPython or Ruby
 )
 
 // ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's

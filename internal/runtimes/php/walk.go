@@ -69,7 +69,7 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.Sample.TID
 }
 
-// maxExamined is in words.
+// maxExamined is the number of words of the stack that are searched for code of execute_ex.
 const maxExamined = 8 << 10
 
 func (r *Runtime) hasExecuteEx() bool {
