@@ -28,24 +28,10 @@ func (f *dumpFlags) checkLocks() error {
 
 // dumpLocks reads all processes' locks together. A deadlock determines the exit code; other errors are printed before.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
-	var targets []*code.Process
-	var first error
-	var left unreadProcesses
 	images := code.NewImageCache(0) // shared: most run the same files
-	for _, pid := range f.pids {
-		t, err := openProcess(images, pid)
-		if errors.Is(err, dump.ErrHung) {
-			return err
-		}
-		if err != nil && f.finder != nil {
-			left.add(err)
-			continue
-		}
-		if err != nil {
-			first = errors.Join(first, err)
-			continue
-		}
-		targets = append(targets, t)
+	targets, left, first := f.openProcesses(images)
+	if errors.Is(first, dump.ErrHung) {
+		return first
 	}
 	if len(targets) == 0 {
 		return cmp.Or(first, left.report(false))
@@ -76,6 +62,27 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 		return err
 	}
 	return failed
+}
+
+// openProcesses opens the processes. The error joins those of processes named by their IDs, or is [dump.ErrHung], which
+// ends it. Of processes that a rule selects, those that cannot be read are left.
+func (f *dumpFlags) openProcesses(images *code.ImageCache) (
+	targets []*code.Process, left unreadProcesses, failed error,
+) {
+	for _, pid := range f.pids {
+		t, err := openProcess(images, pid)
+		switch {
+		case errors.Is(err, dump.ErrHung):
+			return nil, left, err
+		case err != nil && f.finder != nil:
+			left.add(err)
+		case err != nil:
+			failed = errors.Join(failed, err)
+		default:
+			targets = append(targets, t)
+		}
+	}
+	return targets, left, failed
 }
 
 func openProcess(images *code.ImageCache, pid int) (t *code.Process, err error) {

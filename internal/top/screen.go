@@ -126,41 +126,26 @@ func (s Screen) names(f *Frame, wide tabular.Columns) string {
 	return text
 }
 
+// Columns of a table of groups.
+const (
+	groupShare = iota
+	groupCPU
+	groupRunQueue
+	groupBlocked
+	groupCount
+	groupColumns
+)
+
+// allColumnsFrom is a screen's least width with all columns of groups.
+const allColumnsFrom = 72
+
 func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
 	lines []string) {
-	var cells [5][]string
-	heads := []string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
-	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
-		heads[4] = "count"
-	}
-	name, in, names, idle := len(what), len("in"), make([]string, len(rows)), make([]string, len(rows))
-	for i := range rows {
-		names[i], idle[i] = printable.String(rows[i].Name()), rows[i].mark()
-		v := rows[i].Values
-		cells[0] = append(cells[0], prec.Share(v.Of(c)))
-		for k, ns := range []int64{v.CPU, v.RunQueue, v.Blocked()} {
-			cells[k+1] = append(cells[k+1], tabular.Nanos(ns))
-		}
-		cells[4] = append(cells[4], tabular.Thousands(int64(rows[i].Threads)))
-		name = max(name, tabular.PrintedWidth(names[i]+idle[i]))
-		in = max(in, tabular.PrintedWidth(rows[i].MainFunction()))
-	}
-	cells[0] = tabular.Aligned(cells[0])
-	for i, h := range heads {
-		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), valueWidth)
-	}
-	used := []int{0, 1, 2, 3}
-	if what != "thread" {
-		used = append(used, 4)
-	}
-	if s.Width > 0 && s.Width < valuesFrom {
-		used = []int{0, 1}
-	} else if s.Width > 0 && s.Width < 72 {
-		used = []int{0, 1, 3}
-	}
+	cells := groupCells(rows, c, prec)
+	columns := s.groupColumns(what)
 	figures := func(i int) string {
 		var b strings.Builder
-		for _, k := range used {
+		for _, k := range columns {
 			b.WriteString(cells[k][i] + " ")
 		}
 		return b.String() + " "
@@ -170,14 +155,53 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	if s.Width > 0 {
 		left = max(tabular.MinNameColumn, s.Width-tabular.PrintedWidth(head))
 	}
-	name = min(name, max(left/2, left-in-len("  "), tabular.MinNameColumn))
-	title := tabular.Pad(what, name) + "  in"
+	name, in := len(what), len("in")
 	for i := range rows {
-		text := tabular.Pad(fitName(names[i], idle[i], name), name) + "  " +
+		name = max(name, tabular.PrintedWidth(printable.String(rows[i].Name())+rows[i].mark()))
+		in = max(in, tabular.PrintedWidth(rows[i].MainFunction()))
+	}
+	name = min(name, max(left/2, left-in-len("  "), tabular.MinNameColumn))
+	for i := range rows {
+		fitted := fitName(printable.String(rows[i].Name()), rows[i].mark(), name)
+		text := tabular.Pad(fitted, name) + "  " +
 			tabular.Shorten(printable.String(rows[i].MainFunction()), max(tabular.MinNameWidth, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}
-	return s.cut(head + title), lines
+	return s.cut(head + tabular.Pad(what, name) + "  in"), lines
+}
+
+// groupCells returns the texts of the columns, of one width each, below their headings.
+func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupColumns][]string) {
+	heads := [groupColumns]string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
+	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
+		heads[groupCount] = "count"
+	}
+	for i := range rows {
+		v := rows[i].Values
+		cells[groupShare] = append(cells[groupShare], prec.Share(v.Of(c)))
+		cells[groupCPU] = append(cells[groupCPU], tabular.Nanos(v.CPU))
+		cells[groupRunQueue] = append(cells[groupRunQueue], tabular.Nanos(v.RunQueue))
+		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.Blocked()))
+		cells[groupCount] = append(cells[groupCount], tabular.Thousands(int64(rows[i].Threads)))
+	}
+	cells[groupShare] = tabular.Aligned(cells[groupShare])
+	for i, h := range heads {
+		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), valueWidth)
+	}
+	return cells
+}
+
+// groupColumns returns the columns that fit. A table of threads has no count.
+func (s Screen) groupColumns(what string) []int {
+	switch {
+	case s.Width > 0 && s.Width < valuesFrom:
+		return []int{groupShare, groupCPU}
+	case s.Width > 0 && s.Width < allColumnsFrom:
+		return []int{groupShare, groupCPU, groupBlocked}
+	case what == "thread":
+		return []int{groupShare, groupCPU, groupRunQueue, groupBlocked}
+	}
+	return []int{groupShare, groupCPU, groupRunQueue, groupBlocked, groupCount}
 }
 
 func (snap *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock,

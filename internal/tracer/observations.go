@@ -23,6 +23,7 @@ type observations struct {
 	own     ownWork
 }
 
+// observe begins an observation of a thread, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
 	o.stops.drain()
 	if !o.Ending && !o.quota.AdmitObservation() || !o.stops.roomForCopy() || th.Observed.Pending() {
@@ -39,6 +40,15 @@ func (o *observations) observe(th *thread) {
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
 	outcome, raw, err := o.Observer.Begin(th.Observed)
+	o.apply(th, outcome, raw, err)
+	if err != nil || outcome != observe.LeftToSamples {
+		th.Steady = schedule.SteadyDetector{}
+	}
+	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
+}
+
+// apply counts the outcome of [observe.Observer.Begin], and uses what was read.
+func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.RawSample, err error) {
 	clocks := th.Observed.LastSched()
 	switch {
 	case (outcome == observe.Unchanged || outcome == observe.LeftToSamples) && o.mayBeOfCaller(th, clocks):
@@ -47,13 +57,7 @@ func (o *observations) observe(th *thread) {
 	case err != nil:
 		o.fail(th, err)
 	case outcome == observe.Unchanged:
-		th.accountedClocks = clocks
-		if th.EnginePart != nil {
-			th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.Tick.At), th.Observed.Asleep())
-		}
-		th.observedTick = o.counts.ticks
-		o.counts.unchanged++
-		o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
+		o.noteUnchanged(th, clocks)
 	case outcome == observe.LeftToSamples:
 		o.counts.attempted--
 		o.noteChanged(th)
@@ -70,10 +74,16 @@ func (o *observations) observe(th *thread) {
 		o.stops.targets[th.Observed] = stopTarget{thread: th}
 		o.noteChanged(th)
 	}
-	if err != nil || outcome != observe.LeftToSamples {
-		th.Steady = schedule.SteadyDetector{}
+}
+
+func (o *observations) noteUnchanged(th *thread, clocks procmem.SchedStat) {
+	th.accountedClocks = clocks
+	if th.EnginePart != nil {
+		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.Tick.At), th.Observed.Asleep())
 	}
-	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
+	th.observedTick = o.counts.ticks
+	o.counts.unchanged++
+	o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
 }
 
 func (o *observations) finishPending(th *thread, s *observe.RawSample, err error) {

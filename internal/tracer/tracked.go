@@ -79,14 +79,11 @@ func openTaskDir(p *handover.Process) *procmem.TaskDir {
 	return tasks
 }
 
+// refreshThreads lists a process's threads if that is due: it tracks those that have begun and ends those that are
+// missing. At each call it also looks for an exec.
 func (t *tracked) refreshThreads(p *process, now int64) {
 	list := &p.list
-	there, err := p.TaskDir.Count()
-	list.changeHinted = list.changeHinted || p.ThreadsChanged || err != nil || there != len(list.tids)
-	p.ThreadsChanged = false
-	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
-		p.readClockAt(now, err == nil && there > 0)
-	}
+	p.noteCount(now)
 	if list.everListed && t.walks.busy() {
 		return
 	}
@@ -107,21 +104,7 @@ func (t *tracked) refreshThreads(p *process, now int64) {
 	if p.mayBeInExec(tids) {
 		return
 	}
-	open := t.walks.openUntracked(p, tids, now, !list.everListed)
-	for _, tid := range tids {
-		th := list.byTID[tid]
-		if th == nil && !open {
-			continue
-		}
-		if th == nil {
-			t.stops.drain()
-			th = t.discover(p, tid, now)
-			if th == nil {
-				continue
-			}
-		}
-		th.listGeneration = list.generation
-	}
+	t.markListed(p, tids, now)
 	list.forgetRejected(tids)
 	if !list.everListed {
 		list.everListed = true
@@ -132,6 +115,31 @@ func (t *tracked) refreshThreads(p *process, now int64) {
 	t.endMissing(p)
 	t.checkName(p)
 	p.takeOtherMemory()
+}
+
+// noteCount hints at a listing if the number of threads has changed, and reads the process's clock if that is due.
+func (p *process) noteCount(now int64) {
+	there, err := p.TaskDir.Count()
+	p.list.changeHinted = p.list.changeHinted || p.ThreadsChanged || err != nil || there != len(p.list.tids)
+	p.ThreadsChanged = false
+	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
+		p.readClockAt(now, err == nil && there > 0)
+	}
+}
+
+// markListed notes which tracked threads are in a listing, and tracks those that are new.
+func (t *tracked) markListed(p *process, tids []int, now int64) {
+	open := t.walks.openUntracked(p, tids, now, !p.list.everListed)
+	for _, tid := range tids {
+		th := p.list.byTID[tid]
+		if th == nil && open {
+			t.stops.drain()
+			th = t.discover(p, tid, now)
+		}
+		if th != nil {
+			th.listGeneration = p.list.generation
+		}
+	}
 }
 
 // checkName reports a changed name of the first thread, which is the process's.

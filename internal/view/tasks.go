@@ -18,32 +18,22 @@ func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 // foldSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,
 // which have this time. --native keeps it.
 func (sel *Selection) foldSchedulers() {
-	wall, ok := sel.TypeIndex(rec.TypeWall)
-	cpu, ok2 := sel.TypeIndex(rec.TypeCPU)
-	queue, ok3 := sel.TypeIndex(rec.TypeRunQueue)
-	count, ok4 := sel.TypeIndex(rec.TypeSamples)
-	blocked, hasBlocked := sel.TypeIndex(TypeBlocked)
-	if sel.Options.Native || !ok || !ok2 || !ok3 || !ok4 {
+	times, ok := sel.sleepTimes()
+	if sel.Options.Native || !ok {
 		return
 	}
 	recorded := recordedTasks(sel.Profile)
 	if len(recorded) == 0 {
 		return
 	}
-	schedules := map[**profile.Location]string{}
+	schedulers := schedulerTasks{}
 	sel.Profile.Sample = slices.Clone(sel.Profile.Sample)
 	kept := sel.Profile.Sample[:0]
 	for _, s := range sel.Profile.Sample {
-		idle := s.Value[wall] - s.Value[cpu] - s.Value[queue]
+		task, idle := "", times.idle(s)
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
-		if len(tasks) == 0 || IsTask(s) || Label(s, rec.LabelState) != "sleeping" || len(s.Location) == 0 || idle <= 0 {
-			kept = append(kept, s)
-			continue
-		}
-		task, known := schedules[&s.Location[0]]
-		if !known {
-			task = schedulerTask(s)
-			schedules[&s.Location[0]] = task
+		if len(tasks) > 0 && !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0 && idle > 0 {
+			task = schedulers.of(s)
 		}
 		if !tasks[task] {
 			kept = append(kept, s)
@@ -54,18 +44,57 @@ func (sel *Selection) foldSchedulers() {
 		} else {
 			sel.EventLoopBlocked += idle
 		}
-		if s.Value[cpu] == 0 && s.Value[queue] == 0 {
-			continue
+		if s.Value[times.cpu] != 0 || s.Value[times.queue] != 0 {
+			kept = append(kept, times.withoutIdle(s))
 		}
-		c := *s
-		c.Value = slices.Clone(s.Value)
-		c.Value[wall], c.Value[count] = s.Value[cpu]+s.Value[queue], 0
-		if hasBlocked {
-			c.Value[blocked] = 0
-		}
-		kept = append(kept, &c)
 	}
 	sel.Profile.Sample = kept
+}
+
+// sleepTimes are the indices of the values of a sample that a fold reads or changes.
+type sleepTimes struct {
+	wall, cpu, queue, count int
+	blocked                 int // -1: none
+}
+
+func (sel *Selection) sleepTimes() (t sleepTimes, ok bool) {
+	ok = true
+	index := func(name string) int {
+		i, has := sel.TypeIndex(name)
+		ok = ok && has
+		return i
+	}
+	t = sleepTimes{index(rec.TypeWall), index(rec.TypeCPU), index(rec.TypeRunQueue), index(rec.TypeSamples), -1}
+	if i, has := sel.TypeIndex(TypeBlocked); has {
+		t.blocked = i
+	}
+	return t, ok
+}
+
+func (t *sleepTimes) idle(s *profile.Sample) int64 {
+	return s.Value[t.wall] - s.Value[t.cpu] - s.Value[t.queue]
+}
+
+func (t *sleepTimes) withoutIdle(s *profile.Sample) *profile.Sample {
+	c := *s
+	c.Value = slices.Clone(s.Value)
+	c.Value[t.wall], c.Value[t.count] = s.Value[t.cpu]+s.Value[t.queue], 0
+	if t.blocked >= 0 {
+		c.Value[t.blocked] = 0
+	}
+	return &c
+}
+
+// schedulerTasks caches schedulerTask by a sample's stack.
+type schedulerTasks map[**profile.Location]string
+
+func (known schedulerTasks) of(s *profile.Sample) string {
+	task, ok := known[&s.Location[0]]
+	if !ok {
+		task = schedulerTask(s)
+		known[&s.Location[0]] = task
+	}
+	return task
 }
 
 // recordedTasks returns the kinds ([languages.Language].Task) by pid.

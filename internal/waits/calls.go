@@ -3,8 +3,8 @@
 package waits
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -74,6 +74,34 @@ var onDescriptor = map[string]bool{
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
+// kindsOfCalls are the kinds of calls that are not onDescriptor.
+var kindsOfCalls = map[string]Kind{
+	"poll": Descriptor, "ppoll": Descriptor, "select": Descriptor, "pselect6": Descriptor,
+	"pause": Signal, "rt_sigsuspend": Signal, "rt_sigtimedwait": Signal, "rt_sigtimedwait_time64": Signal,
+	"semop": Semaphore, "semtimedop": Semaphore, "msgrcv": Queue, "msgsnd": Queue, "sync": Disk, "syncfs": Disk,
+}
+
+// timeout is the argument with a call's time-out: a pointer, 0 for none, or milliseconds, negative for none.
+type timeout struct {
+	arg    int
+	millis bool
+}
+
+var timeouts = map[string]timeout{
+	"poll": {2, true}, "ppoll": {2, false}, "select": {4, false}, "pselect6": {4, false},
+	"epoll_wait": {3, true}, "epoll_pwait": {3, true}, "epoll_pwait2": {3, false},
+	"rt_sigtimedwait": {2, false}, "rt_sigtimedwait_time64": {2, false}, "semtimedop": {3, false},
+	"mq_timedreceive": {4, false}, "mq_timedsend": {4, false},
+}
+
+func (s *Sleeper) hasTimeout() bool {
+	t, ok := timeouts[s.Wait]
+	if t.millis {
+		return int32(s.Args[t.arg]) >= 0
+	}
+	return ok && s.Args[t.arg] != 0
+}
+
 func describeCall(s *Sleeper) Wait {
 	a := &s.Args
 	if s.Managed != nil {
@@ -81,6 +109,7 @@ func describeCall(s *Sleeper) Wait {
 			return w
 		}
 	}
+	w := Wait{Kind: cmp.Or(kindsOfCalls[s.Wait], Other), Timed: s.hasTimeout()}
 	switch s.Wait {
 	case "futex":
 		return futex(a, s.Stack, &s.Memory)
@@ -88,46 +117,33 @@ func describeCall(s *Sleeper) Wait {
 		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Wait]}
 	case "wait4", "waitid":
 		return describeChild(s.Wait, a)
-	case "vfork", "clone", "clone3": // clone3 has its flags in memory; only a vfork waits uninterruptibly for long
-		if s.Wait == "vfork" || s.Wait == "clone" && a[0]&cloneVFORK != 0 || s.Wait == "clone3" && s.State == 'D' {
-			return Wait{Kind: Child, Until: "until it calls exec or ends"}
-		}
 	case "nanosleep", "clock_nanosleep":
 		return Wait{Kind: Sleep, Timed: true}
-	case "pause", "rt_sigsuspend", "rt_sigtimedwait", "rt_sigtimedwait_time64":
-		return Wait{Kind: Signal, Timed: strings.HasPrefix(s.Wait, "rt_sigtimedwait") && a[2] != 0}
+	case "vfork", "clone", "clone3":
+		if s.isVFORK() {
+			return Wait{Kind: Child, Until: "until it calls exec or ends"}
+		}
 	case "poll", "ppoll":
-		w := Wait{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
 		if uint32(a[1]) == 0 { // no descriptors
 			w.Kind = Sleep
 		}
-		return w
 	case "select", "pselect6":
-		w := Wait{Kind: Descriptor, Timed: a[4] != 0}
 		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // no descriptors
 			w.Kind = Sleep
 		}
-		return w
 	case "semop", "semtimedop":
-		return Wait{Kind: Semaphore, Why: "of System V, stores no owner", Timed: s.Wait == "semtimedop" && a[3] != 0}
-	case "msgrcv", "msgsnd":
-		return Wait{Kind: Queue}
-	case "sync", "syncfs":
-		return Wait{Kind: Disk}
+		w.Why = "of System V, stores no owner"
 	}
 	if onDescriptor[s.Wait] {
-		w := Wait{Kind: Descriptor, FD: fileOf(a[0])}
-		switch s.Wait {
-		case "epoll_wait", "epoll_pwait":
-			w.Timed = int32(a[3]) >= 0
-		case "epoll_pwait2":
-			w.Timed = a[3] != 0
-		case "mq_timedreceive", "mq_timedsend":
-			w.Timed = a[4] != 0
-		}
-		return w
+		w.Kind, w.FD = Descriptor, fileOf(a[0])
 	}
-	return Wait{Kind: Other}
+	return w
+}
+
+// isVFORK reports whether a call that makes a process waits for its exec or end. The flags of clone3 are in memory, but
+// only a vfork waits uninterruptibly for long.
+func (s *Sleeper) isVFORK() bool {
+	return s.Wait == "vfork" || s.Wait == "clone" && s.Args[0]&cloneVFORK != 0 || s.Wait == "clone3" && s.State == 'D'
 }
 
 func fileOf(fd uint64) *File { return &File{FD: int(int32(fd))} }
