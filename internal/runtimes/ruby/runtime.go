@@ -4,6 +4,7 @@ package ruby
 
 import (
 	"path"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
@@ -87,60 +88,103 @@ const (
 	slotRactor
 )
 
+// makePlan makes the plan of a stop's copies: the thread's control frames and values, then what names their code, then
+// what shows the thread's native ID and the lock of the interpreter.
 func (r *Runtime) makePlan() {
 	l := r.vm.layout
-	load := func(base uint8, off int64, to uint8) managed.Step {
-		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
-	}
-	copyTargets := func(off int64, next int32, size, most uint32) managed.Step {
-		return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Size: size, Max: most}
-	}
-	copyObject := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxNew, WholePage: true}
-	}
-	copyControlFrames := managed.Step{
+	steps := slices.Concat(frameSteps(l), nameSteps(l), youngSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
+	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.known}
+}
+
+func loadStep(base uint8, off int64, to uint8) managed.Step {
+	return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
+}
+
+// copyTargets copies, for each node, size bytes at next beyond the address at off, for at most most nodes
+// ([managed.CopyTargets]).
+func copyTargets(off int64, next int32, size, most uint32) managed.Step {
+	return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Size: size, Max: most}
+}
+
+func copyObject(off int64, size uint32) managed.Step {
+	return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxNew, WholePage: true}
+}
+
+func copyControlFrames(l *layout) managed.Step {
+	return managed.Step{
 		Op: managed.CopyArray, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize),
 	}
-	steps := []managed.Step{
+}
+
+// frameSteps copies the thread, its execution context, control frames and values.
+func frameSteps(l *layout) []managed.Step {
+	return []managed.Step{
 		{Op: managed.Copy, Max: uint32(l.threadSize)},
-		load(managed.SlotAnchor, l.threadEC, slotEC),
+		loadStep(managed.SlotAnchor, l.threadEC, slotEC),
 		{Op: managed.Copy, Base: slotEC, Max: ecCopied},
-		load(slotEC, ecStack, slotStack),
-		load(slotEC, ecStack, slotEnd),
+		loadStep(slotEC, ecStack, slotStack),
+		loadStep(slotEC, ecStack, slotEnd),
 		{Op: managed.AddScaled, Base: slotEC, Off: ecSize, Size: 8, To: slotEnd},
-		load(slotEC, ecFrame, slotFrame),
-		copyControlFrames,
-		load(slotFrame, frameSP, slotSP),
+		loadStep(slotEC, ecFrame, slotFrame),
+		copyControlFrames(l),
+		loadStep(slotFrame, frameSP, slotSP),
 		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: maxValues},
+	}
+}
+
+// nameSteps copies the methods and iseqs of the control frames, and their labels. It marks the iseqs.
+func nameSteps(l *layout) []managed.Step {
+	return []managed.Step{
 		copyTargets(frameEP, epMethodEntry, 24, managed.MaxNodes),
 		filtered(copyObject(epMethodEntry, methodSize), magicMask, magicCFunc),
 		copyTargets(methodDef, 0, defSize, maxNew),
-		copyControlFrames,
+		copyControlFrames(l),
 		copyObject(frameISeq, 24),
 		{Op: managed.SaveNodes},
 		filtered(copyTargets(iseqBody, 0, bodyCopied, maxNew), imemoBits, imemoBitsISeq),
 		copyObject(bodyLabel, labelCopied),
 		copyTargets(textAddr, 0, textCopied, maxNew),
 	}
-	steps = append(steps, youngSteps(l)...)
-	if l.qualified {
-		steps = append(steps, copyControlFrames, copyTargets(frameEP, epMethodEntry, 24, managed.MaxNodes),
-			managed.Step{Op: managed.SaveNodes}, copyObject(epMethodEntry, methodSize), managed.Step{Op: managed.RestoreNodes},
-			copyTargets(-8, epMethodEntry, 24, maxNew), copyTargets(epMethodEntry, 0, methodSize, maxNew))
+}
+
+// classSteps copies the method entries that lead to the classes of qualified names.
+func classSteps(l *layout) []managed.Step {
+	if !l.qualified {
+		return nil
 	}
-	if l.nativeID != 0 {
-		steps = append(steps, load(managed.SlotAnchor, l.threadNative, slotNative),
-			managed.Step{Op: managed.Copy, Base: slotNative, Off: l.nativeID, Max: 16})
+	return []managed.Step{
+		copyControlFrames(l),
+		copyTargets(frameEP, epMethodEntry, 24, managed.MaxNodes),
+		{Op: managed.SaveNodes},
+		copyObject(epMethodEntry, methodSize),
+		{Op: managed.RestoreNodes},
+		copyTargets(-8, epMethodEntry, 24, maxNew),
+		copyTargets(epMethodEntry, 0, methodSize, maxNew),
 	}
-	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.vm.addr) + l.lock.at, Max: lockCopied}
+}
+
+func nativeSteps(l *layout) []managed.Step {
+	if l.nativeID == 0 {
+		return nil
+	}
+	return []managed.Step{
+		loadStep(managed.SlotAnchor, l.threadNative, slotNative),
+		{Op: managed.Copy, Base: slotNative, Off: l.nativeID, Max: 16},
+	}
+}
+
+// lockSteps copies the interpreter's lock, which is in the VM or in the thread's ractor.
+func (vm *rubyVM) lockSteps() (steps []managed.Step) {
+	l := vm.layout
+	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(vm.addr) + l.lock.at, Max: lockCopied}
 	if l.vmThreads == 0 {
 		lock.Base, lock.Off = slotRactor, l.ractorThreads+l.lock.at
-		steps = append(steps, load(managed.SlotAnchor, threadRactor, slotRactor))
+		steps = append(steps, loadStep(managed.SlotAnchor, threadRactor, slotRactor))
 	}
 	if l.lock.queue != 0 {
 		steps = append(steps, lock)
 	}
-	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.known}
+	return steps
 }
 
 func filtered(s managed.Step, mask, value uint64) managed.Step {
@@ -163,23 +207,20 @@ const (
 
 // youngSteps copies names and lines of the innermost young iseqs of the mark.
 func youngSteps(l *layout) []managed.Step {
-	copyTargets := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxYoung}
-	}
 	restoreMarked := managed.Step{Op: managed.RestoreNodes}
 	return []managed.Step{
 		restoreMarked,
-		except(copyTargets(iseqBody, bodyCopied), l.oldMask(), l.oldMask()),
+		except(copyTargets(iseqBody, 0, bodyCopied, maxYoung), l.oldMask(), l.oldMask()),
 		{Op: managed.SaveNodes},
-		copyTargets(bodyPath, labelCopied), // string, or array of strings
-		except(copyTargets(arrayShort, labelCopied), typeMask, typeString),
-		copyTargets(textAddr, pathCopied),
+		copyTargets(bodyPath, 0, labelCopied, maxYoung), // string, or array of strings
+		except(copyTargets(arrayShort, 0, labelCopied, maxYoung), typeMask, typeString),
+		copyTargets(textAddr, 0, pathCopied, maxYoung),
 		restoreMarked,
-		copyTargets(bodyPath, labelCopied),
-		except(copyTargets(textAddr, pathCopied), typeMask, typeArray),
+		copyTargets(bodyPath, 0, labelCopied, maxYoung),
+		except(copyTargets(textAddr, 0, pathCopied, maxYoung), typeMask, typeArray),
 		restoreMarked,
-		copyTargets(l.bodyInfo+infoEntries, linesCopied),
+		copyTargets(l.bodyInfo+infoEntries, 0, linesCopied, maxYoung),
 		restoreMarked,
-		copyTargets(l.bodyInfo+infoSucc, placesCopied),
+		copyTargets(l.bodyInfo+infoSucc, 0, placesCopied, maxYoung),
 	}
 }
