@@ -193,49 +193,63 @@ type sender struct {
 	reg uint8
 }
 
+// removalCode is a place in the code after a leave.
+type removalCode struct {
+	code     []byte
+	at       int
+	since    int  // bytes from the leave to pc
+	boundary bool // pc is at the start of an instruction that was passed, or of this one
+}
+
+// skip passes an instruction of n bytes. It returns false at the end of the code.
+func (c *removalCode) skip(n int) bool {
+	c.at += n
+	c.boundary = c.boundary || c.at == c.since
+	return c.at < len(c.code)
+}
+
+func (c *removalCode) has(prefix []byte) bool { return bytes.HasPrefix(c.code[c.at:], prefix) }
+
+// skipPoll passes a safepoint poll, if there is one. It returns false if that is incomplete.
+func (c *removalCode) skipPoll() bool {
+	return !c.has(pollLong) ||
+		c.skip(7) && c.has(shortBelow) && c.skip(2) && c.has(clearsWord) && c.skip(11)
+}
+
 // parseRemoval parses the code after a leave; since is the bytes from there to pc.
 func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
-	at := 0
-	boundary := since == 0
-	next := func(n int) bool {
-		at += n
-		boundary = boundary || at == since
-		return at < len(code)
-	}
-	if bytes.HasPrefix(code, clearsByte) && !next(8) {
+	c := removalCode{code: code, since: since, boundary: since == 0}
+	if c.has(clearsByte) && !c.skip(8) {
 		return l, false
 	}
-	l = frameRemoval{found: true, since: since, pops: at}
+	l = frameRemoval{found: true, since: since, pops: c.at}
 	size, more := 1, uint8(0)
-	if code[at] == rexB && at+1 < len(code) {
+	if code[c.at] == rexB && c.at+1 < len(code) {
 		size, more = 2, 8
 	}
-	pop := code[at+size-1]
-	if pop&^7 != opPop || !next(size) {
+	pop := code[c.at+size-1]
+	if pop&^7 != opPop || !c.skip(size) {
 		return l, false
 	}
 	r := pop&7 + more
-	l.reg, l.moves = dwarfNumbers[r], at
+	l.reg, l.moves = dwarfNumbers[r], c.at
 	for i := range senders {
-		if bytes.HasPrefix(code[at:], senders[i].mov) {
+		if c.has(senders[i].mov) {
 			l.sender = senders[i].reg
 		}
 	}
-	if l.sender == 0 || !next(3) {
+	if l.sender == 0 || !c.skip(3) {
 		return l, true
 	}
-	if bytes.HasPrefix(code[at:], alignsSP) {
+	if c.has(alignsSP) {
 		l.moves = len(code)
-		l.whole = next(4) && code[at] == opPush|r && more == 0 && next(1) && boundary && code[at] == 0xff
+		l.whole = c.skip(4) && code[c.at] == opPush|r && more == 0 && c.skip(1) && c.boundary && code[c.at] == 0xff
 		return l, true
 	}
-	if bytes.HasPrefix(code[at:], pollLong) {
-		if !next(7) || !bytes.HasPrefix(code[at:], shortBelow) || !next(2) || !bytes.HasPrefix(code[at:], clearsWord) ||
-			!next(11) {
-			return l, true
-		}
+	if !c.skipPoll() {
+		return l, true
 	}
-	rest := code[at:]
+	rest := code[c.at:]
 	if more != 0 {
 		if rest[0] != rexB {
 			return l, true
@@ -243,8 +257,8 @@ func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 		rest = rest[1:]
 	}
 	jumps := len(rest) > 1 && rest[0] == 0xff && rest[1] == 0xe0|r&7
-	l.whole = boundary && jumps
-	return l, !jumps || since <= at
+	l.whole = c.boundary && jumps
+	return l, !jumps || since <= c.at
 }
 
 // # On-stack replacement

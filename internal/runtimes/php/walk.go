@@ -83,26 +83,46 @@ func (r *Runtime) inExecuteEx(pc uint64) bool {
 	return r.executeEx.Has(pc) || r.cold.Has(pc) || r.jit.has(pc)
 }
 
+// runBuilder collects the calls of one run.
+type runBuilder struct {
+	from  int    // its first call
+	user  uint64 // its innermost user call; 0: none yet
+	fiber bool   // it is on a stack that resumed a fiber
+}
+
+// endRun ends a run at the last call. The next one begins there.
+func (w *walk) endRun(b *runBuilder) {
+	if b.from < len(w.calls) {
+		w.runs = append(w.runs, run{b.from, len(w.calls), b.user})
+		if !b.fiber {
+			w.runsOnStack = len(w.runs)
+		}
+	}
+	b.from, b.user = len(w.calls), 0
+}
+
+// dropRun drops the calls of a run of which one is unreadable.
+func (w *walk) dropRun(b *runBuilder) { w.incomplete, w.calls = true, w.calls[:b.from] }
+
+// callRecord is what the walk reads of a call's record.
+type callRecord struct{ opline, function, info, previous uint64 }
+
+func (w *walk) readCall(at uint64) (callRecord, bool) {
+	opline, ok := w.Word(at + callOpline)
+	function, ok2 := w.Word(at + callFunc)
+	info, ok3 := w.Word(at + callInfo)
+	previous, ok4 := w.Word(at + callPrev)
+	return callRecord{opline, function, info, previous}, ok && ok2 && ok3 && ok4
+}
+
 // readCalls reads the calls, innermost first, in runs.
 func (r *Runtime) readCalls(at uint64) {
-	w, from := &r.walk, 0
-	user, seen, fiber := uint64(0), uint64(0), false
-	end := func() {
-		if from < len(w.calls) {
-			w.runs = append(w.runs, run{from, len(w.calls), user})
-			if !fiber {
-				w.runsOnStack = len(w.runs)
-			}
-		}
-		from, user = len(w.calls), 0
-	}
+	w, b := &r.walk, runBuilder{}
+	seen := uint64(0)
 	for n := 0; at != 0; n++ {
-		opline, ok := w.Word(at + callOpline)
-		fn, ok2 := w.Word(at + callFunc)
-		info, ok3 := w.Word(at + callInfo)
-		prev, ok4 := w.Word(at + callPrev)
-		if !ok || !ok2 || !ok3 || !ok4 {
-			w.incomplete, w.calls = true, w.calls[:from] // the whole run is unknown
+		record, ok := w.readCall(at)
+		if !ok {
+			w.dropRun(&b)
 			return
 		}
 		if n == maxCalls || len(w.calls) > maxCalls || at&7 != 0 || at == seen {
@@ -112,37 +132,37 @@ func (r *Runtime) readCalls(at uint64) {
 		if n&(n-1) == 0 { // cycles (Brent)
 			seen = at
 		}
-		c := executeData{at: at, functionAt: fn, opline: opline}
+		c := executeData{at: at, functionAt: record.function, opline: record.opline}
 		switch {
-		case fn == 0:
-			r.appendDelegating(at, info)
+		case record.function == 0:
+			r.appendDelegating(at, record.info)
 		case !r.resolve(&c):
 			// A file's code is freed before its call (zend_leave_helper, Zend/zend_vm_def.h).
-			if len(w.calls) > 0 || info&(callCode|callTop) != callCode {
+			if len(w.calls) > 0 || record.info&(callCode|callTop) != callCode {
 				w.broken = true
 				return
 			}
-			w.calls, user = append(w.calls, executeData{at: at, kind: typeUser}), at
+			w.calls, b.user = append(w.calls, executeData{at: at, kind: typeUser}), at
 		case c.kind == 0: // not copied
-			w.incomplete, w.calls = true, w.calls[:from]
+			w.dropRun(&b)
 			return
 		case c.kind == typeInternal && c.function != nil && c.function.nameless: // the bottom of a fiber's stack
-			end()
-			fiber = true
+			w.endRun(&b)
+			b.fiber = true
+		case c.kind == typeInternal:
+			w.calls = append(w.calls, c)
 		default:
 			w.calls = append(w.calls, c)
-			if c.kind != typeInternal {
-				if user == 0 {
-					user = at
-				}
-				if info&callTop != 0 {
-					end()
-				}
+			if b.user == 0 {
+				b.user = at
+			}
+			if record.info&callTop != 0 {
+				w.endRun(&b)
 			}
 		}
-		at = prev
+		at = record.previous
 	}
-	end()
+	w.endRun(&b)
 }
 
 const maxDelegating = 1 << 10
