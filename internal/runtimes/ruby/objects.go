@@ -151,52 +151,73 @@ func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, 
 // prove accepts the identity copied in the stop; then, of what was known before it, an unchanged identity after it;
 // then current memory, if the thread has not run since.
 func (c *objectCache) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
-	w := c.walk
 	o := c.byAddr[addr]
 	if o != nil && o.kind != kind {
 		o = nil
 	}
-	id, status := c.copiedHeap.identify(addr, kind)
-	switch {
+	switch id, status := c.copiedHeap.identify(addr, kind); {
 	case status == notObject:
 		return nil, notObject
-	case status == objectKnown: // copied in the stop
-		if o != nil && o.id == id {
-			c.skipCopies(addr, o)
-			return o, objectKnown
-		}
+	case status == objectKnown && o != nil && o.id == id:
+		c.skipCopies(addr, o)
+		return o, objectKnown
+	case status == objectKnown:
 		return c.readIdentified(addr, kind, &id)
-	case o != nil && w.Sample.At != 0 && o.since <= w.Sample.At && o.checked >= w.Sample.At:
+	}
+	w := c.walk // not copied
+	knownBefore := o != nil && w.Sample.At != 0 && o.since <= w.Sample.At
+	switch {
+	case knownBefore && o.checked >= w.Sample.At:
 		return o, objectKnown
 	case o == nil && !w.IsLive():
 		c.known.Drop(addr) // the next stop copies it
 		return nil, objectFreed
-	}
-	knownBefore := o != nil && w.Sample.At != 0 && o.since <= w.Sample.At
-	if o != nil && !knownBefore && !w.IsLive() {
+	case o != nil && !knownBefore && !w.IsLive():
 		return nil, objectFreed
 	}
-	var at int64
-	if o != nil {
-		id, status, at = c.identifyInBatch(addr, o)
-	} else {
-		at = procmem.Now()
-		id, status = c.currentHeap.identify(addr, kind)
-	}
-	if status == objectKnown && o != nil && o.id == id && knownBefore { // unchanged
-		o.checked = at
+	now := c.identifyNow(addr, kind, o)
+	if knownBefore && now.status == objectKnown && o.id == now.id { // unchanged
+		o.checked = now.at
 		return o, objectKnown
 	}
-	if !w.IsLive() {
+	return c.proveByFrame(addr, kind, f, o, now)
+}
+
+// currentIdentity is an object's identity as read after the stop, at a time of CLOCK_MONOTONIC, ns.
+type currentIdentity struct {
+	id     identity
+	status objectStatus
+	at     int64
+}
+
+// identifyNow reads the identity of an object; known is nil if none is known at the address.
+func (c *objectCache) identifyNow(addr uint64, kind objectKind, known *object) (now currentIdentity) {
+	if known != nil {
+		now.id, now.status, now.at = c.identifyInBatch(addr, known)
+		return now
+	}
+	now.at = procmem.Now()
+	now.id, now.status = c.currentHeap.identify(addr, kind)
+	return now
+}
+
+// proveByFrame accepts the object that is at the address now if the thread has not run since the stop, and its frame
+// still leads there. known is nil if none is known at the address.
+func (c *objectCache) proveByFrame(
+	addr uint64, kind objectKind, f *frame, known *object, now currentIdentity,
+) (*object, objectStatus) {
+	if !c.walk.IsLive() {
 		c.known.Drop(addr)
 		delete(c.byAddr, addr)
 		return nil, objectFreed
 	}
-	w.UsedLive = true
-	switch {
-	case status != objectKnown:
+	c.walk.UsedLive = true
+	if now.status != objectKnown {
 		return nil, objectFreed
-	case o == nil || o.id != id:
+	}
+	o := known
+	if o == nil || o.id != now.id {
+		var status objectStatus
 		if o, status = c.read(addr, kind, nil); status != objectKnown {
 			return nil, status
 		}
@@ -204,7 +225,7 @@ func (c *objectCache) prove(addr uint64, kind objectKind, f *frame) (*object, ob
 	if !c.leadsTo(f, addr, kind) {
 		return nil, objectFreed // moved by GC.compact
 	}
-	o.checked = at
+	o.checked = now.at
 	return o, objectKnown
 }
 
