@@ -137,9 +137,9 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	}
 }
 
-// TestUndiscoveredThreadsAreReportedOnce: in the line that record ends with and in the one that the recording keeps,
+// TestUnobservedThreadsAreReportedOnce: in the line that record ends with and in the one that the recording keeps,
 // with the number, and not where it is little.
-func TestUndiscoveredThreadsAreReportedOnce(t *testing.T) {
+func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 	const reported = "of CPU time is not attributed to a function"
 	for _, c := range []struct {
 		children, threads, all, programs float64

@@ -92,7 +92,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 	}
 }
 
-func TestIncompleteSamplesOfUndiscoveredProcessesAreCounted(t *testing.T) {
+func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	target, err := code.Open(pid)
 	if err != nil {

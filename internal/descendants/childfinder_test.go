@@ -210,7 +210,7 @@ func TestManyNewProcessesAreReadInPart(t *testing.T) {
 }
 
 // The user may not open such a process, or it is opened late.
-func TestProcessThatStaysUndiscoveredIsReadRarely(t *testing.T) {
+func TestProcessThatStaysUntrackedIsReadRarely(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R')}
 	n := newChildrenOf(l)
 	read := 0
