@@ -70,7 +70,7 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 		execs int
 		other bool // another thread than the first calls it
 	}{
-		{"by the first thread", []string{"first", "100", "1000", "50", "1"}, 1, false},
+		{"by the first thread", []string{"first", "100", "0", "50", "1"}, 1, false},
 		{"by the second", []string{"other", "0", "100", "50", "1"}, 1, true},
 		{"by children after vfork", []string{"vfork", "50", "20", "50", "5"}, 0, false},
 	} {

@@ -174,9 +174,9 @@ func nativeSteps(l *layout) []managed.Step {
 }
 
 // lockSteps copies the interpreter's lock, which is in the VM or in the thread's ractor.
-func (vm *rubyVM) lockSteps() (steps []managed.Step) {
-	l := vm.layout
-	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(vm.addr) + l.lock.at, Max: lockCopied}
+func (m *rubyVM) lockSteps() (steps []managed.Step) {
+	l := m.layout
+	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(m.addr) + l.lock.at, Max: lockCopied}
 	if l.vmThreads == 0 {
 		lock.Base, lock.Off = slotRactor, l.ractorThreads+l.lock.at
 		steps = append(steps, loadStep(managed.SlotAnchor, threadRactor, slotRactor))
