@@ -38,6 +38,7 @@ type Memory struct {
 	checked       checkedRange
 	lastAnonymous uint64 // address of the last copy, or 0
 	threadReads   threadReads
+	mmapLockWatch
 }
 
 // Span is a mapping.

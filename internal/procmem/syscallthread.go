@@ -72,46 +72,11 @@ type threadReads struct {
 	deadline      int64           // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
 	timedOut      bool
 	waitedForLock bool
-	watchedStops  int // stops for which the lock is still watched
-	watchBegun    bool
-	oftenHeld     bool
 }
 
 // maxUncontendedRead, ns: a longer read has waited for the lock. It takes 5 µs, 30 µs on a virtual machine, more on a
 // busy CPU.
 const maxUncontendedRead = 200e3
-
-// WatchMmapLock watches the lock of the mappings for at least n more stops.
-func (m *Memory) WatchMmapLock(n int) {
-	m.threadReads.watchedStops = max(m.threadReads.watchedStops, n)
-}
-
-// WatchHeldMmapLock is WatchMmapLock after the lock was found held.
-func (m *Memory) WatchHeldMmapLock(n int) {
-	m.threadReads.oftenHeld = true
-	m.WatchMmapLock(n)
-}
-
-// WatchMmapLockOnce is WatchMmapLock at its first call; later calls do nothing.
-func (m *Memory) WatchMmapLockOnce(n int) {
-	if !m.threadReads.watchBegun {
-		m.threadReads.watchBegun = true
-		m.WatchMmapLock(n)
-	}
-}
-
-// CountWatchedStop counts a stop for WatchMmapLock.
-func (m *Memory) CountWatchedStop() {
-	if m.threadReads.watchedStops = max(m.threadReads.watchedStops-1, 0); m.threadReads.watchedStops == 0 {
-		m.threadReads.oftenHeld = false
-	}
-}
-
-// WatchesMmapLock reports whether the lock is watched.
-func (m *Memory) WatchesMmapLock() bool { return m.threadReads.watchedStops > 0 }
-
-// MmapLockOftenHeld reports whether WatchHeldMmapLock is in effect.
-func (m *Memory) MmapLockOftenHeld() bool { return m.threadReads.oftenHeld }
 
 // SetSyscallThreads sets the threads that read for one goroutine. nil: the calling thread reads, once no call is
 // pending.

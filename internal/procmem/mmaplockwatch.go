@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package procmem
+
+// mmapLockWatch says for how many stops the lock of the mappings is watched: whether reads in a stop are to be made by
+// another thread, which may wait for it.
+type mmapLockWatch struct {
+	watchedStops int
+	watchBegun   bool
+	oftenHeld    bool
+}
+
+// WatchMmapLock watches the lock of the mappings for at least n more stops.
+func (w *mmapLockWatch) WatchMmapLock(n int) {
+	w.watchedStops = max(w.watchedStops, n)
+}
+
+// WatchHeldMmapLock is WatchMmapLock after the lock was found held.
+func (w *mmapLockWatch) WatchHeldMmapLock(n int) {
+	w.oftenHeld = true
+	w.WatchMmapLock(n)
+}
+
+// WatchMmapLockOnce is WatchMmapLock at its first call; later calls do nothing.
+func (w *mmapLockWatch) WatchMmapLockOnce(n int) {
+	if !w.watchBegun {
+		w.watchBegun = true
+		w.WatchMmapLock(n)
+	}
+}
+
+// CountWatchedStop counts a stop for WatchMmapLock.
+func (w *mmapLockWatch) CountWatchedStop() {
+	if w.watchedStops = max(w.watchedStops-1, 0); w.watchedStops == 0 {
+		w.oftenHeld = false
+	}
+}
+
+// WatchesMmapLock reports whether the lock is watched.
+func (w *mmapLockWatch) WatchesMmapLock() bool { return w.watchedStops > 0 }
+
+// MmapLockOftenHeld reports whether WatchHeldMmapLock is in effect.
+func (w *mmapLockWatch) MmapLockOftenHeld() bool { return w.oftenHeld }
