@@ -5,11 +5,9 @@ package sampler
 import (
 	"bufio"
 	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
-	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
@@ -94,17 +92,5 @@ func TestTimeOfAProcessThatCallsExecIsCountedOnce(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A first thread that is alone between threads for one task each may be about to call exec. What a stop reads of it is
-// used all the same. Of some 70 samples one in a hundred is elsewhere; five are with a probability below 0.001.
-func TestFirstThreadBetweenShortThreadsIsSampled(t *testing.T) {
-	target := start(t, "forkjoin", "100")
-	r := record(t, Options{Freq: 199}, time.Second, func(s *Sampler) { target.expect(t, "done") }, target.pid)
-	ofFirst := func(s *pprof.Sample) bool { return slices.Contains(s.NumLabel["tid"], int64(target.pid)) }
-	all, serial := r.sumOf(3, ofFirst), r.sumOf(3, in("burn_there"))
-	if all < 5e8 || serial < all*93/100 {
-		t.Errorf("%d of %d ns of the first thread are in its function", serial, all)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/handover"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 )
@@ -107,4 +108,29 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The first thread of a program that makes a thread for each task is often alone after another: it may be the other
+// one, which has called exec. What a stop reads of it is used all the same, and only postponed after an exec.
+func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "main")
+	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
+		tick()
+		p := c.procs[0]
+		first := p.list.byTID[pid]
+		for name, space := range map[string]uint64{"the same program": 0, "another": 1} {
+			p.list.byTID[-1] = &thread{} // not listed any more
+			p.addressSpace = p.Target.Memory().Space() + space
+			s := c.Pool.Get()
+			s.How, s.Sched = observe.ByStop, first.accountedClocks
+			s.Sched.CPU += 1e6
+			before := c.counts.queued
+			c.observations.finishPending(first, s, nil)
+			if postponed := c.counts.queued > before; postponed != (space != 0) {
+				t.Errorf("%s: the sample is postponed: %v", name, postponed)
+			}
+			delete(p.list.byTID, -1)
+			p.addressSpace = p.Target.Memory().Space()
+		}
+	})
 }

@@ -172,11 +172,6 @@ static void *deep_burner(void *n) {
 
 static volatile long alive;
 
-static void *task(void *n) {
-	burn_here(10);
-	return n;
-}
-
 static void *brief(void *n) {
 	burn_here(1);
 	__sync_fetch_and_sub(&alive, 1);
@@ -335,15 +330,6 @@ int main(int argc, char **argv) {
 		burn_here(0);
 		prctl(PR_SET_NAME, "other");
 		burn_there(-1);
-	}
-	if (!strcmp(mode, "forkjoin")) { // a thread for each task, and the first one computes between them
-		pthread_t t;
-		for (; n > 0 && pthread_create(&t, NULL, task, NULL) == 0; n--) {
-			pthread_join(t, NULL);
-			burn_there(10);
-		}
-		puts("done");
-		fflush(stdout);
 	}
 	if (!strcmp(mode, "main"))
 		burn_here(-1);
