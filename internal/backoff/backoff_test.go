@@ -37,7 +37,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 	var w timingWheel
 	due := map[*Thread]int64{}
 	now := int64(5e12)
-	w.advance(now, func(*Thread) { t.Fatal("somebody in an empty wheel") })
+	w.advance(now, func(*Thread) { t.Fatal("a thread in an empty wheel") })
 	for range 20000 {
 		switch rng.IntN(4) {
 		case 0, 1:

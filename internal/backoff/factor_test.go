@@ -29,7 +29,7 @@ func TestBackoffsGetLongerOnlyWhereNoThreadRunsInThem(t *testing.T) {
 		}
 	}
 	if s.seconds(1, &now, &clock, 1e9, 300e6); s.factor() != 1 {
-		t.Errorf("somebody ran for 300 ms while it was backed off: %d times", s.factor())
+		t.Errorf("a thread ran for 300 ms while it was backed off: %d times", s.factor())
 	}
 	if s.seconds(20, &now, &clock, 1e9, 0); s.factor() != 1 {
 		t.Errorf("20 s later it is still more than one part in 1,000: %d times", s.factor())

@@ -22,11 +22,11 @@ func TestQuickStepsAreNotReported(t *testing.T) {
 	})
 	<-asked
 	if took := time.Since(begun); took < ProgressDelay {
-		t.Errorf("it is told after %v", took)
+		t.Errorf("progress was shown after %v", took)
 	}
 	p.Stop()
 	p.Stop()
-	StartProgress(true, func() string { t.Error("it is told, though it was to be quiet"); return "" }).Stop()
+	StartProgress(true, func() string { t.Error("progress is shown, though --quiet forbids it"); return "" }).Stop()
 	if text := tty.Text(); text != "" {
 		t.Errorf("%q", text)
 	}

@@ -10,13 +10,13 @@ import "golang.org/x/sys/unix"
 // former one. Once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero).
 // This shows an exec, also of the same program at the same addresses, and no other change of the mappings; but no
 // second one of programs that may not be read. Without an open file (too few descriptors) the places of the program and
-// of its stack show it, which the kernel chooses at random. All that depends on an exec is told by the number of the
-// address space ([Memory.Space]).
+// of its stack show it, which the kernel chooses at random. The number of the address space ([Memory.Space]) then
+// changes. All that depends on an exec compares it.
 //
 // An exec renews, outside of this package:
 //
-//   - tracer: execs.detectExec ends the other threads, clears the rejected names, has the threads listed again and
-//     tells newChildren
+//   - tracer: execs.detectExec ends the other threads, clears the rejected names, has the threads listed again, and
+//     forgets the forks that would explain unobserved children (descendants.ChildFinder)
 //   - code: Process.resetAfterExec drops mappings, run-time systems and files
 //   - aggregator: processAccount.programChanged renews the name, the counts of incomplete walks, what is known of the
 //     program, and the waits

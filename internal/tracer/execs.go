@@ -21,8 +21,8 @@ type execs struct {
 	newChildren *newChildren
 }
 
-// detectExec finds an exec since the last call, and then begins to track the threads anew. The account of the thread
-// that called exec goes on.
+// detectExec finds an exec since the last call: the other threads have then ended, and those of the new program are
+// listed. The account of the thread that called exec goes on.
 func (x *execs) detectExec(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.addressSpace {
