@@ -53,9 +53,10 @@ func TestChildrenNotOpenedForLackOfDescriptorsAreCounted(t *testing.T) {
 	t.Parallel()
 	dir := scratch(t, nil)
 	out, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
-	// All end at one time: if some ended before others, their descriptors would serve to open those at last.
-	r := underLimit(t, nil, "-n 64", "record", "-o", out, "--stats", stats, "--", "sh", "-c",
-		"for i in $(seq 100); do sleep 1000 & all=\"$all $!\"; done; sleep 4; kill $all; wait").must(t, 0)
+	// The children end after the recording: the descriptors of one that ends earlier serve to open another.
+	r := underLimit(t, nil, "-n 64", "record", "-d", "4", "-o", out, "--stats", stats, "--", "sh", "-c",
+		`for i in $(seq 100); do sleep 1000 & all="$all $!"; done
+		until [ -s "$0" ]; do sleep .1; done; kill $all; wait`, stats).must(t, 0)
 	var s struct {
 		Unopened int `json:"processes_unopened"`
 	}
