@@ -99,7 +99,7 @@ func TestBlameFollowsTheOwner(t *testing.T) {
 	}
 }
 
-func TestALockThatWasFreeIsNobodys(t *testing.T) {
+func TestALockThatWasFreeHasNoOwner(t *testing.T) {
 	const ms = int64(1e6)
 	c := newContention()
 	c.add(10, "flush", 0, 1000*ms, "", 0)

@@ -51,7 +51,7 @@ func TestProfilesOfOtherFormsDoNotTellWhatIsComplete(t *testing.T) {
 	}
 }
 
-func TestAFrameOutsideOfAllTablesIsNobodysFirst(t *testing.T) {
+func TestAnIndexOutsideOfItsTableIsMinusOne(t *testing.T) {
 	for _, i := range []firefoxIndex{-1, 2, math.MaxInt64, math.MinInt64} {
 		if got := i.at([]firefoxIndex{5, 6}); got != -1 {
 			t.Errorf("%d: %d", i, got)
