@@ -15,6 +15,19 @@ func TestV8PopsAVariableNumberOfArguments(t *testing.T) {
 	want(t, s, 1, frames.X86RSP, 8, frames.MethodHeuristic)
 }
 
+// V8's CEntry knows where its arguments end by r15. The word there is the last argument, not the return address: taken
+// for that, a zero ended the stack as complete.
+func TestV8PopsArgumentsThatEndAtARegister(t *testing.T) {
+	// leave; mov rsi,[r13+0x98]; pop rcx; lea rsp,[r15+8]; push rcx; ret
+	s := intel(0xc9, 0x49, 0x8b, 0xb5, 0x98, 0, 0, 0, 0x59, 0x49, 0x8d, 0x67, 0x08, 0x51, 0xc3)
+	want(t, s, 0, frames.X86RBP, 16, frames.MethodFP)
+	want(t, s, 1, frames.X86RSP, 8, frames.MethodHeuristic)
+	// mov rcx,[rbp+8]; mov rbp,[rbp]; lea rsp,[r15+8]; push rcx; mov rsi,[r13+0x98]; ret
+	s = intel(0x48, 0x8b, 0x4d, 0x08, 0x48, 0x8b, 0x6d, 0x00, 0x49, 0x8d, 0x67, 0x08, 0x51,
+		0x49, 0x8b, 0xb5, 0x98, 0, 0, 0, 0xc3)
+	want(t, s, 0, frames.X86RBP, 16, frames.MethodFP)
+}
+
 // regsWith returns registers by DWARF number.
 func regsWith(vals map[uint8]uint64) *frames.Regs {
 	r := &frames.Regs{Arch: frames.X86_64}

@@ -72,7 +72,7 @@ func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
 
 func (st *state) push(sp uint8, v value) {
 	st.regs[sp] = st.regs[sp].plus(-8)
-	st.store(st.regs[sp], v)
+	st.storeAt(st.regs[sp], v)
 }
 
 func stackX86(st *state, i *x86.Inst, f *flow) {
