@@ -34,7 +34,7 @@ var javaScript = Language{
 	Waits: Waits{AwaitsReply: func(_, _ string) bool { return true }},
 	System: System{
 		LibraryFiles:     regexp.MustCompile(`^libnode\.so`),
-		LibraryFunctions: regexp.MustCompile(`^(uv_|uv__|node::|v8::)`),
+		LibraryFunctions: regexp.MustCompile(`^(uv_|uv__|node::|v8::|Builtins_)`),
 		NativeOwn: func(_, function string) bool {
 			return strings.HasPrefix(function, "node::inspector::") && strings.HasSuffix(function, "::StartIoThreadMain")
 		},

@@ -17,9 +17,9 @@ var ruby = Language{
 		Since:  [2]int{3, 3}, Version: regexp.MustCompile(`^(?:lib)?ruby-?(\d+)\.(\d+)`),
 		Eval: []string{"rb_vm_exec", "vm_exec_core", "vm_exec"},
 	}},
+	// A method written in C has no file.
 	Library: func(_, file string) bool {
-		return strings.HasPrefix(file, "<internal:") || strings.Contains(file, "/lib/ruby/3") ||
-			strings.Contains(file, "/lib/ruby/2")
+		return file == "" || strings.HasPrefix(file, "<internal:") || rubyLibrary.MatchString(file)
 	},
 	Package: installedIn(regexp.MustCompile(`^.*/gems/([^/]+?)(?:-[0-9][^/]*)?/`)),
 	Waits: Waits{
@@ -54,6 +54,9 @@ var ruby = Language{
 		LibraryFiles: regexp.MustCompile(`^(libruby|ruby[\d.]*$)`),
 	},
 }
+
+// rubyLibrary matches the files of Ruby's own library, in a folder named by its release.
+var rubyLibrary = regexp.MustCompile(`/lib/ruby/\d`)
 
 // rubyForwards are methods of Ruby's own classes; those in C have no file.
 var rubyForwards = map[string]bool{

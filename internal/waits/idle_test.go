@@ -332,6 +332,12 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 		cond + "std::condition_variable::wait|/app\n" + cxxPool:        "ThreadPool::worker",
 		"runtime.futex|/app\nsync.(*Mutex).Lock|/app\nmain.serve|/app": "main.serve",
 		cond + "|/app": "",
+		cond + "v8::internal::FutexEmulation::WaitSync<…>|/usr/bin/node\nv8::internal::Builtin_AtomicsWait|/usr/bin/node\n" +
+			"Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit|/usr/bin/node\n" +
+			"waitForJob|[Node 20.20.2]|/srv/worker.js": "waitForJob",
+		cond + "synchronize|[Ruby 3.1.2]\nbuy|[Ruby 3.1.2]|/srv/shop.rb": "buy",
+		cond + "Monitor#synchronize|[Ruby 4.0.0]\nMonitor#mon_synchronize|[Ruby 4.0.0]|/usr/lib/ruby/4.0.0/monitor.rb\n" +
+			"Shop#buy|[Ruby 4.0.0]|/srv/shop.rb": "Shop#buy",
 	} {
 		got := ""
 		if i := ApplicationFunction(frames(stack)); i >= 0 {
