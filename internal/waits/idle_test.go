@@ -335,6 +335,9 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 		cond + "v8::internal::FutexEmulation::WaitSync<…>|/usr/bin/node\nv8::internal::Builtin_AtomicsWait|/usr/bin/node\n" +
 			"Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit|/usr/bin/node\n" +
 			"waitForJob|[Node 20.20.2]|/srv/worker.js": "waitForJob",
+		"absl::synchronization_internal::FutexWaiter::WaitUntil|/opt/node\nAbslInternalPerThreadSemWait|/opt/node\n" +
+			"absl::CondVar::Wait|/opt/node\nv8::internal::Builtin_AtomicsWait|/opt/node\n" +
+			"waitForJob|[Node 26.10.0]|/srv/worker.js": "waitForJob",
 		cond + "synchronize|[Ruby 3.1.2]\nbuy|[Ruby 3.1.2]|/srv/shop.rb": "buy",
 		cond + "Monitor#synchronize|[Ruby 4.0.0]\nMonitor#mon_synchronize|[Ruby 4.0.0]|/usr/lib/ruby/4.0.0/monitor.rb\n" +
 			"Shop#buy|[Ruby 4.0.0]|/srv/shop.rb": "Shop#buy",

@@ -61,7 +61,7 @@ var libraries = []library{
 		poolLoop: `asio::detail::scheduler::do_run_one`,
 		poolWait: `^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`,
 	},
-	{name: "abseil", forwards: `^absl::|^_?Absl`, result: `Mutex::LockSlow`},
+	{name: "abseil", all: `^absl::|^_?Absl`, forwards: `^absl::|^_?Absl`, result: `Mutex::LockSlow`},
 	{name: "folly", forwards: `^folly::`},
 	{
 		name:     "Rust's standard library",
