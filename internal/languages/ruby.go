@@ -72,7 +72,11 @@ var rubyPools = map[string]string{
 }
 
 // rubyAccepts are methods in which servers wait for connections, by file.
-var rubyAccepts = map[string]string{"puma/server.rb": "handle_servers"}
+var rubyAccepts = map[string]string{
+	"puma/server.rb":         "handle_servers",
+	"unicorn/http_server.rb": "worker_loop",
+	"webrick/server.rb":      "start",
+}
 
 // rubyMethod gives the method of a label: "block in Foo#bar".
 func rubyMethod(label string) string {

@@ -181,6 +181,15 @@ var rubyIdle = []idleCase{
 	{"Ruby, puma's listener", "pselect6", Other, "select|/usr/lib/libc.so.6\nIO.select|[Ruby 3.4.1]\n" +
 		"Puma::Server#handle_servers|[Ruby 3.4.1]|/gems/puma/server.rb\n" +
 		"start_thread|/usr/lib/libc.so.6", IdleAccept},
+	{"Ruby, unicorn's worker", "pselect6", Other, "select|/usr/lib/libc.so.6\nselect|[Ruby 3.1.2]\n" +
+		"worker_loop|[Ruby 3.1.2]|/gems/unicorn/http_server.rb\n" +
+		"spawn_missing_workers|[Ruby 3.1.2]|/gems/unicorn/http_server.rb\n<main>|[Ruby 3.1.2]|/bin/unicorn", IdleAccept},
+	{"Ruby, a request of unicorn that waits", "pselect6", Other, "select|/usr/lib/libc.so.6\nselect|[Ruby 3.1.2]\n" +
+		"buy|[Ruby 3.1.2]|/app/shop.rb\nworker_loop|[Ruby 3.1.2]|/gems/unicorn/http_server.rb\n" +
+		"<main>|[Ruby 3.1.2]|/bin/unicorn", ""},
+	{"Ruby, WEBrick's listener", "pselect6", Other, "select|/usr/lib/libc.so.6\nselect|[Ruby 3.1.2]\n" +
+		"block in start|[Ruby 3.1.2]|/gems/webrick/server.rb\nstart|[Ruby 3.1.2]|/gems/webrick/server.rb\n" +
+		"<main>|[Ruby 3.1.2]|/srv/site.rb", IdleAccept},
 	{"Ruby, a worker's own condition", "futex", Condition, cond + "Thread::Mutex#sleep|[Ruby 3.4.1]\n" +
 		"Thread::ConditionVariable#wait|[Ruby 3.4.1]\nShop#worker|[Ruby 3.4.1]|/app/shop.rb\n" +
 		"start_thread|/usr/lib/libc.so.6", IdlePool},
