@@ -92,14 +92,15 @@ var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__
 
 // pythonForwards match functions by source file.
 var pythonForwards = map[string]*regexp.Regexp{
-	"threading.py": regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
-	"queue.py":     regexp.MustCompile(`(^|\.)get$`),
-	"queues.py":    regexp.MustCompile(`(^|\.)get$`),
-	"selectors.py": regexp.MustCompile(`(^|\.)select$`),
+	"threading.py":  regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
+	"_threading.py": regexp.MustCompile(`(^|\.)(acquire_with_timeout|wait|get)$`), // gevent
+	"queue.py":      regexp.MustCompile(`(^|\.)get$`),
+	"queues.py":     regexp.MustCompile(`(^|\.)get$`),
+	"selectors.py":  regexp.MustCompile(`(^|\.)select$`),
 }
 
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
-	"futures/process.py": "_process_worker"}
+	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals"}
 
 const grpcCalls = "grpc/_channel.py" // calls whose caller waits in a native event loop
 

@@ -165,6 +165,18 @@ var pythonIdle = []idleCase{
 	{"Python, socketserver", "poll", Descriptor, "poll|libc.so.6\n" +
 		"_PollLikeSelector.select|[CPython 3.11.7]|/usr/lib/python3.11/selectors.py\n" +
 		"BaseServer.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/socketserver.py", IdleLoop},
+	{"gunicorn's first process", "futex", Semaphore,
+		"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|_queue.cpython-311.so\n" +
+			"Arbiter.wait_for_signals|[CPython 3.11.7]|/v/gunicorn/arbiter.py\n" +
+			"Arbiter.run|[CPython 3.11.7]|/v/gunicorn/arbiter.py\n<module>|[CPython 3.11.7]|/v/bin/gunicorn", IdlePool},
+	{"gevent's pool of threads", "futex", Semaphore,
+		"__new_sem_wait_slow64|/usr/lib/libc.so.6\nacquire_with_timeout|[CPython 3.11.7]|/v/gevent/_threading.py\n" +
+			"_Condition.wait|[CPython 3.11.7]|/v/gevent/_threading.py\nQueue.get|[CPython 3.11.7]|/v/gevent/_threading.py\n" +
+			"_WorkerGreenlet.run|[CPython 3.11.7]|/v/gevent/threadpool.py\n_PyEval_Vector|libpython3.11.so.1.0", IdlePool},
+	{"gevent's pool of threads, a task", "futex", Semaphore,
+		"__new_sem_wait_slow64|/usr/lib/libc.so.6\nacquire_with_timeout|[CPython 3.11.7]|/v/gevent/_threading.py\n" +
+			"_Condition.wait|[CPython 3.11.7]|/v/gevent/_threading.py\nbuy|[CPython 3.11.7]|/app/shop.py\n" +
+			"_WorkerGreenlet.run|[CPython 3.11.7]|/v/gevent/threadpool.py\n_PyEval_Vector|libpython3.11.so.1.0", ""},
 	{"gunicorn's synchronous worker", "pselect6", Descriptor, "select|libc.so.6\nselect_select_impl|select.so\n" +
 		"SyncWorker.wait|[CPython 3.11.7]|/v/gunicorn/workers/sync.py\n" +
 		"SyncWorker.run_for_one|[CPython 3.11.7]|/v/gunicorn/workers/sync.py", IdleLoop},
