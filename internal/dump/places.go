@@ -67,7 +67,7 @@ func innermostOwn(t *Thread) *Frame {
 func (f *Frame) location() string {
 	text := f.Function
 	if f.File != "" {
-		text += " at " + f.File[strings.LastIndexByte(f.File, '/')+1:]
+		text += " at " + printable.SourceFile(f.File)
 		if f.Line > 0 {
 			text += ":" + strconv.Itoa(f.Line)
 		}

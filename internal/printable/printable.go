@@ -107,9 +107,17 @@ func JSON(text []byte) []byte {
 
 var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
-// SourceFile shortens a path to what identifies the file: its name; of Python's installed modules also the package; of
-// __init__.py and the like also the folder.
+const nodeModules = "/node_modules/"
+
+// SourceFile shortens a path to what identifies the file: its name; of installed modules of Python and Node also the
+// package; of __init__.py and the like also the folder. Node's own modules are no paths: node:internal/fs/utils.
 func SourceFile(file string) string {
+	if strings.HasPrefix(file, "node:") {
+		return file
+	}
+	if i := strings.LastIndex(file, nodeModules); i >= 0 && !strings.HasSuffix(file, "/") {
+		return file[i+len(nodeModules):]
+	}
 	base := path.Base(file)
 	if path.Ext(base) != ".py" {
 		return base
