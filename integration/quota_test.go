@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"bufio"
 	"encoding/json"
 	"math"
 	"os"
@@ -127,6 +128,54 @@ func TestFrozenTargetsAreNamed(t *testing.T) {
 	if r := prywalk(t, "dump", "-p", pid).must(t, 0); strings.Contains(r.stdout, "frozen") {
 		t.Errorf("dump calls a process frozen that runs: %s", clip(r.stdout))
 	}
+}
+
+// TestTopAndAgentSayWhileATargetIsFrozen, and no longer.
+func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
+	group, set := frozenGroup(t)
+	cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
+	pid := strconv.Itoa(cmd.Process.Pid)
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(pid), 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set(false) })
+	// lines starts prywalk and returns a function that awaits a line for which is returns true.
+	lines := func(stderr bool, args ...string) (await func(what string, is func(line string) bool)) {
+		c := exec.CommandContext(t.Context(), binary, args...)
+		c.Dir = scratch(t, nil)
+		pipe, err := c.StdoutPipe()
+		if stderr {
+			pipe, err = c.StderrPipe()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		testtargets.Child(t, c)
+		read := bufio.NewScanner(pipe)
+		read.Buffer(nil, 1<<20)
+		return func(what string, is func(line string) bool) {
+			t.Helper()
+			for read.Scan() {
+				if is(read.Text()) {
+					return
+				}
+			}
+			t.Fatalf("%s ended without a line that says that the target is %s: %v", args[0], what, read.Err())
+		}
+	}
+	said := "the cgroup " + group + " is frozen (as by docker pause): no thread of process " + pid + " runs"
+	top := lines(false, "top", "-p", pid, "--interval", "0.3", "--json")
+	frozen := func(line string) bool { return strings.Contains(line, `"held_up":"`+said+`"`) }
+	top("not frozen", func(line string) bool { return !frozen(line) })
+	agent := lines(true, "agent", "-p", pid, "--endpoint", "http://127.0.0.1:1")
+	set(true)
+	top("frozen", frozen)
+	agent("frozen", func(line string) bool { return line == "prywalk: "+said })
+	set(false)
+	top("not frozen", func(line string) bool { return !frozen(line) })
+	agent("not frozen", func(line string) bool {
+		return strings.HasPrefix(line, "prywalk: the cgroup "+group+" is not frozen any more")
+	})
 }
 
 // With more busy threads than processors, the totals match the kernel's, and only running threads are stopped. A stop

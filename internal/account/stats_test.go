@@ -5,6 +5,7 @@ package account
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -224,5 +225,24 @@ func TestThrottlingOfOnePercentIsReported(t *testing.T) {
 	const large = "process 9: its cgroup was throttled for 252.0 s, in 99 of 100 periods, as its CPU quota of 128 "
 	if lines := TargetGroups(s); len(lines) != 2 || lines[0] != want || !strings.HasPrefix(lines[1], large) {
 		t.Errorf("%q, want %q", lines, want)
+	}
+}
+
+func TestFrozenTargetsAreNamedWithTheTime(t *testing.T) {
+	s := &runstats.Stats{FrozenTargets: []runstats.FrozenTarget{
+		{PID: 7, Cgroup: "/cg/a", AtStart: true, AtEnd: true}, {PID: 8, Cgroup: "/cg/b", AtStart: true},
+		{PID: 9, Cgroup: "/cg/c", AtEnd: true}, {PID: 10, Cgroup: "/cg/d"},
+	}}
+	want := []string{
+		"process 7: its cgroup /cg/a was frozen (as by docker pause) when the recording began and when it ended",
+		"process 8: its cgroup /cg/b was frozen (as by docker pause) when the recording began",
+		"process 9: its cgroup /cg/c was frozen (as by docker pause) when the recording ended",
+		"process 10: its cgroup /cg/d was frozen (as by docker pause) for a part of the recording",
+	}
+	for i := range want {
+		want[i] += ": its threads did not run then"
+	}
+	if got := TargetGroups(s); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

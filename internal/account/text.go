@@ -232,6 +232,8 @@ func TargetGroups(s *runstats.Stats) (lines []string) {
 		f := &s.FrozenTargets[i]
 		when := "when the recording began and when it ended"
 		switch {
+		case !f.AtStart && !f.AtEnd:
+			when = "for a part of the recording"
 		case !f.AtEnd:
 			when = "when the recording began"
 		case !f.AtStart:

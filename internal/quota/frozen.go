@@ -6,33 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // Frozen returns the directory of the control group that freezes a process, its own or an ancestor, so that none of the
 // threads in it runs: v2's cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
 // (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": it is not frozen, or no mount shows the group.
-func (r Root) Frozen(pid int) string { return r.FrozenEach([]int{pid})[0] }
-
-// FrozenEach is [Root.Frozen] of processes.
-func (r Root) FrozenEach(pids []int) []string {
+func (r Root) Frozen(pid int) string {
 	_, mounts := r.hierarchies()
-	known := map[string]string{} // by the text of /proc/PID/cgroup
-	all := make([]string, len(pids))
-	for i, pid := range pids {
-		text, err := os.ReadFile(r.path("/proc/" + strconv.Itoa(pid) + "/cgroup"))
-		if err != nil {
-			continue
-		}
-		dir, ok := known[string(text)]
-		if !ok {
-			dir = r.frozenBy(visible(parseGroups(string(text)), mounts))
-			known[string(text)] = dir
-		}
-		all[i] = dir
-	}
-	return all
+	return r.frozenBy(visible(parseGroups(r.groupsOf(pid)), mounts))
 }
 
 func (r Root) frozenBy(groups groups, mounts []mount) string {

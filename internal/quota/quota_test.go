@@ -116,9 +116,10 @@ func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
 		"sys/fs/cgroup/pods/cpu.max":    "50000 100000\n",
 		"sys/fs/cgroup/pods/a/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_usec 7\n",
 	})
-	found := root.Targets([]int{7, 8, 9, 10, 11})
-	if len(found) != 2 || len(found.Throttled()) != 0 {
-		t.Fatalf("%+v, throttled %+v; want two groups, not throttled", found, found.Throttled())
+	found, pids := root.Groups(), []int{7, 8, 9, 10, 11}
+	found.Read(pids)
+	if len(found.limited) != 2 || len(found.Throttled()) != 0 {
+		t.Fatalf("%+v, throttled %+v; want two groups, not throttled", found.limited, found.Throttled())
 	}
 	stat := "nr_periods 13\nnr_throttled 10\nthrottled_usec 2500007\n"
 	if err := os.WriteFile(root.path("sys/fs/cgroup/pods/a/cpu.stat"), []byte(stat), 0o600); err != nil {
@@ -130,8 +131,40 @@ func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
 	}
 	pod := Throttling{PID: 7, CPUs: 0.5, Periods: 10, ThrottledPeriods: 1, Seconds: 0.5}
 	want := Throttling{PID: 7, CPUs: 0.2, Periods: 10, ThrottledPeriods: 8, Seconds: 2.5}
-	if got := found.Throttled(); len(got) != 2 || got[0] != want || got[1] != pod {
-		t.Errorf("throttled %+v, want %+v and %+v", got, want, pod)
+	found.Read(pids)
+	for _, got := range [][]Throttling{found.Throttled(), found.ThrottledNow()} {
+		if len(got) != 2 || got[0] != want || got[1] != pod {
+			t.Errorf("throttled %+v, want %+v and %+v", got, want, pod)
+		}
+	}
+	for _, dir := range []string{"proc/7", "proc/8", "sys/fs/cgroup/pods/a"} { // the container ends
+		if err := os.RemoveAll(root.path(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found.Read(pids)
+	if got := found.Throttled(); len(got) != 1 || got[0] != pod || len(found.ThrottledNow()) != 0 {
+		t.Errorf("throttled %+v, want %+v; in the last second %+v, want none", got, pod, found.ThrottledNow())
+	}
+}
+
+// A process that is found later, and one that is frozen later, are those of the next Read.
+func TestGroupsAreThoseOfTheLastRead(t *testing.T) {
+	root := tree(t, map[string]string{
+		"proc/self/cgroup": "0::/me\n", "proc/self/mountinfo": "35 24 0:30 / /cg rw - cgroup2 cgroup2 rw\n",
+		"proc/7/cgroup": "0::/a\n", "cg/a/cgroup.events": "frozen 0\n",
+		"proc/8/cgroup": "0::/b\n", "cg/b/cgroup.events": "frozen 1\n", "cg/b/cpu.max": "1000 100000\n",
+		"cg/b/cpu.stat": "nr_periods 1\nnr_throttled 1\nthrottled_usec 1\n",
+	})
+	g := root.Groups()
+	if got := g.Read([]int{7}); got[0] != "" || len(g.limited) != 0 {
+		t.Errorf("process 7 is frozen by %q, with quotas %+v", got, g.limited)
+	}
+	if err := os.WriteFile(root.path("cg/a/cgroup.events"), []byte("frozen 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Read([]int{7, 8}); got[0] != "/cg/a" || got[1] != "/cg/b" || len(g.limited) != 1 {
+		t.Errorf("processes 7 and 8 are frozen by %q, with quotas %+v", got, g.limited)
 	}
 }
 
@@ -166,8 +199,9 @@ func TestQuotaOfPrywalksContainerIsNoOthers(t *testing.T) {
 		"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
 		"sys/fs/cgroup/cpu/cpu.stat":          "nr_periods 3\nnr_throttled 1\nthrottled_time 9\n",
 	})
-	if found := root.Targets([]int{7}); len(found) != 0 || len(root.Limits()) != 1 {
-		t.Errorf("%+v are of process 7, want none", found)
+	found := root.Groups()
+	if found.Read([]int{7}); len(found.limited) != 0 || len(root.Limits()) != 1 {
+		t.Errorf("%+v are of process 7, want none", found.limited)
 	}
 }
 

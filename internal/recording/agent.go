@@ -26,6 +26,8 @@ type agentRun struct {
 	// since.
 	refusedAtStart map[string]int64
 	refusedLater   atomic.Pointer[map[string]int64]
+	frozen         map[string]bool // groups found frozen at the last reading
+	throttled      map[string]bool // groups that were named once
 }
 
 // refreshesPerWindow is the number of refreshes per window; a window ends at one.
@@ -37,7 +39,8 @@ func RunAgent(o Options, to agent.Options) error {
 	if err != nil {
 		return err
 	}
-	s := &agentRun{recording: newRecording(o), agent: a}
+	s := &agentRun{recording: newRecording(o), agent: a, frozen: map[string]bool{}, throttled: map[string]bool{}}
+	s.heldUp = s.reportHeldUp
 	s.endless, s.samplerOpts.LowOverhead, s.samplerOpts.OfHost = true, true, true
 	s.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
 	s.samplerOpts.Sinks = append(s.samplerOpts.Sinks, s)
@@ -66,6 +69,28 @@ func (s *agentRun) reportSelected(procs int64) {
 	console.Infof("%s; sends to %s", what, s.agent.Receiver())
 	if s.openError != nil {
 		console.Infof("%s cannot be read: %v", account.Plural(account.Sum(s.refused), "selected process"), s.openError)
+	}
+}
+
+// reportHeldUp says when a control group of targets is frozen and when it is not any more; of a throttled one only
+// once, as that is the daily life of groups with a quota.
+func (s *agentRun) reportHeldUp(all []holdUp) {
+	now := map[string]bool{}
+	for _, h := range all {
+		known := s.throttled
+		if h.frozen {
+			known, now[h.key] = s.frozen, true
+		}
+		if !known[h.key] {
+			console.Infof("%s", h.text)
+			known[h.key] = true
+		}
+	}
+	for dir := range s.frozen {
+		if !now[dir] {
+			console.Infof("the cgroup %s is not frozen any more, or has no process that is sampled", dir)
+			delete(s.frozen, dir)
+		}
 	}
 }
 

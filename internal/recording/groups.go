@@ -4,34 +4,131 @@ package recording
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
 
+	"prywalk/internal/account"
 	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
+	"prywalk/internal/selfruntime"
 )
 
-// targetGroups is what held up the targets' control groups: CPU quotas, and freezing.
+// targetGroups observes what holds up the targets' control groups: CPU quotas, and freezing.
 type targetGroups struct {
-	pids   []int
-	quotas quota.Targets
-	frozen []string // at the start, by index of pids; "": not frozen
+	pids   func() []int
+	notify func([]holdUp) // nil: none; called with what holds up targets now
+	groups *quota.Groups
+	frozen map[int]*runstats.FrozenTarget // all that were found, by PID
+	last   []int                          // processes of the last reading
+	readAt time.Time
+
+	quit, done chan struct{}
 }
 
-// readGroups begins to observe the control groups of processes.
-func readGroups(pids []int) targetGroups {
-	root := quota.Root("/")
-	return targetGroups{pids: pids, quotas: root.Targets(pids), frozen: root.FrozenEach(pids)}
+// holdUp is one control group's, as a sentence; key is the same at each reading.
+type holdUp struct {
+	key, text string
+	frozen    bool // else it was throttled
 }
 
-// addTo adds what was observed to statistics.
-func (g *targetGroups) addTo(s *runstats.Stats) {
-	for _, q := range g.quotas.Throttled() {
+// Rest between readings of the groups: the longer of groupsInterval and groupsCPUDivisor × the last one's CPU time.
+const (
+	groupsInterval   = time.Second
+	groupsCPUDivisor = 400
+)
+
+// observeGroups reads the control groups of processes now, and then in the background until end is called. notify is
+// called after each reading.
+func observeGroups(root quota.Root, pids func() []int, notify func([]holdUp)) *targetGroups {
+	g := &targetGroups{
+		pids: pids, notify: notify, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
+		quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	g.read(pids())
+	go g.run()
+	return g
+}
+
+func (g *targetGroups) run() {
+	defer close(g.done)
+	took := time.Duration(0)
+	for {
+		select {
+		case <-g.quit:
+			return
+		case <-time.After(max(groupsInterval, groupsCPUDivisor*took)):
+		}
+		took = selfruntime.CPUTimeOf(func() { g.read(g.pids()) })
+	}
+}
+
+// end reads the groups of the last reading's processes once more, as the sampler has closed its own by now, and adds
+// what was observed to statistics.
+func (g *targetGroups) end(s *runstats.Stats) {
+	close(g.quit)
+	<-g.done
+	g.read(g.last)
+	for _, q := range g.groups.Throttled() {
 		s.TargetQuotas = append(s.TargetQuotas, runstats.Throttling(q))
 	}
-	atEnd := quota.Root("/").FrozenEach(g.pids)
-	for i, pid := range g.pids {
-		if dir := cmp.Or(atEnd[i], g.frozen[i]); dir != "" {
-			s.FrozenTargets = append(s.FrozenTargets,
-				runstats.FrozenTarget{PID: pid, Cgroup: dir, AtStart: g.frozen[i] != "", AtEnd: atEnd[i] != ""})
+	for _, pid := range slices.Sorted(maps.Keys(g.frozen)) {
+		s.FrozenTargets = append(s.FrozenTargets, *g.frozen[pid])
+	}
+}
+
+func (g *targetGroups) read(pids []int) {
+	frozenBy := g.groups.Read(pids)
+	for _, f := range g.frozen {
+		f.AtEnd = false
+	}
+	for i, dir := range frozenBy {
+		if dir == "" {
+			continue
+		}
+		f := g.frozen[pids[i]]
+		if f == nil {
+			f = &runstats.FrozenTarget{PID: pids[i], AtStart: g.readAt.IsZero()}
+			g.frozen[pids[i]] = f
+		}
+		f.Cgroup, f.AtEnd = dir, true
+	}
+	now := time.Now()
+	if g.notify != nil {
+		g.notify(slices.Concat(frozenNow(pids, frozenBy), g.throttledNow(now)))
+	}
+	g.last, g.readAt = pids, now
+}
+
+// frozenNow returns a sentence for each group that freezes processes.
+func frozenNow(pids []int, frozenBy []string) (all []holdUp) {
+	first, n := map[string]int{}, map[string]int64{}
+	for i, dir := range frozenBy {
+		if dir != "" {
+			first[dir] = cmp.Or(first[dir], pids[i])
+			n[dir]++
 		}
 	}
+	for _, dir := range slices.Sorted(maps.Keys(first)) {
+		who := fmt.Sprintf("process %d", first[dir])
+		if n[dir] > 1 {
+			who += " and " + account.Plural(n[dir]-1, "other")
+		}
+		all = append(all, holdUp{dir, fmt.Sprintf("the cgroup %s is frozen (as by docker pause): no thread of %s runs", dir,
+			who), true})
+	}
+	return all
+}
+
+// throttledNow returns a sentence for each group that was throttled since the last reading for long enough.
+func (g *targetGroups) throttledNow(now time.Time) (all []holdUp) {
+	for _, q := range g.groups.ThrottledNow() {
+		var s runstats.Stats
+		s.Seconds, s.TargetQuotas = now.Sub(g.readAt).Seconds(), []runstats.Throttling{runstats.Throttling(q)}
+		for _, text := range account.TargetGroups(&s) {
+			all = append(all, holdUp{key: fmt.Sprintf("%d %g", q.PID, q.CPUs), text: text})
+		}
+	}
+	return all
 }

@@ -48,6 +48,7 @@ type recording struct {
 	refused    map[string]int64 // selected but not opened, by reason
 	openError  error            // the last error of these
 	hung       bool             // in a read: prywalk must exit
+	heldUp     func([]holdUp)   // for top and agent: called about once a second
 }
 
 // run calls during with an open output, handled signals, and a sampler of the processes. The first ending signal ends
@@ -190,15 +191,12 @@ func (r *recording) sample(ctx context.Context) error {
 	if r.options.Control {
 		go serveControl(r.sampler, os.Stdin, os.Stdout)
 	}
-	var groups targetGroups
-	if !r.endless {
-		groups = readGroups(r.pids)
-	}
+	groups := observeGroups("/", r.sampler.PIDs, r.heldUp)
 	p := startProgress(r.sampler, r.endless || r.signals.command.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
-	groups.addTo(&r.stats)
+	groups.end(&r.stats)
 	for why, n := range r.stats.Refused {
 		r.refused[why] += n
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,7 @@ type topRun struct {
 	refused         int64 // refused observations when trouble was set
 	begun           time.Time
 	goroutineCounts atomic.Pointer[[]top.Goroutines]
+	heldUpNow       atomic.Pointer[string]
 }
 
 // RunTop shows live tables.
@@ -53,6 +55,7 @@ func newTopRun(o Options, display TopOptions) *topRun {
 	l := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	l.endless = true
+	l.heldUp = l.noteHeldUp
 	l.samplerOpts.Sinks = append(l.samplerOpts.Sinks, l)
 	return l
 }
@@ -95,6 +98,16 @@ func (l *topRun) setTarget(procs []*code.Process) {
 	if n := len(procs); n > 1 {
 		l.target = fmt.Sprintf("%s and %s", l.target, account.Plural(int64(n-1), "other"))
 	}
+}
+
+// noteHeldUp makes one line of what holds up the targets now.
+func (l *topRun) noteHeldUp(all []holdUp) {
+	var texts []string
+	for _, h := range all {
+		texts = append(texts, h.text)
+	}
+	line := strings.Join(texts, "; ")
+	l.heldUpNow.Store(&line)
 }
 
 func (l *topRun) notify() {
@@ -185,6 +198,9 @@ func (l *topRun) state() top.State {
 		}
 	}
 	st.Trouble = l.trouble
+	if line := l.heldUpNow.Load(); line != nil && !st.Ended {
+		st.HeldUp = *line
+	}
 	if list := l.goroutineCounts.Load(); list != nil {
 		st.Goroutines = *list
 	}

@@ -28,7 +28,7 @@ type Stats struct {
 	OwnQuota
 	// TargetQuotas are those of the targets' control groups that throttled them; absent: none did.
 	TargetQuotas []Throttling `json:"target_quotas,omitempty"`
-	// FrozenTargets are the targets with a control group that was frozen when the recording began or ended.
+	// FrozenTargets are the targets with a control group that was found frozen; it is checked about once a second.
 	FrozenTargets []FrozenTarget `json:"frozen_targets,omitempty"`
 	// Goroutines are those that wait without a thread; nil: none.
 	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
@@ -332,7 +332,7 @@ type FrozenTarget struct {
 	PID int `json:"pid"`
 	// Cgroup is the group's directory.
 	Cgroup string `json:"cgroup"`
-	// AtStart and AtEnd are when it was frozen; between them it may have run.
+	// AtStart and AtEnd report that it was frozen when the recording began, and when it ended; neither: only in between.
 	AtStart bool `json:"at_start"`
 	AtEnd   bool `json:"at_end"`
 }

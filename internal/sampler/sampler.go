@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,6 +92,18 @@ func (s *Sampler) closeTarget(target *code.Process) {
 		delete(s.targets, target)
 		_ = target.Close()
 	}
+}
+
+// PIDs returns the processes that are sampled now, in their order. It is safe for concurrent use.
+func (s *Sampler) PIDs() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pids := make([]int, 0, len(s.targets))
+	for target := range s.targets {
+		pids = append(pids, target.PID)
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
 }
 
 // Close closes the processes.

@@ -17,7 +17,9 @@ type State struct {
 	// Complete is the share of complete stacks, negative: unknown.
 	Complete float64
 	// Trouble is why threads cannot be observed, or "".
-	Trouble    string
+	Trouble string
+	// HeldUp is what control groups do to the targets now, such as freezing them, or "".
+	HeldUp     string
 	Goroutines []Goroutines
 	// Ended: no process is left.
 	Ended bool

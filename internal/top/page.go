@@ -17,8 +17,8 @@ type page struct {
 	visibleRows int
 }
 
-// reservedLines are two above the rows, the heads, two below.
-const reservedLines = 5
+// reservedLines are the heads, and two below the rows; headLines are above these.
+const reservedLines = 3
 
 // Text returns the whole screen.
 func (m *Model) Text() string {
@@ -55,8 +55,13 @@ func (m *Model) tableLines() []string {
 	rows, draw := m.rows()
 	m.page.rows, m.page.visibleRows = rows, rows
 	notes := m.noteLines()
+	above := o.headLines(s, &m.state, m.scope)
+	above[0] = s.paint(bold, above[0])
+	if m.state.HeldUp != "" {
+		above = append(above, s.paint(bold, s.cut(printable.Line(m.state.HeldUp))))
+	}
 	if s.Height > 0 {
-		m.page.visibleRows = max(1, s.Height-reservedLines-len(notes))
+		m.page.visibleRows = max(1, s.Height-reservedLines-len(above)-len(notes))
 	}
 	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
 		m.cursor = at
@@ -65,10 +70,8 @@ func (m *Model) tableLines() []string {
 	m.top = max(0, min(m.top, m.cursor, rows-m.page.visibleRows))
 	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
 
-	above := o.headLines(s, &m.state, m.scope)
-	lines := []string{s.paint(bold, above[0]), above[1]}
 	head, shown := draw(m.top, min(rows, m.top+m.page.visibleRows))
-	lines = append(lines, s.paint(dim, head))
+	lines := append(above, s.paint(dim, head))
 	for i, r := range shown {
 		if m.top+i == m.cursor {
 			r = s.selected(r)

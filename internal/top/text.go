@@ -37,6 +37,9 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if cure := o.whyIncomplete(WholeProgram); cure != "" {
 		put(s.cut(cure))
 	}
+	if st.HeldUp != "" {
+		put(s.cut(printable.Line(st.HeldUp)))
+	}
 	notes := o.notes(&st, c)
 	width := s.Width
 	if width == 0 {
@@ -107,6 +110,7 @@ type jsonTable struct {
 	// CompleteCPU is the share of the window's CPU time with complete stacks.
 	CompleteCPU *float64       `json:"complete_cpu,omitempty"`
 	Trouble     string         `json:"trouble,omitempty"`
+	HeldUp      string         `json:"held_up,omitempty"`
 	Goroutines  []Goroutines   `json:"goroutines_waiting,omitempty"`
 	Ended       bool           `json:"ended,omitempty"`
 	Waiting     int            `json:"names_to_come,omitempty"`
@@ -120,7 +124,7 @@ type jsonTable struct {
 func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
-		Threads: st.Threads, Trouble: st.Trouble, Goroutines: st.Goroutines, Ended: st.Ended,
+		Threads: st.Threads, Trouble: st.Trouble, HeldUp: st.HeldUp, Goroutines: st.Goroutines, Ended: st.Ended,
 		Waiting: o.Waiting, Total: o.Total(WholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quota
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Throttling is what a CPU quota withheld from a group in a time.
+type Throttling struct {
+	PID              int     // a process in the group
+	CPUs             float64 // the quota, in processors
+	Periods          int64   // in which the group ran
+	ThrottledPeriods int64   // in which it used up the quota
+	Seconds          float64 // waited for the next period, summed over processors
+}
+
+// Groups observes the control groups of other processes: their CPU quotas, and whether they are frozen. Not safe for
+// concurrent use.
+type Groups struct {
+	root    Root
+	mounts  []mount
+	frozen  map[string]string // by the text of /proc/PID/cgroup, at the last Read; "": not frozen
+	limited []limited
+}
+
+// limited is a group with a quota, and its statistics when it was found, and at the last two calls of Read.
+type limited struct {
+	pid                 int // the first process that was found in it
+	limit               Limit
+	first, before, last Sample
+}
+
+// Groups prepares to observe groups.
+func (r Root) Groups() *Groups {
+	_, mounts := r.hierarchies()
+	return &Groups{root: r, mounts: mounts}
+}
+
+// Read reads the groups of processes, and their ancestors, each once. It returns for each process the directory of the
+// group that freezes it, as [Root.Frozen].
+func (g *Groups) Read(pids []int) (frozenBy []string) {
+	kept := g.limited[:0]
+	for _, l := range g.limited {
+		if now, ok := l.limit.sample(); ok {
+			l.before, l.last = l.last, now
+			kept = append(kept, l)
+		}
+	}
+	g.limited = kept
+	frozen := map[string]string{}
+	frozenBy = make([]string, len(pids))
+	for i, pid := range pids {
+		text := g.root.groupsOf(pid)
+		if text == "" {
+			continue
+		}
+		if _, ok := frozen[text]; !ok {
+			groups, mounts := visible(parseGroups(text), g.mounts)
+			frozen[text] = g.root.frozenBy(groups, mounts)
+			if _, known := g.frozen[text]; !known {
+				g.findLimits(pid, groups, mounts)
+			}
+		}
+		frozenBy[i] = frozen[text]
+	}
+	g.frozen = frozen
+	return frozenBy
+}
+
+// groupsOf returns the text of /proc/PID/cgroup; "": the process has ended, or it cannot be read.
+func (r Root) groupsOf(pid int) string {
+	text, _ := os.ReadFile(r.path("/proc/" + strconv.Itoa(pid) + "/cgroup"))
+	return string(text)
+}
+
+// findLimits adds the quotas of a process's groups that are not known yet.
+func (g *Groups) findLimits(pid int, groups groups, mounts []mount) {
+	for _, l := range g.root.limits(groups, mounts) {
+		if slices.ContainsFunc(g.limited, func(k limited) bool { return k.limit.Dir == l.Dir }) {
+			continue
+		}
+		if first, ok := l.sample(); ok {
+			g.limited = append(g.limited, limited{pid, l, first, first, first})
+		}
+	}
+}
+
+// visible leaves out groups that the mounts do not show: outside of this process's cgroup namespace or container.
+func visible(g groups, mounts []mount) (groups, []mount) {
+	for c, path := range g {
+		if strings.HasPrefix(path, "/..") {
+			delete(g, c)
+		}
+	}
+	return g, slices.DeleteFunc(slices.Clone(mounts), func(m mount) bool {
+		_, shown := m.pathFromRoot(g.pathIn(&m))
+		return !shown
+	})
+}
+
+// Throttled returns the groups that were throttled between their discovery and the last Read, without groups that have
+// been removed.
+func (g *Groups) Throttled() []Throttling {
+	return g.throttled(func(l *limited) Sample { return l.first })
+}
+
+// ThrottledNow returns the groups that were throttled between the last two calls of Read.
+func (g *Groups) ThrottledNow() []Throttling {
+	return g.throttled(func(l *limited) Sample { return l.before })
+}
+
+func (g *Groups) throttled(since func(*limited) Sample) (all []Throttling) {
+	for i := range g.limited {
+		l := &g.limited[i]
+		then := since(l)
+		if n := l.last.Throttled - then.Throttled; n > 0 {
+			all = append(all, Throttling{
+				PID: l.pid, CPUs: l.limit.Share(), Periods: l.last.Periods - then.Periods, ThrottledPeriods: n,
+				Seconds: float64(l.last.ThrottledFor-then.ThrottledFor) / 1e9,
+			})
+		}
+	}
+	return all
+}
+
+// sample reads the statistics once; false: the group is gone.
+func (l *Limit) sample() (Sample, bool) {
+	m, err := l.Open()
+	if err != nil {
+		return Sample{}, false
+	}
+	defer m.Close()
+	s, err := m.Read()
+	return s, err == nil
+}
