@@ -173,6 +173,7 @@ func wholePrecision(runs []*profile.Profile, value string) (p tabular.Precision,
 		}
 		p.Total += of.Total
 		p.N += of.N
+		p.Samples += of.Samples
 	}
 	return p, nil
 }
@@ -275,10 +276,25 @@ func (x *Difference) Untested() string {
 	if x.unreported() {
 		return "the profiles have no sample counts"
 	}
+	for i, name := range recordingNames {
+		if n := x.precision[i].Samples; n < minTestedSamples {
+			return fmt.Sprintf("%s has only %s with %s time", name, tabular.Plural(n, "sample"), x.valueName())
+		}
+	}
 	return ""
 }
 
-// isReported reports whether a change is shown and may exceed a limit: it is significant, or cannot be tested.
+// minTestedSamples is the least number of samples of a recording for a test, as a normal approximation of a share
+// needs at least five expected samples on each side. With fewer, also the noise of the whole between runs is large: the
+// runs take some milliseconds.
+const minTestedSamples = 10
+
+// ExceedsUntested reports that changes may exceed a limit without a test: the profiles have no sample counts.
+func (x *Difference) ExceedsUntested() bool {
+	return x.runs[0] == nil && x.precision[0].N == 0 && x.precision[1].N == 0
+}
+
+// isReported reports whether a change is shown: it is significant, or cannot be tested.
 func (x *Difference) isReported(f *ComparedValue) bool {
 	return f.Significant || x.Untested() != "" && math.Abs(f.Delta()) > rounding*math.Abs(f.New)
 }
@@ -341,8 +357,9 @@ func (x *Difference) sort() {
 	})
 }
 
-// Worst returns the largest significant or untested growth as a share of the old whole, and its subject: the whole
-// (several runs a side), or a function's self time. 0: none; infinite: the old whole is 0.
+// Worst returns the largest significant growth as a share of the old whole, and its subject: the whole (several runs a
+// side), or a function's self time; of profiles without sample counts, the largest growth. 0: none; infinite: the old
+// whole is 0.
 func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old
 	if x.opts.Per == "share" {
@@ -363,7 +380,7 @@ func (x *Difference) Worst() (share float64, what string) {
 		if largest == nil || c.Self.Delta() > largest.Self.Delta() {
 			largest = c
 		}
-		if x.isReported(&c.Self) && of(&c.Self) > share {
+		if (c.Self.Significant || x.ExceedsUntested()) && of(&c.Self) > share {
 			share, what = of(&c.Self), "self time of "+c.Name
 		}
 	}

@@ -451,6 +451,34 @@ func TestChangesWithoutATestAreNotSure(t *testing.T) {
 	}
 }
 
+// Of runs of some milliseconds, the whole is by the kernel, but differs from run to run.
+func TestChangesOfAFewSamplesAreNotTested(t *testing.T) {
+	run := func(ticks, cpu int64) *profile.Profile {
+		p := ticked(t, 10, map[uint64]int64{0x20: max(ticks, 1)})
+		for _, s := range p.Sample {
+			s.Value[0], s.Value[3] = ticks, cpu
+		}
+		return p
+	}
+	for _, c := range []struct {
+		old, later *profile.Profile
+		untested   string
+		share      float64
+	}{
+		{run(0, 17e5), run(0, 20e5), "the old recording has only 0 samples with cpu time", 0},
+		{run(9, 17e5), run(50, 34e5), "the old recording has only 9 samples with cpu time", 0},
+		{run(50, 17e5), run(1, 34e5), "the new recording has only 1 sample with cpu time", 0},
+		{run(0, 0), run(50, 34e5), "the old recording has no cpu time", 0},
+		{run(10, 17e5), run(10, 34e5), "", 1},
+	} {
+		d := compared(t, c.old, c.later, DiffOptions{})
+		share, _ := d.Worst()
+		if share != c.share || d.Untested() != c.untested || d.Changes[0].Self.Significant != (c.share > 0) {
+			t.Errorf("worst %v, want %v; untested %q, want %q; %+v", share, c.share, d.Untested(), c.untested, d.Changes[0])
+		}
+	}
+}
+
 // The whole grew significantly, in many functions of which none did.
 func TestThePartOfAGrownWholeIsNotCalledSignificant(t *testing.T) {
 	run := func(a, b, c int64) *profile.Profile {

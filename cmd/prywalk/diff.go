@@ -49,8 +49,9 @@ of equal programs, at most 1 comparison in 20 shows a significant change.
 
 With --fail-above the exit code is 6 where the own time of a function grew significantly
 and by more than that share of the old total. With several runs a side, also where the
-whole did. One pair of profiles without sample counts cannot be tested: then any growth
-by more than that share counts.`,
+whole did. One pair of recordings with fewer than 10 samples cannot be tested: then the
+exit code is 0, and a message says so. Profiles without sample counts cannot be tested,
+either: of one pair of these, any growth by more than that share counts.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.files(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}
@@ -195,7 +196,10 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 			f.failAbove.String(), doubt)
 	}
 	found := "no significant growth"
-	if worst > 0 {
+	switch {
+	case d.Untested() != "" && !d.ExceedsUntested():
+		found = "no growth is known"
+	case worst > 0:
 		found = fmt.Sprintf("%s grew most, %s", what, by)
 	}
 	console.Infof("--fail-above %s: %s%s", f.failAbove.String(), found, doubt)

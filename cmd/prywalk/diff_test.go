@@ -33,7 +33,7 @@ func recorded(t *testing.T, name string, n, m int64) string {
 
 func TestDiffExitCodeReportsGrowth(t *testing.T) {
 	old, same, slower := recorded(t, "old", 500, 500), recorded(t, "same", 500, 500), recorded(t, "slower", 500, 1500)
-	page := filepath.Join(t.TempDir(), "page.html")
+	brief, page := recorded(t, "brief", 4, 5), filepath.Join(t.TempDir(), "page.html")
 	for _, c := range []struct {
 		args     string
 		code     int
@@ -45,6 +45,8 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		{"--fail-above 5% " + old + " " + slower, exit.GrowthExceeded, "slower",
 			"grew by 100.0% of the old total, more than --fail-above 5% allows; one run per side"},
 		{"--fail-above 0.5 " + old + " " + same, 0, "One run per side", "--fail-above 0.5%: no significant growth"},
+		{"--fail-above 5% " + brief + " " + slower, 0, "Not tested for significance: the old recording has only 9 samples",
+			"--fail-above 5%: no growth is known; not tested for significance, since the old recording has only 9 samples"},
 		{"--fail-above 5 --per share --lines " + old + " " + slower, exit.GrowthExceeded, "",
 			"self time of 0x20 [kvd] grew by 25.0%"},
 		{"--fail-above 30 --per share --lines " + old + " " + slower, 0, "", ""},

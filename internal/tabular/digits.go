@@ -11,8 +11,9 @@ import (
 // Precision determines digits: the last one is at the first of the standard error √(p(1−p)/n) (binomial distribution).
 // The zero value formats as Format.
 type Precision struct {
-	N     float64 // samples; 0 if unknown
-	Total float64 // sum of the values
+	N       float64 // effective number of samples; 0 if unknown
+	Total   float64 // sum of the values
+	Samples int64   // those with a value, each counted
 }
 
 // Effective is Kish's effective sample size: a thread that slept long and ran briefly has many samples and little time.

@@ -26,6 +26,9 @@ func (sel *Selection) PrecisionOf(value int) tabular.Precision {
 	var e tabular.Effective
 	for _, s := range sel.Profile.Sample {
 		e.Add(s.Value[value], s.Value[count])
+		if s.Value[value] > 0 {
+			p.Samples += max(0, s.Value[count])
+		}
 	}
 	p.N = max(1, e.N()/sel.designEffect(value, e.N()))
 	return p
