@@ -37,7 +37,7 @@ type gaveUpCall struct {
 	sp          frames.Addr
 	nr          int64
 	words       [wordsAround]byte
-	wordCount   int    // of words
+	wordCount   int    // of words; 0: they are read when it is first asked whether the thread is in the call
 	cpu         uint64 // at the stop, ns
 	userReadAt  uint64 // CPU time when userTicks was read, ns
 	userTicks   uint64
@@ -47,8 +47,15 @@ type gaveUpCall struct {
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
 }
 
-// Precondition: the stack was copied.
-func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
+// noteStopInCall notes whether a stop made a call give up. stack is what was copied in it; empty: nothing.
+func (t *Thread) noteStopInCall(stack frames.Region, stop *ptrace.Stop) {
+	t.gaveUpCall.leftCall()
+	if stop.RepeatsWork {
+		t.noteGaveUp(stack, stop)
+	}
+}
+
+func (t *Thread) noteGaveUp(stack frames.Region, stop *ptrace.Stop) {
 	if t.gaveUpCall == nil {
 		t.gaveUpCall = new(gaveUpCall)
 	}
@@ -62,10 +69,10 @@ func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	g.sp = sp
 	g.cpu = stop.Sched.CPU
 	g.wordCount = 0
-	if st := &s.Mem.Stack; st.Addr == sp-redZone {
-		g.wordCount = copy(g.words[:], st.Bytes)
+	if stack.Addr == sp-redZone {
+		g.wordCount = copy(g.words[:], stack.Bytes)
 	}
-	g.inCall = g.wordCount > 0
+	g.inCall = true
 	g.userReadAt, g.userTicks = stop.Sched.CPU, t.userTime()
 	if stop.Broken || stop.ReportedTwice {
 		g.suppressFor = min(max(2*g.suppressFor, minQuiet), maxQuiet)
@@ -108,9 +115,12 @@ func (t *Thread) checkStillInCall() bool {
 	if cpu > g.cpu+g.presumedCPU {
 		return false
 	}
+	if g.wordCount == 0 && t.Memory != nil { // not by ReadVM, as pages may be missing
+		g.wordCount = t.Memory.Copy(t.TID, g.sp-redZone, g.words[:])
+	}
 	var words [wordsAround]byte
 	n, err := procmem.ReadVM(t.TID, g.sp-redZone, words[:g.wordCount])
-	if err != nil || n != g.wordCount || !bytes.Equal(words[:n], g.words[:n]) {
+	if err != nil || n <= 0 || n != g.wordCount || !bytes.Equal(words[:n], g.words[:n]) {
 		return false
 	}
 	if cpu < g.userReadAt+splitEvery {

@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/code"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
@@ -31,18 +34,16 @@ func spinning(t *testing.T) *Thread {
 func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 	tb.Helper()
 	t.clocks(tb)
-	var s RawSample
 	words := make([]byte, wordsAround)
 	n, err := procmem.ReadVM(t.TID, at-redZone, words)
 	if err != nil || n == 0 {
 		tb.Fatal(n, err)
 	}
-	s.Mem.Stack = frames.Region{Addr: at - redZone, Bytes: words[:n]}
 	stop := ptrace.Stop{Nr: 321, Sched: t.lastClocks, Repair: ptrace.Repair{Broken: broken},
 		Times: ptrace.Times{Detach: procmem.Now()}}
 	stop.Regs.Arch = hostArch()
 	stop.Regs.Set(hostArch().SP(), at)
-	t.noteGaveUp(&s, &stop)
+	t.noteGaveUp(frames.Region{Addr: at - redZone, Bytes: words[:n]}, &stop)
 }
 
 func (t *Thread) clocks(tb *testing.T) {
@@ -110,6 +111,41 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if th.gaveUpCall.leftCall(); th.trySuppressStop() {
 		t.Error("left alone, though it has slept")
 	}
+}
+
+// TestACallThatGaveUpInALostStopIsLeftAlone until its thread has left it: nothing was copied in the stop.
+func TestACallThatGaveUpInALostStopIsLeftAlone(t *testing.T) {
+	th := spinning(t)
+	at := still(t, th.PID)
+	proc, err := code.Open(th.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proc.Close()
+	th.Memory = proc.Memory()
+	OnThread(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, NewPool(4), ModeAuto)
+		defer l.Close()
+		for _, broken := range []bool{false, true} {
+			th.clocks(t)
+			l.stop = ptrace.Stop{Nr: 321, Sched: th.lastClocks, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
+				Times: ptrace.Times{Detach: procmem.Now()}}
+			l.stop.Regs.Arch = hostArch()
+			l.stop.Regs.Set(hostArch().SP(), at)
+			if err := l.noteLostStop(th); !errors.Is(err, refusal.MapLock) {
+				t.Errorf("%v, want that the lock was held", err)
+			}
+			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.gaveUpCall.harmed() != broken {
+				t.Errorf("broken: %v; not left alone in the call: %+v", broken, th.gaveUpCall)
+			}
+		}
+		l.stop.Repair = ptrace.Repair{}
+		if _ = l.noteLostStop(th); th.gaveUpCall.inCall {
+			t.Error("left alone in a call, though it was stopped in another place")
+		}
+	})
 }
 
 func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {

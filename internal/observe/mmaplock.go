@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"prywalk/frames"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/ptrace"
@@ -102,6 +103,7 @@ func (o *Observer) noteLostStop(t *Thread) error {
 	t.lostStop, _ = t.stopTimes(&o.stop)
 	t.lostStop = max(t.lostStop, 1)
 	o.stopLimit.noteStop(t, t.lostStop)
+	t.noteStopInCall(frames.Region{}, &o.stop) // what was copied is not used
 	return refusal.MapLock
 }
 

@@ -130,10 +130,7 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	}
 	s.dropStaleFutexCopy(t, stop)
 	s.NotStopped = t.TakeNotStopped()
-	t.gaveUpCall.leftCall()
-	if stop.RepeatsWork {
-		t.noteGaveUp(s, stop)
-	}
+	t.noteStopInCall(s.Mem.Stack, stop)
 }
 
 func callEffectOf(stop *ptrace.Stop) CallEffect {
