@@ -19,6 +19,8 @@ import (
 //   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If a read is late, the stopped
 //     thread is detached, and the sample is lost ([refusal.MapLock]).
 //
+// In other stops a read waits as long as the lock is held: it makes the next ones watched.
+//
 // Passive reads use the other thread only while a stop is pending or after a wait: it may get no CPU for 1 ms.
 
 const (
@@ -34,7 +36,7 @@ type mmapLock struct {
 	threads   *procmem.SyscallThreads // nil if the calling thread reads
 }
 
-// LimitLockWait bounds the time that a stopped thread waits for mmap_lock.
+// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched, see above.
 func (lock *mmapLock) LimitLockWait() { lock.threads = procmem.NewSyscallThreads() }
 
 func (lock *mmapLock) closeThreads() {
