@@ -113,7 +113,8 @@ func (p *filePool) closeAll() {
 
 var errFileGone = errors.New("the file is no longer what it was")
 
-// ReadAt implements io.ReaderAt.
+// ReadAt implements io.ReaderAt. It returns nothing of a file that was overwritten in place: tables of the former file
+// and of the later one would name functions wrongly.
 func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -124,7 +125,18 @@ func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	}
 	h.pool.clock++
 	h.used = h.pool.clock
-	return h.f.ReadAt(b, off)
+	n, err := h.f.ReadAt(b, off)
+	if h.f.Changed() {
+		return 0, fmt.Errorf("%s: %w", h.f.Name(), errFileGone)
+	}
+	return n, err
+}
+
+// unchanged reports whether the file is open, and is what it was when it was opened.
+func (h *pooledFile) unchanged() bool {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	return !h.closed && !h.f.Changed()
 }
 
 func (h *pooledFile) reopen() error {

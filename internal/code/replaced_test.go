@@ -3,6 +3,7 @@
 package code
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,6 +96,64 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 			t.Error("the library's call frame information is missing")
 		}
 	})
+}
+
+// TestALibraryThatIsOverwrittenInPlaceGivesNoWrongNames: neither to the process that maps it, of which symbols were not
+// read before, nor to one that maps it later and shares the cache.
+func TestALibraryThatIsOverwrittenInPlaceGivesNoWrongNames(t *testing.T) {
+	py, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("gcc is not installed")
+	}
+	dir := t.TempDir()
+	lib := filepath.Join(dir, "libx.so")
+	overwrite := func(body string) {
+		built := filepath.Join(dir, "built.so")
+		c := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-Wl,--build-id", "-o", built, "-xc", "-")
+		c.Stdin = strings.NewReader(body)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		contents, err := os.ReadFile(built)
+		if err == nil {
+			err = os.WriteFile(lib, contents, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	load := func() *exec.Cmd {
+		c := exec.Command(py, "-c",
+			"import ctypes,sys,time; ctypes.CDLL(sys.argv[1]); print('ready', flush=True); time.sleep(1000)", lib)
+		testtargets.Ready(t, c)
+		return c
+	}
+	overwrite("int old_function(int x) { return x + 1; }")
+	cache := NewImageCache(0)
+	defer cache.Close()
+	before, err := cache.Open(load().Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	old := imageOf(moduleOf(before, "libx.so"))
+	overwrite("int new_function(int x) { return x * 17 + 3; } int other(int x) { return new_function(x) - 1; }")
+	if n, err := old.file.ReadAt(make([]byte, 64), 0); n != 0 || !errors.Is(err, errFileGone) {
+		t.Errorf("%d bytes (%v) of the later library are read as the mapped one's, want none", n, err)
+	}
+	after, err := cache.Open(load().Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer after.Close()
+	later := imageOf(moduleOf(after, "libx.so"))
+	if later == nil || later == old || !later.symbol("new_function").ok {
+		t.Errorf("the library that is mapped later has no image of its own: %v", later == old)
+	}
 }
 
 func TestContentsDecideIfDevicesDiffer(t *testing.T) {

@@ -3,6 +3,7 @@
 package safeopen
 
 import (
+	"errors"
 	"io"
 	"os"
 
@@ -49,6 +50,25 @@ func (f *File) Stat() (os.FileInfo, error) {
 		return nil, ErrStuck
 	}
 	return f.f.Stat()
+}
+
+// Changed reports whether the file has been written to since it was opened, by its size and time of modification. A
+// copy, and a file that may wait for another program, count as unchanged.
+func (f *File) Changed() bool {
+	var now unix.Stat_t
+	if f.slow || f.copied || f.stat(&now) != nil {
+		return false
+	}
+	return now.Size != f.st.Size || now.Mtim != f.st.Mtim
+}
+
+func (f *File) stat(st *unix.Stat_t) error {
+	raw, err := f.f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	failed := raw.Control(func(fd uintptr) { err = unix.Fstat(int(fd), st) })
+	return errors.Join(failed, err)
 }
 
 // NextData returns the next written place from off on (lseek(2), SEEK_DATA); without one, unix.ENXIO. In a file that
