@@ -92,6 +92,8 @@ type blockedWait struct {
 type names struct {
 	types   map[uint64]string // by the type's address
 	methods map[uint64]string // by ID
+	// timeouts has by iseq whether it is a block of Timeout.timeout.
+	timeouts map[uint64]timeoutBlock
 }
 
 // find returns the wait of a thread in a blocking region.
@@ -100,10 +102,12 @@ func (b *blockedWait) find() (w managed.Wait, ok bool) {
 		return w, false
 	}
 	if b.locking != 0 {
-		return b.mutex()
+		w, ok = b.mutex()
+	} else {
+		w, ok = b.byFrame()
+		w.Timed = b.sleeper.Timed
 	}
-	w, ok = b.byFrame()
-	w.Timed = b.sleeper.Timed
+	w.Timed = w.Timed || w.Owner != 0 && b.inTimeout()
 	return w, ok
 }
 
@@ -122,7 +126,7 @@ func (b *blockedWait) findUnblock() bool {
 }
 
 // mutex returns the wait for a mutex, without a time-out even if the thread wakes now and then to look for deadlocks
-// (thread_sync.c, patrol_thread). The owner held it while it was read.
+// (thread_sync.c, patrol_thread): that of Timeout.timeout is added by find. The owner held it while it was read.
 func (b *blockedWait) mutex() (w managed.Wait, ok bool) {
 	typ, mutex := b.object(b.locking)
 	if typ != ofMutex {

@@ -45,8 +45,9 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 		"sized": {Kind: managed.WaitObject, Class: "Thread::SizedQueue"},
 		"cond":  {Kind: managed.WaitObject, Class: "Thread::ConditionVariable"}, "sleep": {Kind: managed.WaitSleep},
 	}
-	const waiting = 14 // threads
-	partner := map[string]string{"dead1": "mutex:dead2", "dead2": "mutex:dead1"}
+	const waiting = 16 // threads
+	partner := map[string]string{"dead1": "mutex:dead2", "dead2": "mutex:dead1", "timed1": "mutex:timed2",
+		"timed2": "mutex:timed1"}
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := launch(t, ruby, "testdata/waits.rb")
@@ -55,6 +56,7 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 			for n := 0; n < 50 && len(right) < waiting; n++ {
 				a.rb.Observe(t, 1, func(tid int, s *observe.RawSample, stack observed.Stack) {
 					name := a.rb.Code.ThreadName(tid)
+					timed := name == "timed1" // within Timeout.timeout
 					if p := partner[name]; p != "" {
 						name = p
 					}
@@ -67,7 +69,7 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 					if w.Owner != 0 {
 						got = a.rb.Code.ThreadName(w.Owner)
 					}
-					if w.Kind != want[kind].Kind || w.Class != want[kind].Class || got != owner || w.Timed {
+					if w.Kind != want[kind].Kind || w.Class != want[kind].Class || got != owner || w.Timed != timed {
 						t.Errorf("%s waits for %+v, held by %q", name, w, got)
 					}
 					right[tid] = true
@@ -83,7 +85,8 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 	}
 }
 
-// checkLocks checks the deadlock of testdata/waits.rb, and the wait of its first thread, up to 3.2 in ppoll(2).
+// checkLocks checks the deadlock of testdata/waits.rb, which has another cycle that a time-out ends, and the wait of
+// its first thread, up to 3.2 in ppoll(2).
 func checkLocks(t *testing.T, pid int) {
 	t.Helper()
 	p, err := code.Open(pid)

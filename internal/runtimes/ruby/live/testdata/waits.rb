@@ -1,6 +1,7 @@
 # Threads that wait, each named after what it waits for and, behind a colon, after the thread that it waits for. The
 # first one waits for the thread joined.
 require 'monitor'
+require 'timeout'
 $stdout.sync = true
 def start(name)
   Thread.new { Thread.current.name = name; yield }
@@ -33,10 +34,15 @@ class Jobs < Queue
   def poll; sleep; end
 end
 start('sleep:') { Jobs.new.poll }
-a, b, first, go = Mutex.new, Mutex.new, Queue.new, [Queue.new, Queue.new]
-start('mutex:dead2') { Thread.current.name = 'dead1'; a.lock; first << 1; go[0].pop; b.lock }
+a, b, first, go = Mutex.new, Mutex.new, Queue.new, Array.new(4) { Queue.new }
+start('mutex:dead2') { Thread.current.name = 'dead1'; a.lock; first << 1; go[0].pop; Timeout.timeout(nil) { b.lock } }
 start('mutex:dead1') { Thread.current.name = 'dead2'; b.lock; first << 1; go[1].pop; a.lock }
-2.times { first.pop }
+c, d = Mutex.new, Mutex.new
+start('mutex:timed2') do
+  Thread.current.name = 'timed1'; c.lock; first << 1; go[2].pop; Timeout.timeout(10_000) { [1].each { d.lock } }
+end
+start('mutex:timed1') { Thread.current.name = 'timed2'; d.lock; first << 1; go[3].pop; c.lock }
+4.times { first.pop }
 go.each { |q| q << 1 }
 sleep 0.01 until Thread.list.count { |t| t.status == 'run' } == 1
 puts 'ready'

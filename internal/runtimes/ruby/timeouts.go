@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// # Timeout.timeout
+//
+// Timeout.timeout (lib/timeout.rb) raises an exception in a thread whose block takes too long, also while it waits for
+// a lock. It calls that block from a block of its own, "block in timeout"; without a limit (nil or 0) from itself.
+
+const (
+	timeoutFile   = "/timeout.rb"
+	timeoutMethod = "timeout"
+	// maxTimeoutFrames bounds the frames that are searched, innermost first.
+	maxTimeoutFrames = 1 << 12
+)
+
+// timeoutBlock is what is known of an iseq; another body: the address was used again.
+type timeoutBlock struct {
+	body uint64
+	is   bool
+}
+
+// inTimeout reports whether a block of Timeout.timeout with a limit is among the frames of the thread's fiber.
+func (b *blockedWait) inTimeout() bool {
+	iseqs := b.iseqs()
+	b.later = true
+	for len(iseqs) > 0 {
+		some := iseqs[:min(len(iseqs), procmem.MaxParts)]
+		for i, body := range b.vm.bodies(some) {
+			if b.isTimeoutBlock(some[i], body) {
+				return true
+			}
+		}
+		iseqs = iseqs[len(some):]
+	}
+	return false
+}
+
+// iseqs returns those of the thread's frames, each once.
+func (b *blockedWait) iseqs() (list []uint64) {
+	ec := b.word(b.thread + uint64(b.vm.threadEC))
+	stack, size, at := b.word(ec+ecStack), b.word(ec+ecSize), b.word(ec+ecFrame)
+	end, step := stack+size*8, uint64(b.vm.frameSize)
+	if size >= maxStack || at < stack || at > end || (end-at)%step != 0 {
+		return nil
+	}
+	words := make([]byte, min((end-at)/step, maxTimeoutFrames)*step)
+	words = words[:b.vm.host.Read(at, words)]
+	for ; uint64(len(words)) >= step; words = words[step:] {
+		if iseq := binary.LittleEndian.Uint64(words[frameISeq:]); isPointer(iseq) {
+			list = append(list, iseq)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// bodies returns the addresses of iseqs' bodies, at most procmem.MaxParts; 0: unreadable.
+func (m *rubyVM) bodies(iseqs []uint64) []uint64 {
+	bodies := make([]uint64, len(iseqs))
+	gather, ok := m.host.(managed.Gatherer)
+	if !ok {
+		for i, iseq := range iseqs {
+			bodies[i] = m.word(iseq + iseqBody)
+		}
+		return bodies
+	}
+	words, parts := make([]byte, 8*len(iseqs)), make([]frames.Region, len(iseqs))
+	for i, iseq := range iseqs {
+		parts[i] = frames.Region{Addr: iseq + iseqBody, Bytes: words[8*i : 8*i+8]}
+	}
+	for i := range gather.ReadParts(parts) {
+		bodies[i] = binary.LittleEndian.Uint64(words[8*i:])
+	}
+	return bodies
+}
+
+func (b *blockedWait) isTimeoutBlock(iseq, body uint64) bool {
+	known := b.runtime.names.timeouts
+	if block, ok := known[iseq]; ok && block.body == body || !isPointer(body) {
+		return block.is
+	}
+	block := timeoutBlock{body: body, is: b.vm.isTimeoutBlock(body)}
+	if known == nil || len(known) == maxCodes {
+		known = map[uint64]timeoutBlock{}
+		b.runtime.names.timeouts = known
+	}
+	known[iseq] = block
+	return block.is
+}
+
+func (m *rubyVM) isTimeoutBlock(body uint64) bool {
+	if m.word(body)&(1<<32-1) != iseqBlock {
+		return false
+	}
+	if method, ok := m.text(m.word(body + bodyBase)); !ok || method != timeoutMethod {
+		return false
+	}
+	file, ok := m.path(m.word(body + bodyPath))
+	return ok && strings.HasSuffix(file, timeoutFile)
+}
