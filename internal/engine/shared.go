@@ -45,9 +45,11 @@ func (s *SharedState) AddUnassignedSample(e handover.Event) {
 	s.AddEngineSample(e)
 }
 
-// Tick is the present tick.
+// Tick is the present tick. The tracer sets it.
 type Tick struct {
+	Number  int64 // of ticks so far, with skipped ones, without withheld and missed ones
 	At      int64 // CLOCK_MONOTONIC ns
+	Period  int64 // mean distance of ticks, ns
 	Copies  int64 // bytes of stack copied
 	Skipped bool  // ticks were skipped before it
 }

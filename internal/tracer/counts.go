@@ -10,13 +10,13 @@ import (
 )
 
 type counts struct {
-	ticks, attempted, byStop, byPassiveRead, unchanged int64
-	queued, threadsMax                                 int64
-	inferred, ranInBackoff                             int64 // ticks of back-offs in which the thread had not run; had run
-	maxBacklog                                         int64 // most bytes of copies that waited for their walks
-	failed                                             [refusal.NumReasons]int64
-	shortRuns                                          shortRuns
-	callEffects                                        callEffects
+	attempted, byStop, byPassiveRead, unchanged int64
+	queued                                      int64
+	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run; had run
+	maxBacklog                                  int64 // most bytes of copies that waited for their walks
+	failed                                      [refusal.NumReasons]int64
+	shortRuns                                   shortRuns
+	callEffects                                 callEffects
 	stopCounts
 }
 

@@ -32,7 +32,8 @@ type newChildren struct {
 	creations    *taskCreations
 	stops        *stops
 	walks        *pathWalks
-	precedesExec bool // processes may be stopped before their exec, too
+	precedesExec bool  // processes may be stopped before their exec, too
+	interval     int64 // time that a mark of this tick stands for, ns
 }
 
 type (
@@ -74,7 +75,9 @@ func mayPrecedeExec() bool {
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
 }
 
-func (n *newChildren) observe(now int64) {
+// observe marks and stops untracked processes. interval is the time that a mark stands for, ns.
+func (n *newChildren) observe(now, interval int64) {
+	n.interval = interval
 	if n.untracked == nil {
 		return
 	}
@@ -98,7 +101,7 @@ func (n *newChildren) observe(now int64) {
 
 // find searches for new processes. It returns false if the search continues.
 func (n *newChildren) find(now int64) (done bool) {
-	n.creations.countUntil(n.counts.ticks)
+	n.creations.countUntil(n.Tick.Number)
 	last := n.creations.last()
 	switch {
 	case n.walks.busy():
@@ -127,7 +130,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 		found.Value = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
-	m := mark{at: n.Tick.At, interval: n.tickState.observationInterval, program: ran, found: attribute.FoundProgramOnly}
+	m := mark{at: n.Tick.At, interval: n.interval, program: ran, found: attribute.FoundProgramOnly}
 	if s.Flags&exiting != 0 {
 		m.found = attribute.FoundInExit
 	}

@@ -87,8 +87,8 @@ func (n *newThreads) observe(p *process, now int64) {
 		}
 		for _, t := range found {
 			th := ownerOf(t)
-			th.observedEarlyAt = n.counts.ticks
-			if procmem.Now()-n.Tick.At > n.ticks.Period()/longDiscovery {
+			th.observedEarlyAt = n.Tick.Number
+			if procmem.Now()-n.Tick.At > n.Tick.Period/longDiscovery {
 				n.stops.yield() // too many to observe in time
 			}
 			n.observations.observe(th)
@@ -103,7 +103,7 @@ func (n *newThreads) observe(p *process, now int64) {
 
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
-	creations := n.creations.countUntil(n.counts.ticks)
+	creations := n.creations.countUntil(n.Tick.Number)
 	if creations == list.creations || now-list.tailReadAt < int64(len(list.tids))*skipCost*skipShare {
 		return
 	}

@@ -51,7 +51,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 	found := len(p.list.byTID)
 	tick := func(took int64) {
 		now += took
-		c.counts.ticks++
+		c.Tick.Number++
 		c.newThreads.find(p, now)
 	}
 	const late = 3e9 // ns

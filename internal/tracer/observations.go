@@ -20,7 +20,19 @@ type observations struct {
 	stops   *stops
 	reports *reports
 	tracked *tracked
-	own     ownWork
+
+	own      ownWork
+	interval int64 // time that an observation of this tick stands for, ns
+}
+
+func (o *observations) beginTick(interval int64) {
+	o.interval = interval
+	o.own.measure(o.Tick.Number, o.Tick.At)
+}
+
+// extendInterval makes an observation stand for more time, as only one of duePerDrawn threads is observed.
+func (o *observations) extendInterval(duePerDrawn float64) {
+	o.interval = int64(float64(o.interval) * duePerDrawn)
 }
 
 // observe begins an observation of a thread, and finishes it unless it waits for a stop.
@@ -81,7 +93,7 @@ func (o *observations) noteUnchanged(th *thread, clocks procmem.SchedStat) {
 	if th.EnginePart != nil {
 		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.Tick.At), th.Observed.Asleep())
 	}
-	th.observedTick = o.counts.ticks
+	th.observedTick = o.Tick.Number
 	o.counts.unchanged++
 	o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
 }
@@ -147,7 +159,7 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
-	th.observedTick = o.counts.ticks
+	th.observedTick = o.Tick.Number
 	o.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
 	o.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
@@ -164,7 +176,7 @@ func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, runni
 	if th.Observed.UsesSamples() {
 		return
 	}
-	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.tickState.observationInterval))
+	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.Tick.Period, o.interval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
 		o.cpus.Prefer(o.Observer.LastCPU(th.Observed))
 	}

@@ -39,11 +39,11 @@ func (o *ownWork) measure(tick, now int64) {
 // standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
-		return o.tickState.observationInterval
+		return o.interval
 	}
-	o.own.lastNewThread = o.counts.ticks
+	o.own.lastNewThread = o.Tick.Number
 	processors := float64(runtime.NumCPU())
-	stopped := float64(s.StopTime) / float64(max(o.own.distance, o.ticks.Period()))
+	stopped := float64(s.StopTime) / float64(max(o.own.distance, o.Tick.Period))
 	own := min((o.own.workPart+(processors-1)*stopped)/processors, 0.5)
-	return int64(float64(o.tickState.observationInterval) * (1 - own))
+	return int64(float64(o.interval) * (1 - own))
 }

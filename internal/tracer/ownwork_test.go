@@ -15,7 +15,8 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 	const apart = 2_000_000
 	n := int64(runtime.NumCPU())
 	c := newTracer(Options{Freq: 1e9 / apart})
-	c.tickState.observationInterval, c.observations.own.workPart = apart, 0.25
+	c.Tick.Period = c.ticks.Period()
+	c.observations.interval, c.observations.own.workPart = apart, 0.25
 	byStop := &observe.RawSample{How: observe.ByStop, StopTime: apart / 10}
 	for _, of := range []struct {
 		name    string

@@ -14,9 +14,11 @@ type selector struct {
 	*state
 	stops        *stops
 	observations *observations
+	rotation     int // each tick begins with another thread of each process
 }
 
 func (s *selector) observeAll() {
+	s.rotation++
 	all := s.draw()
 	for _, p := range s.procs {
 		if all {
@@ -34,8 +36,8 @@ func (s *selector) observe(list []*backoff.Thread) {
 		if ptrace.Suspending() {
 			return
 		}
-		th := ownerOf(list[(i+s.tickState.rotation)%len(list)])
-		if !th.gone && th.observedEarlyAt != s.counts.ticks {
+		th := ownerOf(list[(i+s.rotation)%len(list)])
+		if !th.gone && th.observedEarlyAt != s.Tick.Number {
 			s.stops.yield()
 			s.observations.observe(th)
 		}
@@ -78,7 +80,7 @@ func (s *selector) draw() (all bool) {
 	}
 	most := s.budget.Admit(dueCount)
 	duePerDrawn := s.subset.Begin(dueCount, most)
-	s.tickState.observationInterval = int64(float64(s.tickState.observationInterval) * duePerDrawn)
+	s.observations.extendInterval(duePerDrawn)
 	return duePerDrawn == 1
 }
 
@@ -88,7 +90,7 @@ func (s *selector) observeDrawn(list []*backoff.Thread) {
 		if ptrace.Suspending() {
 			return
 		}
-		if th := ownerOf(t); s.subset.Draw() && !th.gone && th.observedEarlyAt != s.counts.ticks {
+		if th := ownerOf(t); s.subset.Draw() && !th.gone && th.observedEarlyAt != s.Tick.Number {
 			s.stops.yield()
 			s.observations.observe(th)
 		}
@@ -111,7 +113,7 @@ func (s *selector) observePreempted() {
 		return
 	}
 	if th := s.thread(observed.PID, observed.TID); th != nil {
-		th.observedEarlyAt = s.counts.ticks
+		th.observedEarlyAt = s.Tick.Number
 		s.observations.observe(th)
 	}
 }

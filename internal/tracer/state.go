@@ -19,16 +19,15 @@ import (
 // state is shared by the parts of the tracer. It belongs to the tracer's goroutine.
 type state struct {
 	engine.SharedState
-	opts      Options
-	procs     []*process
-	ticks     *schedule.Ticks
-	gaps      schedule.GapDetector
-	subset    schedule.Subset
-	budget    schedule.OverheadBudget
-	quota     *schedule.Quota // nil if there is none, or the tracer's priority is above it
-	cpus      *skid.CPUChooser
-	tickState tickState
-	counts    counts
+	opts   Options
+	procs  []*process
+	ticks  *schedule.Ticks
+	gaps   schedule.GapDetector
+	subset schedule.Subset
+	budget schedule.OverheadBudget
+	quota  *schedule.Quota // nil if there is none, or the tracer's priority is above it
+	cpus   *skid.CPUChooser
+	counts counts
 }
 
 func newState(o Options, with *handover.Common, start int64) *state {
@@ -86,13 +85,4 @@ func (s *state) handOver(at int64) {
 	ptrace.Pin() // a send wakes the aggregator on this CPU
 	defer ptrace.Unpin()
 	s.Out.HandOver(at)
-}
-
-type tickState struct {
-	observationInterval int64 // time that an observation stands for, ns
-	threads             int
-	rotation            int   // each tick begins with another thread of each process
-	spinsLeft           int   // busy-waits that may still fail
-	awakeSince          int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
-	paused              int64 // wait for the aggregator, ns
 }

@@ -49,8 +49,8 @@ func (c *stopCounts) stats(s *runstats.Stopped) {
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
 	c := &t.counts
 	s.Observations = runstats.Observations{
-		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Attempted: c.attempted, Stops: c.byStop, PassiveReads: c.byPassiveRead,
-		Unchanged: c.unchanged,
+		Ticks: t.Tick.Number, MissedTicks: t.ticks.Missed, Attempted: c.attempted, Stops: c.byStop,
+		PassiveReads: c.byPassiveRead, Unchanged: c.unchanged,
 	}
 	s.Unobserved = runstats.Unobserved{
 		Queued: c.queued, Inferred: c.inferred, Unseen: c.ranInBackoff, TicksWithheld: t.budget.Withheld,
@@ -62,7 +62,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ThreadsMax = c.threadsMax
+	s.ThreadsMax = int64(t.tracked.threadsMax)
 	s.Backlog = c.maxBacklog
 	s.ShortRuns = c.shortRuns.n
 	s.ShortRunsCPU = float64(c.shortRuns.cpu) / 1e9
@@ -82,14 +82,14 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 	}
 	s.Seconds = seconds(ran)
 	if s.Seconds > 0 {
-		s.Freq = float64(t.counts.ticks) / s.Seconds
+		s.Freq = float64(t.Tick.Number) / s.Seconds
 	}
 }
 
 func (t *Tracer) publish() {
 	c := &t.counts
 	p := Progress{
-		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
+		Ticks: t.Tick.Number, MissedTicks: t.ticks.Missed, Threads: t.tracked.threadCount,
 		Observations: c.byStop + c.byPassiveRead + c.unchanged,
 		Rate:         1e9 / float64(t.ticks.Period()),
 		Stops:        c.byStop, WithheldTicks: t.budget.Withheld,

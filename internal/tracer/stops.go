@@ -19,6 +19,11 @@ type stops struct {
 	drain   func() (buffers bool) // [engine.Engine.DrainIfDue]
 	onStop  func(*observe.Thread, *observe.RawSample, error)
 	targets map[*observe.Thread]stopTarget
+
+	// Of the present tick:
+	spinsLeft  int   // busy-waits that may still fail
+	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
+	paused     int64 // wait for the aggregator, ns
 }
 
 type stopTarget struct {
@@ -39,17 +44,22 @@ const (
 	maxSpins = 8
 )
 
-func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpins)) }
+// beginTick begins a tick that lasts from now until the deadline, CLOCK_MONOTONIC ns.
+func (s *stops) beginTick(now, deadline int64) {
+	s.spinsLeft = int(min(max((deadline-now)/8/spinFor, 1), maxSpins))
+	s.awakeSince = now
+	s.paused = 0
+}
 
 // serve finishes the threads that have stopped. It busy-waits for spinFor if a thread was just interrupted.
 // Precondition: the OS thread is pinned.
 func (s *stops) serve(justInterrupted bool) {
 	until := int64(0)
-	if justInterrupted && s.tickState.spinsLeft > 0 {
+	if justInterrupted && s.spinsLeft > 0 {
 		until = procmem.Now() + spinFor
 	}
 	if n := s.Observer.FinishStopped(until, s.onStop); n == 0 && until > 0 {
-		s.tickState.spinsLeft--
+		s.spinsLeft--
 	}
 }
 
@@ -171,10 +181,10 @@ func (s *stops) roomForCopy() bool {
 	waiting := s.Pool.BytesWaiting()
 	s.counts.maxBacklog = max(s.counts.maxBacklog, waiting)
 	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
-		for s.tickState.paused < CatchUpFor && s.Pool.BytesWaiting() > SomeBacklog/2 {
+		for s.paused < CatchUpFor && s.Pool.BytesWaiting() > SomeBacklog/2 {
 			s.handOver(s.Tick.At)
 			began := procmem.Now()
-			s.tickState.paused += s.pause(began+catchUpStep) - began
+			s.paused += s.pause(began+catchUpStep) - began
 		}
 	}
 	return s.Ending || s.Pool.BytesWaiting() <= MaxBacklog
@@ -189,10 +199,10 @@ const (
 )
 
 func (s *stops) yield() {
-	now, period := procmem.Now(), s.ticks.Period()
+	now, period := procmem.Now(), s.Tick.Period
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
-	if stays := now - s.tickState.awakeSince; stays >= stayFor && early || stays >= longestStay {
-		s.tickState.awakeSince = s.pause(now + stayFor)
+	if stays := now - s.awakeSince; stays >= stayFor && early || stays >= longestStay {
+		s.awakeSince = s.pause(now + stayFor)
 	}
 }
 

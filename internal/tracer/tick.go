@@ -72,20 +72,20 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 }
 
 func (t *Tracer) tick(now, deadline int64) {
-	t.Tick.At = now
+	t.Tick.At, t.Tick.Period = now, t.ticks.Period()
 	if !t.Ending && t.stops.saturated(now) {
 		t.ticks.Missed++
 		t.serveOnly(deadline)
 		return
 	}
-	t.beginTick(now, deadline)
+	interval := t.beginTick(now, deadline)
 	if !t.drawsSubset() {
 		t.selector.observePreempted() // before anything else
 	}
 	t.engine.BeginTick(now, false)
-	t.observeNew(now)
-	t.listAll(now)
-	t.Backoff.WakeDue(t.tickState.threads)
+	t.observeNew(now, interval)
+	t.tracked.refreshAll(now)
+	t.Backoff.WakeDue(t.tracked.threadCount)
 	t.selector.observeAll()
 	t.tracked.dropEnded()
 	t.engine.EndTick()
@@ -95,25 +95,24 @@ func (t *Tracer) tick(now, deadline int64) {
 // maxPeriods bounds the number of periods for which an observation stands.
 const maxPeriods = 4
 
-func (t *Tracer) beginTick(now, deadline int64) {
+// beginTick returns the time for which an observation of the tick stands, ns.
+func (t *Tracer) beginTick(now, deadline int64) (interval int64) {
 	t.reports.noteObservation(now)
 	t.gaps.BeginTick(now, t.ticks.Period())
-	skippedTicks := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
-	t.counts.ticks += 1 + skippedTicks
-	sinceLastTick := min(now-t.run.lastTick, maxPeriods*(1+skippedTicks)*t.ticks.Period())
+	period := t.ticks.Period()
+	skipped := t.Skipper.End(now-t.run.lastTick, period)
+	t.Tick = engine.Tick{Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0}
+	interval = min(now-t.run.lastTick, maxPeriods*(1+skipped)*period)
 	t.run.lastTick = now
-	t.observations.own.measure(t.counts.ticks, now)
-	t.Tick = engine.Tick{At: now, Skipped: skippedTicks > 0}
-	t.tickState = tickState{
-		observationInterval: sinceLastTick, rotation: t.tickState.rotation + 1, spinsLeft: spinsIn(deadline - now),
-		awakeSince: now,
-	}
-	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
+	t.stops.beginTick(now, deadline)
+	t.observations.beginTick(interval)
+	t.Backoff.BeginTick(t.Tick.Number, now, period)
+	return interval
 }
 
 // observeNew observes new threads and children. Threads to be stopped come first, as they may be short-lived; clocks of
 // sampled ones must be read after their samples were taken.
-func (t *Tracer) observeNew(now int64) {
+func (t *Tracer) observeNew(now, interval int64) {
 	drawing := t.drawsSubset()
 	for _, p := range t.procs {
 		switch {
@@ -123,22 +122,13 @@ func (t *Tracer) observeNew(now int64) {
 			t.newThreads.observe(p, now)
 		}
 	}
-	t.newChildren.observe(now)
+	t.newChildren.observe(now, interval)
 	t.engine.DrainAll(now)
 	for _, p := range t.procs {
 		if !drawing && p.engineObserves() {
 			t.newThreads.observe(p, now)
 		}
 	}
-}
-
-func (t *Tracer) listAll(now int64) {
-	for _, p := range t.procs {
-		t.tracked.refreshThreads(p, now)
-		t.tickState.threads += len(p.list.byTID)
-	}
-	t.tracked.threadCount = t.tickState.threads
-	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.tickState.threads))
 }
 
 // endTick waits for pending stops, unless the tracer sleeps on the CPU of a target's thread: its timer preempts that
@@ -159,7 +149,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 }
 
 func (t *Tracer) withhold(now, deadline int64) {
-	t.Tick.At = now
+	t.Tick.At, t.Tick.Period = now, t.ticks.Period()
 	t.reports.noteObservation(now)
 	t.gaps.BeginTick(now, t.ticks.Period())
 	t.engine.BeginTick(now, true)

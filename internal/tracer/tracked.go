@@ -29,6 +29,7 @@ type tracked struct {
 	startTicks  uint64 // the same in clock ticks after boot
 	cpuOfEnded  int64  // CPU time of ended processes, ns
 	threadCount int    // number of threads at the last tick
+	threadsMax  int    // most of them
 	lastProcess sample.ProcessID
 	lastThread  sample.ThreadID
 }
@@ -248,7 +249,7 @@ func (t *tracked) endThread(th *thread) {
 	t.dropThread(th, end.Alive)
 	end.NotStopped = th.Observed.TakeNotStopped()
 	end.Patience = t.gaps.MaxGap()
-	if !end.Alive || th.observedTick == t.counts.ticks { // its last observation is of the recording's end
+	if !end.Alive || th.observedTick == t.Tick.Number { // its last observation is of the recording's end
 		end.AtEnd = sample.Reading{}
 	}
 	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
@@ -322,6 +323,16 @@ func (t *tracked) endAll() {
 		t.endProcess(p)
 	}
 	t.procs = nil
+}
+
+func (t *tracked) refreshAll(now int64) {
+	n := 0
+	for _, p := range t.procs {
+		t.refreshThreads(p, now)
+		n += len(p.list.byTID)
+	}
+	t.threadCount = n
+	t.threadsMax = max(t.threadsMax, n)
 }
 
 func (t *tracked) dropEnded() {
