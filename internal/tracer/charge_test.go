@@ -19,15 +19,15 @@ import (
 func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 	o := Options{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
-		c.budget.AddStop(1e12)
-		before := c.budget.Lost()
+		c.pace.budget.AddStop(1e12)
+		before := c.pace.budget.Lost()
 		now, next := c.nextTick()
-		if c.tickWithinBudget(now, next); c.budget.Withheld != 1 {
-			t.Fatalf("%d ticks were withheld", c.budget.Withheld)
+		if c.tickWithinBudget(now, next); c.pace.budget.Withheld != 1 {
+			t.Fatalf("%d ticks were withheld", c.pace.budget.Withheld)
 		}
 		c.EngineSamples += 100
 		c.nextTick()
-		if got := c.budget.Lost() - before; got != 100*schedule.SampleCost {
+		if got := c.pace.budget.Lost() - before; got != 100*schedule.SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
 		}
 	}, "sleepers", "1")
@@ -41,7 +41,7 @@ func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 			c = made
 			c.EngineSamples += 100
 		}, "sleepers", "1")
-		if got := c.budget.Lost(); got < 100*schedule.SampleCost {
+		if got := c.pace.budget.Lost(); got < 100*schedule.SampleCost {
 			t.Errorf("limit %v: %v ns were charged for 100 samples", limit, got)
 		}
 	}
@@ -72,7 +72,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
-		c.budget.AddStop(1e12)
+		c.pace.budget.AddStop(1e12)
 		p := c.procs[0]
 		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {
 			t.Error(err)
@@ -93,8 +93,8 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 				}
 			}
 		}
-		if ends != 1 || c.budget.Withheld != 1 {
-			t.Errorf("%d ends and %d withheld ticks, want one each", ends, c.budget.Withheld)
+		if ends != 1 || c.pace.budget.Withheld != 1 {
+			t.Errorf("%d ends and %d withheld ticks, want one each", ends, c.pace.budget.Withheld)
 		}
 	}, "sleepers", "1")
 }

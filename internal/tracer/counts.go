@@ -114,20 +114,18 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 		s.counts.byPassiveRead++
 		return
 	}
-	raw.StopTime = s.quota.OwnPart(raw.StopTime)
+	raw.StopTime = s.pace.chargeStop(raw.StopTime)
 	if raw.StopTime > s.counts.lengths.Max {
 		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
 	}
 	s.counts.stopped(raw)
-	s.budget.AddStop(raw.StopTime)
 	s.counts.callEffects.add(raw)
 }
 
 func (s *state) countFailedStop(t *observe.Thread, ns int64) {
-	ns = s.quota.OwnPart(ns)
+	ns = s.pace.chargeStop(ns)
 	if ns > s.counts.lengths.Max {
 		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID}
 	}
 	s.counts.stopFailed(ns)
-	s.budget.AddStop(ns)
 }

@@ -13,7 +13,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 		"threads are attached": func(c *Tracer) { c.tracked.refreshThreads(c.procs[0], procmem.Now()) },
 		"looks":                func(c *Tracer) { c.selector.observe(c.procs[0].backoff.Due) },
 		"looks that are drawn": func(c *Tracer) {
-			c.subset.Begin(3, 3)
+			c.pace.subset.Begin(3, 3)
 			c.selector.observeDrawn(c.procs[0].backoff.Due)
 		},
 		"a tick without looks": func(c *Tracer) { c.Garbage.Request(); c.tick(procmem.Now(), 0) },

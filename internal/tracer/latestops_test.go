@@ -116,8 +116,8 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a tick":             func(l *late) { l.c.tick(procmem.Now(), l.until) },
 		"a tick without any": func(l *late) { l.c.Garbage.Request(); l.c.tick(procmem.Now(), l.until) },
 		"a tick withheld": func(l *late) {
-			l.c.budget = schedule.NewOverheadBudget(99, 0.01, 1)
-			l.c.budget.AddStop(1e9)
+			l.c.pace.budget = schedule.NewOverheadBudget(99, 0.01, 1)
+			l.c.pace.budget.AddStop(1e9)
 			l.c.tickWithinBudget(procmem.Now(), l.until)
 		},
 		"a pause":      func(l *late) { l.breathe() },

@@ -143,7 +143,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 }
 
 func (n *newChildren) stopChild(child *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.drawsSubset() || n.Observer.Pending() > 0 || !n.quota.AdmitObservation() ||
+	if n.Ending || n.walks.busy() || n.pace.drawsSubset() || n.Observer.Pending() > 0 || !n.pace.admitsObservation() ||
 		!n.stops.roomForCopy() {
 		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return

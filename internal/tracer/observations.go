@@ -38,7 +38,7 @@ func (o *observations) extendInterval(duePerDrawn float64) {
 // observe begins an observation of a thread, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
 	o.stops.drain()
-	if !o.Ending && !o.quota.AdmitObservation() || !o.stops.roomForCopy() || th.Observed.Pending() {
+	if !o.pace.admitsObservation() || !o.stops.roomForCopy() || th.Observed.Pending() {
 		if !th.Backoff.BackedOff() { // else its next observation counts this tick
 			o.counts.queued++
 		}

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
-	"prywalk/internal/schedule"
 	"prywalk/internal/selfruntime"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -57,10 +56,10 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 		t.walks.opener = procmem.NewPathOpener()
 		defer t.walks.close()
 	}
-	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
+	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
-	defer t.quota.Close()
-	if t.quota.MustStopOnlyOnCPU() {
+	defer t.pace.quota.Close()
+	if t.pace.quota.MustStopOnlyOnCPU() {
 		t.Observer.StopOnlyOnCPU()
 	}
 	t.cpus = skid.NewCPUChooser(ctl.NoteMove) // within the CPUs that are left
@@ -96,8 +95,7 @@ func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
 func (t *Tracer) beginOnce() {
 	start := procmem.Now()
 	if t.control.firstTick.CompareAndSwap(0, start) {
-		t.ticks.Restart(start, t.opts.Freq)
-		t.budget.Begin(start)
+		t.pace.begin(start, t.opts.Freq)
 		t.gaps.Begin(start, procmem.Suspended())
 	}
 }
@@ -125,7 +123,7 @@ func (t *Tracer) observeLast(now int64) {
 	if ender != nil {
 		ender.End()
 	}
-	t.budget.ChargeSamples(t.EngineSamples)
+	t.pace.chargeSamples()
 	t.run.lastRead = procmem.Now()
 	t.Out.Flush(t.stops.send)
 }
@@ -158,6 +156,5 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	if holder != nil {
 		holder.Resume(now)
 	}
-	t.Skipper.End(0, t.ticks.Period())
-	t.ticks.Restart(now, t.budget.UpdateRate(now))
+	t.pace.resume(now)
 }

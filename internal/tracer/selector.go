@@ -78,8 +78,7 @@ func (s *selector) draw() (all bool) {
 	for _, p := range s.procs {
 		dueCount += len(p.backoff.Due)
 	}
-	most := s.budget.Admit(dueCount)
-	duePerDrawn := s.subset.Begin(dueCount, most)
+	duePerDrawn := s.pace.beginDraw(dueCount)
 	s.observations.extendInterval(duePerDrawn)
 	return duePerDrawn == 1
 }
@@ -90,7 +89,7 @@ func (s *selector) observeDrawn(list []*backoff.Thread) {
 		if ptrace.Suspending() {
 			return
 		}
-		if th := ownerOf(t); s.subset.Draw() && !th.gone && th.observedEarlyAt != s.Tick.Number {
+		if th := ownerOf(t); s.pace.draw() && !th.gone && th.observedEarlyAt != s.Tick.Number {
 			s.stops.yield()
 			s.observations.observe(th)
 		}

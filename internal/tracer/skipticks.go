@@ -13,11 +13,7 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 		return next
 	}
 	t.Skipper.SetCPUTime(int64(selfruntime.CPUTime()))
-	skip := t.ticks.SkipCostly
-	if t.steady(now) {
-		skip = t.ticks.Skip
-	}
-	after, ok := skip(&t.Skipper, next)
+	after, ok := t.pace.skip(next, t.steady(now))
 	if !ok {
 		return next
 	}
@@ -28,10 +24,7 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 }
 
 func (t *Tracer) maySkip(now int64) bool {
-	switch {
-	case !t.engine.Coverage().Complete || t.drawsSubset() || t.budget.Limited() || t.Ending:
-		return false
-	case t.quota != nil || t.Observer.Pending() > 0 || !t.Skipper.MaySkip(now):
+	if !t.engine.Coverage().Complete || !t.pace.maySkip(now) {
 		return false
 	}
 	for _, p := range t.procs {

@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"iter"
-	"runtime"
 	"slices"
 
 	"prywalk/internal/backoff"
@@ -20,12 +19,9 @@ import (
 type state struct {
 	engine.SharedState
 	opts   Options
+	pace   *pace
 	procs  []*process
-	ticks  *schedule.Ticks
 	gaps   schedule.GapDetector
-	subset schedule.Subset
-	budget schedule.OverheadBudget
-	quota  *schedule.Quota // nil if there is none, or the tracer's priority is above it
 	cpus   *skid.CPUChooser
 	counts counts
 }
@@ -36,16 +32,10 @@ func newState(o Options, with *handover.Common, start int64) *state {
 			Common: with, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
 			Out: handover.NewOutbox(with.Queue),
 		},
-		opts:   o,
-		ticks:  schedule.NewTicks(start, o.Freq),
-		subset: schedule.NewSubset(o.Subset, uint64(start)),
-		budget: schedule.NewOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
-		cpus:   &skid.CPUChooser{},
+		opts: o,
+		cpus: &skid.CPUChooser{},
 	}
-	s.budget.AllowParts()
-	if o.OfHost {
-		s.budget.SetShareOfHost()
-	}
+	s.pace = newPace(&s.SharedState, &s.opts, start)
 	return s
 }
 
@@ -73,11 +63,6 @@ func (s *state) thread(pid, tid int) *thread {
 
 func (s *state) allEnded() bool {
 	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.Gone })
-}
-
-// drawsSubset reports whether a tick may observe a part of the due threads.
-func (s *state) drawsSubset() bool {
-	return !s.Ending && (s.subset.Limited() || s.budget.ObservesPart())
 }
 
 // handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.

@@ -16,7 +16,6 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	s.Sampled, s.Claimed = t.EngineSamples, t.Unassigned
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
-	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
 	r, calls := &t.run, &t.counts.callEffects
 	s.Calls = runstats.Calls{
 		Restarted: t.counts.restarted, Broken: r.brokenCalls, ReportedTwice: r.repeatedCalls,
@@ -24,8 +23,9 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	}
 	s.Requested = runstats.Requested{
 		FreqAsked: t.opts.Freq, MaxOverhead: t.opts.MaxOverhead, MaxPause: runstats.Nanos(t.opts.MaxPause),
-		Subset: t.opts.Subset, NotDrawn: t.subset.NotDrawn,
+		Subset: t.opts.Subset,
 	}
+	t.pace.stats(s)
 }
 
 func (c *stopCounts) stats(s *runstats.Stopped) {
@@ -49,13 +49,12 @@ func (c *stopCounts) stats(s *runstats.Stopped) {
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
 	c := &t.counts
 	s.Observations = runstats.Observations{
-		Ticks: t.Tick.Number, MissedTicks: t.ticks.Missed, Attempted: c.attempted, Stops: c.byStop,
+		Ticks: t.Tick.Number, Attempted: c.attempted, Stops: c.byStop,
 		PassiveReads: c.byPassiveRead, Unchanged: c.unchanged,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: c.queued, Inferred: c.inferred, Unseen: c.ranInBackoff, TicksWithheld: t.budget.Withheld,
-		TicksLeftOut: t.Skipper.Skipped,
-		Failed:       map[string]int64{},
+		Queued: c.queued, Inferred: c.inferred, Unseen: c.ranInBackoff,
+		Failed: map[string]int64{},
 	}
 	for reason, failed := range c.failed {
 		if failed != 0 {
@@ -73,7 +72,6 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 	if begun := t.control.FirstTick(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
-	s.Lost = t.budget.Lost() / 1e9
 	s.Scheduling = t.run.scheduling
 	s.PriorityLowered = t.run.priorityLosses
 	s.ObservationGaps = runstats.ObservationGaps{
@@ -89,10 +87,10 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	c := &t.counts
 	p := Progress{
-		Ticks: t.Tick.Number, MissedTicks: t.ticks.Missed, Threads: t.tracked.threadCount,
+		Ticks: t.Tick.Number, MissedTicks: t.pace.ticks.Missed, Threads: t.tracked.threadCount,
 		Observations: c.byStop + c.byPassiveRead + c.unchanged,
-		Rate:         1e9 / float64(t.ticks.Period()),
-		Stops:        c.byStop, WithheldTicks: t.budget.Withheld,
+		Rate:         1e9 / float64(t.pace.period()),
+		Stops:        c.byStop, WithheldTicks: t.pace.budget.Withheld,
 		Denied: c.failed[refusal.Denied], Traced: c.failed[refusal.Traced],
 	}
 	for _, failed := range c.failed {

@@ -75,13 +75,13 @@ func (s *stops) serveStopped() {
 // collect finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota the
 // aggregator waits meanwhile.
 func (s *stops) collect(deadline int64) {
-	if s.quota != nil && s.Observer.Waiting() > 0 {
+	if s.pace.quota != nil && s.Observer.Waiting() > 0 {
 		s.QuotaGate.Close()
 	}
 	ptrace.Pin()
 	s.Observer.Collect(deadline, s.onStop)
 	ptrace.Unpin()
-	if s.quota != nil && s.Observer.Waiting() == 0 {
+	if s.pace.quota != nil && s.Observer.Waiting() == 0 {
 		s.QuotaGate.Open()
 	}
 }

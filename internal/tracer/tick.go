@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"context"
-	"os"
 
 	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
@@ -39,47 +38,30 @@ func (t *Tracer) nextTick() (now, next int64) {
 	t.reports.suspension(procmem.Now())
 	t.trackArrived()
 	now = procmem.Now()
-	t.budget.ChargeSamples(t.EngineSamples)
-	rate := t.quota.Rate(t.budget.UpdateRate(now))
-	t.ticks.SetRate(now, rate)
-	t.engine.SetRate(now, t.budget.SampleRate(rate))
-	return now, t.ticks.Next(now)
+	next, sampleRate := t.pace.next(now)
+	t.engine.SetRate(now, sampleRate)
+	return now, next
 }
 
 func (t *Tracer) tickWithinBudget(now, deadline int64) {
-	if t.quota.MoveIfDue(t.Observer.Waiting()) {
-		t.Observer.Woken(procmem.Now())
-	}
-	if !t.Ending && !t.quota.AdmitTick() {
-		t.withhold(now, deadline)
-		return
-	}
-	if !t.budget.Limited() {
-		t.tick(now, deadline)
-		return
-	}
-	t.budget.SetTargetCPU(t.tracked.cpuTime(now), now)
-	if t.budget.Overdrawn() > 0 {
-		t.budget.Withheld++
+	if !t.pace.withinQuota() || t.pace.limited() && !t.pace.withinBudget(now, t.tracked.cpuTime(now)) {
 		t.withhold(now, deadline)
 		return
 	}
 	before := t.counts.attempted
 	t.tick(now, deadline)
-	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		t.budget.NoteTick(int64(self), t.counts.attempted-before)
-	}
+	t.pace.noteTick(t.counts.attempted - before)
 }
 
 func (t *Tracer) tick(now, deadline int64) {
-	t.Tick.At, t.Tick.Period = now, t.ticks.Period()
+	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	if !t.Ending && t.stops.saturated(now) {
-		t.ticks.Missed++
+		t.pace.noteMissed()
 		t.serveOnly(deadline)
 		return
 	}
 	interval := t.beginTick(now, deadline)
-	if !t.drawsSubset() {
+	if !t.pace.drawsSubset() {
 		t.selector.observePreempted() // before anything else
 	}
 	t.engine.BeginTick(now, false)
@@ -98,8 +80,8 @@ const maxPeriods = 4
 // beginTick returns the time for which an observation of the tick stands, ns.
 func (t *Tracer) beginTick(now, deadline int64) (interval int64) {
 	t.reports.noteObservation(now)
-	t.gaps.BeginTick(now, t.ticks.Period())
-	period := t.ticks.Period()
+	t.gaps.BeginTick(now, t.pace.period())
+	period := t.pace.period()
 	skipped := t.Skipper.End(now-t.run.lastTick, period)
 	t.Tick = engine.Tick{Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0}
 	interval = min(now-t.run.lastTick, maxPeriods*(1+skipped)*period)
@@ -113,7 +95,7 @@ func (t *Tracer) beginTick(now, deadline int64) (interval int64) {
 // observeNew observes new threads and children. Threads to be stopped come first, as they may be short-lived; clocks of
 // sampled ones must be read after their samples were taken.
 func (t *Tracer) observeNew(now, interval int64) {
-	drawing := t.drawsSubset()
+	drawing := t.pace.drawsSubset()
 	for _, p := range t.procs {
 		switch {
 		case drawing && p.list.everListed:
@@ -149,9 +131,9 @@ func (t *Tracer) endTick(now, deadline int64) {
 }
 
 func (t *Tracer) withhold(now, deadline int64) {
-	t.Tick.At, t.Tick.Period = now, t.ticks.Period()
+	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	t.reports.noteObservation(now)
-	t.gaps.BeginTick(now, t.ticks.Period())
+	t.gaps.BeginTick(now, t.pace.period())
 	t.engine.BeginTick(now, true)
 	t.engine.DrainIfDue()
 	for _, p := range t.procs {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"os"
+	"runtime"
+
+	"prywalk/internal/engine"
+	"prywalk/internal/procmem"
+	"prywalk/internal/quota"
+	"prywalk/internal/runstats"
+	"prywalk/internal/schedule"
+)
+
+// pace decides when ticks are made, and how many threads they observe: by the requested rate, what targets may lose,
+// and prywalk's own CPU quota (package schedule).
+type pace struct {
+	*engine.SharedState
+	ticks  *schedule.Ticks
+	budget schedule.OverheadBudget
+	quota  *schedule.Quota // nil if there is none, or the tracer's priority is above it
+	subset schedule.Subset
+}
+
+func newPace(s *engine.SharedState, o *Options, start int64) *pace {
+	p := &pace{
+		SharedState: s, ticks: schedule.NewTicks(start, o.Freq), subset: schedule.NewSubset(o.Subset, uint64(start)),
+		budget: schedule.NewOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
+	}
+	p.budget.AllowParts()
+	if o.OfHost {
+		p.budget.SetShareOfHost()
+	}
+	return p
+}
+
+// begin sets the time of the first tick, CLOCK_MONOTONIC ns.
+func (p *pace) begin(now int64, freq float64) {
+	p.ticks.Restart(now, freq)
+	p.budget.Begin(now)
+}
+
+// resume begins again after a time without ticks.
+func (p *pace) resume(now int64) {
+	p.Skipper.End(0, p.period())
+	p.ticks.Restart(now, p.budget.UpdateRate(now))
+}
+
+func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
+	p.quota = schedule.NewQuota(limits, scheduling)
+}
+
+// period returns the mean distance of ticks, ns.
+func (p *pace) period() int64 { return p.ticks.Period() }
+
+// next returns the time of the next tick, CLOCK_MONOTONIC ns, and the frequency of an engine's samples, 1/s.
+func (p *pace) next(now int64) (tick int64, sampleRate float64) {
+	p.chargeSamples()
+	rate := p.quota.Rate(p.budget.UpdateRate(now))
+	p.ticks.SetRate(now, rate)
+	return p.ticks.Next(now), p.budget.SampleRate(rate)
+}
+
+func (p *pace) chargeSamples() { p.budget.ChargeSamples(p.EngineSamples) }
+
+// withinQuota reports whether prywalk's CPU quota admits a tick. It may move the process to another CPU.
+func (p *pace) withinQuota() bool {
+	if p.quota.MoveIfDue(p.Observer.Waiting()) {
+		p.Observer.Woken(procmem.Now())
+	}
+	return p.quota.AdmitTick()
+}
+
+// limited reports whether there is a limit to what targets may lose.
+func (p *pace) limited() bool { return p.budget.Limited() }
+
+// withinBudget reports whether a tick is admitted by what targets may lose. targetCPU is their CPU time so far, ns.
+func (p *pace) withinBudget(now, targetCPU int64) bool {
+	p.budget.SetTargetCPU(targetCPU, now)
+	if p.budget.Overdrawn() > 0 {
+		p.budget.Withheld++
+		return false
+	}
+	return true
+}
+
+// noteTick records the cost of a tick in which n threads were observed.
+func (p *pace) noteTick(n int64) {
+	if !p.limited() {
+		return
+	}
+	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
+		p.budget.NoteTick(int64(self), n)
+	}
+}
+
+func (p *pace) noteMissed() { p.ticks.Missed++ }
+
+// drawsSubset reports whether a tick may observe a part of the due threads.
+func (p *pace) drawsSubset() bool {
+	return !p.Ending && (p.subset.Limited() || p.budget.ObservesPart())
+}
+
+// beginDraw begins a tick with a number of due threads. It returns the number of due threads for each drawn one.
+func (p *pace) beginDraw(due int) (duePerDrawn float64) {
+	return p.subset.Begin(due, p.budget.Admit(due))
+}
+
+// draw reports whether the next due thread is drawn.
+func (p *pace) draw() bool { return p.subset.Draw() }
+
+// admitsObservation reports whether prywalk's CPU quota admits an observation.
+func (p *pace) admitsObservation() bool { return p.Ending || p.quota.AdmitObservation() }
+
+// chargeStop charges a stop's length, ns. It returns it without the time in which the quota suspended prywalk.
+func (p *pace) chargeStop(ns int64) (own int64) {
+	own = p.quota.OwnPart(ns)
+	p.budget.AddStop(own)
+	return own
+}
+
+// maySkip reports whether the next ticks may be skipped if the targets permit it.
+func (p *pace) maySkip(now int64) bool {
+	return !p.Ending && !p.drawsSubset() && !p.limited() && p.quota == nil && p.Observer.Pending() == 0 &&
+		p.Skipper.MaySkip(now)
+}
+
+// skip returns the time of the first tick that is not skipped, and false if none is. steady: the targets are steady.
+func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
+	if steady {
+		return p.ticks.Skip(&p.Skipper, next)
+	}
+	return p.ticks.SkipCostly(&p.Skipper, next)
+}
+
+func (p *pace) stats(s *runstats.Stats) {
+	s.MissedTicks = p.ticks.Missed
+	s.TicksWithheld = p.budget.Withheld
+	s.TicksLeftOut = p.Skipper.Skipped
+	s.Lost = p.budget.Lost() / 1e9
+	s.OwnQuota = runstats.OwnQuota(p.quota.Stats())
+	s.NotDrawn = p.subset.NotDrawn
+}
