@@ -13,7 +13,6 @@ type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
 	queued                                      int64
 	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run; had run
-	maxBacklog                                  int64 // most bytes of copies that waited for their walks
 	failed                                      [refusal.NumReasons]int64
 	shortRuns                                   shortRuns
 	callEffects                                 callEffects
@@ -41,8 +40,19 @@ func (s *shortRuns) add(runs, cpu int64) {
 	}
 }
 
-func (c *counts) stopped(s *observe.RawSample) {
+// postponed counts an observation that was begun and is left to a later tick.
+func (c *counts) postponed() {
+	c.attempted--
+	c.queued++
+}
+
+// stopped counts a sample by a stop.
+func (c *counts) stopped(t *observe.Thread, s *observe.RawSample) {
+	if s.StopTime > c.lengths.Max {
+		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: s.Copied()}
+	}
 	c.byStop++
+	c.callEffects.add(s)
 	c.lengths.Add(s.StopTime)
 	c.copies.Add(s.Copied())
 	if s.Restarted {
@@ -59,7 +69,11 @@ func (c *counts) stopped(s *observe.RawSample) {
 	}
 }
 
-func (c *counts) stopFailed(ns int64) {
+// stopFailed counts a stop of ns without a sample.
+func (c *counts) stopFailed(t *observe.Thread, ns int64) {
+	if ns > c.lengths.Max {
+		c.longest = runstats.Stop{PID: t.PID, TID: t.TID}
+	}
 	c.lengths.Add(ns)
 	if ns > observe.LongStop {
 		c.longStopsBy[ptrace.CauseLock].Add(ns)
@@ -107,25 +121,4 @@ func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
 		byName["other"] += all
 	}
 	return byName
-}
-
-func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
-	if raw.How != observe.ByStop {
-		s.counts.byPassiveRead++
-		return
-	}
-	raw.StopTime = s.pace.chargeStop(raw.StopTime)
-	if raw.StopTime > s.counts.lengths.Max {
-		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: raw.Copied()}
-	}
-	s.counts.stopped(raw)
-	s.counts.callEffects.add(raw)
-}
-
-func (s *state) countFailedStop(t *observe.Thread, ns int64) {
-	ns = s.pace.chargeStop(ns)
-	if ns > s.counts.lengths.Max {
-		s.counts.longest = runstats.Stop{PID: t.PID, TID: t.TID}
-	}
-	s.counts.stopFailed(ns)
 }

@@ -94,7 +94,7 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	}
 	for i, th := range p.list.inOrder {
 		if i%readAtOnce == readAtOnce-1 {
-			e.stops.serveStopped()
+			e.stops.poll()
 		}
 		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.gone {
 			th.end.AtEnd, th.end.Alive = procmem.ReadingAt(sched, now), true
@@ -139,7 +139,7 @@ func (e *endedThreads) endedCPUSoFar(p *process) (ns int64, ok bool) {
 	ns = int64(all)
 	for i, tid := range tids {
 		if i%readAtOnce == readAtOnce-1 {
-			e.stops.serveStopped()
+			e.stops.poll()
 		}
 		th := p.list.byTID[tid]
 		sched, err := p.schedStat(th, tid)
@@ -204,7 +204,7 @@ func (e *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedSta
 	}
 	for i, tid := range tids {
 		if i%readAtOnce == readAtOnce-1 {
-			e.stops.serveStopped()
+			e.stops.poll()
 		}
 		th := p.list.byTID[tid]
 		sched, err := p.schedStat(th, tid)

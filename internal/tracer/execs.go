@@ -88,16 +88,8 @@ func (th *thread) alive() bool {
 
 // end ends a thread, and gives up its stop.
 func (x *execs) end(th *thread) {
-	x.giveUp(th)
+	x.stops.giveUp(th.Observed)
 	x.tracked.endThread(th)
-}
-
-func (x *execs) giveUp(th *thread) {
-	if x.Observer != nil && x.Observer.GiveUp(th.Observed) {
-		x.stops.takeTarget(th.Observed)
-		x.counts.attempted--
-		x.counts.queued++
-	}
 }
 
 // trackFirst tracks the first thread of the new program. It returns nil if the thread is not selected, or has ended.
@@ -116,7 +108,7 @@ func (x *execs) continueAs(caller, first *thread, e *handover.Event) {
 	case first == nil:
 		x.end(caller)
 	case caller != nil:
-		x.giveUp(caller)
+		x.stops.giveUp(caller.Observed)
 		x.reportUnchanged(caller)
 		first.FromZero, first.end.AtStart = false, caller.end.AtStart
 		first.Handover.CreatedAt = caller.Handover.CreatedAt

@@ -31,6 +31,7 @@ type newChildren struct {
 	engine       engine.Engine
 	creations    *taskCreations
 	stops        *stops
+	backlog      *backlog
 	walks        *pathWalks
 	precedesExec bool  // processes may be stopped before their exec, too
 	interval     int64 // time that a mark of this tick stands for, ns
@@ -62,7 +63,7 @@ func (n *newChildren) begin() {
 	n.precedesExec = mayPrecedeExec()
 	n.untracked.BeforeReads(func() {
 		if !n.walks.busy() {
-			n.stops.serveStopped()
+			n.stops.poll()
 		}
 	})
 	n.untracked.PinReads(ptrace.Pin, ptrace.Unpin)
@@ -144,7 +145,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 
 func (n *newChildren) stopChild(child *newChild, pid int) {
 	if n.Ending || n.walks.busy() || n.pace.drawsSubset() || n.Observer.Pending() > 0 || !n.pace.admitsObservation() ||
-		!n.stops.roomForCopy() {
+		!n.backlog.roomForCopy() {
 		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return
 	}
@@ -156,25 +157,19 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	if err != nil {
 		return
 	}
-	n.counts.attempted++
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, s, err := n.Observer.Begin(child.thread)
-	switch {
-	case err != nil:
-		n.handleStop(child, nil, err)
-	case outcome == observe.Unchanged:
+	outcome, s, err := n.stops.begin(stopTarget{child: child}, child.thread)
+	switch outcome {
+	case observe.Failed, observe.Done:
+		n.finish(child, s, err)
+	case observe.Unchanged:
 		n.counts.unchanged++
 		n.Unassigned++
-	case outcome == observe.Queued:
-		n.counts.attempted--
-		n.counts.queued++
-	case outcome == observe.Done:
-		n.handleStop(child, s, nil)
-	case outcome == observe.Pending:
-		n.stops.targets[child.thread] = stopTarget{child: child}
+	case observe.Queued:
+		n.counts.postponed()
 	}
-	n.stops.serve(err == nil && outcome == observe.Pending && !child.thread.AwaitsTracer())
+	n.stops.pollBegun(child.thread, outcome)
 }
 
 func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
@@ -193,7 +188,7 @@ func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
 	return nil
 }
 
-func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err error) {
+func (n *newChildren) finish(child *newChild, s *observe.RawSample, err error) {
 	if err != nil {
 		r := observe.Reason(err)
 		n.counts.addFailure(r)
@@ -201,7 +196,7 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 		return
 	}
 	n.Unassigned++ // threadTracked subtracts it
-	n.countObservation(child.thread, s)
+	n.stops.countObservation(child.thread, s)
 	m := &child.marks[len(child.marks)-1]
 	switch {
 	case m.raw != nil || m.found == attribute.FoundInExit:
@@ -313,11 +308,7 @@ func (n *newChildren) drop(child *newChild) {
 
 func (n *newChildren) close(child *newChild) {
 	if child.thread != nil {
-		if n.Observer.GiveUp(child.thread) {
-			n.stops.takeTarget(child.thread)
-			n.counts.attempted--
-			n.counts.queued++
-		}
+		n.stops.giveUp(child.thread)
 		child.thread.Close()
 		child.memory.Close()
 		child.thread = nil

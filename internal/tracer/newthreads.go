@@ -89,7 +89,7 @@ func (n *newThreads) observe(p *process, now int64) {
 			th := ownerOf(t)
 			th.observedEarlyAt = n.Tick.Number
 			if procmem.Now()-n.Tick.At > n.Tick.Period/longDiscovery {
-				n.stops.yield() // too many to observe in time
+				n.stops.yieldCPU() // too many to observe in time
 			}
 			n.observations.observe(th)
 		}

@@ -5,6 +5,7 @@ package tracer
 import (
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -17,7 +18,9 @@ import (
 // observations observes threads, one at a time.
 type observations struct {
 	*state
+	engine  engine.Engine
 	stops   *stops
+	backlog *backlog
 	reports *reports
 	tracked *tracked
 
@@ -37,26 +40,25 @@ func (o *observations) extendInterval(duePerDrawn float64) {
 
 // observe begins an observation of a thread, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
-	o.stops.drain()
-	if !o.pace.admitsObservation() || !o.stops.roomForCopy() || th.Observed.Pending() {
+	o.engine.DrainIfDue()
+	if !o.pace.admitsObservation() || !o.backlog.roomForCopy() || th.Observed.Pending() {
 		if !th.Backoff.BackedOff() { // else its next observation counts this tick
 			o.counts.queued++
 		}
 		return
 	}
-	o.counts.attempted++
 	o.reports.noteObservation(procmem.Now())
 	if th.EnginePart != nil {
 		th.EnginePart.BeforeObservation()
 	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, raw, err := o.Observer.Begin(th.Observed)
+	outcome, raw, err := o.stops.begin(stopTarget{thread: th}, th.Observed)
 	o.apply(th, outcome, raw, err)
-	if err != nil || outcome != observe.LeftToSamples {
+	if outcome != observe.LeftToSamples {
 		th.Steady = schedule.SteadyDetector{}
 	}
-	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
+	o.stops.pollBegun(th.Observed, outcome)
 }
 
 // apply counts the outcome of [observe.Observer.Begin], and uses what was read.
@@ -76,14 +78,12 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 		th.accountedClocks = clocks
 		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.Queued:
-		o.counts.attempted--
-		o.counts.queued++
+		o.counts.postponed()
 		o.noteChanged(th)
 	case outcome == observe.Done:
 		o.noteChanged(th)
 		o.finishPending(th, raw, nil)
-	default:
-		o.stops.targets[th.Observed] = stopTarget{thread: th}
+	case outcome == observe.Pending:
 		o.noteChanged(th)
 	}
 }
@@ -142,8 +142,7 @@ func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 		o.Observer.Drop(raw)
 	}
 	th.Observed.ForgetLast(th.accountedClocks)
-	o.counts.attempted--
-	o.counts.queued++
+	o.counts.postponed()
 	th.proc.list.changeHinted = true
 }
 
@@ -155,7 +154,7 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 	if th.Observed.UsesSamples() {
 		s.OnCPU, s.Basis = false, sample.Exact
 	}
-	o.countObservation(th.Observed, s)
+	o.stops.countObservation(th.Observed, s)
 	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
@@ -178,7 +177,7 @@ func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, runni
 	}
 	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.Tick.Period, o.interval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
-		o.cpus.Prefer(o.Observer.LastCPU(th.Observed))
+		o.stops.preferCPUOf(th.Observed)
 	}
 }
 

@@ -51,6 +51,9 @@ func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 	p.quota = schedule.NewQuota(limits, scheduling)
 }
 
+// underQuota reports whether ticks are bounded by a CPU quota.
+func (p *pace) underQuota() bool { return p.quota != nil }
+
 // period returns the mean distance of ticks, ns.
 func (p *pace) period() int64 { return p.ticks.Period() }
 

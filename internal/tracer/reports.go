@@ -12,7 +12,8 @@ import (
 // reports adds the events that belong to no single observation.
 type reports struct {
 	*state
-	gapEnd int64 // CLOCK_MONOTONIC ns
+	backlog *backlog
+	gapEnd  int64 // CLOCK_MONOTONIC ns
 	// The times of the last requests, CLOCK_MONOTONIC ns.
 	checkpointed, refreshed int64
 }
@@ -83,7 +84,7 @@ func (r *reports) begin(now int64) {
 func (r *reports) request(e handover.Event) {
 	r.unchanged()
 	r.Out.Add(e)
-	r.handOver(r.Tick.At) // or after a later tick, if the aggregator is far behind
+	r.backlog.handOver() // or after a later tick, if the aggregator is far behind
 }
 
 func (r *reports) checkpointDue(now int64) bool {

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
 	"prywalk/internal/selfruntime"
-	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -62,7 +61,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	if t.pace.quota.MustStopOnlyOnCPU() {
 		t.Observer.StopOnlyOnCPU()
 	}
-	t.cpus = skid.NewCPUChooser(ctl.NoteMove) // within the CPUs that are left
+	t.stops.chooseCPUs(ctl) // within the CPUs that are left
 	t.Observer.LimitStops(t.opts.MaxPause)
 	t.Observer.LimitLockWait()
 	if t.opts.KernelStacks {
@@ -74,6 +73,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.run.lastRead = 0
 	if t.allTicks(ctx, ctl) {
 		t.stops.releaseAll()
+		t.backlog.handOver()
 		return true
 	}
 	t.observeLast(procmem.Now())
@@ -116,16 +116,15 @@ func (t *Tracer) observeLast(now int64) {
 		p.list.listedAt = 0
 	}
 	t.tick(now, now+lastTickFor)
-	t.Observer.Abort(t.stops.onStop)
+	t.stops.giveUpAll()
 	t.newChildren.end()
-	t.QuotaGate.Open()
 	t.tracked.endAll()
 	if ender != nil {
 		ender.End()
 	}
 	t.pace.chargeSamples()
 	t.run.lastRead = procmem.Now()
-	t.Out.Flush(t.stops.send)
+	t.backlog.handOverAll()
 }
 
 const heldStep = 20e6 // between checks during a Hold, ns
@@ -134,9 +133,9 @@ const heldStep = 20e6 // between checks during a Hold, ns
 func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	over := func() bool { return ctx.Err() != nil || ptrace.Suspending() }
 	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Pending() > 0 && procmem.Now() < end && !over(); {
-		t.stops.collect(procmem.Now() + heldStep)
+		t.stops.finishUntil(procmem.Now() + heldStep)
 	}
-	t.handOver(t.Tick.At)
+	t.backlog.handOver()
 	t.publish()
 	holder, _ := t.engine.(engine.Holder)
 	if holder != nil {

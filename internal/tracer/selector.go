@@ -38,7 +38,7 @@ func (s *selector) observe(list []*backoff.Thread) {
 		}
 		th := ownerOf(list[(i+s.rotation)%len(list)])
 		if !th.gone && th.observedEarlyAt != s.Tick.Number {
-			s.stops.yield()
+			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}
 	}
@@ -90,14 +90,14 @@ func (s *selector) observeDrawn(list []*backoff.Thread) {
 			return
 		}
 		if th := ownerOf(t); s.pace.draw() && !th.gone && th.observedEarlyAt != s.Tick.Number {
-			s.stops.yield()
+			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}
 	}
 }
 
 func (s *selector) observePreempted() {
-	if !s.cpus.MayShareTargetCPU() || !s.Observer.WokenByTimer() {
+	if !s.stops.mayPreemptTarget() {
 		return
 	}
 	for _, p := range s.procs {

@@ -11,8 +11,6 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
-	"prywalk/internal/skid"
-	"prywalk/ptrace"
 )
 
 // state is shared by the parts of the tracer. It belongs to the tracer's goroutine.
@@ -22,8 +20,7 @@ type state struct {
 	pace   *pace
 	procs  []*process
 	gaps   schedule.GapDetector
-	cpus   *skid.CPUChooser
-	counts counts
+	counts *counts
 }
 
 func newState(o Options, with *handover.Common, start int64) *state {
@@ -32,8 +29,8 @@ func newState(o Options, with *handover.Common, start int64) *state {
 			Common: with, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
 			Out: handover.NewOutbox(with.Queue),
 		},
-		opts: o,
-		cpus: &skid.CPUChooser{},
+		opts:   o,
+		counts: &counts{},
 	}
 	s.pace = newPace(&s.SharedState, &s.opts, start)
 	return s
@@ -63,11 +60,4 @@ func (s *state) thread(pid, tid int) *thread {
 
 func (s *state) allEnded() bool {
 	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.Gone })
-}
-
-// handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.
-func (s *state) handOver(at int64) {
-	ptrace.Pin() // a send wakes the aggregator on this CPU
-	defer ptrace.Unpin()
-	s.Out.HandOver(at)
 }

@@ -47,7 +47,7 @@ func (c *stopCounts) stats(s *runstats.Stopped) {
 }
 
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
-	c := &t.counts
+	c := t.counts
 	s.Observations = runstats.Observations{
 		Ticks: t.Tick.Number, Attempted: c.attempted, Stops: c.byStop,
 		PassiveReads: c.byPassiveRead, Unchanged: c.unchanged,
@@ -62,7 +62,7 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 		}
 	}
 	s.ThreadsMax = int64(t.tracked.threadsMax)
-	s.Backlog = c.maxBacklog
+	s.Backlog = t.backlog.maxBytes
 	s.ShortRuns = c.shortRuns.n
 	s.ShortRunsCPU = float64(c.shortRuns.cpu) / 1e9
 }
@@ -85,7 +85,7 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 }
 
 func (t *Tracer) publish() {
-	c := &t.counts
+	c := t.counts
 	p := Progress{
 		Ticks: t.Tick.Number, MissedTicks: t.pace.ticks.Missed, Threads: t.tracked.threadCount,
 		Observations: c.byStop + c.byPassiveRead + c.unchanged,

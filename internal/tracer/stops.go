@@ -3,38 +3,48 @@
 package tracer
 
 import (
-	"context"
 	"time"
 
-	"prywalk/internal/handover"
+	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
-// stops finishes the requested stops, during every wait of the tracer. A given-up stop cannot be cancelled: the thread
-// stops when its system call ends, maybe hours later, until this OS thread detaches from it or ends.
+// stops begins observations, and finishes requested stops during every wait of the tracer. A given-up stop cannot be
+// cancelled: the thread stops when its system call ends, maybe hours later, until this OS thread detaches from it or
+// ends.
 type stops struct {
-	*state
-	drain   func() (buffers bool) // [engine.Engine.DrainIfDue]
-	onStop  func(*observe.Thread, *observe.RawSample, error)
-	targets map[*observe.Thread]stopTarget
+	*engine.SharedState
+	engine   engine.Engine
+	pace     *pace
+	counts   *counts
+	cpus     *skid.CPUChooser
+	targets  map[*observe.Thread]stopTarget
+	finish   func(stopTarget, *observe.RawSample, error)      // uses what a stop has read
+	finished func(*observe.Thread, *observe.RawSample, error) // the method stopFinished, bound once
 
 	// Of the present tick:
 	spinsLeft  int   // busy-waits that may still fail
 	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
-	paused     int64 // wait for the aggregator, ns
 }
 
+// stopTarget is a thread of a tracked process, or the first thread of an untracked one.
 type stopTarget struct {
 	thread *thread
 	child  *newChild
 }
 
-func (s *stops) takeTarget(observed *observe.Thread) stopTarget {
-	of := s.targets[observed]
-	delete(s.targets, observed)
-	return of
+func newStops(
+	s *engine.SharedState, e engine.Engine, p *pace, c *counts, finish func(stopTarget, *observe.RawSample, error),
+) *stops {
+	made := &stops{
+		SharedState: s, engine: e, pace: p, counts: c, cpus: &skid.CPUChooser{}, finish: finish,
+		targets: map[*observe.Thread]stopTarget{},
+	}
+	made.finished = made.stopFinished
+	return made
 }
 
 // A running thread usually stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail,
@@ -48,52 +58,101 @@ const (
 func (s *stops) beginTick(now, deadline int64) {
 	s.spinsLeft = int(min(max((deadline-now)/8/spinFor, 1), maxSpins))
 	s.awakeSince = now
-	s.paused = 0
 }
 
-// serve finishes the threads that have stopped. It busy-waits for spinFor if a thread was just interrupted.
-// Precondition: the OS thread is pinned.
-func (s *stops) serve(justInterrupted bool) {
-	until := int64(0)
-	if justInterrupted && s.spinsLeft > 0 {
-		until = procmem.Now() + spinFor
+// begin begins an observation of a target's thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned,
+// as no preemption is accepted between the interrupt and pollBegun.
+func (s *stops) begin(of stopTarget, observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
+	s.counts.attempted++
+	outcome, raw, err := s.Observer.Begin(observed)
+	if outcome == observe.Pending {
+		s.targets[observed] = of
 	}
-	if n := s.Observer.FinishStopped(until, s.onStop); n == 0 && until > 0 {
+	return outcome, raw, err
+}
+
+// pollBegun finishes the threads that have stopped, after an observation was begun with this outcome. It busy-waits for
+// spinFor if the thread was interrupted.
+func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
+	if outcome != observe.Pending || observed.AwaitsTracer() || s.spinsLeft <= 0 {
+		s.Observer.FinishStopped(0, s.finished)
+		return
+	}
+	if s.Observer.FinishStopped(procmem.Now()+spinFor, s.finished) == 0 {
 		s.spinsLeft--
 	}
 }
 
-func (s *stops) serveStopped() {
+// giveUp gives up a thread's stop, if one is pending.
+func (s *stops) giveUp(observed *observe.Thread) {
+	if s.Observer != nil && s.Observer.GiveUp(observed) {
+		delete(s.targets, observed)
+		s.counts.postponed()
+	}
+}
+
+func (s *stops) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
+	if ns := observed.TakeLostStop(); ns > 0 {
+		s.counts.stopFailed(observed, s.pace.chargeStop(ns))
+	}
+	of := s.targets[observed]
+	delete(s.targets, observed)
+	s.finish(of, raw, err)
+}
+
+// countObservation counts a stop or a passive read.
+func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSample) {
+	if raw.How != observe.ByStop {
+		s.counts.byPassiveRead++
+		return
+	}
+	raw.StopTime = s.pace.chargeStop(raw.StopTime)
+	s.counts.stopped(observed, raw)
+}
+
+// # Waits
+
+// poll finishes the threads that have stopped, without a wait.
+func (s *stops) poll() {
 	if s.Observer == nil || s.Observer.Pending() == 0 {
 		return
 	}
 	ptrace.Pin()
-	s.serve(false)
+	s.Observer.FinishStopped(0, s.finished)
 	ptrace.Unpin()
 }
 
-// collect finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota the
+// finishUntil finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota the
 // aggregator waits meanwhile.
-func (s *stops) collect(deadline int64) {
-	if s.pace.quota != nil && s.Observer.Waiting() > 0 {
+func (s *stops) finishUntil(deadline int64) {
+	if s.pace.underQuota() && s.Observer.Waiting() > 0 {
 		s.QuotaGate.Close()
 	}
-	ptrace.Pin()
-	s.Observer.Collect(deadline, s.onStop)
-	ptrace.Unpin()
-	if s.pace.quota != nil && s.Observer.Waiting() == 0 {
+	if s.Observer.Pending() > 0 {
+		ptrace.Pin()
+		s.Observer.Collect(deadline, s.finished)
+		ptrace.Unpin()
+	}
+	if s.pace.underQuota() && s.Observer.Waiting() == 0 {
 		s.QuotaGate.Open()
 	}
 }
 
-func (s *stops) finishUntil(until int64) {
-	if s.Observer.Pending() > 0 {
-		s.collect(until)
+// endTick waits for pending stops, unless the tracer sleeps on the CPU of a target's thread: its timer preempts that
+// thread only if the tracer sleeps.
+func (s *stops) endTick(now, deadline int64) {
+	if s.cpus.MayMove() && !s.Ending {
+		deadline = now
 	}
+	s.finishUntil(deadline)
+	cpu, inTheWay := s.Observer.PreemptedOn()
+	s.cpus.EndTick(now, inTheWay, cpu)
+	s.poll()
 }
 
+// await finishes stops, and takes an engine's observations, until done is closed.
 func (s *stops) await(done <-chan struct{}) {
-	for s.serveOnce() {
+	for s.pollAndSleep() {
 		select {
 		case <-done:
 			return
@@ -105,12 +164,12 @@ func (s *stops) await(done <-chan struct{}) {
 
 const drainStep = time.Millisecond
 
-// drainUntil takes the engine's observations until done is closed.
+// drainUntil takes an engine's observations until done is closed.
 func (s *stops) drainUntil(done <-chan struct{}) {
 	timer := time.NewTicker(drainStep)
 	defer timer.Stop()
 	for {
-		if !s.drain() {
+		if !s.engine.DrainIfDue() {
 			<-done
 			return
 		}
@@ -122,72 +181,16 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 	}
 }
 
-func (s *stops) send(b handover.Batch) {
-	for !s.Queue.HasRoom() && s.serveOnce() {
-	}
-	s.Queue.Send(b)
-}
+const pollStep = 200e3
 
-const serveStep = 200e3
-
-// serveOnce finishes stops, and sleeps for serveStep, unpinned. It returns false if no stop is pending.
-func (s *stops) serveOnce() bool {
+// pollAndSleep finishes stops, and sleeps for pollStep ns, unpinned. It returns false if no stop is pending.
+func (s *stops) pollAndSleep() bool {
 	if s.Observer == nil || s.Observer.Pending() == 0 {
 		return false
 	}
-	s.collect(procmem.Now())
-	procmem.SleepUntil(procmem.Now() + serveStep)
+	s.finishUntil(procmem.Now())
+	procmem.SleepUntil(procmem.Now() + pollStep)
 	return true
-}
-
-const sleepStep = 20e6 // between checks of a sleeping tracer, ns
-
-// sleepUntil waits for a time of CLOCK_MONOTONIC, the end of ctx, or an imminent stop of this process.
-func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
-	for {
-		left := at - procmem.Now()
-		if left <= 0 || ctx.Err() != nil || ptrace.Suspending() {
-			return
-		}
-		ptrace.Pin()
-		ctl.SleepUntil(at - max(0, left-sleepStep))
-		ptrace.Unpin()
-	}
-}
-
-// # Copies that wait
-const (
-	// SomeBacklog, bytes: a tick that has copied more pauses while as much waits for its walks.
-	SomeBacklog = 16 << 20
-	// MaxBacklog is how many waiting bytes prevent observations and ticks.
-	MaxBacklog = 64 << 20
-	// handOverEarly is the number of events after which a tick hands over.
-	handOverEarly = 64
-	// CatchUpFor bounds the pauses of one tick, in ns; catchUpStep is one.
-	CatchUpFor  = 1e9
-	catchUpStep = 200e3
-)
-
-// saturated reports whether the aggregator is far behind, or a garbage collection is due.
-func (s *stops) saturated(now int64) bool {
-	return !s.Queue.HasRoom() || s.Pool.BytesInUse() > MaxBacklog || s.Garbage.Draining(now)
-}
-
-// roomForCopy reports whether a further stack may be copied. It may pause.
-func (s *stops) roomForCopy() bool {
-	if s.Out.Len() >= handOverEarly {
-		s.handOver(s.Tick.At)
-	}
-	waiting := s.Pool.BytesWaiting()
-	s.counts.maxBacklog = max(s.counts.maxBacklog, waiting)
-	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
-		for s.paused < CatchUpFor && s.Pool.BytesWaiting() > SomeBacklog/2 {
-			s.handOver(s.Tick.At)
-			began := procmem.Now()
-			s.paused += s.pause(began+catchUpStep) - began
-		}
-	}
-	return s.Ending || s.Pool.BytesWaiting() <= MaxBacklog
 }
 
 // In ns. After stayFor a tick sleeps for as long, so that other threads of its CPU run, unless the period is below
@@ -198,7 +201,8 @@ const (
 	longestStay = 10e6
 )
 
-func (s *stops) yield() {
+// yieldCPU sleeps if the tick has kept its CPU for long.
+func (s *stops) yieldCPU() {
 	now, period := procmem.Now(), s.Tick.Period
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
 	if stays := now - s.awakeSince; stays >= stayFor && early || stays >= longestStay {
@@ -206,24 +210,50 @@ func (s *stops) yield() {
 	}
 }
 
-// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC.
+// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC. It returns the present time.
 func (s *stops) pause(until int64) (now int64) {
-	s.collect(until)
+	s.finishUntil(until)
 	if procmem.Now() < until {
 		ptrace.Pin()
 		s.Observer.Nap(until)
 		ptrace.Unpin()
 	}
-	s.drain()
+	s.engine.DrainIfDue()
 	now = procmem.Now()
 	s.Observer.Woken(now) // it may be on another CPU
 	return now
 }
 
+// releaseAll finishes or gives up all stops before this process is stopped.
 func (s *stops) releaseAll() {
 	ptrace.Pin()
-	s.Observer.Leave(s.onStop)
+	s.Observer.Leave(s.finished)
 	ptrace.Unpin()
 	s.QuotaGate.Open()
-	s.handOver(s.Tick.At)
+}
+
+// giveUpAll gives up all stops at the end of the recording.
+func (s *stops) giveUpAll() {
+	s.Observer.Abort(s.finished)
+	s.QuotaGate.Open()
+}
+
+// # The CPU on which the tracer sleeps
+
+// chooseCPUs makes the choice begin. ctl is of this OS thread.
+func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
+
+// preferCPUOf makes the tracer sleep on the CPU of a running thread.
+func (s *stops) preferCPUOf(observed *observe.Thread) { s.cpus.Prefer(s.Observer.LastCPU(observed)) }
+
+// mayPreemptTarget reports whether the tracer's wake-up may have preempted a preferred thread.
+func (s *stops) mayPreemptTarget() bool {
+	return s.cpus.MayShareTargetCPU() && s.Observer.WokenByTimer()
+}
+
+// forgetWake ends the use of the last wake-up if the tracer sleeps on the CPU of a target's thread.
+func (s *stops) forgetWake() {
+	if s.cpus.MayMove() {
+		s.Observer.ForgetWake()
+	}
 }

@@ -55,7 +55,7 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 
 func (t *Tracer) tick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	if !t.Ending && t.stops.saturated(now) {
+	if !t.Ending && t.backlog.full(now) {
 		t.pace.noteMissed()
 		t.serveOnly(deadline)
 		return
@@ -87,6 +87,7 @@ func (t *Tracer) beginTick(now, deadline int64) (interval int64) {
 	interval = min(now-t.run.lastTick, maxPeriods*(1+skipped)*period)
 	t.run.lastTick = now
 	t.stops.beginTick(now, deadline)
+	t.backlog.beginTick()
 	t.observations.beginTick(interval)
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
 	return interval
@@ -113,20 +114,12 @@ func (t *Tracer) observeNew(now, interval int64) {
 	}
 }
 
-// endTick waits for pending stops, unless the tracer sleeps on the CPU of a target's thread: its timer preempts that
-// thread only if the tracer sleeps.
 func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
-	if t.cpus.MayMove() && !t.Ending {
-		deadline = now
-	}
-	t.stops.collect(deadline)
-	cpu, inTheWay := t.Observer.PreemptedOn()
-	t.cpus.EndTick(now, inTheWay, cpu)
-	t.stops.serveStopped()
+	t.stops.endTick(now, deadline)
 	if t.Out.Due(now) {
-		t.handOver(now)
+		t.backlog.handOver()
 	}
 }
 
@@ -144,19 +137,32 @@ func (t *Tracer) withhold(now, deadline int64) {
 }
 
 func (t *Tracer) serveOnly(deadline int64) {
-	t.stops.drain()
-	t.stops.collect(deadline)
-	t.handOver(t.Tick.At)
+	t.engine.DrainIfDue()
+	t.stops.finishUntil(deadline)
+	t.backlog.handOver()
 }
 
 func (t *Tracer) afterTick(now int64) {
-	t.stops.serveStopped()
+	t.stops.poll()
 	t.ended.report(now)
 	t.reports.requestIfDue(now, t.control.checkpointAsked.Swap(false))
-	t.stops.serveStopped()
+	t.stops.poll()
 	t.publish()
 	t.Garbage.Collect(now, t.Observer.Waiting())
-	if t.cpus.MayMove() {
-		t.Observer.ForgetWake()
+	t.stops.forgetWake()
+}
+
+const sleepStep = 20e6 // between checks of a sleeping tracer, ns
+
+// sleepUntil waits for a time of CLOCK_MONOTONIC, the end of ctx, or an imminent stop of this process.
+func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
+	for {
+		left := at - procmem.Now()
+		if left <= 0 || ctx.Err() != nil || ptrace.Suspending() {
+			return
+		}
+		ptrace.Pin()
+		ctl.SleepUntil(at - max(0, left-sleepStep))
+		ptrace.Unpin()
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Each part uses only parts
-// above it, except by the functions that New passes (handleStop, endThread).
+// above it, except by the functions that New passes (finishStop, endThread).
 type Tracer struct {
 	*state
 	control      *Control
@@ -17,6 +17,7 @@ type Tracer struct {
 	engine       engine.Engine // in place of stops
 	creations    *taskCreations
 	stops        *stops
+	backlog      *backlog
 	walks        *pathWalks
 	reports      *reports
 	newChildren  *newChildren
@@ -38,12 +39,13 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 		t.engine = o.Engine.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
 	t.creations = openTaskCreations()
-	t.stops = &stops{
-		state: s, drain: t.engine.DrainIfDue, onStop: t.handleStop, targets: map[*observe.Thread]stopTarget{},
-	}
+	t.stops = newStops(&s.SharedState, t.engine, s.pace, s.counts, t.finishStop)
+	t.backlog = &backlog{SharedState: &s.SharedState, stops: t.stops}
 	t.walks = &pathWalks{state: s, stops: t.stops}
-	t.reports = &reports{state: s}
-	t.newChildren = &newChildren{state: s, engine: t.engine, creations: t.creations, stops: t.stops, walks: t.walks}
+	t.reports = &reports{state: s, backlog: t.backlog}
+	t.newChildren = &newChildren{
+		state: s, engine: t.engine, creations: t.creations, stops: t.stops, backlog: t.backlog, walks: t.walks,
+	}
 	t.ended = &endedThreads{state: s, stops: t.stops, endThread: func(th *thread) { t.tracked.endThread(th) }}
 	t.tracked = &tracked{
 		state: s, engine: t.engine, stops: t.stops, walks: t.walks, newChildren: t.newChildren, ended: t.ended,
@@ -51,7 +53,9 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.execs = &execs{state: s, stops: t.stops, tracked: t.tracked, newChildren: t.newChildren}
 	t.tracked.execs = t.execs
-	t.observations = &observations{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}
+	t.observations = &observations{
+		state: s, engine: t.engine, stops: t.stops, backlog: t.backlog, reports: t.reports, tracked: t.tracked,
+	}
 	t.newThreads = &newThreads{
 		state: s, creations: t.creations, stops: t.stops, tracked: t.tracked, observations: t.observations,
 	}
@@ -71,21 +75,19 @@ func (t *Tracer) trackArrived() {
 		select {
 		case p := <-t.control.arriving:
 			t.tracked.trackProcess(p)
-			t.stops.serveStopped()
+			t.stops.poll()
 		default:
 			return
 		}
 	}
 }
 
-func (t *Tracer) handleStop(observed *observe.Thread, s *observe.RawSample, err error) {
-	if ns := observed.TakeLostStop(); ns > 0 {
-		t.countFailedStop(observed, ns)
-	}
-	switch of := t.stops.takeTarget(observed); {
+// finishStop uses what a stop has read.
+func (t *Tracer) finishStop(of stopTarget, raw *observe.RawSample, err error) {
+	switch {
 	case of.child != nil:
-		t.newChildren.handleStop(of.child, s, err)
+		t.newChildren.finish(of.child, raw, err)
 	case of.thread != nil:
-		t.observations.finishPending(of.thread, s, err)
+		t.observations.finishPending(of.thread, raw, err)
 	}
 }

@@ -134,7 +134,7 @@ func (t *tracked) markListed(p *process, tids []int, now int64) {
 	for _, tid := range tids {
 		th := p.list.byTID[tid]
 		if th == nil && open {
-			t.stops.drain()
+			t.engine.DrainIfDue()
 			th = t.discover(p, tid, now)
 		}
 		if th != nil {
@@ -170,7 +170,7 @@ func (p *process) takeOtherMemory() {
 
 // discover returns nil if the thread has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
-	t.stops.serveStopped()
+	t.stops.poll()
 	if now < p.list.rejected[tid].again {
 		return nil
 	}
