@@ -15,7 +15,7 @@ import "golang.org/x/sys/unix"
 //
 // An exec renews, outside of this package:
 //
-//   - tracer: execs.detectExec ends the other threads, clears the rejected names, has the threads listed again, and
+//   - tracer: execs.detect ends the other threads, clears the rejected names, has the threads listed again, and
 //     forgets the forks that would explain unobserved children (descendants.ChildFinder)
 //   - code: Process.resetAfterExec drops mappings, run-time systems and files
 //   - aggregator: processAccount.programChanged renews the name, the counts of incomplete walks, what is known of the

@@ -21,12 +21,12 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
 		c.pace.budget.AddStop(1e12)
 		before := c.pace.budget.Lost()
-		now, next := c.nextTick()
-		if c.tickWithinBudget(now, next); c.pace.budget.Withheld != 1 {
+		now, next := c.scheduleTick()
+		if c.tickIfAdmitted(now, next); c.pace.budget.Withheld != 1 {
 			t.Fatalf("%d ticks were withheld", c.pace.budget.Withheld)
 		}
 		c.EngineSamples += 100
-		c.nextTick()
+		c.scheduleTick()
 		if got := c.pace.budget.Lost() - before; got != 100*schedule.SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
 		}
@@ -52,8 +52,8 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 	for limit, first := range map[float64]int64{0: threads, 1e-9: 8} {
 		o := Options{Freq: 99, MaxOverhead: limit, Mode: observe.ModeAlwaysRead}
 		onTicksOf(t, o, func(_ func(), c *Tracer) {
-			now, next := c.nextTick()
-			c.tickWithinBudget(now, next)
+			now, next := c.scheduleTick()
+			c.tickIfAdmitted(now, next)
 			if c.counts.attempted < first || c.counts.attempted > first+1 { // the first thread is no sleeper
 				t.Errorf("limit %v: %d of %d threads observed, want %d", limit, c.counts.attempted, threads, first)
 			}
@@ -73,15 +73,15 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
 		c.pace.budget.AddStop(1e12)
-		p := c.procs[0]
+		p := c.tracked.procs[0]
 		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {
 			t.Error(err)
 			return
 		}
 		testtargets.Eventually(t, "the process ends", func() bool { return !p.Target.Alive() })
-		p.list.listedAt = 0
-		now, next := c.nextTick()
-		c.tickWithinBudget(now, next)
+		p.list.makeDue()
+		now, next := c.scheduleTick()
+		c.tickIfAdmitted(now, next)
 		ends := 0
 		for len(c.Queue.Batches()) > 0 {
 			for _, e := range <-c.Queue.Batches() {

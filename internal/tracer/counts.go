@@ -40,6 +40,9 @@ func (s *shortRuns) add(runs, cpu int64) {
 	}
 }
 
+// samples returns the number of stops and passive reads that gave a stack.
+func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
+
 // postponed counts an observation that was begun and is left to a later tick.
 func (c *counts) postponed() {
 	c.attempted--

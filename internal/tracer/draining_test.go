@@ -10,14 +10,14 @@ import (
 
 func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 	for name, do := range map[string]func(*Tracer){
-		"threads are attached": func(c *Tracer) { c.tracked.refreshThreads(c.procs[0], procmem.Now()) },
-		"looks":                func(c *Tracer) { c.selector.observe(c.procs[0].backoff.Due) },
+		"threads are attached": func(c *Tracer) { c.listings.refresh(c.tracked.procs[0], procmem.Now()) },
+		"looks":                func(c *Tracer) { c.selector.observe(c.tracked.procs[0].backoff.Due) },
 		"looks that are drawn": func(c *Tracer) {
 			c.pace.subset.Begin(3, 3)
-			c.selector.observeDrawn(c.procs[0].backoff.Due)
+			c.selector.observeDrawn(c.tracked.procs[0].backoff.Due)
 		},
-		"a tick without looks": func(c *Tracer) { c.Garbage.Request(); c.tick(procmem.Now(), 0) },
-		"a tick withheld":      func(c *Tracer) { c.withhold(procmem.Now(), 0) },
+		"a tick without looks": func(c *Tracer) { c.Garbage.Request(); c.tickIfAdmitted(procmem.Now(), 0) },
+		"a tick withheld":      func(c *Tracer) { c.withheldTick(procmem.Now(), 0) },
 		"a collection": func(c *Tracer) {
 			done := make(chan struct{})
 			close(done)
@@ -32,6 +32,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 					tick()
 				}
 				toy.drained = 0
+				c.Tick.Number++ // else all threads were observed in this tick
 				do(c)
 				if toy.drained == 0 {
 					t.Error("the engine was not called")

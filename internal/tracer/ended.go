@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -17,11 +18,11 @@ import (
 //
 // if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
-	*state
+	*engine.SharedState
+	opts      *Options
 	stops     *stops
-	endThread func(*thread)
-	clockPass int64
-	tids      []int
+	clockPass int64 // number of the last pass
+	tids      []int // of the last pass
 }
 
 const (
@@ -38,17 +39,25 @@ const (
 
 // endedReport schedules the reports of a process.
 type endedReport struct {
-	pending bool  // threads have ended since the last report
-	next    int64 // earliest time of the next report, CLOCK_MONOTONIC ns
+	known    bool  // the account has the time of earlier threads
+	complete bool  // the clocks were read at its end
+	pending  bool  // threads have ended since the last report
+	next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
 }
 
 // cpuBounds bounds the CPU time of ended threads in one pass over the clocks, ns.
 type cpuBounds struct{ least, most, clockPass int64 }
 
-// readAtStart reads the clocks when a process is tracked: the time of all its threads begins.
+// beginFromZero begins the account of a process that began within the recording: all its threads' time is in it.
+func (e *endedThreads) beginFromZero(p *process) { p.endedReport.known = true }
+
+// readAtStart reads the clocks when a process was first listed: the time of all its threads begins.
 func (e *endedThreads) readAtStart(p *process, now int64) {
+	if e.opts.Threads != nil {
+		return // the time of rejected threads is not attributed
+	}
 	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtStart = procmem.ReadingAt(s, now) })
-	p.endedKnown = ok
+	p.endedReport.known = ok
 	p.account.EndedThreads = -used.most
 	for _, th := range p.list.inOrder {
 		switch {
@@ -61,8 +70,23 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 	}
 }
 
-// readAtEnd reads the clocks at the end of a process. Precondition: the process's clock was just read.
+// readAtEnd reads all clocks at the end of a process, or of the recording.
 func (e *endedThreads) readAtEnd(p *process, now int64) {
+	if p.endedReport.complete {
+		return
+	}
+	p.endedReport.complete = true
+	p.readClock(p.alive())
+	switch {
+	case e.opts.Threads != nil:
+		e.readThreadsAtEnd(p, now)
+	case p.endedReport.known:
+		e.completeAccount(p, now)
+	}
+}
+
+// Precondition: the process's clock was just read.
+func (e *endedThreads) completeAccount(p *process, now int64) {
 	if !p.Target.Alive() {
 		p.account.EndedThreads += int64(p.Clock.Now)
 		return
@@ -87,7 +111,7 @@ func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
 	}
 }
 
-// readThreadsAtEnd reads the clocks of threads selected by name at the end of a process or of the recording.
+// readThreadsAtEnd reads the clocks of threads selected by name.
 func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	if !p.Target.Alive() {
 		return
@@ -102,69 +126,38 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	}
 }
 
-func (e *endedThreads) report(now int64) {
-	if e.opts.Threads != nil {
-		return
-	}
-	for _, p := range e.procs {
-		report := &p.endedReport
-		if !report.pending || now < report.next || p.Gone || !p.endedKnown {
-			continue
-		}
-		report.pending = false
-		began := procmem.Now()
-		ended, ok := e.endedCPUSoFar(p)
-		at := procmem.Now()
-		report.next = at + max(reportEvery, (at-began)*reportShare)
-		if ok {
-			e.Out.Add(handover.Event{
-				Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.EndedThreads + ended,
-			})
-		}
-	}
+// noteEnd records that a thread of a process has ended, whose time is in the account.
+func (e *endedThreads) noteEnd(p *process) { p.endedReport.pending = true }
+
+// reportDue reports whether to report what ended threads have used so far.
+func (e *endedThreads) reportDue(p *process, now int64) bool {
+	r := &p.endedReport
+	return e.opts.Threads == nil && r.pending && now >= r.next && !p.Gone && r.known
 }
 
-// endedCPUSoFar returns the least CPU time of ended threads: it reads the process's clock first.
-func (e *endedThreads) endedCPUSoFar(p *process) (ns int64, ok bool) {
+// usedSoFar returns the least CPU time of ended threads, ns: it reads the process's clock first. Threads of which it
+// reads no clock ([endedThreads.readInLastPass]) have ended.
+func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 	all, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
 	}
-	tids, err := p.TaskDir.List(e.tids[:0])
-	e.tids = tids
-	if err != nil {
-		return 0, false
+	alive, complete := e.threadsCPU(p, true, nil)
+	return max(int64(all)-alive, 0), complete && p.settled()
+}
+
+func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }
+
+// report reports what usedSoFar has returned, if ok. began is the time of its call, CLOCK_MONOTONIC ns.
+func (e *endedThreads) report(p *process, began, used int64, ok bool) {
+	at := procmem.Now()
+	p.endedReport.pending = false
+	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
+	if ok {
+		e.Out.Add(handover.Event{
+			Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.EndedThreads + used,
+		})
 	}
-	e.clockPass++
-	ns = int64(all)
-	for i, tid := range tids {
-		if i%readAtOnce == readAtOnce-1 {
-			e.stops.poll()
-		}
-		th := p.list.byTID[tid]
-		sched, err := p.schedStat(th, tid)
-		switch {
-		case err == nil:
-			ns -= int64(sched.CPU)
-			if th != nil {
-				th.clockPass = e.clockPass
-			}
-		case observe.Reason(err) != refusal.Gone:
-			return 0, false // it may be alive
-		}
-	}
-	if !p.settled() {
-		return 0, false
-	}
-	for _, th := range p.list.inOrder {
-		if th.clockPass != e.clockPass && !th.gone {
-			e.endThread(th)
-			if !th.gone {
-				return 0, false // a stop is pending
-			}
-		}
-	}
-	return max(ns, 0), true
 }
 
 // boundEndedCPU reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw.
@@ -175,12 +168,11 @@ func (e *endedThreads) boundEndedCPU(p *process, saw func(*thread, procmem.Sched
 		if try > 0 && procmem.Now()-began > countFor {
 			break
 		}
-		e.clockPass++
 		before, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil {
 			break
 		}
-		alive, complete := e.threadsCPU(p, saw)
+		alive, complete := e.threadsCPU(p, false, saw)
 		after, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil || !complete {
 			continue
@@ -196,7 +188,12 @@ func (e *endedThreads) boundEndedCPU(p *process, saw func(*thread, procmem.Sched
 	return best, ok
 }
 
-func (e *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedStat)) (sum int64, complete bool) {
+// threadsCPU makes a pass over the clocks of a process's threads, and returns their sum, ns. complete: no thread has
+// ended meanwhile, unless that is permitted. saw, which may be nil, is called for tracked threads.
+func (e *endedThreads) threadsCPU(
+	p *process, mayEnd bool, saw func(*thread, procmem.SchedStat),
+) (sum int64, complete bool) {
+	e.clockPass++
 	tids, err := p.TaskDir.List(e.tids[:0])
 	e.tids = tids
 	if err != nil {
@@ -209,20 +206,18 @@ func (e *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedSta
 		th := p.list.byTID[tid]
 		sched, err := p.schedStat(th, tid)
 		if err != nil {
+			if mayEnd && observe.Reason(err) == refusal.Gone {
+				continue
+			}
 			return 0, false
 		}
 		sum += int64(sched.CPU)
 		if th != nil {
 			th.clockPass = e.clockPass
-			saw(th, sched)
+			if saw != nil {
+				saw(th, sched)
+			}
 		}
 	}
 	return sum, true
-}
-
-func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
-	if th != nil {
-		return th.Observed.Files().SchedStat()
-	}
-	return procmem.OpenThread(p.Target.PID, tid, nil).SchedStat()
 }

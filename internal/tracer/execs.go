@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 )
@@ -15,24 +16,32 @@ import (
 // are known to have ended without an exec ([process.mayBeInExec]), their end is not reported, and what was read of the
 // first thread is not used ([process.settled]).
 type execs struct {
-	*state
+	*engine.SharedState
+	opts        *Options
 	stops       *stops
 	tracked     *tracked
+	ended       *endedThreads
 	newChildren *newChildren
 }
 
-// detectExec finds an exec since the last call: the other threads have then ended, and those of the new program are
-// listed. The account of the thread that called exec goes on.
-func (x *execs) detectExec(p *process, now int64) {
+// execState is what a process is known to run.
+type execState struct {
+	addressSpace uint64 // number of the tracked program's ([procmem.Memory.Space])
+	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
+}
+
+// detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed.
+// The account of the thread that called exec goes on.
+func (x *execs) detect(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
-	if space == p.addressSpace {
+	if space == p.execState.addressSpace {
 		return
 	}
-	p.addressSpace = space
+	p.execState.addressSpace = space
 	x.newChildren.execed(p)
-	first, caller := p.list.byTID[p.Target.PID], p.caller()
+	first, caller := p.firstThread(), p.execCaller()
 	if first != nil && caller == first {
-		x.reportUnchanged(first)
+		x.tracked.reportUnchanged(first)
 	}
 	for _, th := range p.list.inOrder {
 		if th != caller && !th.gone && (th == first || !th.alive()) {
@@ -40,10 +49,10 @@ func (x *execs) detectExec(p *process, now int64) {
 		}
 	}
 	clear(p.list.rejected)
-	p.list.changeHinted = true
+	p.list.hintChange()
 	e := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
 	if caller == nil || caller != first {
-		first = x.trackFirst(p, now)
+		first = x.tracked.discover(p, p.Target.PID, now)
 		x.continueAs(caller, first, &e)
 	}
 	if first != nil {
@@ -52,11 +61,11 @@ func (x *execs) detectExec(p *process, now int64) {
 	x.Out.Add(e)
 }
 
-// caller returns the thread whose clocks go on as those of the first one now, or nil: it was not tracked. Of several
-// that are possible, it is assumed to be the one that has used most CPU time: then, if it is another, no time is
-// counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
-func (p *process) caller() (found *thread) {
-	first := p.list.byTID[p.Target.PID]
+// execCaller returns the thread whose clocks go on as those of the first one now, or nil: it was not tracked. Of
+// several that are possible, it is assumed to be the one that has used most CPU time: then, if it is another, no time
+// is counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
+func (p *process) execCaller() (found *thread) {
+	first := p.firstThread()
 	now, err := p.schedStat(first, p.Target.PID)
 	if err != nil {
 		return nil
@@ -71,34 +80,10 @@ func (p *process) caller() (found *thread) {
 	return found
 }
 
-// reportUnchanged reports the ticks in which a thread still slept in the former program.
-func (x *execs) reportUnchanged(th *thread) {
-	if th.Backoff.Unchanged.Ticks > 0 {
-		x.Out.Add(handover.Event{
-			Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		})
-	}
-}
-
-// alive reports a thread other than the first that exists: after an exec it is one of the new program.
-func (th *thread) alive() bool {
-	_, err := th.Observed.Files().SchedStat()
-	return err == nil
-}
-
 // end ends a thread, and gives up its stop.
 func (x *execs) end(th *thread) {
 	x.stops.giveUp(th.Observed)
 	x.tracked.endThread(th)
-}
-
-// trackFirst tracks the first thread of the new program. It returns nil if the thread is not selected, or has ended.
-func (x *execs) trackFirst(p *process, now int64) *thread {
-	th := x.tracked.discover(p, p.Target.PID, now)
-	if th != nil {
-		th.listGeneration = p.list.generation
-	}
-	return th
 }
 
 // continueAs makes first, unless nil, the successor of the thread that has called exec, nil if that was not tracked.
@@ -109,15 +94,21 @@ func (x *execs) continueAs(caller, first *thread, e *handover.Event) {
 		x.end(caller)
 	case caller != nil:
 		x.stops.giveUp(caller.Observed)
-		x.reportUnchanged(caller)
+		x.tracked.reportUnchanged(caller)
 		first.FromZero, first.end.AtStart = false, caller.end.AtStart
 		first.Handover.CreatedAt = caller.Handover.CreatedAt
 		x.tracked.dropThread(caller, true)
 		e.Caller = caller.Handover
 	case x.opts.Threads != nil: // the calling thread was not selected
 		first.FromZero, first.Handover.CreatedAt = false, 0
-		x.tracked.ended.readThreadAtStart(first, e.At)
+		x.ended.readThreadAtStart(first, e.At)
 	}
+}
+
+// runsTrackedProgram reports that the address space is still the one of the program that was tracked.
+func (p *process) runsTrackedProgram() bool {
+	memory := p.Target.Memory()
+	return memory.Space() == p.execState.addressSpace && !memory.Ended()
 }
 
 // settled reports that no exec is in progress, or unknown: what was read of the first thread just before is of the
@@ -126,30 +117,29 @@ func (p *process) settled() bool {
 	if len(p.list.byTID) <= 1 {
 		return true
 	}
-	memory := p.Target.Memory()
 	n, err := p.TaskDir.Count()
-	return err == nil && n > 1 && memory.Space() == p.addressSpace && !memory.Ended()
+	return err == nil && n > 1 && p.runsTrackedProgram()
 }
 
 // mayBeInExec reports whether the first thread, which is alone now after others, may be the one of these that is about
 // to replace the address space. It is not if it sleeps, or has used more CPU time than that takes.
 func (p *process) mayBeInExec(tids []int) bool {
-	list := &p.list
+	list, state := &p.list, &p.execState
 	if !list.everListed || len(list.byTID) <= 1 || len(tids) != 1 || tids[0] != p.Target.PID {
-		list.aloneSince = 0
+		state.aloneSince = 0
 		return false
 	}
-	list.changeHinted = true
+	list.hintChange()
 	var st procmem.Stat
-	now, err := p.schedStat(list.byTID[p.Target.PID], p.Target.PID)
+	now, err := p.schedStat(p.firstThread(), p.Target.PID)
 	switch {
 	case err != nil || procmem.ReadStat(p.Target.PID, &st) != nil:
 		return false
-	case list.aloneSince == 0:
-		list.aloneSince = now.CPU + 1
+	case state.aloneSince == 0:
+		state.aloneSince = now.CPU + 1
 		return true
 	}
-	return (st.State == 'R' || st.State == 'D') && now.CPU < list.aloneSince+longestExec
+	return (st.State == 'R' || st.State == 'D') && now.CPU < state.aloneSince+longestExec
 }
 
 // longestExec bounds the CPU time between the end of the other threads and the new address space, ns: some 50 µs, and

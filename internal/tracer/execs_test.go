@@ -116,11 +116,11 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "main")
 	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
 		tick()
-		p := c.procs[0]
+		p := c.tracked.procs[0]
 		first := p.list.byTID[pid]
 		for name, space := range map[string]uint64{"the same program": 0, "another": 1} {
 			p.list.byTID[-1] = &thread{} // not listed any more
-			p.addressSpace = p.Target.Memory().Space() + space
+			p.execState.addressSpace = p.Target.Memory().Space() + space
 			s := c.Pool.Get()
 			s.How, s.Sched = observe.ByStop, first.accountedClocks
 			s.Sched.CPU += 1e6
@@ -130,7 +130,7 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 				t.Errorf("%s: the sample is postponed: %v", name, postponed)
 			}
 			delete(p.list.byTID, -1)
-			p.addressSpace = p.Target.Memory().Space()
+			p.execState.addressSpace = p.Target.Memory().Space()
 		}
 	})
 }

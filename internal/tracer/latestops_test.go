@@ -118,7 +118,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a tick withheld": func(l *late) {
 			l.c.pace.budget = schedule.NewOverheadBudget(99, 0.01, 1)
 			l.c.pace.budget.AddStop(1e9)
-			l.c.tickWithinBudget(procmem.Now(), l.until)
+			l.c.tickIfAdmitted(procmem.Now(), l.until)
 		},
 		"a pause":      func(l *late) { l.breathe() },
 		"a collection": func(l *late) { l.c.Garbage.Await(l.freed) },
@@ -143,9 +143,9 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 // list discovers the threads of a process over and over, as if it had very many.
 func (l *late) list(shared *handover.Process) {
 	l.c.tracked.trackProcess(shared)
-	for p := l.c.procs[0]; procmem.Now() < l.until; {
+	for p := l.c.tracked.procs[0]; procmem.Now() < l.until; {
 		p.list = threadList{byTID: map[int]*thread{}}
-		l.c.tracked.refreshThreads(p, procmem.Now())
+		l.c.listings.refresh(p, procmem.Now())
 		for _, th := range p.list.inOrder {
 			th.Observed.Close()
 		}

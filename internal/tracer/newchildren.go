@@ -26,7 +26,9 @@ import (
 // ([attribute.FoundMissed]). If the process is tracked later, its marks become samples of its first thread. If it ends
 // before, they share the CPU time of the children of its nearest tracked ancestor.
 type newChildren struct {
-	*state
+	*engine.SharedState
+	pace         *pace
+	counts       *counts
 	untracked    *foundChildren // nil if children are not followed
 	engine       engine.Engine
 	creations    *taskCreations
@@ -225,22 +227,22 @@ func (n *newChildren) processTracked(p *process) {
 	if found == nil || found.Value == nil {
 		return
 	}
-	p.preTrackingSamples = found.Value
-	n.close(p.preTrackingSamples)
-	for i := range p.preTrackingSamples.marks {
-		if p.preTrackingSamples.marks[i].raw == nil {
-			n.reportMarks(found.Waiter, p.preTrackingSamples.marks[i:i+1])
+	p.earlier = found.Value
+	n.close(p.earlier)
+	for i := range p.earlier.marks {
+		if p.earlier.marks[i].raw == nil {
+			n.reportMarks(found.Waiter, p.earlier.marks[i:i+1])
 		}
 	}
 }
 
 // threadTracked reports the marks of a process as samples of its first thread.
 func (n *newChildren) threadTracked(th *thread) {
-	child := th.proc.preTrackingSamples
-	if child == nil || th.Observed.TID != th.proc.Target.PID {
+	child := th.proc.earlier
+	if child == nil || !th.isFirst() {
 		return
 	}
-	th.proc.preTrackingSamples = nil
+	th.proc.earlier = nil
 	for i := range child.marks {
 		m := &child.marks[i]
 		if m.raw == nil {
@@ -262,9 +264,9 @@ func (n *newChildren) execed(p *process) {
 }
 
 func (n *newChildren) processEnded(p *process) {
-	if p.preTrackingSamples != nil {
-		n.drop(p.preTrackingSamples)
-		p.preTrackingSamples = nil
+	if p.earlier != nil {
+		n.drop(p.earlier)
+		p.earlier = nil
 	}
 	if n.untracked != nil {
 		n.walks.wait()

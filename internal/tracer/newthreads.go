@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 )
@@ -10,8 +11,10 @@ import (
 // newThreads finds threads created since the last tick, at the end of a process's list, and observes them before all
 // others: otherwise the beginnings of threads would be under-represented.
 type newThreads struct {
-	*state
+	*engine.SharedState
+	pace         *pace
 	creations    *taskCreations
+	counts       *counts
 	stops        *stops
 	tracked      *tracked
 	observations *observations
@@ -34,49 +37,41 @@ const (
 	longDiscovery = 4
 )
 
-// taskCreations counts the ticks before which a task was created on this machine.
-type taskCreations struct {
-	file  *procmem.PIDCounter // nil if unknown: then each tick counts
-	count int64
-	tick  int64
+// threadListTail is the last read of the end of a process's list.
+type threadListTail struct {
+	readAt    int64 // CLOCK_MONOTONIC ns
+	creations int64 // taskCreations.count then
 }
 
-func openTaskCreations() *taskCreations {
-	file, _ := procmem.OpenPIDCounter() // on error each tick counts
-	return &taskCreations{file: file}
-}
-
-func (b *taskCreations) countUntil(tick int64) int64 {
-	if tick != b.tick {
-		b.tick = tick
-		if b.file == nil || b.file.Advanced() {
-			b.count++
+// observeStopped observes the new threads of processes whose running threads are stopped. Where a tick observes a part
+// of the threads, it only finds the new ones of all processes.
+func (n *newThreads) observeStopped(now int64) {
+	drawing := n.pace.drawsSubset()
+	for _, p := range n.tracked.processes() {
+		switch {
+		case !p.list.everListed:
+		case drawing:
+			n.find(p, now)
+		case !p.engineObserves():
+			n.observe(p, now)
 		}
 	}
-	return b.count
 }
 
-func (b *taskCreations) forget() { b.tick = -1 }
-
-// last returns the newest task ID as of this tick, 0 if unknown.
-func (b *taskCreations) last() int {
-	if b.file == nil {
-		return 0
+// observeSampled observes the new threads of processes whose running threads an engine observes.
+func (n *newThreads) observeSampled(now int64) {
+	if n.pace.drawsSubset() {
+		return
 	}
-	return b.file.Last()
-}
-
-func (b *taskCreations) close() {
-	if b.file != nil {
-		b.file.Close()
+	for _, p := range n.tracked.processes() {
+		if p.list.everListed && p.engineObserves() {
+			n.observe(p, now)
+		}
 	}
 }
 
 // observe reads the list once more if a new thread has ended meanwhile.
 func (n *newThreads) observe(p *process, now int64) {
-	if !p.list.everListed {
-		return
-	}
 	for range maxListings {
 		before := len(p.backoff.Due)
 		gone := n.counts.failed[refusal.Gone]
@@ -87,7 +82,6 @@ func (n *newThreads) observe(p *process, now int64) {
 		}
 		for _, t := range found {
 			th := ownerOf(t)
-			th.observedEarlyAt = n.Tick.Number
 			if procmem.Now()-n.Tick.At > n.Tick.Period/longDiscovery {
 				n.stops.yieldCPU() // too many to observe in time
 			}
@@ -97,14 +91,14 @@ func (n *newThreads) observe(p *process, now int64) {
 			return
 		}
 		n.creations.forget()
-		p.list.tailReadAt = 0
+		p.tail.readAt = 0
 	}
 }
 
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
 	creations := n.creations.countUntil(n.Tick.Number)
-	if creations == list.creations || now-list.tailReadAt < int64(len(list.tids))*skipCost*skipShare {
+	if creations == p.tail.creations || now-p.tail.readAt < int64(len(list.tids))*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()
@@ -114,8 +108,7 @@ func (n *newThreads) find(p *process, now int64) {
 	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
-	list.creations = creations
-	list.tailReadAt = now
+	p.tail = threadListTail{readAt: now, creations: creations}
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
 		n.callTestHook()
@@ -131,15 +124,10 @@ func (n *newThreads) find(p *process, now int64) {
 	}
 	for _, tid := range n.tids {
 		if !list.knows(tid) {
-			n.track(p, tid, now)
+			if th := n.tracked.discover(p, tid, now); th != nil {
+				list.addListed(tid)
+			}
 		}
-	}
-}
-
-func (n *newThreads) track(p *process, tid int, now int64) {
-	if th := n.tracked.discover(p, tid, now); th != nil {
-		th.listGeneration = p.list.generation
-		p.list.tids = append(p.list.tids, tid)
 	}
 }
 

@@ -45,9 +45,9 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 		t.Fatal("/proc/loadavg cannot be read")
 	}
 	c.tracked.trackProcess(opened(t, cmd.Process.Pid))
-	p := c.procs[0]
+	p := c.tracked.procs[0]
 	now := procmem.Now()
-	c.tracked.refreshThreads(p, now)
+	c.listings.refresh(p, now)
 	found := len(p.list.byTID)
 	tick := func(took int64) {
 		now += took

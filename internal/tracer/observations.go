@@ -17,11 +17,13 @@ import (
 
 // observations observes threads, one at a time.
 type observations struct {
-	*state
+	*engine.SharedState
+	pace    *pace
+	counts  *counts
+	gaps    *gaps
 	engine  engine.Engine
 	stops   *stops
 	backlog *backlog
-	reports *reports
 	tracked *tracked
 
 	own      ownWork
@@ -38,8 +40,12 @@ func (o *observations) extendInterval(duePerDrawn float64) {
 	o.interval = int64(float64(o.interval) * duePerDrawn)
 }
 
+// tried reports whether an observation of a thread was begun in this tick, or not admitted.
+func (o *observations) tried(th *thread) bool { return th.triedTick == o.Tick.Number }
+
 // observe begins an observation of a thread, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
+	th.triedTick = o.Tick.Number
 	o.engine.DrainIfDue()
 	if !o.pace.admitsObservation() || !o.backlog.roomForCopy() || th.Observed.Pending() {
 		if !th.Backoff.BackedOff() { // else its next observation counts this tick
@@ -47,7 +53,7 @@ func (o *observations) observe(th *thread) {
 		}
 		return
 	}
-	o.reports.noteObservation(procmem.Now())
+	o.gaps.noteObservation(procmem.Now())
 	if th.EnginePart != nil {
 		th.EnginePart.BeforeObservation()
 	}
@@ -113,7 +119,7 @@ func (o *observations) finishPending(th *thread, s *observe.RawSample, err error
 // mayBeOfCaller reports that the clocks that were read of a first thread may be those of another, which has called exec
 // ([execs]).
 func (o *observations) mayBeOfCaller(th *thread, clocks procmem.SchedStat) bool {
-	if th.Observed.TID != th.proc.Target.PID || clocks == th.accountedClocks {
+	if !th.isFirst() || clocks == th.accountedClocks {
 		return false
 	}
 	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs || !th.proc.settled()
@@ -131,9 +137,8 @@ func (th *thread) provesNoExec(s *observe.RawSample) bool {
 	default:
 		return false
 	}
-	memory := th.proc.Target.Memory()
 	return s.Sched.CPU >= th.accountedClocks.CPU && s.Sched.Runs >= th.accountedClocks.Runs &&
-		memory.Space() == th.proc.addressSpace && !memory.Ended()
+		th.proc.runsTrackedProgram()
 }
 
 // postpone leaves a thread to the next tick. raw is not used; it may be nil.
@@ -143,7 +148,7 @@ func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	}
 	th.Observed.ForgetLast(th.accountedClocks)
 	o.counts.postponed()
-	th.proc.list.changeHinted = true
+	th.proc.list.hintChange()
 }
 
 func (o *observations) finish(th *thread, s *observe.RawSample) {
@@ -157,7 +162,7 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 	o.stops.countObservation(th.Observed, s)
 	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
-	o.reports.gapIfEnded(s.At)
+	o.gaps.endGap(s.At)
 	th.observedTick = o.Tick.Number
 	o.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
 	o.AddSample(handover.Event{
@@ -187,9 +192,9 @@ func (o *observations) fail(th *thread, err error) {
 	o.noteChanged(th)
 	switch {
 	case reason != refusal.Gone:
-	case th.Observed.TID == th.proc.Target.PID || !th.proc.settled(): // the next listing decides ([execs])
+	case th.isFirst() || !th.proc.settled(): // the next listing decides ([execs])
 		th.Observed.ForgetLast(th.accountedClocks)
-		th.proc.list.changeHinted = true
+		th.proc.list.hintChange()
 	default:
 		o.tracked.endThread(th)
 	}

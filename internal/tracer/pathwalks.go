@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
@@ -11,7 +12,7 @@ import (
 // pathWalks opens files of /proc/PID by path, for a tracer with a real-time priority on an ordinary thread
 // ([procmem.PathOpener]). What takes longer than walkFor is left to a later tick.
 type pathWalks struct {
-	*state
+	*engine.SharedState
 	stops  *stops
 	opener *procmem.PathOpener // nil if the tracer walks paths itself
 	job    *procmem.Job        // the last walk, or nil
@@ -76,7 +77,7 @@ func (walks *pathWalks) openUntracked(p *process, tids []int, now int64, wait bo
 	}
 	walks.dropOpened()
 	for _, tid := range tids {
-		if p.list.byTID[tid] == nil && now >= p.list.rejected[tid].again {
+		if p.list.byTID[tid] == nil && !p.list.rejects(tid, now) {
 			walks.opened = append(walks.opened, openedThread{proc: p, tid: tid})
 		}
 	}

@@ -36,8 +36,8 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	c.tracked.trackProcess(p)
 	c.Out.HandOver(0)
 	b := <-c.Queue.Batches()
-	if len(c.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
-		t.Errorf("%d are tracked, and reported is %v", len(c.procs), b)
+	if len(c.tracked.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
+		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
 	}
 }
 
@@ -46,8 +46,8 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "3")
 	c := newTracer(Options{Freq: 99})
 	c.tracked.trackProcess(opened(t, pid))
-	p := c.procs[0]
-	c.tracked.refreshThreads(p, procmem.Now())
+	p := c.tracked.procs[0]
+	c.listings.refresh(p, procmem.Now())
 	began := func() (n int) {
 		c.Out.HandOver(0)
 		for range len(c.Queue.Batches()) {
@@ -71,7 +71,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	}
 	p.TaskDir.Close()
 	c.ended.readAtStart(p, procmem.Now())
-	if n := began(); n != 0 || p.endedKnown {
-		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.endedKnown)
+	if n := began(); n != 0 || p.endedReport.known {
+		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.endedReport.known)
 	}
 }

@@ -17,10 +17,9 @@ import (
 )
 
 type run struct {
-	began          bool  // the first tick was made
-	lastTick       int64 // CLOCK_MONOTONIC ns
+	lastTick       int64 // last one that was made, CLOCK_MONOTONIC ns
 	lastRead       int64 // last reading of all clocks, CLOCK_MONOTONIC ns; 0: none
-	cpuTime        int64 // from the first tick to the last reading, ns
+	length         int64 // from the first tick to the last reading, ns
 	brokenCalls    int64 // system calls that stops made fail
 	repeatedCalls  int64 // calls that a supervisor got twice (seccomp user notification)
 	priorityLosses int64 // losses of the real-time priority
@@ -71,7 +70,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.beginOnce()
 	defer t.run.setTotals(t.control, ctl)
 	t.run.lastRead = 0
-	if t.allTicks(ctx, ctl) {
+	if t.makeTicks(ctx, ctl) {
 		t.stops.releaseAll()
 		t.backlog.handOver()
 		return true
@@ -85,7 +84,7 @@ func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
 	if r.lastRead == 0 { // after a panic, or before it continues
 		r.lastRead = procmem.Now()
 	}
-	r.cpuTime = r.lastRead - c.FirstTick()
+	r.length = r.lastRead - c.FirstTick()
 	s := ctl.Stats()
 	r.brokenCalls += int64(s.Broken)
 	r.repeatedCalls += int64(s.ReportedTwice)
@@ -96,7 +95,7 @@ func (t *Tracer) beginOnce() {
 	start := procmem.Now()
 	if t.control.firstTick.CompareAndSwap(0, start) {
 		t.pace.begin(start, t.opts.Freq)
-		t.gaps.Begin(start, procmem.Suspended())
+		t.gaps.begin(start)
 	}
 }
 
@@ -109,16 +108,16 @@ func (t *Tracer) observeLast(now int64) {
 		ender.BeforeLastTick(now)
 	}
 	t.Ending = true
-	for _, p := range t.procs {
+	for _, p := range t.tracked.processes() {
 		for _, th := range p.list.inOrder {
 			t.Backoff.Wake(&th.Backoff)
 		}
-		p.list.listedAt = 0
+		p.list.makeDue()
 	}
 	t.tick(now, now+lastTickFor)
 	t.stops.giveUpAll()
 	t.newChildren.end()
-	t.tracked.endAll()
+	t.listings.endAll()
 	if ender != nil {
 		ender.End()
 	}

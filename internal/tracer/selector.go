@@ -6,21 +6,25 @@ import (
 	"slices"
 
 	"prywalk/internal/backoff"
+	"prywalk/internal/engine"
 	"prywalk/ptrace"
 )
 
 // selector chooses the threads of a tick: all that are not backed off, or a random subset.
 type selector struct {
-	*state
+	*engine.SharedState
+	pace         *pace
 	stops        *stops
+	tracked      *tracked
 	observations *observations
 	rotation     int // each tick begins with another thread of each process
 }
 
-func (s *selector) observeAll() {
+// observeDue observes the due threads of all processes, or draws some of them, and begins their back-offs.
+func (s *selector) observeDue() {
 	s.rotation++
 	all := s.draw()
-	for _, p := range s.procs {
+	for _, p := range s.tracked.processes() {
 		if all {
 			s.observe(p.backoff.Due)
 			s.observeBackedOff(p)
@@ -37,7 +41,7 @@ func (s *selector) observe(list []*backoff.Thread) {
 			return
 		}
 		th := ownerOf(list[(i+s.rotation)%len(list)])
-		if !th.gone && th.observedEarlyAt != s.Tick.Number {
+		if !th.gone && !s.observations.tried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}
@@ -75,7 +79,7 @@ func (s *selector) draw() (all bool) {
 		return true // for each thread's clocks, and its sleep so far
 	}
 	dueCount := 0
-	for _, p := range s.procs {
+	for _, p := range s.tracked.processes() {
 		dueCount += len(p.backoff.Due)
 	}
 	duePerDrawn := s.pace.beginDraw(dueCount)
@@ -89,18 +93,19 @@ func (s *selector) observeDrawn(list []*backoff.Thread) {
 		if ptrace.Suspending() {
 			return
 		}
-		if th := ownerOf(t); s.pace.draw() && !th.gone && th.observedEarlyAt != s.Tick.Number {
+		if th := ownerOf(t); s.pace.draw() && !th.gone && !s.observations.tried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}
 	}
 }
 
+// observePreempted observes the thread that the tracer's wake-up has preempted, before anything else.
 func (s *selector) observePreempted() {
-	if !s.stops.mayPreemptTarget() {
+	if s.pace.drawsSubset() || !s.stops.mayPreemptTarget() {
 		return
 	}
-	for _, p := range s.procs {
+	for _, p := range s.tracked.processes() {
 		for _, t := range p.backoff.Due {
 			if th := ownerOf(t); !th.gone && !s.Observer.AddCandidate(th.Observed) {
 				return
@@ -111,8 +116,7 @@ func (s *selector) observePreempted() {
 	if observed == nil {
 		return
 	}
-	if th := s.thread(observed.PID, observed.TID); th != nil {
-		th.observedEarlyAt = s.Tick.Number
+	if th := s.tracked.thread(observed.PID, observed.TID); th != nil {
 		s.observations.observe(th)
 	}
 }

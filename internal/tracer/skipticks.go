@@ -17,7 +17,7 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 	if !ok {
 		return next
 	}
-	for _, p := range t.procs {
+	for _, p := range t.tracked.processes() {
 		t.Backoff.TicksSkipped(p.backoff)
 	}
 	return after
@@ -27,7 +27,7 @@ func (t *Tracer) maySkip(now int64) bool {
 	if !t.engine.Coverage().Complete || !t.pace.maySkip(now) {
 		return false
 	}
-	for _, p := range t.procs {
+	for _, p := range t.tracked.processes() {
 		if !p.list.everListed || p.Handover.CodeChanging(now) {
 			return false // its samples are walked while its code is mapped
 		}
@@ -36,7 +36,7 @@ func (t *Tracer) maySkip(now int64) bool {
 }
 
 func (t *Tracer) steady(now int64) bool {
-	for _, p := range t.procs {
+	for _, p := range t.tracked.processes() {
 		for _, sleeper := range p.backoff.Due {
 			if th := ownerOf(sleeper); !th.gone && !th.Steady.IsSteady() && sleeper.AsleepFor(now) < schedule.SteadyFor {
 				return false

@@ -83,7 +83,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
 	onTicksOf(t, Options{Freq: 1000, Engine: toy}, func(tick func(), c *Tracer) {
-		for _, p := range c.procs {
+		for _, p := range c.tracked.procs {
 			awaitSleep(t, p.Target.PID)
 		}
 		tick()
@@ -98,7 +98,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 		if !leftOut() {
 			t.Fatal("a tick takes a millisecond, and none is left out")
 		}
-		for _, p := range c.procs {
+		for _, p := range c.tracked.procs {
 			for _, th := range p.list.inOrder {
 				if !th.Backoff.BackedOff() {
 					t.Errorf("thread %d sleeps, and what it does at those ticks is not counted", th.Observed.TID)

@@ -26,6 +26,7 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 		Subset: t.opts.Subset,
 	}
 	t.pace.stats(s)
+	t.gaps.stats(s)
 }
 
 func (c *stopCounts) stats(s *runstats.Stopped) {
@@ -61,23 +62,19 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ThreadsMax = int64(t.tracked.threadsMax)
+	s.ThreadsMax = int64(t.listings.threadsMax)
 	s.Backlog = t.backlog.maxBytes
 	s.ShortRuns = c.shortRuns.n
 	s.ShortRunsCPU = float64(c.shortRuns.cpu) / 1e9
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
-	gaps, ran := &t.gaps, t.run.cpuTime
+	ran := t.run.length
 	if begun := t.control.FirstTick(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
 	s.Scheduling = t.run.scheduling
 	s.PriorityLowered = t.run.priorityLosses
-	s.ObservationGaps = runstats.ObservationGaps{
-		NotObserved: seconds(gaps.Total), LongestGap: seconds(gaps.Longest), Gaps: gaps.Gaps,
-		Suspended: seconds(gaps.Suspended),
-	}
 	s.Seconds = seconds(ran)
 	if s.Seconds > 0 {
 		s.Freq = float64(t.Tick.Number) / s.Seconds
@@ -87,8 +84,8 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 func (t *Tracer) publish() {
 	c := t.counts
 	p := Progress{
-		Ticks: t.Tick.Number, MissedTicks: t.pace.ticks.Missed, Threads: t.tracked.threadCount,
-		Observations: c.byStop + c.byPassiveRead + c.unchanged,
+		Ticks: t.Tick.Number, MissedTicks: t.pace.ticks.Missed, Threads: t.listings.threadCount,
+		Observations: c.samples() + c.unchanged,
 		Rate:         1e9 / float64(t.pace.period()),
 		Stops:        c.byStop, WithheldTicks: t.pace.budget.Withheld,
 		Denied: c.failed[refusal.Denied], Traced: c.failed[refusal.Traced],

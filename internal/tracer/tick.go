@@ -6,13 +6,14 @@ import (
 	"context"
 
 	"prywalk/internal/engine"
+	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
-// allTicks makes ticks, at least one, until ctx or the last process ends. leave: this process is about to be stopped.
-func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
-	for ; !t.run.began || ctx.Err() == nil; t.run.began = true {
+// makeTicks makes ticks, at least one, until ctx or the last process ends. leave: this process is about to be stopped.
+func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
+	for t.Tick.At == 0 || ctx.Err() == nil {
 		if ptrace.Suspending() {
 			return true
 		}
@@ -20,10 +21,17 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 			t.hold(ctx, ctl)
 			continue
 		}
-		now, next := t.nextTick()
-		t.tickWithinBudget(now, next)
-		t.afterTick(now)
-		if !t.opts.Endless && t.allEnded() && len(t.control.arriving) == 0 {
+		t.Observer.Woken(procmem.Now())
+		t.reportSuspension(procmem.Now())
+		t.trackArrived()
+		now, next := t.scheduleTick()
+		t.tickIfAdmitted(now, next)
+		t.listings.reportEnded(now)
+		t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
+		t.stops.poll()
+		t.publish()
+		t.collectGarbage(now)
+		if t.finished() {
 			return false
 		}
 		next = t.skipTicks(now, next)
@@ -33,45 +41,97 @@ func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bo
 	return false
 }
 
-func (t *Tracer) nextTick() (now, next int64) {
-	t.Observer.Woken(procmem.Now())
-	t.reports.suspension(procmem.Now())
-	t.trackArrived()
+// tick observes each thread that is due. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) are finished
+// later.
+//
+// New threads that are to be stopped come before sampled ones, as they may be short-lived; clocks of sampled ones must
+// be read after their samples were taken.
+func (t *Tracer) tick(now, deadline int64) {
+	interval := t.beginTick(now, deadline)
+	t.selector.observePreempted()
+	t.engine.BeginTick(now, false)
+	t.newThreads.observeStopped(now)
+	t.newChildren.observe(now, interval)
+	t.engine.DrainAll(now)
+	t.newThreads.observeSampled(now)
+	t.listings.refreshAll(now)
+	t.Backoff.WakeDue(t.listings.threadCount)
+	t.selector.observeDue()
+	t.tracked.dropEnded()
+	t.engine.EndTick()
+	t.endTick(now, deadline)
+}
+
+// tickIfAdmitted makes a tick, unless the budget or a quota withholds it, or the aggregator is far behind.
+func (t *Tracer) tickIfAdmitted(now, deadline int64) {
+	if !t.pace.withinQuota() || t.pace.limited() && !t.pace.withinBudget(now, t.tracked.cpuTime(now)) {
+		t.withheldTick(now, deadline)
+		return
+	}
+	before := t.counts.attempted
+	if t.backlog.full(now) {
+		t.missedTick(now, deadline)
+	} else {
+		t.tick(now, deadline)
+	}
+	t.pace.noteTick(t.counts.attempted - before)
+}
+
+// withheldTick observes no thread. Samples of an engine are taken, and the ends of threads and processes are found.
+func (t *Tracer) withheldTick(now, deadline int64) {
+	t.Tick.At, t.Tick.Period = now, t.pace.period()
+	t.gaps.beginTick(now, t.pace.period())
+	t.engine.BeginTick(now, true)
+	t.engine.DrainIfDue()
+	for _, p := range t.tracked.processes() {
+		t.listings.refresh(p, now)
+	}
+	t.tracked.dropEnded()
+	t.finishPending(deadline)
+}
+
+// missedTick only finishes stops, and takes an engine's samples.
+func (t *Tracer) missedTick(now, deadline int64) {
+	t.Tick.At, t.Tick.Period = now, t.pace.period()
+	t.pace.noteMissed()
+	t.finishPending(deadline)
+}
+
+func (t *Tracer) finishPending(deadline int64) {
+	t.engine.DrainIfDue()
+	t.stops.finishUntil(deadline)
+	t.backlog.handOver()
+}
+
+// # Steps
+
+// reportSuspension reports a suspension of the machine, after earlier observations, as their Unix time differs.
+func (t *Tracer) reportSuspension(now int64) {
+	if slept := t.gaps.suspension(now); slept > 0 {
+		t.tracked.reportAllUnchanged()
+		t.Out.Add(handover.Event{Kind: handover.Resumed, At: now, Length: slept})
+	}
+}
+
+// trackArrived tracks the processes that were admitted since the last tick.
+func (t *Tracer) trackArrived() {
+	for {
+		select {
+		case p := <-t.control.arriving:
+			t.tracked.trackProcess(p)
+			t.stops.poll()
+		default:
+			return
+		}
+	}
+}
+
+// scheduleTick returns the time of this tick and of the next, CLOCK_MONOTONIC ns.
+func (t *Tracer) scheduleTick() (now, next int64) {
 	now = procmem.Now()
 	next, sampleRate := t.pace.next(now)
 	t.engine.SetRate(now, sampleRate)
 	return now, next
-}
-
-func (t *Tracer) tickWithinBudget(now, deadline int64) {
-	if !t.pace.withinQuota() || t.pace.limited() && !t.pace.withinBudget(now, t.tracked.cpuTime(now)) {
-		t.withhold(now, deadline)
-		return
-	}
-	before := t.counts.attempted
-	t.tick(now, deadline)
-	t.pace.noteTick(t.counts.attempted - before)
-}
-
-func (t *Tracer) tick(now, deadline int64) {
-	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	if !t.Ending && t.backlog.full(now) {
-		t.pace.noteMissed()
-		t.serveOnly(deadline)
-		return
-	}
-	interval := t.beginTick(now, deadline)
-	if !t.pace.drawsSubset() {
-		t.selector.observePreempted() // before anything else
-	}
-	t.engine.BeginTick(now, false)
-	t.observeNew(now, interval)
-	t.tracked.refreshAll(now)
-	t.Backoff.WakeDue(t.tracked.threadCount)
-	t.selector.observeAll()
-	t.tracked.dropEnded()
-	t.engine.EndTick()
-	t.endTick(now, deadline)
 }
 
 // maxPeriods bounds the number of periods for which an observation stands.
@@ -79,39 +139,17 @@ const maxPeriods = 4
 
 // beginTick returns the time for which an observation of the tick stands, ns.
 func (t *Tracer) beginTick(now, deadline int64) (interval int64) {
-	t.reports.noteObservation(now)
-	t.gaps.BeginTick(now, t.pace.period())
-	period := t.pace.period()
-	skipped := t.Skipper.End(now-t.run.lastTick, period)
-	t.Tick = engine.Tick{Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0}
-	interval = min(now-t.run.lastTick, maxPeriods*(1+skipped)*period)
+	period, passed := t.pace.period(), now-t.run.lastTick
 	t.run.lastTick = now
+	t.gaps.beginTick(now, period)
+	skipped := t.Skipper.End(passed, period)
+	t.Tick = engine.Tick{Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0}
+	interval = min(passed, maxPeriods*(1+skipped)*period)
 	t.stops.beginTick(now, deadline)
 	t.backlog.beginTick()
 	t.observations.beginTick(interval)
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
 	return interval
-}
-
-// observeNew observes new threads and children. Threads to be stopped come first, as they may be short-lived; clocks of
-// sampled ones must be read after their samples were taken.
-func (t *Tracer) observeNew(now, interval int64) {
-	drawing := t.pace.drawsSubset()
-	for _, p := range t.procs {
-		switch {
-		case drawing && p.list.everListed:
-			t.newThreads.find(p, now)
-		case !drawing && !p.engineObserves():
-			t.newThreads.observe(p, now)
-		}
-	}
-	t.newChildren.observe(now, interval)
-	t.engine.DrainAll(now)
-	for _, p := range t.procs {
-		if !drawing && p.engineObserves() {
-			t.newThreads.observe(p, now)
-		}
-	}
 }
 
 func (t *Tracer) endTick(now, deadline int64) {
@@ -123,33 +161,15 @@ func (t *Tracer) endTick(now, deadline int64) {
 	}
 }
 
-func (t *Tracer) withhold(now, deadline int64) {
-	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	t.reports.noteObservation(now)
-	t.gaps.BeginTick(now, t.pace.period())
-	t.engine.BeginTick(now, true)
-	t.engine.DrainIfDue()
-	for _, p := range t.procs {
-		t.tracked.refreshThreads(p, now)
-	}
-	t.tracked.dropEnded()
-	t.serveOnly(deadline)
-}
-
-func (t *Tracer) serveOnly(deadline int64) {
-	t.engine.DrainIfDue()
-	t.stops.finishUntil(deadline)
-	t.backlog.handOver()
-}
-
-func (t *Tracer) afterTick(now int64) {
-	t.stops.poll()
-	t.ended.report(now)
-	t.reports.requestIfDue(now, t.control.checkpointAsked.Swap(false))
-	t.stops.poll()
-	t.publish()
+// collectGarbage collects garbage if that is due, while no thread is stopped.
+func (t *Tracer) collectGarbage(now int64) {
 	t.Garbage.Collect(now, t.Observer.Waiting())
 	t.stops.forgetWake()
+}
+
+// finished reports whether the last process has ended, and none waits to be tracked.
+func (t *Tracer) finished() bool {
+	return !t.opts.Endless && t.tracked.allEnded() && len(t.control.arriving) == 0
 }
 
 const sleepStep = 20e6 // between checks of a sleeping tracer, ns

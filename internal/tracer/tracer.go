@@ -3,83 +3,90 @@
 package tracer
 
 import (
+	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
 )
 
 // Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Each part uses only parts
-// above it, except by the functions that New passes (finishStop, endThread).
+// above it; New passes stops what uses a finished stop.
 type Tracer struct {
-	*state
+	*engine.SharedState
+	opts         *Options
 	control      *Control
 	stop         func()        // ends the run
 	engine       engine.Engine // in place of stops
+	pace         *pace
+	counts       *counts
+	gaps         *gaps
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
 	walks        *pathWalks
-	reports      *reports
-	newChildren  *newChildren
 	ended        *endedThreads
+	newChildren  *newChildren
 	tracked      *tracked
 	execs        *execs
+	listings     *listings
+	requests     *requests
 	observations *observations
 	newThreads   *newThreads
 	selector     *selector
 	run          run
 }
 
+// FileReserve is the number of descriptors left for everything but kept-open /proc files.
+const FileReserve = 512
+
 // New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock
 // ticks after boot.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
-	s := newState(o, with, start)
-	t := &Tracer{state: s, control: c, engine: stopsOnly{}}
+	s := &engine.SharedState{
+		Common: with, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
+		Out: handover.NewOutbox(with.Queue),
+	}
+	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: openTaskCreations()}
 	if o.Engine != nil {
-		t.engine = o.Engine.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
+		t.engine = o.Engine.Start(s, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
-	t.creations = openTaskCreations()
-	t.stops = newStops(&s.SharedState, t.engine, s.pace, s.counts, t.finishStop)
-	t.backlog = &backlog{SharedState: &s.SharedState, stops: t.stops}
-	t.walks = &pathWalks{state: s, stops: t.stops}
-	t.reports = &reports{state: s, backlog: t.backlog}
+	t.pace = newPace(s, &o, start)
+	t.counts = &counts{}
+	t.gaps = &gaps{SharedState: s}
+	t.stops = newStops(s, t.engine, t.pace, t.counts, t.finishStop)
+	t.backlog = &backlog{SharedState: s, stops: t.stops}
+	t.walks = &pathWalks{SharedState: s, stops: t.stops}
+	t.ended = &endedThreads{SharedState: s, opts: &o, stops: t.stops}
 	t.newChildren = &newChildren{
-		state: s, engine: t.engine, creations: t.creations, stops: t.stops, backlog: t.backlog, walks: t.walks,
+		SharedState: s, engine: t.engine, pace: t.pace, counts: t.counts, creations: t.creations, stops: t.stops,
+		backlog: t.backlog, walks: t.walks,
 	}
-	t.ended = &endedThreads{state: s, stops: t.stops, endThread: func(th *thread) { t.tracked.endThread(th) }}
 	t.tracked = &tracked{
-		state: s, engine: t.engine, stops: t.stops, walks: t.walks, newChildren: t.newChildren, ended: t.ended,
-		start: start, startTicks: boot,
+		SharedState: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, walks: t.walks, gaps: t.gaps,
+		newChildren: t.newChildren, ended: t.ended, start: start, startTicks: boot,
 	}
-	t.execs = &execs{state: s, stops: t.stops, tracked: t.tracked, newChildren: t.newChildren}
-	t.tracked.execs = t.execs
+	t.execs = &execs{
+		SharedState: s, opts: &o, stops: t.stops, tracked: t.tracked, ended: t.ended, newChildren: t.newChildren,
+	}
+	t.listings = &listings{
+		SharedState: s, engine: t.engine, walks: t.walks, ended: t.ended, tracked: t.tracked, execs: t.execs,
+	}
+	t.requests = &requests{SharedState: s, opts: &o, tracked: t.tracked, backlog: t.backlog}
 	t.observations = &observations{
-		state: s, engine: t.engine, stops: t.stops, backlog: t.backlog, reports: t.reports, tracked: t.tracked,
+		SharedState: s, engine: t.engine, pace: t.pace, counts: t.counts, gaps: t.gaps, stops: t.stops, backlog: t.backlog,
+		tracked: t.tracked,
 	}
 	t.newThreads = &newThreads{
-		state: s, creations: t.creations, stops: t.stops, tracked: t.tracked, observations: t.observations,
+		SharedState: s, pace: t.pace, creations: t.creations, counts: t.counts, stops: t.stops, tracked: t.tracked,
+		observations: t.observations,
 	}
-	t.selector = &selector{state: s, stops: t.stops, observations: t.observations}
+	t.selector = &selector{SharedState: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
 	t.Garbage.Await = t.stops.await
 	if o.Children && o.Threads == nil {
 		t.newChildren.begin()
 	}
 	return t
-}
-
-// FileReserve is the number of descriptors left for everything but kept-open /proc files.
-const FileReserve = 512
-
-func (t *Tracer) trackArrived() {
-	for {
-		select {
-		case p := <-t.control.arriving:
-			t.tracked.trackProcess(p)
-			t.stops.poll()
-		default:
-			return
-		}
-	}
 }
 
 // finishStop uses what a stop has read.

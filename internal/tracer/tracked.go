@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 
 	"prywalk/internal/backoff"
@@ -17,22 +18,50 @@ import (
 
 // tracked holds processes and threads from their discovery to the report of their end.
 type tracked struct {
-	*state
+	*engine.SharedState
+	opts        *Options
 	engine      engine.Engine
+	counts      *counts
 	stops       *stops
 	walks       *pathWalks
+	gaps        *gaps
 	newChildren *newChildren
-	execs       *execs
 	ended       *endedThreads
 
+	procs       []*process
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
 	startTicks  uint64 // the same in clock ticks after boot
 	cpuOfEnded  int64  // CPU time of ended processes, ns
-	threadCount int    // number of threads at the last tick
-	threadsMax  int    // most of them
 	lastProcess sample.ProcessID
 	lastThread  sample.ThreadID
 }
+
+// processes returns those that have not ended, and those that have ended in this tick.
+func (t *tracked) processes() []*process { return t.procs }
+
+func (t *tracked) threads() iter.Seq[*thread] {
+	return func(yield func(*thread) bool) {
+		for _, p := range t.procs {
+			for _, th := range p.list.inOrder {
+				if !th.gone && !yield(th) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// thread returns a thread by its IDs, or nil.
+func (t *tracked) thread(pid, tid int) *thread {
+	for _, p := range t.procs {
+		if p.Target.PID == pid {
+			return p.list.byTID[tid]
+		}
+	}
+	return nil
+}
+
+// # Processes
 
 // trackProcess reports the end of an ended process, so that the aggregator releases it.
 func (t *tracked) trackProcess(shared *handover.Process) {
@@ -46,7 +75,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
 		return
 	}
-	p.addressSpace = p.Target.Memory().Space()
+	p.execState.addressSpace = p.Target.Memory().Space()
 	p.otherMemory, _ = shared.TakeOtherMemory()
 	tasks.ChargeTo(t.Files)
 	p.TaskDir = tasks
@@ -54,7 +83,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	if shared.Child && p.Target.StartTime >= t.startTicks {
 		// All its time lies within the recording.
 		p.list.everListed = true
-		p.endedKnown = true
+		t.ended.beginFromZero(p)
 		shared.FromStart = true
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
@@ -80,98 +109,55 @@ func openTaskDir(p *handover.Process) *procmem.TaskDir {
 	return tasks
 }
 
-// refreshThreads lists a process's threads if that is due: it tracks those that have begun and ends those that are
-// missing. At each call it also looks for an exec.
-func (t *tracked) refreshThreads(p *process, now int64) {
-	list := &p.list
-	p.noteCount(now)
-	if list.everListed && t.walks.busy() {
+func (t *tracked) endProcess(p *process) {
+	if p.Gone {
 		return
 	}
-	if !list.due(now, &p.Clock, t.threadCount) {
-		t.execs.detectExec(p, now)
-		return
+	p.Gone = true
+	t.ended.readAtEnd(p, t.Tick.At)
+	p.account.Charged, p.account.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
+	t.cpuOfEnded += p.account.Charged
+	if p.EnginePart != nil {
+		p.EnginePart.Ended(&p.account)
 	}
-	list.listedAt = now
-	list.cpu = p.Clock.Now
-	list.changeHinted = false
-	list.generation++
-	tids, err := p.TaskDir.List(list.tids[:0])
-	list.tids = tids
-	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
-		tids = nil
+	t.newChildren.processEnded(p)
+	p.TaskDir.Close()
+	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
+}
+
+// dropEnded forgets the processes that have ended.
+func (t *tracked) dropEnded() {
+	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
+}
+
+func (t *tracked) allEnded() bool {
+	return !slices.ContainsFunc(t.procs, func(p *process) bool { return !p.Gone })
+}
+
+func (t *tracked) readClocks(now int64) {
+	for _, p := range t.procs {
+		p.readClockAt(now, p.alive())
 	}
-	t.execs.detectExec(p, now)
-	if p.mayBeInExec(tids) {
-		return
-	}
-	t.markListed(p, tids, now)
-	list.forgetRejected(tids)
-	if !list.everListed {
-		list.everListed = true
-		if t.opts.Threads == nil { // else the time of rejected threads is not attributed
-			t.ended.readAtStart(p, now)
+}
+
+// cpuTime reads the clocks that are due, and returns the CPU time of all processes while they were tracked, ns.
+func (t *tracked) cpuTime(now int64) int64 {
+	ran := t.cpuOfEnded
+	for _, p := range t.procs {
+		if p.clockDue(now) {
+			p.readClockAt(now, p.alive())
 		}
+		ran += p.Clock.CPUTime()
 	}
-	t.endMissing(p)
-	t.checkName(p)
-	p.takeOtherMemory()
+	return ran
 }
 
-// noteCount hints at a listing if the number of threads has changed, and reads the process's clock if that is due.
-func (p *process) noteCount(now int64) {
-	there, err := p.TaskDir.Count()
-	p.list.changeHinted = p.list.changeHinted || p.ThreadsChanged || err != nil || there != len(p.list.tids)
-	p.ThreadsChanged = false
-	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
-		p.readClockAt(now, err == nil && there > 0)
-	}
-}
+// # Threads
 
-// markListed notes which tracked threads are in a listing, and tracks those that are new.
-func (t *tracked) markListed(p *process, tids []int, now int64) {
-	open := t.walks.openUntracked(p, tids, now, !p.list.everListed)
-	for _, tid := range tids {
-		th := p.list.byTID[tid]
-		if th == nil && open {
-			t.engine.DrainIfDue()
-			th = t.discover(p, tid, now)
-		}
-		if th != nil {
-			th.listGeneration = p.list.generation
-		}
-	}
-}
-
-// checkName reports a changed name of the first thread, which is the process's.
-func (t *tracked) checkName(p *process) {
-	if th := p.list.byTID[p.Target.PID]; th != nil {
-		var name procmem.Comm
-		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.firstThreadName.Bytes()) {
-			if len(p.list.firstThreadName.Bytes()) > 0 {
-				t.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: t.Tick.At})
-			}
-			p.list.firstThreadName = name
-		}
-	}
-}
-
-// takeOtherMemory sets what stops copy besides stacks, after an exec or a change of the mappings.
-func (p *process) takeOtherMemory() {
-	next, ok := p.Handover.TakeOtherMemory()
-	if !ok {
-		return
-	}
-	p.otherMemory = next
-	for _, th := range p.list.inOrder {
-		th.Observed.OtherMemory = p.otherMemory
-	}
-}
-
-// discover returns nil if the thread has ended, or is not selected.
+// discover tracks a thread. It returns nil if the thread has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	t.stops.poll()
-	if now < p.list.rejected[tid].again {
+	if p.list.rejects(tid, now) {
 		return nil
 	}
 	observed := t.walks.takeOpened(p, tid)
@@ -192,43 +178,6 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	return th
 }
 
-func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
-	ptrace.Pin() // a thread may stop late meanwhile
-	defer ptrace.Unpin()
-	tid := observed.TID
-	fromZero := p.list.everListed && !p.list.rejected[tid].old
-	delete(p.list.rejected, tid)
-	t.Skipper.NoteThreadChange(now)
-	th := &thread{proc: p, Thread: engine.Thread{Observed: observed, FromZero: fromZero}}
-	t.lastThread++
-	th.Handover = &handover.Thread{
-		ID: t.lastThread, Proc: p.Handover, TID: tid, Feedback: observed.Feedback(), Name: name.String(), Found: now,
-	}
-	th.Backoff = backoff.Thread{Owner: th, Observed: observed}
-	observed.SetRate(t.opts.Freq)
-	if tid == p.Target.PID {
-		observed.SetFirstCopy(p.Handover.FirstCopy())
-		observed.SetFirstStackEnd(p.Handover.FirstStackEnd())
-	}
-	observed.OtherMemory = p.otherMemory
-	observed.Memory = p.Target.Memory()
-	observed.Plans = &p.Handover.Plans
-	if th.FromZero {
-		th.Handover.CreatedAt = now
-	}
-	p.list.byTID[tid] = th
-	p.list.inOrder = append(p.list.inOrder, th)
-	p.backoff.Add(&th.Backoff)
-	if p.EnginePart != nil {
-		th.EnginePart = p.EnginePart.TrackThread(&th.Thread)
-	}
-	t.newChildren.threadTracked(th)
-	if !fromZero && t.opts.Threads != nil {
-		t.ended.readThreadAtStart(th, now)
-	}
-	return th
-}
-
 // nameOf returns a thread's name, and whether it never runs in user space. The kernel escapes a backslash in stat
 // (fs/proc/array.c, proc_task_name), not in comm.
 func nameOf(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
@@ -240,15 +189,69 @@ func nameOf(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err err
 	return name, st.UserWorker(), err
 }
 
+func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
+	ptrace.Pin() // a thread may stop late meanwhile
+	defer ptrace.Unpin()
+	t.Skipper.NoteThreadChange(now)
+	fromZero := p.list.fromZero(observed.TID)
+	t.setUp(p, observed)
+	th := &thread{proc: p, Thread: engine.Thread{Observed: observed, FromZero: fromZero}}
+	t.lastThread++
+	th.Handover = &handover.Thread{
+		ID: t.lastThread, Proc: p.Handover, TID: observed.TID, Feedback: observed.Feedback(), Name: name.String(), Found: now,
+	}
+	if fromZero {
+		th.Handover.CreatedAt = now
+	}
+	th.Backoff = backoff.Thread{Owner: th, Observed: observed}
+	p.list.add(th)
+	p.backoff.Add(&th.Backoff)
+	if p.EnginePart != nil {
+		th.EnginePart = p.EnginePart.TrackThread(&th.Thread)
+	}
+	t.newChildren.threadTracked(th)
+	if !fromZero && t.opts.Threads != nil {
+		t.ended.readThreadAtStart(th, now)
+	}
+	return th
+}
+
+// setUp passes what observations of a thread copy.
+func (t *tracked) setUp(p *process, observed *observe.Thread) {
+	observed.SetRate(t.opts.Freq)
+	if observed.TID == p.Target.PID {
+		observed.SetFirstCopy(p.Handover.FirstCopy())
+		observed.SetFirstStackEnd(p.Handover.FirstStackEnd())
+	}
+	observed.OtherMemory = p.otherMemory
+	observed.Memory = p.Target.Memory()
+	observed.Plans = &p.Handover.Plans
+}
+
+// takeOtherMemory sets what stops copy besides stacks, after an exec or a change of the mappings.
+func (p *process) takeOtherMemory() {
+	next, ok := p.Handover.TakeOtherMemory()
+	if !ok {
+		return
+	}
+	p.otherMemory = next
+	for _, th := range p.list.inOrder {
+		th.Observed.OtherMemory = p.otherMemory
+	}
+}
+
+// endThread ends the tracking of a thread, and reports it, unless a stop is pending.
 func (t *tracked) endThread(th *thread) {
 	if th.gone || th.Observed.Pending() {
 		return
 	}
-	th.proc.endedReport.pending = th.proc.endedReport.pending || th.FromZero
+	if th.FromZero {
+		t.ended.noteEnd(th.proc)
+	}
 	end := &th.end
 	t.dropThread(th, end.Alive)
 	end.NotStopped = th.Observed.TakeNotStopped()
-	end.Patience = t.gaps.MaxGap()
+	end.Patience = t.gaps.longest()
 	if !end.Alive || th.observedTick == t.Tick.Number { // its last observation is of the recording's end
 		end.AtEnd = sample.Reading{}
 	}
@@ -258,7 +261,6 @@ func (t *tracked) endThread(th *thread) {
 
 // dropThread ends the tracking of a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *thread, alive bool) {
-	th.gone = true
 	t.Skipper.NoteThreadChange(t.Tick.At)
 	t.counts.ranInBackoff += t.Backoff.Forget(&th.Backoff)
 	t.counts.shortRuns.add(th.Observed.Ran())
@@ -266,86 +268,20 @@ func (t *tracked) dropThread(th *thread, alive bool) {
 		th.EnginePart.Ended(alive)
 	}
 	th.Observed.Close()
-	delete(th.proc.list.byTID, th.Observed.TID)
-	th.proc.list.changeHinted = true
+	th.proc.list.remove(th)
 }
 
-func (t *tracked) endMissing(p *process) {
-	list := &p.list
-	for _, th := range list.inOrder {
-		if th.listGeneration != list.generation {
-			t.endThread(th)
-		}
-	}
-	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
-	if len(list.inOrder) == 0 && !p.Target.Alive() {
-		t.endProcess(p)
+// reportUnchanged reports the ticks in which a thread slept so far.
+func (t *tracked) reportUnchanged(th *thread) {
+	if th.Backoff.Unchanged.Ticks > 0 {
+		t.Out.Add(handover.Event{
+			Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		})
 	}
 }
 
-func (t *tracked) endProcess(p *process) {
-	if p.Gone {
-		return
+func (t *tracked) reportAllUnchanged() {
+	for th := range t.threads() {
+		t.reportUnchanged(th)
 	}
-	p.Gone = true
-	t.readLastClocks(p, t.Tick.At)
-	p.account.Charged, p.account.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
-	t.cpuOfEnded += p.account.Charged
-	if p.EnginePart != nil {
-		p.EnginePart.Ended(&p.account)
-	}
-	t.newChildren.processEnded(p)
-	p.TaskDir.Close()
-	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
-}
-
-func (t *tracked) readLastClocks(p *process, now int64) {
-	if p.accountComplete {
-		return
-	}
-	p.accountComplete = true
-	p.readClock(p.alive())
-	switch {
-	case t.opts.Threads != nil:
-		t.ended.readThreadsAtEnd(p, now)
-	case p.endedKnown:
-		t.ended.readAtEnd(p, now)
-	}
-}
-
-func (t *tracked) endAll() {
-	for _, p := range t.procs {
-		t.execs.detectExec(p, procmem.Now())
-		t.readLastClocks(p, procmem.Now())
-		for _, th := range p.list.inOrder {
-			t.endThread(th)
-		}
-		t.endProcess(p)
-	}
-	t.procs = nil
-}
-
-func (t *tracked) refreshAll(now int64) {
-	n := 0
-	for _, p := range t.procs {
-		t.refreshThreads(p, now)
-		n += len(p.list.byTID)
-	}
-	t.threadCount = n
-	t.threadsMax = max(t.threadsMax, n)
-}
-
-func (t *tracked) dropEnded() {
-	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
-}
-
-func (t *tracked) cpuTime(now int64) int64 {
-	ran := t.cpuOfEnded
-	for _, p := range t.procs {
-		if p.clockDue(now) {
-			p.readClockAt(now, p.alive())
-		}
-		ran += p.Clock.CPUTime()
-	}
-	return ran
 }

@@ -12,9 +12,9 @@ import (
 
 func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	const second = int64(time.Second)
-	c := &reports{state: &state{
-		SharedState: engine.SharedState{Common: handover.NewCommon()}, opts: Options{CheckpointEvery: 10 * time.Second},
-	}}
+	c := &requests{
+		SharedState: &engine.SharedState{Common: handover.NewCommon()}, opts: &Options{CheckpointEvery: 10 * time.Second},
+	}
 	c.begin(100 * second)
 	if c.checkpointDue(100 * second) {
 		t.Error("at once")
@@ -34,8 +34,9 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 
 func TestRefreshesBecomeRarerWhereOneTakesLong(t *testing.T) {
 	const ms = int64(time.Millisecond)
-	c := &reports{state: &state{opts: Options{WatchEvery: time.Second},
-		SharedState: engine.SharedState{Common: handover.NewCommon()}}}
+	c := &requests{
+		SharedState: &engine.SharedState{Common: handover.NewCommon()}, opts: &Options{WatchEvery: time.Second},
+	}
 	r := &c.Requests.Refresh
 	c.begin(5000 * ms)
 	if c.refreshDue(5000*ms) || c.refreshDue(5999*ms) || !c.refreshDue(6000*ms) {

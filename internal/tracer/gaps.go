@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"time"
+
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
+	"prywalk/internal/schedule"
+)
+
+// gaps reports long times without observations ([schedule.GapDetector]), and detects suspensions of the machine.
+type gaps struct {
+	*engine.SharedState
+	detector schedule.GapDetector
+	lastEnd  int64 // end of the last gap, CLOCK_MONOTONIC ns
+}
+
+func (g *gaps) begin(now int64) { g.detector.Begin(now, procmem.Suspended()) }
+
+// beginTick begins a tick, also a withheld one. period is the mean distance of ticks, ns.
+func (g *gaps) beginTick(now, period int64) {
+	g.noteObservation(now)
+	g.detector.BeginTick(now, period)
+}
+
+// noteObservation records that threads are observed at a time, CLOCK_MONOTONIC ns.
+func (g *gaps) noteObservation(now int64) { g.report(g.detector.NoteObservation(now)) }
+
+// endGap reports the gap that ends at a time, CLOCK_MONOTONIC ns, if any.
+func (g *gaps) endGap(now int64) { g.report(g.detector.EndGap(now)) }
+
+func (g *gaps) report(from, length int64) {
+	if length > 0 {
+		g.lastEnd = from + length
+		g.Out.Add(handover.Event{Kind: handover.NotObserved, At: from, Length: length})
+	}
+}
+
+// suspension returns how long the machine was suspended since the last call, ns.
+func (g *gaps) suspension(now int64) int64 {
+	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
+}
+
+// longest returns the longest time without an observation that is no gap yet, ns.
+func (g *gaps) longest() int64 { return g.detector.MaxGap() }
+
+func (g *gaps) stats(s *runstats.Stats) {
+	d := &g.detector
+	s.ObservationGaps = runstats.ObservationGaps{
+		NotObserved: seconds(d.Total), LongestGap: seconds(d.Longest), Gaps: d.Gaps, Suspended: seconds(d.Suspended),
+	}
+}

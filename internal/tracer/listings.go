@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"bytes"
+	"slices"
+
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
+)
+
+// listings lists the threads of processes: it tracks those that have begun, and ends those that are missing.
+type listings struct {
+	*engine.SharedState
+	engine      engine.Engine
+	walks       *pathWalks
+	ended       *endedThreads
+	tracked     *tracked
+	execs       *execs
+	threadCount int // number of tracked threads at the last tick
+	threadsMax  int // most of them
+}
+
+// refreshAll lists the threads of all processes where that is due, and counts them.
+func (l *listings) refreshAll(now int64) {
+	n := 0
+	for _, p := range l.tracked.processes() {
+		l.refresh(p, now)
+		n += len(p.list.byTID)
+	}
+	l.threadCount = n
+	l.threadsMax = max(l.threadsMax, n)
+}
+
+// refresh lists a process's threads if that is due. At each call it also looks for an exec.
+func (l *listings) refresh(p *process, now int64) {
+	list := &p.list
+	p.noteCount(now)
+	if list.everListed && l.walks.busy() {
+		return
+	}
+	if !list.due(now, &p.Clock, l.threadCount) {
+		l.execs.detect(p, now)
+		return
+	}
+	list.begin(now, p.Clock.Now)
+	tids, err := p.TaskDir.List(list.tids[:0])
+	list.tids = tids
+	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
+		tids = nil
+	}
+	l.execs.detect(p, now)
+	if p.mayBeInExec(tids) {
+		return
+	}
+	l.markListed(p, tids, now)
+	list.forgetRejected(tids)
+	if !list.everListed {
+		list.everListed = true
+		l.ended.readAtStart(p, now)
+	}
+	l.endMissing(p)
+	l.checkName(p)
+	p.takeOtherMemory()
+}
+
+// clockEvery is the least distance of readings of a process's clock while no thread is backed off, ns.
+const clockEvery = 4e6
+
+// noteCount hints at a listing if the number of threads has changed, and reads the process's clock if that is due.
+func (p *process) noteCount(now int64) {
+	there, err := p.TaskDir.Count()
+	if p.ThreadsChanged || err != nil || there != len(p.list.tids) {
+		p.list.hintChange()
+	}
+	p.ThreadsChanged = false
+	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
+		p.readClockAt(now, err == nil && there > 0)
+	}
+}
+
+// markListed notes which tracked threads are in a listing, and tracks those that are new.
+func (l *listings) markListed(p *process, tids []int, now int64) {
+	open := l.walks.openUntracked(p, tids, now, !p.list.everListed)
+	for _, tid := range tids {
+		if th := p.list.byTID[tid]; th != nil {
+			th.listGeneration = p.list.generation
+		} else if open {
+			l.engine.DrainIfDue()
+			l.tracked.discover(p, tid, now)
+		}
+	}
+}
+
+func (l *listings) endMissing(p *process) {
+	list := &p.list
+	for _, th := range list.inOrder {
+		if th.listGeneration != list.generation {
+			l.tracked.endThread(th)
+		}
+	}
+	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
+	if len(list.inOrder) == 0 && !p.Target.Alive() {
+		l.tracked.endProcess(p)
+	}
+}
+
+// checkName reports a changed name of the first thread, which is the process's.
+func (l *listings) checkName(p *process) {
+	if th := p.firstThread(); th != nil {
+		var name procmem.Comm
+		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.firstThreadName.Bytes()) {
+			if len(p.list.firstThreadName.Bytes()) > 0 {
+				l.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: l.Tick.At})
+			}
+			p.list.firstThreadName = name
+		}
+	}
+}
+
+// reportEnded reports the CPU time of ended threads where that is due. As it lists the threads for it, it also ends
+// those that are missing.
+func (l *listings) reportEnded(now int64) {
+	for _, p := range l.tracked.processes() {
+		if l.ended.reportDue(p, now) {
+			began := procmem.Now()
+			used, ok := l.ended.usedSoFar(p)
+			l.ended.report(p, began, used, ok && l.endUnread(p))
+		}
+	}
+}
+
+// endUnread ends the threads that were missing when their clocks were last read. It returns false if a stop is pending.
+func (l *listings) endUnread(p *process) bool {
+	for _, th := range p.list.inOrder {
+		if !th.gone && !l.ended.readInLastPass(th) {
+			if l.tracked.endThread(th); !th.gone {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// endAll ends all processes at the end of the recording.
+func (l *listings) endAll() {
+	for _, p := range l.tracked.processes() {
+		l.execs.detect(p, procmem.Now())
+		l.ended.readAtEnd(p, procmem.Now())
+		for _, th := range p.list.inOrder {
+			l.tracked.endThread(th)
+		}
+		l.tracked.endProcess(p)
+	}
+	l.tracked.dropEnded()
+}

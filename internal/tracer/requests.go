@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+)
+
+// requests asks the aggregator for checkpoints of the recording, and for refreshes of what is watched.
+type requests struct {
+	*engine.SharedState
+	opts    *Options
+	tracked *tracked
+	backlog *backlog
+	// The times of the last requests, CLOCK_MONOTONIC ns.
+	checkpointed, refreshed int64
+}
+
+// Least distance of checkpoints and of refreshes, in durations of the last one.
+const (
+	checkpointPart = 20
+	refreshPart    = 200
+)
+
+// addDue requests a checkpoint, at once if asked, and a refresh.
+func (r *requests) addDue(now int64, asked bool) {
+	r.begin(now)
+	if request := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
+		request.Ask()
+		r.add(handover.Event{Kind: handover.CheckpointAsked})
+		r.checkpointed = now
+	}
+	if request := &r.Requests.Refresh; r.refreshDue(now) {
+		request.Ask()
+		r.add(handover.Event{Kind: handover.RefreshAsked, At: now})
+		r.refreshed = now
+	}
+}
+
+func (r *requests) begin(now int64) {
+	if r.checkpointed == 0 {
+		r.checkpointed = now
+	}
+	if r.refreshed == 0 {
+		r.refreshed = now
+	}
+}
+
+func (r *requests) add(e handover.Event) {
+	r.tracked.reportAllUnchanged()
+	r.Out.Add(e)
+	r.backlog.handOver() // or after a later tick, if the aggregator is far behind
+}
+
+func (r *requests) checkpointDue(now int64) bool {
+	every, request := int64(r.opts.CheckpointEvery), &r.Requests.Checkpoint
+	return every > 0 && !request.Open() && now-r.checkpointed > max(every, checkpointPart*request.Took())
+}
+
+func (r *requests) refreshDue(now int64) bool {
+	every, request := int64(r.opts.WatchEvery), &r.Requests.Refresh
+	return every > 0 && !request.Open() && now-r.refreshed >= max(every, refreshPart*request.Took())
+}
