@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
 	"prywalk/ptrace"
 )
 
@@ -68,3 +69,5 @@ func (b *backlog) send(events handover.Batch) {
 	}
 	b.Queue.Send(events)
 }
+
+func (b *backlog) stats(s *runstats.Stats) { s.Backlog = b.maxBytes }

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
 )
 
 // listings lists the threads of processes: it tracks those that have begun, and ends those that are missing.
@@ -22,6 +23,8 @@ type listings struct {
 	threadCount int // number of tracked threads at the last tick
 	threadsMax  int // most of them
 }
+
+func (l *listings) stats(s *runstats.Stats) { s.ThreadsMax = int64(l.threadsMax) }
 
 // refreshAll lists the threads of all processes where that is due, and counts them.
 func (l *listings) refreshAll(now int64) {

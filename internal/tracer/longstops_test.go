@@ -12,7 +12,7 @@ import (
 )
 
 func TestLongStopsAreCountedByCause(t *testing.T) {
-	var c counts
+	var c stopCounts
 	for _, s := range []observe.RawSample{
 		{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}, {StopTime: observe.LongStop + 1,
 			StopCause: ptrace.CauseLock},
@@ -20,7 +20,7 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 		{StopTime: 20e3, RanOn: observe.LongStop}, {StopTime: 20e3, RanOn: observe.LongStop + 5}, {StopTime: 20e3,
 			RanOn: 3e6},
 	} {
-		c.stopped(&observe.Thread{}, &s)
+		c.add(&observe.Thread{}, &s)
 	}
 	want := runstats.Causes{"lock": {N: 1, Max: observe.LongStop + 1}, "copy": {N: 2, Max: 9e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 7 {

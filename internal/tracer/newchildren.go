@@ -37,6 +37,7 @@ type newChildren struct {
 	walks        *pathWalks
 	precedesExec bool  // processes may be stopped before their exec, too
 	interval     int64 // time that a mark of this tick stands for, ns
+	unassigned   int64 // observations of processes that are not tracked yet
 }
 
 type (
@@ -166,10 +167,10 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	case observe.Failed, observe.Done:
 		n.finish(child, s, err)
 	case observe.Unchanged:
-		n.counts.unchanged++
-		n.Unassigned++
+		n.counts.noteUnchanged(0)
+		n.unassigned++
 	case observe.Queued:
-		n.counts.postponed()
+		n.counts.notePostponed()
 	}
 	n.stops.pollBegun(child.thread, outcome)
 }
@@ -193,11 +194,11 @@ func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
 func (n *newChildren) finish(child *newChild, s *observe.RawSample, err error) {
 	if err != nil {
 		r := observe.Reason(err)
-		n.counts.addFailure(r)
+		n.counts.noteFailure(r)
 		child.refused = child.refused || r == refusal.Denied
 		return
 	}
-	n.Unassigned++ // threadTracked subtracts it
+	n.unassigned++ // threadTracked subtracts it
 	n.stops.countObservation(child.thread, s)
 	m := &child.marks[len(child.marks)-1]
 	switch {
@@ -249,7 +250,7 @@ func (n *newChildren) threadTracked(th *thread) {
 			continue
 		}
 		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
-		n.Unassigned--
+		n.unassigned--
 		n.AddSample(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
 			Length: m.interval})
 		m.raw = nil

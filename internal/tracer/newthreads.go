@@ -5,7 +5,6 @@ package tracer
 import (
 	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
-	"prywalk/internal/refusal"
 )
 
 // newThreads finds threads created since the last tick, at the end of a process's list, and observes them before all
@@ -74,7 +73,7 @@ func (n *newThreads) observeSampled(now int64) {
 func (n *newThreads) observe(p *process, now int64) {
 	for range maxListings {
 		before := len(p.backoff.Due)
-		gone := n.counts.failed[refusal.Gone]
+		ended := n.counts.ended()
 		n.find(p, now)
 		found := p.backoff.Due[before:]
 		if len(found) == 0 {
@@ -87,7 +86,7 @@ func (n *newThreads) observe(p *process, now int64) {
 			}
 			n.observations.observe(th)
 		}
-		if n.counts.failed[refusal.Gone] == gone {
+		if n.counts.ended() == ended {
 			return
 		}
 		n.creations.forget()

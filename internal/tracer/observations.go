@@ -49,7 +49,7 @@ func (o *observations) observe(th *thread) {
 	o.engine.DrainIfDue()
 	if !o.pace.admitsObservation() || !o.backlog.roomForCopy() || th.Observed.Pending() {
 		if !th.Backoff.BackedOff() { // else its next observation counts this tick
-			o.counts.queued++
+			o.counts.noteQueued()
 		}
 		return
 	}
@@ -79,12 +79,12 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 	case outcome == observe.Unchanged:
 		o.noteUnchanged(th, clocks)
 	case outcome == observe.LeftToSamples:
-		o.counts.attempted--
+		o.counts.noteLeftToSamples()
 		o.noteChanged(th)
 		th.accountedClocks = clocks
 		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.Queued:
-		o.counts.postponed()
+		o.counts.notePostponed()
 		o.noteChanged(th)
 	case outcome == observe.Done:
 		o.noteChanged(th)
@@ -100,8 +100,7 @@ func (o *observations) noteUnchanged(th *thread, clocks procmem.SchedStat) {
 		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.Tick.At), th.Observed.Asleep())
 	}
 	th.observedTick = o.Tick.Number
-	o.counts.unchanged++
-	o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
+	o.counts.noteUnchanged(o.Backoff.NoteUnchanged(&th.Backoff))
 }
 
 func (o *observations) finishPending(th *thread, s *observe.RawSample, err error) {
@@ -147,7 +146,7 @@ func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 		o.Observer.Drop(raw)
 	}
 	th.Observed.ForgetLast(th.accountedClocks)
-	o.counts.postponed()
+	o.counts.notePostponed()
 	th.proc.list.hintChange()
 }
 
@@ -175,6 +174,14 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 	}
 }
 
+// standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
+func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
+	if !th.FromZero || s.How != observe.ByStop {
+		return o.interval
+	}
+	return int64(float64(o.interval) * (1 - o.own.part(o.Tick.Number, s.StopTime, o.Tick.Period)))
+}
+
 // preferCPUOf makes the tracer sleep on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).
 func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
 	if th.Observed.UsesSamples() {
@@ -188,7 +195,7 @@ func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, runni
 
 func (o *observations) fail(th *thread, err error) {
 	reason := observe.Reason(err)
-	o.counts.addFailure(reason)
+	o.counts.noteFailure(reason)
 	o.noteChanged(th)
 	switch {
 	case reason != refusal.Gone:
@@ -201,5 +208,5 @@ func (o *observations) fail(th *thread, err error) {
 }
 
 func (o *observations) noteChanged(th *thread) {
-	o.counts.ranInBackoff += o.Backoff.NoteChanged(&th.Backoff)
+	o.counts.noteRan(o.Backoff.NoteChanged(&th.Backoff))
 }

@@ -5,7 +5,6 @@ package tracer
 import (
 	"runtime"
 
-	"prywalk/internal/observe"
 	"prywalk/internal/selfruntime"
 )
 
@@ -36,14 +35,11 @@ func (o *ownWork) measure(tick, now int64) {
 	o.at, o.cpu = now, cpu
 }
 
-// standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
-func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
-	if !th.FromZero || s.How != observe.ByStop {
-		return o.interval
-	}
-	o.own.lastNewThread = o.Tick.Number
-	processors := float64(runtime.NumCPU())
-	stopped := float64(s.StopTime) / float64(max(o.own.distance, o.Tick.Period))
-	own := min((o.own.workPart+(processors-1)*stopped)/processors, 0.5)
-	return int64(float64(o.interval) * (1 - own))
+// part returns the part of an interval that all CPUs together had no time for the targets, as the tracer worked on one,
+// and new threads were stopped. stopTime is the length of a new thread's stop, period the mean distance of ticks, ns.
+func (o *ownWork) part(tick, stopTime, period int64) float64 {
+	o.lastNewThread = tick
+	cpus := float64(runtime.NumCPU())
+	stopped := float64(stopTime) / float64(max(o.distance, period))
+	return min((o.workPart+(cpus-1)*stopped)/cpus, 0.5)
 }

@@ -137,6 +137,10 @@ func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
 	return p.ticks.SkipCostly(&p.Skipper, next)
 }
 
+func (p *pace) progress(to *Progress) {
+	to.MissedTicks, to.WithheldTicks, to.Rate = p.ticks.Missed, p.budget.Withheld, 1e9/float64(p.period())
+}
+
 func (p *pace) stats(s *runstats.Stats) {
 	s.MissedTicks = p.ticks.Missed
 	s.TicksWithheld = p.budget.Withheld

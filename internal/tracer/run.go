@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
+	"prywalk/internal/runstats"
 	"prywalk/internal/selfruntime"
 	"prywalk/ptrace"
 )
@@ -89,6 +90,10 @@ func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
 	r.brokenCalls += int64(s.Broken)
 	r.repeatedCalls += int64(s.ReportedTwice)
 	r.priorityLosses += int64(s.Lowered)
+}
+
+func (r *run) stats(s *runstats.Stats) {
+	s.Scheduling, s.PriorityLowered = r.scheduling, r.priorityLosses
 }
 
 func (t *Tracer) beginOnce() {

@@ -63,7 +63,7 @@ func (s *stops) beginTick(now, deadline int64) {
 // begin begins an observation of a target's thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned,
 // as no preemption is accepted between the interrupt and pollBegun.
 func (s *stops) begin(of stopTarget, observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
-	s.counts.attempted++
+	s.counts.noteBegin()
 	outcome, raw, err := s.Observer.Begin(observed)
 	if outcome == observe.Pending {
 		s.targets[observed] = of
@@ -87,13 +87,13 @@ func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 func (s *stops) giveUp(observed *observe.Thread) {
 	if s.Observer != nil && s.Observer.GiveUp(observed) {
 		delete(s.targets, observed)
-		s.counts.postponed()
+		s.counts.notePostponed()
 	}
 }
 
 func (s *stops) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
 	if ns := observed.TakeLostStop(); ns > 0 {
-		s.counts.stopFailed(observed, s.pace.chargeStop(ns))
+		s.counts.stops.addFailed(observed, s.pace.chargeStop(ns))
 	}
 	of := s.targets[observed]
 	delete(s.targets, observed)
@@ -102,12 +102,10 @@ func (s *stops) stopFinished(observed *observe.Thread, raw *observe.RawSample, e
 
 // countObservation counts a stop or a passive read.
 func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSample) {
-	if raw.How != observe.ByStop {
-		s.counts.byPassiveRead++
-		return
+	if raw.How == observe.ByStop {
+		raw.StopTime = s.pace.chargeStop(raw.StopTime)
 	}
-	raw.StopTime = s.pace.chargeStop(raw.StopTime)
-	s.counts.stopped(observed, raw)
+	s.counts.noteSample(observed, raw)
 }
 
 // # Waits

@@ -262,8 +262,8 @@ func (t *tracked) endThread(th *thread) {
 // dropThread ends the tracking of a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *thread, alive bool) {
 	t.Skipper.NoteThreadChange(t.Tick.At)
-	t.counts.ranInBackoff += t.Backoff.Forget(&th.Backoff)
-	t.counts.shortRuns.add(th.Observed.Ran())
+	runs, cpu := th.Observed.Ran()
+	t.counts.noteEnd(t.Backoff.Forget(&th.Backoff), runs, cpu)
 	if th.EnginePart != nil {
 		th.EnginePart.Ended(alive)
 	}

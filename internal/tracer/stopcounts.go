@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/observe"
+	"prywalk/internal/runstats"
+	"prywalk/ptrace"
+)
+
+// stopCounts counts stops by their lengths, and what they did to system calls.
+type stopCounts struct {
+	restarted               int64 // system calls
+	callEffects             callEffects
+	lengths                 runstats.Histogram
+	longest                 runstats.Stop
+	copies                  runstats.Histogram // bytes of stack
+	longStopsBy             [ptrace.NumCauses]runstats.LongEvents
+	lateStops, awaitedLocks runstats.LongEvents
+}
+
+// add counts a sample by a stop.
+func (c *stopCounts) add(t *observe.Thread, s *observe.RawSample) {
+	if s.StopTime > c.lengths.Max {
+		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: s.Copied()}
+	}
+	c.callEffects.add(s)
+	c.lengths.Add(s.StopTime)
+	c.copies.Add(s.Copied())
+	if s.Restarted {
+		c.restarted++
+	}
+	if s.StopTime > observe.LongStop {
+		c.longStopsBy[s.StopCause].Add(s.StopTime)
+	}
+	if s.RanOn > observe.LongStop {
+		c.lateStops.Add(s.RanOn)
+	}
+	if s.LockWait > observe.LongStop {
+		c.awaitedLocks.Add(s.LockWait)
+	}
+}
+
+// addFailed counts a stop of ns without a sample.
+func (c *stopCounts) addFailed(t *observe.Thread, ns int64) {
+	if ns > c.lengths.Max {
+		c.longest = runstats.Stop{PID: t.PID, TID: t.TID}
+	}
+	c.lengths.Add(ns)
+	if ns > observe.LongStop {
+		c.longStopsBy[ptrace.CauseLock].Add(ns)
+	}
+}
+
+func (c *stopCounts) stats(s *runstats.Stopped) {
+	s.LateStops, s.AwaitedLocks = c.lateStops, c.awaitedLocks
+	if c.lengths.N == 0 {
+		return
+	}
+	n := c.lengths.N
+	s.StopTime = runstats.Quantiles[runstats.Nanos]{
+		N: n, P50: runstats.Nanos(c.lengths.Quantile(0.5)), P99: runstats.Nanos(c.lengths.Quantile(0.99)),
+		Max: runstats.Nanos(c.lengths.Max),
+	}
+	s.CopiedBytes = runstats.Quantiles[int64]{
+		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
+	}
+	s.StopTimes = c.lengths.Buckets()
+	s.LongStops = c.longStops()
+	s.LongestStop = c.longest
+}
+
+func (c *stopCounts) longStops() runstats.Causes {
+	causes := runstats.Causes{}
+	for cause, l := range c.longStopsBy {
+		if l.N > 0 {
+			causes[ptrace.Cause(cause).String()] = l
+		}
+	}
+	return causes
+}
+
+// calls returns what stops did to system calls. broken and repeated are the numbers of all calls that stops made fail,
+// and that a supervisor got twice.
+func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
+	return runstats.Calls{
+		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,
+		BrokenCalls: byCall(&c.callEffects.broken, broken), ReportedTwiceCalls: byCall(&c.callEffects.reported, repeated),
+	}
+}
+
+// maxCalls bounds the numbers of system calls that are counted separately.
+const maxCalls = 512
+
+// callEffects counts visible effects of stops by system call; the last element is for other calls.
+type callEffects struct {
+	broken, reported [maxCalls + 1]int64
+}
+
+func (c *callEffects) add(s *observe.RawSample) {
+	at := maxCalls
+	if s.BrokenCall >= 0 && s.BrokenCall < maxCalls {
+		at = int(s.BrokenCall)
+	}
+	if s.Broken {
+		c.broken[at]++
+	}
+	if s.ReportedTwice {
+		c.reported[at]++
+	}
+}
+
+// byCall returns the positive counts by the name of the call. The rest of all is of "other".
+func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
+	byName := map[string]int64{}
+	for nr, n := range counts {
+		if n == 0 {
+			continue
+		}
+		name := "other"
+		if nr < maxCalls {
+			name = observe.CallName(int64(nr))
+		}
+		byName[name] += n
+		all -= n
+	}
+	if all > 0 {
+		byName["other"] += all
+	}
+	return byName
+}
