@@ -60,6 +60,12 @@ func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	c.stops.add(t, s)
 }
 
+// noteLostStop counts a stop of ns without a sample.
+func (c *counts) noteLostStop(t *observe.Thread, ns int64) { c.stops.addFailed(t, ns) }
+
+// begun returns the number of observations that were begun.
+func (c *counts) begun() int64 { return c.attempted }
+
 // samples returns the number of samples by stops and passive reads.
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
 
@@ -79,6 +85,10 @@ func (c *counts) stats(s *runstats.Stats) {
 	s.ShortRunsCPU = seconds(c.shortRuns.cpu)
 	c.stops.stats(&s.Stopped)
 }
+
+// calls returns what stops did to system calls. broken and repeated are the numbers of all calls that stops made fail,
+// and that a supervisor got twice.
+func (c *counts) calls(broken, repeated int64) runstats.Calls { return c.stops.calls(broken, repeated) }
 
 func (c *counts) progress(p *Progress) {
 	p.Observations, p.Stops = c.samples()+c.unchanged, c.byStop

@@ -40,6 +40,9 @@ func (g *gaps) report(from, length int64) {
 	}
 }
 
+// lastGapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
+func (g *gaps) lastGapEnd() int64 { return g.lastEnd }
+
 // suspension returns how long the machine was suspended since the last call, ns.
 func (g *gaps) suspension(now int64) int64 {
 	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)

@@ -24,6 +24,9 @@ type listings struct {
 	threadsMax  int // most of them
 }
 
+// threads returns the number of tracked threads at the last tick.
+func (l *listings) threads() int { return l.threadCount }
+
 func (l *listings) stats(s *runstats.Stats) { s.ThreadsMax = int64(l.threadsMax) }
 
 // refreshAll lists the threads of all processes where that is due, and counts them.

@@ -16,6 +16,7 @@ import (
 	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
@@ -60,6 +61,8 @@ type mark struct {
 	raw          *observe.RawSample // of a stop, or nil
 	found        attribute.Found    // why there is no raw sample
 }
+
+func (n *newChildren) stats(s *runstats.Stats) { s.Claimed += n.unassigned }
 
 func (n *newChildren) begin() {
 	n.untracked = descendants.NewChildFinder[*handover.Process, *newChild](n.Files)
@@ -110,7 +113,7 @@ func (n *newChildren) find(now int64) (done bool) {
 	switch {
 	case n.walks.busy():
 		return false
-	case n.walks.opener == nil:
+	case n.walks.byTracer():
 		ptrace.Pin() // a thread may stop late meanwhile
 		n.untracked.Search(last, now)
 		ptrace.Unpin()

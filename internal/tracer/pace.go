@@ -47,9 +47,15 @@ func (p *pace) resume(now int64) {
 	p.ticks.Restart(now, p.budget.UpdateRate(now))
 }
 
+// openQuota begins to keep prywalk within its CPU quota. scheduling is that of this OS thread.
 func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 	p.quota = schedule.NewQuota(limits, scheduling)
+	if p.quota.MustStopOnlyOnCPU() {
+		p.Observer.StopOnlyOnCPU()
+	}
 }
+
+func (p *pace) closeQuota() { p.quota.Close() }
 
 // underQuota reports whether ticks are bounded by a CPU quota.
 func (p *pace) underQuota() bool { return p.quota != nil }

@@ -40,6 +40,12 @@ func (o *openedThread) close() {
 	}
 }
 
+// open makes another thread walk paths.
+func (walks *pathWalks) open() { walks.opener = procmem.NewPathOpener() }
+
+// byTracer reports whether the tracer walks paths itself.
+func (walks *pathWalks) byTracer() bool { return walks.opener == nil }
+
 func (walks *pathWalks) busy() bool {
 	return walks.job != nil && !walks.job.Done()
 }
@@ -47,7 +53,7 @@ func (walks *pathWalks) busy() bool {
 // run calls f, and serves stops for up to walkFor. It returns false if f continues. Preconditions: no walk is running,
 // and f uses nothing that the tracer's thread or the end of a stop uses.
 func (walks *pathWalks) run(f func()) (done bool) {
-	if walks.opener == nil {
+	if walks.byTracer() {
 		f()
 		return true
 	}
@@ -66,7 +72,7 @@ func (walks *pathWalks) wait() {
 
 // openUntracked opens the untracked threads among tids. It returns false, never with wait, if that continues.
 func (walks *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
-	if walks.opener == nil {
+	if walks.byTracer() {
 		return true
 	}
 	if wait {
@@ -121,7 +127,7 @@ func (walks *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
 	defer ptrace.Unpin()
 	t := observe.NewThread(p.Target.PID, tid, walks.Files)
-	if walks.opener != nil && p.TaskDir != nil {
+	if !walks.byTracer() && p.TaskDir != nil {
 		t.Files().OpenDirIn(p.TaskDir)
 	}
 	return t
@@ -132,7 +138,7 @@ func (walks *pathWalks) close() {
 		procmem.SleepUntil(procmem.Now() + walkStep)
 	}
 	walks.dropOpened()
-	if walks.opener != nil {
+	if !walks.byTracer() {
 		walks.opener.Close()
 		walks.opener = nil
 	}

@@ -52,15 +52,12 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
-		t.walks.opener = procmem.NewPathOpener()
+		t.walks.open()
 		defer t.walks.close()
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
-	defer t.pace.quota.Close()
-	if t.pace.quota.MustStopOnlyOnCPU() {
-		t.Observer.StopOnlyOnCPU()
-	}
+	defer t.pace.closeQuota()
 	t.stops.chooseCPUs(ctl) // within the CPUs that are left
 	t.Observer.LimitStops(t.opts.MaxPause)
 	t.Observer.LimitLockWait()

@@ -10,14 +10,15 @@ import (
 // Stats adds the statistics, once, after the tracer has ended or when it hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.engine.Stats(&s.Observed)
-	s.Ticks, s.Sampled, s.Claimed = t.Tick.Number, t.EngineSamples, t.Unassigned+t.newChildren.unassigned
+	s.Ticks, s.Sampled, s.Claimed = t.Tick.Number, t.EngineSamples, t.Unassigned
+	t.newChildren.stats(s)
 	t.counts.stats(s)
 	t.pace.stats(s)
 	t.gaps.stats(s)
 	t.listings.stats(s)
 	t.backlog.stats(s)
 	t.run.stats(s)
-	s.Calls = t.counts.stops.calls(t.run.brokenCalls, t.run.repeatedCalls)
+	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
 	s.Seconds = seconds(t.length())
@@ -35,7 +36,7 @@ func (t *Tracer) length() int64 {
 }
 
 func (t *Tracer) publish() {
-	p := Progress{Ticks: t.Tick.Number, Threads: t.listings.threadCount}
+	p := Progress{Ticks: t.Tick.Number, Threads: t.listings.threads()}
 	t.counts.progress(&p)
 	t.pace.progress(&p)
 	t.control.publish(&p)

@@ -80,8 +80,6 @@ func (c *stopCounts) longStops() runstats.Causes {
 	return causes
 }
 
-// calls returns what stops did to system calls. broken and repeated are the numbers of all calls that stops made fail,
-// and that a supervisor got twice.
 func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 	return runstats.Calls{
 		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,

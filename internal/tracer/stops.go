@@ -93,7 +93,7 @@ func (s *stops) giveUp(observed *observe.Thread) {
 
 func (s *stops) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
 	if ns := observed.TakeLostStop(); ns > 0 {
-		s.counts.stops.addFailed(observed, s.pace.chargeStop(ns))
+		s.counts.noteLostStop(observed, s.pace.chargeStop(ns))
 	}
 	of := s.targets[observed]
 	delete(s.targets, observed)

@@ -55,7 +55,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.engine.DrainAll(now)
 	t.newThreads.observeSampled(now)
 	t.listings.refreshAll(now)
-	t.Backoff.WakeDue(t.listings.threadCount)
+	t.Backoff.WakeDue(t.listings.threads())
 	t.selector.observeDue()
 	t.tracked.dropEnded()
 	t.engine.EndTick()
@@ -68,13 +68,13 @@ func (t *Tracer) tickIfAdmitted(now, deadline int64) {
 		t.withheldTick(now, deadline)
 		return
 	}
-	before := t.counts.attempted
+	before := t.counts.begun()
 	if t.backlog.full(now) {
 		t.missedTick(now, deadline)
 	} else {
 		t.tick(now, deadline)
 	}
-	t.pace.noteTick(t.counts.attempted - before)
+	t.pace.noteTick(t.counts.begun() - before)
 }
 
 // withheldTick observes no thread. Samples of an engine are taken, and the ends of threads and processes are found.

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// source is the package's, with the fields that each selector selects. Other packages are not resolved.
+type source struct {
+	fset  *token.FileSet
+	files []*ast.File
+	info  types.Info
+	pkg   *types.Package
+}
+
+func parseSource(t *testing.T) *source {
+	t.Helper()
+	s := &source{fset: token.NewFileSet(), info: types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}}
+	noTests := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
+	parsed, err := parser.ParseDir(s.fset, ".", noTests, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range parsed["tracer"].Files {
+		s.files = append(s.files, f)
+	}
+	conf := types.Config{Error: func(error) {}}
+	s.pkg, _ = conf.Check("tracer", s.fset, s.files, &s.info)
+	return s
+}
+
+// parts returns the structs to which the tracer's fields point, without Options and Control, which others make.
+func (s *source) parts() (parts []*types.Struct) {
+	tracer := s.pkg.Scope().Lookup("Tracer").Type().Underlying().(*types.Struct)
+	for field := range tracer.Fields() {
+		if to, ok := field.Type().(*types.Pointer); ok {
+			part, ok := to.Elem().(*types.Named)
+			if ok && !part.Obj().Exported() {
+				parts = append(parts, part.Underlying().(*types.Struct))
+			}
+		}
+	}
+	return parts
+}
+
+func hasField(part *types.Struct, v types.Object) bool {
+	for field := range part.Fields() {
+		if field == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *source) file(at token.Pos) string { return filepath.Base(s.fset.Position(at).Filename) }
+
+// The others call its methods.
+func TestFieldsOfAPartAreUsedOnlyInItsFile(t *testing.T) {
+	s := parseSource(t)
+	parts := s.parts()
+	uses := 0
+	for selector, selected := range s.info.Selections {
+		field := selected.Obj()
+		if selected.Kind() != types.FieldVal {
+			continue
+		}
+		if slices.ContainsFunc(parts, func(part *types.Struct) bool { return hasField(part, field) }) {
+			if uses++; s.file(selector.Pos()) != s.file(field.Pos()) {
+				t.Errorf("%s uses the field %s of %s", s.fset.Position(selector.Pos()), field.Name(), s.file(field.Pos()))
+			}
+		}
+	}
+	if len(parts) < 10 || uses < 100 {
+		t.Errorf("%d parts, %d uses of their fields: the rule finds too little", len(parts), uses)
+	}
+}
+
+// What all parts and the engine share is set where a tick begins, and at the beginning and the end.
+func TestSharedStateIsSetByTheLoop(t *testing.T) {
+	shared := []string{"Observer", "Tick", "Ending", "EngineSamples", "Unassigned"}
+	set := 0
+	s := parseSource(t)
+	for _, f := range s.files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			var changed []ast.Expr
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				changed = n.Lhs
+			case *ast.IncDecStmt:
+				changed = []ast.Expr{n.X}
+			}
+			for _, e := range changed {
+				for selector, ok := e.(*ast.SelectorExpr); ok; selector, ok = selector.X.(*ast.SelectorExpr) {
+					if !slices.Contains(shared, selector.Sel.Name) {
+						continue
+					}
+					if set++; s.file(selector.Pos()) != "tick.go" && s.file(selector.Pos()) != "run.go" {
+						t.Errorf("%s sets %s", s.fset.Position(selector.Pos()), selector.Sel.Name)
+					}
+				}
+			}
+			return true
+		})
+	}
+	if set == 0 {
+		t.Error("the rule finds nothing, not even what is allowed")
+	}
+}
