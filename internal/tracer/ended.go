@@ -59,7 +59,7 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtStart = procmem.ReadingAt(s, now) })
 	p.endedReport.known = ok
 	p.account.EndedThreads = -used.most
-	for _, th := range p.list.inOrder {
+	for _, th := range p.list.all() {
 		switch {
 		case th.gone:
 		case th.clockPass < used.clockPass:
@@ -96,7 +96,7 @@ func (e *endedThreads) completeAccount(p *process, now int64) {
 		return // uncertain
 	}
 	p.account.EndedThreads += used.least
-	for _, th := range p.list.inOrder {
+	for _, th := range p.list.all() {
 		if !th.gone { // else the aggregator ends it
 			th.end.Alive = th.clockPass >= used.clockPass
 		}
@@ -116,7 +116,7 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	if !p.Target.Alive() {
 		return
 	}
-	for i, th := range p.list.inOrder {
+	for i, th := range p.list.all() {
 		if i%readAtOnce == readAtOnce-1 {
 			e.stops.poll()
 		}
@@ -203,7 +203,7 @@ func (e *endedThreads) threadsCPU(
 		if i%readAtOnce == readAtOnce-1 {
 			e.stops.poll()
 		}
-		th := p.list.byTID[tid]
+		th := p.list.thread(tid)
 		sched, err := p.schedStat(th, tid)
 		if err != nil {
 			if mayEnd && observe.Reason(err) == refusal.Gone {

@@ -30,6 +30,9 @@ type execState struct {
 	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
 }
 
+// begin records the program that a process runs when it is tracked.
+func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
+
 // detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed.
 // The account of the thread that called exec goes on.
 func (x *execs) detect(p *process, now int64) {
@@ -43,12 +46,12 @@ func (x *execs) detect(p *process, now int64) {
 	if first != nil && caller == first {
 		x.tracked.reportUnchanged(first)
 	}
-	for _, th := range p.list.inOrder {
+	for _, th := range p.list.all() {
 		if th != caller && !th.gone && (th == first || !th.alive()) {
 			x.end(th)
 		}
 	}
-	clear(p.list.rejected)
+	p.list.forgetAllRejected()
 	p.list.hintChange()
 	e := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
 	if caller == nil || caller != first {
@@ -70,7 +73,7 @@ func (p *process) execCaller() (found *thread) {
 	if err != nil {
 		return nil
 	}
-	for _, th := range p.list.inOrder {
+	for _, th := range p.list.all() {
 		last := &th.accountedClocks
 		possible := last.CPU <= now.CPU && last.RunQueue <= now.RunQueue && last.Runs <= now.Runs
 		if possible && (found == nil || last.CPU > found.accountedClocks.CPU) && !th.gone && (th == first || !th.alive()) {
@@ -114,7 +117,7 @@ func (p *process) runsTrackedProgram() bool {
 // settled reports that no exec is in progress, or unknown: what was read of the first thread just before is of the
 // thread that was tracked, and a thread that was missing just before has ended.
 func (p *process) settled() bool {
-	if len(p.list.byTID) <= 1 {
+	if p.list.len() <= 1 {
 		return true
 	}
 	n, err := p.TaskDir.Count()
@@ -125,7 +128,7 @@ func (p *process) settled() bool {
 // to replace the address space. It is not if it sleeps, or has used more CPU time than that takes.
 func (p *process) mayBeInExec(tids []int) bool {
 	list, state := &p.list, &p.execState
-	if !list.everListed || len(list.byTID) <= 1 || len(tids) != 1 || tids[0] != p.Target.PID {
+	if !list.begun() || list.len() <= 1 || len(tids) != 1 || tids[0] != p.Target.PID {
 		state.aloneSince = 0
 		return false
 	}

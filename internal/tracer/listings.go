@@ -3,9 +3,6 @@
 package tracer
 
 import (
-	"bytes"
-	"slices"
-
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
@@ -34,7 +31,7 @@ func (l *listings) refreshAll(now int64) {
 	n := 0
 	for _, p := range l.tracked.processes() {
 		l.refresh(p, now)
-		n += len(p.list.byTID)
+		n += p.list.len()
 	}
 	l.threadCount = n
 	l.threadsMax = max(l.threadsMax, n)
@@ -44,16 +41,14 @@ func (l *listings) refreshAll(now int64) {
 func (l *listings) refresh(p *process, now int64) {
 	list := &p.list
 	p.noteCount(now)
-	if list.everListed && l.walks.busy() {
+	if list.begun() && l.walks.busy() {
 		return
 	}
 	if !list.due(now, &p.Clock, l.threadCount) {
 		l.execs.detect(p, now)
 		return
 	}
-	list.begin(now, p.Clock.Now)
-	tids, err := p.TaskDir.List(list.tids[:0])
-	list.tids = tids
+	tids, err := list.read(p.TaskDir, now, p.Clock.Now)
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
 		tids = nil
 	}
@@ -63,8 +58,7 @@ func (l *listings) refresh(p *process, now int64) {
 	}
 	l.markListed(p, tids, now)
 	list.forgetRejected(tids)
-	if !list.everListed {
-		list.everListed = true
+	if !list.begun() {
 		l.ended.readAtStart(p, now)
 	}
 	l.endMissing(p)
@@ -78,7 +72,7 @@ const clockEvery = 4e6
 // noteCount hints at a listing if the number of threads has changed, and reads the process's clock if that is due.
 func (p *process) noteCount(now int64) {
 	there, err := p.TaskDir.Count()
-	if p.ThreadsChanged || err != nil || there != len(p.list.tids) {
+	if p.ThreadsChanged || err != nil || there != p.list.listed() {
 		p.list.hintChange()
 	}
 	p.ThreadsChanged = false
@@ -89,10 +83,10 @@ func (p *process) noteCount(now int64) {
 
 // markListed notes which tracked threads are in a listing, and tracks those that are new.
 func (l *listings) markListed(p *process, tids []int, now int64) {
-	open := l.walks.openUntracked(p, tids, now, !p.list.everListed)
+	open := l.walks.openUntracked(p, tids, now, !p.list.begun())
 	for _, tid := range tids {
-		if th := p.list.byTID[tid]; th != nil {
-			th.listGeneration = p.list.generation
+		if th := p.list.thread(tid); th != nil {
+			p.list.mark(th)
 		} else if open {
 			l.engine.DrainIfDue()
 			l.tracked.discover(p, tid, now)
@@ -102,13 +96,13 @@ func (l *listings) markListed(p *process, tids []int, now int64) {
 
 func (l *listings) endMissing(p *process) {
 	list := &p.list
-	for _, th := range list.inOrder {
-		if th.listGeneration != list.generation {
+	for _, th := range list.all() {
+		if list.misses(th) {
 			l.tracked.endThread(th)
 		}
 	}
-	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
-	if len(list.inOrder) == 0 && !p.Target.Alive() {
+	list.end()
+	if len(list.all()) == 0 && !p.Target.Alive() {
 		l.tracked.endProcess(p)
 	}
 }
@@ -117,11 +111,8 @@ func (l *listings) endMissing(p *process) {
 func (l *listings) checkName(p *process) {
 	if th := p.firstThread(); th != nil {
 		var name procmem.Comm
-		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.firstThreadName.Bytes()) {
-			if len(p.list.firstThreadName.Bytes()) > 0 {
-				l.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: l.Tick.At})
-			}
-			p.list.firstThreadName = name
+		if th.Observed.Files().Comm(&name) == nil && p.list.setFirstName(&name) {
+			l.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: l.Tick.At})
 		}
 	}
 }
@@ -140,7 +131,7 @@ func (l *listings) reportEnded(now int64) {
 
 // endUnread ends the threads that were missing when their clocks were last read. It returns false if a stop is pending.
 func (l *listings) endUnread(p *process) bool {
-	for _, th := range p.list.inOrder {
+	for _, th := range p.list.all() {
 		if !th.gone && !l.ended.readInLastPass(th) {
 			if l.tracked.endThread(th); !th.gone {
 				return false
@@ -155,7 +146,7 @@ func (l *listings) endAll() {
 	for _, p := range l.tracked.processes() {
 		l.execs.detect(p, procmem.Now())
 		l.ended.readAtEnd(p, procmem.Now())
-		for _, th := range p.list.inOrder {
+		for _, th := range p.list.all() {
 			l.tracked.endThread(th)
 		}
 		l.tracked.endProcess(p)

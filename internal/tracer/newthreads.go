@@ -48,7 +48,7 @@ func (n *newThreads) observeStopped(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
 		switch {
-		case !p.list.everListed:
+		case !p.list.begun():
 		case drawing:
 			n.find(p, now)
 		case !p.engineObserves():
@@ -63,7 +63,7 @@ func (n *newThreads) observeSampled(now int64) {
 		return
 	}
 	for _, p := range n.tracked.processes() {
-		if p.list.everListed && p.engineObserves() {
+		if p.list.begun() && p.engineObserves() {
 			n.observe(p, now)
 		}
 	}
@@ -97,7 +97,7 @@ func (n *newThreads) observe(p *process, now int64) {
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
 	creations := n.creations.countUntil(n.Tick.Number)
-	if creations == p.tail.creations || now-p.tail.readAt < int64(len(list.tids))*skipCost*skipShare {
+	if creations == p.tail.creations || now-p.tail.readAt < int64(list.listed())*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()

@@ -38,7 +38,8 @@ func parseSource(t *testing.T) *source {
 	return s
 }
 
-// parts returns the structs to which the tracer's fields point, without Options and Control, which others make.
+// parts returns the structs to which the tracer's fields point, without Options and Control, which others make, and those
+// that parts keep in each process.
 func (s *source) parts() (parts []*types.Struct) {
 	tracer := s.pkg.Scope().Lookup("Tracer").Type().Underlying().(*types.Struct)
 	for field := range tracer.Fields() {
@@ -48,6 +49,9 @@ func (s *source) parts() (parts []*types.Struct) {
 				parts = append(parts, part.Underlying().(*types.Struct))
 			}
 		}
+	}
+	for _, record := range []string{"threadList", "threadListTail", "execState", "endedReport"} {
+		parts = append(parts, s.pkg.Scope().Lookup(record).Type().Underlying().(*types.Struct))
 	}
 	return parts
 }

@@ -83,7 +83,7 @@ func (walks *pathWalks) openUntracked(p *process, tids []int, now int64, wait bo
 	}
 	walks.dropOpened()
 	for _, tid := range tids {
-		if p.list.byTID[tid] == nil && !p.list.rejects(tid, now) {
+		if p.list.thread(tid) == nil && !p.list.rejects(tid, now) {
 			walks.opened = append(walks.opened, openedThread{proc: p, tid: tid})
 		}
 	}

@@ -30,7 +30,7 @@ type process struct {
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
 
 // firstThread returns the tracked thread with the process's number, or nil.
-func (p *process) firstThread() *thread { return p.list.byTID[p.Target.PID] }
+func (p *process) firstThread() *thread { return p.list.thread(p.Target.PID) }
 
 // The kernel goes through all threads to read a process's clock, clockCost ns each. This takes at most one part in
 // clockShare of the time.
@@ -40,7 +40,7 @@ const (
 )
 
 func (p *process) clockDue(now int64) bool {
-	return now-p.Clock.ReadAt >= int64(len(p.list.tids))*clockCost*clockShare
+	return now-p.Clock.ReadAt >= int64(p.list.listed())*clockCost*clockShare
 }
 
 // readClock reads the clock of a process that is alive: else its ID may be another's.

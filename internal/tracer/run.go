@@ -111,7 +111,7 @@ func (t *Tracer) observeLast(now int64) {
 	}
 	t.Ending = true
 	for _, p := range t.tracked.processes() {
-		for _, th := range p.list.inOrder {
+		for _, th := range p.list.all() {
 			t.Backoff.Wake(&th.Backoff)
 		}
 		p.list.makeDue()

@@ -63,7 +63,7 @@ func (s *selector) observeBackedOff(p *process) {
 
 func (s *selector) wakeAndObserve(p *process, all bool) int {
 	already := len(p.backoff.Due)
-	for _, th := range p.list.inOrder {
+	for _, th := range p.list.all() {
 		if all || th.Backoff.HasRun() {
 			s.Backoff.Wake(&th.Backoff)
 		}

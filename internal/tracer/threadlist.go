@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"bytes"
 	"slices"
 
 	"prywalk/internal/engine"
@@ -44,6 +45,26 @@ const (
 	listShare = 128
 )
 
+// newThreadList returns a list without threads. fromStart: all began within the recording.
+func newThreadList(fromStart bool) threadList {
+	return threadList{byTID: map[int]*thread{}, everListed: fromStart}
+}
+
+// thread returns a tracked thread, or nil.
+func (list *threadList) thread(tid int) *thread { return list.byTID[tid] }
+
+// len returns the number of tracked threads.
+func (list *threadList) len() int { return len(list.byTID) }
+
+// all returns the tracked threads, and those that have ended since the last listing.
+func (list *threadList) all() []*thread { return list.inOrder }
+
+// listed returns the number of threads of the last listing, tracked or not.
+func (list *threadList) listed() int { return len(list.tids) }
+
+// begun reports whether the threads were listed once, or all began within the recording.
+func (list *threadList) begun() bool { return list.everListed }
+
 // due reports whether to list the threads. all is the number of threads of all processes.
 func (list *threadList) due(now int64, clock *engine.Clock, all int) bool {
 	if list.listedAt == 0 {
@@ -66,17 +87,39 @@ func (list *threadList) makeDue() { list.listedAt = 0 }
 // hintChange records that threads have begun or ended since the last listing.
 func (list *threadList) hintChange() { list.changeHinted = true }
 
-// begin begins a listing. cpu is the process's clock, ns.
-func (list *threadList) begin(now int64, cpu uint64) {
+// read begins a listing: it returns the threads in the kernel's order. cpu is the process's clock, ns.
+func (list *threadList) read(dir *procmem.TaskDir, now int64, cpu uint64) (tids []int, err error) {
 	list.listedAt = now
 	list.cpu = cpu
 	list.changeHinted = false
 	list.generation++
+	list.tids, err = dir.List(list.tids[:0])
+	return list.tids, err
+}
+
+// mark records that the present listing has a tracked thread.
+func (list *threadList) mark(th *thread) { th.listGeneration = list.generation }
+
+// misses reports whether the present listing lacks a tracked thread.
+func (list *threadList) misses(th *thread) bool { return th.listGeneration != list.generation }
+
+// end ends a listing: ended threads are dropped.
+func (list *threadList) end() {
+	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
+	list.everListed = true
+}
+
+// setFirstName sets the name of the first thread, and reports whether it had another.
+func (list *threadList) setFirstName(name *procmem.Comm) (renamed bool) {
+	last := list.firstThreadName.Bytes()
+	renamed = len(last) > 0 && !bytes.Equal(name.Bytes(), last)
+	list.firstThreadName = *name
+	return renamed
 }
 
 // add adds a thread that a listing has, or one at the list's end.
 func (list *threadList) add(th *thread) {
-	th.listGeneration = list.generation
+	list.mark(th)
 	list.byTID[th.Observed.TID] = th
 	list.inOrder = append(list.inOrder, th)
 	delete(list.rejected, th.Observed.TID)
@@ -107,6 +150,10 @@ func (list *threadList) reject(tid int, now int64) {
 // rejects reports whether a thread was rejected, and its name is not read again yet.
 func (list *threadList) rejects(tid int, now int64) bool { return now < list.rejected[tid].again }
 
+// forgetAllRejected has the names of all threads read again.
+func (list *threadList) forgetAllRejected() { clear(list.rejected) }
+
+// forgetRejected forgets the rejected threads that a listing lacks.
 func (list *threadList) forgetRejected(tids []int) {
 	if len(list.rejected)+len(list.byTID) <= len(tids) { // all are listed
 		return

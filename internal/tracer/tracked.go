@@ -42,7 +42,7 @@ func (t *tracked) processes() []*process { return t.procs }
 func (t *tracked) threads() iter.Seq[*thread] {
 	return func(yield func(*thread) bool) {
 		for _, p := range t.procs {
-			for _, th := range p.list.inOrder {
+			for _, th := range p.list.all() {
 				if !th.gone && !yield(th) {
 					return
 				}
@@ -55,7 +55,7 @@ func (t *tracked) threads() iter.Seq[*thread] {
 func (t *tracked) thread(pid, tid int) *thread {
 	for _, p := range t.procs {
 		if p.Target.PID == pid {
-			return p.list.byTID[tid]
+			return p.list.thread(tid)
 		}
 	}
 	return nil
@@ -75,14 +75,13 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
 		return
 	}
-	p.execState.addressSpace = p.Target.Memory().Space()
+	p.execState.begin(p)
 	p.otherMemory, _ = shared.TakeOtherMemory()
 	tasks.ChargeTo(t.Files)
 	p.TaskDir = tasks
-	p.list.byTID = map[int]*thread{}
-	if shared.Child && p.Target.StartTime >= t.startTicks {
-		// All its time lies within the recording.
-		p.list.everListed = true
+	fromStart := shared.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
+	p.list = newThreadList(fromStart)
+	if fromStart {
 		t.ended.beginFromZero(p)
 		shared.FromStart = true
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
@@ -235,7 +234,7 @@ func (p *process) takeOtherMemory() {
 		return
 	}
 	p.otherMemory = next
-	for _, th := range p.list.inOrder {
+	for _, th := range p.list.all() {
 		th.Observed.OtherMemory = p.otherMemory
 	}
 }
