@@ -4,18 +4,42 @@
 //
 // # Algorithm
 //
-// A tick has ten steps (tick.go), and a part for each job. The parts share [state].
+// A loop makes ticks and sleeps between them (makeTicks in tick.go). A tick is a list of steps: new threads and
+// children are observed before all others, as they may be short-lived; then the threads that are due.
 //
-//	tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
-//	 │      which threads   one thread       pending      one thread: unchanged,
-//	 │                      after another    stops        passive read or stop
-//	 ├────► newThreads, newChildren ──► observed before all others
-//	 ├────► tracked: processes and threads: tracked, listed, ended
-//	 ├────► engine.Engine, in place of stops: the kernel's samples (package perfengine)
-//	 └────► reports ──► handover.Outbox ──► aggregator
+//	makeTicks ─► tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
+//	                     which threads   one thread       pending      one thread: unchanged,
+//	                                     after another    stops        passive read or stop
+//	                ├──► newThreads, newChildren
+//	                ├──► listings: threads that have begun or ended
+//	                ├──► engine.Engine, in place of stops: the kernel's samples (package perfengine)
+//	                └──► backlog ──► handover.Outbox ──► aggregator
 //
-// Package schedule decides about ticks, budget, quota, subsets and gaps, backoff about sleepers that are not observed,
-// and skid about the CPU on which the tracer sleeps.
+// # Parts
+//
+// A part is a type with a file of its own, which alone uses its fields: other parts call its methods. A part has
+// pointers to the parts above it that it calls.
+//
+//	pace          when ticks are made, how many threads they observe: rate, budget, CPU quota, subset
+//	counts        outcomes of observations, lengths of stops
+//	gaps          long times without observations, suspensions of the machine
+//	taskCreations whether a task was created on this machine since the last tick
+//	stops         begins observations; finishes pending stops in every wait; the CPU on which the tracer sleeps
+//	backlog       hands events over; copies that wait for their walks
+//	pathWalks     opens files of /proc by path, on another thread
+//	endedThreads  CPU time of ended threads, from the clocks of process and threads
+//	newChildren   child processes that are not tracked yet
+//	tracked       processes and threads, from their discovery to the report of their end
+//	execs         processes that have called exec
+//	listings      lists of a process's threads: what has begun and ended since the last one
+//	requests      checkpoints and refreshes, which the aggregator makes
+//	observations  one observation of one thread
+//	newThreads    threads that were created since the last tick
+//	selector      the threads of a tick
+//
+// All share [Options], which nothing changes, and [engine.SharedState]: the present tick, the outbox and the back-offs
+// (package backoff), of which only tick.go and run.go set the tick. A [process] and a [thread] have a field for each
+// part that keeps something there.
 //
 // # Invariants
 //

@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,12 +24,18 @@ type source struct {
 func parseSource(t *testing.T) *source {
 	t.Helper()
 	s := &source{fset: token.NewFileSet(), info: types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}}
-	noTests := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	parsed, err := parser.ParseDir(s.fset, ".", noTests, 0)
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range parsed["tracer"].Files {
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(s.fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		s.files = append(s.files, f)
 	}
 	conf := types.Config{Error: func(error) {}}
@@ -38,26 +43,29 @@ func parseSource(t *testing.T) *source {
 	return s
 }
 
-// parts returns the structs to which the tracer's fields point, without Options and Control, which others make, and those
-// that parts keep in each process.
-func (s *source) parts() (parts []*types.Struct) {
+// parts returns the types to which the tracer's fields point, in their order, without Options and Control, which others
+// make.
+func (s *source) parts() (parts []*types.Named) {
 	tracer := s.pkg.Scope().Lookup("Tracer").Type().Underlying().(*types.Struct)
 	for field := range tracer.Fields() {
-		if to, ok := field.Type().(*types.Pointer); ok {
-			part, ok := to.Elem().(*types.Named)
-			if ok && !part.Obj().Exported() {
-				parts = append(parts, part.Underlying().(*types.Struct))
-			}
+		if part := pointedTo(field); part != nil && !part.Obj().Exported() {
+			parts = append(parts, part)
 		}
-	}
-	for _, record := range []string{"threadList", "threadListTail", "execState", "endedReport"} {
-		parts = append(parts, s.pkg.Scope().Lookup(record).Type().Underlying().(*types.Struct))
 	}
 	return parts
 }
 
-func hasField(part *types.Struct, v types.Object) bool {
-	for field := range part.Fields() {
+func pointedTo(field *types.Var) *types.Named {
+	to, ok := field.Type().(*types.Pointer)
+	if !ok {
+		return nil
+	}
+	named, _ := to.Elem().(*types.Named)
+	return named
+}
+
+func hasField(part *types.Named, v types.Object) bool {
+	for field := range part.Underlying().(*types.Struct).Fields() {
 		if field == v {
 			return true
 		}
@@ -71,13 +79,16 @@ func (s *source) file(at token.Pos) string { return filepath.Base(s.fset.Positio
 func TestFieldsOfAPartAreUsedOnlyInItsFile(t *testing.T) {
 	s := parseSource(t)
 	parts := s.parts()
+	for _, ofProcess := range []string{"threadList", "threadListTail", "execState", "endedReport"} {
+		parts = append(parts, s.pkg.Scope().Lookup(ofProcess).Type().(*types.Named))
+	}
 	uses := 0
 	for selector, selected := range s.info.Selections {
 		field := selected.Obj()
 		if selected.Kind() != types.FieldVal {
 			continue
 		}
-		if slices.ContainsFunc(parts, func(part *types.Struct) bool { return hasField(part, field) }) {
+		if slices.ContainsFunc(parts, func(part *types.Named) bool { return hasField(part, field) }) {
 			if uses++; s.file(selector.Pos()) != s.file(field.Pos()) {
 				t.Errorf("%s uses the field %s of %s", s.fset.Position(selector.Pos()), field.Name(), s.file(field.Pos()))
 			}
@@ -85,6 +96,17 @@ func TestFieldsOfAPartAreUsedOnlyInItsFile(t *testing.T) {
 	}
 	if len(parts) < 10 || uses < 100 {
 		t.Errorf("%d parts, %d uses of their fields: the rule finds too little", len(parts), uses)
+	}
+}
+
+func TestPartsPointOnlyToPartsAboveThem(t *testing.T) {
+	parts := parseSource(t).parts()
+	for i, part := range parts {
+		for field := range part.Underlying().(*types.Struct).Fields() {
+			if to := pointedTo(field); to != nil && slices.Index(parts, to) >= i {
+				t.Errorf("%s points to %s, which is not above it", part.Obj().Name(), to.Obj().Name())
+			}
+		}
 	}
 }
 

@@ -249,7 +249,7 @@ func (s *stops) mayPreemptTarget() bool {
 	return s.cpus.MayShareTargetCPU() && s.Observer.WokenByTimer()
 }
 
-// forgetWake ends the use of the last wake-up if the tracer sleeps on the CPU of a target's thread.
+// forgetWake notes that the tracer has worked since its sleep, if that was on the CPU of a target's thread.
 func (s *stops) forgetWake() {
 	if s.cpus.MayMove() {
 		s.Observer.ForgetWake()

@@ -11,7 +11,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// makeTicks makes ticks, at least one, until ctx or the last process ends. leave: this process is about to be stopped.
+// makeTicks makes ticks, at least one, until ctx or the last process ends, and sleeps between them. leave: this process
+// is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for t.Tick.At == 0 || ctx.Err() == nil {
 		if ptrace.Suspending() {
@@ -30,7 +31,8 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 		t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
 		t.stops.poll()
 		t.publish()
-		t.collectGarbage(now)
+		t.Garbage.Collect(now, t.Observer.Waiting())
+		t.stops.forgetWake()
 		if t.finished() {
 			return false
 		}
@@ -41,7 +43,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 	return false
 }
 
-// tick observes each thread that is due. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) are finished
+// tick observes each thread that is due, once. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) finish
 // later.
 //
 // New threads that are to be stopped come before sampled ones, as they may be short-lived; clocks of sampled ones must
@@ -159,12 +161,6 @@ func (t *Tracer) endTick(now, deadline int64) {
 	if t.Out.Due(now) {
 		t.backlog.handOver()
 	}
-}
-
-// collectGarbage collects garbage if that is due, while no thread is stopped.
-func (t *Tracer) collectGarbage(now int64) {
-	t.Garbage.Collect(now, t.Observer.Waiting())
-	t.stops.forgetWake()
 }
 
 // finished reports whether the last process has ended, and none waits to be tracked.

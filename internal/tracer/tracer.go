@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Each part uses only parts
-// above it; New passes stops what uses a finished stop.
+// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. A part has pointers only to
+// parts above it; by finishStop, stops passes on what a stop has read.
 type Tracer struct {
 	*engine.SharedState
 	opts         *Options
