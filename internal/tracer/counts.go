@@ -15,7 +15,7 @@ type counts struct {
 	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run; had run
 	failed                                      [refusal.NumReasons]int64
 	shortRuns                                   shortRuns
-	stops                                       stopCounts
+	stopCounts
 }
 
 // noteBegin counts an observation that is begun.
@@ -57,11 +57,8 @@ func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 		return
 	}
 	c.byStop++
-	c.stops.add(t, s)
+	c.noteStop(t, s)
 }
-
-// noteLostStop counts a stop of ns without a sample.
-func (c *counts) noteLostStop(t *observe.Thread, ns int64) { c.stops.addFailed(t, ns) }
 
 // begun returns the number of observations that were begun.
 func (c *counts) begun() int64 { return c.attempted }
@@ -83,12 +80,8 @@ func (c *counts) stats(s *runstats.Stats) {
 	}
 	s.ShortRuns = c.shortRuns.n
 	s.ShortRunsCPU = seconds(c.shortRuns.cpu)
-	c.stops.stats(&s.Stopped)
+	c.stopCounts.stats(&s.Stopped)
 }
-
-// calls returns what stops did to system calls. broken and repeated are the numbers of all calls that stops made fail,
-// and that a supervisor got twice.
-func (c *counts) calls(broken, repeated int64) runstats.Calls { return c.stops.calls(broken, repeated) }
 
 func (c *counts) progress(p *Progress) {
 	p.Observations, p.Stops = c.samples()+c.unchanged, c.byStop

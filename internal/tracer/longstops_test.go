@@ -20,7 +20,7 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 		{StopTime: 20e3, RanOn: observe.LongStop}, {StopTime: 20e3, RanOn: observe.LongStop + 5}, {StopTime: 20e3,
 			RanOn: 3e6},
 	} {
-		c.add(&observe.Thread{}, &s)
+		c.noteStop(&observe.Thread{}, &s)
 	}
 	want := runstats.Causes{"lock": {N: 1, Max: observe.LongStop + 1}, "copy": {N: 2, Max: 9e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 7 {

@@ -150,13 +150,8 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 }
 
 func (n *newChildren) stopChild(child *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.pace.drawsSubset() || n.Observer.Pending() > 0 || !n.pace.admitsObservation() ||
-		!n.backlog.roomForCopy() {
-		child.marks[len(child.marks)-1].found = attribute.FoundMissed
-		return
-	}
 	var err error
-	if !n.walks.run(func() { err = child.open(pid, n.Files) }) {
+	if !n.admitsStop() || !n.walks.run(func() { err = child.open(pid, n.Files) }) {
 		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return
 	}
@@ -176,6 +171,11 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 		n.counts.notePostponed()
 	}
 	n.stops.pollBegun(child.thread, outcome)
+}
+
+func (n *newChildren) admitsStop() bool {
+	return !n.Ending && !n.walks.busy() && !n.pace.drawsSubset() && n.Observer.Pending() == 0 &&
+		n.pace.admitsObservation() && n.backlog.roomForCopy()
 }
 
 func (child *newChild) open(pid int, budget *procmem.FDBudget) error {

@@ -19,8 +19,8 @@ type stopCounts struct {
 	lateStops, awaitedLocks runstats.LongEvents
 }
 
-// add counts a sample by a stop.
-func (c *stopCounts) add(t *observe.Thread, s *observe.RawSample) {
+// noteStop counts a sample by a stop.
+func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 	if s.StopTime > c.lengths.Max {
 		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: s.Copied()}
 	}
@@ -41,8 +41,8 @@ func (c *stopCounts) add(t *observe.Thread, s *observe.RawSample) {
 	}
 }
 
-// addFailed counts a stop of ns without a sample.
-func (c *stopCounts) addFailed(t *observe.Thread, ns int64) {
+// noteLostStop counts a stop of ns without a sample.
+func (c *stopCounts) noteLostStop(t *observe.Thread, ns int64) {
 	if ns > c.lengths.Max {
 		c.longest = runstats.Stop{PID: t.PID, TID: t.TID}
 	}
@@ -80,6 +80,8 @@ func (c *stopCounts) longStops() runstats.Causes {
 	return causes
 }
 
+// calls returns what stops did to system calls. broken and repeated are the numbers of all calls that stops made fail,
+// and that a supervisor got twice.
 func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 	return runstats.Calls{
 		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,

@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 
 	"prywalk/internal/backoff"
@@ -38,18 +37,6 @@ type tracked struct {
 
 // processes returns those that have not ended, and those that have ended in this tick.
 func (t *tracked) processes() []*process { return t.procs }
-
-func (t *tracked) threads() iter.Seq[*thread] {
-	return func(yield func(*thread) bool) {
-		for _, p := range t.procs {
-			for _, th := range p.list.all() {
-				if !th.gone && !yield(th) {
-					return
-				}
-			}
-		}
-	}
-}
 
 // thread returns a thread by its IDs, or nil.
 func (t *tracked) thread(pid, tid int) *thread {
@@ -280,7 +267,11 @@ func (t *tracked) reportUnchanged(th *thread) {
 }
 
 func (t *tracked) reportAllUnchanged() {
-	for th := range t.threads() {
-		t.reportUnchanged(th)
+	for _, p := range t.procs {
+		for _, th := range p.list.all() {
+			if !th.gone {
+				t.reportUnchanged(th)
+			}
+		}
 	}
 }
