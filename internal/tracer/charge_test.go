@@ -72,6 +72,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
+		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience)) // a thread with a pending stop ends later
 		c.pace.budget.AddStop(1e12)
 		p := c.tracked.procs[0]
 		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {
