@@ -138,6 +138,7 @@ func (e *endedThreads) reportDue(p *process, now int64) bool {
 // usedSoFar returns the least CPU time of ended threads, ns: it reads the process's clock first. Threads of which it
 // reads no clock ([endedThreads.readInLastPass]) have ended.
 func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
+	p.endedReport.pending = false
 	all, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
@@ -151,7 +152,6 @@ func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == 
 // report reports what usedSoFar has returned, if ok. began is the time of its call, CLOCK_MONOTONIC ns.
 func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	at := procmem.Now()
-	p.endedReport.pending = false
 	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
 	if ok {
 		e.Out.Add(handover.Event{
