@@ -60,7 +60,7 @@ func (l *Locks) addUnknown() {
 }
 
 func (p *Process) schedules(l *languages.Language) bool {
-	return slices.ContainsFunc(p.Threads, func(t Thread) bool {
+	return l.Schedules != nil && slices.ContainsFunc(p.Threads, func(t Thread) bool {
 		return l.Schedules(t.Name, "", "", "") || slices.ContainsFunc(t.Frames, func(f Frame) bool {
 			return l.Schedules(t.Name, f.Function, f.File, f.Module)
 		})

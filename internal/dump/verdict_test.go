@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/code"
+	"prywalk/internal/languages"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -38,6 +39,20 @@ func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
 		if l.Verdict != want {
 			t.Errorf("%s: %s, want %s", reason, l.Verdict, want)
 		}
+	}
+}
+
+// The toy's language names what waits without a thread, and not what shows that a process has such.
+func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T) {
+	all := languages.All
+	defer func() { languages.All = all }()
+	toyLanguage := languages.Language{Systems: []string{"toy"}, Unthreaded: "fibers of the toy"}
+	languages.All = append(slices.Clone(all), &toyLanguage)
+	l := newLocks()
+	l.Processes = []*Process{{PID: 1, Threads: []Thread{{TID: 1, State: "R"}}}}
+	l.conclude()
+	if l.Verdict != VerdictNone || len(l.Unexamined) > 0 {
+		t.Errorf("%s, not examined: %q", l.Verdict, l.Unexamined)
 	}
 }
 

@@ -40,7 +40,8 @@ type Language struct {
 	Task       string
 	Unoccupied func(functions []string) bool
 	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual
-	// threads". Schedules reports whether a thread's name, or one of its frames, shows that the process has such.
+	// threads". Schedules reports whether a thread's name, or one of its frames, shows that the process has such; nil: no
+	// process is known to have such.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 
