@@ -15,7 +15,7 @@ import (
 
 // Errors, unwrapped.
 var (
-	ErrGone         error = refusal.Gone
+	ErrGone         error = refusal.Exited
 	ErrDenied       error = refusal.Denied // no permission (uid, Yama, not dumpable, seccomp)
 	ErrTraced       error = refusal.Traced // another tracer is, or was just, attached
 	ErrZombie       error = refusal.Zombie // it has exited and is not reaped

@@ -59,7 +59,7 @@ func (p *pair) compare(th *thread) {
 	outcome, s, err := p.peeker.Begin(th.look)
 	switch {
 	case err != nil:
-		if observe.Reason(err) == refusal.Gone {
+		if observe.Reason(err) == refusal.Exited {
 			th.forget()
 		}
 		return

@@ -43,7 +43,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 			if err == nil {
 				a.count(ps, th, s)
 				pool.Put(s)
-			} else if observe.Reason(err) == refusal.Gone {
+			} else if observe.Reason(err) == refusal.Exited {
 				th.forget()
 			}
 		}

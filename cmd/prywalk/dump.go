@@ -167,7 +167,7 @@ type unreadProcesses struct {
 
 func (l *unreadProcesses) add(err error) {
 	why := refusal.Of(err)
-	if why == refusal.Gone {
+	if why == refusal.Exited {
 		return
 	}
 	if l.reasons == nil {

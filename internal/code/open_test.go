@@ -31,9 +31,9 @@ func TestEndedProcessIsNotFound(t *testing.T) {
 		t.Error("Alive is true for an ended process")
 	}
 	_, err := p.Refresh()
-	wantKind(t, err, refusal.Gone)
+	wantKind(t, err, refusal.Exited)
 	_, err = p.Threads(nil)
-	wantKind(t, err, refusal.Gone)
+	wantKind(t, err, refusal.Exited)
 }
 
 func TestProcessWithAnEndedMainThreadIsOpened(t *testing.T) {

@@ -144,7 +144,7 @@ func (c *checker) sleepers() Finding {
 		files := procmem.OpenThread(c.PID, tid, nil)
 		_, why := files.Syscall()
 		files.Close()
-		if why != nil && !errors.Is(why, refusal.Gone) {
+		if why != nil && !errors.Is(why, refusal.Exited) {
 			err = why
 			break
 		}

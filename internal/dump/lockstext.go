@@ -91,7 +91,7 @@ func (l *Locks) writeStarvedPool(b *strings.Builder, s *Starved) {
 func (l *Locks) unsampledOf(pid int) (n int) {
 	for _, p := range l.Processes {
 		for reason, failed := range p.Failed {
-			if p.PID == pid && reason != refusal.Gone.Word() && reason != refusal.Zombie.Word() {
+			if p.PID == pid && reason != refusal.Exited.Word() && reason != refusal.Zombie.Word() {
 				n += int(failed)
 			}
 		}

@@ -172,7 +172,7 @@ func (g *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
 		g.taken[th] = s
 		return
 	}
-	if r := observe.Reason(err); r != refusal.Gone {
+	if r := observe.Reason(err); r != refusal.Exited {
 		g.failed[r.Word()]++
 	}
 }

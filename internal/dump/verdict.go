@@ -100,7 +100,7 @@ func (p *Process) unread() (n int) {
 
 // waitForNothing are reasons of failures: the thread has ended, or runs.
 var waitForNothing = []string{
-	refusal.Gone.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
+	refusal.Exited.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
 }
 
 func (l *Locks) atKnownLocks() map[int]bool {

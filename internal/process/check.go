@@ -21,7 +21,7 @@ func Check(root string, pid int) (*Status, error) { return procRoot(root).check(
 
 func (p procRoot) check(pid int) (*Status, error) {
 	if pid <= 0 {
-		return nil, &Error{PID: pid, Kind: refusal.Gone, Cause: "not a process number", Next: "give a number above 0"}
+		return nil, &Error{PID: pid, Kind: refusal.Exited, Cause: "not a process number", Next: "give a number above 0"}
 	}
 	s, err := p.status(pid)
 	if err != nil {
@@ -43,11 +43,11 @@ func (p procRoot) check(pid int) (*Status, error) {
 
 // hiddenOrGone tells a process that /proc hides (mount option hidepid) from a missing one.
 func (p procRoot) hiddenOrGone(pid int, err error) error {
-	if p != defaultProc || !errors.Is(err, refusal.Gone) {
+	if p != defaultProc || !errors.Is(err, refusal.Exited) {
 		return err
 	}
 	if kill := unix.Kill(pid, 0); kill == nil || kill == unix.EPERM {
-		if _, again := p.status(pid); errors.Is(again, refusal.Gone) {
+		if _, again := p.status(pid); errors.Is(again, refusal.Exited) {
 			return &Error{PID: pid, Kind: refusal.Denied, Cause: "/proc hides it (mount option hidepid)",
 				Next: "run prywalk as the process's user or as root", Err: err}
 		}

@@ -18,7 +18,7 @@ import (
 func TestOpenRefusesPIDsWithoutProcess(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1 << 30} {
 		_, err := Open(pid)
-		wantKind(t, err, refusal.Gone)
+		wantKind(t, err, refusal.Exited)
 	}
 }
 

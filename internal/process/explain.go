@@ -30,7 +30,7 @@ func (p procRoot) explain(pid int, err error) error {
 	case errors.Is(err, unix.ENOSYS):
 		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the system call is not available here (" + err.Error() + ")",
 			Next: "the kernel lacks it or a seccomp filter hides it: run prywalk outside of the sandbox", Err: err}
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Gone):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Exited):
 		return gone(pid, err)
 	case !IsDenied(err):
 		return err

@@ -56,7 +56,7 @@ func (p procRoot) path(pid int, name string) string {
 }
 
 // ReadStatus reads the state of a process or thread from proc at root ("/proc"). The error is an [*Error] of
-// [refusal.Gone] if there is none, of [refusal.Denied] if /proc hides it.
+// [refusal.Exited] if there is none, of [refusal.Denied] if /proc hides it.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return procRoot(root).status(pid)
 }
@@ -97,7 +97,7 @@ func (p procRoot) status(pid int) (*Status, error) {
 		}
 	}
 	if s.Tgid == 0 {
-		return nil, &Error{PID: pid, Kind: refusal.Gone, Cause: "its status cannot be read",
+		return nil, &Error{PID: pid, Kind: refusal.Exited, Cause: "its status cannot be read",
 			Next: "check that /proc is mounted", Err: fmt.Errorf("malformed %s", p.path(pid, "status"))}
 	}
 	return s, nil
@@ -105,8 +105,8 @@ func (p procRoot) status(pid int) (*Status, error) {
 
 func gone(pid int, err error) error {
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Gone):
-		return &Error{PID: pid, Kind: refusal.Gone, Cause: "no such process",
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Exited):
+		return &Error{PID: pid, Kind: refusal.Exited, Cause: "no such process",
 			Next: "check the number with ps or pgrep", Err: err}
 	case errors.Is(err, os.ErrPermission):
 		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the kernel does not let this user read it",

@@ -22,15 +22,15 @@ const (
 //go:nosplit
 func Now() int64 { return nanotime() }
 
-// ProcessCPU returns a process's CPU time in ns, ended threads included, without permission. Error: [refusal.Gone],
+// ProcessCPU returns a process's CPU time in ns, ended threads included, without permission. Error: [refusal.Exited],
 // also if pid is not a first thread.
 func ProcessCPU(pid int) (uint64, error) {
 	if pid <= 0 || pid > pidMax {
-		return 0, refusal.Gone
+		return 0, refusal.Exited
 	}
 	ns, e := clock(^int32(pid)<<3 | cpuClockSched)
 	if e == syscall.EINVAL { // no such process
-		return 0, refusal.Gone
+		return 0, refusal.Exited
 	}
 	return ns, classify(e)
 }

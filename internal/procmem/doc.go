@@ -7,7 +7,7 @@
 // [Memory] reads a process's memory without waiting for pages; [ReadVM] waits for them.
 //
 // [ThreadFiles] keeps a thread's files open, within a [FDBudget], and reads them by pread at offset 0, at a fifth of
-// the cost of opening. A kept descriptor belongs to its thread: after the thread's end reads return [refusal.Gone],
+// the cost of opening. A kept descriptor belongs to its thread: after the thread's end reads return [refusal.Exited],
 // even if the id is reused.
 //
 // # Calls by other threads

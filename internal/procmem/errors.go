@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Errors besides [refusal.Gone] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.
+// Errors besides [refusal.Exited] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.
 var (
 	ErrFormat = errors.New("unexpected format of a file in /proc")                 // a file is not as in proc(5)
 	ErrFault  = errors.New("address is not mapped or not readable in the process") // unreadable address (EFAULT, EIO)
@@ -20,7 +20,7 @@ func classify(e syscall.Errno) error {
 	case 0:
 		return nil
 	case syscall.ESRCH, syscall.ENOENT:
-		return refusal.Gone
+		return refusal.Exited
 	case syscall.EACCES, syscall.EPERM:
 		return refusal.Denied
 	case syscall.EFAULT, syscall.EIO:

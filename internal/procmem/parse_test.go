@@ -71,7 +71,7 @@ func TestStatusFields(t *testing.T) {
 			t.Errorf("%q: error %v, want %v", text, err, ErrFormat)
 		}
 	}
-	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != refusal.Gone {
+	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != refusal.Exited {
 		t.Errorf("reaped: %v", err)
 	}
 }

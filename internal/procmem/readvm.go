@@ -10,8 +10,8 @@ import (
 )
 
 // ReadVM copies a process's memory at addr, and waits for missing pages. It returns the number of bytes, fewer at the
-// end of mapped memory. Errors: [refusal.Gone], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is refused, it
-// reads /proc/PID/mem.
+// end of mapped memory. Errors: [refusal.Exited], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is refused,
+// it reads /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
 	return readVMBy(vmRead, pid, addr, buf)
 }
@@ -42,7 +42,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 				break
 			}
 			if e == 0 { // the address space has ended
-				return 0, refusal.Gone
+				return 0, refusal.Exited
 			}
 			if e == syscall.EINVAL {
 				return 0, ErrFault

@@ -35,8 +35,8 @@ type Status struct {
 	State                                  byte // one of R S D T t Z X I
 }
 
-// ParseStatus parses status, and skips unknown lines. Errors: [ErrFormat]; [refusal.Gone] without Tgid, as for a thread
-// that was reaped. s is then zero.
+// ParseStatus parses status, and skips unknown lines. Errors: [ErrFormat]; [refusal.Exited] without Tgid, as for a
+// thread that was reaped. s is then zero.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
 	bad := false
@@ -72,7 +72,7 @@ func readStatus(fd int, e syscall.Errno, s *Status) error {
 			skips = false
 		}
 		if at == 0 {
-			return refusal.Gone
+			return refusal.Exited
 		}
 		if short {
 			return s.check(bad)
@@ -91,7 +91,7 @@ func (s *Status) check(bad bool) error {
 		return ErrFormat
 	case s.Tgid == 0:
 		*s = Status{}
-		return refusal.Gone
+		return refusal.Exited
 	}
 	return nil
 }

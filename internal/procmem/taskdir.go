@@ -18,7 +18,7 @@ type TaskDir struct {
 	buf     [direntBuf]byte
 }
 
-// OpenTasks opens a process's directory. Its descriptor is taken from budget, if possible. Errors: [refusal.Gone],
+// OpenTasks opens a process's directory. Its descriptor is taken from budget, if possible. Errors: [refusal.Exited],
 // [refusal.Denied].
 func OpenTasks(pid int, budget *FDBudget) (*TaskDir, error) {
 	var p pathBuf
@@ -46,7 +46,7 @@ func (d *TaskDir) Close() {
 }
 
 // List appends the threads' ids, in the kernel's order; a zombie has its first thread. Threads that start or end
-// meanwhile may be missing. Error: [refusal.Gone].
+// meanwhile may be missing. Error: [refusal.Exited].
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 
 // ListFrom is List without the n oldest threads (fs/proc/base.c, first_tid).

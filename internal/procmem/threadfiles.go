@@ -30,7 +30,7 @@ const (
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
 // ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not safe
-// for concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
+// for concurrent use. Errors of all methods: [refusal.Exited], [refusal.Denied], [ErrFormat].
 type ThreadFiles struct {
 	pid, tid      int
 	budget        *FDBudget
@@ -146,7 +146,7 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 
 func checkNotEmpty(b []byte, e syscall.Errno) ([]byte, error) {
 	if e == 0 && len(b) == 0 {
-		return nil, refusal.Gone
+		return nil, refusal.Exited
 	}
 	return b, classify(e)
 }

@@ -135,8 +135,8 @@ func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	if _, err := f.KernelStack(buf[:]); err != refusal.Gone {
-		t.Errorf("kernel stack of an ended thread: %v, want %v", err, refusal.Gone)
+	if _, err := f.KernelStack(buf[:]); err != refusal.Exited {
+		t.Errorf("kernel stack of an ended thread: %v, want %v", err, refusal.Exited)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	}
 	for name, read := range reads {
 		if err := read(kept); err != nil {
-			t.Errorf("%s: %v, want %v", name, err, refusal.Gone)
+			t.Errorf("%s: %v, want %v", name, err, refusal.Exited)
 		}
 	}
 	dir, err := OpenTasks(pid, nil)
@@ -167,21 +167,21 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	for name, read := range reads {
-		if err := read(kept); err != refusal.Gone {
-			t.Errorf("%s, kept open: %v, want %v", name, err, refusal.Gone)
+		if err := read(kept); err != refusal.Exited {
+			t.Errorf("%s, kept open: %v, want %v", name, err, refusal.Exited)
 		}
-		if err := read(fresh); err != refusal.Gone {
-			t.Errorf("%s, opened now: %v, want %v", name, err, refusal.Gone)
+		if err := read(fresh); err != refusal.Exited {
+			t.Errorf("%s, opened now: %v, want %v", name, err, refusal.Exited)
 		}
 	}
-	if tids, err := dir.List(nil); err != refusal.Gone || len(tids) != 0 {
-		t.Errorf("list of threads, kept open: %v, %v; want %v", tids, err, refusal.Gone)
+	if tids, err := dir.List(nil); err != refusal.Exited || len(tids) != 0 {
+		t.Errorf("list of threads, kept open: %v, %v; want %v", tids, err, refusal.Exited)
 	}
-	if _, err := ListTasks(pid, nil); err != refusal.Gone {
-		t.Errorf("list of threads: %v, want %v", err, refusal.Gone)
+	if _, err := ListTasks(pid, nil); err != refusal.Exited {
+		t.Errorf("list of threads: %v, want %v", err, refusal.Exited)
 	}
-	if _, err := ProcessCPU(pid); err != refusal.Gone {
-		t.Errorf("process clock: %v, want %v", err, refusal.Gone)
+	if _, err := ProcessCPU(pid); err != refusal.Exited {
+		t.Errorf("process clock: %v, want %v", err, refusal.Exited)
 	}
 }
 
@@ -245,8 +245,8 @@ func TestProcessorClocksMatchTheScheduler(t *testing.T) {
 		t.Errorf("clock of another process: %d, schedstat %+v, %v; want the same", ns, sched, err)
 	}
 	for _, pid := range []int{0, -1, 1 << 30} {
-		if _, err := ProcessCPU(pid); err != refusal.Gone {
-			t.Errorf("clock of process %d: %v, want %v", pid, err, refusal.Gone)
+		if _, err := ProcessCPU(pid); err != refusal.Exited {
+			t.Errorf("clock of process %d: %v, want %v", pid, err, refusal.Exited)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (r *recording) launchAndRecord(args []string) error {
 func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
-		ended := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
+		ended := errors.Is(err, refusal.Exited) || errors.Is(err, refusal.Zombie)
 		if !ended {
 			console.Errorf("%v", err)
 		}

@@ -118,10 +118,10 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 		p, err := r.images.Open(pid)
 		if err != nil && r.options.ByRule {
 			why := refusal.Of(err)
-			if why != refusal.Gone {
+			if why != refusal.Exited {
 				r.openError = err
 			}
-			if why != refusal.Gone && why != refusal.NoFiles { // what lacks descriptors is tried again
+			if why != refusal.Exited && why != refusal.NoFiles { // what lacks descriptors is tried again
 				r.refused[why.Word()]++
 				r.samplerOpts.Refused = append(r.samplerOpts.Refused, pid)
 			}

@@ -14,7 +14,7 @@ type Reason uint8
 // The reasons.
 const (
 	Other Reason = iota
-	Gone
+	Exited
 	Traced
 	Denied
 	Timeout
@@ -35,7 +35,7 @@ const (
 // word of recordings and --stats; text of messages
 var reasons = [NumReasons]struct{ word, text string }{
 	Other:        {"other", "the sample failed"},
-	Gone:         {"exited", "the thread or process has ended"},
+	Exited:       {"exited", "the thread or process has ended"},
 	Traced:       {"traced", "already traced: detach the debugger or tracer"},
 	Denied:       {"denied", "permission denied by the kernel: run as the target's user or with CAP_SYS_PTRACE"},
 	Timeout:      {"timeout", "the thread did not stop in time"},

@@ -214,7 +214,7 @@ func startTime(pid int) uint64 {
 type refusedCounts map[refusal.Reason]int64
 
 func (r *refusedCounts) add(err error) {
-	if why := refusal.Of(err); why != refusal.Gone && why != refusal.NoFiles {
+	if why := refusal.Of(err); why != refusal.Exited && why != refusal.NoFiles {
 		if *r == nil {
 			*r = refusedCounts{}
 		}

@@ -206,7 +206,7 @@ func (e *endedThreads) threadsCPU(
 		th := p.list.thread(tid)
 		sched, err := p.schedStat(th, tid)
 		if err != nil {
-			if mayEnd && observe.Reason(err) == refusal.Gone {
+			if mayEnd && observe.Reason(err) == refusal.Exited {
 				continue
 			}
 			return 0, false

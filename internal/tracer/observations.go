@@ -198,7 +198,7 @@ func (o *observations) fail(th *thread, err error) {
 	o.counts.noteFailure(reason)
 	o.noteChanged(th)
 	switch {
-	case reason != refusal.Gone:
+	case reason != refusal.Exited:
 	case th.isFirst() || !th.proc.settled(): // the next listing decides ([execs])
 		th.Observed.ForgetLast(th.accountedClocks)
 		th.proc.list.hintChange()

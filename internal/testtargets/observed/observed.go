@@ -198,7 +198,7 @@ func (p *Process) thread(tid int) *observe.Thread {
 	return th
 }
 
-func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err) == refusal.Gone }
+func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err) == refusal.Exited }
 
 func (p *Process) setPlan(th *observe.Thread, tls uint64) {
 	if th.Plans == nil {

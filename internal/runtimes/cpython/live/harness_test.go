@@ -216,7 +216,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 
 // ended reports whether an error is that of a thread which has ended, where that may be.
 func (py *python) ended(err error) bool {
-	return err != nil && py.mayEnd && observe.Reason(err) == refusal.Gone
+	return err != nil && py.mayEnd && observe.Reason(err) == refusal.Exited
 }
 
 func (py *python) plan(th *observe.Thread, tls uint64) {
