@@ -25,7 +25,7 @@ type JavaSampler struct {
 	TID    int
 	cmd    *exec.Cmd
 	stderr *testtargets.Errors
-	names  managed.Namer
+	names  managed.FrameSource
 	known  map[managed.Ref][]managed.Frame
 	truths map[managed.Ref]managed.Certainty
 	w      frames.Walker
@@ -288,7 +288,7 @@ func (s *JavaSampler) name() {
 	if s.names == nil {
 		for i := range s.PCs {
 			if m := s.PCs[i].Module; m != nil && len(m.Sources) > 0 {
-				if d, ok := m.Sources[0].(managed.Namer); ok {
+				if d, ok := m.Sources[0].(managed.FrameSource); ok {
 					s.names = d
 				}
 			}

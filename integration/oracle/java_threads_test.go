@@ -79,7 +79,7 @@ func checkThreadNames(t *testing.T, argv []string) {
 			t.Fatal(err)
 		}
 		for tid, want := range names {
-			name, ok := callstack.ThreadName(p.Runtimes().Namers(), tid)
+			name, ok := callstack.ThreadName(p.Runtimes().FrameSources(), tid)
 			queries++
 			switch {
 			case !ok:
@@ -96,7 +96,7 @@ func checkThreadNames(t *testing.T, argv []string) {
 	if p.Runtimes().Incomplete() != nil || len(answered) < len(names) {
 		t.Errorf("%d of %d threads had a name, want all: %v", len(answered), len(names), p.Runtimes().Incomplete())
 	}
-	if name, ok := callstack.ThreadName(p.Runtimes().Namers(), cmd.Process.Pid); ok {
+	if name, ok := callstack.ThreadName(p.Runtimes().FrameSources(), cmd.Process.Pid); ok {
 		t.Errorf("the launcher's thread runs no Java, but has the Java name %q", name)
 	}
 }

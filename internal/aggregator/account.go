@@ -156,13 +156,13 @@ func (p *processAccount) untrackedAccount() *threadAccount {
 // a run-time system no longer has stays for one more period, as a thread leaves its list before it ends. Until a
 // run-time system has a new thread's name, it is read at each sample.
 func (th *threadAccount) rename(now int64) {
-	namers := th.proc.Target.Runtimes().Namers()
+	sources := th.proc.Target.Runtimes().FrameSources()
 	due := now-th.nameReadAt >= handover.NameEvery
-	if !due && (th.namedByRuntime || len(namers) == 0 || now-th.Found >= handover.NameEvery) {
+	if !due && (th.namedByRuntime || len(sources) == 0 || now-th.Found >= handover.NameEvery) {
 		return
 	}
-	name, ok := callstack.ThreadName(namers, th.innerTID())
-	defer th.assumeRole(namers)
+	name, ok := callstack.ThreadName(sources, th.innerTID())
+	defer th.assumeRole(sources)
 	if !due && !ok {
 		return
 	}
@@ -178,8 +178,8 @@ func (th *threadAccount) rename(now int64) {
 	}
 }
 
-func (th *threadAccount) assumeRole(namers []managed.Namer) {
-	th.role = callstack.Role(namers, th.innerTID(), th.name)
+func (th *threadAccount) assumeRole(sources []managed.FrameSource) {
+	th.role = callstack.Role(sources, th.innerTID(), th.name)
 }
 
 func (th *threadAccount) renameByKernel() {

@@ -38,13 +38,13 @@ type managedNames struct {
 }
 
 type managedRef struct {
-	namer managed.Namer
-	ref   managed.Ref
+	source managed.FrameSource
+	ref    managed.Ref
 }
 
 // managedCode is a run-time system's compiled code in a module; module nil: frames without code.
 type managedCode struct {
-	namer  managed.Namer
+	source managed.FrameSource
 	module *frames.Module
 }
 
@@ -56,18 +56,20 @@ type managedFrame struct {
 }
 
 // walkManaged is walk for a process with managed frames.
-func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) frames.StopReason {
-	u.beginManaged(thr, s, namers)
+func (u *unwinder) walkManaged(
+	thr *threadAccount, s *observe.RawSample, sources []managed.FrameSource,
+) frames.StopReason {
+	u.beginManaged(thr, s, sources)
 	stop := u.mergeNative(thr.proc, s)
-	thr.Feedback.Plan(callstack.Plan(namers, thr.innerTID(), s.Regs.TLS))
+	thr.Feedback.Plan(callstack.Plan(sources, thr.innerTID(), s.Regs.TLS))
 	u.addMerged(thr.proc, s.Regs.Arch, stop)
 	return stop
 }
 
 // beginManaged passes a raw sample, and access to its process, to the run-time systems.
-func (u *unwinder) beginManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) {
+func (u *unwinder) beginManaged(thr *threadAccount, s *observe.RawSample, sources []managed.FrameSource) {
 	p, m := thr.proc, &u.managed
-	if callstack.HasPlan(namers) {
+	if callstack.HasPlan(sources) {
 		p.NoteLack(handover.LacksFrames)
 	}
 	if p.managed.read == nil {
@@ -80,7 +82,7 @@ func (u *unwinder) beginManaged(thr *threadAccount, s *observe.RawSample, namers
 	m.sample = managed.Sample{
 		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &m.live,
 	}
-	m.merger.Begin(namers, &m.sample)
+	m.merger.Begin(sources, &m.sample)
 }
 
 // mergeNative passes the native frames to the merger.
@@ -127,10 +129,10 @@ func newManagedNames(p *processAccount) managedNames {
 }
 
 func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
-	if e.Namer == nil {
+	if e.Source == nil {
 		return u.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
 	}
-	at := managedFrame{managedRef: managedRef{e.Namer, e.Ref}}
+	at := managedFrame{managedRef: managedRef{e.Source, e.Ref}}
 	if e.Compiled {
 		at.module, at.addr = e.Frame.Module, e.Frame.LookupPC(arch)
 	}
@@ -138,7 +140,7 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 		return id
 	}
 	description, keep := u.describe(p, at.managedRef)
-	module := u.managedModule(p, at.namer, at.module)
+	module := u.managedModule(p, at.source, at.module)
 	id := u.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, FramesID: description})
 	if keep {
 		if len(p.managed.locations) >= maxManaged {
@@ -156,7 +158,7 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 	}
 	m := &u.managed
 	var certainty managed.Certainty
-	m.described, certainty = r.namer.Symbolize(r.ref, &m.live, m.described[:0])
+	m.described, certainty = r.source.Symbolize(r.ref, &m.live, m.described[:0])
 	if certainty == managed.Freed {
 		m.described = append(m.described[:0], managed.Frame{Function: freedFrame})
 	}
@@ -180,11 +182,11 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 }
 
 // managedModule returns the module of a managed frame: the run-time system's name, and compiled code's addresses.
-func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *frames.Module) *profile.ModuleInfo {
-	k := managedCode{namer, m}
+func (u *unwinder) managedModule(p *processAccount, source managed.FrameSource, m *frames.Module) *profile.ModuleInfo {
+	k := managedCode{source, m}
 	info := p.managed.modules[k]
 	if info == nil {
-		info = &profile.ModuleInfo{Path: "[" + namer.Name() + "]"}
+		info = &profile.ModuleInfo{Path: "[" + source.Name() + "]"}
 		if m != nil {
 			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.Target.PID, true
 		}

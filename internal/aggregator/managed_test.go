@@ -53,11 +53,11 @@ func interpreted(t *testing.T) (f *interpreter, p *processAccount, walk func()) 
 		Sources: []frames.RuleSource{calls{}}}})
 	thr := neverRefreshed(target)
 	u, s, f := newUnwinder(profile.NewBuilder(profile.Meta{}), 0), deepSample(10), &interpreter{}
-	namers := []managed.Namer{f}
+	sources := []managed.FrameSource{f}
 	return f, thr.proc, func() {
 		u.stack = u.stack[:0]
 		u.outline.Reset()
-		if stop := u.walkManaged(thr, s, namers); !stop.Complete() || len(u.stack) != 20 {
+		if stop := u.walkManaged(thr, s, sources); !stop.Complete() || len(u.stack) != 20 {
 			t.Fatalf("walk stops with %v after %d entries, want a root after 20", stop, len(u.stack))
 		}
 	}

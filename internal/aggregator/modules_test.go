@@ -32,12 +32,12 @@ func TestGrowingMappingOfJITCodeStaysOneModule(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	_, p := accountOf(t, pid)
 	b := profile.NewBuilder(profile.Meta{})
-	u, namer := newUnwinder(b, 0), &interpreter{}
+	u, source := newUnwinder(b, 0), &interpreter{}
 	p.managed = newManagedNames(p)
 	described := b.InternFrames([]profile.Frame{{Name: "f"}})
 	for i := range uint64(100) {
 		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &code.Mapping{JIT: true}}
-		managed := u.managedModule(p, namer, m)
+		managed := u.managedModule(p, source, m)
 		b.Intern([]profile.Loc{
 			{Module: managed, Addr: 0x10000 + i, FramesID: described}, {Module: u.module(p, m), Addr: 0x10500},
 		})

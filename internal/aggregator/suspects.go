@@ -36,7 +36,7 @@ func (s *deadlockSuspects) noteAlive(th *threadAccount) {
 	case th.lock.owner > 0:
 		s.waitsFor[th.TID] = th.lock.owner
 	case strings.HasPrefix(th.lock.label, string(waits.Semaphore)):
-		for _, n := range th.proc.Target.Runtimes().Namers() {
+		for _, n := range th.proc.Target.Runtimes().FrameSources() {
 			if l := languages.OfSystem(n.Name()); l != nil && l.BareLocks {
 				s.unowned[pid]++
 			}

@@ -37,9 +37,9 @@ func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
 		out = append(out, &goroutines{Scheduler: scheduler, unwinder: a.unwind, process: p})
 	}
-	for _, n := range p.Target.Runtimes().Namers() {
+	for _, n := range p.Target.Runtimes().FrameSources() {
 		if lister, is := n.(managed.Threads); is {
-			out = append(out, &coroutines{lister: lister, namer: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
+			out = append(out, &coroutines{lister: lister, source: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
 		}
 	}
 	return out
@@ -115,7 +115,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 // coroutines are an event loop's tasks.
 type coroutines struct {
 	lister   managed.Threads
-	namer    managed.Namer
+	source   managed.FrameSource
 	unwinder *unwinder
 	process  *processAccount
 	watch    *process.ThreadWatch
@@ -198,7 +198,7 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	if c.process.managed.read == nil {
 		c.process.managed = newManagedNames(c.process)
 	}
-	module := c.unwinder.managedModule(c.process, c.namer, nil)
+	module := c.unwinder.managedModule(c.process, c.source, nil)
 	c.unwinder.stack = c.unwinder.stack[:0]
 	for i := range t.Frames {
 		f := &t.Frames[i]

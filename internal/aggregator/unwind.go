@@ -140,8 +140,8 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	u.kernelFrames(s)
 	u.outline.Reset()
 	p, w := thr.proc, &u.walker
-	if namers := p.Target.Runtimes().Namers(); len(namers) > 0 && !s.KernelOnly() {
-		return u.walkManaged(thr, s, namers)
+	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
+		return u.walkManaged(thr, s, sources)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()

@@ -145,7 +145,7 @@ func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id samp
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}
-	if word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args); ok && len(p.Target.Runtimes().Namers()) > 0 {
+	if word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args); ok && len(p.Target.Runtimes().FrameSources()) > 0 {
 		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
 	}
 	w := waits.Describe(&sl)
@@ -176,8 +176,8 @@ func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, wor
 	live := &callstack.Live{
 		ReadMemory: p.Target.Read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
 	}
-	namers := p.Target.Runtimes().Namers()
-	w, ok, _ := callstack.WaitOf(namers, &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
+	sources := p.Target.Runtimes().FrameSources()
+	w, ok, _ := callstack.WaitOf(sources, &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
 		Live: live, Timed: timed})
 	return w, ok
 }

@@ -10,9 +10,9 @@ import (
 // Entry is a native or managed frame of a stack.
 type Entry struct {
 	Frame frames.Frame // native; of a managed entry the one that runs it
-	// Namer is nil for a native frame.
-	Namer managed.Namer
-	Ref   managed.Ref
+	// Source is nil for a native frame.
+	Source managed.FrameSource
+	Ref    managed.Ref
 	// Compiled: Frame.PC is in the managed frame's own code, and the native frame has no entry.
 	Compiled bool
 	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop. It is shown on
@@ -23,7 +23,7 @@ type Entry struct {
 // Merger inserts the managed frames of a process's run-time systems into a walk. The zero value is ready. Results are
 // valid until the next Begin.
 type Merger struct {
-	namers     []managed.Namer
+	sources    []managed.FrameSource
 	natives    []native
 	refs       []managed.Ref
 	entries    []Entry
@@ -31,19 +31,19 @@ type Merger struct {
 	hasPending bool
 }
 
-// native is a native frame with the end of its refs, all of one namer.
+// native is a native frame with the end of its refs, all of one source.
 type native struct {
 	frame         frames.Frame
-	namer         int // −1: none recognised the frame
+	source        int // −1: none recognised the frame
 	end           int // of its refs; they begin where those of the frame before end
 	replacesFrame bool
 }
 
 // Begin begins a walk.
-func (m *Merger) Begin(namers []managed.Namer, s *managed.Sample) {
-	m.namers, m.hasPending = namers, false
+func (m *Merger) Begin(sources []managed.FrameSource, s *managed.Sample) {
+	m.sources, m.hasPending = sources, false
 	m.natives, m.refs = m.natives[:0], m.refs[:0]
-	for _, n := range namers {
+	for _, n := range sources {
 		n.Begin(s)
 	}
 }
@@ -58,12 +58,12 @@ func (m *Merger) Add(f *frames.Frame) {
 
 // flushPending gives the pending frame to the first run-time system that recognises it.
 func (m *Merger) flushPending(cfa frames.Addr) {
-	n := native{frame: m.pending, namer: -1}
-	for i, namer := range m.namers {
+	n := native{frame: m.pending, source: -1}
+	for i, source := range m.sources {
 		before := len(m.refs)
-		m.refs, n.replacesFrame = namer.ManagedFrames(&m.pending, cfa, m.refs)
+		m.refs, n.replacesFrame = source.ManagedFrames(&m.pending, cfa, m.refs)
 		if len(m.refs) > before || n.replacesFrame {
-			n.namer = i
+			n.source = i
 			break
 		}
 	}
@@ -81,8 +81,8 @@ func (m *Merger) End(complete bool) []Entry {
 		m.flushPending(cfa)
 		m.hasPending = false
 	}
-	broken := uint64(0) // bit i: namers[i] is broken (at most 64 namers)
-	for i, n := range m.namers {
+	broken := uint64(0) // bit i: sources[i] is broken (at most 64)
+	for i, n := range m.sources {
 		if n.End() == managed.Broken {
 			broken |= 1 << i
 		}
@@ -98,13 +98,13 @@ func (m *Merger) merge(broken uint64) []Entry {
 		n := &m.natives[i]
 		refs := m.refs[begin:n.end]
 		begin = n.end
-		if n.namer < 0 || broken&(1<<n.namer) != 0 {
+		if n.source < 0 || broken&(1<<n.source) != 0 {
 			m.entries = append(m.entries, Entry{Frame: n.frame})
 			continue
 		}
 		compiled := n.replacesFrame && len(refs) > 0 && n.frame.Module != nil && n.frame.Module.Generated
 		for _, r := range refs {
-			e := Entry{Frame: n.frame, Namer: m.namers[n.namer], Ref: r, Compiled: compiled}
+			e := Entry{Frame: n.frame, Source: m.sources[n.source], Ref: r, Compiled: compiled}
 			m.entries = append(m.entries, e)
 		}
 		if !compiled {

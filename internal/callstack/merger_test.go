@@ -45,9 +45,9 @@ func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.
 
 // merged returns a stack of three frames, the second in generated code: native frames by their pc, in braces if they
 // are interpreter frames; managed frames by their runtime, with a plus sign if compiled.
-func merged(complete bool, namers ...managed.Namer) string {
+func merged(complete bool, sources ...managed.FrameSource) string {
 	var m Merger
-	m.Begin(namers, &managed.Sample{})
+	m.Begin(sources, &managed.Sample{})
 	for i := range 3 {
 		f := frames.Frame{PC: uint64(i + 1), SP: uint64(0x10 * (i + 1)), Module: &frames.Module{Generated: i == 1}}
 		m.Add(&f)
@@ -56,8 +56,8 @@ func merged(complete bool, namers ...managed.Namer) string {
 	for _, e := range m.End(complete) {
 		text := fmt.Sprint(e.Frame.PC)
 		switch {
-		case e.Namer != nil:
-			text = fmt.Sprintf("%s%d.%d", e.Namer.Name(), e.Ref.Object, e.Ref.Position)
+		case e.Source != nil:
+			text = fmt.Sprintf("%s%d.%d", e.Source.Name(), e.Ref.Object, e.Ref.Position)
 			if e.Compiled {
 				text += "+"
 			}
@@ -72,24 +72,24 @@ func merged(complete bool, namers ...managed.Namer) string {
 func TestManagedFramesAreMergedInsideTheirNativeFrames(t *testing.T) {
 	two := map[frames.Addr]int{1: 2, 2: 1, 3: 0}
 	for _, tt := range []struct {
-		name   string
-		namers []managed.Namer
-		want   string
+		name    string
+		sources []managed.FrameSource
+		want    string
 	}{
 		{"nobody", nil, "1 2 3"},
-		{"beside", []managed.Namer{&fake{name: "a", knows: two}}, "a1.0 a1.1 1 a2.0 2 3"},
-		{"instead", []managed.Namer{&fake{name: "a", knows: two, instead: true}}, "a1.0 a1.1 {1} a2.0+ {3}"},
-		{"broken", []managed.Namer{&fake{name: "a", knows: two, instead: true, health: managed.Broken}}, "1 2 3"},
-		{"left", []managed.Namer{&fake{name: "a", knows: two, health: managed.Unmatched}}, "a1.0 a1.1 1 a2.0 2 3"},
-		{"two", []managed.Namer{
+		{"beside", []managed.FrameSource{&fake{name: "a", knows: two}}, "a1.0 a1.1 1 a2.0 2 3"},
+		{"instead", []managed.FrameSource{&fake{name: "a", knows: two, instead: true}}, "a1.0 a1.1 {1} a2.0+ {3}"},
+		{"broken", []managed.FrameSource{&fake{name: "a", knows: two, instead: true, health: managed.Broken}}, "1 2 3"},
+		{"left", []managed.FrameSource{&fake{name: "a", knows: two, health: managed.Unmatched}}, "a1.0 a1.1 1 a2.0 2 3"},
+		{"two", []managed.FrameSource{
 			&fake{name: "a", knows: map[frames.Addr]int{3: 1}}, &fake{name: "b", knows: map[frames.Addr]int{1: 1, 3: 1}},
 		}, "b1.0 1 2 a3.0 3"},
-		{"one of two broken", []managed.Namer{
+		{"one of two broken", []managed.FrameSource{
 			&fake{name: "a", knows: map[frames.Addr]int{3: 1}, health: managed.Broken},
 			&fake{name: "b", knows: map[frames.Addr]int{1: 1}},
 		}, "b1.0 1 2 3"},
 	} {
-		if got := merged(true, tt.namers...); got != tt.want {
+		if got := merged(true, tt.sources...); got != tt.want {
 			t.Errorf("%s: stack %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -106,10 +106,10 @@ func TestNativeFramesHaveTheirCFA(t *testing.T) {
 
 func TestMergingAllocatesNothing(t *testing.T) {
 	var m Merger
-	namers := []managed.Namer{&silent{}}
+	sources := []managed.FrameSource{&silent{}}
 	s, f := &managed.Sample{}, frames.Frame{PC: 1, SP: 1}
 	walk := func() {
-		m.Begin(namers, s)
+		m.Begin(sources, s)
 		for range 50 {
 			m.Add(&f)
 		}
@@ -130,10 +130,10 @@ func (s *silent) ManagedFrames(_ *frames.Frame, _ frames.Addr, out []managed.Ref
 
 func TestPlanIsThatOfTheFirstRuntimeWithTheThread(t *testing.T) {
 	a, b := &fake{}, &fake{plan: &managed.Plan{}}
-	if p, at := Plan([]managed.Namer{a, b}, 5, 0); p != b.plan || at != 5 {
+	if p, at := Plan([]managed.FrameSource{a, b}, 5, 0); p != b.plan || at != 5 {
 		t.Errorf("plan %v from thread %d, want %v from 5", p, at, b.plan)
 	}
-	if p, _ := Plan([]managed.Namer{a, b}, 0, 0); p != nil {
+	if p, _ := Plan([]managed.FrameSource{a, b}, 0, 0); p != nil {
 		t.Errorf("plan %v of a thread of no runtime, want nil", p)
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // FirstPlan returns what to copy of a thread before its first observation; nil: nothing.
-func FirstPlan(namers []managed.Namer) *managed.Plan {
-	for _, n := range namers {
+func FirstPlan(sources []managed.FrameSource) *managed.Plan {
+	for _, n := range sources {
 		if plan := n.Plan(); plan != nil && len(plan.FindAnchor) > 0 {
 			return plan
 		}
@@ -19,8 +19,8 @@ func FirstPlan(namers []managed.Namer) *managed.Plan {
 
 // Plan returns what to copy besides a thread's stack, and the anchor, by the first run-time system that has the thread;
 // nil: none. tid is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
-func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
-	for _, n := range namers {
+func Plan(sources []managed.FrameSource, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
+	for _, n := range sources {
 		if plan := n.Plan(); plan != nil {
 			if anchor, ok := n.Anchor(tid, pthread); ok {
 				return plan, anchor
@@ -31,8 +31,8 @@ func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frame
 }
 
 // HasPlan reports whether stops copy more than the stack.
-func HasPlan(namers []managed.Namer) bool {
-	for _, n := range namers {
+func HasPlan(sources []managed.FrameSource) bool {
+	for _, n := range sources {
 		if n.Plan() != nil {
 			return true
 		}

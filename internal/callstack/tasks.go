@@ -5,8 +5,8 @@ package callstack
 import "prywalk/internal/managed"
 
 // Tasks returns the tasks without a thread of a process.
-func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
-	for _, n := range namers {
+func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList) {
+	for _, n := range sources {
 		if l, is := n.(managed.Threads); is {
 			list := l.Coroutines(w)
 			for i := range list.Tasks {

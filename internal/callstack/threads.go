@@ -5,8 +5,8 @@ package callstack
 import "prywalk/internal/managed"
 
 // ThreadName returns a run-time system's name of a thread. tid is in the process's own pid namespace.
-func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
-	for _, n := range namers {
+func ThreadName(sources []managed.FrameSource, tid int) (name string, ok bool) {
+	for _, n := range sources {
 		if t, is := n.(managed.Threads); is {
 			if name, ok = t.ThreadName(tid); ok && name != "" {
 				return name, true
@@ -17,8 +17,8 @@ func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 }
 
 // Postponed reports whether unread names may be readable later ([managed.Threads.Postponed]).
-func Postponed(namers []managed.Namer) (some bool) {
-	for _, n := range namers {
+func Postponed(sources []managed.FrameSource) (some bool) {
+	for _, n := range sources {
 		if p, is := n.(managed.Threads); is && p.Postponed() {
 			some = true
 		}
@@ -27,8 +27,8 @@ func Postponed(namers []managed.Namer) (some bool) {
 }
 
 // Role returns a thread's role, "" if unknown. tid is in the process's own pid namespace.
-func Role(namers []managed.Namer, tid int, name string) string {
-	for _, n := range namers {
+func Role(sources []managed.FrameSource, tid int, name string) string {
+	for _, n := range sources {
 		if t, is := n.(managed.Threads); is {
 			if role, ok := t.Role(tid, name); ok {
 				return role

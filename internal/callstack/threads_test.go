@@ -10,7 +10,7 @@ import (
 
 // naming has the names of some threads.
 type naming struct {
-	managed.Namer
+	managed.FrameSource
 	managed.BaseThreads
 	names map[int]string
 }
@@ -21,10 +21,10 @@ func (n naming) ThreadName(tid int) (string, bool) {
 }
 
 func TestThreadNameIsThatOfTheFirstRuntimeWithOne(t *testing.T) {
-	namers := []managed.Namer{struct{ managed.Namer }{}, naming{names: map[int]string{1: "", 2: "two"}},
+	sources := []managed.FrameSource{struct{ managed.FrameSource }{}, naming{names: map[int]string{1: "", 2: "two"}},
 		naming{names: map[int]string{1: "one", 2: "zwei"}}}
 	for tid, want := range map[int]string{1: "one", 2: "two", 3: ""} {
-		if got, ok := ThreadName(namers, tid); got != want || ok != (want != "") {
+		if got, ok := ThreadName(sources, tid); got != want || ok != (want != "") {
 			t.Errorf("thread %d: name %q, %v; want %q", tid, got, ok, want)
 		}
 	}
@@ -36,8 +36,8 @@ func (n naming) Role(tid int, name string) (string, bool) {
 }
 
 func TestRoleIsThatOfTheFirstRuntimeWithOne(t *testing.T) {
-	namers := []managed.Namer{struct{ managed.Namer }{}, naming{}, naming{names: map[int]string{1: "one"}}}
-	if got, none := Role(namers, 1, "collector"), Role(namers, 2, "collector"); got != "collectors" || none != "" {
+	sources := []managed.FrameSource{struct{ managed.FrameSource }{}, naming{}, naming{names: map[int]string{1: "one"}}}
+	if got, none := Role(sources, 1, "collector"), Role(sources, 2, "collector"); got != "collectors" || none != "" {
 		t.Errorf("roles %q and %q, want collectors and none", got, none)
 	}
 }

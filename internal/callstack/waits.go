@@ -16,8 +16,8 @@ var waitKinds = map[managed.WaitKind]waits.Kind{
 // WaitOf returns what a thread in a call of [waits.ManagedCall] (futex, ppoll) waits for, by the first runtime that
 // knows; ok is false if none does. The owner's ID is in the process's own pid namespace. later: a later query may give
 // more.
-func WaitOf(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
-	for _, n := range namers {
+func WaitOf(sources []managed.FrameSource, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
+	for _, n := range sources {
 		t, implements := n.(managed.Threads)
 		if !implements {
 			continue
@@ -36,8 +36,8 @@ func WaitOf(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later
 }
 
 // HeldLocks returns the locks held by the last walk's frames ([managed.Threads.HeldLocks]).
-func HeldLocks(namers []managed.Namer) (out []managed.HeldLock) {
-	for _, n := range namers {
+func HeldLocks(sources []managed.FrameSource) (out []managed.HeldLock) {
+	for _, n := range sources {
 		if h, ok := n.(managed.Threads); ok {
 			out = append(out, h.HeldLocks()...)
 		}

@@ -13,11 +13,11 @@ import (
 )
 
 type detectedRuntimes struct {
-	detections []detection // one per detector; of a kind with [managed.Runtime.Module] one more than found
-	namers     []managed.Namer
-	histories  []managed.CodeHistory
-	images     map[*Image]struct{} // at the last detection
-	unowned    bool                // some code belongs to none
+	detections   []detection // one per detector; of a kind with [managed.Runtime.Module] one more than found
+	frameSources []managed.FrameSource
+	histories    []managed.CodeHistory
+	images       map[*Image]struct{} // at the last detection
+	unowned      bool                // some code belongs to none
 }
 
 type detection struct {
@@ -143,11 +143,11 @@ func (f *detectedRuntimes) starting() bool {
 }
 
 func (f *detectedRuntimes) listRoles() {
-	f.namers, f.histories = nil, nil
+	f.frameSources, f.histories = nil, nil
 	for i := range f.detections {
 		s := f.detections[i].runtime
-		if n, ok := s.(managed.Namer); ok {
-			f.namers = append(f.namers, n)
+		if n, ok := s.(managed.FrameSource); ok {
+			f.frameSources = append(f.frameSources, n)
 		}
 		if c, ok := s.(managed.CodeHistory); ok {
 			f.histories = append(f.histories, c)

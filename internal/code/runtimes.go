@@ -63,12 +63,12 @@ func (r *Runtimes) Incomplete() error { return r.detected.unreadReason() }
 // HasCodeHistory reports whether there is a [managed.CodeHistory].
 func (r *Runtimes) HasCodeHistory() bool { return r != nil && len(r.detected.histories) > 0 }
 
-// Namers returns the run-time systems with managed frames.
-func (r *Runtimes) Namers() []managed.Namer {
+// FrameSources returns the run-time systems with managed frames.
+func (r *Runtimes) FrameSources() []managed.FrameSource {
 	if r == nil {
 		return nil
 	}
-	return r.detected.namers
+	return r.detected.frameSources
 }
 
 // Schedulers returns the run-time systems with tasks on separate stacks.

@@ -37,10 +37,10 @@ func (p *program) code() Finding {
 		return Finding{}
 	}
 	why := p.Runtimes().Incomplete() // unreadable
-	namers := p.Runtimes().Namers()
-	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.HasNames([]string{"[" + n.Name()}) })
+	sources := p.Runtimes().FrameSources()
+	i := slices.IndexFunc(sources, func(n managed.FrameSource) bool { return hint.HasNames([]string{"[" + n.Name()}) })
 	if i >= 0 {
-		name := namers[i].Name()
+		name := sources[i].Name()
 		if why == nil {
 			return finding(OK, name+": functions have names and lines, from its own tables", "")
 		}

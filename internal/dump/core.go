@@ -39,9 +39,9 @@ func Core(c *core.Core, o Options) *Process {
 	}
 	w.MaxDepth = o.MaxDepth
 	p.addCoreGoroutines(c, o, w)
-	p.program = programOf(c.Space(), c.Runtimes().Namers(), c.PID)
+	p.program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
 	p.program.Ended = true
-	p.setTasks(callstack.Tasks(c.Runtimes().Namers(), callstack.NoThreads{}), o.MaxDepth)
+	p.setTasks(callstack.Tasks(c.Runtimes().FrameSources(), callstack.NoThreads{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}
@@ -65,7 +65,7 @@ func (p *Process) addCoreGoroutines(c *core.Core, o Options, w *stackWalker) {
 
 func coreThread(c *core.Core, th *core.Thread, w *stackWalker, depth, limit int) Thread {
 	t := Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
-	if name, ok := callstack.ThreadName(c.Runtimes().Namers(), th.TID); ok {
+	if name, ok := callstack.ThreadName(c.Runtimes().FrameSources(), th.TID); ok {
 		t.Name = name
 	}
 	t.Wait = process.SyscallName(c.Arch, th.Syscall)
@@ -74,9 +74,9 @@ func coreThread(c *core.Core, th *core.Thread, w *stackWalker, depth, limit int)
 	}
 	w.MaxDepth = depth
 	still := callstack.CoreMemory(c.Read)
-	t.Frames = w.run(c.Space(), c.Runtimes().Namers(),
+	t.Frames = w.run(c.Space(), c.Runtimes().FrameSources(),
 		&managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
-	t.holds = callstack.HeldLocks(c.Runtimes().Namers())
+	t.holds = callstack.HeldLocks(c.Runtimes().FrameSources())
 	t.Frames, t.Complete, t.StopReason = w.end(t.Frames)
 	return t
 }

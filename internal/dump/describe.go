@@ -17,11 +17,11 @@ func describeThread(t *code.Process, w *stackWalker, tid int, s *observe.RawSamp
 		s.Mem.StackEnd = end
 	}
 	w.arch = s.Regs.Arch
-	th.Frames = w.run(t.Space(), t.Runtimes().Namers(), &managed.Sample{
+	th.Frames = w.run(t.Space(), t.Runtimes().FrameSources(), &managed.Sample{
 		TID: nsTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
 		Live: &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: s.Sched.Runs},
 	})
-	th.holds = callstack.HeldLocks(t.Runtimes().Namers())
+	th.holds = callstack.HeldLocks(t.Runtimes().FrameSources())
 	th.Frames, th.Complete, th.StopReason = w.end(th.Frames)
 	return th
 }
@@ -34,16 +34,16 @@ func threadName(t *code.Process, tid int) string {
 }
 
 func givenName(t *code.Process, tid int) (string, bool) {
-	namers := t.Runtimes().Namers()
-	if len(namers) == 0 {
+	sources := t.Runtimes().FrameSources()
+	if len(sources) == 0 {
 		return "", false
 	}
-	return callstack.ThreadName(namers, nsTID(t, tid))
+	return callstack.ThreadName(sources, nsTID(t, tid))
 }
 
 // nsTID gives a thread's ID in its own pid namespace, as run-time systems know it.
 func nsTID(t *code.Process, tid int) int {
-	if len(t.Runtimes().Namers()) > 0 {
+	if len(t.Runtimes().FrameSources()) > 0 {
 		if inner := procmem.InnerID(tid); inner != 0 {
 			return inner
 		}

@@ -20,23 +20,23 @@ import (
 type managedWaits func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *code.Process) managedWaits {
-	if len(t.Runtimes().Namers()) == 0 {
+	if len(t.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
 	return func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
 		s.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: s.TID, RunCount: runs}
 		s.TID = nsTID(t, s.TID)
-		return callstack.WaitOf(t.Runtimes().Namers(), &s)
+		return callstack.WaitOf(t.Runtimes().FrameSources(), &s)
 	}
 }
 
 func managedWaitsOfCore(c *core.Core) managedWaits {
-	if len(c.Runtimes().Namers()) == 0 {
+	if len(c.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
 	return func(s managed.Sleeper, _ uint64) (w waits.Wait, ok, later bool) {
 		s.Live = callstack.CoreMemory(c.Read)
-		return callstack.WaitOf(c.Runtimes().Namers(), &s)
+		return callstack.WaitOf(c.Runtimes().FrameSources(), &s)
 	}
 }
 

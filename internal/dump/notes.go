@@ -61,7 +61,7 @@ func (f *Frame) tableRow() (r namehints.Row, ok bool) {
 	return r, true
 }
 
-func programOf(space *frames.Space, namers []managed.Namer, pid int) namehints.Program {
+func programOf(space *frames.Space, sources []managed.FrameSource, pid int) namehints.Program {
 	p := namehints.Program{PID: pid}
 	for _, m := range space.Modules() {
 		at := code.MappingOf(m)
@@ -73,7 +73,7 @@ func programOf(space *frames.Space, namers []managed.Namer, pid int) namehints.P
 			p.Files = append(p.Files, at.Path)
 		}
 	}
-	for _, n := range namers {
+	for _, n := range sources {
 		p.Mappings = append(p.Mappings, "["+n.Name()+"]")
 	}
 	return p

@@ -66,12 +66,12 @@ func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 	}
 	got := newRawSamples()
 	tasks, plans := taskstack.Of(t), &observe.Plans{}
-	plans.Store(callstack.FirstPlan(t.Runtimes().Namers()))
+	plans.Store(callstack.FirstPlan(t.Runtimes().FrameSources()))
 	add := func(tid int) *observe.Thread {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().CopyUpTo(o.firstCopy())
 		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
-		th.Feedback().Plan(callstack.Plan(t.Runtimes().Namers(), nsTID(t, tid), 0))
+		th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), nsTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}

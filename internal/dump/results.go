@@ -132,7 +132,7 @@ const (
 )
 
 func (d *describer) renameThreads() {
-	for n := 0; n < maxNameRetries && callstack.Postponed(d.target.Runtimes().Namers()); n++ {
+	for n := 0; n < maxNameRetries && callstack.Postponed(d.target.Runtimes().FrameSources()); n++ {
 		time.Sleep(nameRetryWait)
 		for i, t := range d.threads() {
 			if name, ok := givenName(d.target, t.TID); ok {
@@ -145,7 +145,7 @@ func (d *describer) renameThreads() {
 func (d *describer) addProgram() {
 	t := d.target
 	waiting, parked := t.Runtimes().WaitingGoroutines()
-	program, link := programOf(t.Space(), t.Runtimes().Namers(), t.PID), ""
+	program, link := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID), ""
 	if m := t.Main(); m != nil && code.DisplayName(m) != m.Name {
 		link = m.Name
 	}

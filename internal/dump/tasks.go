@@ -51,5 +51,5 @@ func (p *Process) setTasks(list managed.TaskList, depth int) {
 func tasksOf(t *code.Process) managed.TaskList {
 	w := t.WatchThreads()
 	defer w.Close()
-	return callstack.Tasks(t.Runtimes().Namers(), w)
+	return callstack.Tasks(t.Runtimes().FrameSources(), w)
 }

@@ -45,12 +45,12 @@ const (
 	mergedCost = 384
 )
 
-func (w *stackWalker) run(space *frames.Space, namers []managed.Namer, s *managed.Sample) []Frame {
+func (w *stackWalker) run(space *frames.Space, sources []managed.FrameSource, s *managed.Sample) []Frame {
 	w.outOfMemory = false
-	if len(namers) == 0 {
+	if len(sources) == 0 {
 		return w.native(space, s)
 	}
-	w.merger.Begin(namers, s)
+	w.merger.Begin(sources, s)
 	taken := int64(0)
 	for w.Init(space, s.Regs, s.Mem); w.Next() && w.reserve(mergedCost); taken += mergedCost {
 		f := w.Frame()
@@ -61,7 +61,7 @@ func (w *stackWalker) run(space *frames.Space, namers []managed.Namer, s *manage
 	out := []Frame{}
 	for i := range entries {
 		e := &entries[i]
-		if e.Namer != nil {
+		if e.Source != nil {
 			out = w.appendManaged(out, e, s.Live)
 			continue
 		}
@@ -114,7 +114,7 @@ func (w *stackWalker) place(p Place) *Place {
 
 func (w *stackWalker) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []Frame {
 	var certainty managed.Certainty
-	w.named, certainty = e.Namer.Symbolize(e.Ref, l, w.named[:0])
+	w.named, certainty = e.Source.Symbolize(e.Ref, l, w.named[:0])
 	if certainty == managed.Freed {
 		w.named = append(w.named[:0], managed.Frame{Function: freedFunction})
 	}
@@ -122,7 +122,7 @@ func (w *stackWalker) appendManaged(out []Frame, e *callstack.Entry, l managed.L
 		w.named = append(w.named, managed.Frame{})
 	}
 	f := Frame{}
-	base := Place{Kind: managed.Kind(e.Namer.Name()), Module: "[" + e.Namer.Name() + "]"}
+	base := Place{Kind: managed.Kind(e.Source.Name()), Module: "[" + e.Source.Name() + "]"}
 	if e.Compiled {
 		f.PC, f.SP, base.Method = schema.Hex(e.Frame.PC), schema.Hex(e.Frame.SP), e.Frame.Method.String()
 	}

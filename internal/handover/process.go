@@ -64,7 +64,7 @@ func (p *Process) TakeTaskDir() *procmem.TaskDir {
 
 // MappingsChanged updates the first plan, and the stacks of tasks.
 func (p *Process) MappingsChanged() {
-	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().Namers()))
+	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().FrameSources()))
 	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
 		p.SetOtherMemory(taskstack.Of(p.Target))

@@ -60,7 +60,7 @@ func (p *Process) NoteLack(lack SampleLack) {
 func (p *Process) expectLack(furtherStacks bool) {
 	lack := LacksNothing
 	switch {
-	case callstack.HasPlan(p.Target.Runtimes().Namers()):
+	case callstack.HasPlan(p.Target.Runtimes().FrameSources()):
 		lack = LacksFrames
 	case furtherStacks:
 		lack = LacksStacks

@@ -8,7 +8,7 @@
 //	a thread is stopped  the tracer carries out Plan and Tasks: data, no calls
 //	the copy is walked   Begin ─► ManagedFrames, for each native frame ─► End, then Symbolize, for each new Ref
 //
-// A [Runtime] may also be a [Namer] with managed frames, [Threads] with names, locks, and tasks without stacks
+// A [Runtime] may also be a [FrameSource] with managed frames, [Threads] with names, locks, and tasks without stacks
 // (asyncio's), a [Scheduler] of tasks with stacks (goroutines), or a [CodeHistory]. A [FileTable] or [Builtins] is a
 // part of an ELF file, and needs no process.
 //

@@ -52,8 +52,8 @@ const (
 	Copy
 	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes.
 	CopyList
-	// CopyTargets copies, for each node of the last CopyList or CopyTargets, Size bytes at Next beyond the address at the
-	// node's Off, at most Max times, without [Plan.Skip].
+	// CopyTargets copies, for each node of the last CopyList or CopyTargets, Size bytes at Next beyond the address at
+	// the node's Off, at most Max times, without [Plan.Skip].
 	CopyTargets
 	// RestoreNodes restores the nodes of the first CopyList or the last SaveNodes.
 	RestoreNodes
@@ -70,7 +70,7 @@ const (
 
 // Slots.
 const (
-	SlotAnchor        = iota // of [Namer.Anchor]
+	SlotAnchor        = iota // of [FrameSource.Anchor]
 	SlotSP                   // stack pointer
 	SlotThreadPointer        // fs base, TPIDR_EL0
 	SlotThreadID

@@ -93,8 +93,8 @@ type CodeHistory interface {
 	SetTime(at int64, mayRead bool) (changed bool)
 }
 
-// Base has the usual answers of a [Runtime] and of [Namer.Plan]: one of its kind, constant rules, no function bounds,
-// nothing to copy.
+// Base has the usual answers of a [Runtime] and of [FrameSource.Plan]: one of its kind, constant rules, no function
+// bounds, nothing to copy.
 type Base struct{}
 
 // Module implements [Runtime].
@@ -112,14 +112,14 @@ func (Base) Incomplete() error { return nil }
 // Forget implements [Runtime].
 func (Base) Forget() {}
 
-// Plan implements [Namer].
+// Plan implements [FrameSource].
 func (Base) Plan() *Plan { return nil }
 
-// Anchor implements [Namer].
+// Anchor implements [FrameSource].
 func (Base) Anchor(int, uint64) (uint64, bool) { return 0, false }
 
-// Namer is a Runtime that knows the managed frames of a thread.
-type Namer interface {
+// FrameSource is a Runtime that knows the managed frames of a thread.
+type FrameSource interface {
 	Runtime
 	// Plan gives what the tracer copies besides the stack, or nil. A walk may change it.
 	Plan() *Plan

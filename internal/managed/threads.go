@@ -4,9 +4,9 @@ package managed
 
 import "prywalk/internal/languages"
 
-// Threads is a Namer that knows more of its threads.
+// Threads is a FrameSource that knows more of its threads.
 type Threads interface {
-	Namer
+	FrameSource
 	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), or false. It is called about
 	// once a second per thread.
 	ThreadName(tid int) (name string, ok bool)

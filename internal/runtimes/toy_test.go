@@ -88,10 +88,10 @@ func (t *toy) Name() string { return "Toy " + t.version }
 // Attach implements managed.Runtime.
 func (t *toy) Attach(h managed.Host) bool { return slices.Contains(h.Modules(), t.lib) }
 
-// Begin implements managed.Namer.
+// Begin implements managed.FrameSource.
 func (t *toy) Begin(s *managed.Sample) { t.sample, t.seen, t.broken, t.outer = s, false, false, 0 }
 
-// ManagedFrames implements managed.Namer.
+// ManagedFrames implements managed.FrameSource.
 func (t *toy) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	switch {
 	case t.code.has(f.PC):
@@ -127,7 +127,7 @@ func (t *toy) frames(sp, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, boo
 	return out, false // it has just been entered
 }
 
-// End implements managed.Namer.
+// End implements managed.FrameSource.
 func (t *toy) End() managed.Health {
 	switch {
 	case t.broken, t.outer%16 != 0:
@@ -138,7 +138,7 @@ func (t *toy) End() managed.Health {
 	return managed.Matched
 }
 
-// Symbolize implements managed.Namer.
+// Symbolize implements managed.FrameSource.
 func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	id, fn, code, ok := function(r.Object, l)
 	if !ok || id != r.Cookie {

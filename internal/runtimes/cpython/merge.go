@@ -27,7 +27,7 @@ func (w *merge) begin() {
 	w.nextRun, w.evalFrames, w.unfinished, w.searchedAnywhere = 0, w.evalFrames[:0], false, false
 }
 
-// ManagedFrames implements [managed.Namer]. In a thread that runs Python code the interpreter's code is hidden.
+// ManagedFrames implements [managed.FrameSource]. In a thread that runs Python code the interpreter's code is hidden.
 func (w *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	refs, instead = w.appendRuns(f, cfa, out)
 	lost := w.incomplete && w.nextRun == len(w.runs) // the remaining native frames may have other callers
@@ -139,7 +139,7 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// End implements [managed.Namer].
+// End implements [managed.FrameSource].
 func (w *merge) End() managed.Health {
 	if len(w.evalFrames) > 0 && !w.unfinished && !w.incomplete && !w.shared {
 		w.frameSlots.learn(w.evalFrames, w.runs, w.Sample.Mem.Word)

@@ -61,22 +61,22 @@ func (r *Runtime) Forget() {
 	r.joins.forget()
 }
 
-// Plan implements [managed.Namer].
+// Plan implements [managed.FrameSource].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// Anchor implements [managed.Namer]: the thread state.
+// Anchor implements [managed.FrameSource]: the thread state.
 func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 	return r.threads.anchor(tid, pthread)
 }
 
-// Begin implements [managed.Namer].
+// Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	r.codes.begin(s)
 	r.codes.kept.Begin(s.At)
 	r.merge.begin()
 }
 
-// Symbolize implements [managed.Namer].
+// Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	c := r.codes.kept.Of(ref.Cookie)
 	if ref.Kind != kindCode || c == nil {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Names implements [managed.Namer] for Java frames, for the walking goroutine.
+// Names implements [managed.FrameSource] for Java frames, for the walking goroutine.
 type Names struct {
 	*validity
 	*methodNames
@@ -77,7 +77,7 @@ const (
 	refStub
 )
 
-// Begin implements [managed.Namer].
+// Begin implements [managed.FrameSource].
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.deoptimizing = s, false
 	n.evictIdle(s.At)
@@ -124,7 +124,7 @@ func (n *Names) evictIdle(at int64) {
 	}
 }
 
-// ManagedFrames implements [managed.Namer].
+// ManagedFrames implements [managed.FrameSource].
 func (n *Names) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	if f.Module == nil || !f.Module.Generated || !n.ready(f.PC) {
 		return out, false

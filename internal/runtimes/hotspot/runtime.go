@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is the Java virtual machine of a process, a [managed.Namer].
+// Runtime is the Java virtual machine of a process, a [managed.FrameSource].
 type Runtime struct {
 	managed.Base
 	managed.BaseThreads
@@ -131,14 +131,14 @@ func (r *Runtime) Forget() {
 	}
 }
 
-// Begin implements [managed.Namer].
+// Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	if r.vm != nil {
 		r.vm.Names().Begin(s)
 	}
 }
 
-// ManagedFrames implements [managed.Namer].
+// ManagedFrames implements [managed.FrameSource].
 func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	if r.vm == nil || f.Module == nil || !f.Module.Generated {
 		return out, false
@@ -146,10 +146,10 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	return r.vm.Names().ManagedFrames(f, cfa, out)
 }
 
-// End implements [managed.Namer].
+// End implements [managed.FrameSource].
 func (r *Runtime) End() managed.Health { return managed.Matched }
 
-// Symbolize implements [managed.Namer].
+// Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	return r.names().Symbolize(ref, l, out)
 }

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Symbolize implements [managed.Namer].
+// Symbolize implements [managed.FrameSource].
 func (n *Names) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	if n == nil || n.layout == nil {
 		return out, managed.Freed

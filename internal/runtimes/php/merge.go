@@ -13,7 +13,7 @@ const (
 	kindFreed
 )
 
-// ManagedFrames implements [managed.Namer]. The engine's code is hidden.
+// ManagedFrames implements [managed.FrameSource]. The engine's code is hidden.
 func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, instead bool,
 ) {
@@ -225,7 +225,7 @@ func (r *Runtime) oplineOf(c *executeData, i int) uint64 {
 	return c.opline
 }
 
-// End implements [managed.Namer].
+// End implements [managed.FrameSource].
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
 	switch {
@@ -241,7 +241,7 @@ func (r *Runtime) End() managed.Health {
 	return managed.Matched
 }
 
-// Symbolize implements [managed.Namer].
+// Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	f := r.functions.bySerial[ref.Cookie]
 	if ref.Kind != kindFunction || f == nil {

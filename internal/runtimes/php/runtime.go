@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is PHP in a process. It implements [managed.Namer].
+// Runtime is PHP in a process. It implements [managed.FrameSource].
 type Runtime struct {
 	managed.Base
 	layout
@@ -31,7 +31,7 @@ type Runtime struct {
 	walk
 }
 
-var _ managed.Namer = (*Runtime)(nil)
+var _ managed.FrameSource = (*Runtime)(nil)
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "PHP " + r.version }
@@ -51,10 +51,10 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() { r.functions.forget() }
 
-// Plan implements [managed.Namer].
+// Plan implements [managed.FrameSource].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// Anchor implements [managed.Namer]: executor globals.
+// Anchor implements [managed.FrameSource]: executor globals.
 func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 	if !r.threadSafe {
 		return r.globals, r.thread == 0 || r.thread == tid

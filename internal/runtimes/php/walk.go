@@ -44,7 +44,7 @@ type run struct {
 
 const maxCalls = 1 << 15
 
-// Begin implements [managed.Namer].
+// Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.functions.evictIdle(s.At)

@@ -13,7 +13,7 @@ const (
 	kindFreed
 )
 
-// ManagedFrames implements [managed.Namer]. It hides the interpreter's code.
+// ManagedFrames implements [managed.FrameSource]. It hides the interpreter's code.
 func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, instead bool,
 ) {
@@ -122,7 +122,7 @@ func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 	return owner.serial
 }
 
-// End implements [managed.Namer].
+// End implements [managed.FrameSource].
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
 	switch {
@@ -134,7 +134,7 @@ func (r *Runtime) End() managed.Health {
 	return managed.Matched
 }
 
-// Symbolize implements [managed.Namer].
+// Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	c := r.objects.bySerial[ref.Cookie]
 	if ref.Kind != kindCode || c == nil {

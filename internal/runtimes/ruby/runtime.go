@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is Ruby in a process. It implements [managed.Namer].
+// Runtime is Ruby in a process. It implements [managed.FrameSource].
 type Runtime struct {
 	managed.Base
 	managed.BaseThreads
@@ -37,7 +37,7 @@ func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	return r
 }
 
-var _ managed.Namer = (*Runtime)(nil)
+var _ managed.FrameSource = (*Runtime)(nil)
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "Ruby " + r.version }
@@ -61,12 +61,12 @@ func (r *Runtime) Forget() {
 	r.names = names{}
 }
 
-// Anchor implements [managed.Namer]: rb_thread_t.
+// Anchor implements [managed.FrameSource]: rb_thread_t.
 func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 	return r.vm.anchor(tid, pthread)
 }
 
-// Plan implements [managed.Namer].
+// Plan implements [managed.FrameSource].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
 // In bytes, maxNew in objects.

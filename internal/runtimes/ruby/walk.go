@@ -41,7 +41,7 @@ type run struct {
 
 const maxFrames = 1 << 15
 
-// Begin implements [managed.Namer].
+// Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.objects.begin(s.At)

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is V8 in a process. It implements [managed.Namer].
+// Runtime is V8 in a process. It implements [managed.FrameSource].
 type Runtime struct {
 	managed.Base
 	codes
@@ -21,7 +21,7 @@ type Runtime struct {
 	eviction     managed.IdleEviction
 }
 
-var _ managed.Namer = (*Runtime)(nil)
+var _ managed.FrameSource = (*Runtime)(nil)
 
 var v8File = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(node|v8)[-.\d_a-z]*\.so(\.[\d.]+)?$`)
 
@@ -89,7 +89,7 @@ func (r *Runtime) Forget() {
 	r.scanner.forget()
 }
 
-// Begin implements [managed.Namer].
+// Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	r.sample, r.copiedAt, r.live, r.handlerFrame = s, s.At, s.Live, 0
 	r.evictIdle(s.At)
@@ -99,7 +99,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 }
 
-// End implements [managed.Namer].
+// End implements [managed.FrameSource].
 func (r *Runtime) End() managed.Health { return managed.Matched }
 
 const (
@@ -110,7 +110,7 @@ const (
 	refUnproven
 )
 
-// ManagedFrames implements [managed.Namer].
+// ManagedFrames implements [managed.FrameSource].
 func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	switch {
 	case f.Module == nil:
@@ -348,7 +348,7 @@ const movedName = "[moved]"
 
 const regExp = "(regexp)"
 
-// Symbolize implements [managed.Namer].
+// Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
 	r.live = l
 	kind := kindInterpreted

@@ -2,7 +2,7 @@
 
 // Package observed tests run-time systems on live processes: their threads are observed as in a recording
 // ([Process.Observe]), or single-stepped ([Hold], [Step], [Process.Stopped]). The stacks are merged by the
-// [managed.Namer] under test alone, with symbols read by the standard library. [Record] and [DumpCore] use all of
+// [managed.FrameSource] under test alone, with symbols read by the standard library. [Record] and [DumpCore] use all of
 // prywalk, with its own names.
 package observed
 
@@ -58,7 +58,7 @@ type Process struct {
 	PID   int
 	Code  *code.Process
 	Host  *Host
-	Names managed.Namer
+	Names managed.FrameSource
 	// before each observation, and before its walk; may be nil
 	Before, After func()
 	MayEnd        bool // threads may end during [Process.Observe]
@@ -100,7 +100,7 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 	case r == nil:
 		return nil, ErrNone
 	}
-	p.Names = r.(managed.Namer)
+	p.Names = r.(managed.FrameSource)
 	p.plan = p.Names.Plan()
 	if len(also) > 0 {
 		plan := *p.plan

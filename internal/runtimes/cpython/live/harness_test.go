@@ -76,7 +76,7 @@ type python struct {
 	pid     int
 	p       *code.Process
 	host    *host
-	names   managed.Namer
+	names   managed.FrameSource
 	plans   observe.Plans
 	threads map[int]*observe.Thread
 	walker  frames.Walker
@@ -152,7 +152,7 @@ func find(t *testing.T, pid int) (*python, error) {
 	if r == nil {
 		return nil, errors.New("no Python was found")
 	}
-	py.names = r.(managed.Namer)
+	py.names = r.(managed.FrameSource)
 	py.plans.Store(py.names.Plan())
 	return py, nil
 }

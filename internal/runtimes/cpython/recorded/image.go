@@ -163,7 +163,7 @@ func (m *Image) Walk(mem Memory) (f Found, err error) {
 	if err != nil || found == nil {
 		return f, errors.Join(errors.New("no interpreter was found"), err)
 	}
-	py, regs := found.(managed.Namer), &frames.Regs{Arch: frames.X86_64, PC: m.PC, TLS: m.TLS}
+	py, regs := found.(managed.FrameSource), &frames.Regs{Arch: frames.X86_64, PC: m.PC, TLS: m.TLS}
 	for i, v := range m.Registers {
 		regs.Set(uint8(i), v)
 	}

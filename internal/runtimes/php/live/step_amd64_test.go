@@ -168,7 +168,7 @@ func (s *stepped) place(pc uint64) string {
 // stack returns the PHP frames of the process, innermost first.
 func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
 	live, mem := callstack.CoreMemory(s.p.Read), observed.Still(s.p.Read)
-	s.merger.Begin(s.p.Runtimes().Namers(),
+	s.merger.Begin(s.p.Runtimes().FrameSources(),
 		&managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
 	w := &s.walker
 	for w.Init(s.p.Space(), regs, mem); w.Next(); {
@@ -177,11 +177,11 @@ func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
 	}
 	complete = w.StopReason().Complete()
 	for _, e := range s.merger.End(complete) {
-		if e.Namer == nil {
+		if e.Source == nil {
 			continue
 		}
 		var truth managed.Certainty
-		s.said, truth = e.Namer.Symbolize(e.Ref, live, s.said[:0])
+		s.said, truth = e.Source.Symbolize(e.Ref, live, s.said[:0])
 		if truth == managed.Freed {
 			list = append(list, &dump.Frame{Place: &dump.Place{Function: "[freed]"}})
 			continue

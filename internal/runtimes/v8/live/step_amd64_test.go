@@ -169,7 +169,7 @@ func (s *stepped) stack(regs *frames.Regs) (out []call, complete bool) {
 }
 
 func (s *stepped) named(regs *frames.Regs, mem frames.Memory, live managed.Live, at int64) (out []call, complete bool) {
-	s.merger.Begin(s.p.Runtimes().Namers(), &managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: at, Live: live})
+	s.merger.Begin(s.p.Runtimes().FrameSources(), &managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: at, Live: live})
 	w := &s.walker
 	for w.Init(s.p.Space(), regs, mem); w.Next(); {
 		f := w.Frame()
@@ -177,14 +177,14 @@ func (s *stepped) named(regs *frames.Regs, mem frames.Memory, live managed.Live,
 	}
 	complete = w.StopReason().Complete()
 	for _, e := range s.merger.End(complete) {
-		if e.Namer == nil {
+		if e.Source == nil {
 			if e.Frame.Module != nil && e.Frame.Module.Generated {
 				out = append(out, call{name: unnamed})
 			}
 			continue
 		}
 		var truth managed.Certainty
-		s.said, truth = e.Namer.Symbolize(e.Ref, live, s.said[:0])
+		s.said, truth = e.Source.Symbolize(e.Ref, live, s.said[:0])
 		if truth == managed.Freed {
 			out = append(out, call{name: "[freed]"})
 			continue
