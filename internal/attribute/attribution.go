@@ -59,12 +59,12 @@ type Attribution struct {
 type thread struct {
 	id      sample.ThreadID
 	proc    *process
-	account Thread
+	account ThreadAccount
 }
 
 type process struct {
 	id        sample.ProcessID
-	account   Process
+	account   ProcessAccount
 	fromStart bool
 	ended     bool
 	node      *Node // nil without Attribution.tree

@@ -32,7 +32,7 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 			map[string]int64{"ls": 200, "sudo": 10}},
 		{"no time", 20, 0, 200, 100, 0, map[string]int64{}, map[string]int64{}},
 	} {
-		p, b := &Process{}, newChildTimes()
+		p, b := &ProcessAccount{}, newChildTimes()
 		for range c.samples {
 			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
@@ -55,7 +55,7 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 }
 
 func TestIncompleteCountsAreLowerBounds(t *testing.T) {
-	p, b := &Process{}, newChildTimes()
+	p, b := &ProcessAccount{}, newChildTimes()
 	for range 100 {
 		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
@@ -69,7 +69,7 @@ func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 
 // The final sums are those of a single call of Children.
 func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
-	shell, inner, b := &Process{}, &Process{}, newChildTimes()
+	shell, inner, b := &ProcessAccount{}, &ProcessAccount{}, newChildTimes()
 	sum := int64(0)
 	for step := range int64(40) {
 		for range 2 {
@@ -95,9 +95,9 @@ func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 }
 
 func TestCountedProgramsAreBounded(t *testing.T) {
-	shell := &Process{}
+	shell := &ProcessAccount{}
 	for i := range 4 * mostPrograms {
-		p := &Process{}
+		p := &ProcessAccount{}
 		p.ChildCounted(strconv.Itoa(i), 10, true, true)
 		p.PassChildrenTo(shell, 10)
 	}
@@ -112,7 +112,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 	programs := []string{"a", "b", "c"}
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, life := range []float64{0.05, 0.3, 1, 5, 40} {
-		p, b := &Process{}, newChildTimes()
+		p, b := &ProcessAccount{}, newChildTimes()
 		used, samples := map[string]float64{}, map[string]float64{}
 		pool := 0.0
 		for i := range int(30000 / max(life, 0.3)) {

@@ -58,7 +58,7 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 		{"no time", 100, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, b := &Process{}, newChildTimes()
+			p, b := &ProcessAccount{}, newChildTimes()
 			for i := range c.samples {
 				stack := sample.StackID(1)
 				if i%4 == 0 {
@@ -91,7 +91,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		{"known time more than the pool", 2000, 2200, 3000, map[string]int64{"ls": 1400, "sort": 600}},
 		{"samples take the whole pool", 1100, 900, 400, map[string]int64{"ls": 1100}},
 	} {
-		shell, kid, p, got := &Process{}, &Process{}, &Process{}, map[string]int64{}
+		shell, kid, p, got := &ProcessAccount{}, &ProcessAccount{}, &ProcessAccount{}, map[string]int64{}
 		for range 100 {
 			shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
@@ -108,7 +108,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 }
 
 func TestKnownProgramsAreBounded(t *testing.T) {
-	p, sum := &Process{}, int64(0)
+	p, sum := &ProcessAccount{}, int64(0)
 	for i := range 2 * mostPrograms {
 		p.children.addKnownCPU(strconv.Itoa(i), 10)
 	}
@@ -121,7 +121,7 @@ func TestKnownProgramsAreBounded(t *testing.T) {
 }
 
 func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
-	p, b := &Process{}, newChildTimes()
+	p, b := &ProcessAccount{}, newChildTimes()
 	for _, step := range []struct {
 		samples           int // of 10 each
 		more, under, rest int64
@@ -146,7 +146,7 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 func TestShortChildrenArePooled(t *testing.T) {
 	const period, life, n = 10e6, 1e6, 1000
 	random := rand.New(rand.NewPCG(7, 11))
-	shell, b := &Process{}, newChildTimes()
+	shell, b := &ProcessAccount{}, newChildTimes()
 	unobserved := int64(0)
 	for i := range n {
 		seen, sampled := ran("ls", 1), random.Float64() < life/period
@@ -155,7 +155,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 		} else if x > 0.5 {
 			seen.Stack = 2
 		}
-		switch kid := (&Process{}); {
+		switch kid := (&ProcessAccount{}); {
 		case i%10 == 9: // a short-lived shell with an unobserved child
 			if sampled {
 				kid.AddUnassignedOfChild(seen, 1e9, period)
@@ -191,7 +191,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 }
 
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
-	kid, shell := &Process{attributed: 100}, &Process{}
+	kid, shell := &ProcessAccount{attributed: 100}, &ProcessAccount{}
 	kid.AddUnassigned(ran("ls", 1), 1e9, 10)
 	if kid.PassUnobservedTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 ||
 		shell.children.weights.total != 0 ||
@@ -209,7 +209,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 	}{{"sed", 0.2, 0.25}, {"cc1", 0.3, 1}, {"ld", 0.5, 0.5}}
 	for _, longest := range []float64{0.2, 1, 6} { // in ticks
 		random := rand.New(rand.NewPCG(uint64(longest*100), 5))
-		shell, used, samples := &Process{}, 0.0, 0.0
+		shell, used, samples := &ProcessAccount{}, 0.0, 0.0
 		want := map[string]float64{}
 		for _, p := range programs {
 			life := p.life * longest
@@ -257,10 +257,10 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
 			life, n := int64(ticks*period)+1, int(samples/ticks)
-			shell, l := &Process{}, &lives{used: int64(n) * life}
+			shell, l := &ProcessAccount{}, &lives{used: int64(n) * life}
 			unobserved := int64(0)
 			for range n {
-				kid, th := &Process{}, &Thread{CreatedAt: 1}
+				kid, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1}
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
 					if where := l.at(age, life); opened {
@@ -290,15 +290,15 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 }
 
 func TestSamplesThatSkidArePooled(t *testing.T) {
-	shell, b := &Process{}, newChildTimes()
+	shell, b := &ProcessAccount{}, newChildTimes()
 	for range 4 {
 		shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
-	kid := &Process{threads: threadPool{skidded: skidded{count: 6, weight: 60}}}
+	kid := &ProcessAccount{threads: threadPool{skidded: skidded{count: 6, weight: 60}}}
 	if !kid.PassUnobservedTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
 		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}
-	other := &Process{}
+	other := &ProcessAccount{}
 	shell.PassChildrenTo(other, 40)
 	shell.DistributeChildren(0, 9e9, b.add)
 	if len(b.all) != 0 {
@@ -315,7 +315,7 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 	const n, period = 20000, 10
 	for _, counted := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(13, 17))
-		p, under := &Process{}, map[string]int64{}
+		p, under := &ProcessAccount{}, map[string]int64{}
 		for i := range n {
 			where := Place{State: sample.Running, Program: "ls"}
 			switch x := random.Float64(); {

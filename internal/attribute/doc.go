@@ -23,8 +23,8 @@
 // Each rule has one equation, and names the function that computes it. Times and weights are CPU time; T is the time
 // that a sample stands for: between two ticks, or the period of a kernel sample.
 //
-// Unobserved ([Process.Unobserved]): the rest of a process is of ended threads, after their last samples. A thread
-// without a sample counts with its clock at the start:
+// Unobserved ([ProcessAccount.Unobserved]): the rest of a process is of ended threads, after their last samples. A
+// thread without a sample counts with its clock at the start:
 //
 //	unobserved = CPU time of ended threads − Σ their cpu at their last samples − what was distributed before
 //
@@ -37,9 +37,9 @@
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
-// Young threads ([Thread.attributeYoung]): a sample at a random moment stands for T, but a short-lived thread's has
-// only x, the CPU time since the one before. In expectation each place misses as much, after last samples or in threads
-// without one, if ticks are independent of thread creation (docs/design.md). If x > T (after a wait), x − T is
+// Young threads ([ThreadAccount.attributeYoung]): a sample at a random moment stands for T, but a short-lived thread's
+// has only x, the CPU time since the one before. In expectation each place misses as much, after last samples or in
+// threads without one, if ticks are independent of thread creation (docs/design.md). If x > T (after a wait), x − T is
 // unobserved, too:
 //
 //	weight = max(T − x, 0)
@@ -55,8 +55,8 @@
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //
-// Children's samples ([Process.AddUnassignedOfChild]): samples of such children share it, by the kernel or by ticks
-// that find one on a processor:
+// Children's samples ([ProcessAccount.AddUnassignedOfChild]): samples of such children share it, by the kernel or by
+// ticks that find one on a processor:
 //
 //	weight = T
 //

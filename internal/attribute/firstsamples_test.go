@@ -12,7 +12,7 @@ import (
 func cpuOfStacks(samples ...Sample) map[sample.StackID]int64 {
 	got := map[sample.StackID]int64{}
 	emit := func(s Span) { got[s.Stack] += s.CPU }
-	var th Thread
+	var th ThreadAccount
 	for i := range samples {
 		b := &samples[i]
 		t := int64(i+1) * 10e6

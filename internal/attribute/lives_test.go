@@ -15,7 +15,7 @@ const phases = 4
 
 // lives are the ended threads of a simulated process.
 type lives struct {
-	Process
+	ProcessAccount
 	used       int64         // CPU time, ns
 	attributed [phases]int64 // part of it by phase, ns
 	unseen     int64         // part of it without a stack, ns
@@ -37,7 +37,7 @@ func (l *lives) at(age, life int64) Place {
 }
 
 // sample adds a sample of a thread.
-func (l *lives) sample(th *Thread, s Sample) {
+func (l *lives) sample(th *ThreadAccount, s Sample) {
 	if !th.Begun() {
 		th.Begin(s.At)
 	}
@@ -45,7 +45,7 @@ func (l *lives) sample(th *Thread, s Sample) {
 }
 
 // end ends a thread that has used life ns.
-func (l *lives) end(th *Thread, life int64) {
+func (l *lives) end(th *ThreadAccount, life int64) {
 	l.used += life
 	l.AttributeDeferredOf(th, nil, l.emit)
 	l.EndThread(th, &End{}, l.emit)

@@ -49,7 +49,7 @@ func (b *bursts) clock(now int64) int64 {
 
 // sampled attributes kernel samples of burstsFor; clocks are read each apart ns on average.
 func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int64, used int64) {
-	p, th := &Process{}, &Thread{}
+	p, th := &ProcessAccount{}, &ThreadAccount{}
 	emit := func(s Span) {
 		if s.State != sample.Running {
 			return

@@ -23,7 +23,7 @@ func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 	}
 }
 
-func (t *Thread) stacks(yield func(sample.StackID) bool) bool {
+func (t *ThreadAccount) stacks(yield func(sample.StackID) bool) bool {
 	for i := range t.deferred {
 		if !yield(t.deferred[i].Place.Stack) {
 			return false

@@ -41,7 +41,7 @@ const longLife = 16
 
 // addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a life
 // of few samples is short.
-func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
+func (p *threadPool) addWeights(t *ThreadAccount, periodPerSample bool) {
 	if t.CreatedAt == 0 {
 		return
 	}

@@ -14,13 +14,13 @@ import (
 // simulated simulates consecutive threads, sampled at independent ticks with probability part. Unobserved time is
 // distributed after each multiple of each samples; 0: at the end.
 func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) *lives {
-	l, th := &lives{}, &Thread{CreatedAt: 1 + rng.Int64N(period)}
+	l, th := &lives{}, &ThreadAccount{CreatedAt: 1 + rng.Int64N(period)}
 	now, last := int64(0), int64(0)
 	for n := 1; n <= samples; n++ {
 		now = int64(n)*period + rng.Int64N(period/4)
 		for th.CreatedAt+life <= now {
 			l.end(th, life)
-			th = &Thread{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
+			th = &ThreadAccount{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
 		}
 		if each > 0 && n%each == 0 {
 			l.DistributeExitedSoFar(l.used, now, l.emit)
@@ -46,7 +46,7 @@ func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives 
 	now, last := int64(0), int64(0)
 	next, n := period, 1
 	for n <= samples {
-		th, age := &Thread{CreatedAt: now + 1}, int64(0)
+		th, age := &ThreadAccount{CreatedAt: now + 1}, int64(0)
 		for on := rng.IntN(2) == 0; age < life; on = !on {
 			span := 1 + rng.Int64N(period/2)
 			if on {
@@ -132,8 +132,8 @@ func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 
 func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, SinceLastTick: 10e6}
-	for what, th := range map[string]*Thread{"created before the recording": {}, "asleep": {CreatedAt: 1}} {
-		p, b := &Process{}, at
+	for what, th := range map[string]*ThreadAccount{"created before the recording": {}, "asleep": {CreatedAt: 1}} {
+		p, b := &ProcessAccount{}, at
 		b.OnCPU = th.CreatedAt == 0
 		th.Begin(b.At)
 		if th.attributeInterval(&b, func(Span) {}); len(th.weights) != 0 {
@@ -143,7 +143,7 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.weights.total)
 		}
 	}
-	p, th := &Process{}, &Thread{CreatedAt: 1}
+	p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1}
 	th.Begin(at.At)
 	for range 3 { // only the first sample is at less than a tick of CPU time
 		th.attributeInterval(&at, func(Span) {})
@@ -157,7 +157,7 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 // It goes to the pool; that of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
-		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples, tickLength: 10e6}
+		p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1, Samples: c.samples, tickLength: 10e6}
 		th.ledger.Begin(sample.Reading{})
 		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
 		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.unattributed != c.back {
@@ -179,7 +179,8 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 		{"none, with stops", false, 0, 0, 0},
 		{"two, with stops", false, 2, 0, 9e6},
 	} {
-		p, th, attributed := &Process{PeriodPerSample: c.sampled}, &Thread{CreatedAt: 1, Samples: longLife}, int64(0)
+		p, attributed := &ProcessAccount{PeriodPerSample: c.sampled}, int64(0)
+		th := &ThreadAccount{CreatedAt: 1, Samples: longLife}
 		emit := func(s Span) { attributed += s.CPU }
 		th.Begin(sample.Reading{})
 		for i := int64(1); i <= c.samples; i++ {
@@ -200,7 +201,7 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 
 func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 	const stacks, seconds, each = 40, 3 * 86400, 10
-	p, want := &Process{}, map[sample.StackID]int64{}
+	p, want := &ProcessAccount{}, map[sample.StackID]int64{}
 	for i := range int64(seconds) {
 		stack := sample.StackID(i * 7 % stacks)
 		p.AddUnassignedOfChild(Place{Stack: stack, State: sample.Running}, i*1e9, each)
@@ -285,13 +286,13 @@ func TestSubsetsLivesOfAboutSixteenSamplesHaveStacks(t *testing.T) {
 
 // calling simulates threads with system calls in every second phase. One sample in three is exact (own processor).
 func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
-	l, th := &lives{}, &Thread{CreatedAt: 1 + rng.Int64N(period)}
+	l, th := &lives{}, &ThreadAccount{CreatedAt: 1 + rng.Int64N(period)}
 	now := int64(0)
 	for n := range samples {
 		now = int64(n+1)*period + rng.Int64N(period/4)
 		for th.CreatedAt+life <= now {
 			l.end(th, life)
-			th = &Thread{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
+			th = &ThreadAccount{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
 		}
 		if each > 0 && n%each == 0 {
 			l.DistributeExitedSoFar(l.used, now, l.emit)
@@ -341,7 +342,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 		{20, 20, 100, 100, 0, 0},      // the pool is smaller
 		{20, 15, 1000, 330, 220, 450}, // too few proven samples
 	} {
-		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
+		p := &ProcessAccount{threads: threadPool{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
 		for range c.proven {
 			p.threads.weights.addWeighted(Place{Stack: 1}, 0, 10)
 		}
@@ -357,7 +358,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 }
 
 func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
-	p, got := &Process{threads: threadPool{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
+	p, got := &ProcessAccount{threads: threadPool{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
 	emit := func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()
@@ -390,7 +391,7 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 }
 
 func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
-	p, attributed := &Process{PeriodPerSample: true}, int64(0)
+	p, attributed := &ProcessAccount{PeriodPerSample: true}, int64(0)
 	for range 100 {
 		p.AddUnassigned(Place{Stack: 1}, 1e9, 10)
 	}

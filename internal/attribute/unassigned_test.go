@@ -17,7 +17,7 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 		"queued": {Wall: 9e6, CPU: 2e6, RunQueue: 6e6},
 		"slept":  {Wall: 9e6, CPU: 1e6},
 	} {
-		p, th := &Process{}, &Thread{}
+		p, th := &ProcessAccount{}, &ThreadAccount{}
 		var cpu, runq, wall int64
 		emit := func(s Span) {
 			if s.Leaf != NotObserved || s.Samples != 0 {
@@ -56,7 +56,7 @@ func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 func sampledLives(rng *rand.Rand, life, period int64, samples int) *lives {
 	l, end := &lives{}, int64(samples)*period
 	for created := rng.Int64N(period); created < end; created += life + rng.Int64N(period) {
-		th := &Thread{CreatedAt: created}
+		th := &ThreadAccount{CreatedAt: created}
 		read := sample.Reading{Wall: created}
 		var waiting []int64
 		next := created - created%period + period

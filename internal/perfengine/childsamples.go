@@ -13,7 +13,7 @@ import (
 
 // childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). When its
 // process has ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor
-// ([attribute.Process.AddUnassignedOfChild]), or the time of the process itself.
+// ([attribute.ProcessAccount.AddUnassignedOfChild]), or the time of the process itself.
 type childSamples struct {
 	shared            *engine.SharedState
 	stream            *stream

@@ -10,7 +10,8 @@
 //	clocks read     sample  sample     clocks read
 //	     |─────────────*───────*────────────|        time of the thread
 //
-// If the thread ends before, the sample shares the unobserved time of its process ([attribute.Process.AddUnassigned]).
+// If the thread ends before, the sample shares the unobserved time of its process
+// ([attribute.ProcessAccount.AddUnassigned]).
 //
 // # Parts
 //

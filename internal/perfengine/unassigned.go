@@ -9,7 +9,7 @@ import (
 )
 
 // unassignedSamples reports samples of untracked threads: they share the unobserved time of a process
-// ([attribute.Process.AddUnassigned]). They wait, as the next listing may find their thread.
+// ([attribute.ProcessAccount.AddUnassigned]). They wait, as the next listing may find their thread.
 type unassignedSamples struct {
 	shared *engine.SharedState
 	list   []unassignedSample

@@ -30,8 +30,8 @@ type End struct {
 	Patience int64
 }
 
-// Thread is the account of one thread; the zero value: older than the recording.
-type Thread struct {
+// ThreadAccount is the account of one thread; the zero value: older than the recording.
+type ThreadAccount struct {
 	// CreatedAt is its first listing, CLOCK_MONOTONIC ns; 0: its creation was not observed.
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
@@ -47,14 +47,14 @@ type Thread struct {
 	lastAt     int64
 }
 
-// Begun reports whether [Thread.Begin] was called.
-func (t *Thread) Begun() bool { return t.begun }
+// Begun reports whether [ThreadAccount.Begin] was called.
+func (t *ThreadAccount) Begun() bool { return t.begun }
 
 // ObservedFor returns the time from the first sample to the last, ns.
-func (t *Thread) ObservedFor() int64 { return t.lastAt - t.firstAt }
+func (t *ThreadAccount) ObservedFor() int64 { return t.lastAt - t.firstAt }
 
 // Begin begins the account with the clocks at the thread's first sample.
-func (t *Thread) Begin(r sample.Reading) {
+func (t *ThreadAccount) Begin(r sample.Reading) {
 	t.begun = true
 	if t.CreatedAt != 0 {
 		t.ledger.Begin(t.clocksAtCreation(r))
@@ -62,19 +62,19 @@ func (t *Thread) Begin(r sample.Reading) {
 }
 
 // BeginWithoutSample begins the account of a running thread without a known stack.
-func (t *Thread) BeginWithoutSample(r sample.Reading) {
+func (t *ThreadAccount) BeginWithoutSample(r sample.Reading) {
 	t.Begin(r)
 	if t.CreatedAt == 0 {
 		t.ledger.Begin(r)
 	}
 }
 
-func (t *Thread) clocksAtCreation(r sample.Reading) sample.Reading {
+func (t *ThreadAccount) clocksAtCreation(r sample.Reading) sample.Reading {
 	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
 
 // Add attributes the interval that a sample ends, or defers it (firstsamples.go).
-func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	if n := len(t.deferred); n > 0 {
 		if now, manyCalls := deferredAreDue(n, s.At.Wall-t.deferred[0].At.Wall, s.Basis); now {
 			t.attributeDeferredAs(manyCalls, gaps, emit)
@@ -88,11 +88,11 @@ func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
 }
 
 // AttributeDeferred attributes the deferred samples as those of a thread with few system calls.
-func (t *Thread) AttributeDeferred(gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) AttributeDeferred(gaps Gaps, emit func(Span)) {
 	t.attributeDeferredAs(false, gaps, emit)
 }
 
-func (t *Thread) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span)) {
 	waiting := t.deferred
 	t.deferred = nil
 	for i := range waiting {
@@ -104,7 +104,7 @@ func (t *Thread) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span))
 	}
 }
 
-func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.Extend(s.UnchangedBefore, gaps, emit)
 	t.count(1, s.At.Wall)
 	if t.ledger.started {
@@ -114,7 +114,7 @@ func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 }
 
 // attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
-func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
+func (t *ThreadAccount) attributeInterval(s *Sample, emit func(Span)) {
 	if s.OnCPU || s.Place.State == sample.Running {
 		t.ranSamples++
 	}
@@ -136,7 +136,7 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 }
 
 // addSkidded adds the weight of a sample without a proven place. Its CPU time goes to the next usable sample.
-func (t *Thread) addSkidded(s *Sample) {
+func (t *ThreadAccount) addSkidded(s *Sample) {
 	if t.skidded.count == 0 && len(t.weights) == 0 {
 		t.skidded.firstWeight = s.SinceLastTick - s.At.CPU
 	}
@@ -145,7 +145,7 @@ func (t *Thread) addSkidded(s *Sample) {
 }
 
 // attributeYoung attributes at most the time since the last tick, and notes the rest of that as the sample's weight.
-func (t *Thread) attributeYoung(s *Sample, emit func(Span)) {
+func (t *ThreadAccount) attributeYoung(s *Sample, emit func(Span)) {
 	tick := s.SinceLastTick
 	got, rest := t.ledger.observeUpTo(tick, s.At, s.Place, true, emit)
 	t.weights = append(t.weights, sampleWeight{
@@ -156,7 +156,7 @@ func (t *Thread) attributeYoung(s *Sample, emit func(Span)) {
 	}
 }
 
-func (t *Thread) releaseWithheld(emit func(Span)) {
+func (t *ThreadAccount) releaseWithheld(emit func(Span)) {
 	for i := range t.weights {
 		if c := &t.weights[i]; c.withheld > 0 {
 			emit(Span{Place: c.place, End: c.at, Wall: c.withheld, CPU: c.withheld})
@@ -165,14 +165,14 @@ func (t *Thread) releaseWithheld(emit func(Span)) {
 	}
 }
 
-func (t *Thread) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
 	if length := gaps.Within(t.ledger.KnownUntil(), at.Wall); length > 0 {
 		t.ledger.MarkNotObserved(length, at, s, emit)
 	}
 }
 
 // Extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
-func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
 	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
 		at.Wall = max(at.Wall, t.ledger.last.Wall)
 		t.ledger.Unchanged(at, u.Ticks, emit)
@@ -180,7 +180,7 @@ func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
 	}
 }
 
-func (t *Thread) count(samples, at int64) {
+func (t *ThreadAccount) count(samples, at int64) {
 	if t.Samples == 0 {
 		t.firstAt = at
 	}
@@ -189,7 +189,7 @@ func (t *Thread) count(samples, at int64) {
 }
 
 // NotStopped attributes time without stops, as in a call that a stop would abort.
-func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
 	t.ledger.stopRefused = t.ledger.stopRefused || left.Refused
 	if !left.Suppressed() {
 		return
@@ -204,14 +204,14 @@ func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span))
 }
 
 // Cut attributes open time for a checkpoint.
-func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) Cut(gaps Gaps, emit func(Span)) {
 	t.AttributeDeferred(gaps, emit)
 	t.releaseWithheld(emit)
 	t.ledger.Cut(emit)
 }
 
 // Finish attributes all that is left.
-func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) Finish(gaps Gaps, emit func(Span)) {
 	t.AttributeDeferred(gaps, emit)
 	t.releaseWithheld(emit)
 	t.ledger.Finish(emit)

@@ -4,8 +4,8 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Process is the account of a process and of its unobserved children.
-type Process struct {
+// ProcessAccount is the account of a process and of its unobserved children.
+type ProcessAccount struct {
 	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
 	ThreadsFiltered bool
 	PeriodPerSample bool // the kernel takes samples: each stands for one period
@@ -15,8 +15,8 @@ type Process struct {
 	children   childPool
 }
 
-// EndThread adds an ended thread's CPU time up to its last sample. [Process.FinishThread] must follow.
-func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
+// EndThread adds an ended thread's CPU time up to its last sample. [ProcessAccount.FinishThread] must follow.
+func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End, emit func(Span)) {
 	switch {
 	case !e.Alive && t.begun:
 		p.threads.cpuAtLastSamples += t.ledger.last.CPU
@@ -42,26 +42,27 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 }
 
 // FinishThread attributes all that is left of a thread.
-func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
+func (p *ProcessAccount) FinishThread(t *ThreadAccount, gaps Gaps, emit func(Span)) {
 	t.Finish(gaps, emit)
 	p.attributed += t.ledger.last.CPU - t.ledger.first.CPU
 }
 
 // AttributeDeferredOf attributes an ended thread's deferred samples, as unobserved time where many samples skid.
-func (p *Process) AttributeDeferredOf(t *Thread, gaps Gaps, emit func(Span)) {
+func (p *ProcessAccount) AttributeDeferredOf(t *ThreadAccount, gaps Gaps, emit func(Span)) {
 	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLife && p.threads.hasManySkids(), gaps, emit)
 }
 
-// Attributed returns the CPU time of all threads up to their last samples, and of [Process.DistributeExitedSoFar], ns.
-func (p *Process) Attributed() int64 { return p.attributed }
+// Attributed returns the CPU time of all threads up to their last samples, and of
+// [ProcessAccount.DistributeExitedSoFar], ns.
+func (p *ProcessAccount) Attributed() int64 { return p.attributed }
 
 // Unobserved returns the part of ended ([ProcessEnd.EndedThreads]) that is not attributed, ns.
-func (p *Process) Unobserved(ended int64) int64 {
+func (p *ProcessAccount) Unobserved(ended int64) int64 {
 	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
 }
 
 // AddUnassigned adds a sample of weight period, ns, of a thread that ended before its clocks were read again.
-func (p *Process) AddUnassigned(where Place, at, period int64) {
+func (p *ProcessAccount) AddUnassigned(where Place, at, period int64) {
 	if !p.ThreadsFiltered {
 		where.State, where.Wait = sample.Running, ""
 		p.threads.weights.addWeighted(where, at, period)
@@ -69,14 +70,14 @@ func (p *Process) AddUnassigned(where Place, at, period int64) {
 }
 
 // DistributeExited attributes the rest of a process's CPU time to weighted samples, then to [ExitedUnseen].
-func (p *Process) DistributeExited(unobserved, now int64, emit func(Span)) {
+func (p *ProcessAccount) DistributeExited(unobserved, now int64, emit func(Span)) {
 	rest := p.threads.distribute(unobserved+p.threads.unattributed, true, p.threadEmitter(now, emit))
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
 }
 
 // DistributeExitedSoFar attributes unobserved time up to the weights; more can follow. ended is
 // [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
-func (p *Process) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
+func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
 	total := p.Unobserved(ended) + p.threads.unattributed
 	booked := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
 	back := min(booked, p.threads.unattributed)
@@ -85,20 +86,20 @@ func (p *Process) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
 	p.attributed += booked - back
 }
 
-func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+func (p *ProcessAccount) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, End: min((k.second+1)*1e9, now)}, ns, emit)
 	}
 }
 
 // AddUnassignedOfChild adds a sample of weight period, ns, of an unobserved child on a processor.
-func (p *Process) AddUnassignedOfChild(where Place, at, period int64) {
+func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.weights.addWeighted(where, at, period)
 }
 
 // ChildCounted adds CPU time of an unobserved child in a program, ns. ended: the child has ended; exact: the counts now
 // include all children.
-func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
+func (p *ProcessAccount) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
 	c.addKnownCPU(program, ns)
 	c.programsComplete = exact
@@ -116,7 +117,7 @@ const shortProcess = 16
 
 // PassUnobservedTo passes unobserved time (ns) and samples of an observed child to its waiter; false, without effect,
 // from [shortProcess] periods on.
-func (p *Process) PassUnobservedTo(to *Process, unobserved, period int64, program string) bool {
+func (p *ProcessAccount) PassUnobservedTo(to *ProcessAccount, unobserved, period int64, program string) bool {
 	if p.attributed+unobserved >= shortProcess*period {
 		return false
 	}
@@ -132,7 +133,7 @@ func (p *Process) PassUnobservedTo(to *Process, unobserved, period int64, progra
 }
 
 // PassChildrenTo passes the time of p's children, and ns more, to its waiter.
-func (p *Process) PassChildrenTo(to *Process, ns int64) {
+func (p *ProcessAccount) PassChildrenTo(to *ProcessAccount, ns int64) {
 	from, into := &p.children, &to.children
 	into.weights.merge(&from.weights)
 	into.passedOn += from.passedOn + ns
@@ -148,7 +149,7 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 
 // DistributeChildren attributes ns of unobserved children to counted programs, samples, programs with known time, at
 // last to [ShortLivedChildren].
-func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
+func (p *ProcessAccount) DistributeChildren(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
 	rest := c.distributeCounted(ns+c.passedOn, now, true, emitWeight)
 	rest = c.weights.distribute(rest, c.unplacedWeight+c.weights.samplingError(), emitWeight)
@@ -158,7 +159,7 @@ func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
 }
 
 // DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights; more can follow.
-func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
+func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
 	c.passedOn += ns
 	if c.programsComplete {
@@ -169,7 +170,7 @@ func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 }
 
 // childEmitter subtracts what it emits from the known time of the program.
-func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+func (p *ProcessAccount) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
 		if p.children.programs != nil {
@@ -181,7 +182,7 @@ func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64
 const mostSpans = 1024
 
 // emitEnded emits ns of CPU time that end at s.End, divided where a span would begin before sampling did.
-func (p *Process) emitEnded(s Span, ns int64, emit func(Span)) {
+func (p *ProcessAccount) emitEnded(s Span, ns int64, emit func(Span)) {
 	for window := max(s.End-p.Since, ns/mostSpans+1); ns > 0; ns -= window {
 		s.CPU = min(ns, window)
 		s.Wall = s.CPU
