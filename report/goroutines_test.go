@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
 )
 
@@ -33,9 +34,9 @@ func goService(t *testing.T) *profile.Profile {
 	}
 	asks := map[string]string{"request": "42", "state": "new"}
 	for range 2 {
-		add(0, "main.handle", "sleeping", "chan receive", rec.GoroutineTask, asks, 1000, 0, 0x10, 0x20, 0x30, 0x40)
+		add(0, "main.handle", "sleeping", "chan receive", languages.GoroutineTask, asks, 1000, 0, 0x10, 0x20, 0x30, 0x40)
 	}
-	add(0, "main.main", "sleeping", "IO wait", rec.GoroutineTask, nil, 1000, 0, 0x10, 0x70, 0x80, 0x40)
+	add(0, "main.main", "sleeping", "IO wait", languages.GoroutineTask, nil, 1000, 0, 0x10, 0x70, 0x80, 0x40)
 	add(101, "shop", "running", "", "", asks, 400, 400, 0x30, 0x40)
 	add(101, "shop", "sleeping", "futex", "", nil, 600, 0, 0x50, 0x60)
 	add(102, "shop", "sleeping", "futex", "", nil, 1000, 10, 0x50, 0x60)

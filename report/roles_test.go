@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/managed"
+	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
 )
 
@@ -33,12 +33,12 @@ func TestReportByRoleIsOfJavaMachinesOnly(t *testing.T) {
 		}
 	}
 	for _, l := range strings.Split(text, "\n") {
-		if strings.Contains(l, managed.RoleGC) && !strings.HasPrefix(l, "13%") ||
-			strings.Contains(l, managed.RoleApplication) && !strings.HasPrefix(l, "40%") {
+		if strings.Contains(l, languages.RoleGC) && !strings.HasPrefix(l, "13%") ||
+			strings.Contains(l, languages.RoleApplication) && !strings.HasPrefix(l, "40%") {
 			t.Errorf("%q", l)
 		}
 	}
-	if text := render(t, Table, c.p, Options{By: "role", Focus: "GC Thread"}); !strings.Contains(text, managed.RoleGC) {
+	if text := render(t, Table, c.p, Options{By: "role", Focus: "GC Thread"}); !strings.Contains(text, languages.RoleGC) {
 		t.Errorf("a filter makes threads of a machine the program's:\n%s", text)
 	}
 }
@@ -47,11 +47,11 @@ func TestReportByRoleBelievesTheRecording(t *testing.T) {
 	c := newContention()
 	c.add(10, "work", 0, int64(1e9), "", 0)
 	s := c.p.Sample[0]
-	s.Label[rec.LabelThread], s.Label[rec.LabelRole] = []string{"GC Thread#0"}, []string{managed.RoleApplication}
+	s.Label[rec.LabelThread], s.Label[rec.LabelRole] = []string{"GC Thread#0"}, []string{languages.RoleApplication}
 	s.Location[0].Mapping = &profile.Mapping{ID: 1, File: "/usr/lib/jvm/lib/server/libjvm.so"}
 	c.p.Mapping = append(c.p.Mapping, s.Location[0].Mapping)
 	text := render(t, Table, c.p, Options{By: "role"})
-	if strings.Contains(text, managed.RoleGC) || !strings.Contains(text, managed.RoleApplication) {
+	if strings.Contains(text, languages.RoleGC) || !strings.Contains(text, languages.RoleApplication) {
 		t.Errorf("%s", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/profile"
 	"prywalk/internal/protobuf"
 )
@@ -39,7 +40,7 @@ func TestOwnersAndTasksAreSent(t *testing.T) {
 		value string
 	}{
 		{4711, "", "prywalk.owner", "4711"}, {profile.NoOwner, "", "prywalk.owner", profile.OwnerNoneText},
-		{0, profile.GoroutineTask, "prywalk.task", profile.GoroutineTask},
+		{0, languages.GoroutineTask, "prywalk.task", languages.GoroutineTask},
 	} {
 		iv.Owner, iv.Task = c.owner, c.task
 		m, intervals := e.encode(windowOf(iv))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
@@ -53,7 +54,7 @@ type goroutines struct {
 }
 
 func (g *goroutines) batchSize() int               { return 1 << 12 }
-func (g *goroutines) task() string                 { return profile.GoroutineTask }
+func (g *goroutines) task() string                 { return languages.GoroutineTask }
 func (g *goroutines) totals(t *totals) *taskTotals { return &t.goroutines }
 
 func (g *goroutines) sameRuntime(other taskSource) bool {
@@ -129,7 +130,7 @@ type coroutines struct {
 const mostCoroutines = managed.MostTasks
 
 func (c *coroutines) batchSize() int               { return 1 << 4 }
-func (c *coroutines) task() string                 { return profile.CoroutineTask }
+func (c *coroutines) task() string                 { return languages.CoroutineTask }
 func (c *coroutines) totals(t *totals) *taskTotals { return &t.coroutines }
 
 func (c *coroutines) sameRuntime(other taskSource) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/printable"
 	"prywalk/internal/refusal"
 	"prywalk/internal/waits"
@@ -175,7 +176,7 @@ func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 	for i := range m.Likely {
 		l.writeLikelyOwner(b, m, &m.Likely[i])
 	}
-	if m.Type == waits.PythonLock && m.Owner == 0 && len(m.Likely) == 0 {
+	if m.Type == languages.PythonLock && m.Owner == 0 && len(m.Likely) == 0 {
 		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does a " +
 			"thread that ran while it was read: dump again; nor CPython before 3.11 or after 3.13)\n")
 	}

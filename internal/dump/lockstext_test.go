@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
@@ -15,7 +16,7 @@ import (
 // The first line must not read as an all-clear where the verdict in JSON is "unknown".
 func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	semaphore := func(address uint64, waiters ...int) Lock {
-		return Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: waits.PythonLock, Address: schema.Hex(address)},
+		return Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: languages.PythonLock, Address: schema.Hex(address)},
 			PID: 1, Waiters: waiters}
 	}
 	likely := semaphore(1, 11, 12)
@@ -96,7 +97,8 @@ threading.Lock (semaphore 0x10): stores no owner
 }
 
 func TestALockOfPythonWithoutALikelyOwnerSaysWhy(t *testing.T) {
-	lock := Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: waits.PythonLock, Address: 0x10, Why: "stores no owner"},
+	lock := Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: languages.PythonLock, Address: 0x10,
+		Why: "stores no owner"},
 		PID: 1, Waiters: []int{11}}
 	l := &Locks{Locks: []Lock{lock}, Processes: []*Process{{PID: 1, Threads: []Thread{{TID: 11, WaitsFor: &lock.Wait}}}}}
 	const why = "\n  owner not known: no stack shows a \"with\" of it "

@@ -137,14 +137,6 @@ func javaPackage(method string) string {
 	return strings.Join(parts[:class], ".")
 }
 
-// Roles of threads. A runtime whose own threads all do the same has no others.
-const (
-	RoleApplication = "application"
-	RoleGC          = "garbage collector"
-	RoleCompiler    = "compiler"
-	RoleMachine     = "virtual machine"
-)
-
 // kernelName is the longest thread name: TASK_COMM_LEN − 1 (include/linux/sched.h).
 const kernelName = 15
 

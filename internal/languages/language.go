@@ -40,14 +40,22 @@ type Language struct {
 	Task       string
 	Unoccupied func(functions []string) bool
 	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual
-	// threads". Schedules reports whether a thread's name, or one of its frames, shows that the process has such; nil: no
-	// process is known to have such.
+	// threads". Schedules reports whether a thread's name, or one of its frames, shows that the process has such; nil:
+	// no process is known to have such.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 
 	Waits
 	System
 }
+
+// Roles of threads. A runtime whose own threads all do the same has no others.
+const (
+	RoleApplication = "application"
+	RoleGC          = "garbage collector"
+	RoleCompiler    = "compiler"
+	RoleMachine     = "virtual machine"
+)
 
 // Values of [Language].Task.
 const (

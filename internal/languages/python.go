@@ -50,7 +50,8 @@ var python = Language{
 		Pooled:    pythonPooled,
 		BareLocks: true,
 		LockWithin: func(lockType, function string) string {
-			if lockType == PythonLock && function == PythonConditionWait {
+			// Each waiter takes a lock of its own, which the notifying thread releases.
+			if (lockType == PythonLock || lockType == UnknownPythonLock) && function == "Condition.wait" {
 				return PythonCondition
 			}
 			return ""
@@ -81,11 +82,11 @@ var python = Language{
 	},
 }
 
-// Classes made of a lock of CPython, and the method that waits in a condition: for a lock that another thread releases.
+// Classes made of a lock of CPython.
 const (
-	PythonLock          = "threading.Lock"
-	PythonCondition     = "threading.Condition"
-	PythonConditionWait = "Condition.wait"
+	PythonLock        = "threading.Lock"
+	PythonCondition   = "threading.Condition"
+	UnknownPythonLock = "lock of CPython" // its inner functions have no symbols
 )
 
 var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)

@@ -2,8 +2,6 @@
 
 package managed
 
-import "prywalk/internal/languages"
-
 // Threads is a FrameSource that knows more of its threads.
 type Threads interface {
 	FrameSource
@@ -12,7 +10,7 @@ type Threads interface {
 	ThreadName(tid int) (name string, ok bool)
 	// Postponed reports whether a query since its last call may succeed later, as when objects were being moved.
 	Postponed() bool
-	// Role gives the role of a thread with a displayed name: "application", or one of the runtime's; false if unknown.
+	// Role gives the role of a thread with a displayed name ([languages.RoleApplication] …); false if unknown.
 	Role(tid int, name string) (role string, ok bool)
 	// Waiting gives what a thread in futex(2) or ppoll(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(s *Sleeper) (Wait, bool)
@@ -53,11 +51,3 @@ func (BaseThreads) TaskPlaces() []uint64 { return nil }
 
 // TaskAt implements [Threads].
 func (BaseThreads) TaskAt(uint64, Watch) (t Task, ok bool) { return t, true }
-
-// Roles of threads.
-const (
-	RoleApplication = languages.RoleApplication
-	RoleGC          = languages.RoleGC
-	RoleCompiler    = languages.RoleCompiler
-	RoleMachine     = languages.RoleMachine
-)

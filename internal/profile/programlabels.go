@@ -6,15 +6,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-
-	"prywalk/internal/languages"
 )
-
-// GoroutineTask is the [Interval.Task] of goroutines.
-const GoroutineTask = languages.GoroutineTask
-
-// CoroutineTask is the [Interval.Task] of an event loop's tasks.
-const CoroutineTask = languages.CoroutineTask
 
 // ownLabels are prywalk's labels. A program's label (pprof.Do) of such a name gets a prefix.
 var ownLabels = []string{

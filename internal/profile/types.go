@@ -99,7 +99,7 @@ type Interval struct {
 	WaitsFor string
 	// Owner held that object at the sleep's first sample; 0: unknown, [NoOwner]: free.
 	Owner int
-	// Task is [GoroutineTask] or [CoroutineTask], of no thread; Thread is then its first function.
+	// Task is languages.GoroutineTask or languages.CoroutineTask, of no thread; Thread is then its first function.
 	Task string
 	// Labels are the program's, as [LabelText].
 	Labels string

@@ -14,6 +14,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
@@ -32,7 +33,7 @@ func goTarget(t *testing.T, name string, args ...string) int {
 	return cmd.Process.Pid
 }
 
-func ofGoroutine(s *pprof.Sample) bool { return label(s, profile.LabelTask) == profile.GoroutineTask }
+func ofGoroutine(s *pprof.Sample) bool { return label(s, profile.LabelTask) == languages.GoroutineTask }
 
 func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 	const each = 500

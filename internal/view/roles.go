@@ -8,7 +8,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/languages"
-	"prywalk/internal/managed"
 	rec "prywalk/internal/profile"
 )
 
@@ -41,5 +40,5 @@ func (g *groups) role(s *profile.Sample) string {
 	if of := g.roles[NumLabel(s, rec.LabelPID)]; of != nil {
 		return of(Label(s, rec.LabelThread))
 	}
-	return managed.RoleApplication
+	return languages.RoleApplication
 }

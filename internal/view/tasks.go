@@ -39,7 +39,7 @@ func (sel *Selection) foldSchedulers() {
 			kept = append(kept, s)
 			continue
 		}
-		if task == rec.GoroutineTask {
+		if task == languages.GoroutineTask {
 			sel.SchedulerBlocked += idle
 		} else {
 			sel.EventLoopBlocked += idle

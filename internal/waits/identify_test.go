@@ -6,7 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prywalk/internal/languages"
 )
+
+const conditionWait = "Condition.wait"
 
 const python = "/usr/lib/libpython3.11.so.1.0"
 
@@ -24,16 +28,18 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 		label string
 	}{
 		"other": {with(sem, FunctionName{"work", "/prog"}), "", "semaphore 0x1000"},
-		"lock":  {with(acquire, lock, code("work")), PythonLock, "semaphore 0x1000 (threading.Lock)"},
+		"lock":  {with(acquire, lock, code("work")), languages.PythonLock, "semaphore 0x1000 (threading.Lock)"},
 		"rlock": {with(acquire, FunctionName{acquireRLock, python}), "threading.RLock", "semaphore 0x1000 (threading.RLock)"},
-		"condition": {with(acquire, lock, code(conditionWait)), PythonCondition,
+		"condition": {with(acquire, lock, code(conditionWait)), languages.PythonCondition,
 			"semaphore 0x1000 (threading.Condition)"},
-		"outer condition": {with(acquire, lock, code("work"), code(conditionWait)), PythonLock,
+		"outer condition": {with(acquire, lock, code("work"), code(conditionWait)), languages.PythonLock,
 			"semaphore 0x1000 (threading.Lock)"},
 		"far": {with(acquire, append(append([]FunctionName{lock}, make([]FunctionName, MaxFunctions)...),
-			code(conditionWait))...), PythonCondition, "semaphore 0x1000 (threading.Condition)"},
+			code(conditionWait))...), languages.PythonCondition, "semaphore 0x1000 (threading.Condition)"},
 		"stripped": {with(acquire[:3], FunctionName{"", python}, FunctionName{"PyObject_Vectorcall", python}),
-			"lock of CPython", "semaphore 0x1000 (lock of CPython)"},
+			languages.UnknownPythonLock, "semaphore 0x1000 (lock of CPython)"},
+		"stripped, in a condition": {with(acquire[:3], FunctionName{"", python}, code(conditionWait)),
+			languages.PythonCondition, "semaphore 0x1000 (threading.Condition)"},
 	} {
 		w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack,
 			Args: [6]uint64{0x1000, 128 + 9 + 256, 0}})

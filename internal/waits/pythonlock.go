@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"cmp"
 	"strings"
 
 	"prywalk/internal/languages"
@@ -16,28 +17,22 @@ const (
 	acquireRLock   = "rlock_acquire"
 )
 
-// Classes made of a lock of CPython, and the method that waits in a condition: for a lock that another thread releases.
-const (
-	PythonLock      = languages.PythonLock
-	PythonCondition = languages.PythonCondition
-	conditionWait   = languages.PythonConditionWait
-)
-
 // cpythonLock names what a semaphore of CPython is part of, or "": without CPython's inner symbols "lock of CPython".
 // The stack may go on beyond [MaxFunctions].
 func cpythonLock(stack []FunctionName) (what string) {
 	for i := range stack {
 		switch name := stack[i].Function; {
 		case name == cpythonAcquire:
-			what = "lock of CPython"
+			what = languages.UnknownPythonLock
 		case what == "":
 		case name == acquireLock:
-			what = PythonLock
+			what = languages.PythonLock
 		case name == acquireRLock:
 			return "threading.RLock"
-		case name == conditionWait && strings.HasPrefix(stack[i].Module, "[CPython "):
-			return PythonCondition
 		case strings.HasPrefix(stack[i].Module, "["): // Python code
+			if l := languages.OfMapping(stack[i].Module); l != nil && l.LockWithin != nil {
+				return cmp.Or(l.LockWithin(what, name), what)
+			}
 			return what
 		}
 	}

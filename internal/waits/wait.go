@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/schema"
 )
 
@@ -113,7 +114,7 @@ func (w *Wait) IsLock() bool {
 	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:
 		return true
 	case Semaphore:
-		return w.Type != "" && w.Type != PythonCondition
+		return w.Type != "" && w.Type != languages.PythonCondition
 	case Park:
 		return w.Owner != 0
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"prywalk/internal/languages"
-	"prywalk/internal/managed"
 )
 
 // # Threads
@@ -135,8 +134,8 @@ func (n *Names) Role(tid int, name string) (string, bool) {
 		return "", false
 	}
 	role := languages.JVMThread(name)
-	if _, java := n.threads.byTID[tid]; java && role == managed.RoleGC {
-		role = managed.RoleApplication
+	if _, java := n.threads.byTID[tid]; java && role == languages.RoleGC {
+		role = languages.RoleApplication
 	}
 	return role, true
 }

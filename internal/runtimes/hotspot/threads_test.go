@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"prywalk/internal/managed"
+	"prywalk/internal/languages"
 )
 
 type threaded struct {
@@ -269,15 +269,15 @@ func TestApplicationThreadNamedLikeACollectorStaysApplication(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.call("GC Thread#0", 0)
 	name, _ := m.n.ThreadName(fakeTID)
-	if role, ok := m.n.Role(fakeTID, name); !ok || role != managed.RoleApplication {
+	if role, ok := m.n.Role(fakeTID, name); !ok || role != languages.RoleApplication {
 		t.Errorf("%q: %q, %v", name, role, ok)
 	}
-	for name, want := range map[string]string{"GC Thread#0": managed.RoleGC, "VM Thread": managed.RoleMachine} {
+	for name, want := range map[string]string{"GC Thread#0": languages.RoleGC, "VM Thread": languages.RoleMachine} {
 		if role, ok := m.n.Role(fakeTID+1, name); !ok || role != want {
 			t.Errorf("%q: %q, %v", name, role, ok)
 		}
 	}
-	if role, ok := m.n.Role(fakeTID, "C2 CompilerThread0"); !ok || role != managed.RoleCompiler {
+	if role, ok := m.n.Role(fakeTID, "C2 CompilerThread0"); !ok || role != languages.RoleCompiler {
 		t.Errorf("a compiler: %q, %v", role, ok)
 	}
 	m.n.layout = nil

@@ -14,6 +14,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/code"
+	"prywalk/internal/languages"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
@@ -75,7 +76,7 @@ func TestARecordingHasTheTasksThatTheInterpreterKnows(t *testing.T) {
 			}
 			extra := 0 // the main task is not in the truth
 			for _, s := range recordTasks(t, pid).Sample {
-				if l := s.Label[profile.LabelTask]; len(l) == 0 || l[0] != profile.CoroutineTask {
+				if l := s.Label[profile.LabelTask]; len(l) == 0 || l[0] != languages.CoroutineTask {
 					continue
 				}
 				var fs []string
