@@ -7,12 +7,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-var waitKinds = map[managed.WaitKind]waits.Kind{
-	managed.WaitMonitor: waits.Monitor, managed.WaitObject: waits.ObjectWait, managed.WaitPark: waits.Park,
-	managed.WaitSleep: waits.Sleep, managed.WaitGIL: waits.GIL, managed.WaitLock: waits.Mutex,
-	managed.WaitJoin: waits.Join,
-}
-
 // WaitOf returns what a thread in a call of [waits.ManagedCall] (futex, ppoll) waits for, by the first runtime that
 // knows; ok is false if none does. The owner's ID is in the process's own pid namespace. later: a later query may give
 // more.
@@ -23,12 +17,11 @@ func WaitOf(sources []managed.FrameSource, s *managed.Sleeper) (w waits.Wait, ok
 			continue
 		}
 		answer, ok := t.Waiting(s)
-		kind := waitKinds[answer.Kind]
 		later = later || answer.Later
-		if !ok || kind == "" {
+		if !ok || answer.Kind == waits.None {
 			continue
 		}
-		w := waits.ManagedWait(kind, answer.Class, answer.Address, answer.Owner, answer.Timed)
+		w := waits.ManagedWait(answer.Kind, answer.Class, answer.Address, answer.Owner, answer.Timed)
 		w.OwnerName = answer.OwnerName
 		return w, true, later
 	}

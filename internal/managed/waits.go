@@ -2,7 +2,10 @@
 
 package managed
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/waits"
+)
 
 // HeldLock is a lock in whose block a frame is.
 type HeldLock struct {
@@ -25,30 +28,11 @@ type Sleeper struct {
 	Timed bool
 }
 
-// WaitKind is the kind of a wait.
-type WaitKind uint8
-
-// Values of WaitKind.
-const (
-	WaitNone WaitKind = iota
-	// WaitMonitor: for the lock of an object.
-	WaitMonitor
-	// WaitObject: for a notification at an object.
-	WaitObject
-	// WaitPark: until another thread wakes it.
-	WaitPark
-	WaitSleep
-	// WaitLock: for a lock with a stored owner.
-	WaitLock
-	// WaitGIL: for the interpreter lock.
-	WaitGIL
-	// WaitJoin: for the end of the owner.
-	WaitJoin
-)
-
 // Wait is what a thread waits for. Unknown values are zero.
 type Wait struct {
-	Kind    WaitKind
+	// Kind is one of waits.Monitor, ObjectWait, Park, Sleep, Mutex (a lock with a stored owner), GIL and Join (the end
+	// of the owner).
+	Kind    waits.Kind
 	Class   string
 	Address uint64
 	// Owner is the owning thread's ID at the query.

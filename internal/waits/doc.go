@@ -5,10 +5,42 @@
 //
 // # Algorithm
 //
-// Inputs are the thread's system call, the innermost functions of its stack, and a copy of 64 bytes around its
-// futex word. A runtime's answer about its own locks has priority ([Sleeper.Managed], [ManagedWait]). The package reads
-// no memory of the target. It reads small files below /proc: descriptors ([Files]), sockets ([Peers]), and which
-// threads exist ([LiveThreads]).
+// Only [Describe] decides a wait's [Kind]; dump and the recorder call it. Inputs are the thread's state, its system
+// call or the kernel's reason, the innermost functions of its stack, and a copy of 64 bytes around its futex word. The
+// first row that fits decides:
+//
+//	state T, t; R, Z, X                                    stopped; none
+//	page fault, userfault; frozen (process.WaitLabel)      page-fault; frozen
+//	futex, ppoll: a runtime's answer ([Sleeper.Managed])   monitor, object-wait, GIL, park, mutex, join, sleep
+//	futex with FUTEX_LOCK_PI                               mutex
+//	futex below a function of primitives.go:
+//	    of the C and C++ library                           mutex, rwlock, condition, join, semaphore, barrier, once,
+//	                                                       static-guard
+//	        glibc's condition, woken, retakes its mutex    mutex
+//	        a condition below one of HotSpot's             monitor, object-wait, park, sleep (hotspotpark.go)
+//	    of Rust, parking_lot, abseil, Go, std::future      mutex, rwlock, condition, once, future, atomic
+//	    of these that other primitives use, too            park, libc-lock
+//	futex at the memory of a robust mutex, a thread's end  mutex, join
+//	other futex                                            futex
+//	flock, fcntl                                           file-lock
+//	wait4, waitid, a clone that waits as vfork             child
+//	nanosleep; poll and select without descriptors         sleep
+//	read, write, epoll_wait …, poll, select                descriptor; in state D disk
+//	pause, rt_sigtimedwait …; semop; msgrcv, msgsnd        signal; semaphore; message-queue
+//	sync, syncfs                                           disk
+//	any other call, and none                               other; in state D disk
+//
+// The innermost function that does more than forward the wait is the one of the table (identify.go). [Wait.Resolve]
+// then makes the ID in a lock that of a live thread; [Wait.ReadCallMemory], [Files.AddFileDetails] and
+// [Wait.SetVariable] add details. [Idle] decides whether a wait is idle, from the whole stack (idle.go), and [WorkOf]
+// for what a pool's worker waits (starved.go); both ask package languages for the names of each language.
+//
+// Two things are not decided here. A goroutine that waits without a thread has its reason of the Go runtime in place of
+// a kind. The recorder names native functions only, so a report shows a condition within a language's sleep as a sleep
+// (package view, waits.go).
+//
+// The package reads no memory of the target. It reads small files below /proc: descriptors ([Files]), sockets
+// ([Peers]), and which threads exist ([LiveThreads]).
 //
 // # Owners
 //

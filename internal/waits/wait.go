@@ -10,38 +10,6 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Kind is the kind of what a thread waits for, as in JSON and labels.
-type Kind string
-
-// The kinds.
-const (
-	None        Kind = ""
-	Mutex       Kind = "mutex"
-	RWLock      Kind = "rwlock"
-	Condition   Kind = "condition"
-	Join        Kind = "join"
-	Semaphore   Kind = "semaphore"
-	Barrier     Kind = "barrier"
-	Guard       Kind = "static-guard" // of C++
-	Once        Kind = "once"
-	Atomic      Kind = "atomic"
-	Future      Kind = "future"    // std::future
-	Park        Kind = "park"      // until woken: Go, Rust, parking_lot, abseil
-	LibraryLock Kind = "libc-lock" // within the C library, as malloc's
-	Futex       Kind = "futex"     // a word of unknown meaning
-	Descriptor  Kind = "descriptor"
-	Child       Kind = "child"
-	Sleep       Kind = "sleep"
-	Signal      Kind = "signal"
-	FileLock    Kind = "file-lock"
-	Queue       Kind = "message-queue"
-	Disk        Kind = "disk"
-	PageFault   Kind = "page-fault"
-	Stopped     Kind = "stopped"
-	Frozen      Kind = "frozen"
-	Other       Kind = "other"
-)
-
 // Wait is what a thread waits for. Unknown values are zero, and omitted in JSON.
 type Wait struct {
 	Kind Kind `json:"kind"`
@@ -92,21 +60,14 @@ type Wait struct {
 	managed bool // a run-time system's answer
 }
 
-// HasOwner reports whether some waits of this kind have a known owner.
-func (k Kind) HasOwner() bool {
-	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
+// ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's
+// pid namespace, 0 if unknown.
+func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
+	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), nsTID: owner, Timed: timed, managed: true}
 }
 
-// IsSynchronization reports whether waits of this kind are for other threads, perhaps of other processes: locks,
-// conditions, barriers, ends.
-func (k Kind) IsSynchronization() bool {
-	switch k {
-	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
-		FileLock, Monitor, ObjectWait, GIL:
-		return true
-	}
-	return false
-}
+// IsManaged reports whether it is a run-time system's answer.
+func (w *Wait) IsManaged() bool { return w.managed }
 
 // IsLock reports whether what is waited for is certainly a lock: no condition, barrier, end of a thread or the like.
 func (w *Wait) IsLock() bool {

@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/waits"
 )
 
 // # The interpreter lock
@@ -112,7 +113,7 @@ func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if g.at == 0 || s.Word < g.at+gilCond || s.Word >= g.at+gilCondEnd {
 		return w, false
 	}
-	w = managed.Wait{Kind: managed.WaitGIL, Address: g.at}
+	w = managed.Wait{Kind: waits.GIL, Address: g.at}
 	b, ok := g.copied(s)
 	if !ok {
 		w.Later = true

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/waits"
 )
 
 // Addresses of these tests.
@@ -78,9 +79,9 @@ func (l sleepLive) Unchanged() bool { return l.same }
 
 func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 	const lock = gilBase + 512
-	told := managed.Wait{Kind: managed.WaitGIL, Address: lock, Owner: 41, OwnerName: "MainThread"}
-	none := managed.Wait{Kind: managed.WaitGIL, Address: lock}
-	later := managed.Wait{Kind: managed.WaitGIL, Address: lock, Later: true}
+	told := managed.Wait{Kind: waits.GIL, Address: lock, Owner: 41, OwnerName: "MainThread"}
+	none := managed.Wait{Kind: waits.GIL, Address: lock}
+	later := managed.Wait{Kind: waits.GIL, Address: lock, Later: true}
 	taken := gilWords(defaultSwitchInterval, gilState, 1, 9)
 	other := gilWords(defaultSwitchInterval, gilOther, 1, 10)
 	for _, c := range []struct {

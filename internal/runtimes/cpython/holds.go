@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/waits"
 )
 
 // # Locks held by frames
@@ -156,7 +157,7 @@ func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if lock == 0 || l.lockClass(lock) != rLock || l.read64(lock+lockWord) != s.Word {
 		return w, false
 	}
-	w = managed.Wait{Kind: managed.WaitLock, Class: rLock, Address: s.Word, Timed: s.Timed}
+	w = managed.Wait{Kind: waits.Mutex, Class: rLock, Address: s.Word, Timed: s.Timed}
 	owner, count := l.read64(lock+lockOwner), l.read64(lock+lockCount)
 	for i := range l.chain.threads.list {
 		if th := &l.chain.threads.list[i]; th.id == owner && owner != 0 && count != 0 && th.native != 0 {

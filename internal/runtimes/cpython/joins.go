@@ -5,6 +5,7 @@ package cpython
 import (
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/waits"
 )
 
 // joins finds the threads for whose end others wait: up to 3.12 at the _tstate_lock of a Thread object
@@ -44,7 +45,7 @@ func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	}
 	for i := range j.names.threads.list {
 		if th := &j.names.threads.list[i]; th.id == id && th.native != 0 {
-			w = managed.Wait{Kind: managed.WaitJoin, Address: s.Word, Owner: int(th.native), Timed: s.Timed}
+			w = managed.Wait{Kind: waits.Join, Address: s.Word, Owner: int(th.native), Timed: s.Timed}
 			w.OwnerName, _ = j.names.of(w.Owner)
 			return w, true
 		}

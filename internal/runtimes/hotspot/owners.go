@@ -2,7 +2,7 @@
 
 package hotspot
 
-import "prywalk/internal/managed"
+import "prywalk/internal/waits"
 
 type ownerID struct {
 	id       threadID
@@ -23,7 +23,7 @@ const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
 func (t *waiters) ownerOf(w *waitState) int {
 	switch {
-	case w.kind == managed.WaitMonitor && t.owner != nil:
+	case w.kind == waits.Monitor && t.owner != nil:
 		m := t.names.vm.memory()
 		ownerWord := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
 		switch {
@@ -35,7 +35,7 @@ func (t *waiters) ownerOf(w *waitState) int {
 			return tid
 		}
 		return t.ownerBy(ownerWord)
-	case w.kind == managed.WaitPark && w.object != 0:
+	case w.kind == waits.Park && w.object != 0:
 		return t.exclusive(w.object)
 	}
 	return 0

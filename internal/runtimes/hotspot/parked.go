@@ -2,7 +2,7 @@
 
 package hotspot
 
-import "prywalk/internal/managed"
+import "prywalk/internal/waits"
 
 func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 	object, ok = t.threadObject(id)
@@ -31,12 +31,12 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	w.timed = status&statusTimed != 0
 	switch {
 	case status&statusSleeping != 0:
-		w.kind = managed.WaitSleep
+		w.kind = waits.Sleep
 		return w, true
 	case status&statusParked == 0:
 		return w, false
 	}
-	w.kind = managed.WaitPark
+	w.kind = waits.Park
 	if blocker, ok := t.reference(object + t.fields.blocker); ok && blocker != 0 {
 		w.object, w.class = blocker, t.classOf(blocker)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/waits"
 )
 
 // # Waits of threads
@@ -60,7 +61,7 @@ type waitFields struct {
 }
 
 type waitState struct {
-	kind    managed.WaitKind
+	kind    waits.Kind
 	monitor uint64
 	object  uint64 // 0: none, or being moved
 	class   string
@@ -135,7 +136,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 		return w, false, true
 	}
 	w.object, w.class = 0, "" // the kind remains valid
-	if w.kind == managed.WaitPark || w.anonymous {
+	if w.kind == waits.Park || w.anonymous {
 		w.owner = 0
 	}
 	return w, true, true
@@ -149,16 +150,16 @@ func (t *waiters) state(id threadID, noPause bool) (w waitState, ok bool) {
 		return w, false
 	}
 	if pending != 0 || waiting != 0 {
-		w.kind, w.monitor = managed.WaitMonitor, pending
+		w.kind, w.monitor = waits.Monitor, pending
 		if pending == 0 {
-			w.kind, w.monitor = managed.WaitObject, waiting
+			w.kind, w.monitor = waits.ObjectWait, waiting
 		}
 		if w.monitor%8 != 0 {
 			return w, false
 		}
 		if noPause {
 			w.object, w.class = t.monitorObject(w.monitor)
-			if _, status, ok := t.status(id); ok && w.kind == managed.WaitObject {
+			if _, status, ok := t.status(id); ok && w.kind == waits.ObjectWait {
 				w.timed = status&statusTimed != 0
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/waits"
 )
 
 type waiting struct {
@@ -107,13 +108,13 @@ func TestWaitsAreThoseOfTheJVM(t *testing.T) {
 			want managed.Wait
 			at   func(*waiting) uint64
 		}{
-			"a monitor": {(*waiting).enters, managed.Wait{Kind: managed.WaitMonitor, Class: "com.example.Cart", Owner: ownerTID},
+			"a monitor": {(*waiting).enters, managed.Wait{Kind: waits.Monitor, Class: "com.example.Cart", Owner: ownerTID},
 				func(w *waiting) uint64 { return w.monitor }},
-			"a notification": {(*waiting).notified, managed.Wait{Kind: managed.WaitObject, Class: "com.example.Cart"},
+			"a notification": {(*waiting).notified, managed.Wait{Kind: waits.ObjectWait, Class: "com.example.Cart"},
 				func(w *waiting) uint64 { return w.monitor }},
-			"a time": {(*waiting).sleeps, managed.Wait{Kind: managed.WaitSleep, Timed: true},
+			"a time": {(*waiting).sleeps, managed.Wait{Kind: waits.Sleep, Timed: true},
 				func(*waiting) uint64 { return 0 }},
-			"a lock": {(*waiting).parks, managed.Wait{Kind: managed.WaitPark, Class: sync, Owner: ownerTID},
+			"a lock": {(*waiting).parks, managed.Wait{Kind: waits.Park, Class: sync, Owner: ownerTID},
 				func(w *waiting) uint64 { return w.blocker }},
 		} {
 			w := newWaiting(t, release)
@@ -206,7 +207,7 @@ func FuzzHostileWaits(f *testing.F) {
 		if uint64(at) < uint64(len(w.mem)) && uint64(at) >= collectedAt {
 			copy(w.mem[at:], b)
 		}
-		if got, ok := w.ask(); ok && got.Kind == managed.WaitNone {
+		if got, ok := w.ask(); ok && got.Kind == waits.None {
 			t.Errorf("a wait of no kind: %+v", got)
 		}
 	})

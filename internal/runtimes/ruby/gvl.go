@@ -8,6 +8,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
+	"prywalk/internal/waits"
 )
 
 // # The interpreter lock
@@ -38,7 +39,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	lock := machine.lockOf(at, read.word)
 	if read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node)) {
 		owner := read.word(lock + uint64(machine.lock.owner))
-		w = managed.Wait{Kind: managed.WaitGIL, Address: lock}
+		w = managed.Wait{Kind: waits.GIL, Address: lock}
 		for i := range machine.threads.list {
 			if th := &machine.threads.list[i]; th.at == owner && owner != at {
 				w.Owner = th.tid

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/waits"
 )
 
 // # Mutexes, joins, queues, sleeps
@@ -132,7 +133,7 @@ func (b *blockedWait) mutex() (w managed.Wait, ok bool) {
 	if typ != ofMutex {
 		return w, false
 	}
-	w = managed.Wait{Kind: managed.WaitLock, Class: "Thread::Mutex", Address: mutex}
+	w = managed.Wait{Kind: waits.Mutex, Class: "Thread::Mutex", Address: mutex}
 	if typ, _ := b.object(b.receiver(0)); typ == ofMonitor {
 		w.Class = "Monitor"
 	}
@@ -173,19 +174,19 @@ func (b *blockedWait) byFrame() (w managed.Wait, ok bool) {
 	if typ == ofMutex { // ConditionVariable#wait calls Mutex#sleep
 		typ, object = b.object(b.receiver(1))
 		if typ != ofCondition {
-			return managed.Wait{Kind: managed.WaitSleep}, true
+			return managed.Wait{Kind: waits.Sleep}, true
 		}
 		method = ""
 	}
 	switch class := receivers[typ]; {
 	case method == "sleep": // of Kernel, also where self is a queue or a thread
-		return managed.Wait{Kind: managed.WaitSleep}, true
+		return managed.Wait{Kind: waits.Sleep}, true
 	case method == "select":
 		return w, false
 	case typ == ofThread:
 		return b.join(object)
 	case class != "":
-		return managed.Wait{Kind: managed.WaitObject, Class: class, Address: object}, true
+		return managed.Wait{Kind: waits.ObjectWait, Class: class, Address: object}, true
 	}
 	return w, false
 }
@@ -201,7 +202,7 @@ func (b *blockedWait) join(target uint64) (w managed.Wait, ok bool) {
 		}
 		if words[1] == b.thread {
 			th, ok := m.threadAt(target)
-			return managed.Wait{Kind: managed.WaitJoin, Address: target, Owner: th.tid}, ok && th.tid != 0
+			return managed.Wait{Kind: waits.Join, Address: target, Owner: th.tid}, ok && th.tid != 0
 		}
 		node = words[0]
 	}

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/waits"
 )
 
 // Places in the memory of waits31, bytes from its begin.
@@ -77,13 +78,13 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 	const at = waitsFrom
 	const fiber = at + ownerEC - inFiber
 	const locking, target, joiners = waiterAt + 264, valueAt + dataStart, ownerAt + 280
-	held := managed.Wait{Kind: managed.WaitLock, Class: "Thread::Mutex", Address: at + structAt, Owner: ownerTID}
+	held := managed.Wait{Kind: waits.Mutex, Class: "Thread::Mutex", Address: at + structAt, Owner: ownerTID}
 	unowned, passed := held, held
 	unowned.Owner, passed.Owner, passed.Later = 0, 0, true
-	queue := managed.Wait{Kind: managed.WaitObject, Class: "Thread::Queue", Address: at + structAt}
+	queue := managed.Wait{Kind: waits.ObjectWait, Class: "Thread::Queue", Address: at + structAt}
 	embedded := queue
 	embedded.Address = at + valueAt + dataStart
-	join := managed.Wait{Kind: managed.WaitJoin, Address: at + ownerAt, Owner: ownerTID}
+	join := managed.Wait{Kind: waits.Join, Address: at + ownerAt, Owner: ownerTID}
 	for name, c := range map[string]struct {
 		typ  string
 		more words
@@ -101,7 +102,7 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 		"no object":          {"mutex", words{locking: at + valueAt, structAt: fiber, valueAt: 5}, managed.Wait{}},
 		"no blocking region": {"queue", words{waiterAt + 248: 0}, managed.Wait{}},
 		"a queue":            {"queue", nil, queue},
-		"Mutex#sleep":        {"mutex", nil, managed.Wait{Kind: managed.WaitSleep}},
+		"Mutex#sleep":        {"mutex", nil, managed.Wait{Kind: waits.Sleep}},
 		"a join":             {"VM/thread", words{target: at + ownerAt, joiners: at + 512, 520: at + waiterAt}, join},
 		"not in the list":    {"VM/thread", words{target: at + ownerAt, joiners: at + 512}, managed.Wait{}},
 		"a list without end": {"VM/thread", words{target: at + ownerAt, joiners: at + 512, 512: at + 512}, managed.Wait{}},
@@ -110,7 +111,7 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 			queue},
 	} {
 		got, ok := waitsOf(waits31(at, c.typ, c.more), at, "3.1")
-		if got != c.want || ok != (c.want.Kind != managed.WaitNone) {
+		if got != c.want || ok != (c.want.Kind != waits.None) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, ok, c.want)
 		}
 	}
@@ -128,7 +129,7 @@ func FuzzWaits(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, release uint8) {
 		w, ok := waitsOf(b, at, releases[int(release)%len(releases)])
-		if w.Owner != 0 && (!ok || w.Owner == waiterTID && w.Kind == managed.WaitLock) {
+		if w.Owner != 0 && (!ok || w.Owner == waiterTID && w.Kind == waits.Mutex) {
 			t.Errorf("%+v, %v", w, ok)
 		}
 	})

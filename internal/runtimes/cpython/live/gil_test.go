@@ -38,7 +38,7 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 					}
 					w, ok := waiter.Waiting(&managed.Sleeper{TID: tid, Word: word, Mem: &s.Mem})
 					switch {
-					case kept && ok && w.Kind != managed.WaitGIL:
+					case kept && ok && w.Kind != waits.GIL:
 						t.Errorf("thread %d waits at %#x for %+v", tid, word, w)
 					case !kept:
 						unsure.early++

@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 	"prywalk/internal/testtargets/observed"
+	"prywalk/internal/waits"
 )
 
 // TestThreadsThatComputeWaitForTheInterpreterLock: each of five computing threads is at times in the lock's queue
@@ -37,8 +38,8 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 					slept = slept || sleeps
 					switch {
 					case !ok:
-					case w.Kind == managed.WaitSleep && strings.HasSuffix(innermost(names), "sleep"):
-					case w.Kind != managed.WaitGIL:
+					case w.Kind == waits.Sleep && strings.HasSuffix(innermost(names), "sleep"):
+					case w.Kind != waits.GIL:
 						t.Errorf("%s waits for %+v", name, w)
 					case sleeps:
 						t.Errorf("the first thread is in the queue: %q", names)

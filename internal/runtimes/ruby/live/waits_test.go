@@ -40,10 +40,10 @@ func (a *asker) ask(tid int, s *observe.RawSample) (w managed.Wait, ok bool) {
 // TestWaitsHaveTheirObjectsAndOwners: the threads of testdata/waits.rb are named after what they wait for.
 func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 	want := map[string]managed.Wait{
-		"mutex": {Kind: managed.WaitLock, Class: "Thread::Mutex"}, "monitor": {Kind: managed.WaitLock, Class: "Monitor"},
-		"join": {Kind: managed.WaitJoin}, "queue": {Kind: managed.WaitObject, Class: "Thread::Queue"},
-		"sized": {Kind: managed.WaitObject, Class: "Thread::SizedQueue"},
-		"cond":  {Kind: managed.WaitObject, Class: "Thread::ConditionVariable"}, "sleep": {Kind: managed.WaitSleep},
+		"mutex": {Kind: waits.Mutex, Class: "Thread::Mutex"}, "monitor": {Kind: waits.Mutex, Class: "Monitor"},
+		"join": {Kind: waits.Join}, "queue": {Kind: waits.ObjectWait, Class: "Thread::Queue"},
+		"sized": {Kind: waits.ObjectWait, Class: "Thread::SizedQueue"},
+		"cond":  {Kind: waits.ObjectWait, Class: "Thread::ConditionVariable"}, "sleep": {Kind: waits.Sleep},
 	}
 	const waiting = 16 // threads
 	partner := map[string]string{"dead1": "mutex:dead2", "dead2": "mutex:dead1", "timed1": "mutex:timed2",
@@ -145,7 +145,7 @@ func TestOwnersOfALockThatIsPassedOn(t *testing.T) {
 					a.rb.Observe(t, 1, func(tid int, s *observe.RawSample, _ observed.Stack) {
 						before := note()
 						w, ok := a.ask(tid, s)
-						if !ok || w.Kind != managed.WaitLock {
+						if !ok || w.Kind != waits.Mutex {
 							return
 						}
 						read++

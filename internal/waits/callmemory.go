@@ -2,7 +2,13 @@
 
 package waits
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 const maxFDs = 64
 
@@ -57,4 +63,43 @@ func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []File) {
 		}
 	}
 	return out
+}
+
+// timerAbsolute is TIMER_ABSTIME of clock_nanosleep(2).
+const timerAbsolute = 1
+
+type sleepTime struct {
+	addr     uint64 // of a struct timespec; 0: none
+	absolute bool   // an end, not a length
+	clock    uint64 // as in clock_gettime(2)
+}
+
+func (s *Sleeper) time() sleepTime {
+	switch {
+	case !s.InCall:
+	case s.Wait == "nanosleep":
+		return sleepTime{addr: s.Args[0]}
+	case s.Wait == "clock_nanosleep":
+		return sleepTime{s.Args[2], s.Args[1]&timerAbsolute != 0, s.Args[0]}
+	}
+	return sleepTime{}
+}
+
+func (w *Wait) setTime(sec, nsec uint64, t sleepTime, at int64) {
+	if sec > 1<<33 || nsec >= 1e9 {
+		return
+	}
+	length := time.Duration(sec*1e9 + nsec)
+	switch {
+	case !t.absolute:
+		w.Until = "for " + length.String()
+	case t.clock == unix.CLOCK_REALTIME:
+		w.Until = "until " + time.Unix(int64(sec), int64(nsec)).UTC().Format(time.RFC3339Nano)
+	case t.clock == unix.CLOCK_MONOTONIC && at != 0:
+		w.Until = "for " + max(length-time.Duration(at), 0).Round(time.Millisecond).String() + " more"
+	case t.clock == unix.CLOCK_MONOTONIC:
+		w.Until = fmt.Sprintf("until %d.%03d s of CLOCK_MONOTONIC", sec, nsec/1e6)
+	default:
+		w.Until = fmt.Sprintf("until %d.%03d s of clock %d", sec, nsec/1e6, t.clock)
+	}
 }
