@@ -7,22 +7,22 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/export"
 	"prywalk/internal/pprofweb"
-	"prywalk/internal/viewers"
 	"prywalk/report/options"
 )
 
-// Firefox writes the profile for profiler.firefox.com ([viewers.Firefox]).
-func Firefox(w io.Writer, p *profile.Profile, o Options) error { return viewers.Firefox(w, p, o) }
+// Firefox writes the profile for profiler.firefox.com ([export.Firefox]).
+func Firefox(w io.Writer, p *profile.Profile, o Options) error { return export.Firefox(w, p, o) }
 
-// Speedscope writes the profile for speedscope.app ([viewers.Speedscope]).
-func Speedscope(w io.Writer, p *profile.Profile, o Options) error { return viewers.Speedscope(w, p, o) }
+// Speedscope writes the profile for speedscope.app ([export.Speedscope]).
+func Speedscope(w io.Writer, p *profile.Profile, o Options) error { return export.Speedscope(w, p, o) }
 
-// OTLP writes the profile as OpenTelemetry's ProfilesData ([viewers.OTLP]).
-func OTLP(w io.Writer, p *profile.Profile, o Options) error { return viewers.OTLP(w, p, o) }
+// OTLP writes the profile as OpenTelemetry's ProfilesData ([export.OTLP]).
+func OTLP(w io.Writer, p *profile.Profile, o Options) error { return export.OTLP(w, p, o) }
 
-// PGO writes the profile for `go build -pgo` ([viewers.PGO]).
-func PGO(w io.Writer, p *profile.Profile, o Options) error { return viewers.PGO(w, p, o) }
+// PGO writes the profile for `go build -pgo` ([export.PGO]).
+func PGO(w io.Writer, p *profile.Profile, o Options) error { return export.PGO(w, p, o) }
 
 // HTTPOptions select how a profile is served.
 type HTTPOptions = options.HTTP

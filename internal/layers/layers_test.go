@@ -33,7 +33,7 @@ var order = [][]string{
 	{"internal/observe"},
 	{"internal/profile", "internal/schedule", "internal/selfruntime", "internal/runstats"},
 	{"internal/view", "internal/symbolize"},
-	{"internal/backoff", "internal/handover", "internal/viewers"},
+	{"internal/backoff", "internal/handover", "internal/export"},
 	{"internal/engine"},
 	{"internal/tracer", "internal/perfengine", "internal/aggregator"},
 	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top", "internal/agent"},

@@ -15,7 +15,7 @@ import (
 // through prywalk/internal/printable, and never straight through fmt.
 var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor", "internal/bench/text.go",
 	"internal/account", "internal/commandline", "internal/console", "internal/pprofweb", "internal/recording",
-	"internal/view", "internal/viewers"}
+	"internal/view", "internal/export"}
 
 // own are the files among them that print what is prywalk's own, with the reason.
 var own = map[string]string{

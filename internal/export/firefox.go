@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewers writes profiles for Firefox Profiler, Speedscope, OpenTelemetry and Go's compiler.
-package viewers
+// Package export writes profiles for Firefox Profiler, Speedscope, OpenTelemetry and Go's compiler.
+package export
 
 import (
 	"bufio"
