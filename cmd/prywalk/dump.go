@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/account"
 	"prywalk/internal/code"
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
@@ -23,6 +22,7 @@ import (
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
 	"prywalk/internal/refusal"
+	"prywalk/internal/runsummary"
 )
 
 type dumpFlags struct {
@@ -179,13 +179,13 @@ func (l *unreadProcesses) add(err error) {
 
 // report fails if no process was dumped.
 func (l *unreadProcesses) report(dumped bool) error {
-	n := account.Sum(l.reasons)
+	n := runsummary.Sum(l.reasons)
 	switch {
 	case n > 0 && dumped:
-		console.Infof("%s left out%s", account.Plural(n, "selected process"), account.Reasons(l.reasons))
+		console.Infof("%s left out%s", runsummary.Plural(n, "selected process"), runsummary.Reasons(l.reasons))
 		return nil
 	case n > 1:
-		return fmt.Errorf("none of %s could be read: %w", account.Plural(n, "selected process"), l.first)
+		return fmt.Errorf("none of %s could be read: %w", runsummary.Plural(n, "selected process"), l.first)
 	}
 	return l.first
 }
@@ -244,12 +244,13 @@ func failedThreads(p *dump.Process) error {
 		next = known.Cause + "; " + known.Next
 	}
 	if len(p.Threads) == 0 {
-		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID, account.Reasons(p.Failed), next)
+		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID,
+			runsummary.Reasons(p.Failed), next)
 	}
-	unread := account.UnexpectedFailures(p.Failed)
-	if n := account.Sum(unread); n > 0 {
+	unread := runsummary.UnexpectedFailures(p.Failed)
+	if n := runsummary.Sum(unread); n > 0 {
 		console.Errorf("process %d: %s could not be read%s; %s",
-			p.PID, account.Plural(n, "thread"), account.Reasons(unread), next)
+			p.PID, runsummary.Plural(n, "thread"), runsummary.Reasons(unread), next)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ var order = [][]string{
 	{"internal/engine"},
 	{"internal/tracer", "internal/perfengine", "internal/aggregator"},
 	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top", "internal/agent"},
-	{"internal/account", "internal/commandline", "internal/mcpserver"},
+	{"internal/runsummary", "internal/commandline", "internal/mcpserver"},
 	{"internal/recording"},
 	{"internal/bench"},
 	{"cmd/prywalk"},

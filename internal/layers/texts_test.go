@@ -14,7 +14,7 @@ import (
 // texts are the packages and files that write for people. What they print comes in part from the target: it goes
 // through prywalk/internal/printable, and never straight through fmt.
 var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor", "internal/bench/text.go",
-	"internal/account", "internal/commandline", "internal/console", "internal/pprofweb", "internal/recording",
+	"internal/runsummary", "internal/commandline", "internal/console", "internal/pprofweb", "internal/recording",
 	"internal/view", "internal/export"}
 
 // own are the files among them that print what is prywalk's own, with the reason.

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"prywalk/internal/account"
 	"prywalk/internal/agent"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/profile"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/sample"
 )
 
@@ -62,13 +62,13 @@ func (s *agentRun) sampleAndSend(ctx context.Context, procs []*code.Process) err
 }
 
 func (s *agentRun) reportSelected(procs int64) {
-	what := "samples " + account.Plural(procs, "process")
+	what := "samples " + runsummary.Plural(procs, "process")
 	if procs == 0 {
 		what = "no process is selected now, waits for one"
 	}
 	console.Infof("%s; sends to %s", what, s.agent.Receiver())
 	if s.openError != nil {
-		console.Infof("%s cannot be read: %v", account.Plural(account.Sum(s.refused), "selected process"), s.openError)
+		console.Infof("%s cannot be read: %v", runsummary.Plural(runsummary.Sum(s.refused), "selected process"), s.openError)
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *agentRun) end(failure error, names *backgroundResolver) error {
 	}
 	names.close()
 	intervals, messages := s.agent.Metrics.Sent()
-	console.Infof("%s sent in %s", account.Plural(intervals, "interval"), account.Plural(messages, "message"))
+	console.Infof("%s sent in %s", runsummary.Plural(intervals, "interval"), runsummary.Plural(messages, "message"))
 	if lost > 0 {
 		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; raise it, or give a directory "+
 			"with --spool, from which the next agent sends them", lost)

@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/account"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/sampler"
 )
 
@@ -72,7 +72,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 		if err := r.write(); err != nil || !ended {
 			return err
 		}
-		console.Infof("%s", account.TooShortLine(&r.stats, r.output.path))
+		console.Infof("%s", runsummary.TooShortLine(&r.stats, r.output.path))
 		return nil
 	}
 	r.prepare(procs)

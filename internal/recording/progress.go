@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"prywalk/internal/account"
 	"prywalk/internal/console"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/sampler"
 )
 
@@ -40,8 +40,8 @@ func (p *progress) run(s *sampler.Sampler) {
 		case <-tick.C:
 			g, took := s.Progress(), time.Since(start).Seconds()
 			fmt.Fprintf(os.Stderr, "\r\x1b[K%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)",
-				took, float64(g.Ticks)/took, account.Plural(g.Observations, "sample"), account.Plural(int64(g.Threads), "thread"),
-				account.Percent(g.Complete, g.Stacks), g.Failed)
+				took, float64(g.Ticks)/took, runsummary.Plural(g.Observations, "sample"),
+				runsummary.Plural(int64(g.Threads), "thread"), runsummary.Percent(g.Complete, g.Stacks), g.Failed)
 		}
 	}
 }

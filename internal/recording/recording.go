@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/account"
 	"prywalk/internal/aggregator"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
@@ -24,6 +23,7 @@ import (
 	"prywalk/internal/profile"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/sampler"
 )
 
@@ -138,8 +138,8 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 	}
 	if r.options.ByRule && len(procs) == 0 && r.openError != nil {
 		r.images.Close()
-		return nil, fmt.Errorf("none of %s could be read: %w", account.Plural(account.Sum(r.refused), "selected process"),
-			r.openError)
+		return nil, fmt.Errorf("none of %s could be read: %w",
+			runsummary.Plural(runsummary.Sum(r.refused), "selected process"), r.openError)
 	}
 	return procs, nil
 }
@@ -208,7 +208,7 @@ func (r *recording) sample(ctx context.Context) error {
 		r.findDeadlocks()
 		r.countGoroutines()
 	}
-	if got := r.stats.Freq; got > 0 && got < account.ReachedRateShare*r.samplerOpts.Freq { // the period is the mean one
+	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq { // the period is the mean one
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
 	}
 	if !r.stats.Begun.IsZero() {
@@ -229,10 +229,10 @@ func (r *recording) reportResult() error {
 			return refused
 		}
 		if r.endedWithoutSamples() {
-			console.Infof("%s", account.TooShortLine(&r.stats, r.output.path))
+			console.Infof("%s", runsummary.TooShortLine(&r.stats, r.output.path))
 			return nil
 		}
-		return account.NoSamples(&r.stats, r.options.Threads)
+		return runsummary.NoSamples(&r.stats, r.options.Threads)
 	}
 	console.ReportOmitted()
 	if refused != nil {
@@ -240,10 +240,10 @@ func (r *recording) reportResult() error {
 	}
 	console.ReportUnusedFiles()
 	r.reportDeadlocks()
-	for _, text := range slices.Concat(account.Notes(&r.stats), account.TargetGroups(&r.stats), r.goroutines) {
+	for _, text := range slices.Concat(runsummary.Notes(&r.stats), runsummary.TargetGroups(&r.stats), r.goroutines) {
 		console.Infof("%s", text)
 	}
-	console.Infof("%s", account.ClosingLine(&r.stats, r.output.path))
+	console.Infof("%s", runsummary.ClosingLine(&r.stats, r.output.path))
 	r.output.reportParts()
 	return nil
 }

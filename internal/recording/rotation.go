@@ -14,9 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"prywalk/internal/account"
 	"prywalk/internal/console"
 	"prywalk/internal/profile"
+	"prywalk/internal/runsummary"
 )
 
 // rotation writes successive files, named by their begin. Checkpoints write the last one.
@@ -131,7 +131,7 @@ func (r *recording) rotate() (done bool) {
 
 func (o *output) reportParts() {
 	if r := o.rotation; r != nil && r.written > 0 {
-		console.Infof("%s were written: %s", account.Plural(int64(r.written+1), "recording"),
+		console.Infof("%s were written: %s", runsummary.Plural(int64(r.written+1), "recording"),
 			filepath.Join(r.dir, r.prefix+"*"+r.suffix))
 	}
 }

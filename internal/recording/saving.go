@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/account"
 	"prywalk/internal/console"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/sampler"
 )
 
@@ -71,8 +71,8 @@ func (r *recording) save(whole bool) error {
 
 func (r *recording) write() error {
 	r.signals.samplingOver.Store(true)
-	r.builder.SetComments(slices.Concat([]string{account.CommentLine(&r.stats)}, r.deadlocks,
-		account.TargetGroups(&r.stats), r.goroutines)...)
+	r.builder.SetComments(slices.Concat([]string{runsummary.CommentLine(&r.stats)}, r.deadlocks,
+		runsummary.TargetGroups(&r.stats), r.goroutines)...)
 	r.names.Refresh()
 	release, err := console.AwaitReader(r.output.path, r.signals.skipNames)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *recording) write() error {
 		}
 		defer release()
 		r.stats.Syscalls = procmem.Calls()
-		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
+		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return runsummary.WriteJSON(w, &r.stats) })
 		if err != nil {
 			return fmt.Errorf("--stats: %w; %s", err, &r.output.state)
 		}
@@ -142,7 +142,7 @@ func (r *recording) writeHung(failure error) error {
 		if err != nil {
 			return fmt.Errorf("%w; %w", failure, err)
 		}
-		return fmt.Errorf("%w; the recording ended early: %s", failure, account.ClosingLine(&r.stats, r.output.path))
+		return fmt.Errorf("%w; the recording ended early: %s", failure, runsummary.ClosingLine(&r.stats, r.output.path))
 	case <-time.After(hungWriteTimeout):
 		return fmt.Errorf("%w; %w", failure, sampler.ErrBuilderInUse)
 	}

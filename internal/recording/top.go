@@ -13,12 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/account"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/top"
 )
 
@@ -96,7 +96,7 @@ func (l *topRun) setTarget(procs []*code.Process) {
 	}
 	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
-		l.target = fmt.Sprintf("%s and %s", l.target, account.Plural(int64(n-1), "other"))
+		l.target = fmt.Sprintf("%s and %s", l.target, runsummary.Plural(int64(n-1), "other"))
 	}
 }
 
@@ -157,7 +157,7 @@ func (l *topRun) finish(shown error) error {
 			return refused
 		}
 		if l.stats.Samples == 0 {
-			return account.NoSamples(&l.stats, l.options.Threads)
+			return runsummary.NoSamples(&l.stats, l.options.Threads)
 		}
 		return nil
 	}

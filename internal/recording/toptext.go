@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/account"
 	"prywalk/internal/console"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/top"
 )
 
@@ -59,7 +59,7 @@ func (l *topRun) showAsText(ctx context.Context, cancel func()) error {
 func (l *topRun) progressText() string {
 	switch n := l.liveNames.Waiting(); {
 	case n > 0:
-		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", account.Plural(int64(n), "name"))
+		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", runsummary.Plural(int64(n), "name"))
 	case l.display.Once:
 		return fmt.Sprintf("%.0f of %.0f s (Ctrl-C ends)", time.Since(l.begun).Seconds(), l.display.Window.Seconds())
 	}
