@@ -22,7 +22,7 @@ var mayOpen = map[string]string{
 	"internal/markdown/markdown.go":     "pages of this repository",
 	"internal/quota":                    "the kernel's files below /proc and of control groups",
 	"internal/profile/read.go readFile": "the recording that the user names, for a command of the user's",
-	"internal/profile/keepold.go": "the recording that the user names and its second name, in one " +
+	"internal/profile/backup.go": "the recording that the user names and its second name, in one " +
 		"directory; no link is followed",
 	"internal/console/pipe.go AwaitReader":     "a pipe that the user names is opened, and nothing is written to it",
 	"internal/launch/fork.go environment":      "/proc/self/environ",

@@ -21,8 +21,8 @@ const module = "prywalk"
 // before its own; packages on one line never import each other.
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf"},
-	{"internal/printable", "internal/budget", "internal/namehints", "internal/otlp"},
-	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
+	{"internal/printable", "internal/budget", "internal/namehints", "internal/otlp", "internal/symbolized"},
+	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits"},

@@ -6,7 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/elffile"
-	"prywalk/internal/named"
+	"prywalk/internal/symbolized"
 )
 
 // # Code in files
@@ -20,7 +20,7 @@ type FileTable interface {
 	frames.RuleSource
 	heuristics.Functions
 	// Lines appends the calls at pc, an address within the instruction, innermost inlined first.
-	Lines(pc uint64, out []named.Frame) []named.Frame
+	Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame
 	// Prepare decodes what a [Runtime] reads of the table, which is then safe for concurrent use.
 	Prepare()
 }

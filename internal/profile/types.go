@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/named"
 	"prywalk/internal/sample"
+	"prywalk/internal/symbolized"
 )
 
 // LocID numbers a location ([Builder.Loc]).
@@ -67,7 +67,7 @@ type Origin struct {
 }
 
 // Frame is a function at an address; inlined calls make several.
-type Frame = named.Frame
+type Frame = symbolized.Frame
 
 // Resolver names addresses: a write calls it once for each, from one goroutine.
 type Resolver interface {

@@ -2,7 +2,7 @@
 
 package symbols
 
-import "prywalk/internal/named"
+import "prywalk/internal/symbolized"
 
 // Frame is a function at an address. System is Name if that is not mangled.
-type Frame = named.Frame
+type Frame = symbolized.Frame

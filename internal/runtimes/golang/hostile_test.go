@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/named"
+	"prywalk/internal/symbolized"
 )
 
 // excerpt makes a small table in the form of a release, with one function of every flag.
@@ -76,7 +76,7 @@ func probe(im Image, seed uint64) error {
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	end, _, _ := tab.ftab(tab.h.nfunc)
-	var lines []named.Frame
+	var lines []symbolized.Frame
 	for i := range uint64(64) {
 		pc := tab.text + i
 		if i >= 16 && end > tab.text {
@@ -226,7 +226,7 @@ func BenchmarkLines(b *testing.B) {
 	end, _, _ := tab.ftab(tab.h.nfunc)
 	span := end - tab.text
 	b.ReportAllocs()
-	var out []named.Frame
+	var out []symbolized.Frame
 	i := uint64(0)
 	for b.Loop() {
 		i += 7919

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"prywalk/internal/named"
+	"prywalk/internal/symbolized"
 )
 
 type lines struct {
@@ -31,7 +31,7 @@ func (h *header) funcdataInlTree() uint64 {
 const maxInline = 64
 
 // Lines implements [managed.FileTable]. Before Go 1.20 no function has a StartLine.
-func (t *lines) Lines(pc uint64, out []named.Frame) []named.Frame {
+func (t *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
 	f, ok := t.find(pc)
 	if !ok {
 		return out
@@ -60,9 +60,9 @@ func (t *lines) Lines(pc uint64, out []named.Frame) []named.Frame {
 }
 
 // frameOf names a function. Go's names are not mangled.
-func frameOf(name []byte, startLine uint32) named.Frame {
+func frameOf(name []byte, startLine uint32) symbolized.Frame {
 	s := string(name)
-	return named.Frame{Name: s, System: s, StartLine: int(startLine)}
+	return symbolized.Frame{Name: s, System: s, StartLine: int(startLine)}
 }
 
 func (t *lines) fileLine(f *funcInfo, pc uint64) (string, int) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package named defines a function at an address, as symbol tables give it and a recording stores it.
-package named
+// Package symbolized defines a function at an address, as symbol tables give it and a recording stores it.
+package symbolized
 
 // Frame is a function at an address; with inlined calls there are several, the innermost first.
 type Frame struct {
