@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/account"
 	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
+	"prywalk/internal/runsummary"
 	"prywalk/internal/selfruntime"
 )
 
@@ -113,7 +113,7 @@ func frozenNow(pids []int, frozenBy []string) (all []holdUp) {
 	for _, dir := range slices.Sorted(maps.Keys(first)) {
 		who := fmt.Sprintf("process %d", first[dir])
 		if n[dir] > 1 {
-			who += " and " + account.Plural(n[dir]-1, "other")
+			who += " and " + runsummary.Plural(n[dir]-1, "other")
 		}
 		all = append(all, holdUp{dir, fmt.Sprintf("the cgroup %s is frozen (as by docker pause): no thread of %s runs", dir,
 			who), true})
@@ -126,7 +126,7 @@ func (g *targetGroups) throttledNow(now time.Time) (all []holdUp) {
 	for _, q := range g.groups.ThrottledNow() {
 		var s runstats.Stats
 		s.Seconds, s.TargetQuotas = now.Sub(g.readAt).Seconds(), []runstats.Throttling{runstats.Throttling(q)}
-		for _, text := range account.TargetGroups(&s) {
+		for _, text := range runsummary.TargetGroups(&s) {
 			all = append(all, holdUp{key: fmt.Sprintf("%d %g", q.PID, q.CPUs), text: text})
 		}
 	}

@@ -67,7 +67,7 @@ func (c *counts) begun() int64 { return c.attempted }
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
 
 // ended returns the number of observations that found no thread.
-func (c *counts) ended() int64 { return c.failed[refusal.Gone] }
+func (c *counts) ended() int64 { return c.failed[refusal.Exited] }
 
 func (c *counts) stats(s *runstats.Stats) {
 	s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = c.attempted, c.byStop, c.byPassiveRead, c.unchanged
