@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -195,6 +196,24 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	}
 	if len(l.Deadlocks) > 0 {
 		t.Errorf("deadlocks %v", l.Deadlocks)
+	}
+}
+
+// Calls with a time-out are restart_syscall(2) then.
+func TestWaitsAreTheSameAfterAStopBySignal(t *testing.T) {
+	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	rows := rowsOf(p.numbers[0], locksInC)
+	check(t, liveSample(t, p.pid), rows)
+	stopAll(t, p.pid)
+	if err := syscall.Kill(p.pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.thread == "sleep" }) // sleep(3) stores what remains
+	check(t, liveSample(t, p.pid), rows)
+	for _, th := range liveSample(t, p.pid)().Threads {
+		if th.Name == "sleep" && (th.WaitsFor.Kind != waits.Sleep || th.Wait != "clock_nanosleep") {
+			t.Errorf("sleep: %+v in %s", th.WaitsFor, th.Wait)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func (o *Observer) copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallI
 	to := &s.futexCopy
 	to.n = 0
 	addr, ok := uint64(0), false
-	if call.Nr == futexCall(s.Regs.Arch) {
+	if call.Nr == futexCall(s.Regs.Arch) || isRestart(call.Nr) {
 		addr, ok = waits.OwnerWord(&call.Args)
 	}
 	if !ok || addr < waits.CopyBefore {

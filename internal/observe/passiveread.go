@@ -76,7 +76,7 @@ func (o *Observer) keepPassiveRead(t *Thread, s *RawSample, call *procmem.Syscal
 	t.ranBetween = true // until it is found unchanged
 	t.futex.confirm()
 	o.kernel.confirm()
-	if call.Nr < 0 {
+	if call.Nr < 0 || isRestart(call.Nr) {
 		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 	}
 }

@@ -95,7 +95,7 @@ type KernelStack struct {
 	Kernel     []uint64 // frames above the system call or interrupt, innermost first
 	KernelText []byte   // a sleeper's kernel stack, for [procmem.NextKernelFrame]
 
-	wchan    []byte // kernel function in which it waits, if Call has no number
+	wchan    []byte // kernel function in which it waits, if Call does not tell it
 	wchanBuf [64]byte
 }
 
@@ -181,13 +181,18 @@ func (s *RawSample) reserveOthers(n int) {
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
 // WaitReason returns the system call that a thread waits in, "stopped", or the kernel's reason; "" if running or
-// unknown.
+// unknown. A call that was interrupted and continues has its own name, not that of restart_syscall(2).
 func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:
 		return ""
 	case sample.Stopped:
 		return "stopped"
+	}
+	if isRestart(s.Call.Nr) {
+		if name := process.ResumedCall(s.Call.Args[0], s.wchan); name != "" {
+			return name
+		}
 	}
 	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
 }

@@ -103,6 +103,21 @@ func TestSystemCallsHaveNames(t *testing.T) {
 	}
 }
 
+func TestResumedCallsAreKnownByWhereTheyWait(t *testing.T) {
+	for _, c := range []struct {
+		first       uint64
+		wchan, want string
+	}{
+		{0x7fffecd31fe0, "futex_do_wait", "futex"}, {0x7fffecd31fe0, "poll_schedule_timeout.constprop.0\n", "poll"},
+		{0x7fffecd31fe0, "do_sys_poll", "poll"}, {0x7fffecd31fe0, "hrtimer_nanosleep", "nanosleep"},
+		{0, "do_syscall_64", "clock_nanosleep"}, {1, "", ""}, {1, "0", ""},
+	} {
+		if got := ResumedCall(c.first, []byte(c.wchan)); got != c.want {
+			t.Errorf("first argument %#x, wchan %q: %q, want %q", c.first, c.wchan, got, c.want)
+		}
+	}
+}
+
 func TestWaitLabelsNameTheCallOrKernelFunction(t *testing.T) {
 	for _, c := range []struct {
 		state byte

@@ -26,6 +26,27 @@ func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	return kernelReason(wchan)
 }
 
+// clocks is above the numbers of clocks that are not of one process or device (MAX_CLOCKS, include/uapi/linux/time.h).
+const clocks = 16
+
+// ResumedCall names the system call that restart_syscall(2) continues, "" if unknown: there are three kinds (struct
+// restart_block, include/linux/restart_block.h). firstArgument is the first one of both calls. wchan is as in
+// [WaitLabel]; for a sleep it is the function that calls restart_syscall.
+func ResumedCall(firstArgument uint64, wchan []byte) string {
+	s := strings.TrimSpace(string(wchan))
+	switch {
+	case s == "" || s == "0":
+		return ""
+	case strings.Contains(s, "futex"):
+		return "futex"
+	case strings.Contains(s, "poll"):
+		return "poll"
+	case firstArgument < clocks: // no pointer
+		return "clock_nanosleep"
+	}
+	return "nanosleep"
+}
+
 func kernelReason(wchan []byte) string {
 	s := strings.TrimSpace(string(wchan))
 	switch {
