@@ -11,6 +11,7 @@ package waits
 //	accept       the next connection
 //	signal       the next signal
 //	pool         a condition, semaphore or park in which the loop of a pool or queue takes its next work
+//	connection   the next message on an open connection
 //	runtime      a thread of the run-time system, such as a Java virtual machine's compilers, in its own loop
 //
 // The waiting function decides: the innermost that does not only forward the wait. All work of a pool is below its
@@ -18,14 +19,14 @@ package waits
 
 // The rules' names.
 const (
-	IdleLoop    = "event-loop"
-	IdleAccept  = "accept"
-	IdleSignal  = "signal"
-	IdlePool    = "pool"
-	IdleRuntime = "runtime"
-	// IdleConnection waits for the next message on an open connection, IdleForever is a goroutine's for nothing.
+	IdleLoop       = "event-loop"
+	IdleAccept     = "accept"
+	IdleSignal     = "signal"
+	IdlePool       = "pool"
+	IdleRuntime    = "runtime"
 	IdleConnection = "connection"
-	IdleForever    = "forever"
+	// IdleForever is a goroutine's for nothing.
+	IdleForever = "forever"
 )
 
 var byCall = map[string]string{
@@ -61,10 +62,14 @@ func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
 	case wait == "futex", wait == "ppoll" && kind.IsSynchronization(): // [ManagedCall]
 		return idleAtFutex(kind, stack)
 	case inLoops[wait]:
-		if s := classify(stack); !s.awaitsReply() {
+		switch s := classify(stack); {
+		case s.awaitsReply():
+			return ""
+		case s.awaitsMessage():
+			return IdleConnection
+		default:
 			return s.eventLoopRule()
 		}
-		return ""
 	case byCall[wait] == IdleLoop:
 		if s := classify(stack); s.withinServerWork() || s.awaitsReply() {
 			return ""

@@ -66,6 +66,12 @@ const (
 		boost::asio::detail::scheduler::run|/app
 		boost::asio::thread_pool::thread_function::operator()|/app
 		start_thread|/usr/lib/libc.so.6`
+	mariaDBDispatch = "mysql_execute_command|/mariadbd\ndispatch_command|/mariadbd\n"
+	mariaDBCommand  = mariaDBDispatch + `do_command|/mariadbd
+		do_handle_one_connection|/mariadbd
+		handle_one_connection|/mariadbd
+		|/mariadbd
+		start_thread|libc.so.6`
 	rustCond = `syscall|/usr/lib/libc.so.6
 		std::sys::pal::unix::futex::futex_wait|/app
 		std::sync::poison::condvar::Condvar::wait|/app
@@ -96,6 +102,11 @@ var javaIdle = []idleCase{
 		"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool, ""},
 	{"Java, a task that takes from a queue", "futex", Park, javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" +
 		"" + javaPool, ""},
+	{"Java, Tomcat's pool and queue", "futex", Park, javaAwait +
+		"org.apache.tomcat.util.threads.TaskQueue.poll|[HotSpot 17.0.15]\n" +
+		"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" +
+		"org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker|[HotSpot 17.0.15]\n" +
+		"java.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},
 	{"Java, a consumer's thread", "futex", Park, javaAwait +
 		"Shop.lambda$main$3|[HotSpot 17.0.15]\nShop$$Lambda.run|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]",
@@ -280,6 +291,27 @@ var nativeIdle = []idleCase{
 		IdlePool},
 	{"MariaDB", "futex", Condition, cond + "tpool::thread_pool_generic::wait_for_tasks|/mariadbd\n" +
 		"tpool::thread_pool_generic::worker_main|/mariadbd\nstart_thread|libc.so.6", IdlePool},
+	{"MariaDB, the pool's take by a function of the class", "futex", Condition, cond +
+		"tpool::thread_pool_generic::wait_for_tasks|/mariadbd\ntpool::thread_pool_generic::get_task|/mariadbd\n" +
+		"tpool::thread_pool_generic::worker_main|/mariadbd\n|libstdc++.so.6\nstart_thread|libc.so.6", IdlePool},
+	{"C++, a task that fetches an item", "futex", Condition, cond + "Cache::get|/app\nCatalog::fetch_item|/app\n" +
+		cxxPool, ""},
+	{"MariaDB, the next connection for a cached thread", "futex", Condition, cond +
+		"do_handle_one_connection|/mariadbd\nhandle_one_connection|/mariadbd\n|/mariadbd\nstart_thread|libc.so.6",
+		IdlePool},
+	{"MariaDB, a metadata lock", "futex", Condition, cond + "MDL_wait::timed_wait|/mariadbd\n" +
+		"MDL_context::acquire_lock|/mariadbd\n|/mariadbd\nopen_table|/mariadbd\n" + mariaDBCommand, ""},
+	{"MariaDB, a row's lock", "futex", Condition, cond + "|/mariadbd\n|/mariadbd\n" +
+		"handler::ha_index_read_map|/mariadbd\nmysql_update|/mariadbd\n" + mariaDBCommand, ""},
+	{"MariaDB, the manager", "futex", Condition, cond + "handle_manager|/mariadbd\n|/mariadbd\n" +
+		"start_thread|libc.so.6", IdlePool},
+	{"MariaDB, the next connection", "poll", Descriptor, "poll|libc.so.6\nhandle_connections_sockets|/mariadbd\n" +
+		"mysqld_main|/mariadbd", IdleLoop},
+	{"MariaDB, a client's next command", "poll", Descriptor, "poll|libc.so.6\nvio_io_wait|/mariadbd\n" +
+		"vio_socket_io_wait|/mariadbd\nvio_read|/mariadbd\n|/mariadbd\nmy_net_read_packet_reallen|/mariadbd\n" +
+		"my_net_read_packet|/mariadbd\n" + strings.TrimPrefix(mariaDBCommand, mariaDBDispatch), IdleConnection},
+	{"MariaDB, a file from the client", "poll", Descriptor, "poll|libc.so.6\nvio_io_wait|/mariadbd\n" +
+		"vio_read|/mariadbd\nmy_net_read_packet|/mariadbd\n|/mariadbd\nmysql_load|/mariadbd\n" + mariaDBCommand, ""},
 	{"a disk read by io_getevents", "io_getevents", Other, "io_getevents|libaio.so.1\nread_block|/app\nmain|/app", ""},
 	{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
 		"g_main_loop_run|libglib-2.0.so.0",

@@ -66,7 +66,7 @@ func (s *waitingStack) awaitsWork() bool {
 		return !s.calledBy(subtasks)
 	case s.drivesEvents():
 		return true
-	case f.awaitsTask():
+	case f.awaitsTask(), s.takes(0) && s.outer[1].awaitsTask():
 		return true
 	case s.main:
 		return false
@@ -74,10 +74,19 @@ func (s *waitingStack) awaitsWork() bool {
 		return len(s.outer) == 1 && (s.takesFromQueue() || isLoop(&f) && !s.mayAwaitLock())
 	}
 	from := 0
-	if nextWorks.MatchString(languages.LastComponent(f.Function)) && len(s.outer) > 1 {
-		from, f = 1, s.outer[1]
+	switch {
+	case !s.takes(0):
+	case isLoop(&s.outer[1]) || !s.takes(1) || scope(s.outer[1].Function) != scope(f.Function):
+		from = 1
+	default: // a pool's own function calls another of its own
+		from = 2
 	}
-	return isLoop(&f) && s.isOutermostLoop(from)
+	return isLoop(&s.outer[from]) && s.isOutermostLoop(from)
+}
+
+// takes reports whether a function, by its name, waits for its caller's next work.
+func (s *waitingStack) takes(i int) bool {
+	return i+1 < len(s.outer) && nextWorks.MatchString(languages.LastComponent(s.outer[i].Function))
 }
 
 func (s *waitingStack) mayAwaitLock() bool {
@@ -193,17 +202,29 @@ func (f *Frame) selects() bool {
 
 // withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
-	latched := false
+	caller := s.callerOf(latches)
+	return caller != "" && !mainLoops.MatchString(caller)
+}
+
+// awaitsMessage reports whether a server's thread waits for a client's next message, not within its work for one.
+func (s *waitingStack) awaitsMessage() bool { return messageLoops.MatchString(s.callerOf(messages)) }
+
+// callerOf gives the function that calls the outermost of a group, in which the waiting one is; "" if it is in none.
+// Functions without a name are part of the group.
+func (s *waitingStack) callerOf(group *regexp.Regexp) string {
+	inside := false
 	for i := range s.outer {
 		switch name := s.outer[i].Function; {
-		case latches.MatchString(name):
-			latched = true
-		case latched && name == "":
+		case group.MatchString(name):
+			inside = true
+		case inside && name == "":
+		case inside:
+			return name
 		default:
-			return latched && !mainLoops.MatchString(name)
+			return ""
 		}
 	}
-	return false
+	return ""
 }
 
 // awaitsReply reports whether work runs an event loop until a reply is there.

@@ -33,6 +33,9 @@ type library struct {
 	latch    string // wait for all callers' events,
 	mainLoop string // these for work, others within work
 
+	message     string // read a message
+	messageLoop string // call message functions for a client's next request
+
 	workers  string // files of workers only
 	services string // files of the library's own threads
 }
@@ -114,7 +117,15 @@ var libraries = []library{
 	{name: "gRPC", reply: `^(grpc_completion_queue_pluck|cq_pluck)\b`},
 	{name: "libev", eventLoop: `\bev_run`},
 	{name: "Redis", eventLoop: `\baeApiPoll`},
-	{name: "MySQL", starts: `^pfs_spawn_thread$`, nextWork: `^block_until_new_connection$`},
+	{
+		name:        "MySQL, MariaDB",
+		starts:      `^pfs_spawn_thread$`,
+		awaitsWork:  `^(do_handle_one_connection|handle_manager|slave_deadlock_handler)$`,
+		nextWork:    `^block_until_new_connection$`,
+		eventLoop:   `^handle_connections_sockets$`,
+		message:     `^(vio_\w+|(my_)?net_read_\w+|my_net_read|Protocol_classic::\w+)$`,
+		messageLoop: `^do_command$`,
+	},
 	{
 		name:      "PostgreSQL",
 		eventLoop: `^PostmasterMain$`,
@@ -152,6 +163,8 @@ var (
 	poolWaits        = anyOf(func(l *library) string { return l.poolWait })
 	latches          = anyOf(func(l *library) string { return l.latch })
 	mainLoops        = anyOf(func(l *library) string { return l.mainLoop })
+	messages         = anyOf(func(l *library) string { return l.message })
+	messageLoops     = anyOf(func(l *library) string { return l.messageLoop })
 	workerFiles      = anyOf(func(l *library) string { return l.workers })
 	serviceFiles     = anyOf(func(l *library) string { return l.services })
 
