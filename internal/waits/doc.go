@@ -54,6 +54,8 @@
 //	glibc join                 the thread's TID  the value that is waited on
 //	musl mutex, not normal     +4                the word's low 30 bits; kind at +0
 //
+// A glibc condition has two futex words, one for each group of waiters; the first one stands for both.
+//
 // Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none. The owner of a run-time
 // system's lock (a monitor of Java, a GIL, a Mutex of Ruby) is read by that runtime (package managed, Threads.Waiting),
 // from its own objects.

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"prywalk/internal/schema"
 )
 
 type live map[int]int
@@ -157,6 +159,25 @@ func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 		w.Resolve(live{7: 107})
 		if w.Kind != RWLock || w.Address != lock || w.Owner != c.owner || w.Readers != c.counted {
 			t.Errorf("%+v: %+v", c, w)
+		}
+	}
+}
+
+func TestWaitersOfAConditionOfGlibcAreAtOneObjectInEitherGroup(t *testing.T) {
+	for _, c := range []struct {
+		stack []FunctionName
+		want  [2]schema.Hex // of waiters at word and word+4
+	}{
+		{stack("__futex_abstimed_wait_common", "pthread_cond_wait"), [2]schema.Hex{word, word}},
+		{[]FunctionName{{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, [2]schema.Hex{word, word + 4}},
+		{stack("syscall", "std::sys::sync::condvar::futex::Condvar::wait"), [2]schema.Hex{word, word + 4}},
+	} {
+		for i := range c.want {
+			args := [6]uint64{word + 4*uint64(i), futexWaitBitset | futexPrivate}
+			w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Args: args, Stack: c.stack})
+			if w.Kind != Condition || w.Address != c.want[i] {
+				t.Errorf("%v: %v", c.stack, &w)
+			}
 		}
 	}
 }
