@@ -108,9 +108,9 @@ func futex(args *[6]uint64, stack []FunctionName, mem *WordCopy) Wait {
 	return w
 }
 
-// groupWord is the difference of the futex words of the two groups in which glibc's condition has its waiters. The first
-// word is aligned to 8 (sysdeps/nptl/bits/thread-shared-types.h, __g_signals). A signal moves waiters to the other
-// group, so that all are listed at the first word.
+// groupWord is the difference of the futex words of the two groups in which glibc's condition has its waiters. The
+// first word is aligned to 8 (sysdeps/nptl/bits/thread-shared-types.h, __g_signals). A signal moves waiters to the
+// other group, so that all are listed at the first word.
 const groupWord = 4
 
 // setOwner sets the owner at w.Address, or why there is none. value is what the word was waited on.

@@ -61,21 +61,25 @@ func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
 		return idleGoroutine(wait, stack)
 	case wait == "futex", wait == "ppoll" && kind.IsSynchronization(): // [ManagedCall]
 		return idleAtFutex(kind, stack)
-	case inLoops[wait]:
-		switch s := classify(stack); {
-		case s.awaitsReply():
-			return ""
-		case s.awaitsMessage():
-			return IdleConnection
-		default:
-			return s.eventLoopRule()
-		}
-	case byCall[wait] == IdleLoop:
-		if s := classify(stack); s.withinServerWork() || s.awaitsReply() {
-			return ""
-		}
+	case inLoops[wait], byCall[wait] == IdleLoop:
+		return idleAtDescriptors(wait, stack)
 	}
 	return byCall[wait]
+}
+
+func idleAtDescriptors(call string, stack func(i int) (Frame, bool)) string {
+	s := classify(stack)
+	switch {
+	case s.awaitsReply():
+		return ""
+	case s.awaitsMessage():
+		return IdleConnection
+	case inLoops[call], s.pollsOne():
+		return s.eventLoopRule()
+	case s.withinServerWork():
+		return ""
+	}
+	return byCall[call]
 }
 
 func idleAtFutex(kind Kind, stack func(i int) (Frame, bool)) string {

@@ -72,7 +72,8 @@ const (
 		handle_one_connection|/mariadbd
 		|/mariadbd
 		start_thread|libc.so.6`
-	rustCond = `syscall|/usr/lib/libc.so.6
+	pocoThread = "Poco::ThreadImpl::runnableEntry|/clickhouse\nstart_thread|libc.so.6"
+	rustCond   = `syscall|/usr/lib/libc.so.6
 		std::sys::pal::unix::futex::futex_wait|/app
 		std::sync::poison::condvar::Condvar::wait|/app
 		`
@@ -312,6 +313,36 @@ var nativeIdle = []idleCase{
 		"my_net_read_packet|/mariadbd\n" + strings.TrimPrefix(mariaDBCommand, mariaDBDispatch), IdleConnection},
 	{"MariaDB, a file from the client", "poll", Descriptor, "poll|libc.so.6\nvio_io_wait|/mariadbd\n" +
 		"vio_read|/mariadbd\nmy_net_read_packet|/mariadbd\n|/mariadbd\nmysql_load|/mariadbd\n" + mariaDBCommand, ""},
+	{"Apache, a worker of the event module", "futex", Condition, cond + "ap_queue_pop_something|/usr/sbin/apache2\n" +
+		"|/usr/lib/apache2/modules/mod_mpm_event.so\nstart_thread|libc.so.6", IdlePool},
+	{"OpenLDAP's pool, stripped", "futex", Condition, cond + "|/usr/lib/libldap-2.5.so.0.1.8\nstart_thread|libc.so.6",
+		IdlePool},
+	{"OpenLDAP, a task that waits", "futex", Condition, cond + "bdb_lock|/usr/sbin/slapd\n" +
+		"|/usr/lib/libldap-2.5.so.0.1.8\nstart_thread|libc.so.6", ""},
+	{"OpenLDAP, an answer from a server", "poll", Descriptor, "poll|libc.so.6\n|/usr/lib/libldap-2.5.so.0.1.8\n" +
+		"ldap_result|/usr/lib/libldap-2.5.so.0.1.8\nask|/app\nstart_thread|libc.so.6", ""},
+	{"POCO, a pooled thread without a task", "futex", Condition, cond + "Poco::EventImpl::waitImpl|/clickhouse\n" +
+		"Poco::PooledThread::run|/clickhouse\n" + pocoThread, IdlePool},
+	{"POCO, a server's thread without a connection", "futex", Condition, cond +
+		"Poco::EventImpl::waitImpl|/clickhouse\n" +
+		"Poco::NotificationQueue::waitDequeueNotification|/clickhouse\n" +
+		"Poco::Net::TCPServerDispatcher::run|/clickhouse\nPoco::PooledThread::run|/clickhouse\n" + pocoThread, IdlePool},
+	{"POCO, a task that waits for an event", "futex", Condition, cond + "Poco::EventImpl::waitImpl|/clickhouse\n" +
+		"DB::Exchange::send|/clickhouse\nPoco::PooledThread::run|/clickhouse\n" + pocoThread, ""},
+	{"POCO, a server's next connection", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+		"Poco::Net::SocketImpl::poll|/clickhouse\nPoco::Net::TCPServer::run|/clickhouse\n" + pocoThread, IdleLoop},
+	{"POCO, a client's next query", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+		"Poco::Net::SocketImpl::poll|/clickhouse\nDB::ReadBufferFromPocoSocket::poll|/clickhouse\n" +
+		"DB::TCPHandler::runImpl|/clickhouse\n" + pocoThread, IdleConnection},
+	{"ClickHouse, stripped, a client's next query", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+		"Poco::Net::SocketImpl::poll|/clickhouse\nDB::ReadBufferFromPocoSocket::poll|/clickhouse\n|/clickhouse\n" +
+		"Poco::Net::TCPServerConnection::start|/clickhouse\n" + pocoThread, IdleConnection},
+	{"POCO, another server's answer", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
+		"Poco::Net::SocketImpl::poll|/clickhouse\nPoco::Net::Socket::poll|/clickhouse\n" +
+		"DB::ReadBufferFromPocoSocket::poll|/clickhouse\nDB::Connection::poll|/clickhouse\n" + pocoThread, ""},
+	{"Go, the thread that takes signals", "futex", Park, "runtime.futex|/go\nruntime.futexsleep|/go\n" +
+		"runtime.notetsleep_internal|/go\nruntime.notetsleepg|/go\nos/signal.signal_recv|/go\nos/signal.loop|/go\n" +
+		"runtime.goexit|/go", IdlePool},
 	{"a disk read by io_getevents", "io_getevents", Other, "io_getevents|libaio.so.1\nread_block|/app\nmain|/app", ""},
 	{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
 		"g_main_loop_run|libglib-2.0.so.0",

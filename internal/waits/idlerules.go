@@ -209,6 +209,11 @@ func (s *waitingStack) withinServerWork() bool {
 // awaitsMessage reports whether a server's thread waits for a client's next message, not within its work for one.
 func (s *waitingStack) awaitsMessage() bool { return messageLoops.MatchString(s.callerOf(messages)) }
 
+// pollsOne reports whether the call waits for one descriptor, as poll(2) of one.
+func (s *waitingStack) pollsOne() bool {
+	return slices.ContainsFunc(s.inner, func(f Frame) bool { return polls.MatchString(f.Function) })
+}
+
 // callerOf gives the function that calls the outermost of a group, in which the waiting one is; "" if it is in none.
 // Functions without a name are part of the group.
 func (s *waitingStack) callerOf(group *regexp.Regexp) string {

@@ -33,6 +33,7 @@ type library struct {
 	latch    string // wait for all callers' events,
 	mainLoop string // these for work, others within work
 
+	polls       string // wait for one descriptor, also by epoll
 	message     string // read a message
 	messageLoop string // call message functions for a client's next request
 
@@ -89,7 +90,7 @@ var libraries = []library{
 		name:       "Go",
 		forwards:   symbols(`Syscall6`),
 		result:     `runtime\.lock2`,
-		awaitsWork: `^runtime\.(stopm|findRunnable|templateThread|startlockedm)$`,
+		awaitsWork: `^(runtime\.(stopm|findRunnable|templateThread|startlockedm)|os/signal\.signal_recv)$`,
 		eventLoop:  `runtime\.netpoll`,
 	},
 	{name: "oneTBB", workers: `^libtbb\.so`},
@@ -125,6 +126,17 @@ var libraries = []library{
 		eventLoop:   `^handle_connections_sockets$`,
 		message:     `^(vio_\w+|(my_)?net_read_\w+|my_net_read|Protocol_classic::\w+)$`,
 		messageLoop: `^do_command$`,
+	},
+	{name: "Apache", awaitsWork: `^ap_queue_pop_something$`},
+	{name: "OpenLDAP", workers: `^libldap(_r)?[-.]`},
+	{
+		name:        "POCO, ClickHouse",
+		forwards:    `^Poco::(EventImpl::wait|NotificationQueue::waitDequeue|Net::Socket(Impl)?::poll)`,
+		awaitsWork:  `^Poco::(PooledThread|Net::TCPServerDispatcher)::run$`,
+		eventLoop:   `^Poco::Net::TCPServer::run$`,
+		polls:       `^Poco::Net::SocketImpl::poll$`,
+		message:     `^DB::ReadBufferFromPocoSocket::`,
+		messageLoop: `^(DB::TCPHandler::run(Impl)?|Poco::Net::TCPServerConnection::start)$`,
 	},
 	{
 		name:      "PostgreSQL",
@@ -163,6 +175,7 @@ var (
 	poolWaits        = anyOf(func(l *library) string { return l.poolWait })
 	latches          = anyOf(func(l *library) string { return l.latch })
 	mainLoops        = anyOf(func(l *library) string { return l.mainLoop })
+	polls            = anyOf(func(l *library) string { return l.polls })
 	messages         = anyOf(func(l *library) string { return l.message })
 	messageLoops     = anyOf(func(l *library) string { return l.messageLoop })
 	workerFiles      = anyOf(func(l *library) string { return l.workers })
