@@ -72,6 +72,16 @@ const (
 		handle_one_connection|/mariadbd
 		|/mariadbd
 		start_thread|libc.so.6`
+	dovecotLoop = `epoll_wait|libc.so.6
+		io_loop_handler_run_internal|libdovecot.so.0
+		io_loop_handler_run|libdovecot.so.0
+		io_loop_run|libdovecot.so.0
+		`
+	teventLoop = `epoll_wait|libc.so.6
+		|libtevent.so.0
+		|libtevent.so.0
+		_tevent_loop_once|libtevent.so.0
+		`
 	pocoThread = "Poco::ThreadImpl::runnableEntry|/clickhouse\nstart_thread|libc.so.6"
 	rustCond   = `syscall|/usr/lib/libc.so.6
 		std::sys::pal::unix::futex::futex_wait|/app
@@ -343,6 +353,19 @@ var nativeIdle = []idleCase{
 	{"Go, the thread that takes signals", "futex", Park, "runtime.futex|/go\nruntime.futexsleep|/go\n" +
 		"runtime.notetsleep_internal|/go\nruntime.notetsleepg|/go\nos/signal.signal_recv|/go\nos/signal.loop|/go\n" +
 		"runtime.goexit|/go", IdlePool},
+	{"Dovecot, a client's next command", "epoll_wait", Descriptor, dovecotLoop + "master_service_run|libdovecot.so.0\n" +
+		"main|/usr/lib/dovecot/imap", IdleLoop},
+	{"Dovecot, the answer of its authentication", "epoll_wait", Descriptor, dovecotLoop +
+		"auth_master_user_lookup|libdovecot.so.0\n|libdovecot-storage.so.0\n" +
+		"mail_storage_service_lookup|libdovecot-storage.so.0\n|/usr/bin/doveadm\nmain|/usr/bin/doveadm", ""},
+	{"Samba, a client's next request", "epoll_wait", Descriptor, teventLoop +
+		"tevent_common_loop_wait|libtevent.so.0\n|libtevent.so.0\nsmbd_process|libsmbd-base.so.0\n" +
+		"|/usr/sbin/smbd\nmain|/usr/sbin/smbd", IdleLoop},
+	{"Samba, a server's answer", "epoll_wait", Descriptor, teventLoop + "tevent_req_poll|libtevent.so.0\n" +
+		"tevent_req_poll_ntstatus|libtevent-util.so.0\ncli_full_connection_creds|libsmbconf.so.0\nmain|/usr/bin/net", ""},
+	{"Samba, the main loop of its servers for calls", "epoll_wait", Descriptor, teventLoop +
+		"tevent_req_poll|libtevent.so.0\ntevent_req_poll_unix|libtevent-util.so.0\n" +
+		"main|/usr/libexec/samba/samba-dcerpcd", IdleLoop},
 	{"a disk read by io_getevents", "io_getevents", Other, "io_getevents|libaio.so.1\nread_block|/app\nmain|/app", ""},
 	{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
 		"g_main_loop_run|libglib-2.0.so.0",

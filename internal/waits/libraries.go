@@ -128,6 +128,8 @@ var libraries = []library{
 		messageLoop: `^do_command$`,
 	},
 	{name: "Apache", awaitsWork: `^ap_queue_pop_something$`},
+	{name: "Dovecot", latch: `^io_loop_(handler_)?run(_internal)?$`, mainLoop: `^master_service_run$`},
+	{name: "Samba's tevent", reply: `^tevent_req_poll_ntstatus$`},
 	{name: "OpenLDAP", workers: `^libldap(_r)?[-.]`},
 	{
 		name:        "POCO, ClickHouse",
