@@ -353,6 +353,10 @@ var nativeIdle = []idleCase{
 	{"Go, the thread that takes signals", "futex", Park, "runtime.futex|/go\nruntime.futexsleep|/go\n" +
 		"runtime.notetsleep_internal|/go\nruntime.notetsleepg|/go\nos/signal.signal_recv|/go\nos/signal.loop|/go\n" +
 		"runtime.goexit|/go", IdlePool},
+	{"Traffic Server, a thread for tasks", "futex", Condition, cond + "ProtectedQueue::wait|/usr/bin/traffic_server\n" +
+		"EThread::execute_regular|/usr/bin/traffic_server\nEThread::execute|/usr/bin/traffic_server", IdlePool},
+	{"Traffic Server, a thread for files", "futex", Condition, cond + "AIOThreadInfo::start|/usr/bin/traffic_server\n" +
+		"EThread::execute|/usr/bin/traffic_server\nstart_thread|libc.so.6", IdlePool},
 	{"Dovecot, a client's next command", "epoll_wait", Descriptor, dovecotLoop + "master_service_run|libdovecot.so.0\n" +
 		"main|/usr/lib/dovecot/imap", IdleLoop},
 	{"Dovecot, the answer of its authentication", "epoll_wait", Descriptor, dovecotLoop +

@@ -128,6 +128,7 @@ var libraries = []library{
 		messageLoop: `^do_command$`,
 	},
 	{name: "Apache", awaitsWork: `^ap_queue_pop_something$`},
+	{name: "Traffic Server", awaitsWork: `^(ProtectedQueue::wait|AIOThreadInfo::start)$`},
 	{name: "Dovecot", latch: `^io_loop_(handler_)?run(_internal)?$`, mainLoop: `^master_service_run$`},
 	{name: "Samba's tevent", reply: `^tevent_req_poll_ntstatus$`},
 	{name: "OpenLDAP", workers: `^libldap(_r)?[-.]`},
