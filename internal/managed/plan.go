@@ -73,8 +73,8 @@ const (
 	SlotAnchor        = iota // of [FrameSource.Anchor]
 	SlotSP                   // stack pointer
 	SlotThreadPointer        // fs base, TPIDR_EL0
-	SlotThreadID
-	SlotFirstFree // for addresses that the plan reads
+	SlotThreadID             // in the process's pid namespace
+	SlotFirstFree            // for addresses that the plan reads
 	// SlotZero is always 0: Off is then an absolute address.
 	SlotZero = MaxSlots - 1
 )

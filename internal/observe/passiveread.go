@@ -134,6 +134,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	if s.outline != nil {
 		c.deep.Reserve(hints.Bytes)
 	}
+	t.prepareFindAnchor()
 	other := c.otherMemory(t, s)
 	if other == nil {
 		return

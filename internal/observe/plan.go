@@ -25,19 +25,40 @@ func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []fram
 	return p.Copy(regs, rd, out, p.InnerRegions(regs, rd, out))
 }
 
-// withPlan returns an OtherMemory that also carries out the thread's plan, if any.
-func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory) ptrace.OtherMemory {
+// plan returns the thread's plan, and where it begins (0: the plan finds that); nil: nothing to carry out.
+func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	hints := t.hints.get()
 	plan, anchor := hints.Plan, hints.Anchor
 	if plan == nil && t.Plans != nil {
 		plan, anchor = t.Plans.Load(), 0
 	}
 	if plan == nil || anchor == 0 && len(plan.FindAnchor) == 0 {
+		return nil, 0
+	}
+	return plan, anchor
+}
+
+// withPlan returns an OtherMemory that also carries out the thread's plan, if any.
+func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory) ptrace.OtherMemory {
+	plan, anchor := t.plan()
+	if plan == nil {
 		return inner
 	}
 	c.plan.Inner = inner
-	c.plan.Use(plan, anchor, t.TID, &t.lastPlan)
+	c.plan.Use(plan, anchor, t.innerTID, &t.lastPlan)
 	return &c.plan
+}
+
+// prepareFindAnchor reads, once, the id by which a plan finds the thread's anchor. Precondition: the thread is not
+// stopped.
+func (t *Thread) prepareFindAnchor() {
+	if t.innerTID != 0 {
+		return
+	}
+	if plan, anchor := t.plan(); plan == nil || anchor != 0 {
+		return
+	}
+	t.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
 // Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, so the thread

@@ -20,6 +20,7 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	}
 	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t)
 	o.prepareBuffers(t, s)
+	t.prepareFindAnchor()
 	call, runs, asleep := o.asleep(t)
 	if hints := t.hints.get(); hints.Plan != nil && t.Memory != nil {
 		t.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)

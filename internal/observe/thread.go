@@ -23,7 +23,8 @@ type Thread struct {
 	Plans       *Plans             // the process's plan until a walk sets one, or nil
 	Memory      *procmem.Memory    // if nil, absent pages are read, too
 
-	files *procmem.ThreadFiles
+	files    *procmem.ThreadFiles
+	innerTID int // in the process's pid namespace; 0: not read yet
 	clockReads
 	base        baseline
 	skid        skid.Thread

@@ -182,14 +182,19 @@ func (s *Status) parseNSpid(c *cursor) {
 	}
 }
 
+// innermostID returns the thread's id in its innermost pid namespace.
+func (s *Status) innermostID() int {
+	if s.NSpidN == 0 { // before Linux 4.1
+		return s.PID
+	}
+	return s.NSpid[s.NSpidN-1]
+}
+
 // InnerID returns a thread's id in its innermost pid namespace, or 0 if that is the same or unknown.
 func InnerID(id int) int {
 	var s Status
-	if ReadStatus(id, &s) != nil || s.NSpidN < 2 {
+	if ReadStatus(id, &s) != nil || s.innermostID() == id {
 		return 0
 	}
-	if in := s.NSpid[s.NSpidN-1]; in != id {
-		return in
-	}
-	return 0
+	return s.innermostID()
 }

@@ -234,6 +234,16 @@ func (f *ThreadFiles) Status(s *Status) error {
 	return ParseStatus(b, s)
 }
 
+// InnerTID reads the thread's id in its innermost pid namespace. The file does not stay open.
+func (f *ThreadFiles) InnerTID() (int, error) {
+	var s Status
+	fd, e := f.open(fileStatus)
+	if err := readStatus(fd, e, &s); err != nil {
+		return 0, err
+	}
+	return s.innermostID(), nil
+}
+
 // Comm reads the thread's name.
 func (f *ThreadFiles) Comm(c *Comm) error {
 	var buf [72]byte

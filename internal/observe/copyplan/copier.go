@@ -31,7 +31,7 @@ type Copier struct {
 	plan   *managed.Plan
 	anchor frames.Addr
 	sought *frames.Addr // the thread's last result of FindNode; nil if it is not kept
-	tid    uint64
+	tid    uint64       // in the process's pid namespace
 
 	slots [managed.MaxSlots]frames.Addr
 	memory
@@ -48,7 +48,7 @@ type chainNodes struct {
 }
 
 // Use sets the plan of the next [Copier.Copy], the thread that it is for, and what that has read last. anchor is where
-// the plan begins; 0: the plan finds it.
+// the plan begins; 0: the plan finds it. tid is the thread's id in its process's pid namespace; 0: unknown.
 func (p *Copier) Use(plan *managed.Plan, anchor frames.Addr, tid int, last *Last) {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe"
 	"prywalk/internal/process"
 	"prywalk/internal/testtargets/observed"
 )
@@ -102,26 +103,33 @@ func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 	return checkDump(t, "core", k, observed.DumpCore(t, pid), last)
 }
 
-// TestPythonInItsOwnPIDNamespaceHasItsFrames: the interpreter knows its threads by their numbers inside.
-func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
+// launchInPIDNamespace launches a Python program in a pid namespace of its own, where its threads have other ids, and
+// gives the program's pid here.
+func launchInPIDNamespace(t *testing.T, exe string, args ...string) (pid int, line string) {
+	t.Helper()
 	enter := []string{"--user", "--map-root-user", "--pid", "--fork", "--kill-child"}
 	if out, err := exec.Command("unshare", append(enter, "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no namespaces can be made here: %v: %s", err, out)
 	}
+	cmd, line := observed.Launch(t, "unshare", append(append(enter, exe), args...)...)
+	kids := process.Children(cmd.Process.Pid)
+	if len(kids) != 1 {
+		t.Fatalf("children %v", kids)
+	}
+	return kids[0], line
+}
+
+// TestPythonInItsOwnPIDNamespaceHasItsFrames: the interpreter knows its threads by their numbers inside.
+func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			args := append(append(enter[:len(enter):len(enter)], exe), "testdata/chain.py", "sleep", "2")
-			cmd, line := observed.Launch(t, "unshare", args...)
+			pid, line := launchInPIDNamespace(t, exe, "testdata/chain.py", "sleep", "2")
 			var k known
 			if err := json.Unmarshal([]byte(line), &k); err != nil {
 				t.Fatal(err)
 			}
 			k = append(k, k[len(k)-1])
-			kids := process.Children(cmd.Process.Pid)
-			if len(kids) != 1 {
-				t.Fatalf("children %v", kids)
-			}
-			p, err := code.Open(kids[0])
+			p, err := code.Open(pid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,6 +140,30 @@ func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
 					t.Fatal(err)
 				}
 				again = checkDump(t, "dump", k, d, take == mostTakes)
+			}
+		})
+	}
+}
+
+// TestStopsInAPIDNamespaceFindTheThreadsState: a stop that no walk preceded finds the state of its thread by the id
+// that the thread has inside. A few stops are between two states of the interpreter (docs/languages.md).
+func TestStopsInAPIDNamespaceFindTheThreadsState(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, _ := launchInPIDNamespace(t, exe, "testdata/chain.py", "spin", "2")
+			py := attach(t, pid)
+			py.finds = true
+			stops, found := 0, 0
+			py.looks(t, samplesOf(60), func(_ int, s *observe.RawSample, stack []frame, _ []uint64, _ managed.Health) {
+				if s.How == observe.ByStop {
+					stops++
+					if len(stack) > 0 {
+						found++
+					}
+				}
+			})
+			if stops == 0 || found < stops*9/10 {
+				t.Errorf("%d of %d stops have Python frames", found, stops)
 			}
 		})
 	}

@@ -86,6 +86,7 @@ type python struct {
 	after   func()          // each look, before its walk
 	mayEnd  bool            // threads end meanwhile
 	bare    int             // looks so far, every second of them without a plan, of those that ask for that
+	finds   bool            // each look finds the thread's state: no walk gives it
 }
 
 // frame is a Python frame as it was found.
@@ -224,9 +225,20 @@ func (py *python) plan(th *observe.Thread, tls uint64) {
 		th.Feedback().Plan(nil, 0)
 		return
 	}
-	if at, ok := py.names.Anchor(th.TID, tls); ok {
+	if py.finds {
+		return
+	}
+	if at, ok := py.names.Anchor(innerTID(th.TID), tls); ok {
 		th.Feedback().Plan(py.names.Plan(), at)
 	}
+}
+
+// innerTID gives a thread's id in the pid namespace of its process.
+func innerTID(tid int) int {
+	if inner := procmem.InnerID(tid); inner != 0 {
+		return inner
+	}
+	return tid
 }
 
 // walk walks a raw sample, and gives its Python frames, outermost first.
@@ -242,7 +254,7 @@ func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame,
 		now, err := files.SchedStat()
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
-	return py.merge(&managed.Sample{TID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
+	return py.merge(&managed.Sample{TID: innerTID(th.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At,
 		Asleep: s.How == observe.ByPassiveRead,
 		Live:   l})
 }
