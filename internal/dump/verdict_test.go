@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"prywalk/internal/code"
 	"prywalk/internal/languages"
@@ -25,6 +26,26 @@ func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	if l.Verdict != VerdictUnknown || l.Unread != len(l.Processes[0].Threads) ||
 		!strings.HasPrefix(l.verdictText(), "deadlock unknown: what ") {
 		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.Unread, l.verdictText())
+	}
+}
+
+// With a limit below each stop, stopped threads are read without one, and counted.
+func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
+	pid := startProgram(t, cycles(t), nil, "join", "0").pid
+	deadlocksOf(t, 2, pid)
+	stopAll(t, pid)
+	p, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	l, err := ExamineLocks([]*code.Process{p}, Options{MaxDepth: -1, MaxPause: time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads := l.Processes[0].Threads
+	if l.Verdict != VerdictUnknown || len(threads) == 0 || l.Unread != len(threads) {
+		t.Errorf("%s of %d threads: %d", l.Verdict, len(threads), l.Unread)
 	}
 }
 

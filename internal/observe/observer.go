@@ -55,6 +55,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	the thread                                               outcome
 //	has not run since its last observation                   Unchanged
 //	sleeps, and was read                                     Done
+//	is in a group stop, and may not be stopped for so long   Done
 //	sleeps, but a register is missing; is in a group stop    Pending
 //	runs, and is sampled by the kernel                       LeftToSamples
 //	runs in a call that gives up at each stop                Failed: refusal.InCall
@@ -157,7 +158,8 @@ func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
 }
 
 // classifySleeper sets a passively read thread's state, and reports whether to stop it: for a missing register, or if
-// it is in a group stop.
+// it is in a group stop, maybe in user code, where any register may be needed. If the limit of stops does not allow
+// that, the passive read stays.
 func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
@@ -173,7 +175,14 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	if t.sampleStack == 0 && t.base.valid {
 		s.OnCPU = o.wasOnCPU(t, s, st.Processor)
 	}
-	return st.State == 'T' || st.State == 'S' && o.prepareStopForRegister(t, s)
+	switch st.State {
+	case 'T':
+		s.stopRefused = !o.stopLimit.tryAdmitStop(t)
+		return !s.stopRefused
+	case 'S':
+		return o.prepareStopForRegister(t, s)
+	}
+	return false
 }
 
 // wasOnCPU reports whether a sleeper was on a CPU, its last one, until the tracer woke and preempted it.
