@@ -32,7 +32,7 @@ func (c *Controller) BeginWithClocks(files *ThreadFiles, before *SchedStat) (*Tr
 
 func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
 	if tracee := c.tracees.find(tid); tracee != nil {
-		return c.reuseAbandoned(tracee)
+		return c.reuseAbandoned(tracee, files, before)
 	}
 	tracee := c.tracees.freeSlot()
 	if tracee == nil {
@@ -59,11 +59,13 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	return tracee, nil
 }
 
-func (c *Controller) reuseAbandoned(tracee *Tracee) (*Tracee, error) {
+// reuseAbandoned continues a stop that was given up. Its interrupt was earlier: the clocks are of now.
+func (c *Controller) reuseAbandoned(tracee *Tracee, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
 	if !tracee.abandoned {
 		return tracee, ErrPending
 	}
 	tracee.abandoned, tracee.Tag, tracee.sleeping, tracee.queued = false, 0, false, false
+	tracee.setBefore(files, before)
 	c.spinFrom(procmem.Now())
 	return tracee, nil
 }
@@ -75,6 +77,8 @@ func (tracee *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
 	case files != nil:
 		sched, err := files.SchedStat()
 		tracee.before, tracee.beforeOK = sched, err == nil
+	default:
+		tracee.before, tracee.beforeOK = SchedStat{}, false
 	}
 }
 

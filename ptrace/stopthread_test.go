@@ -264,6 +264,42 @@ func TestCancelledStopIsContinuedByTheNextBegin(t *testing.T) {
 	})
 }
 
+func TestContinuedStopHasTheClocksOfItsOwnBegin(t *testing.T) {
+	p := start(t, "spin")
+	p.Signal(syscall.SIGSTOP) // so that the thread does not stop in a call
+	eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
+	files := procmem.OpenThread(p.PID, p.tid, nil)
+	read, err := files.SchedStat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, given := SchedStat{CPU: 1, Runs: 1}, SchedStat{CPU: 2, Runs: 1}
+	with(t, Options{}, func(c *Controller) {
+		for _, b := range []struct {
+			what  string
+			begin func() (*Tracee, error)
+			want  SchedStat
+			ok    bool
+		}{
+			{"first", func() (*Tracee, error) { return c.BeginWithClocks(files, &first) }, first, true},
+			{"given", func() (*Tracee, error) { return c.BeginWithClocks(files, &given) }, given, true},
+			{"read", func() (*Tracee, error) { return c.BeginReadingClocks(files) }, read, true},
+			{"none", func() (*Tracee, error) { return c.Begin(p.tid) }, SchedStat{}, false},
+		} {
+			l, err := b.begin()
+			if err != nil {
+				t.Errorf("%s: %v", b.what, err)
+				return
+			}
+			// the interrupt lets the thread run for a moment: what is read may be more
+			if got, ok := l.ClocksBefore(); got.CPU < b.want.CPU || ok != b.ok {
+				t.Errorf("%s: %+v, %v; want at least %+v, %v", b.what, got, ok, b.want, b.ok)
+			}
+			l.abandoned = true // as Cancel does for a thread that has not stopped
+		}
+	})
+}
+
 func TestReasonsOfErrors(t *testing.T) {
 	for err, want := range map[error]string{ErrGone: "exited", ErrTraced: "traced", ErrDenied: "denied",
 		ErrTimeout: "timeout", ErrKernelThread: "kernel-thread", ErrZombie: "zombie", Err32Bit: "32-bit",
