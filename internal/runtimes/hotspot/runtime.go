@@ -88,7 +88,9 @@ func (r *Runtime) open(h managed.Host) (*VM, error) {
 		},
 		Read:     h.Read,
 		ReadCode: h.ReadCode,
-		Flow:     r.code,
+	}
+	if r.code != nil { // a nil *Source in Flow would not be nil
+		o.Flow = r.code
 	}
 	if g, ok := h.(managed.Gatherer); ok {
 		o.ReadParts = g.ReadParts
@@ -188,10 +190,18 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return rule, row, true
 	}
 	if pc, ok := r.vm.AfterRestore(q); ok {
-		rule, row, ok := r.code.Rule(frames.Query{PC: pc})
+		rule, row, ok := r.byInstructions(frames.Query{PC: pc})
 		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
 	}
 	return frames.Rule{}, nil, false
+}
+
+// byInstructions gives the rule by the host's analysis of instructions, if it has one.
+func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if r.code == nil {
+		return frames.Rule{}, nil, false
+	}
+	return r.code.Rule(q)
 }
 
 // Blob names the code blob at pc.

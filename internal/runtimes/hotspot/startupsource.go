@@ -105,5 +105,5 @@ func (r flowSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		r.refused = true
 		return frames.Rule{}, nil, false
 	}
-	return r.code.Rule(q)
+	return r.byInstructions(q)
 }

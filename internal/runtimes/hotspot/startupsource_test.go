@@ -155,3 +155,29 @@ func TestUnknownJVMsAreWalkedByInstructions(t *testing.T) {
 		}
 	}
 }
+
+// [managed.Host] may have no analysis of instructions: frames of a known size have rules all the same.
+func TestHostWithoutAnAnalysisOfInstructionsHasRules(t *testing.T) {
+	f := newFake()
+	begin := f.blob("nmethod", 6, 5, methodCode)
+	h := &fakeHost{fake: f, arch: frames.X86_64}
+	h.mods = []*frames.Module{
+		{Start: symbolsAt, End: heapAt, Name: "/lib/" + libjvm},
+		{Start: codeAt, End: codeEnd, Name: "[anon]", Generated: true},
+	}
+	r, err := Detect(h)
+	if err != nil || r == nil || !r.Attach(h) {
+		t.Fatal(r, err)
+	}
+	found := 0
+	for i := range methodCode {
+		q := frames.Query{PC: begin + uint64(i), Caller: true}
+		flowSource{r.(*Runtime)}.Rule(q)
+		if _, _, ok := r.(*Runtime).Rule(q); ok {
+			found++
+		}
+	}
+	if found == 0 {
+		t.Error("no rule")
+	}
+}
