@@ -4,8 +4,10 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// One instruction on symbolic values (value.go): exact if stack pointer, frame pointer, saved registers or control flow
-// are concerned (here and in move_x86.go), else only the registers written (writes_x86.go).
+// One instruction on symbolic values (value.go): exact if stack pointer, frame pointer, registers that are saved and
+// restored by whole words, or control flow are concerned (here and in move_x86.go), else only the registers written
+// (writes_x86.go). Other writes to memory are taken to leave slots alone (pop to memory, arithmetic and xchg on memory,
+// stores of vectors or of parts of a word): compilers do not save registers so, nor overwrite a saved one.
 //
 // Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
 

@@ -50,7 +50,8 @@ const (
 	Load Op = iota
 	// Copy copies from Base+Off to End, at most Max bytes.
 	Copy
-	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes.
+	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes. If the first
+	// node is one of the first CopyList's, it copies none, and the nodes stay those of the step before.
 	CopyList
 	// CopyTargets copies, for each node of the last CopyList or CopyTargets, Size bytes at Next beyond the address at
 	// the node's Off, at most Max times, without [Plan.Skip].
