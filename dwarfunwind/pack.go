@@ -92,22 +92,20 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprRule returns a plain place if the expression is recognised.
+// exprRule returns a plain rule if the expression is recognised and has one.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
-	v, ok := t.recognise(code, pc, true)
-	// for the place of a register: the value's form without the load at its end
-	inMemory := v.deref != (r.kind == frames.RuleExpr)
-	switch {
-	case !ok || v.deref && r.kind == frames.RuleExpr:
-	case v.isCFA && inMemory:
-		return frames.RegRule{Kind: frames.RuleOffset, Off: v.off}
-	case v.isCFA:
-		return frames.RegRule{Kind: frames.RuleValOffset, Off: v.off}
-	case inMemory:
-		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: v.reg, Off: v.off}
-	case v.off == 0:
-		return frames.RegRule{Kind: frames.RuleReg, Reg: v.reg}
+	if v, ok := t.recognise(code, pc, true); ok {
+		rule, plain := frames.RegRule{}, false
+		switch r.kind {
+		case frames.RuleExpr:
+			rule, plain = v.placeRule()
+		case frames.RuleValExpr:
+			rule, plain = v.valueRule()
+		}
+		if plain {
+			return rule
+		}
 	}
 	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 }

@@ -42,6 +42,31 @@ func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (s linearExpr, o
 	return s, !c.Bad && (s.deref || c.Left() == 0)
 }
 
+// placeRule returns the rule of a register saved at the expression's value (DW_CFA_expression).
+func (s *linearExpr) placeRule() (frames.RegRule, bool) {
+	switch {
+	case s.deref: // the word at reg + off is the address
+		return frames.RegRule{}, false
+	case s.isCFA:
+		return frames.RegRule{Kind: frames.RuleOffset, Off: s.off}, true
+	}
+	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: s.reg, Off: s.off}, true
+}
+
+// valueRule returns the rule of a register that is the expression's value (DW_CFA_val_expression).
+func (s *linearExpr) valueRule() (frames.RegRule, bool) {
+	switch {
+	case s.deref: // the word at the place without the load
+		saved := linearExpr{reg: s.reg, off: s.off, isCFA: s.isCFA}
+		return saved.placeRule()
+	case s.isCFA:
+		return frames.RegRule{Kind: frames.RuleValOffset, Off: s.off}, true
+	case s.off == 0:
+		return frames.RegRule{Kind: frames.RuleReg, Reg: s.reg}, true
+	}
+	return frames.RegRule{}, false
+}
+
 // pltCFA is the CFA of a procedure linkage table of x86-64 (binutils, bfd/elf64-x86-64.c,
 // elf_x86_64_eh_frame_lazy_plt): rsp + 8, and 8 more behind the push in its entry of 16 bytes: rsp + 8 + ((rip & 15 >=
 // n) << 3).
