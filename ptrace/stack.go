@@ -61,17 +61,46 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 			s.copyEnd = 0
 		}
 	}
-	size := s.copyEnd - from
-	room, parted := len(req.Larger), size > uint64(len(req.Larger))
-	if parted {
-		room /= 2
+	layout := layoutOf(req, s.copyEnd-min(from, s.copyEnd))
+	room := len(req.Stack)
+	switch layout {
+	case wholeInLarger:
+		room = len(req.Larger)
+	case innermostAndTail:
+		room = len(req.Larger) / 2
 	}
-	deep := s.copyEnd > from && size > uint64(len(req.Stack)) && room > len(req.Stack) && (!parted || takesTail(req, size))
-	asked := len(req.Stack)
-	if deep {
-		asked = room
+	s.copied.StackAddr, s.copied.InLarger = from, layout != onlyStack
+	s.copied.StackAsked = bytesUpTo(s.copyEnd, from, room)
+}
+
+// copyLayout says which buffers of a [Request] take a stack, by its size up to the end of the copy:
+//
+//	size ≤ Stack, or other cases        onlyStack          │ Stack       │   (cut, if longer)
+//	Stack < size ≤ Larger               wholeInLarger      │ Larger               │
+//	Larger < size, and there is a Tail  innermostAndTail   │ half of Larger │ ┆ left out ┆ │ Tail │
+//
+// Tail is also used by onlyStack, if it may be ([stackReader.readTail]).
+type copyLayout uint8
+
+const (
+	onlyStack copyLayout = iota
+	wholeInLarger
+	innermostAndTail
+)
+
+// layoutOf returns the layout for a stack of size bytes; 0: unknown.
+//
+//go:nosplit
+func layoutOf(req *Request, size uint64) copyLayout {
+	switch {
+	case size <= uint64(len(req.Stack)):
+		return onlyStack
+	case size <= uint64(len(req.Larger)):
+		return wholeInLarger
+	case takesTail(req, size) && len(req.Larger)/2 > len(req.Stack):
+		return innermostAndTail
 	}
-	s.copied.StackAddr, s.copied.InLarger, s.copied.StackAsked = from, deep, bytesUpTo(s.copyEnd, from, asked)
+	return onlyStack
 }
 
 //go:nosplit
