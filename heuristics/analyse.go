@@ -72,31 +72,29 @@ func (s *Source) splitPartFrame(w *interpreter, q frames.Query, v *votes, part, 
 	return p.finding(s.abi, q.SPOnly, q.Caller)
 }
 
+// combine decides between f, the finding of the paths from here, and g, that of the prologue; nil, or not ok: none.
 func (s *Source) combine(w *interpreter, q frames.Query, v *votes, p *prologue) (finding, bool) {
 	f, sure := v.best()
 	if !p.found {
 		return s.forwardOnly(f, q)
 	}
 	g, ok := p.finding(s.abi, q.SPOnly, q.Caller)
-	if !ok {
-		if !p.weak && v.exact == 0 {
-			return s.handlerFrame(w, q, nil, nil) // the paths from here prove nothing
-		}
+	switch {
+	case !ok && !p.weak && v.exact == 0: // no g, and the paths from here prove nothing
+		return s.handlerFrame(w, q, nil, nil)
+	case !ok: // no g
 		return s.forwardOnly(f, q)
-	}
-	if f == nil || s.isConsistent(p, f, &g) {
-		if f == nil && !(v.hasMisaligned && s.isConsistent(p, &v.misaligned, &g)) && !s.isEntry(w, q) {
-			return s.handlerFrame(w, q, p, &g)
-		}
-		if f != nil {
-			p.merge(s.abi, f, &g)
-		}
+	case f == nil && (v.hasMisaligned && s.isConsistent(p, &v.misaligned, &g) || s.isEntry(w, q)): // only g, confirmed
 		return g, true
-	}
-	if sure && (p.weak || !s.isEntry(w, q)) {
+	case f == nil: // only g
+		return s.handlerFrame(w, q, p, &g)
+	case s.isConsistent(p, f, &g): // they agree
+		p.merge(s.abi, f, &g)
+		return g, true
+	case sure && (p.weak || !s.isEntry(w, q)): // they disagree, and f is the surer one
 		return s.forwardOnly(f, q)
 	}
-	return g, true
+	return g, true // they disagree
 }
 
 // merge adds the places of registers that the code restores later. Precondition: f and g have the same CFA.
