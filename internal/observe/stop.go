@@ -10,7 +10,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// requestStop begins a stop. retry: the last one copied nothing.
+// requestStop begins a stop. retry: the last one copied nothing. All that takes time precedes the interrupt: files and
+// buffers, the pages to copy, and the clocks last of all, so that a new arrival on a CPU shows that the thread ran.
+// What only records the stop follows it.
 func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case o.mode == ModePassiveOnly:
@@ -18,22 +20,25 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	case !o.stopLimit.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
-	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t)
-	o.prepareBuffers(t, s)
+	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t) // by t.lastClocks, before interrupt changes them
+	o.prepareBuffers(t, s)                                   // sets s.outline and reserves what the stop copies to
 	t.prepareFindAnchor()
 	call, runs, asleep := o.asleep(t)
+	// Which pages are present holds only for a moment: near the interrupt.
 	if hints := t.hints.get(); hints.Plan != nil && t.Memory != nil {
 		t.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
 	}
-	o.schedstats.keepOpen(t.files)
+	o.schedstats.keepOpen(t.files) // interrupt and the stop read it
 	tracee, err := o.interrupt(t, retry)
 	if err != nil {
 		return err
 	}
+	// From here on the thread may stop at any time; Collect finishes the stop, and uses what follows.
 	if asleep {
 		tracee.SetSleeping(&call, runs)
 	}
 	if before, ok := tracee.ClocksBefore(); ok {
+		// the thread has got a CPU since checkAwaitsTracer
 		if waits && before.Runs != t.lastClocks.Runs {
 			t.skid.NoteRunOn()
 			waits = false
