@@ -88,7 +88,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// nextOffset returns the offset of the entry after an unreadable one; false at the end.
+// nextOffset returns the offset of the next entry, also where this one is unreadable; false at the end.
 func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

@@ -67,9 +67,9 @@ func (w *interpreter) returnPath() value {
 		pops := code[0] == 0x58|hwBP
 		stepX86(st, code, f)
 		if sp := st.regs[hwSP]; sp.kind == loaded {
-			st.savedSP = sp
+			st.spLoadedFrom = sp
 			st.regs[hwSP] = st.newUnnamedBase()
-			st.savedBase = st.regs[hwSP].base
+			st.loadedFromBase = st.regs[hwSP].base
 		}
 		st.pc += uint64(f.size)
 		target := st.pc + f.target
@@ -104,8 +104,8 @@ func (w *interpreter) returnPath() value {
 
 // fromSaved expresses an address relative to the last loaded stack pointer by the word it was loaded from.
 func (st *state) fromSaved(v value) value {
-	if v.kind == startRelative && st.savedBase != 0 && v.base == st.savedBase {
-		return st.savedSP.plus(int64(v.off))
+	if v.kind == startRelative && st.loadedFromBase != 0 && v.base == st.loadedFromBase {
+		return st.spLoadedFrom.plus(int64(v.off))
 	}
 	return v
 }

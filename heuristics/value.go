@@ -78,11 +78,11 @@ type path struct {
 	releasedStack   bool  // the last instruction released stack
 	readCalleeSaved bool  // the start value of a callee-saved register was read
 	madeCalls       bool  // words below the stack pointer are unknown
-	startWordPopped bool  // the word at the start's stack pointer was popped (reach)
+	startWordPopped bool  // the word at the start's stack pointer was popped (runAllPathsTo)
 	loadedSPBase    uint8 // base of the stack pointer since it was loaded (isForeignSP)
 	table           uint8 // register last loaded from a table (watchDispatch)
-	savedBase       uint8 // base of savedSP; 0: none
-	savedSP         value // where the stack pointer was last loaded from (returnPath)
+	loadedFromBase  uint8 // base of the stack pointer that was loaded from spLoadedFrom; 0: none
+	spLoadedFrom    value // where the stack pointer was last loaded from (returnPath)
 	sp, fp          uint8
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
@@ -104,7 +104,7 @@ const (
 )
 
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
-	st.nslots, st.unnamedBases, st.align, st.loadedSPBase, st.savedBase = 0, 0, 0, 0, 0
+	st.nslots, st.unnamedBases, st.align, st.loadedSPBase, st.loadedFromBase = 0, 0, 0, 0, 0
 	st.sp, st.fp, st.readCalleeSaved, st.madeCalls, st.startWordPopped = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg, st.table = noReg, noReg

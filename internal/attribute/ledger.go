@@ -55,8 +55,8 @@ const mergeLimit = 1e9
 // Begin sets the reading from which time counts.
 func (l *Ledger) Begin(r sample.Reading) { l.last, l.first, l.started = r, r, true }
 
-// Observe attributes the time since the last sample. onCPU: this stack takes the CPU time, as does a sleeping one that
-// ran in its call.
+// Observe attributes the time since the last sample. onCPU: the thread was on a CPU at the sample, so that this stack
+// takes the interval's CPU time; also set for a sleeper that was running in the call in which it now sleeps.
 func (l *Ledger) Observe(r sample.Reading, s Place, onCPU bool, emit func(Span)) {
 	l.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
 }

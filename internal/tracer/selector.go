@@ -48,7 +48,8 @@ func (s *selector) observe(list []*backoff.Thread) {
 	}
 }
 
-// observeBackedOff observes backed-off threads if one must have run; those that have run before come first.
+// observeBackedOff observes backed-off threads if one must have run, as the process's clock grew by more than its
+// observed threads ran ([backoff.Policy.SearchDue]); those that have run before come first.
 func (s *selector) observeBackedOff(p *process) {
 	if !s.Backoff.SearchDue(p.backoff) {
 		return
