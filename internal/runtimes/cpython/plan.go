@@ -6,7 +6,6 @@ import "prywalk/internal/managed"
 
 const (
 	maxChunk = 32 << 10 // of the newest data stack chunk, bytes
-	maxNodes = managed.MaxNodes
 	maxHeads = 64
 )
 
@@ -26,22 +25,18 @@ const (
 //	      └► (_PyCFrame, 3.11 and 3.12) ─► innermost frame ─► previous ─► …   generators' frames lie in the heap
 //	                                             └► head of the code object, unless it is known
 func (r *Runtime) makePlan() {
-	load := func(base uint8, off int64, to uint8) managed.Step {
-		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
-	}
+	load := managed.LoadStep
 	chain := func(base uint8) managed.Step {
-		return managed.Step{Op: managed.CopyList, Base: base, Max: maxNodes, Size: uint32(r.frameSize),
-			Next: int32(r.framePrev)}
+		return managed.CopyListStep(base, uint32(r.frameSize), int32(r.framePrev))
 	}
-	steps := []managed.Step{{Op: managed.Copy, Max: uint32(r.threadSize)}}
+	steps := []managed.Step{managed.CopyStep(managed.SlotAnchor, 0, uint32(r.threadSize))}
 	if r.gil.at != 0 {
-		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil.at), Max: gilHead,
-			OnlyAsleep: true})
+		steps = append(steps, managed.CopyStep(managed.SlotZero, int64(r.gil.at), gilHead).WhenAsleep())
 	}
 	if r.threadChunk != 0 {
 		steps = append(steps,
 			load(managed.SlotAnchor, r.threadChunk, slotChunk), load(managed.SlotAnchor, r.threadTop, slotTop),
-			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: maxChunk})
+			managed.CopyUpToStep(slotChunk, slotTop, maxChunk))
 	}
 	if r.cframe {
 		steps = append(steps,
@@ -50,9 +45,9 @@ func (r *Runtime) makePlan() {
 		steps = append(steps, load(managed.SlotAnchor, r.threadFrame, slotFrame))
 	}
 	steps = append(steps, chain(slotFrame),
-		managed.Step{Op: managed.CopyTargets, Off: r.frameCode, Max: maxHeads, Size: uint32(r.codeHead)})
+		managed.CopyTargetsStep(r.frameCode, 0, uint32(r.codeHead), maxHeads))
 	if r.codeVersion == 0 {
-		steps = append(steps, managed.Step{Op: managed.CopyTargets, Off: r.codeName, Max: maxHeads, Next: textHash, Size: 8})
+		steps = append(steps, managed.CopyTargetsStep(r.codeName, textHash, 8, maxHeads))
 	}
 	if r.cframe { // the newest may have no frame yet
 		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
@@ -74,8 +69,7 @@ func (r *Runtime) findSteps() []managed.Step {
 		id, want = r.threadNative, managed.SlotThreadID
 	}
 	return []managed.Step{
-		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},
-		{Op: managed.FindNode, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id),
-			End: want, Max: maxSought},
+		managed.LoadStep(managed.SlotZero, int64(r.threads.head), slotChunk),
+		managed.FindNodeStep(slotChunk, uint32(r.threadSize), int32(r.threadNext), int32(id), want, maxSought),
 	}
 }

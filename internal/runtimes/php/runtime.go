@@ -84,26 +84,23 @@ const (
 // makePlan sets what a stop copies: the newest page of the engine's stack, the calls, functions' identities, and texts
 // of those that can be freed.
 func (r *Runtime) makePlan() {
-	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
+	load := func(off int64, to uint8) managed.Step { return managed.LoadStep(managed.SlotAnchor, off, to) }
 	each := func(off int64, next int32, size uint32) managed.Step {
-		return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Max: maxFunctions, Size: size}
+		return managed.CopyTargetsStep(off, next, size, maxFunctions)
 	}
 	again := managed.Step{Op: managed.RestoreNodes}
 	// Functions that can be freed are neither internal (bit 0 of the type) nor in opcache's memory.
 	text := func(off int64, most uint32) managed.Step {
-		s := each(off, 0, textContent+most)
-		s.At, s.Mask = funcType, 1|flagImmutable<<32
-		return s
+		return each(off, 0, textContent+most).Where(funcType, 1|flagImmutable<<32, 0)
 	}
-	waiting := managed.Step{Op: managed.CopyTargets, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting,
-		OnlyZero: true, At: callFunc}
+	waiting := managed.CopyTargetsStep(callThis, 0, uint32(r.generatorFake), maxWaiting).WhereZero(callFunc)
 	r.plan = &managed.Plan{Skip: &r.functions.neverFreed, Steps: []managed.Step{
-		{Op: managed.Copy, Off: r.current + globalsVMStackTop, Max: 8 - globalsVMStackTop},
+		managed.CopyStep(managed.SlotAnchor, r.current+globalsVMStackTop, 8-globalsVMStackTop),
 		load(r.current, slotCall),
 		load(r.current+globalsVMStack, slotPage),
 		load(r.current+globalsVMStackTop, slotTop),
-		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: maxStack},
-		{Op: managed.CopyList, Base: slotCall, Max: managed.MaxNodes, Size: callSize, Next: callPrev},
+		managed.CopyUpToStep(slotPage, slotTop, maxStack),
+		managed.CopyListStep(slotCall, callSize, callPrev),
 		each(callFunc, 0, uint32(r.headSize)),
 		text(funcName, maxName),
 		again,

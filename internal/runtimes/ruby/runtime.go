@@ -96,54 +96,42 @@ func (r *Runtime) makePlan() {
 	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.known}
 }
 
-func loadStep(base uint8, off int64, to uint8) managed.Step {
-	return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
-}
-
-// copyTargets copies, for each node, size bytes at next beyond the address at off, for at most most nodes
-// ([managed.CopyTargets]).
-func copyTargets(off int64, next int32, size, most uint32) managed.Step {
-	return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Size: size, Max: most}
-}
-
 func copyObject(off int64, size uint32) managed.Step {
-	return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxNew, WholePage: true}
+	return managed.CopyTargetsStep(off, 0, size, maxNew).WithPage()
 }
 
 func copyControlFrames(l *layout) managed.Step {
-	return managed.Step{
-		Op: managed.CopyArray, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize),
-	}
+	return managed.CopyArrayStep(slotFrame, slotEnd, uint32(l.frameSize), maxFrameBytes)
 }
 
 // frameSteps copies the thread, its execution context, control frames and values.
 func frameSteps(l *layout) []managed.Step {
 	return []managed.Step{
-		{Op: managed.Copy, Max: uint32(l.threadSize)},
-		loadStep(managed.SlotAnchor, l.threadEC, slotEC),
-		{Op: managed.Copy, Base: slotEC, Max: ecCopied},
-		loadStep(slotEC, ecStack, slotStack),
-		loadStep(slotEC, ecStack, slotEnd),
-		{Op: managed.AddScaled, Base: slotEC, Off: ecSize, Size: 8, To: slotEnd},
-		loadStep(slotEC, ecFrame, slotFrame),
+		managed.CopyStep(managed.SlotAnchor, 0, uint32(l.threadSize)),
+		managed.LoadStep(managed.SlotAnchor, l.threadEC, slotEC),
+		managed.CopyStep(slotEC, 0, ecCopied),
+		managed.LoadStep(slotEC, ecStack, slotStack),
+		managed.LoadStep(slotEC, ecStack, slotEnd),
+		managed.AddScaledStep(slotEC, ecSize, 8, slotEnd),
+		managed.LoadStep(slotEC, ecFrame, slotFrame),
 		copyControlFrames(l),
-		loadStep(slotFrame, frameSP, slotSP),
-		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: maxValues},
+		managed.LoadStep(slotFrame, frameSP, slotSP),
+		managed.CopyUpToStep(slotStack, slotSP, maxValues),
 	}
 }
 
 // nameSteps copies the methods and iseqs of the control frames, and their labels. It marks the iseqs.
 func nameSteps(l *layout) []managed.Step {
 	return []managed.Step{
-		copyTargets(frameEP, epMethodEntry, 24, managed.MaxNodes),
-		filtered(copyObject(epMethodEntry, methodSize), magicMask, magicCFunc),
-		copyTargets(methodDef, 0, defSize, maxNew),
+		managed.CopyTargetsStep(frameEP, epMethodEntry, 24, managed.MaxNodes),
+		copyObject(epMethodEntry, methodSize).Where(0, magicMask, magicCFunc),
+		managed.CopyTargetsStep(methodDef, 0, defSize, maxNew),
 		copyControlFrames(l),
 		copyObject(frameISeq, 24),
 		{Op: managed.SaveNodes},
-		filtered(copyTargets(iseqBody, 0, bodyCopied, maxNew), imemoBits, imemoBitsISeq),
+		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxNew).Where(0, imemoBits, imemoBitsISeq),
 		copyObject(bodyLabel, labelCopied),
-		copyTargets(textAddr, 0, textCopied, maxNew),
+		managed.CopyTargetsStep(textAddr, 0, textCopied, maxNew),
 	}
 }
 
@@ -154,12 +142,12 @@ func classSteps(l *layout) []managed.Step {
 	}
 	return []managed.Step{
 		copyControlFrames(l),
-		copyTargets(frameEP, epMethodEntry, 24, managed.MaxNodes),
+		managed.CopyTargetsStep(frameEP, epMethodEntry, 24, managed.MaxNodes),
 		{Op: managed.SaveNodes},
 		copyObject(epMethodEntry, methodSize),
 		{Op: managed.RestoreNodes},
-		copyTargets(-8, epMethodEntry, 24, maxNew),
-		copyTargets(epMethodEntry, 0, methodSize, maxNew),
+		managed.CopyTargetsStep(-8, epMethodEntry, 24, maxNew),
+		managed.CopyTargetsStep(epMethodEntry, 0, methodSize, maxNew),
 	}
 }
 
@@ -168,33 +156,23 @@ func nativeSteps(l *layout) []managed.Step {
 		return nil
 	}
 	return []managed.Step{
-		loadStep(managed.SlotAnchor, l.threadNative, slotNative),
-		{Op: managed.Copy, Base: slotNative, Off: l.nativeID, Max: 16},
+		managed.LoadStep(managed.SlotAnchor, l.threadNative, slotNative),
+		managed.CopyStep(slotNative, l.nativeID, 16),
 	}
 }
 
 // lockSteps copies the interpreter's lock, which is in the VM or in the thread's ractor.
 func (m *rubyVM) lockSteps() (steps []managed.Step) {
 	l := m.layout
-	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(m.addr) + l.lock.at, Max: lockCopied}
+	lock := managed.CopyStep(managed.SlotZero, int64(m.addr)+l.lock.at, lockCopied)
 	if l.vmThreads == 0 {
-		lock.Base, lock.Off = slotRactor, l.ractorThreads+l.lock.at
-		steps = append(steps, loadStep(managed.SlotAnchor, threadRactor, slotRactor))
+		lock = managed.CopyStep(slotRactor, l.ractorThreads+l.lock.at, lockCopied)
+		steps = append(steps, managed.LoadStep(managed.SlotAnchor, threadRactor, slotRactor))
 	}
 	if l.lock.queue != 0 {
 		steps = append(steps, lock)
 	}
 	return steps
-}
-
-func filtered(s managed.Step, mask, value uint64) managed.Step {
-	s.Mask, s.Value = mask, value
-	return s
-}
-
-func except(s managed.Step, mask, value uint64) managed.Step {
-	s.Except = true
-	return filtered(s, mask, value)
 }
 
 // For iseqs that may be freed soon, as of eval: number, bytes.
@@ -210,17 +188,17 @@ func youngSteps(l *layout) []managed.Step {
 	restoreMarked := managed.Step{Op: managed.RestoreNodes}
 	return []managed.Step{
 		restoreMarked,
-		except(copyTargets(iseqBody, 0, bodyCopied, maxYoung), l.oldMask(), l.oldMask()),
+		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxYoung).Unless(0, l.oldMask(), l.oldMask()),
 		{Op: managed.SaveNodes},
-		copyTargets(bodyPath, 0, labelCopied, maxYoung), // string, or array of strings
-		except(copyTargets(arrayShort, 0, labelCopied, maxYoung), typeMask, typeString),
-		copyTargets(textAddr, 0, pathCopied, maxYoung),
+		managed.CopyTargetsStep(bodyPath, 0, labelCopied, maxYoung), // string, or array of strings
+		managed.CopyTargetsStep(arrayShort, 0, labelCopied, maxYoung).Unless(0, typeMask, typeString),
+		managed.CopyTargetsStep(textAddr, 0, pathCopied, maxYoung),
 		restoreMarked,
-		copyTargets(bodyPath, 0, labelCopied, maxYoung),
-		except(copyTargets(textAddr, 0, pathCopied, maxYoung), typeMask, typeArray),
+		managed.CopyTargetsStep(bodyPath, 0, labelCopied, maxYoung),
+		managed.CopyTargetsStep(textAddr, 0, pathCopied, maxYoung).Unless(0, typeMask, typeArray),
 		restoreMarked,
-		copyTargets(l.bodyInfo+infoEntries, 0, linesCopied, maxYoung),
+		managed.CopyTargetsStep(l.bodyInfo+infoEntries, 0, linesCopied, maxYoung),
 		restoreMarked,
-		copyTargets(l.bodyInfo+infoSucc, 0, placesCopied, maxYoung),
+		managed.CopyTargetsStep(l.bodyInfo+infoSucc, 0, placesCopied, maxYoung),
 	}
 }
