@@ -16,6 +16,8 @@ import (
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/hang"
@@ -259,18 +261,18 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	defer console.ReportOmitted()
 	switch {
 	case f.json:
-		return dump.JSON(w, p)
+		return stacks.WriteJSON(w, p)
 	case f.merge:
 		f.addNotes(p)
-		return dump.MergedText(w, p)
+		return text.WriteMerged(w, p)
 	}
 	f.addNotes(p)
-	return dump.Text(w, p)
+	return text.Write(w, p)
 }
 
 // addNotes keeps each hint once.
 func (f *dumpFlags) addNotes(p *dump.Process) {
-	for _, n := range p.Notes() {
+	for _, n := range text.Notes(p) {
 		if !slices.Contains(f.notes, n) {
 			f.notes = append(f.notes, n)
 		}

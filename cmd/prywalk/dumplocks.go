@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/exit"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/printable"
@@ -103,7 +104,7 @@ func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
 func (f *dumpFlags) writeLocks(w io.Writer, l *dump.Locks) error {
 	defer console.ReportOmitted()
 	if !f.json {
-		return dump.LocksText(w, l)
+		return text.WriteLocks(w, l)
 	}
 	text, err := json.Marshal(l)
 	if err == nil {

@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -231,7 +232,7 @@ func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 		}
 	}
 	var b strings.Builder
-	if err := dump.LocksText(&b, l); err != nil {
+	if err := text.WriteLocks(&b, l); err != nil {
 		t.Fatal(err)
 	}
 	all := []string{"1 DEADLOCK", "in Waits.lambda$main$", "held by thread "}

@@ -223,11 +223,7 @@ func (e *waitExplainer) variable(p *processAccount, addr schema.Hex) waits.Varia
 	if ok {
 		return v
 	}
-	if img, at := code.ImageAt(p.Target.Space(), uint64(addr)); img != nil {
-		if name, offset, ok := e.namer().Object(img, p.Target.PID, at); ok {
-			v = waits.Variable{Name: name, Offset: offset}
-		}
-	}
+	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
 	if len(p.waits.variables) >= mostLocations {
 		clear(p.waits.variables)
 	}

@@ -7,9 +7,12 @@ import (
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/core"
-	"prywalk/internal/managed"
+	"prywalk/internal/dump/goroutines"
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/sleepers"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/walk"
 	"prywalk/internal/observe"
-	"prywalk/internal/process"
 	"prywalk/internal/symbols"
 )
 
@@ -21,62 +24,53 @@ func Core(c *core.Core, o Options) *Process {
 	names := symbols.NewCoreNamer(c.OpenFile, o.Sysroot)
 	defer names.Close()
 	c.JITFuncBounds = names.JITFuncBounds(c.PID)
-	p := &Process{Origin: Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
-	p.memory = o.account(c.PID)
-	w := newWalk(c.PID, names, p.memory)
-	w.arch = c.Arch
+	p := &Process{Origin: stacks.Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []Thread{},
+		Native: o.Native}
+	p.Memory = o.account(c.PID)
+	w := walk.New(c.PID, names, p.Memory)
 	// at most one frame per word of the core
 	left := int(c.Size() / 8)
-	explain := newCoreExplainer(c, names)
+	explain := sleepers.NewCore(c, names)
 	for i, th := range c.Threads() {
-		t := coreThread(c, &th, w, o.MaxDepth, left+framesBesides)
+		t := w.CoreThread(c, &th, o.MaxDepth, left+framesBesides)
 		if i == 0 {
 			t.Signal = unix.SignalName(unix.Signal(c.Signal))
 		}
-		explain.explainCore(&t, c, &th)
+		explain.ExplainCore(&t, c, &th)
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}
 	w.MaxDepth = o.MaxDepth
-	p.addCoreGoroutines(c, o, w)
-	p.program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
-	p.program.Ended = true
-	p.setTasks(callstack.Tasks(c.Runtimes().FrameSources(), callstack.NoThreads{}), o.MaxDepth)
+	addCoreGoroutines(p, c, o, w)
+	p.Program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
+	p.Program.Ended = true
+	setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.NoThreads{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}
-	p.sortThreads()
+	p.SortThreads()
 	return p
 }
 
-func (p *Process) addCoreGoroutines(c *core.Core, o Options, w *stackWalker) {
+func addCoreGoroutines(p *Process, c *core.Core, o Options, w *walk.Walker) {
 	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
 	systems := c.Runtimes().Schedulers()
 	if len(systems) == 0 || !o.Goroutines {
 		return
 	}
-	r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
-	defer r.close()
+	r := goroutines.Reader{Read: c.Read, Space: c.Space(), Walk: w, Locks: o.goroutineLocks}
 	var err error
-	if p.GoroutineStacks, err = r.readAll(systems, p.Threads); err == nil { // else the line has the reason
+	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err == nil { // else the line has the reason
 		p.Parked = ""
 	}
 }
 
-func coreThread(c *core.Core, th *core.Thread, w *stackWalker, depth, limit int) Thread {
-	t := Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
-	if name, ok := callstack.ThreadName(c.Runtimes().FrameSources(), th.TID); ok {
-		t.Name = name
-	}
-	t.Wait = process.SyscallName(c.Arch, th.Syscall)
-	if depth < 0 || depth > limit {
-		depth = limit
-	}
-	w.MaxDepth = depth
-	still := callstack.CoreMemory(c.Read)
-	t.Frames = w.run(c.Space(), c.Runtimes().FrameSources(),
-		&managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
-	t.holds = callstack.HeldLocks(c.Runtimes().FrameSources())
-	t.Frames, t.Complete, t.StopReason = w.end(t.Frames)
-	return t
+// LocksOfCore is [ExamineLocks] for a core.
+func LocksOfCore(c *core.Core, o Options) *Locks {
+	out := locks.New()
+	out.Prywalk = o.Prywalk
+	o.goroutineLocks = true
+	out.Processes = []*Process{Core(c, o)}
+	out.Examine(locks.AsRead{})
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 
@@ -112,7 +113,7 @@ func TestGoroutinesInCondWaitDoNotHoldItsMutex(t *testing.T) {
 			var got []string
 			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				got = slices.DeleteFunc(goroutineLockTexts(goLocksOf(t, cmd.Process.Pid)), func(line string) bool {
-					return strings.HasPrefix(line, kindCond) // only of some releases
+					return strings.HasPrefix(line, stacks.KindCond) // only of some releases
 				})
 				if slices.Equal(got, want) {
 					return

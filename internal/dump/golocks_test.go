@@ -13,6 +13,8 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/core"
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 
@@ -158,7 +160,7 @@ func goroutineLockTexts(l *Locks) (out []string) {
 			return text
 		}
 		text := m.Kind + ":" + count(wait) + " held by" + count(hold)
-		if m.Kind == kindChannel {
+		if m.Kind == stacks.KindChannel {
 			text = fmt.Sprintf("%s %d of %d:%s", m.Kind, m.Queued, m.Capacity, count(wait))
 		}
 		out = append(out, text)
@@ -226,7 +228,7 @@ func checkGoLocks(t *testing.T, l *Locks) {
 		sizes = append(sizes, len(c.Goroutines))
 	}
 	slices.Sort(sizes)
-	if !slices.Equal(sizes, []int{1, 2}) || l.Verdict != VerdictPossible || len(l.Deadlocks) != 0 {
+	if !slices.Equal(sizes, []int{1, 2}) || l.Verdict != locks.VerdictPossible || len(l.Deadlocks) != 0 {
 		t.Errorf("cycles of %v, verdict %s, %d deadlocks", sizes, l.Verdict, len(l.Deadlocks))
 	}
 	text := lockText(t, l)

@@ -20,6 +20,8 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/testtargets"
 )
 
@@ -239,7 +241,7 @@ func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 func compareGoroutines(t *testing.T, p *Process, own map[uint64]ownGoroutine, current bool) {
 	t.Helper()
 	seen, wrong := 0, 0
-	labelled := map[uint64]string{}
+	labelled := map[uint64]map[string]string{}
 	for i := range p.GoroutineStacks {
 		g := &p.GoroutineStacks[i]
 		if g.System {
@@ -254,7 +256,7 @@ func compareGoroutines(t *testing.T, p *Process, own map[uint64]ownGoroutine, cu
 			continue
 		}
 		if g.Labels != nil {
-			labelled[g.ID] = g.labelsText()
+			labelled[g.ID] = g.Labels
 		}
 		if !known || g.Wait != o.wait || g.CreatedBy != o.createdBy || !sameFrames(g.Frames, o.frames) ||
 			!g.Complete || current && g.Parent != o.parent || !current && g.Parent != 0 && g.Parent != o.parent {
@@ -268,7 +270,7 @@ func compareGoroutines(t *testing.T, p *Process, own map[uint64]ownGoroutine, cu
 		t.Errorf("%d goroutines of %d, %d wrong", seen, len(own), wrong)
 	}
 	values := slices.Collect(maps.Values(labelled))
-	if want := []string{"request=42, user=jo"}; !slices.Equal(values, want) {
+	if want := (map[string]string{"request": "42", "user": "jo"}); len(values) != 1 || !maps.Equal(values[0], want) {
 		t.Errorf("labels %q, not %q", values, want)
 	}
 }
@@ -277,7 +279,7 @@ func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 	cmd, out := startGoroutines(t, knownGoroutines, "")
 	ownGoroutines(t, out)
 	p := sampleGoroutines(t, cmd.Process.Pid)
-	for name, write := range map[string]func(io.Writer, *Process) error{"text": Text, "merged": MergedText} {
+	for name, write := range map[string]func(io.Writer, *Process) error{"text": text.Write, "merged": text.WriteMerged} {
 		var b bytes.Buffer
 		if err := write(&b, p); err != nil {
 			t.Fatal(err)
@@ -304,7 +306,7 @@ func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := JSON(&b, p); err != nil {
+	if err := stacks.WriteJSON(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	var got Process

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/testtargets"
 )
 
@@ -190,7 +192,7 @@ func compareRuntimes(t *testing.T, p *Process, own map[string]map[uint64]ownGoro
 	if fmt.Sprint(count) != fmt.Sprint(want) {
 		t.Errorf("goroutines %v, not %v", count, want)
 	}
-	for name, write := range map[string]func(io.Writer, *Process) error{"text": Text, "JSON": JSON} {
+	for name, write := range map[string]func(io.Writer, *Process) error{"text": text.Write, "JSON": stacks.WriteJSON} {
 		var b bytes.Buffer
 		if err := write(&b, p); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"prywalk/internal/code"
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/sleepers"
+	"prywalk/internal/dump/walk"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
@@ -25,13 +28,13 @@ type lockExaminer struct {
 type examinedProcess struct {
 	target    *code.Process
 	process   *Process
-	explainer *explainer
+	explainer *sleepers.Explainer
 }
 
 // ExamineLocks samples all threads of some processes and examines their locks. Of processes that fail, which are
 // missing, it returns the first error. After [ErrHung] sampling ends.
 func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
-	out := newLocks()
+	out := locks.New()
 	out.Origin = o.origin()
 	o.goroutineLocks = true
 	for _, t := range targets {
@@ -48,10 +51,10 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	l := &lockExaminer{locks: out, options: o, byPID: map[int]*examinedProcess{}, byThread: map[int]*examinedProcess{}}
 	failed := l.sampleProcesses(targets)
 	if errors.Is(failed, ErrHung) {
-		out.collect()
+		out.Collect()
 		return out, failed
 	}
-	if hung := hang.Watched(l.examine); hung != nil {
+	if hung := hang.Watched(func() { out.Examine(l) }); hung != nil {
 		return out, hung
 	}
 	return out, failed
@@ -77,33 +80,19 @@ func (l *lockExaminer) sampleProcesses(targets []*code.Process) (first error) {
 
 func (l *lockExaminer) add(target *code.Process, p *Process) {
 	proc := &examinedProcess{target: target, process: p,
-		explainer: newExplainer(target, l.options.Names, waits.NewLiveThreads(target.PID, l.options.Others))}
+		explainer: sleepers.NewLive(target, l.options.Names, waits.NewLiveThreads(target.PID, l.options.Others))}
 	l.byPID[target.PID] = proc
 	for i := range p.Threads {
 		l.byThread[p.Threads[i].TID] = proc
 	}
 }
 
-func (l *lockExaminer) examine() {
-	l.locks.collect()
-	l.sampleOwners()
-	l.proveDeadlocks()
-	l.locks.addLikelyOwners()
-	l.confirmPossible()
-	l.locks.collectGoroutineLocks()
-	l.confirmGoroutines()
-	l.locks.addStarvedPools()
-	l.confirmStarved()
-	l.locks.conclude()
-}
-
 const maxOwnerSamples = 6
 
-const ownerChanges = "owner changed at each sample"
-
-func (l *lockExaminer) sampleOwners() {
-	for i := range l.locks.Locks {
-		lock := &l.locks.Locks[i]
+// Owners implements [locks.Checker].
+func (l *lockExaminer) Owners(of *Locks) {
+	for i := range of.Locks {
+		lock := &of.Locks[i]
 		switch {
 		case lock.Owner == 0 || l.byThread[lock.Waiters[0]] == nil:
 		case lock.Kind == waits.Join: // any moment serves: the thread has not ended
@@ -119,7 +108,7 @@ func (l *lockExaminer) sampleOwner(lock *Lock) {
 	for n := 0; n < maxOwnerSamples; n++ {
 		now, th := l.sampleWithLock(lock, lock.Owner)
 		if now.Owner == lock.Owner {
-			lock.setOwnerThread(th)
+			setOwnerThread(lock, th)
 			return
 		}
 		if now.Owner == 0 {
@@ -132,11 +121,11 @@ func (l *lockExaminer) sampleOwner(lock *Lock) {
 			return
 		}
 	}
-	lock.Owner, lock.OwnerName, lock.Why = 0, "", ownerChanges
+	lock.Owner, lock.OwnerName, lock.Why = 0, "", locks.OwnerChanges
 }
 
 // setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.
-func (lock *Lock) setOwnerThread(th *Thread) {
+func setOwnerThread(lock *Lock, th *Thread) {
 	lock.OwnerThread = th
 	if th == nil || len(lock.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, lock) {
 		return
@@ -162,16 +151,16 @@ func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *T
 	if s == nil {
 		return l.readLock(lock), nil
 	}
-	w := newWalk(proc.target.PID, l.options.Names, nil)
+	w := walk.New(proc.target.PID, l.options.Names, nil)
 	w.MaxDepth = l.options.MaxDepth
 	t, s, _ := completeStack(proc.target, w, l.options, th, s, func() bool { return false })
 	if s == nil {
 		return l.readLock(lock), nil
 	}
-	proc.explainer.explain(&t, s)
+	proc.explainer.Explain(&t, s)
 	if proc == waiterProc {
 		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
-			if now = l.lockIn(sleeper, proc, mem); isSame(&now, lock) {
+			if now = proc.explainer.WaitWith(sleeper, mem); isSame(&now, lock) {
 				return now, &t
 			}
 		}
@@ -201,8 +190,8 @@ func (l *lockExaminer) readLock(lock *Lock) waits.Wait {
 			continue
 		}
 		mem := waits.WordCopy{Addr: sleeper.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
-		mem.Bytes = mem.Bytes[:proc.explainer.read(mem.Addr, mem.Bytes)]
-		if now := l.lockIn(sleeper, proc, mem); isSame(&now, lock) {
+		mem.Bytes = mem.Bytes[:proc.explainer.Read(mem.Addr, mem.Bytes)]
+		if now := proc.explainer.WaitWith(sleeper, mem); isSame(&now, lock) {
 			return now
 		}
 	}
@@ -215,20 +204,31 @@ func isSame(now *waits.Wait, lock *Lock) bool {
 	return now.Kind == lock.Kind && now.Address == lock.Address
 }
 
-func (l *lockExaminer) lockIn(sleeper *waits.Sleeper, proc *examinedProcess, mem waits.WordCopy) waits.Wait {
-	now := *sleeper
-	now.Memory = mem
-	w := waits.Describe(&now)
-	if w.Resolve(proc.explainer.threads); w.Owner != 0 {
-		w.OwnerName = proc.explainer.name(w.Owner)
-	}
-	return w
-}
-
 func (l *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
 	proc := l.byThread[tid]
 	if proc == nil {
 		return nil, nil
 	}
-	return proc.process.sleepers[tid], proc
+	return proc.process.Sleepers[tid], proc
+}
+
+// withLockMemory copies what Inner does, then a lock's memory.
+type withLockMemory struct {
+	observe.MemoryRegion
+	buf [waits.CopySize]byte
+}
+
+func newWithLockMemory(inner observe.OtherMemory) *withLockMemory {
+	b := &withLockMemory{}
+	b.Inner, b.Bytes = inner, b.buf[:]
+	return b
+}
+
+func (b *withLockMemory) copyIn(s *observe.RawSample) waits.WordCopy {
+	for i := range s.Mem.Others {
+		if r := &s.Mem.Others[i]; r.Addr == b.Addr && len(r.Bytes) <= waits.CopySize {
+			return waits.WordCopy{Addr: r.Addr, Bytes: r.Bytes}
+		}
+	}
+	return waits.WordCopy{}
 }

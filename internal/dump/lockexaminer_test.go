@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/waits"
 )
 
@@ -29,11 +31,11 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 			slept[first+i] = &waits.Sleeper{State: 'S', Wait: "futex", InCall: true,
 				Managed: func() (waits.Wait, bool) { return w, true }}
 		}
-		of := &examinedProcess{process: &Process{PID: 1, sleepers: slept}, explainer: &explainer{
-			threads: coreThreads{owner: true}, name: func(int) string { return "holder" },
-			read: func(uint64, []byte) int { return 0 },
+		of := &examinedProcess{process: &Process{PID: 1, Sleepers: slept}, explainer: &sleepers.Explainer{
+			Threads: sameThreads{}, Name: func(int) string { return "holder" },
+			Read: func(uint64, []byte) int { return 0 },
 		}}
-		l := &lockExaminer{locks: newLocks(), byThread: map[int]*examinedProcess{first: of, second: of}}
+		l := &lockExaminer{locks: locks.New(), byThread: map[int]*examinedProcess{first: of, second: of}}
 		lock := &Lock{Wait: monitor(owner), Waiters: []int{first, second}}
 		now := l.readLock(lock)
 		if !isSame(&now, lock) || now.Owner != c.owner || now.Why != c.why || now.Free != (c.owner == 0) {
@@ -56,9 +58,16 @@ func TestAWaiterThatHasGotTheLockWaitsNoLonger(t *testing.T) {
 		{[]int{2}, nil, []int{2}},
 	} {
 		lock := &Lock{Wait: this, Waiters: c.waiters}
-		lock.setOwnerThread(&Thread{TID: 2, WaitsFor: c.now})
+		setOwnerThread(lock, &Thread{TID: 2, WaitsFor: c.now})
 		if !slices.Equal(lock.Waiters, c.want) {
 			t.Errorf("now %v: waiters %v, want %v", c.now, lock.Waiters, c.want)
 		}
 	}
 }
+
+// sameThreads are the threads of one process without a namespace.
+type sameThreads struct{}
+
+func (sameThreads) Thread(nsTID int, _ bool) (int, bool) { return nsTID, true }
+
+func (sameThreads) Parent(int) int { return 0 }

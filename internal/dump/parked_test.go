@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/testtargets"
 )
 
@@ -146,7 +148,8 @@ func textsOf(t *testing.T, pid int) string {
 	p := sampleOf(t, pid, -1)
 	var b strings.Builder
 	locks := &Locks{Processes: []*Process{p}}
-	for _, err := range []error{Text(&b, p), MergedText(&b, p), LocksText(&b, locks), JSON(&b, p)} {
+	for _, err := range []error{text.Write(&b, p), text.WriteMerged(&b, p), text.WriteLocks(&b, locks),
+		stacks.WriteJSON(&b, p)} {
 		if err != nil {
 			t.Fatal(err)
 		}

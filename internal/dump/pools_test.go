@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/waits"
 )
 
@@ -54,7 +56,7 @@ func settle(t *testing.T, pid int, wanted func(l *Locks) bool) *Locks {
 func lockText(t *testing.T, l *Locks) string {
 	t.Helper()
 	var b strings.Builder
-	if err := LocksText(&b, l); err != nil {
+	if err := text.WriteLocks(&b, l); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -76,12 +78,12 @@ func TestStarvedWorkersAreBlocked(t *testing.T) {
 		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Starved) == 1 && len(l.Starved[0].Threads) == c.threads })
 		text := lockText(t, l)
 		if len(l.Starved) != 1 || len(l.Starved[0].Threads) != c.threads || l.Starved[0].WaitsIn != c.waitsIn ||
-			l.Verdict != VerdictPossible {
+			l.Verdict != locks.VerdictPossible {
 			t.Errorf("%v: %s, %+v", c.command, l.Verdict, l.Starved)
 			continue
 		}
 		for _, tid := range l.Starved[0].Threads {
-			if th, _ := l.thread(tid); th.WaitsFor.Idle != "" {
+			if th, _ := l.Thread(tid); th.WaitsFor.Idle != "" {
 				t.Errorf("%v: thread %d %s is idle: %v", c.command, tid, th.Name, th.WaitsFor)
 			}
 		}
@@ -93,25 +95,26 @@ func TestStarvedWorkersAreBlocked(t *testing.T) {
 
 // starvedPool has two workers that wait for results, as sampled one after the other.
 func starvedPool() *Locks {
-	l := newLocks()
+	l := locks.New()
 	stack := []Frame{{Place: &Place{Function: "std::future<int>::get"}}, {Place: &Place{Function: "Pool::worker_loop"}}}
 	wait := &waits.Wait{Kind: waits.Future}
 	l.Processes = []*Process{{PID: 1, Threads: []Thread{
 		{TID: 1, Name: "main", State: "S"}, {TID: 2, Name: "w1", State: "S", Frames: stack, WaitsFor: wait},
 		{TID: 3, Name: "w2", State: "S", Frames: stack, WaitsFor: wait},
 	}}}
-	l.addStarvedPools()
 	return l
 }
 
 // They may have waited at different times: a pool is starved if they still wait, and did not run in between.
 func TestPoolsWhoseThreadsGoOnAreNotStarved(t *testing.T) {
-	l := &lockExaminer{locks: starvedPool(), byThread: map[int]*examinedProcess{}}
-	if len(l.locks.Starved) != 1 {
-		t.Fatalf("%+v, want one pool", l.locks.Starved)
+	read := starvedPool()
+	read.Examine(locks.AsRead{})
+	if len(read.Starved) != 1 || read.Verdict != locks.VerdictPossible {
+		t.Fatalf("%s, %+v, want one pool", read.Verdict, read.Starved)
 	}
-	l.confirmStarved() // none of the threads waits as before
-	if l.locks.conclude(); len(l.locks.Starved) != 0 || l.locks.Verdict == VerdictPossible {
+	l := &lockExaminer{locks: starvedPool(), byThread: map[int]*examinedProcess{}}
+	l.locks.Examine(l) // none of the threads waits as before
+	if len(l.locks.Starved) != 0 || l.locks.Verdict == locks.VerdictPossible {
 		t.Errorf("%s, %+v; want no pool", l.locks.Verdict, l.locks.Starved)
 	}
 }
@@ -120,7 +123,7 @@ func TestThreadsThatAreNotSampledMayBelongToAStarvedPool(t *testing.T) {
 	for reason, unknown := range map[string]bool{"running": true, "denied": true, "exited": false} {
 		l := starvedPool()
 		l.Processes[0].Failed = map[string]int64{reason: 2}
-		l.conclude()
+		l.Examine(locks.AsRead{})
 		text := lockText(t, l)
 		if unknown != strings.Contains(text, "whether 2 threads that could not be sampled belong to it") ||
 			unknown == strings.Contains(text, "POSSIBLY STARVED POOL: all 2 threads of w*") {
@@ -148,8 +151,8 @@ func TestIdlePoolsAreIdle(t *testing.T) {
 			}
 			return n
 		}
-		l := settle(t, p.pid, func(l *Locks) bool { return count(l) >= c.pool && l.Verdict == VerdictNone })
-		if count(l) < c.pool || l.Verdict != VerdictNone || len(l.OwnerUnknown) > 0 || len(l.Starved) > 0 {
+		l := settle(t, p.pid, func(l *Locks) bool { return count(l) >= c.pool && l.Verdict == locks.VerdictNone })
+		if count(l) < c.pool || l.Verdict != locks.VerdictNone || len(l.OwnerUnknown) > 0 || len(l.Starved) > 0 {
 			t.Errorf("%v: %d threads idle in pools, want %d; %s\n%s", c.command, count(l), c.pool, l.Verdict, lockText(t, l))
 		}
 	}
@@ -159,7 +162,7 @@ func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
 	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "blocked")
 	l := settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
 	text := lockText(t, l)
-	if len(l.OwnerUnknown) != 2 || l.Verdict != VerdictUnknown ||
+	if len(l.OwnerUnknown) != 2 || l.Verdict != locks.VerdictUnknown ||
 		!strings.Contains(text, "deadlock unknown: 2 objects have no known owner") {
 		t.Errorf("%s\n%s", l.Verdict, text)
 	}
@@ -169,7 +172,7 @@ func TestACoreHasTheLikelyOwnersOfPythonsLocks(t *testing.T) {
 	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "locks")
 	settle(t, p.pid, func(l *Locks) bool { return len(l.Possible) == 1 })
 	l := LocksOfCore(openCore(t, gcore(t, p.pid), core.Options{}), Options{MaxDepth: -1})
-	if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || l.Verdict != VerdictPossible {
+	if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || l.Verdict != locks.VerdictPossible {
 		t.Errorf("%s, %v\n%s", l.Verdict, l.Possible, lockText(t, l))
 	}
 }
@@ -179,7 +182,7 @@ func TestCrossedLocksOfPython(t *testing.T) {
 	for _, python := range pythons(t) {
 		p := startProgram(t, python, nil, "testdata/pools.py", "locks")
 		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Possible) == 1 })
-		if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || len(l.Deadlocks) != 0 || l.Verdict != VerdictPossible {
+		if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || len(l.Deadlocks) != 0 || l.Verdict != locks.VerdictPossible {
 			t.Errorf("%s: locks: %s, %v, %v\n%s", python, l.Verdict, l.Possible, l.Deadlocks, lockText(t, l))
 		}
 		for _, m := range l.Locks {
@@ -191,12 +194,12 @@ func TestCrossedLocksOfPython(t *testing.T) {
 		}
 		p = startProgram(t, python, nil, "testdata/pools.py", "rlocks")
 		l = settle(t, p.pid, func(l *Locks) bool { return len(l.Deadlocks) == 1 })
-		if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 || l.Verdict != VerdictDeadlock {
+		if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 || l.Verdict != locks.VerdictDeadlock {
 			t.Errorf("%s: rlocks: %s, %v\n%s", python, l.Verdict, l.Deadlocks, lockText(t, l))
 		}
 		p = startProgram(t, python, nil, "testdata/pools.py", "uncrossed")
 		l = settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
-		if len(l.Possible)+len(l.Deadlocks) != 0 || l.Verdict != VerdictUnknown ||
+		if len(l.Possible)+len(l.Deadlocks) != 0 || l.Verdict != locks.VerdictUnknown ||
 			slices.ContainsFunc(l.Locks, func(m Lock) bool { return len(m.Likely) > 0 }) {
 			t.Errorf("%s: uncrossed: %s\n%s", python, l.Verdict, lockText(t, l))
 		}
@@ -250,11 +253,11 @@ func TestRLocksOfPythonWithATimeOutAreNoDeadlock(t *testing.T) {
 }
 
 func TestGoroutinesAreNotExamined(t *testing.T) {
-	l := newLocks()
+	l := locks.New()
 	stack := []Frame{{Place: &Place{Function: "runtime.futex"}}, {Place: &Place{Function: "runtime.mcall"}}}
 	l.Processes = []*Process{{PID: 1, Threads: []Thread{{TID: 1, Frames: stack}}}}
-	l.conclude()
-	if text := lockText(t, l); l.Verdict != VerdictUnknown || !strings.Contains(text, "goroutines") {
+	l.Examine(locks.AsRead{})
+	if text := lockText(t, l); l.Verdict != locks.VerdictUnknown || !strings.Contains(text, "goroutines") {
 		t.Errorf("%s\n%s", l.Verdict, text)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
+	"prywalk/internal/dump/walk"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
@@ -71,7 +72,7 @@ func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().CopyUpTo(o.firstCopy())
 		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
-		th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), nsTID(t, tid), 0))
+		th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.NamespaceTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}

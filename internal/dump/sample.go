@@ -5,10 +5,12 @@ package dump
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/quota"
 	"prywalk/internal/symbols"
@@ -59,9 +61,14 @@ func Sample(t *code.Process, o Options) (*Process, error) {
 	}
 	r := &results{err: err, process: Process{Origin: origin, PID: t.PID, Name: t.Comm, Threads: []Thread{},
 		Frozen: quota.Root("/").Frozen(t.PID),
-		Failed: raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, memory: o.account(t.PID)}}
+		Failed: raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Memory: o.account(t.PID)}}
 	hung := hang.Watched(func() { r.describe(t, o, raw) })
 	p, err := r.snapshot(hung)
-	p.sortThreads()
+	p.SortThreads()
 	return p, err
+}
+
+func (o *Options) origin() stacks.Origin {
+	host, _ := os.Hostname()
+	return stacks.Origin{Time: time.Now(), Host: host, Prywalk: o.Prywalk}
 }

@@ -9,21 +9,6 @@ import (
 	"prywalk/internal/observe"
 )
 
-// Task is a task, as of asyncio, whether a thread runs it or not.
-type Task struct {
-	Name   string `json:"name"`
-	Family string `json:"family"`
-	// State is waiting, ready or running.
-	State string `json:"state"`
-	// Awaits is the class of what it waits for, AwaitsTasks are the names of the tasks in that.
-	Awaits      string   `json:"awaits,omitempty"`
-	AwaitsTasks []string `json:"awaits_tasks,omitempty"`
-	// How is peek if no thread of the interpreter ran during the read, twice if two readings agree, or core.
-	How string `json:"how"`
-	// Frames are its coroutines, innermost first; of a running one only the outermost.
-	Frames []Frame `json:"frames"`
-}
-
 var (
 	taskStates = map[managed.TaskState]string{
 		managed.TaskWaiting: "waiting", managed.TaskReady: "ready", managed.TaskRunning: "running",
@@ -32,7 +17,7 @@ var (
 )
 
 // setTasks sets the tasks. depth bounds the frames of each; negative: no bound.
-func (p *Process) setTasks(list managed.TaskList, depth int) {
+func setTasks(p *Process, list managed.TaskList, depth int) {
 	p.TasksChanged, p.TasksMore = list.Changed, list.More
 	for i := range list.Tasks {
 		t := &list.Tasks[i]

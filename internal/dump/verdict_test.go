@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"prywalk/internal/code"
-	"prywalk/internal/languages"
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/symbols"
-	"prywalk/internal/waits"
 )
 
 // A deadlock of threads that SIGSTOP has stopped is not seen: the verdict does not deny it.
@@ -23,9 +22,9 @@ func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	deadlocksOf(t, 2, p.pid)
 	stopAll(t, p.pid)
 	l := locksOf(t, p.pid)
-	if l.Verdict != VerdictUnknown || l.Unread != len(l.Processes[0].Threads) ||
-		!strings.HasPrefix(l.verdictText(), "deadlock unknown: what ") {
-		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.Unread, l.verdictText())
+	if l.Verdict != locks.VerdictUnknown || l.Unread != len(l.Processes[0].Threads) ||
+		!strings.Contains(lockText(t, l), "; deadlock unknown: what ") {
+		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.Unread, lockText(t, l))
 	}
 }
 
@@ -44,52 +43,8 @@ func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	threads := l.Processes[0].Threads
-	if l.Verdict != VerdictUnknown || len(threads) == 0 || l.Unread != len(threads) {
+	if l.Verdict != locks.VerdictUnknown || len(threads) == 0 || l.Unread != len(threads) {
 		t.Errorf("%s of %d threads: %d", l.Verdict, len(threads), l.Unread)
-	}
-}
-
-func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
-	for reason, want := range map[string]Verdict{
-		"denied": VerdictUnknown, "traced": VerdictUnknown, "timeout": VerdictUnknown, "exited": VerdictNone,
-		"max-pause": VerdictNone,
-	} {
-		l := newLocks()
-		l.Processes = []*Process{{PID: 1, Failed: map[string]int64{reason: 2}}}
-		l.conclude()
-		if l.Verdict != want {
-			t.Errorf("%s: %s, want %s", reason, l.Verdict, want)
-		}
-	}
-}
-
-// The toy's language names what waits without a thread, and not what shows that a process has such.
-func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T) {
-	all := languages.All
-	defer func() { languages.All = all }()
-	toyLanguage := languages.Language{Systems: []string{"toy"}, Unthreaded: "fibers of the toy"}
-	languages.All = append(slices.Clone(all), &toyLanguage)
-	l := newLocks()
-	l.Processes = []*Process{{PID: 1, Threads: []Thread{{TID: 1, State: "R"}}}}
-	l.conclude()
-	if l.Verdict != VerdictNone || len(l.Unexamined) > 0 {
-		t.Errorf("%s, not examined: %q", l.Verdict, l.Unexamined)
-	}
-}
-
-// The waiters for a GIL wake every few milliseconds, so a cycle with one of them never stands still.
-func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
-	wait := func(tid, owner int, kind waits.Kind, timed bool) Thread {
-		return Thread{TID: tid, State: "S", WaitsFor: &waits.Wait{Kind: kind, Owner: owner, Timed: timed}}
-	}
-	for _, timed := range []bool{false, true} {
-		l := newLocks()
-		l.Processes = []*Process{{PID: 1, Threads: []Thread{wait(1, 2, waits.Mutex, false), wait(2, 1, waits.GIL, timed)}}}
-		l.conclude()
-		if len(l.GIL) != 1 || l.Verdict != VerdictUnknown ||
-			!strings.Contains(l.verdictText(), "2 threads wait for each other") {
-			t.Errorf("timed %v: %v, %s: %s", timed, l.GIL, l.Verdict, l.verdictText())
-		}
 	}
 }
 
@@ -104,7 +59,7 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	defer target.Close()
 	names := symbols.NewNamer()
 	defer names.Close()
-	l := &lockExaminer{locks: newLocks(), options: Options{Names: names}, byPID: map[int]*examinedProcess{},
+	l := &lockExaminer{locks: locks.New(), options: Options{Names: names}, byPID: map[int]*examinedProcess{},
 		byThread: map[int]*examinedProcess{}}
 	if err := l.sampleProcesses([]*code.Process{target}); err != nil {
 		t.Fatal(err)
@@ -113,22 +68,22 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	delete(l.byThread, owner)
 	threads := &l.locks.Processes[0].Threads
 	*threads = slices.DeleteFunc(*threads, func(th Thread) bool { return th.TID == owner })
-	l.examine()
+	l.locks.Examine(l)
 	owned := 0
 	for i := range l.locks.Locks {
 		m := &l.locks.Locks[i]
-		if m.Why == ownerChanges {
-			t.Errorf("%s: %s", m.label(), m.Why)
+		if m.Why == locks.OwnerChanges {
+			t.Errorf("%s: %s", m.Object(), m.Why)
 		}
 		if m.Owner == owner {
 			owned++
 		}
 	}
 	const want = "is not known"
-	if owned != l.locks.unsampled || owned < 8 || l.locks.Verdict != VerdictUnknown ||
-		!strings.Contains(l.locks.verdictText(), "the stack of "+strconv.Itoa(owned)+" owners "+want) ||
+	if owned != l.locks.Unsampled || owned < 8 || l.locks.Verdict != locks.VerdictUnknown ||
+		!strings.Contains(lockText(t, l.locks), "the stack of "+strconv.Itoa(owned)+" owners "+want) ||
 		!strings.Contains(lockText(t, l.locks), "held by thread "+strconv.Itoa(owner)+", whose stack "+want) {
-		t.Errorf("%d locks owned, %d without a stack: %s", owned, l.locks.unsampled, l.locks.verdictText())
+		t.Errorf("%d locks owned, %d without a stack: %s", owned, l.locks.Unsampled, lockText(t, l.locks))
 	}
 }
 
@@ -138,17 +93,17 @@ func TestThreadsThatWaitForFileLocksAreNotDenied(t *testing.T) {
 	want := map[string]int{"file-lock flock": p.numbers[0], "file-lock fcntl": p.numbers[0], "semaphore": 0}
 	for i := range l.Locks {
 		m := &l.Locks[i]
-		name, _, _ := strings.Cut(m.label(), " (fd")
+		name, _, _ := strings.Cut(m.Object(), " (fd")
 		kind, path, ok := strings.Cut(name, " ")
 		if ok {
 			kind += " " + filepath.Base(path)
 		}
 		if owner, known := want[kind]; !known || m.OwnerProcess != owner || len(m.Waiters) != 1 {
-			t.Errorf("%s: taken by %d, %d waiters", m.label(), m.OwnerProcess, len(m.Waiters))
+			t.Errorf("%s: taken by %d, %d waiters", m.Object(), m.OwnerProcess, len(m.Waiters))
 		}
 		delete(want, kind)
 	}
-	if text := lockText(t, l); len(want) > 0 || l.Verdict != VerdictUnknown ||
+	if text := lockText(t, l); len(want) > 0 || l.Verdict != locks.VerdictUnknown ||
 		!strings.Contains(text, "3 threads wait for 2 locks and 1 other object; deadlock unknown: "+
 			"1 object has no known owner; which thread holds 2 file locks is not known\n") ||
 		!strings.Contains(text, fmt.Sprintf(", taken by process %d prog\n", p.numbers[0])) {

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
@@ -190,8 +191,8 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	l := locksOf(t, p.pid)
 	for i := range l.Locks {
 		m := &l.Locks[i]
-		if m.Owner == owner && (m.OwnerThread == nil || m.OwnerThread.TID != owner || innermostOwn(m.OwnerThread) == nil) {
-			t.Errorf("%s: no stack of its owner", m.label())
+		if th := m.OwnerThread; m.Owner == owner && (th == nil || th.TID != owner || stacks.InnermostOwn(th) == nil) {
+			t.Errorf("%s: no stack of its owner", m.Object())
 		}
 	}
 	if len(l.Deadlocks) > 0 {
@@ -225,7 +226,7 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	live := liveSample(t, p.pid)()
 	for i := range d.Threads { // cores have no names of threads
 		th := &d.Threads[i]
-		if l := live.thread(th.TID); l != nil {
+		if l := live.Thread(th.TID); l != nil {
 			th.Name = l.Name
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/observe/hang"
 )
 
@@ -37,7 +38,7 @@ func (r *recording) findDeadlocks() {
 	for _, t := range targets {
 		t.Close()
 	}
-	r.deadlocks = l.Sentences()
+	r.deadlocks = text.Sentences(l)
 }
 
 func (r *recording) reportDeadlocks() {

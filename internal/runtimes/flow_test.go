@@ -16,6 +16,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	dumptext "prywalk/internal/dump/text"
 	"prywalk/internal/managed"
 	"prywalk/internal/profile"
 	"prywalk/internal/runtimes"
@@ -137,7 +138,7 @@ func checkDump(t *testing.T, p *dump.Process) {
 	for _, native := range []bool{false, true} {
 		p.Native = native
 		var b bytes.Buffer
-		if err := dump.Text(&b, p); err != nil {
+		if err := dumptext.Write(&b, p); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), " inner at inner.toy:32 in [Toy 1.0] [toy interpreted]\n") {

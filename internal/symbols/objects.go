@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"slices"
 
+	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/waits"
 )
 
 type object struct {
@@ -95,9 +97,12 @@ func isObject(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymObject && s.Section != elffile.SectionUndef && s.Size > 0 && s.NameOff != 0
 }
 
-// Object is [Table.Object] for an image; pid runs it.
-func (n *Namer) Object(img *code.Image, pid int, addr uint64) (name string, offset uint64, ok bool) {
-	return n.table(img, pid).Object(addr)
+// VariableAt gives the static variable at an address in the process pid; its name is "" if there is none.
+func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.Variable) {
+	if img, at := code.ImageAt(space, addr); img != nil {
+		v.Name, v.Offset, _ = n.table(img, pid).Object(at)
+	}
+	return v
 }
 
 // Symbol returns the function at addr by symbol tables only; "" if none.

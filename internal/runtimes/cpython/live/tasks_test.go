@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
@@ -140,8 +141,8 @@ func TestTasksInText(t *testing.T) {
 		testtargets.Asleep(t, pid)
 		d := sampleNow(t, pid)
 		for _, write := range []func(*strings.Builder) error{
-			func(b *strings.Builder) error { return dump.Text(b, d) },
-			func(b *strings.Builder) error { return dump.MergedText(b, d) },
+			func(b *strings.Builder) error { return text.Write(b, d) },
+			func(b *strings.Builder) error { return text.WriteMerged(b, d) },
 		} {
 			var b strings.Builder
 			if err := write(&b); err != nil {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package goroutines
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/walk"
+	"prywalk/internal/managed"
+)
+
+// stillRunning is the stop reason of a running goroutine without a sampled thread.
+const stillRunning = "running"
+
+// Reader reads the goroutines of one process, live or of a core.
+type Reader struct {
+	// Read reads the process's memory, and gives the number of bytes.
+	Read  func(addr uint64, b []byte) int
+	Space *frames.Space
+	Walk  *walk.Walker
+	// Locks: also what they wait for and hold is read.
+	Locks bool
+	// Now is CLOCK_MONOTONIC in ns; 0: unknown.
+	Now int64
+
+	of            managed.Scheduler
+	file          string // with the system, if there are several; else ""
+	first, second []byte // copies of a stack
+	mem           callstack.TaskMemory
+}
+
+// ReadAll reads the goroutines of all run-time systems. Those on a thread get its stack, and the thread their ID. err
+// is the last system's that could not be read.
+func (r *Reader) ReadAll(systems []managed.Scheduler, threads []stacks.Thread) (out []stacks.Goroutine, err error) {
+	defer func() { r.Walk.Memory.Give(2 * int64(len(r.first))) }()
+	for _, s := range systems {
+		if r.of = s; len(systems) > 1 {
+			r.file = managed.FileOf(s)
+		}
+		list, failed := r.readRuntime(threads)
+		if failed != nil {
+			err = failed
+		}
+		out = append(out, list...)
+	}
+	if len(systems) > 1 {
+		joinCallers(out)
+	}
+	return out, err
+}
+
+// readRuntime gives no frames of a goroutine that changed during each try.
+func (r *Reader) readRuntime(threads []stacks.Thread) ([]stacks.Goroutine, error) {
+	list, err := r.of.ParkedTasks()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]stacks.Goroutine, 0, len(list))
+	for i := range list {
+		out = append(out, r.readGoroutine(&list[i], threads))
+	}
+	return out, nil
+}
+
+func (r *Reader) readGoroutine(t *managed.ParkedTask, threads []stacks.Thread) stacks.Goroutine {
+	g := stacks.Goroutine{Runtime: r.file, Frames: []stacks.Frame{}, StopReason: stillRunning, StackLow: t.StackLo,
+		StackHigh: t.StackHi}
+	r.readStack(t, &g)
+	g.ID, g.Status, g.Wait, g.Parent, g.Labels, g.System = t.ID, t.Status, t.Wait, t.Parent, t.Labels, t.System
+	if since := int64(t.Since); g.Wait != "" && since > 0 && since < r.Now {
+		g.Since = r.Now - since
+	}
+	// created before the run-time system runs Go code
+	if m := r.Space.ModuleAt(t.CreatedBy); m != nil && t.CreatedBy != 0 && t.ID != 1 {
+		f := frames.Frame{PC: t.CreatedBy, Module: m, Caller: true}
+		places := r.Walk.Places(&f)
+		g.Created = places[len(places)-1]
+		g.CreatedBy = g.Created.Function
+	}
+	if t.OnThread {
+		asleep := joinThread(&g, t, threads)
+		r.addLocks(t, &g, nil, asleep)
+	}
+	return g
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package goroutines
+
+import (
+	"bytes"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/walk"
+	"prywalk/internal/managed"
+)
+
+// joinCallers completes goroutines that have called another run-time system through C: a goroutine of that has the
+// outer frames.
+func joinCallers(list []stacks.Goroutine) {
+	for i := range list {
+		g := &list[i]
+		if len(g.Frames) > 0 || g.System {
+			continue
+		}
+		for j := range list {
+			if in := &list[j]; in.Runtime != g.Runtime && takeOuterFrames(g, in) {
+				break
+			}
+		}
+	}
+}
+
+// takeOuterFrames takes in's frames that are on g's stack, and those of C functions that g called.
+func takeOuterFrames(g, in *stacks.Goroutine) bool {
+	at := slices.IndexFunc(in.Frames, func(f stacks.Frame) bool {
+		return uint64(f.SP) >= g.StackLow && uint64(f.SP) < g.StackHigh
+	})
+	if at < 0 || in.Thread != 0 {
+		return false
+	}
+	for at > 0 && in.Frames[at-1].Module != in.Runtime {
+		at--
+	}
+	g.Frames, g.Complete, g.StopReason = in.Frames[at:], in.Complete, in.StopReason
+	return true
+}
+
+const (
+	maxStack = 8 << 20 // bytes
+	maxTries = 8       // of a goroutine that runs meanwhile
+)
+
+// readStack copies and walks a stack. Two equal copies and an unchanged goroutine prove that it did not run in between.
+func (r *Reader) readStack(t *managed.ParkedTask, g *stacks.Goroutine) {
+	for n := 0; n < maxTries && !t.OnThread; n++ {
+		sp := t.Regs.SP()
+		size := min(t.StackHi-sp, maxStack)
+		if !r.reserve(int(size)) {
+			g.StopReason = walk.StopMemory
+			return
+		}
+		a, b := r.first[:size], r.second[:size]
+		got := r.Read(sp, a) == len(a) && r.Read(sp, b) == len(b) && bytes.Equal(a, b)
+		if !r.of.Again(t) || !got {
+			continue
+		}
+		mem := frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: a}, StackEnd: t.StackHi}
+		g.Frames = r.Walk.Native(r.Space, &t.Regs, &mem)
+		if r.Walk.StopReason() == frames.StopBadMemory {
+			r.mem.Begin(mem.Stack, mem.StackEnd, r.Read)
+			g.Frames = r.Walk.Native(r.Space, &t.Regs, &r.mem)
+			if !r.of.Again(t) {
+				continue
+			}
+		}
+		if g.Wait = t.Wait; r.Locks {
+			again := r.of.Again
+			g.Unchanged = func() bool { return again(t) }
+			r.addLocks(t, g, a, true)
+		}
+		g.Frames, g.Complete, g.StopReason = r.Walk.End(g.Frames)
+		return
+	}
+}
+
+func (r *Reader) reserve(size int) bool {
+	if more := size - len(r.first); more > 0 {
+		if r.Walk.Memory.Take(2*int64(more), "stacks") != nil {
+			return false
+		}
+		r.first, r.second = make([]byte, size), make([]byte, size)
+	}
+	return true
+}
+
+// joinThread gives a goroutine its thread's stack. asleep: the thread does not run.
+func joinThread(g *stacks.Goroutine, t *managed.ParkedTask, threads []stacks.Thread) (asleep bool) {
+	for i := range threads {
+		th := &threads[i]
+		for j := range th.Frames {
+			if sp := frames.Addr(th.Frames[j].SP); sp >= t.StackLo && sp < t.StackHi {
+				g.Thread, g.Frames, g.Complete, g.StopReason = th.TID, th.Frames, th.Complete, th.StopReason
+				th.Goroutine, th.GoroutineRuntime = g.ID, g.Runtime
+				return th.State == "S" || th.State == ""
+			}
+		}
+	}
+	return false
+}

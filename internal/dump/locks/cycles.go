@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"slices"
+
+	"prywalk/internal/waits"
+)
+
+// graph maps threads to owners, without timed waits.
+func (l *Locks) graph() map[int]int {
+	g := map[int]int{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			if w := p.Threads[i].WaitsFor; w != nil && w.Owner != 0 && !w.Timed {
+				g[p.Threads[i].TID] = w.Owner
+			}
+		}
+	}
+	return g
+}
+
+// Cycles gives the cycles of threads that wait, without a timeout, for the next one.
+func (l *Locks) Cycles() [][]int { return waits.Cycles(l.graph()) }
+
+// possibleCycles gives the cycles through locks with one likely owner.
+func (l *Locks) possibleCycles() (out [][]int) {
+	g := l.graph()
+	likely := map[int]bool{}
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		if len(m.Likely) != 1 {
+			continue
+		}
+		for _, tid := range m.Waiters {
+			if t, _ := l.Thread(tid); t != nil && !t.WaitsFor.Timed {
+				g[tid], likely[tid] = m.Likely[0].TID, true
+			}
+		}
+	}
+	for _, c := range waits.Cycles(g) {
+		if slices.ContainsFunc(c, func(tid int) bool { return likely[tid] }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// gilCycles gives the cycles through an interpreter's lock. Its waiters wake every few milliseconds: run counts prove
+// no deadlock.
+func (l *Locks) gilCycles() (out [][]int) {
+	g, atGIL := l.graph(), map[int]bool{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			if t := &p.Threads[i]; t.WaitsFor != nil && t.WaitsFor.Kind == waits.GIL && t.WaitsFor.Owner != 0 {
+				g[t.TID], atGIL[t.TID] = t.WaitsFor.Owner, true
+			}
+		}
+	}
+	for _, c := range waits.Cycles(g) {
+		if slices.ContainsFunc(c, func(tid int) bool { return atGIL[tid] }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// goroutineCycles uses locks with one likely owner.
+func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
+	type system struct {
+		pid  int
+		file string
+	}
+	graphs := map[system]map[int]int{}
+	var order []system
+	for i := range l.GoroutineLocks {
+		m := &l.GoroutineLocks[i]
+		if len(m.Likely) != 1 {
+			continue
+		}
+		of := system{m.PID, m.Runtime}
+		if graphs[of] == nil {
+			graphs[of], order = map[int]int{}, append(order, of)
+		}
+		for _, w := range m.Waiters {
+			if !(w.Reads && m.Likely[0].Reads) {
+				graphs[of][int(w.Goroutine)] = int(m.Likely[0].Goroutine)
+			}
+		}
+	}
+	for _, of := range order {
+		for _, c := range waits.Cycles(graphs[of]) {
+			cycle := GoroutineCycle{PID: of.pid, Runtime: of.file}
+			for _, id := range c {
+				cycle.Goroutines = append(cycle.Goroutines, uint64(id))
+			}
+			out = append(out, cycle)
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/schema"
+	"prywalk/internal/waits"
+)
+
+// Lock is what threads wait for.
+type Lock struct {
+	waits.Wait
+	// PID is the process whose memory has the address.
+	PID     int   `json:"pid"`
+	Waiters []int `json:"waiters"`
+	// IdleWaiters are the idle ones of Waiters. Absent if all are idle by one rule, which is Idle.
+	IdleWaiters []int `json:"idle_waiters,omitempty"`
+	// OwnerThread is the owner's stack while it held the lock; nil if it was not sampled then.
+	OwnerThread *stacks.Thread `json:"owner_thread,omitempty"`
+	// Likely are the threads inside of the lock's block by their stacks, if the lock stores no owner.
+	Likely []LikelyOwner `json:"likely_owners,omitempty"`
+}
+
+// Locks are the locks that threads of some processes wait for.
+type Locks struct {
+	stacks.Origin
+	Verdict Verdict `json:"verdict"`
+	Locks   []Lock  `json:"locks"`
+	// Deadlocks are cycles: each thread waits for the next one, the last for the first.
+	Deadlocks [][]int `json:"deadlocks"`
+	// Possible are the cycles with at least one owner that is likely, not proven.
+	Possible [][]int   `json:"possible_deadlocks"`
+	Starved  []Starved `json:"starved_pools"`
+	// OwnerUnknown are the threads that wait, and are not idle, for something without a known owner.
+	OwnerUnknown []int `json:"owner_unknown"`
+	// GIL are the cycles through an interpreter's lock. They are not proven.
+	GIL [][]int `json:"gil_cycles,omitempty"`
+	// Unread is the number of threads whose waits are not known: not readable, or stopped by a signal.
+	Unread int `json:"threads_unread,omitempty"`
+	// GoroutineLocks are what goroutines wait for, PossibleGoroutines the cycles of goroutines through likely owners.
+	GoroutineLocks     []GoroutineLock  `json:"goroutine_locks,omitempty"`
+	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
+	// Go are the processes with goroutines; no owner of what these wait for is proven.
+	Go []int `json:"go_processes,omitempty"`
+	// Unexamined are the kinds of tasks, other than goroutines, that can wait for each other without a thread that
+	// shows it: "asyncio's tasks", "virtual threads".
+	Unexamined []string `json:"unexamined,omitempty"`
+	// Unsampled is the number of locks whose owner's wait is unknown.
+	Unsampled int `json:"-"`
+	// Watched is for how long the deadlocks' members did not run; 0 for a core.
+	Watched time.Duration `json:"-"`
+
+	Processes []*stacks.Process `json:"-"`
+}
+
+// Blocked gives the waiters that are not idle.
+func (lock *Lock) Blocked() (out []int) {
+	if lock.Idle != "" {
+		return nil
+	}
+	idle := lock.IdleWaiters // in the order of Waiters
+	for _, tid := range lock.Waiters {
+		if len(idle) > 0 && idle[0] == tid {
+			idle = idle[1:]
+		} else {
+			out = append(out, tid)
+		}
+	}
+	return out
+}
+
+// Thread gives a thread of any of the processes; nil: it was not sampled.
+func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
+	for _, p := range l.Processes {
+		if t := p.Thread(tid); t != nil {
+			return t, p
+		}
+	}
+	return nil, nil
+}
+
+// lockKey identifies a lock. One that two processes share is two, as is one of unknown address for two threads.
+type lockKey struct {
+	pid     int
+	kind    waits.Kind
+	address schema.Hex
+	file    string // of a file lock
+	tid     int    // the only waiter
+}
+
+func keyOf(pid int, t *stacks.Thread) lockKey {
+	w := t.WaitsFor
+	k := lockKey{pid: pid, kind: w.Kind, address: w.Address}
+	switch {
+	case w.Address != 0:
+	case w.FD != nil && w.FD.Path != "":
+		k.file = w.FD.Path
+	default:
+		k.tid = t.TID
+	}
+	return k
+}
+
+// Collect lists the locks and other objects that threads wait for: first those with a waiter that is not idle, then by
+// the number of waiters.
+func (l *Locks) Collect() {
+	at := map[lockKey]int{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			t := &p.Threads[i]
+			if w := t.WaitsFor; w == nil || !w.Kind.IsSynchronization() {
+				continue
+			}
+			k := keyOf(p.PID, t)
+			n, ok := at[k]
+			if !ok {
+				n = len(l.Locks)
+				at[k] = n
+				l.Locks = append(l.Locks, Lock{Wait: *t.WaitsFor, PID: p.PID})
+				l.Locks[n].Timed, l.Locks[n].Mode = false, "" // of the first waiter
+			}
+			l.Locks[n].addWaiter(t)
+		}
+	}
+	for i := range l.Locks {
+		if l.Locks[i].Idle != "" {
+			l.Locks[i].IdleWaiters = nil
+		}
+	}
+	slices.SortStableFunc(l.Locks, func(a, b Lock) int {
+		return cmp.Or(cmp.Compare(len(a.Idle), len(b.Idle)), cmp.Compare(len(b.Waiters), len(a.Waiters)),
+			cmp.Compare(a.Address, b.Address))
+	})
+}
+
+func (lock *Lock) addWaiter(t *stacks.Thread) {
+	w := t.WaitsFor
+	lock.Waiters = append(lock.Waiters, t.TID)
+	if w.Idle != "" {
+		lock.IdleWaiters = append(lock.IdleWaiters, t.TID)
+	}
+	if lock.Idle != w.Idle {
+		lock.Idle = ""
+	}
+	if lock.Owner == 0 && w.Owner != 0 {
+		lock.Owner, lock.OwnerName, lock.Why, lock.Free = w.Owner, w.OwnerName, "", false
+	}
+}

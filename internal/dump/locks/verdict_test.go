@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/languages"
+	"prywalk/internal/waits"
+)
+
+func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
+	for reason, want := range map[string]Verdict{
+		"denied": VerdictUnknown, "traced": VerdictUnknown, "timeout": VerdictUnknown, "exited": VerdictNone,
+		"max-pause": VerdictNone,
+	} {
+		l := New()
+		l.Processes = []*stacks.Process{{PID: 1, Failed: map[string]int64{reason: 2}}}
+		l.Examine(AsRead{})
+		if l.Verdict != want {
+			t.Errorf("%s: %s, want %s", reason, l.Verdict, want)
+		}
+	}
+}
+
+// The toy's language names what waits without a thread, and not what shows that a process has such.
+func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T) {
+	all := languages.All
+	defer func() { languages.All = all }()
+	toyLanguage := languages.Language{Systems: []string{"toy"}, Unthreaded: "fibers of the toy"}
+	languages.All = append(slices.Clone(all), &toyLanguage)
+	l := New()
+	l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{{TID: 1, State: "R"}}}}
+	l.conclude()
+	if l.Verdict != VerdictNone || len(l.Unexamined) > 0 {
+		t.Errorf("%s, not examined: %q", l.Verdict, l.Unexamined)
+	}
+}
+
+// The waiters for a GIL wake every few milliseconds, so a cycle with one of them never stands still.
+func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
+	wait := func(tid, owner int, kind waits.Kind, timed bool) stacks.Thread {
+		return stacks.Thread{TID: tid, State: "S", WaitsFor: &waits.Wait{Kind: kind, Owner: owner, Timed: timed}}
+	}
+	for _, timed := range []bool{false, true} {
+		l := New()
+		l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{
+			wait(1, 2, waits.Mutex, false), wait(2, 1, waits.GIL, timed)}}}
+		l.conclude()
+		if len(l.GIL) != 1 || l.Verdict != VerdictUnknown {
+			t.Errorf("timed %v: %v, %s", timed, l.GIL, l.Verdict)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sleepers
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/observe"
+	"prywalk/internal/schema"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+type coreThreads map[int]bool
+
+// Thread implements [waits.Threads].
+func (c coreThreads) Thread(nsTID int, _ bool) (int, bool) { return nsTID, c[nsTID] }
+
+// Parent implements [waits.Threads]: a core has one process.
+func (c coreThreads) Parent(int) int { return 0 }
+
+// NewCore gives the explainer of a core's threads.
+func NewCore(c *core.Core, names *symbols.Namer) *Explainer {
+	threads := coreThreads{}
+	for _, th := range c.Threads() {
+		threads[th.TID] = true
+	}
+	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
+	return &Explainer{
+		pid: c.PID, names: names, space: c.Space, Threads: threads, Read: read, managed: managedWaitsOfCore(c),
+		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+	}
+}
+
+// ExplainCore sets what a thread waited for, by its registers. It skips arm64, where a call's result replaces its first
+// argument.
+func (x *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread) {
+	if th.Syscall < 0 || c.Arch != frames.X86_64 {
+		return
+	}
+	sl := &waits.Sleeper{Wait: d.Wait, InCall: true}
+	for i, reg := range observe.ArgumentRegisters(c.Arch) {
+		v, ok := th.Regs.Get(reg)
+		if !ok {
+			return
+		}
+		sl.Args[i] = v
+	}
+	sl.Managed = x.managedAsker(th.TID, sl, 0, c.Memory())
+	if addr, ok := waits.FutexWord(&sl.Args); ok && d.Wait == "futex" && addr >= waits.CopyBefore {
+		var b [waits.CopySize]byte
+		from := addr - waits.CopyBefore
+		if n := x.Read(from, b[:]); n > 0 {
+			sl.Memory = waits.WordCopy{Addr: from, Bytes: b[:n]}
+		} else if n := x.Read(addr, b[:]); n > 0 { // first in its mapping
+			sl.Memory = waits.WordCopy{Addr: addr, Bytes: b[:n]}
+		}
+	}
+	x.describe(d, sl)
+}
+
+func readWords(m frames.Memory, addr uint64, buf []byte) int {
+	n := 0
+	for ; n+8 <= len(buf); n += 8 {
+		w, ok := m.Word(addr + uint64(n))
+		if !ok {
+			break
+		}
+		for i := range 8 {
+			buf[n+i] = byte(w >> (8 * i))
+		}
+	}
+	return n
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sleepers explains what the sleeping threads of a process, or of a core, wait for.
+//
+// # Algorithm
+//
+// The system call, its arguments and the innermost functions give the kind of a wait, and the memory of its lock the
+// owner (package waits). A run-time system is asked about locks of its own. The owner gets a name, the address the
+// static variable that is there, a descriptor its file; and a rule says whether such a thread is idle. Of a thread as
+//
+//	futex(0x4010c0, FUTEX_WAIT, 2, …)    called by pthread_mutex_lock
+//	0x4010c0: 02 00 00 00 00 00 00 00 6a 12 00 00
+//
+// the third word of the mutex is its owner: the thread waits for mutex cache_mu (0x4010c0), held by 4714 worker.
+package sleepers

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sleepers
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"prywalk/internal/code"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/walk"
+	"prywalk/internal/observe"
+	"prywalk/internal/sample"
+	"prywalk/internal/schema"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+// NewLive gives the explainer of a process that runs.
+func NewLive(t *code.Process, names *symbols.Namer, threads waits.Threads) *Explainer {
+	return &Explainer{
+		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), Threads: threads, managed: managedWaitsOf(t),
+		Name: func(tid int) string { return walk.ThreadName(t, tid) },
+		Read: func(addr uint64, buf []byte) int {
+			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
+			return n
+		},
+		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+		clock: sameClock(t.PID),
+	}
+}
+
+// sameClock reports whether a process is in prywalk's time namespace (time_namespaces(7)).
+func sameClock(pid int) bool {
+	own, err := os.Readlink("/proc/self/ns/time")
+	if errors.Is(err, fs.ErrNotExist) {
+		return true // before Linux 5.6
+	}
+	its, err2 := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/time")
+	return err == nil && err2 == nil && own == its
+}
+
+// Explain sets what a thread waits for, by its sample s; nothing if s is nil or the thread runs.
+func (x *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
+	x.Retryable = false
+	if s == nil || s.State == sample.Running {
+		return
+	}
+	word := s.FutexWord()
+	word.Bytes = slices.Clone(word.Bytes)
+	sl := &waits.Sleeper{
+		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Memory: word,
+	}
+	if x.clock {
+		sl.At = s.At
+	}
+	sl.Managed = x.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
+	x.describe(d, sl)
+}

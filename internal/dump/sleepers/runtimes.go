@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sleepers
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/code"
+	"prywalk/internal/core"
+	"prywalk/internal/dump/walk"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/internal/waits"
+)
+
+// managedWaits asks the run-time systems about a sleeper, without Live, of run count runs; nil: there are none. later:
+// a retry may give more.
+type managedWaits func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
+
+func managedWaitsOf(t *code.Process) managedWaits {
+	if len(t.Runtimes().FrameSources()) == 0 {
+		return nil
+	}
+	return func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
+		s.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: s.TID, RunCount: runs}
+		s.TID = walk.NamespaceTID(t, s.TID)
+		return callstack.WaitOf(t.Runtimes().FrameSources(), &s)
+	}
+}
+
+func managedWaitsOfCore(c *core.Core) managedWaits {
+	if len(c.Runtimes().FrameSources()) == 0 {
+		return nil
+	}
+	return func(s managed.Sleeper, _ uint64) (w waits.Wait, ok, later bool) {
+		s.Live = callstack.CoreMemory(c.Read)
+		return callstack.WaitOf(c.Runtimes().FrameSources(), &s)
+	}
+}
+
+// managedAsker gives [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
+// sleep: a monitor's waiters wake now and then.
+func (x *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
+	word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args)
+	if x.managed == nil || !sl.InCall || !ok {
+		return nil
+	}
+	first := true
+	s := managed.Sleeper{TID: tid, Word: word, Mem: mem, Timed: timed}
+	return func() (waits.Wait, bool) {
+		if !first && runs != 0 {
+			runs, s.Mem = runsOf(x.pid, tid), nil
+		}
+		first = false
+		w, ok, later := x.managed(s, runs)
+		x.Retryable = later
+		return w, ok
+	}
+}
+
+// runsOf returns a thread's run count; 0: unreadable.
+func runsOf(pid, tid int) uint64 {
+	f := procmem.OpenThread(pid, tid, nil)
+	defer f.Close()
+	now, err := f.SchedStat()
+	if err != nil {
+		return 0
+	}
+	return now.Runs
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"strconv"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/waits"
+)
+
+// OwnPlace returns the program's function in which a thread waits, with line.
+func (t *Thread) OwnPlace() string {
+	if f := InnermostOwn(t); f != nil {
+		return f.Location()
+	}
+	return ""
+}
+
+// InnermostOwn gives the program's innermost frame, from which it called what waits; nil: there is none.
+func InnermostOwn(t *Thread) *Frame {
+	if i := waits.ApplicationFunction(t.WaitsFrame); i >= 0 {
+		return &t.Frames[i]
+	}
+	return ownManaged(t)
+}
+
+// Location gives "function at file:line", as far as known.
+func (f *Frame) Location() string {
+	text := f.Function
+	if f.File != "" {
+		text += " at " + printable.SourceFile(f.File)
+		if f.Line > 0 {
+			text += ":" + strconv.Itoa(f.Line)
+		}
+	}
+	return text
+}
+
+// ownManaged returns the innermost managed function of a wait in its run-time system, or nil.
+func ownManaged(t *Thread) *Frame {
+	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
+		return nil
+	}
+	for i := range t.Frames {
+		if f := &t.Frames[i]; f.Kind != "" && f.Type != "native" && f.Type != "stub" && f.Function != FreedFunction {
+			return f
+		}
+	}
+	return nil
+}
+
+// OwnPlace returns the program's function in which a goroutine waits, with line.
+func (g *Goroutine) OwnPlace() string { return g.Stack().OwnPlace() }
+
+// FreedFunction names a managed frame whose function was freed meanwhile.
+const FreedFunction = "[freed]"

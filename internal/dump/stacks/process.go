@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"prywalk/internal/budget"
+	"prywalk/internal/code"
+	"prywalk/internal/namehints"
+	"prywalk/internal/schema"
+	"prywalk/internal/waits"
+)
+
+// Origin is when, where and by what an object was made.
+type Origin struct {
+	schema.Head
+	// Time is the start of the dump. A core has none, nor a host.
+	Time time.Time `json:"time,omitzero"`
+	// Host is the name of the machine, as prywalk sees it.
+	Host string `json:"host,omitempty"`
+	// Prywalk is the version that made the dump.
+	Prywalk string `json:"prywalk,omitempty"`
+}
+
+// Process has the stacks of a process.
+type Process struct {
+	Origin
+	PID     int      `json:"pid"`
+	Name    string   `json:"-"`
+	Threads []Thread `json:"threads"`
+	// Tasks are those of interpreters. TasksChanged counts those that changed during each reading, TasksMore those
+	// beyond the limit.
+	Tasks        []Task `json:"tasks,omitempty"`
+	TasksChanged int    `json:"tasks_changed,omitempty"`
+	TasksMore    int    `json:"tasks_more,omitempty"`
+	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
+	// is unknown.
+	Frozen string `json:"frozen_cgroup,omitempty"`
+	// Failed counts the threads that could not be sampled, by reason.
+	Failed map[string]int64 `json:"-"`
+	// Pause is the length of an atomic dump's stop.
+	Pause time.Duration `json:"-"`
+	// Goroutines counts those that wait without a thread, nil for programs without Go; Parked is its text.
+	Goroutines *code.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
+	Parked     string                  `json:"-"`
+	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
+	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
+	// Native makes texts show the native frames that run managed ones.
+	Native bool `json:"-"`
+
+	// Program has the mappings, for notes on code without names.
+	Program namehints.Program `json:"-"`
+	// Link is the name of the program's file, if that is not the mapping's.
+	Link string `json:"-"`
+	// Sleepers are the threads that wait, as they were sampled, by ID.
+	Sleepers map[int]*waits.Sleeper `json:"-"`
+	// Memory is the stacks' part of the process's budget.
+	Memory *budget.Account `json:"-"`
+}
+
+// Close returns the stacks' memory to the process's budget.
+func (p *Process) Close() { p.Memory.Close() }
+
+// SortThreads sorts by ID, the first thread before all others.
+func (p *Process) SortThreads() {
+	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
+		if first := b.TID == p.PID; first != (a.TID == p.PID) {
+			if first {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.TID, b.TID)
+	})
+}
+
+// Thread gives a thread by its ID; nil: it was not sampled.
+func (p *Process) Thread(tid int) *Thread {
+	for i := range p.Threads {
+		if p.Threads[i].TID == tid {
+			return &p.Threads[i]
+		}
+	}
+	return nil
+}
+
+// Goroutine gives a goroutine by its run-time system's file and its ID; nil: it is not among those that were read.
+func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
+	for i := range p.GoroutineStacks {
+		if g := &p.GoroutineStacks[i]; g.ID == id && g.Runtime == runtime {
+			return g
+		}
+	}
+	return nil
+}
+
+// Task is a task, as of asyncio, whether a thread runs it or not.
+type Task struct {
+	Name   string `json:"name"`
+	Family string `json:"family"`
+	// State is waiting, ready or running.
+	State string `json:"state"`
+	// Awaits is the class of what it waits for, AwaitsTasks are the names of the tasks in that.
+	Awaits      string   `json:"awaits,omitempty"`
+	AwaitsTasks []string `json:"awaits_tasks,omitempty"`
+	// How is peek if no thread of the interpreter ran during the read, twice if two readings agree, or core.
+	How string `json:"how"`
+	// Frames are its coroutines, innermost first; of a running one only the outermost.
+	Frames []Frame `json:"frames"`
+}

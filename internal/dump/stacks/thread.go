@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"prywalk/internal/managed"
+	"prywalk/internal/schema"
+	"prywalk/internal/waits"
+)
+
+// MaxExamined bounds the innermost frames that a search of a stack examines.
+const MaxExamined = 512
+
+// Thread is the stack of one thread, innermost frame first.
+type Thread struct {
+	TID        int    `json:"tid"`
+	Name       string `json:"name"`
+	State      string `json:"state,omitempty"` // not known of a core's threads
+	Wait       string `json:"wait,omitempty"`
+	How        string `json:"how"`
+	Complete   bool   `json:"complete"`
+	StopReason string `json:"stop_reason"`
+	// RunCount is how often the thread was put on a CPU before its sample. An unchanged count proves that it has not
+	// run since. A core has none.
+	RunCount uint64 `json:"run_count,omitempty"`
+	// Goroutine is the ID of the goroutine that the thread ran, 0 if none or unknown.
+	Goroutine uint64 `json:"goroutine,omitempty"`
+	// GoroutineRuntime is the file with its run-time system, where the process has several.
+	GoroutineRuntime string `json:"goroutine_runtime,omitempty"`
+	// Signal is the signal that ended the process, of a core's first thread.
+	Signal string  `json:"signal,omitempty"`
+	Frames []Frame `json:"frames"`
+	// WaitsFor is what a sleeper waits for; nil if unknown.
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
+
+	// Holds are the locks in whose blocks its managed frames are.
+	Holds []managed.HeldLock `json:"-"`
+}
+
+// Frame is one function of a stack. An inlined call is a frame of its own, before the function that it was inlined
+// into.
+type Frame struct {
+	PC schema.Hex `json:"pc,omitempty"`
+	SP schema.Hex `json:"sp,omitempty"`
+	// Place is never nil. Equal places are shared: a frame takes three words, also in a recursion of a million frames.
+	*Place
+}
+
+// Place is what a frame shows of its code.
+type Place struct {
+	Function string     `json:"function,omitempty"`
+	Inlined  bool       `json:"inlined"`
+	File     string     `json:"file,omitempty"`
+	Line     int        `json:"line,omitempty"`
+	Module   string     `json:"module,omitempty"`
+	BuildID  string     `json:"build_id,omitempty"`
+	Offset   schema.Hex `json:"offset,omitempty"`
+	Method   string     `json:"method,omitempty"`
+	// Kind is the language of a managed frame, as "cpython"; Type how it runs, as "interpreted".
+	Kind string `json:"kind,omitempty"`
+	Type string `json:"type,omitempty"`
+	// Machinery: a native frame that runs managed ones.
+	Machinery bool `json:"machinery,omitempty"`
+}
+
+// WaitsFrame gives a frame for package waits; false: there is none.
+func (t *Thread) WaitsFrame(i int) (waits.Frame, bool) {
+	if i >= len(t.Frames) {
+		return waits.Frame{}, false
+	}
+	return waits.Frame{Function: t.Frames[i].Function, Module: t.Frames[i].Module, File: t.Frames[i].File}, true
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/languages"
+	"prywalk/internal/printable"
+	"prywalk/internal/waits"
+)
+
+// WriteLocks writes problems, locks with waiters and owner, idle threads.
+func WriteLocks(w io.Writer, l *locks.Locks) error {
+	var b strings.Builder
+	for _, p := range l.Processes {
+		writeHeading(&b, p, count(len(p.Threads), "thread"))
+		if p.Parked != "" {
+			printable.Fprintf(&b, "%s\n", p.Parked)
+		}
+	}
+	blocked, idle := byIdleness(l)
+	printable.Fprintf(&b, "%s; %s\n", waitersText(l, blocked), verdictText(l))
+	for _, c := range l.Deadlocks {
+		writeDeadlock(&b, l, c)
+	}
+	for _, c := range l.Possible {
+		writePossibleDeadlock(&b, l, c)
+	}
+	writeGoroutineLocks(&b, l)
+	for i := range l.Starved {
+		writeStarvedPool(&b, l, &l.Starved[i])
+	}
+	for _, m := range blocked {
+		writeLock(&b, l, m)
+	}
+	writeIdle(&b, l, idle)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeLock(b *strings.Builder, l *locks.Locks, m *locks.Lock) {
+	printable.Fprintf(b, "\n%s%s\n", lockLabel(m), lockDetails(m))
+	waiters := m.Blocked()
+	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(shownThreadNames(l, waiters)))
+	writePlaces(b, l, waiters)
+	for i := range m.Likely {
+		writeLikelyOwner(b, l, m, &m.Likely[i])
+	}
+	if m.Type == languages.PythonLock && m.Owner == 0 && len(m.Likely) == 0 {
+		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does a " +
+			"thread that ran while it was read: dump again; nor CPython before 3.11 or after 3.13)\n")
+	}
+	switch {
+	case m.Owner == 0:
+		return
+	case m.OwnerThread == nil:
+		printable.Fprintf(b, "  held by %s, whose stack is not known\n", shownThreadName(l, m.Owner))
+		return
+	}
+	held := map[bool]string{true: "awaited:", false: "held by"}[m.Kind == waits.Join]
+	printable.Fprintf(b, "  %s %s,%s\n", held, shownThreadName(l, m.Owner), stateText(m.OwnerThread))
+	if line := waitsLine(m.OwnerThread); line != "" {
+		printable.Fprintf(b, "      %s\n", line)
+	}
+	if inCycle(l, m.Owner) {
+		return
+	}
+	writeStack(b, m.OwnerThread, false)
+}
+
+// writeLikelyOwner writes the stack of an only likely owner that is in no cycle.
+func writeLikelyOwner(b *strings.Builder, l *locks.Locks, m *locks.Lock, o *locks.LikelyOwner) {
+	t, _ := l.Thread(o.TID)
+	if t == nil {
+		printable.Fprintf(b, "  likely held by %s\n      %s\n", shownThreadName(l, o.TID), o.Evidence)
+		return
+	}
+	printable.Fprintf(b, "  likely held by %s,%s\n      %s\n", shownThreadName(l, o.TID), stateText(t), o.Evidence)
+	writeWait(b, t)
+	if len(m.Likely) == 1 && !inCycle(l, o.TID) {
+		writeStack(b, t, false)
+	}
+}
+
+func lockLabel(lock *locks.Lock) string {
+	if lock.Symbol != "" {
+		return fmt.Sprintf("%s %s (%#x)", lock.Kind, lock.Symbol, uint64(lock.Address))
+	}
+	if lock.Kind == waits.Join && lock.Owner != 0 {
+		return fmt.Sprintf("join of thread %d", lock.Owner)
+	}
+	if lock.Kind == waits.Semaphore || lock.Address == 0 {
+		return lock.Object()
+	}
+	return fmt.Sprintf("%s %#x", lock.Kind, uint64(lock.Address))
+}
+
+func lockDetails(lock *locks.Lock) string {
+	text := withSeparator(", ", lock.Type)
+	if lock.Kind == waits.Semaphore {
+		text = ""
+	}
+	switch {
+	case lock.Owner != 0:
+	case lock.OwnerProcess != 0:
+		text += ", " + lock.OwnerProcessText()
+	case lock.OwnerGone != 0:
+		text += ", " + lock.EndedOwnerText()
+	case lock.Readers > 0:
+		text += ", held by " + count(lock.Readers, "reader")
+	case lock.Why == "" && lock.Free:
+		text += ": free when it was read"
+	default:
+		text += withSeparator(": ", lock.Why)
+	}
+	return text
+}
+
+func shownThreadNames(l *locks.Locks, tids []int) string {
+	var list []string
+	for _, tid := range tids[:min(len(tids), maxShown)] {
+		list = append(list, shownThreadName(l, tid))
+	}
+	text := strings.Join(list, ", ")
+	if n := len(tids) - maxShown; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+func shownThreadName(l *locks.Locks, tid int) string {
+	t, p := l.Thread(tid)
+	if t == nil {
+		return fmt.Sprintf("thread %d", tid)
+	}
+	name := printable.Sprintf("%d %s", tid, shownName(t))
+	if len(l.Processes) > 1 {
+		name += fmt.Sprintf(" of process %d", p.PID)
+	}
+	return name
+}
+
+func writePlaces(b *strings.Builder, l *locks.Locks, tids []int) {
+	var places []string
+	for _, tid := range tids {
+		if t, _ := l.Thread(tid); t != nil {
+			places = append(places, t.OwnPlace())
+		}
+	}
+	noun := "thread"
+	if len(tids) == 1 {
+		noun = ""
+	}
+	writeFrequent(b, places, noun)
+}
+
+const maxPlaces = 5
+
+// writeFrequent begins with the most frequent; "" is none. noun names what is counted, "": no count.
+func writeFrequent(b *strings.Builder, all []string, noun string) {
+	times := map[string]int{}
+	var places []string
+	for _, place := range all {
+		if times[place]++; times[place] == 1 && place != "" {
+			places = append(places, place)
+		}
+	}
+	slices.SortStableFunc(places, func(a, b string) int { return times[b] - times[a] })
+	for _, place := range places[:min(len(places), maxPlaces)] {
+		counted := ""
+		if noun != "" {
+			counted = " (" + count(times[place], noun) + ")"
+		}
+		printable.Fprintf(b, "      in %s%s\n", place, counted)
+	}
+	if n := len(places) - maxPlaces; n > 0 {
+		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
+	}
+}

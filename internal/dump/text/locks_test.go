@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/languages"
+	"prywalk/internal/schema"
+	"prywalk/internal/waits"
+)
+
+// The first line must not read as an all-clear where the verdict in JSON is "unknown".
+func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
+	semaphore := func(address uint64, waiters ...int) locks.Lock {
+		return locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: languages.PythonLock, Address: schema.Hex(address)},
+			PID: 1, Waiters: waiters}
+	}
+	likely := semaphore(1, 11, 12)
+	likely.Likely = []locks.LikelyOwner{{TID: 13}}
+	owned := locks.Lock{Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Owner: 13}, PID: 1, Waiters: []int{16}}
+	mutex := locks.GoroutineLock{PID: 1, Kind: stacks.KindMutex,
+		Waiters: []locks.GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
+	chanOf := locks.GoroutineLock{PID: 1, Kind: stacks.KindChannel, Waiters: []locks.GoroutineWaiter{{Goroutine: 7}}}
+	ofFile := locks.Lock{Wait: waits.Wait{Kind: waits.FileLock, OwnerProcess: 2}, PID: 1, Waiters: []int{11}}
+	ofGone := locks.Lock{Wait: waits.Wait{Kind: waits.Mutex, OwnerGone: 12}, PID: 1, Waiters: []int{11}}
+	ofParent := ofGone
+	ofParent.OwnerParent = 2
+	condition := locks.Lock{Wait: waits.Wait{Kind: waits.Condition, Address: 8}, PID: 1, Waiters: []int{17}}
+	join := locks.Lock{Wait: waits.Wait{Kind: waits.Join, Address: 7, Owner: 13}, PID: 1, Waiters: []int{18}}
+	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
+	for name, c := range map[string]struct {
+		l    locks.Locks
+		want string
+	}{
+		"none": {locks.Locks{Locks: []locks.Lock{semaphore(1, 11)}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: 1 lock has no known owner"},
+		"likely": {locks.Locks{Locks: []locks.Lock{likely}, OwnerUnknown: []int{11, 12}},
+			"2 threads wait for 1 lock; deadlock unknown: 1 lock has a likely owner only"},
+		"both": {locks.Locks{Locks: []locks.Lock{likely, semaphore(2, 14), owned}, OwnerUnknown: []int{11, 12, 14}},
+			"4 threads wait for 3 locks; deadlock unknown: 1 of 2 locks has a likely owner only, 1 has none; " +
+				"no cycle among the known owners"},
+		"no lock": {locks.Locks{Locks: []locks.Lock{condition}, OwnerUnknown: []int{17}},
+			"1 thread waits for 1 object; deadlock unknown: 1 object has no known owner"},
+		"a lock and no lock": {locks.Locks{Locks: []locks.Lock{condition, owned, join}, OwnerUnknown: []int{17}},
+			"3 threads wait for 1 lock and 2 other objects; deadlock unknown: 1 object has no known owner; " +
+				"no cycle among the known owners"},
+		"of a file": {locks.Locks{Locks: []locks.Lock{ofFile}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: which thread holds 1 file lock is not known"},
+		"of an ended thread": {locks.Locks{Locks: []locks.Lock{ofGone}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread that has ended"},
+		"of the parent": {locks.Locks{Locks: []locks.Lock{ofParent}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread of the parent process before the fork"},
+		"goroutines": {locks.Locks{Go: []int{1}, GoroutineLocks: []locks.GoroutineLock{mutex, chanOf}},
+			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
+		"channels": {locks.Locks{Go: []int{1}, GoroutineLocks: []locks.GoroutineLock{chanOf}},
+			"no thread or goroutine waits for a lock; " + ofGo},
+		"not read": {locks.Locks{Unread: 2},
+			"no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
+				"is not known (not readable, or stopped by a signal)"},
+		"the GIL": {locks.Locks{GIL: [][]int{{1, 2}}},
+			"no thread waits for a lock; deadlock unknown: 2 threads wait for each " +
+				"other through the GIL, which is not proven"},
+		"not examined": {locks.Locks{Go: []int{2}},
+			"no thread waits for a lock; deadlock unknown: locks that goroutines wait for are not examined"},
+	} {
+		c.l.Verdict = locks.VerdictUnknown
+		c.l.Processes = []*stacks.Process{{PID: 1, GoroutineStacks: []stacks.Goroutine{{ID: 5}}}}
+		if len(c.l.Go) > 0 && c.l.Go[0] == 2 {
+			c.l.Processes[0] = &stacks.Process{PID: 2}
+		}
+		blocked, _ := byIdleness(&c.l)
+		if got := waitersText(&c.l, blocked) + "; " + verdictText(&c.l); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
+	at := func(function string) []stacks.Frame {
+		return []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "cpython"}}}
+	}
+	lock := locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10,
+		Why: "stores no owner"}, PID: 1, Waiters: []int{11},
+		Likely: []locks.LikelyOwner{{TID: 12, Evidence: "inside of \"with\""}}}
+	l := &locks.Locks{Verdict: locks.VerdictUnknown, Locks: []locks.Lock{lock}, OwnerUnknown: []int{11},
+		Processes: []*stacks.Process{{PID: 1, Threads: []stacks.Thread{
+			{TID: 11, Name: "waiter", State: "S", Complete: true, WaitsFor: &lock.Wait, Frames: at("want")},
+			{TID: 12, Name: "holder", State: "S", Wait: "clock_nanosleep", Complete: true, Frames: at("nap"),
+				WaitsFor: &waits.Wait{Kind: waits.Sleep, Until: "for 1h0m0s"}}}}}}
+	const want = `
+threading.Lock (semaphore 0x10): stores no owner
+  waiting: 11 waiter
+      in want
+  likely held by 12 holder, sleeping in clock_nanosleep
+      inside of "with"
+      sleeps; asked for 1h0m0s
+  #0                     nap [cpython]
+`
+	if text := lockText(t, l); !strings.HasSuffix(text, want) {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestALockOfPythonWithoutALikelyOwnerSaysWhy(t *testing.T) {
+	lock := locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: languages.PythonLock, Address: 0x10,
+		Why: "stores no owner"}, PID: 1, Waiters: []int{11}}
+	l := &locks.Locks{Locks: []locks.Lock{lock}, Processes: []*stacks.Process{{PID: 1,
+		Threads: []stacks.Thread{{TID: 11, WaitsFor: &lock.Wait}}}}}
+	const why = "\n  owner not known: no stack shows a \"with\" of it "
+	if text := lockText(t, l); !strings.Contains(text, why) {
+		t.Errorf("%s", text)
+	}
+	l.Locks[0].Likely = []locks.LikelyOwner{{TID: 11, Evidence: "inside of \"with\""}}
+	if text := lockText(t, l); strings.Contains(text, why) {
+		t.Errorf("%s", text)
+	}
+}
+
+// dump alone reads threads one after the other, which proves no deadlock.
+func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
+	wait := func(tid, owner int, timed bool) stacks.Thread {
+		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
+			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Owner: owner, Timed: timed}}
+	}
+	for timed, want := range map[bool]string{
+		false: "\n2 app, 3 app waited for each other when they were read; --locks shows whether it is a deadlock\n",
+		true:  "",
+	} {
+		p := &stacks.Process{PID: 1, Threads: []stacks.Thread{wait(2, 3, timed), wait(3, 2, false), wait(4, 2, false)}}
+		for form, write := range map[string]func(io.Writer, *stacks.Process) error{"text": Write, "merged": WriteMerged} {
+			var b strings.Builder
+			if err := write(&b, p); err != nil || !strings.HasSuffix(b.String(), want) ||
+				strings.Contains(b.String(), "--locks") == timed {
+				t.Errorf("%s, timed %v: %v\n%s", form, timed, err, b.String())
+			}
+		}
+	}
+}
+
+// Of a lock's waiters that are idle by a rule, none counts as blocked.
+func TestIdleWaitersOfALockAreNotCountedAsBlocked(t *testing.T) {
+	wait := func(tid int, address schema.Hex, rule string) stacks.Thread {
+		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
+			WaitsFor: &waits.Wait{Kind: waits.Condition, Address: address, Idle: rule}}
+	}
+	for name, c := range map[string]struct {
+		threads            []stacks.Thread
+		first, wait, after string
+		idle               []int
+	}{
+		"one blocked": {[]stacks.Thread{wait(11, 16, waits.IdlePool), wait(12, 16, ""), wait(13, 16, waits.IdlePool)},
+			"1 thread waits for 1 object; ", "\n  waiting: 12 app\n",
+			"\nidle, by rule:\n  [idle: pool] 2 threads: 11 app, 13 app\n", []int{11, 13}},
+		"two rules": {[]stacks.Thread{wait(11, 16, waits.IdlePool), wait(12, 16, waits.IdleRuntime)},
+			"no thread waits for a lock; ", "",
+			"\nidle, by rule:\n  [idle: pool] 1 thread: 11 app\n  [idle: runtime] 1 thread: 12 app\n", []int{11, 12}},
+		"all of one pool": {[]stacks.Thread{wait(11, 16, waits.IdlePool), wait(12, 16, waits.IdlePool)},
+			"no thread waits for a lock; ", "",
+			"\nidle, by rule:\n  [idle: pool] condition 0x10: 11 app, 12 app\n", nil},
+	} {
+		l := locks.New()
+		l.Processes = []*stacks.Process{{PID: 1, Threads: c.threads}}
+		l.Examine(locks.AsRead{})
+		text := lockText(t, l)
+		if !strings.Contains(text, "\n"+c.first) || !strings.HasSuffix(text, c.after) || !strings.Contains(text, c.wait) ||
+			(c.wait == "") == strings.Contains(text, "waiting: ") || !slices.Equal(l.Locks[0].IdleWaiters, c.idle) {
+			t.Errorf("%s: %v\n%s", name, l.Locks[0].IdleWaiters, text)
+		}
+	}
+}
+
+// What waits without a thread may be in a cycle that no thread shows.
+func TestNoDeadlockIsNotSaidOfTasksAndVirtualThreads(t *testing.T) {
+	loop := stacks.Frame{Place: &stacks.Place{Function: "BaseEventLoop.run_forever",
+		File: "/usr/lib/python3.11/asyncio/base_events.py"}}
+	main := stacks.Frame{Place: &stacks.Place{Function: "main"}}
+	carrier := stacks.Frame{Place: &stacks.Place{Function: "java.lang.VirtualThread.run", File: "VirtualThread.java"}}
+	for name, c := range map[string]struct {
+		threads []stacks.Thread
+		verdict locks.Verdict
+		text    string
+	}{
+		"neither": {[]stacks.Thread{{TID: 11, Name: "app", Frames: []stacks.Frame{main}}}, locks.VerdictNone, "no deadlock"},
+		"tasks": {[]stacks.Thread{{TID: 11, Name: "app", Frames: []stacks.Frame{loop}}}, locks.VerdictUnknown,
+			"asyncio's tasks can wait for each other, which is not examined"},
+		"a carrier": {[]stacks.Thread{{TID: 11, Name: "worker", Frames: []stacks.Frame{carrier}}}, locks.VerdictUnknown,
+			"virtual threads can wait"},
+		"virtual threads that sleep, and tasks": {[]stacks.Thread{{TID: 11, Name: "VirtualThread-unblocker"},
+			{TID: 12, Name: "app", Frames: []stacks.Frame{loop}}}, locks.VerdictUnknown,
+			"virtual threads and asyncio's tasks can wait"},
+	} {
+		l := locks.New()
+		l.Processes = []*stacks.Process{{PID: 1, Threads: c.threads}}
+		l.Examine(locks.AsRead{})
+		if text := lockText(t, l); l.Verdict != c.verdict || !strings.Contains(text, c.text) {
+			t.Errorf("%s: %s, want %s\n%s", name, l.Verdict, c.verdict, text)
+		}
+	}
+}
+
+func lockText(t *testing.T, l *locks.Locks) string {
+	t.Helper()
+	var b strings.Builder
+	if err := WriteLocks(&b, l); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

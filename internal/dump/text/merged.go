@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/printable"
+)
+
+// WriteMerged writes each stack once, those of few threads first: of threads with equal program counters, state and
+// wait reason.
+func WriteMerged(w io.Writer, p *stacks.Process) error {
+	var b strings.Builder
+	threads, schedule := shownThreads(p)
+	groups := groupBy(threads, threadKey)
+	smallestFirst(groups)
+	writeHeading(&b, p, fmt.Sprintf("%s, %s%s", count(len(p.Threads), "thread"), count(len(groups), "stack"),
+		goroutineCount(p)))
+	for _, group := range groups {
+		first := group[0]
+		if len(group) == 1 {
+			writeThread(&b, first, p.Native)
+			continue
+		}
+		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(group), stateText(first), howsText(group),
+			printable.Raw(listText(group)))
+		writeCommonWait(&b, group)
+		writeStack(&b, first, p.Native)
+	}
+	writeBesidesThreads(&b, p, schedule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func groupBy[T any](list []T, key func(*T) string) (groups [][]*T) {
+	known := map[string]int{}
+	for i := range list {
+		k := key(&list[i])
+		if k == "" {
+			continue
+		}
+		n, is := known[k]
+		if !is {
+			n = len(groups)
+			known[k], groups = n, append(groups, nil)
+		}
+		groups[n] = append(groups[n], &list[i])
+	}
+	return groups
+}
+
+func smallestFirst[T any](groups [][]*T) {
+	slices.SortStableFunc(groups, func(a, b []*T) int { return len(a) - len(b) })
+}
+
+func threadKey(t *stacks.Thread) string {
+	key := []byte(stateText(t) + "\x00" + t.StopReason + "\x00")
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		key = binary.LittleEndian.AppendUint64(key, uint64(f.PC))
+		if f.Kind != "" {
+			key = binary.LittleEndian.AppendUint64(append(key, f.Function...), uint64(f.Line))
+		}
+	}
+	return string(key)
+}
+
+func writeCommonWait(b *strings.Builder, group []*stacks.Thread) {
+	first := group[0]
+	for _, t := range group {
+		if waitsLine(t) != waitsLine(first) {
+			return
+		}
+	}
+	writeWait(b, first)
+}
+
+func howsText(group []*stacks.Thread) string {
+	var hows []string
+	for _, t := range group {
+		if how := howText(t.How); !slices.Contains(hows, how) {
+			hows = append(hows, how)
+		}
+	}
+	return strings.Join(hows, ", ")
+}
+
+func listText(group []*stacks.Thread) string {
+	var b strings.Builder
+	for _, s := range groupByNumberedName(group) {
+		printable.Fprintf(&b, "  %s\n", s.String())
+	}
+	return b.String()
+}

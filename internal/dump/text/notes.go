@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"path"
+	"strings"
+
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/namehints"
+)
+
+// largePart: functions without names need a note if 1/largePart of the threads have them.
+const largePart = 20
+
+// Notes gives the ways to name functions without names, once each.
+func Notes(p *stacks.Process) []string {
+	program := p.Program
+	program.Again = "dump again"
+	var rows []namehints.Row
+	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // number of threads; the last, plus 1
+	for i := range p.Threads {
+		for k := range p.Threads[i].Frames {
+			r, ok := tableRow(&p.Threads[i].Frames[k])
+			switch {
+			case !ok || last[r] == i+1:
+				continue
+			case last[r] == 0:
+				rows = append(rows, r)
+			}
+			last[r] = i + 1
+			threads[r]++
+		}
+	}
+	for i := range rows {
+		rows[i].Large = largePart*threads[rows[i]] >= len(p.Threads)
+	}
+	return program.Notes(rows)
+}
+
+// tableRow returns false for a frame without code, or not shown.
+func tableRow(f *stacks.Frame) (r namehints.Row, ok bool) {
+	if f.Method == "" && f.Kind == "" || f.Machinery {
+		return r, false
+	}
+	r.Name, r.Module = f.Function, f.Module
+	if !strings.HasPrefix(r.Module, "[") && r.Module != "" {
+		r.Module = path.Base(r.Module)
+	}
+	if f.Kind == "" {
+		r.Nameless = r.Name == "" || r.Name == namehints.Bracketed(r.Module) || namehints.IsAddressName(r.Name, r.Module)
+	}
+	if r.Name == "" {
+		r.Name = namehints.Bracketed(r.Module)
+	}
+	return r, true
+}

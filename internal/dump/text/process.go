@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/printable"
+)
+
+// writeHeading writes the process, its counts, and what holds for all of its threads.
+func writeHeading(b *strings.Builder, p *stacks.Process, counts string) {
+	printable.Fprintf(b, "%s, %s\n", heading(p), counts)
+	if p.Frozen != "" {
+		printable.Fprintf(b, "no thread runs: the cgroup %s is frozen (as by docker pause)\n", p.Frozen)
+	}
+}
+
+func heading(p *stacks.Process) string {
+	if p.Link == "" {
+		return fmt.Sprintf("process %d %s", p.PID, p.Name)
+	}
+	return fmt.Sprintf("process %d %s (%s)", p.PID, p.Name, p.Link)
+}
+
+// Write writes a block for each thread, a line for each frame.
+func Write(w io.Writer, p *stacks.Process) error {
+	var b strings.Builder
+	writeHeading(&b, p, count(len(p.Threads), "thread")+goroutineCount(p))
+	threads, schedule := shownThreads(p)
+	for i := range threads {
+		writeThread(&b, &threads[i], p.Native)
+		if _, err := io.WriteString(w, b.String()); err != nil {
+			return err
+		}
+		b.Reset()
+	}
+	writeBesidesThreads(&b, p, schedule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeBesidesThreads writes what follows the threads' stacks. schedule are the threads asleep in Go's scheduler.
+func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []string) {
+	writeSchedulers(b, schedule)
+	writeTasks(b, p)
+	writeGoroutines(b, p)
+	if p.Parked != "" {
+		printable.Fprintf(b, "\n%s\n", p.Parked)
+	}
+	writeCycles(b, p)
+}
+
+// writeCycles names threads that waited for each other: no proof of a deadlock, as they were read in turn.
+func writeCycles(b *strings.Builder, p *stacks.Process) {
+	l := locks.Locks{Processes: []*stacks.Process{p}}
+	for _, c := range l.Cycles() {
+		text := "waited for each other when they were read; --locks shows whether it is a deadlock"
+		if len(c) == 1 {
+			text = "waited for a lock that it held when it was read; --locks shows whether it is a deadlock"
+		}
+		printable.Fprintf(b, "\n%s %s\n", shownThreadNames(&l, c), text)
+	}
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
+)
+
+func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
+	threads, locks := 0, 0
+	for _, m := range blocked {
+		if threads += len(m.Blocked()); m.IsLock() {
+			locks++
+		}
+	}
+	var parts []string
+	if threads > 0 {
+		parts = append(parts, waiting(threads, "thread")+" for "+objects(locks, len(blocked)-locks))
+	}
+	goroutines := 0
+	locks = 0
+	for i := range l.GoroutineLocks {
+		if m := &l.GoroutineLocks[i]; m.IsLock() {
+			goroutines, locks = goroutines+len(m.Waiters), locks+1
+		}
+	}
+	if goroutines > 0 {
+		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(locks, "lock")))
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case l.Unread == 0 && len(l.Go) > 0 && examinesGoroutines(l):
+		return "no thread or goroutine waits for a lock"
+	}
+	if l.Unread > 0 {
+		return "no thread is known to wait for a lock"
+	}
+	return "no thread waits for a lock"
+}
+
+func objects(locks, others int) string {
+	switch {
+	case others == 0:
+		return count(locks, "lock")
+	case locks == 0:
+		return count(others, "object")
+	}
+	return count(locks, "lock") + " and " + count(others, "other object")
+}
+
+func verdictText(l *locks.Locks) string {
+	if text := problemsText(l); text != "" {
+		return text
+	}
+	if l.Verdict == locks.VerdictNone {
+		return "no deadlock"
+	}
+	return "deadlock unknown" + withSeparator(": ", strings.Join(unknownTexts(l), "; "))
+}
+
+func problemsText(l *locks.Locks) string {
+	var parts []string
+	for _, n := range []struct {
+		n          int
+		one, other string
+	}{
+		{len(l.Deadlocks), "DEADLOCK", "DEADLOCKS"},
+		{len(l.Possible) + len(l.PossibleGoroutines), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
+		{len(l.Starved), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
+	} {
+		switch {
+		case n.n == 1:
+			parts = append(parts, "1 "+n.one)
+		case n.n > 1:
+			parts = append(parts, strconv.Itoa(n.n)+" "+n.other)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func unknownTexts(l *locks.Locks) (why []string) {
+	if text := ownerlessText(l); text != "" {
+		why = append(why, text)
+	}
+	for _, c := range l.GIL {
+		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which is not proven", len(c)))
+	}
+	if l.Unsampled > 0 {
+		why = append(why, "the stack of "+count(l.Unsampled, "owner")+" is not known")
+	}
+	if l.Unread > 0 {
+		why = append(why, fmt.Sprintf("what %s for is not known (not readable, or stopped by a signal)",
+			waiting(l.Unread, "thread")))
+	}
+	if len(l.Go) > 0 {
+		why = append(why, goroutinesText(l))
+	}
+	if len(l.Unexamined) > 0 {
+		why = append(why, strings.Join(l.Unexamined, " and ")+" can wait for each other, which is not examined")
+	}
+	if slices.ContainsFunc(l.Locks, func(m locks.Lock) bool { return m.Owner != 0 }) {
+		why = append(why, "no cycle among the known owners")
+	}
+	return why
+}
+
+// ownerlessText counts the locks without a known owner, and those with a likely one.
+func ownerlessText(l *locks.Locks) string {
+	left := map[int]bool{}
+	for _, tid := range l.OwnerUnknown {
+		left[tid] = true
+	}
+	likely, none, ended, forked, files, noun := 0, 0, 0, 0, 0, "lock"
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		if !slices.ContainsFunc(m.Waiters, func(tid int) bool { return left[tid] }) {
+			continue
+		}
+		for _, tid := range m.Waiters {
+			delete(left, tid)
+		}
+		switch {
+		case len(m.Likely) > 0:
+			likely++
+		case m.OwnerProcess != 0:
+			files++
+		case m.OwnerParent != 0:
+			forked++
+		case m.OwnerGone != 0:
+			ended++
+		default:
+			if none++; !m.IsLock() {
+				noun = "object"
+			}
+		}
+	}
+	var parts []string
+	if ended > 0 {
+		parts = append(parts, count(ended, "lock")+" "+pluralForm(ended, "was", "were")+" taken by a thread that has ended")
+	}
+	if forked > 0 {
+		parts = append(parts, count(forked, "lock")+" "+pluralForm(forked, "was", "were")+
+			" taken by a thread of the parent process before the fork")
+	}
+	if text := ofOwners(likely, none, noun); text != "" {
+		parts = append(parts, text)
+	}
+	if files > 0 {
+		parts = append(parts, "which thread holds "+count(files, "file lock")+" is not known")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func goroutinesText(l *locks.Locks) string {
+	if !examinesGoroutines(l) {
+		return "locks that goroutines wait for are not examined"
+	}
+	likely, none := 0, 0
+	for i := range l.GoroutineLocks {
+		switch m := &l.GoroutineLocks[i]; {
+		case !m.IsLock():
+		case len(m.Likely) > 0:
+			likely++
+		default:
+			none++
+		}
+	}
+	text := "Go's locks and channels store no owner"
+	if owners := ofOwners(likely, none, "lock"); owners != "" {
+		text += " (" + owners + ")"
+	}
+	return text
+}
+
+// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
+func ofOwners(likely, none int, noun string) string {
+	switch {
+	case likely+none == 0:
+		return ""
+	case likely == 0:
+		return count(none, noun) + " " + pluralForm(none, "has", "have") + " no known owner"
+	case none == 0:
+		return count(likely, noun) + " " + pluralForm(likely, "has", "have") + " a likely owner only"
+	}
+	return fmt.Sprintf("%d of %s %s a likely owner only, %d %s none",
+		likely, count(likely+none, noun), pluralForm(likely, "has", "have"), none, pluralForm(none, "has", "have"))
+}
+
+func examinesGoroutines(l *locks.Locks) bool {
+	return !slices.ContainsFunc(l.Processes, func(p *stacks.Process) bool {
+		return slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil
+	})
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package walk
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/budget"
+	"prywalk/internal/callstack"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/managed"
+	"prywalk/internal/namehints"
+	"prywalk/internal/symbols"
+)
+
+// Walker walks the stacks of one process, and names their frames. It is for one goroutine at a time.
+type Walker struct {
+	frames.Walker
+	arch   frames.Arch
+	pid    int
+	names  *symbols.Namer
+	merger callstack.Merger
+	named  []managed.Frame
+	places map[stacks.Place]*stacks.Place
+	code   map[codeKey][]*stacks.Place
+	// Memory bounds the frames; nil: no bound.
+	Memory *budget.Account
+	// OutOfMemory: the last walk ended for want of memory.
+	OutOfMemory bool
+}
+
+// New gives a walker of the process pid. memory is charged for the frames; nil: no bound.
+func New(pid int, names *symbols.Namer, memory *budget.Account) *Walker {
+	return &Walker{pid: pid, names: names, Memory: memory, places: map[stacks.Place]*stacks.Place{},
+		code: map[codeKey][]*stacks.Place{}}
+}
+
+// Bytes per frame, in a list, and while managed ones are inserted.
+const (
+	frameCost  = 32
+	mergedCost = 384
+)
+
+func (w *Walker) run(space *frames.Space, sources []managed.FrameSource, s *managed.Sample) []stacks.Frame {
+	if len(sources) == 0 {
+		return w.Native(space, s.Regs, s.Mem)
+	}
+	w.arch, w.OutOfMemory = s.Regs.Arch, false
+	w.merger.Begin(sources, s)
+	taken := int64(0)
+	for w.Init(space, s.Regs, s.Mem); w.Next() && w.reserve(mergedCost); taken += mergedCost {
+		f := w.Frame()
+		w.merger.Add(&f)
+	}
+	entries := w.merger.End(!w.OutOfMemory && w.StopReason().Complete())
+	w.Memory.Give(taken)
+	out := []stacks.Frame{}
+	for i := range entries {
+		e := &entries[i]
+		if e.Source != nil {
+			out = w.appendManaged(out, e, s.Live)
+			continue
+		}
+		out = w.appendNative(out, &e.Frame, e.Machinery)
+	}
+	return out
+}
+
+// Native walks without run-time systems.
+func (w *Walker) Native(space *frames.Space, regs *frames.Regs, mem frames.Memory) []stacks.Frame {
+	w.arch, w.OutOfMemory = regs.Arch, false
+	out := []stacks.Frame{}
+	for w.Init(space, regs, mem); w.Next() && !w.OutOfMemory; {
+		f := w.Frame()
+		out = w.appendNative(out, &f, false)
+	}
+	return out
+}
+
+func (w *Walker) reserve(bytes int64) bool {
+	if !w.OutOfMemory {
+		w.OutOfMemory = w.Memory.Take(bytes, "stacks") != nil
+	}
+	return !w.OutOfMemory
+}
+
+// Drop returns the memory of a thread's frames, which another walk replaces.
+func (w *Walker) Drop(t *stacks.Thread) { w.Memory.Give(frameCost * int64(len(t.Frames))) }
+
+// StopMemory is the stop reason of a walk that ended for want of memory.
+const StopMemory = "memory"
+
+// End appends, to an incomplete stack, a frame that names the reason.
+func (w *Walker) End(list []stacks.Frame) (out []stacks.Frame, complete bool, reason string) {
+	stop := w.StopReason()
+	complete, reason = stop.Complete(), stop.String()
+	if w.OutOfMemory {
+		complete, reason = false, StopMemory
+	}
+	if !complete {
+		list = append(list, stacks.Frame{Place: &stacks.Place{Function: namehints.IncompleteName(reason)}})
+	}
+	return list, complete, reason
+}
