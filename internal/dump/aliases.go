@@ -7,16 +7,24 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// The types of results, as callers name them.
+// Results are of types of package stacks (a process, and what it has) and of package locks.
 type (
-	Process   = stacks.Process
-	Thread    = stacks.Thread
-	Frame     = stacks.Frame
-	Place     = stacks.Place
+	// Process has the stacks of a process.
+	Process = stacks.Process
+	// Thread is one of its threads.
+	Thread = stacks.Thread
+	// Frame is a frame of a stack.
+	Frame = stacks.Frame
+	// Place is what a frame shows of its code.
+	Place = stacks.Place
+	// Goroutine is a goroutine of a Go program, with or without a thread.
 	Goroutine = stacks.Goroutine
-	Task      = stacks.Task
-	Lock      = locks.Lock
-	Locks     = locks.Locks
+	// Task is a task, as of asyncio, whether a thread runs it or not.
+	Task = stacks.Task
+	// Lock is what threads wait for.
+	Lock = locks.Lock
+	// Locks are the locks that threads wait for: the result of [ExamineLocks].
+	Locks = locks.Locks
 )
 
 // VerdictDeadlock is the verdict of a proven deadlock.

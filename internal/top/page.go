@@ -55,13 +55,13 @@ func (m *Model) tableLines() []string {
 	rows, draw := m.rows()
 	m.page.rows, m.page.visibleRows = rows, rows
 	notes := m.noteLines()
-	above := o.headLines(s, &m.state, m.scope)
-	above[0] = s.paint(bold, above[0])
+	lines := o.headLines(s, &m.state, m.scope)
+	lines[0] = s.paint(bold, lines[0])
 	if m.state.HeldUp != "" {
-		above = append(above, s.paint(bold, s.cut(printable.Line(m.state.HeldUp))))
+		lines = append(lines, s.paint(bold, s.cut(printable.Line(m.state.HeldUp))))
 	}
 	if s.Height > 0 {
-		m.page.visibleRows = max(1, s.Height-reservedLines-len(above)-len(notes))
+		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines)-len(notes))
 	}
 	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
 		m.cursor = at
@@ -71,7 +71,7 @@ func (m *Model) tableLines() []string {
 	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
 
 	head, shown := draw(m.top, min(rows, m.top+m.page.visibleRows))
-	lines := append(above, s.paint(dim, head))
+	lines = append(lines, s.paint(dim, head))
 	for i, r := range shown {
 		if m.top+i == m.cursor {
 			r = s.selected(r)

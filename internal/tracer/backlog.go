@@ -19,7 +19,8 @@ type backlog struct {
 }
 
 const (
-	// SomeBacklog, bytes: a tick that has copied more pauses while as much waits for its walks.
+	// SomeBacklog is the number of copied bytes in a tick, and of bytes that wait for their walks, beyond which the tick
+	// pauses.
 	SomeBacklog = 16 << 20
 	// MaxBacklog is how many waiting bytes prevent observations and ticks.
 	MaxBacklog = 64 << 20
