@@ -77,13 +77,15 @@ func (w *waitGroups) cause(s *profile.Sample, what string) string {
 	return waits.DisplayLabel(what)
 }
 
-// lockWithin names a lock by its type and the functions that wait for it. The recorder does not know the frames when it
-// sets the label.
+// lockWithin names a lock by its type and the innermost function of its language. The recorder does not know the frames
+// when it sets the label.
 func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
+	asked := false
 	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) string {
-		if l.LockWithin == nil {
+		if l.LockWithin == nil || asked {
 			return ""
 		}
+		asked = true
 		return l.LockWithin(lockType, function)
 	}), lockType)
 }

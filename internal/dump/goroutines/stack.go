@@ -63,20 +63,21 @@ func (r *Reader) readStack(t *managed.ParkedTask, g *stacks.Goroutine) {
 			continue
 		}
 		mem := frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: a}, StackEnd: t.StackHi}
-		g.Frames = r.Walk.Native(r.Space, &t.Regs, &mem)
+		walked := r.Walk.Native(r.Space, &t.Regs, &mem)
 		if r.Walk.StopReason() == frames.StopBadMemory {
 			r.mem.Begin(mem.Stack, mem.StackEnd, r.Read)
-			g.Frames = r.Walk.Native(r.Space, &t.Regs, &r.mem)
+			walked = r.Walk.Native(r.Space, &t.Regs, &r.mem)
 			if !r.of.Again(t) {
 				continue
 			}
 		}
-		if g.Wait = t.Wait; r.Locks {
+		g.Wait, g.Frames = t.Wait, walked
+		if r.Locks {
 			again := r.of.Again
 			g.Unchanged = func() bool { return again(t) }
 			r.addLocks(t, g, a, true)
 		}
-		g.Frames, g.Complete, g.StopReason = r.Walk.End(g.Frames)
+		g.Frames, g.Complete, g.StopReason = r.Walk.End(walked)
 		return
 	}
 }
