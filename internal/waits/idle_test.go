@@ -174,6 +174,9 @@ var pythonIdle = []idleCase{
 	{"Python, a worker that takes from a SimpleQueue of the program's file", "futex", Semaphore,
 		"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|/usr/bin/python3.11\n" +
 			"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
+	{"Python, a pool's task by the name of a take", "futex", Semaphore, pythonLock +
+		"fetch|[CPython 3.11.7]|/app/pools.py\nworker|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/pool.py\n" +
+		pythonThread, ""},
 	{"Python, a task that takes from a queue", "futex", Semaphore, pythonLock +
 		"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\n" + pythonPool, ""},
 	{"Python, the program takes an answer", "futex", Semaphore, pythonLock +
@@ -305,6 +308,8 @@ var nativeIdle = []idleCase{
 	{"MariaDB, the pool's take by a function of the class", "futex", Condition, cond +
 		"tpool::thread_pool_generic::wait_for_tasks|/mariadbd\ntpool::thread_pool_generic::get_task|/mariadbd\n" +
 		"tpool::thread_pool_generic::worker_main|/mariadbd\n|libstdc++.so.6\nstart_thread|libc.so.6", IdlePool},
+	{"C++, a task by functions of one class, named as takes", "futex", Condition, cond +
+		"Cache::get|/app\nCache::fetch_item|/app\n" + cxxPool, ""},
 	{"C++, a task that fetches an item", "futex", Condition, cond + "Cache::get|/app\nCatalog::fetch_item|/app\n" +
 		cxxPool, ""},
 	{"MariaDB, the next connection for a cached thread", "futex", Condition, cond +

@@ -66,7 +66,7 @@ func (s *waitingStack) awaitsWork() bool {
 		return !s.calledBy(subtasks)
 	case s.drivesEvents():
 		return true
-	case f.awaitsTask(), s.takes(0) && s.outer[1].awaitsTask():
+	case f.awaitsTask(), s.takes(0) && s.takes(1) && s.outer[1].awaitsTask():
 		return true
 	case s.main:
 		return false
@@ -76,12 +76,22 @@ func (s *waitingStack) awaitsWork() bool {
 	from := 0
 	switch {
 	case !s.takes(0):
-	case isLoop(&s.outer[1]) || !s.takes(1) || scope(s.outer[1].Function) != scope(f.Function):
-		from = 1
-	default: // a pool's own function calls another of its own
+	case !isLoop(&s.outer[1]) && s.takes(1) && s.areOfOneScope(3): // a pool's own function calls another of its own
 		from = 2
+	default:
+		from = 1
 	}
 	return isLoop(&s.outer[from]) && s.isOutermostLoop(from)
+}
+
+// areOfOneScope reports whether the innermost n functions are of one class or namespace.
+func (s *waitingStack) areOfOneScope(n int) bool {
+	for i := range min(n, len(s.outer)) {
+		if scope(s.outer[i].Function) != scope(s.outer[0].Function) {
+			return false
+		}
+	}
+	return true
 }
 
 // takes reports whether a function, by its name, waits for its caller's next work.
