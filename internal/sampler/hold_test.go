@@ -60,6 +60,30 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 	}
 }
 
+// A run that ends while it is held, before its first tick, does not wait for Resume.
+func TestEndOfARunHeldBeforeTheFirstTick(t *testing.T) {
+	p := start(t, "burners", "1")
+	images := code.NewImageCache(0)
+	defer images.Close()
+	o := Options{Freq: 99}
+	s := New(o, o.builder(), images, opened(t, images, []int{p.pid}))
+	defer s.Close()
+	s.Hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Run(ctx)
+		done <- err
+	}()
+	await(t, "the run is held", s.Held)
+	cancel()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("the run goes on")
+	}
+}
+
 func noThreadIsTraced(t *testing.T, pid int) {
 	t.Helper()
 	tids, err := procmem.ListTasks(pid, nil)

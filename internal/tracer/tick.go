@@ -14,7 +14,7 @@ import (
 // makeTicks makes ticks, at least one, until ctx or the last process ends, and sleeps between them. leave: this process
 // is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
-	for t.Tick.At == 0 || ctx.Err() == nil {
+	for began := false; !began || ctx.Err() == nil; began = true {
 		if ptrace.Suspending() {
 			return true
 		}
