@@ -289,9 +289,12 @@ func (x *Difference) Untested() string {
 // runs take some milliseconds.
 const minTestedSamples = 10
 
-// ExceedsUntested reports that changes may exceed a limit without a test: the profiles have no sample counts.
+// ExceedsUntested reports that changes may exceed a limit without a test: a profile has time and no sample counts, or
+// the old one has no time and the new one enough samples.
 func (x *Difference) ExceedsUntested() bool {
-	return x.runs[0] == nil && x.precision[0].N == 0 && x.precision[1].N == 0
+	older, newer := &x.precision[0], &x.precision[1]
+	uncounted := older.Total > 0 && older.N == 0 || newer.Total > 0 && newer.N == 0
+	return x.runs[0] == nil && (uncounted || older.Total <= 0 && newer.Samples >= minTestedSamples)
 }
 
 // isReported reports whether a change is shown: it is significant, or cannot be tested.

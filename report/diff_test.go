@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -468,12 +469,13 @@ func TestChangesOfAFewSamplesAreNotTested(t *testing.T) {
 		{run(0, 17e5), run(0, 20e5), "the old recording has only 0 samples with cpu time", 0},
 		{run(9, 17e5), run(50, 34e5), "the old recording has only 9 samples with cpu time", 0},
 		{run(50, 17e5), run(1, 34e5), "the new recording has only 1 sample with cpu time", 0},
-		{run(0, 0), run(50, 34e5), "the old recording has no cpu time", 0},
+		{run(0, 0), run(9, 34e5), "the old recording has no cpu time", 0},
+		{run(0, 0), run(50, 34e5), "the old recording has no cpu time", math.Inf(1)},
 		{run(10, 17e5), run(10, 34e5), "", 1},
 	} {
 		d := compared(t, c.old, c.later, DiffOptions{})
 		share, _ := d.Worst()
-		if share != c.share || d.Untested() != c.untested || d.Changes[0].Self.Significant != (c.share > 0) {
+		if share != c.share || d.Untested() != c.untested || d.Changes[0].Self.Significant != (c.share == 1) {
 			t.Errorf("worst %v, want %v; untested %q, want %q; %+v", share, c.share, d.Untested(), c.untested, d.Changes[0])
 		}
 	}
