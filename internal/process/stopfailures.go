@@ -43,14 +43,14 @@ func (p procRoot) explainFailures(pids []int, r StopResults) error {
 		return nil
 	}
 	return &Error{PID: pids[0], Kind: refusal.Denied,
-		Cause: fmt.Sprintf("the kernel denied %d stops and allowed %d", r.Denied, r.Succeeded),
+		Cause: fmt.Sprintf("stops denied by the kernel: %d, allowed: %d", r.Denied, r.Succeeded),
 		Next:  "if its children run as another user, run prywalk as root"}
 }
 
 func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
 	e := &Error{PID: pids[0], Kind: refusal.Traced,
 		Next: "try again"}
-	e.Cause = fmt.Sprintf("another tracer was attached at %d stops, and has detached since", r.Traced)
+	e.Cause = fmt.Sprintf("another tracer was attached, stops refused: %d; it has detached since", r.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
 			e.PID, e.Next = pid, "detach "+name

@@ -19,10 +19,10 @@ func TestStopsThatAnotherTracerPreventedAreNotBlamedOnASecurityModule(t *testing
 		cause string
 	}{
 		{StopResults{Traced: 3, Succeeded: 100}, refusal.Traced,
-			"another tracer was attached at 3 stops, and has detached since"},
+			"another tracer was attached, stops refused: 3; it has detached since"},
 		{StopResults{Traced: 3}, refusal.Traced, "another tracer was attached"},
 		{StopResults{Denied: 2, Traced: 3, Succeeded: 100}, refusal.Traced, "another tracer was attached"},
-		{StopResults{Denied: 2, Succeeded: 100}, refusal.Denied, "denied 2 stops and allowed 100"},
+		{StopResults{Denied: 2, Succeeded: 100}, refusal.Denied, "stops denied by the kernel: 2, allowed: 100"},
 	} {
 		e := wantKind(t, ExplainFailures(pids, w.n), w.kind)
 		if !strings.Contains(e.Cause, w.cause) || strings.Contains(e.Cause, "security module") {
