@@ -13,12 +13,13 @@ import (
 func TestExecIsFoundWithAndWithoutDescriptors(t *testing.T) {
 	for name, open := range map[string]bool{"with": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command("sh", "-c", "read x; exec sleep 1000")
+			cmd := exec.Command("sh", "-c", "echo ready; read x; exec sleep 1000")
 			in, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
 			}
-			pid := testtargets.Child(t, cmd).Process.Pid
+			testtargets.Ready(t, cmd) // before its output the exec of the shell itself may not be complete
+			pid := cmd.Process.Pid
 			m := &Memory{}
 			if open {
 				m = OpenMemory(pid)
