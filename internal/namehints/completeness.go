@@ -52,7 +52,7 @@ func (c *Completeness) Text(prefix string, percent func(float64) string) string 
 	sampled := c.sampled / c.all
 	if prefix != "" {
 		of = " of " + prefix + "time"
-		rest = ", " + percent(1-sampled) + of + " not sampled"
+		rest = ", " + percent(1-sampled) + of + " unexplained"
 	}
 	switch {
 	case sampled < minSampled:

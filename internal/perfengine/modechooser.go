@@ -244,7 +244,7 @@ func (c *modeChooser) fallbackNote(engine string) string {
 	if engine == "ptrace" {
 		return text
 	}
-	return "stopped, not sampled: " + text
+	return "sampled by stops, not by the kernel: " + text
 }
 
 func notes(by *[handover.NumSampleLacks]int64) (parts []string) {

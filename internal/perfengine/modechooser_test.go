@@ -119,7 +119,7 @@ func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.
 			{handover.LacksNothing, ""},
 			{handover.LacksStacks, "incomplete samples of 1 process with stacks in several places " +
 				"(--engine auto stops their threads instead)"},
-			{handover.LacksSamples, "stopped, not sampled: 1 process of which no samples came"},
+			{handover.LacksSamples, "sampled by stops, not by the kernel: 1 process of which no samples came"},
 		} {
 			if got := note(want.lack); got != want.note {
 				t.Errorf("%v: %q, want %q", want.lack, got, want.note)

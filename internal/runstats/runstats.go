@@ -47,7 +47,7 @@ type Observations struct {
 	Stops        int64 `json:"frozen"`
 	PassiveReads int64 `json:"peeked"`
 	Unchanged    int64 `json:"reused"`
-	// SleptAgain is 0; earlier versions counted PassiveReads that found the last stack again.
+	// SleptAgain is always 0.
 	SleptAgain int64 `json:"slept_again"`
 }
 

@@ -52,7 +52,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 40, 40, 10, 9
 	s.IncompleteCPU = map[string]float64{"depth": 0.5}
-	const share = "50.0% of sampled CPU time with complete stacks, 90.0% of CPU time not sampled"
+	const share = "50.0% of sampled CPU time with complete stacks, 90.0% of CPU time unexplained"
 	s.FreqAsked = 99
 	for _, c := range []struct {
 		failed      map[string]int64
@@ -79,7 +79,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 // TestClosingLineNamesWhatWasStopped: where the kernel samples the others.
 func TestClosingLineNamesWhatWasStopped(t *testing.T) {
 	var s runstats.Stats
-	s.EngineNote = "stopped, not sampled: 2 threads with deep stacks"
+	s.EngineNote = "sampled by stops, not by the kernel: 2 threads with deep stacks"
 	for engine, want := range map[string]bool{"perf": true, "perf, then ptrace": true, "ptrace": false} {
 		s.Engine = engine
 		if line := said(&s); strings.Contains(line, "note: "+s.EngineNote+" | ") != want {
@@ -94,7 +94,7 @@ func TestIncompleteStacksBetweenSamplesDoNotCountAsSampled(t *testing.T) {
 	s.ProfiledCPU, s.UnobservedCPU = 100, 60
 	s.IncompleteCPU = map[string]float64{"no-rule": 50}
 	s.IncompleteUnobservedCPU = map[string]float64{"no-rule": 30}
-	const want = "50.0% of sampled CPU time with complete stacks, 60.0% of CPU time not sampled"
+	const want = "50.0% of sampled CPU time with complete stacks, 60.0% of CPU time unexplained"
 	if got := completeCPU(s); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -22,7 +22,7 @@ func CommentLine(s *runstats.Stats) string {
 	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + %d read passively + "+
 		"%d unchanged + %d failed%s, and %d sampled by the kernel; "+
 		"%s, %s of %d samples%s; %s%s; rates of threads: %s%s; "+
-		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it not observed%s; scheduling %s; %s",
+		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it unexplained%s; scheduling %s; %s",
 		summary(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged, Sum(s.Failed),
 		Reasons(s.Failed),
 		s.Sampled,

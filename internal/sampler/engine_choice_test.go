@@ -53,7 +53,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stops+20 })
 	}, c.pid, g)
 	if r.Engine != "perf" ||
-		!strings.Contains(r.EngineNote, "stopped, not sampled: 1 process with stacks in several places") {
+		!strings.Contains(r.EngineNote, "sampled by stops, not by the kernel: 1 process with stacks in several places") {
 		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
 	}
 	if stoppedC != 0 || sampledGo != 0 || r.Sampled == 0 {
@@ -107,7 +107,8 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 			return now.Stacks >= since.Stacks+20
 		})
 	}, target.pid)
-	if r.Engine != "perf" || r.EngineNote != "stopped, not sampled: 1 process with stacks that samples do not show whole" {
+	const note = "sampled by stops, not by the kernel: 1 process with stacks that samples do not show whole"
+	if r.Engine != "perf" || r.EngineNote != note {
 		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
