@@ -71,7 +71,7 @@ func parse(args []string) (*settings, error) {
 	fl.BoolVar(&s.missing, "missing", false, "leave out the programs that the file of -json has figures of")
 	fl.DurationVar(&s.gaps, "gaps", 0,
 		"measure nothing, but watch for so long how often the machine takes a processor away")
-	fl.BoolVar(&s.docs, "docs", false, "put the tables into "+page+" and "+summaryPage)
+	fl.BoolVar(&s.docs, "docs", false, "put the tables into "+page)
 	fl.BoolVar(&s.twoUsers, "twice", false, "record the programs of "+scripts+
 		" as root and as an ordinary user, and write a table (needs root)")
 	if err := fl.Parse(args); err != nil {

@@ -16,9 +16,9 @@ import (
 
 // of -docs, from the repository's root
 const (
-	page        = "benchmarks/results/atwork.md"
-	summaryPage = "docs/performance.md"
-	sectionName = "atwork"
+	page         = "benchmarks/results/atwork.md"
+	sectionName  = "atwork"
+	groupSection = "groups"
 )
 
 func (s *settings) publish(all []row) error {
@@ -29,7 +29,7 @@ func (s *settings) publish(all []row) error {
 	if err := markdown.ReplaceSection(page, sectionName, func(string) string { return s.text(all) }); err != nil {
 		return err
 	}
-	return markdown.ReplaceSection(summaryPage, sectionName, func(string) string { return summary(all) })
+	return markdown.ReplaceSection(page, groupSection, func(string) string { return summary(all) })
 }
 
 func (s *settings) text(all []row) string {
