@@ -14,7 +14,7 @@ import (
 )
 
 type processAccount struct {
-	*handover.Process
+	*handover.SharedProcess
 	nsPID int // in its own pid namespace; 0: the same
 	// addressSpace is that of the program for which the rest was made ([code.Process.AddressSpace]).
 	addressSpace uint64
@@ -45,11 +45,11 @@ func newAccounts() *accounts {
 	return &accounts{map[sample.ThreadID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
 }
 
-func (a *accounts) process(p *handover.Process) *processAccount {
+func (a *accounts) process(p *handover.SharedProcess) *processAccount {
 	if known := a.procs[p.ID]; known != nil {
 		return known
 	}
-	made := &processAccount{Process: p, addressSpace: p.Target.AddressSpace(), programs: a.programs}
+	made := &processAccount{SharedProcess: p, addressSpace: p.Target.AddressSpace(), programs: a.programs}
 	made.program = a.programs.stateOf(p.Target)
 	if !p.Ended { // else only the name is requested
 		a.procs[p.ID] = made
@@ -83,7 +83,7 @@ func (p *processAccount) programChanged() {
 	p.ProgramChanged()
 	p.walked = samplesWalked{}
 	if p.program = p.programs.stateOf(p.Target); p.program != nil {
-		p.program.applyTo(p.Process)
+		p.program.applyTo(p.SharedProcess)
 	}
 	p.waits.afterExec()
 }
@@ -117,7 +117,7 @@ func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool)
 }
 
 type threadAccount struct {
-	*handover.Thread
+	*handover.SharedThread
 	proc  *processAccount
 	begun bool
 
@@ -131,11 +131,11 @@ type threadAccount struct {
 	lock lastLock
 }
 
-func (a *accounts) thread(th *handover.Thread) *threadAccount {
+func (a *accounts) thread(th *handover.SharedThread) *threadAccount {
 	if known := a.threads[th.ID]; known != nil {
 		return known
 	}
-	made := &threadAccount{Thread: th, proc: a.process(th.Proc), name: th.Name, nameReadAt: th.Found}
+	made := &threadAccount{SharedThread: th, proc: a.process(th.Proc), name: th.Name, nameReadAt: th.Found}
 	a.threads[th.ID] = made
 	return made
 }
@@ -143,8 +143,8 @@ func (a *accounts) thread(th *handover.Thread) *threadAccount {
 func (p *processAccount) untrackedAccount() *threadAccount {
 	if p.untrackedThreads == nil {
 		p.untrackedThreads = &threadAccount{
-			Thread: &handover.Thread{
-				Proc: p.Process, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
+			SharedThread: &handover.SharedThread{
+				Proc: p.SharedProcess, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
 			},
 			proc: p,
 		}

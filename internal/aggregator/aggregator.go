@@ -39,7 +39,7 @@ type Options struct {
 	// Events receives the attribution's events ([attribute.Recorder]); nil: not recorded.
 	Events io.Writer
 	// Walked is called for each walk, Explained for each explained wait; for tests.
-	Walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
+	Walked    func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
 	Explained func(*observe.RawSample, *waits.Wait)
 }
 

@@ -22,9 +22,9 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	leader := &handover.Thread{Proc: p.Process, TID: pid}
+	leader := &handover.SharedThread{Proc: p.SharedProcess, TID: pid}
 	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
-	a.handleRename(&handover.Event{Kind: handover.Renamed, Thread: leader, Proc: p.Process, At: procmem.Now()})
+	a.handleRename(&handover.Event{Kind: handover.Renamed, Thread: leader, Proc: p.SharedProcess, At: procmem.Now()})
 	for range 2 {
 		if p.Comm != "other" || old != "threads" {
 			t.Fatalf("name %q, before %q; want other and threads", p.Comm, old)
@@ -42,7 +42,7 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
 	}
 	t.Cleanup(func() { _ = target.Close() })
 	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
-	p := a.process(handover.NewProcess(target, false, 0))
+	p := a.process(handover.NewSharedProcess(target, false, 0))
 	a.beginProcess(p)
 	return a, p
 }
@@ -53,7 +53,7 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	a := New(Options{
 		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *code.Process) { closed = append(closed, p) },
 	}, handover.NewCommon())
-	p := &handover.Process{Target: ofPID(4711).Target}
+	p := &handover.SharedProcess{Target: ofPID(4711).Target}
 	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
 		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.procs), closed, p.Target)

@@ -20,7 +20,7 @@ import (
 func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 	sample, stopped := &observe.RawSample{How: observe.BySample}, &observe.RawSample{How: observe.ByStop}
 	judged := func(whole, incomplete int) handover.SampleLack {
-		p := &processAccount{Process: &handover.Process{}}
+		p := &processAccount{SharedProcess: &handover.SharedProcess{}}
 		for range whole {
 			p.countWalk(sample, frames.StopRoot, false)
 		}
@@ -43,7 +43,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 			t.Errorf("%d incomplete of %d samples: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
 		}
 	}
-	p := &processAccount{Process: &handover.Process{}}
+	p := &processAccount{SharedProcess: &handover.SharedProcess{}}
 	for range 8 {
 		p.countWalk(sample, frames.StopStackCut, true) // the cut stack is not the one that the kernel copies
 	}
@@ -60,7 +60,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer target.Close()
-		shared := handover.NewProcess(target, true, 0)
+		shared := handover.NewSharedProcess(target, true, 0)
 		shared.ID = sample.ProcessID(pid)
 		if d := shared.TakeTaskDir(); d != nil {
 			d.Close()
@@ -99,7 +99,7 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	waiter := handover.NewProcess(target, false, 0)
+	waiter := handover.NewSharedProcess(target, false, 0)
 	waiter.TakeTaskDir().Close()
 	var listing code.MappingList
 	if err := listing.Read(pid); err != nil {
@@ -141,7 +141,7 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer target.Close()
-		p := handover.NewProcess(target, true, 0)
+		p := handover.NewSharedProcess(target, true, 0)
 		p.TakeTaskDir().Close()
 		a.ApplyKnownProgram(p)
 		copies = append(copies, p.FirstCopy())

@@ -24,7 +24,7 @@ type program struct {
 	deepestStack int64 // most bytes in a walk of a first thread
 }
 
-func (p *program) applyTo(proc *handover.Process) {
+func (p *program) applyTo(proc *handover.SharedProcess) {
 	proc.NoteLack(p.lack)
 	proc.SetFirstCopy(p.deepestStack)
 }
@@ -58,7 +58,7 @@ func (p programs) stateOf(proc interface {
 }
 
 // ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
-func (a *accounts) ApplyKnownProgram(p *handover.Process) {
+func (a *accounts) ApplyKnownProgram(p *handover.SharedProcess) {
 	if known := a.programs.stateOf(p.Target); known != nil {
 		known.applyTo(p)
 	}

@@ -32,10 +32,10 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 	case g == nil:
 		return u.unwind(th, s)
 	}
-	return u.unwindRecorded(th.proc.Process, g, s)
+	return u.unwindRecorded(th.proc.SharedProcess, g, s)
 }
 
-func (u *unwinder) unwindRecorded(waiter *handover.Process, g *handover.Program, s *observe.RawSample) (
+func (u *unwinder) unwindRecorded(waiter *handover.SharedProcess, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
 	u.lock.beginRead() // files are opened
@@ -65,7 +65,7 @@ func (u *unwinder) unwindRecorded(waiter *handover.Process, g *handover.Program,
 }
 
 // recorded returns a program's code. It caches one.
-func (u *unwinder) recorded(waiter *handover.Process, g *handover.Program) *recordedProgram {
+func (u *unwinder) recorded(waiter *handover.SharedProcess, g *handover.Program) *recordedProgram {
 	if u.lastRecorded.program != g {
 		for _, info := range u.lastRecorded.modules {
 			u.builder.ForgetModule(info)

@@ -28,7 +28,7 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 // A thread and a task that sleep on have no open time just after the checkpoint that ends a part.
 func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
 	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, handover.NewCommon())
-	p := a.process(&handover.Process{ID: 1, Target: ofPID(4711).Target})
+	p := a.process(&handover.SharedProcess{ID: 1, Target: ofPID(4711).Target})
 	stackOf := func(name string) sample.StackID { return a.recording.Intern([]profile.Loc{{Synthetic: name}}) }
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
 	p.tasks.all = append(p.tasks.all, &taskPoller{places: []taskPlace{{from: 5, seen: 5, parked: true, stack: task}}})

@@ -33,7 +33,7 @@ type unwinder struct {
 	noCode          frames.Addr            // first address of this walk in no module; 0: none
 	taskMemory      callstack.TaskMemory
 	// walked is called for each walk, for tests.
-	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
+	walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
 type cachedLocation struct {
@@ -87,7 +87,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	id, _ := u.endStack(stop)
 	thr.Feedback.Walked(p.Target, &u.walker, s, &u.outline)
 	if u.walked != nil {
-		u.walked(p.Process, s, id, &u.walker)
+		u.walked(p.SharedProcess, s, id, &u.walker)
 	}
 	return id, stop
 }

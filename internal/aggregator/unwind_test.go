@@ -45,16 +45,17 @@ func deepSample(depth int) *observe.RawSample {
 
 // neverRefreshed returns a thread of a process whose mappings are not read again.
 func neverRefreshed(target *code.Process) *threadAccount {
-	p := &handover.Process{Target: target}
+	p := &handover.SharedProcess{Target: target}
 	return &threadAccount{
-		Thread: &handover.Thread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
-		proc:   &processAccount{Process: p, refreshBudget: refreshBudget{last: math.MaxInt64}},
+		SharedThread: &handover.SharedThread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
+		proc:         &processAccount{SharedProcess: p, refreshBudget: refreshBudget{last: math.MaxInt64}},
 	}
 }
 
 // ofPID returns the account of a process of which only the PID is known.
 func ofPID(pid int) *processAccount {
-	return &processAccount{Process: &handover.Process{Target: &code.Process{Process: &procs.Process{PID: pid}}}}
+	target := &code.Process{Process: &procs.Process{PID: pid}}
+	return &processAccount{SharedProcess: &handover.SharedProcess{Target: target}}
 }
 
 // BenchmarkUnwind walks stacks that differ in the two innermost frames.

@@ -46,37 +46,42 @@ type Attribution struct {
 	sink    Sink
 	gaps    Gaps
 	totals  Totals
-	threads map[sample.ThreadID]*thread
-	procs   map[sample.ProcessID]*process
+	threads map[sample.ThreadID]*accountedThread
+	procs   map[sample.ProcessID]*accountedProcess
 
 	tree   *ProcessTree
-	byNode map[*Node]*process
+	byNode map[*Node]*accountedProcess
 
 	out  Interval
 	emit func(Span)
 }
 
-type thread struct {
+// accountedThread is a thread with an account in this recording.
+type accountedThread struct {
 	id      sample.ThreadID
-	proc    *process
+	proc    *accountedProcess
 	account ThreadAccount
 }
 
-type process struct {
+// accountedProcess is a process with an account in this recording.
+type accountedProcess struct {
 	id        sample.ProcessID
 	account   ProcessAccount
 	fromStart bool
 	ended     bool
 	node      *Node // nil without Attribution.tree
 	// waiter takes its unobserved time and that of its children; nil: none.
-	waiter *process
+	waiter *accountedProcess
 }
 
 // New makes an attribution without processes.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
-	a := &Attribution{opts: o, sink: sink, threads: map[sample.ThreadID]*thread{}, procs: map[sample.ProcessID]*process{}}
+	a := &Attribution{
+		opts: o, sink: sink, threads: map[sample.ThreadID]*accountedThread{},
+		procs: map[sample.ProcessID]*accountedProcess{},
+	}
 	if o.Children && !o.ThreadsFiltered {
-		a.tree, a.byNode = NewProcessTree(kernel), map[*Node]*process{}
+		a.tree, a.byNode = NewProcessTree(kernel), map[*Node]*accountedProcess{}
 	} else {
 		a.opts.Period, a.opts.KernelSamples = 0, false
 	}
@@ -133,20 +138,20 @@ func (a *Attribution) Handle(event Event) {
 	}
 }
 
-func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *thread {
+func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *accountedThread {
 	t := a.threads[id]
 	if t == nil {
-		t = &thread{id: id, proc: a.process(processID)}
+		t = &accountedThread{id: id, proc: a.process(processID)}
 		t.account.CreatedAt = createdAt
 		a.threads[id] = t
 	}
 	return t
 }
 
-func (a *Attribution) process(id sample.ProcessID) *process {
+func (a *Attribution) process(id sample.ProcessID) *accountedProcess {
 	p := a.procs[id]
 	if p == nil {
-		p = &process{id: id}
+		p = &accountedProcess{id: id}
 		p.account.ThreadsFiltered, p.account.PeriodPerSample = a.opts.ThreadsFiltered, a.opts.KernelSamples
 		a.procs[id] = p
 	}
@@ -154,12 +159,12 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 }
 
 // threadEmitter returns an emitter for spans of a thread, valid until the next call.
-func (a *Attribution) threadEmitter(t *thread) func(Span) {
+func (a *Attribution) threadEmitter(t *accountedThread) func(Span) {
 	a.out.Process, a.out.Thread = t.proc.id, t.id
 	return a.emit
 }
 
-func (a *Attribution) processEmitter(p *process) func(Span) {
+func (a *Attribution) processEmitter(p *accountedProcess) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {
 			a.totals.Estimated += s.CPU
@@ -193,7 +198,7 @@ func (a *Attribution) attributeSample(e *Observed) {
 	t.account.Add(&s, a.gaps, emit)
 }
 
-func (a *Attribution) extend(t *thread, u sample.Unchanged) {
+func (a *Attribution) extend(t *accountedThread, u sample.Unchanged) {
 	emit := a.threadEmitter(t)
 	t.account.AttributeDeferred(a.gaps, emit)
 	t.account.Extend(u, a.gaps, emit)
@@ -222,7 +227,7 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 	a.finishThread(t)
 }
 
-func (a *Attribution) finishThread(t *thread) {
+func (a *Attribution) finishThread(t *accountedThread) {
 	if t.account.Begun() {
 		t.proc.account.FinishThread(&t.account, a.gaps, a.threadEmitter(t))
 		a.sink.ThreadDone(t.id, t.account.Samples, t.account.ObservedFor())
@@ -262,7 +267,7 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 }
 
-func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
+func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 	unobserved := p.account.Unobserved(e.EndedThreads)
 	a.totals.Target += p.account.Attributed() + unobserved
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
@@ -280,13 +285,13 @@ func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	}
 }
 
-func (a *Attribution) closeProcess(p *process) {
+func (a *Attribution) closeProcess(p *accountedProcess) {
 	delete(a.procs, p.id)
 	a.sink.ProcessDone(p.id)
 }
 
 // waiterOf returns the parent that may distribute p's unobserved time with that of its other children; nil: none.
-func (a *Attribution) waiterOf(p *process) *process {
+func (a *Attribution) waiterOf(p *accountedProcess) *accountedProcess {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
 	}
@@ -294,7 +299,7 @@ func (a *Attribution) waiterOf(p *process) *process {
 }
 
 // passedTo returns the process that takes the time of p's children; nil: p itself.
-func (a *Attribution) passedTo(p *process) *process {
+func (a *Attribution) passedTo(p *accountedProcess) *accountedProcess {
 	if to := p.waiter; to != nil && a.byNode[to.node] == to {
 		return to
 	}
@@ -302,7 +307,7 @@ func (a *Attribution) passedTo(p *process) *process {
 }
 
 // distributeChildren attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
-func (a *Attribution) distributeChildren(p *process, ns, now int64, last bool) {
+func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)
 	if !last {

@@ -35,13 +35,13 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var w timingWheel
-	due := map[*Thread]int64{}
+	due := map[*ThreadState]int64{}
 	now := int64(5e12)
-	w.advance(now, func(*Thread) { t.Fatal("a thread in an empty wheel") })
+	w.advance(now, func(*ThreadState) { t.Fatal("a thread in an empty wheel") })
 	for range 20000 {
 		switch rng.IntN(4) {
 		case 0, 1:
-			th := &Thread{}
+			th := &ThreadState{}
 			due[th] = now + rng.Int64N(1500e6)
 			w.put(th, due[th])
 		case 2:
@@ -52,7 +52,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 			}
 		case 3:
 			now += rng.Int64N(40e6) * rng.Int64N(20)
-			w.advance(now, func(th *Thread) {
+			w.advance(now, func(th *ThreadState) {
 				at, ok := due[th]
 				if !ok || at > now+slotLength || th.inWheel {
 					t.Fatalf("given back %d ns early, known %v", at-now, ok)

@@ -25,6 +25,6 @@
 //
 // With kernel samples, an observation shows only where such a thread sleeps. With many threads, observations are then
 // thinned out at random, to one part in frequentWakerShare of a CPU, and a sample waits for its thread's next
-// observation ([Thread.MayWait]): the time of an observation depends neither on the place of the sleep nor on a recent
-// run, so the division of blocked time is right on average.
+// observation ([ThreadState.MayWait]): the time of an observation depends neither on the place of the sleep nor on a
+// recent run, so the division of blocked time is right on average.
 package backoff

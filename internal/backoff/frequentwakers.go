@@ -12,7 +12,7 @@ const (
 )
 
 // noteFrequentWaker records whether a thread wakes often while the kernel samples it.
-func (p *Policy) noteFrequentWaker(th *Thread, often bool) {
+func (p *Policy) noteFrequentWaker(th *ThreadState, often bool) {
 	if th.wakesOften == often {
 		return
 	}
@@ -25,7 +25,7 @@ func (p *Policy) noteFrequentWaker(th *Thread, often bool) {
 	p.frequentWakers += n
 }
 
-func (p *Policy) backOffFrequentWaker(th *Thread) {
+func (p *Policy) backOffFrequentWaker(th *ThreadState) {
 	if th.wakesOften {
 		th.backoff = max(th.backoff, p.frequentWakerBackoff())
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
@@ -43,4 +43,4 @@ func (p *Policy) frequentWakerBackoff() int64 {
 
 // MayWait reports whether a sample of the thread waits for its next due observation: one right after a run would favour
 // short sleeps.
-func (th *Thread) MayWait() bool { return th.wakesOften && th.inWheel }
+func (th *ThreadState) MayWait() bool { return th.wakesOften && th.inWheel }

@@ -41,8 +41,8 @@ func TestSamplesOfFrequentWakersTakeNoMoreThanTheirShare(t *testing.T) {
 // is one until it has slept for long, runs, or ends.
 func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	c := New(1)
-	p := NewProcess(0)
-	th := &Thread{Observed: observe.NewThread(1, 1, nil)}
+	p := NewProcessState(0)
+	th := &ThreadState{Observed: observe.NewThread(1, 1, nil)}
 	p.Add(th)
 	at := int64(1e9)
 	observed := func(asleep bool, cpu uint64) {

@@ -27,8 +27,8 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		{"a collector runs now and then", 2000, false, false, 1, sleepShare, 30e6, 0, maxFactor},
 		{"those that slept run", 2000, false, false, 1, sleepShare, 0, 30e6, 1},
 	} {
-		p := NewProcess(0)
-		th := &Thread{Observed: observe.NewThread(1, 1, nil)}
+		p := NewProcessState(0)
+		th := &ThreadState{Observed: observe.NewThread(1, 1, nil)}
 		p.Add(th)
 		if c.sampled {
 			th.Observed.SetSampleStack(1 << 14)
@@ -46,7 +46,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 			p.notRunYet.addCPU(c.firstRuns)
 			p.Clock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
-		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).factorOf().factor(); got != c.nextFactor {
+		if got := (&ThreadState{Observed: observe.NewThread(1, 2, nil), proc: p}).factorOf().factor(); got != c.nextFactor {
 			t.Errorf("%s: one that has not run may be left alone %d times as long, want %d", c.name, got, c.nextFactor)
 		}
 	}
@@ -54,7 +54,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 
 // TestSearchObservesThreadsThatRanBeforeFirst: CPU time that these explain needs no others.
 func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
-	policy, p := New(1), NewProcess(0)
+	policy, p := New(1), NewProcessState(0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
 	p.Clock(1e9, 50e6, true)

@@ -13,7 +13,7 @@ import (
 type Policy struct {
 	wheel     timingWheel
 	rng       *rand.Rand
-	onExpired func(*Thread) // the method expired, bound once
+	onExpired func(*ThreadState) // the method expired, bound once
 
 	tick           int64 // number of the present or last tick
 	now            int64 // CLOCK_MONOTONIC ns
@@ -43,7 +43,7 @@ func (p *Policy) WakeDue(threads int) {
 }
 
 // expired ends a back-off, or prolongs it if the process's clock has not moved since.
-func (p *Policy) expired(th *Thread) {
+func (p *Policy) expired(th *ThreadState) {
 	proc := th.proc
 	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < maxIdleBackoff-maxBackoff {
 		p.wheel.put(th, p.now+backoffLength(maxBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
@@ -52,13 +52,13 @@ func (p *Policy) expired(th *Thread) {
 	p.setDue(th)
 }
 
-func (p *Policy) setDue(th *Thread) {
+func (p *Policy) setDue(th *ThreadState) {
 	th.proc.backedOff--
 	th.proc.Due = append(th.proc.Due, th)
 }
 
 // Wake makes a thread due in this tick if it is backed off.
-func (p *Policy) Wake(th *Thread) {
+func (p *Policy) Wake(th *ThreadState) {
 	if th.inWheel {
 		p.wheel.remove(th)
 		p.setDue(th)
@@ -66,7 +66,7 @@ func (p *Policy) Wake(th *Thread) {
 }
 
 // NoteUnchanged records that a thread has not run since its last observation. It returns the ticks of the back-off.
-func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
+func (p *Policy) NoteUnchanged(th *ThreadState) (inferred int64) {
 	inferred = th.endBackoff(p.tick)
 	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.now))
 	th.asleep = th.Observed.Asleep()
@@ -84,7 +84,7 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 
 // NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
 // tick from now on. It returns the ticks of the back-off.
-func (p *Policy) NoteChanged(th *Thread) (unobservedTicks int64) {
+func (p *Policy) NoteChanged(th *ThreadState) (unobservedTicks int64) {
 	waited := !th.skipped && !th.wakesOften
 	unobservedTicks = th.endBackoff(p.tick)
 	th.ranWhileBackedOff = th.ranWhileBackedOff || unobservedTicks > 0 && waited
@@ -97,7 +97,7 @@ func (p *Policy) NoteChanged(th *Thread) (unobservedTicks int64) {
 }
 
 // endBackoff returns the ticks of the back-off.
-func (th *Thread) endBackoff(tick int64) int64 {
+func (th *ThreadState) endBackoff(tick int64) int64 {
 	if th.backedOffAt == 0 {
 		return 0
 	}
@@ -109,7 +109,7 @@ func (th *Thread) endBackoff(tick int64) int64 {
 
 // NoteObservation records an observation with clocks s. The CPU time since the last one explains a part of the
 // process's clock. created: the thread's clock began at zero within the recording.
-func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
+func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
 		return
@@ -131,8 +131,8 @@ func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.Sch
 }
 
 // BackOff begins the back-offs of a process's threads, and removes ended threads from this tick's list.
-func (p *Policy) BackOff(proc *Process) {
-	proc.Due = slices.DeleteFunc(proc.Due, func(th *Thread) bool {
+func (p *Policy) BackOff(proc *ProcessState) {
+	proc.Due = slices.DeleteFunc(proc.Due, func(th *ThreadState) bool {
 		backoff := th.backoff
 		th.backoff = 0
 		if th.Gone || backoff == 0 {
@@ -146,7 +146,7 @@ func (p *Policy) BackOff(proc *Process) {
 }
 
 // TicksSkipped records that the next ticks are skipped.
-func (p *Policy) TicksSkipped(proc *Process) {
+func (p *Policy) TicksSkipped(proc *ProcessState) {
 	for _, th := range proc.Due {
 		if th.asleep && th.backedOffAt == 0 {
 			th.backedOffAt = p.tick
@@ -158,13 +158,13 @@ func (p *Policy) TicksSkipped(proc *Process) {
 // SearchDue reports whether a backed-off thread must have run, and a search is due. The caller then wakes
 // ([Policy.Wake]) and observes those that ran before; if that does not explain the clock ([Policy.Unexplained]), all
 // others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
-func (p *Policy) SearchDue(proc *Process) bool {
+func (p *Policy) SearchDue(proc *ProcessState) bool {
 	return proc.backedOff > 0 && proc.clockKnown && proc.clockAt == p.now && p.now >= proc.nextSearch &&
 		p.Unexplained(proc)
 }
 
 // Unexplained reports whether the process's clock has moved by more than the observations explain.
-func (p *Policy) Unexplained(proc *Process) bool {
+func (p *Policy) Unexplained(proc *ProcessState) bool {
 	running := int64(0)
 	for _, th := range proc.Due {
 		if !th.asleep {
@@ -175,17 +175,17 @@ func (p *Policy) Unexplained(proc *Process) bool {
 }
 
 // SearchEnded records that a search has observed n threads.
-func (p *Policy) SearchEnded(proc *Process, n int) {
+func (p *Policy) SearchEnded(proc *ProcessState, n int) {
 	proc.nextSearch = p.now + searchShare*(sampleCost*int64(n)+frequentWakerCost*int64(proc.frequentWakers))
 }
 
 // AllObserved records that all threads of a process were observed.
-func (p *Policy) AllObserved(proc *Process) {
+func (p *Policy) AllObserved(proc *ProcessState) {
 	proc.clockAtAllObserved, proc.explainedCPU = proc.clock, 0
 }
 
 // Forget removes an ended thread. It returns the ticks of the back-off.
-func (p *Policy) Forget(th *Thread) (unobservedTicks int64) {
+func (p *Policy) Forget(th *ThreadState) (unobservedTicks int64) {
 	th.Gone = true
 	p.noteFrequentWaker(th, false)
 	if th.inWheel {

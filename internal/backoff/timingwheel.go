@@ -11,13 +11,13 @@ const (
 // timingWheel holds backed-off threads by the end of their back-off, so that a tick touches only those that end.
 // Threads are linked: it allocates nothing.
 type timingWheel struct {
-	slots [wheelSlots]*Thread
+	slots [wheelSlots]*ThreadState
 	now   int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
 	count int   // number of threads
 }
 
 // put adds a thread whose back-off ends at a time (CLOCK_MONOTONIC, ns), in the next call of turn at the earliest.
-func (w *timingWheel) put(th *Thread, end int64) {
+func (w *timingWheel) put(th *ThreadState, end int64) {
 	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
 	slot := int(at % wheelSlots)
 	th.slot = slot
@@ -31,7 +31,7 @@ func (w *timingWheel) put(th *Thread, end int64) {
 	w.count++
 }
 
-func (w *timingWheel) remove(th *Thread) {
+func (w *timingWheel) remove(th *ThreadState) {
 	if th.prev != nil {
 		th.prev.next = th.next
 	} else {
@@ -47,9 +47,9 @@ func (w *timingWheel) remove(th *Thread) {
 }
 
 // advance removes all threads whose back-off ends until now, and passes each to expired, which may put it back.
-func (w *timingWheel) advance(now int64, expired func(*Thread)) {
+func (w *timingWheel) advance(now int64, expired func(*ThreadState)) {
 	to := now / slotLength
-	var list *Thread
+	var list *ThreadState
 	for at := max(w.now+1, to-wheelSlots+1); at <= to; at++ {
 		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
 			w.remove(th)

@@ -31,7 +31,7 @@ type Options struct {
 // [Holder] and [Ender], too.
 type Engine interface {
 	// Track is called for each new process. It returns nil if all running threads of the process are to be stopped.
-	Track(*Process) ProcessPart
+	Track(*TrackedProcess) ProcessPart
 	// Coverage returns what is now observed without stops.
 	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
@@ -74,7 +74,7 @@ type Ender interface {
 type ProcessPart interface {
 	// Observes reports whether the engine, not stops, observes its running threads.
 	Observes() bool
-	TrackThread(*Thread) ThreadPart
+	TrackThread(*TrackedThread) ThreadPart
 	// Ended completes the report of the end. All threads have ended before.
 	Ended(*attribute.ProcessEnd)
 }

@@ -19,8 +19,8 @@
 //
 // # Duties of an engine
 //
-// A running thread is stopped unless the engine has called [Thread.ExemptFromStops]. The engine passes samples of a
-// tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; as these show that a
-// thread has begun, it also calls Skipper.NoteThreadChange. In FoundRunning it passes the thread's clocks to
+// A running thread is stopped unless the engine has called [TrackedThread.ExemptFromStops]. The engine passes samples
+// of a tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; as these show that
+// a thread has begun, it also calls Skipper.NoteThreadChange. In FoundRunning it passes the thread's clocks to
 // Steady.NoteRunning and Backoff.NoteObservation.
 package engine

@@ -54,11 +54,11 @@ type Tick struct {
 	Skipped bool  // ticks were skipped before it
 }
 
-// Process is a tracked process.
-type Process struct {
+// TrackedProcess is what tracer and engine share of a tracked process.
+type TrackedProcess struct {
 	Target   *code.Process
-	Handover *handover.Process // what its events name
-	TaskDir  *procmem.TaskDir  // /proc/PID/task
+	Handover *handover.SharedProcess // what its events name
+	TaskDir  *procmem.TaskDir        // /proc/PID/task
 	Clock    Clock
 	Gone     bool // it has ended
 
@@ -78,11 +78,11 @@ type Clock struct {
 // CPUTime returns the CPU time since sampling began, ns.
 func (c *Clock) CPUTime() int64 { return int64(c.Now - c.First) }
 
-// Thread is a tracked thread.
-type Thread struct {
-	Handover   *handover.Thread // what its events name
+// TrackedThread is what tracer and engine share of a tracked thread.
+type TrackedThread struct {
+	Handover   *handover.SharedThread // what its events name
 	Observed   *observe.Thread
-	Backoff    backoff.Thread
+	Backoff    backoff.ThreadState
 	Steady     schedule.SteadyDetector // set by the engine
 	FromZero   bool                    // it began within the recording: its clocks count from zero
 	EnginePart ThreadPart              // nil if it is stopped when it runs
@@ -91,4 +91,4 @@ type Thread struct {
 
 // ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes, as in the
 // engine's samples. n = 0 ends the exemption.
-func (t *Thread) ExemptFromStops(n int) { t.Observed.SetSampleStack(n) }
+func (t *TrackedThread) ExemptFromStops(n int) { t.Observed.SetSampleStack(n) }

@@ -34,9 +34,9 @@ const (
 // Event is an observation of a thread or process.
 type Event struct {
 	Kind            Kind
-	Thread          *Thread
-	Proc            *Process
-	Caller          *Thread // for Execed: the ended thread that called it, if its clocks go on as those of Thread
+	Thread          *SharedThread
+	Proc            *SharedProcess
+	Caller          *SharedThread // for Execed: the ended thread that called it, if its clocks go on as those of Thread
 	RawSample       *observe.RawSample
 	Program         *Program         // program of a sampled process, if not that of Proc
 	UnchangedBefore sample.Unchanged // unchanged ticks before this event

@@ -6,7 +6,7 @@ import "testing"
 
 // TestTheMostSevereFallbackReasonStays until an exec.
 func TestTheMostSevereFallbackReasonStays(t *testing.T) {
-	var p Process
+	var p SharedProcess
 	for _, c := range []struct{ reported, want SampleLack }{
 		{LacksRoots, LacksRoots}, {LacksStacks, LacksRoots}, {LacksFrames, LacksFrames},
 		{LacksSamples, LacksFrames},
@@ -36,7 +36,7 @@ func TestReasonsThatTakeStops(t *testing.T) {
 func TestBatchesAreUsedAgain(t *testing.T) {
 	r := NewBatchQueue()
 	n := testing.AllocsPerRun(100, func() {
-		b := append(r.Get(), Event{Thread: &Thread{}})
+		b := append(r.Get(), Event{Thread: &SharedThread{}})
 		r.Send(b)
 		got := <-r.Batches()
 		r.Put(got)
@@ -72,7 +72,7 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 
 // TestDeepestStackIsReportedOnce: since it was asked for last.
 func TestDeepestStackIsReportedOnce(t *testing.T) {
-	var p Process
+	var p SharedProcess
 	for _, n := range []int64{100, 300, 200} {
 		p.NoteUsedStack(n)
 	}

@@ -51,7 +51,7 @@ func (o *Outbox) Due(now int64) bool {
 }
 
 // isNew: it has just begun, and may end before its name is known.
-func isNew(t *Thread, now int64) bool {
+func isNew(t *SharedThread, now int64) bool {
 	return now-t.Found < NameEvery && !t.Named.Load()
 }
 

@@ -10,14 +10,14 @@ import (
 )
 
 func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
-	known := &Thread{Found: 1}
+	known := &SharedThread{Found: 1}
 	const now = 10e9
 	smp := Event{Kind: Sampled, Thread: known}
-	ofNew := Event{Kind: Sampled, Thread: &Thread{Found: now - 5e6}}
-	named := &Thread{Found: now - 5e6}
+	ofNew := Event{Kind: Sampled, Thread: &SharedThread{Found: now - 5e6}}
+	named := &SharedThread{Found: now - 5e6}
 	named.Named.Store(true)
 	ofNamed := Event{Kind: Sampled, Thread: named}
-	listed := &Thread{Found: now - 5e6, Proc: &Process{}}
+	listed := &SharedThread{Found: now - 5e6, Proc: &SharedProcess{}}
 	listed.Proc.Plans.Store(&managed.Plan{})
 	ofListed := Event{Kind: Sampled, Thread: listed}
 	surprising := Event{Kind: Sampled, Thread: known, WalkAtOnce: true}

@@ -44,10 +44,10 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 }
 
 // SampleLack returns what samples of the process lack, as known so far.
-func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
+func (p *SharedProcess) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
 // NoteLack records what samples of the process lack; the most severe lack remains. Safe for concurrent use.
-func (p *Process) NoteLack(lack SampleLack) {
+func (p *SharedProcess) NoteLack(lack SampleLack) {
 	for {
 		before := p.lack.Load()
 		if uint32(lack) <= before || p.lack.CompareAndSwap(before, uint32(lack)) {
@@ -57,7 +57,7 @@ func (p *Process) NoteLack(lack SampleLack) {
 }
 
 // expectLack replaces an earlier program's lack by that of the present code.
-func (p *Process) expectLack(furtherStacks bool) {
+func (p *SharedProcess) expectLack(furtherStacks bool) {
 	lack := LacksNothing
 	switch {
 	case callstack.HasPlan(p.Target.Runtimes().FrameSources()):
@@ -68,12 +68,12 @@ func (p *Process) expectLack(furtherStacks bool) {
 	p.lack.Store(uint32(lack))
 }
 
-// DeeperThanSample is the argument of [Process.NoteUsedStack] for a walk cut by the end of a sample's copy: greater
-// than any stack (1 TiB).
+// DeeperThanSample is the argument of [SharedProcess.NoteUsedStack] for a walk cut by the end of a sample's copy:
+// greater than any stack (1 TiB).
 const DeeperThanSample int64 = 1 << 40
 
 // NoteUsedStack records the bytes of stack in a sample's walk. It is the aggregator's.
-func (p *Process) NoteUsedStack(n int64) {
+func (p *SharedProcess) NoteUsedStack(n int64) {
 	for {
 		before := p.usedStack.Load()
 		if n <= before || p.usedStack.CompareAndSwap(before, n) {
@@ -83,7 +83,7 @@ func (p *Process) NoteUsedStack(n int64) {
 }
 
 // TakeUsedStack returns the most since the last call.
-func (p *Process) TakeUsedStack() int64 {
+func (p *SharedProcess) TakeUsedStack() int64 {
 	if p.usedStack.Load() == 0 {
 		return 0
 	}

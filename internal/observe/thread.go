@@ -27,7 +27,7 @@ type Thread struct {
 	innerTID int // in the process's pid namespace; 0: not read yet
 	clockReads
 	base        baseline
-	skid        skid.Thread
+	skid        skid.ThreadState
 	sampleStack int   // bytes of stack in the kernel's samples; 0 if not sampled
 	queuedSince int64 // first found queued since the last stop, CLOCK_MONOTONIC ns; 0 if not
 	ranBetween  bool  // read passively, and not found unchanged since

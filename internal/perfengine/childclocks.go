@@ -17,7 +17,7 @@ type childClocks struct {
 	shared  *engine.SharedState
 	threads func() int         // number of tracked threads
 	reader  *perfevents.Reader // nil without records
-	table   *descendants.Table[*handover.Process, struct{}]
+	table   *descendants.Table[*handover.SharedProcess, struct{}]
 	checked int64 // last check of the cost, CLOCK_MONOTONIC ns
 	records int   // since then
 }
@@ -32,7 +32,7 @@ const (
 func (c *childClocks) begin(r *perfevents.Reader) {
 	if r != nil {
 		c.reader = r
-		c.table = descendants.New[*handover.Process, struct{}]()
+		c.table = descendants.New[*handover.SharedProcess, struct{}]()
 		c.checked = procmem.Now()
 	}
 }
@@ -89,7 +89,7 @@ func (c *childClocks) report(now int64) {
 }
 
 // reportTimes reports the CPU time of a descendant. exact is set if that is its whole time.
-func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
+func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.SharedProcess, struct{}], exact bool) {
 	for i, s := range p.Times {
 		s.Program.Freeze()
 		c.shared.Out.Add(handover.Event{

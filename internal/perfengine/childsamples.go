@@ -19,9 +19,9 @@ type childSamples struct {
 	stream            *stream
 	unassigned        *unassignedSamples
 	counts            *sampleCounts
-	table             *descendants.Table[*handover.Process, childSample] // nil if none are sampled
-	waiting           int                                                // number of samples
-	lostEndsCheckedAt int64                                              // CLOCK_MONOTONIC ns
+	table             *descendants.Table[*handover.SharedProcess, childSample] // nil if none are sampled
+	waiting           int                                                      // number of samples
+	lostEndsCheckedAt int64                                                    // CLOCK_MONOTONIC ns
 }
 
 const (
@@ -40,7 +40,7 @@ func (c *childSamples) enabled() bool { return c.table != nil }
 
 func (c *childSamples) isUntracked(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
 
-func (c *childSamples) begin() { c.table = descendants.New[*handover.Process, childSample]() }
+func (c *childSamples) begin() { c.table = descendants.New[*handover.SharedProcess, childSample]() }
 
 func (c *childSamples) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	if c.table == nil {
@@ -88,7 +88,7 @@ func (c *childSamples) handOver(now int64) {
 	}
 }
 
-func (c *childSamples) report(kind handover.Kind, on *handover.Process, kept childSample) {
+func (c *childSamples) report(kind handover.Kind, on *handover.SharedProcess, kept childSample) {
 	kept.program.Freeze()
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }

@@ -87,8 +87,8 @@ func (e *Engine) isTarget(pid int) bool {
 }
 
 // Track implements [engine.Engine].
-func (e *Engine) Track(of *engine.Process) engine.ProcessPart {
-	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
+func (e *Engine) Track(of *engine.TrackedProcess) engine.ProcessPart {
+	p := &process{TrackedProcess: of, engine: e, threads: map[int]*thread{}}
 	e.procs.all = append(e.procs.all, p)
 	e.choice.chooseFor(p)
 	e.childSamples.processTracked(p)

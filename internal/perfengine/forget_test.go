@@ -13,7 +13,9 @@ import (
 // The second was tracked before the end of the first was noticed.
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	target := &code.Process{Process: &procs.Process{PID: 4711}}
-	of := func() *process { return &process{Process: &engine.Process{Target: target}, mode: modeSamples} }
+	of := func() *process {
+		return &process{TrackedProcess: &engine.TrackedProcess{Target: target}, mode: modeSamples}
+	}
 	first, second := of(), of()
 	e := newEngine(newRun(), &rig{}, engine.Options{}, &Source{})
 	e.procs.sampledByPID = map[int]*process{4711: second}

@@ -16,17 +16,17 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	s := sampling(t, perfevents.Options{Freq: 100})
 	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
 	defer s.Events.Pause()
-	p := &process{Process: &engine.Process{Handover: &handover.Process{}}, mode: modeSamples}
+	p := &process{TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}}, mode: modeSamples}
 	for ran, want := range map[uint64]handover.SampleLack{
 		100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples,
 	} {
-		p.Handover = &handover.Process{}
+		p.Handover = &handover.SharedProcess{}
 		p.Clock.Now = ran
 		if e.choice.checkProcess(p); p.Handover.SampleLack() != want {
 			t.Errorf("after %d ms: %v", ran/1e6, p.Handover.SampleLack())
 		}
 	}
-	p.Handover = &handover.Process{}
+	p.Handover = &handover.SharedProcess{}
 	p.received++
 	e.choice.checkProcess(p)
 	if p.Handover.SampleLack() != handover.LacksNothing || p.ranBefore != p.Clock.CPUTime() {

@@ -23,7 +23,7 @@ const (
 
 // process implements [engine.ProcessPart].
 type process struct {
-	*engine.Process
+	*engine.TrackedProcess
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
@@ -38,8 +38,8 @@ type process struct {
 func (p *process) Observes() bool { return p.mode == modeSamples }
 
 // TrackThread implements [engine.ProcessPart].
-func (p *process) TrackThread(of *engine.Thread) engine.ThreadPart {
-	th := &thread{Thread: of, proc: p}
+func (p *process) TrackThread(of *engine.TrackedThread) engine.ThreadPart {
+	th := &thread{TrackedThread: of, proc: p}
 	p.threads[of.Observed.TID] = th
 	if p.mode == modeSamples {
 		p.engine.scope.begin(th)
@@ -59,7 +59,7 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 
 // thread implements [engine.ThreadPart].
 type thread struct {
-	*engine.Thread
+	*engine.TrackedThread
 	proc        *process
 	waiting     []*observe.RawSample // until the clocks are read
 	lastReading sample.Reading       // last reading of the clocks

@@ -22,13 +22,13 @@ import (
 // rig is an engine with a minimal tracer: one process, each thread observed at each tick.
 type rig struct {
 	*Engine
-	of      *engine.Process
-	list    []*engine.Thread
-	idle    *backoff.Process
+	of      *engine.TrackedProcess
+	list    []*engine.TrackedThread
+	idle    *backoff.ProcessState
 	stopped int
 	more    int64 // CPU time added to the process, ns
 	ticks   int64
-	threads map[*observe.Thread]*engine.Thread
+	threads map[*observe.Thread]*engine.TrackedThread
 }
 
 func (r *rig) NoteObservation(int64) {}
@@ -102,10 +102,10 @@ func (r *rig) track(t *testing.T) {
 	for i, tid := range tids {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Handover.Plans
-		th := &engine.Thread{Observed: l, Handover: &handover.Thread{
+		th := &engine.TrackedThread{Observed: l, Handover: &handover.SharedThread{
 			ID: sample.ThreadID(i + 1), Proc: r.of.Handover, TID: tid, Feedback: l.Feedback(),
 		}}
-		th.Backoff = backoff.Thread{Owner: th, Observed: l}
+		th.Backoff = backoff.ThreadState{Owner: th, Observed: l}
 		r.idle.Add(&th.Backoff)
 		r.list, r.threads[l] = append(r.list, th), th
 		th.EnginePart = r.of.EnginePart.TrackThread(th)
@@ -133,7 +133,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = target.Close() })
-	shared := handover.NewProcess(target, false, 0)
+	shared := handover.NewSharedProcess(target, false, 0)
 	shared.ID = 1
 	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
@@ -142,8 +142,8 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		run.Observer = observe.New(ctl, run.Pool, observe.ModeAuto)
 		defer run.Observer.Close()
 		r := &rig{
-			of:   &engine.Process{Target: target, Handover: shared, TaskDir: shared.TakeTaskDir()},
-			idle: backoff.NewProcess(0), threads: map[*observe.Thread]*engine.Thread{},
+			of:   &engine.TrackedProcess{Target: target, Handover: shared, TaskDir: shared.TakeTaskDir()},
+			idle: backoff.NewProcessState(0), threads: map[*observe.Thread]*engine.TrackedThread{},
 		}
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now

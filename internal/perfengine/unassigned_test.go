@@ -12,8 +12,8 @@ import (
 )
 
 // claimed returns the times of the samples in the outbox, by process.
-func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
-	at := map[*handover.Process][]int64{}
+func claimed(r *engine.SharedState) map[*handover.SharedProcess][]int64 {
+	at := map[*handover.SharedProcess][]int64{}
 	r.Out.HandOver(0)
 	for len(r.Queue.Batches()) > 0 {
 		for _, e := range <-r.Queue.Batches() {
@@ -28,8 +28,8 @@ func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 	run := newRun()
 	c := &unassignedSamples{shared: run}
-	p, q := &process{Process: &engine.Process{Handover: &handover.Process{}}}, &process{
-		Process: &engine.Process{Handover: &handover.Process{}},
+	p, q := &process{TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}}}, &process{
+		TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}},
 	}
 	const now = 10e9
 	run.Tick.At = now
@@ -39,8 +39,8 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 	} {
 		c.keep(u.proc, u.tid, u.raw)
 	}
-	th := &thread{proc: p, Thread: &engine.Thread{
-		Observed: observe.NewThread(1, 7, nil), Handover: &handover.Thread{CreatedAt: now},
+	th := &thread{proc: p, TrackedThread: &engine.TrackedThread{
+		Observed: observe.NewThread(1, 7, nil), Handover: &handover.SharedThread{CreatedAt: now},
 	}}
 	c.assign(th)
 	if len(th.waiting) != 1 || th.waiting[0].At != now-1 || th.Handover.CreatedAt != now-1 {
@@ -68,7 +68,7 @@ func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 		shared: run, unassigned: &unassignedSamples{shared: run}, procs: procs,
 		childSamples: &childSamples{counts: n}, counts: n,
 	}
-	p := &process{Process: &engine.Process{Handover: &handover.Process{}}}
+	p := &process{TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}}}
 	for range maxUnassigned {
 		s.unassigned.keep(p, 1, &observe.RawSample{})
 	}

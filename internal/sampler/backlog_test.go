@@ -18,7 +18,7 @@ func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 	for name, heldUp := range map[string]time.Duration{"slow": 0, "held up": tracer.CatchUpFor * 3 / 2} {
 		t.Run(name, func(t *testing.T) {
 			target := start(t, "sleepers", "1500")
-			slow := func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker) {
+			slow := func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker) {
 				time.Sleep(200*time.Microsecond + heldUp)
 				heldUp = 0
 			}

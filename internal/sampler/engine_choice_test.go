@@ -40,7 +40,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	c, g := start(t, "burners", "1"), goProgram(t)
 	o := choosing(t, 199)
 	stoppedC, sampledGo := 0, 0
-	o.walked = func(p *handover.Process, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.walked = func(p *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		switch {
 		case p.Target.PID == c.pid && s.How == observe.ByStop:
 			stoppedC++
@@ -85,8 +85,8 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	}
 	target := start(t, "exec", exe)
 	o := choosing(t, 199)
-	walked := make(chan *handover.Process, 1)
-	o.walked = func(p *handover.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	walked := make(chan *handover.SharedProcess, 1)
+	o.walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		select {
 		case walked <- p:
 		default:

@@ -22,7 +22,7 @@ type copies struct {
 	cut   int
 }
 
-func (c *copies) watch(_ *handover.Process, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
+func (c *copies) watch(_ *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
 	if s.How != observe.ByStop {
 		return
 	}

@@ -85,10 +85,10 @@ type Options struct {
 	EventLog io.Writer
 
 	// walked and explained are those of [aggregator.Options], for tests.
-	walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
+	walked    func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
 	explained func(*observe.RawSample, *waits.Wait)
 	// producer, if set, makes the producer, for tests.
-	producer func(*handover.Common, <-chan *handover.Process) handover.Producer
+	producer func(*handover.Common, <-chan *handover.SharedProcess) handover.Producer
 }
 
 func (o *Options) tracerOptions() tracer.Options {

@@ -73,7 +73,7 @@ func (s *Sampler) add(target *code.Process, child bool, parent int) {
 	s.mu.Lock()
 	s.targets[target] = struct{}{}
 	s.mu.Unlock()
-	p := handover.NewProcess(target, child, parent)
+	p := handover.NewSharedProcess(target, child, parent)
 	if child {
 		s.aggregator.ApplyKnownProgram(p)
 	}

@@ -21,7 +21,7 @@ import (
 // toyEngine is an engine that reads stacks of initially existing sleeping threads from /proc.
 type toyEngine struct {
 	with    *handover.Common
-	arrive  <-chan *handover.Process
+	arrive  <-chan *handover.SharedProcess
 	period  time.Duration
 	tasks   sample.ThreadID
 	procs   sample.ProcessID
@@ -31,7 +31,7 @@ type toyEngine struct {
 }
 
 type toyThread struct {
-	shared *handover.Thread
+	shared *handover.SharedThread
 	files  *procmem.ThreadFiles
 }
 
@@ -73,7 +73,7 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 				e.tasks++
 				lt := observe.NewThread(p.Target.PID, tid, nil)
 				e.threads = append(e.threads, &toyThread{
-					shared: &handover.Thread{ID: e.tasks, Proc: p, TID: tid, Feedback: lt.Feedback(), Found: procmem.Now()},
+					shared: &handover.SharedThread{ID: e.tasks, Proc: p, TID: tid, Feedback: lt.Feedback(), Found: procmem.Now()},
 					files:  procmem.OpenThread(p.Target.PID, tid, nil),
 				})
 			}
@@ -125,7 +125,7 @@ func (e *toyEngine) readPassively(th *toyThread, s *observe.RawSample) bool {
 
 func (e *toyEngine) end(out handover.Batch) handover.Batch {
 	now := procmem.Now()
-	seen := map[*handover.Process]bool{}
+	seen := map[*handover.SharedProcess]bool{}
 	for _, th := range e.threads {
 		end := &handover.ThreadEnd{}
 		end.Alive = true
@@ -149,7 +149,7 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 func TestAnotherEngineRecords(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	allAsleep(t, target.pid)
-	toy := func(with *handover.Common, arrive <-chan *handover.Process) handover.Producer {
+	toy := func(with *handover.Common, arrive <-chan *handover.SharedProcess) handover.Producer {
 		return &toyEngine{with: with, arrive: arrive, period: 10 * time.Millisecond}
 	}
 	begun := time.Now()

@@ -62,7 +62,7 @@ func TestHelperThatHangs(t *testing.T) {
 	images := code.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
 	s := New(Options{Freq: 99, MaxDepth: 100, Mode: observe.ModeAlwaysStop}, b, images, nil)
-	p := handover.NewProcess(opened(t, images, []int{h.pid()})[0], false, 0)
+	p := handover.NewSharedProcess(opened(t, images, []int{h.pid()})[0], false, 0)
 	p.SetOtherMemory(h)
 	s.control.Admit(p)
 	stats, err := s.Run(t.Context())

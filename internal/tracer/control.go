@@ -11,7 +11,7 @@ import (
 
 // Control passes requests to a tracer, and returns its progress. Safe for concurrent use.
 type Control struct {
-	arriving        chan *handover.Process
+	arriving        chan *handover.SharedProcess
 	checkpointAsked atomic.Bool
 	holdAsked       atomic.Bool
 	holding         atomic.Bool  // a Hold has taken effect
@@ -23,10 +23,10 @@ type Control struct {
 }
 
 // NewControl returns the control of a tracer for which at most n processes wait.
-func NewControl(n int) *Control { return &Control{arriving: make(chan *handover.Process, n)} }
+func NewControl(n int) *Control { return &Control{arriving: make(chan *handover.SharedProcess, n)} }
 
 // Admit passes a process to the tracer. It returns false if too many wait.
-func (c *Control) Admit(p *handover.Process) bool {
+func (c *Control) Admit(p *handover.SharedProcess) bool {
 	select {
 	case c.arriving <- p:
 		return true
@@ -36,7 +36,7 @@ func (c *Control) Admit(p *handover.Process) bool {
 }
 
 // Arriving returns the queue of admitted processes.
-func (c *Control) Arriving() <-chan *handover.Process { return c.arriving }
+func (c *Control) Arriving() <-chan *handover.SharedProcess { return c.arriving }
 
 // CheckpointNow asks for a checkpoint at the next tick.
 func (c *Control) CheckpointNow() { c.checkpointAsked.Store(true) }

@@ -78,8 +78,8 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pid, events := execEvents(t, c.args...)
 			var execs []handover.Event
-			var first *handover.Thread
-			ends := map[*handover.Thread]int{}
+			var first *handover.SharedThread
+			ends := map[*handover.SharedThread]int{}
 			for _, e := range events {
 				switch e.Kind {
 				case handover.Execed:

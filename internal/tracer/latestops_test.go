@@ -141,7 +141,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 }
 
 // list discovers the threads of a process over and over, as if it had very many.
-func (l *late) list(shared *handover.Process) {
+func (l *late) list(shared *handover.SharedProcess) {
 	l.c.tracked.trackProcess(shared)
 	for p := l.c.tracked.procs[0]; procmem.Now() < l.until; {
 		p.list = threadList{byTID: map[int]*thread{}}

@@ -42,8 +42,8 @@ type newChildren struct {
 }
 
 type (
-	foundChildren = descendants.ChildFinder[*handover.Process, *newChild]
-	foundChild    = descendants.NewChild[*handover.Process, *newChild]
+	foundChildren = descendants.ChildFinder[*handover.SharedProcess, *newChild]
+	foundChild    = descendants.NewChild[*handover.SharedProcess, *newChild]
 )
 
 type newChild struct {
@@ -65,7 +65,7 @@ type mark struct {
 func (n *newChildren) stats(s *runstats.Stats) { s.Claimed += n.unassigned }
 
 func (n *newChildren) begin() {
-	n.untracked = descendants.NewChildFinder[*handover.Process, *newChild](n.Files)
+	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *newChild](n.Files)
 	n.precedesExec = mayPrecedeExec()
 	n.untracked.BeforeReads(func() {
 		if !n.walks.busy() {
@@ -278,7 +278,7 @@ func (n *newChildren) processEnded(p *process) {
 	}
 }
 
-func (n *newChildren) reportMarks(waiter *handover.Process, marks []mark) {
+func (n *newChildren) reportMarks(waiter *handover.SharedProcess, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{

@@ -28,7 +28,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 		{"sampled", true, &observe.RawSample{How: observe.BySample}, apart},
 		{"young", true, byStop, apart - (apart/4+(n-1)*apart/10)/n},
 	} {
-		got := c.observations.standsFor(&thread{Thread: engine.Thread{FromZero: of.created}}, of.raw)
+		got := c.observations.standsFor(&thread{TrackedThread: engine.TrackedThread{FromZero: of.created}}, of.raw)
 		if d := got - of.want; d < -1 || d > 1 {
 			t.Errorf("%s: %d ns, want %d", of.name, got, of.want)
 		}

@@ -14,8 +14,8 @@ import (
 
 // process is a tracked process.
 type process struct {
-	engine.Process
-	backoff     *backoff.Process
+	engine.TrackedProcess
+	backoff     *backoff.ProcessState
 	otherMemory ptrace.OtherMemory // what stops copy besides stacks
 	list        threadList
 	account     attribute.ProcessEnd // what its end reports
@@ -82,7 +82,7 @@ func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 
 // thread is a tracked thread.
 type thread struct {
-	engine.Thread
+	engine.TrackedThread
 	proc           *process
 	end            handover.ThreadEnd // what its end reports
 	listGeneration int64              // last listing that had it
@@ -97,7 +97,7 @@ type thread struct {
 	clockPass int64 // of endedThreads: last pass over the clocks that read its clock
 }
 
-func ownerOf(t *backoff.Thread) *thread { return t.Owner.(*thread) }
+func ownerOf(t *backoff.ThreadState) *thread { return t.Owner.(*thread) }
 
 func (th *thread) isFirst() bool { return th.Observed.TID == th.proc.Target.PID }
 

@@ -35,7 +35,7 @@ func (s *selector) observeDue() {
 	}
 }
 
-func (s *selector) observe(list []*backoff.Thread) {
+func (s *selector) observe(list []*backoff.ThreadState) {
 	for i := range list {
 		if ptrace.Suspending() {
 			return
@@ -89,7 +89,7 @@ func (s *selector) draw() (all bool) {
 }
 
 // observeDrawn observes the drawn threads, the youngest first, as they may be short-lived.
-func (s *selector) observeDrawn(list []*backoff.Thread) {
+func (s *selector) observeDrawn(list []*backoff.ThreadState) {
 	for _, t := range slices.Backward(list) {
 		if ptrace.Suspending() {
 			return

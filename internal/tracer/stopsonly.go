@@ -11,7 +11,7 @@ import (
 type stopsOnly struct{}
 
 // Track implements [engine.Engine].
-func (stopsOnly) Track(*engine.Process) engine.ProcessPart { return nil }
+func (stopsOnly) Track(*engine.TrackedProcess) engine.ProcessPart { return nil }
 
 // Coverage implements [engine.Engine].
 func (stopsOnly) Coverage() engine.Coverage { return engine.Coverage{} }

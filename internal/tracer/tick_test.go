@@ -17,14 +17,14 @@ func newTracer(o Options) *Tracer {
 	return New(o, NewControl(1), handover.NewCommon(), procmem.Now(), BootTicks())
 }
 
-func opened(t testing.TB, pid int) *handover.Process {
+func opened(t testing.TB, pid int) *handover.SharedProcess {
 	t.Helper()
 	p, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Close() })
-	return handover.NewProcess(p, false, 0)
+	return handover.NewSharedProcess(p, false, 0)
 }
 
 // onTicks calls f on a tracer's thread with a function that makes a tick over a target.

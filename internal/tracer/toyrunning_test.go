@@ -34,20 +34,20 @@ func (e *toyRunning) FromStart() bool { return false }
 func (e *toyRunning) Launched(int)    {}
 func (e *toyRunning) Close()          {}
 
-func (e *toyRunning) Track(*engine.Process) engine.ProcessPart { return toyProcess{e} }
-func (e *toyRunning) Coverage() engine.Coverage                { return engine.Coverage{Complete: e.complete} }
-func (e *toyRunning) SetRate(int64, float64)                   {}
-func (e *toyRunning) BeginTick(int64, bool)                    {}
-func (e *toyRunning) DrainAll(int64)                           {}
-func (e *toyRunning) DrainIfDue() (buffers bool)               { e.drained++; return true }
-func (e *toyRunning) EndTick()                                 { e.ticks++ }
-func (e *toyRunning) Stats(s *runstats.Observed)               { s.Engine = "toy" }
+func (e *toyRunning) Track(*engine.TrackedProcess) engine.ProcessPart { return toyProcess{e} }
+func (e *toyRunning) Coverage() engine.Coverage                       { return engine.Coverage{Complete: e.complete} }
+func (e *toyRunning) SetRate(int64, float64)                          {}
+func (e *toyRunning) BeginTick(int64, bool)                           {}
+func (e *toyRunning) DrainAll(int64)                                  {}
+func (e *toyRunning) DrainIfDue() (buffers bool)                      { e.drained++; return true }
+func (e *toyRunning) EndTick()                                        { e.ticks++ }
+func (e *toyRunning) Stats(s *runstats.Observed)                      { s.Engine = "toy" }
 
 type toyProcess struct{ e *toyRunning }
 
 func (toyProcess) Observes() bool              { return true }
 func (toyProcess) Ended(*attribute.ProcessEnd) {}
-func (p toyProcess) TrackThread(th *engine.Thread) engine.ThreadPart {
+func (p toyProcess) TrackThread(th *engine.TrackedThread) engine.ThreadPart {
 	th.Observed.SetSampleStack(1) // not to be stopped
 	p.e.attached[th.Observed.TID]++
 	return toyThread{p.e, th.Observed.TID}

@@ -51,10 +51,10 @@ func (t *tracked) thread(pid, tid int) *thread {
 // # Processes
 
 // trackProcess reports the end of an ended process, so that the aggregator releases it.
-func (t *tracked) trackProcess(shared *handover.Process) {
+func (t *tracked) trackProcess(shared *handover.SharedProcess) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
-	p := &process{Process: engine.Process{Target: shared.Target, Handover: shared}}
+	p := &process{TrackedProcess: engine.TrackedProcess{Target: shared.Target, Handover: shared}}
 	p.Clock.Now, _ = procmem.ProcessCPU(p.Target.PID)
 	tasks := openTaskDir(shared)
 	if tasks == nil {
@@ -76,14 +76,14 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 		p.Clock.First = p.Clock.Now
 		shared.Since = procmem.Now()
 	}
-	p.backoff = backoff.NewProcess(p.Clock.Now)
+	p.backoff = backoff.NewProcessState(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	p.EnginePart = t.engine.Track(&p.Process)
+	p.EnginePart = t.engine.Track(&p.TrackedProcess)
 	t.newChildren.processTracked(p)
 }
 
-func openTaskDir(p *handover.Process) *procmem.TaskDir {
+func openTaskDir(p *handover.SharedProcess) *procmem.TaskDir {
 	tasks := p.TakeTaskDir()
 	if tasks == nil {
 		return nil
@@ -181,19 +181,19 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	t.Skipper.NoteThreadChange(now)
 	fromZero := p.list.fromZero(observed.TID)
 	t.setUp(p, observed)
-	th := &thread{proc: p, Thread: engine.Thread{Observed: observed, FromZero: fromZero}}
+	th := &thread{proc: p, TrackedThread: engine.TrackedThread{Observed: observed, FromZero: fromZero}}
 	t.lastThread++
-	th.Handover = &handover.Thread{
+	th.Handover = &handover.SharedThread{
 		ID: t.lastThread, Proc: p.Handover, TID: observed.TID, Feedback: observed.Feedback(), Name: name.String(), Found: now,
 	}
 	if fromZero {
 		th.Handover.CreatedAt = now
 	}
-	th.Backoff = backoff.Thread{Owner: th, Observed: observed}
+	th.Backoff = backoff.ThreadState{Owner: th, Observed: observed}
 	p.list.add(th)
 	p.backoff.Add(&th.Backoff)
 	if p.EnginePart != nil {
-		th.EnginePart = p.EnginePart.TrackThread(&th.Thread)
+		th.EnginePart = p.EnginePart.TrackThread(&th.TrackedThread)
 	}
 	t.newChildren.threadTracked(th)
 	if !fromZero && t.opts.Threads != nil {

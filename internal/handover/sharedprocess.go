@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Process is an event's process, and the values that flow back about it.
-type Process struct {
+// SharedProcess is an event's process, as producer and aggregator share it, with the values that flow back about it.
+type SharedProcess struct {
 	ID     sample.ProcessID // the producer's, from the first event on
 	Target *code.Process
 	// Child: a sampled process has started it, and its time counts from its start. Parent is the parent's ID at
@@ -34,9 +34,9 @@ type Process struct {
 	otherMemory   atomic.Pointer[observe.OtherMemory]
 	lack          atomic.Uint32
 	taskDir       *procmem.TaskDir
-	usedStack     atomic.Int64  // see [Process.NoteUsedStack]
-	firstCopy     atomic.Int64  // see [Process.SetFirstCopy]
-	firstStackEnd atomic.Uint64 // see [Process.FirstStackEnd]
+	usedStack     atomic.Int64  // see [SharedProcess.NoteUsedStack]
+	firstCopy     atomic.Int64  // see [SharedProcess.SetFirstCopy]
+	firstStackEnd atomic.Uint64 // see [SharedProcess.FirstStackEnd]
 	codeChanged   atomic.Int64  // last, CLOCK_MONOTONIC ns; 0: never
 
 	schedulers int // number of schedulers of tasks at the last SetOtherMemory; for the aggregator
@@ -46,9 +46,10 @@ type Process struct {
 	Ended bool
 }
 
-// NewProcess opens the list of threads, as the producer walks no path of /proc. Child and parent are as in [Process].
-func NewProcess(target *code.Process, child bool, parent int) *Process {
-	p := &Process{Target: target, Child: child, Parent: parent}
+// NewSharedProcess opens the list of threads, as the producer walks no path of /proc. Child and parent are as in
+// [SharedProcess].
+func NewSharedProcess(target *code.Process, child bool, parent int) *SharedProcess {
+	p := &SharedProcess{Target: target, Child: child, Parent: parent}
 	p.taskDir, _ = procmem.OpenTasks(target.PID, nil) // nil if it has ended
 	p.ProgramChanged()
 	p.MappingsChanged()
@@ -56,14 +57,14 @@ func NewProcess(target *code.Process, child bool, parent int) *Process {
 }
 
 // TakeTaskDir returns the list of threads, once; nil: it has ended. The caller closes it.
-func (p *Process) TakeTaskDir() *procmem.TaskDir {
+func (p *SharedProcess) TakeTaskDir() *procmem.TaskDir {
 	dir := p.taskDir
 	p.taskDir = nil
 	return dir
 }
 
 // MappingsChanged updates the first plan, and the stacks of tasks.
-func (p *Process) MappingsChanged() {
+func (p *SharedProcess) MappingsChanged() {
 	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().FrameSources()))
 	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
@@ -73,7 +74,7 @@ func (p *Process) MappingsChanged() {
 
 // ProgramChanged updates, after an exec, what is copied besides stacks and what samples will lack, and discards what
 // was known.
-func (p *Process) ProgramChanged() {
+func (p *SharedProcess) ProgramChanged() {
 	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
 	tasks := taskstack.Of(p.Target)
 	p.SetOtherMemory(tasks)
@@ -86,19 +87,19 @@ func (p *Process) ProgramChanged() {
 
 // SetFirstCopy sets the first sample's bytes of the first thread's stack, as learned from another process of the file;
 // 0: unknown.
-func (p *Process) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
+func (p *SharedProcess) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 
 // FirstCopy is as set by SetFirstCopy.
-func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
+func (p *SharedProcess) FirstCopy() int64 { return p.firstCopy.Load() }
 
 // FirstStackEnd is the end of the stack on which the first thread began; 0: not copied while the thread is on another.
-func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
+func (p *SharedProcess) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 
 // SetOtherMemory sets what observations copy besides the threads' stacks; nil: nothing.
-func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
+func (p *SharedProcess) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
 // TakeOtherMemory returns what SetOtherMemory has set since the last call, or false if nothing was set.
-func (p *Process) TakeOtherMemory() (observe.OtherMemory, bool) {
+func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 	next := p.otherMemory.Swap(nil)
 	if next == nil {
 		return nil, false
@@ -110,13 +111,13 @@ func (p *Process) TakeOtherMemory() (observe.OtherMemory, bool) {
 const codeChangesFor = 1e9
 
 // CodeChanged notes that code was added or removed by the time of a sample, CLOCK_MONOTONIC ns.
-func (p *Process) CodeChanged(at int64) { p.codeChanged.Store(at) }
+func (p *SharedProcess) CodeChanged(at int64) { p.codeChanged.Store(at) }
 
 // CodeChanging reports that the code changed lately. Samples are then handed over at once.
-func (p *Process) CodeChanging(at int64) bool {
+func (p *SharedProcess) CodeChanging(at int64) bool {
 	moved := p.codeChanged.Load()
 	return moved != 0 && at-moved < codeChangesFor
 }
 
 // Program is the program of an untracked process (package descendants).
-type Program = descendants.Program[*Process]
+type Program = descendants.Program[*SharedProcess]

@@ -7,15 +7,15 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Thread is the policy's state of a thread.
-type Thread struct {
+// ThreadState is the policy's state of a thread.
+type ThreadState struct {
 	Owner    any // the caller's object: of package tracer, which is above
 	Observed *observe.Thread
 	// Unchanged counts the unreported ticks at which the thread was found unchanged.
 	Unchanged sample.Unchanged
 	Gone      bool // set by [Policy.Forget]
 
-	proc           *Process
+	proc           *ProcessState
 	asleep         bool  // asleep at its last observation
 	unchangedSince int64 // CLOCK_MONOTONIC ns
 	backedOffAt    int64 // tick at which it was backed off; 0 if due at every tick
@@ -34,31 +34,31 @@ type Thread struct {
 
 	inWheel    bool // it is in the wheel, in this slot
 	slot       int
-	prev, next *Thread
+	prev, next *ThreadState
 }
 
 // BackedOff reports whether the thread is backed off: its next observation covers the ticks since.
-func (th *Thread) BackedOff() bool { return th.backedOffAt != 0 }
+func (th *ThreadState) BackedOff() bool { return th.backedOffAt != 0 }
 
 // AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.
-func (th *Thread) AsleepFor(now int64) int64 {
+func (th *ThreadState) AsleepFor(now int64) int64 {
 	if !th.asleep {
 		return 0
 	}
 	return now - th.unchangedSince
 }
 
-func (th *Thread) addUnchanged(n int64, at sample.Reading) {
+func (th *ThreadState) addUnchanged(n int64, at sample.Reading) {
 	th.Unchanged.Ticks += n
 	th.Unchanged.Last = at
 }
 
 // HasRun reports whether the thread was found changed since its first observation.
-func (th *Thread) HasRun() bool { return th.hasRun }
+func (th *ThreadState) HasRun() bool { return th.hasRun }
 
 // factorOf returns the statistics of threads that run repeatedly, or of those that have not run since their first
 // observation.
-func (th *Thread) factorOf() *backoffFactor {
+func (th *ThreadState) factorOf() *backoffFactor {
 	if th.hasRun && !th.ranFirstTime {
 		return &th.proc.haveRun
 	}
@@ -67,7 +67,7 @@ func (th *Thread) factorOf() *backoffFactor {
 
 // backoffLimits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffLength]).
 // Samples show what a sampled thread does when it wakes: among many it gets the longest back-off.
-func (th *Thread) backoffLimits(threads int) (factor, share int64) {
+func (th *ThreadState) backoffLimits(threads int) (factor, share int64) {
 	factor, share = th.factorOf().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.UsesSamples() {
 		return factor, share
@@ -79,16 +79,16 @@ func (th *Thread) backoffLimits(threads int) (factor, share int64) {
 }
 
 // TakeUnchanged returns and resets the unreported ticks.
-func (th *Thread) TakeUnchanged() sample.Unchanged {
+func (th *ThreadState) TakeUnchanged() sample.Unchanged {
 	u := th.Unchanged
 	th.Unchanged.Ticks = 0
 	return u
 }
 
-// Process is the policy's state of a process.
-type Process struct {
+// ProcessState is the policy's state of a process.
+type ProcessState struct {
 	// Due are the threads to observe in this tick.
-	Due []*Thread
+	Due []*ThreadState
 
 	clockKnown bool   // the process's clock was readable
 	clockAt    int64  // when it was read, CLOCK_MONOTONIC ns
@@ -105,13 +105,13 @@ type Process struct {
 	notRunYet backoffFactor // of the others
 }
 
-// NewProcess returns the state of a process whose clock is cpu, in ns.
-func NewProcess(cpu uint64) *Process {
-	return &Process{clock: cpu, clockAtAllObserved: cpu}
+// NewProcessState returns the state of a process whose clock is cpu, in ns.
+func NewProcessState(cpu uint64) *ProcessState {
+	return &ProcessState{clock: cpu, clockAtAllObserved: cpu}
 }
 
 // Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok is set if it was readable.
-func (p *Process) Clock(at int64, cpu uint64, ok bool) {
+func (p *ProcessState) Clock(at int64, cpu uint64, ok bool) {
 	p.clockAt = at
 	p.clock = cpu
 	p.clockKnown = ok
@@ -122,10 +122,10 @@ func (p *Process) Clock(at int64, cpu uint64, ok bool) {
 }
 
 // AnyBackedOff reports whether a thread is backed off.
-func (p *Process) AnyBackedOff() bool { return p.backedOff > 0 }
+func (p *ProcessState) AnyBackedOff() bool { return p.backedOff > 0 }
 
 // Add adds a new thread.
-func (p *Process) Add(th *Thread) {
+func (p *ProcessState) Add(th *ThreadState) {
 	th.proc = p
 	p.Due = append(p.Due, th)
 }

@@ -9,10 +9,11 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Thread is an event's thread. The producer writes it before the first event.
-type Thread struct {
+// SharedThread is an event's thread, as producer and aggregator share it. The producer writes it before the first
+// event.
+type SharedThread struct {
 	ID        sample.ThreadID // 0 stands for several threads
-	Proc      *Process
+	Proc      *SharedProcess
 	TID       int
 	Feedback  *observe.WalkFeedback
 	Name      string

@@ -4,8 +4,8 @@ package skid
 
 import "prywalk/internal/sample"
 
-// Thread is the skid state of one thread. The zero value is ready. For the tracer's goroutine only.
-type Thread struct {
+// ThreadState is the skid state of one thread. The zero value is ready. For the tracer's goroutine only.
+type ThreadState struct {
 	SyscallStops
 	preempted    bool // by the tracer's wake-up
 	decided      bool // preempted is decided for the current sample
@@ -19,7 +19,7 @@ type Thread struct {
 
 // BeginSample resets the last sample's state. A preemption found ([PreemptionDetector.CheckBeforeSample]) stays valid
 // until the thread next arrives on a CPU.
-func (t *Thread) BeginSample(woken int64, runs uint64) {
+func (t *ThreadState) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
 	t.decided, t.fromOtherCPU = t.preempted, false // preemptions from another CPU are not searched for
 	t.foundAt = 0
@@ -27,31 +27,31 @@ func (t *Thread) BeginSample(woken int64, runs uint64) {
 
 // NoteRunOn records that the thread arrived on a CPU between decision and interrupt: the sample does not show where it
 // was preempted.
-func (t *Thread) NoteRunOn() { t.preempted = false }
+func (t *ThreadState) NoteRunOn() { t.preempted = false }
 
 // Decided reports whether the current sample's preemption is decided.
-func (t *Thread) Decided() bool { return t.decided }
+func (t *ThreadState) Decided() bool { return t.decided }
 
 // Preempted reports whether the tracer is known to have preempted the thread, and on which CPU.
-func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
+func (t *ThreadState) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 
 // ShowsPlaceAsleep reports whether a sample of a preempted thread that sleeps now shows where it was preempted. A
 // thread with many system calls, interrupted from another CPU, may have run on and then slept.
-func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool {
+func (t *ThreadState) ShowsPlaceAsleep(wake Wake, now int64) bool {
 	return wake.ByTimer || !t.carriesCPU(now)
 }
 
 // DecideAtOnce reports whether to call [PreemptionDetector.Decide] at once: the thread is likely queued behind the
 // tracer, or needs an exact sample.
-func (t *Thread) DecideAtOnce() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
+func (t *ThreadState) DecideAtOnce() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
 
 // NoteExactSample records an exact sample of a preempted thread that sleeps.
-func (t *Thread) NoteExactSample(at int64) { t.exactAt = at }
+func (t *ThreadState) NoteExactSample(at int64) { t.exactAt = at }
 
 // AttributeStop decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
 // the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it was
 // queued, and counts only if the tracer preempted it.
-func (t *Thread) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
+func (t *ThreadState) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.ranSinceTick = !stayed
 	if !stayed && !t.preempted {
 		return false, t.Basis()
