@@ -4,8 +4,8 @@ package frames
 
 import "math/bits"
 
-// unwinder computes the registers of a frame's caller.
-type unwinder struct {
+// callerStep computes the registers of a frame's caller.
+type callerStep struct {
 	space          *Space
 	mem            Memory
 	regs           Regs           // the frame's
@@ -17,123 +17,123 @@ type unwinder struct {
 	caller         bool
 }
 
-func (u *unwinder) module() *Module { return u.space.module(u.mod) }
+func (c *callerStep) module() *Module { return c.space.module(c.mod) }
 
-func (u *unwinder) apply(r *Rule) StopReason {
+func (c *callerStep) apply(r *Rule) StopReason {
 	if r.Flags&FlagRow != 0 {
-		return u.applyRow(&u.space.rows[r.row()], r.Flags)
+		return c.applyRow(&c.space.rows[r.row()], r.Flags)
 	}
-	info := u.regs.Arch.info()
-	cfa := u.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
-	u.next = u.regs
-	u.next.Known &= info.calleeSaved
-	if stop := u.restoreCompact(r, info, cfa); stop != StopNone {
+	info := c.regs.Arch.info()
+	cfa := c.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
+	c.next = c.regs
+	c.next.Known &= info.calleeSaved
+	if stop := c.restoreCompact(r, info, cfa); stop != StopNone {
 		return stop
 	}
-	if stop := u.returnAddress(r, info, cfa); stop != StopNone {
+	if stop := c.returnAddress(r, info, cfa); stop != StopNone {
 		return stop
 	}
-	u.next.Set(info.sp, cfa)
+	c.next.Set(info.sp, cfa)
 	return StopNone
 }
 
-func (u *unwinder) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
+func (c *callerStep) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
 	for i, units := range r.Saved {
 		if units == 0 {
 			if r.losesReg(i) {
-				u.next.Known &^= 1 << info.compact[i]
+				c.next.Known &^= 1 << info.compact[i]
 			}
 			continue
 		}
 		at := cfa - 8*uint64(units)
-		v, ok := u.mem.Word(at)
+		v, ok := c.mem.Word(at)
 		switch {
 		case ok:
-			u.next.Set(info.compact[i], v)
-		case u.belowSP(at):
-			u.restorePopped(info.compact[i], at)
+			c.next.Set(info.compact[i], v)
+		case c.belowSP(at):
+			c.restorePopped(info.compact[i], at)
 		default:
-			return u.unreadable(at)
+			return c.unreadable(at)
 		}
 	}
 	return StopNone
 }
 
-func (u *unwinder) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
+func (c *callerStep) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
 	if info.raOnStack {
-		v, ok := u.mem.Word(cfa - 8)
-		if !ok && u.belowSP(cfa-8) {
+		v, ok := c.mem.Word(cfa - 8)
+		if !ok && c.belowSP(cfa-8) {
 			var reg uint8
-			if reg, ok = u.popped(cfa - 8); ok {
-				v, ok = u.regs.Get(reg)
+			if reg, ok = c.popped(cfa - 8); ok {
+				v, ok = c.regs.Get(reg)
 			}
 		}
 		if !ok {
-			return u.unreadable(cfa - 8)
+			return c.unreadable(cfa - 8)
 		}
-		u.next.PC = v
+		c.next.PC = v
 		return StopNone
 	}
-	from := &u.next
+	from := &c.next
 	if r.Flags&FlagRAInLR != 0 {
-		from = &u.regs
+		from = &c.regs
 	}
 	v, ok := from.Get(info.ra)
 	if !ok {
 		return StopUnproven
 	}
-	u.next.Known &^= 1 << info.ra
-	u.next.PC = v &^ u.regs.PACMask
+	c.next.Known &^= 1 << info.ra
+	c.next.PC = v &^ c.regs.PACMask
 	return StopNone
 }
 
-func (u *unwinder) applyRow(row *storedRow, flags Flags) StopReason {
-	info := u.regs.Arch.info()
-	cfa, stop := u.rowCFA(row.Row)
+func (c *callerStep) applyRow(row *storedRow, flags Flags) StopReason {
+	info := c.regs.Arch.info()
+	cfa, stop := c.rowCFA(row.Row)
 	if stop != StopNone {
 		return stop
 	}
-	u.next = u.regs
+	c.next = c.regs
 	if flags&FlagSignal == 0 {
-		u.next.Known &= info.calleeSaved
+		c.next.Known &= info.calleeSaved
 	}
-	u.next.Set(info.sp, cfa)
+	c.next.Set(info.sp, cfa)
 	for left := row.changes; left != 0; left &= left - 1 {
 		reg := uint8(bits.TrailingZeros32(left)) % NumRegs
 		p := &row.Regs[reg]
-		v, ok, stop := u.callerReg(p, cfa)
-		if stop == StopBadMemory && u.belowSP(u.unreadAddr) {
-			u.restorePopped(reg, u.unreadAddr)
+		v, ok, stop := c.callerReg(p, cfa)
+		if stop == StopBadMemory && c.belowSP(c.unreadAddr) {
+			c.restorePopped(reg, c.unreadAddr)
 			continue
 		}
 		if stop != StopNone {
 			return stop
 		}
 		if ok {
-			u.next.Set(reg, v)
+			c.next.Set(reg, v)
 		} else {
-			u.next.Known &^= 1 << reg
+			c.next.Known &^= 1 << reg
 		}
 	}
-	if !u.knowsNextSP() {
-		u.next.Val[info.sp] = u.regs.SP() // a lower bound
+	if !c.knowsNextSP() {
+		c.next.Val[info.sp] = c.regs.SP() // a lower bound
 	}
-	return u.rowRA(row.Row, info, cfa, flags)
+	return c.rowRA(row.Row, info, cfa, flags)
 }
 
-func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
+func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 	if row.CFAExpr != nil {
 		if p, ok := row.CFAExpr.(CFAFinder); ok {
-			return u.finderCFA(p)
+			return c.finderCFA(p)
 		}
-		u.exprMem = unreadRecorder{Memory: u.mem}
-		v, ok := row.CFAExpr.Eval(&u.regs, &u.exprMem, 0)
+		c.exprMem = unreadRecorder{Memory: c.mem}
+		v, ok := row.CFAExpr.Eval(&c.regs, &c.exprMem, 0)
 		if !ok {
-			return 0, u.exprFailure()
+			return 0, c.exprFailure()
 		}
 		return v, StopNone
 	}
-	base, ok := u.regs.Get(row.CFAReg)
+	base, ok := c.regs.Get(row.CFAReg)
 	if !ok {
 		return 0, StopUnproven
 	}
@@ -141,58 +141,58 @@ func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
 	if !row.CFADeref {
 		return cfa, StopNone
 	}
-	v, ok := u.mem.Word(cfa)
+	v, ok := c.mem.Word(cfa)
 	if !ok {
-		return 0, u.unreadable(cfa)
+		return 0, c.unreadable(cfa)
 	}
 	return v, StopNone
 }
 
-func (u *unwinder) exprFailure() StopReason {
-	if u.regs.Known != ^uint64(0) && u.regs.Known&u.regs.Arch.CalleeSaved() != u.regs.Arch.CalleeSaved() {
+func (c *callerStep) exprFailure() StopReason {
+	if c.regs.Known != ^uint64(0) && c.regs.Known&c.regs.Arch.CalleeSaved() != c.regs.Arch.CalleeSaved() {
 		return StopUnproven
 	}
-	if u.exprMem.unread == 0 { // the expression itself is refused
-		u.unreadAddr = 0
+	if c.exprMem.unread == 0 { // the expression itself is refused
+		c.unreadAddr = 0
 		return StopBadMemory
 	}
-	return u.unreadable(u.exprMem.unread)
+	return c.unreadable(c.exprMem.unread)
 }
 
-func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
+func (c *callerStep) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
 	p := row.RA
 	if p.Kind == RuleSame {
 		p = RegRule{Kind: RuleReg, Reg: info.ra}
 	}
-	v, ok, stop := u.callerReg(&p, cfa)
+	v, ok, stop := c.callerReg(&p, cfa)
 	if stop != StopNone {
 		return stop
 	}
 	if !ok {
-		if v, ok = u.raFromScratch(&p); !ok {
+		if v, ok = c.raFromScratch(&p); !ok {
 			return StopUnproven
 		}
 	}
 	if !info.raOnStack && flags&FlagSignal == 0 {
-		u.next.Known &^= 1 << info.ra
+		c.next.Known &^= 1 << info.ra
 	}
-	u.next.PC = v &^ u.regs.PACMask
+	c.next.PC = v &^ c.regs.PACMask
 	return StopNone
 }
 
 // raFromScratch returns a return address kept in a register that callees may change: the innermost frame's value, if it
 // follows a call of this function. Go's functions on arm64 call morestack so.
-func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
-	if p.Kind != RuleReg || !u.caller || u.knownInnermost>>(p.Reg%NumRegs)&1 == 0 {
+func (c *callerStep) raFromScratch(p *RegRule) (uint64, bool) {
+	if p.Kind != RuleReg || !c.caller || c.knownInnermost>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
 	}
-	v := u.regs.Val[p.Reg%NumRegs] &^ u.regs.PACMask
-	start, known := u.space.funcStart(u.regs.PC - u.regs.Arch.CallLen())
-	return v, known && u.space.isReturnAddressOf(v, start, known)
+	v := c.regs.Val[p.Reg%NumRegs] &^ c.regs.PACMask
+	start, known := c.space.funcStart(c.regs.PC - c.regs.Arch.CallLen())
+	return v, known && c.space.isReturnAddressOf(v, start, known)
 }
 
 // callerReg returns a register's value; not ok if it cannot be recovered, which does not end the walk.
-func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
+func (c *callerStep) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	var at Addr
 	switch p.Kind {
 	case RuleOffset:
@@ -200,16 +200,16 @@ func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	case RuleValOffset:
 		return cfa + uint64(p.Off), true, StopNone
 	case RuleReg:
-		v, ok := u.regs.Get(p.Reg)
+		v, ok := c.regs.Get(p.Reg)
 		return v, ok, StopNone
 	case RuleRegOffset:
-		base, ok := u.regs.Get(p.Reg)
+		base, ok := c.regs.Get(p.Reg)
 		if !ok {
 			return 0, false, StopNone
 		}
 		at = base + uint64(p.Off)
 	case RuleExpr, RuleValExpr:
-		v, ok := p.Expr.Eval(&u.regs, u.mem, cfa)
+		v, ok := p.Expr.Eval(&c.regs, c.mem, cfa)
 		if !ok || p.Kind == RuleValExpr {
 			return v, ok, StopNone
 		}
@@ -217,39 +217,39 @@ func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	default:
 		return 0, false, StopNone
 	}
-	v, ok := u.mem.Word(at)
+	v, ok := c.mem.Word(at)
 	if !ok {
-		return 0, false, u.unreadable(at)
+		return 0, false, c.unreadable(at)
 	}
 	return v, true, StopNone
 }
 
-func (u *unwinder) canApply(r *Rule) bool {
-	if r.Flags&FlagRow != 0 && u.space.rows[r.row()].CFAExpr != nil {
+func (c *callerStep) canApply(r *Rule) bool {
+	if r.Flags&FlagRow != 0 && c.space.rows[r.row()].CFAExpr != nil {
 		return true
 	}
-	return u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
+	return c.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
 // assumePreserved applies a rule relative to a register that callees may change, with its value in the innermost frame:
 // OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. The caller's
 // frame must be further out, and its return address follow a call of this function.
-func (u *unwinder) assumePreserved(r *Rule) bool {
-	given := u.knownInnermost>>(r.CFAReg%NumRegs)&1 != 0
+func (c *callerStep) assumePreserved(r *Rule) bool {
+	given := c.knownInnermost>>(r.CFAReg%NumRegs)&1 != 0
 	special := r.Flags&(FlagRow|FlagSignal|FlagStackSwitch|FlagLosesRegs) != 0
-	if !u.caller || r.CFAReg == u.regs.Arch.SP() || !given || special {
+	if !c.caller || r.CFAReg == c.regs.Arch.SP() || !given || special {
 		return false
 	}
-	if u.apply(r) != StopNone || u.next.SP() <= u.regs.SP() { // apply reads the value, known or not
+	if c.apply(r) != StopNone || c.next.SP() <= c.regs.SP() { // apply reads the value, known or not
 		return false
 	}
-	start, known := u.space.funcStart(u.regs.PC - u.regs.Arch.CallLen())
-	return u.space.isReturnAddressOf(u.next.PC, start, known)
+	start, known := c.space.funcStart(c.regs.PC - c.regs.Arch.CallLen())
+	return c.space.isReturnAddressOf(c.next.PC, start, known)
 }
 
-func (u *unwinder) unreadable(addr Addr) StopReason {
-	u.unreadAddr = addr
-	if u.mem.Cut(addr) {
+func (c *callerStep) unreadable(addr Addr) StopReason {
+	c.unreadAddr = addr
+	if c.mem.Cut(addr) {
 		return StopStackCut
 	}
 	return StopBadMemory

@@ -11,17 +11,17 @@ type CFAFinder interface {
 	FindCFA(regs *Regs, mem Memory, pc Addr) (cfa, unread Addr, ok bool)
 }
 
-func (u *unwinder) finderCFA(p CFAFinder) (Addr, StopReason) {
-	pc := u.regs.PC
-	if u.caller {
-		pc -= u.regs.Arch.CallLen()
+func (c *callerStep) finderCFA(p CFAFinder) (Addr, StopReason) {
+	pc := c.regs.PC
+	if c.caller {
+		pc -= c.regs.Arch.CallLen()
 	}
-	cfa, unread, ok := p.FindCFA(&u.regs, u.mem, pc)
+	cfa, unread, ok := p.FindCFA(&c.regs, c.mem, pc)
 	switch {
 	case ok:
 		return cfa, StopNone
 	case unread != 0:
-		return 0, u.unreadable(unread)
+		return 0, c.unreadable(unread)
 	}
 	return 0, StopNoRule
 }

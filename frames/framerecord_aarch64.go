@@ -12,9 +12,9 @@ package frames
 //	x29 ──► │ caller's x29     │ +0
 //	        └──────────────────┘
 
-func (u *unwinder) knowsSP() bool { return u.regs.Known&(1<<u.regs.Arch.SP()) != 0 }
+func (c *callerStep) knowsSP() bool { return c.regs.Known&(1<<c.regs.Arch.SP()) != 0 }
 
-func (u *unwinder) knowsNextSP() bool { return u.next.Known&(1<<u.next.Arch.SP()) != 0 }
+func (c *callerStep) knowsNextSP() bool { return c.next.Known&(1<<c.next.Arch.SP()) != 0 }
 
 // findSPByRecord finds the stack pointer of a frame found by a frame record, if its rule says where its own record is:
 // CFA = x29 + (CFA − place of x29). The record's return address must follow a call of this function, which then has set

@@ -16,27 +16,27 @@ type PoppedRegisters interface {
 
 const maxPopped = 7
 
-func (u *unwinder) belowSP(at Addr) bool {
-	return !u.caller && u.regs.Arch.info().raOnStack && u.knowsSP() && at < u.regs.SP()
+func (c *callerStep) belowSP(at Addr) bool {
+	return !c.caller && c.regs.Arch.info().raOnStack && c.knowsSP() && at < c.regs.SP()
 }
 
 // popped returns the register that has the value of a place below the stack pointer.
-func (u *unwinder) popped(at Addr) (reg uint8, ok bool) {
-	m := u.module()
-	if below := u.regs.SP() - at; m == nil || below%8 != 0 || below/8 > maxPopped {
+func (c *callerStep) popped(at Addr) (reg uint8, ok bool) {
+	m := c.module()
+	if below := c.regs.SP() - at; m == nil || below%8 != 0 || below/8 > maxPopped {
 		return 0, false
 	}
 	p, ok := m.Calls.(PoppedRegisters)
 	if !ok {
 		return 0, false
 	}
-	return p.Popped(u.regs.PC-m.Bias, int(u.regs.SP()-at)/8)
+	return p.Popped(c.regs.PC-m.Bias, int(c.regs.SP()-at)/8)
 }
 
-func (u *unwinder) restorePopped(reg uint8, at Addr) {
-	if from, ok := u.popped(at); ok && from == reg && u.regs.Known>>reg&1 != 0 {
-		u.next.Set(reg, u.regs.Val[reg%NumRegs])
+func (c *callerStep) restorePopped(reg uint8, at Addr) {
+	if from, ok := c.popped(at); ok && from == reg && c.regs.Known>>reg&1 != 0 {
+		c.next.Set(reg, c.regs.Val[reg%NumRegs])
 		return
 	}
-	u.next.Known &^= 1 << reg
+	c.next.Known &^= 1 << reg
 }

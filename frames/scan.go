@@ -69,19 +69,19 @@ func (w *Walker) noRuleReason() StopReason {
 
 // isOwnCopy reports whether the word v is a copy of the return address above it (Free Pascal's main): equal, and the
 // CFA is then a multiple of 16 (System V ABI for x86-64, §3.2.2).
-func (u *unwinder) isOwnCopy(at, v Addr) bool {
-	next, ok := u.mem.Word(at + 8)
+func (c *callerStep) isOwnCopy(at, v Addr) bool {
+	next, ok := c.mem.Word(at + 8)
 	return ok && next == v && at%16 == 0
 }
 
 // setCaller sets pc and sp, and keeps a frame pointer into the caller's part of the stack.
-func (u *unwinder) setCaller(pc, sp Addr) {
-	info := u.regs.Arch.info()
-	u.next = u.regs
-	u.next.Known = 0
-	if fp, ok := u.regs.Get(info.fp); ok && fp >= sp {
-		u.next.Set(info.fp, fp)
+func (c *callerStep) setCaller(pc, sp Addr) {
+	info := c.regs.Arch.info()
+	c.next = c.regs
+	c.next.Known = 0
+	if fp, ok := c.regs.Get(info.fp); ok && fp >= sp {
+		c.next.Set(info.fp, fp)
 	}
-	u.next.PC = pc
-	u.next.Set(info.sp, sp)
+	c.next.PC = pc
+	c.next.Set(info.sp, sp)
 }

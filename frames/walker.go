@@ -16,7 +16,7 @@ type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	unwinder                     // the current frame's
+	callerStep                   // the current frame's
 	cur              *cacheEntry // the frame's rule, valid while its key is w.key
 	key              uint64      // 0 before the first frame and after the last
 	exact            bool        // cur.exact
@@ -249,17 +249,17 @@ func (w *Walker) commit(r *Rule) StopReason {
 
 // isLeaf reports whether the caller's stack pointer may be this frame's, as the return address is in a register: on
 // arm64; on x86-64 by a Row (vfork), or where the innermost frame popped it (OCaml's caml_c_call).
-func (u *unwinder) isLeaf(r *Rule) bool {
-	popped := !u.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
-	return u.next.PC != u.regs.PC && (u.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
+func (c *callerStep) isLeaf(r *Rule) bool {
+	popped := !c.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
+	return c.next.PC != c.regs.PC && (c.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
 }
 
 // hasSwitchedStack reports whether this function has loaded another stack's pointer (gcc's __morestack).
-func (u *unwinder) hasSwitchedStack() bool {
-	m := u.module()
+func (c *callerStep) hasSwitchedStack() bool {
+	m := c.module()
 	if m == nil {
 		return false
 	}
 	s, ok := m.Calls.(StackSwitches)
-	return ok && s.SwitchesStack(u.regs.PC-m.Bias, u.caller)
+	return ok && s.SwitchesStack(c.regs.PC-m.Bias, c.caller)
 }
