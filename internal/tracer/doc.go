@@ -26,7 +26,7 @@
 //	taskCreations whether a task was created on this machine since the last tick
 //	stops         begins observations; finishes pending stops in every wait; the CPU on which the tracer sleeps
 //	backlog       hands events over; copies that wait for their walks
-//	pathWalks     opens files of /proc by path, on another thread
+//	procOpens     opens files of /proc by path, on another thread
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
 //	newChildren   child processes that are not tracked yet
 //	tracked       processes and threads, from their discovery to the report of their end
@@ -44,5 +44,6 @@
 // # Invariants
 //
 // The tracer runs on one goroutine, on an OS thread of its own with a raised priority. It allocates nothing in a steady
-// state, and finishes stops in every wait ([stops]). With a real-time priority it walks no path of /proc ([pathWalks]).
+// state, and finishes stops in every wait ([stops]). With a real-time priority it looks up no path of /proc
+// ([procOpens]).
 package tracer

@@ -13,7 +13,7 @@ import (
 type listings struct {
 	*engine.SharedState
 	engine      engine.Engine
-	walks       *pathWalks
+	opens       *procOpens
 	ended       *endedThreads
 	tracked     *tracked
 	execs       *execs
@@ -41,7 +41,7 @@ func (l *listings) refreshAll(now int64) {
 func (l *listings) refresh(p *process, now int64) {
 	list := &p.list
 	p.noteCount(now)
-	if list.begun() && l.walks.busy() {
+	if list.begun() && l.opens.busy() {
 		return
 	}
 	if !list.due(now, &p.Clock, l.threadCount) {
@@ -83,7 +83,7 @@ func (p *process) noteCount(now int64) {
 
 // markListed notes which tracked threads are in a listing, and tracks those that are new.
 func (l *listings) markListed(p *process, tids []int, now int64) {
-	open := l.walks.openUntracked(p, tids, now, !p.list.begun())
+	open := l.opens.openUntracked(p, tids, now, !p.list.begun())
 	for _, tid := range tids {
 		if th := p.list.thread(tid); th != nil {
 			p.list.mark(th)

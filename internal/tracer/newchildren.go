@@ -35,7 +35,7 @@ type newChildren struct {
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
-	walks        *pathWalks
+	opens        *procOpens
 	precedesExec bool  // processes may be stopped before their exec, too
 	interval     int64 // time that a mark of this tick stands for, ns
 	unassigned   int64 // observations of processes that are not tracked yet
@@ -68,7 +68,7 @@ func (n *newChildren) begin() {
 	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *newChild](n.Files)
 	n.precedesExec = mayPrecedeExec()
 	n.untracked.BeforeReads(func() {
-		if !n.walks.busy() {
+		if !n.opens.busy() {
 			n.stops.poll()
 		}
 	})
@@ -111,14 +111,14 @@ func (n *newChildren) find(now int64) (done bool) {
 	n.creations.countUntil(n.Tick.Number)
 	last := n.creations.last()
 	switch {
-	case n.walks.busy():
+	case n.opens.busy():
 		return false
-	case n.walks.byTracer():
+	case n.opens.byTracer():
 		ptrace.Pin() // a thread may stop late meanwhile
 		n.untracked.Search(last, now)
 		ptrace.Unpin()
 	case n.untracked.Advanced(last):
-		return n.walks.run(func() { n.untracked.Search(last, now) })
+		return n.opens.run(func() { n.untracked.Search(last, now) })
 	}
 	return true
 }
@@ -130,7 +130,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	if !n.Observer.RunsOrPreempted(found.Files) {
 		return
 	}
-	ptrace.Pin() // allocates, see [pathWalks.takeOpened]
+	ptrace.Pin() // allocates, see [procOpens.takeOpened]
 	child := found.Value
 	if child == nil {
 		child = &newChild{}
@@ -151,7 +151,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 
 func (n *newChildren) stopChild(child *newChild, pid int) {
 	var err error
-	if !n.admitsStop() || !n.walks.run(func() { err = child.open(pid, n.Files) }) {
+	if !n.admitsStop() || !n.opens.run(func() { err = child.open(pid, n.Files) }) {
 		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return
 	}
@@ -174,7 +174,7 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 }
 
 func (n *newChildren) admitsStop() bool {
-	return !n.Ending && !n.walks.busy() && !n.pace.drawsSubset() && n.Observer.Pending() == 0 &&
+	return !n.Ending && !n.opens.busy() && !n.pace.drawsSubset() && n.Observer.Pending() == 0 &&
 		n.pace.admitsObservation() && n.backlog.roomForCopy()
 }
 
@@ -226,7 +226,7 @@ func (n *newChildren) processTracked(p *process) {
 	if n.untracked == nil {
 		return
 	}
-	n.walks.wait()
+	n.opens.wait()
 	found := n.untracked.Track(p.Target.PID, p.Handover)
 	if found == nil || found.Value == nil {
 		return
@@ -262,7 +262,7 @@ func (n *newChildren) threadTracked(th *thread) {
 
 func (n *newChildren) execed(p *process) {
 	if n.untracked != nil {
-		n.walks.wait()
+		n.opens.wait()
 		n.untracked.NoteExec(p.Target.PID)
 	}
 }
@@ -273,7 +273,7 @@ func (n *newChildren) processEnded(p *process) {
 		p.earlier = nil
 	}
 	if n.untracked != nil {
-		n.walks.wait()
+		n.opens.wait()
 		n.untracked.Forget(p.Target.PID, p.Handover)
 	}
 }
@@ -325,7 +325,7 @@ func (n *newChildren) end() {
 	if n.untracked == nil {
 		return
 	}
-	n.walks.wait()
+	n.opens.wait()
 	for found := range n.untracked.All() {
 		found.Files.Close()
 		if found.Value != nil {

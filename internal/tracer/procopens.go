@@ -9,21 +9,22 @@ import (
 	"prywalk/ptrace"
 )
 
-// pathWalks opens files of /proc/PID by path, for a tracer with a real-time priority on an ordinary thread
-// ([procmem.PathOpener]). What takes longer than walkFor is left to a later tick.
-type pathWalks struct {
+// procOpens opens files of /proc/PID by path, for a tracer with a real-time priority on an ordinary thread
+// ([procmem.PathOpener]). What takes longer than openFor is left to a later tick.
+type procOpens struct {
 	*engine.SharedState
 	stops  *stops
-	opener *procmem.PathOpener // nil if the tracer walks paths itself
-	job    *procmem.Job        // the last walk, or nil
+	opener *procmem.PathOpener // nil if the tracer opens files itself
+	job    *procmem.Job        // the last one, or nil
 	opened []openedThread      // opened, not tracked yet
 	taken  int                 // of opened, passed by takeOpened
 }
 
 const (
-	// walkFor bounds a tick's wait for a walk, walkStep a sleep in it; startStep is a sleep in other waits; all in ns.
-	walkFor   = 1e6
-	walkStep  = 30e3
+	// openFor bounds a tick's wait for files to be opened, openStep a sleep in it; startStep is a sleep in other waits;
+	// all in ns.
+	openFor   = 1e6
+	openStep  = 30e3
 	startStep = 500e3
 )
 
@@ -40,85 +41,85 @@ func (o *openedThread) close() {
 	}
 }
 
-// open makes another thread walk paths.
-func (walks *pathWalks) open() { walks.opener = procmem.NewPathOpener() }
+// open makes another thread open files.
+func (opens *procOpens) open() { opens.opener = procmem.NewPathOpener() }
 
-// byTracer reports whether the tracer walks paths itself.
-func (walks *pathWalks) byTracer() bool { return walks.opener == nil }
+// byTracer reports whether the tracer opens files itself.
+func (opens *procOpens) byTracer() bool { return opens.opener == nil }
 
-func (walks *pathWalks) busy() bool {
-	return walks.job != nil && !walks.job.Done()
+func (opens *procOpens) busy() bool {
+	return opens.job != nil && !opens.job.Done()
 }
 
-// run calls f, and serves stops for up to walkFor. It returns false if f continues. Preconditions: no walk is running,
-// and f uses nothing that the tracer's thread or the end of a stop uses.
-func (walks *pathWalks) run(f func()) (done bool) {
-	if walks.byTracer() {
+// run calls f, and serves stops for up to openFor. It returns false if f continues. Preconditions: the last f has
+// ended, and f uses nothing that the tracer's thread or the end of a stop uses.
+func (opens *procOpens) run(f func()) (done bool) {
+	if opens.byTracer() {
 		f()
 		return true
 	}
-	walks.job = walks.opener.Start(f)
-	for until := procmem.Now() + walkFor; walks.busy() && procmem.Now() < until; {
-		walks.stops.pause(procmem.Now() + walkStep)
+	opens.job = opens.opener.Start(f)
+	for until := procmem.Now() + openFor; opens.busy() && procmem.Now() < until; {
+		opens.stops.pause(procmem.Now() + openStep)
 	}
-	return !walks.busy()
+	return !opens.busy()
 }
 
-func (walks *pathWalks) wait() {
-	for walks.busy() {
-		walks.stops.pause(procmem.Now() + startStep)
+func (opens *procOpens) wait() {
+	for opens.busy() {
+		opens.stops.pause(procmem.Now() + startStep)
 	}
 }
 
 // openUntracked opens the untracked threads among tids. It returns false, never with wait, if that continues.
-func (walks *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
-	if walks.byTracer() {
+func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
+	if opens.byTracer() {
 		return true
 	}
 	if wait {
-		walks.wait()
+		opens.wait()
 	}
-	if walks.busy() {
+	if opens.busy() {
 		return false
 	}
-	walks.dropOpened()
+	opens.dropOpened()
 	for _, tid := range tids {
 		if p.list.thread(tid) == nil && !p.list.rejects(tid, now) {
-			walks.opened = append(walks.opened, openedThread{proc: p, tid: tid})
+			opens.opened = append(opens.opened, openedThread{proc: p, tid: tid})
 		}
 	}
-	if len(walks.opened) == 0 {
+	if len(opens.opened) == 0 {
 		return true
 	}
-	done = walks.run(walks.openAll)
+	done = opens.run(opens.openAll)
 	if wait {
-		walks.wait()
+		opens.wait()
 		return true
 	}
 	return done
 }
 
-func (walks *pathWalks) openAll() {
-	for i := range walks.opened {
-		o := &walks.opened[i]
-		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, walks.Files)
+func (opens *procOpens) openAll() {
+	for i := range opens.opened {
+		o := &opens.opened[i]
+		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, opens.Files)
 		_ = o.thread.Files().OpenDir() // if it has ended, its first read fails
 	}
 }
 
-// dropOpened closes the threads that were not taken. Precondition: no walk is running.
-func (walks *pathWalks) dropOpened() {
-	for i := range walks.opened {
-		walks.opened[i].close()
+// dropOpened closes the threads that were not taken. Precondition: the last f of run has ended.
+func (opens *procOpens) dropOpened() {
+	for i := range opens.opened {
+		opens.opened[i].close()
 	}
-	clear(walks.opened)
-	walks.opened, walks.taken = walks.opened[:0], 0
+	clear(opens.opened)
+	opens.opened, opens.taken = opens.opened[:0], 0
 }
 
 // Precondition: threads are taken in the order of opened.
-func (walks *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
-	for ; !walks.busy() && walks.taken < len(walks.opened); walks.taken++ {
-		if o := &walks.opened[walks.taken]; o.proc == p && o.tid == tid && o.thread != nil {
+func (opens *procOpens) takeOpened(p *process, tid int) *observe.Thread {
+	for ; !opens.busy() && opens.taken < len(opens.opened); opens.taken++ {
+		if o := &opens.opened[opens.taken]; o.proc == p && o.tid == tid && o.thread != nil {
 			t := o.thread
 			o.thread = nil
 			return t
@@ -126,20 +127,20 @@ func (walks *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	}
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
 	defer ptrace.Unpin()
-	t := observe.NewThread(p.Target.PID, tid, walks.Files)
-	if !walks.byTracer() && p.TaskDir != nil {
+	t := observe.NewThread(p.Target.PID, tid, opens.Files)
+	if !opens.byTracer() && p.TaskDir != nil {
 		t.Files().OpenDirIn(p.TaskDir)
 	}
 	return t
 }
 
-func (walks *pathWalks) close() {
-	for walks.busy() {
-		procmem.SleepUntil(procmem.Now() + walkStep)
+func (opens *procOpens) close() {
+	for opens.busy() {
+		procmem.SleepUntil(procmem.Now() + openStep)
 	}
-	walks.dropOpened()
-	if !walks.byTracer() {
-		walks.opener.Close()
-		walks.opener = nil
+	opens.dropOpened()
+	if !opens.byTracer() {
+		opens.opener.Close()
+		opens.opener = nil
 	}
 }

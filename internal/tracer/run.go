@@ -52,8 +52,8 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
-		t.walks.open()
-		defer t.walks.close()
+		t.opens.open()
+		defer t.opens.close()
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()

@@ -24,7 +24,7 @@ type Tracer struct {
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
-	walks        *pathWalks
+	opens        *procOpens
 	ended        *endedThreads
 	newChildren  *newChildren
 	tracked      *tracked
@@ -56,21 +56,21 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	t.gaps = &gaps{SharedState: s}
 	t.stops = newStops(s, t.engine, t.pace, t.counts, t.finishStop)
 	t.backlog = &backlog{SharedState: s, stops: t.stops}
-	t.walks = &pathWalks{SharedState: s, stops: t.stops}
+	t.opens = &procOpens{SharedState: s, stops: t.stops}
 	t.ended = &endedThreads{SharedState: s, opts: &o, stops: t.stops}
 	t.newChildren = &newChildren{
 		SharedState: s, engine: t.engine, pace: t.pace, counts: t.counts, creations: t.creations, stops: t.stops,
-		backlog: t.backlog, walks: t.walks,
+		backlog: t.backlog, opens: t.opens,
 	}
 	t.tracked = &tracked{
-		SharedState: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, walks: t.walks, gaps: t.gaps,
+		SharedState: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
 		newChildren: t.newChildren, ended: t.ended, start: start, startTicks: boot,
 	}
 	t.execs = &execs{
 		SharedState: s, opts: &o, stops: t.stops, tracked: t.tracked, ended: t.ended, newChildren: t.newChildren,
 	}
 	t.listings = &listings{
-		SharedState: s, engine: t.engine, walks: t.walks, ended: t.ended, tracked: t.tracked, execs: t.execs,
+		SharedState: s, engine: t.engine, opens: t.opens, ended: t.ended, tracked: t.tracked, execs: t.execs,
 	}
 	t.requests = &requests{SharedState: s, opts: &o, tracked: t.tracked, backlog: t.backlog}
 	t.observations = &observations{

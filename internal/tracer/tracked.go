@@ -22,7 +22,7 @@ type tracked struct {
 	engine      engine.Engine
 	counts      *counts
 	stops       *stops
-	walks       *pathWalks
+	opens       *procOpens
 	gaps        *gaps
 	newChildren *newChildren
 	ended       *endedThreads
@@ -146,7 +146,7 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if p.list.rejects(tid, now) {
 		return nil
 	}
-	observed := t.walks.takeOpened(p, tid)
+	observed := t.opens.takeOpened(p, tid)
 	ptrace.Pin() // a return from a system call accepts preemption
 	name, noUser, err := nameOf(observed.Files())
 	ptrace.Unpin()
