@@ -23,7 +23,7 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t) // by t.lastClocks, before interrupt changes them
 	o.prepareBuffers(t, s)                                   // sets s.outline and reserves what the stop copies to
 	t.prepareFindAnchor()
-	call, runs, asleep := o.asleep(t)
+	call, runs, asleep := o.sleepingCall(t)
 	// Which pages are present holds only for a moment: near the interrupt.
 	if hints := t.hints.get(); hints.Plan != nil && t.Memory != nil {
 		t.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
@@ -64,9 +64,9 @@ func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	return o.ctl.BeginWithClocks(t.files, &t.lastClocks)
 }
 
-// asleep returns the system call of a thread that sleeps in it, and its run count, if both were read during one sleep;
-// else false. Only the repair of interrupted calls on arm64 needs them ([ptrace.Tracee.SetSleeping]).
-func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
+// sleepingCall returns the system call of a thread that sleeps in it, and its run count, if both were read during one
+// sleep; else false. Only the repair of interrupted calls on arm64 needs them ([ptrace.Tracee.SetSleeping]).
+func (o *Observer) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
 		return call, 0, false
 	}
