@@ -26,7 +26,7 @@ func BenchmarkJavaNames(b *testing.B) {
 			b.Fatal(err)
 		}
 		n := s.names
-		sample := managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s}
+		sample := managed.Sample{InnerTID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s}
 		var reported []managed.Frame
 		walk := func(describe bool) (named int) { // as a recording does: all frames, then their names
 			n.Begin(&sample)

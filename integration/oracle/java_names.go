@@ -297,7 +297,7 @@ func (s *JavaSampler) name() {
 			return
 		}
 	}
-	s.names.Begin(&managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s})
+	s.names.Begin(&managed.Sample{InnerTID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s})
 	for i := range s.PCs {
 		cfa := managed.Outermost
 		if i+1 < len(s.PCs) {

@@ -15,7 +15,7 @@ import (
 
 type processAccount struct {
 	*handover.SharedProcess
-	nsPID int // in its own pid namespace; 0: the same
+	innerPID int // in its own pid namespace; 0: the same
 	// addressSpace is that of the program for which the rest was made ([code.Process.AddressSpace]).
 	addressSpace uint64
 	// modules describe walked modules; remapped: some may be unmapped.
@@ -122,7 +122,7 @@ type threadAccount struct {
 	begun bool
 
 	name           string
-	nsTID          int   // in its own pid namespace; 0: the same
+	innerTID       int   // in its own pid namespace; TID before beginAccount
 	nameReadAt     int64 // CLOCK_MONOTONIC ns
 	namedByRuntime bool
 	role           string // "": unknown
@@ -135,7 +135,9 @@ func (a *accounts) thread(th *handover.SharedThread) *threadAccount {
 	if known := a.threads[th.ID]; known != nil {
 		return known
 	}
-	made := &threadAccount{SharedThread: th, proc: a.process(th.Proc), name: th.Name, nameReadAt: th.Found}
+	made := &threadAccount{
+		SharedThread: th, proc: a.process(th.Proc), name: th.Name, nameReadAt: th.Found, innerTID: th.TID,
+	}
 	a.threads[th.ID] = made
 	return made
 }
@@ -146,7 +148,7 @@ func (p *processAccount) untrackedAccount() *threadAccount {
 			SharedThread: &handover.SharedThread{
 				Proc: p.SharedProcess, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
 			},
-			proc: p,
+			proc: p, innerTID: p.Target.PID,
 		}
 	}
 	return p.untrackedThreads
@@ -161,7 +163,7 @@ func (th *threadAccount) rename(now int64) {
 	if !due && (th.namedByRuntime || len(sources) == 0 || now-th.Found >= handover.NameEvery) {
 		return
 	}
-	name, ok := callstack.ThreadName(sources, th.innerTID())
+	name, ok := callstack.ThreadName(sources, th.innerTID)
 	defer th.assumeRole(sources)
 	if !due && !ok {
 		return
@@ -179,7 +181,7 @@ func (th *threadAccount) rename(now int64) {
 }
 
 func (th *threadAccount) assumeRole(sources []managed.FrameSource) {
-	th.role = callstack.Role(sources, th.innerTID(), th.name)
+	th.role = callstack.Role(sources, th.innerTID, th.name)
 }
 
 func (th *threadAccount) renameByKernel() {

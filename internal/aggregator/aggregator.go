@@ -49,7 +49,7 @@ type Aggregator struct {
 	*handover.Common
 	*accounts
 	*intervalSink
-	unwind *unwinder
+	stacks *stackBuilder
 	waits  waitExplainer
 	deadlockSuspects
 	stackCounts
@@ -64,19 +64,19 @@ type Aggregator struct {
 }
 
 // stackCounts can be read by any goroutine.
-type stackCounts struct{ stacks, complete, taskObservations atomic.Int64 }
+type stackCounts struct{ walked, complete, taskObservations atomic.Int64 }
 
 // Stacks returns the numbers of walked and of complete stacks; safe for concurrent use.
-func (p *stackCounts) Stacks() (all, whole int64) { return p.stacks.Load(), p.complete.Load() }
+func (p *stackCounts) Stacks() (all, whole int64) { return p.walked.Load(), p.complete.Load() }
 
 // New returns an aggregator without processes.
 func New(o Options, with *handover.Common) *Aggregator {
-	a := &Aggregator{Options: o, Common: with, unwind: newUnwinder(o.Builder, o.MaxDepth), accounts: newAccounts()}
-	a.unwind.images, a.unwind.walked = o.Images, o.Walked
+	a := &Aggregator{Options: o, Common: with, stacks: newStackBuilder(o.Builder, o.MaxDepth), accounts: newAccounts()}
+	a.stacks.images, a.stacks.walked = o.Images, o.Walked
 	a.intervalSink = &intervalSink{
-		accounts: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
+		accounts: a.accounts, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
-	a.waits = waitExplainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
+	a.waits = waitExplainer{runs: a.stacks.managed.runCounts, explained: o.Explained}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, Period: o.Period, KernelSamples: o.KernelSamples,
 	}
@@ -172,18 +172,18 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
 	a.waits.closeUnused()
-	if a.unwind.images != nil {
-		a.unwind.images.CloseUnused()
+	if a.stacks.images != nil {
+		a.stacks.images.CloseUnused()
 	}
 }
 
 // WhileReading calls f, which reads files of targets. If f hangs, [Aggregator.TakeOver] succeeds.
 func (a *Aggregator) WhileReading(f func()) {
-	a.unwind.lock.beginRead()
+	a.stacks.lock.beginRead()
 	f()
-	a.unwind.lock.endRead()
+	a.stacks.lock.endRead()
 }
 
 // TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. Then only the calling
 // goroutine may call methods.
-func (a *Aggregator) TakeOver() bool { return a.unwind.lock.takeOver() }
+func (a *Aggregator) TakeOver() bool { return a.stacks.lock.takeOver() }

@@ -46,9 +46,9 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 	if e.Caller != nil {
 		a.forgetThread(a.thread(e.Caller))
 	}
-	a.unwind.lock.beginRead()
+	a.stacks.lock.beginRead()
 	p.refresh(e.At)
-	a.unwind.lock.endRead()
+	a.stacks.lock.endRead()
 	if e.Thread != nil {
 		a.handleRename(e)
 	}
@@ -60,9 +60,9 @@ func (a *Aggregator) handleRename(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})
 	th.nameReadAt, th.namedByRuntime = 0, false
-	a.unwind.lock.beginRead()
+	a.stacks.lock.beginRead()
 	th.renameByKernel()
-	a.unwind.lock.endRead()
+	a.stacks.lock.endRead()
 	p.Comm = th.name
 }
 
@@ -73,7 +73,7 @@ func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, no
 	a.finishTasks(p, now)
 	p.Ended = true
 	a.attribute(&attribute.ProcessEnded{Process: p.ID, Program: p.Comm, At: now, ProcessEnd: *end})
-	a.unwind.forgetModules(p, nil)
+	a.stacks.forgetModules(p, nil)
 	a.Close(p.Target)
 }
 
@@ -84,7 +84,7 @@ func (a *Aggregator) CloseAccounts(now int64) {
 			th.renameByKernel()
 		}
 	}
-	a.unwind.managed.close()
+	a.stacks.managed.close()
 	a.waits.close()
 	a.attribution.Close(now)
 	for _, p := range a.procs {

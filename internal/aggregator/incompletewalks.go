@@ -42,7 +42,7 @@ func (a *Aggregator) countUntrackedWalk(e *handover.Event, stop frames.StopReaso
 	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}
-	known := a.programs.stateOf(a.unwind.recorded(e.Proc, e.Program).code)
+	known := a.programs.stateOf(a.stacks.recorded(e.Proc, e.Program).code)
 	if known == nil {
 		known = &program{}
 	}

@@ -56,19 +56,19 @@ type managedFrame struct {
 }
 
 // walkManaged is walk for a process with managed frames.
-func (u *unwinder) walkManaged(
+func (b *stackBuilder) walkManaged(
 	thr *threadAccount, s *observe.RawSample, sources []managed.FrameSource,
 ) frames.StopReason {
-	u.beginManaged(thr, s, sources)
-	stop := u.mergeNative(thr.proc, s)
-	thr.Feedback.Plan(callstack.Plan(sources, thr.innerTID(), s.Regs.TLS))
-	u.addMerged(thr.proc, s.Regs.Arch, stop)
+	b.beginManaged(thr, s, sources)
+	stop := b.mergeNative(thr.proc, s)
+	thr.Feedback.Plan(callstack.Plan(sources, thr.innerTID, s.Regs.TLS))
+	b.addMerged(thr.proc, s.Regs.Arch, stop)
 	return stop
 }
 
 // beginManaged passes a raw sample, and access to its process, to the run-time systems.
-func (u *unwinder) beginManaged(thr *threadAccount, s *observe.RawSample, sources []managed.FrameSource) {
-	p, m := thr.proc, &u.managed
+func (b *stackBuilder) beginManaged(thr *threadAccount, s *observe.RawSample, sources []managed.FrameSource) {
+	p, m := thr.proc, &b.managed
 	if callstack.HasPlan(sources) {
 		p.NoteLack(handover.LacksFrames)
 	}
@@ -80,28 +80,28 @@ func (u *unwinder) beginManaged(thr *threadAccount, s *observe.RawSample, source
 		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: m.runCounts(),
 	}
 	m.sample = managed.Sample{
-		TID: thr.innerTID(), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &m.live,
+		InnerTID: thr.innerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &m.live,
 	}
 	m.merger.Begin(sources, &m.sample)
 }
 
 // mergeNative passes the native frames to the merger.
-func (u *unwinder) mergeNative(p *processAccount, s *observe.RawSample) frames.StopReason {
-	w := &u.walker
+func (b *stackBuilder) mergeNative(p *processAccount, s *observe.RawSample) frames.StopReason {
+	w := &b.walker
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
-		u.methods[f.Method]++
-		u.outline.Add(&f)
-		u.managed.merger.Add(&f)
+		b.methods[f.Method]++
+		b.outline.Add(&f)
+		b.managed.merger.Add(&f)
 	}
 	return w.StopReason()
 }
 
-// addMerged adds the merged frames to u.stack.
-func (u *unwinder) addMerged(p *processAccount, arch frames.Arch, stop frames.StopReason) {
-	entries := u.managed.merger.End(stop.Complete())
+// addMerged adds the merged frames to b.stack.
+func (b *stackBuilder) addMerged(p *processAccount, arch frames.Arch, stop frames.StopReason) {
+	entries := b.managed.merger.End(stop.Complete())
 	for i := range entries {
-		u.stack = append(u.stack, u.entryLocation(p, &entries[i], arch))
+		b.stack = append(b.stack, b.entryLocation(p, &entries[i], arch))
 	}
 }
 
@@ -128,9 +128,9 @@ func newManagedNames(p *processAccount) managedNames {
 	}
 }
 
-func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
+func (b *stackBuilder) entryLocation(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
 	if e.Source == nil {
-		return u.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
+		return b.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
 	}
 	at := managedFrame{managedRef: managedRef{e.Source, e.Ref}}
 	if e.Compiled {
@@ -139,9 +139,9 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 	if id, ok := p.managed.locations[at]; ok {
 		return id
 	}
-	description, keep := u.describe(p, at.managedRef)
-	module := u.managedModule(p, at.source, at.module)
-	id := u.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, FramesID: description})
+	description, keep := b.describe(p, at.managedRef)
+	module := b.managedModule(p, at.source, at.module)
+	id := b.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, FramesID: description})
 	if keep {
 		if len(p.managed.locations) >= maxManaged {
 			clear(p.managed.locations)
@@ -152,11 +152,11 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 }
 
 // describe returns a managed frame's functions. [freed] is not cached.
-func (u *unwinder) describe(p *processAccount, r managedRef) (description profile.FramesID, keep bool) {
+func (b *stackBuilder) describe(p *processAccount, r managedRef) (description profile.FramesID, keep bool) {
 	if description, ok := p.managed.descriptions[r]; ok {
 		return description, true
 	}
-	m := &u.managed
+	m := &b.managed
 	var certainty managed.Certainty
 	m.described, certainty = r.source.Symbolize(r.ref, &m.live, m.described[:0])
 	if certainty == managed.Freed {
@@ -170,7 +170,7 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 			Inlined: f.Inlined,
 		})
 	}
-	description = u.builder.InternFrames(m.frames)
+	description = b.builder.InternFrames(m.frames)
 	if certainty == managed.Freed {
 		return description, false
 	}
@@ -182,7 +182,8 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 }
 
 // managedModule returns the module of a managed frame: the run-time system's name, and compiled code's addresses.
-func (u *unwinder) managedModule(p *processAccount, source managed.FrameSource, m *frames.Module) *profile.ModuleInfo {
+func (b *stackBuilder) managedModule(p *processAccount, source managed.FrameSource,
+	m *frames.Module) *profile.ModuleInfo {
 	k := managedCode{source, m}
 	info := p.managed.modules[k]
 	if info == nil {
@@ -195,9 +196,9 @@ func (u *unwinder) managedModule(p *processAccount, source managed.FrameSource, 
 	return info
 }
 
-func (u *unwinder) forgetManaged(p *processAccount) {
+func (b *stackBuilder) forgetManaged(p *processAccount) {
 	for _, info := range p.managed.modules {
-		u.builder.ForgetModule(info)
+		b.builder.ForgetModule(info)
 	}
 	clear(p.managed.modules)
 	clear(p.managed.locations)

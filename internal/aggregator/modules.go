@@ -18,14 +18,14 @@ import (
 // process and copies of its code: it gets a copy without them.
 
 // module returns the recording's description of a module, for as long as the mapping lasts.
-func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {
+func (b *stackBuilder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {
 	if m == nil {
 		return nil
 	}
 	info := p.modules[m]
 	if info == nil {
 		if p.remapped {
-			u.forgetModules(p, p.Target.Space().Modules())
+			b.forgetModules(p, p.Target.Space().Modules())
 		}
 		if p.modules == nil {
 			p.modules = map[*frames.Module]*profile.ModuleInfo{}
@@ -37,19 +37,19 @@ func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleIn
 }
 
 // forgetModules drops descriptions of modules not in but.
-func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
+func (b *stackBuilder) forgetModules(p *processAccount, but []*frames.Module) {
 	p.remapped = false
 	before := len(p.modules)
 	for m, info := range p.modules {
 		if !slices.Contains(but, m) {
 			delete(p.modules, m)
-			u.builder.ForgetModule(info)
+			b.builder.ForgetModule(info)
 		}
 	}
 	if len(p.modules) < before {
-		clear(u.locations[:]) // it references modules
+		clear(b.locations[:]) // it references modules
 	}
-	u.forgetManaged(p)
+	b.forgetManaged(p)
 }
 
 // ModuleInfo returns the recording's description of a module of a process.
@@ -77,41 +77,41 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-func (u *unwinder) kernelFrames(s *observe.RawSample) {
+func (b *stackBuilder) kernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
 			addr-- // return address: the call may be the function's last instruction
 		}
 		if addr >= kernelModule.Start {
-			u.stack = append(u.stack, u.kernelLocation(addr))
+			b.stack = append(b.stack, b.kernelLocation(addr))
 		}
 	}
 	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
-		u.stack = append(u.stack, u.kernelFunction(name))
+		b.stack = append(b.stack, b.kernelFunction(name))
 	}
 }
 
-func (u *unwinder) kernelFunction(name []byte) profile.LocID {
-	id, ok := u.kernelFunctions[string(name)]
+func (b *stackBuilder) kernelFunction(name []byte) profile.LocID {
+	id, ok := b.kernelFunctions[string(name)]
 	if !ok {
-		if u.kernelFunctions == nil || len(u.kernelFunctions) >= maxKernel {
-			u.kernelFunctions = map[string]profile.LocID{}
+		if b.kernelFunctions == nil || len(b.kernelFunctions) >= maxKernel {
+			b.kernelFunctions = map[string]profile.LocID{}
 		}
-		described := u.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
-		id = u.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described})
-		u.kernelFunctions[string(name)] = id
+		described := b.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
+		id = b.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described})
+		b.kernelFunctions[string(name)] = id
 	}
 	return id
 }
 
-func (u *unwinder) kernelLocation(addr uint64) profile.LocID {
-	id, ok := u.kernelAddresses[addr]
+func (b *stackBuilder) kernelLocation(addr uint64) profile.LocID {
+	id, ok := b.kernelAddresses[addr]
 	if !ok {
-		if u.kernelAddresses == nil || len(u.kernelAddresses) >= maxKernel {
-			u.kernelAddresses = map[uint64]profile.LocID{}
+		if b.kernelAddresses == nil || len(b.kernelAddresses) >= maxKernel {
+			b.kernelAddresses = map[uint64]profile.LocID{}
 		}
-		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
-		u.kernelAddresses[addr] = id
+		id = b.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
+		b.kernelAddresses[addr] = id
 	}
 	return id
 }

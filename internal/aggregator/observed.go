@@ -15,7 +15,9 @@ import (
 
 func (a *Aggregator) beginProcess(p *processAccount) {
 	p.Comm = p.Target.Comm
-	p.nsPID = procmem.InnerID(p.Target.PID)
+	if inner := procmem.InnerTID(p.Target.PID); inner != p.Target.PID {
+		p.innerPID = inner
+	}
 	a.attribute(&attribute.ProcessStarted{
 		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since,
 		FromStart: p.FromStart, Childless: a.Launched && p.Parent == 0,
@@ -25,14 +27,14 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.beginAccount(th)
-	id, stop := a.unwind.unwindObserved(th, e)
+	id, stop := a.stacks.unwindObserved(th, e)
 	a.totals.addStack(stop, s.How)
-	a.stackCounts.stacks.Store(a.totals.stacks)
+	a.stackCounts.walked.Store(a.totals.stacks)
 	a.complete.Store(a.totals.stops[frames.StopRoot])
 	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
-	a.unwind.rename(th, s.At)
+	a.stacks.rename(th, s.At)
 	waitsFor, owner := a.waits.explain(th, s, id)
 	th.lock = lastLock{waitsFor, owner}
 	a.observed = attribute.Observed{
@@ -52,17 +54,17 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
+func (b *stackBuilder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
 	if e.Program != nil {
-		return u.unwindSample(th, e.Program, e.RawSample)
+		return b.unwindSample(th, e.Program, e.RawSample)
 	}
-	return u.unwind(th, e.RawSample)
+	return b.unwind(th, e.RawSample)
 }
 
-func (u *unwinder) rename(th *threadAccount, now int64) {
-	u.lock.beginRead()
+func (b *stackBuilder) rename(th *threadAccount, now int64) {
+	b.lock.beginRead()
 	th.rename(now)
-	u.lock.endRead()
+	b.lock.endRead()
 }
 
 // attributeUnassigned passes on a sample of an ended thread, with weight e.Length.
@@ -89,7 +91,7 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	if e.RawSample == nil {
 		where := attribute.Place{State: sample.Running, Program: name, Found: e.Found}
 		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
-			where.Stack = a.unwind.execOrExitStack(e.Found, a.Kernel)
+			where.Stack = a.stacks.execOrExitStack(e.Found, a.Kernel)
 		}
 		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: where, At: e.At, Length: e.Length, OfChild: true})
 		return
@@ -110,7 +112,7 @@ func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *obs
 	if g != nil && g.Of != nil {
 		th, g = a.process(g.Of).untrackedAccount(), nil
 	}
-	id, stop := a.unwind.unwindSample(th, g, s)
+	id, stop := a.stacks.unwindSample(th, g, s)
 	a.totals.addStack(stop, s.How)
 	return id, stop
 }
@@ -139,7 +141,7 @@ func (a *Aggregator) beginAccount(th *threadAccount) {
 	}
 	th.begun = true
 	defer a.waits.add(th)
-	if th.proc.nsPID != 0 {
-		th.nsTID = procmem.InnerID(th.TID)
+	if th.proc.innerPID != 0 { // the process is in a pid namespace of its own
+		th.innerTID = procmem.InnerTID(th.TID)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // intervalSink adds the attribution's intervals to the recording, the other sinks and the totals.
 type intervalSink struct {
 	accounts  *accounts
-	stacks    *unwinder
+	stacks    *stackBuilder
 	recording *profile.Builder
 	sinks     []profile.Sink // beside the recording
 	unix      unixTime
@@ -60,7 +60,7 @@ func (out *intervalSink) addInterval(i profile.Interval) {
 
 func (out *intervalSink) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: out.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Start: p.Target.StartTime, Comm: p.Comm,
+		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: p.innerPID, Start: p.Target.StartTime, Comm: p.Comm,
 		Thread: attribute.Exited, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
 		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 	}
@@ -71,7 +71,10 @@ func (out *intervalSink) interval(p *processAccount, th *threadAccount, s *attri
 		i.Thread = attribute.Children
 	}
 	if th != nil {
-		i.TID, i.NSTID, i.Thread, i.Role = th.TID, th.nsTID, th.name, th.role
+		i.TID, i.Thread, i.Role = th.TID, th.name, th.role
+		if th.innerTID != th.TID {
+			i.InnerTID = th.innerTID
+		}
 	}
 	return i
 }
@@ -153,10 +156,10 @@ func (a *Aggregator) evict() {
 }
 
 func (out *intervalSink) forgetEvicted() {
-	u := out.stacks
-	clear(u.leaves)
-	clear(u.locations[:])
-	u.kernelAddresses, u.kernelFunctions = nil, nil
+	stacks := out.stacks
+	clear(stacks.leaves)
+	clear(stacks.locations[:])
+	stacks.kernelAddresses, stacks.kernelFunctions = nil, nil
 	for _, p := range out.accounts.procs {
 		clear(p.managed.descriptions)
 		clear(p.managed.locations)

@@ -90,7 +90,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
 	s.Whole = runstats.WholeByMethod{ByStop: t.completeByMethod[observe.ByStop],
 		ByPassiveRead: t.completeByMethod[observe.ByPassiveRead]}
-	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
+	s.FramesByMethod = named(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
 	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}

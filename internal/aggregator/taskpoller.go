@@ -101,9 +101,9 @@ func (t *taskPoller) countPlaces(now int64) bool {
 		return true
 	}
 	t.roundBegan = now
-	t.aggregator.unwind.lock.beginRead()
+	t.aggregator.stacks.lock.beginRead()
 	n, err := t.source.Places()
-	t.aggregator.unwind.lock.endRead()
+	t.aggregator.stacks.lock.endRead()
 	if err != nil && n == 0 {
 		t.failures++
 		return false
@@ -129,9 +129,9 @@ func (t *taskPoller) stateStart() int64 {
 
 func (t *taskPoller) findChanged(now int64) {
 	t.polled = min(t.next+t.source.batchSize(), len(t.places))
-	t.aggregator.unwind.lock.beginRead()
+	t.aggregator.stacks.lock.beginRead()
 	t.changed = t.source.Poll(t.next, t.polled, t.changed[:0])
-	t.aggregator.unwind.lock.endRead()
+	t.aggregator.stacks.lock.endRead()
 	t.pending = t.changed
 	changed := t.changed
 	for i := t.next; i < t.polled; i++ {
@@ -152,9 +152,9 @@ func (t *taskPoller) readTask(i int, now int64) {
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
-	t.aggregator.unwind.lock.beginRead()
+	t.aggregator.stacks.lock.beginRead()
 	what, kind, stop := t.source.readTask(i)
-	t.aggregator.unwind.lock.endRead()
+	t.aggregator.stacks.lock.endRead()
 	switch what {
 	case taskNotParked:
 		return
@@ -162,7 +162,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 		t.totals.ChangedInVain++
 		return
 	}
-	s.stack, _ = t.aggregator.unwind.endStack(stop)
+	s.stack, _ = t.aggregator.stacks.endStack(stop)
 	s.kind = t.kinds.number(kind)
 	s.parked, s.from = true, before
 	t.walked++
@@ -192,7 +192,7 @@ func (t *taskPoller) addIntervals() {
 func (t *taskPoller) interval(s *taskPlace) profile.Interval {
 	k, p := &t.kinds.list[s.kind], t.process
 	return profile.Interval{
-		Stack: s.stack, PID: p.Target.PID, NSPID: p.nsPID, Start: p.Target.StartTime, Comm: p.Comm,
+		Stack: s.stack, PID: p.Target.PID, InnerPID: p.innerPID, Start: p.Target.StartTime, Comm: p.Comm,
 		Thread: k.entry, State: sample.Sleeping.String(), Wait: k.wait, Task: t.source.task(), Labels: k.labels,
 		End: t.aggregator.unix.Of(s.seen), Wall: s.seen - s.from,
 	}

@@ -167,8 +167,8 @@ func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
 	if !a.Tasks || s.How != observe.ByStop {
 		return ""
 	}
-	a.unwind.lock.beginRead()
-	defer a.unwind.lock.endRead()
+	a.stacks.lock.beginRead()
+	defer a.stacks.lock.endRead()
 	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }
 

@@ -17,7 +17,7 @@ import (
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
-	// readTask reads a task. If it waits, u.stack is its stack.
+	// readTask reads a task. If it waits, b.stack is its stack.
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
 	// batchSize is the most places of one Poll; task is the recording's label.
 	batchSize() int
@@ -36,11 +36,11 @@ const (
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
-		out = append(out, &goroutines{Scheduler: scheduler, unwinder: a.unwind, process: p})
+		out = append(out, &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p})
 	}
 	for _, n := range p.Target.Runtimes().FrameSources() {
 		if lister, is := n.(managed.Threads); is {
-			out = append(out, &coroutines{lister: lister, source: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
+			out = append(out, &coroutines{lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{}})
 		}
 	}
 	return out
@@ -48,9 +48,9 @@ func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 
 type goroutines struct {
 	managed.Scheduler
-	unwinder *unwinder
-	process  *processAccount
-	labels   map[uint64]string // by address, of one Poll
+	stacks  *stackBuilder
+	process *processAccount
+	labels  map[uint64]string // by address, of one Poll
 }
 
 func (g *goroutines) batchSize() int               { return 1 << 12 }
@@ -77,7 +77,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case t.OnThread || t.System:
 		return taskNotParked, taskKind{}, 0
 	}
-	stop, beyond := g.unwinder.walkTask(g.process, &t, stack)
+	stop, beyond := g.stacks.walkTask(g.process, &t, stack)
 	if beyond && !g.Again(&t) {
 		return taskChanged, taskKind{}, 0
 	}
@@ -89,42 +89,42 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
 }
 
-// walkTask fills u.stack with a parked task's frames. beyond: it read more than the copy, so the stack is true only if
+// walkTask fills b.stack with a parked task's frames. beyond: it read more than the copy, so the stack is true only if
 // the task has not run since.
-func (u *unwinder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
+func (b *stackBuilder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
 	stop frames.StopReason, beyond bool,
 ) {
-	m := &u.taskMemory
+	m := &b.taskMemory
 	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.Target.Read)
-	stop = u.walkIn(p, t, &m.Snapshot)
+	stop = b.walkIn(p, t, &m.Snapshot)
 	if stop != frames.StopBadMemory {
 		return stop, false
 	}
-	return u.walkIn(p, t, m), true
+	return b.walkIn(p, t, m), true
 }
 
-func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
-	u.stack = u.stack[:0]
-	w := &u.walker
+func (b *stackBuilder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
+	b.stack = b.stack[:0]
+	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
-		u.stack = append(u.stack, u.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
+		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
 	}
 	return w.StopReason()
 }
 
 // coroutines are an event loop's tasks.
 type coroutines struct {
-	lister   managed.Threads
-	source   managed.FrameSource
-	unwinder *unwinder
-	process  *processAccount
-	watch    *process.ThreadWatch
-	places   map[uint64]int // by task
-	at       []uint64       // by place; 0: none or ended
-	last     []managed.Task
-	ran      []bool // by place: changed in each reading
-	free     []int
+	lister  managed.Threads
+	source  managed.FrameSource
+	stacks  *stackBuilder
+	process *processAccount
+	watch   *process.ThreadWatch
+	places  map[uint64]int // by task
+	at      []uint64       // by place; 0: none or ended
+	last    []managed.Task
+	ran     []bool // by place: changed in each reading
+	free    []int
 }
 
 const mostCoroutines = managed.MostTasks
@@ -199,16 +199,16 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	if c.process.managed.read == nil {
 		c.process.managed = newManagedNames(c.process)
 	}
-	module := c.unwinder.managedModule(c.process, c.source, nil)
-	c.unwinder.stack = c.unwinder.stack[:0]
+	module := c.stacks.managedModule(c.process, c.source, nil)
+	c.stacks.stack = c.stacks.stack[:0]
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		description := c.unwinder.builder.InternFrames([]profile.Frame{{
+		description := c.stacks.builder.InternFrames([]profile.Frame{{
 			Name: f.Function, System: profile.SystemNameOfType(f.Function, f.Type), File: f.File,
 			Line: f.Line, StartLine: f.StartLine,
 		}})
-		id := c.unwinder.builder.Loc(&profile.Loc{Module: module, FramesID: description})
-		c.unwinder.stack = append(c.unwinder.stack, id)
+		id := c.stacks.builder.Loc(&profile.Loc{Module: module, FramesID: description})
+		c.stacks.stack = append(c.stacks.stack, id)
 	}
 	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }

@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// unwinder makes stacks of the recording from raw samples. It belongs to one goroutine.
-type unwinder struct {
+// stackBuilder makes stacks of the recording from raw samples. It belongs to one goroutine.
+type stackBuilder struct {
 	builder         *profile.Builder
 	walker          frames.Walker
 	stack           []profile.LocID
@@ -52,18 +52,18 @@ type leafKey struct {
 	leaf  string
 }
 
-func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
-	u := &unwinder{
-		builder: b,
+func newStackBuilder(recording *profile.Builder, maxDepth int) *stackBuilder {
+	b := &stackBuilder{
+		builder: recording,
 		leaves:  map[leafKey]sample.StackID{},
 	}
-	u.walker.MaxDepth = maxDepth
-	return u
+	b.walker.MaxDepth = maxDepth
+	return b
 }
 
-func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
+func (b *stackBuilder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
-	u.lock.beginRead()
+	b.lock.beginRead()
 	if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
 		p.refresh(s.At)
 	}
@@ -71,116 +71,116 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 		s.Mem.StackEnd = end
 	}
 	p.prepareWalk(s.At)
-	methods := u.methods
-	stop := u.walkRefreshing(thr, s)
+	methods := b.methods
+	stop := b.walkRefreshing(thr, s)
 	exec := !stop.Complete() && inExec(s)
-	u.lock.endRead()
+	b.lock.endRead()
 	if exec {
-		u.methods = methods
-		return u.unwindKernel(s, frames.StopRoot)
+		b.methods = methods
+		return b.unwindKernel(s, frames.StopRoot)
 	}
-	p.countWalk(s, stop, u.walker.OnOtherStack())
-	p.noteStackUse(s, stop, &u.walker)
+	p.countWalk(s, stop, b.walker.OnOtherStack())
+	p.noteStackUse(s, stop, &b.walker)
 	if p.program != nil {
-		p.program.noteDeepest(thr, s, &u.walker)
+		p.program.noteDeepest(thr, s, &b.walker)
 	}
-	id, _ := u.endStack(stop)
-	thr.Feedback.Walked(p.Target, &u.walker, s, &u.outline)
-	if u.walked != nil {
-		u.walked(p.SharedProcess, s, id, &u.walker)
+	id, _ := b.endStack(stop)
+	thr.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
+	if b.walked != nil {
+		b.walked(p.SharedProcess, s, id, &b.walker)
 	}
 	return id, stop
 }
 
 // walkRefreshing repeats an incomplete walk if mappings or generated code have changed.
-func (u *unwinder) walkRefreshing(thr *threadAccount, s *observe.RawSample) frames.StopReason {
-	p, methods := thr.proc, u.methods
-	stop := u.walkAddingRecords(thr, s)
+func (b *stackBuilder) walkRefreshing(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+	p, methods := thr.proc, b.methods
+	stop := b.walkAddingRecords(thr, s)
 	for range mostNewMappings {
-		if !p.addMappingAt(u.addressWithoutCode(), s.At) {
+		if !p.addMappingAt(b.addressWithoutCode(), s.At) {
 			break
 		}
-		u.methods = methods
-		stop = u.walkAddingRecords(thr, s)
+		b.methods = methods
+		stop = b.walkAddingRecords(thr, s)
 	}
 	if stop.Complete() || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return stop
 	}
-	u.methods = methods
-	return u.walkAddingRecords(thr, s)
+	b.methods = methods
+	return b.walkAddingRecords(thr, s)
 }
 
 // walkAddingRecords repeats a walk that ended at a frame record that the kernel has read.
-func (u *unwinder) walkAddingRecords(thr *threadAccount, s *observe.RawSample) frames.StopReason {
-	methods := u.methods
-	stop := u.walk(thr, s)
-	if !s.EndsAtRecord(&u.walker) {
+func (b *stackBuilder) walkAddingRecords(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+	methods := b.methods
+	stop := b.walk(thr, s)
+	if !s.EndsAtRecord(&b.walker) {
 		return stop
 	}
 	record, returns := s.Chain()
-	u.records = thr.proc.Target.Runtimes().NextRecords(record, returns, u.records[:0])
-	s.AddRecords(u.records)
-	u.methods = methods
-	return u.walk(thr, s)
+	b.records = thr.proc.Target.Runtimes().NextRecords(record, returns, b.records[:0])
+	s.AddRecords(b.records)
+	b.methods = methods
+	return b.walk(thr, s)
 }
 
 const mostNewMappings = 4 // new mappings of one stack
 
 // addressWithoutCode returns an address of the walk in no module; 0: none.
-func (u *unwinder) addressWithoutCode() frames.Addr {
-	if u.noCode != 0 {
-		return u.noCode
+func (b *stackBuilder) addressWithoutCode() frames.Addr {
+	if b.noCode != 0 {
+		return b.noCode
 	}
-	return u.walker.UnmappedPC()
+	return b.walker.UnmappedPC()
 }
 
-// walk fills u.stack.
-func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopReason {
-	u.stack, u.noCode = u.stack[:0], 0
-	u.kernelFrames(s)
-	u.outline.Reset()
-	p, w := thr.proc, &u.walker
+// walk fills b.stack.
+func (b *stackBuilder) walk(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+	b.stack, b.noCode = b.stack[:0], 0
+	b.kernelFrames(s)
+	b.outline.Reset()
+	p, w := thr.proc, &b.walker
 	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
-		return u.walkManaged(thr, s, sources)
+		return b.walkManaged(thr, s, sources)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
-		u.methods[f.Method]++
+		b.methods[f.Method]++
 		if w.KernelOnly() {
-			u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: attribute.NoUserSpace}))
+			b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.NoUserSpace}))
 			continue
 		}
-		if f.Module == nil && u.noCode == 0 {
-			u.noCode = f.LookupPC(s.Regs.Arch)
+		if f.Module == nil && b.noCode == 0 {
+			b.noCode = f.LookupPC(s.Regs.Arch)
 		}
-		u.stack = append(u.stack, u.location(p, f.Module, f.LookupPC(s.Regs.Arch), false))
-		u.outline.Add(&f)
+		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(s.Regs.Arch), false))
+		b.outline.Add(&f)
 	}
 	return w.StopReason()
 }
 
 // location returns an address's location. machinery: the frame runs managed ones.
-func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
-	n := &u.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
+func (b *stackBuilder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
+	n := &b.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {
-		loc := u.builder.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr, Machinery: machinery})
+		loc := b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
 		*n = cachedLocation{m, addr, machinery, loc}
 	}
 	return n.loc
 }
 
-func (u *unwinder) withLeaf(id sample.StackID, leaf string) sample.StackID {
+func (b *stackBuilder) withLeaf(id sample.StackID, leaf string) sample.StackID {
 	if leaf == "" {
 		return id
 	}
 	k := leafKey{id, leaf}
-	if with, ok := u.leaves[k]; ok {
+	if with, ok := b.leaves[k]; ok {
 		return with
 	}
-	with := u.builder.InternLeaf(id, leaf)
-	if len(u.leaves) >= maxLeaves {
-		clear(u.leaves)
+	with := b.builder.InternLeaf(id, leaf)
+	if len(b.leaves) >= maxLeaves {
+		clear(b.leaves)
 	}
-	u.leaves[k] = with
+	b.leaves[k] = with
 	return with
 }

@@ -62,12 +62,12 @@ const (
 )
 
 type waitState struct {
-	byInner        map[int]*threadAccount // by thread ID in its own pid namespace
+	byInnerTID     map[int]*threadAccount // by thread ID in its own pid namespace
 	names          map[sample.StackID][]waits.FunctionName
 	variables      map[schema.Hex]waits.Variable
 	files          *waits.Files
 	peers          *waits.Peers
-	others         *waits.LiveThreads // those not in byInner
+	others         *waits.LiveThreads // those not in byInnerTID
 	othersListedAt int64              // CLOCK_MONOTONIC ns
 	walker         frames.Walker
 }
@@ -84,13 +84,13 @@ func (e *waitExplainer) add(th *threadAccount) {
 	if p.waits == nil {
 		files := waits.NewFiles(p.Target.PID)
 		p.waits = &waitState{
-			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.FunctionName{},
+			byInnerTID: map[int]*threadAccount{}, names: map[sample.StackID][]waits.FunctionName{},
 			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
 			others: waits.NewLiveThreads(p.Target.PID, nil),
 		}
 		p.waits.walker.MaxDepth = innermostFrames
 	}
-	p.waits.byInner[th.innerTID()] = th
+	p.waits.byInnerTID[th.innerTID] = th
 }
 
 func (w *waitState) afterExec() {
@@ -101,29 +101,21 @@ func (w *waitState) afterExec() {
 }
 
 func (w *waitState) forget(th *threadAccount) {
-	if w != nil && w.byInner[th.innerTID()] == th {
-		delete(w.byInner, th.innerTID())
+	if w != nil && w.byInnerTID[th.innerTID] == th {
+		delete(w.byInnerTID, th.innerTID)
 	}
-}
-
-// innerTID is its ID in its own pid namespace.
-func (th *threadAccount) innerTID() int {
-	if th.nsTID != 0 {
-		return th.nsTID
-	}
-	return th.TID
 }
 
 // Thread implements [waits.Threads]. Threads without an account are searched in /proc.
-func (w *waitState) Thread(inner int, _ bool) (int, bool) {
-	if th := w.byInner[inner]; th != nil {
+func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
+	if th := w.byInnerTID[innerTID]; th != nil {
 		return th.TID, true
 	}
-	tid, ok := w.others.Thread(inner, false)
+	tid, ok := w.others.Thread(innerTID, false)
 	if now := procmem.Now(); !ok && now-w.othersListedAt > fileNameLifetime {
 		w.othersListedAt = now
 		w.others.Invalidate()
-		return w.others.Thread(inner, false)
+		return w.others.Thread(innerTID, false)
 	}
 	return tid, ok
 }
@@ -177,7 +169,7 @@ func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, wor
 		ReadMemory: p.Target.Read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
 	}
 	sources := p.Target.Runtimes().FrameSources()
-	w, ok, _ := callstack.WaitOf(sources, &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
+	w, ok, _ := callstack.WaitOf(sources, &managed.Sleeper{InnerTID: th.innerTID, Word: word, Mem: &s.Mem,
 		Live: live, Timed: timed})
 	return w, ok
 }

@@ -18,11 +18,11 @@ func FirstPlan(sources []managed.FrameSource) *managed.Plan {
 }
 
 // Plan returns what to copy besides a thread's stack, and the anchor, by the first run-time system that has the thread;
-// nil: none. tid is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
-func Plan(sources []managed.FrameSource, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
+// nil: none. innerTID is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
+func Plan(sources []managed.FrameSource, innerTID int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range sources {
 		if plan := n.Plan(); plan != nil {
-			if anchor, ok := n.Anchor(tid, pthread); ok {
+			if anchor, ok := n.Anchor(innerTID, pthread); ok {
 				return plan, anchor
 			}
 		}

@@ -4,11 +4,11 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// ThreadName returns a run-time system's name of a thread. tid is in the process's own pid namespace.
-func ThreadName(sources []managed.FrameSource, tid int) (name string, ok bool) {
+// ThreadName returns a run-time system's name of a thread. innerTID is in the process's own pid namespace.
+func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bool) {
 	for _, n := range sources {
 		if t, is := n.(managed.Threads); is {
-			if name, ok = t.ThreadName(tid); ok && name != "" {
+			if name, ok = t.ThreadName(innerTID); ok && name != "" {
 				return name, true
 			}
 		}
@@ -26,11 +26,11 @@ func Postponed(sources []managed.FrameSource) (some bool) {
 	return some
 }
 
-// Role returns a thread's role, "" if unknown. tid is in the process's own pid namespace.
-func Role(sources []managed.FrameSource, tid int, name string) string {
+// Role returns a thread's role, "" if unknown. innerTID is in the process's own pid namespace.
+func Role(sources []managed.FrameSource, innerTID int, name string) string {
 	for _, n := range sources {
 		if t, is := n.(managed.Threads); is {
-			if role, ok := t.Role(tid, name); ok {
+			if role, ok := t.Role(innerTID, name); ok {
 				return role
 			}
 		}

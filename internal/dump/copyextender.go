@@ -31,7 +31,7 @@ type copyExtender struct {
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
 // run-time system's data. False: nothing that can be copied.
 func (m *copyExtender) planNext(t *code.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
-	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.NamespaceTID(t, th.TID), s.Regs.TLS))
+	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		size := m.stack

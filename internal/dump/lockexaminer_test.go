@@ -68,6 +68,6 @@ func TestAWaiterThatHasGotTheLockWaitsNoLonger(t *testing.T) {
 // sameThreads are the threads of one process without a namespace.
 type sameThreads struct{}
 
-func (sameThreads) Thread(nsTID int, _ bool) (int, bool) { return nsTID, true }
+func (sameThreads) Thread(innerTID int, _ bool) (int, bool) { return innerTID, true }
 
 func (sameThreads) Parent(int) int { return 0 }

@@ -72,7 +72,7 @@ func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().CopyUpTo(o.firstCopy())
 		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
-		th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.NamespaceTID(t, tid), 0))
+		th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}

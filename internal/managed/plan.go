@@ -50,8 +50,8 @@ const (
 	Load Op = iota
 	// Copy copies from Base+Off to End, at most Max bytes.
 	Copy
-	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes. If the first
-	// node is one of the first CopyList's, it copies none, and the nodes stay those of the step before.
+	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes. If the
+	// first node is one of the first CopyList's, it copies none, and the nodes stay those of the step before.
 	CopyList
 	// CopyTargets copies, for each node of the last CopyList or CopyTargets, Size bytes at Next beyond the address at
 	// the node's Off, at most Max times, without [Plan.Skip].
@@ -74,7 +74,7 @@ const (
 	SlotAnchor        = iota // of [FrameSource.Anchor]
 	SlotSP                   // stack pointer
 	SlotThreadPointer        // fs base, TPIDR_EL0
-	SlotThreadID             // in the process's pid namespace
+	SlotInnerTID             // in the process's pid namespace
 	SlotFirstFree            // for addresses that the plan reads
 	// SlotZero is always 0: Off is then an absolute address.
 	SlotZero = MaxSlots - 1

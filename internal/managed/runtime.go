@@ -125,7 +125,7 @@ type FrameSource interface {
 	Plan() *Plan
 	// Anchor gives the plan's start address for a thread. pthread is the thread pointer (fs base, TPIDR_EL0), 0 if
 	// unknown.
-	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
+	Anchor(innerTID int, pthread uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
 	// ManagedFrames is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an
@@ -157,8 +157,8 @@ const (
 
 // Sample is the input of a walk.
 type Sample struct {
-	TID  int
-	Regs *frames.Regs
+	InnerTID int
+	Regs     *frames.Regs
 	// Mem is the copied memory: a [frames.Snapshot], or a core's.
 	Mem frames.Memory
 	At  int64 // time of the copy

@@ -7,11 +7,11 @@ type Threads interface {
 	FrameSource
 	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), or false. It is called about
 	// once a second per thread.
-	ThreadName(tid int) (name string, ok bool)
+	ThreadName(innerTID int) (name string, ok bool)
 	// Postponed reports whether a query since its last call may succeed later, as when objects were being moved.
 	Postponed() bool
 	// Role gives the role of a thread with a displayed name ([languages.RoleApplication] …); false if unknown.
-	Role(tid int, name string) (role string, ok bool)
+	Role(innerTID int, name string) (role string, ok bool)
 	// Waiting gives what a thread in futex(2) or ppoll(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(s *Sleeper) (Wait, bool)
 	// HeldLocks gives the locks in whose blocks the last walk's frames are. The thread must not have run since.

@@ -18,8 +18,8 @@ type HeldLock struct {
 
 // Sleeper is a thread asleep in futex(2), at Word, or in ppoll(2), which has none.
 type Sleeper struct {
-	TID  int
-	Word uint64
+	InnerTID int
+	Word     uint64
 	// Mem is the copy of its memory; nil if gone.
 	Mem frames.Memory
 	// Live reads the process's memory; Unchanged reports whether the same sleep continues.

@@ -7,7 +7,7 @@ import "prywalk/internal/procmem"
 // ThreadWatch reports whether threads of a live process sleep. It implements managed.Watch.
 type ThreadWatch struct {
 	of    *Process
-	files map[int]*procmem.ThreadFiles // by id in their pid namespace
+	files map[int]*procmem.ThreadFiles // by InnerTID
 	runs  map[int]uint64
 }
 
@@ -18,11 +18,7 @@ func (w *ThreadWatch) open() {
 	w.files = map[int]*procmem.ThreadFiles{}
 	tids, _ := w.of.Threads(nil)
 	for _, tid := range tids {
-		inner := procmem.InnerID(tid)
-		if inner == 0 {
-			inner = tid
-		}
-		w.files[inner] = procmem.OpenThread(w.of.PID, tid, nil)
+		w.files[procmem.InnerTID(tid)] = procmem.OpenThread(w.of.PID, tid, nil)
 	}
 }
 

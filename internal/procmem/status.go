@@ -190,11 +190,12 @@ func (s *Status) innermostID() int {
 	return s.NSpid[s.NSpidN-1]
 }
 
-// InnerID returns a thread's id in its innermost pid namespace, or 0 if that is the same or unknown.
-func InnerID(id int) int {
+// InnerTID returns a thread's id in its innermost pid namespace; of the first thread that is the process's id there. It
+// returns tid if that is unknown.
+func InnerTID(tid int) int {
 	var s Status
-	if ReadStatus(id, &s) != nil || s.innermostID() == id {
-		return 0
+	if ReadStatus(tid, &s) != nil {
+		return tid
 	}
 	return s.innermostID()
 }

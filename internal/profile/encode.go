@@ -160,11 +160,11 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	if l.tid != 0 {
 		e.numLabel(&m, LabelTID, int64(l.tid), "")
 	}
-	if l.nsPID != 0 {
-		e.numLabel(&m, LabelNSPID, int64(l.nsPID), "")
+	if l.innerPID != 0 {
+		e.numLabel(&m, LabelNSPID, int64(l.innerPID), "")
 	}
-	if l.nsTID != 0 {
-		e.numLabel(&m, LabelNSTID, int64(l.nsTID), "")
+	if l.innerTID != 0 {
+		e.numLabel(&m, LabelNSTID, int64(l.innerTID), "")
 	}
 	e.label(&m, LabelComm, l.comm)
 	e.label(&m, LabelThread, l.thread)

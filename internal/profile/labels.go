@@ -64,7 +64,9 @@ func (e *generation) labels() ([]labelSet, error) {
 	return unpack(b), nil
 }
 
-func (l *labelSet) numbers() [5]*int { return [...]*int{&l.pid, &l.tid, &l.nsPID, &l.nsTID, &l.owner} }
+func (l *labelSet) numbers() [5]*int {
+	return [...]*int{&l.pid, &l.tid, &l.innerPID, &l.innerTID, &l.owner}
+}
 func (l *labelSet) texts() [8]*string {
 	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels}
 }

@@ -19,11 +19,11 @@ type location struct {
 }
 
 type labelSet struct {
-	pid, tid, nsPID, nsTID    int
-	comm, thread, state, wait string
-	waitsFor, role            string
-	task, labels              string
-	owner                     int
+	pid, tid, innerPID, innerTID int
+	comm, thread, state, wait    string
+	waitsFor, role               string
+	task, labels                 string
+	owner                        int
 }
 
 // moduleKey identifies a ModuleInfo. Code of a file is the same at any address: start is 0, bias relative to it.
@@ -184,13 +184,13 @@ func (t *tables) internKey() sample.StackID {
 }
 
 func labelsOf(iv *Interval) labelSet {
-	return labelSet{iv.PID, iv.TID, iv.NSPID, iv.NSTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Role,
+	return labelSet{iv.PID, iv.TID, iv.InnerPID, iv.InnerTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Role,
 		iv.Task, iv.Labels, iv.Owner}
 }
 
 func (l *labelSet) interval() Interval {
 	return Interval{
-		PID: l.pid, TID: l.tid, NSPID: l.nsPID, NSTID: l.nsTID, Comm: l.comm, Thread: l.thread, State: l.state,
+		PID: l.pid, TID: l.tid, InnerPID: l.innerPID, InnerTID: l.innerTID, Comm: l.comm, Thread: l.thread, State: l.state,
 		Wait: l.wait, WaitsFor: l.waitsFor, Role: l.role, Task: l.task, Labels: l.labels, Owner: l.owner,
 	}
 }

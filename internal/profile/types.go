@@ -87,8 +87,8 @@ type Interval struct {
 	Stack sample.StackID
 	// PID and TID identify the thread; TID 0: time of no single thread.
 	PID, TID int
-	// NSPID and NSTID are the numbers in the process's pid namespace, 0 if equal.
-	NSPID, NSTID int
+	// InnerPID and InnerTID are the numbers in the process's pid namespace, 0 if equal.
+	InnerPID, InnerTID int
 	// Start of the process, clock ticks after boot: pids are reused. Not in files.
 	Start        uint64
 	Comm, Thread string

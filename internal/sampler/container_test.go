@@ -73,9 +73,9 @@ func TestProcessInNamespacesOfItsOwn(t *testing.T) {
 		t.Errorf("%d ns of %v s with all names", burnt, r.ProfiledCPU)
 	}
 	for _, s := range r.Sample {
-		nsPID, nsTID, tid := s.NumLabel["ns_pid"], s.NumLabel["ns_tid"], s.NumLabel["tid"][0]
-		if len(nsPID) != 1 || nsPID[0] != 1 || len(nsTID) != 1 || (nsTID[0] == 1) != (tid == int64(pid)) {
-			t.Errorf("ids inside: %v, %v of thread %d in process %d", nsPID, nsTID, tid, pid)
+		innerPID, innerTID, tid := s.NumLabel["ns_pid"], s.NumLabel["ns_tid"], s.NumLabel["tid"][0]
+		if len(innerPID) != 1 || innerPID[0] != 1 || len(innerTID) != 1 || (innerTID[0] == 1) != (tid == int64(pid)) {
+			t.Errorf("ids inside: %v, %v of thread %d in process %d", innerPID, innerTID, tid, pid)
 		}
 	}
 	for _, l := range r.Location {

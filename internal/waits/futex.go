@@ -117,7 +117,7 @@ const groupWord = 4
 func (w *Wait) setOwner(p primitive, value uint32, mem *WordCopy) {
 	switch {
 	case p.kind == Join && !p.unknownLayout:
-		w.nsTID = int(value & futexTIDMask)
+		w.innerTID = int(value & futexTIDMask)
 	case p.kind == Join && p.musl:
 		w.muslJoin(value, mem)
 	case p.kind == Mutex && p.musl:

@@ -13,7 +13,7 @@ import (
 type LiveThreads struct {
 	pid            int
 	others         []int       // observed processes in the same pid namespace
-	byNSTID        map[int]int // threads by their IDs in pid's namespace; nil until used
+	byInnerTID     map[int]int // threads by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
 
@@ -37,29 +37,29 @@ func namespace(pid int) string {
 }
 
 // Thread implements [Threads].
-func (m *LiveThreads) Thread(nsTID int, shared bool) (int, bool) {
+func (m *LiveThreads) Thread(innerTID int, shared bool) (int, bool) {
 	if m.inPIDNamespace {
-		return m.namespaceThread(nsTID, shared)
+		return m.findByInnerTID(innerTID, shared)
 	}
-	if alive(m.pid, nsTID) {
-		return nsTID, true
+	if alive(m.pid, innerTID) {
+		return innerTID, true
 	}
 	for i := 0; shared && i < len(m.others); i++ {
-		if alive(m.others[i], nsTID) {
-			return nsTID, true
+		if alive(m.others[i], innerTID) {
+			return innerTID, true
 		}
 	}
 	return 0, false
 }
 
-func (m *LiveThreads) namespaceThread(nsTID int, shared bool) (int, bool) {
-	if m.byNSTID == nil {
-		m.byNSTID = map[int]int{}
+func (m *LiveThreads) findByInnerTID(innerTID int, shared bool) (int, bool) {
+	if m.byInnerTID == nil {
+		m.byInnerTID = map[int]int{}
 		for _, pid := range append([]int{m.pid}, m.others...) {
 			m.addThreads(pid)
 		}
 	}
-	tid, ok := m.byNSTID[nsTID]
+	tid, ok := m.byInnerTID[innerTID]
 	if !ok || !alive(m.pid, tid) && !(shared && m.belongsToOthers(tid)) {
 		return 0, false
 	}
@@ -76,13 +76,13 @@ func (m *LiveThreads) belongsToOthers(tid int) bool {
 }
 
 func (m *LiveThreads) addThreads(pid int) {
-	for nsTID, tid := range nsTIDs(pid) {
-		m.byNSTID[nsTID] = tid
+	for innerTID, tid := range threadsByInnerTID(pid) {
+		m.byInnerTID[innerTID] = tid
 	}
 }
 
-// nsTIDs gives the threads of a process by their IDs in its own pid namespace.
-func nsTIDs(pid int) map[int]int {
+// threadsByInnerTID gives the threads of a process by their IDs in its own pid namespace.
+func threadsByInnerTID(pid int) map[int]int {
 	ids := map[int]int{}
 	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	for _, e := range entries {
@@ -96,12 +96,12 @@ func nsTIDs(pid int) map[int]int {
 }
 
 // Parent implements [Threads].
-func (m *LiveThreads) Parent(nsTID int) int {
+func (m *LiveThreads) Parent(innerTID int) int {
 	var s procmem.Status
 	if procmem.ReadStatus(m.pid, &s) != nil || namespace(s.PPid) != namespace(m.pid) {
 		return 0
 	}
-	if tid, ok := nsTIDs(s.PPid)[nsTID]; !ok || !alive(s.PPid, tid) {
+	if tid, ok := threadsByInnerTID(s.PPid)[innerTID]; !ok || !alive(s.PPid, tid) {
 		return 0
 	}
 	return s.PPid
@@ -113,4 +113,4 @@ func alive(pid, tid int) bool {
 }
 
 // Invalidate makes the next use read the IDs of a nested pid namespace again.
-func (m *LiveThreads) Invalidate() { m.byNSTID = nil }
+func (m *LiveThreads) Invalidate() { m.byInnerTID = nil }

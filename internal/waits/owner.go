@@ -59,7 +59,7 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 	case kind&(mutexRobust|mutexPI) != 0:
 		w.setOwnerWord(word)
 	default:
-		w.nsTID = int(owner)
+		w.innerTID = int(owner)
 		if owner == 0 {
 			w.Why = ownerChanging
 		}
@@ -70,8 +70,8 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 const ownerChanging = "free or changing owner when read"
 
 func (w *Wait) setOwnerWord(word uint32) {
-	w.nsTID = int(word & futexTIDMask)
-	w.Free = w.nsTID == 0
+	w.innerTID = int(word & futexTIDMask)
+	w.Free = w.innerTID == 0
 	switch {
 	case !w.Free:
 	case word&futexOwnerDied != 0:
@@ -122,7 +122,7 @@ func (w *Wait) glibcRWLock(mem *WordCopy) {
 	case readers&rwWritePhase == 0 && readers>>rwReaderShift > 0:
 		w.Readers = int(readers >> rwReaderShift)
 	case readers&rwWritePhase != 0 && readers&rwWriteLocked != 0 && writer != 0:
-		w.nsTID = int(writer)
+		w.innerTID = int(writer)
 	default:
 		w.Why = ownerChanging
 	}
@@ -174,28 +174,28 @@ func (w *Wait) muslJoin(value uint32, mem *WordCopy) {
 	state, ok1 := mem.u32(addr)
 	tid, ok2 := mem.u32(addr - muslTIDBefore)
 	if ok1 && ok2 && state == muslJoinable && value == muslJoinable {
-		w.nsTID = int(tid & futexTIDMask)
+		w.innerTID = int(tid & futexTIDMask)
 	}
 }
 
 // Threads finds the live threads of the observed processes.
 type Threads interface {
-	// Thread gives the ID in prywalk's pid namespace of the live thread with ID nsTID in the waiter's. shared permits
-	// another observed process's.
-	Thread(nsTID int, shared bool) (tid int, ok bool)
-	// Parent gives the waiter's parent process if a live thread of it has the ID nsTID; 0: none has. A fork copies
+	// Thread gives the ID in prywalk's pid namespace of the live thread with ID innerTID in the waiter's. shared
+	// permits another observed process's.
+	Thread(innerTID int, shared bool) (tid int, ok bool)
+	// Parent gives the waiter's parent process if a live thread of it has the ID innerTID; 0: none has. A fork copies
 	// locks that other threads hold, and not these threads (fork(2)).
-	Parent(nsTID int) (pid int)
+	Parent(innerTID int) (pid int)
 }
 
 // Resolve replaces the ID in the lock by a live thread's, once. A waiter that is its own owner has locked a normal
 // mutex twice: a deadlock.
 func (w *Wait) Resolve(t Threads) {
-	if w.nsTID == 0 {
+	if w.innerTID == 0 {
 		return
 	}
-	inner := w.nsTID
-	w.nsTID = 0
+	inner := w.innerTID
+	w.innerTID = 0
 	if tid, ok := t.Thread(inner, w.shared); ok {
 		w.Owner = tid
 		return

@@ -54,16 +54,16 @@ type Wait struct {
 	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
-	class   []string // of a file lock, in /proc/locks
-	nsTID   int      // owner in the target's pid namespace, until resolved
-	shared  bool
-	managed bool // a run-time system's answer
+	class    []string // of a file lock, in /proc/locks
+	innerTID int      // owner in the target's pid namespace, until resolved
+	shared   bool
+	managed  bool // a run-time system's answer
 }
 
 // ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's
 // pid namespace, 0 if unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
-	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), nsTID: owner, Timed: timed, managed: true}
+	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), innerTID: owner, Timed: timed, managed: true}
 }
 
 // IsManaged reports whether it is a run-time system's answer.

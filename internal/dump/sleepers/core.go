@@ -15,7 +15,7 @@ import (
 type coreThreads map[int]bool
 
 // Thread implements [waits.Threads].
-func (c coreThreads) Thread(nsTID int, _ bool) (int, bool) { return nsTID, c[nsTID] }
+func (c coreThreads) Thread(innerTID int, _ bool) (int, bool) { return innerTID, c[innerTID] }
 
 // Parent implements [waits.Threads]: a core has one process.
 func (c coreThreads) Parent(int) int { return 0 }

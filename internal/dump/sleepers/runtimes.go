@@ -13,17 +13,17 @@ import (
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks the run-time systems about a sleeper, without Live, of run count runs; nil: there are none. later:
-// a retry may give more.
-type managedWaits func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
+// managedWaits asks the run-time systems about a sleeper, without Live and InnerTID: thread tid, of run count runs;
+// nil: there are none. later: a retry may give more.
+type managedWaits func(tid int, s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *code.Process) managedWaits {
 	if len(t.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
-	return func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
-		s.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: s.TID, RunCount: runs}
-		s.TID = walk.NamespaceTID(t, s.TID)
+	return func(tid int, s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
+		s.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: runs}
+		s.InnerTID = walk.InnerTID(t, tid)
 		return callstack.WaitOf(t.Runtimes().FrameSources(), &s)
 	}
 }
@@ -32,8 +32,8 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	if len(c.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
-	return func(s managed.Sleeper, _ uint64) (w waits.Wait, ok, later bool) {
-		s.Live = callstack.CoreMemory(c.Read)
+	return func(tid int, s managed.Sleeper, _ uint64) (w waits.Wait, ok, later bool) {
+		s.Live, s.InnerTID = callstack.CoreMemory(c.Read), tid // the ids in a core of the kernel are the inner ones
 		return callstack.WaitOf(c.Runtimes().FrameSources(), &s)
 	}
 }
@@ -46,13 +46,13 @@ func (x *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 		return nil
 	}
 	first := true
-	s := managed.Sleeper{TID: tid, Word: word, Mem: mem, Timed: timed}
+	s := managed.Sleeper{Word: word, Mem: mem, Timed: timed}
 	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
 			runs, s.Mem = runsOf(x.pid, tid), nil
 		}
 		first = false
-		w, ok, later := x.managed(s, runs)
+		w, ok, later := x.managed(tid, s, runs)
 		x.Retryable = later
 		return w, ok
 	}

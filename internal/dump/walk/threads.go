@@ -26,7 +26,7 @@ func (w *Walker) CoreThread(c *core.Core, th *core.Thread, depth, limit int) sta
 	w.MaxDepth = depth
 	still := callstack.CoreMemory(c.Read)
 	t.Frames = w.run(c.Space(), c.Runtimes().FrameSources(),
-		&managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
+		&managed.Sample{InnerTID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
 	t.Holds = callstack.HeldLocks(c.Runtimes().FrameSources())
 	t.Frames, t.Complete, t.StopReason = w.End(t.Frames)
 	return t
@@ -40,7 +40,7 @@ func (w *Walker) LiveThread(t *code.Process, tid int, s *observe.RawSample) stac
 		s.Mem.StackEnd = end
 	}
 	th.Frames = w.run(t.Space(), t.Runtimes().FrameSources(), &managed.Sample{
-		TID: NamespaceTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		InnerTID: InnerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
 		Live: &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: s.Sched.Runs},
 	})
 	th.Holds = callstack.HeldLocks(t.Runtimes().FrameSources())
@@ -62,15 +62,13 @@ func GivenName(t *code.Process, tid int) (string, bool) {
 	if len(sources) == 0 {
 		return "", false
 	}
-	return callstack.ThreadName(sources, NamespaceTID(t, tid))
+	return callstack.ThreadName(sources, InnerTID(t, tid))
 }
 
-// NamespaceTID gives a thread's ID in its own pid namespace, as run-time systems know it.
-func NamespaceTID(t *code.Process, tid int) int {
+// InnerTID gives a thread's ID in its own pid namespace, as run-time systems know it.
+func InnerTID(t *code.Process, tid int) int {
 	if len(t.Runtimes().FrameSources()) > 0 {
-		if inner := procmem.InnerID(tid); inner != 0 {
-			return inner
-		}
+		return procmem.InnerTID(tid)
 	}
 	return tid
 }

@@ -17,10 +17,10 @@ const (
 )
 
 const (
-	maxSought = 64 // nodes of one FindNode
-	pageSize  = 4 << 10
-	blockSize = 16 << 10 // read at once where nodes are dense
-	fewPages  = 2
+	maxNodesSearched = 64 // nodes of one FindNode
+	pageSize         = 4 << 10
+	blockSize        = 16 << 10 // read at once where nodes are dense
+	fewPages         = 2
 )
 
 // Copier carries out plans, one at a time.
@@ -28,36 +28,36 @@ type Copier struct {
 	// Asleep is set in a passive read.
 	Asleep bool
 
-	plan   *managed.Plan
-	anchor frames.Addr
-	sought *frames.Addr // the thread's last result of FindNode; nil if it is not kept
-	tid    uint64       // in the process's pid namespace
+	plan        *managed.Plan
+	anchor      frames.Addr
+	foundAnchor *frames.Addr // the thread's last result of FindNode; nil if it is not kept
+	innerTID    uint64       // in the process's pid namespace
 
 	slots [managed.MaxSlots]frames.Addr
 	memory
-	chainNodes
+	planNodes
 	cachedNodes
 }
 
-type chainNodes struct {
-	nodes         [managed.MaxNodes]frames.Addr // of the last chain, or what CopyTargets found
+type planNodes struct {
+	nodes         [managed.MaxNodes]frames.Addr // of the last list, or what CopyTargets found
 	nodeCount     int
-	firstChain    []frames.Addr
-	firstChainBuf [managed.MaxNodes]frames.Addr
-	eachNodes     [managed.MaxNodes]frames.Addr
+	savedNodes    []frames.Addr
+	savedNodesBuf [managed.MaxNodes]frames.Addr
+	targets       [managed.MaxNodes]frames.Addr
 }
 
 // Use sets the plan of the next [Copier.Copy], the thread that it is for, and what that has read last. anchor is where
-// the plan begins; 0: the plan finds it. tid is the thread's id in its process's pid namespace; 0: unknown.
-func (p *Copier) Use(plan *managed.Plan, anchor frames.Addr, tid int, last *Last) {
+// the plan begins; 0: the plan finds it. innerTID is the thread's id in its process's pid namespace; 0: unknown.
+func (p *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *Last) {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
 	p.plan = plan
 	p.anchor = anchor
-	p.tid = uint64(tid)
+	p.innerTID = uint64(innerTID)
 	p.cache = last.nodes
-	p.sought = &last.sought
+	p.foundAnchor = &last.foundAnchor
 	p.ranges.cache = last.ranges
 }
 
@@ -71,21 +71,21 @@ func (p *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region,
 	p.nodeCount = 0
 	p.lastRegion = frames.Region{}
 	p.lastIndex = -1
-	p.firstChain = nil
+	p.savedNodes = nil
 	p.nextCount = 0
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: p.anchor, managed.SlotSP: regs.SP(),
-		managed.SlotThreadPointer: regs.TLS, managed.SlotThreadID: p.tid}
-	if p.anchor == 0 && !p.reuseSought() {
+		managed.SlotThreadPointer: regs.TLS, managed.SlotInnerTID: p.innerTID}
+	if p.anchor == 0 && !p.reuseFoundAnchor() {
 		p.runSteps(p.plan.FindAnchor)
-		if p.sought != nil {
-			*p.sought = p.slots[managed.SlotAnchor]
+		if p.foundAnchor != nil {
+			*p.foundAnchor = p.slots[managed.SlotAnchor]
 		}
 	}
 	if p.slots[managed.SlotAnchor] != 0 {
 		p.runSteps(p.plan.Steps)
 	}
-	p.ranges.keep()
+	p.ranges.updateCache()
 	if p.cache != nil {
 		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.nextCount]), 0
 	}
@@ -94,7 +94,7 @@ func (p *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region,
 	p.out = nil
 	p.lastRegion = frames.Region{}
 	p.cache = nil
-	p.sought = nil
+	p.foundAnchor = nil
 	return p.regionCount
 }
 
@@ -119,21 +119,21 @@ func (p *Copier) step(s *managed.Step) bool {
 		p.slots[s.To%managed.MaxSlots] = value
 		return value != 0
 	case managed.Copy:
-		p.cover(at, p.length(at, s))
+		p.readMissing(at, p.length(at, s))
 	case managed.CopyArray:
-		p.readRow(at, s)
+		p.copyArray(at, s)
 	case managed.AddScaled:
 		p.slots[s.To%managed.MaxSlots] += p.word(at) * uint64(s.Size)
 	case managed.CopyList:
-		p.chain(at, s)
+		p.copyList(at, s)
 	case managed.CopyTargets:
-		p.each(s)
+		p.copyTargets(s)
 	case managed.RestoreNodes:
-		p.nodeCount = copy(p.nodes[:], p.firstChain)
+		p.nodeCount = copy(p.nodes[:], p.savedNodes)
 	case managed.SaveNodes:
-		p.keepFirstChain()
+		p.saveNodes()
 	case managed.FindNode:
-		at = p.seek(at, s)
+		at = p.findNode(at, s)
 		p.slots[s.To%managed.MaxSlots] = at
 		return at != 0
 	}
@@ -151,10 +151,10 @@ func (p *Copier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-func (p *Copier) readRow(at frames.Addr, s *managed.Step) {
+func (p *Copier) copyArray(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
 	p.nodeCount = 0
-	if size == 0 || n < size || !p.cover(at, n) {
+	if size == 0 || n < size || !p.readMissing(at, n) {
 		return
 	}
 	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copyOf(at, size) != nil; at += size {
@@ -163,9 +163,9 @@ func (p *Copier) readRow(at frames.Addr, s *managed.Step) {
 	}
 }
 
-func (p *Copier) chain(at frames.Addr, s *managed.Step) {
+func (p *Copier) copyList(at frames.Addr, s *managed.Step) {
 	size := uint64(s.Size)
-	if slices.Contains(p.firstChain, at) {
+	if slices.Contains(p.savedNodes, at) {
 		return
 	}
 	before, d := p.regionCount, density{piece: -1}
@@ -183,21 +183,21 @@ func (p *Copier) chain(at frames.Addr, s *managed.Step) {
 		p.nodes[p.nodeCount] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
-	if p.firstChain == nil {
-		p.keepFirstChain()
+	if p.savedNodes == nil {
+		p.saveNodes()
 	}
 }
 
-func (p *Copier) keepFirstChain() {
-	p.firstChain = p.firstChainBuf[:copy(p.firstChainBuf[:], p.nodes[:p.nodeCount])]
+func (p *Copier) saveNodes() {
+	p.savedNodes = p.savedNodesBuf[:copy(p.savedNodesBuf[:], p.nodes[:p.nodeCount])]
 }
 
-// reuseSought sets SlotAnchor to the thread's last result of FindNode, if that still holds.
-func (p *Copier) reuseSought() bool {
-	if p.sought == nil || *p.sought == 0 {
+// reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode, if that still holds.
+func (p *Copier) reuseFoundAnchor() bool {
+	if p.foundAnchor == nil || *p.foundAnchor == 0 {
 		return false
 	}
-	at := *p.sought
+	at := *p.foundAnchor
 	for i := range p.plan.FindAnchor {
 		s := &p.plan.FindAnchor[i]
 		want := p.slots[s.End%managed.MaxSlots]
@@ -212,10 +212,10 @@ func (p *Copier) reuseSought() bool {
 	return false
 }
 
-// seek returns the node of a list that has the wanted word, or 0.
-func (p *Copier) seek(at frames.Addr, s *managed.Step) frames.Addr {
+// findNode returns the node of a list that has the wanted word, or 0.
+func (p *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	want := p.slots[s.End%managed.MaxSlots]
-	for range min(int(s.Max), maxSought) {
+	for range min(int(s.Max), maxNodesSearched) {
 		if at == 0 || want == 0 || p.copyOf(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
 			return 0
 		}
@@ -274,32 +274,32 @@ func (p *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	return p.read(at, size) && p.copyOf(at, size) != nil
 }
 
-// each replaces the nodes by the objects to which they point, and reads these.
-func (p *Copier) each(s *managed.Step) {
+// copyTargets replaces the nodes by the objects to which they point, and reads these.
+func (p *Copier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range p.nodeCount {
-		if p.skips(p.nodes[i]+uint64(int64(s.At)), s) {
+		if p.skipsTarget(p.nodes[i]+uint64(int64(s.At)), s) {
 			continue
 		}
 		to := p.word(p.nodes[i] + uint64(s.Off))
 		to &^= 7
-		if to == 0 || to>>addressBits != 0 || slices.Contains(p.eachNodes[max(n-comparedObjects, 0):n], to) ||
+		if to == 0 || to>>addressBits != 0 || slices.Contains(p.targets[max(n-comparedObjects, 0):n], to) ||
 			p.plan.Skip.Has(to) {
 			continue
 		}
 		if p.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
 			continue
 		}
-		p.eachNodes[n] = to
+		p.targets[n] = to
 		n++
-		if n == min(len(p.eachNodes), int(s.Max)) {
+		if n == min(len(p.targets), int(s.Max)) {
 			break
 		}
 	}
-	p.nodeCount = copy(p.nodes[:], p.eachNodes[:n])
+	p.nodeCount = copy(p.nodes[:], p.targets[:n])
 }
 
-func (p *Copier) skips(at frames.Addr, s *managed.Step) bool {
+func (p *Copier) skipsTarget(at frames.Addr, s *managed.Step) bool {
 	return s.OnlyZero && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 

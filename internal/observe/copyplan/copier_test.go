@@ -315,7 +315,7 @@ func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 	p, out := newPlanned()
 	var sought frames.Addr
 	run := func() (regions int, found bool) {
-		p.sought, p.tid = &sought, tid
+		p.foundAnchor, p.innerTID = &sought, tid
 		snap := frames.Snapshot{Others: p.run(plan, 0, out)}
 		for i := range n {
 			if at := a.at + uint64(first+i*distance); sought == at {

@@ -5,7 +5,7 @@
 //
 // # Algorithm
 //
-// The steps of a plan load words, and copy ranges, chains of nodes and the objects to which these point. An observation
+// The steps of a plan load words, and copy ranges, lists of nodes and the objects to which these point. An observation
 // reads mostly what the last one of its thread has read ([Last]): before the steps run, one call reads those of these
 // places that were present just before ([Last.CheckPresent]). The steps read what is missing.
 //
@@ -24,10 +24,10 @@
 //	CopyList slot 6, Size 0x48, Next 8 page of 0x7f3c17f51258          region 3, node 1: the generator's frame
 //	                                   (in region 2)                   node 2: 0x7f3c1a2000a0, f's frame
 //	                                   (in region 2)                   node 3: 0x7f3c1a200020, the module's; its word
-//	                                                                   at 8 is 0, so the chain ends
+//	                                                                   at 8 is 0, so the list ends
 //	CopyTargets Off 0, Size 0xb8       0xb8 bytes at 0x7f3c17d0a4f0    region 4: code object of the generator; those of
 //	                                                                   f and the module are in Skip
 //
-// Those are four reads. The next observation reads the regions 1, 2 and 4 in one call, and, when the chain comes to a
+// Those are four reads. The next observation reads the regions 1, 2 and 4 in one call, and, when the list comes to a
 // node outside of them, all nodes that had a region of their own in another.
 package copyplan

@@ -12,9 +12,9 @@ import (
 
 // Last is what a thread's last observation has read. The zero value is of a new thread.
 type Last struct {
-	nodes  *nodeCache
-	ranges *rangeCache
-	sought frames.Addr // last result of the plan's FindNode, or 0
+	nodes       *nodeCache
+	ranges      *rangeCache
+	foundAnchor frames.Addr // last result of the plan's FindNode, or 0
 }
 
 // CheckPresent checks before a stop whether what the plan reads first is present. anchor is where the plan begins, or 0
@@ -33,7 +33,7 @@ func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames
 	l.CheckNodes(m, plan)
 }
 
-// CheckNodes checks whether the nodes of the plan's last chain are present.
+// CheckNodes checks whether the nodes of the plan's last list are present.
 func (l *Last) CheckNodes(m *procmem.Memory, plan *managed.Plan) {
 	i := slices.IndexFunc(plan.Steps, func(s managed.Step) bool { return s.Op == managed.CopyList })
 	if i < 0 {

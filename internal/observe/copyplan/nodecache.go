@@ -10,7 +10,7 @@ import (
 // # Nodes of the last observation
 //
 // Most frames that are objects are those of the last observation. One call reads those found present before a stop,
-// when a chain comes to the first node that no region has; new ones are read one by one.
+// when a list comes to the first node that no region has; new ones are read one by one.
 
 const maxCachedNodes = procmem.MaxPlaces
 
@@ -19,7 +19,7 @@ type cachedNodes struct {
 	nextCount int
 }
 
-// nodeCache has the nodes of a thread's last chain that no other region has.
+// nodeCache has the nodes of a thread's last list that no other region has.
 type nodeCache struct {
 	at         [maxCachedNodes]frames.Addr
 	atCount    int
@@ -84,7 +84,7 @@ const denseNodes = 3
 // cacheNode keeps a node for the next observation, if it is in a region from index before on.
 func (p *Copier) cacheNode(at frames.Addr, size uint64, before int) {
 	cache := p.cache
-	if cache == nil || p.firstChain != nil || p.lastIndex < before || p.nextCount == maxCachedNodes {
+	if cache == nil || p.savedNodes != nil || p.lastIndex < before || p.nextCount == maxCachedNodes {
 		return
 	}
 	if near := denseNodes * size; p.nextCount > 0 && at-cache.next[p.nextCount-1]+near <= 2*near {

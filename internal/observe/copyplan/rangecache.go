@@ -105,8 +105,8 @@ func (p *Copier) readRanges() {
 // rangeOverlaps is the largest node, in bytes, that may cross the end of a range.
 const rangeOverlaps = 256
 
-// cover reads what the last ranges lack of n bytes, and reports whether it got any.
-func (p *Copier) cover(at frames.Addr, n uint64) bool {
+// readMissing reads what the last ranges lack of n bytes, and reports whether it got any.
+func (p *Copier) readMissing(at frames.Addr, n uint64) bool {
 	if n == 0 || p.copyOf(at, n) != nil {
 		return n > 0
 	}
@@ -148,7 +148,7 @@ func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 	u.freshCount++
 }
 
-func (u *usedRanges) keep() {
+func (u *usedRanges) updateCache() {
 	cache := u.cache
 	if cache == nil {
 		return

@@ -62,7 +62,7 @@ func TestStaleCFrameOfAnEarlierCallIsIgnored(t *testing.T) {
 				regs.Set(1, outerC)
 				regs.Set(2, outerC+8)
 			}
-			r.Begin(&managed.Sample{TID: tid, Regs: regs, Mem: m, At: 1})
+			r.Begin(&managed.Sample{InnerTID: tid, Regs: regs, Mem: m, At: 1})
 			last := r.runs[len(r.runs)-1]
 			if r.broken || r.incomplete || last.record != outerR || r.frames[last.to-1].at != frame1 {
 				t.Errorf("runs %x of %x", r.runs, r.frames)

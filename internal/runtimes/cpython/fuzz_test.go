@@ -68,7 +68,7 @@ func (still) Slept() bool     { return true }
 func walkAll(r *Runtime, m *image) {
 	regs := frames.Regs{Arch: frames.X86_64}
 	regs.Set(frames.X86_64.SP(), m.at+256)
-	r.Begin(&managed.Sample{TID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
+	r.Begin(&managed.Sample{InnerTID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
 	var out []managed.Ref
 	for sp := m.at + 256; sp < m.at+2048; sp += 256 {
 		out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + 1<<20 + 8, SP: sp, Caller: sp > m.at+256}, sp+256, out)

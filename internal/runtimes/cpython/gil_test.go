@@ -107,7 +107,7 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 		if c.now == nil {
 			m.bytes = nil
 		}
-		s := &managed.Sleeper{TID: 42, Word: c.word, Live: sleepLive{m, c.same}}
+		s := &managed.Sleeper{InnerTID: 42, Word: c.word, Live: sleepLive{m, c.same}}
 		if c.copied != nil {
 			s.Mem = &image{lock, c.copied}
 		}
@@ -124,7 +124,7 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 func TestInterpreterLockIsSearchedUntilFound(t *testing.T) {
 	const lock = gilBase + 512
 	r, m := withGIL(4096, map[int][]byte{512: gilWords(defaultSwitchInterval, 9<<32, 0, 9)})
-	sleeper := &managed.Sleeper{TID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}
+	sleeper := &managed.Sleeper{InnerTID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}
 	if r.gil.find() {
 		t.Fatal("a lock whose holder is not known was found")
 	}
@@ -152,7 +152,7 @@ func FuzzGIL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, word uint64, copied bool) {
 		r, m := withGIL(len(b), map[int][]byte{0: b})
 		r.gil.find()
-		s := &managed.Sleeper{TID: 42, Word: gilBase + word, Live: m}
+		s := &managed.Sleeper{InnerTID: 42, Word: gilBase + word, Live: m}
 		if copied {
 			s.Mem = m
 		}

@@ -59,17 +59,17 @@ func (r *Runtime) makePlan() {
 	}
 }
 
-// maxSought bounds the thread states searched for a new thread.
-const maxSought = 16
+// maxStatesSearched bounds the thread states searched for a new thread.
+const maxStatesSearched = 16
 
 // findSteps finds the state of a new thread; the newest come first.
 func (r *Runtime) findSteps() []managed.Step {
 	id, want := r.threadID, uint8(managed.SlotThreadPointer)
 	if r.threadNative != 0 {
-		id, want = r.threadNative, managed.SlotThreadID
+		id, want = r.threadNative, managed.SlotInnerTID
 	}
 	return []managed.Step{
 		managed.LoadStep(managed.SlotZero, int64(r.threads.head), slotChunk),
-		managed.FindNodeStep(slotChunk, uint32(r.threadSize), int32(r.threadNext), int32(id), want, maxSought),
+		managed.FindNodeStep(slotChunk, uint32(r.threadSize), int32(r.threadNext), int32(id), want, maxStatesSearched),
 	}
 }

@@ -133,22 +133,22 @@ func (w *frameChain) chainFrom(cframe uint64) {
 // findState finds the thread state: in the list, in the copies, or in the list read again.
 func (w *frameChain) findState() bool {
 	s := w.Sample
-	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
+	if th := w.threads.find(s.InnerTID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
 		w.shared = th.shared
 		return true
 	}
 	at := w.Value(w.threads.head)
-	for n := 0; at != 0 && n < maxSought; n++ {
+	for n := 0; at != 0 && n < maxStatesSearched; n++ {
 		if w.isState(at, 0) {
-			w.threads.addObserved(thread{at: at, id: w.Value(at + uint64(w.threadID)), native: uint64(s.TID)})
+			w.threads.addObserved(thread{at: at, id: w.Value(at + uint64(w.threadID)), native: uint64(s.InnerTID)})
 			return true
 		}
 		at = w.Value(at + uint64(w.threadNext))
 	}
-	if at, ok := w.threads.anchor(s.TID, s.Regs.TLS); ok && w.isState(at, 0) {
+	if at, ok := w.threads.anchor(s.InnerTID, s.Regs.TLS); ok && w.isState(at, 0) {
 		return true
 	}
-	th := w.threads.find(s.TID, s.Regs.TLS, s.Regs.SP())
+	th := w.threads.find(s.InnerTID, s.Regs.TLS, s.Regs.SP())
 	return th != nil && w.isState(th.at, th.recordedID)
 }
 
@@ -156,7 +156,7 @@ func (w *frameChain) findState() bool {
 func (w *frameChain) isState(at, wantID uint64) bool {
 	s := w.Sample
 	if wantID == 0 {
-		wantID = uint64(s.TID)
+		wantID = uint64(s.InnerTID)
 	}
 	id := w.Value(at + uint64(w.threadID))
 	switch {

@@ -93,13 +93,13 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if t.pending == nil {
 		return w, false
 	}
-	known, ok := t.begin(s.TID)
+	known, ok := t.begin(s.InnerTID)
 	defer n.vm.cached.disable()
 	if !ok {
 		return w, false
 	}
 	id, ok := t.identify(known.thread)
-	if !ok || id.tid != s.TID {
+	if !ok || id.tid != s.InnerTID {
 		return w, false
 	}
 	got, later, ok := t.prove(id)

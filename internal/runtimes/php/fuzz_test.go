@@ -73,7 +73,7 @@ func walkAll(r *Runtime, m *image) {
 		regs.Set(frames.X86R15, data)
 	}
 	for _, loop := range []uint64{1<<20 + 128, 1<<21 + 8} {
-		r.Begin(&managed.Sample{TID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
+		r.Begin(&managed.Sample{InnerTID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
 		var out []managed.Ref
 		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at ^ 1<<46}, m.at^1<<46+64, out) // of another stack
 		for sp := m.at + 256; sp < m.at+2048; sp += 256 {

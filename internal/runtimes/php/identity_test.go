@@ -93,7 +93,7 @@ func oneCall(name string) (memory, *Runtime) {
 func named(t *testing.T, r *Runtime, copied, now memory) string {
 	t.Helper()
 	r.thread = 7
-	r.Begin(&managed.Sample{TID: 7, Regs: &frames.Regs{Arch: frames.X86_64}, Mem: copied, At: 1, Live: now})
+	r.Begin(&managed.Sample{InnerTID: 7, Regs: &frames.Regs{Arch: frames.X86_64}, Mem: copied, At: 1, Live: now})
 	switch {
 	case len(r.calls) == 0 || r.broken:
 		return ""

@@ -34,7 +34,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	w.lastSP = f.SP
 	executes := r.inExecuteEx(f.LookupPC(r.host.Arch())) && cfa != 0 && cfa != managed.Outermost
 	if executes && r.thread == 0 && !r.threadSafe { // hasExecuteEx searches only the innermost stack
-		r.thread = w.Sample.TID
+		r.thread = w.Sample.InnerTID
 		r.readCalls(w.Value(r.globals + uint64(r.current)))
 	}
 	if len(w.runs) == 0 {

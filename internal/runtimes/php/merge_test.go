@@ -51,7 +51,7 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 			mem.Others = []frames.Region{{Addr: c.inner, Bytes: context}}
 		}
 		r.walk = walk{
-			View:  &managed.View{Sample: &managed.Sample{TID: 1, Regs: regs, Mem: mem}},
+			View:  &managed.View{Sample: &managed.Sample{InnerTID: 1, Regs: regs, Mem: mem}},
 			calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, runsOnStack: 1,
 			executeSP: c.inner, lastSP: c.inner,
 		}
@@ -79,7 +79,7 @@ func TestOnlyTheCopiedStackIsSearchedForCalls(t *testing.T) {
 	r := &Runtime{executeEx: managed.Span{Start: loop, End: loop + 0x100}, dataReg: frames.X86R14, thread: 1,
 		oplineReg: frames.X86R15, host: &image{}, module: &frames.Module{Name: "libphp.so"}}
 	r.walk = walk{
-		View:  &managed.View{Sample: &managed.Sample{TID: 1, Regs: regs, Mem: countedMemory{&n}}},
+		View:  &managed.View{Sample: &managed.Sample{InnerTID: 1, Regs: regs, Mem: countedMemory{&n}}},
 		calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, runsOnStack: 1,
 		executeSP: sp, lastSP: sp,
 	}

@@ -61,12 +61,12 @@ func (r *Runtime) Begin(s *managed.Sample) {
 func (r *Runtime) globalsOf() (uint64, bool) {
 	w := &r.walk
 	if r.threadSafe {
-		return r.Anchor(w.Sample.TID, w.Sample.Regs.TLS)
+		return r.Anchor(w.Sample.InnerTID, w.Sample.Regs.TLS)
 	}
 	if r.thread == 0 && r.hasExecuteEx() {
-		r.thread = w.Sample.TID
+		r.thread = w.Sample.InnerTID
 	}
-	return r.globals, r.thread == w.Sample.TID
+	return r.globals, r.thread == w.Sample.InnerTID
 }
 
 // maxExamined is the number of words of the stack that are searched for code of execute_ex.

@@ -65,7 +65,7 @@ func walkAll(r *Runtime, m *image) {
 	regs := frames.Regs{Arch: frames.X86_64}
 	regs.Set(frames.X86_64.SP(), m.at+256)
 	for _, at := range []int64{1, 0} {
-		r.Begin(&managed.Sample{TID: 7, Regs: &regs, Mem: m, At: at, Live: m})
+		r.Begin(&managed.Sample{InnerTID: 7, Regs: &regs, Mem: m, At: at, Live: m})
 		var out []managed.Ref
 		for sp := m.at + 256; sp < m.at+2048; sp += 256 {
 			out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + 1<<20 + 8, SP: sp, Caller: sp > m.at+256}, sp+256, out)
@@ -78,7 +78,7 @@ func walkAll(r *Runtime, m *image) {
 	}
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
-	r.Waiting(&managed.Sleeper{TID: 7, Word: m.at + 8, Mem: m, Live: m})
+	r.Waiting(&managed.Sleeper{InnerTID: 7, Word: m.at + 8, Mem: m, Live: m})
 	for _, kind := range []objectKind{isCode, isMethod, isOwner} {
 		r.objects.read(m.at, kind, nil)
 	}

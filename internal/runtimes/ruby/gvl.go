@@ -31,7 +31,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if machine.lock.queue == 0 || s.Word == 0 && !machine.sleepsInPpoll() {
 		return w, false
 	}
-	at, ok := machine.anchor(s.TID, 0)
+	at, ok := machine.anchor(s.InnerTID, 0)
 	if !ok {
 		return w, false
 	}
@@ -46,7 +46,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 			}
 		}
 	} else {
-		if at, ok = machine.verifiedAnchor(s.TID, at); !ok {
+		if at, ok = machine.verifiedAnchor(s.InnerTID, at); !ok {
 			return w, false
 		}
 		b := blockedWait{runtime: r, copyReader: &read, thread: at}

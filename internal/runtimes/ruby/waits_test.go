@@ -70,7 +70,7 @@ func waitsOf(b []byte, at uint64, release string) (managed.Wait, bool) {
 	r.tagged.code = managed.Span{Start: waitsCode, End: waitsCode + 1<<12}
 	r.vm.addr = at + vmAt
 	r.vm.threads.list = []thread{{at: at + waiterAt, tid: waiterTID}, {at: at + ownerAt, tid: ownerTID}}
-	return r.Waiting(&managed.Sleeper{TID: waiterTID, Word: 8, Mem: m, Live: m})
+	return r.Waiting(&managed.Sleeper{InnerTID: waiterTID, Word: 8, Mem: m, Live: m})
 }
 
 // TestWaitsAreProvenOrNotGiven: damaged memory gives no owner, and no wait.

@@ -76,7 +76,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 
 func (w *walk) findContext() bool {
 	m, s := w.vm, w.Sample
-	at, ok := m.anchor(s.TID, s.Regs.TLS)
+	at, ok := m.anchor(s.InnerTID, s.Regs.TLS)
 	if !ok {
 		return false
 	}

@@ -54,7 +54,7 @@ func WaitStop(t *testing.T, tid int) *frames.Regs {
 // Stopped returns a held thread's stack, by current memory.
 func (p *Process) Stopped(tid int, regs *frames.Regs) Stack {
 	return p.Merge(&managed.Sample{
-		TID: tid, Regs: regs, Mem: p.Memory(), Live: live{p.Code, func() bool { return true }},
+		InnerTID: tid, Regs: regs, Mem: p.Memory(), Live: live{p.Code, func() bool { return true }},
 	})
 }
 

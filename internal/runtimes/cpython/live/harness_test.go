@@ -228,17 +228,9 @@ func (py *python) plan(th *observe.Thread, tls uint64) {
 	if py.finds {
 		return
 	}
-	if at, ok := py.names.Anchor(innerTID(th.TID), tls); ok {
+	if at, ok := py.names.Anchor(procmem.InnerTID(th.TID), tls); ok {
 		th.Feedback().Plan(py.names.Plan(), at)
 	}
-}
-
-// innerTID gives a thread's id in the pid namespace of its process.
-func innerTID(tid int) int {
-	if inner := procmem.InnerID(tid); inner != 0 {
-		return inner
-	}
-	return tid
 }
 
 // walk walks a raw sample, and gives its Python frames, outermost first.
@@ -254,7 +246,7 @@ func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame,
 		now, err := files.SchedStat()
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
-	return py.merge(&managed.Sample{TID: innerTID(th.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At,
+	return py.merge(&managed.Sample{InnerTID: procmem.InnerTID(th.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At,
 		Asleep: s.How == observe.ByPassiveRead,
 		Live:   l})
 }

@@ -84,5 +84,5 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 // walkStopped walks a thread that is stopped, and gives its Python frames, outermost first.
 func (py *python) walkStopped(tid int, regs *frames.Regs) (stack []frame, natives []uint64, h managed.Health) {
 	l := live{py.p, func() bool { return true }}
-	return py.merge(&managed.Sample{TID: tid, Regs: regs, Mem: observed.Still(py.host.Read), Live: l})
+	return py.merge(&managed.Sample{InnerTID: tid, Regs: regs, Mem: observed.Still(py.host.Read), Live: l})
 }

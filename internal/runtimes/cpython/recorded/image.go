@@ -167,7 +167,7 @@ func (m *Image) Walk(mem Memory) (f Found, err error) {
 	for i, v := range m.Registers {
 		regs.Set(uint8(i), v)
 	}
-	py.Begin(&managed.Sample{TID: m.TID, Regs: regs, Mem: mem, Live: mem})
+	py.Begin(&managed.Sample{InnerTID: m.TID, Regs: regs, Mem: mem, Live: mem})
 	var refs []managed.Ref
 	modules := m.Modules()
 	for _, n := range m.Natives {

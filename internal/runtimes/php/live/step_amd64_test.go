@@ -169,7 +169,7 @@ func (s *stepped) place(pc uint64) string {
 func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
 	live, mem := callstack.CoreMemory(s.p.Read), observed.Still(s.p.Read)
 	s.merger.Begin(s.p.Runtimes().FrameSources(),
-		&managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
+		&managed.Sample{InnerTID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
 	w := &s.walker
 	for w.Init(s.p.Space(), regs, mem); w.Next(); {
 		f := w.Frame()

@@ -32,7 +32,8 @@ func (a *asker) ask(tid int, s *observe.RawSample) (w managed.Wait, ok bool) {
 	}
 	live := a.rb.Live(tid, s)
 	before := procmem.Calls()
-	w, ok = a.rb.Names.(managed.Threads).Waiting(&managed.Sleeper{TID: tid, Word: s.Call.Args[0], Mem: &s.Mem, Live: live})
+	w, ok = a.rb.Names.(managed.Threads).Waiting(
+		&managed.Sleeper{InnerTID: tid, Word: s.Call.Args[0], Mem: &s.Mem, Live: live})
 	a.calls, a.asked = a.calls+procmem.Calls()-before, a.asked+1
 	return w, ok
 }

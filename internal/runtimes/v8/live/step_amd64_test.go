@@ -169,7 +169,8 @@ func (s *stepped) stack(regs *frames.Regs) (out []call, complete bool) {
 }
 
 func (s *stepped) named(regs *frames.Regs, mem frames.Memory, live managed.Live, at int64) (out []call, complete bool) {
-	s.merger.Begin(s.p.Runtimes().FrameSources(), &managed.Sample{TID: s.p.PID, Regs: regs, Mem: mem, At: at, Live: live})
+	s.merger.Begin(s.p.Runtimes().FrameSources(),
+		&managed.Sample{InnerTID: s.p.PID, Regs: regs, Mem: mem, At: at, Live: live})
 	w := &s.walker
 	for w.Init(s.p.Space(), regs, mem); w.Next(); {
 		f := w.Frame()
