@@ -14,7 +14,7 @@ const maxCIEs = 256
 
 // cie is a decoded common information entry (DWARF 5 §6.4.1).
 type cie struct {
-	ok        bool
+	usable    bool
 	signal    bool // of signal trampolines (augmentation S)
 	augmented bool // FDEs have extra data, with their length (augmentation z)
 	fdeEnc    uint8
@@ -24,7 +24,7 @@ type cie struct {
 	dataAlign int64
 	ra        uint64 // column of the return address
 	limit     uint64 // columns from here on are ignored
-	init      state
+	init      cfaRow
 	exprs     [][]byte // that init refers to
 }
 
@@ -40,7 +40,7 @@ func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 		c = t.decodeCIE(s, off)
 		s.cies[off] = c
 	}
-	if !c.ok {
+	if !c.usable {
 		return nil
 	}
 	s.last, s.at = c, off
@@ -48,30 +48,30 @@ func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 }
 
 func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
-	c := &cie{limit: t.archRules.columns, init: state{cfaExpr: noExpr, cfaReg: frames.NoReg}}
-	e := s.entry(off)
+	c := &cie{limit: t.archRules.columns, init: cfaRow{cfaExpr: noExpr, cfaReg: frames.NoReg}}
+	e := s.entryAt(off)
 	if e.kind != kindCIE || len(e.data) > maxCIE {
 		return c
 	}
 	cur := &cursor{wire.Cursor{Bytes: e.data, Pos: e.body}}
-	if !c.header(cur, s, off) {
+	if !c.parseHeader(cur, s, off) {
 		return c
 	}
 	t.m.reset(c)
 	if !t.m.run(c, cur, s, off, 0, ^uint64(0)) {
 		return c
 	}
-	c.init = t.m.state
+	c.init = t.m.cfaRow
 	for _, x := range t.m.exprs {
 		c.exprs = append(c.exprs, slices.Clone(x))
 	}
-	c.ok = true
+	c.usable = true
 	return c
 }
 
-// header decodes what is before the initial instructions (DWARF 5 §6.4.1). .debug_frame has versions 1, 3 and 4
+// parseHeader decodes what is before the initial instructions (DWARF 5 §6.4.1). .debug_frame has versions 1, 3 and 4
 // (§7.24).
-func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
+func (c *cie) parseHeader(cur *cursor, s *frameSection, off uint64) bool {
 	version := cur.U8()
 	aug := cur.CString()
 	if version != 1 && (version < 3 || version > 5) {
@@ -94,12 +94,12 @@ func (c *cie) header(cur *cursor, s *frameSection, off uint64) bool {
 	if cur.Bad || c.addrSize != 8 && c.addrSize != 4 || c.segSize > 8 {
 		return false
 	}
-	return c.augmentation(cur, aug, s, off)
+	return c.parseAugmentation(cur, aug, s, off)
 }
 
-// augmentation decodes the data of the augmentation string (LSB 5.0 §10.6.1.1.1). With z they have a length, so that an
-// unknown letter ends decoding.
-func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
+// parseAugmentation decodes the data of the augmentation string (LSB 5.0 §10.6.1.1.1). With z they have a length, so
+// that an unknown letter ends decoding.
+func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
 	if len(aug) == 0 {
 		return true
 	}

@@ -39,8 +39,8 @@ const (
 	kindFDE
 )
 
-func (s *frameSection) entry(off uint64) (e entry) {
-	c := cursor{wire.Cursor{Bytes: s.head(off)}}
+func (s *frameSection) entryAt(off uint64) (e entry) {
+	c := cursor{wire.Cursor{Bytes: s.viewAt(off)}}
 	e.off = off
 	n, wide := uint64(c.U32()), false
 	if n == 0xffffffff {

@@ -57,10 +57,10 @@ func (v *evaluator) push(x uint64) bool {
 }
 
 func (v *evaluator) step(op uint8) bool {
-	if x, ok := v.constant(op); ok {
+	if x, ok := v.readConstant(op); ok {
 		return v.push(x)
 	}
-	if reg, off, ok := v.based(op); ok {
+	if reg, off, ok := v.readRegPlusOffset(op); ok {
 		x, ok := v.register(reg)
 		return ok && v.push(x+uint64(off))
 	}
@@ -73,7 +73,7 @@ func (v *evaluator) step(op uint8) bool {
 	case opSkip:
 		return v.jump(int16(v.U16()))
 	}
-	return v.onStack(op)
+	return v.execStackOp(op)
 }
 
 func (v *evaluator) register(reg uint64) (uint64, bool) {
@@ -95,7 +95,7 @@ func (v *evaluator) jump(d int16) bool {
 	return true
 }
 
-func (v *evaluator) onStack(op uint8) bool {
+func (v *evaluator) execStackOp(op uint8) bool {
 	if v.n < 1 {
 		return false
 	}
@@ -124,10 +124,10 @@ func (v *evaluator) onStack(op uint8) bool {
 		v.n--
 		return *top == 0 || v.jump(d)
 	}
-	return v.onTwo(op)
+	return v.execBinaryOp(op)
 }
 
-func (v *evaluator) onTwo(op uint8) bool {
+func (v *evaluator) execBinaryOp(op uint8) bool {
 	if v.n < 2 {
 		return false
 	}

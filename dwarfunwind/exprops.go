@@ -54,8 +54,8 @@ const (
 	opNop        = 0x96
 )
 
-// constant reads the operand of an operation that pushes a constant.
-func (c *cursor) constant(op uint8) (uint64, bool) {
+// readConstant reads the operand of an operation that pushes a constant.
+func (c *cursor) readConstant(op uint8) (uint64, bool) {
 	if op >= opLit0 && op <= opLit31 {
 		return uint64(op - opLit0), true
 	}
@@ -82,8 +82,8 @@ func (c *cursor) constant(op uint8) (uint64, bool) {
 	return 0, false
 }
 
-// based reads the operands of an operation that pushes a register plus an offset.
-func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
+// readRegPlusOffset reads the operands of an operation that pushes a register plus an offset.
+func (c *cursor) readRegPlusOffset(op uint8) (reg uint64, off int64, ok bool) {
 	switch {
 	case op >= opBreg0 && op <= opBreg31:
 		reg = uint64(op - opBreg0)

@@ -16,7 +16,7 @@ type fde struct {
 // fdeAt returns false if the FDE is damaged, or of code that the linker has dropped (start 0 or near the top, or no
 // length).
 func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
-	e := s.entry(off)
+	e := s.entryAt(off)
 	if e.kind != kindFDE {
 		return f, false
 	}
@@ -31,8 +31,8 @@ func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
 	f = fde{cie: c, sec: s, off: e.off, prog: cursor{wire.Cursor{Bytes: e.data, Pos: e.body}}}
 	p := &f.prog
 	p.Take(uint64(c.segSize))
-	f.start = p.pointer(c.fdeEnc, c.addrSize, s.Addr+e.off, &s.bases)
-	f.end = f.start + p.number(c.fdeEnc, c.addrSize)
+	f.start = p.readPointer(c.fdeEnc, c.addrSize, s.Addr+e.off, &s.bases)
+	f.end = f.start + p.readEncoded(c.fdeEnc, c.addrSize)
 	if c.augmented {
 		p.Block()
 	}

@@ -26,7 +26,7 @@ func openSearchTable(sec Section) (h searchTable) {
 	if !sec.present() {
 		return h
 	}
-	c := cursor{wire.Cursor{Bytes: sec.head(0)}}
+	c := cursor{wire.Cursor{Bytes: sec.viewAt(0)}}
 	version, ptrEnc, countEnc, enc := c.U8(), c.U8(), c.U8(), c.U8()
 	if version != hdrVersion || countEnc == peOmit || enc != hdrCommon {
 		return h
@@ -34,7 +34,7 @@ func openSearchTable(sec Section) (h searchTable) {
 	if ptrEnc != peOmit {
 		c.skipPointer(ptrEnc, 8, sec.Addr)
 	}
-	n := c.pointer(countEnc, 8, sec.Addr, &bases{data: sec.Addr})
+	n := c.readPointer(countEnc, 8, sec.Addr, &bases{data: sec.Addr})
 	if c.Bad {
 		return h
 	}
@@ -42,8 +42,8 @@ func openSearchTable(sec Section) (h searchTable) {
 	return searchTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
 }
 
-// pair returns the start, relative to the section, and the FDE's address.
-func (h *searchTable) pair(i uint64) (start int64, addr uint64, ok bool) {
+// pairAt returns the start, relative to the section, and the FDE's address.
+func (h *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	b := h.sec.view(h.first+i*pairSize, pairSize)
 	if b == nil {
 		return 0, 0, false
@@ -57,7 +57,7 @@ func (h *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	lo, hi := uint64(0), h.count // pairs below lo start at or before pc, those from hi on behind it
 	for lo < hi {
 		mid := (lo + hi) / 2
-		start, at, intact := h.pair(mid)
+		start, at, intact := h.pairAt(mid)
 		switch {
 		case !intact:
 			return 0, 0, false

@@ -58,7 +58,7 @@ func (x *index) build(t *Table, s *frameSection) {
 // eachFDE passes the section's intact FDEs to yield, in file order.
 func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
-		e := s.entry(off)
+		e := s.entryAt(off)
 		if e.kind == kindFDE {
 			if f, ok := t.decodeFDE(s, &e); ok && !yield(&f) {
 				return

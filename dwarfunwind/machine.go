@@ -17,9 +17,9 @@ const (
 
 // machine runs CFA programs (DWARF 5 §6.4.2).
 type machine struct {
-	state
+	cfaRow
 	loc   uint64 // first address of the row
-	saved []state
+	saved []cfaRow
 	exprs [][]byte
 
 	cie  *cie
@@ -28,7 +28,7 @@ type machine struct {
 }
 
 func (m *machine) reset(c *cie) {
-	m.state = c.init
+	m.cfaRow = c.init
 	m.saved = m.saved[:0]
 	m.exprs = append(m.exprs[:0], c.exprs...)
 }
@@ -71,7 +71,7 @@ func (m *machine) step(p *cursor) bool {
 	case op >= cfaDefCFA && op <= cfaDefCFAExpression, op == cfaDefCFASF, op == cfaDefCFAOffsetSF:
 		return m.defineCFA(op, p)
 	case op == cfaRememberState, op == cfaRestoreState:
-		return m.rowState(op)
+		return m.rememberOrRestore(op)
 	}
 	return m.registerRule(op, p)
 }
@@ -91,7 +91,7 @@ func (m *machine) createRow(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
 	case cfaSetLoc:
-		to := p.pointer(m.cie.fdeEnc, m.cie.addrSize, m.base, &m.sec.bases)
+		to := p.readPointer(m.cie.fdeEnc, m.cie.addrSize, m.base, &m.sec.bases)
 		if to < m.loc {
 			return false
 		}
@@ -124,7 +124,7 @@ func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	case cfaDefCFAOffsetSF:
 		m.cfaOff = p.SLEB() * m.cie.dataAlign
 	case cfaDefCFAExpression:
-		i, ok := m.expr(p)
+		i, ok := m.addExpr(p)
 		m.cfaExpr = int32(i)
 		return ok
 	}
@@ -138,20 +138,20 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// rowState executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
-func (m *machine) rowState(op uint8) bool {
+// rememberOrRestore executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
+func (m *machine) rememberOrRestore(op uint8) bool {
 	if op == cfaRememberState {
 		if len(m.saved) >= maxSavedStates {
 			return false
 		}
-		m.saved = append(m.saved, m.state)
+		m.saved = append(m.saved, m.cfaRow)
 		return true
 	}
 	n := len(m.saved) - 1
 	if n < 0 {
 		return false
 	}
-	m.state = m.saved[n]
+	m.cfaRow = m.saved[n]
 	m.saved = m.saved[:n]
 	return true
 }
@@ -163,7 +163,7 @@ func (m *machine) restore(reg uint64) {
 	}
 }
 
-func (m *machine) expr(p *cursor) (int64, bool) {
+func (m *machine) addExpr(p *cursor) (int64, bool) {
 	b := p.Block()
 	if p.Bad || len(m.exprs) >= maxExprs {
 		return 0, false

@@ -18,7 +18,7 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 		return !p.Bad
 	}
 	reg := p.ULEB()
-	r, ok := m.operand(op, reg, p)
+	r, ok := m.parseRule(op, reg, p)
 	if !ok || p.Bad {
 		return false
 	}
@@ -26,7 +26,7 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 	return true
 }
 
-func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
+func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:
 		return regRule{kind: frames.RuleOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
@@ -48,20 +48,20 @@ func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) 
 		}
 		return r, true
 	case cfaRegister:
-		return inRegister(p.ULEB()), true
+		return ruleInRegister(p.ULEB()), true
 	case cfaExpression, cfaValExpression:
 		r.kind = frames.RuleExpr
 		if op == cfaValExpression {
 			r.kind = frames.RuleValExpr
 		}
-		r.off, ok = m.expr(p)
+		r.off, ok = m.addExpr(p)
 		return r, ok
 	}
 	return r, false
 }
 
-// inRegister is lost if [frames.Regs] lacks the other register.
-func inRegister(reg uint64) regRule {
+// ruleInRegister is lost if [frames.Regs] lacks the other register.
+func ruleInRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
 		return regRule{kind: frames.RuleUndefined}
 	}

@@ -46,10 +46,10 @@ func (t *Table) returnRule(c *cie) regRule {
 func (t *Table) buildRow(f *fde, pc uint64) bool {
 	c := f.cie
 	row := &t.row
-	for d := t.dirty; d != 0; d &= d - 1 {
+	for d := t.rowRegsSet; d != 0; d &= d - 1 {
 		row.Regs[bits.TrailingZeros64(d)] = frames.RegRule{}
 	}
-	t.dirty = 0
+	t.rowRegsSet = 0
 	if !t.buildCFA(pc) {
 		return false
 	}
@@ -58,10 +58,10 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 		reg := bits.TrailingZeros64(u)
 		if r := t.m.regs[reg]; r.kind != frames.RuleSame && uint64(reg) != t.archRules.pc {
 			row.Regs[reg] = t.frameRule(r, pc)
-			t.dirty |= 1 << reg
+			t.rowRegsSet |= 1 << reg
 		}
 	}
-	if t.archRules.spApart {
+	if t.archRules.spMayDifferFromCFA {
 		t.adjustSPAArch64(f)
 	}
 	return true
@@ -75,7 +75,7 @@ func (t *Table) buildCFA(pc uint64) bool {
 		return row.CFAReg != frames.NoReg
 	}
 	code := t.m.exprs[t.m.cfaExpr]
-	if v, ok := t.recognise(code, pc, false); ok {
+	if v, ok := t.linearExprOf(code, pc, false); ok {
 		row.CFAReg, row.CFAOff, row.CFADeref = v.reg, v.off, v.deref
 		return true
 	}
@@ -95,7 +95,7 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 // exprRule returns a plain rule if the expression is recognised and has one.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
-	if v, ok := t.recognise(code, pc, true); ok {
+	if v, ok := t.linearExprOf(code, pc, true); ok {
 		rule, plain := frames.RegRule{}, false
 		switch r.kind {
 		case frames.RuleExpr:

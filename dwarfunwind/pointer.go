@@ -42,7 +42,7 @@ func peSize(enc, addrSize uint8) uint8 {
 	return 0
 }
 
-func (c *cursor) number(enc, addrSize uint8) uint64 {
+func (c *cursor) readEncoded(enc, addrSize uint8) uint64 {
 	switch enc & peFormat {
 	case peAbsptr:
 		return c.Sized(addrSize)
@@ -70,14 +70,14 @@ func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	if enc == peAligned {
 		c.Skip(-(at + uint64(c.Pos)) % uint64(addrSize))
 	}
-	c.number(enc, addrSize)
+	c.readEncoded(enc, addrSize)
 }
 
-// pointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect pointer sets Bad, as its
-// value is in the process.
-func (c *cursor) pointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
+// readPointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect pointer sets Bad, as
+// its value is in the process.
+func (c *cursor) readPointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
-	v := c.number(enc, addrSize)
+	v := c.readEncoded(enc, addrSize)
 	switch enc & (peBase | peIndirect) {
 	case peAbsptr:
 	case pePCRel:

@@ -13,27 +13,27 @@ func (t *Table) adjustSPAArch64(f *fde) {
 	case t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil:
 		*sp = frames.RegRule{Kind: frames.RuleUndefined}
 	case ra.Kind == frames.RuleOffset && ra.Off >= 0:
-		above = pushedSize(ra.Off)
+		above = pushedBytes(ra.Off)
 	default:
-		above = t.m.pushedBefore(f)
+		above = t.m.bytesPushedBefore(f)
 	}
 	if above > 0 {
 		*sp = frames.RegRule{Kind: frames.RuleValOffset, Off: above}
 	}
-	t.dirty |= 1 << frames.ARM64SP
+	t.rowRegsSet |= 1 << frames.ARM64SP
 }
 
 // lastScratchA64 is the last register that a call may change (AAPCS64 §6.1.1). A CFA relative to one is a buffer, from
 // which longjmp and setcontext load registers; its stack pointer is not described.
 const lastScratchA64 = 18
 
-// pushedSize returns the bytes pushed if the last word is at off from the CFA (AAPCS64 §6.4.5.1: multiples of 16).
-func pushedSize(off int64) int64 { return (off + 8 + 15) &^ 15 }
+// pushedBytes returns the bytes pushed if the last word is at off from the CFA (AAPCS64 §6.4.5.1: multiples of 16).
+func pushedBytes(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// pushedBefore returns the bytes pushed before a function began, by the row of its second instruction: glibc's resolver
-// describes its return address only behind the landing place ("bti c" or nop). It is 0 unless the machine has run to
-// the end of the first row.
-func (m *machine) pushedBefore(f *fde) int64 {
+// bytesPushedBefore returns the bytes pushed before a function began, by the row of its second instruction: glibc's
+// resolver describes its return address only behind the landing place ("bti c" or nop). It is 0 unless the machine has
+// run to the end of the first row.
+func (m *machine) bytesPushedBefore(f *fde) int64 {
 	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {
 		return 0
 	}
@@ -47,5 +47,5 @@ func (m *machine) pushedBefore(f *fde) int64 {
 	if !ok || prog.Bad || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.RuleOffset || ra.off < 0 {
 		return 0
 	}
-	return pushedSize(ra.off)
+	return pushedBytes(ra.off)
 }

@@ -17,19 +17,19 @@ type linearExpr struct {
 	deref bool
 }
 
-// recognise returns what an expression computes at pc, for the forms that compilers and C libraries write most:
+// linearExprOf returns what an expression computes at pc, for the forms that compilers and C libraries write most:
 //
 //	DW_OP_bregN off                  registers in a signal frame
 //	DW_OP_bregN off, DW_OP_deref     GCC's realigned frames
 //	DW_OP_plus_uconst off            with the CFA on the stack
 //	the CFA of a PLT                 pltCFA
-func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (s linearExpr, ok bool) {
+func (t *Table) linearExprOf(code []byte, pc uint64, pushCFA bool) (s linearExpr, ok bool) {
 	if s, ok := pltCFA(code, pc); ok && !pushCFA && t.arch == frames.X86_64 {
 		return s, true
 	}
 	c := cursor{wire.Cursor{Bytes: code}}
 	op := c.U8()
-	reg, off, based := c.based(op)
+	reg, off, based := c.readRegPlusOffset(op)
 	switch {
 	case based && reg < frames.NumRegs && reg != t.archRules.pc:
 		s.reg, s.off = uint8(reg), off

@@ -50,7 +50,7 @@ func (s *Section) view(off uint64, n int) []byte {
 // viewSize, in bytes: readers with a window give it without a copy.
 const viewSize = 4 << 10
 
-func (s *Section) head(off uint64) []byte {
+func (s *Section) viewAt(off uint64) []byte {
 	if off >= s.Size {
 		return nil
 	}

@@ -19,8 +19,8 @@ type regRule struct {
 	reg  uint8
 }
 
-// state is a row of the table that a CFA program describes.
-type state struct {
+// cfaRow is a row of the table that a CFA program describes.
+type cfaRow struct {
 	cfaOff  int64
 	cfaExpr int32 // index of its expression, or noExpr
 	cfaReg  uint8
@@ -29,7 +29,7 @@ type state struct {
 }
 
 // set ignores slots below 0.
-func (s *state) set(slot int, r regRule) {
+func (s *cfaRow) set(slot int, r regRule) {
 	if slot >= 0 {
 		s.regs[slot] = r
 		s.used |= 1 << slot

@@ -35,7 +35,7 @@ type Table struct {
 	debugIndex index
 	m          machine
 	row        frames.Row // being built
-	dirty      uint64     // registers of row that are not zero
+	rowRegsSet uint64     // registers of row that are not zero
 }
 
 // New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
@@ -118,13 +118,13 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 			break
 		}
 		i--
-		_, addr, ok = t.hdr.pair(i)
+		_, addr, ok = t.hdr.pairAt(i)
 	}
 	return fde{}, false
 }
 
 func (t *Table) nextFDE(off uint64) (fde, bool) {
-	e := t.eh.entry(off)
+	e := t.eh.entryAt(off)
 	next, ok := e.nextOffset(&t.eh)
 	if !ok {
 		return fde{}, false

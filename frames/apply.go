@@ -30,7 +30,7 @@ func (c *callerStep) apply(r *Rule) StopReason {
 	if stop := c.restoreCompact(r, info, cfa); stop != StopNone {
 		return stop
 	}
-	if stop := c.returnAddress(r, info, cfa); stop != StopNone {
+	if stop := c.restoreReturnAddress(r, info, cfa); stop != StopNone {
 		return stop
 	}
 	c.next.Set(info.sp, cfa)
@@ -50,26 +50,26 @@ func (c *callerStep) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReaso
 		switch {
 		case ok:
 			c.next.Set(info.compact[i], v)
-		case c.belowSP(at):
+		case c.isBelowSP(at):
 			c.restorePopped(info.compact[i], at)
 		default:
-			return c.unreadable(at)
+			return c.stopAtUnread(at)
 		}
 	}
 	return StopNone
 }
 
-func (c *callerStep) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
+func (c *callerStep) restoreReturnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
 	if info.raOnStack {
 		v, ok := c.mem.Word(cfa - 8)
-		if !ok && c.belowSP(cfa-8) {
+		if !ok && c.isBelowSP(cfa-8) {
 			var reg uint8
-			if reg, ok = c.popped(cfa - 8); ok {
+			if reg, ok = c.poppedRegister(cfa - 8); ok {
 				v, ok = c.regs.Get(reg)
 			}
 		}
 		if !ok {
-			return c.unreadable(cfa - 8)
+			return c.stopAtUnread(cfa - 8)
 		}
 		c.next.PC = v
 		return StopNone
@@ -102,7 +102,7 @@ func (c *callerStep) applyRow(row *storedRow, flags Flags) StopReason {
 		reg := uint8(bits.TrailingZeros32(left)) % NumRegs
 		p := &row.Regs[reg]
 		v, ok, stop := c.callerReg(p, cfa)
-		if stop == StopBadMemory && c.belowSP(c.unreadAddr) {
+		if stop == StopBadMemory && c.isBelowSP(c.unreadAddr) {
 			c.restorePopped(reg, c.unreadAddr)
 			continue
 		}
@@ -118,7 +118,7 @@ func (c *callerStep) applyRow(row *storedRow, flags Flags) StopReason {
 	if !c.knowsNextSP() {
 		c.next.Val[info.sp] = c.regs.SP() // a lower bound
 	}
-	return c.rowRA(row.Row, info, cfa, flags)
+	return c.restoreRowRA(row.Row, info, cfa, flags)
 }
 
 func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
@@ -129,7 +129,7 @@ func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 		c.exprMem = unreadRecorder{Memory: c.mem}
 		v, ok := row.CFAExpr.Eval(&c.regs, &c.exprMem, 0)
 		if !ok {
-			return 0, c.exprFailure()
+			return 0, c.exprStopReason()
 		}
 		return v, StopNone
 	}
@@ -143,12 +143,12 @@ func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 	}
 	v, ok := c.mem.Word(cfa)
 	if !ok {
-		return 0, c.unreadable(cfa)
+		return 0, c.stopAtUnread(cfa)
 	}
 	return v, StopNone
 }
 
-func (c *callerStep) exprFailure() StopReason {
+func (c *callerStep) exprStopReason() StopReason {
 	if c.regs.Known != ^uint64(0) && c.regs.Known&c.regs.Arch.CalleeSaved() != c.regs.Arch.CalleeSaved() {
 		return StopUnproven
 	}
@@ -156,10 +156,10 @@ func (c *callerStep) exprFailure() StopReason {
 		c.unreadAddr = 0
 		return StopBadMemory
 	}
-	return c.unreadable(c.exprMem.unread)
+	return c.stopAtUnread(c.exprMem.unread)
 }
 
-func (c *callerStep) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
+func (c *callerStep) restoreRowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
 	p := row.RA
 	if p.Kind == RuleSame {
 		p = RegRule{Kind: RuleReg, Reg: info.ra}
@@ -219,7 +219,7 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) 
 	}
 	v, ok := c.mem.Word(at)
 	if !ok {
-		return 0, false, c.unreadable(at)
+		return 0, false, c.stopAtUnread(at)
 	}
 	return v, true, StopNone
 }
@@ -247,7 +247,7 @@ func (c *callerStep) assumePreserved(r *Rule) bool {
 	return c.space.isReturnAddressOf(c.next.PC, start, known)
 }
 
-func (c *callerStep) unreadable(addr Addr) StopReason {
+func (c *callerStep) stopAtUnread(addr Addr) StopReason {
 	c.unreadAddr = addr
 	if c.mem.Cut(addr) {
 		return StopStackCut

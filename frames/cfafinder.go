@@ -21,7 +21,7 @@ func (c *callerStep) finderCFA(p CFAFinder) (Addr, StopReason) {
 	case ok:
 		return cfa, StopNone
 	case unread != 0:
-		return 0, c.unreadable(unread)
+		return 0, c.stopAtUnread(unread)
 	}
 	return 0, StopNoRule
 }

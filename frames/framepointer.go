@@ -2,10 +2,10 @@
 
 package frames
 
-// byFramePointer computes the caller by the two words at the frame pointer: the caller's frame pointer, further out or
-// 0, and a return address that can have called this function. The caller's stack pointer is directly above on x86-64
+// stepByFramePointer computes the caller by the two words at the frame pointer: the caller's frame pointer, further out
+// or 0, and a return address that can have called this function. The caller's stack pointer is directly above on x86-64
 // (System V ABI, figure 3.3), and no lower on arm64 ([Walker.findSPByRecord]).
-func (c *callerStep) byFramePointer(start Addr, known bool) bool {
+func (c *callerStep) stepByFramePointer(start Addr, known bool) bool {
 	info := c.regs.Arch.info()
 	fp, ok := c.regs.Get(info.fp)
 	if !ok || fp < c.regs.SP() || fp%8 != 0 {
@@ -16,7 +16,7 @@ func (c *callerStep) byFramePointer(start Addr, known bool) bool {
 		return false
 	}
 	ra, ok := c.mem.Word(fp + 8)
-	if ra &^= c.regs.PACMask; !ok || !c.returnsTo(ra, outer, start, known) {
+	if ra &^= c.regs.PACMask; !ok || !c.mayReturnTo(ra, outer, start, known) {
 		return false
 	}
 	c.setCaller(ra, fp+16)
@@ -27,20 +27,20 @@ func (c *callerStep) byFramePointer(start Addr, known bool) bool {
 	return true
 }
 
-// returnsTo reports whether the function at start can return to ra, found by a frame pointer; outer is the next one.
-func (c *callerStep) returnsTo(ra, outer, start Addr, known bool) bool {
+// mayReturnTo reports whether the function at start can return to ra, found by a frame pointer; outer is the next one.
+func (c *callerStep) mayReturnTo(ra, outer, start Addr, known bool) bool {
 	if c.space.isReturnAddressOf(ra, start, known) {
 		return true
 	}
 	if m := c.module(); m != nil && m.Generated && c.space.isGenerated(ra) {
 		return true
 	}
-	return c.reachedByTailCall(ra, outer)
+	return c.mayBeReachedByTailCall(ra, outer)
 }
 
-// reachedByTailCall reports whether ra follows a call of a function that may have ended in a jump to this one (V8's
-// entry trampoline calls a builtin that jumps to the function), and outer leads to another return address.
-func (c *callerStep) reachedByTailCall(ra, outer Addr) bool {
+// mayBeReachedByTailCall reports whether ra follows a call of a function that may have ended in a jump to this one
+// (V8's entry trampoline calls a builtin that jumps to the function), and outer leads to another return address.
+func (c *callerStep) mayBeReachedByTailCall(ra, outer Addr) bool {
 	if !c.space.isReturnAddressOf(ra, 0, false) || outer == 0 {
 		return false
 	}

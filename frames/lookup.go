@@ -16,7 +16,7 @@ func (s *Space) lookup(pc Addr, caller, spOnly bool) *cacheEntry {
 		s.Forget()
 	}
 	e := s.cache.add(k)
-	s.fill(e, pc, caller, spOnly)
+	s.fillEntry(e, pc, caller, spOnly)
 	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
 	if caller {
 		e.confidence = s.confidenceOf(e, pc)
@@ -26,7 +26,7 @@ func (s *Space) lookup(pc Addr, caller, spOnly bool) *cacheEntry {
 	return e
 }
 
-func (s *Space) fill(e *cacheEntry, pc Addr, caller, spOnly bool) {
+func (s *Space) fillEntry(e *cacheEntry, pc Addr, caller, spOnly bool) {
 	e.mod, e.rule = -1, Rule{Flags: FlagNone}
 	at := pc
 	if caller {
@@ -34,20 +34,20 @@ func (s *Space) fill(e *cacheEntry, pc Addr, caller, spOnly bool) {
 	}
 	if e.mod = s.moduleIndex(at); e.mod < 0 {
 		if caller {
-			s.atEntry(e, pc, spOnly) // the first instruction of a mapping
+			s.handleUncalled(e, pc, spOnly) // the first instruction of a mapping
 		}
 		return
 	}
-	if found := s.fromSources(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {
-		s.atEntry(e, pc, spOnly)
+	if found := s.fillFromSources(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {
+		s.handleUncalled(e, pc, spOnly)
 	}
 }
 
-// atEntry handles a return address that follows no call and has no call frame information. At a function's first
+// handleUncalled handles a return address that follows no call and has no call frame information. At a function's first
 // instruction, or in code of [StackEnds], the stack was prepared by hand, as by makecontext, and this is its outermost
 // frame (glibc's __start_context has call frame information with a caller nevertheless). A signal trampoline can be
 // there, too.
-func (s *Space) atEntry(e *cacheEntry, pc Addr, spOnly bool) {
+func (s *Space) handleUncalled(e *cacheEntry, pc Addr, spOnly bool) {
 	i := s.moduleIndex(pc)
 	if i < 0 {
 		return
@@ -57,7 +57,7 @@ func (s *Space) atEntry(e *cacheEntry, pc Addr, spOnly bool) {
 		return
 	}
 	e.mod, e.exact = i, true
-	if !s.fromSources(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
+	if !s.fillFromSources(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
 		e.rule = Rule{Flags: FlagRoot, Method: MethodHeuristic}
 	}
 }
@@ -72,7 +72,7 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-func (s *Space) fromSources(e *cacheEntry, pc Addr, caller, spOnly bool) bool {
+func (s *Space) fillFromSources(e *cacheEntry, pc Addr, caller, spOnly bool) bool {
 	mod := s.modules[e.mod]
 	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
 	for _, src := range mod.Sources {
@@ -80,11 +80,11 @@ func (s *Space) fromSources(e *cacheEntry, pc Addr, caller, spOnly bool) bool {
 		if ok && row != nil && row.RA.Kind == RuleUndefined {
 			r, row = Rule{Flags: FlagRoot, Method: r.Method}, nil // DWARF 5 §6.4.4
 		}
-		if !ok || spOnly && !s.spRelative(r, row) {
+		if !ok || spOnly && !s.isSPRelative(r, row) {
 			continue
 		}
 		if row != nil && !row.packWithLoss(s.Arch, &r) {
-			s.rows = append(s.rows, storedRow{row, row.changed()})
+			s.rows = append(s.rows, storedRow{row, row.changedRegs()})
 			r.setRow(uint32(len(s.rows) - 1))
 		}
 		e.rule = r
@@ -93,8 +93,8 @@ func (s *Space) fromSources(e *cacheEntry, pc Addr, caller, spOnly bool) bool {
 	return false
 }
 
-// spRelative reports whether sp and pc suffice for a rule.
-func (s *Space) spRelative(r Rule, row *Row) bool {
+// isSPRelative reports whether sp and pc suffice for a rule.
+func (s *Space) isSPRelative(r Rule, row *Row) bool {
 	if r.Flags&FlagRoot != 0 {
 		return true
 	}
@@ -115,7 +115,7 @@ const (
 	confidenceCall                        // follows a call, or is returned to without one
 )
 
-// confidenceOf returns what a return address proves, before [Walker.plausible] looks at the instructions before it.
+// confidenceOf returns what a return address proves, before [Walker.isPlausible] looks at the instructions before it.
 func (s *Space) confidenceOf(e *cacheEntry, pc Addr) confidence {
 	switch m := s.module(e.mod); {
 	case pc == 0 || m == nil:

@@ -16,12 +16,12 @@ type PoppedRegisters interface {
 
 const maxPopped = 7
 
-func (c *callerStep) belowSP(at Addr) bool {
+func (c *callerStep) isBelowSP(at Addr) bool {
 	return !c.caller && c.regs.Arch.info().raOnStack && c.knowsSP() && at < c.regs.SP()
 }
 
-// popped returns the register that has the value of a place below the stack pointer.
-func (c *callerStep) popped(at Addr) (reg uint8, ok bool) {
+// poppedRegister returns the register that has the value of a place below the stack pointer.
+func (c *callerStep) poppedRegister(at Addr) (reg uint8, ok bool) {
 	m := c.module()
 	if below := c.regs.SP() - at; m == nil || below%8 != 0 || below/8 > maxPopped {
 		return 0, false
@@ -34,7 +34,7 @@ func (c *callerStep) popped(at Addr) (reg uint8, ok bool) {
 }
 
 func (c *callerStep) restorePopped(reg uint8, at Addr) {
-	if from, ok := c.popped(at); ok && from == reg && c.regs.Known>>reg&1 != 0 {
+	if from, ok := c.poppedRegister(at); ok && from == reg && c.regs.Known>>reg&1 != 0 {
 		c.next.Set(reg, c.regs.Val[reg%NumRegs])
 		return
 	}

@@ -45,7 +45,7 @@ type storedRow struct {
 	changes uint32
 }
 
-func (row *Row) changed() (set uint32) {
+func (row *Row) changedRegs() (set uint32) {
 	for reg := range row.Regs {
 		if row.Regs[reg].Kind != RuleSame {
 			set |= 1 << reg

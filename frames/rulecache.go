@@ -63,19 +63,19 @@ func (c *ruleCache) get(k uint64) *cacheEntry {
 
 func (c *ruleCache) add(k uint64) *cacheEntry {
 	c.used = true
-	for c.set(k)[setSize-1].key != 0 && c.bits < maxBits {
+	for c.setOf(k)[setSize-1].key != 0 && c.bits < maxBits {
 		c.grow()
 	}
 	return c.push(k)
 }
 
-// set returns the entries of a key's set, the newest first.
-func (c *ruleCache) set(k uint64) []cacheEntry {
+// setOf returns the entries of a key's set, the newest first.
+func (c *ruleCache) setOf(k uint64) []cacheEntry {
 	return c.slots[int(hash(k, c.bits))*setSize:][:setSize]
 }
 
 func (c *ruleCache) push(k uint64) *cacheEntry {
-	set := c.set(k)
+	set := c.setOf(k)
 	copy(set[1:], set)
 	set[0] = cacheEntry{key: k}
 	return &set[0]

@@ -5,9 +5,9 @@ package frames
 // scanWords bounds a scan, 8 KiB; larger frames are not found.
 const scanWords = 1024
 
-// byFramePointerOrScan finds the caller by the frame pointer, else by a scan, where no source has a rule, or the stack
-// does not fit it.
-func (w *Walker) byFramePointerOrScan() StopReason {
+// stepByFramePointerOrScan finds the caller by the frame pointer, else by a scan, where no source has a rule, or the
+// stack does not fit it.
+func (w *Walker) stepByFramePointerOrScan() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {
 		// a signal interrupted code in no module: nothing beyond can be checked
@@ -15,7 +15,7 @@ func (w *Walker) byFramePointerOrScan() StopReason {
 	}
 	f := w.Frame()
 	start, known := w.space.funcStart(f.LookupPC(w.regs.Arch))
-	if (m == nil || !m.NoFP) && w.byFramePointer(start, known) {
+	if (m == nil || !m.NoFP) && w.stepByFramePointer(start, known) {
 		return w.commit(&Rule{Method: MethodFP})
 	}
 	if !w.knowsSP() {
@@ -29,17 +29,17 @@ func (w *Walker) byFramePointerOrScan() StopReason {
 	if m == nil {
 		words = 1 // after a call into unmapped code; code newer than the modules may have pushed more
 	}
-	return w.scan(words, start, known)
+	return w.stepByScan(words, start, known)
 }
 
-// scan takes the first of so many stack words that follows a call of the function at start.
-func (w *Walker) scan(words uint64, start Addr, known bool) StopReason {
+// stepByScan takes the first of so many stack words that follows a call of the function at start.
+func (w *Walker) stepByScan(words uint64, start Addr, known bool) StopReason {
 	sp := w.regs.SP()
 	for i := range words {
 		at := sp + 8*i
 		v, ok := w.mem.Word(at)
 		if !ok {
-			if stop := w.unreadable(at); stop == StopStackCut {
+			if stop := w.stopAtUnread(at); stop == StopStackCut {
 				w.scanWasCut = true
 				return stop
 			}

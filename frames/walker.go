@@ -131,7 +131,7 @@ func (w *Walker) step() StopReason {
 			return w.commit(&r)
 		}
 		if !w.knowsSP() {
-			return w.byFramePointerOrScan()
+			return w.stepByFramePointerOrScan()
 		}
 		var stop StopReason
 		if r, stop = w.ruleForMissingReg(&r); stop != StopNone {
@@ -142,12 +142,12 @@ func (w *Walker) step() StopReason {
 		return StopRoot
 	}
 	if r.Flags&FlagNone != 0 {
-		return w.byFramePointerOrScan()
+		return w.stepByFramePointerOrScan()
 	}
 	switch stop := w.apply(&r); stop {
 	case StopNone:
 	case StopNoRule: // the stack does not fit the rule
-		return w.byFramePointerOrScan()
+		return w.stepByFramePointerOrScan()
 	case StopStackCut, StopBadMemory:
 		w.noteUnread(&r)
 		return stop
@@ -155,8 +155,8 @@ func (w *Walker) step() StopReason {
 		return stop
 	}
 	if r.Flags&FlagSignal == 0 {
-		if !w.plausible(&r) {
-			return w.byFramePointerOrScan()
+		if !w.isPlausible(&r) {
+			return w.stepByFramePointerOrScan()
 		}
 		if !w.returnsIntoCode() {
 			return StopNoRule
@@ -180,9 +180,9 @@ func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	return same, StopNone
 }
 
-// plausible checks a rule's return address (package comment, "Methods"). The start of a prepared stack never calls
+// isPlausible checks a rule's return address (package comment, "Methods"). The start of a prepared stack never calls
 // generated code: that is a function pointer on the stack.
-func (w *Walker) plausible(r *Rule) bool {
+func (w *Walker) isPlausible(r *Rule) bool {
 	if w.next.PC == 0 {
 		return true
 	}

@@ -30,12 +30,12 @@ type flow struct {
 // abi describes an architecture, by hardware numbers of registers. Functions may be nil where said.
 type abi struct {
 	sp, fp      uint8
-	ra          uint8                                 // link register; noReg: calls push
-	calleeSaved []uint8                               // callee-saved registers, fp first
-	scratch     uint32                                // registers that a call may change
-	entry       int64                                 // CFA − stack pointer at a function's entry
-	step        func(st *state, code []byte, f *flow) // interprets the first instruction of code
-	tail        func(st *state) flow                  // what a tail call proves
+	ra          uint8                                         // link register; noReg: calls push
+	calleeSaved []uint8                                       // callee-saved registers, fp first
+	scratch     uint32                                        // registers that a call may change
+	entry       int64                                         // CFA − stack pointer at a function's entry
+	step        func(st *symbolicState, code []byte, f *flow) // interprets the first instruction of code
+	tail        func(st *symbolicState) flow                  // what a tail call proves
 	// isFrame reports whether fp, with the words at it and above, is a frame pointer of the ABI.
 	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
@@ -44,8 +44,8 @@ type abi struct {
 	// argumentDrop returns the row of code with its return address in a register while it drops arguments. May be nil.
 	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
 	// for [Source.unboundedHandlerFrame]; may be nil
-	loadsTable func(code []byte) uint8
-	jumpsBy    func(code []byte, reg uint8) bool
+	tableRegLoaded func(code []byte) uint8
+	jumpsBy        func(code []byte, reg uint8) bool
 	// afterPush reports whether a word of memory was pushed just before pc (first entry of a PLT).
 	afterPush  func(w *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
@@ -55,7 +55,7 @@ type abi struct {
 	// isStackStart reports whether pc is in the first function of a prepared stack. May be nil.
 	isStackStart func(w *interpreter, pc uint64) bool
 	// switchTarget returns the target of an instruction that may go on on another stack ([Source.frameSwitch]).
-	switchTarget func(st *state, code []byte) (value, bool)
+	switchTarget func(st *symbolicState, code []byte) (value, bool)
 	isTrap       func(code []byte) bool
 	// endsInJump reports whether these 4 bytes end in a jump by register or a return.
 	endsInJump func(before []byte) bool
@@ -66,7 +66,7 @@ type abi struct {
 
 var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.AArch64: &abiAArch64}
 
-func (a *abi) framesAt(st *state, fp value) bool {
+func (a *abi) framesAt(st *symbolicState, fp value) bool {
 	return a.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
 }
 

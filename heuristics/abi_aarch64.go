@@ -34,7 +34,7 @@ var abiAArch64 = abi{
 	trampoline:   trampolineA64,
 }
 
-func tailA64(st *state) flow {
+func tailA64(st *symbolicState) flow {
 	return flow{kind: flowTail, ret: st.regs[regSP], ra: st.regs[regLR]}
 }
 
@@ -45,7 +45,7 @@ const pushA64 = 0xa9bf7bf0
 var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
 // pltJumpA64 is for that jump, to the dynamic linker's resolver, which pops the two words and jumps to the function.
-func pltJumpA64(st *state) flow {
+func pltJumpA64(st *symbolicState) flow {
 	f := tailA64(st)
 	f.ret = f.ret.plus(16)
 	return f

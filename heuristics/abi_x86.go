@@ -6,28 +6,28 @@ import "prywalk/frames"
 
 var abiX86 = abi{
 	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
-	calleeSaved:  []uint8{hwBP, hwBX, 12, 13, 14, 15},
-	step:         stepX86,
-	tail:         tailX86,
-	isFrame:      isFrameX86,
-	dwarf:        dwarfX86,
-	findEpilogue: (*interpreter).findEpilogueX86,
-	argumentDrop: argumentDropX86,
-	loadsTable:   loadsTableX86,
-	jumpsBy:      jumpsByX86,
-	afterPush:    afterPushX86,
-	callBefore:   callBeforeX86,
-	popped:       poppedX86,
-	isThreadRoot: isThreadRootX86,
-	isStackStart: startsStackX86,
-	switchTarget: switchTargetX86,
-	isTrap:       isTrapX86,
-	endsInJump:   endsInJumpX86,
-	hasTailCall:  (*interpreter).hasTailCallX86,
-	trampoline:   trampolineX86,
+	calleeSaved:    []uint8{hwBP, hwBX, 12, 13, 14, 15},
+	step:           stepX86,
+	tail:           tailX86,
+	isFrame:        isFrameX86,
+	dwarf:          dwarfX86,
+	findEpilogue:   (*interpreter).findEpilogueX86,
+	argumentDrop:   argumentDropX86,
+	tableRegLoaded: tableRegLoadedX86,
+	jumpsBy:        jumpsByX86,
+	afterPush:      afterPushX86,
+	callBefore:     callBeforeX86,
+	popped:         poppedX86,
+	isThreadRoot:   isThreadRootX86,
+	isStackStart:   isStackStartX86,
+	switchTarget:   switchTargetX86,
+	isTrap:         isTrapX86,
+	endsInJump:     endsInJumpX86,
+	hasTailCall:    (*interpreter).hasTailCallX86,
+	trampoline:     trampolineX86,
 }
 
-func tailX86(st *state) flow {
+func tailX86(st *symbolicState) flow {
 	return flow{kind: flowTail, ret: st.regs[hwSP].plus(8)}
 }
 

@@ -19,7 +19,7 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 		}
 	}
 	if !known {
-		v := w.forward(q.PC, q.Caller, 0, ^uint64(0))
+		v := w.analyseForward(q.PC, q.Caller, 0, ^uint64(0))
 		if v.outcomeCount == 0 {
 			if w.helpersReturn(&v) {
 				return s.forwardOnly(&v.misaligned, q)
@@ -29,14 +29,14 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 		f, _ := v.best()
 		return s.forwardOnly(f, q)
 	}
-	v := w.forward(q.PC, q.Caller, lo, hi)
+	v := w.analyseForward(q.PC, q.Caller, lo, hi)
 	if parts, ok := s.opt.Funcs.(Parts); ok {
 		if plo, phi, ok := parts.Parent(lo); ok {
 			return s.splitPartFrame(w, q, &v, span{lo, hi}, span{plo, phi})
 		}
 	}
-	p := w.prologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
-	return s.combine(w, q, &v, &p)
+	p := w.analysePrologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
+	return s.combineFindings(w, q, &v, &p)
 }
 
 // savesFPOnly reports whether the code keeps only the frame pointer: JIT code of unknown bounds, V8's builtins.
@@ -52,7 +52,7 @@ func (s *Source) savesFPOnly(q frames.Query, known bool) bool {
 // has none: its returns decide, else the frame at the function's calls.
 func (s *Source) splitPartFrame(w *interpreter, q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.best()
-	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
+	p := w.analysePrologue(q.PC, q.Caller, q.SPOnly, parent, part)
 	if p.found && !p.weak {
 		if g, ok := p.finding(s.abi, q.SPOnly, q.Caller); ok {
 			if f != nil && s.isConsistent(&p, f, &g) {
@@ -65,15 +65,16 @@ func (s *Source) splitPartFrame(w *interpreter, q frames.Query, v *votes, part, 
 		return s.forwardOnly(f, q)
 	}
 	if p.calls.count == 0 || s.isEntry(w, q) {
-		p = w.prologue(q.PC, q.Caller, q.SPOnly, part, span{})
-		return s.combine(w, q, v, &p)
+		p = w.analysePrologue(q.PC, q.Caller, q.SPOnly, part, span{})
+		return s.combineFindings(w, q, v, &p)
 	}
 	p.st = p.calls.st
 	return p.finding(s.abi, q.SPOnly, q.Caller)
 }
 
-// combine decides between f, the finding of the paths from here, and g, that of the prologue; nil, or not ok: none.
-func (s *Source) combine(w *interpreter, q frames.Query, v *votes, p *prologue) (finding, bool) {
+// combineFindings decides between f, the finding of the paths from here, and g, that of the prologue; nil, or not ok:
+// none.
+func (s *Source) combineFindings(w *interpreter, q frames.Query, v *votes, p *prologue) (finding, bool) {
 	f, sure := v.best()
 	if !p.found {
 		return s.forwardOnly(f, q)
@@ -148,7 +149,7 @@ func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	if !ok {
 		return false
 	}
-	v := w.forward(lo, false, lo, hi)
+	v := w.analyseForward(lo, false, lo, hi)
 	if f, _ := v.best(); f != nil && v.exact > 0 {
 		return f.cfa == startValue(s.abi.sp).plus(s.abi.entry)
 	}

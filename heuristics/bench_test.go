@@ -82,7 +82,7 @@ func BenchmarkJIT(b *testing.B) {
 	b.Run("forward", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if v := w.forward(base, true, 0, ^uint64(0)); !v.proven(s.abi) {
+			if v := w.analyseForward(base, true, 0, ^uint64(0)); !v.showsWholeFrame(s.abi) {
 				b.Fatal("no epilogue")
 			}
 		}

@@ -17,7 +17,7 @@ func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	if w.is(0xfc000000, 0x94000000) {
 		return frames.Call{Target: ret - 4 + uint64(4*w.signed(0, 26)), Direct: true}, true
 	}
-	return frames.Call{}, callA64(w)
+	return frames.Call{}, isCallA64(w)
 }
 
 // hasTailCallA64 reports whether the code has a jump out of lo to hi, or one by register, which may be a switch's.
@@ -46,12 +46,12 @@ func (w *interpreter) hasTailCallA64(lo, hi uint64) bool {
 	return false
 }
 
-func switchTargetA64(st *state, code []byte) (value, bool) {
+func switchTargetA64(st *symbolicState, code []byte) (value, bool) {
 	if len(code) < 4 {
 		return value{}, false
 	}
 	w := a64(binary.LittleEndian.Uint32(code))
-	if !jumpA64(w) {
+	if !isJumpA64(w) {
 		return value{}, false
 	}
 	return st.regs[w.rn()], true
@@ -66,7 +66,7 @@ func isTrapA64(code []byte) bool {
 	return code[2] == 0 && code[3] == 0 || code[3] == 0xd4 && (exception == 0x20 || exception == 0x40)
 }
 
-// jumpA64 recognises br and ret.
-func jumpA64(w a64) bool { return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd65f0000) }
+// isJumpA64 recognises br and ret.
+func isJumpA64(w a64) bool { return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd65f0000) }
 
-func endsInJumpA64(b []byte) bool { return jumpA64(a64(binary.LittleEndian.Uint32(b))) }
+func endsInJumpA64(b []byte) bool { return isJumpA64(a64(binary.LittleEndian.Uint32(b))) }

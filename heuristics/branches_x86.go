@@ -24,14 +24,14 @@ func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 		return frames.Call{}, false
 	}
 	b := buf[:n]
-	if c, ok := s.directX86(ret, b); ok {
+	if c, ok := s.directCallX86(ret, b); ok {
 		return c, true
 	}
-	return frames.Call{}, indirectCallX86(b)
+	return frames.Call{}, isIndirectCallX86(b)
 }
 
-// directX86 returns a call by E8. Its target must be code, except from JIT code.
-func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
+// directCallX86 returns a call by E8. Its target must be code, except from JIT code.
+func (s *Source) directCallX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false
 	}
@@ -40,14 +40,14 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	if !s.opt.JIT && n < 1 {
 		return frames.Call{}, false
 	}
-	if throughWordX86(s.buf[maxCallX86 : maxCallX86+n]) {
+	if isJumpThroughWordX86(s.buf[maxCallX86 : maxCallX86+n]) {
 		return frames.Call{}, true
 	}
 	return frames.Call{Target: target, Direct: true}, true
 }
 
-// throughWordX86 recognises a PLT entry: the call's target is unknown.
-func throughWordX86(b []byte) bool {
+// isJumpThroughWordX86 recognises a PLT entry: the call's target is unknown.
+func isJumpThroughWordX86(b []byte) bool {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
 		b = b[4:]
 	}
@@ -57,8 +57,8 @@ func throughWordX86(b []byte) bool {
 	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
 }
 
-// indirectCallX86 reports whether b ends with FF /2, of any length.
-func indirectCallX86(b []byte) bool {
+// isIndirectCallX86 reports whether b ends with FF /2, of any length.
+func isIndirectCallX86(b []byte) bool {
 	for _, n := range [...]int{2, 3, 4, 6, 7} {
 		if n > len(b) {
 			return false
@@ -89,7 +89,7 @@ func (w *interpreter) hasTailCallX86(lo, hi uint64) bool {
 }
 
 // switchTargetX86 returns the target of a jump by register or a return. A return also pops.
-func switchTargetX86(st *state, code []byte) (value, bool) {
+func switchTargetX86(st *symbolicState, code []byte) (value, bool) {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne {
 		return value{}, false
@@ -99,7 +99,7 @@ func switchTargetX86(st *state, code []byte) (value, bool) {
 		return st.regs[i.RM], true
 	case i.Op == 0xc3:
 		ra := st.load(st.regs[hwSP])
-		popX86(st, noReg)
+		stepPopX86(st, noReg)
 		return ra, true
 	}
 	return value{}, false

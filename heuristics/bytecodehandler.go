@@ -34,14 +34,14 @@ func (s *Source) handlerFrame(w *interpreter, q frames.Query, p *prologue, g *fi
 // unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. The jump must be
 // by a word of a table to which a callee-saved register points.
 func (s *Source) unboundedHandlerFrame(w *interpreter, q frames.Query) (finding, bool) {
-	if q.Caller || s.abi.loadsTable == nil {
+	if q.Caller || s.abi.tableRegLoaded == nil {
 		return finding{}, false
 	}
 	return s.frameAtDispatch(w, q, 0, ^uint64(0), dispatchByTable)
 }
 
 func (s *Source) frameAtDispatch(w *interpreter, q frames.Query, lo, hi uint64, d dispatchKind) (finding, bool) {
-	v := w.forwardTo(q.PC, false, lo, hi, d)
+	v := w.analyseForwardTo(q.PC, false, lo, hi, d)
 	f, _ := v.best()
 	return s.forwardOnly(f, q)
 }
@@ -58,9 +58,9 @@ const (
 // maxLoaded bounds the bytes between the load from the table and the jump.
 const maxLoaded = 16
 
-func (w *interpreter) loadedBefore(pc uint64) uint8 {
+func (w *interpreter) tableRegBefore(pc uint64) uint8 {
 	for back := uint64(1); back <= min(maxLoaded, pc); back++ {
-		if reg := w.src.abi.loadsTable(w.code(pc - back)); reg != noReg && w.leadsTo(pc-back, pc) {
+		if reg := w.src.abi.tableRegLoaded(w.code(pc - back)); reg != noReg && w.leadsTo(pc-back, pc) {
 			return reg
 		}
 	}
@@ -79,7 +79,7 @@ func (w *interpreter) leadsTo(from, pc uint64) bool {
 
 func (w *forwardAnalysis) watchDispatch(code []byte, f *flow) {
 	if w.dispatch == dispatchByTable {
-		if reg := w.src.abi.loadsTable(code); reg != noReg {
+		if reg := w.src.abi.tableRegLoaded(code); reg != noReg {
 			w.st.table = reg
 		}
 	}

@@ -4,8 +4,9 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// loadsTableX86 returns the register loaded by mov r, [table+r*8], where table is callee-saved (V8's r15), else noReg.
-func loadsTableX86(code []byte) uint8 {
+// tableRegLoadedX86 returns the register loaded by mov r, [table+r*8], where table is callee-saved (V8's r15), else
+// noReg.
+func tableRegLoadedX86(code []byte) uint8 {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg ||
 		i.Prefix != 0 {

@@ -74,7 +74,7 @@ func FuzzDecodeX86(f *testing.F) {
 		}
 		for _, arch := range []frames.Arch{frames.X86_64, frames.AArch64} {
 			s := New(Options{Arch: arch})
-			var st state
+			var st symbolicState
 			st.reset(s.abi, 0, 0, ^uint64(0))
 			s.abi.step(&st, b, &flow{})
 		}

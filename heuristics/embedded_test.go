@@ -61,11 +61,11 @@ func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 				continue
 			}
 			proven++
-			v := w.forward(pc, true, 0, ^uint64(0))
+			v := w.analyseForward(pc, true, 0, ^uint64(0))
 			if f, _ := v.best(); f == nil || f.cfa != got.cfa || f.calleeSaved[0] != got.calleeSaved[0] {
 				t.Fatalf("%#x: epilogue search %+v, forward analysis %+v", pc, got, f)
 			}
-			p := w.prologue(pc, true, false, fn, span{})
+			p := w.analysePrologue(pc, true, false, fn, span{})
 			start, ok := p.finding(s.abi, false, true)
 			if !p.found || p.weak || !ok {
 				continue // no path from the start leads there

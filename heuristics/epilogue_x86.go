@@ -28,7 +28,7 @@ type epilogueSearch struct {
 	next     uint64 // lowest start of a run behind this one
 	pending  [maxRuns]epiloguePath
 	npending int
-	noReturn state // only path fields such as afterCall are used
+	noReturn symbolicState // only path fields such as afterCall are used
 }
 
 type epiloguePath struct {
@@ -59,7 +59,7 @@ func (w *interpreter) findEpilogueX86(pc uint64, caller bool) (f finding, ok boo
 		}
 		switch p.step(&i) {
 		case stepReturns:
-			return p.epilogue()
+			return p.followToReturn()
 		case stepFails:
 			return f, false
 		case stepEndsPath:
@@ -162,9 +162,9 @@ func (p *epilogueSearch) step(i *x86.Inst) epilogueStep {
 	case i.VEX && i.Map == x86.MapAPX:
 		return stepFails
 	case i.VEX:
-		return continueIf(p.write(vexWrites(i)))
+		return continueIf(p.noteWrite(writtenByVEX(i)))
 	case i.Map == x86.MapOne:
-		return p.oneByte(i)
+		return p.stepOneByte(i)
 	case i.Map == x86.Map0F:
 		switch op := i.Op; {
 		case op >= 0x80 && op < 0x90: // jcc
@@ -173,10 +173,10 @@ func (p *epilogueSearch) step(i *x86.Inst) epilogueStep {
 			return stepEndsPath
 		}
 	}
-	return continueIf(p.write(mapWrites(i)))
+	return continueIf(p.noteWrite(writtenByOtherMaps(i)))
 }
 
-func (p *epilogueSearch) write(mask uint32) bool {
+func (p *epilogueSearch) noteWrite(mask uint32) bool {
 	p.path.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {
 		for _, reg := range p.w.src.abi.calleeSaved {
@@ -188,7 +188,7 @@ func (p *epilogueSearch) write(mask uint32) bool {
 	return mask&(1<<hwBP) == 0
 }
 
-func (p *epilogueSearch) oneByte(i *x86.Inst) epilogueStep {
+func (p *epilogueSearch) stepOneByte(i *x86.Inst) epilogueStep {
 	switch op := i.Op; {
 	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
 		i.Reg == hwSP && i.RM == hwBP:
@@ -199,27 +199,27 @@ func (p *epilogueSearch) oneByte(i *x86.Inst) epilogueStep {
 	case op == 0xc9 && i.Prefix&x86.Prefix66 == 0: // leave
 		return stepReturns
 	case op == 0x89 || op == 0x8b || op == 0x8d || op == 0xc7 || op >= 0xb8 && op < 0xc0: // mov, lea
-		return continueIf(p.move(i))
+		return continueIf(p.stepMove(i))
 	case op >= 0x50 && op < 0x58: // push
 		p.path.stores = true
 		return continueIf(i.Low() != hwBP)
 	case op >= 0x58 && op < 0x60: // pop
-		return continueIf(p.write(bit(i.Low())))
+		return continueIf(p.noteWrite(bit(i.Low())))
 	case op == 0x8f: // pop r/m
-		return continueIf(i.Mod != 3 || p.write(bit(i.RM)))
+		return continueIf(i.Mod != 3 || p.noteWrite(bit(i.RM)))
 	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
 		return p.postpone(p.path.pc + uint64(i.Imm))
 	case op >= 0xe8 && op <= 0xeb, op == 0xff && i.Reg&7 > 1: // call, jmp, push r/m
-		return p.jump(i)
+		return p.stepJump(i)
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
 		return stepEndsPath // int3, hlt, int1, retf, iret, int but 0x80
 	case op == 0xc2, op == 0xc3, op == 0xc8, op == 0xc9, op == 0xcd: // ret, enter, leave, int 0x80
 		return stepFails
 	}
-	return continueIf(p.write(writesOne(i)))
+	return continueIf(p.noteWrite(writtenByOneByte(i)))
 }
 
-func (p *epilogueSearch) jump(i *x86.Inst) epilogueStep {
+func (p *epilogueSearch) stepJump(i *x86.Inst) epilogueStep {
 	switch {
 	case i.Op == 0xe8: // call
 		p.noReturn.afterCall = i.Imm != 0
@@ -241,21 +241,21 @@ func (p *epilogueSearch) jump(i *x86.Inst) epilogueStep {
 	return stepFails
 }
 
-func (p *epilogueSearch) move(i *x86.Inst) bool {
+func (p *epilogueSearch) stepMove(i *x86.Inst) bool {
 	switch op := i.Op; {
 	case op == 0x8d: // lea
 		// A store relative to a copy of rbp would be into the frame.
-		return p.write(bit(i.Reg)) && (i.Base != hwBP || i.Index != noReg || i.Reg == hwSP)
+		return p.noteWrite(bit(i.Reg)) && (i.Base != hwBP || i.Index != noReg || i.Reg == hwSP)
 	case op >= 0xb8 && op < 0xc0: // mov reg, imm
-		return p.write(bit(i.Low()))
+		return p.noteWrite(bit(i.Low()))
 	case op == 0x8b && i.Mod == 3, op == 0x89 && i.Mod == 3, op == 0xc7 && i.Mod == 3: // mov to a register
 		to, from := i.RM, i.Reg
 		if op == 0x8b {
 			to, from = from, to
 		}
-		return p.write(bit(to)) && (op == 0xc7 || from != hwBP)
+		return p.noteWrite(bit(to)) && (op == 0xc7 || from != hwBP)
 	case op == 0x8b: // mov reg, mem
-		ok := p.write(bit(i.Reg))
+		ok := p.noteWrite(bit(i.Reg))
 		plain := i.W && i.Index == noReg && i.Prefix&(x86.PrefixSeg|x86.Prefix67) == 0
 		if plain && i.Base == hwBP && i.Reg < 16 && !p.path.stores {
 			p.loads[i.Reg] = savedReg{inMemory, hwBP, i.Disp}
@@ -280,8 +280,8 @@ func (p *epilogueSearch) isPop() bool {
 // maxEpilogue is in instructions from the restoring of rbp to the return.
 const maxEpilogue = 8
 
-// epilogue follows the code to the return.
-func (p *epilogueSearch) epilogue() (f finding, ok bool) {
+// followToReturn follows the code to the return.
+func (p *epilogueSearch) followToReturn() (f finding, ok bool) {
 	var i x86.Inst
 	ra := poppedRA{reg: noReg}
 	for range maxEpilogue {
@@ -290,9 +290,9 @@ func (p *epilogueSearch) epilogue() (f finding, ok bool) {
 		}
 		p.path.pc += uint64(i.Size)
 		if i.Op == 0xc2 || i.Op == 0xc3 { // ret
-			return p.frame(), ra.reg == noReg || ra.pushed
+			return p.findingOfFrame(), ra.reg == noReg || ra.pushed
 		}
-		if !p.beforeReturn(&i, &ra) {
+		if !p.stepBeforeReturn(&i, &ra) {
 			return f, false
 		}
 	}
@@ -305,9 +305,9 @@ type poppedRA struct {
 	pushed bool
 }
 
-// beforeReturn follows an instruction between the restoring of rbp and the return; false if that is no epilogue. V8
+// stepBeforeReturn follows an instruction between the restoring of rbp and the return; false if that is no epilogue. V8
 // computes there how many arguments to drop, or pops the return address, drops them and pushes it again.
-func (p *epilogueSearch) beforeReturn(i *x86.Inst, ra *poppedRA) bool {
+func (p *epilogueSearch) stepBeforeReturn(i *x86.Inst, ra *poppedRA) bool {
 	popped := ra.reg != noReg
 	switch op := i.Op; {
 	case ra.pushed:
@@ -317,7 +317,7 @@ func (p *epilogueSearch) beforeReturn(i *x86.Inst, ra *poppedRA) bool {
 		return !popped
 	case op >= 0x58 && op < 0x60: // pop
 		ra.reg = i.Low()
-		return !popped && i.Prefix == 0 && p.write(bit(i.Low())) && i.Low() != hwSP
+		return !popped && i.Prefix == 0 && p.noteWrite(bit(i.Low())) && i.Low() != hwSP
 	case op == 0x8d && i.Reg == hwSP, (op == 0x81 || op == 0x83) && i.Reg&7 == 0 && i.Mod == 3 && i.RM == hwSP:
 		// lea rsp, mem; add rsp, imm
 		return popped && i.W && i.Base != ra.reg && i.Index != ra.reg
@@ -330,7 +330,7 @@ func (p *epilogueSearch) beforeReturn(i *x86.Inst, ra *poppedRA) bool {
 	return false
 }
 
-func (p *epilogueSearch) frame() finding {
+func (p *epilogueSearch) findingOfFrame() finding {
 	f := finding{cfa: startValue(hwBP).plus(16)}
 	for i, reg := range p.w.src.abi.calleeSaved {
 		switch {

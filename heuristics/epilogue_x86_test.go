@@ -37,7 +37,7 @@ func TestProofsAgreeWithTheForwardAnalysis(t *testing.T) {
 						continue
 					}
 					proven++
-					v := w.forward(at, caller, 0, ^uint64(0))
+					v := w.analyseForward(at, caller, 0, ^uint64(0))
 					want, _ := v.best()
 					if want == nil || got.cfa != want.cfa || got.calleeSaved[0] != want.calleeSaved[0] {
 						t.Fatalf("%s: %#x: epilogue search %+v, forward analysis %+v", path, at, got, want)

@@ -20,7 +20,7 @@ func (w a64) rn() uint8  { return w.field(5, 5) }
 func (w a64) rt2() uint8 { return w.field(10, 5) }
 func (w a64) rm() uint8  { return w.field(16, 5) }
 
-func stepA64(st *state, code []byte, f *flow) {
+func stepA64(st *symbolicState, code []byte, f *flow) {
 	if len(code) < 4 {
 		*f = flow{kind: flowEnd}
 		return
@@ -34,22 +34,22 @@ func stepA64(st *state, code []byte, f *flow) {
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind = flowEnd // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
-		hintA64(w, f)
+		stepHintA64(w, f)
 	case w.is(0x1c000000, 0x14000000):
-		branchA64(st, w, f)
+		stepBranchA64(st, w, f)
 	case w.is(0x1c000000, 0x10000000):
-		immediateA64(st, w)
+		stepImmediateA64(st, w)
 	case w.is(0x0a000000, 0x08000000):
-		memoryA64(st, w)
+		stepMemoryA64(st, w)
 	case w.is(0x0e000000, 0x0a000000):
-		registerA64(st, w)
+		stepRegisterA64(st, w)
 	default:
-		vectorA64(st, w)
+		stepVectorA64(st, w)
 	}
 }
 
-// hintA64 interprets nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes signatures.
-func hintA64(w a64, f *flow) {
+// stepHintA64 interprets nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes signatures.
+func stepHintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
 		f.padding = true
@@ -59,22 +59,22 @@ func hintA64(w a64, f *flow) {
 }
 
 // putA64 writes a register; 31 is none.
-func putA64(st *state, reg uint8, v value) {
+func putA64(st *symbolicState, reg uint8, v value) {
 	if reg != regSP {
 		st.set(reg, v)
 	}
 }
 
 // putSP writes a register; 31 is the stack pointer.
-func putSP(st *state, reg uint8, v value) {
+func putSP(st *symbolicState, reg uint8, v value) {
 	if reg == regSP && (v.kind == unknown || v.kind == constant) {
 		v = st.newUnnamedBase()
 	}
 	st.set(reg, v)
 }
 
-// branchA64 also interprets exceptions and system instructions. Targets are relative to the next instruction.
-func branchA64(st *state, w a64, f *flow) {
+// stepBranchA64 also interprets exceptions and system instructions. Targets are relative to the next instruction.
+func stepBranchA64(st *symbolicState, w a64, f *flow) {
 	switch {
 	case w.is(0xfc000000, 0x14000000):
 		f.kind, f.target = flowJump, uint64(4*w.signed(0, 26)-4)
@@ -88,7 +88,7 @@ func branchA64(st *state, w a64, f *flow) {
 	case w.is(0xffc0001f, 0x5500001f): // retaasppc, retabsppc
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfe000000, 0xd6000000):
-		indirectA64(st, w, f)
+		stepIndirectA64(st, w, f)
 	case w.is(0xffe0001f, 0xd4000001): // svc
 		putA64(st, 0, value{})
 	case w.is(0xfff00000, 0xd5300000), w.is(0xfff80000, 0xd5280000): // mrs, sysl
@@ -96,15 +96,15 @@ func branchA64(st *state, w a64, f *flow) {
 	}
 }
 
-// indirectA64 interprets br, blr, ret and their signed forms. A jump by x16 or x17 is a tail call: PLT entries use
+// stepIndirectA64 interprets br, blr, ret and their signed forms. A jump by x16 or x17 is a tail call: PLT entries use
 // these, and only these may jump to a function's start where branch targets are checked.
-func indirectA64(st *state, w a64, f *flow) {
+func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbe0, 0xd65f0be0): // retaa, retab, retaasppcr, retabsppcr
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfffffc1f, 0xd65f0000):
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[w.rn()]
-	case callA64(w):
+	case isCallA64(w):
 		f.kind = flowCall
 		st.clobber(scratchA64)
 	case w.is(0xfffffc1f, 0xd61f0000), w.is(0xfefff800, 0xd61f0800):
@@ -121,32 +121,33 @@ func indirectA64(st *state, w a64, f *flow) {
 	}
 }
 
-// callA64 recognises blr and its signed forms.
-func callA64(w a64) bool {
+// isCallA64 recognises blr and its signed forms.
+func isCallA64(w a64) bool {
 	return w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfefff800, 0xd63f0800)
 }
 
-func immediateA64(st *state, w a64) {
+func stepImmediateA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x9f800000, 0x91000000):
-		addImmA64(st, w)
+		stepAddImmA64(st, w)
 	case w.is(0xbfc00000, 0x91800000): // addg, subg
 		putSP(st, w.rd(), value{})
 	case w.is(0x1f000000, 0x11000000):
 		putA64(st, w.rd(), value{}) // 32 bits
 	case w.is(0x7f800000, 0x52800000): // movz
-		moveWideA64(st, w)
+		stepMoveWideA64(st, w)
 	case w.is(0x1f800000, 0x12000000) && !w.is(0x60000000, 0x60000000):
 		putSP(st, w.rd(), value{}) // and, orr, eor: may align the stack pointer
 	case w.is(0xff800000, 0xf2800000): // movk
-		movkA64(st, w)
+		stepMovkA64(st, w)
 	default:
 		putA64(st, w.rd(), value{})
 	}
 }
 
-// addImmA64 interprets 64-bit add and sub of an immediate. Register 31 is the stack pointer, or none if flags are set.
-func addImmA64(st *state, w a64) {
+// stepAddImmA64 interprets 64-bit add and sub of an immediate. Register 31 is the stack pointer, or none if flags are
+// set.
+func stepAddImmA64(st *symbolicState, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
 		n <<= 12
@@ -165,7 +166,7 @@ func addImmA64(st *state, w a64) {
 	}
 }
 
-func moveWideA64(st *state, w a64) {
+func stepMoveWideA64(st *symbolicState, w a64) {
 	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
 	v := value{kind: constant, off: int32(n)}
 	if n > 1<<30 || n < 0 {
@@ -174,7 +175,7 @@ func moveWideA64(st *state, w a64) {
 	putA64(st, w.rd(), v)
 }
 
-func movkA64(st *state, w a64) {
+func stepMovkA64(st *symbolicState, w a64) {
 	v := st.regs[w.rd()]
 	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
 	if v.kind != constant || n > 1<<30 || n < 0 {
@@ -187,7 +188,7 @@ func movkA64(st *state, w a64) {
 	putA64(st, w.rd(), v)
 }
 
-func registerA64(st *state, w a64) {
+func stepRegisterA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0xffe0ffe0, 0xaa0003e0): // mov
 		v := value{}
@@ -198,7 +199,7 @@ func registerA64(st *state, w a64) {
 	case w.is(0xbfe00000, 0x8b200000): // add, sub (extended register)
 		v := value{}
 		if m := st.regs[w.rm()]; m.kind == constant && w.rm() != regSP && w.is(0x1c00, 0) {
-			v = extendA64(st, w, m)
+			v = extendedA64(st, w, m)
 		}
 		putSP(st, w.rd(), v)
 	case w.is(0x1fe00000, 0x1a400000): // conditional compare
@@ -208,16 +209,16 @@ func registerA64(st *state, w a64) {
 	}
 }
 
-func extendA64(st *state, w a64, m value) value {
+func extendedA64(st *symbolicState, w a64, m value) value {
 	if w.is(1<<30, 1<<30) {
 		return st.regs[w.rn()].plus(-int64(m.off))
 	}
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// vectorA64 interprets vector instructions: moves and conversions to general registers, and addvl and addpl, which
+// stepVectorA64 interprets vector instructions: moves and conversions to general registers, and addvl and addpl, which
 // move the stack pointer.
-func vectorA64(st *state, w a64) {
+func stepVectorA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):
 		if op := w.field(16, 3); op != 2 && op != 3 && op != 7 {

@@ -26,7 +26,7 @@ const (
 // rax, rcx, rdx, rsi, rdi, r8–r11 (System V ABI, figure 3.4)
 const scratchX86 = 1<<hwAX | 1<<hwCX | 1<<hwDX | 1<<hwSI | 1<<hwDI | 0xf<<8
 
-func stepX86(st *state, code []byte, f *flow) {
+func stepX86(st *symbolicState, code []byte, f *flow) {
 	var i x86.Inst
 	if !x86.DecodeInto(code, &i) {
 		*f = flow{kind: flowEnd}
@@ -38,46 +38,46 @@ func stepX86(st *state, code []byte, f *flow) {
 	*f = flow{size: i.Size}
 	switch {
 	case i.VEX:
-		st.clobber(vexWrites(&i))
+		st.clobber(writtenByVEX(&i))
 		if i.Map == x86.MapAPX && (i.Op == 0x8f || i.Op == 0xff && i.Reg&7 == 6) {
 			f.kind = flowEnd // pop2, push2
 		}
 	case i.Map == x86.MapOne:
-		oneByteX86(st, &i, f, cmpReg, pushedMem)
+		stepOneByteX86(st, &i, f, cmpReg, pushedMem)
 	case i.Map == x86.Map0F:
-		twoByteX86(st, &i, f, cmpReg)
+		stepTwoByteX86(st, &i, f, cmpReg)
 	default:
-		st.clobber(mapWrites(&i))
+		st.clobber(writtenByOtherMaps(&i))
 	}
 }
 
-func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
+func stepOneByteX86(st *symbolicState, i *x86.Inst, f *flow, cmp uint8, mem bool) {
 	switch op := i.Op; {
 	case op >= 0x50 && op < 0x60, op == 0x68, op == 0x6a, op == 0x8f, op >= 0x9c && op <= 0x9d: // push, pop, pushf, popf
-		stackX86(st, i, f)
+		stepStackX86(st, i, f)
 	case op >= 0x70 && op < 0x80, op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
-		branchX86(st, i, f, cmp)
+		stepBranchX86(st, i, f, cmp)
 	case op >= 0xe8 && op <= 0xeb, op == 0xc2, op == 0xc3, op == 0xff: // call, jmp, ret, group 5
-		controlX86(st, i, f, mem)
+		stepControlX86(st, i, f, mem)
 	case op == 0xc8, op == 0xc9: // enter, leave
-		frameX86(st, i)
+		stepFrameX86(st, i)
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
 		f.kind = flowEnd // int3, hlt, int1, retf, iret, int but 0x80
 	case op == 0x90 && !i.REXBit(): // nop; with F3: pause
 		f.padding = i.Prefix&x86.PrefixF3 == 0
 	case op == 0x89, op == 0x8b, op == 0x8d, op >= 0xb8 && op < 0xc0, op == 0xc7: // mov, lea
-		moveX86(st, i)
+		stepMoveX86(st, i)
 	default:
-		arithX86(st, i)
+		stepArithX86(st, i)
 	}
 }
 
-func (st *state) push(sp uint8, v value) {
+func (st *symbolicState) push(sp uint8, v value) {
 	st.regs[sp] = st.regs[sp].plus(-8)
 	st.storeAt(st.regs[sp], v)
 }
 
-func stackX86(st *state, i *x86.Inst, f *flow) {
+func stepStackX86(st *symbolicState, i *x86.Inst, f *flow) {
 	if i.Prefix&x86.Prefix66 != 0 {
 		st.regs[hwSP] = value{}
 	}
@@ -85,14 +85,14 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	case op < 0x58: // push
 		st.push(hwSP, st.regs[i.Low()])
 	case op < 0x60: // pop
-		popX86(st, i.Low())
+		stepPopX86(st, i.Low())
 	case op == 0x8f: // pop r/m
-		popX86(st, noReg)
+		stepPopX86(st, noReg)
 		if i.Mod == 3 {
 			st.set(i.RM, value{})
 		}
 	case op == 0x9d: // popf
-		popX86(st, noReg)
+		stepPopX86(st, noReg)
 	case op == 0x68 || op == 0x6a: // push imm
 		st.push(hwSP, value{kind: constant, off: int32(i.Imm)})
 	default: // pushf
@@ -100,8 +100,8 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	}
 }
 
-// popX86 pops a word; noReg drops it.
-func popX86(st *state, reg uint8) {
+// stepPopX86 pops a word; noReg drops it.
+func stepPopX86(st *symbolicState, reg uint8) {
 	at := st.regs[hwSP]
 	st.regs[hwSP] = at.plus(8)
 	if reg != noReg {
@@ -109,10 +109,10 @@ func popX86(st *state, reg uint8) {
 	}
 }
 
-func frameX86(st *state, i *x86.Inst) {
+func stepFrameX86(st *symbolicState, i *x86.Inst) {
 	if i.Op == 0xc9 { // leave, else enter
 		st.regs[hwSP] = st.regs[hwBP]
-		popX86(st, hwBP)
+		stepPopX86(st, hwBP)
 		return
 	}
 	st.push(hwSP, st.regs[hwBP])
@@ -124,9 +124,9 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86 interprets conditional branches. Where `cmp rsp, reg; jne` does not jump both are equal: the end of a loop
-// that allocates stack page by page.
-func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
+// stepBranchX86 interprets conditional branches. Where `cmp rsp, reg; jne` does not jump both are equal: the end of a
+// loop that allocates stack page by page.
+func stepBranchX86(st *symbolicState, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op >= 0xe0 && i.Op < 0xe3 { // loop
 		st.clobber(1 << hwCX)
@@ -137,7 +137,7 @@ func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	}
 }
 
-func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
+func stepControlX86(st *symbolicState, i *x86.Inst, f *flow, mem bool) {
 	switch i.Op {
 	case 0xe8: // call
 		if i.Imm == 0 { // a call of the next instruction pushes its address
@@ -149,17 +149,17 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	case 0xe9, 0xeb: // jmp
 		f.kind, f.target = flowJump, uint64(i.Imm)
 	case 0xc2, 0xc3: // ret
-		returnX86(st, f)
+		stepReturnX86(st, f)
 	case 0xff:
-		groupFF(st, i, f, mem)
+		stepGroup5X86(st, i, f, mem)
 	default:
 		f.kind = flowEnd
 	}
 }
 
-// returnX86 finds the return address of ret, which may have been popped and pushed again behind dropped arguments (V8).
-// One pushed from a context (swapcontext) is not the caller's.
-func returnX86(st *state, f *flow) {
+// stepReturnX86 finds the return address of ret, which may have been popped and pushed again behind dropped arguments
+// (V8). One pushed from a context (swapcontext) is not the caller's.
+func stepReturnX86(st *symbolicState, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
 	v := st.load(sp)
@@ -168,16 +168,16 @@ func returnX86(st *state, f *flow) {
 	}
 }
 
-// groupFF interprets FF: inc, dec, call, jmp, push.
-func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
+// stepGroup5X86 interprets FF: inc, dec, call, jmp, push.
+func stepGroup5X86(st *symbolicState, i *x86.Inst, f *flow, mem bool) {
 	switch i.Reg & 7 {
 	case 0, 1:
-		arithX86(st, i)
+		stepArithX86(st, i)
 	case 2: // call
 		f.kind = flowCall
 		st.clobber(scratchX86)
 	case 4: // jmp
-		indirectX86(st, i, f, mem)
+		stepIndirectX86(st, i, f, mem)
 	case 6: // push
 		v := value{}
 		if i.Mod != 3 {
@@ -193,10 +193,10 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86 interprets indirect jumps. One through a fixed word is a tail call (PLT entry; the first one has pushed
-// two more words), and so is one by r11 behind a release of stack (the dynamic linker's). One to a popped return
+// stepIndirectX86 interprets indirect jumps. One through a fixed word is a tail call (PLT entry; the first one has
+// pushed two more words), and so is one by r11 behind a release of stack (the dynamic linker's). One to a popped return
 // address is a return. Others may be those of jump tables.
-func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
+func stepIndirectX86(st *symbolicState, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
 	if i.Mod == 3 {
@@ -219,10 +219,10 @@ func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.ret = sp.plus(8)
 }
 
-func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
+func stepTwoByteX86(st *symbolicState, i *x86.Inst, f *flow, cmp uint8) {
 	switch op := i.Op; {
 	case op >= 0x80 && op < 0x90: // jcc
-		branchX86(st, i, f, cmp)
+		stepBranchX86(st, i, f, cmp)
 	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
 		f.kind = flowEnd
 	case op == 0x1f || op == 0x0d: // nop, prefetch
@@ -232,15 +232,15 @@ func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	case op == 0xa0 || op == 0xa8: // push fs, gs
 		st.push(hwSP, value{})
 	case op == 0xa1 || op == 0xa9: // pop fs, gs
-		popX86(st, noReg)
+		stepPopX86(st, noReg)
 	default:
-		st.clobber(mapWrites(i))
+		st.clobber(writtenByOtherMaps(i))
 	}
 }
 
 // readsCalleeSavedX86 reports whether the instruction uses a callee-saved register's start value, other than to save
 // it.
-func readsCalleeSavedX86(st *state, i *x86.Inst) bool {
+func readsCalleeSavedX86(st *symbolicState, i *x86.Inst) bool {
 	if !i.HasRM {
 		return false
 	}
@@ -262,6 +262,6 @@ func readsCalleeSavedX86(st *state, i *x86.Inst) bool {
 	return false
 }
 
-func isCalleeSavedAtStart(st *state, reg uint8) bool {
+func isCalleeSavedAtStart(st *symbolicState, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStartValue(reg)
 }

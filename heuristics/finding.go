@@ -76,7 +76,7 @@ func (f *finding) regRule(a *abi, p savedReg) frames.RegRule {
 }
 
 // findingAtReturn returns what a return proves. own: the code keeps only the frame pointer.
-func (s *Source) findingAtReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
+func (s *Source) findingAtReturn(st *symbolicState, fl *flow, own bool) (f finding, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
 	if fl.ret.kind != startRelative && fl.ret.kind != loaded || fl.ret.base >= firstUnnamedBase {
@@ -88,11 +88,11 @@ func (s *Source) findingAtReturn(st *state, fl *flow, own bool) (f finding, ok b
 	if fl.ret.kind == startRelative && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return f, false
 	}
-	if a.ra != noReg && !s.placeAtStart(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
+	if a.ra != noReg && !s.setPlaceAtStart(fl.ra, a.ra, &f.ra) && !s.setRAFromCallerSaved(fl.ra, &f.ra) {
 		return f, false
 	}
 	for i, reg := range a.calleeSaved {
-		if v := st.regs[reg]; s.isLoadedFromStack(v, fl.ret.base) && s.placeAtStart(v, reg, &f.calleeSaved[i]) {
+		if v := st.regs[reg]; s.isLoadedFromStack(v, fl.ret.base) && s.setPlaceAtStart(v, reg, &f.calleeSaved[i]) {
 			continue
 		}
 		if !s.opt.JIT && !own || reg == a.fp {
@@ -109,8 +109,8 @@ func (s *Source) isLoadedFromStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// placeAtStart finds where a register was at the start; false if its value is not the caller's.
-func (s *Source) placeAtStart(v value, reg uint8, p *savedReg) bool {
+// setPlaceAtStart finds where a register was at the start; false if its value is not the caller's.
+func (s *Source) setPlaceAtStart(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStartValue(reg):
 		*p = savedReg{}
@@ -122,9 +122,9 @@ func (s *Source) placeAtStart(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// raFromCallerSaved finds a return address taken from a caller-saved register (arm64's swapcontext: x1). Callee-saved
-// ones do not count: other uses of them look the same.
-func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
+// setRAFromCallerSaved finds a return address taken from a caller-saved register (arm64's swapcontext: x1).
+// Callee-saved ones do not count: other uses of them look the same.
+func (s *Source) setRAFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || s.abi.scratch>>v.base&1 == 0 {
 		return false
 	}

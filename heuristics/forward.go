@@ -69,15 +69,15 @@ type forwardAnalysis struct {
 	branched bool // a path has branched, jumped or called
 }
 
-func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
-	return w.forwardTo(pc, caller, lo, hi, dispatchNone)
+func (w *interpreter) analyseForward(pc uint64, caller bool, lo, hi uint64) votes {
+	return w.analyseForwardTo(pc, caller, lo, hi, dispatchNone)
 }
 
-// forwardTo is forward, but indirect jumps of kind d also vote.
-func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatchKind) votes {
+// analyseForwardTo is forward, but indirect jumps of kind d also vote.
+func (w *interpreter) analyseForwardTo(pc uint64, caller bool, lo, hi uint64, d dispatchKind) votes {
 	table := uint8(noReg)
 	if d == dispatchByTable {
-		table = w.loadedBefore(pc)
+		table = w.tableRegBefore(pc)
 	}
 	w.begin(pc, lo, hi)
 	w.st.table = table
@@ -94,7 +94,7 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	}
 	for {
 		a.followPath()
-		if v.exact >= enoughVotes || v.proven(w.src.abi) || w.steps >= a.limit {
+		if v.exact >= enoughVotes || v.showsWholeFrame(w.src.abi) || w.steps >= a.limit {
 			break
 		}
 		if !w.pop() && (v.exact > 0 || !w.resume()) {
@@ -104,8 +104,9 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	return a.votes
 }
 
-// proven reports whether a path has shown a whole frame: frame pointer to the caller's, below the return address.
-func (v *votes) proven(a *abi) bool {
+// showsWholeFrame reports whether a path has shown a whole frame: frame pointer to the caller's, below the return
+// address.
+func (v *votes) showsWholeFrame(a *abi) bool {
 	first := &v.list[0]
 	return v.exact > 0 && first.cfa == startValue(a.fp).plus(16) && first.calleeSaved[0] == savedReg{inMemory, a.fp, 0}
 }
@@ -145,7 +146,7 @@ func (w *forwardAnalysis) raiseLimit(f *flow) {
 }
 
 // noteNoReturn notes that a call may not return: padding to an aligned address, or a landing place, follows it.
-func (st *state) noteNoReturn(f *flow) {
+func (st *symbolicState) noteNoReturn(f *flow) {
 	if !st.afterCall {
 		return
 	}
@@ -219,7 +220,7 @@ func (w *forwardAnalysis) vote(fl *flow) {
 	if !ok {
 		return
 	}
-	if w.misaligned(&f) {
+	if w.contradictsCalls(&f) {
 		if v := &w.votes; !w.st.weak {
 			v.misalignedDiffers = v.misalignedDiffers || v.hasMisaligned && v.misaligned != f
 			v.misaligned, v.hasMisaligned = f, true
@@ -232,12 +233,12 @@ func (w *forwardAnalysis) vote(fl *flow) {
 // voteTail votes weakly for a jump to a function's start, which may be a part of this one.
 func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
-	if f, ok := w.src.findingAtReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
+	if f, ok := w.src.findingAtReturn(&w.st, &fl, false); ok && !w.contradictsCalls(&f) {
 		w.votes.add(&f, true)
 	}
 }
 
-// misaligned reports whether the path's calls contradict the CFA at its return.
-func (w *forwardAnalysis) misaligned(f *finding) bool {
+// contradictsCalls reports whether the path's calls contradict the CFA at its return.
+func (w *forwardAnalysis) contradictsCalls(f *finding) bool {
 	return !w.src.opt.JIT && f.cfa.kind == startRelative && f.cfa.base == w.src.abi.sp && !w.st.callsAlignedTo(f.cfa.off)
 }

@@ -27,7 +27,7 @@ func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *fram
 	end := w.st
 	sp := end.regs[s.abi.sp]
 	own := sp.kind == startRelative && sp.base == s.abi.sp
-	p := w.prologue(q.PC, false, false, span{lo, hi}, span{})
+	p := w.analysePrologue(q.PC, false, false, span{lo, hi}, span{})
 	if !p.found || p.weak || own && !p.st.isForeignSP() || !own && !p.linkRegisterLost(s.abi) {
 		return frames.Rule{}, nil, false
 	}
@@ -63,7 +63,7 @@ func (s *Source) SwitchesStack(pc uint64, caller bool) bool {
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
-	p := w.prologue(pc, caller, false, span{lo, hi}, span{})
+	p := w.analysePrologue(pc, caller, false, span{lo, hi}, span{})
 	return p.found && !p.weak && p.st.isForeignSP()
 }
 
@@ -100,7 +100,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 }
 
 // joinRegs makes unknown what differs on another path to here.
-func (st *state) joinRegs(other *[32]value) {
+func (st *symbolicState) joinRegs(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
 			st.regs[i] = value{}
@@ -109,7 +109,7 @@ func (st *state) joinRegs(other *[32]value) {
 }
 
 // isForeignSP reports whether the stack pointer is not derived from that at the start.
-func (st *state) isForeignSP() bool {
+func (st *symbolicState) isForeignSP() bool {
 	sp := st.regs[st.sp]
 	switch {
 	case sp.base == st.sp || sp.base == st.fp:
@@ -120,7 +120,7 @@ func (st *state) isForeignSP() bool {
 	return sp.kind == loaded
 }
 
-func (st *state) noteLoadedSP(reg uint8) {
+func (st *symbolicState) noteLoadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == startRelative && sp.base >= firstUnnamedBase {
 		st.loadedSPBase = sp.base
 	}

@@ -50,7 +50,7 @@ func TestAnalysisOfEndlessCodeIsBounded(t *testing.T) {
 	s := New(Options{Arch: frames.X86_64, Code: hostileCode{}, Funcs: oneFunc{0, ^uint64(0)}})
 	w := getInterpreter(s)
 	defer putInterpreter(w)
-	w.prologue(1<<40, false, false, span{0, ^uint64(0)}, span{})
+	w.analysePrologue(1<<40, false, false, span{0, ^uint64(0)}, span{})
 	if w.steps > maxSteps {
 		t.Errorf("%d steps, want at most %d", w.steps, maxSteps)
 	}

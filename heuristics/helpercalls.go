@@ -40,7 +40,7 @@ func (w *interpreter) helpersReturn(v *votes) bool {
 		if _, _, known := w.src.bounds(target); known {
 			return false
 		}
-		back := w.forward(target, false, 0, ^uint64(0))
+		back := w.analyseForward(target, false, 0, ^uint64(0))
 		f, sure := back.best()
 		if f == nil || !sure || back.helpers != (helpers{}) || f.cfa != startValue(w.src.abi.sp).plus(w.src.abi.entry) {
 			return false

@@ -16,8 +16,8 @@ type interpreter struct {
 	bytes    codeCache
 	visited  visitedSet
 	paths    worklist
-	st       state // current path
-	lastFlow flow  // last instruction
+	st       symbolicState // current path
+	lastFlow flow          // last instruction
 	steps    int
 }
 
@@ -194,16 +194,16 @@ func (s *visitedSet) find(pc uint64) *visit {
 const maxPending = 192
 
 type worklist struct {
-	pending    [maxPending]state
+	pending    [maxPending]symbolicState
 	npending   int
-	postponed  [maxPending / 4]state // have left the function
+	postponed  [maxPending / 4]symbolicState // have left the function
 	npostponed int
 	dropped    bool // paths were dropped for lack of room
 }
 
 func (l *worklist) clear() { l.npending, l.npostponed, l.dropped = 0, 0, false }
 
-func (l *worklist) push(st *state, pc uint64) {
+func (l *worklist) push(st *symbolicState, pc uint64) {
 	if l.npending == len(l.pending) {
 		l.dropped = true
 		return
@@ -214,7 +214,7 @@ func (l *worklist) push(st *state, pc uint64) {
 	l.npending++
 }
 
-func (l *worklist) postpone(st *state, pc, lo, hi uint64) {
+func (l *worklist) postpone(st *symbolicState, pc, lo, hi uint64) {
 	if l.npostponed == len(l.postponed) {
 		return
 	}
@@ -225,7 +225,7 @@ func (l *worklist) postpone(st *state, pc, lo, hi uint64) {
 	l.npostponed++
 }
 
-func (l *worklist) pop(st *state) bool {
+func (l *worklist) pop(st *symbolicState) bool {
 	if l.npending == 0 {
 		return false
 	}
@@ -234,7 +234,7 @@ func (l *worklist) pop(st *state) bool {
 	return true
 }
 
-func (l *worklist) resume(st *state) bool {
+func (l *worklist) resume(st *symbolicState) bool {
 	if l.npostponed == 0 {
 		return false
 	}
@@ -245,7 +245,7 @@ func (l *worklist) resume(st *state) bool {
 
 // hasOtherSP reports whether a pending path jumps behind the call at st.pc with another stack pointer: the call does
 // not return.
-func (l *worklist) hasOtherSP(st *state) bool {
+func (l *worklist) hasOtherSP(st *symbolicState) bool {
 	for i := range l.npending {
 		if p := &l.pending[i]; p.pc == st.pc && p.regs[st.sp] != st.regs[st.sp] {
 			return true
@@ -254,7 +254,7 @@ func (l *worklist) hasOtherSP(st *state) bool {
 	return false
 }
 
-func (st *state) enter(pc uint64) {
+func (st *symbolicState) enter(pc uint64) {
 	st.pc, st.cmpReg = pc, noReg
 	st.afterCall, st.padded, st.pushedMem = false, false, false
 }

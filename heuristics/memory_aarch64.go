@@ -2,23 +2,23 @@
 
 package heuristics
 
-// memoryA64 interprets loads and stores (Arm ARM C4.1.94).
-func memoryA64(st *state, w a64) {
+// stepMemoryA64 interprets loads and stores (Arm ARM C4.1.94).
+func stepMemoryA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x3a000000, 0x28000000):
-		pairA64(st, w)
+		stepPairA64(st, w)
 	case w.is(0x3b000000, 0x39000000):
-		accessAtOffsetA64(st, w, int64(uint32(w)>>10&0xfff)<<sizeA64(w))
+		stepAccessAtOffsetA64(st, w, int64(uint32(w)>>10&0xfff)<<sizeA64(w))
 	case w.is(0x3b200000, 0x38000000):
-		indexedA64(st, w)
+		stepIndexedA64(st, w)
 	case w.is(0x3b000000, 0x18000000): // literal
 		if !w.is(1<<26, 1<<26) {
 			putA64(st, w.rd(), value{})
 		}
 	case w.is(0x3b000000, 0x19000000):
-		tagsAndCopiesA64(st, w)
+		stepTagsAndCopiesA64(st, w)
 	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
-		exclusiveA64(st, w)
+		stepExclusiveA64(st, w)
 	case w.is(0x3f200000, 0x38200000): // by register; atomic; ldraa, ldrab
 		if w.field(22, 2) != 0 || w.field(10, 2) != 2 {
 			putA64(st, w.rd(), value{})
@@ -37,8 +37,8 @@ func sizeA64(w a64) uint8 {
 	return w.field(30, 2)
 }
 
-// tagsAndCopiesA64 interprets stores of memory tags; ldapur and stlur; what moves its base (copies, ldiapp, stilp).
-func tagsAndCopiesA64(st *state, w a64) {
+// stepTagsAndCopiesA64 interprets stores of memory tags; ldapur and stlur; what moves its base (copies, ldiapp, stilp).
+func stepTagsAndCopiesA64(st *symbolicState, w a64) {
 	index := w.field(10, 2)
 	switch {
 	case w.is(0xff200000, 0xd9200000) && index&1 != 0:
@@ -53,8 +53,8 @@ func tagsAndCopiesA64(st *state, w a64) {
 	}
 }
 
-// pairA64 interprets stp and ldp, stgp and ldpsw.
-func pairA64(st *state, w a64) {
+// stepPairA64 interprets stp and ldp, stgp and ldpsw.
+func stepPairA64(st *symbolicState, w a64) {
 	vector, load := w.is(1<<26, 1<<26), w.is(1<<22, 1<<22)
 	opc, mode := w.field(30, 2), w.field(23, 2)
 	scale := int64(4) << (opc >> 1)
@@ -82,7 +82,7 @@ func pairA64(st *state, w a64) {
 }
 
 // accessA64 loads or stores a register. whole: all 64 bits.
-func accessA64(st *state, reg uint8, at value, load, whole bool) {
+func accessA64(st *symbolicState, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:
 	case load && whole:
@@ -99,7 +99,7 @@ func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	}
 }
 
-func accessAtOffsetA64(st *state, w a64, off int64) {
+func stepAccessAtOffsetA64(st *symbolicState, w a64, off int64) {
 	if w.is(1<<26, 1<<26) || w.is(0xffc00000, 0xf9800000) || w.is(0xffc00000, 0xf8800000) {
 		return // vector registers, prefetch
 	}
@@ -107,23 +107,23 @@ func accessAtOffsetA64(st *state, w a64, off int64) {
 	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// indexedA64 interprets accesses with 9-bit offsets, which can move their base.
-func indexedA64(st *state, w a64) {
+// stepIndexedA64 interprets accesses with 9-bit offsets, which can move their base.
+func stepIndexedA64(st *symbolicState, w a64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]
 	switch w.field(10, 2) {
 	case 0, 2:
-		accessAtOffsetA64(st, w, off)
+		stepAccessAtOffsetA64(st, w, off)
 	case 1:
-		accessAtOffsetA64(st, w, 0)
+		stepAccessAtOffsetA64(st, w, 0)
 		putSP(st, w.rn(), base.plus(off))
 	case 3:
-		accessAtOffsetA64(st, w, off)
+		stepAccessAtOffsetA64(st, w, off)
 		putSP(st, w.rn(), base.plus(off))
 	}
 }
 
-func exclusiveA64(st *state, w a64) {
+func stepExclusiveA64(st *symbolicState, w a64) {
 	if w.is(1<<22, 1<<22) {
 		putA64(st, w.rd(), value{})
 		putA64(st, w.rt2(), value{})

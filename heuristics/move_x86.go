@@ -7,7 +7,7 @@ import "prywalk/internal/x86"
 // The instructions whose results are tracked: mov, lea, add, sub, cmp.
 
 // addressX86 returns the address of a memory operand, if that is a tracked register plus a constant.
-func addressX86(st *state, i *x86.Inst) value {
+func addressX86(st *symbolicState, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
 	}
@@ -19,18 +19,18 @@ func addressX86(st *state, i *x86.Inst) value {
 }
 
 // setX86 writes a register. An unknown stack pointer becomes a new base.
-func setX86(st *state, reg uint8, v value) {
+func setX86(st *symbolicState, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == constant) {
 		v = st.newUnnamedBase()
 	}
 	st.set(reg, v)
 }
 
-// moveX86 interprets mov (88 to 8B, B8, C7) and lea (8D).
-func moveX86(st *state, i *x86.Inst) {
+// stepMoveX86 interprets mov (88 to 8B, B8, C7) and lea (8D).
+func stepMoveX86(st *symbolicState, i *x86.Inst) {
 	switch op := i.Op; {
 	case op == 0x8d:
-		leaX86(st, i)
+		stepLeaX86(st, i)
 	case op >= 0xb8 && op < 0xc0: // mov reg, imm
 		setX86(st, i.Low(), constX86(i))
 	case op == 0xc7 && i.Mod == 3:
@@ -49,9 +49,9 @@ func moveX86(st *state, i *x86.Inst) {
 		setX86(st, to, v)
 		st.noteLoadedSP(to)
 	case op == 0x89:
-		storeX86(st, i)
+		stepStoreX86(st, i)
 	default:
-		loadX86(st, i)
+		stepLoadX86(st, i)
 	}
 }
 
@@ -62,7 +62,7 @@ func constX86(i *x86.Inst) value {
 	return value{kind: constant, off: int32(i.Imm)}
 }
 
-func leaX86(st *state, i *x86.Inst) {
+func stepLeaX86(st *symbolicState, i *x86.Inst) {
 	v := value{}
 	if i.W {
 		v = addressX86(st, i)
@@ -70,7 +70,7 @@ func leaX86(st *state, i *x86.Inst) {
 	setX86(st, i.Reg, v)
 }
 
-func storeX86(st *state, i *x86.Inst) {
+func stepStoreX86(st *symbolicState, i *x86.Inst) {
 	v := value{}
 	if i.W {
 		v = st.regs[i.Reg]
@@ -78,7 +78,7 @@ func storeX86(st *state, i *x86.Inst) {
 	st.store(addressX86(st, i), v)
 }
 
-func loadX86(st *state, i *x86.Inst) {
+func stepLoadX86(st *symbolicState, i *x86.Inst) {
 	at := addressX86(st, i)
 	if !i.W || at.kind != startRelative || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
 		setX86(st, i.Reg, value{})
@@ -88,20 +88,20 @@ func loadX86(st *state, i *x86.Inst) {
 	st.restore(i.Reg, at)
 }
 
-func arithX86(st *state, i *x86.Inst) {
+func stepArithX86(st *symbolicState, i *x86.Inst) {
 	if !i.W || !i.HasRM {
-		dropX86(st, writesOne(i))
+		clobberX86(st, writtenByOneByte(i))
 		return
 	}
 	switch op := i.Op; {
 	case op == 0x81 || op == 0x83:
-		immX86(st, i)
+		stepArithImmX86(st, i)
 	case i.Mod != 3:
-		dropX86(st, writesOne(i))
+		clobberX86(st, writtenByOneByte(i))
 	case op == 0x01 || op == 0x29: // add, sub r/m, reg
-		sumX86(st, i.RM, i.Reg, op == 0x29)
+		addToX86(st, i.RM, i.Reg, op == 0x29)
 	case op == 0x03 || op == 0x2b: // add, sub reg, r/m
-		sumX86(st, i.Reg, i.RM, op == 0x2b)
+		addToX86(st, i.Reg, i.RM, op == 0x2b)
 	case op == 0x39 && i.RM == hwSP: // cmp
 		st.cmpReg = i.Reg
 	case op == 0x3b && i.Reg == hwSP:
@@ -109,18 +109,18 @@ func arithX86(st *state, i *x86.Inst) {
 	case op == 0x39 && i.Reg == hwSP:
 		st.cmpReg = i.RM
 	default:
-		dropX86(st, writesOne(i))
+		clobberX86(st, writtenByOneByte(i))
 	}
 }
 
-func dropX86(st *state, mask uint32) {
+func clobberX86(st *symbolicState, mask uint32) {
 	st.clobber(mask)
 	if mask&(1<<hwSP) != 0 {
 		st.regs[hwSP] = st.newUnnamedBase()
 	}
 }
 
-func sumX86(st *state, to, from uint8, negative bool) {
+func addToX86(st *symbolicState, to, from uint8, negative bool) {
 	v := value{}
 	if n := st.regs[from]; n.kind == constant {
 		off := int64(n.off)
@@ -132,8 +132,8 @@ func sumX86(st *state, to, from uint8, negative bool) {
 	setX86(st, to, v)
 }
 
-// immX86 interprets 81 and 83, arithmetic with an immediate.
-func immX86(st *state, i *x86.Inst) {
+// stepArithImmX86 interprets 81 and 83, arithmetic with an immediate.
+func stepArithImmX86(st *symbolicState, i *x86.Inst) {
 	if i.Mod != 3 {
 		return
 	}

@@ -296,7 +296,7 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 	code.ReadCode(f.lo, buf)
 	dead := false
 	for off := 0; off < len(buf); {
-		var st state
+		var st symbolicState
 		var fl flow
 		s.abi.step(&st, buf[off:], &fl)
 		if fl.size == 0 {

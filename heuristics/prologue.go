@@ -3,23 +3,23 @@
 package heuristics
 
 type prologue struct {
-	st          state     // at pc
-	found       bool      // st is valid
-	weak        bool      // no path led to pc: st is that of most jump tables, or of most calls
-	caller      bool      // pc is a return address
-	ambiguousSP bool      // paths lead to pc with different stack pointers
-	beforeCall  [32]value // registers before the call that ends at pc, if caller is set
+	st          symbolicState // at pc
+	found       bool          // st is valid
+	weak        bool          // no path led to pc: st is that of most jump tables, or of most calls
+	caller      bool          // pc is a return address
+	ambiguousSP bool          // paths lead to pc with different stack pointers
+	beforeCall  [32]value     // registers before the call that ends at pc, if caller is set
 
 	tables, calls majority
 }
 
 // majority finds the state with the most frequent stack pointer (Boyer and Moore).
 type majority struct {
-	st    state
+	st    symbolicState
 	count int
 }
 
-func (m *majority) add(st *state) {
+func (m *majority) add(st *symbolicState) {
 	switch {
 	case m.count == 0:
 		m.st.copyFrom(st)
@@ -34,16 +34,16 @@ func (m *majority) add(st *state) {
 	}
 }
 
-// prologue follows fn from its start to pc, and into part, which was split off. With caller, pc is behind a call. With
-// spOnly the result must hold for all paths.
-func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
-	p := w.prologueAlong(pc, caller, fn, part, false)
+// analysePrologue follows fn from its start to pc, and into part, which was split off. With caller, pc is behind a
+// call. With spOnly the result must hold for all paths.
+func (w *interpreter) analysePrologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
+	p := w.analysePrologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == startRelative && fp.base == w.src.abi.sp {
 		// Only code with a frame pointer may have a stack pointer that depends on the path.
-		p = w.prologueAlong(pc, caller, fn, part, true)
+		p = w.analysePrologueAlong(pc, caller, fn, part, true)
 	}
 	if !p.found {
-		p.guess()
+		p.guessByMajority()
 	}
 	return p
 }
@@ -56,8 +56,8 @@ type prologueAnalysis struct {
 	result       prologue
 }
 
-// prologueAlong ends at the first path that reaches pc, with allPaths behind all.
-func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, allPaths bool) prologue {
+// analysePrologueAlong ends at the first path that reaches pc, with allPaths behind all.
+func (w *interpreter) analysePrologueAlong(pc uint64, caller bool, fn, part span, allPaths bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
 	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, allPaths: allPaths}
 	p := &a.result
@@ -103,7 +103,7 @@ func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 	}
 }
 
-func (p *prologue) noteReached(st *state) {
+func (p *prologue) noteReached(st *symbolicState) {
 	if p.found {
 		p.ambiguousSP = p.ambiguousSP || p.st.regs[st.sp] != st.regs[st.sp]
 		return
@@ -115,7 +115,7 @@ func (p *prologue) noteReached(st *state) {
 // mixedSP marks an instruction that paths reach with different stack pointers.
 const mixedSP = ^uint32(0)
 
-func (st *state) spKey() uint32 {
+func (st *symbolicState) spKey() uint32 {
 	v := st.regs[st.sp]
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
@@ -142,8 +142,9 @@ func (w *prologueAnalysis) visit() bool {
 	return true
 }
 
-// guess takes the state of most jump tables, else of most calls: only a jump table or an exception leads to pc.
-func (p *prologue) guess() {
+// guessByMajority takes the state of most jump tables, else of most calls: only a jump table or an exception leads to
+// pc.
+func (p *prologue) guessByMajority() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {
 		if m.count > 0 {
 			p.st, p.found, p.weak = m.st, true, true
@@ -205,7 +206,7 @@ func (w *prologueAnalysis) follow(f *flow) bool {
 			st.lo, st.hi = to.lo, to.hi
 		}
 	case flowIndirect:
-		p.indirect(st)
+		p.noteIndirectJump(st)
 		return false
 	case flowReturn, flowTail, flowEnd:
 		return false
@@ -213,9 +214,9 @@ func (w *prologueAnalysis) follow(f *flow) bool {
 	return true
 }
 
-// indirect notes a jump by a jump table, or, with the stack pointer as at the start, a tail call, which counts as a
-// call.
-func (p *prologue) indirect(st *state) {
+// noteIndirectJump notes a jump by a jump table, or, with the stack pointer as at the start, a tail call, which counts
+// as a call.
+func (p *prologue) noteIndirectJump(st *symbolicState) {
 	if st.regs[st.sp].isStartValue(st.sp) {
 		p.calls.add(st)
 		return

@@ -69,7 +69,7 @@ func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 	if best == math.MaxInt32 {
 		return false
 	}
-	p.savedAbove(a, f)
+	p.addSavedAbove(a, f)
 	return true
 }
 
@@ -84,15 +84,15 @@ func (p *prologue) assumePreserved(a *abi, f *finding) bool {
 			for i := range f.calleeSaved {
 				f.calleeSaved[i] = savedReg{}
 			}
-			p.savedAbove(a, f)
+			p.addSavedAbove(a, f)
 			return true
 		}
 	}
 	return false
 }
 
-// savedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
-func (p *prologue) savedAbove(a *abi, f *finding) {
+// addSavedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
+func (p *prologue) addSavedAbove(a *abi, f *finding) {
 	for i, r := range a.calleeSaved {
 		if f.calleeSaved[i].kind == inMemory {
 			continue
@@ -107,10 +107,10 @@ func (p *prologue) savedAbove(a *abi, f *finding) {
 
 func (p *prologue) fillPlaces(a *abi, f *finding, reg uint8) {
 	for i, r := range a.calleeSaved {
-		f.calleeSaved[i] = p.saved(a, r, reg)
+		f.calleeSaved[i] = p.savedPlace(a, r, reg)
 	}
 	if a.ra != noReg {
-		if f.ra = p.saved(a, a.ra, reg); f.ra.kind == lost {
+		if f.ra = p.savedPlace(a, a.ra, reg); f.ra.kind == lost {
 			f.ra = p.savedOutsideFrame(a, a.ra)
 		}
 	}
@@ -138,8 +138,8 @@ func (p *prologue) savedOutsideFrame(a *abi, r uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// saved finds a register in a slot, else in itself.
-func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
+// savedPlace finds a register in a slot, else in itself.
+func (p *prologue) savedPlace(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]
 	for _, s := range st.slots[:st.nslots] {

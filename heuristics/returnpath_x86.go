@@ -32,7 +32,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	defer putInterpreter(w)
 	w.begin(pc, lo, hi)
 	for {
-		if v := w.returnPath(); (v.kind == startRelative || v.kind == loaded) && v.base < firstUnnamedBase {
+		if v := w.followReturnPath(); (v.kind == startRelative || v.kind == loaded) && v.base < firstUnnamedBase {
 			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.addend)}
 			cfa.FP, cfa.Straight = s.abi.fpRule(&w.st), !w.st.weak
 			return cfa, true
@@ -43,7 +43,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	}
 }
 
-func (a *abi) fpRule(st *state) frames.RegRule {
+func (a *abi) fpRule(st *symbolicState) frames.RegRule {
 	switch v := st.regs[a.fp]; {
 	case v.isStartValue(a.fp):
 		return frames.RegRule{}
@@ -53,9 +53,9 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// returnPath returns the CFA at the path's end; unknown if none. A stack pointer loaded from memory is a new base, so
-// that words pushed there are known when popped.
-func (w *interpreter) returnPath() value {
+// followReturnPath returns the CFA at the path's end; unknown if none. A stack pointer loaded from memory is a new
+// base, so that words pushed there are known when popped.
+func (w *interpreter) followReturnPath() value {
 	st, f := &w.st, &w.lastFlow
 	popped := false // the last instruction popped rbp
 	for w.steps < maxReturnPath && st.pc >= st.lo && st.pc < st.hi {
@@ -103,7 +103,7 @@ func (w *interpreter) returnPath() value {
 }
 
 // fromSaved expresses an address relative to the last loaded stack pointer by the word it was loaded from.
-func (st *state) fromSaved(v value) value {
+func (st *symbolicState) fromSaved(v value) value {
 	if v.kind == startRelative && st.loadedFromBase != 0 && v.base == st.loadedFromBase {
 		return st.spLoadedFrom.plus(int64(v.off))
 	}
@@ -228,9 +228,9 @@ func (w *interpreter) currentReturn(entry uint64) (r ReturnPlace, ok bool) {
 	}
 	at, held := w.returnSlot()
 	r.Entry = entry
-	r.Reg, r.Off, ok = w.byRegister(startValue(hwSP).plus(8))
+	r.Reg, r.Off, ok = w.asRegPlusOffset(startValue(hwSP).plus(8))
 	if held {
-		reg, off, _ := w.byRegister(at)
+		reg, off, _ := w.asRegPlusOffset(at)
 		r.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
 		if !ok || at.base != hwSP { // an adapter has moved it to below an aligned address
 			r.Reg, r.Off = reg, off+8
@@ -250,7 +250,7 @@ func (w *interpreter) returnSlot() (at value, ok bool) {
 	st := &w.st
 	ra, sp := value{kind: loaded, base: hwSP}, st.regs[hwSP]
 	if first := startValue(hwSP); !st.startWordPopped && st.load(first) == ra {
-		if _, _, ok := w.byRegister(first); ok {
+		if _, _, ok := w.asRegPlusOffset(first); ok {
 			return first, true
 		}
 	}
@@ -262,8 +262,8 @@ func (w *interpreter) returnSlot() (at value, ok bool) {
 	return at, false
 }
 
-// byRegister expresses an address by a register's DWARF number, the stack pointer's if possible, and an offset.
-func (w *interpreter) byRegister(at value) (reg uint8, off int64, ok bool) {
+// asRegPlusOffset expresses an address by a register's DWARF number, the stack pointer's if possible, and an offset.
+func (w *interpreter) asRegPlusOffset(at value) (reg uint8, off int64, ok bool) {
 	for i := range uint8(16) {
 		reg := (hwSP + i) % 16
 		if v := w.st.regs[reg]; v.kind == startRelative && v.base == at.base {

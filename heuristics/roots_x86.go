@@ -44,7 +44,7 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 			return false
 		}
 		called = called || f.kind == flowCall
-		movAL(st, &i)
+		stepMovAL(st, &i)
 		st.pc += uint64(f.size)
 	}
 	return false
@@ -55,8 +55,8 @@ func (w *interpreter) mayMakeSyscall(pc uint64) bool {
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
 }
 
-// movAL interprets mov al, imm, which stepX86 does not track.
-func movAL(st *state, i *x86.Inst) {
+// stepMovAL interprets mov al, imm, which stepX86 does not track.
+func stepMovAL(st *symbolicState, i *x86.Inst) {
 	if i.Map != x86.MapOne {
 		return
 	}
@@ -66,10 +66,10 @@ func movAL(st *state, i *x86.Inst) {
 	}
 }
 
-// startsStackX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1), as
+// isStackStartX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1), as
 // _start and Boost's fibers do, or sets rsp from a callee-saved register, as glibc's __start_context does, and ends in
 // hlt.
-func startsStackX86(w *interpreter, pc uint64) bool {
+func isStackStartX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
 		return false
@@ -82,7 +82,7 @@ func startsStackX86(w *interpreter, pc uint64) bool {
 			return false
 		}
 		if marked := w.exec(code).landing; first && !marked {
-			if !takesSPX86(&i) && !clearsBPX86(&i) {
+			if !setsSPFromSavedX86(&i) && !clearsBPX86(&i) {
 				return false
 			}
 			first = false
@@ -99,7 +99,7 @@ func clearsBPX86(i *x86.Inst) bool {
 	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
-func takesSPX86(i *x86.Inst) bool {
+func setsSPFromSavedX86(i *x86.Inst) bool {
 	from, to := i.Reg, i.RM
 	if i.Op == 0x8b {
 		from, to = to, from

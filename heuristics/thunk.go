@@ -16,15 +16,15 @@ const (
 // isThunk reports whether pc is in such code: no path from its start over pc to a jump out changes the stack.
 func (s *Source) isThunk(w *interpreter, pc uint64) bool {
 	for start := pc &^ (thunkAlign - 1); start+thunkBytes > pc && start > thunkAlign; start -= thunkAlign {
-		if s.padded(start) {
+		if s.isPadded(start) {
 			return s.isThunkFrom(w, start, pc)
 		}
 	}
 	return false
 }
 
-// padded reports whether two bytes 0, or two int3, precede start (loops are aligned with nops).
-func (s *Source) padded(start uint64) bool {
+// isPadded reports whether two bytes 0, or two int3, precede start (loops are aligned with nops).
+func (s *Source) isPadded(start uint64) bool {
 	b := s.buf[:3]
 	return s.opt.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
@@ -61,7 +61,7 @@ func (s *Source) isThunkFrom(w *interpreter, from, pc uint64) bool {
 	return false
 }
 
-func (s *Source) keepsAll(st *state) bool {
+func (s *Source) keepsAll(st *symbolicState) bool {
 	for _, reg := range s.abi.calleeSaved {
 		if !st.regs[reg].isStartValue(reg) {
 			return false

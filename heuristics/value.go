@@ -59,7 +59,8 @@ type slot struct {
 // maxSlots suffices: at most twelve registers are saved, twice where a frame is set up twice.
 const maxSlots = 24
 
-type state struct {
+// symbolicState is what a path knows of registers and stack words, by the values at its start.
+type symbolicState struct {
 	regs         [32]value
 	slots        [maxSlots]slot
 	nslots       uint8
@@ -82,13 +83,13 @@ type path struct {
 	loadedSPBase    uint8 // base of the stack pointer since it was loaded (isForeignSP)
 	table           uint8 // register last loaded from a table (watchDispatch)
 	loadedFromBase  uint8 // base of the stack pointer that was loaded from spLoadedFrom; 0: none
-	spLoadedFrom    value // where the stack pointer was last loaded from (returnPath)
+	spLoadedFrom    value // where the stack pointer was last loaded from (followReturnPath)
 	sp, fp          uint8
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
 // copyFrom copies o without its unused slots, which are half of a state.
-func (st *state) copyFrom(o *state) {
+func (st *symbolicState) copyFrom(o *symbolicState) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
 	st.path = o.path
@@ -103,7 +104,7 @@ const (
 	alignOdd              // a call was 8 bytes off that
 )
 
-func (st *state) reset(a *abi, pc, lo, hi uint64) {
+func (st *symbolicState) reset(a *abi, pc, lo, hi uint64) {
 	st.nslots, st.unnamedBases, st.align, st.loadedSPBase, st.loadedFromBase = 0, 0, 0, 0, 0
 	st.sp, st.fp, st.readCalleeSaved, st.madeCalls, st.startWordPopped = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
@@ -114,7 +115,7 @@ func (st *state) reset(a *abi, pc, lo, hi uint64) {
 	}
 }
 
-func (st *state) newUnnamedBase() value {
+func (st *symbolicState) newUnnamedBase() value {
 	if st.unnamedBases >= 200 {
 		return value{}
 	}
@@ -122,27 +123,27 @@ func (st *state) newUnnamedBase() value {
 	return value{kind: startRelative, base: firstUnnamedBase - 1 + st.unnamedBases}
 }
 
-func (st *state) set(reg uint8, v value) {
+func (st *symbolicState) set(reg uint8, v value) {
 	if reg < uint8(len(st.regs)) {
 		st.regs[reg] = v
 	}
 }
 
-func (st *state) clobber(mask uint32) {
+func (st *symbolicState) clobber(mask uint32) {
 	for ; mask != 0; mask &= mask - 1 {
 		st.regs[bits.TrailingZeros32(mask)&31] = value{}
 	}
 }
 
 // store writes a word, unless its base is neither stack pointer, frame pointer nor anonymous, or there is no room.
-func (st *state) store(addr, v value) {
+func (st *symbolicState) store(addr, v value) {
 	if addr.kind != startRelative || addr.base != st.sp && addr.base != st.fp && addr.base < firstUnnamedBase {
 		return
 	}
 	st.storeAt(addr, v)
 }
 
-func (st *state) storeAt(addr, v value) {
+func (st *symbolicState) storeAt(addr, v value) {
 	if addr.kind != startRelative {
 		return
 	}
@@ -158,7 +159,7 @@ func (st *state) storeAt(addr, v value) {
 	}
 }
 
-func (st *state) load(addr value) value {
+func (st *symbolicState) load(addr value) value {
 	if addr.kind != startRelative {
 		return value{}
 	}
@@ -174,19 +175,19 @@ func (st *state) load(addr value) value {
 }
 
 // allocatedOnPath reports whether the path allocated a word, so that its start value is gone.
-func (st *state) allocatedOnPath(addr value) bool {
+func (st *symbolicState) allocatedOnPath(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.kind == startRelative && sp.base == st.sp && addr.off >= sp.off
 }
 
 // stillValid reports whether no call can have overwritten a slot: it was not popped.
-func (st *state) stillValid(s *slot) bool {
+func (st *symbolicState) stillValid(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.madeCalls || sp.kind != startRelative || sp.base != s.base || s.off >= sp.off
 }
 
 // lowestSave returns the offset of the lowest saved register, from the stack pointer at the start.
-func (st *state) lowestSave(a *abi) int32 {
+func (st *symbolicState) lowestSave(a *abi) int32 {
 	lowest := int32(0)
 	for _, s := range st.slots[:st.nslots] {
 		if s.base == a.sp && s.off < lowest && s.val.kind == startRelative && a.isCalleeSaved(s.val.base) && s.val.off == 0 {
@@ -198,7 +199,7 @@ func (st *state) lowestSave(a *abi) int32 {
 
 // restore loads a register. An unknown word at the frame pointer counts as the slot with the register's start value, if
 // there is one.
-func (st *state) restore(reg uint8, addr value) {
+func (st *symbolicState) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {
 		for i := range st.nslots {
@@ -210,7 +211,7 @@ func (st *state) restore(reg uint8, addr value) {
 	st.set(reg, v)
 }
 
-func (st *state) noteCall() {
+func (st *symbolicState) noteCall() {
 	st.madeCalls = true
 	v := st.regs[st.sp]
 	if v.kind != startRelative || v.base != st.sp {
@@ -224,7 +225,7 @@ func (st *state) noteCall() {
 }
 
 // callsAlignedTo reports whether all calls so far fit a CFA at the start's stack pointer plus off.
-func (st *state) callsAlignedTo(off int32) bool {
+func (st *symbolicState) callsAlignedTo(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0
 	}

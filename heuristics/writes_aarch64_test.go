@@ -56,7 +56,7 @@ func TestStoresOfMemoryTagsMoveTheStackPointer(t *testing.T) {
 		{"stgp x1, x2, [sp, #16]", 0x69008be1, 0},
 		{"ldpsw x19, x20, [sp], #8", 0x68c153f3, 8},
 	} {
-		var st state
+		var st symbolicState
 		var f flow
 		st.reset(&abiAArch64, 0, 0, ^uint64(0))
 		stepA64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)

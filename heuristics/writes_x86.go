@@ -14,7 +14,7 @@ import "prywalk/internal/x86"
 
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
-func rmWritten(i *x86.Inst) uint32 {
+func writtenRM(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
 	}
@@ -36,10 +36,10 @@ func byteRM(i *x86.Inst) uint32 {
 	return bit(byteReg(i, i.RM))
 }
 
-func writesOne(i *x86.Inst) uint32 {
+func writtenByOneByte(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op < 0x40:
-		return writesALU(i)
+		return writtenByALU(i)
 	case op == 0x63, op == 0x69, op == 0x6b: // movsxd, imul
 		return bit(i.Reg)
 	case op == 0x8a: // mov
@@ -47,19 +47,19 @@ func writesOne(i *x86.Inst) uint32 {
 	case op == 0x86: // xchg, of bytes
 		return byteRM(i) | bit(byteReg(i, i.Reg))
 	case op == 0x87: // xchg
-		return rmWritten(i) | bit(i.Reg)
+		return writtenRM(i) | bit(i.Reg)
 	case op == 0x88, op == 0xc6, op == 0xc0, op == 0xd0, op == 0xd2: // mov and shifts, of bytes
 		return byteRM(i)
 	case op == 0x8c, op == 0xc1, op == 0xd1, op == 0xd3: // mov from a segment register, shifts
-		return rmWritten(i)
+		return writtenRM(i)
 	case op >= 0xb0 && op < 0xb8: // mov of a byte
 		return bit(byteReg(i, i.Low()))
 	}
-	return writesRest(i)
+	return writtenByRest(i)
 }
 
-// writesALU is writesOne for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
-func writesALU(i *x86.Inst) uint32 {
+// writtenByALU is writtenByOneByte for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
+func writtenByALU(i *x86.Inst) uint32 {
 	if i.Op>>3 == 7 { // cmp
 		return 0
 	}
@@ -67,7 +67,7 @@ func writesALU(i *x86.Inst) uint32 {
 	case 0:
 		return byteRM(i)
 	case 1:
-		return rmWritten(i)
+		return writtenRM(i)
 	case 2:
 		return bit(byteReg(i, i.Reg))
 	case 3:
@@ -76,17 +76,17 @@ func writesALU(i *x86.Inst) uint32 {
 	return 1 << hwAX
 }
 
-// writesRest is writesOne for opcodes that depend on ModRM.reg, and for those with implicit operands.
-func writesRest(i *x86.Inst) uint32 {
+// writtenByRest is writtenByOneByte for opcodes that depend on ModRM.reg, and for those with implicit operands.
+func writtenByRest(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op == 0x80 && i.Reg&7 != 7: // arithmetic with an immediate but cmp
 		return byteRM(i)
 	case (op == 0x81 || op == 0x83) && i.Reg&7 != 7, op == 0xff: // and inc, dec
-		return rmWritten(i)
+		return writtenRM(i)
 	case op == 0xfe: // inc, dec
 		return byteRM(i)
 	case op == 0xf6, op == 0xf7:
-		return writesUnary(i)
+		return writtenByUnary(i)
 	case op >= 0x90 && op < 0x98: // xchg with rax
 		return 1<<hwAX | bit(i.Low())
 	case op == 0xdf && i.Mod == 3, op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5,
@@ -100,47 +100,47 @@ func writesRest(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesUnary is writesOne for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
-func writesUnary(i *x86.Inst) uint32 {
+// writtenByUnary is writtenByOneByte for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
+func writtenByUnary(i *x86.Inst) uint32 {
 	switch i.Reg & 7 {
 	case 2, 3:
 		if i.Op == 0xf6 {
 			return byteRM(i)
 		}
-		return rmWritten(i)
+		return writtenRM(i)
 	case 0, 1:
 		return 0
 	}
 	return 1<<hwAX | 1<<hwDX
 }
 
-// mapWrites returns the general registers that an opcode of the 0F maps changes.
-func mapWrites(i *x86.Inst) uint32 {
+// writtenByOtherMaps returns the general registers that an opcode of the 0F maps changes.
+func writtenByOtherMaps(i *x86.Inst) uint32 {
 	switch i.Map {
 	case x86.Map0F:
-		return writes0F(i)
+		return writtenBy0F(i)
 	case x86.Map38:
 		switch { // movbe, crc32, adcx, adox
 		case i.Op == 0xf0, i.Op == 0xf1 && i.Prefix&x86.PrefixF2 != 0, i.Op == 0xf6:
 			return bit(i.Reg)
 		}
 	case x86.Map3A:
-		return writes3A(i)
+		return writtenBy3A(i)
 	}
 	return 0
 }
 
-func writes3A(i *x86.Inst) uint32 {
+func writtenBy3A(i *x86.Inst) uint32 {
 	switch {
 	case i.Op >= 0x14 && i.Op <= 0x17: // pextr, extractps
-		return rmWritten(i)
+		return writtenRM(i)
 	case i.Op >= 0x60 && i.Op <= 0x63: // pcmpestr, pcmpistr
 		return 1 << hwCX
 	}
 	return 0
 }
 
-func writes0F(i *x86.Inst) uint32 {
+func writtenBy0F(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
 		op == 0x02, op == 0x03, op == 0x50, op == 0xd7, op == 0xc5, op == 0xb2, op == 0xb4, op == 0xb5:
@@ -155,36 +155,36 @@ func writes0F(i *x86.Inst) uint32 {
 	case op == 0xa4, op == 0xa5, op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xbb,
 		op == 0xba && i.Reg&7 > 4, op == 0x20, op == 0x21, op == 0x7e && i.Prefix&x86.PrefixF3 == 0:
 		// shld, shrd, bts, btr, btc, mov from control and debug registers, movd
-		return rmWritten(i)
+		return writtenRM(i)
 	case op == 0xb1: // cmpxchg
-		return rmWritten(i) | 1<<hwAX
+		return writtenRM(i) | 1<<hwAX
 	case op == 0xc0: // xadd, of bytes
 		return byteRM(i) | bit(byteReg(i, i.Reg))
 	case op == 0xc1: // xadd
-		return rmWritten(i) | bit(i.Reg)
+		return writtenRM(i) | bit(i.Reg)
 	case op >= 0xc8 && op < 0xd0: // bswap
 		return bit(i.Low())
 	case op == 0xa2: // cpuid
 		return 1<<hwAX | 1<<hwBX | 1<<hwCX | 1<<hwDX
 	case op == 0x05, op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:
 		// syscall, rdtsc, rdmsr, rdpmc, group 7 (rdtscp, xgetbv), group 9 (cmpxchg8b)
-		return 1<<hwAX | 1<<hwCX | 1<<hwDX | writesSystem(i)
+		return 1<<hwAX | 1<<hwCX | 1<<hwDX | writtenBySystem(i)
 	}
-	return writesSystem(i)
+	return writtenBySystem(i)
 }
 
-func writesSystem(i *x86.Inst) uint32 {
+func writtenBySystem(i *x86.Inst) uint32 {
 	f3, reg := i.Prefix&x86.PrefixF3 != 0, i.Reg&7
 	switch {
 	case i.Op == 0x00 && reg < 2, i.Op == 0x01 && reg == 4, i.Op == 0xc7 && reg >= 6, // sldt, str, smsw, rdrand, rdpid
 		i.Op == 0x1e && f3 && reg == 1, i.Op == 0xae && f3 && reg < 2: // rdssp, rdfsbase, rdgsbase
-		return rmWritten(i)
+		return writtenRM(i)
 	}
 	return 0
 }
 
-// vexWrites returns the general registers that a VEX or EVEX instruction changes.
-func vexWrites(i *x86.Inst) uint32 {
+// writtenByVEX returns the general registers that a VEX or EVEX instruction changes.
+func writtenByVEX(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F, x86.MapFP16:
 		switch {
@@ -194,7 +194,7 @@ func vexWrites(i *x86.Inst) uint32 {
 			// conversions to integers
 			return bit(i.Reg)
 		case op == 0x7e && i.Prefix&x86.Prefix66 != 0: // vmovd, vmovw
-			return rmWritten(i)
+			return writtenRM(i)
 		}
 	case x86.Map38:
 		switch {
@@ -209,20 +209,20 @@ func vexWrites(i *x86.Inst) uint32 {
 		if op == 0xf0 { // rorx
 			return bit(i.Reg)
 		}
-		return writes3A(i)
+		return writtenBy3A(i)
 	case x86.MapAPX:
-		return writesOne(i) | bit(i.VVVV) | writesPromoted(i)
+		return writtenByOneByte(i) | bit(i.VVVV) | writtenByPromoted(i)
 	}
 	return 0
 }
 
-// writesPromoted is for opcodes that APX has moved from other maps.
-func writesPromoted(i *x86.Inst) uint32 {
+// writtenByPromoted is for opcodes that APX has moved from other maps.
+func writtenByPromoted(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op>>4 == 4, op == 0x24, op == 0x2c, op == 0xa5, op == 0xad, op == 0x60, op == 0x61, op == 0x66, op == 0x88,
 		op == 0xaf, op == 0xf0, op == 0xf1, op == 0xf4, op == 0xf5:
 		// cmovcc, setcc, shld, shrd, movbe, adcx, adox, popcnt, imul, crc32, tzcnt, lzcnt
-		return bit(i.Reg) | rmWritten(i)
+		return bit(i.Reg) | writtenRM(i)
 	}
 	return 0
 }

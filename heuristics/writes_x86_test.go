@@ -7,7 +7,7 @@ import "testing"
 // written returns the registers, by hardware number, whose start values are gone after an instruction.
 func written(t *testing.T, a *abi, code []byte) (set uint32) {
 	t.Helper()
-	var st state
+	var st symbolicState
 	var f flow
 	st.reset(a, 0, 0, ^uint64(0))
 	if a.step(&st, code, &f); int(f.size) != len(code) {
