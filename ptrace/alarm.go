@@ -15,7 +15,7 @@ import (
 // except in waits for stops; one just before a wait is lost, and [execReaper] sends it again. The timer is kept across
 // sleeps: setting it costs some µs in a virtual machine.
 type alarm struct {
-	ok        bool
+	created   bool
 	id        int32
 	tid       int
 	expiresAt int64 // expiry, on the clock of [Now]; 0 if not set
@@ -52,21 +52,21 @@ func (a *alarm) open(tid int) {
 		timerDelete(id)
 		return
 	}
-	a.ok, a.id, a.tid, a.oldMask = true, id, tid, was
+	a.created, a.id, a.tid, a.oldMask = true, id, tid, was
 }
 
 func (a *alarm) close() {
-	if !a.ok {
+	if !a.created {
 		return
 	}
-	a.ok = false
+	a.created = false
 	timerDelete(a.id)
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
 // set returns false without a timer, as do sleep and wait.
 func (a *alarm) set(at int64) bool {
-	if !a.ok {
+	if !a.created {
 		return false
 	}
 	if a.expiresAt != at {

@@ -24,7 +24,7 @@ func withAlarm(t *testing.T, body func(c *Controller)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	missing := false
 	with(t, Options{NoGC: true}, func(c *Controller) {
-		if missing = !c.alarm.ok; !missing {
+		if missing = !c.alarm.created; !missing {
 			body(c)
 		}
 	})

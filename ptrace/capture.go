@@ -79,7 +79,7 @@ func (c *capture) readOtherMemory(tracee *Tracee, req *Request, out *Stop) int {
 		tid: tracee.tid, memory: req.Memory, readsLeft: readLimit(req.OtherMemory), vectors: &c.vectors,
 		deadline: &c.stack.deadline,
 	}
-	if !c.prefetchAndStack(tracee.tid, req, out) {
+	if !c.copyPrefetchedAndStack(tracee.tid, req, out) {
 		c.stack.read(tracee.tid, req, rawSP(&c.regs.raw))
 	}
 	c.stack.readTail(tracee.tid, req)
@@ -90,8 +90,9 @@ func (c *capture) readOtherMemory(tracee *Tracee, req *Request, out *Stop) int {
 	return min(max(n, 0), len(req.Regions))
 }
 
-// prefetchAndStack reads a [Prefetcher]'s places and the stack. False: places were unreadable, the stack is not read.
-func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
+// copyPrefetchedAndStack reads a [Prefetcher]'s places and the stack. False: places were unreadable, the stack is not
+// read.
+func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool {
 	f, ok := req.OtherMemory.(Prefetcher)
 	if !ok {
 		return false
@@ -106,7 +107,7 @@ func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	}
 	c.stack.plan(req, rawSP(&c.regs.raw))
 	if req.Memory != nil {
-		return c.prefetchThenStack(tid, f, req, &out.Regs, n, want)
+		return c.copyPrefetchedThenStack(tid, f, req, &out.Regs, n, want)
 	}
 	got := &c.stack.copied
 	c.parts[n] = frames.Region{Addr: got.StackAddr, Bytes: c.stack.buffer(req)}
@@ -119,8 +120,8 @@ func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	return true
 }
 
-// prefetchThenStack reads the n places (want bytes), then the stack up to the end that f finds.
-func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
+// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that f finds.
+func (c *capture) copyPrefetchedThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
 	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
 		return false
 	}

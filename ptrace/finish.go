@@ -16,8 +16,8 @@ type Request struct {
 	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, System V ABI §3.2.2; arm64:
 	// 16). Empty: none.
 	Stack []byte
-	// Larger, if longer, replaces Stack for a stack that (by CopyEnd) fits only there ([StackCopy.InLarger]). With Tail,
-	// it receives len(Larger)/2 bytes of a still larger stack.
+	// Larger, if longer, replaces Stack for a stack that (by CopyEnd) fits only there ([StackCopy.InLarger]). With
+	// Tail, it receives len(Larger)/2 bytes of a still larger stack.
 	Larger       []byte
 	CopyEnd      uint64 // end of the copy, if above the stack pointer
 	ToMappingEnd bool   // set CopyEnd to the end of the stack's mapping, if Memory knows one near enough
@@ -85,7 +85,7 @@ func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
 		read = c.readWithOtherMemory(tracee, req, out)
 		detached = c.detach(tracee)
 	}
-	err := c.captured.regs.usable(read)
+	err := c.captured.regs.checkUsable(read)
 	if err == nil {
 		c.stats.Finished++
 		c.captured.decode(req, out)
@@ -95,7 +95,7 @@ func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
 	return err
 }
 
-func (r *registers) usable(e syscall.Errno) error {
+func (r *registers) checkUsable(e syscall.Errno) error {
 	switch {
 	case e != 0:
 		return ErrGone

@@ -79,12 +79,12 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// onSocketsOnly reports whether a call is restarted on sockets only: there EINTR means that a time-out passed and
-// nothing was transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE;
+// restartsOnSocketsOnly reports whether a call is restarted on sockets only: there EINTR means that a time-out passed
+// and nothing was transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE;
 // mm/memcontrol.c, memory_reclaim).
 //
 //go:nosplit
-func onSocketsOnly(nr int64) bool {
+func restartsOnSocketsOnly(nr int64) bool {
 	switch nr {
 	case 0, 1, 19, 20:
 		return true

@@ -57,7 +57,7 @@ type repairer struct {
 //
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
-	if tracee.kind == KindGroup || tracee.kind == KindSignal && isStopSignal(tracee.signal) && !ignores(tracee.tid,
+	if tracee.kind == KindGroup || tracee.kind == KindSignal && isStopSignal(tracee.signal) && !ignoresSignal(tracee.tid,
 		tracee.signal) {
 		return
 	}
@@ -70,7 +70,8 @@ func (r *repairer) repair(tracee *Tracee) {
 		tracee.repair.Restarted = true
 	case r.repairAborted(tracee):
 	case givesEINTR(&r.regs.raw):
-		tracee.repair.Broken = tracee.kind != KindSignal || ignores(tracee.tid, tracee.signal) // else the signal caused it
+		// else the signal caused it
+		tracee.repair.Broken = tracee.kind != KindSignal || ignoresSignal(tracee.tid, tracee.signal)
 	}
 }
 
@@ -131,7 +132,7 @@ func RestartableAborted(arch frames.Arch, nr int64, args [3]uint64, eagain bool)
 //go:nosplit
 func (r *repairer) repairAborted(tracee *Tracee) bool {
 	a := r.abortedKind(tracee.tid)
-	if a == repairNone || tracee.kind == KindSignal && !ignores(tracee.tid, tracee.signal) {
+	if a == repairNone || tracee.kind == KindSignal && !ignoresSignal(tracee.tid, tracee.signal) {
 		return false // the signal alone would have ended it
 	}
 	tracee.repair.RepeatsWork = a != repairContinues
@@ -146,8 +147,8 @@ func (r *repairer) repairAborted(tracee *Tracee) bool {
 	return true
 }
 
-// ignores reports whether the process is known to ignore a signal.
-func ignores(tid int, signal int32) bool {
+// ignoresSignal reports whether the process is known to ignore a signal.
+func ignoresSignal(tid int, signal int32) bool {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) != nil {
 		return false

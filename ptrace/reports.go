@@ -101,7 +101,7 @@ func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32
 		reap(tid)
 	}
 	if do&doConsume != 0 {
-		consume(tid)
+		consumeReport(tid)
 	}
 	if do&doHold != 0 {
 		tracee.setStopped(status)
@@ -169,8 +169,8 @@ func reap(tid int) {
 	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
-// consume takes a thread's report, which would hide those of others.
-func consume(tid int) {
+// consumeReport takes a thread's report, which would hide those of others.
+func consumeReport(tid int) {
 	var info sigInfo
 	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)
 }

@@ -35,7 +35,8 @@ func (r *repairer) restart(tracee *Tracee) bool {
 	case 4:
 		flags = r.regs.raw[x86R10]
 	}
-	if !restartableX86(nr, flags) || onSocketsOnly(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
+	if !restartableX86(nr, flags) ||
+		restartsOnSocketsOnly(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
 		return false
 	}
 	res := resultERESTARTNOHAND

@@ -92,7 +92,7 @@ func (c *Controller) seize(tid int) error {
 	}
 	c.reaper.seizeBegan.Store(0)
 	if e != 0 {
-		return seizeRefused(tid, e, c.seized || !filtered())
+		return seizeRefused(tid, e, c.seized || !mayBeSeccompFiltered())
 	}
 	c.seized = true
 	return nil

@@ -108,7 +108,7 @@ func (c *Controller) block(until int64) (*Tracee, bool) {
 	if e == unix.EINTR {
 		return nil, true
 	}
-	tracee := c.reported(e)
+	tracee := c.traceeOfReport(e)
 	return tracee, tracee != nil
 }
 
@@ -121,11 +121,12 @@ func (c *Controller) Poll(tracee *Tracee) bool {
 }
 
 func (c *Controller) waitAll() *Tracee {
-	return c.reported(waitid(unix.P_ALL, 0, waitFlags, &c.info))
+	return c.traceeOfReport(waitid(unix.P_ALL, 0, waitFlags, &c.info))
 }
 
-// reported returns the Tracee for a wait's caller. A report without a pending Tracee hides others: each is then polled.
-func (c *Controller) reported(e syscall.Errno) *Tracee {
+// traceeOfReport returns the Tracee for a wait's caller. A report without a pending Tracee hides others: each is then
+// polled.
+func (c *Controller) traceeOfReport(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
 		c.mayTraceUnknown = false // no tracee at all
 	}

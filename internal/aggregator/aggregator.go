@@ -137,7 +137,7 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.refresh(e.At)
 	case handover.NotObserved:
 		a.attribute(&attribute.NotObservedFor{At: e.At, Length: e.Length})
-		a.gapInTasks(e.At + e.Length)
+		a.noteGapInTasks(e.At + e.Length)
 	case handover.Resumed:
 		a.attribute(&attribute.Cut{})
 		a.addTaskIntervals()

@@ -27,10 +27,11 @@ func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason,
 	if known == nil {
 		known = &program{}
 	}
-	incomplete := !stop.Complete() && stop != frames.StopDepth && (stop != frames.StopStackCut || away || s.Longest())
+	incomplete := !stop.Complete() && stop != frames.StopDepth &&
+		(stop != frames.StopStackCut || away || s.IsLongestSample())
 	p.walked.note(incomplete)
 	known.walked.note(incomplete)
-	if incomplete && (p.walked.tooMany() || known.walked.tooMany()) {
+	if incomplete && (p.walked.tooManyIncomplete() || known.walked.tooManyIncomplete()) {
 		p.NoteLack(handover.LacksRoots)
 		known.lack = max(known.lack, handover.LacksRoots)
 	}
@@ -42,17 +43,17 @@ func (a *Aggregator) countUntrackedWalk(e *handover.Event, stop frames.StopReaso
 	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}
-	known := a.programs.stateOf(a.stacks.recorded(e.Proc, e.Program).code)
+	known := a.programs.stateOf(a.stacks.recordedCode(e.Proc, e.Program).code)
 	if known == nil {
 		known = &program{}
 	}
 	incomplete := stop == frames.StopStackCut || stop == frames.StopBadMemory
 	known.walked.note(incomplete)
 	a.untracked.note(incomplete)
-	if incomplete && known.walked.tooMany() {
+	if incomplete && known.walked.tooManyIncomplete() {
 		known.lack = max(known.lack, handover.LacksRoots)
 	}
-	if known.lack >= handover.LacksRoots || a.untracked.tooMany() {
+	if known.lack >= handover.LacksRoots || a.untracked.tooManyIncomplete() {
 		a.UntrackedLackRoots.Store(true)
 	}
 }
@@ -63,7 +64,7 @@ func (s *samplesWalked) note(incomplete bool) {
 	}
 }
 
-func (s *samplesWalked) tooMany() bool {
+func (s *samplesWalked) tooManyIncomplete() bool {
 	return s.incomplete >= leastIncomplete && s.incomplete*incompleteShare >= s.all ||
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }

@@ -77,7 +77,7 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-func (b *stackBuilder) kernelFrames(s *observe.RawSample) {
+func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
 			addr-- // return address: the call may be the function's last instruction

@@ -40,9 +40,9 @@ func (b *stackBuilder) unwindRecorded(waiter *handover.SharedProcess, g *handove
 ) {
 	b.lock.beginRead() // files are opened
 	defer b.lock.endRead()
-	l := b.recorded(waiter, g)
+	l := b.recordedCode(waiter, g)
 	b.stack = b.stack[:0]
-	b.kernelFrames(s)
+	b.addKernelFrames(s)
 	w := &b.walker
 	for w.Init(l.code.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
@@ -64,8 +64,8 @@ func (b *stackBuilder) unwindRecorded(waiter *handover.SharedProcess, g *handove
 	return b.unwindKernel(s, frames.StopRoot)
 }
 
-// recorded returns a program's code. It caches one.
-func (b *stackBuilder) recorded(waiter *handover.SharedProcess, g *handover.Program) *recordedProgram {
+// recordedCode returns a program's code. It caches one.
+func (b *stackBuilder) recordedCode(waiter *handover.SharedProcess, g *handover.Program) *recordedProgram {
 	if b.lastRecorded.program != g {
 		for _, info := range b.lastRecorded.modules {
 			b.builder.ForgetModule(info)
@@ -81,7 +81,7 @@ func (b *stackBuilder) recorded(waiter *handover.SharedProcess, g *handover.Prog
 
 func (b *stackBuilder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	b.stack = b.stack[:0]
-	b.kernelFrames(s)
+	b.addKernelFrames(s)
 	if len(b.stack) == 0 {
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
 	}

@@ -87,10 +87,10 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	t, times := &a.totals, a.attribution.Totals()
 	stops := t.stops
 	stops[frames.StopRoot] = 0
-	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
+	s.Incomplete = countsByName(stops[:], func(i int) string { return frames.StopReason(i).String() })
 	s.Whole = runstats.WholeByMethod{ByStop: t.completeByMethod[observe.ByStop],
 		ByPassiveRead: t.completeByMethod[observe.ByPassiveRead]}
-	s.FramesByMethod = named(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
+	s.FramesByMethod = countsByName(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
 	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}
@@ -107,7 +107,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
 }
 
-func named(counts []int64, name func(int) string) map[string]int64 {
+func countsByName(counts []int64, name func(int) string) map[string]int64 {
 	m := map[string]int64{}
 	for i, n := range counts {
 		if n != 0 {

@@ -126,8 +126,8 @@ func (a *Aggregator) checkpointTasks() {
 	})
 }
 
-// gapInTasks notes a pause. A task that changed in it gets only the time after it.
-func (a *Aggregator) gapInTasks(until int64) {
+// noteGapInTasks notes a pause. A task that changed in it gets only the time after it.
+func (a *Aggregator) noteGapInTasks(until int64) {
 	a.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
 

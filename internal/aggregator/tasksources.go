@@ -96,14 +96,14 @@ func (b *stackBuilder) walkTask(p *processAccount, t *managed.ParkedTask, stack 
 ) {
 	m := &b.taskMemory
 	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.Target.Read)
-	stop = b.walkIn(p, t, &m.Snapshot)
+	stop = b.walkTaskIn(p, t, &m.Snapshot)
 	if stop != frames.StopBadMemory {
 		return stop, false
 	}
-	return b.walkIn(p, t, m), true
+	return b.walkTaskIn(p, t, m), true
 }
 
-func (b *stackBuilder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
+func (b *stackBuilder) walkTaskIn(p *processAccount, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
 	b.stack = b.stack[:0]
 	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {

@@ -137,7 +137,7 @@ func (b *stackBuilder) addressWithoutCode() frames.Addr {
 // walk fills b.stack.
 func (b *stackBuilder) walk(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	b.stack, b.noCode = b.stack[:0], 0
-	b.kernelFrames(s)
+	b.addKernelFrames(s)
 	b.outline.Reset()
 	p, w := thr.proc, &b.walker
 	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {

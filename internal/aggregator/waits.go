@@ -135,7 +135,7 @@ func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id samp
 		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexWord(),
 	}
 	if sl.Wait == "futex" {
-		sl.Stack = e.innermost(p, s, id)
+		sl.Stack = e.innermostFunctions(p, s, id)
 	}
 	if word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args); ok && len(p.Target.Runtimes().FrameSources()) > 0 {
 		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
@@ -146,10 +146,10 @@ func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id samp
 		w.Resolve(p.waits)
 		return w.Label(), w.Owner
 	case w.FD != nil:
-		return e.file(th, w.FD.FD, s.At), 0
+		return e.describeFile(th, w.FD.FD, s.At), 0
 	case w.Kind.IsSynchronization() && w.Address != 0:
 		w.Resolve(p.waits)
-		w.SetVariable(e.variable(p, w.Address))
+		w.SetVariable(e.variableAt(p, w.Address))
 		if e.explained != nil {
 			e.explained(s, &w)
 		}
@@ -174,8 +174,9 @@ func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, wor
 	return w, ok
 }
 
-// innermost returns the innermost functions, as many as decide the lock's kind.
-func (e *waitExplainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.FunctionName {
+// innermostFunctions returns the innermost functions, as many as decide the lock's kind.
+func (e *waitExplainer) innermostFunctions(p *processAccount, s *observe.RawSample,
+	id sample.StackID) []waits.FunctionName {
 	w := p.waits
 	if names, ok := w.names[id]; ok {
 		return names
@@ -183,7 +184,7 @@ func (e *waitExplainer) innermost(p *processAccount, s *observe.RawSample, id sa
 	var names []waits.FunctionName
 	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
 		f := w.walker.Frame()
-		names = append(names, e.name(p, &f, s.Regs.Arch))
+		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
 	if len(w.names) >= mostLocations {
 		clear(w.names)
@@ -192,7 +193,7 @@ func (e *waitExplainer) innermost(p *processAccount, s *observe.RawSample, id sa
 	return names
 }
 
-func (e *waitExplainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.FunctionName) {
+func (e *waitExplainer) functionName(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.FunctionName) {
 	if f.Module == nil {
 		return n
 	}
@@ -210,7 +211,7 @@ func (e *waitExplainer) namer() *symbols.Namer {
 	return e.names
 }
 
-func (e *waitExplainer) variable(p *processAccount, addr schema.Hex) waits.Variable {
+func (e *waitExplainer) variableAt(p *processAccount, addr schema.Hex) waits.Variable {
 	v, ok := p.waits.variables[addr]
 	if ok {
 		return v
@@ -223,7 +224,7 @@ func (e *waitExplainer) variable(p *processAccount, addr schema.Hex) waits.Varia
 	return v
 }
 
-func (e *waitExplainer) file(th *threadAccount, fd int, now int64) string {
+func (e *waitExplainer) describeFile(th *threadAccount, fd int, now int64) string {
 	f, w := &th.file, th.proc.waits
 	if f.text == "" || f.fd != fd || now-f.at > fileNameLifetime {
 		text := w.files.Link(fd)

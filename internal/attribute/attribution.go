@@ -113,7 +113,7 @@ func (a *Attribution) Handle(event Event) {
 	case *ThreadEnded:
 		a.endThread(e)
 	case *Execed:
-		a.exec(e)
+		a.moveAccount(e)
 	case *ProcessEnded:
 		a.endProcess(e)
 	case *EndedSoFar:
@@ -126,7 +126,7 @@ func (a *Attribution) Handle(event Event) {
 			p.account.AddUnassigned(e.Place, e.At, e.Length)
 		}
 	case *ChildCounted:
-		a.process(e.Process).account.ChildCounted(e.Program, e.Length, e.ChildEnded, e.Exact)
+		a.process(e.Process).account.AddCountedChild(e.Program, e.Length, e.ChildEnded, e.Exact)
 	case *NotObservedFor:
 		a.gaps.Add(e.At, e.Length)
 	case *Cut:
@@ -194,7 +194,7 @@ func (a *Attribution) attributeSample(e *Observed) {
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}
-	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
+	t.account.AttributeNotStopped(&e.NotStopped, a.gaps, emit)
 	t.account.Add(&s, a.gaps, emit)
 }
 
@@ -222,7 +222,7 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 		t.proc.account.AttributeDeferredOf(&t.account, a.gaps, emit)
 	}
 	a.extend(t, e.UnchangedBefore)
-	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
+	t.account.AttributeNotStopped(&e.NotStopped, a.gaps, emit)
 	t.proc.account.EndThread(&t.account, &e.End, emit)
 	a.finishThread(t)
 }
@@ -235,9 +235,9 @@ func (a *Attribution) finishThread(t *accountedThread) {
 	delete(a.threads, t.id)
 }
 
-// exec gives the account of the thread that called exec to the first thread of the new program: the kernel ends the
-// former first thread, and gives its number to that task, whose clocks go on (fs/exec.c, de_thread).
-func (a *Attribution) exec(e *Execed) {
+// moveAccount gives the account of the thread that called exec to the first thread of the new program: the kernel ends
+// the former first thread, and gives its number to that task, whose clocks go on (fs/exec.c, de_thread).
+func (a *Attribution) moveAccount(e *Execed) {
 	caller := a.threads[e.Caller]
 	if caller == nil {
 		return
@@ -273,7 +273,7 @@ func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
 	// The exit after the threads' last clocks is in the parent's cutime.
 	if more := e.BySwitches - p.account.Attributed() - unobserved; to != nil && more > 0 {
-		to.account.ChildCounted(program, more, true, true)
+		to.account.AddCountedChild(program, more, true, true)
 	}
 	if to != nil && p.account.PassUnobservedTo(&to.account, unobserved, a.opts.Period, program) {
 		p.waiter = to

@@ -39,9 +39,9 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 		if c.others > 0 {
 			p.AddUnassignedOfChild(ran("sudo", 2), 5e9, c.others)
 		}
-		p.ChildCounted("ls", c.ls, true, true)
-		p.ChildCounted("sort", c.sort/2, true, true)
-		p.ChildCounted("sort", c.sort-c.sort/2, true, true)
+		p.AddCountedChild("ls", c.ls, true, true)
+		p.AddCountedChild("sort", c.sort/2, true, true)
+		p.AddCountedChild("sort", c.sort-c.sort/2, true, true)
 		p.DistributeChildren(c.pool, 9e9, b.add)
 		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
 			t.Errorf("%s: by program %v, with a stack %v; want %v and %v", c.name, b.all, b.walked, c.all, c.walked)
@@ -59,8 +59,8 @@ func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 	for range 100 {
 		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
-	p.ChildCounted("ls", 300, true, true)
-	p.ChildCounted("sort", 100, false, false)
+	p.AddCountedChild("ls", 300, true, true)
+	p.AddCountedChild("sort", 100, false, false)
 	p.DistributeChildren(1150, 9e9, b.add)
 	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
 		t.Errorf("time by program %v, want %v", b.all, want)
@@ -76,8 +76,8 @@ func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 			inner.AddUnassignedOfChild(ran("ls", 1), step*1e9, 10)
 			inner.AddUnassignedOfChild(ran("sort", 2), step*1e9, 10)
 		}
-		inner.ChildCounted("ls", 30, true, true)
-		inner.ChildCounted("sort", 60, true, true)
+		inner.AddCountedChild("ls", 30, true, true)
+		inner.AddCountedChild("sort", 60, true, true)
 		if step > 1 { // the kernel's sum is later and includes ends
 			sum += 100
 			inner.DistributeChildrenSoFar(100, (step+1)*1e9, b.add)
@@ -98,7 +98,7 @@ func TestCountedProgramsAreBounded(t *testing.T) {
 	shell := &ProcessAccount{}
 	for i := range 4 * mostPrograms {
 		p := &ProcessAccount{}
-		p.ChildCounted(strconv.Itoa(i), 10, true, true)
+		p.AddCountedChild(strconv.Itoa(i), 10, true, true)
 		p.PassChildrenTo(shell, 10)
 	}
 	if len(shell.children.programs) > mostPrograms {
@@ -132,7 +132,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 			}
 			used[program] += lives + tail
 			pool += lives + tail
-			p.ChildCounted(program, int64(lives), true, true)
+			p.AddCountedChild(program, int64(lives), true, true)
 		}
 		p.DistributeChildren(int64(pool), 99e9, b.add)
 		for _, program := range programs {

@@ -337,8 +337,8 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 		sum := int64(n * period)
 		if counted {
 			sum = n * period * 3
-			p.ChildCounted("ls", sum, true, true)
-			p.ChildCounted("cat", period, true, true)
+			p.AddCountedChild("ls", sum, true, true)
+			p.AddCountedChild("cat", period, true, true)
 		}
 		p.DistributeChildren(sum+period, 99e9, func(s Span) {
 			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {

@@ -74,7 +74,7 @@ func (l *Ledger) observeUpTo(most int64, r sample.Reading, s Place, onCPU bool, 
 	if onCPU {
 		got, rest = l.splitCPU(t.cpu, most)
 		runQueue := t.runQueue + l.takeCarriedRunQueue()
-		where := s.running()
+		where := s.asRunning()
 		emit(Span{Place: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 		l.lastOnCPU, l.lastOnCPUAt = where, r.Wall
 	} else {
@@ -219,12 +219,12 @@ func (l *Ledger) Settle(emit func(Span)) {
 
 func (l *Ledger) attributeCarried(now int64, emit func(Span)) {
 	if ran := l.carried.ran(); ran > 0 {
-		s := Span{Place: l.lastRunning.running(), Leaf: l.syntheticFrame(RanBetweenTicks)}
+		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks)}
 		switch {
 		case l.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
 		case l.isOpen:
-			s.Place = l.open.running()
+			s.Place = l.open.asRunning()
 		}
 		s.CPU = l.takeCarriedCPU() // it also clears stopRefused, which has chosen the frame above
 		s.RunQueue = l.takeCarriedRunQueue()
@@ -246,8 +246,8 @@ func (l *Ledger) syntheticFrame(leaf string) string {
 	return leaf
 }
 
-// Unchanged extends the open span to r, the last of reuses ticks at which the thread was unchanged.
-func (l *Ledger) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
+// ExtendUnchanged extends the open span to r, the last of reuses ticks at which the thread was unchanged.
+func (l *Ledger) ExtendUnchanged(r sample.Reading, reuses int64, emit func(Span)) {
 	if reuses == 0 {
 		return
 	}
@@ -357,8 +357,8 @@ func (l *Ledger) EndWithoutSample(r sample.Reading, patience int64, emit func(Sp
 	}
 }
 
-// NotStopped attributes the time up to r without stops. inCall: it passed in the last sample's call.
-func (l *Ledger) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
+// AttributeNotStopped attributes the time up to r without stops. inCall: it passed in the last sample's call.
+func (l *Ledger) AttributeNotStopped(r sample.Reading, inCall bool, emit func(Span)) {
 	if !l.started || r.Wall <= l.last.Wall {
 		return
 	}

@@ -145,7 +145,7 @@ func TestUnchangedSleepIsOneInterval(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.now.Wall += 50
-	b.l.Unchanged(b.now, 50, b.emit)
+	b.l.ExtendUnchanged(b.now, 50, b.emit)
 	b.l.Finish(b.emit)
 	if len(b.spans) != 1 || b.spans[0].Samples != 51 || b.spans[0].Wall != 50 {
 		t.Fatalf("spans %+v, want one of 51 ticks and 50 ns", b.spans)
@@ -160,7 +160,7 @@ func TestTimeAtAnUnchangedRunCountIsNotLost(t *testing.T) {
 	b.now.Wall += 10
 	b.now.CPU += 3
 	b.now.RunQueue += 2
-	b.l.Unchanged(b.now, 1, b.emit)
+	b.l.ExtendUnchanged(b.now, 1, b.emit)
 	b.l.Finish(b.emit)
 	b.check(t, start)
 }
@@ -223,7 +223,7 @@ func TestClocksAddUp(t *testing.T) {
 				blocked := rng.Int64N(1e9)
 				if b.l.isOpen {
 					b.now.Wall += blocked
-					b.l.Unchanged(b.now, 1+rng.Int64N(9), b.emit)
+					b.l.ExtendUnchanged(b.now, 1+rng.Int64N(9), b.emit)
 				}
 			}
 		}
@@ -239,7 +239,7 @@ func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 20
-	b.l.Unchanged(at, 2, b.emit)
+	b.l.ExtendUnchanged(at, 2, b.emit)
 	b.observe(4, 22, 0, 2, sample.Running)
 	b.l.Finish(b.emit)
 	var queued, samples int64
@@ -261,7 +261,7 @@ func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
 	at := b.now
 	for range 3 {
 		at.Wall += 10
-		b.l.Unchanged(at, 1, b.emit)
+		b.l.ExtendUnchanged(at, 1, b.emit)
 	}
 	b.observe(1, 20, 10, 2, sample.Running) // of 31: asleep for 10
 	b.l.Finish(b.emit)
@@ -322,7 +322,7 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 		t.Errorf("%d ns of CPU attributed before the limit, want 0", n)
 	}
 	b.now.Wall += carryLimit + 1
-	b.l.Unchanged(b.now, 3, b.emit)
+	b.l.ExtendUnchanged(b.now, 3, b.emit)
 	if n := cpu(); n != 7 {
 		t.Errorf("%d ns of CPU attributed after the limit, want 7", n)
 	}

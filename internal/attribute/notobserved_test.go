@@ -84,7 +84,7 @@ func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 400
-	b.l.Unchanged(at, 40, b.emit)
+	b.l.ExtendUnchanged(at, 40, b.emit)
 	if b.l.KnownUntil() != at.Wall {
 		t.Fatalf("observed up to %d, want %d", b.l.KnownUntil(), at.Wall)
 	}
@@ -153,7 +153,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			b.pause(cpu, runq, blocked, gap, stacks[rng.IntN(len(stacks))], sample.State(rng.IntN(4)))
 			if at := b.now; rng.IntN(5) == 0 {
 				at.Wall += rng.Int64N(1e9)
-				b.l.Unchanged(at, 1+rng.Int64N(9), b.emit)
+				b.l.ExtendUnchanged(at, 1+rng.Int64N(9), b.emit)
 				if b.l.isOpen {
 					b.now = at
 				}

@@ -13,7 +13,7 @@ func (b *timeline) notStopped(cpu, runq, blocked int64, inCall bool) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
-	b.l.NotStopped(b.now, inCall, b.emit)
+	b.l.AttributeNotStopped(b.now, inCall, b.emit)
 }
 
 func TestTimeInACallWithoutStopsGoesToTheCall(t *testing.T) {

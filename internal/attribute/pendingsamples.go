@@ -84,10 +84,10 @@ func (l *Ledger) emitPending(emit func(Span)) {
 		part := min(sample.Portion(rest, s.boundedPeriod(), periods), max(s.at-l.first.Wall-s.queue, 0))
 		periods -= s.boundedPeriod()
 		rest -= part
-		emit(Span{Place: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
+		emit(Span{Place: s.place(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
 	}
 	if rest > 0 {
-		emit(Span{Place: samples[len(samples)-1].seen(), End: l.last.Wall, Wall: rest, CPU: rest})
+		emit(Span{Place: samples[len(samples)-1].place(), End: l.last.Wall, Wall: rest, CPU: rest})
 	}
 }
 
@@ -95,6 +95,6 @@ const mostPeriod = 24 * 3600 * 1e9 // ns: a day
 
 func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), mostPeriod) }
 
-func (s *pendingSample) seen() Place {
+func (s *pendingSample) place() Place {
 	return Place{Stack: s.stack, State: sample.Running, Stop: s.stop}
 }

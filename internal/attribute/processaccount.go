@@ -97,9 +97,9 @@ func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.weights.addWeighted(where, at, period)
 }
 
-// ChildCounted adds CPU time of an unobserved child in a program, ns. ended: the child has ended; exact: the counts now
-// include all children.
-func (p *ProcessAccount) ChildCounted(program string, ns int64, ended, exact bool) {
+// AddCountedChild adds CPU time of an unobserved child in a program, ns. ended: the child has ended; exact: the counts
+// now include all children.
+func (p *ProcessAccount) AddCountedChild(program string, ns int64, ended, exact bool) {
 	c := &p.children
 	c.addKnownCPU(program, ns)
 	c.programsComplete = exact

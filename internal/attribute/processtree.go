@@ -77,7 +77,7 @@ func (t *ProcessTree) Join(
 ) *Node {
 	n := &Node{pid: pid, start: start, charge: charge}
 	t.setParent(n, parent)
-	if t.read(n) && !fromStart {
+	if t.readNode(n) && !fromStart {
 		n.cutimeAtStart = n.cutime
 	}
 	n.cutimeSettled = n.cutimeAtStart
@@ -85,8 +85,8 @@ func (t *ProcessTree) Join(
 	return n
 }
 
-// read returns false if the process is gone.
-func (t *ProcessTree) read(n *Node) bool {
+// readNode returns false if the process is gone.
+func (t *ProcessTree) readNode(n *Node) bool {
 	r, ok := t.kernel.State(n.pid)
 	if !ok || r.Start != n.start {
 		return false
@@ -104,7 +104,7 @@ func (t *ProcessTree) setParent(n *Node, ppid int) {
 		return
 	}
 	n.ppid = ppid
-	if p := t.waiter(ppid); p != n {
+	if p := t.waiterFor(ppid); p != n {
 		n.moveTo(p)
 	}
 }
@@ -119,8 +119,8 @@ func (n *Node) moveTo(p *Node) {
 	}
 }
 
-// waiter returns process pid or its nearest ancestor in the tree; nil: none.
-func (t *ProcessTree) waiter(pid int) *Node {
+// waiterFor returns process pid or its nearest ancestor in the tree; nil: none.
+func (t *ProcessTree) waiterFor(pid int) *Node {
 	for range mostAncestors {
 		if n := t.byPID[pid]; n != nil || pid <= 1 {
 			return n
@@ -139,7 +139,7 @@ func (n *Node) Parent() *Node { return n.parent }
 
 // Leave ends an account. own is its CPU time, before the recording too, ns.
 func (t *ProcessTree) Leave(n *Node, own, now int64) {
-	t.read(n) // before its parent waits for it
+	t.readNode(n) // before its parent waits for it
 	n.ownCPU, n.endedAt = own, max(now, 1)
 	t.ended = append(t.ended, n)
 }
@@ -151,7 +151,7 @@ func (t *ProcessTree) Tick(now int64) {
 	}
 	t.readPause = min(max(2*t.readPause, cutimeEvery), cutimeRarely)
 	for _, n := range t.byPID {
-		if before := n.cutime; t.read(n) && n.cutime > before {
+		if before := n.cutime; t.readNode(n) && n.cutime > before {
 			t.readPause = cutimeEvery
 		}
 	}
@@ -195,8 +195,8 @@ func (n *Node) unobserved(cutime int64) int64 {
 	return cutime - n.cutimeAtStart - n.fromObserved - n.attributed
 }
 
-// total returns the children's CPU time, as read or as attributed, whichever is more.
-func (n *Node) total() int64 { return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed) }
+// childrenCPU returns the children's CPU time, as read or as attributed, whichever is more.
+func (n *Node) childrenCPU() int64 { return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
 func (t *ProcessTree) Close() {
@@ -234,8 +234,8 @@ func (t *ProcessTree) exists(n *Node) bool {
 }
 
 func (t *ProcessTree) closeNode(n *Node) {
-	t.read(n)
-	total := n.total()
+	t.readNode(n)
+	total := n.childrenCPU()
 	n.charge(n.unobserved(total), n.endedAt, true)
 	if t.byPID[n.pid] == n {
 		delete(t.byPID, n.pid)

@@ -23,7 +23,7 @@ type Place struct {
 	Found    Found
 }
 
-func (s Place) running() Place {
+func (s Place) asRunning() Place {
 	s.State, s.Wait, s.WaitsFor, s.Owner = sample.Running, "", "", 0
 	return s
 }

@@ -106,7 +106,7 @@ func (t *ThreadAccount) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func
 
 func (t *ThreadAccount) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.Extend(s.UnchangedBefore, gaps, emit)
-	t.count(1, s.At.Wall)
+	t.countSamples(1, s.At.Wall)
 	if t.ledger.started {
 		t.skipGaps(s.At, s.Place.State, gaps, emit)
 	}
@@ -149,7 +149,7 @@ func (t *ThreadAccount) attributeYoung(s *Sample, emit func(Span)) {
 	tick := s.SinceLastTick
 	got, rest := t.ledger.observeUpTo(tick, s.At, s.Place, true, emit)
 	t.weights = append(t.weights, sampleWeight{
-		place: s.Place.running(), at: s.At.Wall, weight: tick - got, withheld: rest, unproven: s.Basis == sample.Undecided,
+		place: s.Place.asRunning(), at: s.At.Wall, weight: tick - got, withheld: rest, unproven: s.Basis == sample.Undecided,
 	})
 	if len(t.weights) == longLife {
 		t.releaseWithheld(emit)
@@ -175,12 +175,12 @@ func (t *ThreadAccount) skipGaps(at sample.Reading, s sample.State, gaps Gaps, e
 func (t *ThreadAccount) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
 	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
 		at.Wall = max(at.Wall, t.ledger.last.Wall)
-		t.ledger.Unchanged(at, u.Ticks, emit)
-		t.count(u.Ticks, at.Wall)
+		t.ledger.ExtendUnchanged(at, u.Ticks, emit)
+		t.countSamples(u.Ticks, at.Wall)
 	}
 }
 
-func (t *ThreadAccount) count(samples, at int64) {
+func (t *ThreadAccount) countSamples(samples, at int64) {
 	if t.Samples == 0 {
 		t.firstAt = at
 	}
@@ -188,18 +188,18 @@ func (t *ThreadAccount) count(samples, at int64) {
 	t.lastAt = at
 }
 
-// NotStopped attributes time without stops, as in a call that a stop would abort.
-func (t *ThreadAccount) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
+// AttributeNotStopped attributes time without stops, as in a call that a stop would abort.
+func (t *ThreadAccount) AttributeNotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
 	t.ledger.stopRefused = t.ledger.stopRefused || left.Refused
 	if !left.Suppressed() {
 		return
 	}
 	t.AttributeDeferred(gaps, emit)
 	if left.InCall.Wall != 0 {
-		t.ledger.NotStopped(left.InCall, true, emit)
+		t.ledger.AttributeNotStopped(left.InCall, true, emit)
 	}
 	if left.Other.Wall != 0 {
-		t.ledger.NotStopped(left.Other, false, emit)
+		t.ledger.AttributeNotStopped(left.Other, false, emit)
 	}
 }
 

@@ -141,7 +141,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			runs++
 		}
 		if o.observations > 1 && last != sample.Running && s.State != sample.Running && runs == arrivals {
-			ledger.Unchanged(at, 1, o.emit)
+			ledger.ExtendUnchanged(at, 1, o.emit)
 			skipped = false
 			if length := backoffLength(now-since, period, threads, sl.factor(), sleepShare, rng); length > 0 {
 				due = now + length

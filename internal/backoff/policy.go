@@ -25,7 +25,7 @@ type Policy struct {
 // New returns a policy. seed seeds its random numbers.
 func New(seed uint64) *Policy {
 	p := &Policy{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
-	p.onExpired = p.expired
+	p.onExpired = p.backoffExpired
 	return p
 }
 
@@ -42,8 +42,8 @@ func (p *Policy) WakeDue(threads int) {
 	p.wheel.advance(p.now, p.onExpired)
 }
 
-// expired ends a back-off, or prolongs it if the process's clock has not moved since.
-func (p *Policy) expired(th *ThreadState) {
+// backoffExpired ends a back-off, or prolongs it if the process's clock has not moved since.
+func (p *Policy) backoffExpired(th *ThreadState) {
 	proc := th.proc
 	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < maxIdleBackoff-maxBackoff {
 		p.wheel.put(th, p.now+backoffLength(maxBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))

@@ -12,10 +12,10 @@ import (
 // CFI returns the call frame information of .eh_frame, with debugFrame also of .debug_frame, or nil.
 func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	hdr, frame := f.EhFrame()
-	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
+	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: sectionOf(hdr), EhFrame: sectionOf(frame)}
 	if debugFrame {
 		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
-		cfg.DebugFrame = section(debug)
+		cfg.DebugFrame = sectionOf(debug)
 	}
 	if s := f.Section(".text"); s != nil {
 		cfg.Text = s.Addr
@@ -27,7 +27,7 @@ func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	return t
 }
 
-func section(w *elffile.Window) dwarfunwind.Section {
+func sectionOf(w *elffile.Window) dwarfunwind.Section {
 	if w == nil {
 		return dwarfunwind.Section{}
 	}
@@ -100,7 +100,7 @@ func (m *debugCFI) add(f *elffile.File) {
 	if err != nil || f.Arch() != m.elf.Arch() {
 		return
 	}
-	if t, err := dwarfunwind.New(dwarfunwind.Config{Arch: f.Arch(), DebugFrame: section(w)}); err == nil {
+	if t, err := dwarfunwind.New(dwarfunwind.Config{Arch: f.Arch(), DebugFrame: sectionOf(w)}); err == nil {
 		m.tables = append(m.tables, t)
 	}
 }

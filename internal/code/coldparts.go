@@ -51,7 +51,7 @@ func (c *coldParts) build() {
 		if kind != elffile.SymTab {
 			return // .dynsym lacks local symbols
 		}
-		cold := collect(f, func(name []byte) []byte {
+		cold := collectFuncSymbols(f, func(name []byte) []byte {
 			base, tail, ok := bytes.Cut(name, []byte(".cold"))
 			if !ok || len(base) == 0 || len(bytes.Trim(tail, ".0123456789")) > 0 {
 				return nil
@@ -65,13 +65,13 @@ func (c *coldParts) build() {
 		for i := range cold {
 			names[cold[i].name] = true
 		}
-		whole := collect(f, func(name []byte) []byte {
+		whole := collectFuncSymbols(f, func(name []byte) []byte {
 			if !names[string(name)] {
 				return nil
 			}
 			return name
 		})
-		c.pair(cold, whole)
+		c.pairWithFunctions(cold, whole)
 	})
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
@@ -79,8 +79,8 @@ func (c *coldParts) build() {
 // coldCost is a symbol's memory in bytes, without its name.
 const coldCost = 4 * 64
 
-// collect returns function symbols by the names (at most 4 KiB) that take makes of theirs; nil skips one.
-func collect(f *elffile.File, take func([]byte) []byte) []funcSymbol {
+// collectFuncSymbols returns function symbols by the names (at most 4 KiB) that take makes of theirs; nil skips one.
+func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	var out []funcSymbol
 	unit, i := 0, 0
 	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool {
@@ -111,8 +111,8 @@ func collect(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	return out
 }
 
-// pair finds each cold part's function of the same name: in its unit, else the global one.
-func (c *coldParts) pair(cold, whole []funcSymbol) {
+// pairWithFunctions finds each cold part's function of the same name: in its unit, else the global one.
+func (c *coldParts) pairWithFunctions(cold, whole []funcSymbol) {
 	type key struct {
 		name string
 		unit int

@@ -262,7 +262,7 @@ func (h *runtimeHost) OwnSymbols(m *frames.Module, names ...string) []managed.Sy
 		return nil
 	}
 	img.mu.Lock()
-	out := img.symbols.own(names)
+	out := img.symbols.ownSymbols(names)
 	img.mu.Unlock()
 	for i := range out {
 		out[i].Addr += m.Bias

@@ -132,8 +132,8 @@ func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// unchanged reports whether the file is open, and is what it was when it was opened.
-func (h *pooledFile) unchanged() bool {
+// isUnchanged reports whether the file is open, and is what it was when it was opened.
+func (h *pooledFile) isUnchanged() bool {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
 	return !h.closed && !h.f.Changed()

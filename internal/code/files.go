@@ -22,7 +22,7 @@ type Files struct {
 	trust  *safeopen.Trust
 }
 
-func (f *Files) inRoot(name string) safeopen.Request {
+func (f *Files) requestInRoot(name string) safeopen.Request {
 	tid := f.tid
 	if tid == 0 {
 		tid = f.PID
@@ -50,7 +50,7 @@ func (f *Files) trusted() *safeopen.Trust {
 // Debug opens a debug file below the process's root directory, else below prywalk's. The caller compares build id or
 // checksum.
 func (f *Files) Debug(name string) (*safeopen.File, error) {
-	r := f.inRoot(name)
+	r := f.requestInRoot(name)
 	r.Trust = f.trusted()
 	g, err := f.opener.Open(r)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) {
@@ -69,7 +69,7 @@ func (f *Files) PerfMap() (*safeopen.File, error) {
 		}
 		since = startedAt(st.Start)
 	}
-	r := f.inRoot(perfMapName(inside))
+	r := f.requestInRoot(perfMapName(inside))
 	r.Trust, r.NoLink, r.Since = f.trusted(), true, since
 	g, err := f.opener.Open(r)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) || errors.Is(err, safeopen.ErrNotTrusted) ||

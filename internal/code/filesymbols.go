@@ -34,7 +34,7 @@ func (x *fileSymbols) Tables(yield func(*elffile.File, elffile.SymbolKind)) {
 
 // Named implements [managed.FileSymbols].
 func (x *fileSymbols) Named(names ...string) []managed.Symbol {
-	list := x.own(names)
+	list := x.ownSymbols(names)
 	if x.elf.HasSymbols(elffile.SymTab) {
 		return list
 	}
@@ -44,9 +44,9 @@ func (x *fileSymbols) Named(names ...string) []managed.Symbol {
 	return list
 }
 
-// own returns the symbols of these names in the file's own tables. Names that runtimes ask of each file are searched
-// for together, as a search reads all names.
-func (x *fileSymbols) own(names []string) []managed.Symbol {
+// ownSymbols returns the symbols of these names in the file's own tables. Names that runtimes ask of each file are
+// searched for together, as a search reads all names.
+func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 	search := names
 	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {
 		search = runtimes.Symbols

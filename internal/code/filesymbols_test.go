@@ -44,19 +44,19 @@ func TestNamesThatAllDetectorsAskForAreSearchedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	img.symbols.own(ruby.Symbols)
+	img.symbols.ownSymbols(ruby.Symbols)
 	once := r.n
 	for _, asked := range [][]string{v8.Symbols, gdbjit.Symbols, hosted.Symbols} {
-		img.symbols.own(asked)
+		img.symbols.ownSymbols(asked)
 	}
 	if r.n != once || once == 0 {
 		t.Errorf("%d bytes of names are read for the first question, %d for all", once, r.n)
 	}
-	code := img.symbols.own([]string{"v8_Default_embedded_blob_code_"})
+	code := img.symbols.ownSymbols([]string{"v8_Default_embedded_blob_code_"})
 	if len(code) != 1 || code[0].Name != "v8_Default_embedded_blob_code_" {
 		t.Errorf("the answer is %+v", code)
 	}
-	if other := img.symbols.own([]string{"blob_end", "v8_Default_embedded_blob_code_"}); len(other) != 2 {
+	if other := img.symbols.ownSymbols([]string{"blob_end", "v8_Default_embedded_blob_code_"}); len(other) != 2 {
 		t.Errorf("of names that not all are asked for the answer is %+v", other)
 	}
 }

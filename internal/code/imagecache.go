@@ -83,7 +83,7 @@ func (p *Process) Image(m *Mapping) *Image {
 // named returns the image of a file, and false if the file must be opened, as it was or may have been written to.
 func (c *ImageCache) named(key fileKey) (*Image, bool) {
 	img, ok := c.byName[key]
-	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.unchanged())
+	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())
 }
 
 // setName sets the image of a file. An earlier one's contents are gone, and no longer read.

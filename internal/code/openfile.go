@@ -27,7 +27,7 @@ func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	if !strings.HasPrefix(path, "/") {
 		return nil, os.ErrNotExist
 	}
-	ways := []safeopen.Request{p.files.inRoot(path), {Path: path}}
+	ways := []safeopen.Request{p.files.requestInRoot(path), {Path: path}}
 	exe := process.Path(p.MemoryTID(), "exe")
 	if to, err := os.Readlink(exe); err == nil && strings.TrimSuffix(to, " (deleted)") == path {
 		ways = append([]safeopen.Request{{Path: exe, Kernel: true}}, ways...)

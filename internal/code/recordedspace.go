@@ -66,7 +66,7 @@ func (l *RecordedSpace) nameProgram(name string) {
 		return
 	}
 	as := path.Join(path.Dir(own.Path), name)
-	f, err := l.files.opener.Open(l.files.inRoot(as))
+	f, err := l.files.opener.Open(l.files.requestInRoot(as))
 	if err != nil {
 		return
 	}
@@ -145,7 +145,7 @@ func (l *RecordedSpace) Image(m *Mapping) *Image {
 	if m.Inode == 0 || !strings.HasPrefix(m.Path, "/") {
 		return nil
 	}
-	for _, way := range []safeopen.Request{l.files.inRoot(m.Path), {Path: m.Path}} {
+	for _, way := range []safeopen.Request{l.files.requestInRoot(m.Path), {Path: m.Path}} {
 		f, err := l.files.opener.Open(way)
 		if err != nil {
 			continue

@@ -76,7 +76,7 @@ func (p *Process) startedAs(at *Mapping) string {
 		}
 		name = path.Join(dir, name)
 	}
-	f, err := p.files.opener.Open(p.files.inRoot(name))
+	f, err := p.files.opener.Open(p.files.requestInRoot(name))
 	if err != nil || !p.isFileOf(f, at) {
 		return ""
 	}

@@ -30,7 +30,7 @@ func baselineOf(stop *ptrace.Stop) baseline {
 }
 
 // A run count of 0 proves nothing: a kernel without CONFIG_SCHED_INFO does not count.
-func (b *baseline) unchanged(s procmem.SchedStat) bool {
+func (b *baseline) isUnchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsToStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 

@@ -24,7 +24,7 @@ type copier struct {
 	regions     [maxRegions]frames.Region
 }
 
-func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
+func (c *copier) fillRequest(t *Thread, s *RawSample, req *ptrace.Request) {
 	hints := t.hints.get()
 	*req = ptrace.Request{
 		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
@@ -44,7 +44,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	}
 	failed := t.hints.get().Deep.Misled || s.outline != nil && c.deep.Misled()
 	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
-	regions := c.withTail(s, stop)
+	regions := c.addTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepOthers(c.regions[:regions])
 	t.stackBytes = stop.StackLen
@@ -68,8 +68,8 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// withTail returns the number of regions with the outermost frames behind a gap.
-func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
+// addTail returns the number of regions with the outermost frames behind a gap.
+func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
 		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}

@@ -35,7 +35,7 @@ func newFeedback(t *Thread) *WalkFeedback {
 func (feedback *WalkFeedback) Walked(
 	p *code.Process, w *frames.Walker, s *RawSample, walked *deepstack.WalkedFrames,
 ) {
-	feedback.reads.Incomplete = mayChange(w.StopReason())
+	feedback.reads.Incomplete = mayGetFurther(w.StopReason())
 	c := s.stackCopy()
 	end, again := feedback.sizes.Walked(p, w, &c)
 	if end == copysize.EndNoTime {
@@ -43,7 +43,7 @@ func (feedback *WalkFeedback) Walked(
 	}
 	feedback.readAgainIf(again)
 	if feedback.deep.Walked(end, w, &c, walked) {
-		feedback.sizes.AtLeast(deepstack.WholeBytes)
+		feedback.sizes.RaiseTo(deepstack.WholeBytes)
 	}
 	feedback.reads.Unproven = 0
 	if end == copysize.EndNoRegister {
@@ -52,8 +52,8 @@ func (feedback *WalkFeedback) Walked(
 	feedback.handOver()
 }
 
-// mayChange reports whether a later walk of the same copy may get further (exec, dlopen).
-func mayChange(stop frames.StopReason) bool {
+// mayGetFurther reports whether a later walk of the same copy may get further (exec, dlopen).
+func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }
 

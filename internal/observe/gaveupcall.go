@@ -49,7 +49,7 @@ type gaveUpCall struct {
 
 // noteStopInCall notes whether a stop made a call give up. stack is what was copied in it; empty: nothing.
 func (t *Thread) noteStopInCall(stack frames.Region, stop *ptrace.Stop) {
-	t.gaveUpCall.leftCall()
+	t.gaveUpCall.noteLeftCall()
 	if stop.RepeatsWork {
 		t.noteGaveUp(stack, stop)
 	}
@@ -80,10 +80,10 @@ func (t *Thread) noteGaveUp(stack frames.Region, stop *ptrace.Stop) {
 	}
 }
 
-// harmed reports whether a stop did harm. Nothing else shows a supervisor of the thread's calls.
-func (g *gaveUpCall) harmed() bool { return g != nil && g.suppressFor > 0 }
+// wasHarmed reports whether a stop did harm. Nothing else shows a supervisor of the thread's calls.
+func (g *gaveUpCall) wasHarmed() bool { return g != nil && g.suppressFor > 0 }
 
-func (g *gaveUpCall) leftCall() {
+func (g *gaveUpCall) noteLeftCall() {
 	if g != nil {
 		g.inCall = false
 	}

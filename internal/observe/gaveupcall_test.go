@@ -108,7 +108,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	}
 	// Asleep.
 	th.inCall(t, at, false)
-	if th.gaveUpCall.leftCall(); th.trySuppressStop() {
+	if th.gaveUpCall.noteLeftCall(); th.trySuppressStop() {
 		t.Error("left alone, though it has slept")
 	}
 }
@@ -137,7 +137,7 @@ func TestACallThatGaveUpInALostStopIsLeftAlone(t *testing.T) {
 			if err := l.noteLostStop(th); !errors.Is(err, refusal.MapLock) {
 				t.Errorf("%v, want that the lock was held", err)
 			}
-			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.gaveUpCall.harmed() != broken {
+			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.gaveUpCall.wasHarmed() != broken {
 				t.Errorf("broken: %v; not left alone in the call: %+v", broken, th.gaveUpCall)
 			}
 		}
@@ -172,13 +172,13 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	at := still(t, th.PID)
 	for want := int64(minQuiet); want < 4*maxQuiet; want *= 2 {
 		th.inCall(t, at, true)
-		th.gaveUpCall.leftCall()
+		th.gaveUpCall.noteLeftCall()
 		if got := th.gaveUpCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.gaveUpCall.suppressFor != min(want,
 			maxQuiet) {
 			t.Errorf("quiet for %d, want %d", th.gaveUpCall.suppressFor, want)
 		}
 	}
-	if !th.trySuppressStop() || !th.gaveUpCall.harmed() {
+	if !th.trySuppressStop() || !th.gaveUpCall.wasHarmed() {
 		t.Error("not left alone after harm")
 	}
 	if left := th.TakeNotStopped(); left.InCall.Wall != 0 || left.Other.Wall == 0 {

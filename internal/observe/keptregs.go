@@ -43,7 +43,7 @@ func (k *keptRegs) keep(s *RawSample) {
 // recall restores the registers of the last stop if that was in the same call, with the same stack up to root, the
 // outermost frame's stack pointer, or 0. It sets call to the one before restart_syscall(2).
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
-	if len(k.stack) == 0 || !k.sameCall(call) {
+	if len(k.stack) == 0 || !k.isSameCall(call) {
 		return false
 	}
 	*call = k.call
@@ -64,18 +64,18 @@ func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	if t.kept.recall(s, call, t.hints.get().Root) {
 		return true
 	}
-	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.sameCall(call)
+	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.isSameCall(call)
 	return false
 }
 
-func (k *keptRegs) sameCall(call *procmem.SyscallInfo) bool {
+func (k *keptRegs) isSameCall(call *procmem.SyscallInfo) bool {
 	return call.SP == k.call.SP && call.PC == k.call.PC && call.Args == k.call.Args &&
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// sameSleep reports whether the thread is probably still in the sleep in which it was stopped.
-func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
-	return len(k.stack) > 0 && k.sameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
+// isSameSleep reports whether the thread is probably still in the sleep in which it was stopped.
+func (k *keptRegs) isSameSleep(call *procmem.SyscallInfo, runs uint64) bool {
+	return len(k.stack) > 0 && k.isSameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
 // restart_syscall(2)
@@ -151,8 +151,8 @@ func (o *Observer) prepareStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.stopRefused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.harmed() || !o.stopLimit.tryAdmitStop(t)
+	s.stopRefused = !o.mayStopSleepers() || t.kept.isSameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+		t.gaveUpCall.wasHarmed() || !o.stopLimit.tryAdmitStop(t)
 	if !s.stopRefused {
 		t.kept.asleepIn = s.Call
 	}

@@ -55,10 +55,11 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 			t.Errorf("%s: %v, rbp %#x, call %+v", name, got, rbp, call)
 		}
 	}
-	if !k.sameSleep(&sleep, 11) || k.sameSleep(&sleep, 12) || !k.sameSleep(&restart, 12) || k.sameSleep(&otherArgs, 11) {
+	if !k.isSameSleep(&sleep, 11) || k.isSameSleep(&sleep, 12) || !k.isSameSleep(&restart, 12) ||
+		k.isSameSleep(&otherArgs, 11) {
 		t.Error("a thread that went back to sleep is taken for one that ran, or the reverse")
 	}
-	if empty := (keptRegs{}); empty.sameSleep(&procmem.SyscallInfo{}, 1) ||
+	if empty := (keptRegs{}); empty.isSameSleep(&procmem.SyscallInfo{}, 1) ||
 		empty.recall(rawAt(sleep, 1), &procmem.SyscallInfo{}, 0) {
 		t.Error("nothing is kept, and recalled")
 	}

@@ -41,7 +41,7 @@ type futexSleep struct {
 // futexReads of a thread's kernel stacks precede the first kept one.
 const futexReads = 4
 
-func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
+func (f *futexSleep) isUnchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
 	}
@@ -137,7 +137,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		s.KernelText = make([]byte, 0, maxKernelText)
 	}
 	inFutex := call.Nr == futexCall(s.Regs.Arch)
-	if inFutex && f.unchanged(t, call) {
+	if inFutex && f.isUnchanged(t, call) {
 		s.KernelText = append(s.KernelText[:0], f.text...)
 		return
 	}

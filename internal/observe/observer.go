@@ -65,7 +65,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //
 // A pending thread keeps the raw sample. After LeftToSamples and Failed the next observation has no baseline.
 func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
-	sched, err := o.clocks(t)
+	sched, err := o.readClocks(t)
 	if err != nil {
 		return Failed, nil, err
 	}
@@ -125,13 +125,13 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 		return false, refusal.MapLock
 	}
 	if asleep {
-		t.gaveUpCall.leftCall()
+		t.gaveUpCall.noteLeftCall()
 	}
 	return asleep, nil
 }
 
-// clocks reads the thread's clocks, and keeps them as its last ones.
-func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
+// readClocks reads the thread's clocks, and keeps them as its last ones.
+func (o *Observer) readClocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
 		err = ptrace.ErrGone // the number was reused
@@ -148,7 +148,7 @@ func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 // checkUnchanged reports whether the last observation holds, and is not repeated for an incomplete stack.
 func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
 	switch {
-	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
+	case !t.base.isUnchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
 	case !t.retryBackoff.countUnchanged(t.hints.get().Incomplete):
 		t.ranBetween = false

@@ -46,10 +46,11 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 	n := o.InnerRegions(regs, rd, out)
 	first := n
 	for i, addr := range o.addrs {
-		if addr == 0 || n == len(out) || holds(out[first:n], addr) || o.firstStack[i] && onFirstStack(addr, regs.SP()) {
+		if addr == 0 || n == len(out) || holdsStackAt(out[first:n], addr) ||
+			o.firstStack[i] && onFirstStack(addr, regs.SP()) {
 			continue
 		}
-		if r := read(rd, addr, o.bufs[i][:o.sizes[i]]); len(r.Bytes) > 0 {
+		if r := readOtherStack(rd, addr, o.bufs[i][:o.sizes[i]]); len(r.Bytes) > 0 {
 			out[n] = r
 			n++
 		}
@@ -60,7 +61,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 // onFirstStack reports whether sp is on the stack that ends copysize.FirstStackBytes behind addr.
 func onFirstStack(addr, sp frames.Addr) bool { return addr+copysize.FirstStackBytes-sp <= copysize.Max }
 
-func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
+func readOtherStack(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
 	from := max(max(addr, copysize.OtherStackBelow)-copysize.OtherStackBelow, rd.MappingStart(addr))
 	got := rd.Read(from, buf)
 	if uint64(got) < addr+8-from { // the stack begins later
@@ -70,7 +71,7 @@ func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
 	return frames.Region{Addr: from, Bytes: buf[:got]}
 }
 
-func holds(rs []frames.Region, addr frames.Addr) bool {
+func holdsStackAt(rs []frames.Region, addr frames.Addr) bool {
 	for i := range rs {
 		if off := addr - rs[i].Addr; off+copysize.OtherStackBelow < uint64(len(rs[i].Bytes)) {
 			return true

@@ -25,7 +25,7 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		}
 		call, err := t.files.Syscall()
 		if err == refusal.Denied { //nolint:errorlint // Syscall returns it unwrapped; errors.Is allocates on this path
-			return false, stoppable(t.files)
+			return false, checkStoppable(t.files)
 		}
 		if err != nil {
 			return false, err
@@ -33,7 +33,7 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if call.Running {
 			return false, nil
 		}
-		if call.SP == 0 && zombie(t.files) {
+		if call.SP == 0 && isZombie(t.files) {
 			return false, ptrace.ErrZombie
 		}
 		if err := o.copyAsleep(t, s, &call); err != nil {
@@ -81,9 +81,9 @@ func (o *Observer) keepPassiveRead(t *Thread, s *RawSample, call *procmem.Syscal
 	}
 }
 
-// stoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable, as CAP_SYS_PTRACE does not
-// override its mode. A sleeper may not: its call is unknown.
-func stoppable(files *procmem.ThreadFiles) error {
+// checkStoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable, as CAP_SYS_PTRACE does
+// not override its mode. A sleeper may not: its call is unknown.
+func checkStoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {
 		return err
@@ -166,7 +166,7 @@ const redZone = 128
 // copyStack copies from sp − below upwards in one piece.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
-	from := t.copyFrom(sp, below)
+	from := t.copyStart(sp, below)
 	hints := t.hints.get()
 	asked, end := hints.Bytes, hints.CopyEnd
 	if end > from && end-from < uint64(asked) {
@@ -178,11 +178,11 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 // copyTop copies the top only; [copier.copyOtherMemory] copies the rest.
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *deepstack.Outline) error {
 	s.copyShape = copyShape{outline: o}
-	return s.copyBytes(t, t.copyFrom(sp, redZone), deepstack.TopBytes)
+	return s.copyBytes(t, t.copyStart(sp, redZone), deepstack.TopBytes)
 }
 
-// copyFrom returns sp − below, or sp if that is in another mapping.
-func (t *Thread) copyFrom(sp, below frames.Addr) frames.Addr {
+// copyStart returns sp − below, or sp if that is in another mapping.
+func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.MappingStart(sp) > from {
 		return sp
@@ -221,7 +221,7 @@ func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	}
 }
 
-func zombie(files *procmem.ThreadFiles) bool {
+func isZombie(files *procmem.ThreadFiles) bool {
 	var st procmem.Stat
 	return files.Stat(&st) == nil && (st.State == 'Z' || st.State == 'X')
 }

@@ -33,7 +33,7 @@ const (
 // SetFrugal makes the pool keep less. Precondition: it is not in use.
 func (p *Pool) SetFrugal() { p.frugal = true }
 
-func (p *Pool) keeps(room int64) bool {
+func (p *Pool) mayKeep(room int64) bool {
 	most := int64(maxKeptBytes)
 	if p.frugal {
 		most = maxKeptFrugal
@@ -104,7 +104,7 @@ func (p *Pool) Put(s *RawSample) {
 	p.bytesWaiting.Add(-s.waitingBytes)
 	s.chargedBytes, s.waitingBytes = 0, 0
 	room := int64(cap(s.buf))
-	if !p.keeps(room) {
+	if !p.mayKeep(room) {
 		return
 	}
 	p.freeBytes.Add(room) // before it can be taken again

@@ -22,9 +22,9 @@ const maxKernel = 64 // kernel frames of a sample
 func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
 
 // UsesSamples reports whether samples of the thread are used.
-func (t *Thread) UsesSamples() bool { return t.sampleStack != 0 && !t.beyondSamples() }
+func (t *Thread) UsesSamples() bool { return t.sampleStack != 0 && !t.isBeyondSamples() }
 
-func (t *Thread) beyondSamples() bool {
+func (t *Thread) isBeyondSamples() bool {
 	hints := t.hints.get()
 	return hints.TooDeepForSamples || hints.Used > t.sampleStack
 }
@@ -35,7 +35,7 @@ func (t *Thread) SetRate(hz float64) {
 }
 
 // StoppedForDepth reports whether a sampled thread is stopped because its stack is deep.
-func (t *Thread) StoppedForDepth() bool { return t.sampleStack != 0 && t.beyondSamples() }
+func (t *Thread) StoppedForDepth() bool { return t.sampleStack != 0 && t.isBeyondSamples() }
 
 // FromSample makes a raw sample from a usable kernel sample, without clocks.
 func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
@@ -58,11 +58,11 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	return s
 }
 
-// NoUserSpace zeroes the registers, as of a kernel thread.
-func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
+// SetNoUserSpace zeroes the registers, as of a kernel thread.
+func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
-// Longest reports whether it is a kernel sample with as much stack as possible.
-func (s *RawSample) Longest() bool { return s.How == BySample && s.FullSampleBytes > 0 }
+// IsLongestSample reports whether it is a kernel sample with as much stack as possible.
+func (s *RawSample) IsLongestSample() bool { return s.How == BySample && s.FullSampleBytes > 0 }
 
 // Drop returns an unused raw sample to the pool.
 func (o *Observer) Drop(s *RawSample) { o.pool.Put(s) }

@@ -35,7 +35,7 @@ func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	if n := pool.bytesOut.Load(); n > sampleRoom {
 		t.Errorf("%d bytes for %d", n, len(r.Stack))
 	}
-	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.Longest() {
+	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.IsLongestSample() {
 		t.Errorf("%d bytes up to %#x", s.Copied(), s.Mem.StackEnd)
 	}
 }

@@ -88,7 +88,7 @@ func (o *Observer) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint6
 func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
 	s := t.pending
 	t.pending = nil
-	o.request(t, s, &o.req)
+	o.fillRequest(t, s, &o.req)
 	o.req.MaxStop = o.stopLimit.limit
 	o.beginReads(t, true) // on false, reads in the stop return nothing
 	err := o.ctl.Finish(tracee, &o.req, &o.stop)

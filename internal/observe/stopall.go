@@ -78,7 +78,7 @@ func (s *stopAll) add(t *Thread) {
 	h := &heldThread{thread: t}
 	s.passive.takeHints(t)
 	s.threads = append(s.threads, h)
-	_, err := s.passive.clocks(t)
+	_, err := s.passive.readClocks(t)
 	if err == nil {
 		h.call, err = t.files.Syscall()
 	}

@@ -85,7 +85,7 @@ func (s *samples) keep(th *thread, r *perfevents.Record) {
 	s.counts.taken++
 	raw := s.stream.rawSample(s.shared.Observer, r)
 	if th.NoUser {
-		raw.NoUserSpace()
+		raw.SetNoUserSpace()
 	}
 	th.waiting = append(th.waiting, raw)
 	if len(th.waiting) == clocksAfterSamples {

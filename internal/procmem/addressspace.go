@@ -21,7 +21,7 @@ import "golang.org/x/sys/unix"
 //   - aggregator: processAccount.programChanged renews the name, the counts of incomplete walks, what is known of the
 //     program, and the waits
 //   - handover: Process.ProgramChanged renews what is copied besides stacks and what samples will lack
-//   - attribute: Attribution.exec gives the account of the calling thread to the first one
+//   - attribute: Attribution.moveAccount gives the account of the calling thread to the first one
 //   - perfengine: the choice of the engine, as the process's lack of roots is renewed
 //
 // After vfork(2) a child uses its parent's address space, until its exec: no file is opened before. If the child's
@@ -77,10 +77,10 @@ func (m *Memory) Ended() bool {
 	if fd < 0 {
 		fd = m.mem.fd()
 	}
-	return m.foreign.Load() || fd >= 0 && emptied(fd)
+	return m.foreign.Load() || fd >= 0 && isEmptied(fd)
 }
 
-func emptied(fd int) bool {
+func isEmptied(fd int) bool {
 	var b [1]byte
 	return preadMem(fd, b[:], 0) == 0
 }
@@ -106,7 +106,7 @@ func (m *Memory) openNew(pid int) {
 	case e != 0: // it has ended
 		return
 	}
-	alive := !emptied(fd)
+	alive := !isEmptied(fd)
 	if closeFD(fd); !alive || sharesParentMemory(pid) {
 		return
 	}

@@ -8,9 +8,9 @@ type identity struct {
 	start uint64 // clock ticks since boot
 }
 
-// same reports whether fd belongs to the thread of the first call. With another inode (fs/proc/base.c, pid_revalidate;
-// or memory pressure) the start time decides.
-func (i *identity) same(fd int, f *ThreadFiles) bool {
+// isSameThread reports whether fd belongs to the thread of the first call. With another inode (fs/proc/base.c,
+// pid_revalidate; or memory pressure) the start time decides.
+func (i *identity) isSameThread(fd int, f *ThreadFiles) bool {
 	st, e := fstat(fd)
 	if e != 0 {
 		return false

@@ -140,7 +140,7 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 func (m *Memory) AwaitMmapLock() int64 {
 	var s Span
 	fd := m.mem.fd()
-	if fd < 0 || m.lastAnonymous == 0 || m.swapped.Load() || !find(m.table.Load(), m.lastAnonymous, &s) ||
+	if fd < 0 || m.lastAnonymous == 0 || m.swapped.Load() || !findSpan(m.table.Load(), m.lastAnonymous, &s) ||
 		s.Kind != Anonymous {
 		return 0
 	}
@@ -303,7 +303,7 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	for done < len(buf) {
 		at, want := addr+uint64(done), buf[done:]
 		var s Span
-		if !find(m.table.Load(), at, &s) && !m.query(nil, at, &s) {
+		if !findSpan(m.table.Load(), at, &s) && !m.query(nil, at, &s) {
 			if !m.noQueries.Load() {
 				break
 			}

@@ -64,7 +64,7 @@ func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
 	for k < min(len(parts), MaxParts) {
 		addr, n := parts[k].Addr, uint64(len(parts[k].Bytes))
 		var s Span
-		if n == 0 || !find(m.table.Load(), addr, &s) || s.Kind == NotMemory || s.End-addr < n {
+		if n == 0 || !findSpan(m.table.Load(), addr, &s) || s.Kind == NotMemory || s.End-addr < n {
 			break
 		}
 		k++

@@ -18,8 +18,8 @@ func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	CountCall()
 	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
 		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-	CountCopied(count(n, e))
-	return count(n, e), e
+	CountCopied(bytesOr0(n, e))
+	return bytesOr0(n, e), e
 }
 
 func vmReadPartsMayWait(pid int, parts []frames.Region) int {
@@ -34,8 +34,8 @@ func vmReadPartsMayWait(pid int, parts []frames.Region) int {
 	CountCall()
 	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
 		uintptr(unsafe.Pointer(&local)), k, uintptr(unsafe.Pointer(&remote)), k, 0)
-	CountCopied(count(n, e))
-	return count(n, e)
+	CountCopied(bytesOr0(n, e))
+	return bytesOr0(n, e)
 }
 
 func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
@@ -44,6 +44,6 @@ func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
 		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-	CountCopied(count(n, e))
-	return count(n, e), e
+	CountCopied(bytesOr0(n, e))
+	return bytesOr0(n, e), e
 }

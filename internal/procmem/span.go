@@ -4,10 +4,10 @@ package procmem
 
 import "slices"
 
-// find returns the span of a sorted table, or nil, that has addr, or the next one, and reports whether it has addr.
+// findSpan returns the span of a sorted table, or nil, that has addr, or the next one, and reports whether it has addr.
 //
 //go:nosplit
-func find(t *[]Span, addr uint64, out *Span) bool {
+func findSpan(t *[]Span, addr uint64, out *Span) bool {
 	if t == nil {
 		return false
 	}
@@ -36,12 +36,13 @@ const maxStackGuard = 64 << 10
 //go:nosplit
 func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 	t := m.table.Load()
-	known := find(t, addr, out)
-	if known && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) == cannotGrow) {
+	known := findSpan(t, addr, out)
+	if known && out.Kind != NotMemory && (out.End-addr >= want || neighbourAfter(t, out) == cannotGrow) {
 		return true
 	}
 	table := *out
-	if m.recent.find(t, addr, out) && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) != reserved) {
+	if m.recent.find(t, addr, out) && out.Kind != NotMemory &&
+		(out.End-addr >= want || neighbourAfter(t, out) != reserved) {
 		return true
 	}
 	if m.query(m.reader(), addr, out) {
@@ -72,10 +73,10 @@ const (
 )
 
 //go:nosplit
-func follows(t *[]Span, s *Span) neighbour {
+func neighbourAfter(t *[]Span, s *Span) neighbour {
 	var next Span
 	switch {
-	case !find(t, s.End, &next):
+	case !findSpan(t, s.End, &next):
 		return mayGrow
 	case next.Kind == NotMemory && next.End-next.Start > maxStackGuard:
 		return reserved

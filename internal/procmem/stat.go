@@ -67,7 +67,7 @@ func ParseStat(b []byte, s *Stat) error {
 	} else {
 		c.bad = true
 	}
-	s.fields(&c)
+	s.parseFields(&c)
 	if head.bad || c.bad {
 		*s = Stat{}
 		return ErrFormat
@@ -75,8 +75,8 @@ func ParseStat(b []byte, s *Stat) error {
 	return nil
 }
 
-func (s *Stat) fields(c *cursor) {
-	s.required(c)
+func (s *Stat) parseFields(c *cursor) {
+	s.parseRequired(c)
 	rest := *c
 	for field := 23; field < 39; field++ {
 		switch field {
@@ -93,7 +93,7 @@ func (s *Stat) fields(c *cursor) {
 	}
 }
 
-func (s *Stat) required(c *cursor) {
+func (s *Stat) parseRequired(c *cursor) {
 	for field := 4; field <= 22; field++ {
 		switch field {
 		case 4:

@@ -43,7 +43,7 @@ func ParseStatus(b []byte, s *Status) error {
 	for rest := b; len(rest) > 0; {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
-		bad = s.line(line) || bad
+		bad = s.parseLine(line) || bad
 	}
 	return s.check(bad)
 }
@@ -68,7 +68,7 @@ func readStatus(fd int, e syscall.Errno, s *Status) error {
 		at += n
 		line, rest, whole := bytes.Cut(buf[:kept+n], []byte{'\n'})
 		for ; whole; line, rest, whole = bytes.Cut(rest, []byte{'\n'}) {
-			bad = !skips && s.line(line) || bad
+			bad = !skips && s.parseLine(line) || bad
 			skips = false
 		}
 		if at == 0 {
@@ -96,8 +96,8 @@ func (s *Status) check(bad bool) error {
 	return nil
 }
 
-func (s *Status) line(line []byte) (bad bool) {
-	key, val, ok := bytes.Cut(line, []byte(":"))
+func (s *Status) parseLine(parseLine []byte) (bad bool) {
+	key, val, ok := bytes.Cut(parseLine, []byte(":"))
 	if !ok {
 		return false
 	}
@@ -123,9 +123,9 @@ func (s *Status) set(key []byte, c *cursor) {
 	case "Threads":
 		s.Threads = int(c.uint())
 	case "Uid":
-		ids(&s.UID, c)
+		parseIDs(&s.UID, c)
 	case "Gid":
-		ids(&s.GID, c)
+		parseIDs(&s.GID, c)
 	case "NSpid":
 		s.parseNSpid(c)
 	case "CapPrm":
@@ -146,17 +146,17 @@ func (s *Status) set(key []byte, c *cursor) {
 	case "Kthread":
 		s.KernelThread = c.uint() != 0
 	default:
-		s.signals(key, c)
+		s.parseSignals(key, c)
 	}
 }
 
-func ids(of *[4]uint32, c *cursor) {
+func parseIDs(of *[4]uint32, c *cursor) {
 	for i := range of {
 		of[i] = uint32(c.uint())
 	}
 }
 
-func (s *Status) signals(key []byte, c *cursor) {
+func (s *Status) parseSignals(key []byte, c *cursor) {
 	switch string(key) {
 	case "SigPnd":
 		s.SigPnd = c.number(c.word(), 16)

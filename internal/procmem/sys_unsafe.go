@@ -68,7 +68,7 @@ func readlink(path, buf []byte) (int, syscall.Errno) {
 	CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&path[0])),
 		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
-	return count(n, e), e
+	return bytesOr0(n, e), e
 }
 
 func closeFD(fd int) {
@@ -85,7 +85,7 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 		n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd),
 			uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), uintptr(off), 0, 0)
 		if e != syscall.EINTR {
-			return count(n, e), e
+			return bytesOr0(n, e), e
 		}
 	}
 }
@@ -107,7 +107,7 @@ func getdents(fd int, buf []byte) (int, syscall.Errno) {
 	CountCall()
 	n, _, e := syscall.RawSyscall(unix.SYS_GETDENTS64, uintptr(fd),
 		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
-	return count(n, e), e
+	return bytesOr0(n, e), e
 }
 
 func fstat(fd int) (st unix.Stat_t, e syscall.Errno) {
@@ -136,7 +136,7 @@ func Readable(fd int) bool {
 	}
 }
 
-func count(n uintptr, e syscall.Errno) int {
+func bytesOr0(n uintptr, e syscall.Errno) int {
 	if e != 0 {
 		return 0
 	}

@@ -128,7 +128,7 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 	}
 	kept := f.budget.Take(1)
 	n := 0
-	if which == fileSchedStat && f.dir == 0 && !(kept && f.identity.inode == 0) && !f.identity.same(fd, f) {
+	if which == fileSchedStat && f.dir == 0 && !(kept && f.identity.inode == 0) && !f.identity.isSameThread(fd, f) {
 		e = syscall.ESRCH
 	} else {
 		n, e = pread(fd, buf, 0)
@@ -182,7 +182,7 @@ func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	if e != 0 {
 		return false
 	}
-	if f.dir == 0 && !f.identity.same(fd, f) {
+	if f.dir == 0 && !f.identity.isSameThread(fd, f) {
 		closeFD(fd)
 		return false
 	}

@@ -19,8 +19,8 @@ type backlog struct {
 }
 
 const (
-	// SomeBacklog is the number of copied bytes in a tick, and of bytes that wait for their walks, beyond which the tick
-	// pauses.
+	// SomeBacklog is the number of copied bytes in a tick, and of bytes that wait for their walks, beyond which the
+	// tick pauses.
 	SomeBacklog = 16 << 20
 	// MaxBacklog is how many waiting bytes prevent observations and ticks.
 	MaxBacklog = 64 << 20
@@ -33,8 +33,8 @@ const (
 
 func (b *backlog) beginTick() { b.paused = 0 }
 
-// full reports whether the aggregator is far behind, or a garbage collection is due.
-func (b *backlog) full(now int64) bool {
+// isFull reports whether the aggregator is far behind, or a garbage collection is due.
+func (b *backlog) isFull(now int64) bool {
 	return !b.Queue.HasRoom() || b.Pool.BytesInUse() > MaxBacklog || b.Garbage.Draining(now)
 }
 

@@ -144,7 +144,7 @@ func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 		return 0, false
 	}
 	alive, complete := e.threadsCPU(p, true, nil)
-	return max(int64(all)-alive, 0), complete && p.settled()
+	return max(int64(all)-alive, 0), complete && p.isSettled()
 }
 
 func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }

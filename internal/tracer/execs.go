@@ -14,7 +14,7 @@ import (
 // address space (fs/exec.c, de_thread, exec_mmap), which is what shows it ([procmem.Memory.Renew]). Files of the first
 // thread go on with the clocks of the calling task. So while the first thread is the only one left, until the others
 // are known to have ended without an exec ([process.mayBeInExec]), their end is not reported, and what was read of the
-// first thread is not used ([process.settled]).
+// first thread is not used ([process.isSettled]).
 type execs struct {
 	*engine.SharedState
 	opts        *Options
@@ -41,14 +41,14 @@ func (x *execs) detect(p *process, now int64) {
 		return
 	}
 	p.execState.addressSpace = space
-	x.newChildren.execed(p)
+	x.newChildren.noteExec(p)
 	first, caller := p.firstThread(), p.execCaller()
 	if first != nil && caller == first {
 		x.tracked.reportUnchanged(first)
 	}
 	for _, th := range p.list.all() {
 		if th != caller && !th.gone && (th == first || !th.alive()) {
-			x.end(th)
+			x.endThread(th)
 		}
 	}
 	p.list.forgetAllRejected()
@@ -83,8 +83,8 @@ func (p *process) execCaller() (found *thread) {
 	return found
 }
 
-// end ends a thread, and gives up its stop.
-func (x *execs) end(th *thread) {
+// endThread ends a thread, and gives up its stop.
+func (x *execs) endThread(th *thread) {
 	x.stops.giveUp(th.Observed)
 	x.tracked.endThread(th)
 }
@@ -94,7 +94,7 @@ func (x *execs) continueAs(caller, first *thread, e *handover.Event) {
 	switch {
 	case caller == nil && first == nil:
 	case first == nil:
-		x.end(caller)
+		x.endThread(caller)
 	case caller != nil:
 		x.stops.giveUp(caller.Observed)
 		x.tracked.reportUnchanged(caller)
@@ -114,9 +114,9 @@ func (p *process) runsTrackedProgram() bool {
 	return memory.Space() == p.execState.addressSpace && !memory.Ended()
 }
 
-// settled reports that no exec is in progress, or unknown: what was read of the first thread just before is of the
+// isSettled reports that no exec is in progress, or unknown: what was read of the first thread just before is of the
 // thread that was tracked, and a thread that was missing just before has ended.
-func (p *process) settled() bool {
+func (p *process) isSettled() bool {
 	if p.list.len() <= 1 {
 		return true
 	}

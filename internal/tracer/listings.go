@@ -97,7 +97,7 @@ func (l *listings) markListed(p *process, tids []int, now int64) {
 func (l *listings) endMissing(p *process) {
 	list := &p.list
 	for _, th := range list.all() {
-		if list.misses(th) {
+		if list.lacks(th) {
 			l.tracked.endThread(th)
 		}
 	}

@@ -201,7 +201,7 @@ func (n *newChildren) finish(child *newChild, s *observe.RawSample, err error) {
 		child.refused = child.refused || r == refusal.Denied
 		return
 	}
-	n.unassigned++ // threadTracked subtracts it
+	n.unassigned++ // noteThreadTracked subtracts it
 	n.stops.countObservation(child.thread, s)
 	m := &child.marks[len(child.marks)-1]
 	switch {
@@ -221,8 +221,8 @@ func (n *newChildren) finish(child *newChild, s *observe.RawSample, err error) {
 	}
 }
 
-// processTracked keeps the marks for the first thread; those without a raw sample are reported at once.
-func (n *newChildren) processTracked(p *process) {
+// noteProcessTracked keeps the marks for the first thread; those without a raw sample are reported at once.
+func (n *newChildren) noteProcessTracked(p *process) {
 	if n.untracked == nil {
 		return
 	}
@@ -240,8 +240,8 @@ func (n *newChildren) processTracked(p *process) {
 	}
 }
 
-// threadTracked reports the marks of a process as samples of its first thread.
-func (n *newChildren) threadTracked(th *thread) {
+// noteThreadTracked reports the marks of a process as samples of its first thread.
+func (n *newChildren) noteThreadTracked(th *thread) {
 	child := th.proc.earlier
 	if child == nil || !th.isFirst() {
 		return
@@ -260,14 +260,14 @@ func (n *newChildren) threadTracked(th *thread) {
 	}
 }
 
-func (n *newChildren) execed(p *process) {
+func (n *newChildren) noteExec(p *process) {
 	if n.untracked != nil {
 		n.opens.wait()
 		n.untracked.NoteExec(p.Target.PID)
 	}
 }
 
-func (n *newChildren) processEnded(p *process) {
+func (n *newChildren) noteProcessEnded(p *process) {
 	if p.earlier != nil {
 		n.drop(p.earlier)
 		p.earlier = nil

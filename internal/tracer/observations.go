@@ -40,8 +40,8 @@ func (o *observations) extendInterval(duePerDrawn float64) {
 	o.interval = int64(float64(o.interval) * duePerDrawn)
 }
 
-// tried reports whether an observation of a thread was begun in this tick, or not admitted.
-func (o *observations) tried(th *thread) bool { return th.triedTick == o.Tick.Number }
+// wasTried reports whether an observation of a thread was begun in this tick, or not admitted.
+func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.Tick.Number }
 
 // observe begins an observation of a thread, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
@@ -121,7 +121,7 @@ func (o *observations) mayBeOfCaller(th *thread, clocks procmem.SchedStat) bool 
 	if !th.isFirst() || clocks == th.accountedClocks {
 		return false
 	}
-	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs || !th.proc.settled()
+	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs || !th.proc.isSettled()
 }
 
 // provesNoExec reports that a sample of a first thread is of the thread that was tracked: a thread that takes another's
@@ -179,7 +179,7 @@ func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
 		return o.interval
 	}
-	return int64(float64(o.interval) * (1 - o.own.part(o.Tick.Number, s.StopTime, o.Tick.Period)))
+	return int64(float64(o.interval) * (1 - o.own.lostPart(o.Tick.Number, s.StopTime, o.Tick.Period)))
 }
 
 // preferCPUOf makes the tracer sleep on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).
@@ -199,7 +199,7 @@ func (o *observations) fail(th *thread, err error) {
 	o.noteChanged(th)
 	switch {
 	case reason != refusal.Exited:
-	case th.isFirst() || !th.proc.settled(): // the next listing decides ([execs])
+	case th.isFirst() || !th.proc.isSettled(): // the next listing decides ([execs])
 		th.Observed.ForgetLast(th.accountedClocks)
 		th.proc.list.hintChange()
 	default:

@@ -35,9 +35,10 @@ func (o *ownWork) measure(tick, now int64) {
 	o.at, o.cpu = now, cpu
 }
 
-// part returns the part of an interval that all CPUs together had no time for the targets, as the tracer worked on one,
-// and new threads were stopped. stopTime is the length of a new thread's stop, period the mean distance of ticks, ns.
-func (o *ownWork) part(tick, stopTime, period int64) float64 {
+// lostPart returns the part of an interval that all CPUs together had no time for the targets, as the tracer worked on
+// one, and new threads were stopped. stopTime is the length of a new thread's stop, period the mean distance of ticks,
+// ns.
+func (o *ownWork) lostPart(tick, stopTime, period int64) float64 {
 	o.lastNewThread = tick
 	cpus := float64(runtime.NumCPU())
 	stopped := float64(stopTime) / float64(max(o.distance, period))

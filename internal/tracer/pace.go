@@ -81,8 +81,8 @@ func (p *pace) withinQuota() bool {
 	return p.quota.AdmitTick()
 }
 
-// limited reports whether there is a limit to what targets may lose.
-func (p *pace) limited() bool { return p.budget.Limited() }
+// isLimited reports whether there is a limit to what targets may lose.
+func (p *pace) isLimited() bool { return p.budget.Limited() }
 
 // withinBudget reports whether a tick is admitted by what targets may lose. targetCPU is their CPU time so far, ns.
 func (p *pace) withinBudget(now, targetCPU int64) bool {
@@ -96,7 +96,7 @@ func (p *pace) withinBudget(now, targetCPU int64) bool {
 
 // noteTick records the cost of a tick in which n threads were observed.
 func (p *pace) noteTick(n int64) {
-	if !p.limited() {
+	if !p.isLimited() {
 		return
 	}
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
@@ -131,7 +131,7 @@ func (p *pace) chargeStop(ns int64) (own int64) {
 
 // maySkip reports whether the next ticks may be skipped if the targets permit it.
 func (p *pace) maySkip(now int64) bool {
-	return !p.Ending && !p.drawsSubset() && !p.limited() && p.quota == nil && p.Observer.Pending() == 0 &&
+	return !p.Ending && !p.drawsSubset() && !p.isLimited() && p.quota == nil && p.Observer.Pending() == 0 &&
 		p.Skipper.MaySkip(now)
 }
 

@@ -23,7 +23,7 @@ type selector struct {
 // observeDue observes the due threads of all processes, or draws some of them, and begins their back-offs.
 func (s *selector) observeDue() {
 	s.rotation++
-	all := s.draw()
+	all := s.beginDraw()
 	for _, p := range s.tracked.processes() {
 		if all {
 			s.observe(p.backoff.Due)
@@ -41,7 +41,7 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 			return
 		}
 		th := ownerOf(list[(i+s.rotation)%len(list)])
-		if !th.gone && !s.observations.tried(th) {
+		if !th.gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}
@@ -74,8 +74,8 @@ func (s *selector) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-// draw returns true if every due thread is observed.
-func (s *selector) draw() (all bool) {
+// beginDraw returns true if every due thread is observed.
+func (s *selector) beginDraw() (all bool) {
 	if s.Ending {
 		return true // for each thread's clocks, and its sleep so far
 	}
@@ -94,7 +94,7 @@ func (s *selector) observeDrawn(list []*backoff.ThreadState) {
 		if ptrace.Suspending() {
 			return
 		}
-		if th := ownerOf(t); s.pace.draw() && !th.gone && !s.observations.tried(th) {
+		if th := ownerOf(t); s.pace.draw() && !th.gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}

@@ -13,7 +13,7 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 		return next
 	}
 	t.Skipper.SetCPUTime(int64(selfruntime.CPUTime()))
-	after, ok := t.pace.skip(next, t.steady(now))
+	after, ok := t.pace.skip(next, t.isSteady(now))
 	if !ok {
 		return next
 	}
@@ -35,7 +35,7 @@ func (t *Tracer) maySkip(now int64) bool {
 	return true
 }
 
-func (t *Tracer) steady(now int64) bool {
+func (t *Tracer) isSteady(now int64) bool {
 	for _, p := range t.tracked.processes() {
 		for _, sleeper := range p.backoff.Due {
 			if th := ownerOf(sleeper); !th.gone && !th.Steady.IsSteady() && sleeper.AsleepFor(now) < schedule.SteadyFor {

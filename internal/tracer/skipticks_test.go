@@ -41,7 +41,7 @@ func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 			"it is the end":                    func() { c.Ending = true },
 		} {
 			was, rest := c.opts, c.Skipper
-			steady := func() bool { return c.maySkip(procmem.Now()) && c.steady(procmem.Now()) }
+			steady := func() bool { return c.maySkip(procmem.Now()) && c.isSteady(procmem.Now()) }
 			if !steady() {
 				t.Fatalf("not steady before %s", name)
 			}
@@ -89,7 +89,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 		tick()
 		now := procmem.Now()
 		leftOut := func() bool { return c.skipTicks(now, now) != now }
-		if c.Skipper = (schedule.TickSkipper{}); c.steady(now) || leftOut() {
+		if c.Skipper = (schedule.TickSkipper{}); c.isSteady(now) || leftOut() {
 			t.Fatal("one tick, and it is known what they do and cost")
 		}
 		for i := range int64(1000) {

@@ -21,14 +21,14 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
-	s.Seconds = seconds(t.length())
+	s.Seconds = seconds(t.runLength())
 	if s.Seconds > 0 {
 		s.Freq = float64(s.Ticks) / s.Seconds
 	}
 }
 
-// length returns the time from the first tick to the last reading of all clocks, or until now, ns.
-func (t *Tracer) length() int64 {
+// runLength returns the time from the first tick to the last reading of all clocks, or until now, ns.
+func (t *Tracer) runLength() int64 {
 	if begun := t.control.FirstTick(); t.run.length == 0 && begun != 0 {
 		return procmem.Now() - begun
 	}

@@ -100,8 +100,8 @@ func (list *threadList) read(dir *procmem.TaskDir, now int64, cpu uint64) (tids 
 // mark records that the present listing has a tracked thread.
 func (list *threadList) mark(th *thread) { th.listGeneration = list.generation }
 
-// misses reports whether the present listing lacks a tracked thread.
-func (list *threadList) misses(th *thread) bool { return th.listGeneration != list.generation }
+// lacks reports whether the present listing lacks a tracked thread.
+func (list *threadList) lacks(th *thread) bool { return th.listGeneration != list.generation }
 
 // end ends a listing: ended threads are dropped.
 func (list *threadList) end() {

@@ -33,7 +33,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 		t.publish()
 		t.Garbage.Collect(now, t.Observer.Waiting())
 		t.stops.forgetWake()
-		if t.finished() {
+		if t.hasFinished() {
 			return false
 		}
 		next = t.skipTicks(now, next)
@@ -66,12 +66,12 @@ func (t *Tracer) tick(now, deadline int64) {
 
 // tickIfAdmitted makes a tick, unless the budget or a quota withholds it, or the aggregator is far behind.
 func (t *Tracer) tickIfAdmitted(now, deadline int64) {
-	if !t.pace.withinQuota() || t.pace.limited() && !t.pace.withinBudget(now, t.tracked.cpuTime(now)) {
+	if !t.pace.withinQuota() || t.pace.isLimited() && !t.pace.withinBudget(now, t.tracked.cpuTime(now)) {
 		t.withheldTick(now, deadline)
 		return
 	}
 	before := t.counts.begun()
-	if t.backlog.full(now) {
+	if t.backlog.isFull(now) {
 		t.missedTick(now, deadline)
 	} else {
 		t.tick(now, deadline)
@@ -163,8 +163,8 @@ func (t *Tracer) endTick(now, deadline int64) {
 	}
 }
 
-// finished reports whether the last process has ended, and none waits to be tracked.
-func (t *Tracer) finished() bool {
+// hasFinished reports whether the last process has ended, and none waits to be tracked.
+func (t *Tracer) hasFinished() bool {
 	return !t.opts.Endless && t.tracked.allEnded() && len(t.control.arriving) == 0
 }
 

@@ -80,7 +80,7 @@ func (t *tracked) trackProcess(shared *handover.SharedProcess) {
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
 	p.EnginePart = t.engine.Track(&p.TrackedProcess)
-	t.newChildren.processTracked(p)
+	t.newChildren.noteProcessTracked(p)
 }
 
 func openTaskDir(p *handover.SharedProcess) *procmem.TaskDir {
@@ -106,7 +106,7 @@ func (t *tracked) endProcess(p *process) {
 	if p.EnginePart != nil {
 		p.EnginePart.Ended(&p.account)
 	}
-	t.newChildren.processEnded(p)
+	t.newChildren.noteProcessEnded(p)
 	p.TaskDir.Close()
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
 }
@@ -180,7 +180,7 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	defer ptrace.Unpin()
 	t.Skipper.NoteThreadChange(now)
 	fromZero := p.list.fromZero(observed.TID)
-	t.setUp(p, observed)
+	t.setUpThread(p, observed)
 	th := &thread{proc: p, TrackedThread: engine.TrackedThread{Observed: observed, FromZero: fromZero}}
 	t.lastThread++
 	th.Handover = &handover.SharedThread{
@@ -195,15 +195,15 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	if p.EnginePart != nil {
 		th.EnginePart = p.EnginePart.TrackThread(&th.TrackedThread)
 	}
-	t.newChildren.threadTracked(th)
+	t.newChildren.noteThreadTracked(th)
 	if !fromZero && t.opts.Threads != nil {
 		t.ended.readThreadAtStart(th, now)
 	}
 	return th
 }
 
-// setUp passes what observations of a thread copy.
-func (t *tracked) setUp(p *process, observed *observe.Thread) {
+// setUpThread passes what observations of a thread copy.
+func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
 	observed.SetRate(t.opts.Freq)
 	if observed.TID == p.Target.PID {
 		observed.SetFirstCopy(p.Handover.FirstCopy())

@@ -97,7 +97,7 @@ func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	case learner.Others[0].At == 0:
 	case w.LeftFirstStack() && !w.OnOtherStack(): // back again
 	case w.OnOtherStack():
-		learner.countWalk(learner.endedAt(w.Regs().SP(), w.StopReason().Complete()))
+		learner.countWalk(learner.placesWith(w.Regs().SP(), w.StopReason().Complete()))
 	default:
 		learner.countWalk(0)
 	}
@@ -127,8 +127,9 @@ func (learner *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// endedAt returns the set of places (as for countWalk) whose copy includes sp. complete: a complete walk ended there.
-func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
+// placesWith returns the set of places (as for countWalk) whose copy includes sp. complete: a complete walk ended
+// there.
+func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.Others {
 		place := &learner.Others[i]
 		if place.At == 0 || sp+OtherStackBelow-place.At >= uint64(OtherStackBelow+max(otherStackBytes, place.Size)) {

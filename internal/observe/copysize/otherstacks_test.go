@@ -59,7 +59,7 @@ func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	const at = 0x700000
 	k := NewLearner()
 	k.others.addMissing(at)
-	k.others.endedAt(at+0x100, true)
+	k.others.placesWith(at+0x100, true)
 	for range 2 * maxOthersKept {
 		k.others.countWalk(0)
 	}
@@ -88,7 +88,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 		{at + 0x100, true, true, OtherStackBelow + 0x200 + Margin},
 		{at + otherStackBytes - 8, true, true, otherStackBytes},
 	} {
-		if found := k.others.endedAt(e.sp, e.complete) == 1; found != e.found || p.CopyBytes() != e.bytes {
+		if found := k.others.placesWith(e.sp, e.complete) == 1; found != e.found || p.CopyBytes() != e.bytes {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.CopyBytes(), e.found, e.bytes)
 		}
 	}

@@ -40,7 +40,7 @@ type depthLearner struct {
 func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *Copy) {
 	switch {
 	case c.Stop:
-		learner.learnStop(depth(w, c))
+		learner.learnStop(depthOf(w, c))
 	case end == EndCut:
 		learner.learnCutSample(c)
 	}
@@ -57,8 +57,8 @@ func (learner *depthLearner) learnCutSample(c *Copy) {
 	}
 }
 
-// depth returns the bytes of stack that a walk used, 0 if unknown.
-func depth(w *frames.Walker, c *Copy) int {
+// depthOf returns the bytes of stack that a walk used, 0 if unknown.
+func depthOf(w *frames.Walker, c *Copy) int {
 	from, reach := c.Stack.Addr, w.HighestSP()
 	if w.OnOtherStack() || reach < from || reach > c.StackEnd {
 		return 0

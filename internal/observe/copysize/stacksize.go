@@ -78,8 +78,8 @@ func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *Copy) {
 	}
 }
 
-// hasAll reports whether the copy reaches the stack's known end.
-func (learner *sizeLearner) hasAll(c *Copy) bool {
+// reachesEnd reports whether the copy reaches the stack's known end.
+func (learner *sizeLearner) reachesEnd(c *Copy) bool {
 	from, root := c.Stack.Addr, learner.Root
 	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
 }

@@ -36,7 +36,7 @@ func classify(p *code.Process, w *frames.Walker, c *Copy, size *sizeLearner) Wal
 		return EndOtherStack
 	case stop != frames.StopStackCut:
 		return EndElse
-	case w.ScanWasCut() && size.hasAll(c):
+	case w.ScanWasCut() && size.reachesEnd(c):
 		return EndPastRoot
 	case w.OnOtherStack():
 		return EndCutOther

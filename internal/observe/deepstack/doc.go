@@ -11,10 +11,10 @@
 //   - the top of the stack and, in the same read, a piece at each known end;
 //
 //   - from each known return address in the top, as some are stale, frame by frame, the ends at new places
-//     ([search.follow]);
+//     ([search.followTop]);
 //
 //   - if no such chain leads to the outermost frame: all up to the last known end of the stack, if near; else further
-//     memory until a return address in it leads there ([search.bridge]).
+//     memory until a return address in it leads there ([search.copyUntilChain]).
 //
 //     sp                                                                    root
 //     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │

@@ -37,7 +37,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
-	if _, ok := p.follow(); !ok {
+	if _, ok := p.followTop(); !ok {
 		t.Fatal("it did not get to the outermost frame")
 	}
 	copied := 0
@@ -49,7 +49,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	}
 	put(8192+64+300<<10, 0x999)
 	have.drop(0)
-	if _, ok := p.follow(); ok {
+	if _, ok := p.followTop(); ok {
 		t.Error("an unknown return address was taken for the outermost")
 	}
 }
@@ -82,11 +82,11 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 			out[i] = frames.Region{Addr: by.ends[i].at - pieceBelow, Bytes: mem[by.ends[i].at-base-pieceBelow:][:pieceBelow]}
 		}
 		have := p.begin(base, &rd, out, len(by.ends))
-		reached, ok := p.follow()
+		reached, ok := p.followTop()
 		if ok {
 			t.Error("the unknown function was known")
 		}
-		p.bridge(reached)
+		p.copyUntilChain(reached)
 		for at := uint64(TopBytes); at < 100<<10; at += 8 {
 			if _, ok := have.Word(base + at); !ok {
 				t.Fatalf("%d bytes further in than a frame that is known were not copied", 100<<10-at)
@@ -137,11 +137,11 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
-	reached, ok := p.follow()
+	reached, ok := p.followTop()
 	if ok || reached != base+third {
 		t.Fatalf("%v, it came to %d, want %d", ok, reached-base, third)
 	}
-	p.bridge(reached)
+	p.copyUntilChain(reached)
 	copied := 0
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
@@ -173,11 +173,11 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
-	reached, ok := p.follow()
+	reached, ok := p.followTop()
 	if ok {
 		t.Fatal("the unknown function was known")
 	}
-	p.bridge(reached)
+	p.copyUntilChain(reached)
 	copied := 0
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
@@ -206,11 +206,11 @@ func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
-	reached, ok := p.follow()
+	reached, ok := p.followTop()
 	if ok || reached < base+TopBytes {
 		t.Fatalf("%v, it came to %d", ok, int64(reached-base))
 	}
-	p.bridge(reached)
+	p.copyUntilChain(reached)
 	if _, ok := have.Word(base + 128<<10 - 8); !ok {
 		t.Errorf("the outermost frame was not copied; it came to %d", reached-base)
 	}
@@ -255,7 +255,7 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
 	have := p.begin(base, &rd, out, 1)
-	if _, ok := p.follow(); !ok {
+	if _, ok := p.followTop(); !ok {
 		t.Fatal("it did not get to the outermost frame")
 	}
 	for at := uint64(end - savedBelow); at < end; at += 8 {

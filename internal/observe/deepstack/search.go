@@ -62,7 +62,7 @@ type search struct {
 
 func (s *search) copyFrames() {
 	beyond := s.memory.topEnd()
-	reached, ok := s.follow()
+	reached, ok := s.followTop()
 	s.noChain = !ok
 	if ok {
 		s.copyBeyondFailed()
@@ -74,7 +74,7 @@ func (s *search) copyFrames() {
 			return
 		}
 	}
-	s.bridge(reached)
+	s.copyUntilChain(reached)
 }
 
 // copyBeyondFailed copies beyond failed chains: these may be the thread's frames, and the successful ones stale.
@@ -116,9 +116,9 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
-// bridge copies in one piece until a return address in it begins a successful chain: at most up to the stack's known
-// end, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
-func (s *search) bridge(from frames.Addr) {
+// copyUntilChain copies in one piece until a return address in it begins a successful chain: at most up to the stack's
+// known end, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
+func (s *search) copyUntilChain(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
 	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
 	if from > s.memory.topEnd() {
@@ -144,7 +144,7 @@ func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 			continue
 		}
 		tries--
-		if s.chain(end.pc, end.at) {
+		if s.followChain(end.pc, end.at) {
 			s.free = s.chainFree
 			return end.at
 		}
@@ -180,8 +180,9 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 // leastFree returns the chainFreeLeast that limits the copies of chains to maxFollowed bytes.
 func leastFree(free []byte) uint64 { return uint64(max(len(free)-maxFollowed, 0)) }
 
-// follow follows the chains that begin in the top. If none succeeds, reached is their highest place, or the top's end.
-func (s *search) follow() (reached frames.Addr, ok bool) {
+// followTop follows the chains that begin in the top. If none succeeds, reached is their highest place, or the top's
+// end.
+func (s *search) followTop() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
 	s.free, s.furthest = s.buffer, top+minLargeFrame
 	s.chainFreeLeast = leastFree(s.buffer)
@@ -199,7 +200,7 @@ func (s *search) follow() (reached frames.Addr, ok bool) {
 // tryChain reports whether a chain succeeds. It keeps the copies if so, or if the chain gets furthest.
 func (s *search) tryChain(pc, sp frames.Addr) bool {
 	n := len(s.memory.Others)
-	ok := s.chain(pc, sp)
+	ok := s.followChain(pc, sp)
 	if ok {
 		s.succeededAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
 		s.succeeded = true
@@ -256,9 +257,9 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < TopBytes && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// chain follows the frames from a return address and the stack pointer behind it, to the outermost frame or a
+// followChain follows the frames from a return address and the stack pointer behind it, to the outermost frame or a
 // successful chain.
-func (s *search) chain(pc, sp frames.Addr) bool {
+func (s *search) followChain(pc, sp frames.Addr) bool {
 	s.chainFree = s.free
 	s.reached = 0
 	s.topFrameCount = 0

@@ -30,7 +30,7 @@ func follows(p *Copier, base frames.Addr) (have *stopCopy, copied int, ok bool) 
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	rd.AllowReads(pieceReads)
 	have = p.begin(base, &rd, out, 0)
-	_, ok = p.follow()
+	_, ok = p.followTop()
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}

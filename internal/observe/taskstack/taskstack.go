@@ -33,7 +33,7 @@ type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
 
-func (t *stacks) hint(slot uint64) *taskHint {
+func (t *stacks) hintOf(slot uint64) *taskHint {
 	return &t.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
@@ -77,7 +77,7 @@ type several []*stacks
 func (s several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s {
-		if g, _, _ := t.readRunning(regs, rd, out); g != 0 && t.onStack(t.g, regs.SP()) {
+		if g, _, _ := t.readRunning(regs, rd, out); g != 0 && t.isOnStack(t.g, regs.SP()) {
 			first, n = i, t.Regions(regs, rd, out)
 			break
 		}
@@ -93,7 +93,7 @@ func (s several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 // Prefetch implements [ptrace.Prefetcher], by the hint.
 func (t *stacks) Prefetch(regs *frames.Regs) []frames.Region {
 	slot := regs.TLS + uint64(t.layout.TLS)
-	hint := t.hint(slot)
+	hint := t.hintOf(slot)
 	if t.layout.InRegister || hint.slot != slot {
 		return nil
 	}
@@ -103,11 +103,11 @@ func (t *stacks) Prefetch(regs *frames.Regs) []frames.Region {
 
 // StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
 func (t *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	hint := t.hint(regs.TLS + uint64(t.layout.TLS))
+	hint := t.hintOf(regs.TLS + uint64(t.layout.TLS))
 	if !t.hintHolds(hint) && !t.correctHint(hint, rd) {
 		return 0
 	}
-	if word(t.m, t.layout.CurrentTask) != hint.g || !t.onStack(t.g, regs.SP()) {
+	if word(t.m, t.layout.CurrentTask) != hint.g || !t.isOnStack(t.g, regs.SP()) {
 		return 0
 	}
 	return word(t.g, t.layout.StackHi)
@@ -138,7 +138,7 @@ func (t *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	n += 2
 	layout := &t.layout
 	curg := word(t.m, layout.CurrentTask)
-	on := t.onStack(t.g, regs.SP())
+	on := t.isOnStack(t.g, regs.SP())
 	if g == curg {
 		n = t.copyLabels(t.g, rd, out, n)
 	}
@@ -184,7 +184,7 @@ func addRead(from frames.Addr, buf []byte, rd *ptrace.Reader, out []frames.Regio
 	return n + 1
 }
 
-func (t *stacks) onStack(g []byte, sp uint64) bool {
+func (t *stacks) isOnStack(g []byte, sp uint64) bool {
 	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
 }
 
@@ -217,7 +217,7 @@ func (t *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		return 0, 0, 0
 	}
 	out[0] = frames.Region{Addr: slot, Bytes: t.slot}
-	hint := t.hint(slot)
+	hint := t.hintOf(slot)
 	if hint.slot == slot && t.readHintedTask(hint, regs, rd) {
 		return hint.g, hint.m, 1
 	}
