@@ -7,7 +7,7 @@ import (
 	"maps"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
@@ -27,7 +27,7 @@ const looksAt = 50
 // looks measures single observations: a running thread, a new sleeper, a thread that has not run since.
 func looks(c *crowd) (v values, err error) {
 	v = values{}
-	p, err := code.Open(c.pid)
+	p, err := loadedcode.Open(c.pid)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 )
@@ -26,14 +26,14 @@ type session struct {
 }
 
 func sample(c *crowd) (*session, error) {
-	images := code.NewImageCache(0)
+	images := loadedcode.NewImageCache(0)
 	t, err := images.Open(c.pid)
 	if err != nil {
 		images.Close()
 		return nil, err
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / freq, Aggregate: true})
-	s := sampler.New(sampler.Options{Freq: freq}, b, images, []*code.Process{t})
+	s := sampler.New(sampler.Options{Freq: freq}, b, images, []*loadedcode.Process{t})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {

@@ -9,8 +9,8 @@ import (
 	"io"
 	"time"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -83,7 +83,7 @@ func waitsFor(l *dump.Locks) map[int]int {
 
 func watch(ctx context.Context, name string, pids func() []int, enough func(*tally) bool) (*tally, error) {
 	t := &tally{Program: name, Waits: map[waits.Kind]int{}}
-	images, names := code.NewImageCache(0), symbols.NewNamer()
+	images, names := loadedcode.NewImageCache(0), symbols.NewNamer()
 	defer images.Close()
 	defer names.Close()
 	began := time.Now()
@@ -100,8 +100,8 @@ func watch(ctx context.Context, name string, pids func() []int, enough func(*tal
 
 var errGone = errors.New("it has ended")
 
-func locksOf(images *code.ImageCache, names *symbols.Namer, pids []int) (*dump.Locks, error) {
-	var targets []*code.Process
+func locksOf(images *loadedcode.ImageCache, names *symbols.Namer, pids []int) (*dump.Locks, error) {
+	var targets []*loadedcode.Process
 	for _, pid := range pids {
 		p, err := images.Open(pid)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
@@ -16,7 +16,7 @@ import (
 )
 
 type process struct {
-	*code.Process
+	*loadedcode.Process
 	tasks   ptrace.OtherMemory
 	threads map[int]*thread
 }
@@ -28,14 +28,14 @@ type thread struct {
 }
 
 type processes struct {
-	cache  *code.ImageCache
+	cache  *loadedcode.ImageCache
 	names  *symbols.Namer
 	list   map[int]*process
 	walker frames.Walker
 }
 
 func newProcesses() *processes {
-	return &processes{cache: code.NewImageCache(0), names: symbols.NewNamer(), list: map[int]*process{}}
+	return &processes{cache: loadedcode.NewImageCache(0), names: symbols.NewNamer(), list: map[int]*process{}}
 }
 
 func (ps *processes) close() {

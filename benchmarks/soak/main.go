@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/perfengine"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
@@ -85,7 +85,7 @@ func soak(length, every time.Duration, births int, freq float64, engine, heaps s
 }
 
 type run struct {
-	images  *code.ImageCache
+	images  *loadedcode.ImageCache
 	builder *profile.Builder
 	namer   *symbols.Namer
 	sampler *sampler.Sampler
@@ -95,7 +95,7 @@ type run struct {
 
 func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 	_, _ = procmem.RaiseFileLimit() // without it files are opened repeatedly
-	r := &run{images: code.NewImageCache(0), namer: symbols.NewNamer(), file: dir + "/soak.pb.gz"}
+	r := &run{images: loadedcode.NewImageCache(0), namer: symbols.NewNamer(), file: dir + "/soak.pb.gz"}
 	p, err := r.images.Open(pid)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 	default:
 		return nil, fmt.Errorf("--engine %q: choose ptrace or perf", engine)
 	}
-	r.sampler = sampler.New(o, r.builder, r.images, []*code.Process{p})
+	r.sampler = sampler.New(o, r.builder, r.images, []*loadedcode.Process{p})
 	return r, nil
 }
 

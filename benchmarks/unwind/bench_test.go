@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 var programs = []string{"redis", "python", "node", "java", "cpp"}
@@ -111,7 +111,7 @@ func BenchmarkReady(b *testing.B) {
 			var took time.Duration
 			for b.Loop() {
 				begin := cpuTime()
-				p, err := code.Open(r.process.PID)
+				p, err := loadedcode.Open(r.process.PID)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 // browser is where Debian has Chromium itself; the program of that name in the path is a script.
@@ -69,10 +69,10 @@ func family(pid int) []int {
 }
 
 // entries counts the frame description entries of a process's files, by the headers of their search tables.
-func entries(p *code.Process) (n int) {
-	seen := map[*code.Image]bool{}
+func entries(p *loadedcode.Process) (n int) {
+	seen := map[*loadedcode.Image]bool{}
 	for _, m := range p.Space().Modules() {
-		at := code.MappingOf(m)
+		at := loadedcode.MappingOf(m)
 		if at == nil || at.Image == nil || seen[at.Image] {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 
 	"prywalk/benchmarks/unwind/snapshot"
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -24,7 +24,7 @@ import (
 // recording is a stopped process with its stacks.
 type recording struct {
 	name    string
-	process *code.Process
+	process *loadedcode.Process
 	file    snapshot.File
 	// left counts stacks left out: incomplete, not on one stack, or in overwritten code.
 	left int
@@ -47,7 +47,7 @@ func record(name string, n int, limit time.Duration) (r *recording, stop func(),
 
 // recordProcess takes n stacks of a running process and stops all of pids; end ends them.
 func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *recording, stop func(), err error) {
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		end()
 		return nil, nil, err

@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/code"
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/exit"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/printable"
@@ -203,9 +203,9 @@ func (f *dumpFlags) options() dump.Options {
 }
 
 func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
-	var t *code.Process
+	var t *loadedcode.Process
 	var err error
-	if hung := hang.Watched(func() { t, err = code.Open(pid) }); hung != nil {
+	if hung := hang.Watched(func() { t, err = loadedcode.Open(pid) }); hung != nil {
 		return nil, hung
 	}
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"io"
 
-	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/exit"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/printable"
 )
@@ -29,7 +29,7 @@ func (f *dumpFlags) checkLocks() error {
 
 // dumpLocks reads all processes' locks together. A deadlock determines the exit code; other errors are printed before.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
-	images := code.NewImageCache(0) // shared: most run the same files
+	images := loadedcode.NewImageCache(0) // shared: most run the same files
 	targets, left, first := f.openProcesses(images)
 	if errors.Is(first, dump.ErrHung) {
 		return first
@@ -67,8 +67,8 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 
 // openProcesses opens the processes. The error joins those of processes named by their IDs, or is [dump.ErrHung], which
 // ends it. Of processes that a rule selects, those that cannot be read are left.
-func (f *dumpFlags) openProcesses(images *code.ImageCache) (
-	targets []*code.Process, left unreadProcesses, failed error,
+func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
+	targets []*loadedcode.Process, left unreadProcesses, failed error,
 ) {
 	for _, pid := range f.pids {
 		t, err := openProcess(images, pid)
@@ -86,7 +86,7 @@ func (f *dumpFlags) openProcesses(images *code.ImageCache) (
 	return targets, left, failed
 }
 
-func openProcess(images *code.ImageCache, pid int) (t *code.Process, err error) {
+func openProcess(images *loadedcode.ImageCache, pid int) (t *loadedcode.Process, err error) {
 	if hung := hang.Watched(func() { t, err = images.Open(pid) }); hung != nil {
 		return nil, hung
 	}

@@ -7,7 +7,7 @@ import (
 
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 // excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has no
@@ -58,7 +58,7 @@ func (fs *files) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 	if m == nil {
 		return nil, nil
 	}
-	at := code.MappingOf(m)
+	at := loadedcode.MappingOf(m)
 	if at == nil || at.Image == nil || at.Image.Table() != nil {
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -39,7 +39,7 @@ type javaRun struct {
 	opt    JavaOptions
 	pid    int
 	tid    int
-	proc   *code.Process
+	proc   *loadedcode.Process
 	regs   frames.Regs
 	prev   frames.Regs
 	calls  []javaCall // true callers, outermost first
@@ -93,7 +93,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	}()
 	time.Sleep(opt.Warm)
 	opt.Until = opt.Until.Add(awaitRun(cmd.Process.Pid, opt.Ran))
-	proc, err := code.Open(cmd.Process.Pid)
+	proc, err := loadedcode.Open(cmd.Process.Pid)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %v", mode, err, stderr)
 	}
@@ -150,7 +150,7 @@ const leastStretches = 200
 
 // mainJavaThread returns the thread that runs main: of those with the launcher's name the one that has used the most
 // CPU time.
-func mainJavaThread(p *code.Process) (int, error) {
+func mainJavaThread(p *loadedcode.Process) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
 		return 0, err

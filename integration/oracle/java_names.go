@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -21,7 +21,7 @@ import (
 
 // JavaSampler repeatedly stops the busiest Java thread of a program, and names its frames.
 type JavaSampler struct {
-	Proc   *code.Process
+	Proc   *loadedcode.Process
 	TID    int
 	cmd    *exec.Cmd
 	stderr *testtargets.Errors
@@ -63,7 +63,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 		cmd: cmd, stderr: errorOutput, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Certainty{},
 	}
 	time.Sleep(warm)
-	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
+	if s.Proc, err = loadedcode.Open(cmd.Process.Pid); err != nil {
 		err = fmt.Errorf("open: %w: %v", err, errorOutput)
 		s.Close()
 		return nil, err
@@ -108,7 +108,7 @@ const virtual = "virtual"
 
 // busiest returns the Java thread with the most CPU time: a carrier, or one with a launcher's name, which JDK 28
 // shortens in the middle.
-func busiest(p *code.Process, carrier bool) (int, error) {
+func busiest(p *loadedcode.Process, carrier bool) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
 		return 0, fmt.Errorf("threads: %w", err)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 // threadOptions are options with which HotSpot's objects have different layouts. Unknown ones are ignored.
@@ -68,7 +68,7 @@ func checkThreadNames(t *testing.T, argv []string) {
 	if len(names) != 25 {
 		t.Fatalf("the program reported %d threads, want 25: %v", len(names), names)
 	}
-	p, err := code.Open(cmd.Process.Pid)
+	p, err := loadedcode.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

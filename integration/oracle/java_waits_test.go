@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/text"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -51,7 +51,7 @@ type javaWait struct{ name, kind, class, owner string }
 type waitsRun struct {
 	cmd   *exec.Cmd
 	waits map[int]javaWait
-	code  *code.Process
+	code  *loadedcode.Process
 
 	mu  sync.Mutex
 	out bytes.Buffer // output after all threads have reported
@@ -82,7 +82,7 @@ func startWaits(t *testing.T, argv []string) *waitsRun {
 		}
 	}()
 	var err error
-	if p.code, err = code.Open(p.cmd.Process.Pid); err != nil {
+	if p.code, err = loadedcode.Open(p.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.code.Close() })
@@ -210,7 +210,7 @@ func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 	var l *dump.Locks
 	for range 5 { // an owner may be unreadable while objects are moved
 		var err error
-		if l, err = dump.ExamineLocks([]*code.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {
+		if l, err = dump.ExamineLocks([]*loadedcode.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {
 			t.Fatal(err)
 		}
 		if len(l.Deadlocks) > 0 {

@@ -9,8 +9,8 @@ import (
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/loadedcode"
 )
 
 // Judge is a way of walking that is compared with the true chain.
@@ -36,13 +36,13 @@ type judge struct {
 	space  *frames.Space
 	w      frames.Walker
 	spOnly bool
-	made   map[*code.Image]*heuristics.Source
+	made   map[*loadedcode.Image]*heuristics.Source
 }
 
 func (o *run) makeJudges() []*judge {
 	var out []*judge
 	for k := range NumJudges {
-		j := &judge{kind: k, made: map[*code.Image]*heuristics.Source{}, spOnly: k == WithCFISP || k == WithBounds2}
+		j := &judge{kind: k, made: map[*loadedcode.Image]*heuristics.Source{}, spOnly: k == WithCFISP || k == WithBounds2}
 		switch k {
 		case WithCFI, WithCFISP:
 			j.space = o.proc.Space()
@@ -64,7 +64,7 @@ func (j *judge) renew(o *run) {
 	var mods []*frames.Module
 	for _, m := range o.proc.Space().Modules() {
 		c := *m
-		if at := code.MappingOf(m); at != nil && at.Image != nil {
+		if at := loadedcode.MappingOf(m); at != nil && at.Image != nil {
 			h := j.made[at.Image]
 			if h == nil {
 				opt := heuristics.Options{Arch: o.proc.Arch, Code: fileCode{at.Image.ELF}, Entry: at.Image.ELF.Entry,

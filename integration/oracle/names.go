@@ -9,20 +9,20 @@ import (
 	"strings"
 
 	"prywalk/dwarfunwind"
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/loadedcode"
 )
 
 // files has names, bounds and call frame information of the process's files.
 type files struct {
-	proc     *code.Process
-	names    map[*code.Image]*namer
-	tables   map[*code.Image]*dwarfunwind.Table
+	proc     *loadedcode.Process
+	names    map[*loadedcode.Image]*namer
+	tables   map[*loadedcode.Image]*dwarfunwind.Table
 	emptyCFI map[uint64]bool // answers of hasEmptyCFI, by address
 }
 
-func newFiles(p *code.Process) *files {
-	return &files{proc: p, names: map[*code.Image]*namer{}, tables: map[*code.Image]*dwarfunwind.Table{},
+func newFiles(p *loadedcode.Process) *files {
+	return &files{proc: p, names: map[*loadedcode.Image]*namer{}, tables: map[*loadedcode.Image]*dwarfunwind.Table{},
 		emptyCFI: map[uint64]bool{}}
 }
 
@@ -65,7 +65,7 @@ func (fs *files) locate(pc uint64) (module, function string, addr uint64) {
 		return "?", "?", pc
 	}
 	addr = pc - m.Bias
-	at := code.MappingOf(m)
+	at := loadedcode.MappingOf(m)
 	if at == nil || at.Image == nil {
 		return filepath.Base(m.Name), "?", addr
 	}

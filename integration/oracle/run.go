@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runtimes/golang"
 )
@@ -34,7 +34,7 @@ type Options struct {
 type run struct {
 	opt    Options
 	pid    int
-	proc   *code.Process
+	proc   *loadedcode.Process
 	code   codePages
 	regs   frames.Regs
 	prev   frames.Regs
@@ -54,7 +54,7 @@ type run struct {
 	moving  bool
 	ended   bool
 	pending []pendingAnswer // answers to be judged later (ahead.go)
-	goImage *code.Image
+	goImage *loadedcode.Image
 	mcurg   int64 // Go: offset in m of its goroutine
 	schedSP int64 // Go: offset in g of the stack pointer at which it was left
 }
@@ -245,14 +245,14 @@ func (o *run) begin() error {
 
 func (o *run) refresh() error {
 	if o.proc == nil {
-		p, err := code.Open(o.pid)
+		p, err := loadedcode.Open(o.pid)
 		if err != nil {
 			return err
 		}
 		o.proc, o.files = p, newFiles(p)
 		m := p.Main()
 		if m != nil {
-			if at := code.MappingOf(m); at != nil && at.Image != nil {
+			if at := loadedcode.MappingOf(m); at != nil && at.Image != nil {
 				o.learnGo(at.Image)
 			}
 		}
@@ -273,7 +273,7 @@ func (o *run) refresh() error {
 	return nil
 }
 
-func (o *run) learnGo(img *code.Image) {
+func (o *run) learnGo(img *loadedcode.Image) {
 	t, is := img.Table().(*golang.Table)
 	if !is {
 		return

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	processes "prywalk/internal/code"
+	processes "prywalk/internal/loadedcode"
 )
 
 func TestShortLivedThreadsDoTheirWork(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 type processAccount struct {
 	*handover.SharedProcess
 	innerPID int // in its own pid namespace; 0: the same
-	// addressSpace is that of the program for which the rest was made ([code.Process.AddressSpace]).
+	// addressSpace is that of the program for which the rest was made ([loadedcode.Process.AddressSpace]).
 	addressSpace uint64
 	// modules describe walked modules; remapped: some may be unmapped.
 	modules  map[*frames.Module]*profile.ModuleInfo

@@ -8,8 +8,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -20,9 +20,9 @@ import (
 // Options configure an [Aggregator].
 type Options struct {
 	Builder         *profile.Builder
-	Images          *code.ImageCache // for processes that were never opened
-	MaxDepth        int              // of a stack; 0 means frames.DefaultMaxDepth
-	ThreadsFiltered bool             // the time of other threads is not attributed
+	Images          *loadedcode.ImageCache // for processes that were never opened
+	MaxDepth        int                    // of a stack; 0 means frames.DefaultMaxDepth
+	ThreadsFiltered bool                   // the time of other threads is not attributed
 	// Children: attribute the time of untracked children; Launched: the first process was launched for the
 	// recording.
 	Children, Launched bool
@@ -35,7 +35,7 @@ type Options struct {
 	Save  func(between func())
 	Sinks []profile.Sink // beside the Builder
 	// Close releases an ended process.
-	Close func(*code.Process)
+	Close func(*loadedcode.Process)
 	// Events receives the attribution's events ([attribute.Recorder]); nil: not recorded.
 	Events io.Writer
 	// Walked is called for each walk, Explained for each explained wait; for tests.

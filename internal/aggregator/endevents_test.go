@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -36,7 +36,7 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 // accountOf returns an aggregator with one process.
 func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
 	t.Helper()
-	target, err := code.Open(pid)
+	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +49,9 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
 
 // The process ends before it is discovered.
 func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
-	var closed []*code.Process
+	var closed []*loadedcode.Process
 	a := New(Options{
-		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *code.Process) { closed = append(closed, p) },
+		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *loadedcode.Process) { closed = append(closed, p) },
 	}, handover.NewCommon())
 	p := &handover.SharedProcess{Target: ofPID(4711).Target}
 	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -55,7 +55,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 	a := &Aggregator{accounts: newAccounts()}
 	run := func(pid, incomplete int) handover.SampleLack {
-		target, err := code.Open(pid)
+		target, err := loadedcode.Open(pid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,19 +94,19 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 
 func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
-	target, err := code.Open(pid)
+	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer target.Close()
 	waiter := handover.NewSharedProcess(target, false, 0)
 	waiter.TakeTaskDir().Close()
-	var listing code.MappingList
+	var listing loadedcode.MappingList
 	if err := listing.Read(pid); err != nil {
 		t.Fatal(err)
 	}
 	file, _ := target.Program()
-	own := slices.IndexFunc(listing.Code, func(m code.Mapping) bool { return m.Inode == file.Inode })
+	own := slices.IndexFunc(listing.Code, func(m loadedcode.Mapping) bool { return m.Inode == file.Inode })
 	ran := &handover.Program{Name: "threads", Maps: slices.Concat(listing.Code[own:], listing.Code[:own])}
 	for _, c := range []struct {
 		known handover.SampleLack
@@ -118,7 +118,8 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 		{handover.LacksNothing, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
 		{handover.LacksRoots, []frames.StopReason{frames.StopRoot}, true},
 	} {
-		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Images: code.NewImageCache(0)}, handover.NewCommon())
+		options := Options{Builder: profile.NewBuilder(profile.Meta{}), Images: loadedcode.NewImageCache(0)}
+		a := New(options, handover.NewCommon())
 		a.programs[file] = &program{lack: c.known}
 		for _, stop := range c.stops {
 			raw := &observe.RawSample{How: observe.BySample}
@@ -136,7 +137,7 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 	var copies []int64
 	for range 2 {
 		pid, _ := testtargets.Threads(t, "sleepers", "1")
-		target, err := code.Open(pid)
+		target, err := loadedcode.Open(pid)
 		if err != nil {
 			t.Fatal(err)
 		}

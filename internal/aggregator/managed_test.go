@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/profile"
 )
@@ -44,7 +44,7 @@ func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Fra
 // interpreted returns a walk of a stack of ten functions of such an interpreter.
 func interpreted(t *testing.T) (f *interpreter, p *processAccount, walk func()) {
 	t.Helper()
-	target, err := code.Open(os.Getpid())
+	target, err := loadedcode.Open(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

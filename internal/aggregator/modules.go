@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -57,10 +57,10 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	named := *m
 	named.Sources, named.Calls = nil, nil
 	info := &profile.ModuleInfo{
-		Start: m.Start, End: m.End, Bias: m.Bias, Path: code.DisplayName(m), BuildID: m.BuildID,
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: loadedcode.DisplayName(m), BuildID: m.BuildID,
 		Origin: profile.Origin{Module: &named, PID: pid},
 	}
-	if at := code.MappingOf(m); at != nil {
+	if at := loadedcode.MappingOf(m); at != nil {
 		info.FileOffset = at.Offset
 		if at.Image != nil {
 			info.File = profile.FileID(at.Image.ID)

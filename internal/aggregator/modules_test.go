@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
@@ -36,7 +36,7 @@ func TestGrowingMappingOfJITCodeStaysOneModule(t *testing.T) {
 	p.managed = newManagedNames(p)
 	described := b.InternFrames([]profile.Frame{{Name: "f"}})
 	for i := range uint64(100) {
-		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &code.Mapping{JIT: true}}
+		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &loadedcode.Mapping{JIT: true}}
 		managed := u.managedModule(p, source, m)
 		b.Intern([]profile.Loc{
 			{Module: managed, Addr: 0x10000 + i, FramesID: described}, {Module: u.module(p, m), Addr: 0x10500},

@@ -4,8 +4,8 @@ package aggregator
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 )
 
@@ -16,7 +16,7 @@ import (
 const mostPrograms = 4096 // remembered files
 
 // programs belongs to the aggregator.
-type programs map[code.ProgramFile]*program
+type programs map[loadedcode.ProgramFile]*program
 
 type program struct {
 	walked       samplesWalked
@@ -42,7 +42,7 @@ const walkBeyond = 16 << 10
 
 // stateOf returns the state of a process's file; nil: unknown, or too many.
 func (p programs) stateOf(proc interface {
-	Program() (code.ProgramFile, bool)
+	Program() (loadedcode.ProgramFile, bool)
 },
 ) *program {
 	file, ok := proc.Program()

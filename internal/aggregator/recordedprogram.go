@@ -5,8 +5,8 @@ package aggregator
 import (
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/namehints"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
@@ -16,7 +16,7 @@ import (
 // recordedProgram is the code of a process that was never opened, by the kernel's records of its mappings.
 type recordedProgram struct {
 	program *handover.Program
-	code    *code.RecordedSpace
+	code    *loadedcode.RecordedSpace
 	modules map[*frames.Module]*profile.ModuleInfo
 }
 

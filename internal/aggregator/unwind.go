@@ -6,8 +6,8 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/profile"
@@ -24,7 +24,7 @@ type stackBuilder struct {
 	locations       [1 << locationBits]cachedLocation
 	kernelAddresses map[uint64]profile.LocID
 	kernelFunctions map[string]profile.LocID // kernel functions of sleepers, by name
-	images          *code.ImageCache         // for processes that were never opened
+	images          *loadedcode.ImageCache   // for processes that were never opened
 	lastRecorded    recordedProgram          // last walked of these
 	lock            recordingLock
 	managed         managedWalk

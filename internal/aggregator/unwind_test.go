@@ -12,8 +12,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	procs "prywalk/internal/process"
 	"prywalk/internal/profile"
@@ -44,7 +44,7 @@ func deepSample(depth int) *observe.RawSample {
 }
 
 // neverRefreshed returns a thread of a process whose mappings are not read again.
-func neverRefreshed(target *code.Process) *threadAccount {
+func neverRefreshed(target *loadedcode.Process) *threadAccount {
 	p := &handover.SharedProcess{Target: target}
 	return &threadAccount{
 		SharedThread: &handover.SharedThread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
@@ -54,13 +54,13 @@ func neverRefreshed(target *code.Process) *threadAccount {
 
 // ofPID returns the account of a process of which only the PID is known.
 func ofPID(pid int) *processAccount {
-	target := &code.Process{Process: &procs.Process{PID: pid}}
+	target := &loadedcode.Process{Process: &procs.Process{PID: pid}}
 	return &processAccount{SharedProcess: &handover.SharedProcess{Target: target}}
 }
 
 // BenchmarkUnwind walks stacks that differ in the two innermost frames.
 func BenchmarkUnwind(b *testing.B) {
-	t, err := code.Open(os.Getpid())
+	t, err := loadedcode.Open(os.Getpid())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 		s := deepSample(1)
 		s.Mem.Stack.Bytes = nil
 		s.Kernel = []uint64{c.kernel}
-		id, stop := u.unwindSample(neverRefreshed(&code.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
+		id, stop := u.unwindSample(neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
 		kernelOnly := id == b.Intern([]profile.Loc{{Module: kernelModule, Addr: c.kernel}})
 		if stop.Complete() != c.want.Complete() || kernelOnly != c.want.Complete() {
 			t.Errorf("in the kernel at %#x: stop reason %v, only kernel frames %v; want %v", c.kernel, stop, kernelOnly,

@@ -7,7 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -198,7 +198,7 @@ func (e *waitExplainer) functionName(p *processAccount, f *frames.Frame, arch fr
 		return n
 	}
 	n.Module = f.Module.Name
-	if at := code.MappingOf(f.Module); at != nil && at.Image != nil {
+	if at := loadedcode.MappingOf(f.Module); at != nil && at.Image != nil {
 		n.Function = e.namer().Symbol(at.Image, p.Target.PID, f.LookupPC(arch)-f.Module.Bias)
 	}
 	return n

@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 // filePart is a mapped, read-only part of a file.
 type filePart struct {
 	start, end uint64
 	bias       uint64
-	img        *code.Image
+	img        *loadedcode.Image
 }
 
 type codeReader struct{ mem *memory }
@@ -35,7 +35,7 @@ func (c *Core) addModules() {
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.runtimes = code.NewRuntimes(c.Arch, codeReader{c.mem}, &c.JITFuncBounds)
+	c.runtimes = loadedcode.NewRuntimes(c.Arch, codeReader{c.mem}, &c.JITFuncBounds)
 	var mods, bare []*frames.Module
 	for i := range c.maps {
 		var before *mapping
@@ -50,7 +50,7 @@ func (c *Core) addModules() {
 			}
 		}
 	}
-	code.FindCopies(c, bare)
+	loadedcode.FindCopies(c, bare)
 	c.addFileParts()
 	c.runtimes.Attach(c, mods)
 	if err := c.runtimes.Incomplete(); err != nil {
@@ -63,23 +63,23 @@ func (c *Core) addModules() {
 // unknown mapping counts as code, so that frames have its name.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
-		return m.Perm&code.PermExec != 0
+		return m.Perm&loadedcode.PermExec != 0
 	}
 	img := c.Image(&m.Mapping)
 	if img == nil {
 		return !c.hasHeaders && !c.files[m.Inode-1].notELF
 	}
-	continues := before != nil && before.guessed && before.Perm&code.PermExec != 0 &&
+	continues := before != nil && before.guessed && before.Perm&loadedcode.PermExec != 0 &&
 		before.Inode == m.Inode && before.End == m.Start && before.Offset+(before.End-before.Start) == m.Offset
 	if !showsCode(img.ELF, &m.Mapping, continues) {
 		return false
 	}
-	m.Perm |= code.PermExec
+	m.Perm |= loadedcode.PermExec
 	return true
 }
 
-func (c *Core) module(m *code.Mapping) *frames.Module {
-	mod := code.NewModule(c, m)
+func (c *Core) module(m *loadedcode.Mapping) *frames.Module {
+	mod := loadedcode.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
 		m.JIT = false // code of the file, which was not found
 	}
@@ -87,13 +87,13 @@ func (c *Core) module(m *code.Mapping) *frames.Module {
 	case m.JIT:
 		c.runtimes.SetSources(mod)
 	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
-		mod.Sources = append(mod.Sources, code.UnknownCode{})
+		mod.Sources = append(mod.Sources, loadedcode.UnknownCode{})
 	}
 	return mod
 }
 
 // dumped reports whether the core has a mapping's contents.
-func (c *Core) dumped(m *code.Mapping) bool {
+func (c *Core) dumped(m *loadedcode.Mapping) bool {
 	var b [1]byte
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
@@ -102,14 +102,14 @@ func (c *Core) dumped(m *code.Mapping) bool {
 func (c *Core) addFileParts() {
 	for i := range c.maps {
 		m := &c.maps[i]
-		if m.Inode == 0 || m.Perm&code.PermWrite != 0 {
+		if m.Inode == 0 || m.Perm&loadedcode.PermWrite != 0 {
 			continue
 		}
 		img := c.files[m.Inode-1].img
 		if img == nil || img.FromMemory || !c.files[m.Inode-1].sameContents {
 			continue
 		}
-		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); ok {
+		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&loadedcode.PermExec != 0); ok {
 			c.fileParts = append(c.fileParts, filePart{m.Start, m.End, bias, img})
 		}
 	}
@@ -135,10 +135,10 @@ func (c *Core) readFiles(addr uint64, b []byte) int {
 	return s.img.ReadAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
 }
 
-// ReadMapped implements code.AddressSpace.
+// ReadMapped implements loadedcode.AddressSpace.
 func (c *Core) ReadMapped(addr uint64, b []byte) (int, error) { return c.ReadMem(addr, b) }
 
-// ReadMem implements code.AddressSpace, from the core only.
+// ReadMem implements loadedcode.AddressSpace, from the core only.
 func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	n := c.mem.read(addr, b)
 	if n < len(b) {
@@ -147,7 +147,7 @@ func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	return n, nil
 }
 
-// Read implements code.AddressSpace, from the core, else from files.
+// Read implements loadedcode.AddressSpace, from the core, else from files.
 func (c *Core) Read(addr uint64, b []byte) int {
 	n := c.mem.read(addr, b)
 	for n < len(b) {
@@ -160,16 +160,16 @@ func (c *Core) Read(addr uint64, b []byte) int {
 	return n
 }
 
-// Mappings implements code.AddressSpace.
-func (c *Core) Mappings(f func(*code.RawMapping)) error {
+// Mappings implements loadedcode.AddressSpace.
+func (c *Core) Mappings(f func(*loadedcode.RawMapping)) error {
 	for i := range c.maps {
 		f(&c.maps[i].RawMapping)
 	}
 	return nil
 }
 
-// MappingsOf implements code.AddressSpace.
-func (c *Core) MappingsOf(m *code.Mapping, f func(*code.RawMapping)) error {
+// MappingsOf implements loadedcode.AddressSpace.
+func (c *Core) MappingsOf(m *loadedcode.Mapping, f func(*loadedcode.RawMapping)) error {
 	if m.Inode != 0 {
 		for _, i := range c.files[m.Inode-1].maps {
 			f(&c.maps[i].RawMapping)
@@ -178,11 +178,11 @@ func (c *Core) MappingsOf(m *code.Mapping, f func(*code.RawMapping)) error {
 	return nil
 }
 
-// Images implements code.AddressSpace.
-func (c *Core) Images() *code.ImageCache { return c.cache }
+// Images implements loadedcode.AddressSpace.
+func (c *Core) Images() *loadedcode.ImageCache { return c.cache }
 
-// ReadCode implements code.AddressSpace.
+// ReadCode implements loadedcode.AddressSpace.
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
 // Runtimes returns the core's run-time systems.
-func (c *Core) Runtimes() *code.Runtimes { return c.runtimes }
+func (c *Core) Runtimes() *loadedcode.Runtimes { return c.runtimes }

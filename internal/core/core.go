@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/safeopen"
 )
 
@@ -26,8 +26,8 @@ type Core struct {
 	PID           int
 	Comm          string // at most 15 bytes
 	Arch          frames.Arch
-	Signal        int             // that ended or stopped the process; 0: none
-	JITFuncBounds code.FuncBounds // as in [code.Process]
+	Signal        int                   // that ended or stopped the process; 0: none
+	JITFuncBounds loadedcode.FuncBounds // as in [loadedcode.Process]
 
 	opt        Options
 	opener     safeopen.Opener
@@ -39,8 +39,8 @@ type Core struct {
 	loaded     int    // opened files
 	hasHeaders bool   // the core has ELF headers of files
 	fileParts  []filePart
-	cache      *code.ImageCache
-	runtimes   *code.Runtimes
+	cache      *loadedcode.ImageCache
+	runtimes   *loadedcode.Runtimes
 	space      *frames.Space
 	warnings   []string
 	missing    []string // not found
@@ -60,7 +60,7 @@ func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written",
 			nil}
 	}
-	c := &Core{Arch: f.Arch(), opt: o, size: size, notes: readNotes(f), cache: code.NewImageCache(0)}
+	c := &Core{Arch: f.Arch(), opt: o, size: size, notes: readNotes(f), cache: loadedcode.NewImageCache(0)}
 	if len(c.notes.threads) == 0 {
 		return nil, errors.Join(c.noThreads(f), c.cache.Close())
 	}

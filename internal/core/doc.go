@@ -2,8 +2,8 @@
 
 // Package core reads core files written by the kernel or gdb.
 //
-// [Open] makes the same modules as package code of a live process. Registers and the list of mapped files are in notes
-// (include/uapi/linux/elf.h, fs/binfmt_elf.c), memory in PT_LOAD segments.
+// [Open] makes the same modules as package loadedcode of a live process. Registers and the list of mapped files are in
+// notes (include/uapi/linux/elf.h, fs/binfmt_elf.c), memory in PT_LOAD segments.
 //
 // A file is used if its build id, or without one its headers, equal the core's copy; else the core's contents are used.
 // gdb writes no program header for an unchanged part of a file: its own program headers say whether it is code. Code in

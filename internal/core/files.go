@@ -8,14 +8,14 @@ import (
 	"path"
 	"strings"
 
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/safeopen"
 )
 
 type file struct {
-	maps         []int       // its mappings: indices of Core.maps
-	img          *code.Image // nil: none
+	maps         []int             // its mappings: indices of Core.maps
+	img          *loadedcode.Image // nil: none
 	tried        bool
 	notELF       bool // not an ELF file
 	sameContents bool // compared equal with the core's contents
@@ -38,9 +38,9 @@ const (
 
 const debugFiles = "/usr/lib/debug"
 
-// Image implements code.AddressSpace: it returns the image of m's file if that fits, else of the core's contents, or
-// nil.
-func (c *Core) Image(m *code.Mapping) *code.Image {
+// Image implements loadedcode.AddressSpace: it returns the image of m's file if that fits, else of the core's contents,
+// or nil.
+func (c *Core) Image(m *loadedcode.Mapping) *loadedcode.Image {
 	f := &c.files[m.Inode-1]
 	if f.tried {
 		return f.img
@@ -50,7 +50,7 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 		return nil
 	}
 	mem := c.imageFromCore(m)
-	var other *code.Image
+	var other *loadedcode.Image
 	for _, name := range c.candidatePaths(m, mem) {
 		img, is := c.openCandidate(name, m, mem)
 		switch {
@@ -67,7 +67,7 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 		f.img, f.sameContents = img, is == matchSame
 		return img
 	}
-	if mem != nil || m.Perm&code.PermExec != 0 || !c.hasHeaders && !f.notELF {
+	if mem != nil || m.Perm&loadedcode.PermExec != 0 || !c.hasHeaders && !f.notELF {
 		c.warnMismatch(m, mem, other)
 	}
 	c.cache.DebugFiles(mem, c.openDebug)
@@ -75,14 +75,14 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 	return mem
 }
 
-func firstImage(a, b *code.Image) *code.Image {
+func firstImage(a, b *loadedcode.Image) *loadedcode.Image {
 	if a != nil {
 		return a
 	}
 	return b
 }
 
-func (c *Core) warnMismatch(m *code.Mapping, mem, other *code.Image) {
+func (c *Core) warnMismatch(m *loadedcode.Mapping, mem, other *loadedcode.Image) {
 	const rest = "; its code is read from the core as far as that has it; give --sysroot DIR with the right file"
 	switch {
 	case other == nil && (mem != nil || !c.dumped(m)):
@@ -98,8 +98,8 @@ func (c *Core) warnMismatch(m *code.Mapping, mem, other *code.Image) {
 }
 
 // imageFromCore returns an image of the core's contents of a file; nil if the core lacks its headers.
-func (c *Core) imageFromCore(m *code.Mapping) *code.Image {
-	r := code.NewMemFile(c, m)
+func (c *Core) imageFromCore(m *loadedcode.Mapping) *loadedcode.Image {
+	r := loadedcode.NewMemFile(c, m)
 	if r == nil {
 		return nil
 	}
@@ -110,13 +110,13 @@ func (c *Core) imageFromCore(m *code.Mapping) *code.Image {
 	if le16(h[56:]) > maxMemHeaders || le16(h[60:]) > maxMemHeaders {
 		return nil
 	}
-	return code.MemoryImage(r, m)
+	return loadedcode.MemoryImage(r, m)
 }
 
 func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
 
 // candidatePaths returns candidate paths on this machine for a mapping's file, best first.
-func (c *Core) candidatePaths(m *code.Mapping, mem *code.Image) []string {
+func (c *Core) candidatePaths(m *loadedcode.Mapping, mem *loadedcode.Image) []string {
 	var out []string
 	if c.opt.Exe != "" && c.isProgram(m) {
 		out = append(out, c.opt.Exe)
@@ -133,7 +133,7 @@ func (c *Core) candidatePaths(m *code.Mapping, mem *code.Image) []string {
 	return out
 }
 
-func (c *Core) isProgram(m *code.Mapping) bool {
+func (c *Core) isProgram(m *loadedcode.Mapping) bool {
 	for _, f := range c.notes.files {
 		if c.notes.entry >= f.start && c.notes.entry < f.end {
 			return f.path == strings.TrimSuffix(m.Path, " (deleted)") || f.path == m.Path+" (deleted)"
@@ -156,7 +156,7 @@ func (c *Core) open(name string) (*safeopen.File, error) {
 }
 
 // openCandidate returns nil if there is no file, or no ELF file.
-func (c *Core) openCandidate(name string, m *code.Mapping, mem *code.Image) (*code.Image, match) {
+func (c *Core) openCandidate(name string, m *loadedcode.Mapping, mem *loadedcode.Image) (*loadedcode.Image, match) {
 	f, err := c.open(name)
 	if err != nil {
 		return nil, matchUnknown
@@ -173,7 +173,7 @@ func (c *Core) openCandidate(name string, m *code.Mapping, mem *code.Image) (*co
 }
 
 // matchFile compares a file with the core's contents of it.
-func (c *Core) matchFile(f *safeopen.File, m *code.Mapping, mem *code.Image) match {
+func (c *Core) matchFile(f *safeopen.File, m *loadedcode.Mapping, mem *loadedcode.Image) match {
 	e, err := elffile.Open(f, f.Size())
 	if err != nil {
 		return matchOther
@@ -184,20 +184,20 @@ func (c *Core) matchFile(f *safeopen.File, m *code.Mapping, mem *code.Image) mat
 		}
 		return matchOther
 	}
-	if _, ok := e.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); !ok {
+	if _, ok := e.Bias(m.Start, m.Offset, m.Perm&loadedcode.PermExec != 0); !ok {
 		return matchOther
 	}
 	if mem == nil {
 		return c.matchEntry(e, m)
 	}
-	if code.SameContents(c, f, m) {
+	if loadedcode.SameContents(c, f, m) {
 		return matchSame
 	}
 	return matchOther
 }
 
 // matchEntry compares a program's entry point with the auxiliary vector's, for cores without headers.
-func (c *Core) matchEntry(e *elffile.File, m *code.Mapping) match {
+func (c *Core) matchEntry(e *elffile.File, m *loadedcode.Mapping) match {
 	if c.notes.entry < m.Start || c.notes.entry >= m.End {
 		return matchUnknown
 	}

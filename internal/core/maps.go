@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/loadedcode"
 )
 
 // vsyscallPage is x86-64's (arch/x86/include/uapi/asm/vsyscall.h).
 const vsyscallPage = 0xffffffffff600000
 
 type mapping struct {
-	code.RawMapping
+	loadedcode.RawMapping
 	guessed bool // the core has no program header for it, and permissions are unknown
 }
 
@@ -36,7 +36,7 @@ func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	for _, f := range n.files {
 		c := mapping{guessed: true}
 		c.Start, c.End, c.Offset = f.start, f.end, f.off
-		c.Inode, c.RawPath, c.Perm = numbers[f.path], []byte(f.path), code.PermRead
+		c.Inode, c.RawPath, c.Perm = numbers[f.path], []byte(f.path), loadedcode.PermRead
 		if s := m.find(f.start); s != nil {
 			c.Perm, c.guessed = permOf(s.flags), false
 		}
@@ -78,23 +78,23 @@ func anonymous(s *segment, n *notes) []mapping {
 	return out
 }
 
-func permOf(f elffile.SegmentFlags) code.Perm {
-	var p code.Perm
+func permOf(f elffile.SegmentFlags) loadedcode.Perm {
+	var p loadedcode.Perm
 	if f&elffile.SegRead != 0 {
-		p |= code.PermRead
+		p |= loadedcode.PermRead
 	}
 	if f&elffile.SegWrite != 0 {
-		p |= code.PermWrite
+		p |= loadedcode.PermWrite
 	}
 	if f&elffile.SegExec != 0 {
-		p |= code.PermExec
+		p |= loadedcode.PermExec
 	}
 	return p
 }
 
 // showsCode reports whether a mapping has code by the file's program headers: most of it is of an executable segment,
 // and it begins where that does, continues such a mapping, or lies within (V8's second mapping of its builtins).
-func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
+func showsCode(f *elffile.File, m *loadedcode.Mapping, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {
 		s := &f.Segments[i]

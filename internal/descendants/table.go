@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/perfevents"
 )
 
@@ -50,7 +50,7 @@ type Program[O comparable] struct {
 	// Of is the tracked process whose code it runs since the fork; zero: it has called exec.
 	Of   O
 	Name string
-	Maps []code.Mapping // of code
+	Maps []loadedcode.Mapping // of code
 
 	frozen bool
 }
@@ -139,9 +139,9 @@ func (t *Table[O, S]) handle(r *record) {
 		p.others, p.firstEnded, p.Ended = 0, false, false // exec ends the other threads; its caller becomes the first
 	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < maxMappings:
 		p.runs = p.runs.unshared()
-		p.runs.Maps = append(p.runs.Maps, code.Mapping{
+		p.runs.Maps = append(p.runs.Maps, loadedcode.Mapping{
 			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
-			Perm: code.PermRead | code.PermExec,
+			Perm: loadedcode.PermRead | loadedcode.PermExec,
 		})
 	}
 }

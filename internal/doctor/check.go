@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/process"
 )
 
@@ -32,7 +32,7 @@ type checker struct {
 	target *process.Status // nil: none, or unreadable
 	// refused: a check failed on which all later ones of the target depend.
 	refused  bool
-	opened   *code.Process
+	opened   *loadedcode.Process
 	findings []Finding
 	// usefulCaps are added only by other findings' commands.
 	usefulCaps uint64

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/namehints"
 )
 
 // program is a target whose code was read.
 type program struct {
-	*code.Process
+	*loadedcode.Process
 	system *system
 }
 
@@ -28,7 +28,7 @@ func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().Gorouti
 func (p *program) code() Finding {
 	var files []string
 	for _, m := range p.Space().Modules() {
-		if at := code.MappingOf(m); at != nil && at.Path != "" && !slices.Contains(files, at.Path) {
+		if at := loadedcode.MappingOf(m); at != nil && at.Path != "" && !slices.Contains(files, at.Path) {
 			files = append(files, at.Path)
 		}
 	}
@@ -60,7 +60,7 @@ func (p *program) nameless(hint *namehints.Hint, detail string) Finding {
 }
 
 func (p *program) hasPerfMap() bool {
-	f, err := (&code.Files{PID: p.PID}).PerfMap()
+	f, err := (&loadedcode.Files{PID: p.PID}).PerfMap()
 	if err != nil {
 		return false
 	}
@@ -69,10 +69,10 @@ func (p *program) hasPerfMap() bool {
 }
 
 // images lists each file once.
-func (p *program) images() (all []*code.Image) {
-	seen := map[*code.Image]bool{}
+func (p *program) images() (all []*loadedcode.Image) {
+	seen := map[*loadedcode.Image]bool{}
 	for _, m := range p.Space().Modules() {
-		at := code.MappingOf(m)
+		at := loadedcode.MappingOf(m)
 		if at == nil || at.Image == nil || at.Path == "[vdso]" || seen[at.Image] {
 			continue
 		}

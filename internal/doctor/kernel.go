@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 // kernel: Linux 3.4 has PTRACE_SEIZE, 5.3 pidfd_open.
@@ -40,13 +40,13 @@ func (c *checker) readMemory() Finding {
 
 // copyOwnByte avoids package procmem, which would read in another way if refused.
 func (c *checker) copyOwnByte() error {
-	maps, err := code.ParseMaps([]byte(c.read("self/maps")))
+	maps, err := loadedcode.ParseMaps([]byte(c.read("self/maps")))
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(maps, func(m code.Mapping) bool { return m.Perm&code.PermRead != 0 })
+	i := slices.IndexFunc(maps, func(m loadedcode.Mapping) bool { return m.Perm&loadedcode.PermRead != 0 })
 	if i < 0 {
-		return code.ErrMaps
+		return loadedcode.ErrMaps
 	}
 	var to [1]byte
 	local := []unix.Iovec{{Base: &to[0]}}

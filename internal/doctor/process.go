@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
@@ -98,7 +98,7 @@ func (c *checker) open() Finding {
 		return Finding{}
 	}
 	var err error
-	if c.opened, err = code.Open(c.PID); err != nil {
+	if c.opened, err = loadedcode.Open(c.PID); err != nil {
 		c.opened = nil
 		return failure(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 )
 
@@ -30,7 +30,7 @@ type copyExtender struct {
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
 // run-time system's data. False: nothing that can be copied.
-func (m *copyExtender) planNext(t *code.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
+func (m *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:

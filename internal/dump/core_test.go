@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/core"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -60,7 +60,7 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 
 func sampleOf(t *testing.T, pid, maxDepth int) *Process {
 	t.Helper()
-	target, err := code.Open(pid)
+	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,10 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/dump/goroutines"
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/namehints"
 	"prywalk/internal/observe"
@@ -69,14 +69,14 @@ func (r *results) hasEnded() bool {
 
 type describer struct {
 	*results
-	target    *code.Process
+	target    *loadedcode.Process
 	options   Options
 	walk      *walk.Walker
 	explainer *sleepers.Explainer
 	retries   int // of waits, for all threads
 }
 
-func (r *results) describe(t *code.Process, o Options, raw *rawSamples) {
+func (r *results) describe(t *loadedcode.Process, o Options, raw *rawSamples) {
 	// each step may hang
 	_, _ = t.Refresh() // code loaded after opening
 	r.update(func(p *Process) { p.Name = t.Comm })
@@ -114,7 +114,7 @@ func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (Thre
 
 // completeStack describes a sample, and samples again while the stack lacks data, until over says true. s: the last
 // sample, or nil.
-func completeStack(target *code.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
+func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
 	over func() bool) (t Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
 	copied := int64(0) // bytes
@@ -178,7 +178,7 @@ func (d *describer) addProgram() {
 	t := d.target
 	waiting, parked := t.Runtimes().WaitingGoroutines()
 	program, link := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID), ""
-	if m := t.Main(); m != nil && code.DisplayName(m) != m.Name {
+	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
 		link = m.Name
 	}
 	d.update(func(p *Process) { p.Goroutines, p.Parked, p.Program, p.Link = waiting, parked, program, link })
@@ -205,7 +205,7 @@ func (d *describer) addGoroutines() {
 func programOf(space *frames.Space, sources []managed.FrameSource, pid int) namehints.Program {
 	p := namehints.Program{PID: pid}
 	for _, m := range space.Modules() {
-		at := code.MappingOf(m)
+		at := loadedcode.MappingOf(m)
 		if at == nil || at.Path == "" || slices.Contains(p.Mappings, at.Path) {
 			continue
 		}

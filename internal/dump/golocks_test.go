@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -206,12 +206,12 @@ func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
 
 func goLocksOf(t *testing.T, pid int) *Locks {
 	t.Helper()
-	c, err := code.Open(pid)
+	c, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	l, err := ExamineLocks([]*code.Process{c}, Options{MaxDepth: -1, Goroutines: true})
+	l, err := ExamineLocks([]*loadedcode.Process{c}, Options{MaxDepth: -1, Goroutines: true})
 	if err != nil {
 		t.Fatal(err)
 	}

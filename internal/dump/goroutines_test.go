@@ -18,10 +18,10 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -196,7 +196,7 @@ func startGoroutines(t *testing.T, text, release string, args ...string) (*exec.
 
 func sampleGoroutines(t *testing.T, pid int) *Process {
 	t.Helper()
-	c, err := code.Open(pid)
+	c, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"slices"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
@@ -26,14 +26,14 @@ type lockExaminer struct {
 }
 
 type examinedProcess struct {
-	target    *code.Process
+	target    *loadedcode.Process
 	process   *Process
 	explainer *sleepers.Explainer
 }
 
 // ExamineLocks samples all threads of some processes and examines their locks. Of processes that fail, which are
 // missing, it returns the first error. After [ErrHung] sampling ends.
-func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
+func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *Locks, err error) {
 	out := locks.New()
 	out.Origin = o.origin()
 	o.goroutineLocks = true
@@ -61,7 +61,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 }
 
 // sampleProcesses gives the first error; [ErrHung] ends it.
-func (l *lockExaminer) sampleProcesses(targets []*code.Process) (first error) {
+func (l *lockExaminer) sampleProcesses(targets []*loadedcode.Process) (first error) {
 	for _, t := range targets {
 		p, err := Sample(t, l.options)
 		if p != nil {
@@ -78,7 +78,7 @@ func (l *lockExaminer) sampleProcesses(targets []*code.Process) (first error) {
 	return first
 }
 
-func (l *lockExaminer) add(target *code.Process, p *Process) {
+func (l *lockExaminer) add(target *loadedcode.Process, p *Process) {
 	proc := &examinedProcess{target: target, process: p,
 		explainer: sleepers.NewLive(target, l.options.Names, waits.NewLiveThreads(target.PID, l.options.Others))}
 	l.byPID[target.PID] = proc

@@ -5,7 +5,7 @@ package dump
 import (
 	"testing"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
@@ -15,7 +15,7 @@ import (
 func TestALockCostsOneReadANewSleep(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
-	c, err := code.Open(p.pid)
+	c, err := loadedcode.Open(p.pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -22,7 +22,7 @@ type sighting struct {
 }
 
 // sightings samples waiting threads repeatedly by passive reads.
-func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
+func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
 	t.Helper()
 	tids, err := c.Threads(nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 // The program records the owners; 99 % of samples within one ownership must report it.
 func TestOwnersOfALockThatIsPassedOnAreTrue(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 500)
-	c, err := code.Open(p.PID)
+	c, err := loadedcode.Open(p.PID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
@@ -60,7 +60,7 @@ func (o *Options) firstCopy() int {
 }
 
 // sampleAll gives the error of listing the threads, or [ErrHung].
-func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
+func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	tids, err := t.Threads(nil)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.Ra
 }
 
 // sampleAtOnce samples all threads at one moment, also new ones.
-func (g *rawSamples) sampleAtOnce(t *code.Process, o Options, n int, add func(int) *observe.Thread) error {
+func (g *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
 		tids, _ := t.Threads(nil) // none after its end

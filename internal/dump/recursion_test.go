@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"prywalk/internal/budget"
-	"prywalk/internal/code"
 	"prywalk/internal/dump/text"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -27,7 +27,7 @@ func sampleWith(t *testing.T, pid int, total int64, o Options) *Process {
 	t.Helper()
 	budget.Process().SetTotal(total)
 	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
-	target, err := code.Open(pid)
+	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

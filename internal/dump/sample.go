@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"prywalk/internal/budget"
-	"prywalk/internal/code"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/quota"
 	"prywalk/internal/symbols"
@@ -53,7 +53,7 @@ var ErrHung = hang.Err
 
 // Sample samples all threads of a process once, except those that end. Errors: of listing the threads, or [ErrHung],
 // with the samples so far.
-func Sample(t *code.Process, o Options) (*Process, error) {
+func Sample(t *loadedcode.Process, o Options) (*Process, error) {
 	origin := o.origin()
 	raw, err := sampleAll(t, o)
 	if err != nil && !errors.Is(err, ErrHung) {

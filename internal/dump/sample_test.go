@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -44,7 +44,7 @@ func settled(pid int) bool {
 
 func taken(t *testing.T, pid int, o Options) *Process {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ package dump
 
 import (
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 )
@@ -33,7 +33,7 @@ func setTasks(p *Process, list managed.TaskList, depth int) {
 	}
 }
 
-func tasksOf(t *code.Process) managed.TaskList {
+func tasksOf(t *loadedcode.Process) managed.TaskList {
 	w := t.WatchThreads()
 	defer w.Close()
 	return callstack.Tasks(t.Runtimes().FrameSources(), w)

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump/locks"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/symbols"
 )
 
@@ -33,12 +33,12 @@ func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 	pid := startProgram(t, cycles(t), nil, "join", "0").pid
 	deadlocksOf(t, 2, pid)
 	stopAll(t, pid)
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	l, err := ExamineLocks([]*code.Process{p}, Options{MaxDepth: -1, MaxPause: time.Microsecond})
+	l, err := ExamineLocks([]*loadedcode.Process{p}, Options{MaxDepth: -1, MaxPause: time.Microsecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
-	target, err := code.Open(p.pid)
+	target, err := loadedcode.Open(p.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	defer names.Close()
 	l := &lockExaminer{locks: locks.New(), options: Options{Names: names}, byPID: map[int]*examinedProcess{},
 		byThread: map[int]*examinedProcess{}}
-	if err := l.sampleProcesses([]*code.Process{target}); err != nil {
+	if err := l.sampleProcesses([]*loadedcode.Process{target}); err != nil {
 		t.Fatal(err)
 	}
 	owner := p.numbers[0]

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
@@ -45,9 +45,9 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 
 func locksOf(t *testing.T, pids ...int) *Locks {
 	t.Helper()
-	var targets []*code.Process
+	var targets []*loadedcode.Process
 	for _, pid := range pids {
-		p, err := code.Open(pid)
+		p, err := loadedcode.Open(pid)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,8 @@ package engine
 
 import (
 	"prywalk/internal/backoff"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
@@ -56,7 +56,7 @@ type Tick struct {
 
 // TrackedProcess is what tracer and engine share of a tracked process.
 type TrackedProcess struct {
-	Target   *code.Process
+	Target   *loadedcode.Process
 	Handover *handover.SharedProcess // what its events name
 	TaskDir  *procmem.TaskDir        // /proc/PID/task
 	Clock    Clock

@@ -7,8 +7,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/descendants"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
@@ -18,7 +18,7 @@ import (
 // SharedProcess is an event's process, as producer and aggregator share it, with the values that flow back about it.
 type SharedProcess struct {
 	ID     sample.ProcessID // the producer's, from the first event on
-	Target *code.Process
+	Target *loadedcode.Process
 	// Child: a sampled process has started it, and its time counts from its start. Parent is the parent's ID at
 	// discovery, 0 if unknown.
 	Child  bool
@@ -48,7 +48,7 @@ type SharedProcess struct {
 
 // NewSharedProcess opens the list of threads, as the producer walks no path of /proc. Child and parent are as in
 // [SharedProcess].
-func NewSharedProcess(target *code.Process, child bool, parent int) *SharedProcess {
+func NewSharedProcess(target *loadedcode.Process, child bool, parent int) *SharedProcess {
 	p := &SharedProcess{Target: target, Child: child, Parent: parent}
 	p.taskDir, _ = procmem.OpenTasks(target.PID, nil) // nil if it has ended
 	p.ProgramChanged()

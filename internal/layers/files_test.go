@@ -34,7 +34,7 @@ var mayOpen = map[string]string{
 	"internal/process/explain.go":              "/proc/PID/attr/current",
 	"internal/process/gates.go":                "/proc",
 	"internal/process/gensyscalls.go":          "a generator of source code",
-	"internal/code/refresh.go readMaps":        "/proc/PID/maps",
+	"internal/loadedcode/refresh.go readMaps":  "/proc/PID/maps",
 	"internal/waits/files.go read":             "descriptors below /proc/PID, tables below /proc/PID/net, /proc/locks",
 	"internal/process/status.go":               "/proc/PID/status and stat",
 	"internal/process/tree.go":                 "/proc/PID/task/TID/children and stat",

@@ -28,7 +28,7 @@ var order = [][]string{
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits"},
 	{"internal/managed", "internal/console", "internal/sourcelines"},
 	{"internal/runtimes", "internal/selection"},
-	{"internal/code", "internal/callstack", "internal/pprofweb"},
+	{"internal/loadedcode", "internal/callstack", "internal/pprofweb"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
 	{"internal/observe", "internal/dump/stacks"},
 	{"internal/dump/walk", "internal/dump/locks"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -28,7 +28,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, nil)
 	t.Cleanup(th.Close)
 	testtargets.Eventually(t, "the shell reads", asleepAs(th, "sh"))
-	proc, err := code.Open(cmd.Process.Pid)
+	proc, err := loadedcode.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

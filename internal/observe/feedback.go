@@ -4,7 +4,7 @@ package observe
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/copysize"
 	"prywalk/internal/observe/deepstack"
 )
@@ -33,7 +33,7 @@ func newFeedback(t *Thread) *WalkFeedback {
 // Walked learns from a finished walk of s. Precondition: p has the mappings as of then. walked has the walk's frames,
 // or is nil if some are missing.
 func (feedback *WalkFeedback) Walked(
-	p *code.Process, w *frames.Walker, s *RawSample, walked *deepstack.WalkedFrames,
+	p *loadedcode.Process, w *frames.Walker, s *RawSample, walked *deepstack.WalkedFrames,
 ) {
 	feedback.reads.Incomplete = mayGetFurther(w.StopReason())
 	c := s.stackCopy()

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/testtargets"
@@ -34,7 +34,7 @@ func kernelChain(regs *frames.Regs, mem frames.Memory) (chain []byte) {
 	return chain
 }
 
-func walkAll(w *frames.Walker, p *code.Process, regs *frames.Regs, mem frames.Memory) (pcs []frames.Addr) {
+func walkAll(w *frames.Walker, p *loadedcode.Process, regs *frames.Regs, mem frames.Memory) (pcs []frames.Addr) {
 	for w.Init(p.Space(), regs, mem); w.Next(); {
 		pcs = append(pcs, w.Frame().PC)
 	}
@@ -67,7 +67,7 @@ func functionOf(t *testing.T, exe, name string) func(frames.Addr) bool {
 // compareChains stops threads, and walks each stack with all of its memory, then with what a kernel's sample has.
 // grows tells the functions in which a stack is moved.
 func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough func(compared) bool) (n compared) {
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -117,7 +117,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 func TestACallThatGaveUpInALostStopIsLeftAlone(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	proc, err := code.Open(th.PID)
+	proc, err := loadedcode.Open(th.PID)
 	if err != nil {
 		t.Fatal(err)
 	}

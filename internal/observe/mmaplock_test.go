@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
@@ -25,7 +25,7 @@ func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 	}
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	proc, err := code.Open(cmd.Process.Pid)
+	proc, err := loadedcode.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

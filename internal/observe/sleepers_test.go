@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -31,7 +31,7 @@ var variants = map[string][]string{
 
 type sleeper struct {
 	t      *testing.T
-	proc   *code.Process
+	proc   *loadedcode.Process
 	thread *Thread
 	call   string
 	in     io.Writer
@@ -54,7 +54,7 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	s := &sleeper{t: t, call: call, in: in, lines: bufio.NewScanner(out), names: symbols.NewNamer()}
 	t.Cleanup(func() { s.names.Close() })
 	s.line("ready")
-	if s.proc, err = code.Open(cmd.Process.Pid); err != nil {
+	if s.proc, err = loadedcode.Open(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.proc.Close() })

@@ -5,14 +5,14 @@ package perfengine
 import (
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/engine"
+	"prywalk/internal/loadedcode"
 	procs "prywalk/internal/process"
 )
 
 // The second was tracked before the end of the first was noticed.
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
-	target := &code.Process{Process: &procs.Process{PID: 4711}}
+	target := &loadedcode.Process{Process: &procs.Process{PID: 4711}}
 	of := func() *process {
 		return &process{TrackedProcess: &engine.TrackedProcess{Target: target}, mode: modeSamples}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"prywalk/internal/attribute"
 	"prywalk/internal/backoff"
-	"prywalk/internal/code"
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
@@ -128,7 +128,7 @@ func (r *rig) end() {
 func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
-	target, err := code.Open(pid)
+	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

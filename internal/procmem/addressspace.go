@@ -17,7 +17,7 @@ import "golang.org/x/sys/unix"
 //
 //   - tracer: execs.detect ends the other threads, clears the rejected names, has the threads listed again, and
 //     forgets the forks that would explain unobserved children (descendants.ChildFinder)
-//   - code: Process.resetAfterExec drops mappings, run-time systems and files
+//   - loadedcode: Process.resetAfterExec drops mappings, run-time systems and files
 //   - aggregator: processAccount.programChanged renews the name, the counts of incomplete walks, what is known of the
 //     program, and the waits
 //   - handover: Process.ProgramChanged renews what is copied besides stacks and what samples will lack

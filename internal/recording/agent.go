@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"prywalk/internal/agent"
-	"prywalk/internal/code"
 	"prywalk/internal/console"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/profile"
 	"prywalk/internal/runsummary"
@@ -47,7 +47,7 @@ func RunAgent(o Options, to agent.Options) error {
 	return s.run(s.sampleAndSend)
 }
 
-func (s *agentRun) sampleAndSend(ctx context.Context, procs []*code.Process) error {
+func (s *agentRun) sampleAndSend(ctx context.Context, procs []*loadedcode.Process) error {
 	s.refusedAtStart = maps.Clone(s.refused)
 	s.agent.Metrics.Sampling = s.progress
 	if err := s.agent.Serve(); err != nil {
@@ -140,7 +140,7 @@ func namedByAggregator(m *profile.ModuleInfo) bool {
 	if m.Origin.Module == nil {
 		return false
 	}
-	at := code.MappingOf(m.Origin.Module)
+	at := loadedcode.MappingOf(m.Origin.Module)
 	return at != nil && at.Names != nil
 }
 

@@ -5,7 +5,7 @@ package recording
 import (
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 )
 
@@ -13,14 +13,14 @@ import (
 // one goroutine: it opens a second image of each file.
 type backgroundResolver struct {
 	*resolver
-	private map[*code.Image]*privateImage
+	private map[*loadedcode.Image]*privateImage
 	modules map[*profile.ModuleInfo]*profile.ModuleInfo
 	now     func() time.Time
 }
 
 type privateImage struct {
-	image      *code.Image // nil: closed, or not readable
-	failed     bool        // to open
+	image      *loadedcode.Image // nil: closed, or not readable
+	failed     bool              // to open
 	used       time.Time
 	closeAfter time.Duration // time without use until it is closed
 }
@@ -33,7 +33,7 @@ const (
 
 func newBackgroundResolver() *backgroundResolver {
 	return &backgroundResolver{
-		resolver: newResolver(), private: map[*code.Image]*privateImage{},
+		resolver: newResolver(), private: map[*loadedcode.Image]*privateImage{},
 		modules: map[*profile.ModuleInfo]*profile.ModuleInfo{}, now: time.Now,
 	}
 }
@@ -88,7 +88,7 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 		r.modules[m] = own
 	}
 	if m.Origin.Module != nil {
-		if at := code.MappingOf(m.Origin.Module); at != nil && r.private[at.Image] != nil {
+		if at := loadedcode.MappingOf(m.Origin.Module); at != nil && r.private[at.Image] != nil {
 			r.private[at.Image].used = r.now()
 		}
 	}
@@ -101,7 +101,7 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 	if m.Origin.Module == nil {
 		return m
 	}
-	at := code.MappingOf(m.Origin.Module)
+	at := loadedcode.MappingOf(m.Origin.Module)
 	if at == nil {
 		return m
 	}
@@ -117,7 +117,7 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 }
 
 // image returns a private image; nil if it cannot be opened.
-func (r *backgroundResolver) image(img *code.Image) *code.Image {
+func (r *backgroundResolver) image(img *loadedcode.Image) *loadedcode.Image {
 	t := r.private[img]
 	if t == nil {
 		t = &privateImage{closeAfter: minUnusedTime}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"prywalk/internal/aggregator"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
@@ -23,7 +23,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	images := code.NewImageCache(0)
+	images := loadedcode.NewImageCache(0)
 	defer images.Close()
 	r := newBackgroundResolver()
 	defer r.close()

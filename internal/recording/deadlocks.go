@@ -5,10 +5,10 @@ package recording
 import (
 	"errors"
 
-	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/text"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/hang"
 )
 
@@ -20,7 +20,7 @@ func (r *recording) findDeadlocks() {
 	if len(pids) == 0 {
 		return
 	}
-	var targets []*code.Process
+	var targets []*loadedcode.Process
 	hung := hang.Watched(func() {
 		for _, pid := range pids {
 			if t, err := r.images.Open(pid); err == nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"prywalk/internal/aggregator"
-	"prywalk/internal/code"
 	"prywalk/internal/console"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/outfile"
 	"prywalk/internal/process"
@@ -35,7 +35,7 @@ type recording struct {
 	pids        []int
 	endless     bool // of top or agent: no progress, no examination at the end
 
-	images  *code.ImageCache
+	images  *loadedcode.ImageCache
 	builder *profile.Builder
 	names   *resolver
 	sampler *sampler.Sampler
@@ -53,7 +53,7 @@ type recording struct {
 
 // run calls during with an open output, handled signals, and a sampler of the processes. The first ending signal ends
 // the context.
-func (r *recording) run(during func(context.Context, []*code.Process) error) error {
+func (r *recording) run(during func(context.Context, []*loadedcode.Process) error) error {
 	pid := 0 // of %p
 	if len(r.pids) > 0 {
 		pid = r.pids[0]
@@ -63,7 +63,7 @@ func (r *recording) run(during func(context.Context, []*code.Process) error) err
 	}
 	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
-	var procs []*code.Process
+	var procs []*loadedcode.Process
 	var err error
 	if hung := hang.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
 		return hung
@@ -76,7 +76,7 @@ func (r *recording) run(during func(context.Context, []*code.Process) error) err
 	return during(ctx, procs)
 }
 
-func (r *recording) sampleAndWrite(ctx context.Context, _ []*code.Process) error {
+func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process) error {
 	var before, after childrenCPU
 	childrenApart := !r.samplerOpts.Children && !r.options.ByRule
 	if childrenApart {
@@ -106,14 +106,14 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*code.Process) error
 const openGCPercent = 400
 
 // open fails if one process cannot be opened; of those selected by a rule, if none can.
-func (r *recording) open(pids []int) ([]*code.Process, error) {
+func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.samplerOpts.LowOverhead {
 		percent := debug.SetGCPercent(openGCPercent)
 		defer debug.SetGCPercent(percent)
 	}
-	r.images = code.NewImageCache(0)
-	var procs []*code.Process
+	r.images = loadedcode.NewImageCache(0)
+	var procs []*loadedcode.Process
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
 		if err != nil && r.options.ByRule {
@@ -144,7 +144,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 	return procs, nil
 }
 
-func (r *recording) prepare(procs []*code.Process) {
+func (r *recording) prepare(procs []*loadedcode.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.samplerOpts.Freq), Aggregate: r.options.Aggregate,
 		SpillTo: os.TempDir(), Discard: r.endless && r.output.path == "", Rotates: r.output.rotation != nil,

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
@@ -28,7 +28,7 @@ func written(t *testing.T, begin func(context.Context), between func(r *recordin
 	file = filepath.Join(t.TempDir(), "prywalk.pb.gz")
 	r = newRecording(Options{Output: file, Overwrite: true})
 	r.output.setPath(&r.options, 1)
-	r.images = code.NewImageCache(0)
+	r.images = loadedcode.NewImageCache(0)
 	r.prepare(nil)
 	t.Cleanup(r.close)
 	ctx, stop := r.signals.handle(&r.output.state)
@@ -130,7 +130,7 @@ func TestPercentPInAnOutputIsTheFirstProcess(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	r := newRecording(Options{PIDs: []int{pid}, Output: filepath.Join(t.TempDir(), "r-%p"),
 		Sampler: sampler.Options{Freq: 99}})
-	err := r.run(func(context.Context, []*code.Process) error { return nil })
+	err := r.run(func(context.Context, []*loadedcode.Process) error { return nil })
 	if want := fmt.Sprintf("r-%d", pid); err != nil || filepath.Base(r.output.path) != want {
 		t.Errorf("%v: the output is %s, want %s", err, r.output.path, want)
 	}
@@ -158,7 +158,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 	}
 	r := newRecording(Options{PIDs: pids, ByRule: true, Output: filepath.Join(t.TempDir(), "r.pb.gz"),
 		Sampler: sampler.Options{Freq: 99, Select: selected}})
-	err := r.run(func(context.Context, []*code.Process) error { return r.sample(ctx) })
+	err := r.run(func(context.Context, []*loadedcode.Process) error { return r.sample(ctx) })
 	if n := r.stats.Refused; err != nil || len(n) != 1 || n["zombie"] != 1 {
 		t.Errorf("%v: refused %v, want 1 zombie", err, n)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz"), Rotate: 2 * time.Second})
 		r.output.setPath(&r.options, 1)
-		r.images = code.NewImageCache(0)
+		r.images = loadedcode.NewImageCache(0)
 		r.prepare(nil)
 		defer r.close()
 		begin := r.builder.PartStart()

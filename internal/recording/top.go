@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
 	"prywalk/internal/console"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
@@ -60,7 +60,7 @@ func newTopRun(o Options, display TopOptions) *topRun {
 	return l
 }
 
-func (l *topRun) sampleAndShow(ctx context.Context, procs []*code.Process) error {
+func (l *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var goPIDs []int
@@ -89,7 +89,7 @@ func (l *topRun) sampleAndShow(ctx context.Context, procs []*code.Process) error
 	return l.finish(shown)
 }
 
-func (l *topRun) setTarget(procs []*code.Process) {
+func (l *topRun) setTarget(procs []*loadedcode.Process) {
 	if len(procs) == 0 { // all have ended since they were selected
 		l.target = "no process"
 		return

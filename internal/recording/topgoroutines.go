@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/hang"
 	"prywalk/internal/top"
 )
@@ -18,7 +18,7 @@ const (
 )
 
 // countNow returns the processes with Go. Precondition: no other goroutine uses the processes.
-func (l *topRun) countNow(procs []*code.Process) (pids []int) {
+func (l *topRun) countNow(procs []*loadedcode.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), maxGoPrograms)] {
 		if !p.Alive() {
@@ -45,8 +45,8 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		images := code.NewImageCache(0)
-		var procs []*code.Process
+		images := loadedcode.NewImageCache(0)
+		var procs []*loadedcode.Process
 		wait := minCountPause
 		for hung := error(nil); hung == nil; {
 			select {
@@ -71,8 +71,8 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 	}
 }
 
-func openAll(images *code.ImageCache, pids []int) []*code.Process {
-	procs := []*code.Process{}
+func openAll(images *loadedcode.ImageCache, pids []int) []*loadedcode.Process {
+	procs := []*loadedcode.Process{}
 	for _, pid := range pids {
 		if p, err := images.Open(pid); err == nil {
 			procs = append(procs, p)
@@ -81,7 +81,7 @@ func openAll(images *code.ImageCache, pids []int) []*code.Process {
 	return procs
 }
 
-func closeAll(images *code.ImageCache, procs []*code.Process) {
+func closeAll(images *loadedcode.ImageCache, procs []*loadedcode.Process) {
 	var err error
 	for _, p := range procs {
 		err = errors.Join(err, p.Close())

@@ -14,9 +14,9 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	dumptext "prywalk/internal/dump/text"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/profile"
 	"prywalk/internal/runtimes"
@@ -74,7 +74,7 @@ func check(t *testing.T, thread string, got []string) {
 func TestDumpsHaveManagedFrames(t *testing.T) {
 	pid := start(t)
 	for _, atomic := range []bool{false, true} {
-		p, err := code.Open(pid)
+		p, err := loadedcode.Open(pid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestCoresHaveManagedFrames(t *testing.T) {
 // threadNames gives the names of a process's threads by their numbers.
 func threadNames(t *testing.T, pid int) map[int]string {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

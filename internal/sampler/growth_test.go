@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 	"prywalk/internal/symbols"
@@ -25,7 +25,7 @@ import (
 func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
 	sleeper, images := start(t, "sleepers", "1"), imagesOf(t)
 	p := opened(t, images, []int{sleeper.pid})[0]
-	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{}), images, []*code.Process{p})
+	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{}), images, []*loadedcode.Process{p})
 	sleeper.signal(t, unix.SIGKILL)
 	if _, err := unix.Wait4(sleeper.pid, nil, 0, nil); err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
 	}
 }
 
-func imagesOf(t *testing.T) *code.ImageCache {
-	images := code.NewImageCache(0)
+func imagesOf(t *testing.T) *loadedcode.ImageCache {
+	images := loadedcode.NewImageCache(0)
 	t.Cleanup(func() { _ = images.Close() })
 	return images
 }
@@ -63,7 +63,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	over := make(chan runstats.Stats)
 	before := testtargets.Descriptors(t)
 	go func() { st, _ := s.Run(ctx); over <- st }()
-	spaces := map[*code.Process]weak.Pointer[frames.Space]{}
+	spaces := map[*loadedcode.Process]weak.Pointer[frames.Space]{}
 	said := make(chan bool, 1)
 	go func() { said <- lines.Scan() }()
 	for done := false; !done; {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
@@ -15,14 +15,14 @@ import (
 
 func TestAHeldSamplerObservesNothing(t *testing.T) {
 	p := start(t, "burners", "2")
-	images := code.NewImageCache(0)
+	images := loadedcode.NewImageCache(0)
 	defer images.Close()
 	process, err := images.Open(p.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond, Aggregate: true})
-	s := New(Options{Freq: 500}, b, images, []*code.Process{process})
+	s := New(Options{Freq: 500}, b, images, []*loadedcode.Process{process})
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan runstats.Stats, 1)
@@ -63,7 +63,7 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 // A run that ends while it is held, before its first tick, does not wait for Resume.
 func TestEndOfARunHeldBeforeTheFirstTick(t *testing.T) {
 	p := start(t, "burners", "1")
-	images := code.NewImageCache(0)
+	images := loadedcode.NewImageCache(0)
 	defer images.Close()
 	o := Options{Freq: 99}
 	s := New(o, o.builder(), images, opened(t, images, []int{p.pid}))

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"prywalk/internal/aggregator"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
@@ -24,7 +24,7 @@ import (
 type Sampler struct {
 	opts       Options
 	builder    *profile.Builder
-	images     *code.ImageCache
+	images     *loadedcode.ImageCache
 	control    *tracer.Control
 	common     *handover.Common
 	aggregator *aggregator.Aggregator
@@ -36,18 +36,18 @@ type Sampler struct {
 	refused  refusedCounts
 
 	mu      sync.Mutex
-	targets map[*code.Process]struct{} // not closed yet
+	targets map[*loadedcode.Process]struct{} // not closed yet
 }
 
 // minArriving is the least length of the tracer's queue.
 const minArriving = 1024
 
 // New prepares sampling of procs, which the Sampler closes.
-func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
+func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*loadedcode.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
 		common: handover.NewCommon(), found: make(chan foundProcess), hung: make(chan struct{}),
-		targets: map[*code.Process]struct{}{},
+		targets: map[*loadedcode.Process]struct{}{},
 	}
 	if o.LowOverhead {
 		s.common.Garbage.Frugal = true
@@ -66,7 +66,7 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 
 // add passes a process to the tracer; it is not sampled if the queue is full. child: its time counts from its start.
 // parent is a PID, 0 if unknown.
-func (s *Sampler) add(target *code.Process, child bool, parent int) {
+func (s *Sampler) add(target *loadedcode.Process, child bool, parent int) {
 	if s.opts.JITFuncBounds != nil {
 		target.JITFuncBounds = s.opts.JITFuncBounds(target.PID)
 	}
@@ -85,7 +85,7 @@ func (s *Sampler) add(target *code.Process, child bool, parent int) {
 	}
 }
 
-func (s *Sampler) closeTarget(target *code.Process) {
+func (s *Sampler) closeTarget(target *loadedcode.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.targets[target]; ok {

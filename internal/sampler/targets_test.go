@@ -16,7 +16,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 	"prywalk/internal/symbols"
@@ -132,7 +132,7 @@ func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during f
 	}, during, pids...)
 }
 
-func opened(t testing.TB, images *code.ImageCache, pids []int) (procs []*code.Process) {
+func opened(t testing.TB, images *loadedcode.ImageCache, pids []int) (procs []*loadedcode.Process) {
 	t.Helper()
 	for _, pid := range pids {
 		p, err := images.Open(pid)
@@ -160,7 +160,7 @@ func runInto(t testing.TB, b *profile.Builder, o Options, enough func(*Sampler) 
 	pids ...int) *recorded {
 	t.Helper()
 	o.Freq = o.freq()
-	images := code.NewImageCache(0)
+	images := loadedcode.NewImageCache(0)
 	defer images.Close()
 	procs := opened(t, images, pids)
 	r := &recorded{begun: time.Now(), period: o.period()}

@@ -17,8 +17,8 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -59,7 +59,7 @@ func TestHelperThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &hanging{addr: addr}
-	images := code.NewImageCache(0)
+	images := loadedcode.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
 	s := New(Options{Freq: 99, MaxDepth: 100, Mode: observe.ModeAlwaysStop}, b, images, nil)
 	p := handover.NewSharedProcess(opened(t, images, []int{h.pid()})[0], false, 0)

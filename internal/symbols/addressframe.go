@@ -7,7 +7,7 @@ import (
 	"path"
 
 	"prywalk/dwarfunwind"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/namehints"
 )
 
@@ -29,7 +29,7 @@ func (t *Table) addressFrame(addr uint64) (Frame, bool) {
 	b := &t.bounds
 	if !b.tried {
 		b.tried = true
-		b.cfi = code.CFI(t.opt.File, false)
+		b.cfi = loadedcode.CFI(t.opt.File, false)
 	}
 	if b.cfi == nil {
 		return Frame{}, false

@@ -12,7 +12,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/budget"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/namehints"
 	"prywalk/internal/runtimes"
 	"prywalk/internal/runtimes/perfmap"
@@ -21,9 +21,9 @@ import (
 
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
 type Namer struct {
-	tables map[*code.Image]*Table
+	tables map[*loadedcode.Image]*Table
 	maps   map[int]*perfmap.Reader
-	files  map[int]*code.Files
+	files  map[int]*loadedcode.Files
 	ended  map[int]bool                             // processes that had ended at the last [Namer.DropUnused]
 	open   func(string) (io.ReaderAt, int64, error) // opens debug files of a core; nil: of live processes
 	// mapFile returns nil for a process without perf map.
@@ -37,7 +37,9 @@ type Namer struct {
 
 // NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
-	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*perfmap.Reader{}, files: map[int]*code.Files{}}
+	n := &Namer{
+		tables: map[*loadedcode.Image]*Table{}, maps: map[int]*perfmap.Reader{}, files: map[int]*loadedcode.Files{},
+	}
 	n.mapFile = n.openPerfMap
 	return n
 }
@@ -63,7 +65,7 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 // Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map, or
 // the mapping's name in brackets. addr is a module address within the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
-	at := code.MappingOf(m)
+	at := loadedcode.MappingOf(m)
 	if at == nil {
 		return out
 	}
@@ -87,7 +89,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 }
 
 // table returns an image's table; debug files are searched for below the root directory of pid.
-func (n *Namer) table(img *code.Image, pid int) *Table {
+func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
 	}
@@ -140,10 +142,10 @@ func (n *Namer) Close() error {
 	return errors.Join(errs...)
 }
 
-func (n *Namer) filesOf(pid int) *code.Files {
+func (n *Namer) filesOf(pid int) *loadedcode.Files {
 	f := n.files[pid]
 	if f == nil {
-		f = &code.Files{PID: pid}
+		f = &loadedcode.Files{PID: pid}
 		n.files[pid] = f
 	}
 	return f

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/waits"
 )
 
@@ -99,14 +99,14 @@ func isObject(s *elffile.Symbol) bool {
 
 // VariableAt gives the static variable at an address in the process pid; its name is "" if there is none.
 func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.Variable) {
-	if img, at := code.ImageAt(space, addr); img != nil {
+	if img, at := loadedcode.ImageAt(space, addr); img != nil {
 		v.Name, v.Offset, _ = n.table(img, pid).Object(at)
 	}
 	return v
 }
 
 // Symbol returns the function at addr by symbol tables only; "" if none.
-func (n *Namer) Symbol(img *code.Image, pid int, addr uint64) string {
+func (n *Namer) Symbol(img *loadedcode.Image, pid int, addr uint64) string {
 	return n.table(img, pid).symbols().displayName(addr)
 }
 

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 // NamesFinal reports whether a module's names are final: its file is unused, or its process has ended.
 func (n *Namer) NamesFinal(m *frames.Module) bool {
-	at := code.MappingOf(m)
+	at := loadedcode.MappingOf(m)
 	if at == nil {
 		return true
 	}
@@ -47,7 +47,7 @@ func (n *Namer) DropUnused() {
 }
 
 // Forget drops the tables of a file.
-func (n *Namer) Forget(img *code.Image) {
+func (n *Namer) Forget(img *loadedcode.Image) {
 	if t := n.tables[img]; t != nil {
 		_ = t.Close() // only read
 		delete(n.tables, img)

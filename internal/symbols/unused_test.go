@@ -13,7 +13,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 )
@@ -21,7 +21,7 @@ import (
 // recorder writes a recording with names, as record does.
 type recorder struct {
 	*Namer
-	images *code.ImageCache
+	images *loadedcode.ImageCache
 	*profile.Builder
 	t *testing.T
 }
@@ -45,7 +45,7 @@ func (r *recorder) write() []byte {
 }
 
 // known starts a program, and records its entry point, and an address in code without a file.
-func (r *recorder) known(exe string) (*code.Process, *exec.Cmd) {
+func (r *recorder) known(exe string) (*loadedcode.Process, *exec.Cmd) {
 	r.t.Helper()
 	cmd := testtargets.Child(r.t, exec.Command(exe))
 	testtargets.Asleep(r.t, cmd.Process.Pid)
@@ -56,7 +56,7 @@ func (r *recorder) known(exe string) (*code.Process, *exec.Cmd) {
 	var stack []profile.Loc
 	for _, m := range p.Space().Modules() {
 		addr := m.Start
-		at := code.MappingOf(m)
+		at := loadedcode.MappingOf(m)
 		switch {
 		case m.Name == exe:
 			addr = m.Bias + at.Image.ELF.Entry
@@ -94,7 +94,7 @@ func TestFilesOfEndedProcessesAreClosed(t *testing.T) {
 	run(t, dir, need(t, "gcc"), "-g", "-Wl,--build-id=none", "-o", "whole", write(t, dir, "a.c", withoutFile))
 	run(t, dir, need(t, "objcopy"), "--only-keep-debug", "whole", "a.debug")
 	run(t, dir, "objcopy", "--strip-all", "--add-gnu-debuglink=a.debug", "whole", "bare")
-	r := &recorder{NewNamer(), code.NewImageCache(0), profile.NewBuilder(profile.Meta{}), t}
+	r := &recorder{NewNamer(), loadedcode.NewImageCache(0), profile.NewBuilder(profile.Meta{}), t}
 	defer r.images.Close()
 	defer r.Close()
 	var first int

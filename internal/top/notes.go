@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/namehints"
 	"prywalk/internal/tabular"
 )
@@ -14,7 +14,7 @@ import (
 // Goroutines are a process's waiting ones, which no row shows.
 type Goroutines struct {
 	PID int `json:"pid"`
-	*code.WaitingGoroutines
+	*loadedcode.WaitingGoroutines
 	Text string `json:"-"`
 }
 

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/code"
 	"prywalk/internal/descendants"
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -50,7 +50,7 @@ type newChild struct {
 	marks    []mark
 	thread   *observe.Thread // its first thread; nil if not open
 	memory   *procmem.Memory
-	mappings code.MappingList
+	mappings loadedcode.MappingList
 	refused  bool // the kernel does not permit a stop
 }
 

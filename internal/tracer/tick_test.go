@@ -5,8 +5,8 @@ package tracer
 import (
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -19,7 +19,7 @@ func newTracer(o Options) *Tracer {
 
 func opened(t testing.TB, pid int) *handover.SharedProcess {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

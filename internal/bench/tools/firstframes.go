@@ -4,14 +4,14 @@ package tools
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/elffile"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/symbols"
 )
 
 // firstFrames finds the code of threads' first functions, for tools without names.
 type firstFrames struct {
-	proc  *code.Process
+	proc  *loadedcode.Process
 	namer *symbols.Namer
 	known map[place]bool
 }
@@ -23,7 +23,7 @@ type place struct {
 }
 
 func openFirstFrames(pid int) (*firstFrames, error) {
-	proc, err := code.Open(pid)
+	proc, err := loadedcode.Open(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (f *firstFrames) at(path string, offset uint64, caller bool) bool {
 
 func (f *firstFrames) find(p place) bool {
 	for _, m := range f.proc.Space().Modules() {
-		mapping := code.MappingOf(m)
+		mapping := loadedcode.MappingOf(m)
 		if mapping == nil || mapping.Image == nil || m.Name != p.path {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -29,7 +29,7 @@ func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint
 	if m == nil {
 		t.Fatalf("nothing is mapped at %#x", pc)
 	}
-	return m.Name, pc - m.Bias - lowest(code.MappingOf(m).Image.ELF)
+	return m.Name, pc - m.Bias - lowest(loadedcode.MappingOf(m).Image.ELF)
 }
 
 // Of this goroutine's stack only the outermost frame.
@@ -66,7 +66,7 @@ func TestFirstFunctionWithoutANameIsKnownByItsRule(t *testing.T) {
 	if main == nil {
 		t.Fatal("the program is not mapped")
 	}
-	file := code.MappingOf(main).Image.ELF
+	file := loadedcode.MappingOf(main).Image.ELF
 	path, offset := offsetOf(t, f, file.Entry+main.Bias)
 	if !f.at(path, offset, false) {
 		t.Errorf("%s+%#x is not the first function", path, offset)

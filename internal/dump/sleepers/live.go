@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/schema"
@@ -20,7 +20,7 @@ import (
 )
 
 // NewLive gives the explainer of a process that runs.
-func NewLive(t *code.Process, names *symbols.Namer, threads waits.Threads) *Explainer {
+func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.Threads) *Explainer {
 	return &Explainer{
 		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), Threads: threads, managed: managedWaitsOf(t),
 		Name: func(tid int) string { return walk.ThreadName(t, tid) },

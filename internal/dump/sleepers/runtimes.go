@@ -5,9 +5,9 @@ package sleepers
 import (
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/waits"
@@ -17,7 +17,7 @@ import (
 // nil: there are none. later: a retry may give more.
 type managedWaits func(tid int, s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
 
-func managedWaitsOf(t *code.Process) managedWaits {
+func managedWaitsOf(t *loadedcode.Process) managedWaits {
 	if len(t.Runtimes().FrameSources()) == 0 {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/budget"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/namehints"
 	"prywalk/internal/schema"
 	"prywalk/internal/waits"
@@ -44,8 +44,8 @@ type Process struct {
 	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`
 	// Goroutines counts those that wait without a thread, nil for programs without Go; Parked is its text.
-	Goroutines *code.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
-	Parked     string                  `json:"-"`
+	Goroutines *loadedcode.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
+	Parked     string                        `json:"-"`
 	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
 	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
 	// Native makes texts show the native frames that run managed ones.

@@ -4,9 +4,9 @@ package walk
 
 import (
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/process"
@@ -33,7 +33,7 @@ func (w *Walker) CoreThread(c *core.Core, th *core.Thread, depth, limit int) sta
 }
 
 // LiveThread walks a thread of a live process by its sample.
-func (w *Walker) LiveThread(t *code.Process, tid int, s *observe.RawSample) stacks.Thread {
+func (w *Walker) LiveThread(t *loadedcode.Process, tid int, s *observe.RawSample) stacks.Thread {
 	th := stacks.Thread{TID: tid, Name: ThreadName(t, tid), State: s.State.Letter(), Wait: s.WaitReason(),
 		How: s.How.String(), RunCount: s.Sched.Runs}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -49,7 +49,7 @@ func (w *Walker) LiveThread(t *code.Process, tid int, s *observe.RawSample) stac
 }
 
 // ThreadName gives the name that a run-time system gives a thread, else the kernel's.
-func ThreadName(t *code.Process, tid int) string {
+func ThreadName(t *loadedcode.Process, tid int) string {
 	if name, ok := GivenName(t, tid); ok {
 		return name
 	}
@@ -57,7 +57,7 @@ func ThreadName(t *code.Process, tid int) string {
 }
 
 // GivenName gives the name that a run-time system gives a thread; false: none.
-func GivenName(t *code.Process, tid int) (string, bool) {
+func GivenName(t *loadedcode.Process, tid int) (string, bool) {
 	sources := t.Runtimes().FrameSources()
 	if len(sources) == 0 {
 		return "", false
@@ -66,7 +66,7 @@ func GivenName(t *code.Process, tid int) (string, bool) {
 }
 
 // InnerTID gives a thread's ID in its own pid namespace, as run-time systems know it.
-func InnerTID(t *code.Process, tid int) int {
+func InnerTID(t *loadedcode.Process, tid int) int {
 	if len(t.Runtimes().FrameSources()) > 0 {
 		return procmem.InnerTID(tid)
 	}

@@ -4,7 +4,7 @@ package copysize
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 )
 
 // Sizes of the copy of a stack, in bytes.
@@ -82,7 +82,7 @@ func NewLearner() *Learner {
 
 // Walked learns from a finished walk of a copy. again: the copy lacked something that the next one has, so that the
 // thread is to be read again even if it has not run. Precondition: p has the mappings as of then.
-func (l *Learner) Walked(p *code.Process, w *frames.Walker, c *Copy) (end WalkEnd, again bool) {
+func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *Copy) (end WalkEnd, again bool) {
 	end = classify(p, w, c, &l.size)
 	if end == EndNoTime {
 		return end, false

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
@@ -50,7 +50,7 @@ const (
 )
 
 // Of returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
-func Of(p *code.Process) ptrace.OtherMemory {
+func Of(p *loadedcode.Process) ptrace.OtherMemory {
 	var s several
 	for _, t := range p.Runtimes().TaskOffsets() {
 		t := &stacks{

@@ -8,17 +8,17 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 )
 
 // Host is a process as run-time systems get it, with symbols read by the standard library.
 type Host struct {
-	p    *code.Process
+	p    *loadedcode.Process
 	syms map[string]map[string]elf.Symbol // by file
 }
 
-func newHost(p *code.Process) *Host { return &Host{p, map[string]map[string]elf.Symbol{}} }
+func newHost(p *loadedcode.Process) *Host { return &Host{p, map[string]map[string]elf.Symbol{}} }
 
 // Arch implements managed.Host.
 func (h *Host) Arch() frames.Arch { return h.p.Space().Arch }

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -56,7 +56,7 @@ func (s *Stack) HasFreed() bool {
 // Process is a live process with a run-time system.
 type Process struct {
 	PID   int
-	Code  *code.Process
+	Code  *loadedcode.Process
 	Host  *Host
 	Names managed.FrameSource
 	// before each observation, and before its walk; may be nil
@@ -87,7 +87,7 @@ func Attach(t *testing.T, pid int, detect managed.Detector, also ...uint64) *Pro
 // Open is Attach, with [ErrNone].
 func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Process, error) {
 	t.Helper()
-	c, err := code.Open(pid)
+	c, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 }
 
 type live struct {
-	p         *code.Process
+	p         *loadedcode.Process
 	unchanged func() bool
 }
 

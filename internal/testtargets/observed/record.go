@@ -12,9 +12,9 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 	"prywalk/internal/symbols"
@@ -48,7 +48,7 @@ type Recording struct {
 	Stamped bool  // keep each sample with its time; else equal ones are summed
 	// Kill ends the process before names are looked up, so that none is read from its memory.
 	Kill   bool
-	Images *code.ImageCache // files of earlier recordings; may be nil
+	Images *loadedcode.ImageCache // files of earlier recordings; may be nil
 }
 
 // Record records a process and names its frames.
@@ -56,7 +56,7 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	t.Helper()
 	images := r.Images
 	if images == nil {
-		images = code.NewImageCache(0)
+		images = loadedcode.NewImageCache(0)
 		defer images.Close()
 	}
 	p, err := images.Open(pid)
@@ -66,7 +66,7 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	b := profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Second / time.Duration(r.Freq), Aggregate: !r.Stamped,
 	})
-	s := sampler.New(r.Options, b, images, []*code.Process{p})
+	s := sampler.New(r.Options, b, images, []*loadedcode.Process{p})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()

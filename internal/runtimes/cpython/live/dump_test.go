@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/process"
@@ -64,7 +64,7 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 			}
 			k = append(k, k[len(k)-1])
 			pid := cmd.Process.Pid
-			p, err := code.Open(pid)
+			p, err := loadedcode.Open(pid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			k = append(k, k[len(k)-1])
-			p, err := code.Open(pid)
+			p, err := loadedcode.Open(pid)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -69,7 +69,7 @@ const mostDumps = 40
 // in any.
 func wantInOneStack(t *testing.T, pid int, want []string) *dump.Process {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

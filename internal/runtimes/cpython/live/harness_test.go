@@ -13,7 +13,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -24,7 +24,7 @@ import (
 
 // host is a process as a run-time system sees it, by means of its own: the standard library's reader of ELF files.
 type host struct {
-	p    *code.Process
+	p    *loadedcode.Process
 	syms map[string]map[string]elf.Symbol
 }
 
@@ -64,7 +64,7 @@ func (h *host) Symbol(m *frames.Module, name string) (uint64, uint64, bool) {
 
 // live reads the process as it is.
 type live struct {
-	p         *code.Process
+	p         *loadedcode.Process
 	unchanged func() bool
 }
 
@@ -74,7 +74,7 @@ func (l live) Unchanged() bool             { return l.unchanged() }
 // python is a Python process that is looked at.
 type python struct {
 	pid     int
-	p       *code.Process
+	p       *loadedcode.Process
 	host    *host
 	names   managed.FrameSource
 	plans   observe.Plans
@@ -139,7 +139,7 @@ func attach(t *testing.T, pid int) *python {
 // find is attach; an error says that the process has no interpreter now.
 func find(t *testing.T, pid int) (*python, error) {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/text"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
@@ -95,7 +95,7 @@ func launchTasks(t *testing.T, exe string, args ...string) (pid int, truth map[s
 // sampleNow dumps a process.
 func sampleNow(t *testing.T, pid int) *dump.Process {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestTasksOfABusyLoopAreConsistent(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := observed.Launch(t, exe, "testdata/tasks_churn.py")
-			p, err := code.Open(cmd.Process.Pid)
+			p, err := loadedcode.Open(cmd.Process.Pid)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,8 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/code"
 	"prywalk/internal/languages"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
@@ -29,13 +29,13 @@ func (noNames) Resolve(*profile.ModuleInfo, uint64) []profile.Frame { return nil
 // recordTasks records a process for 20 ticks. Tasks that were not seen in them are at the end.
 func recordTasks(t *testing.T, pid int) *pprof.Profile {
 	t.Helper()
-	images := code.NewImageCache(0)
+	images := loadedcode.NewImageCache(0)
 	p, err := images.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99})
-	s := sampler.New(sampler.Options{Freq: 99, Tasks: true}, b, images, []*code.Process{p})
+	s := sampler.New(sampler.Options{Freq: 99, Tasks: true}, b, images, []*loadedcode.Process{p})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	go func() {
 		defer cancel()

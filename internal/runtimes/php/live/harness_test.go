@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -71,9 +71,9 @@ func (i interpreter) start(t *testing.T, script string, arguments ...string) int
 }
 
 // open opens a process.
-func open(t *testing.T, pid int) *code.Process {
+func open(t *testing.T, pid int) *loadedcode.Process {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func open(t *testing.T, pid int) *code.Process {
 }
 
 // sample returns the main thread's stack.
-func sample(t *testing.T, p *code.Process, pid int) *dump.Thread {
+func sample(t *testing.T, p *loadedcode.Process, pid int) *dump.Thread {
 	t.Helper()
 	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
 	if err != nil {

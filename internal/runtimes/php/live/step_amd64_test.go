@@ -16,8 +16,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets/observed"
@@ -25,7 +25,7 @@ import (
 
 // stepped is a process whose first thread is stopped and started from outside.
 type stepped struct {
-	p      *code.Process
+	p      *loadedcode.Process
 	walker frames.Walker
 	merger callstack.Merger
 	said   []managed.Frame

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
@@ -141,7 +141,7 @@ func allThreads(t *testing.T, how string, pid int) []dump.Thread {
 	if how == "core" {
 		return observed.DumpCore(t, pid).Threads
 	}
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

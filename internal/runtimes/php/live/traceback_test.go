@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
@@ -86,7 +86,7 @@ func sampleHow(t *testing.T, how string, pid int) *dump.Thread {
 	if how == "core" {
 		d = observed.DumpCore(t, pid)
 	} else {
-		p, err := code.Open(pid)
+		p, err := loadedcode.Open(pid)
 		if err != nil {
 			t.Fatal(err)
 		}

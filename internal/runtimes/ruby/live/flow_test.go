@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets/observed"
@@ -53,7 +53,7 @@ func TestDumpsAndCoresHaveRubyFrames(t *testing.T) {
 			pid := cmd.Process.Pid
 			names := map[int]string{}
 			for _, atomic := range []bool{false, true} {
-				p, err := code.Open(pid)
+				p, err := loadedcode.Open(pid)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -90,12 +90,12 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 // its first thread, up to 3.2 in ppoll(2).
 func checkLocks(t *testing.T, pid int) {
 	t.Helper()
-	p, err := code.Open(pid)
+	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	l, err := dump.ExamineLocks([]*code.Process{p}, dump.Options{MaxDepth: -1})
+	l, err := dump.ExamineLocks([]*loadedcode.Process{p}, dump.Options{MaxDepth: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
@@ -40,7 +40,7 @@ func TestMethodsHaveTheirClassAsInV8sStackTrace(t *testing.T) {
 					theirs = append(theirs, m[1])
 				}
 			}
-			p, err := code.Open(pid)
+			p, err := loadedcode.Open(pid)
 			if err != nil {
 				t.Fatal(err)
 			}

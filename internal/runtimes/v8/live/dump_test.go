@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/code"
 	"prywalk/internal/dump"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -21,7 +21,7 @@ func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			pid := start(t, exe, "jssleep.js")
 			for _, atomic := range []bool{false, true} {
-				p, err := code.Open(pid)
+				p, err := loadedcode.Open(pid)
 				if err != nil {
 					t.Fatal(err)
 				}

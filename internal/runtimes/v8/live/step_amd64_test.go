@@ -15,7 +15,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -23,7 +23,7 @@ import (
 )
 
 type stepped struct {
-	p      *code.Process
+	p      *loadedcode.Process
 	walker frames.Walker
 	merger callstack.Merger
 	said   []managed.Frame
@@ -49,7 +49,7 @@ func eachMode(t *testing.T, argument string, modes map[string][]string, test fun
 				warm(t, pid)
 				runtime.LockOSThread() // ptrace is the thread's
 				defer runtime.UnlockOSThread()
-				p, err := code.Open(pid)
+				p, err := loadedcode.Open(pid)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+)
+
+// builtinsSource is the analysis of a file's instructions, with the builtins of run-time systems.
+type builtinsSource struct {
+	*heuristics.Source
+	builtins []managed.Builtins
+	arch     frames.Arch
+}
+
+// Rule implements [frames.RuleSource].
+func (a *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller && !q.SPOnly {
+		if b := a.builtinsAt(q.PC); b != nil {
+			if _, called := a.Source.CallBefore(q.PC); !called {
+				return b.Rule(a.arch)
+			}
+		}
+	}
+	return a.Source.Rule(q)
+}
+
+// CallBefore implements [frames.CallSites]. What is returned into without a call counts as called.
+func (a *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	if call, ok := a.Source.CallBefore(ret); ok {
+		return call, ok
+	}
+	return frames.Call{}, a.builtinsAt(ret) != nil
+}
+
+// builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil. FuncStart spares
+// Continues the symbols.
+func (a *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
+	start, ok := a.FuncStart(pc)
+	if !ok || start != pc {
+		return nil
+	}
+	if i := slices.IndexFunc(a.builtins, func(b managed.Builtins) bool { return b.Continues(pc) }); i >= 0 {
+		return a.builtins[i]
+	}
+	return nil
+}

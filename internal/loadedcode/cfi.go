@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"prywalk/dwarfunwind"
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+	"prywalk/internal/managed"
+)
+
+// CFI returns the call frame information of .eh_frame, with debugFrame also of .debug_frame, or nil.
+func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
+	hdr, frame := f.EhFrame()
+	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: sectionOf(hdr), EhFrame: sectionOf(frame)}
+	if debugFrame {
+		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
+		cfg.DebugFrame = sectionOf(debug)
+	}
+	if s := f.Section(".text"); s != nil {
+		cfg.Text = s.Addr
+	}
+	if s := f.Section(".got"); s != nil {
+		cfg.GOT = s.Addr
+	}
+	t, _ := dwarfunwind.New(cfg)
+	return t
+}
+
+func sectionOf(w *elffile.Window) dwarfunwind.Section {
+	if w == nil {
+		return dwarfunwind.Section{}
+	}
+	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
+}
+
+// maxDebugFrame is in bytes, decompressed.
+const maxDebugFrame = 64 << 20
+
+// debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. With a language's table it
+// is for code outside of that, and includes the file's .debug_frame.
+type debugCFI struct {
+	elf    *elffile.File
+	from   *debugFiles
+	table  managed.FileTable // or nil
+	tried  bool
+	tables []*dwarfunwind.Table
+}
+
+// Rule implements [frames.RuleSource].
+func (m *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if m.inTable(q.LookupPC(m.elf.Arch())) {
+		return frames.Rule{}, nil, false
+	}
+	for _, t := range m.openTables() {
+		if r, row, ok := t.Rule(q); ok {
+			return r, row, true
+		}
+	}
+	return frames.Rule{}, nil, false
+}
+
+// FuncRange implements heuristics.Functions.
+func (m *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if m.inTable(pc) {
+		return 0, 0, false
+	}
+	for _, t := range m.openTables() {
+		if start, end, ok = t.FuncRange(pc); ok {
+			return start, end, ok
+		}
+	}
+	return 0, 0, false
+}
+
+func (m *debugCFI) inTable(pc uint64) bool {
+	if m.table == nil {
+		return false
+	}
+	_, _, ok := m.table.FuncRange(pc)
+	return ok
+}
+
+func (m *debugCFI) openTables() []*dwarfunwind.Table {
+	if m.tried {
+		return m.tables
+	}
+	m.tried = true
+	if m.table != nil {
+		m.add(m.elf)
+	}
+	for _, f := range m.from.filesOrOpen() {
+		m.add(f)
+	}
+	return m.tables
+}
+
+func (m *debugCFI) add(f *elffile.File) {
+	w, err := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
+	if err != nil || f.Arch() != m.elf.Arch() {
+		return
+	}
+	if t, err := dwarfunwind.New(dwarfunwind.Config{Arch: f.Arch(), DebugFrame: sectionOf(w)}); err == nil {
+		m.tables = append(m.tables, t)
+	}
+}

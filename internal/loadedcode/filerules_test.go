@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/elffile"
+)
+
+func FuzzFileRules(f *testing.F) {
+	for _, flags := range [][]string{{"-O2", "-g"}, {"-O2", "-g", "-fno-asynchronous-unwind-tables", "-gz"}} {
+		obj := filepath.Join(f.TempDir(), "seed.o")
+		cmd := exec.Command("gcc", append(flags, "-c", "-DLINKAGE=static", "-DNAME=same", "-DCALLER=a", "-xc", "-o", obj,
+			"-")...)
+		cmd.Stdin = bytes.NewReader([]byte(halved))
+		if cmd.Run() != nil {
+			continue // no compiler: no seeds
+		}
+		if b, err := os.ReadFile(obj); err == nil {
+			f.Add(b, uint64(8))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, pc uint64) {
+		e, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		var p fileRules
+		p.prepare(&fileSymbols{elf: e, from: &debugFiles{elf: e, path: "/seed"}})
+		for _, at := range []uint64{pc, e.Entry, 0} {
+			for _, s := range p.sources {
+				s.Rule(frames.Query{PC: at})
+				s.Rule(frames.Query{PC: at, Caller: true, SPOnly: true})
+			}
+			if start, end, ok := p.FuncRange(at); ok && (at < start || at >= end) {
+				t.Errorf("%#x is not in its bounds %#x-%#x", at, start, end)
+			}
+			if lo, hi, ok := p.Parent(at); ok && lo >= hi {
+				t.Errorf("the part at %#x belongs to %#x-%#x", at, lo, hi)
+			}
+			p.calls.CallBefore(at)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"errors"
+	"path"
+	"strconv"
+
+	"prywalk/internal/process"
+	"prywalk/internal/safeopen"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, its program's
+// owner.
+type Files struct {
+	PID    int
+	tid    int // a live thread's; 0: PID
+	opener safeopen.Opener
+	trust  *safeopen.Trust
+}
+
+func (f *Files) requestInRoot(name string) safeopen.Request {
+	tid := f.tid
+	if tid == 0 {
+		tid = f.PID
+	}
+	return safeopen.Request{Root: process.Path(tid, "root"), Path: name}
+}
+
+func (f *Files) trusted() *safeopen.Trust {
+	if f.trust != nil {
+		return f.trust
+	}
+	f.trust = &safeopen.Trust{}
+	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
+		f.trust.UIDs = append(f.trust.UIDs, uint32(st.UID[0]), uint32(st.UID[1]))
+		f.trust.GIDs = append(f.trust.GIDs, uint32(st.GID[0]), uint32(st.GID[1]))
+	}
+	exe := safeopen.Request{Path: process.Path(f.PID, "exe"), Kernel: true}
+	if g, err := f.opener.Open(exe); err == nil {
+		f.trust.UIDs = append(f.trust.UIDs, g.UID())
+		_ = g.Close()
+	}
+	return f.trust
+}
+
+// Debug opens a debug file below the process's root directory, else below prywalk's. The caller compares build id or
+// checksum.
+func (f *Files) Debug(name string) (*safeopen.File, error) {
+	r := f.requestInRoot(name)
+	r.Trust = f.trusted()
+	g, err := f.opener.Open(r)
+	if err == nil || errors.Is(err, safeopen.ErrStuck) {
+		return g, err
+	}
+	return f.opener.Open(safeopen.Request{Path: name, Trust: r.Trust})
+}
+
+// PerfMap opens /tmp/perf-PID.map, PID in the process's pid namespace, below its root, without symbolic links. A file
+// older than the process is refused, as ids are reused.
+func (f *Files) PerfMap() (*safeopen.File, error) {
+	inside, since := f.PID, int64(0)
+	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
+		if len(st.NSPids) > 0 {
+			inside = st.NSPids[len(st.NSPids)-1]
+		}
+		since = startedAt(st.Start)
+	}
+	r := f.requestInRoot(perfMapName(inside))
+	r.Trust, r.NoLink, r.Since = f.trusted(), true, since
+	g, err := f.opener.Open(r)
+	if err == nil || errors.Is(err, safeopen.ErrStuck) || errors.Is(err, safeopen.ErrNotTrusted) ||
+		errors.Is(err, safeopen.ErrOutdated) {
+		return g, err
+	}
+	r.Root, r.Path = "", perfMapName(f.PID)
+	return f.opener.Open(r)
+}
+
+// startedAt converts clock ticks since boot to CLOCK_REALTIME ns, less one second of tolerance; 0: unknown.
+func startedAt(ticks uint64) int64 {
+	var boot, now unix.Timespec
+	if ticks == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil ||
+		unix.ClockGettime(unix.CLOCK_REALTIME, &now) != nil {
+		return 0
+	}
+	const perSecond = 100 // USER_HZ
+	return now.Nano() - boot.Nano() + int64(ticks)*(1e9/perSecond) - 1e9
+}
+
+func perfMapName(pid int) string { return path.Join("/tmp", "perf-"+strconv.Itoa(pid)+".map") }

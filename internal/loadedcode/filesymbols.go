@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/internal/elffile"
+	"prywalk/internal/managed"
+	"prywalk/internal/runtimes"
+)
+
+// fileSymbols are the symbols of a file and its debug files, a [managed.FileSymbols].
+type fileSymbols struct {
+	elf   *elffile.File
+	from  *debugFiles
+	named map[string][]managed.Symbol // by searched names
+}
+
+// Tables implements [managed.FileSymbols]: .symtab, else .dynsym and the symbol tables of debug files.
+func (x *fileSymbols) Tables(yield func(*elffile.File, elffile.SymbolKind)) {
+	if x.elf.HasSymbols(elffile.SymTab) {
+		yield(x.elf, elffile.SymTab)
+		return
+	}
+	yield(x.elf, elffile.DynSym)
+	for _, debugFile := range x.from.filesOrOpen() {
+		if debugFile.HasSymbols(elffile.SymTab) {
+			yield(debugFile, elffile.SymTab)
+		}
+	}
+}
+
+// Named implements [managed.FileSymbols].
+func (x *fileSymbols) Named(names ...string) []managed.Symbol {
+	list := x.ownSymbols(names)
+	if x.elf.HasSymbols(elffile.SymTab) {
+		return list
+	}
+	for _, debugFile := range x.from.filesOrOpen() {
+		list = append(list, findNamed(debugFile, names, elffile.SymTab)...)
+	}
+	return list
+}
+
+// ownSymbols returns the symbols of these names in the file's own tables. Names that runtimes ask of each file are
+// searched for together, as a search reads all names.
+func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
+	search := names
+	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {
+		search = runtimes.Symbols
+	}
+	key := strings.Join(search, " ")
+	list, known := x.named[key]
+	if !known {
+		list = findNamed(x.elf, search, elffile.DynSym, elffile.SymTab)
+		if x.named == nil || len(x.named) >= maxNames {
+			x.named = map[string][]managed.Symbol{}
+		}
+		x.named[key] = list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s managed.Symbol) bool { return !slices.Contains(names, s.Name) })
+}
+
+const maxOwned = 1 << 10
+
+// findNamed returns the symbols of these names in a file's tables, at most maxOwned.
+func findNamed(f *elffile.File, names []string, tables ...elffile.SymbolKind) (list []managed.Symbol) {
+	found := map[managed.Symbol]bool{}
+	for _, kind := range tables {
+		f.EachNamed(kind, names, func(name int, s *elffile.Symbol) bool {
+			if s.Section == elffile.SectionUndef {
+				return true
+			}
+			at := managed.Symbol{Name: names[name], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
+			if !found[at] && len(list) < maxOwned {
+				found[at] = true
+				at.Exported = kind == elffile.DynSym
+				list = append(list, at)
+			}
+			return true
+		})
+	}
+	return list
+}

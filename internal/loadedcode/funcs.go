@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"slices"
+	"sort"
+
+	"prywalk/internal/elffile"
+)
+
+// funcIndex is built from a file's symbols on first use.
+type funcIndex struct {
+	*fileSymbols
+	built bool
+	funcs []funcRange
+}
+
+// funcRange is a function's [start, end) in file addresses; end is 0 for a symbol without size.
+type funcRange struct{ start, end uint64 }
+
+// funcCost is a function's memory in bytes while the index is built.
+const funcCost = 2 * 16
+
+// FuncRange returns the bounds of the function at pc, a file address.
+func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if !x.built {
+		x.build()
+	}
+	i := sort.Search(len(x.funcs), func(i int) bool { return x.funcs[i].start > pc })
+	if i == 0 {
+		return 0, 0, false
+	}
+	f := x.funcs[i-1]
+	if f.end == 0 && i < len(x.funcs) {
+		f.end = x.funcs[i].start
+	}
+	return f.start, f.end, pc < f.end
+}
+
+func (x *funcIndex) build() {
+	x.built = true
+	x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
+		syms, _ := f.Symbols(kind)
+		defer f.FreeSymbols(syms)
+		if x.elf.Memory().Take(int64(len(syms))*funcCost, "functions") == nil {
+			x.add(syms)
+		}
+	})
+	slices.SortFunc(x.funcs, compareRanges)
+	x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
+	x.funcs = slices.Clip(x.funcs)
+}
+
+// pltStubs are procedure linkage tables, each with one entry of call frame information.
+type pltStubs []elffile.PLT
+
+// FuncRange implements heuristics.Functions.
+func (t pltStubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for i := range t {
+		if start, end, ok = t[i].Range(pc); ok {
+			return start, end, ok
+		}
+	}
+	return 0, 0, false
+}
+
+func compareRanges(a, b funcRange) int {
+	switch {
+	case a.start < b.start:
+		return -1
+	case a.start > b.start:
+		return 1
+	case a.end > b.end:
+		return -1
+	case a.end < b.end:
+		return 1
+	}
+	return 0
+}
+
+func (x *funcIndex) add(syms []elffile.Symbol) {
+	for i := range syms {
+		s := &syms[i]
+		t := s.Type()
+		if t != elffile.SymFunc && t != elffile.SymIFunc || s.Section == elffile.SectionUndef {
+			continue
+		}
+		f := funcRange{start: s.Value}
+		if s.Size != 0 {
+			if f.end = s.Value + s.Size; f.end < f.start {
+				continue
+			}
+		}
+		x.funcs = append(x.funcs, f)
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+	"errors"
+
+	"prywalk/internal/safeopen"
+)
+
+type fileKey struct {
+	dev, inode uint64
+	path       string
+}
+
+// ImageCache holds one image per file until Close; unused ones have headers only ([ImageCache.CloseUnused]). Not safe
+// for concurrent use.
+type ImageCache struct {
+	files  *filePool
+	byName map[fileKey]*Image // nil: not ELF or unreadable
+	byFile map[safeopen.ID]*Image
+	vdsos  []vdso
+}
+
+type vdso struct {
+	bytes []byte
+	img   *Image
+}
+
+// NewImageCache makes a cache of at most maxFiles open files; 0: by RLIMIT_NOFILE.
+func NewImageCache(maxFiles int) *ImageCache {
+	return &ImageCache{
+		files:  newFilePool(maxFiles),
+		byName: map[fileKey]*Image{},
+		byFile: map[safeopen.ID]*Image{},
+	}
+}
+
+// DebugFiles sets how to open img's debug file by path; the cache closes it. img may be nil.
+func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
+	if img != nil && img.debug.open == nil {
+		img.debug.open, img.debug.files = open, c.files
+	}
+}
+
+// Close closes the files and invalidates the images.
+func (c *ImageCache) Close() error {
+	for _, img := range c.byFile {
+		img.release()
+	}
+	c.files.closeAll()
+	return nil
+}
+
+// Image implements AddressSpace; nil if the file is not ELF.
+func (p *Process) Image(m *Mapping) *Image {
+	key := fileKey{m.Dev, m.Inode, m.Path}
+	if img, ok := p.cache.named(key); ok {
+		return img
+	}
+	f, err := p.openMapped(m)
+	if img := p.cache.byName[key]; err != nil && img != nil {
+		return img // the process has ended
+	}
+	if errors.Is(err, safeopen.ErrStuck) {
+		m.Withheld = true
+		return nil
+	}
+	if err != nil {
+		img := MemoryImage(NewMemFile(p, m), m) // not cached
+		p.cache.DebugFiles(img, p.files.Debug)
+		return img
+	}
+	img, err := p.cache.Load(f, m)
+	p.cache.DebugFiles(img, p.files.Debug)
+	if err == nil {
+		p.cache.setName(key, img)
+	}
+	return img
+}
+
+// named returns the image of a file, and false if the file must be opened, as it was or may have been written to.
+func (c *ImageCache) named(key fileKey) (*Image, bool) {
+	img, ok := c.byName[key]
+	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())
+}
+
+// setName sets the image of a file. An earlier one's contents are gone, and no longer read.
+func (c *ImageCache) setName(key fileKey, img *Image) {
+	if old := c.byName[key]; old != nil && old != img && old.file != nil {
+		c.files.drop(old.file)
+	}
+	c.byName[key] = img
+}
+
+// Load returns the image of a file, which it takes over; nil if not ELF of a supported architecture.
+func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
+	id := f.ID()
+	if img, ok := c.byFile[id]; ok {
+		return img, f.Close()
+	}
+	h := c.files.add(f)
+	h.path = m.Path
+	img, err := newImage(h, id.Size, m)
+	if err != nil {
+		img = nil
+		c.files.drop(h)
+	} else {
+		img.file = h
+	}
+	c.byFile[id] = img
+	return img, nil
+}
+
+// MemoryImage makes an image from a mapping; nil if r is nil or not ELF.
+func MemoryImage(r *MemFile, m *Mapping) *Image {
+	if r == nil {
+		return nil
+	}
+	img, err := newImage(r, r.Size(), m)
+	if err != nil {
+		return nil
+	}
+	img.FromMemory = true
+	return img
+}
+
+const maxVDSO = 1 << 20
+
+// vdso returns the image of the vDSO, a whole ELF file in memory; nil if unreadable.
+func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
+	if m.End-m.Start > maxVDSO {
+		return nil
+	}
+	b := make([]byte, m.End-m.Start)
+	if _, err := o.ReadMem(m.Start, b); err != nil {
+		return nil
+	}
+	for _, v := range c.vdsos {
+		if bytes.Equal(v.bytes, b) {
+			return v.img
+		}
+	}
+	img, err := newImage(bytes.NewReader(b), int64(len(b)), m)
+	if err != nil {
+		return nil
+	}
+	c.vdsos = append(c.vdsos, vdso{b, img})
+	return img
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+)
+
+// maxSources is the greatest number of sources of [fileRules].
+const maxSources = 4
+
+// lazySources returns rules and call sites of img, made on first use.
+func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
+	out := make([]frames.RuleSource, maxSources)
+	for i := range out {
+		out[i] = imageSource{img, i}
+	}
+	return out, imageCalls{img}
+}
+
+type imageSource struct {
+	img *Image
+	i   int
+}
+
+// Rule implements frames.RuleSource.
+func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	p := s.img.lock()
+	defer s.img.mu.Unlock()
+	if s.i >= len(p.sources) {
+		return frames.Rule{}, nil, false
+	}
+	r, row, ok := p.sources[s.i].Rule(q)
+	if ok && row != nil && !q.Caller {
+		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.calls.Source)
+	}
+	return r, row, ok
+}
+
+// fixEpilogue corrects a row by the frame pointer at a pc where that is restored
+// ([heuristics.Source.RestoredAtReturn]).
+func fixEpilogue(
+	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls *heuristics.Source,
+) (frames.Rule, *frames.Row) {
+	if !row.ByFramePointer(arch) {
+		return r, row
+	}
+	kept := calls.RestoredAtReturn(q.PC)
+	if kept>>arch.FP()&1 == 0 {
+		return r, row
+	}
+	mended := *row
+	mended.MarkRestored(arch, kept)
+	r, more := mended.Compact(arch, r.Method, r.Flags)
+	if !more {
+		return r, nil
+	}
+	return r, &mended
+}
+
+type imageCalls struct{ img *Image }
+
+var (
+	_ frames.FunctionBounds  = imageCalls{}
+	_ frames.StackEnds       = imageCalls{}
+	_ frames.TailCalls       = imageCalls{}
+	_ frames.StackSwitches   = imageCalls{}
+	_ frames.PoppedRegisters = imageCalls{}
+)
+
+// CallBefore implements frames.CallSites.
+func (c imageCalls) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.CallBefore(ret)
+}
+
+// FuncStart implements frames.CallSites.
+func (c imageCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	start, _, ok := p.FuncRange(pc)
+	return start, ok
+}
+
+// FuncRange implements [frames.FunctionBounds].
+func (c imageCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.FuncRange(pc)
+}
+
+// EndsStack implements [frames.StackEnds].
+func (c imageCalls) EndsStack(pc frames.Addr) bool {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.EndsStack(pc)
+}
+
+// EndsInTailCall implements [frames.TailCalls].
+func (c imageCalls) EndsInTailCall(start frames.Addr) bool {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.EndsInTailCall(start)
+}
+
+// SwitchesStack implements [frames.StackSwitches].
+func (c imageCalls) SwitchesStack(pc frames.Addr, caller bool) bool {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.SwitchesStack(pc, caller)
+}
+
+// Popped implements [frames.PoppedRegisters].
+func (c imageCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.Popped(pc, n)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+
+	"prywalk/internal/procmem"
+)
+
+const (
+	livePage = 4096
+	// maxLivePages bounds the copied pages: 4 MiB.
+	maxLivePages = 1024
+)
+
+// liveCode reads code of a JIT compiler, and keeps the pages to detect changes.
+type liveCode struct {
+	tid    int
+	memory *procmem.Memory
+	pages  map[uint64][]byte // by address ÷ livePage; nil: unreadable
+	// lost: pages were dropped, so that refresh must assume a change.
+	lost bool
+}
+
+func newLiveCode(tid int, m *procmem.Memory) *liveCode {
+	return &liveCode{tid: tid, memory: m, pages: map[uint64][]byte{}}
+}
+
+// ReadCode implements heuristics.Code.
+func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
+	done := 0
+	for done < len(buf) {
+		at := addr + uint64(done)
+		page := l.page(at / livePage)
+		if page == nil {
+			break
+		}
+		done += copy(buf[done:], page[at%livePage:])
+	}
+	return done
+}
+
+func (l *liveCode) page(num uint64) []byte {
+	if b, ok := l.pages[num]; ok {
+		return b
+	}
+	if len(l.pages) >= maxLivePages {
+		clear(l.pages)
+		l.lost = true
+	}
+	b := make([]byte, livePage)
+	if _, err := readMemory(l.memory, l.tid, num*livePage, b); err != nil {
+		b = nil
+	}
+	l.pages[num] = b
+	return b
+}
+
+func (l *liveCode) drop(start, end uint64) {
+	for num := range l.pages {
+		if num >= start/livePage && num*livePage < end {
+			delete(l.pages, num)
+		}
+	}
+}
+
+// refresh reports whether a copied page has changed, and then forgets all.
+func (l *liveCode) refresh() bool {
+	changed := l.lost
+	now := make([]byte, 0, livePage)
+	for num, was := range l.pages {
+		if changed {
+			break
+		}
+		now = now[:livePage]
+		_, err := readMemory(l.memory, l.tid, num*livePage, now)
+		changed = (err == nil) != (was != nil) || was != nil && !bytes.Equal(now, was)
+	}
+	if changed {
+		clear(l.pages)
+		l.lost = false
+	}
+	return changed
+}

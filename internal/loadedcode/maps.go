@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
+
+// Perm is a set of access rights.
+type Perm uint8
+
+// Rights of proc_pid_maps(5).
+const (
+	PermRead Perm = 1 << iota
+	PermWrite
+	PermExec
+	PermShared
+)
+
+// Mapping is a line of /proc/PID/maps (proc_pid_maps(5)).
+type Mapping struct {
+	Start, End uint64
+	// Offset is in the file, bytes.
+	Offset uint64
+	// Dev has the major number in the upper 32 bits, the minor in the lower.
+	Dev uint64
+	// Inode is 0 without a file.
+	Inode uint64
+	Perm  Perm
+	// Path is the file, a name such as [heap], or "".
+	Path    string
+	Deleted bool // the file is unlinked
+	// StartedAs is the path given to execve if it is another name of the file ([DisplayName]).
+	StartedAs string
+	// Image is the ELF file; nil for JIT code and unreadable files.
+	Image *Image
+	// Withheld: the file system did not respond; the file's memory is not read.
+	Withheld bool
+	// JIT: code made at run time; its module has the process's addresses.
+	JIT bool
+	// Names names JIT code that describes itself, or is nil.
+	Names Names
+	// closed is set when the process is closed; nil: unknown.
+	closed *atomic.Bool
+}
+
+// FileOffset implements [frames.Origin].
+func (m *Mapping) FileOffset() (file string, offset uint64) { return m.Path, m.Offset }
+
+// MappingOf returns the mapping of a module; nil for one of another package.
+func MappingOf(m *frames.Module) *Mapping {
+	at, _ := m.Origin.(*Mapping)
+	return at
+}
+
+// ProcessClosed reports whether the process is closed, so that its code is not walked.
+func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
+
+// Names names functions made at run time.
+type Names interface {
+	Name(pc uint64) (name string, ok bool)
+}
+
+// ErrMaps means that the text is not a list of mappings.
+var ErrMaps = errors.New("malformed maps")
+
+// RawMapping is a Mapping with an unparsed path, without allocation.
+type RawMapping struct {
+	Mapping
+	RawPath []byte
+}
+
+// name unescapes line feeds (\012, seq_file_path) and recognizes unlinked files.
+func (m *RawMapping) name() (string, bool) {
+	path, deleted := bytes.CutSuffix(m.RawPath, []byte(" (deleted)"))
+	if bytes.Contains(path, []byte(`\012`)) {
+		path = bytes.ReplaceAll(path, []byte(`\012`), []byte("\n"))
+	}
+	return string(path), deleted
+}
+
+// ParseMaps parses the text of a /proc/PID/maps file.
+func ParseMaps(text []byte) ([]Mapping, error) {
+	var out []Mapping
+	err := eachMapping(text, func(m *RawMapping) {
+		m.Path, m.Deleted = m.name()
+		out = append(out, m.Mapping)
+	})
+	return out, err
+}
+
+func eachMapping(text []byte, f func(*RawMapping)) error {
+	var m RawMapping
+	for n := 1; len(text) > 0; n++ {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		if !m.parse(line) {
+			return fmt.Errorf("%w: line %d: %.80q", ErrMaps, n, line)
+		}
+		f(&m)
+	}
+	return nil
+}
+
+// parse parses "start-end perms offset major:minor inode path".
+func (m *RawMapping) parse(line []byte) bool {
+	c := lineCursor{rest: line}
+	*m = RawMapping{}
+	m.Start = c.hex('-')
+	m.End = c.hex(' ')
+	m.Perm = c.perm()
+	m.Offset = c.hex(' ')
+	m.Dev = c.hex(':')<<32 | c.hex(' ')&(1<<32-1)
+	m.Inode = c.decimal()
+	m.RawPath = bytes.TrimLeft(c.rest, " ")
+	return !c.bad && m.Start < m.End
+}
+
+// lineCursor reads fields, zeros after a malformed one.
+type lineCursor struct {
+	rest []byte
+	bad  bool
+}
+
+func (c *lineCursor) hex(sep byte) uint64 {
+	v, i := uint64(0), 0
+	for ; i < len(c.rest) && i <= 16; i++ {
+		d, ok := hexDigit(c.rest[i])
+		if !ok {
+			break
+		}
+		v = v<<4 | d
+	}
+	return c.endNumber(v, i, 16, sep)
+}
+
+func (c *lineCursor) endNumber(v uint64, i, most int, sep byte) uint64 {
+	if c.bad || i == 0 || i > most || i >= len(c.rest) || c.rest[i] != sep {
+		c.bad = true
+		return 0
+	}
+	c.rest = c.rest[i+1:]
+	return v
+}
+
+func hexDigit(b byte) (uint64, bool) {
+	switch {
+	case b >= '0' && b <= '9':
+		return uint64(b - '0'), true
+	case b >= 'a' && b <= 'f':
+		return uint64(b-'a') + 10, true
+	}
+	return 0, false
+}
+
+func (c *lineCursor) decimal() uint64 {
+	v, i := uint64(0), 0
+	for ; i < len(c.rest) && i <= 20 && c.rest[i] >= '0' && c.rest[i] <= '9'; i++ {
+		v = v*10 + uint64(c.rest[i]-'0')
+	}
+	if i == len(c.rest) && i > 0 && i <= 20 {
+		c.rest = nil
+		return v
+	}
+	return c.endNumber(v, i, 20, ' ')
+}
+
+func (c *lineCursor) perm() Perm {
+	if c.bad || len(c.rest) < 5 || c.rest[4] != ' ' {
+		c.bad = true
+		return 0
+	}
+	var p Perm
+	for i, letter := range []byte("rwxs") {
+		if c.rest[i] == letter {
+			p |= 1 << i
+		} else if c.rest[i] != '-' && !(i == 3 && c.rest[i] == 'p') {
+			c.bad = true
+		}
+	}
+	c.rest = c.rest[5:]
+	return p
+}
+
+// MappingList is the list of a process's mappings.
+type MappingList struct {
+	text []byte
+	// Code has the executable mappings, Spans all, ascending.
+	Code  []Mapping
+	Spans []procmem.Span
+}
+
+// Read reads the mappings of a process.
+func (l *MappingList) Read(pid int) error {
+	var err error
+	if l.text, err = procmem.ReadMaps(pid, l.text); err != nil {
+		return err
+	}
+	return l.parse()
+}
+
+// HasCode reports whether an address is in a mapping with code.
+func (l *MappingList) HasCode(addr uint64) bool {
+	return slices.ContainsFunc(l.Code, func(m Mapping) bool { return m.Start <= addr && addr < m.End })
+}
+
+// parse makes new lists: the old ones may be in use.
+func (l *MappingList) parse() error {
+	l.Code, l.Spans = nil, nil
+	return eachMapping(l.text, func(m *RawMapping) {
+		l.Spans = append(l.Spans, m.span())
+		if m.Perm&PermExec != 0 {
+			m.Path, m.Deleted = m.name()
+			l.Code = append(l.Code, m.Mapping)
+		}
+	})
+}

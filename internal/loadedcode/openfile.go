@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/process"
+	"prywalk/internal/safeopen"
+)
+
+// openMapped opens a mapping's file by its map_files link (also if unlinked), else /proc/PID/exe or its path in the
+// process's root or prywalk's if the contents are the mapping's.
+func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
+	f, err := p.openLink(m)
+	if err == nil || errors.Is(err, safeopen.ErrStuck) {
+		return f, err
+	}
+	path := m.Path
+	if !strings.HasPrefix(path, "/") {
+		return nil, os.ErrNotExist
+	}
+	ways := []safeopen.Request{p.files.requestInRoot(path), {Path: path}}
+	exe := process.Path(p.MemoryTID(), "exe")
+	if to, err := os.Readlink(exe); err == nil && strings.TrimSuffix(to, " (deleted)") == path {
+		ways = append([]safeopen.Request{{Path: exe, Kernel: true}}, ways...)
+	}
+	err = fmt.Errorf("%s: %w", path, errFileGone)
+	for _, way := range ways {
+		f, failed := p.files.opener.Open(way)
+		if failed == nil && p.isFileOf(f, m) {
+			return f, nil
+		}
+		if err = errors.Join(err, failed); errors.Is(failed, safeopen.ErrStuck) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// openLink needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE in the initial user namespace.
+func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
+	if p.noLinks {
+		return nil, unix.EPERM
+	}
+	link := process.Path(p.MemoryTID(), fmt.Sprintf("map_files/%x-%x", m.Start, m.End))
+	f, err := p.files.opener.Open(safeopen.Request{Path: link, Kernel: true})
+	p.noLinks = errors.Is(err, unix.EPERM) // EACCES: this file only
+	return f, err
+}
+
+// isFileOf reports whether f is m's file, and closes another. With overlay file systems and btrfs devices and inodes
+// can differ; then the contents decide.
+func (p *Process) isFileOf(f *safeopen.File, m *Mapping) bool {
+	id := f.ID()
+	if id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m) {
+		return true
+	}
+	_ = f.Close()
+	return false
+}
+
+// SameContents compares the first KiB (ELF header, usually the build id), and start and middle of the mapping.
+func SameContents(o AddressSpace, f io.ReaderAt, m *Mapping) bool {
+	mem := NewMemFile(o, m)
+	if mem == nil {
+		return false
+	}
+	compared := false
+	for _, off := range []uint64{0, m.Offset, m.Offset + (m.End-m.Start)/2&^0xfff} {
+		var a, b [1024]byte
+		n, err := mem.ReadAt(a[:], int64(off))
+		if err != nil && n == 0 {
+			continue
+		}
+		k, err := f.ReadAt(b[:n], int64(off))
+		if k == 0 && err != nil || !bytes.Equal(a[:k], b[:k]) {
+			return false
+		}
+		compared = true
+	}
+	return compared
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+)
+
+// Runtimes are a process's run-time systems, with rules for code made at run time. A nil one is empty. Not safe for
+// concurrent use.
+type Runtimes struct {
+	arch     frames.Arch
+	pid      int // 0: a core
+	code     *heuristics.Source
+	detected detectedRuntimes
+	host     runtimeHost
+}
+
+// FuncBounds returns the bounds of a function at a run-time address.
+type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
+
+// NewRuntimes makes Runtimes for instructions read by code. *ask, another source of bounds, may be set later.
+func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
+	r := &Runtimes{arch: arch}
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.detected, ask}, JIT: true})
+	return r
+}
+
+// SetSources gives a module made at run time its sources, which all such modules share.
+func (r *Runtimes) SetSources(mod *frames.Module) {
+	mod.Generated = true
+	mod.Sources = []frames.RuleSource{r.code}
+	mod.Calls = r.code
+}
+
+// Attach finds run-time systems among mods and sets their modules' sources.
+func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
+	r.host = runtimeHost{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
+	r.detected.detect(&r.host)
+	for _, m := range mods {
+		setNameLookup(m)
+	}
+}
+
+func setNameLookup(m *frames.Module) {
+	at := MappingOf(m)
+	if at == nil || !m.Generated || len(m.Sources) == 0 {
+		return
+	}
+	if names, ok := m.Sources[0].(Names); ok {
+		at.Names = names
+	}
+}
+
+// Starting reports whether a present run-time system is not ready, so that [Process.Refresh] is worthwhile soon.
+func (r *Runtimes) Starting() bool { return r != nil && r.detected.starting() }
+
+// Incomplete returns why a present run-time system is not read, or nil.
+func (r *Runtimes) Incomplete() error { return r.detected.unreadReason() }
+
+// HasCodeHistory reports whether there is a [managed.CodeHistory].
+func (r *Runtimes) HasCodeHistory() bool { return r != nil && len(r.detected.histories) > 0 }
+
+// FrameSources returns the run-time systems with managed frames.
+func (r *Runtimes) FrameSources() []managed.FrameSource {
+	if r == nil {
+		return nil
+	}
+	return r.detected.frameSources
+}
+
+// Schedulers returns the run-time systems with tasks on separate stacks.
+func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
+	if r == nil {
+		return nil
+	}
+	for i := range r.detected.detections {
+		if s, is := r.detected.detections[i].runtime.(managed.Scheduler); is {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// TaskOffsets returns, for each scheduler, the stacks of tasks without a thread.
+func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
+	for _, s := range r.Schedulers() {
+		if t := s.TaskOffsets(); t != nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// NextRecords is [managed.Scheduler.NextRecords] of the system that knows record.
+func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
+	n := len(out)
+	for _, s := range r.Schedulers() {
+		if len(out) == n { // the others' tables have no such address
+			out = s.NextRecords(record, returns, out)
+		}
+	}
+	return out
+}
+
+// Labels returns the labels of the task that a stopped thread ran, or nil.
+func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
+	for _, s := range r.Schedulers() {
+		if l := s.Labels(regs, mem); l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+type jitFuncs struct {
+	detected *detectedRuntimes
+	fallback *FuncBounds
+}
+
+// FuncRange implements heuristics.Functions.
+func (b jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if start, end, ok = b.detected.funcRange(pc); ok {
+		return start, end, ok
+	}
+	if *b.fallback == nil {
+		return 0, 0, false
+	}
+	return (*b.fallback)(pc)
+}

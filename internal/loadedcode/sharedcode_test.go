@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// LLVM registers its code with GDB's JIT interface. In Node it comes with an add-on.
+func TestNodesRulesRemainBesideLLVM(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed: run make setup-tests")
+	}
+	libs, _ := filepath.Glob("/usr/lib/*/libLLVM*.so*")
+	if len(libs) == 0 {
+		t.Skip("LLVM's library is not installed")
+	}
+	c := exec.Command(node, "-e", `console.log("ready"); setInterval(() => {}, 1e6)`)
+	c.Env = append(os.Environ(), "LD_PRELOAD="+libs[0])
+	testtargets.Ready(t, c)
+	p := open(t, c.Process.Pid)
+	generated := 0
+	for _, m := range p.Space().Modules() {
+		if !m.Generated {
+			continue
+		}
+		generated++
+		var got []string
+		for _, s := range m.Sources {
+			got = append(got, reflect.TypeOf(s).String())
+		}
+		if want := []string{"*gdbjit.Code", "v8.jitRules", "*heuristics.Source"}; !reflect.DeepEqual(got, want) {
+			t.Errorf("%#x: sources %v, want %v", m.Start, got, want)
+		}
+	}
+	if generated == 0 {
+		t.Error("Node has no generated code")
+	}
+}

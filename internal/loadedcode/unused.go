@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import "sync/atomic"
+
+// # Unused files
+//
+// A recording keeps each image for names. Unused files are closed and their data dropped until they are needed again.
+
+type usage struct {
+	// users counts mappings in live processes, modules all ever made, swept those at the last sweep: a program that is
+	// started repeatedly often has no user.
+	users, modules, swept atomic.Int64
+	idle                  atomic.Bool // no user or new module at the last sweep
+}
+
+// Unused reports whether the file has had no user for some time. Safe for concurrent use.
+func (img *Image) Unused() bool {
+	u := &img.usage
+	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
+}
+
+// CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name is
+// now another file's. Precondition: no concurrent use of the images.
+func (c *ImageCache) CloseUnused() {
+	for id, img := range c.byFile {
+		if img == nil {
+			continue
+		}
+		if img.Unused() && !img.drop() {
+			delete(c.byFile, id)
+			c.forget(img)
+			img.dropHeaders()
+		}
+		known := img.usage.modules.Load()
+		img.usage.idle.Store(img.usage.users.Load() == 0 && known == img.usage.swept.Load())
+		img.usage.swept.Store(known)
+	}
+}
+
+func (c *ImageCache) forget(img *Image) {
+	for key, by := range c.byName {
+		if by == img {
+			delete(c.byName, key)
+		}
+	}
+}
+
+// drop drops data and closes the file. named: its name still leads to it.
+func (img *Image) drop() (named bool) {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	img.debug.drop()
+	img.rules.Store(nil)
+	img.ELF.FreeContents()
+	return img.file == nil || img.file.closeUntilRead()
+}
+
+func (img *Image) dropHeaders() {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	img.symbolsByName, img.symbols.named = nil, nil
+	img.ELF.FreeAll()
+}
+
+func countUsers(code []codeMapping, n int64) {
+	for i := range code {
+		if img := code[i].at.Image; img != nil {
+			img.usage.users.Add(n)
+		}
+	}
+}
