@@ -105,7 +105,7 @@ func (p *waitsRun) waitOf(tid int) (w javaWait, ok bool) {
 	}
 	f.Close()
 	live := &callstack.Live{ReadMemory: p.code.Read, PID: p.code.PID, TID: tid, RunCount: runs}
-	got, ok, _ := callstack.WaitOf(p.code.Runtimes().FrameSources(), &managed.Sleeper{InnerTID: tid, Live: live})
+	got, ok, _ := callstack.WaitOf(p.code.Runtimes().FrameSources(), &managed.WaitQuery{InnerTID: tid, Live: live})
 	if !ok {
 		return w, false
 	}

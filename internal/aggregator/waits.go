@@ -169,7 +169,7 @@ func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, wor
 		ReadMemory: p.Target.Read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
 	}
 	sources := p.Target.Runtimes().FrameSources()
-	w, ok, _ := callstack.WaitOf(sources, &managed.Sleeper{InnerTID: th.innerTID, Word: word, Mem: &s.Mem,
+	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.innerTID, Word: word, Mem: &s.Mem,
 		Live: live, Timed: timed})
 	return w, ok
 }

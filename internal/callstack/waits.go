@@ -10,13 +10,13 @@ import (
 // WaitOf returns what a thread in a call of [waits.ManagedCall] (futex, ppoll) waits for, by the first runtime that
 // knows; ok is false if none does. The owner's ID is in the process's own pid namespace. later: a later query may give
 // more.
-func WaitOf(sources []managed.FrameSource, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
+func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, ok, later bool) {
 	for _, n := range sources {
 		t, implements := n.(managed.Threads)
 		if !implements {
 			continue
 		}
-		answer, ok := t.Waiting(s)
+		answer, ok := t.Waiting(q)
 		later = later || answer.Later
 		if !ok || answer.Kind == waits.None {
 			continue

@@ -121,7 +121,7 @@ func (l *lockExaminer) sampleOwner(lock *Lock) {
 			return
 		}
 	}
-	lock.Owner, lock.OwnerName, lock.Why = 0, "", locks.OwnerChanges
+	lock.Owner, lock.OwnerName, lock.Why = 0, "", locks.WhyChangedEachSample
 }
 
 // setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.

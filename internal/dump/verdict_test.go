@@ -72,7 +72,7 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	owned := 0
 	for i := range l.locks.Locks {
 		m := &l.locks.Locks[i]
-		if m.Why == locks.OwnerChanges {
+		if m.Why == locks.WhyChangedEachSample {
 			t.Errorf("%s: %s", m.Object(), m.Why)
 		}
 		if m.Owner == owner {

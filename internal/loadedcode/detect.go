@@ -198,9 +198,9 @@ func (f *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {
 
 type runtimeHost struct {
 	AddressSpace
-	arch frames.Arch
-	mods []*frames.Module
-	flow *heuristics.Source
+	arch     frames.Arch
+	mods     []*frames.Module
+	analysis *heuristics.Source
 }
 
 // release gives a system's modules their first sources; false if it owns none.
@@ -213,7 +213,7 @@ func (h *runtimeHost) release(owner managed.Runtime) (released bool) {
 		if img := elfImage(m); img != nil {
 			m.Sources, m.Calls = img.lazySources()
 		} else {
-			m.Sources = []frames.RuleSource{h.flow}
+			m.Sources = []frames.RuleSource{h.analysis}
 		}
 	}
 	return released
@@ -233,8 +233,8 @@ func (h *runtimeHost) ReadParts(parts []frames.Region) int {
 // Modules implements managed.Host.
 func (h *runtimeHost) Modules() []*frames.Module { return h.mods }
 
-// Flow implements managed.Host.
-func (h *runtimeHost) Flow() *heuristics.Source { return h.flow }
+// Analysis implements [managed.Host].
+func (h *runtimeHost) Analysis() *heuristics.Source { return h.analysis }
 
 // Table implements managed.FileHost.
 func (h *runtimeHost) Table(m *frames.Module) managed.FileTable {

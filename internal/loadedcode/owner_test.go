@@ -40,7 +40,7 @@ func TestCodeOfALostRuntimeIsReleased(t *testing.T) {
 		})
 		flow := &heuristics.Source{}
 		m := &frames.Module{Generated: true, Sources: []frames.RuleSource{flow}, Calls: flow}
-		h := &runtimeHost{mods: []*frames.Module{m}, flow: flow}
+		h := &runtimeHost{mods: []*frames.Module{m}, analysis: flow}
 		for range 1 + c.attached {
 			f.detect(h)
 		}

@@ -37,7 +37,7 @@ func (r *Runtimes) SetSources(mod *frames.Module) {
 
 // Attach finds run-time systems among mods and sets their modules' sources.
 func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
-	r.host = runtimeHost{AddressSpace: o, arch: r.arch, mods: mods, flow: r.code}
+	r.host = runtimeHost{AddressSpace: o, arch: r.arch, mods: mods, analysis: r.code}
 	r.detected.detect(&r.host)
 	for _, m := range mods {
 		setNameLookup(m)

@@ -24,8 +24,8 @@ type Host interface {
 	Read(addr uint64, b []byte) int
 	// ReadCode is Read of instructions, which are compared later, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
-	// Flow gives the analysis of generated code's instructions, or nil.
-	Flow() *heuristics.Source
+	// Analysis gives the analysis of generated code's instructions, or nil.
+	Analysis() *heuristics.Source
 }
 
 // Gatherer is a [Host] that can read several places at once.

@@ -13,7 +13,7 @@ type Threads interface {
 	// Role gives the role of a thread with a displayed name ([languages.RoleApplication] …); false if unknown.
 	Role(innerTID int, name string) (role string, ok bool)
 	// Waiting gives what a thread in futex(2) or ppoll(2) waits for; false if unproven. It is called once per sleep.
-	Waiting(s *Sleeper) (Wait, bool)
+	Waiting(q *WaitQuery) (WaitAnswer, bool)
 	// HeldLocks gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
 	HeldLocks() []HeldLock
 	// Coroutines gives the tasks without a thread, at most [MostTasks], each read consistently ([Task.Proven]).
@@ -38,7 +38,7 @@ func (BaseThreads) Postponed() bool { return false }
 func (BaseThreads) Role(int, string) (role string, ok bool) { return "", false }
 
 // Waiting implements [Threads].
-func (BaseThreads) Waiting(*Sleeper) (w Wait, ok bool) { return w, false }
+func (BaseThreads) Waiting(*WaitQuery) (w WaitAnswer, ok bool) { return w, false }
 
 // HeldLocks implements [Threads].
 func (BaseThreads) HeldLocks() []HeldLock { return nil }

@@ -16,8 +16,8 @@ type HeldLock struct {
 	Line           int
 }
 
-// Sleeper is a thread asleep in futex(2), at Word, or in ppoll(2), which has none.
-type Sleeper struct {
+// WaitQuery asks what a thread waits for that is asleep in futex(2), at Word, or in ppoll(2), which has no word.
+type WaitQuery struct {
 	InnerTID int
 	Word     uint64
 	// Mem is the copy of its memory; nil if gone.
@@ -28,8 +28,8 @@ type Sleeper struct {
 	Timed bool
 }
 
-// Wait is what a thread waits for. Unknown values are zero.
-type Wait struct {
+// WaitAnswer is what the runtime knows of the thread's wait. Unknown values are zero.
+type WaitAnswer struct {
 	// Kind is one of waits.Monitor, ObjectWait, Park, Sleep, Mutex (a lock with a stored owner), GIL and Join (the end
 	// of the owner).
 	Kind    waits.Kind

@@ -55,19 +55,19 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 	w.shared = kind&mutexShared != 0
 	switch {
 	case word&^mutexCeiling == 0 && kind&mutexPP != 0, word == 0:
-		w.Why, w.Free = ownerChanging, true
+		w.Why, w.Free = whyFreeOrChanging, true
 	case kind&(mutexRobust|mutexPI) != 0:
 		w.setOwnerWord(word)
 	default:
 		w.innerTID = int(owner)
 		if owner == 0 {
-			w.Why = ownerChanging
+			w.Why = whyFreeOrChanging
 		}
 	}
 }
 
-// ownerChanging is the reason for a lock that was free, or whose new owner was not yet written.
-const ownerChanging = "free or changing owner when read"
+// whyFreeOrChanging is the reason for a lock that was free, or whose new owner was not yet written.
+const whyFreeOrChanging = "free or changing owner when read"
 
 func (w *Wait) setOwnerWord(word uint32) {
 	w.innerTID = int(word & futexTIDMask)
@@ -77,7 +77,7 @@ func (w *Wait) setOwnerWord(word uint32) {
 	case word&futexOwnerDied != 0:
 		w.Why = "its owner ended without unlocking it"
 	default:
-		w.Why = ownerChanging
+		w.Why = whyFreeOrChanging
 	}
 }
 
@@ -124,7 +124,7 @@ func (w *Wait) glibcRWLock(mem *WordCopy) {
 	case readers&rwWritePhase != 0 && readers&rwWriteLocked != 0 && writer != 0:
 		w.innerTID = int(writer)
 	default:
-		w.Why = ownerChanging
+		w.Why = whyFreeOrChanging
 	}
 }
 

@@ -10,8 +10,8 @@ func New() *Locks {
 	}
 }
 
-// OwnerChanges is why no owner is named of a lock that another thread owned at each sample.
-const OwnerChanges = "owner changed at each sample"
+// WhyChangedEachSample is why no owner is named of a lock that another thread owned at each sample.
+const WhyChangedEachSample = "owner changed at each sample"
 
 // Checker decides about what one reading of processes suggests. Threads that run are read one after the other, so each
 // answer needs further samples.

@@ -119,7 +119,7 @@ var waitForNothing = []string{
 func (l *Locks) atKnownLocks() map[int]bool {
 	out := map[int]bool{}
 	for i := range l.Locks {
-		if m := &l.Locks[i]; m.Owner != 0 || m.Free || m.Why == OwnerChanges {
+		if m := &l.Locks[i]; m.Owner != 0 || m.Free || m.Why == WhyChangedEachSample {
 			for _, tid := range m.Waiters {
 				out[tid] = true
 			}

@@ -15,13 +15,13 @@ import (
 
 // managedWaits asks the run-time systems about a sleeper, without Live and InnerTID: thread tid, of run count runs;
 // nil: there are none. later: a retry may give more.
-type managedWaits func(tid int, s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
+type managedWaits func(tid int, s managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *loadedcode.Process) managedWaits {
 	if len(t.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
-	return func(tid int, s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
+	return func(tid int, s managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool) {
 		s.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: runs}
 		s.InnerTID = walk.InnerTID(t, tid)
 		return callstack.WaitOf(t.Runtimes().FrameSources(), &s)
@@ -32,7 +32,7 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	if len(c.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
-	return func(tid int, s managed.Sleeper, _ uint64) (w waits.Wait, ok, later bool) {
+	return func(tid int, s managed.WaitQuery, _ uint64) (w waits.Wait, ok, later bool) {
 		s.Live, s.InnerTID = callstack.CoreMemory(c.Read), tid // the ids in a core of the kernel are the inner ones
 		return callstack.WaitOf(c.Runtimes().FrameSources(), &s)
 	}
@@ -46,7 +46,7 @@ func (x *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 		return nil
 	}
 	first := true
-	s := managed.Sleeper{Word: word, Mem: mem, Timed: timed}
+	s := managed.WaitQuery{Word: word, Mem: mem, Timed: timed}
 	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
 			runs, s.Mem = runsOf(x.pid, tid), nil

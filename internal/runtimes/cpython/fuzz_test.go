@@ -37,7 +37,7 @@ func (m *image) Unchanged() bool                                       { return 
 func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
 func (m *image) Modules() []*frames.Module                             { return libpython }
 func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
-func (m *image) Flow() *heuristics.Source                              { return nil }
+func (m *image) Analysis() *heuristics.Source                          { return nil }
 func (m *image) Member(*frames.Module, string, string) (int64, bool)   { return 0, false }
 func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 func (m *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }

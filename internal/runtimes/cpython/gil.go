@@ -109,12 +109,12 @@ func (g *gil) retryFind() (found bool) {
 }
 
 // waiting returns a sleeper's wait for the lock, with the holder.
-func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
-	if g.at == 0 || s.Word < g.at+gilCond || s.Word >= g.at+gilCondEnd {
+func (g *gil) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
+	if g.at == 0 || q.Word < g.at+gilCond || q.Word >= g.at+gilCondEnd {
 		return w, false
 	}
-	w = managed.Wait{Kind: waits.GIL, Address: g.at}
-	b, ok := g.copied(s)
+	w = managed.WaitAnswer{Kind: waits.GIL, Address: g.at}
+	b, ok := g.copied(q)
 	if !ok {
 		w.Later = true
 		return w, true
@@ -133,19 +133,19 @@ func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 }
 
 // copied returns the lock as copied, or its present state if the thread still sleeps.
-func (g *gil) copied(s *managed.Sleeper) (b [gilHead]byte, ok bool) {
-	if s.Mem != nil {
+func (g *gil) copied(q *managed.WaitQuery) (b [gilHead]byte, ok bool) {
+	if q.Mem != nil {
 		ok = true
 		for i := 0; i < gilHead && ok; i += 8 {
 			var v uint64
-			v, ok = s.Mem.Word(g.at + uint64(i))
+			v, ok = q.Mem.Word(g.at + uint64(i))
 			binary.LittleEndian.PutUint64(b[i:], v)
 		}
 		if ok {
 			return b, true
 		}
 	}
-	if g.host.Read(g.at, b[:]) != len(b) || s.Live == nil || !s.Live.Unchanged() {
+	if g.host.Read(g.at, b[:]) != len(b) || q.Live == nil || !q.Live.Unchanged() {
 		return b, false
 	}
 	return b, true

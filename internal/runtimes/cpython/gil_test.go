@@ -79,9 +79,9 @@ func (l sleepLive) Unchanged() bool { return l.same }
 
 func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 	const lock = gilBase + 512
-	told := managed.Wait{Kind: waits.GIL, Address: lock, Owner: 41, OwnerName: "MainThread"}
-	none := managed.Wait{Kind: waits.GIL, Address: lock}
-	later := managed.Wait{Kind: waits.GIL, Address: lock, Later: true}
+	told := managed.WaitAnswer{Kind: waits.GIL, Address: lock, Owner: 41, OwnerName: "MainThread"}
+	none := managed.WaitAnswer{Kind: waits.GIL, Address: lock}
+	later := managed.WaitAnswer{Kind: waits.GIL, Address: lock, Later: true}
 	taken := gilWords(defaultSwitchInterval, gilState, 1, 9)
 	other := gilWords(defaultSwitchInterval, gilOther, 1, 10)
 	for _, c := range []struct {
@@ -89,13 +89,13 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 		word        uint64
 		copied, now []byte // nil: not copied
 		same        bool
-		want        managed.Wait
+		want        managed.WaitAnswer
 		ok          bool
 	}{
 		{"copied", lock + gilCond, taken, other, false, told, true},
 		{"the last word of the condition variable", lock + gilCondEnd - 4, taken, other, false, told, true},
-		{"before it", lock + gilCond - 4, taken, other, false, managed.Wait{}, false},
-		{"behind it", lock + gilCondEnd, taken, other, false, managed.Wait{}, false},
+		{"before it", lock + gilCond - 4, taken, other, false, managed.WaitAnswer{}, false},
+		{"behind it", lock + gilCondEnd, taken, other, false, managed.WaitAnswer{}, false},
 		{"free", lock + gilCond, gilWords(defaultSwitchInterval, gilState, 0, 9), taken, false, none, true},
 		{"the holder has ended", lock + gilCond, gilWords(defaultSwitchInterval, 9<<32, 1, 9), taken, false, none, true},
 		{"read now, asleep still", lock + gilCond, nil, taken, true, told, true},
@@ -107,16 +107,16 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 		if c.now == nil {
 			m.bytes = nil
 		}
-		s := &managed.Sleeper{InnerTID: 42, Word: c.word, Live: sleepLive{m, c.same}}
+		q := &managed.WaitQuery{InnerTID: 42, Word: c.word, Live: sleepLive{m, c.same}}
 		if c.copied != nil {
-			s.Mem = &image{lock, c.copied}
+			q.Mem = &image{lock, c.copied}
 		}
-		if w, ok := r.Waiting(s); w != c.want || ok != c.ok {
+		if w, ok := r.Waiting(q); w != c.want || ok != c.ok {
 			t.Errorf("%s: %+v, %v, want %+v, %v", c.what, w, ok, c.want, c.ok)
 		}
 	}
 	r, _ := withGIL(4096, nil)
-	if w, ok := r.Waiting(&managed.Sleeper{Word: gilCond}); ok {
+	if w, ok := r.Waiting(&managed.WaitQuery{Word: gilCond}); ok {
 		t.Errorf("no lock is known: %+v", w)
 	}
 }
@@ -124,19 +124,19 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 func TestInterpreterLockIsSearchedUntilFound(t *testing.T) {
 	const lock = gilBase + 512
 	r, m := withGIL(4096, map[int][]byte{512: gilWords(defaultSwitchInterval, 9<<32, 0, 9)})
-	sleeper := &managed.Sleeper{InnerTID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}
+	query := &managed.WaitQuery{InnerTID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}
 	if r.gil.find() {
 		t.Fatal("a lock whose holder is not known was found")
 	}
-	if w, ok := r.Waiting(sleeper); ok {
+	if w, ok := r.Waiting(query); ok {
 		t.Errorf("no lock is there yet: %+v", w)
 	}
 	copy(m.bytes[512:], gilWords(defaultSwitchInterval, gilState, 1, 10))
-	if w, ok := r.Waiting(sleeper); ok {
+	if w, ok := r.Waiting(query); ok {
 		t.Errorf("it was sought twice at once: %+v", w)
 	}
 	r.gil.lastSearch -= searchEvery
-	if w, ok := r.Waiting(sleeper); !ok || w.Owner != 41 {
+	if w, ok := r.Waiting(query); !ok || w.Owner != 41 {
 		t.Errorf("sought again: %+v, %v", w, ok)
 	}
 	if r.Plan() == nil {
@@ -152,12 +152,13 @@ func FuzzGIL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, word uint64, copied bool) {
 		r, m := withGIL(len(b), map[int][]byte{0: b})
 		r.gil.find()
-		s := &managed.Sleeper{InnerTID: 42, Word: gilBase + word, Live: m}
+		q := &managed.WaitQuery{InnerTID: 42, Word: gilBase + word, Live: m}
 		if copied {
-			s.Mem = m
+			q.Mem = m
 		}
-		w, ok := r.Waiting(s)
-		if !ok && w != (managed.Wait{}) || w.Owner != 0 && w.Owner != 41 && w.Owner != 42 || w.Owner != 0 && r.gil.at == 0 {
+		w, ok := r.Waiting(q)
+		if !ok && w != (managed.WaitAnswer{}) || w.Owner != 0 && w.Owner != 41 && w.Owner != 42 ||
+			w.Owner != 0 && r.gil.at == 0 {
 			t.Errorf("%+v, %v", w, ok)
 		}
 	})

@@ -152,12 +152,12 @@ func (l *locks) noteRLock(lock uint64) {
 }
 
 // waiting returns a sleeper's wait for an RLock that a walk has noted and that still exists.
-func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
-	lock := l.rlocks[s.Word]
-	if lock == 0 || l.lockClass(lock) != rLock || l.read64(lock+lockWord) != s.Word {
+func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
+	lock := l.rlocks[q.Word]
+	if lock == 0 || l.lockClass(lock) != rLock || l.read64(lock+lockWord) != q.Word {
 		return w, false
 	}
-	w = managed.Wait{Kind: waits.Mutex, Class: rLock, Address: s.Word, Timed: s.Timed}
+	w = managed.WaitAnswer{Kind: waits.Mutex, Class: rLock, Address: q.Word, Timed: q.Timed}
 	owner, count := l.read64(lock+lockOwner), l.read64(lock+lockCount)
 	for i := range l.chain.threads.list {
 		if th := &l.chain.threads.list[i]; th.id == owner && owner != 0 && count != 0 && th.native != 0 {

@@ -25,8 +25,8 @@ const maxBetweenReads = 10e9
 
 func (j *joins) forget() { j.byLock, j.nextRead = nil, 0 }
 
-func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
-	if j.minor > 12 || s.Live == nil {
+func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
+	if j.minor > 12 || q.Live == nil {
 		return w, false
 	}
 	o := j.objects()
@@ -35,17 +35,17 @@ func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 		now := procmem.Now()
 		j.nextRead = now + min(max(namesValidFor, readingShare*(now-begin)), maxBetweenReads)
 	}
-	object := j.byLock[s.Word]
-	if object == 0 || j.lockOf(o, object) != s.Word {
+	object := j.byLock[q.Word]
+	if object == 0 || j.lockOf(o, object) != q.Word {
 		return w, false
 	}
 	id := j.identOf(o, object) // of now: objects and idents are reused
-	if id == 0 || !j.names.threads.readThreads() || !s.Live.Unchanged() {
+	if id == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
 		return w, false
 	}
 	for i := range j.names.threads.list {
 		if th := &j.names.threads.list[i]; th.id == id && th.native != 0 {
-			w = managed.Wait{Kind: waits.Join, Address: s.Word, Owner: int(th.native), Timed: s.Timed}
+			w = managed.WaitAnswer{Kind: waits.Join, Address: q.Word, Owner: int(th.native), Timed: q.Timed}
 			w.OwnerName, _ = j.names.of(w.Owner)
 			return w, true
 		}

@@ -86,17 +86,17 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 }
 
 // Waiting implements [managed.Threads], for the interpreter lock, RLocks, and joins up to 3.12.
-func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
-	if w, ok := r.locks.waiting(s); ok {
+func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
+	if w, ok := r.locks.waiting(q); ok {
 		return w, true
 	}
 	if r.gil.retryFind() {
 		r.makePlan()
 	}
-	if w, ok := r.gil.waiting(s); ok {
+	if w, ok := r.gil.waiting(q); ok {
 		return w, true
 	}
-	return r.joins.waiting(s)
+	return r.joins.waiting(q)
 }
 
 // ThreadName implements [managed.Threads], by the program's threading module.

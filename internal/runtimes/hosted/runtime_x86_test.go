@@ -22,7 +22,7 @@ type lispHost struct {
 func (h *lispHost) Arch() frames.Arch              { return h.o.Arch }
 func (h *lispHost) Modules() []*frames.Module      { return h.o.Modules }
 func (h *lispHost) Read(addr uint64, b []byte) int { return h.o.Read(addr, b) }
-func (h *lispHost) Flow() *heuristics.Source       { return nil }
+func (h *lispHost) Analysis() *heuristics.Source   { return nil }
 
 func (h *lispHost) OwnSymbols(m *frames.Module, _ ...string) []managed.Symbol {
 	if m != h.marked {

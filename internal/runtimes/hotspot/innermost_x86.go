@@ -257,10 +257,10 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 
 // inIntrinsic gives the rule in an intrinsic, with the caller's sp in r13.
 func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if v.o.Flow == nil {
+	if v.o.Analysis == nil {
 		return frames.Rule{}, nil, false
 	}
-	r, ok := v.o.Flow.ReturnAddress(pc, c.begin, c.end)
+	r, ok := v.o.Analysis.ReturnAddress(pc, c.begin, c.end)
 	if !ok || r.RA.Kind == frames.RuleReg {
 		return frames.Rule{}, nil, false
 	}
@@ -280,10 +280,10 @@ func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 //	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
 //	lea r13, [rsp + 8]; pop rax; sub rsp, ...; push rax; ...; jmp                        since JDK 21
 func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
-	if v.o.Flow == nil {
+	if v.o.Analysis == nil {
 		return frames.Rule{}, nil, false
 	}
-	r, ok := v.o.Flow.ReturnAddress(q.PC, b.begin, b.end)
+	r, ok := v.o.Analysis.ReturnAddress(q.PC, b.begin, b.end)
 	if !ok || q.SPOnly && (r.Reg != frames.X86RSP || r.RA.Kind == frames.RuleRegOffset && r.RA.Reg != frames.X86RSP) {
 		return frames.Rule{}, nil, false
 	}

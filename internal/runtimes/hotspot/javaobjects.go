@@ -216,7 +216,7 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
-func (t *waiters) plain(ref uint64) (uint64, bool) {
+func (t *waiters) uncoloured(ref uint64) (uint64, bool) {
 	var w namePath
 	var ok bool
 	if w.bad, w.shift, ok = t.colours(); !ok {
@@ -252,7 +252,7 @@ func (t *waiters) reference(at uint64) (uint64, bool) {
 		if m.failed || ref == 0 {
 			return 0, !m.failed
 		}
-		to, ok := t.plain(ref)
+		to, ok := t.uncoloured(ref)
 		if !ok {
 			_, shift, ok := t.colours()
 			return 0, ok && ref>>shift == 0 // null has colours, too

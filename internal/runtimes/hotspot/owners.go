@@ -36,7 +36,7 @@ func (t *waiters) ownerOf(w *waitState) int {
 		}
 		return t.ownerBy(ownerWord)
 	case w.kind == waits.Park && w.object != 0:
-		return t.exclusive(w.object)
+		return t.exclusiveOwner(w.object)
 	}
 	return 0
 }
@@ -121,12 +121,12 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, byMark bool) {
 	return 0, false
 }
 
-func (t *waiters) exclusive(object uint64) int {
+func (t *waiters) exclusiveOwner(object uint64) int {
 	f := &t.fields
-	if !t.ownable(t.klassOf(object, t.oops.header)) {
+	if !t.isOwnableSynchronizer(t.klassOf(object, t.oops.header)) {
 		return 0
 	}
-	owner, ok := t.reference(object + f.exclusive)
+	owner, ok := t.reference(object + f.exclusiveOwner)
 	if !ok || owner == 0 || !t.isThread(owner) {
 		return 0
 	}
@@ -141,20 +141,20 @@ func (t *waiters) exclusive(object uint64) int {
 	return id.tid
 }
 
-func (t *waiters) ownable(klass uint64) bool {
+func (t *waiters) isOwnableSynchronizer(klass uint64) bool {
 	f := &t.fields
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
 			return false
 		}
-		if f.sync == 0 && t.className(klass) == classOwnable {
+		if f.ownableSynchronizer == 0 && t.className(klass) == classOwnable {
 			at, ok := t.field(klass, "exclusiveOwnerThread", "Ljava/lang/Thread;")
 			if !ok {
 				return false
 			}
-			f.sync, f.exclusive = klass, at
+			f.ownableSynchronizer, f.exclusiveOwner = klass, at
 		}
-		if klass == f.sync {
+		if klass == f.ownableSynchronizer {
 			return true
 		}
 		m := t.names.vm.memory()

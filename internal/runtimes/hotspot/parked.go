@@ -55,7 +55,7 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 			return 0, false
 		}
 	}
-	object, ok := t.plain(ref)
+	object, ok := t.uncoloured(ref)
 	return object, ok && !m.failed && t.isThread(object)
 }
 

@@ -16,10 +16,10 @@ const maxPushed = 4096
 // byReturnPath gives the rule at pc by the path to the method's return, else CFA = sp + usual, valid while nothing is
 // pushed.
 func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
-	if v.o.Flow == nil {
+	if v.o.Analysis == nil {
 		return framed(usual), nil, true
 	}
-	cfa, ok := v.o.Flow.ReturnCFA(pc, b.begin, b.end)
+	cfa, ok := v.o.Analysis.ReturnCFA(pc, b.begin, b.end)
 	above := cfa.Off // CFA − register or saved sp
 	if cfa.Saved {
 		above = cfa.Add
@@ -29,7 +29,7 @@ func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames
 	switch {
 	case ok && onSP && cfa.Straight && above >= 8 && above < frame && above%8 == 0:
 		return leavingFrame(&cfa)
-	case !ok && b.stub && !v.o.Flow.KeepsSP(pc):
+	case !ok && b.stub && !v.o.Analysis.KeepsSP(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
 		return framed(usual), nil, true
@@ -60,10 +60,10 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		at--
 	}
 	b, ok := v.find(at)
-	if !ok || !b.kind.isAssembly() || v.o.Flow == nil {
+	if !ok || !b.kind.isAssembly() || v.o.Analysis == nil {
 		return frames.Rule{}, nil, false
 	}
-	cfa, ok := v.o.Flow.ReturnCFA(q.PC, b.begin, b.end)
+	cfa, ok := v.o.Analysis.ReturnCFA(q.PC, b.begin, b.end)
 	if !ok || q.SPOnly && cfa.Reg != frames.X86RSP {
 		return frames.Rule{}, nil, false
 	}
@@ -166,8 +166,8 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 	}
 	e := fromInterpreter{begin: b.begin, end: b.end}
-	if v.o.Flow != nil {
-		r, ok := v.o.Flow.ReturnAddress(ret, c.begin, c.end)
+	if v.o.Analysis != nil {
+		r, ok := v.o.Analysis.ReturnAddress(ret, c.begin, c.end)
 		if !ok || r.RA.Kind != frames.RuleRegOffset || r.RA.Reg != frames.X86RSP || r.RA.Off < 0 {
 			return frames.Rule{}, nil, false
 		}

@@ -18,7 +18,7 @@ type Runtime struct {
 	lib            *frames.Module
 	host           managed.Host
 	vm             *VM // nil: not readable yet
-	code           *heuristics.Source
+	analysis       *heuristics.Source
 	tries          int
 	openError      error
 	startupSources []*startupSource
@@ -36,7 +36,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if lib == nil {
 		return nil, nil
 	}
-	return &Runtime{lib: lib, code: h.Flow()}, nil
+	return &Runtime{lib: lib, analysis: h.Analysis()}, nil
 }
 
 func findJVM(mods []*frames.Module) *frames.Module {
@@ -89,8 +89,8 @@ func (r *Runtime) open(h managed.Host) (*VM, error) {
 		Read:     h.Read,
 		ReadCode: h.ReadCode,
 	}
-	if r.code != nil { // a nil *Source in Flow would not be nil
-		o.Flow = r.code
+	if r.analysis != nil { // a nil *Source in Analysis would not be nil
+		o.Analysis = r.analysis
 	}
 	if g, ok := h.(managed.Gatherer); ok {
 		o.ReadParts = g.ReadParts
@@ -163,7 +163,9 @@ func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names().ThreadNa
 func (r *Runtime) Role(tid int, name string) (string, bool) { return r.names().Role(tid, name) }
 
 // Waiting implements [managed.Threads].
-func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) { return r.names().Waiting(s) }
+func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
+	return r.names().Waiting(q)
+}
 
 // Postponed implements [managed.Threads].
 func (r *Runtime) Postponed() (was bool) {
@@ -198,10 +200,10 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 
 // byInstructions gives the rule by the host's analysis of instructions, if it has one.
 func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if r.code == nil {
+	if r.analysis == nil {
 		return frames.Rule{}, nil, false
 	}
-	return r.code.Rule(q)
+	return r.analysis.Rule(q)
 }
 
 // Blob names the code blob at pc.

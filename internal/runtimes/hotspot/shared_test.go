@@ -21,7 +21,7 @@ func TestCodeOutsideTheCodeCacheIsSharedWithOtherRuntimes(t *testing.T) {
 	f.blob("RuntimeStub - new", 2, 0, nops)
 	h, r := f.machine(t, frames.X86_64)
 	m := &frames.Module{Start: 0x900000, End: 0x901000, Name: "[anon]", Generated: true,
-		Sources: []frames.RuleSource{h.code}, Calls: h.code}
+		Sources: []frames.RuleSource{h.analysis}, Calls: h.analysis}
 	h.mods = append(h.mods, m)
 	for range 3 {
 		if !r.Attach(h) {

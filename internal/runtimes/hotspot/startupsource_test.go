@@ -13,14 +13,14 @@ import (
 
 type fakeHost struct {
 	*fake
-	mods []*frames.Module
-	code *heuristics.Source
-	arch frames.Arch
+	mods     []*frames.Module
+	analysis *heuristics.Source
+	arch     frames.Arch
 }
 
 func (h *fakeHost) Arch() frames.Arch                                     { return h.arch }
 func (h *fakeHost) Modules() []*frames.Module                             { return h.mods }
-func (h *fakeHost) Flow() *heuristics.Source                              { return h.code }
+func (h *fakeHost) Analysis() *heuristics.Source                          { return h.analysis }
 func (h *fakeHost) Read(addr uint64, b []byte) int                        { return h.read(addr, b) }
 func (h *fakeHost) ReadCode(addr uint64, b []byte) int                    { return h.read(addr, b) }
 func (h *fakeHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
@@ -35,10 +35,11 @@ func (h *fakeHost) Symbol(_ *frames.Module, name string) (addr, size uint64, ok 
 func (f *fake) machine(t *testing.T, arch frames.Arch) (*fakeHost, *Runtime) {
 	t.Helper()
 	h := &fakeHost{fake: f, arch: arch}
-	h.code = heuristics.New(heuristics.Options{Arch: arch, Code: codeOf{f}, JIT: true})
+	h.analysis = heuristics.New(heuristics.Options{Arch: arch, Code: codeOf{f}, JIT: true})
 	h.mods = []*frames.Module{
 		{Start: symbolsAt, End: heapAt, Name: "/lib/" + libjvm},
-		{Start: codeAt, End: codeEnd, Name: "[anon]", Generated: true, Sources: []frames.RuleSource{h.code}, Calls: h.code},
+		{Start: codeAt, End: codeEnd, Name: "[anon]", Generated: true, Sources: []frames.RuleSource{h.analysis},
+			Calls: h.analysis},
 	}
 	r, err := Detect(h)
 	if err != nil || r == nil || !r.Attach(h) {

@@ -20,12 +20,12 @@ type Options struct {
 	ReadParts func([]frames.Region) int
 	// ReadCode is Read of instructions; changes to them are detected.
 	ReadCode func(addr uint64, b []byte) int
-	// Flow follows instructions; nil: most pushes in compiled code go undetected.
-	Flow Flow
+	// Analysis follows instructions; nil: most pushes in compiled code go undetected.
+	Analysis Analysis
 }
 
-// Flow follows instructions, as [prywalk/heuristics.Source] does.
-type Flow interface {
+// Analysis follows instructions, as [prywalk/heuristics.Source] does.
+type Analysis interface {
 	// ReturnCFA gives the CFA at pc by the path to a return within [lo, hi).
 	ReturnCFA(pc, lo, hi uint64) (heuristics.CFA, bool)
 	// ReturnAddress gives the place of the return address at pc in frameless code within [lo, hi), by the path from its
@@ -126,7 +126,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case b.kind == kindMethod && b.frame > 0:
 		usual := 8 * (b.frame + wordsPushed(v.code(q.PC, maxEpilogue)))
-		if v.o.Flow != nil && !v.o.Flow.KeepsSP(q.PC) {
+		if v.o.Analysis != nil && !v.o.Analysis.KeepsSP(q.PC) {
 			return v.byReturnPath(b, q.PC, usual)
 		}
 		return framed(usual), nil, true

@@ -52,12 +52,14 @@ type waiters struct {
 	lastOwners int64
 }
 
+// waitFields are offsets of fields of Java objects, in bytes, and a class.
 type waitFields struct {
 	found           bool
-	holder          uint64 // 0: in the thread (until JDK 18)
+	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
 	status, blocker uint64
 	thread          uint64 // eetop: the JavaThread
-	sync, exclusive uint64 // of AbstractOwnableSynchronizer
+	// ownableSynchronizer is the class AbstractOwnableSynchronizer, exclusiveOwner its field exclusiveOwnerThread.
+	ownableSynchronizer, exclusiveOwner uint64
 }
 
 type waitState struct {
@@ -72,7 +74,7 @@ type waitState struct {
 }
 
 // Waiting implements [managed.Threads].
-func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
+func (n *Names) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if !n.threadsReady() {
 		return w, false
 	}
@@ -93,23 +95,23 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if t.pending == nil {
 		return w, false
 	}
-	known, ok := t.begin(s.InnerTID)
+	known, ok := t.begin(q.InnerTID)
 	defer n.vm.cached.disable()
 	if !ok {
 		return w, false
 	}
 	id, ok := t.identify(known.thread)
-	if !ok || id.tid != s.InnerTID {
+	if !ok || id.tid != q.InnerTID {
 		return w, false
 	}
 	got, later, ok := t.prove(id)
-	if ok && (s.Live == nil || !s.Live.Unchanged()) {
-		return managed.Wait{Later: true}, false
+	if ok && (q.Live == nil || !q.Live.Unchanged()) {
+		return managed.WaitAnswer{Later: true}, false
 	}
 	if !ok {
-		return managed.Wait{Later: later}, false
+		return managed.WaitAnswer{Later: later}, false
 	}
-	w = managed.Wait{Kind: got.kind, Class: got.class, Address: got.monitor, Owner: got.owner, Timed: got.timed,
+	w = managed.WaitAnswer{Kind: got.kind, Class: got.class, Address: got.monitor, Owner: got.owner, Timed: got.timed,
 		Later: later}
 	if w.Address == 0 {
 		w.Address = got.object
@@ -119,14 +121,14 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 
 // prove reads a wait twice. later: it is incomplete, as a collector stopped the threads.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
-	first, ok := t.state(id, t.noPause)
+	first, ok := t.readWait(id, t.noPause)
 	if !ok {
 		return w, !t.noPause, false
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
 	t.names.vm.cached.reread()
-	again, ok := t.state(id, t.noPause)
+	again, ok := t.readWait(id, t.noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
@@ -142,8 +144,8 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// state reads a wait; while a collector stops the threads only the monitors.
-func (t *waiters) state(id threadID, noPause bool) (w waitState, ok bool) {
+// readWait reads a wait; while a collector stops the threads only the monitors.
+func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.names.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
 	if m.failed {

@@ -86,8 +86,8 @@ func (a sleepingIn) Read(addr uint64, b []byte) int { return a.w.read(addr, b) }
 
 func (a sleepingIn) Unchanged() bool { return a.unchanged }
 
-func (w *waiting) ask() (managed.Wait, bool) {
-	return w.n.Waiting(&managed.Sleeper{InnerTID: fakeTID, Live: sleepingIn{w, true}})
+func (w *waiting) ask() (managed.WaitAnswer, bool) {
+	return w.n.Waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, true}})
 }
 
 func (w *waiting) enters()   { w.put(w.thread+w.pending, w.monitor) }
@@ -105,16 +105,16 @@ func TestWaitsAreThoseOfTheJVM(t *testing.T) {
 	for _, release := range []string{"JDK 17", "JDK 25"} {
 		for name, c := range map[string]struct {
 			do   func(*waiting)
-			want managed.Wait
+			want managed.WaitAnswer
 			at   func(*waiting) uint64
 		}{
-			"a monitor": {(*waiting).enters, managed.Wait{Kind: waits.Monitor, Class: "com.example.Cart", Owner: ownerTID},
+			"a monitor": {(*waiting).enters, managed.WaitAnswer{Kind: waits.Monitor, Class: "com.example.Cart", Owner: ownerTID},
 				func(w *waiting) uint64 { return w.monitor }},
-			"a notification": {(*waiting).notified, managed.Wait{Kind: waits.ObjectWait, Class: "com.example.Cart"},
+			"a notification": {(*waiting).notified, managed.WaitAnswer{Kind: waits.ObjectWait, Class: "com.example.Cart"},
 				func(w *waiting) uint64 { return w.monitor }},
-			"a time": {(*waiting).sleeps, managed.Wait{Kind: waits.Sleep, Timed: true},
+			"a time": {(*waiting).sleeps, managed.WaitAnswer{Kind: waits.Sleep, Timed: true},
 				func(*waiting) uint64 { return 0 }},
-			"a lock": {(*waiting).parks, managed.Wait{Kind: waits.Park, Class: sync, Owner: ownerTID},
+			"a lock": {(*waiting).parks, managed.WaitAnswer{Kind: waits.Park, Class: sync, Owner: ownerTID},
 				func(w *waiting) uint64 { return w.blocker }},
 		} {
 			w := newWaiting(t, release)
@@ -175,7 +175,7 @@ func TestUnprovenWaitsAreRejected(t *testing.T) {
 	}
 	w := newWaiting(t, "JDK 17")
 	w.enters()
-	if got, ok := w.n.Waiting(&managed.Sleeper{InnerTID: fakeTID, Live: sleepingIn{w, false}}); ok || !got.Later {
+	if got, ok := w.n.Waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, false}}); ok || !got.Later {
 		t.Errorf("a thread that has run meanwhile: %+v, %v", got, ok)
 	}
 }

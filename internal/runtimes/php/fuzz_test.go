@@ -35,7 +35,7 @@ func (m *image) Cut(uint64) bool                                       { return 
 func (m *image) Unchanged() bool                                       { return len(m.bytes)%2 == 0 }
 func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
 func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
-func (m *image) Flow() *heuristics.Source                              { return nil }
+func (m *image) Analysis() *heuristics.Source                          { return nil }
 func (m *image) Symbol(*frames.Module, string) (uint64, uint64, bool)  { return 0, 0, false }
 func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, m.text, true }
 

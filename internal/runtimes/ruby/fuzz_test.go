@@ -38,7 +38,7 @@ func (m *image) Unchanged() bool                                       { return 
 func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
 func (m *image) Modules() []*frames.Module                             { return library }
 func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
-func (m *image) Flow() *heuristics.Source                              { return nil }
+func (m *image) Analysis() *heuristics.Source                          { return nil }
 func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
 func (m *image) OwnSymbols(mod *frames.Module, names ...string) (all []managed.Symbol) {
@@ -78,7 +78,7 @@ func walkAll(r *Runtime, m *image) {
 	}
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
-	r.Waiting(&managed.Sleeper{InnerTID: 7, Word: m.at + 8, Mem: m, Live: m})
+	r.Waiting(&managed.WaitQuery{InnerTID: 7, Word: m.at + 8, Mem: m, Live: m})
 	for _, kind := range []objectKind{isCode, isMethod, isOwner} {
 		r.objects.read(m.at, kind, nil)
 	}

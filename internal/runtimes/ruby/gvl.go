@@ -26,34 +26,34 @@ type lockLayout struct {
 const maxWaiting = 1 << 12
 
 // Waiting implements [managed.Threads]. The interpreter lock is read from the copy: it changes every few milliseconds.
-func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
+func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	machine := &r.vm
-	if machine.lock.queue == 0 || s.Word == 0 && !machine.sleepsInPpoll() {
+	if machine.lock.queue == 0 || q.Word == 0 && !machine.sleepsInPpoll() {
 		return w, false
 	}
-	at, ok := machine.anchor(s.InnerTID, 0)
+	at, ok := machine.anchor(q.InnerTID, 0)
 	if !ok {
 		return w, false
 	}
-	read := copyReader{vm: machine, sleeper: s}
+	read := copyReader{vm: machine, query: q}
 	lock := machine.lockOf(at, read.word)
 	if read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node)) {
 		owner := read.word(lock + uint64(machine.lock.owner))
-		w = managed.Wait{Kind: waits.GIL, Address: lock}
+		w = managed.WaitAnswer{Kind: waits.GIL, Address: lock}
 		for i := range machine.threads.list {
 			if th := &machine.threads.list[i]; th.at == owner && owner != at {
 				w.Owner = th.tid
 			}
 		}
 	} else {
-		if at, ok = machine.verifiedAnchor(s.InnerTID, at); !ok {
+		if at, ok = machine.verifiedAnchor(q.InnerTID, at); !ok {
 			return w, false
 		}
 		b := blockedWait{runtime: r, copyReader: &read, thread: at}
 		w, ok = b.find()
 	}
-	if read.later && (s.Live == nil || !s.Live.Unchanged()) {
-		return managed.Wait{Later: true}, false
+	if read.later && (q.Live == nil || !q.Live.Unchanged()) {
+		return managed.WaitAnswer{Later: true}, false
 	}
 	return w, ok
 }
@@ -76,14 +76,14 @@ const (
 
 // copyReader reads the copy, else current memory.
 type copyReader struct {
-	vm      *rubyVM
-	sleeper *managed.Sleeper
-	later   bool // current memory was read
+	vm    *rubyVM
+	query *managed.WaitQuery
+	later bool // current memory was read
 }
 
 func (m *copyReader) word(addr uint64) uint64 {
-	if m.sleeper.Mem != nil {
-		if v, ok := m.sleeper.Mem.Word(addr); ok {
+	if m.query.Mem != nil {
+		if v, ok := m.query.Mem.Word(addr); ok {
 			return v
 		}
 	}

@@ -98,7 +98,7 @@ type names struct {
 }
 
 // find returns the wait of a thread in a blocking region.
-func (b *blockedWait) find() (w managed.Wait, ok bool) {
+func (b *blockedWait) find() (w managed.WaitAnswer, ok bool) {
 	if !b.findUnblock() {
 		return w, false
 	}
@@ -106,7 +106,7 @@ func (b *blockedWait) find() (w managed.Wait, ok bool) {
 		w, ok = b.mutex()
 	} else {
 		w, ok = b.byFrame()
-		w.Timed = b.sleeper.Timed
+		w.Timed = b.query.Timed
 	}
 	w.Timed = w.Timed || w.Owner != 0 && b.inTimeout()
 	return w, ok
@@ -128,12 +128,12 @@ func (b *blockedWait) findUnblock() bool {
 
 // mutex returns the wait for a mutex, without a time-out even if the thread wakes now and then to look for deadlocks
 // (thread_sync.c, patrol_thread): that of Timeout.timeout is added by find. The owner held it while it was read.
-func (b *blockedWait) mutex() (w managed.Wait, ok bool) {
+func (b *blockedWait) mutex() (w managed.WaitAnswer, ok bool) {
 	typ, mutex := b.object(b.locking)
 	if typ != ofMutex {
 		return w, false
 	}
-	w = managed.Wait{Kind: waits.Mutex, Class: "Thread::Mutex", Address: mutex}
+	w = managed.WaitAnswer{Kind: waits.Mutex, Class: "Thread::Mutex", Address: mutex}
 	if typ, _ := b.object(b.receiver(0)); typ == ofMonitor {
 		w.Class = "Monitor"
 	}
@@ -168,31 +168,31 @@ func (b *blockedWait) holderOf(holder [2]uint64) (owner thread) {
 }
 
 // byFrame returns the wait of a method of a queue, condition or thread, or of sleep.
-func (b *blockedWait) byFrame() (w managed.Wait, ok bool) {
+func (b *blockedWait) byFrame() (w managed.WaitAnswer, ok bool) {
 	typ, object := b.object(b.receiver(0))
 	method := b.method()
 	if typ == ofMutex { // ConditionVariable#wait calls Mutex#sleep
 		typ, object = b.object(b.receiver(1))
 		if typ != ofCondition {
-			return managed.Wait{Kind: waits.Sleep}, true
+			return managed.WaitAnswer{Kind: waits.Sleep}, true
 		}
 		method = ""
 	}
 	switch class := receivers[typ]; {
 	case method == "sleep": // of Kernel, also where self is a queue or a thread
-		return managed.Wait{Kind: waits.Sleep}, true
+		return managed.WaitAnswer{Kind: waits.Sleep}, true
 	case method == "select":
 		return w, false
 	case typ == ofThread:
 		return b.join(object)
 	case class != "":
-		return managed.Wait{Kind: waits.ObjectWait, Class: class, Address: object}, true
+		return managed.WaitAnswer{Kind: waits.ObjectWait, Class: class, Address: object}, true
 	}
 	return w, false
 }
 
 // join returns the wait for the end of a thread that has the waiter in its list.
-func (b *blockedWait) join(target uint64) (w managed.Wait, ok bool) {
+func (b *blockedWait) join(target uint64) (w managed.WaitAnswer, ok bool) {
 	m := b.vm
 	node := m.word(target + b.unblock + m.joiners())
 	for range maxJoiners {
@@ -202,7 +202,7 @@ func (b *blockedWait) join(target uint64) (w managed.Wait, ok bool) {
 		}
 		if words[1] == b.thread {
 			th, ok := m.threadAt(target)
-			return managed.Wait{Kind: waits.Join, Address: target, Owner: th.tid}, ok && th.tid != 0
+			return managed.WaitAnswer{Kind: waits.Join, Address: target, Owner: th.tid}, ok && th.tid != 0
 		}
 		node = words[0]
 	}

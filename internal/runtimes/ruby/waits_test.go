@@ -63,14 +63,14 @@ func waits31(at uint64, typ string, more words) []byte {
 	return b
 }
 
-func waitsOf(b []byte, at uint64, release string) (managed.Wait, bool) {
+func waitsOf(b []byte, at uint64, release string) (managed.WaitAnswer, bool) {
 	m := &image{at, b}
 	l := layouts[release]
 	r := newRuntime(m, &frames.Module{Name: "libruby.so"}, &l)
 	r.tagged.code = managed.Span{Start: waitsCode, End: waitsCode + 1<<12}
 	r.vm.addr = at + vmAt
 	r.vm.threads.list = []thread{{at: at + waiterAt, tid: waiterTID}, {at: at + ownerAt, tid: ownerTID}}
-	return r.Waiting(&managed.Sleeper{InnerTID: waiterTID, Word: 8, Mem: m, Live: m})
+	return r.Waiting(&managed.WaitQuery{InnerTID: waiterTID, Word: 8, Mem: m, Live: m})
 }
 
 // TestWaitsAreProvenOrNotGiven: damaged memory gives no owner, and no wait.
@@ -78,17 +78,17 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 	const at = waitsFrom
 	const fiber = at + ownerEC - inFiber
 	const locking, target, joiners = waiterAt + 264, valueAt + dataStart, ownerAt + 280
-	held := managed.Wait{Kind: waits.Mutex, Class: "Thread::Mutex", Address: at + structAt, Owner: ownerTID}
+	held := managed.WaitAnswer{Kind: waits.Mutex, Class: "Thread::Mutex", Address: at + structAt, Owner: ownerTID}
 	unowned, passed := held, held
 	unowned.Owner, passed.Owner, passed.Later = 0, 0, true
-	queue := managed.Wait{Kind: waits.ObjectWait, Class: "Thread::Queue", Address: at + structAt}
+	queue := managed.WaitAnswer{Kind: waits.ObjectWait, Class: "Thread::Queue", Address: at + structAt}
 	embedded := queue
 	embedded.Address = at + valueAt + dataStart
-	join := managed.Wait{Kind: waits.Join, Address: at + ownerAt, Owner: ownerTID}
+	join := managed.WaitAnswer{Kind: waits.Join, Address: at + ownerAt, Owner: ownerTID}
 	for name, c := range map[string]struct {
 		typ  string
 		more words
-		want managed.Wait
+		want managed.WaitAnswer
 	}{
 		"a mutex":            {"mutex", words{locking: at + valueAt, structAt: fiber}, held},
 		"a free one":         {"mutex", words{locking: at + valueAt}, passed},
@@ -98,15 +98,16 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 		"no thread":          {"mutex", words{locking: at + valueAt, structAt: fiber, ownerEC + 48: at + 8}, unowned},
 		"no virtual machine": {"mutex", words{locking: at + valueAt, structAt: fiber, ownerAt + 32: 8}, unowned},
 		"its own":            {"mutex", words{locking: at + valueAt, structAt: at + waiterEC - inFiber}, unowned},
-		"another type":       {"queue", words{locking: at + valueAt, structAt: fiber}, managed.Wait{}},
-		"no object":          {"mutex", words{locking: at + valueAt, structAt: fiber, valueAt: 5}, managed.Wait{}},
-		"no blocking region": {"queue", words{waiterAt + 248: 0}, managed.Wait{}},
+		"another type":       {"queue", words{locking: at + valueAt, structAt: fiber}, managed.WaitAnswer{}},
+		"no object":          {"mutex", words{locking: at + valueAt, structAt: fiber, valueAt: 5}, managed.WaitAnswer{}},
+		"no blocking region": {"queue", words{waiterAt + 248: 0}, managed.WaitAnswer{}},
 		"a queue":            {"queue", nil, queue},
-		"Mutex#sleep":        {"mutex", nil, managed.Wait{Kind: waits.Sleep}},
+		"Mutex#sleep":        {"mutex", nil, managed.WaitAnswer{Kind: waits.Sleep}},
 		"a join":             {"VM/thread", words{target: at + ownerAt, joiners: at + 512, 520: at + waiterAt}, join},
-		"not in the list":    {"VM/thread", words{target: at + ownerAt, joiners: at + 512}, managed.Wait{}},
-		"a list without end": {"VM/thread", words{target: at + ownerAt, joiners: at + 512, 512: at + 512}, managed.Wait{}},
-		"an embedded one":    {"queue", words{valueAt + dataTypeFrom4: 3}, embedded},
+		"not in the list":    {"VM/thread", words{target: at + ownerAt, joiners: at + 512}, managed.WaitAnswer{}},
+		"a list without end": {"VM/thread", words{target: at + ownerAt, joiners: at + 512, 512: at + 512},
+			managed.WaitAnswer{}},
+		"an embedded one": {"queue", words{valueAt + dataTypeFrom4: 3}, embedded},
 		"the type's place of 4.0": {"queue", words{valueAt + dataType: 0, valueAt + dataTypeFrom4: at + typeAt + 1},
 			queue},
 	} {

@@ -36,7 +36,7 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 					if tid == py.pid || s.State == sample.Running || s.WaitReason() != "futex" || !ok {
 						return
 					}
-					w, ok := waiter.Waiting(&managed.Sleeper{InnerTID: tid, Word: word, Mem: &s.Mem})
+					w, ok := waiter.Waiting(&managed.WaitQuery{InnerTID: tid, Word: word, Mem: &s.Mem})
 					switch {
 					case kept && ok && w.Kind != waits.GIL:
 						t.Errorf("thread %d waits at %#x for %+v", tid, word, w)

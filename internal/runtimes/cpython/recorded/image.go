@@ -114,8 +114,8 @@ func (m *Image) Unchanged() bool { return true }
 // Arch implements [managed.Host].
 func (m *Image) Arch() frames.Arch { return frames.X86_64 }
 
-// Flow implements [managed.Host].
-func (m *Image) Flow() *heuristics.Source { return nil }
+// Analysis implements [managed.Host].
+func (m *Image) Analysis() *heuristics.Source { return nil }
 
 // ReadCode implements [managed.Host].
 func (m *Image) ReadCode(addr uint64, b []byte) int { return m.Read(addr, b) }

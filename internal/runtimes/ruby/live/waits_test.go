@@ -26,21 +26,21 @@ type asker struct {
 }
 
 // ask returns what a thread waits for, if it was read asleep.
-func (a *asker) ask(tid int, s *observe.RawSample) (w managed.Wait, ok bool) {
+func (a *asker) ask(tid int, s *observe.RawSample) (w managed.WaitAnswer, ok bool) {
 	if s.State == sample.Running || s.How != observe.ByPassiveRead {
 		return w, false
 	}
 	live := a.rb.Live(tid, s)
 	before := procmem.Calls()
-	w, ok = a.rb.Names.(managed.Threads).Waiting(
-		&managed.Sleeper{InnerTID: tid, Word: s.Call.Args[0], Mem: &s.Mem, Live: live})
+	query := managed.WaitQuery{InnerTID: tid, Word: s.Call.Args[0], Mem: &s.Mem, Live: live}
+	w, ok = a.rb.Names.(managed.Threads).Waiting(&query)
 	a.calls, a.asked = a.calls+procmem.Calls()-before, a.asked+1
 	return w, ok
 }
 
 // TestWaitsHaveTheirObjectsAndOwners: the threads of testdata/waits.rb are named after what they wait for.
 func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
-	want := map[string]managed.Wait{
+	want := map[string]managed.WaitAnswer{
 		"mutex": {Kind: waits.Mutex, Class: "Thread::Mutex"}, "monitor": {Kind: waits.Mutex, Class: "Monitor"},
 		"join": {Kind: waits.Join}, "queue": {Kind: waits.ObjectWait, Class: "Thread::Queue"},
 		"sized": {Kind: waits.ObjectWait, Class: "Thread::SizedQueue"},
