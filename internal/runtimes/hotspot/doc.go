@@ -37,6 +37,42 @@
 // may have been extended for arguments. Stubs that dispatch virtual calls have no frame. Other code is analysed by its
 // instructions, within the blob.
 //
+// # Releases
+//
+// The tables of libjvm.so give most offsets; what a release moved to another field is found by the field that it has
+// (want…, first complete set), not by its number. Where no field tells, the number decides (nameLayout.major) or the
+// instructions themselves. Changes since JDK 8, by the release that brought them:
+//
+//	 9  several heaps of code; a blob's bounds are addresses      vmstructs.go (wantHeaps, wantBounds), codeheap.go
+//	    scopes of a compiled method begin at an address           namelayout.go (wantScopes), nmethod.go
+//	    the interpreter's frame has one more slot above the       interpreted.go (bytecodeJDK8)
+//	    constant pool cache, two on arm64
+//	    strings have bytes and a coder                            javaobjects.go
+//	    checks for an exception have a shorter constant           code_x86.go
+//	10  threads are in a ThreadsList                              threads.go (wantThreadList)
+//	16  the list of heaps has another class                       vmstructs.go (wantHeaps)
+//	    threads and monitors hold handles of objects              threadnames.go, parked.go, waits.go (handleMonitors)
+//	    methods poll for a safepoint before they return           code_x86.go
+//	19  a thread's status is in its FieldHolder                   parked.go (learnFields)
+//	20  no byte of a compressed number is 0                       unsigned5.go, namelayout.go (firstExcludingZero)
+//	    threads run virtual threads                               waits.go (wantVirtual), parked.go
+//	21  fields of a class are a stream, not tuples                fieldinfo.go
+//	    threads have a stack of locked objects                    waits.go (wantLockStack), owners.go
+//	    adapters move the return address in another way           innermost_x86.go, returnpath_x86.go (adapterMoves)
+//	    the end of an interpreted frame checks a watermark        code_x86.go (frameRemoval)
+//	23  a blob's bounds are offsets again                         vmstructs.go (wantBounds)
+//	    scopes are in _immutable_data                             namelayout.go (wantScopes), nmethod.go
+//	24  a monitor's owner is a thread's id                        waits.go (wantOwner), owners.go
+//	    headers of objects may have the class in the mark         javaobjects.go (headerCompact)
+//	25  methods that scopes name are in _mutable_data             namelayout.go (wantMetadata), nmethod.go
+//	    the end of an interpreted frame clears a byte             code_x86.go (frameRemoval)
+//	    the interpreter on arm64 moves the caller's sp to x20     aarch64/interpreter.go (senderAfterPop)
+//	28  three more flags of a field                               fieldinfo.go (valueFlags)
+//
+// Fields that only got another name or class: a method's Method, flags and deoptimization handlers, of which the newest
+// form has one instead of two (namelayout.go); bases of compressed references, ZGC's colours, a thread's fields
+// (threads.go, waits.go).
+//
 // # Sources
 //
 // OpenJDK 17, src/hotspot/share/runtime/vmStructs.cpp, memory/heap.hpp and heap.cpp (CodeHeap::find_block_for),
@@ -44,6 +80,6 @@
 //
 // # Invariants
 //
-// Releases differ in a table of alternatives (vmstructs.go), used only if the interpreter's variable and the heaps lead
-// to the same code.
+// The chosen fields are used only if the interpreter's variable and the heaps lead to the same code (codecache.go,
+// proven).
 package hotspot
