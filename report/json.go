@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/namehints"
+	"prywalk/internal/incomplete"
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/schema"
@@ -269,7 +269,7 @@ const jsonRowCost = 256
 
 func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 	f := &d.Frames[n]
-	reason, _ := namehints.IncompleteReason(f.Name)
+	reason, _ := incomplete.Reason(f.Name)
 	return jsonFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, Reason: reason, Self: d.values(self),
 		Total: d.values(total)}
 }

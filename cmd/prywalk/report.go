@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/profile"
-	"prywalk/internal/symbolize"
+	"prywalk/internal/profilenames"
 	"prywalk/report"
 )
 
@@ -141,7 +141,7 @@ func (f *reportFlags) run(path string) error {
 		return err
 	}
 	for _, file := range f.symbols {
-		if err := symbolize.File(p, file); err != nil {
+		if err := profilenames.AddFrom(p, file); err != nil {
 			return fmt.Errorf("--symbols: %w", err)
 		}
 	}

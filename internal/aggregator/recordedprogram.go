@@ -6,8 +6,8 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
+	"prywalk/internal/incomplete"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/namehints"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
@@ -103,7 +103,7 @@ func (b *stackBuilder) execOrExitStack(found attribute.Found, wanted bool) sampl
 
 func (b *stackBuilder) endStack(stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	if !stop.Complete() {
-		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: namehints.IncompleteName(stop.String())}))
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Name(stop.String())}))
 	}
 	return b.builder.InternLocs(b.stack), stop
 }

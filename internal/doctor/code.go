@@ -9,7 +9,7 @@ import (
 
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
-	"prywalk/internal/namehints"
+	"prywalk/internal/unnamedcode"
 )
 
 // program is a target whose code was read.
@@ -32,7 +32,7 @@ func (p *program) code() Finding {
 			files = append(files, at.Path)
 		}
 	}
-	hint, known := namehints.ForFiles(files)
+	hint, known := unnamedcode.ForFiles(files)
 	if !known {
 		return Finding{}
 	}
@@ -55,7 +55,7 @@ func (p *program) code() Finding {
 	return p.nameless(&hint, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code))
 }
 
-func (p *program) nameless(hint *namehints.Hint, detail string) Finding {
+func (p *program) nameless(hint *unnamedcode.Hint, detail string) Finding {
 	return finding(OK, detail, "to get names: "+hint.Remedy(p.PID, "record"))
 }
 

@@ -15,10 +15,10 @@ import (
 	"prywalk/internal/dump/walk"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
-	"prywalk/internal/namehints"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
+	"prywalk/internal/unnamedcode"
 	"prywalk/internal/waits"
 )
 
@@ -202,8 +202,8 @@ func (d *describer) addGoroutines() {
 }
 
 // programOf gives the mappings of a process, or of a core.
-func programOf(space *frames.Space, sources []managed.FrameSource, pid int) namehints.Program {
-	p := namehints.Program{PID: pid}
+func programOf(space *frames.Space, sources []managed.FrameSource, pid int) unnamedcode.Program {
+	p := unnamedcode.Program{PID: pid}
 	for _, m := range space.Modules() {
 		at := loadedcode.MappingOf(m)
 		if at == nil || at.Path == "" || slices.Contains(p.Mappings, at.Path) {

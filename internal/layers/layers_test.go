@@ -21,9 +21,9 @@ const module = "prywalk"
 // before its own; packages on one line never import each other.
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf"},
-	{"internal/printable", "internal/budget", "internal/namehints", "internal/otlp", "internal/symbolized"},
+	{"internal/printable", "internal/budget", "internal/incomplete", "internal/unnamedcode", "internal/otlp"},
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal"},
-	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute"},
+	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute", "internal/symbolized"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits"},
 	{"internal/managed", "internal/console", "internal/sourcelines"},
@@ -33,7 +33,7 @@ var order = [][]string{
 	{"internal/observe", "internal/dump/stacks"},
 	{"internal/dump/walk", "internal/dump/locks"},
 	{"internal/profile", "internal/schedule", "internal/selfruntime", "internal/runstats"},
-	{"internal/view", "internal/symbolize", "internal/dump/sleepers", "internal/dump/goroutines", "internal/dump/text"},
+	{"internal/view", "internal/profilenames", "internal/dump/sleepers", "internal/dump/goroutines", "internal/dump/text"},
 	{"internal/backoff", "internal/handover", "internal/export"},
 	{"internal/engine"},
 	{"internal/tracer", "internal/perfengine", "internal/aggregator"},

@@ -5,16 +5,16 @@ package runsummary
 import (
 	"fmt"
 
-	"prywalk/internal/namehints"
+	"prywalk/internal/incomplete"
 	"prywalk/internal/runstats"
 )
 
-func cpuCompleteness(s *runstats.Stats) (c namehints.Completeness) {
+func cpuCompleteness(s *runstats.Stats) (c incomplete.Completeness) {
 	complete, unobserved := s.ProfiledCPU-s.UnobservedCPU, s.UnobservedCPU
 	for reason, v := range s.IncompleteCPU {
 		between := s.IncompleteUnobservedCPU[reason]
-		c.Add(v-between, true, reason, namehints.AnyCode)
-		c.Add(between, false, reason, namehints.AnyCode)
+		c.Add(v-between, true, reason, incomplete.AnyCode)
+		c.Add(between, false, reason, incomplete.AnyCode)
 		complete, unobserved = complete-(v-between), unobserved-between
 	}
 	c.Add(complete, true, "", "")
@@ -37,7 +37,7 @@ const ReachedRateShare = 0.9
 // timeBetweenSamples is CPU time between two samples of a thread, with its cause.
 func timeBetweenSamples(s *runstats.Stats) string {
 	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
-	if lost < minReportedTime || lost < namehints.MuchUnsampled*s.ProfiledCPU {
+	if lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
 		return ""
 	}
 	why := "threads ran for a short time between two samples; a higher -F catches more of that"

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"prywalk/internal/namehints"
+	"prywalk/internal/incomplete"
 	"prywalk/internal/runstats"
 )
 
@@ -17,7 +17,7 @@ const maxUnsampledShare = 0.5
 // shortRuns is the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
-	if off < namehints.MuchUnsampled || s.ProfiledCPU < minReportedTime {
+	if off < incomplete.MuchUnsampled || s.ProfiledCPU < minReportedTime {
 		return ""
 	}
 	mean := s.ShortRunsCPU / float64(s.ShortRuns)

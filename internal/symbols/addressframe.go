@@ -8,7 +8,7 @@ import (
 
 	"prywalk/dwarfunwind"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/namehints"
+	"prywalk/internal/unnamedcode"
 )
 
 // functionBounds is a stripped file's call frame information.
@@ -20,7 +20,7 @@ type functionBounds struct {
 // addressFrame names a function without symbol by its address, "prog+0x1600". Files of distributions have debug
 // packages.
 func (t *Table) addressFrame(addr uint64) (Frame, bool) {
-	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.IsFromDistribution(t.opt.Path) {
+	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || unnamedcode.IsFromDistribution(t.opt.Path) {
 		return Frame{}, false
 	}
 	if t.opt.File.Section(".symtab") != nil { // not stripped: no function

@@ -13,10 +13,10 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/budget"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/namehints"
 	"prywalk/internal/runtimes"
 	"prywalk/internal/runtimes/perfmap"
 	"prywalk/internal/safeopen"
+	"prywalk/internal/unnamedcode"
 )
 
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
@@ -85,7 +85,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 			return append(out, Frame{Name: name, System: system})
 		}
 	}
-	return append(out, Frame{Name: namehints.Bracketed(m.Name)})
+	return append(out, Frame{Name: unnamedcode.Bracketed(m.Name)})
 }
 
 // table returns an image's table; debug files are searched for below the root directory of pid.

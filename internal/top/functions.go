@@ -5,9 +5,9 @@ package top
 import (
 	"sync"
 
-	"prywalk/internal/namehints"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/unnamedcode"
 	"prywalk/internal/view"
 	"prywalk/internal/waits"
 )
@@ -93,7 +93,7 @@ func (n *Functions) numbers(l *profile.Named, out []int32) []int32 {
 		}
 	}
 	if !some {
-		out = append(out, n.number(Frame{Frame: view.FrameOf(namehints.Bracketed(module), path, ""), mapping: module}))
+		out = append(out, n.number(Frame{Frame: view.FrameOf(unnamedcode.Bracketed(module), path, ""), mapping: module}))
 	}
 	return out
 }

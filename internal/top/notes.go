@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/namehints"
 	"prywalk/internal/tabular"
+	"prywalk/internal/unnamedcode"
 )
 
 // Goroutines are a process's waiting ones, which no row shows.
@@ -26,7 +26,7 @@ func (snap *Snapshot) nameNotes(c Clock) []string {
 	if snap.Waiting > 0 {
 		return nil
 	}
-	p := namehints.Program{PID: snap.onePID(), Again: "run top again", OneRow: true}
+	p := unnamedcode.Program{PID: snap.onePID(), Again: "run top again", OneRow: true}
 	for _, path := range snap.paths {
 		p.Mappings = append(p.Mappings, path)
 		if !strings.HasPrefix(path, "[") {
@@ -34,10 +34,10 @@ func (snap *Snapshot) nameNotes(c Clock) []string {
 		}
 	}
 	all := snap.Total(WholeProgram).Of(c)
-	var rows []namehints.Row
+	var rows []unnamedcode.Row
 	for _, r := range snap.Functions(WholeProgram) {
 		v := r.Total.Of(c)
-		rows = append(rows, namehints.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
+		rows = append(rows, unnamedcode.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
 			Nameless: r.Nameless})
 	}
 	return p.Notes(rows)

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"slices"
 
-	"prywalk/internal/namehints"
+	"prywalk/internal/incomplete"
 )
 
 // Scope selects cells of a snapshot.
@@ -114,7 +114,7 @@ func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 		}
 	})
 	if by == BySelf {
-		namehints.RaiseIncomplete(rows, func(r *FunctionRow) (string, int64, int64) {
+		incomplete.Raise(rows, func(r *FunctionRow) (string, int64, int64) {
 			return r.Name, r.Self.Of(c), r.Total.Of(c)
 		})
 	}

@@ -3,13 +3,13 @@
 package view
 
 import (
-	"prywalk/internal/namehints"
+	"prywalk/internal/incomplete"
 	rec "prywalk/internal/profile"
 )
 
 // Completeness divides the time of a type of values. Not ok: the profile is not prywalk's, or has only time without
 // stacks, as [exited unseen], for [SymbolCoverage].
-func (d *Data) Completeness(value int) (c namehints.Completeness, ok bool) {
+func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
 	if _, own := d.TypeIndex(rec.TypeRunQueue); !own {
 		return c, false
 	}
@@ -24,13 +24,13 @@ func (d *Data) Completeness(value int) (c namehints.Completeness, ok bool) {
 }
 
 // AddStackTime adds a stack's time, and reports whether a sample stands for it.
-func AddStackTime(c *namehints.Completeness, v int64, stack []int32, frame func(i int32) *Frame) (sampled bool) {
+func AddStackTime(c *incomplete.Completeness, v int64, stack []int32, frame func(i int32) *Frame) (sampled bool) {
 	var reason, module string
 	if n := len(stack); n > 0 {
 		leaf, outermost := frame(stack[0]), frame(stack[n-1])
 		sampled = !leaf.Synthetic() || leaf.incomplete()
 		if outermost.incomplete() {
-			reason, _ = namehints.IncompleteReason(outermost.Name)
+			reason, _ = incomplete.Reason(outermost.Name)
 			if n > 1 {
 				module = frame(stack[n-2]).Module
 			}
@@ -53,7 +53,7 @@ func (d *Data) completeNote(value int) string {
 }
 
 // Incomplete returns the main reason of incomplete stacks, of CPU time if any, else of the chosen value.
-func (d *Data) Incomplete() (e namehints.MainReason, clock string) {
+func (d *Data) Incomplete() (e incomplete.MainReason, clock string) {
 	values := []int{d.ValueIndex}
 	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok && cpu != d.ValueIndex {
 		values = []int{cpu, d.ValueIndex}
@@ -78,7 +78,7 @@ func (d *Data) WhyIncomplete() string {
 }
 
 func (t *Stacks) raiseIncomplete(rows []Row) {
-	namehints.RaiseIncomplete(rows, func(r *Row) (string, int64, int64) {
+	incomplete.Raise(rows, func(r *Row) (string, int64, int64) {
 		if f := &t.Frames[r.Frame]; f.incomplete() {
 			return f.Name, r.Self, r.Total
 		}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
+	"prywalk/internal/unnamedcode"
 )
 
 // highCoverage is the share of named CPU time from which the rest is not mentioned.
@@ -52,7 +52,7 @@ func (d *Data) Coverage() SymbolCoverage {
 			c.named += v
 			continue
 		}
-		if namehints.IsAddressName(f.Name, f.Module) {
+		if unnamedcode.IsAddressName(f.Name, f.Module) {
 			c.bounded += v
 		}
 		key := f.nameWithoutAddress()
@@ -85,7 +85,7 @@ func (t *Stacks) builtIn(stack []int32) bool {
 
 func (f *Frame) nameWithoutAddress() string {
 	if f.Nameless {
-		return namehints.Bracketed(f.Module)
+		return unnamedcode.Bracketed(f.Module)
 	}
 	return f.Name
 }
@@ -154,7 +154,7 @@ func unnamedCause(f *Frame, below string) string {
 	switch {
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
 		return ": code without symbols" + below
-	case namehints.IsAddressName(f.Name, f.Module):
+	case unnamedcode.IsAddressName(f.Name, f.Module):
 		return ": functions known by address only" + below
 	case f.Nameless:
 		return ": functions without symbols" + below
@@ -175,17 +175,17 @@ func unnamedCause(f *Frame, below string) string {
 
 // Notes explain functions without names, and what would name them.
 func (d *Data) Notes(shown []Row) []string {
-	p := namehints.Program{PID: d.mainPID(), Again: "record again", OneRow: true}
+	p := unnamedcode.Program{PID: d.mainPID(), Again: "record again", OneRow: true}
 	p.Files, p.Mappings = d.mapped()
-	rows := make([]namehints.Row, 0, len(shown))
+	rows := make([]unnamedcode.Row, 0, len(shown))
 	for _, r := range shown {
 		f := &d.Frames[r.Frame]
-		rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module, Nameless: f.Nameless,
+		rows = append(rows, unnamedcode.Row{Name: f.Name, Module: f.Module, Nameless: f.Nameless,
 			Large: 20*r.Total >= int64(d.Precision.Total)})
 	}
 	for i := range d.Frames { // hidden functions show that there is a perf map
-		if f := &d.Frames[i]; namehints.MadeAtRunTime(f.Module) && !f.Nameless {
-			rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module})
+		if f := &d.Frames[i]; unnamedcode.MadeAtRunTime(f.Module) && !f.Nameless {
+			rows = append(rows, unnamedcode.Row{Name: f.Name, Module: f.Module})
 		}
 	}
 	return p.Notes(rows)

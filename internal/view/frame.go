@@ -7,9 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"prywalk/internal/namehints"
+	"prywalk/internal/incomplete"
+	"prywalk/internal/languages"
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
+	"prywalk/internal/unnamedcode"
 )
 
 // Frame is an entry of a stack. Equal frames (==) are one row: [Stacks.FrameIndex] numbers them.
@@ -32,7 +34,7 @@ func (f *Frame) Synthetic() bool {
 }
 
 func (f *Frame) incomplete() bool {
-	_, ok := namehints.IncompleteReason(f.Name)
+	_, ok := incomplete.Reason(f.Name)
 	return ok && f.Module == ""
 }
 
@@ -42,7 +44,7 @@ const ofKernel = "[kernel]"
 func (f *Frame) IsSupport() bool { return f.support() == 1 }
 
 func (f *Frame) support() int {
-	if f.Synthetic() || f.Module == ofKernel || namehints.IsSupport(f.Name, f.Module) {
+	if f.Synthetic() || f.Module == ofKernel || languages.IsSupport(f.Name, f.Module) {
 		return 1
 	}
 	return 0
@@ -64,7 +66,7 @@ func (f *Frame) label(shorten func(string) string) string {
 
 // DisplayName is the label in tables and trees: one for a file's nameless functions; long names lose their middle.
 func (f *Frame) DisplayName() string {
-	if f.Nameless && f.Module != "" && !namehints.IsAddressName(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
+	if f.Nameless && f.Module != "" && !unnamedcode.IsAddressName(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
 		return f.label(cutMiddle) + " (unnamed)"
 	}
 	return f.label(cutMiddle)

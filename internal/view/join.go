@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/namehints"
+	"prywalk/internal/unnamedcode"
 )
 
 // Counterparts maps each frame of an earlier recording to its counterpart in a later one, or to itself. Name and module
@@ -47,7 +47,7 @@ func moduleRenamer(older, newer *Data) func(Frame) Frame {
 			return f
 		}
 		if f.Nameless {
-			f.Name = strings.Replace(f.Name, namehints.Bracketed(was), namehints.Bracketed(is), 1)
+			f.Name = strings.Replace(f.Name, unnamedcode.Bracketed(was), unnamedcode.Bracketed(is), 1)
 		}
 		f.Module = is
 		return f

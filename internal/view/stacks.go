@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/namehints"
+	"prywalk/internal/unnamedcode"
 )
 
 // Stacks numbers a profile's frames, reading each location once.
@@ -85,9 +85,9 @@ func (t *Stacks) location(l *profile.Location) []int32 {
 
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
-	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && namehints.IsScript(file)}
+	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file)}
 	// as recordings name code without a function
-	f.Nameless = f.Module != "" && name == namehints.Bracketed(f.Module) || namehints.IsAddressName(name, f.Module)
+	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {
 		f.setModule(file, source)
 	}
@@ -103,7 +103,7 @@ func functionName(ln *profile.Line) string {
 }
 
 func (t *Stacks) nameless(l *profile.Location, module string) Frame {
-	f := Frame{Name: namehints.Bracketed(module), Module: module, Nameless: true}
+	f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true}
 	if t.lines {
 		f.Name = fmt.Sprintf("%#x %s", offset(l), f.Name)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/languages"
-	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
+	"prywalk/internal/unnamedcode"
 	"prywalk/internal/waits"
 )
 
@@ -35,7 +35,7 @@ type waitGroups struct {
 func (w *waitGroups) group(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
-		return namehints.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
+		return unnamedcode.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
 	}
 	rule := w.idle(s)
 	if rule == waits.IdleRuntime {

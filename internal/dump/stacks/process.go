@@ -9,8 +9,8 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/namehints"
 	"prywalk/internal/schema"
+	"prywalk/internal/unnamedcode"
 	"prywalk/internal/waits"
 )
 
@@ -52,7 +52,7 @@ type Process struct {
 	Native bool `json:"-"`
 
 	// Program has the mappings, for notes on code without names.
-	Program namehints.Program `json:"-"`
+	Program unnamedcode.Program `json:"-"`
 	// Link is the name of the program's file, if that is not the mapping's.
 	Link string `json:"-"`
 	// Sleepers are the threads that wait, as they were sampled, by ID.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"prywalk/internal/dump/stacks"
-	"prywalk/internal/namehints"
+	"prywalk/internal/unnamedcode"
 )
 
 // largePart: functions without names need a note if 1/largePart of the threads have them.
@@ -17,8 +17,8 @@ const largePart = 20
 func Notes(p *stacks.Process) []string {
 	program := p.Program
 	program.Again = "dump again"
-	var rows []namehints.Row
-	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // number of threads; the last, plus 1
+	var rows []unnamedcode.Row
+	threads, last := map[unnamedcode.Row]int{}, map[unnamedcode.Row]int{} // number of threads; the last, plus 1
 	for i := range p.Threads {
 		for k := range p.Threads[i].Frames {
 			r, ok := tableRow(&p.Threads[i].Frames[k])
@@ -39,7 +39,7 @@ func Notes(p *stacks.Process) []string {
 }
 
 // tableRow returns false for a frame without code, or not shown.
-func tableRow(f *stacks.Frame) (r namehints.Row, ok bool) {
+func tableRow(f *stacks.Frame) (r unnamedcode.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false
 	}
@@ -48,10 +48,10 @@ func tableRow(f *stacks.Frame) (r namehints.Row, ok bool) {
 		r.Module = path.Base(r.Module)
 	}
 	if f.Kind == "" {
-		r.Nameless = r.Name == "" || r.Name == namehints.Bracketed(r.Module) || namehints.IsAddressName(r.Name, r.Module)
+		r.Nameless = r.Name == "" || r.Name == unnamedcode.Bracketed(r.Module) || unnamedcode.IsAddressName(r.Name, r.Module)
 	}
 	if r.Name == "" {
-		r.Name = namehints.Bracketed(r.Module)
+		r.Name = unnamedcode.Bracketed(r.Module)
 	}
 	return r, true
 }

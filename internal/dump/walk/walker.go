@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/incomplete"
 	"prywalk/internal/managed"
-	"prywalk/internal/namehints"
 	"prywalk/internal/symbols"
 )
 
@@ -97,7 +97,7 @@ func (w *Walker) End(list []stacks.Frame) (out []stacks.Frame, complete bool, re
 		complete, reason = false, StopMemory
 	}
 	if !complete {
-		list = append(list, stacks.Frame{Place: &stacks.Place{Function: namehints.IncompleteName(reason)}})
+		list = append(list, stacks.Frame{Place: &stacks.Place{Function: incomplete.Name(reason)}})
 	}
 	return list, complete, reason
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package namehints
+package incomplete
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func TestCompletenessIsOfSampledTime(t *testing.T) {
 		e := got.MainReason()
 		why := c.why
 		if why != "" {
-			why += IncompleteRemedy("depth", "")
+			why += Remedy("depth", "")
 		}
 		if short, cpu := got.Text("", percent), got.Text("CPU ", percent); short != c.short || cpu != c.cpu ||
 			e.Text("cpu", percent) != why || e.Module != c.module {

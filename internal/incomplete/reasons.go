@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package namehints
+package incomplete
 
 import "strings"
 
-// IncompleteName is the outermost frame of a stack whose walk ended early.
-func IncompleteName(reason string) string { return incompleteBegin + reason + "]" }
+// Name is the outermost frame of a stack whose walk ended early.
+func Name(reason string) string { return incompleteBegin + reason + "]" }
 
 const incompleteBegin = "[incomplete: "
 
-// IncompleteReason is the reason in such a name; false: another name.
-func IncompleteReason(name string) (string, bool) {
+// Reason is the reason in such a name; false: another name.
+func Reason(name string) (string, bool) {
 	reason, ok := strings.CutPrefix(name, incompleteBegin)
 	if !ok {
 		return "", false
@@ -18,8 +18,8 @@ func IncompleteReason(name string) (string, bool) {
 	return strings.TrimSuffix(reason, "]"), true
 }
 
-// incompleteTexts has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
-var incompleteTexts = map[string]string{
+// remedies has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
+var remedies = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
 	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
@@ -38,9 +38,9 @@ const (
 	Unmapped = ""
 )
 
-// IncompleteRemedy returns why walks ended, and what to do; "" for an unknown reason. module is the file where,
+// Remedy returns why walks ended, and what to do; "" for an unknown reason. module is the file where,
 // [AnyCode] or [Unmapped].
-func IncompleteRemedy(reason, module string) string {
+func Remedy(reason, module string) string {
 	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
 	switch {
 	case module == AnyCode:
@@ -51,7 +51,7 @@ func IncompleteRemedy(reason, module string) string {
 	case strings.HasPrefix(module, "["):
 		symbols = "for code generated at run time"
 	}
-	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(incompleteTexts[reason])
+	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(remedies[reason])
 }
 
 // Above muchIncomplete of the total, a row of incomplete stacks is among the first firstRows.
@@ -60,10 +60,10 @@ const (
 	firstRows      = 5
 )
 
-// RaiseIncomplete moves rows of incomplete stacks, which have no own value, up in a table sorted by own values: what
+// Raise moves rows of incomplete stacks, which have no own value, up in a table sorted by own values: what
 // they lack makes totals wrong. Above muchIncomplete of all values a row goes to its total's place, or among the first
 // firstRows.
-func RaiseIncomplete[R any](rows []R, values func(*R) (name string, self, total int64)) {
+func Raise[R any](rows []R, values func(*R) (name string, self, total int64)) {
 	var all int64
 	for i := range rows {
 		_, self, _ := values(&rows[i])
@@ -73,7 +73,7 @@ func RaiseIncomplete[R any](rows []R, values func(*R) (name string, self, total 
 	for i := range rows {
 		row := rows[i]
 		name, _, total := values(&row)
-		if _, ok := IncompleteReason(name); !ok || float64(total) <= muchIncomplete*float64(all) {
+		if _, ok := Reason(name); !ok || float64(total) <= muchIncomplete*float64(all) {
 			continue
 		}
 		to := at

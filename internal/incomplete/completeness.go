@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package namehints
+package incomplete
 
 import "fmt"
 
@@ -95,12 +95,12 @@ func (c *Completeness) MainReason() (e MainReason) {
 }
 
 // Next returns the next step.
-func (e *MainReason) Next() string { return IncompleteRemedy(e.Reason, e.Module) }
+func (e *MainReason) Next() string { return Remedy(e.Reason, e.Module) }
 
 // Text has share, reason and next step; "" without a reason. time is the clock's name.
 func (e *MainReason) Text(time string, percent func(float64) string) string {
 	if e.Reason == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s in %s: %s", percent(e.Share), time, IncompleteName(e.Reason), e.Next())
+	return fmt.Sprintf("%s of %s in %s: %s", percent(e.Share), time, Name(e.Reason), e.Next())
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package namehints
+package incomplete
 
 import (
 	"strings"
@@ -12,42 +12,42 @@ import (
 // TestEveryStopReasonHasARemedy holds for each reason that a recording can have.
 func TestEveryStopReasonHasARemedy(t *testing.T) {
 	for s := frames.StopRoot + 1; s < frames.NumStopReasons; s++ {
-		name := IncompleteName(s.String())
-		if reason, ok := IncompleteReason(name); !ok || reason != s.String() || IncompleteRemedy(reason, "") == "" {
-			t.Errorf("%s: reason %q, %v, cure %q", name, reason, ok, IncompleteRemedy(reason, ""))
+		name := Name(s.String())
+		if reason, ok := Reason(name); !ok || reason != s.String() || Remedy(reason, "") == "" {
+			t.Errorf("%s: reason %q, %v, cure %q", name, reason, ok, Remedy(reason, ""))
 		}
 	}
-	if !strings.Contains(IncompleteRemedy("depth", ""), "--max-depth") {
+	if !strings.Contains(Remedy("depth", ""), "--max-depth") {
 		t.Error("the cure for deep stacks does not name --max-depth")
 	}
-	if cure := IncompleteRemedy("no-rule", "libx.so"); !strings.Contains(cure, "libx.so") ||
+	if cure := Remedy("no-rule", "libx.so"); !strings.Contains(cure, "libx.so") ||
 		!strings.Contains(cure, "debug symbols") {
 		t.Errorf("code of a file: %q", cure)
 	}
-	if cure := IncompleteRemedy("no-rule", "[anon]"); strings.Contains(cure, "debug symbols") {
+	if cure := Remedy("no-rule", "[anon]"); strings.Contains(cure, "debug symbols") {
 		t.Errorf("code without a file has no debug symbols: %q", cure)
 	}
-	if cure := IncompleteRemedy("no-rule", Unmapped); !strings.Contains(cure, "no known mapping") ||
+	if cure := Remedy("no-rule", Unmapped); !strings.Contains(cure, "no known mapping") ||
 		strings.Contains(cure, "debug symbols") {
 		t.Errorf("code of no known file: %q", cure)
 	}
-	if cure := IncompleteRemedy("no-rule", AnyCode); strings.Contains(cure, "debug symbols") {
+	if cure := Remedy("no-rule", AnyCode); strings.Contains(cure, "debug symbols") {
 		t.Errorf("code of several files: %q", cure)
 	}
-	if _, ok := IncompleteReason("[not observed]"); ok {
+	if _, ok := Reason("[not observed]"); ok {
 		t.Error("another synthetic frame has a reason")
 	}
 }
 
 // TestStrippedHaskellProgramHasARemedy: its stacks are found by names, and without them end in its own code.
 func TestStrippedHaskellProgramHasARemedy(t *testing.T) {
-	got := IncompleteRemedy("no-rule", "pandoc")
+	got := Remedy("no-rule", "pandoc")
 	for _, want := range []string{"of pandoc", "before strip", "Haskell", "debug symbols", "prywalk help names"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
-	if got := IncompleteRemedy("no-rule", "[anon]"); strings.Contains(got, "strip") {
+	if got := Remedy("no-rule", "[anon]"); strings.Contains(got, "strip") {
 		t.Errorf("code that was made at run time has no file: %q", got)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package symbolize names the locations of a finished profile from unstripped ELF files or debug files.
+// Package profilenames names the locations of a finished profile from unstripped ELF files or debug files.
 //
 // # Algorithm
 //
@@ -9,7 +9,7 @@
 // "Program Header"). In a file with debug information only, segments have lost their offsets (objcopy
 // --only-keep-debug), and the mapping is compared with their addresses. Names, lines and inlined calls are package
 // symbols'.
-package symbolize
+package profilenames
 
 import (
 	"cmp"
@@ -23,18 +23,18 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/elffile"
-	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/runtimes"
 	"prywalk/internal/safeopen"
 	"prywalk/internal/symbols"
+	"prywalk/internal/unnamedcode"
 )
 
 // ErrNoMatch means a file of no mapping of the profile.
 var ErrNoMatch = errors.New("no mapping of the recording has its build id")
 
-// File names the locations in mappings of the ELF file at path.
-func File(p *profile.Profile, path string) error {
+// AddFrom names the locations in mappings of the ELF file at path.
+func AddFrom(p *profile.Profile, path string) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ type namer struct {
 // name returns false if the table has no frames at addr.
 func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	n.frames = t.Frames(addr, n.frames[:0])
-	if len(n.frames) == 0 || namehints.IsAddressName(n.frames[0].Name, n.file) {
+	if len(n.frames) == 0 || unnamedcode.IsAddressName(n.frames[0].Name, n.file) {
 		return false
 	}
 	machinery := slices.ContainsFunc(l.Line, func(ln profile.Line) bool {

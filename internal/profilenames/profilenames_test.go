@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package symbolize
+package profilenames
 
 import (
 	"debug/elf"
@@ -154,7 +154,7 @@ func TestAStrippedProgramsRecordingIsNamedByItsFile(t *testing.T) {
 			want := strings.Split(strings.TrimPrefix(run(t, dir, args...), "0x"), "\n0x")
 			for _, file := range []string{"p", "p.debug"} {
 				p := recorded(t, dir, addrs)
-				if err := File(p, filepath.Join(dir, file)); err != nil {
+				if err := AddFrom(p, filepath.Join(dir, file)); err != nil {
 					t.Fatal(err)
 				}
 				if err := p.CheckValid(); err != nil {
@@ -198,7 +198,7 @@ func TestAFileOfAnotherBuildIsRefused(t *testing.T) {
 	if own == other {
 		t.Fatal("both builds have one id")
 	}
-	err := File(p, filepath.Join(another, "p"))
+	err := AddFrom(p, filepath.Join(another, "p"))
 	if !errors.Is(err, ErrNoMatch) || !strings.Contains(err.Error(), own) || !strings.Contains(err.Error(), other) {
 		t.Errorf("want both ids, %s and %s: %v", own, other, err)
 	}
@@ -215,7 +215,7 @@ func TestAFileThatHasNoNamesIsRefused(t *testing.T) {
 		"p.bare": "no symbol", "noid": "build id", "p.c": "give an ELF file", "none": "no such file",
 	} {
 		p := recorded(t, dir, codeOf(t, dir))
-		if err := File(p, filepath.Join(dir, file)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := AddFrom(p, filepath.Join(dir, file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, err, want)
 		}
 	}
