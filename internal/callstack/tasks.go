@@ -20,11 +20,11 @@ func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList
 	return all
 }
 
-// NoThreads is the [managed.Watch] of a core, in which nothing runs.
-type NoThreads struct{}
+// CoreWatch is the [managed.Watch] of a core, in which nothing runs.
+type CoreWatch struct{}
 
 // Mark implements [managed.Watch].
-func (NoThreads) Mark([]int) bool { return true }
+func (CoreWatch) Mark([]int) bool { return true }
 
 // Slept implements [managed.Watch].
-func (NoThreads) Slept() bool { return true }
+func (CoreWatch) Slept() bool { return true }

@@ -44,7 +44,7 @@ func Core(c *core.Core, o Options) *Process {
 	addCoreGoroutines(p, c, o, w)
 	p.Program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
 	p.Program.Ended = true
-	setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.NoThreads{}), o.MaxDepth)
+	setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.CoreWatch{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}

@@ -37,13 +37,14 @@ func costOf(data []byte) cost {
 			c.ok = false
 			break
 		}
-		c.top(f)
+		c.addField(f)
 		data = rest
 	}
 	return c
 }
 
-func (c *cost) top(f protobuf.Field) {
+// addField adds what decoding a field of the profile's top message takes, bytes.
+func (c *cost) addField(f protobuf.Field) {
 	c.left--
 	both := func(n int64) {
 		c.ownDecoder += n

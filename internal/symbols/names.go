@@ -19,7 +19,7 @@ func displayName(system string) (name string, demangled bool) {
 	base, plt := strings.CutSuffix(system, "@plt")
 	base, cold := cutCloneSuffix(cutVersion(base))
 	name = base
-	if mangled(base) && len(base) <= maxMangled {
+	if isMangled(base) && len(base) <= maxMangled {
 		name = demangleSafely(base)
 		demangled = name != base
 	}
@@ -46,8 +46,8 @@ func demangleSafely(name string) (out string) {
 	return demangle.Filter(name, demangle.NoParams, demangle.MaxLength(demangledBits))
 }
 
-// mangled accepts Itanium C++ and Rust.
-func mangled(name string) bool {
+// isMangled accepts Itanium C++ and Rust.
+func isMangled(name string) bool {
 	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") ||
 		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")
 }

@@ -175,7 +175,7 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	case base == "":
 	case base == n.name || strings.HasSuffix(n.name, "::"+base):
 		n.system = system
-	case demangled || !mangled(base) && underscores(base) < underscores(n.name):
+	case demangled || !isMangled(base) && underscores(base) < underscores(n.name):
 		n.name, n.system = name, system
 	}
 }

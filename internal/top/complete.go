@@ -10,7 +10,7 @@ import (
 // completeCPU: ok is false without CPU time.
 func (snap *Snapshot) completeCPU(scope Scope) (c incomplete.Completeness, ok bool) {
 	for i := range snap.Cells {
-		if cell := &snap.Cells[i]; cell.v.CPU != 0 && snap.in(scope, cell) {
+		if cell := &snap.Cells[i]; cell.v.CPU != 0 && snap.contains(scope, cell) {
 			view.AddStackTime(&c, cell.v.CPU, cell.stack, func(i int32) *view.Frame { return &snap.frames[i].Frame })
 			ok = true
 		}

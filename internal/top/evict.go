@@ -26,7 +26,7 @@ func (s *Store) evict() {
 	for _, d := range s.open {
 		used[d.cell] = true
 	}
-	s.ownThreads()
+	s.copySharedThreads()
 	cells, threads := s.cells, s.threads
 	s.cells, s.threads, s.lastCells = nil, nil, nil
 	s.index, s.byTID = map[cellKey]int32{}, map[threadKey]int32{}
@@ -69,7 +69,7 @@ func (s *Store) addEvicted(c storedCell, threads []thread) int32 {
 		n = s.addThread(th)
 	}
 	c.key.thread = n
-	i := s.cell(c.key)
+	i := s.cellIndex(c.key)
 	s.cells[i].all.add(c.all)
 	return i
 }

@@ -56,7 +56,7 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 		return fs
 	}
 	if id == evictedStack {
-		return []int32{n.number(Frame{Frame: view.Frame{Name: evictedName}})}
+		return []int32{n.frameIndex(Frame{Frame: view.Frame{Name: evictedName}})}
 	}
 	var out, machinery []int32
 	final := true
@@ -65,10 +65,10 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 		l := &n.buf[i]
 		final = final && l.Final
 		if l.Machinery {
-			machinery = n.numbers(l, machinery)
+			machinery = n.appendFrames(l, machinery)
 			continue
 		}
-		out = n.numbers(l, out)
+		out = n.appendFrames(l, out)
 	}
 	if len(out) == 0 {
 		out = machinery
@@ -82,18 +82,19 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	return out
 }
 
-func (n *Functions) numbers(l *profile.Named, out []int32) []int32 {
+// appendFrames appends the numbers of a location's frames, innermost first.
+func (n *Functions) appendFrames(l *profile.Named, out []int32) []int32 {
 	path := n.pathOf(l.Module)
 	module := view.ModuleName(path)
 	some := false
 	for _, f := range l.Frames {
 		if f.Name != "" {
 			some = true
-			out = append(out, n.number(Frame{view.FrameOf(f.Name, path, f.File), module, waits.RulesFile(module, f.File)}))
+			out = append(out, n.frameIndex(Frame{view.FrameOf(f.Name, path, f.File), module, waits.RulesFile(module, f.File)}))
 		}
 	}
 	if !some {
-		out = append(out, n.number(Frame{Frame: view.FrameOf(unnamedcode.Bracketed(module), path, ""), mapping: module}))
+		out = append(out, n.frameIndex(Frame{Frame: view.FrameOf(unnamedcode.Bracketed(module), path, ""), mapping: module}))
 	}
 	return out
 }
@@ -110,7 +111,7 @@ func (n *Functions) pathOf(m *profile.ModuleInfo) string {
 	return m.Path
 }
 
-func (n *Functions) number(f Frame) int32 {
+func (n *Functions) frameIndex(f Frame) int32 {
 	k, ok := n.index[f]
 	if !ok {
 		k = int32(len(n.frames))

@@ -129,7 +129,7 @@ func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order,
 	t.at = zeroed(t.at, n)
 	ends, all := t.at, 0
 	for i := range snap.Cells {
-		if c := &snap.Cells[i]; snap.in(scope, c) {
+		if c := &snap.Cells[i]; snap.contains(scope, c) {
 			ends[key(c)]++
 			all++
 		}
@@ -140,7 +140,7 @@ func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order,
 	}
 	t.order = slices.Grow(t.order[:0], all)[:all]
 	for i := range snap.Cells {
-		if c := &snap.Cells[i]; snap.in(scope, c) {
+		if c := &snap.Cells[i]; snap.contains(scope, c) {
 			k := key(c)
 			t.order[ends[k]] = int32(i)
 			ends[k]++

@@ -30,7 +30,7 @@ func (snap *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	var e tabular.Effective
 	for i := range snap.Cells {
 		cell := &snap.Cells[i]
-		if v := cell.v.Of(c); v != 0 && snap.in(scope, cell) {
+		if v := cell.v.Of(c); v != 0 && snap.contains(scope, cell) {
 			e.Add(v, cell.v.Samples)
 			p.Total += float64(v)
 		}

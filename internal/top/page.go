@@ -156,7 +156,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		}
 		wide := widthOf(rows)
 		return len(rows), func(from, to int) (string, []string) {
-			return s.functionLines(rows[from:to], part(changes, from, to), clock, prec, wide)
+			return s.functionLines(rows[from:to], changesIn(changes, from, to), clock, prec, wide)
 		}
 	}
 	what, list := "thread", o.Threads(m.scope, clock)
@@ -170,7 +170,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
 }
 
-func part(changes []Change, from, to int) []Change {
+func changesIn(changes []Change, from, to int) []Change {
 	if changes == nil {
 		return nil
 	}

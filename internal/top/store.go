@@ -122,11 +122,11 @@ func (s *Store) Add(iv profile.Interval) {
 }
 
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
-	k := s.thread(iv)
+	k := s.threadIndex(iv)
 	last := &s.lastCells[k]
 	if !last.valid || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
 		last.waitsFor != iv.WaitsFor {
-		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cell(cellKey{iv.Stack, k, s.wait(iv)})}
+		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cellIndex(cellKey{iv.Stack, k, s.waitIndex(iv)})}
 	}
 	n := last.cell
 	v := Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
@@ -143,7 +143,7 @@ func (s *Store) addSinceRefresh(n int32, v Values) {
 	}
 }
 
-func (s *Store) cell(k cellKey) int32 {
+func (s *Store) cellIndex(k cellKey) int32 {
 	n, ok := s.index[k]
 	if !ok {
 		n = int32(len(s.cells))
@@ -153,14 +153,15 @@ func (s *Store) cell(k cellKey) int32 {
 	return n
 }
 
-func (s *Store) thread(iv *profile.Interval) int32 {
+// threadIndex returns the number of an interval's thread, with its present name.
+func (s *Store) threadIndex(iv *profile.Interval) int32 {
 	k := (&thread{pid: iv.PID, tid: iv.TID, name: iv.Thread, task: iv.Task}).key()
 	n, ok := s.byTID[k]
 	if !ok {
 		n = s.addThread(thread{s.newThreadID(), iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task})
 	}
 	if th := &s.threads[n]; th.comm != iv.Comm || th.name != iv.Thread {
-		s.ownThreads()
+		s.copySharedThreads()
 		s.threads[n].comm, s.threads[n].name = iv.Comm, iv.Thread
 	}
 	return n
@@ -179,14 +180,15 @@ func (s *Store) newThreadID() int32 {
 	return s.threadIDs
 }
 
-func (s *Store) ownThreads() {
+// copySharedThreads replaces a list of threads that snapshots have by a copy, before it is changed.
+func (s *Store) copySharedThreads() {
 	if s.threadsShared {
 		s.threads, s.threadsShared = slices.Clone(s.threads), false
 	}
 }
 
-// wait names waits as report --by wait.
-func (s *Store) wait(iv *profile.Interval) int32 {
+// waitIndex returns the number of an interval's wait, which is named as in report --by wait.
+func (s *Store) waitIndex(iv *profile.Interval) int32 {
 	name := iv.Wait
 	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
 	switch what := iv.WaitsFor; {

@@ -19,7 +19,8 @@ type Scope struct {
 // WholeProgram is the scope of all cells.
 var WholeProgram = Scope{-1, -1}
 
-func (snap *Snapshot) in(s Scope, c *Cell) bool {
+// contains reports whether a cell is in a scope.
+func (snap *Snapshot) contains(s Scope, c *Cell) bool {
 	return (s.Thread < 0 || snap.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
@@ -55,7 +56,7 @@ func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
 	at, seen := scratch.at, scratch.seen // row + 1; last cell + 1
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
-		if !snap.in(scope, c) {
+		if !snap.contains(scope, c) {
 			continue
 		}
 		for depth, f := range c.stack {
@@ -135,7 +136,7 @@ func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []Stack
 	var key []byte
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
-		if !snap.in(scope, c) || function >= 0 && !slices.Contains(c.stack, function) {
+		if !snap.contains(scope, c) || function >= 0 && !slices.Contains(c.stack, function) {
 			continue
 		}
 		key = key[:0]
@@ -164,7 +165,7 @@ func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []Stack
 // Total sums a scope.
 func (snap *Snapshot) Total(scope Scope) (v Values) {
 	for i := range snap.Cells {
-		if c := &snap.Cells[i]; snap.in(scope, c) {
+		if c := &snap.Cells[i]; snap.contains(scope, c) {
 			v.add(c.v)
 		}
 	}

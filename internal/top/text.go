@@ -47,7 +47,7 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	}
 	rows := deleteEmpty(o.Functions(WholeProgram), c)
 	SortFunctions(rows, c, BySelf)
-	rows = first(rows, functions)
+	rows = firstRows(rows, functions)
 	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(WholeProgram, c), widthOf(rows)))
 	waits := o.Waits(WholeProgram, Wall)
 	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(WholeProgram, Wall)))
@@ -60,7 +60,7 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	return err
 }
 
-func first[R any](rows []R, n int) []R {
+func firstRows[R any](rows []R, n int) []R {
 	if n > 0 && len(rows) > n {
 		return rows[:n]
 	}
@@ -137,18 +137,18 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	}
 	rows := o.Functions(WholeProgram)
 	SortFunctions(rows, c, BySelf)
-	rows = first(rows, rowsOfEach)
+	rows = firstRows(rows, rowsOfEach)
 	changes := o.Changes(rows, false)
 	for i := range rows {
 		r := &rows[i]
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
 	}
-	for _, r := range first(o.Threads(WholeProgram, c), rowsOfEach) {
+	for _, r := range firstRows(o.Threads(WholeProgram, c), rowsOfEach) {
 		th := &o.threads[r.index]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
 			Total: r.Values.json(), Idle: r.Idle})
 	}
-	for _, r := range first(o.Waits(WholeProgram, Wall), rowsOfEach) {
+	for _, r := range firstRows(o.Waits(WholeProgram, Wall), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
 			Total: r.Values.json(), Idle: r.Idle})
 	}

@@ -48,7 +48,7 @@ func (d *Data) Coverage() SymbolCoverage {
 		c.Total += v
 		stack := d.Stack(s)
 		f := &d.Frames[stack[0]]
-		if !f.Synthetic() && !f.Nameless || d.builtIn(stack) {
+		if !f.Synthetic() && !f.Nameless || d.isBuiltInOfScript(stack) {
 			c.named += v
 			continue
 		}
@@ -74,8 +74,9 @@ func (d *Data) Coverage() SymbolCoverage {
 	return c
 }
 
-// builtIn reports nameless innermost code under a script's function, which gets its time.
-func (t *Stacks) builtIn(stack []int32) bool {
+// isBuiltInOfScript reports whether the innermost code of a stack is nameless and below a script's function, as a
+// built-in function of the language is. The script's function gets its time.
+func (t *Stacks) isBuiltInOfScript(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
 		return false

@@ -65,8 +65,8 @@ func (sel *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
-// period returns the begin and the end of the intervals with a value; not ok: a sample has no time, or none a value.
-func (sel *Selection) period(value, wall int) (begin, end int64, ok bool) {
+// timeRange returns the begin and the end of the intervals with a value; not ok: a sample has no time, or none a value.
+func (sel *Selection) timeRange(value, wall int) (begin, end int64, ok bool) {
 	begin = math.MaxInt64
 	for _, s := range sel.Profile.Sample {
 		at := NumLabel(s, rec.LabelEnd)
@@ -86,7 +86,7 @@ func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (
 	if !ok {
 		return nil, nil
 	}
-	begin, end, ok := sel.period(value, wall)
+	begin, end, ok := sel.timeRange(value, wall)
 	if !ok {
 		return nil, nil
 	}

@@ -41,9 +41,10 @@ func (f *Frame) incomplete() bool {
 const ofKernel = "[kernel]"
 
 // IsSupport reports a function of language or system, not of the program.
-func (f *Frame) IsSupport() bool { return f.support() == 1 }
+func (f *Frame) IsSupport() bool { return f.supportRank() == 1 }
 
-func (f *Frame) support() int {
+// supportRank is 1 for a function of language or system, so that it sorts behind the program's, and else 0.
+func (f *Frame) supportRank() int {
 	if f.Synthetic() || f.Module == ofKernel || languages.IsSupport(f.Name, f.Module) {
 		return 1
 	}

@@ -67,7 +67,7 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	case "thread":
 		return g.threadName(s)
 	case "process":
-		return named(Label(s, rec.LabelComm), "pid", NumLabel(s, rec.LabelPID))
+		return nameWithID(Label(s, rec.LabelComm), "pid", NumLabel(s, rec.LabelPID))
 	case "command":
 		return command(s)
 	case "role":
@@ -75,9 +75,9 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	case "state":
 		return cmp.Or(Label(s, rec.LabelState), "[no state]")
 	case "wait":
-		return g.waiting.group(s)
+		return g.waiting.waitGroup(s)
 	case "lock":
-		return g.waiting.lock(s)
+		return g.waiting.lockGroup(s)
 	case "module":
 		f := g.stacks.Frames[g.stacks.Stack(s)[0]]
 		return cmp.Or(f.Module, "[none]")
@@ -102,9 +102,9 @@ func (g *groups) threadName(s *profile.Sample) string {
 	}
 	tid := NumLabel(s, rec.LabelTID)
 	if pid := NumLabel(s, rec.LabelPID); tid == 0 && pid != 0 {
-		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
+		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + nameWithID(Label(s, rec.LabelComm), "pid", pid)
 	}
-	name := named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
+	name := nameWithID(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
 	if pid := NumLabel(s, rec.LabelPID); g.severalProcesses && pid != 0 && pid != tid {
 		name += fmt.Sprintf(" of pid %d", pid)
 	}
@@ -123,7 +123,8 @@ func severalProcesses(p *profile.Profile) bool {
 	return false
 }
 
-func named(name, kind string, id int64) string {
+// nameWithID returns "NAME (KIND ID)", or what is known of both. kind is tid or pid.
+func nameWithID(name, kind string, id int64) string {
 	switch {
 	case id == 0 && name == "":
 		return "[no " + map[string]string{"tid": "thread", "pid": "process"}[kind] + "]"

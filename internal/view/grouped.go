@@ -28,7 +28,7 @@ func (d *Data) Groups(by string) []*Group {
 		g := known[name]
 		if g == nil {
 			g = &Group{Name: name}
-			if by == "wait" && d.groups.waiting.idle(s) != "" {
+			if by == "wait" && d.groups.waiting.idleRule(s) != "" {
 				g.idle = 1
 			}
 			known[name] = g

@@ -33,7 +33,7 @@ func (sel *Selection) foldInterpreter() {
 		}
 		rest, ok := folded[&s.Location[0]]
 		if !ok {
-			rest = without(s.Location, hidden)
+			rest = withoutLocations(s.Location, hidden)
 			folded[&s.Location[0]] = rest
 		}
 		if len(rest) < len(s.Location) {
@@ -45,7 +45,7 @@ func (sel *Selection) foldInterpreter() {
 	sel.Profile.Sample = samples
 }
 
-func without(stack []*profile.Location, some map[*profile.Location]bool) []*profile.Location {
+func withoutLocations(stack []*profile.Location, some map[*profile.Location]bool) []*profile.Location {
 	rest := slices.DeleteFunc(slices.Clone(stack), func(l *profile.Location) bool { return some[l] })
 	if len(rest) == 0 || len(rest) == len(stack) {
 		return stack

@@ -106,7 +106,7 @@ func Join(older, newer *Data, factor float64) *Data {
 			if _, ok := d.byLoc[l]; ok {
 				continue
 			}
-			fs := older.location(l)
+			fs := older.framesOf(l)
 			for i, f := range fs {
 				fs[i] = d.FrameIndex(same[older.Frames[f]])
 			}

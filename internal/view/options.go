@@ -92,7 +92,7 @@ func (d *Data) applyOptions() error {
 	if err := d.filter(d.groups); err != nil {
 		return err
 	}
-	if _, ok := d.counts(); o.Intervals && !ok {
+	if _, ok := d.sampleCountIndex(); o.Intervals && !ok {
 		return ErrIntervals
 	}
 	d.Precision = d.precision()

@@ -11,7 +11,8 @@ import (
 
 func (sel *Selection) precision() tabular.Precision { return sel.PrecisionOf(sel.ValueIndex) }
 
-func (sel *Selection) counts() (int, bool) {
+// sampleCountIndex returns the index of the number of samples; false in a profile without one.
+func (sel *Selection) sampleCountIndex() (int, bool) {
 	i, ok := sel.TypeIndex(rec.TypeSamples)
 	return i, ok && sel.Profile.SampleType[i].Unit == "count"
 }
@@ -19,7 +20,7 @@ func (sel *Selection) counts() (int, bool) {
 // PrecisionOf returns the precision of a type of values.
 func (sel *Selection) PrecisionOf(value int) tabular.Precision {
 	p := tabular.Precision{Total: float64(sel.Total(value))}
-	count, ok := sel.counts()
+	count, ok := sel.sampleCountIndex()
 	if !ok || p.Total <= 0 {
 		return p
 	}

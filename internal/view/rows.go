@@ -71,7 +71,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
 	minor := func(r Row, f *Frame) int { // 1 for functions of language and system, and small ones
-		return map[bool]int{true: 1, false: f.support()}[10*r.Total < all]
+		return map[bool]int{true: 1, false: f.supportRank()}[10*r.Total < all]
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		x, y := &d.Frames[a.Frame], &d.Frames[b.Frame]
@@ -83,9 +83,9 @@ func (d *Data) sort(rows []Row, asleep bool) {
 				return c
 			}
 		}
-		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(x.support(), y.support()),
-			cmp.Compare(far(a), far(b)), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Module, y.Module),
-			cmp.Compare(x.Line, y.Line))
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total),
+			cmp.Compare(x.supportRank(), y.supportRank()), cmp.Compare(far(a), far(b)), cmp.Compare(x.Name, y.Name),
+			cmp.Compare(x.Module, y.Module), cmp.Compare(x.Line, y.Line))
 	})
 }
 

@@ -43,7 +43,7 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 		}
 		fs, ok := t.byLoc[l]
 		if !ok {
-			fs = t.location(l)
+			fs = t.framesOf(l)
 			t.byLoc[l] = fs
 		}
 		if need := len(t.buf) + len(fs); need > cap(t.buf) && !t.memory.Take(8*int64(need)) { // append doubles the capacity
@@ -57,7 +57,8 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 	return t.buf
 }
 
-func (t *Stacks) location(l *profile.Location) []int32 {
+// framesOf returns the numbers of a location's frames, innermost inlined call first, at least one.
+func (t *Stacks) framesOf(l *profile.Location) []int32 {
 	file := ""
 	if l.Mapping != nil {
 		file = l.Mapping.File
@@ -78,7 +79,7 @@ func (t *Stacks) location(l *profile.Location) []int32 {
 		fs = append(fs, t.FrameIndex(f))
 	}
 	if len(fs) == 0 {
-		fs = append(fs, t.FrameIndex(t.nameless(l, ModuleName(file))))
+		fs = append(fs, t.FrameIndex(t.namelessFrame(l, ModuleName(file))))
 	}
 	return fs
 }
@@ -102,15 +103,16 @@ func functionName(ln *profile.Line) string {
 	return cmp.Or(ln.Function.Name, ln.Function.SystemName)
 }
 
-func (t *Stacks) nameless(l *profile.Location, module string) Frame {
+func (t *Stacks) namelessFrame(l *profile.Location, module string) Frame {
 	f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true}
 	if t.lines {
-		f.Name = fmt.Sprintf("%#x %s", offset(l), f.Name)
+		f.Name = fmt.Sprintf("%#x %s", fileOffset(l), f.Name)
 	}
 	return f
 }
 
-func offset(l *profile.Location) uint64 {
+// fileOffset returns a location's offset in its file, or its address if it is in none.
+func fileOffset(l *profile.Location) uint64 {
 	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
 		return l.Address - m.Start + m.Offset
 	}

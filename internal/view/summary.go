@@ -51,7 +51,7 @@ func (d *Data) Summary() Summary {
 	}
 	s.Processes, s.Threads = len(procs), len(threads)
 	s.Target = target(p, procs)
-	s.Samples, s.Complete = d.completeness()
+	s.Samples, s.Complete = d.countComplete()
 	return s
 }
 
@@ -80,7 +80,9 @@ func target(p *profile.Profile, procs map[int64]string) string {
 	return t
 }
 
-func (d *Data) completeness() (n int64, share float64) {
+// countComplete returns the number of samples, and the share of those with complete stacks, −1 without samples or in a
+// profile that is not prywalk's.
+func (d *Data) countComplete() (n int64, share float64) {
 	count, ok := d.TypeIndex(rec.TypeSamples)
 	_, own := d.TypeIndex(rec.TypeRunQueue)
 	var bad int64

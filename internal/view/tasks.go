@@ -30,10 +30,10 @@ func (sel *Selection) foldSchedulers() {
 	sel.Profile.Sample = slices.Clone(sel.Profile.Sample)
 	kept := sel.Profile.Sample[:0]
 	for _, s := range sel.Profile.Sample {
-		task, idle := "", times.idle(s)
+		task, idle := "", times.idleTime(s)
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
 		if len(tasks) > 0 && !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0 && idle > 0 {
-			task = schedulers.of(s)
+			task = schedulers.taskOf(s)
 		}
 		if !tasks[task] {
 			kept = append(kept, s)
@@ -71,7 +71,8 @@ func (sel *Selection) sleepTimes() (t sleepTimes, ok bool) {
 	return t, ok
 }
 
-func (t *sleepTimes) idle(s *profile.Sample) int64 {
+// idleTime is the time off CPU and run queue, ns.
+func (t *sleepTimes) idleTime(s *profile.Sample) int64 {
 	return s.Value[t.wall] - s.Value[t.cpu] - s.Value[t.queue]
 }
 
@@ -88,7 +89,7 @@ func (t *sleepTimes) withoutIdle(s *profile.Sample) *profile.Sample {
 // schedulerTasks caches schedulerTask by a sample's stack.
 type schedulerTasks map[**profile.Location]string
 
-func (known schedulerTasks) of(s *profile.Sample) string {
+func (known schedulerTasks) taskOf(s *profile.Sample) string {
 	task, ok := known[&s.Location[0]]
 	if !ok {
 		task = schedulerTask(s)

@@ -30,20 +30,20 @@ type waitGroups struct {
 	withinCache map[withinKey]string
 }
 
-// group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions, semaphores
-// and the like differ by the application's function.
-func (w *waitGroups) group(s *profile.Sample) string {
+// waitGroup names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
+// semaphores and the like differ by the application's function.
+func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
 		return unnamedcode.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
 	}
-	rule := w.idle(s)
+	rule := w.idleRule(s)
 	if rule == waits.IdleRuntime {
 		return runtimeWaits
 	}
 	name := wait
 	if what := Label(s, rec.LabelWaitsFor); what != "" {
-		name += ": " + w.cause(s, what)
+		name += ": " + w.waitObject(s, what)
 	}
 	if rule != "" {
 		name += " [idle: " + rule + "]"
@@ -51,7 +51,9 @@ func (w *waitGroups) group(s *profile.Sample) string {
 	return name
 }
 
-func (w *waitGroups) cause(s *profile.Sample, what string) string {
+// waitObject returns the part of a group's name that a waits_for label gives: a lock with an owner by its address,
+// other objects by their kind and the application's function, a socket by its peer, a file as such.
+func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
 	}
@@ -189,7 +191,7 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 	return stack
 }
 
-func (w *waitGroups) lock(s *profile.Sample) string {
+func (w *waitGroups) lockGroup(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) && !w.inSleep(s) {
 		thing, lockType, _ := strings.Cut(strings.TrimSuffix(what, ")"), " (")
 		if within := w.lockWithin(s, lockType); within != lockType {
@@ -236,7 +238,7 @@ func LockOwner(s *profile.Sample) int64 {
 	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
-func (w *waitGroups) idle(s *profile.Sample) string {
+func (w *waitGroups) idleRule(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
 		return ""
@@ -299,7 +301,7 @@ func (d *Data) blockedTotals() []string {
 	var idle []*profile.Sample
 	var rules []string
 	for _, s := range d.Profile.Sample {
-		if rule := d.groups.waiting.idle(s); rule != "" {
+		if rule := d.groups.waiting.idleRule(s); rule != "" {
 			idle = append(idle, s)
 			if !slices.Contains(rules, rule) {
 				rules = append(rules, rule)

@@ -32,7 +32,7 @@ func TestLockOfAConditionIsNamedByTheInnermostFunction(t *testing.T) {
 		"futex: threading.Condition in worker": {"Condition.wait"},
 	} {
 		w := &waitGroups{waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}
-		if got := w.group(pythonWait(functions...)); got != want {
+		if got := w.waitGroup(pythonWait(functions...)); got != want {
 			t.Errorf("%v: %q, want %q", functions, got, want)
 		}
 	}

@@ -108,7 +108,7 @@ func (f *Files) infoText(fd int) (text string) {
 		case "it_value":
 			text = timerText(value)
 		case "sigmask":
-			text = "signals " + signals(value)
+			text = "signals " + signalNumbers(value)
 		}
 	}
 	return text
@@ -138,7 +138,8 @@ func timerText(value string) string {
 	return "fires in " + strconv.FormatFloat(float64(s)+float64(n)/1e9, 'f', 3, 64) + " s"
 }
 
-func signals(mask string) string {
+// signalNumbers lists the signals of a hexadecimal mask (/proc/PID/fdinfo, sigmask), or returns the mask.
+func signalNumbers(mask string) string {
 	m, err := strconv.ParseUint(mask, 16, 64)
 	if err != nil {
 		return mask

@@ -142,7 +142,7 @@ func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *WordCopy) primiti
 	}
 	owner, ok1 := mem.u32(addr + mutexOwner)
 	kind, ok2 := mem.u32(addr + mutexKind)
-	if ok1 && ok2 && op == futexWait && value&^futexTIDMask != 0 && kind&mutexRobust != 0 && knownMutex(kind) &&
+	if ok1 && ok2 && op == futexWait && value&^futexTIDMask != 0 && kind&mutexRobust != 0 && isMutexKind(kind) &&
 		owner != 0 && owner == word&futexTIDMask {
 		return primitive{kind: Mutex}
 	}

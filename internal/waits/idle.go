@@ -74,7 +74,7 @@ func idleAtDescriptors(call string, stack func(i int) (Frame, bool)) string {
 		return ""
 	case s.awaitsMessage():
 		return IdleConnection
-	case inLoops[call], s.pollsOne():
+	case inLoops[call], s.pollsOneDescriptor():
 		return s.eventLoopRule()
 	case s.withinServerWork():
 		return ""
@@ -88,7 +88,7 @@ func idleAtFutex(kind Kind, stack func(i int) (Frame, bool)) string {
 	case kind == Join && s.isLauncher():
 		return IdleRuntime
 	case !mayAwaitWork(kind):
-	case s.ofRuntime():
+	case s.belongsToRuntime():
 		return IdleRuntime
 	case s.awaitsWork():
 		return IdlePool

@@ -41,7 +41,8 @@ func isLoop(f *Frame) bool {
 	return pools.MatchString(name) && loops.MatchString(part) && !notLoops.MatchString(part)
 }
 
-func scope(function string) string {
+// scopeOf returns the namespace or class of a function with its separator, or the function's name without one.
+func scopeOf(function string) string {
 	name := languages.WithoutArguments(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		return name[:i+1]
@@ -55,7 +56,7 @@ func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():
 		return false
-	case s.inForwardingPool() || s.onlyIn(workerFiles):
+	case s.inForwardingPool() || s.isOnlyIn(workerFiles):
 		return true
 	case len(s.outer) == 0:
 		return false
@@ -63,10 +64,10 @@ func (s *waitingStack) awaitsWork() bool {
 	f := s.outer[0]
 	switch {
 	case workWaits.MatchString(f.Function):
-		return !s.calledBy(subtasks)
+		return !s.isCalledBy(subtasks)
 	case s.drivesEvents():
 		return true
-	case f.awaitsTask(), s.takes(0) && s.takes(1) && s.outer[1].awaitsTask():
+	case f.awaitsTask(), s.takesNextWork(0) && s.takesNextWork(1) && s.outer[1].awaitsTask():
 		return true
 	case s.main:
 		return false
@@ -75,9 +76,9 @@ func (s *waitingStack) awaitsWork() bool {
 	}
 	from := 0
 	switch {
-	case !s.takes(0):
-	case !isLoop(&s.outer[1]) && s.takes(1) && s.areOfOneScope(3): // a pool's own function calls another of its own
-		from = 2
+	case !s.takesNextWork(0):
+	case !isLoop(&s.outer[1]) && s.takesNextWork(1) && s.areOfOneScope(3):
+		from = 2 // a pool's own function calls another of its own
 	default:
 		from = 1
 	}
@@ -87,15 +88,15 @@ func (s *waitingStack) awaitsWork() bool {
 // areOfOneScope reports whether the innermost n functions are of one class or namespace.
 func (s *waitingStack) areOfOneScope(n int) bool {
 	for i := range min(n, len(s.outer)) {
-		if scope(s.outer[i].Function) != scope(s.outer[0].Function) {
+		if scopeOf(s.outer[i].Function) != scopeOf(s.outer[0].Function) {
 			return false
 		}
 	}
 	return true
 }
 
-// takes reports whether a function, by its name, waits for its caller's next work.
-func (s *waitingStack) takes(i int) bool {
+// takesNextWork reports whether outer function i has a caller and, by its name, waits for that one's next work.
+func (s *waitingStack) takesNextWork(i int) bool {
 	return i+1 < len(s.outer) && nextWorks.MatchString(languages.LastComponent(s.outer[i].Function))
 }
 
@@ -130,7 +131,8 @@ func (s *waitingStack) inForwardingPool() bool {
 	return false
 }
 
-func (s *waitingStack) onlyIn(files *regexp.Regexp) bool {
+// isOnlyIn reports whether all outer functions are in these files, and the stack is not the first thread's.
+func (s *waitingStack) isOnlyIn(files *regexp.Regexp) bool {
 	for i := range s.outer {
 		if !files.MatchString(s.outer[i].Module) {
 			return false
@@ -144,7 +146,7 @@ func (s *waitingStack) drivesEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
 		case i > 0 && workWaits.MatchString(f.Function):
-			return !s.calledBy(subtasks)
+			return !s.isCalledBy(subtasks)
 		case !drivers.MatchString(languages.WithoutArguments(f.Function)):
 			return false
 		}
@@ -152,7 +154,8 @@ func (s *waitingStack) drivesEvents() bool {
 	return false
 }
 
-func (s *waitingStack) calledBy(those *regexp.Regexp) bool {
+// isCalledBy reports whether one of these functions is outward of the waiting one.
+func (s *waitingStack) isCalledBy(those *regexp.Regexp) bool {
 	for i := range s.outer[1:] {
 		if those.MatchString(s.outer[i+1].Function) {
 			return true
@@ -163,7 +166,7 @@ func (s *waitingStack) calledBy(those *regexp.Regexp) bool {
 
 // isOutermostLoop reports whether no outer function is another pool's loop.
 func (s *waitingStack) isOutermostLoop(from int) bool {
-	own, apart := scope(s.outer[from].Function), false
+	own, apart := scopeOf(s.outer[from].Function), false
 	for i := range s.outer[from+1:] {
 		f := &s.outer[from+1+i]
 		switch {
@@ -219,8 +222,8 @@ func (s *waitingStack) withinServerWork() bool {
 // awaitsMessage reports whether a server's thread waits for a client's next message, not within its work for one.
 func (s *waitingStack) awaitsMessage() bool { return messageLoops.MatchString(s.callerOf(messages)) }
 
-// pollsOne reports whether the call waits for one descriptor, as poll(2) of one.
-func (s *waitingStack) pollsOne() bool {
+// pollsOneDescriptor reports whether the call waits for one descriptor, as poll(2) of one.
+func (s *waitingStack) pollsOneDescriptor() bool {
 	return slices.ContainsFunc(s.inner, func(f Frame) bool { return polls.MatchString(f.Function) })
 }
 
@@ -257,12 +260,14 @@ func (s *waitingStack) awaitsReply() bool {
 	return false
 }
 
-func (s *waitingStack) ofRuntime() bool {
+// belongsToRuntime reports whether the wait is of a thread of a run-time system or library, which does the system's own
+// work.
+func (s *waitingStack) belongsToRuntime() bool {
 	if len(s.outer) == 0 || s.awaitsResult() {
 		return false
 	}
 	if !s.managed {
-		if s.onlyIn(serviceFiles) {
+		if s.isOnlyIn(serviceFiles) {
 			return true
 		}
 		name := languages.WithoutArguments(s.outer[0].Function)

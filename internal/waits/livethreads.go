@@ -41,11 +41,11 @@ func (m *LiveThreads) Thread(innerTID int, shared bool) (int, bool) {
 	if m.inPIDNamespace {
 		return m.findByInnerTID(innerTID, shared)
 	}
-	if alive(m.pid, innerTID) {
+	if isAlive(m.pid, innerTID) {
 		return innerTID, true
 	}
 	for i := 0; shared && i < len(m.others); i++ {
-		if alive(m.others[i], innerTID) {
+		if isAlive(m.others[i], innerTID) {
 			return innerTID, true
 		}
 	}
@@ -60,7 +60,7 @@ func (m *LiveThreads) findByInnerTID(innerTID int, shared bool) (int, bool) {
 		}
 	}
 	tid, ok := m.byInnerTID[innerTID]
-	if !ok || !alive(m.pid, tid) && !(shared && m.belongsToOthers(tid)) {
+	if !ok || !isAlive(m.pid, tid) && !(shared && m.belongsToOthers(tid)) {
 		return 0, false
 	}
 	return tid, true
@@ -68,7 +68,7 @@ func (m *LiveThreads) findByInnerTID(innerTID int, shared bool) (int, bool) {
 
 func (m *LiveThreads) belongsToOthers(tid int) bool {
 	for _, pid := range m.others {
-		if alive(pid, tid) {
+		if isAlive(pid, tid) {
 			return true
 		}
 	}
@@ -101,13 +101,13 @@ func (m *LiveThreads) Parent(innerTID int) int {
 	if procmem.ReadStatus(m.pid, &s) != nil || namespace(s.PPid) != namespace(m.pid) {
 		return 0
 	}
-	if tid, ok := threadsByInnerTID(s.PPid)[innerTID]; !ok || !alive(s.PPid, tid) {
+	if tid, ok := threadsByInnerTID(s.PPid)[innerTID]; !ok || !isAlive(s.PPid, tid) {
 		return 0
 	}
 	return s.PPid
 }
 
-func alive(pid, tid int) bool {
+func isAlive(pid, tid int) bool {
 	var s procmem.Status
 	return procmem.ReadStatus(tid, &s) == nil && s.Tgid == pid && s.State != 'Z' && s.State != 'X'
 }

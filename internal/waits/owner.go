@@ -21,7 +21,8 @@ const (
 // mutexTypes are indexed by type; PTHREAD_MUTEX_INITIALIZER has type 0.
 var mutexTypes = [...]string{"normal", "recursive", "error-checking", "adaptive"}
 
-func knownMutex(kind uint32) bool {
+// isMutexKind reports whether a glibc mutex can have this kind, the word with its type and flags.
+func isMutexKind(kind uint32) bool {
 	if kind&mutexPP != 0 {
 		kind &^= mutexCeiling
 	}
@@ -39,7 +40,7 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 		w.Why = memoryUnread
 		return
 	}
-	if !knownMutex(kind) {
+	if !isMutexKind(kind) {
 		w.Why = "its memory is not a valid mutex of glibc"
 		return
 	}
@@ -89,7 +90,7 @@ func (w *Wait) ownerPI(mem *WordCopy) {
 		return
 	}
 	w.Type = "PI"
-	if kind, ok := mem.u32(uint64(w.Address) + mutexKind); ok && knownMutex(kind) && kind&mutexPI != 0 {
+	if kind, ok := mem.u32(uint64(w.Address) + mutexKind); ok && isMutexKind(kind) && kind&mutexPI != 0 {
 		w.Type = mutexTypes[kind&mutexType] + " PI"
 	}
 	w.setOwnerWord(word)

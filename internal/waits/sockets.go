@@ -76,7 +76,7 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 		if len(w) < 10 || !strings.HasSuffix(w[0], ":") {
 			continue
 		}
-		s := socket{local: inet(w[1]), remote: inet(w[2])}
+		s := socket{local: inetAddress(w[1]), remote: inetAddress(w[2])}
 		if tcp {
 			s.state = tcpStates[w[3]]
 		}
@@ -87,8 +87,8 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 	}
 }
 
-// inet formats an address of these tables: little-endian 32-bit words, and the port.
-func inet(text string) string {
+// inetAddress formats an address of these tables: little-endian 32-bit words, and the port.
+func inetAddress(text string) string {
 	addr, port, ok := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(addr)
 	p, err2 := strconv.ParseUint(port, 16, 16)

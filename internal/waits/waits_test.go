@@ -319,7 +319,7 @@ func FuzzTables(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, table, info string) {
 		parseInet(table, true, map[string]socket{})
 		parseUnix(table, map[string]socket{})
-		_, _, _ = timerText(info), signals(info), inet(table)
+		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
 		_ = lockHolder(table, 4712, []string{"FLOCK"})
 	})
 }

@@ -32,7 +32,7 @@ func newCodeCache(o Options, l *layout) *codeCache {
 type proof uint8
 
 const (
-	proofOpen proof = iota
+	proofPending proof = iota
 	proofHolds
 	proofFails
 )
@@ -51,11 +51,11 @@ func (k *codeCache) Incomplete() error {
 // proven reports whether two paths without common fields lead to the interpreter's code: its variable; and heaps,
 // segment map and blob header.
 func (k *codeCache) proven() bool {
-	if k.proof != proofOpen {
+	if k.proof != proofPending {
 		return k.proof == proofHolds
 	}
 	m, l := k.memory(), k.layout
-	queue := m.word(l.static("AbstractInterpreter::_code"))
+	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
 	if m.failed || queue == 0 || len(k.heaps) == 0 {
 		return false
 	}
@@ -67,14 +67,14 @@ func (k *codeCache) proven() bool {
 	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
 		return true
 	}
-	k.proof = proofOpen
+	k.proof = proofPending
 	if k.failedProofs++; k.failedProofs >= maxFailedProofs {
 		k.proof = proofFails
 	}
 	return false
 }
 
-func (k *codeCache) starting() bool { return k.proof == proofOpen && !k.proven() }
+func (k *codeCache) starting() bool { return k.proof == proofPending && !k.proven() }
 
 // Reserved reports whether an address is in the code cache, proven or not.
 func (k *codeCache) Reserved(addr uint64) bool {
@@ -105,7 +105,7 @@ func (k *codeCache) blobName(pc uint64) string {
 	}
 	m, l := k.memory(), k.layout
 	at, ok := h.block(m, pc)
-	if head := k.head[:]; ok && m.bytes(at, head[:k.header]) && head[l.used()] != 0 {
+	if head := k.head[:]; ok && m.bytes(at, head[:k.header]) && head[l.usedOffset()] != 0 {
 		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.offset("CodeBlob::_name"):]))
 	}
 	return ""

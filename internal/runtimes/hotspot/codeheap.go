@@ -25,7 +25,7 @@ const freeSegment = 0xff
 
 func (k *codeCache) readHeaps() []heap {
 	m, l := k.memory(), k.layout
-	at, n := m.word(l.static(l.heaps[0])), int32(1)
+	at, n := m.word(l.staticAddress(l.heaps[0])), int32(1)
 	if at == 0 {
 		return nil
 	}
@@ -104,8 +104,8 @@ const firstMap = 256
 // blob is the header of a piece of code (CodeBlob).
 type blob struct {
 	begin, end uint64 // of the code
-	frame      int32  // words; 0: none or several sizes
-	complete   int32  // offset where the frame is complete
+	frameWords int32  // words; 0: none or several sizes
+	completeAt int32  // offset where the frame is complete
 	kind       kind
 	stub       bool // assembly, one frame size
 }
@@ -153,20 +153,20 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 	m, l := k.memory(), k.layout
 	at, ok := h.block(m, addr)
 	head := k.head[:]
-	if !ok || !m.bytes(at, head[:k.header]) || head[l.used()] == 0 {
+	if !ok || !m.bytes(at, head[:k.header]) || head[l.usedOffset()] == 0 {
 		return blob{}, false
 	}
 	cb := head[l.sizes["HeapBlock"]:]
 	b := blob{
-		frame:    max(l.number(cb, "CodeBlob::_frame_size"), 0), // −1 in C1's stubs without frame
-		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
+		frameWords: max(l.number(cb, "CodeBlob::_frame_size"), 0), // −1 in C1's stubs without frame
+		completeAt: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
 	b.kind = k.blobNameAt(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
-	if b.kind == kindStub && b.frame > 0 {
+	if b.kind == kindStub && b.frameWords > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
-	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
+	return b, b.frameWords <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
@@ -177,7 +177,8 @@ func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
-func (l *layout) used() uint64 {
+// usedOffset is the offset of the flag that a block is in use, in bytes.
+func (l *layout) usedOffset() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
 
@@ -185,7 +186,7 @@ func (l *layout) used() uint64 {
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {
-	block, end := l.sizes["HeapBlock"], l.used()+1
+	block, end := l.sizes["HeapBlock"], l.usedOffset()+1
 	for name := range l.fields {
 		if at := l.offset(name); strings.HasPrefix(name, "CodeBlob::") {
 			if at > maxHeader || block > maxHeader {

@@ -6,8 +6,8 @@ import "encoding/binary"
 
 const maxFieldInfo = 1 << 12
 
-// field gives the offset of a field in klass's objects.
-func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
+// fieldOffset gives the offset of a field in klass's objects.
+func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.names.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
 	list := m.word(klass + l.offset(l.fieldInfo[0]))

@@ -51,7 +51,7 @@ func (n *Names) ready(pc uint64) bool {
 	if n.layout != nil || n.err != nil {
 		return n.layout != nil
 	}
-	if lacks := n.vm.layout.lacksNames(); lacks != "" {
+	if lacks := n.vm.layout.missingNameField(); lacks != "" {
 		n.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
 		return false
 	}
@@ -140,9 +140,9 @@ func (n *Names) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref)
 		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
 	case p.continuesDeopt && n.deoptimizing:
 	case p.code != nil && f.Caller && (f.PC == p.code.deoptHandlers[0] || f.PC == p.code.deoptHandlers[1]):
-		ref = n.deoptimized(f, p.code, ref)
+		ref = n.deoptimizedRef(f, p.code, ref)
 	case p.interp != notInterpreted:
-		if r, ok := n.interpreted(f, p.interp); ok {
+		if r, ok := n.interpretedRef(f, p.interp); ok {
 			ref = r
 		}
 	}

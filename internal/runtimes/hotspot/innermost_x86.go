@@ -57,22 +57,22 @@ func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, b
 
 // inMethod gives the rule in a compiled method, except where its frame is made.
 func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
+	if b.frameWords <= 0 || b.completeAt < 0 || pc < b.begin+uint64(b.completeAt) {
 		return frames.Rule{}, nil, false
 	}
 	if v.inStaticCallStub(b, pc) {
 		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	}
 	around := v.code(pc-aroundBytes, 2*aroundBytes)
-	switch state := osrFrameState(around, aroundBytes, 8*b.frame); {
+	switch state := osrFrameState(around, aroundBytes, 8*b.frameWords); {
 	case state == frameNone || state == frameOpen && inPollPiece(around, aroundBytes, b):
 		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	case state == framePushed:
-		return framed(16), nil, true
+		return frameRule(16), nil, true
 	case state == frameBare:
-		return raBelowCFA(8*b.frame, frames.RegRule{})
+		return raBelowCFA(8*b.frameWords, frames.RegRule{})
 	case inDeoptPiece(around, aroundBytes, pc):
-		return framed(8 * (b.frame + 1)), nil, true
+		return frameRule(8 * (b.frameWords + 1)), nil, true
 	}
 	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEpilogue)
 	if len(all) <= len(jneOverReturn) {
@@ -82,7 +82,7 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if at, taken := inExceptionStub(before, code); taken {
 		return raInReg(frames.X86RDX, frames.X86RSP, 0)
 	} else if at == epiloguePopRBP {
-		return framed(16), nil, true
+		return frameRule(16), nil, true
 	} else if at == epilogueAfterPop || jumpsToExceptionStub(before, code, b.end-pc) {
 		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	}
@@ -90,16 +90,16 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	case epilogueAfterPop:
 		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
 	case epiloguePopRBP:
-		return framed(16), nil, true
+		return frameRule(16), nil, true
 	}
-	return v.byReturnPath(b, pc, 8*(b.frame+wordsPushed(code)))
+	return v.byReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
 }
 
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	if v.a64 != nil {
 		return v.a64.InCallStub(b.piece(), pc)
 	}
-	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.inStaticCallStub(b, pc)
+	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt) && v.inStaticCallStub(b, pc)
 }
 
 // inStaticCallStub reports whether pc is in a static call stub after a method (CompiledStaticCall, to_interp_stub),
@@ -189,7 +189,7 @@ func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, t
 func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(b.begin, b.end-b.begin)
 	leaves := bytes.Index(code, exceptionEnds)
-	if !bytes.HasPrefix(code, exceptionBegins) || leaves < 0 || b.frame <= 0 {
+	if !bytes.HasPrefix(code, exceptionBegins) || leaves < 0 || b.frameWords <= 0 {
 		return frames.Rule{}, nil, false
 	}
 	popped := leaves + len(exceptionEnds)
@@ -203,7 +203,7 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 		return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 16, Method: frames.MethodCFI}, row, true
 	}
-	return framed(8 * b.frame), nil, true
+	return frameRule(8 * b.frameWords), nil, true
 }
 
 // inEntry gives the rule in a method entry of the interpreter:
@@ -305,7 +305,7 @@ func (v *VM) inForwardException(ret uint64) (frames.Rule, *frames.Row, bool) {
 	case !bytes.HasPrefix(code, forwards):
 		return frames.Rule{}, nil, false
 	}
-	r := framed(size)
+	r := frameRule(size)
 	r.Saved[0] = 0
 	return r, nil, true
 }

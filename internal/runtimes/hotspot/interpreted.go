@@ -47,11 +47,11 @@ var (
 	frameA64 = interpretedFrame{24, 56, 72, 16, 22, 12}
 )
 
-// interpreted gives an interpreted frame's position; false if its method is invalid.
-func (n *Names) interpreted(f *frames.Frame, how interpreterState) (managed.Ref, bool) {
+// interpretedRef gives an interpreted frame's position; false if its method is invalid.
+func (n *Names) interpretedRef(f *frames.Frame, how interpreterState) (managed.Ref, bool) {
 	is := n.vm.interpretedFrame()
 	if how == interpretedEntry || f.FP == 0 || !f.Caller && f.SP > f.FP-is.method {
-		return n.entered(f)
+		return n.enteredRef(f)
 	}
 	less := uint64(0)
 	if n.layout.major < 9 {
@@ -63,7 +63,7 @@ func (n *Names) interpreted(f *frames.Frame, how interpreterState) (managed.Ref,
 		if f.Caller && at != 0 && n.doubted() {
 			return managed.Ref{Object: at, Kind: refInterpreted}, true
 		}
-		return n.entered(f)
+		return n.enteredRef(f)
 	}
 	bcp := uint64(0)
 	if f.Caller || f.SP <= f.FP-is.bytecode+less {
@@ -84,9 +84,9 @@ func (n *Names) interpreted(f *frames.Frame, how interpreterState) (managed.Ref,
 
 const noBytecode = 1 << 32
 
-// entered gives the method being entered, by the register that holds it until its frame is made. Its entry point must
-// be in pc's codelet.
-func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
+// enteredRef gives the method being entered, by the register that holds it until its frame is made. Its entry point
+// must be in pc's codelet.
+func (n *Names) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 	at, ok := n.sample.Regs.Get(n.vm.interpretedFrame().methodReg)
 	if !ok || f.Caller {
 		return managed.Ref{}, false

@@ -20,7 +20,7 @@ type oops struct {
 type header uint8
 
 const (
-	headerOpen    header = iota
+	headerUnknown header = iota
 	headerNarrow         // 4 bytes after the mark
 	headerWide           // 8 bytes
 	headerCompact        // mark's upper bits (since JDK 24)
@@ -33,48 +33,51 @@ const (
 	maxInObject     = 1 << 12
 )
 
-// colours gives ZGC's masks, or 0.
-func (t *threads) colours() (bad, shift uint64, ok bool) {
+// colours gives ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors, and
+// false if unreadable.
+func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 	m, l := t.names.vm.memory(), t.layout
 	for _, set := range wantColours {
 		if !l.has(set) {
 			continue
 		}
-		at := m.word(l.static(set[0]))
+		at := m.word(l.staticAddress(set[0]))
 		if at == 0 {
 			continue
 		}
-		if bad = m.word(m.word(at + l.offset(set[1]))); bad != 0 && len(set) > 2 {
+		if staleBits = m.word(m.word(at + l.offset(set[1]))); staleBits != 0 && len(set) > 2 {
 			shift = m.word(m.word(at + l.offset(set[2])))
 		}
-		if bad != 0 || m.failed {
+		if staleBits != 0 || m.failed {
 			break
 		}
 	}
-	return bad, shift, !m.failed && shift < 32
+	return staleBits, shift, !m.failed && shift < 32
 }
 
-// address decodes a reference; false if the object may have moved.
-func (w *namePath) address(ref uint64) (uint64, bool) {
-	at := ref >> w.shift
-	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
+// decodeReference gives the address in a reference, without ZGC's colours; false if it is null or stale, so that the
+// object may have moved.
+func (w *namePath) decodeReference(ref uint64) (uint64, bool) {
+	at := ref >> w.colourShift
+	return at, ref&w.staleBits == 0 && at != 0 && at%8 == 0
 }
 
-// follow reads a reference of 4 or 8 bytes, whichever leads to an object that is accepts.
-func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
+// readReferenceTo reads the reference at an address, of 4 or 8 bytes: the size that leads to an object for which is
+// holds. The first success fixes the size.
+func (t *threads) readReferenceTo(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
-	if (!o.known || !o.wide) && w.bad == 0 {
+	if (!o.known || !o.wide) && w.staleBits == 0 {
 		m := t.names.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
-		base, shift := m.word(t.layout.static(t.layout.oops[0])), m.int32(t.layout.static(t.layout.oops[1]))
-		if to, ok := w.address(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
+		base, shift := m.word(t.layout.staticAddress(t.layout.oops[0])), m.int32(t.layout.staticAddress(t.layout.oops[1]))
+		if to, ok := w.decodeReference(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
 			o.known, o.wide = true, false
 			return to, true
 		}
 	}
 	if !o.known || o.wide {
 		m := t.names.vm.memory()
-		if to, ok := w.address(m.word(at)); !m.failed && ok && is(to) {
+		if to, ok := w.decodeReference(m.word(at)); !m.failed && ok && is(to) {
 			o.known, o.wide = true, true
 			return to, true
 		}
@@ -101,7 +104,8 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	default:
 		narrow = mark >> compactShift
 	}
-	base, shift := m.word(t.layout.static(t.layout.klasses[0])), m.int32(t.layout.static(t.layout.klasses[1]))
+	base := m.word(t.layout.staticAddress(t.layout.klasses[0]))
+	shift := m.int32(t.layout.staticAddress(t.layout.klasses[1]))
 	if m.failed || narrow == 0 {
 		return 0
 	}
@@ -125,12 +129,12 @@ func (t *threads) className(klass uint64) string {
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {
-		if o.header != headerOpen && o.header != h {
+		if o.header != headerUnknown && o.header != h {
 			continue
 		}
 		if k := t.threadClass(t.klassOf(object, h)); k != 0 {
 			if o.thread == 0 {
-				at, ok := t.field(k, "name", "Ljava/lang/String;")
+				at, ok := t.fieldOffset(k, "name", "Ljava/lang/String;")
 				if !ok {
 					return false
 				}
@@ -169,10 +173,10 @@ func (t *threads) isString(object uint64) bool {
 		return false
 	}
 	var ok bool
-	if o.value, ok = t.field(k, "value", "[B"); ok {
-		o.coder, ok = t.field(k, "coder", "B")
+	if o.value, ok = t.fieldOffset(k, "value", "[B"); ok {
+		o.coder, ok = t.fieldOffset(k, "coder", "B")
 	} else {
-		o.value, ok = t.field(k, "value", "[C")
+		o.value, ok = t.fieldOffset(k, "value", "[C")
 	}
 	if ok {
 		o.str = k
@@ -216,17 +220,18 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
+// uncoloured gives the address in a reference of 8 bytes; false if it is null or may be stale.
 func (t *waiters) uncoloured(ref uint64) (uint64, bool) {
 	var w namePath
 	var ok bool
-	if w.bad, w.shift, ok = t.colours(); !ok {
+	if w.staleBits, w.colourShift, ok = t.colours(); !ok {
 		return 0, false
 	}
-	return w.address(ref)
+	return w.decodeReference(ref)
 }
 
 func (t *waiters) classOf(object uint64) string {
-	if t.oops.header == headerOpen && !t.learnOops() {
+	if t.oops.header == headerUnknown && !t.learnOops() {
 		return ""
 	}
 	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
@@ -234,15 +239,16 @@ func (t *waiters) classOf(object uint64) string {
 
 func (t *waiters) learnOops() bool {
 	for _, id := range t.byTID {
-		if _, ok := t.walk(id.thread); ok {
+		if _, ok := t.readNamePath(id.thread); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// reference reads a reference, or 0; false if it may be stale.
-func (t *waiters) reference(at uint64) (uint64, bool) {
+// readReference reads the reference at an address and gives the object's, 0 for null; false if it is unreadable or may
+// be stale.
+func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false
 	}
@@ -263,7 +269,7 @@ func (t *waiters) reference(at uint64) (uint64, bool) {
 	if m.failed || narrow == 0 {
 		return 0, !m.failed
 	}
-	base, shift := m.word(t.layout.static(t.layout.oops[0])), m.int32(t.layout.static(t.layout.oops[1]))
+	base, shift := m.word(t.layout.staticAddress(t.layout.oops[0])), m.int32(t.layout.staticAddress(t.layout.oops[1]))
 	to := base + narrow<<(shift&31)
 	return to, !m.failed && to%8 == 0
 }

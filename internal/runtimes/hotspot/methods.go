@@ -87,7 +87,7 @@ func (n *methodNames) identify(at uint64) (id methodIdentity, cm []byte, ok bool
 	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
 		return id, nil, false
 	}
-	n.pointsTo(&id, cm)
+	n.setFromConstMethod(&id, cm)
 	pool := n.pool[:l.ConstantPool.Bytes]
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
 		return id, nil, false
@@ -109,7 +109,8 @@ func (n *methodNames) identify(at uint64) (id methodIdentity, cm []byte, ok bool
 	return id, cm, ok && ok2
 }
 
-func (n *methodNames) pointsTo(id *methodIdentity, cm []byte) {
+// setFromConstMethod sets what a ConstMethod's bytes have of a method's identity.
+func (n *methodNames) setFromConstMethod(id *methodIdentity, cm []byte) {
 	l := &n.layout.at
 	id.constants = l.ConstMethod.Constants.in(cm)
 	id.nameIndex = uint16(l.ConstMethod.NameIndex.in(cm))

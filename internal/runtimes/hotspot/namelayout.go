@@ -184,12 +184,13 @@ type nameLayout struct {
 	entry                    uint64 // bytes read of a blob's header
 }
 
-func (l *layout) lacksNames() string {
+// missingNameField names what the tables lack for names of frames; "" if nothing.
+func (l *layout) missingNameField() string {
 	if lacks := new(nameTable).fill(l); lacks != "" {
 		return lacks
 	}
 	for _, sets := range alternatives() {
-		if l.first(sets) == nil {
+		if l.firstComplete(sets) == nil {
 			return sets[0][0]
 		}
 	}
@@ -215,8 +216,8 @@ const firstExcludingZero = 20
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
 	n := &nameLayout{
-		layout: l, scopes: l.fieldsNamed(l.first(wantScopes)), deopts: l.fieldsNamed(l.first(wantDeopt)),
-		metadata:     l.fieldsNamed(l.first(wantMetadata)),
+		layout: l, scopes: l.fieldsNamed(l.firstComplete(wantScopes)), deopts: l.fieldsNamed(l.firstComplete(wantDeopt)),
+		metadata:     l.fieldsNamed(l.firstComplete(wantMetadata)),
 		sourceInPool: l.has([]string{"ConstantPool::_source_file_name_index"}),
 		lengthAbove:  !l.has([]string{"Symbol::_length"}), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
 	}

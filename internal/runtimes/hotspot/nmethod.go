@@ -62,7 +62,7 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c nmethod, ok bool) {
 		return c, false
 	}
 	c = nmethod{
-		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.complete, 0)),
+		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.completeAt, 0)),
 		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
 		compLevel: uint8(l.NMethod.Level.in(head)), origPC: l.NMethod.OrigPC.in(head),
 	}
@@ -178,8 +178,8 @@ func (n *compiledCode) compiledRef(c *nmethod, pc uint64, caller bool) (r manage
 	return r, ok
 }
 
-// deoptimized gives a position by the original return address in the frame (nmethod::orig_pc_addr).
-func (n *compiledCode) deoptimized(f *frames.Frame, c *nmethod, r managed.Ref) managed.Ref {
+// deoptimizedRef gives a position by the original return address in the frame (nmethod::orig_pc_addr).
+func (n *compiledCode) deoptimizedRef(f *frames.Frame, c *nmethod, r managed.Ref) managed.Ref {
 	pc, ok := n.sample.Mem.Word(f.SP + c.origPC)
 	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {
 		return r

@@ -30,18 +30,20 @@ func (t *waiters) ownerOf(w *waitState) int {
 		case m.failed || ownerWord == 0:
 			return 0
 		case ownerWord == ownerAnonymous:
-			tid, byMark := t.lockedBy(w.monitor, w.object)
+			tid, byMark := t.ownerByLockStack(w.monitor, w.object)
 			w.anonymous = !byMark
 			return tid
 		}
-		return t.ownerBy(ownerWord)
+		return t.ownerByWord(ownerWord)
 	case w.kind == waits.Park && w.object != 0:
 		return t.exclusiveOwner(w.object)
 	}
 	return 0
 }
 
-func (t *waiters) ownerBy(ownerWord uint64) int {
+// ownerByWord gives the id of the thread that a monitor's owner word denotes; 0 if none of the known threads, which are
+// read again at most every listEvery ns.
+func (t *waiters) ownerByWord(ownerWord uint64) int {
 	for range 2 {
 		for i := range t.owners {
 			if o := &t.owners[i]; t.denotes(o, ownerWord) {
@@ -65,6 +67,7 @@ func (t *waiters) ownerBy(ownerWord uint64) int {
 	return 0
 }
 
+// denotes reports whether a monitor's owner word stands for a thread (wantOwner).
 func (t *waiters) denotes(o *ownerID, ownerWord uint64) bool {
 	if len(t.owner) == 1 {
 		return o.number == ownerWord
@@ -86,9 +89,9 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// lockedBy gives the thread with the object on its lock stack: the same address, or (byMark) one whose mark leads to
-// the monitor.
-func (t *waiters) lockedBy(monitor, object uint64) (tid int, byMark bool) {
+// ownerByLockStack gives the thread with the object on its lock stack: the same address, or (byMark) one whose mark
+// leads to the monitor.
+func (t *waiters) ownerByLockStack(monitor, object uint64) (tid int, byMark bool) {
 	if !t.names.vm.layout.has(wantLockStack) {
 		return 0, false
 	}
@@ -121,12 +124,14 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, byMark bool) {
 	return 0, false
 }
 
+// exclusiveOwner gives the id of the thread in an AbstractOwnableSynchronizer's exclusiveOwnerThread; 0: none, another
+// class, or unproven.
 func (t *waiters) exclusiveOwner(object uint64) int {
 	f := &t.fields
 	if !t.isOwnableSynchronizer(t.klassOf(object, t.oops.header)) {
 		return 0
 	}
-	owner, ok := t.reference(object + f.exclusiveOwner)
+	owner, ok := t.readReference(object + f.exclusiveOwner)
 	if !ok || owner == 0 || !t.isThread(owner) {
 		return 0
 	}
@@ -141,6 +146,8 @@ func (t *waiters) exclusiveOwner(object uint64) int {
 	return id.tid
 }
 
+// isOwnableSynchronizer reports whether klass is AbstractOwnableSynchronizer or a subclass. The first one fixes the
+// class and the offset of its owner.
 func (t *waiters) isOwnableSynchronizer(klass uint64) bool {
 	f := &t.fields
 	for range maxSupers {
@@ -148,7 +155,7 @@ func (t *waiters) isOwnableSynchronizer(klass uint64) bool {
 			return false
 		}
 		if f.ownableSynchronizer == 0 && t.className(klass) == classOwnable {
-			at, ok := t.field(klass, "exclusiveOwnerThread", "Ljava/lang/Thread;")
+			at, ok := t.fieldOffset(klass, "exclusiveOwnerThread", "Ljava/lang/Thread;")
 			if !ok {
 				return false
 			}

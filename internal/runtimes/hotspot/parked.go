@@ -4,27 +4,28 @@ package hotspot
 
 import "prywalk/internal/waits"
 
-func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
+// readStatus reads a thread's java.lang.Thread and the status bits in it; false if unproven.
+func (t *waiters) readStatus(id threadID) (object uint64, readStatus uint32, ok bool) {
 	object, ok = t.threadObject(id)
 	if !ok || !t.learnFields(object) {
 		return 0, 0, false
 	}
 	at := object + t.fields.status
 	if t.fields.holder != 0 {
-		holder, ok := t.reference(object + t.fields.holder)
+		holder, ok := t.readReference(object + t.fields.holder)
 		if !ok || holder == 0 {
 			return 0, 0, false
 		}
 		at = holder + t.fields.status
 	}
 	m := t.names.vm.memory()
-	status = uint32(m.int32(at))
-	return object, status, !m.failed
+	readStatus = uint32(m.int32(at))
+	return object, readStatus, !m.failed
 }
 
-// byStatus reports whether a thread sleeps or is parked, and for what.
-func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
-	object, status, ok := t.status(id)
+// waitByStatus gives the wait of a thread that sleeps or is parked, by its status bits; false for others.
+func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
+	object, status, ok := t.readStatus(id)
 	if !ok {
 		return w, false
 	}
@@ -37,7 +38,7 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 		return w, false
 	}
 	w.kind = waits.Park
-	if blocker, ok := t.reference(object + t.fields.blocker); ok && blocker != 0 {
+	if blocker, ok := t.readReference(object + t.fields.blocker); ok && blocker != 0 {
 		w.object, w.class = blocker, t.classOf(blocker)
 	}
 	return w, true
@@ -68,23 +69,23 @@ func (t *waiters) learnFields(object uint64) bool {
 		return false
 	}
 	var ok1, ok2 bool
-	f.blocker, ok1 = t.field(t.oops.thread, "parkBlocker", "Ljava/lang/Object;")
-	f.thread, ok2 = t.field(t.oops.thread, "eetop", "J")
+	f.blocker, ok1 = t.fieldOffset(t.oops.thread, "parkBlocker", "Ljava/lang/Object;")
+	f.thread, ok2 = t.fieldOffset(t.oops.thread, "eetop", "J")
 	if f.found = true; !ok1 || !ok2 {
 		return false
 	}
-	if f.status, ok1 = t.field(t.oops.thread, "threadStatus", "I"); ok1 {
+	if f.status, ok1 = t.fieldOffset(t.oops.thread, "threadStatus", "I"); ok1 {
 		return true
 	}
-	if f.holder, ok1 = t.field(t.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok1 {
+	if f.holder, ok1 = t.fieldOffset(t.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok1 {
 		return false
 	}
-	holder, ok := t.reference(object + f.holder)
+	holder, ok := t.readReference(object + f.holder)
 	klass := t.klassOf(holder, t.oops.header)
 	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
 		f.found = false
 		return false
 	}
-	f.status, ok = t.field(klass, "threadStatus", "I")
+	f.status, ok = t.fieldOffset(klass, "threadStatus", "I")
 	return ok
 }

@@ -17,14 +17,14 @@ const maxPushed = 4096
 // pushed.
 func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Analysis == nil {
-		return framed(usual), nil, true
+		return frameRule(usual), nil, true
 	}
 	cfa, ok := v.o.Analysis.ReturnCFA(pc, b.begin, b.end)
 	above := cfa.Off // CFA − register or saved sp
 	if cfa.Saved {
 		above = cfa.Add
 	}
-	frame := int64(8 * b.frame)
+	frame := int64(8 * b.frameWords)
 	onSP := cfa.Reg == frames.X86RSP && !cfa.Saved
 	switch {
 	case ok && onSP && cfa.Straight && above >= 8 && above < frame && above%8 == 0:
@@ -32,9 +32,9 @@ func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames
 	case !ok && b.stub && !v.o.Analysis.KeepsSP(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
-		return framed(usual), nil, true
+		return frameRule(usual), nil, true
 	case onSP:
-		return framed(int32(above)), nil, true
+		return frameRule(int32(above)), nil, true
 	}
 	row := callerRow(cfa.Reg, int32(cfa.Off))
 	if cfa.Saved {

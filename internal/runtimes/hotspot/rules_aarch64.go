@@ -38,7 +38,7 @@ func (v *VM) ruleA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) 
 			return v.a64.Record()
 		}
 	case kindException:
-		if q.Caller && b.frame > 0 {
+		if q.Caller && b.frameWords > 0 {
 			return v.a64.MethodCaller(p, q.PC)
 		}
 	}
@@ -71,7 +71,7 @@ func (v *VM) knowsSender() bool {
 	}
 	v.senderTries++
 	m, l := v.memory(), v.layout
-	at := m.word(m.word(l.static("AbstractInterpreter::_code")) + l.offset("StubQueue::_stub_buffer"))
+	at := m.word(m.word(l.staticAddress("AbstractInterpreter::_code")) + l.offset("StubQueue::_stub_buffer"))
 	b, ok := v.find(at)
 	if m.failed || !ok || b.kind != kindInterpreter {
 		return false
@@ -91,9 +91,9 @@ func (v *VM) knowsSender() bool {
 }
 
 func (b *blob) piece() *aarch64.Piece {
-	p := &aarch64.Piece{Begin: b.begin, End: b.end, Frame: 8 * int64(b.frame), Assembly: b.stub}
-	if b.complete > 0 {
-		p.Complete = b.begin + uint64(b.complete)
+	p := &aarch64.Piece{Begin: b.begin, End: b.end, Frame: 8 * int64(b.frameWords), Assembly: b.stub}
+	if b.completeAt > 0 {
+		p.Complete = b.begin + uint64(b.completeAt)
 	}
 	return p
 }

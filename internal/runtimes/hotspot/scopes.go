@@ -84,9 +84,9 @@ const maxInlined = 256
 // invocation is InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
-// chain appends the methods of a scope, innermost first (ScopeDesc::decode_body). The outermost must be the compiled
-// method.
-func (n *compiledCode) chain(c *nmethod, scope uint32, out []call) ([]call, bool) {
+// appendScopeMethods appends the methods of a scope, innermost first (ScopeDesc::decode_body). The outermost must be
+// the compiled method.
+func (n *compiledCode) appendScopeMethods(c *nmethod, scope uint32, out []call) ([]call, bool) {
 	if c.scopes.size() > maxScopes || c.metadata.size() > maxScopes {
 		return out, false
 	}
@@ -132,7 +132,7 @@ func (n *compiledCode) scopeBytes(c *nmethod, scope uint32) []byte {
 func (n *compiledCode) callsAt(c *nmethod, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool
-	if n.calls, ok = n.chain(c, next, n.calls[:0]); !ok {
+	if n.calls, ok = n.appendScopeMethods(c, next, n.calls[:0]); !ok {
 		n.calls = append(n.calls[:0], call{c.method, invocation})
 		return
 	}
@@ -140,7 +140,7 @@ func (n *compiledCode) callsAt(c *nmethod, position uint64) {
 		return
 	}
 	common := 1
-	if n.others, ok = n.chain(c, prev, n.others[:0]); ok {
+	if n.others, ok = n.appendScopeMethods(c, prev, n.others[:0]); ok {
 		common = commonCalls(n.calls, n.others)
 	}
 	n.calls = n.calls[len(n.calls)-common:]

@@ -17,10 +17,10 @@ import (
 // each object must have the expected class.
 
 type namePath struct {
-	id                threadID
-	object, str, text uint64
-	bad, shift        uint64 // ZGC's colours
-	name              string
+	id                     threadID
+	object, str, text      uint64
+	staleBits, colourShift uint64 // ZGC's: bits of a stale reference, bits below the address
+	name                   string
 }
 
 const maxUnits = 256 // of a name
@@ -29,35 +29,36 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !t.noPause {
 		return "", false
 	}
-	first, ok := t.walk(id.thread)
+	first, ok := t.readNamePath(id.thread)
 	if !ok || first.id != id {
 		return "", false
 	}
 	t.names.vm.cached.reread()
-	if again, ok := t.walk(id.thread); !ok || again != first {
+	if again, ok := t.readNamePath(id.thread); !ok || again != first {
 		return "", false
 	}
 	t.names.vm.cached.disable()
-	after, noPause := t.collections()
+	after, noPause := t.readCollections()
 	return first.name, noPause && after == t.collected
 }
 
-// collections gives the number of collections that have begun. noPause reports that none is stopping the threads.
-func (t *threads) collections() (n int32, noPause bool) {
+// readCollections gives the number of collections that have begun. noPause reports that none is stopping the threads.
+func (t *threads) readCollections() (n int32, noPause bool) {
 	l := t.layout
 	m := t.names.vm.memory()
-	heap := m.word(l.static("Universe::_collectedHeap"))
+	heap := m.word(l.staticAddress("Universe::_collectedHeap"))
 	n = m.int32(heap + l.offset("CollectedHeap::_total_collections"))
 	var active [1]byte
 	m.bytes(heap+l.offset(l.active), active[:])
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
-func (t *threads) walk(thread uint64) (w namePath, ok bool) {
+// readNamePath follows the references from a JavaThread to its name; false if one is stale or leads to another class.
+func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false
 	}
-	if w.bad, w.shift, ok = t.colours(); !ok {
+	if w.staleBits, w.colourShift, ok = t.colours(); !ok {
 		return w, false
 	}
 	ref := w.id.object
@@ -67,20 +68,21 @@ func (t *threads) walk(thread uint64) (w namePath, ok bool) {
 			return w, false
 		}
 	}
-	if w.object, ok = w.address(ref); !ok || !t.isThread(w.object) {
+	if w.object, ok = w.decodeReference(ref); !ok || !t.isThread(w.object) {
 		return w, false
 	}
-	if w.str, ok = t.follow(&w, w.object+t.oops.name, t.isString); !ok {
+	if w.str, ok = t.readReferenceTo(&w, w.object+t.oops.name, t.isString); !ok {
 		return w, false
 	}
-	if w.text, ok = t.follow(&w, w.str+t.oops.value, t.isText); !ok {
+	if w.text, ok = t.readReferenceTo(&w, w.str+t.oops.value, t.isText); !ok {
 		return w, false
 	}
-	w.name, ok = t.content(&w)
+	w.name, ok = t.readCharacters(&w)
 	return w, ok
 }
 
-func (t *threads) content(w *namePath) (string, bool) {
+// readCharacters decodes the array of the path's string.
+func (t *threads) readCharacters(w *namePath) (string, bool) {
 	o, m := &t.oops, t.names.vm.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
 	var coder [1]byte

@@ -69,13 +69,14 @@ const maxThreadOffset = 1 << 15
 // threadLayout chooses the alternatives; false if incomplete.
 func (l *layout) threadLayout() (*threadLayout, bool) {
 	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
-		func(sets [][]string) bool { return l.first(sets) == nil }) {
+		func(sets [][]string) bool { return l.firstComplete(sets) == nil }) {
 		return nil, false
 	}
 	t := &threadLayout{
-		layout: l, list: l.first(wantThreadList), fieldInfo: l.first(wantFieldInfo), oops: l.first(wantOops),
-		klasses: l.first(wantKlasses), osThread: l.first(wantOSThread)[0], active: l.first(wantActive)[0],
-		klassAt: l.first(wantKlassAt)[0],
+		layout: l, list: l.firstComplete(wantThreadList), fieldInfo: l.firstComplete(wantFieldInfo),
+		oops: l.firstComplete(wantOops), klasses: l.firstComplete(wantKlasses),
+		osThread: l.firstComplete(wantOSThread)[0], active: l.firstComplete(wantActive)[0],
+		klassAt: l.firstComplete(wantKlassAt)[0],
 	}
 	for _, name := range slices.Concat(wantThreads...) {
 		if l.offset(name) > maxThreadOffset {
@@ -159,7 +160,7 @@ func (n *Names) threadsReady() bool {
 
 // name proves a thread's name, else gives the last proven one.
 func (t *threads) name(tid int) (string, bool) {
-	known, ok := t.begin(tid)
+	known, ok := t.beginQuery(tid)
 	defer t.names.vm.cached.disable()
 	if !ok {
 		delete(t.proven, tid)
@@ -182,27 +183,27 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// begin begins a query for a thread; the caller disables the cache.
-func (t *threads) begin(tid int) (id threadID, ok bool) {
+// beginQuery begins a query for a thread; the caller disables the cache.
+func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	k := &t.names.vm.cached
 	k.disable()
-	t.update(tid)
-	t.collected, t.noPause = t.collections() // before anything that a collection may move
+	t.refreshList(tid)
+	t.collected, t.noPause = t.readCollections() // before anything that a collection may move
 	k.reread()
 	k.enable(0)
 	id, ok = t.byTID[tid]
 	return id, ok
 }
 
-// update reads the list of threads if it is another, or if tid was not looked up in it: a later list can have a freed
-// one's address.
-func (t *threads) update(tid int) {
+// refreshList reads the list of threads, at most every listEvery ns, if it is another one or if tid was not looked up
+// in it: a later list can have a freed one's address.
+func (t *threads) refreshList(tid int) {
 	now := t.names.clock()
 	if t.read != 0 && now-t.read < listEvery {
 		return
 	}
 	m := t.names.vm.memory()
-	head := m.word(t.layout.static(t.layout.list[0]))
+	head := m.word(t.layout.staticAddress(t.layout.list[0]))
 	apart := len(t.layout.list) == 3
 	_, known := t.byTID[tid]
 	if m.failed || apart && head == t.list && (known || t.absent[tid]) {

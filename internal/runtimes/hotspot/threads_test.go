@@ -43,10 +43,10 @@ func newThreaded(t testing.TB, release string) *threaded {
 		"CompressedKlassPointers::_base", "CompressedKlassPointers::_shift", "ZGlobalsForVMStructs::_instance_p"} {
 		v.layout.fields[name] = field{address: m.take(8), size: 8}
 	}
-	m.list = v.layout.static("ThreadsSMRSupport::_java_thread_list")
+	m.list = v.layout.staticAddress("ThreadsSMRSupport::_java_thread_list")
 	colours := m.take(16)
 	m.bad = m.take(8)
-	m.put(v.layout.static("ZGlobalsForVMStructs::_instance_p"), colours)
+	m.put(v.layout.staticAddress("ZGlobalsForVMStructs::_instance_p"), colours)
 	m.put(colours+8, m.bad)
 	thread := m.newClass("java/lang/Thread", "Thread.java")
 	m.fieldsOf(r, thread, "name", "Ljava/lang/String;", 24)
@@ -205,7 +205,7 @@ func TestThreadInALaterListAtTheSameAddressIsFound(t *testing.T) {
 }
 
 func collectedHeapOf(m *threaded) uint64 {
-	return binary.LittleEndian.Uint64(m.mem[m.n.vm.layout.static("Universe::_collectedHeap"):])
+	return binary.LittleEndian.Uint64(m.mem[m.n.vm.layout.staticAddress("Universe::_collectedHeap"):])
 }
 
 func TestNamesThatChangeWhileReadAreRejected(t *testing.T) {

@@ -56,8 +56,8 @@ func (n *validity) classMemoryNow() classMemoryState {
 	out, l := classMemoryState{at: n.clock()}, n.vm.layout
 	m := &n.vm.mem
 	m.read, m.failed = n.vm.o.Read, false // not the cache
-	heap := m.word(l.static("Universe::_collectedHeap"))
-	out.loaders = m.word(l.static("ClassLoaderDataGraph::_head"))
+	heap := m.word(l.staticAddress("Universe::_collectedHeap"))
+	out.loaders = m.word(l.staticAddress("ClassLoaderDataGraph::_head"))
 	out.collections = uint32(m.int32(heap + l.offset("CollectedHeap::_total_collections")))
 	return out
 }

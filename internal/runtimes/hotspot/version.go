@@ -23,7 +23,7 @@ const productName = "HotSpot"
 
 func (v *VM) readVersion() string {
 	m, l := v.memory(), v.layout
-	at := l.static("Abstract_VM_Version::_s_vm_release")
+	at := l.staticAddress("Abstract_VM_Version::_s_vm_release")
 	if at == 0 {
 		return ""
 	}
@@ -33,7 +33,7 @@ func (v *VM) readVersion() string {
 		return ""
 	}
 	major, update, _ := strings.Cut(release, ".")
-	if is := l.static("JDK_Version::_current"); is != 0 && major == "25" {
+	if is := l.staticAddress("JDK_Version::_current"); is != 0 && major == "25" {
 		var b [1]byte
 		if m.bytes(is+l.offset("JDK_Version::_major"), b[:]); b[0] == 8 {
 			update, _, _ = strings.Cut(update, ".")
@@ -48,11 +48,11 @@ func (v *VM) readVersion() string {
 
 func (n *nameLayout) readMajor(m *memory) bool {
 	var b [1]byte
-	if at := n.first(wantRelease); len(at) == 2 {
-		m.bytes(n.static(at[0])+n.offset(at[1]), b[:])
+	if at := n.firstComplete(wantRelease); len(at) == 2 {
+		m.bytes(n.staticAddress(at[0])+n.offset(at[1]), b[:])
 		n.major = int(b[0])
 	} else {
-		n.major = int(m.int32(n.static(at[0])))
+		n.major = int(m.int32(n.staticAddress(at[0])))
 	}
 	return !m.failed && n.major >= 8 && n.major <= 99
 }

@@ -124,14 +124,14 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 
 func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
-	case b.kind == kindMethod && b.frame > 0:
-		usual := 8 * (b.frame + wordsPushed(v.code(q.PC, maxEpilogue)))
+	case b.kind == kindMethod && b.frameWords > 0:
+		usual := 8 * (b.frameWords + wordsPushed(v.code(q.PC, maxEpilogue)))
 		if v.o.Analysis != nil && !v.o.Analysis.KeepsSP(q.PC) {
 			return v.byReturnPath(b, q.PC, usual)
 		}
-		return framed(usual), nil, true
-	case b.kind == kindException && b.frame > 0:
-		return framed(8 * b.frame), nil, true
+		return frameRule(usual), nil, true
+	case b.kind == kindException && b.frameWords > 0:
+		return frameRule(8 * b.frameWords), nil, true
 	case b.kind.isAssembly():
 		if r, row, ok := v.inForwardException(q.PC); ok || b.kind != kindStubRoutines {
 			return r, row, ok
@@ -167,7 +167,8 @@ func (v *VM) AfterRestore(q frames.Query) (pc uint64, ok bool) {
 	return q.PC + uint64(at+len(restoredAll)), true
 }
 
-func framed(size int32) frames.Rule {
+// frameRule is the rule of a frame of size bytes below the CFA, with rbp saved below the return address.
+func frameRule(size int32) frames.Rule {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}
 	r.Saved[0] = 2
 	return r

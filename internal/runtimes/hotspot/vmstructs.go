@@ -91,17 +91,18 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 			l.sizes[typ] = m.word(entry + typeSizeOf)
 		}
 	})
-	l.bounds, l.heaps = l.first(wantBounds), l.first(wantHeaps)
+	l.bounds, l.heaps = l.firstComplete(wantBounds), l.firstComplete(wantHeaps)
 	if m.failed {
 		return nil, &UnknownError{Reason: "its tables (gHotSpotVMStructs) cannot be read", NotYet: !missing}
 	}
-	if lacks := l.lacks(); lacks != "" {
+	if lacks := l.missingField(); lacks != "" {
 		return nil, &UnknownError{Reason: "its tables do not have " + lacks}
 	}
 	return l, nil
 }
 
-func (l *layout) lacks() string {
+// missingField names what the tables lack of the needed fields and sizes; "" if nothing.
+func (l *layout) missingField() string {
 	for _, name := range wantFields {
 		if !l.has([]string{name}) {
 			return name
@@ -121,7 +122,8 @@ func (l *layout) lacks() string {
 	return ""
 }
 
-func (l *layout) first(sets [][]string) []string {
+// firstComplete gives the first set of which the tables have all fields, nil if none.
+func (l *layout) firstComplete(sets [][]string) []string {
 	if i := slices.IndexFunc(sets, l.has); i >= 0 {
 		return sets[i]
 	}
@@ -161,7 +163,7 @@ func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, na
 
 func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
-func (l *layout) static(name string) uint64 { return l.fields[name].address }
+func (l *layout) staticAddress(name string) uint64 { return l.fields[name].address }
 
 // in reads the field, of up to 8 bytes.
 func (f *field) in(b []byte) uint64 {

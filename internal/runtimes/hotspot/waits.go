@@ -82,10 +82,10 @@ func (n *Names) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if t.threads == nil {
 		t.threads = &n.threads
 		l := n.vm.layout
-		if t.pending = l.first(wantPending); !l.has(wantMonitor) {
+		if t.pending = l.firstComplete(wantPending); !l.has(wantMonitor) {
 			t.pending = nil
 		}
-		t.owner = l.first(wantOwner)
+		t.owner = l.firstComplete(wantOwner)
 		for _, name := range slices.Concat(wantWaits...) {
 			if l.offset(name) > maxThreadOffset {
 				t.pending = nil
@@ -95,7 +95,7 @@ func (n *Names) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if t.pending == nil {
 		return w, false
 	}
-	known, ok := t.begin(q.InnerTID)
+	known, ok := t.beginQuery(q.InnerTID)
 	defer n.vm.cached.disable()
 	if !ok {
 		return w, false
@@ -104,7 +104,7 @@ func (n *Names) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if !ok || id.tid != q.InnerTID {
 		return w, false
 	}
-	got, later, ok := t.prove(id)
+	got, later, ok := t.proveWait(id)
 	if ok && (q.Live == nil || !q.Live.Unchanged()) {
 		return managed.WaitAnswer{Later: true}, false
 	}
@@ -119,8 +119,9 @@ func (n *Names) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	return w, true
 }
 
-// prove reads a wait twice. later: it is incomplete, as a collector stopped the threads.
-func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
+// proveWait reads a wait twice; false if the readings differ. later: the answer lacks what a collector may have moved,
+// and may be complete later.
+func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id, t.noPause)
 	if !ok {
 		return w, !t.noPause, false
@@ -133,7 +134,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 		return w, true, false
 	}
 	t.names.vm.cached.disable()
-	after, still := t.collections()
+	after, still := t.readCollections()
 	if later = !t.noPause || !still || after != t.collected || again != first; !later {
 		return w, false, true
 	}
@@ -144,7 +145,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// readWait reads a wait; while a collector stops the threads only the monitors.
+// readWait reads a wait once; while a collector stops the threads (noPause is false) only the monitors.
 func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.names.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
@@ -161,7 +162,7 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 		}
 		if noPause {
 			w.object, w.class = t.monitorObject(w.monitor)
-			if _, status, ok := t.status(id); ok && w.kind == waits.ObjectWait {
+			if _, status, ok := t.readStatus(id); ok && w.kind == waits.ObjectWait {
 				w.timed = status&statusTimed != 0
 			}
 		}
@@ -170,7 +171,7 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	if !noPause {
 		return w, false
 	}
-	return t.byStatus(id)
+	return t.waitByStatus(id)
 }
 
 // monitorObject gives a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC),
@@ -183,10 +184,10 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	}
 	var w namePath
 	var ok bool
-	if w.bad, w.shift, ok = t.colours(); !ok {
+	if w.staleBits, w.colourShift, ok = t.colours(); !ok {
 		return 0, ""
 	}
-	object, fresh := w.address(ref)
+	object, fresh := w.decodeReference(ref)
 	if object == 0 || object%8 != 0 {
 		return 0, ""
 	}
