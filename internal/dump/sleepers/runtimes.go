@@ -15,16 +15,16 @@ import (
 
 // managedWaits asks the run-time systems about a sleeper, without Live and InnerTID: thread tid, of run count runs;
 // nil: there are none. later: a retry may give more.
-type managedWaits func(tid int, s managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
+type managedWaits func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *loadedcode.Process) managedWaits {
 	if len(t.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
-	return func(tid int, s managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool) {
-		s.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: runs}
-		s.InnerTID = walk.InnerTID(t, tid)
-		return callstack.WaitOf(t.Runtimes().FrameSources(), &s)
+	return func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool) {
+		q.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: runs}
+		q.InnerTID = walk.InnerTID(t, tid)
+		return callstack.WaitOf(t.Runtimes().FrameSources(), &q)
 	}
 }
 
@@ -32,9 +32,9 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	if len(c.Runtimes().FrameSources()) == 0 {
 		return nil
 	}
-	return func(tid int, s managed.WaitQuery, _ uint64) (w waits.Wait, ok, later bool) {
-		s.Live, s.InnerTID = callstack.CoreMemory(c.Read), tid // the ids in a core of the kernel are the inner ones
-		return callstack.WaitOf(c.Runtimes().FrameSources(), &s)
+	return func(tid int, q managed.WaitQuery, _ uint64) (w waits.Wait, ok, later bool) {
+		q.Live, q.InnerTID = callstack.CoreMemory(c.Read), tid // the ids in a core of the kernel are the inner ones
+		return callstack.WaitOf(c.Runtimes().FrameSources(), &q)
 	}
 }
 

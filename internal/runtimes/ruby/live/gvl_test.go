@@ -30,7 +30,8 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 						return
 					}
 					before := procmem.Calls()
-					w, ok := threads.Waiting(&managed.WaitQuery{InnerTID: tid, Word: s.Call.Args[0], Mem: &s.Mem, Live: rb.Live(tid, s)})
+					w, ok := threads.Waiting(
+						&managed.WaitQuery{InnerTID: tid, Word: s.Call.Args[0], Mem: &s.Mem, Live: rb.Live(tid, s)})
 					calls += procmem.Calls() - before
 					asked++
 					name, names := rb.Code.ThreadName(tid), stack.Names()
