@@ -57,13 +57,17 @@ func (m *tmux) keys(keys ...string) {
 
 func (m *tmux) screen() string { return m.run("capture-pane", "-p") }
 
-// until waits until the screen has all of the words; a line that the terminal wrapped is one line here.
+const between = "=== the same screen, with wrapped lines joined ==="
+
+// until waits until the screen has all of the words; a line that the terminal wrapped is one line here. Both forms of
+// the screen are of one moment.
 func (m *tmux) until(what string, words ...string) string {
 	m.t.Helper()
 	text := ""
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		text = m.screen()
-		lines := m.run("capture-pane", "-p", "-J")
+		both := m.run("capture-pane", "-p", ";", "display-message", "-p", between, ";", "capture-pane", "-p", "-J")
+		lines := ""
+		text, lines, _ = strings.Cut(both, between+"\n")
 		missing := ""
 		for _, w := range words {
 			if !strings.Contains(text, w) && !strings.Contains(lines, w) {
