@@ -2,18 +2,12 @@
 
 package frames
 
-// maxRows bounds the Rows; beyond it all rules are dropped.
-const maxRows = 1 << 14
-
 // lookup returns the rule for a pc, from the cache or the sources, valid until the next call. With spOnly, only rules
 // relative to the stack pointer count.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *cacheEntry {
 	k := cacheKey(pc, caller, spOnly)
 	if e := s.cache.get(k); e != nil {
 		return e
-	}
-	if len(s.rows) >= maxRows {
-		s.Forget()
 	}
 	e := s.cache.add(k)
 	s.fillEntry(e, pc, caller, spOnly)

@@ -69,6 +69,24 @@ func (c *program) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
 	return walk(t, w, space(c, c), r, stack(0x7000, words...))
 }
 
+// The search reads the frame's Row after a lookup, which may be the one that finds the table of Rows full.
+func TestARowOutlivesTheStepThatFillsTheTable(t *testing.T) {
+	c := newProgram()
+	c.deref = true
+	s := space(c, c)
+	r := &Regs{Arch: X86_64, PC: inInner}
+	r.Set(X86RSP, 0x7000)
+	var w Walker
+	w.Init(s, r, stack(0x7000, 1, 0x7030, 0x7030, 4, 5, innerCalled, 0x7048, outerCalled, 5))
+	s.rows = append(s.rows, make([]storedRow, maxRows)...)
+	for w.Next() {
+	}
+	if w.StopReason() != StopRoot || w.ProvenRegs() != 1 || len(s.rows) >= maxRows {
+		t.Errorf("stop reason %v, %d registers found, %d rows; want a root, 1, and fewer than %d",
+			w.StopReason(), w.ProvenRegs(), len(s.rows), maxRows)
+	}
+}
+
 func TestFramePointerIsFoundOnTheStackAndProven(t *testing.T) {
 	var w Walker
 	got := newProgram().sleep(t, &w, 1, 2, 3,

@@ -57,10 +57,16 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.key = 0
 }
 
+// maxRows bounds the Rows between two steps; beyond it all rules are dropped.
+const maxRows = 1 << 14
+
 // nextSlow is Next for the first frame, the last, and rules that are not plain.
 func (w *Walker) nextSlow() bool {
 	if w.stop != StopNone {
 		return false
+	}
+	if len(w.space.rows) >= maxRows && !w.isTrial { // not within a step, which has a Rule with the index of a Row
+		w.space.Forget()
 	}
 	if w.depth == 1 {
 		w.key = cacheKey(w.regs.PC, w.caller, false)
@@ -174,7 +180,6 @@ func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	if stop := w.searchRegister(r); stop != StopNone {
 		return Rule{}, stop
 	}
-	// the search may have dropped all rules
 	same := w.space.lookup(w.regs.PC, w.caller, false).rule
 	same.Method = max(same.Method, MethodFP)
 	return same, StopNone
