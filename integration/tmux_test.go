@@ -66,8 +66,8 @@ func (m *tmux) until(what string, words ...string) string {
 	text := ""
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		both := m.run("capture-pane", "-p", ";", "display-message", "-p", between, ";", "capture-pane", "-p", "-J")
-		lines := ""
-		text, lines, _ = strings.Cut(both, between+"\n")
+		screen, lines, _ := strings.Cut(both, between+"\n")
+		text = screen
 		missing := ""
 		for _, w := range words {
 			if !strings.Contains(text, w) && !strings.Contains(lines, w) {

@@ -6,8 +6,14 @@ import (
 	"os/exec"
 	"testing"
 
+	"prywalk/frames"
 	"prywalk/internal/core"
+	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe"
+	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
 )
 
 func wholeRecursion(t *testing.T, p *Process) {
@@ -39,4 +45,44 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	stopAll(t, cmd.Process.Pid)
 	dead := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
 	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}))
+}
+
+// endsProcess ends a process while a thread is sampled.
+type endsProcess struct{ process *exec.Cmd }
+
+func (e endsProcess) Regions(*frames.Regs, *ptrace.Reader, []frames.Region) int {
+	testtargets.Kill(e.process)
+	return 0
+}
+
+// The sample that a further one was to replace still says what the thread waits for.
+func TestAFurtherSampleThatFailsLeavesTheOneBefore(t *testing.T) {
+	cmd := exec.Command(compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread"))
+	testtargets.Ready(t, cmd)
+	target, err := loadedcode.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	tids, err := target.Threads(nil)
+	if err != nil || len(tids) != 2 {
+		t.Fatalf("threads %d: %v", tids, err)
+	}
+	names := symbols.NewNamer()
+	defer names.Close()
+	deep := observe.NewThread(target.PID, tids[1], nil)
+	defer deep.Close()
+	deep.Feedback().CopyUpTo(firstCopy)
+	deep.Memory = target.Memory()
+	first, err := sampleThread(deep, Options{}, observe.ModeAlwaysRead)
+	if first == nil || err != nil {
+		t.Fatalf("sample %v: %v", first, err)
+	}
+	deep.OtherMemory = endsProcess{cmd}
+	w := walk.New(target.PID, names, nil)
+	w.MaxDepth = -1
+	th, s, err := completeStack(target, w, Options{}, deep, first, func() bool { return false })
+	if s != first || err != nil || len(th.Frames) == 0 || th.Complete {
+		t.Errorf("sample %p, want %p; %d frames, complete: %v; %v", s, first, len(th.Frames), th.Complete, err)
+	}
 }

@@ -112,22 +112,24 @@ func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (Thre
 	return completeStack(d.target, d.walk, d.options, th, first, func() bool { return d.options.Atomic || d.hasEnded() })
 }
 
-// completeStack describes a sample, and samples again while the stack lacks data, until over says true. s: the last
-// sample, or nil.
+// completeStack describes a sample, and samples again while the stack lacks data, until over says true. s: the sample
+// that t describes, the last one that was taken.
 func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
 	over func() bool) (t Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
 	copied := int64(0) // bytes
-	for n := 0; n < maxSamples && s != nil && err == nil && !over(); n++ {
+	for n := 0; n < maxSamples && s != nil && !over(); n++ {
 		more := copyExtender{stack: uint64(copyExtensionBytes) << (2 * n), memory: w.Memory, taken: &copied,
 			pause: o.MaxPause}
 		if w.OutOfMemory || !more.planNext(target, w, th, s) {
 			break
 		}
-		if s, err = sampleThread(th, o, observe.ModeAlwaysRead); s != nil {
-			w.Drop(&t)
-			t = w.LiveThread(target, th.TID, s)
+		var further *observe.RawSample
+		if further, err = sampleThread(th, o, observe.ModeAlwaysRead); further == nil || err != nil {
+			break
 		}
+		w.Drop(&t)
+		s, t = further, w.LiveThread(target, th.TID, further)
 	}
 	w.Memory.Give(copied)
 	return t, s, err
@@ -151,6 +153,7 @@ func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 		if s == nil || err != nil {
 			break
 		}
+		d.walk.Drop(&t)
 		t = d.walk.LiveThread(d.target, th.TID, s)
 		x.Explain(&t, s)
 	}
