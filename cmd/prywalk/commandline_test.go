@@ -202,6 +202,16 @@ func running(t *testing.T, cmd *exec.Cmd) int {
 	return cmd.Process.Pid
 }
 
+func TestFlagsOfANameAreRefusedWithoutOne(t *testing.T) {
+	for _, args := range [][]string{{"record", "--wait", "-p", "1"}, {"record", "--all", "-p", "1"},
+		{"record", "--wait", "--user", "root"}, {"top", "--wait", "-a"}, {"record", "--all", "--unit", "x"}} {
+		p := start(t, t.TempDir(), nil, args...)
+		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), "is for -n NAME") {
+			t.Errorf("%v: exit code %d, %s", args, code, &p.err)
+		}
+	}
+}
+
 func TestProcessesAreFoundByName(t *testing.T) {
 	name := fmt.Sprintf("pw%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "dump", "-n", name)

@@ -130,12 +130,12 @@ func isProcess(arg string) bool {
 
 func (c *processFlags) find() error {
 	switch {
-	case c.hasRule():
-		return c.findByRule()
 	case c.all && c.name == "":
 		return exit.Usage("--all is for -n NAME: it takes every process of that name")
 	case c.wait && c.name == "":
 		return exit.Usage("--wait is for -n NAME: it waits until there is such a process")
+	case c.hasRule():
+		return c.findByRule()
 	case c.name == "":
 		return nil
 	case len(c.pids) > 0:
