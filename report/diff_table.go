@@ -64,12 +64,20 @@ func (x *Difference) heading(out *printable.Writer) {
 		changed += " significantly"
 	}
 	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
-	for _, line := range []string{x.old.hiddenStacks(), x.mismatch(), x.runsNote()} {
+	for _, line := range []string{x.hiddenStacks(), x.mismatch(), x.runsNote()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
 	}
 	out.Printf("\n")
+}
+
+func (x *Difference) hiddenStacks() string {
+	older, newer := x.old.hiddenStacks(), x.new.hiddenStacks()
+	if older == newer {
+		return older
+	}
+	return "old: " + cmp.Or(older, "no stack hidden") + "; new: " + cmp.Or(newer, "no stack hidden")
 }
 
 func (x *Difference) noChange() string {
