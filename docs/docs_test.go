@@ -57,7 +57,7 @@ var notRun = map[string]string{
 	"prywalk dump --core core.4711": "needs a core file; the tests of package dump make some",
 	"prywalk bench --quick":         "takes 50 s; the tests of package bench run its parts",
 	"prywalk report --http localhost:8080": "serves until it is interrupted; " +
-		"TestHTTPServesPprofPages of package report runs it",
+		"TestHTTPServesPprofPagesToWhoHasTheToken of package report runs it",
 }
 
 const (

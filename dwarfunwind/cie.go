@@ -128,7 +128,7 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 	return !cur.Bad && !sub.Bad
 }
 
-// slot returns a register's index in state, -1 if ignored.
+// slot returns a register's index in cfaRow, -1 if ignored.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

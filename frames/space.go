@@ -17,7 +17,8 @@ type Space struct {
 // NewSpace returns a space without modules.
 func NewSpace(arch Arch) *Space { return &Space{Arch: arch, cache: newRuleCache(minBits)} }
 
-// SetModules replaces the modules, and drops all rules. Where two overlap, the one that starts later is used.
+// SetModules replaces the modules, and drops all rules. Where two overlap, the one that starts later is used, and
+// beyond its end none.
 func (s *Space) SetModules(mods []*Module) {
 	s.modules = slices.Clone(mods)
 	slices.SortStableFunc(s.modules, func(a, b *Module) int {
@@ -41,7 +42,7 @@ type bounds struct{ start, end Addr }
 // Modules returns the modules by address, not to be modified.
 func (s *Space) Modules() []*Module { return s.modules }
 
-// Forget drops all cached rules.
+// Forget drops all cached rules and their Rows. Who changes what a source of rules answers calls it, between walks.
 func (s *Space) Forget() {
 	s.rows = s.rows[:0]
 	s.cache.clear()

@@ -73,7 +73,7 @@ func (w *interpreter) analyseForward(pc uint64, caller bool, lo, hi uint64) vote
 	return w.analyseForwardTo(pc, caller, lo, hi, dispatchNone)
 }
 
-// analyseForwardTo is forward, but indirect jumps of kind d also vote.
+// analyseForwardTo is analyseForward, but indirect jumps of kind d also vote.
 func (w *interpreter) analyseForwardTo(pc uint64, caller bool, lo, hi uint64, d dispatchKind) votes {
 	table := uint8(noReg)
 	if d == dispatchByTable {

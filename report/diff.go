@@ -273,8 +273,10 @@ func (x *Difference) Untested() string {
 			return fmt.Sprintf("%s has no %s time", name, x.valueName())
 		}
 	}
-	if x.unreported() {
-		return "the profiles have no sample counts"
+	for i, name := range recordingNames {
+		if x.precision[i].N <= 0 {
+			return name + " has no sample counts"
+		}
 	}
 	for i, name := range recordingNames {
 		if n := x.precision[i].Samples; n < minTestedSamples {
@@ -361,7 +363,7 @@ func (x *Difference) sort() {
 }
 
 // Worst returns the largest significant growth as a share of the old whole, and its subject: the whole (several runs a
-// side), or a function's self time; of profiles without sample counts, the largest growth. 0: none; infinite: the old
+// side), or a function's self time; if [Difference.ExceedsUntested], the largest growth. 0: none; infinite: the old
 // whole is 0.
 func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old

@@ -50,8 +50,8 @@ of equal programs, at most 1 comparison in 20 shows a significant change.
 With --fail-above the exit code is 6 where the own time of a function grew significantly
 and by more than that share of the old total. With several runs a side, also where the
 whole did. One pair of recordings with fewer than 10 samples cannot be tested: then the
-exit code is 0, and a message says so. Profiles without sample counts cannot be tested,
-either: of one pair of these, any growth by more than that share counts.`,
+exit code is 0, and a message says so. If only the new recording has such time, or a
+profile has no sample counts, any growth of one pair by more than that share counts.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.files(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}

@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"cmp"
 	"prywalk/frames"
 	"prywalk/internal/callstack"
 	"prywalk/internal/handover"
@@ -148,7 +149,7 @@ func (p *processAccount) untrackedAccount() *threadAccount {
 			SharedThread: &handover.SharedThread{
 				Proc: p.SharedProcess, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
 			},
-			proc: p, innerTID: p.Target.PID,
+			proc: p, innerTID: cmp.Or(p.innerPID, p.Target.PID),
 		}
 	}
 	return p.untrackedThreads

@@ -17,7 +17,7 @@ import (
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
-	// readTask reads a task. If it waits, b.stack is its stack.
+	// readTask reads a task. If it waits, the stackBuilder's stack is its stack.
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
 	// batchSize is the most places of one Poll; task is the recording's label.
 	batchSize() int

@@ -18,7 +18,7 @@ const (
 	// enoughPending samples are attributed when the thread sleeps, mostPending at once.
 	enoughPending  = 32
 	mostPending    = 64
-	longestPending = 5e9 // age of a pending sample, ns
+	longestPending = 5e9 // age of a sleeping thread's pending sample, ns
 )
 
 type pendingSample struct {

@@ -13,7 +13,7 @@ import (
 type Policy struct {
 	wheel     timingWheel
 	rng       *rand.Rand
-	onExpired func(*ThreadState) // the method expired, bound once
+	onExpired func(*ThreadState) // the method backoffExpired, bound once
 
 	tick           int64 // number of the present or last tick
 	now            int64 // CLOCK_MONOTONIC ns

@@ -46,7 +46,7 @@ type SharedProcess struct {
 	Ended bool
 }
 
-// NewSharedProcess opens the list of threads, as the producer walks no path of /proc. Child and parent are as in
+// NewSharedProcess opens the list of threads, as the producer looks up no path of /proc. Child and parent are as in
 // [SharedProcess].
 func NewSharedProcess(target *loadedcode.Process, child bool, parent int) *SharedProcess {
 	p := &SharedProcess{Target: target, Child: child, Parent: parent}

@@ -38,8 +38,8 @@ const (
 	Unmapped = ""
 )
 
-// Remedy returns why walks ended, and what to do; "" for an unknown reason. module is the file where,
-// [AnyCode] or [Unmapped].
+// Remedy returns why walks ended, and what to do; "" for an unknown reason. module is the file where, [AnyCode] or
+// [Unmapped].
 func Remedy(reason, module string) string {
 	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
 	switch {
@@ -60,9 +60,8 @@ const (
 	firstRows      = 5
 )
 
-// Raise moves rows of incomplete stacks, which have no own value, up in a table sorted by own values: what
-// they lack makes totals wrong. Above muchIncomplete of all values a row goes to its total's place, or among the first
-// firstRows.
+// Raise moves rows of incomplete stacks, which have no own value, up in a table sorted by own values: what they lack
+// makes totals wrong. Above muchIncomplete of all values a row goes to its total's place, or among the first firstRows.
 func Raise[R any](rows []R, values func(*R) (name string, self, total int64)) {
 	var all int64
 	for i := range rows {

@@ -86,7 +86,7 @@ var javaForwards = regexp.MustCompile(`^((jdk\.internal\.misc|sun\.misc)\.Unsafe
 
 var javaQueues = regexp.MustCompile(`^java\.util\.concurrent\.(Linked|Array|Priority|Delay|Synchronous)\w*` +
 	`(Queue|Deque)(\$\w+)*\.(take|poll|transfer|awaitMatch|awaitFulfill|xfer|takeFirst|takeLast|pollFirst)|` +
-	`DelayedWorkQueue\.(take|poll)`)
+	`DelayedWorkQueue\.(take|poll)|^org\.eclipse\.jetty\.util\.BlockingArrayQueue\.(take|poll)`)
 
 var javaStarts = regexp.MustCompile(`^(java\.lang\.Thread\.(run|runWith)|java\.lang\.VirtualThread\.run|` +
 	`jdk\.internal\.vm\.\S+|jdk\.internal\.misc\.InnocuousThread\.run)$|` +

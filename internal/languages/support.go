@@ -13,7 +13,7 @@ var supportName = regexp.MustCompile(`^(std::|__|_start$|start_thread$|clone3?$|
 	`runtime[./]|sync[./]|internal/|syscall\.|time\.Sleep|core::|alloc::|<?std::sys|java\.|jdk\.|sun\.|` +
 	`pthread_|futex_|lll_|uv_)`)
 
-// IsSupport reports that a function is the language's or the system's, not the program's.
+// IsSupport reports whether a function is the language's or the system's, not the program's.
 func IsSupport(name, module string) bool {
 	return supportModule.MatchString(module) || supportName.MatchString(name)
 }

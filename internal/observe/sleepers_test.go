@@ -113,11 +113,11 @@ func (s *sleeper) wake() {
 	s.untilAsleep(before)
 }
 
-// reused stands for an unchanged thread in an outcome.
+// unchanged stands for an unchanged thread in an outcome.
 const unchanged = ^How(0)
 
 type outcome struct {
-	how      How // reused if there was no raw sample
+	how      How // unchanged if there was no raw sample
 	state    sample.State
 	stop     frames.StopReason
 	chain    []string // the program's own functions, innermost first

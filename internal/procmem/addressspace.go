@@ -20,7 +20,7 @@ import "golang.org/x/sys/unix"
 //   - loadedcode: Process.resetAfterExec drops mappings, run-time systems and files
 //   - aggregator: processAccount.programChanged renews the name, the counts of incomplete walks, what is known of the
 //     program, and the waits
-//   - handover: Process.ProgramChanged renews what is copied besides stacks and what samples will lack
+//   - handover: SharedProcess.ProgramChanged renews what is copied besides stacks and what samples will lack
 //   - attribute: Attribution.moveAccount gives the account of the calling thread to the first one
 //   - perfengine: the choice of the engine, as the process's lack of roots is renewed
 //

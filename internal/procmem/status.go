@@ -96,8 +96,8 @@ func (s *Status) check(bad bool) error {
 	return nil
 }
 
-func (s *Status) parseLine(parseLine []byte) (bad bool) {
-	key, val, ok := bytes.Cut(parseLine, []byte(":"))
+func (s *Status) parseLine(line []byte) (bad bool) {
+	key, val, ok := bytes.Cut(line, []byte(":"))
 	if !ok {
 		return false
 	}

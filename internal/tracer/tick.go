@@ -11,8 +11,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// makeTicks makes ticks, at least one, until ctx or the last process ends, and sleeps between them. leave: this process
-// is about to be stopped.
+// makeTicks makes ticks, at least one unless it is held until ctx ends, until ctx or the last process ends, and sleeps
+// between them. leave: this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for began := false; !began || ctx.Err() == nil; began = true {
 		if ptrace.Suspending() {

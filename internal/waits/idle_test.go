@@ -118,6 +118,11 @@ var javaIdle = []idleCase{
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" +
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},
+	{"Java, Jetty's pool", "futex", Park, javaAwait +
+		"org.eclipse.jetty.util.BlockingArrayQueue.poll|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run|[HotSpot 17.0.15]\n" +
+		"java.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},
 	{"Java, a consumer's thread", "futex", Park, javaAwait +
 		"Shop.lambda$main$3|[HotSpot 17.0.15]\nShop$$Lambda.run|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]",

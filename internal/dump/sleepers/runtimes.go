@@ -33,7 +33,8 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 		return nil
 	}
 	return func(tid int, q managed.WaitQuery, _ uint64) (w waits.Wait, ok, later bool) {
-		q.Live, q.InnerTID = callstack.CoreMemory(c.Read), tid // the ids in a core of the kernel are the inner ones
+		// The kernel's cores have the ids inside the pid namespace, gdb's those that gdb sees.
+		q.Live, q.InnerTID = callstack.CoreMemory(c.Read), tid
 		return callstack.WaitOf(c.Runtimes().FrameSources(), &q)
 	}
 }
@@ -46,13 +47,13 @@ func (x *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 		return nil
 	}
 	first := true
-	s := managed.WaitQuery{Word: word, Mem: mem, Timed: timed}
+	q := managed.WaitQuery{Word: word, Mem: mem, Timed: timed}
 	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
-			runs, s.Mem = runsOf(x.pid, tid), nil
+			runs, q.Mem = runsOf(x.pid, tid), nil
 		}
 		first = false
-		w, ok, later := x.managed(tid, s, runs)
+		w, ok, later := x.managed(tid, q, runs)
 		x.Retryable = later
 		return w, ok
 	}

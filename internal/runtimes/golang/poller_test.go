@@ -67,9 +67,9 @@ func waitingMemory() []byte {
 	for at, w := range map[uint64]uint64{0: 0x1600, 8: 0x1700, 0x38: 0x1680, 0x40: 0x1000} {
 		put(g+at, w)
 	}
-	put(g+0xf8+16, 0x1500)       // g.waiting
-	put(0x1500, g)               // sudog.g
-	put(0x1500+sudogChan, 0x1b0) // no channel there
+	put(g+0xf8+16, 0x1500)                             // g.waiting
+	put(0x1500, g)                                     // sudog.g
+	put(0x1500+uint64(sudogLayouts[2].channel), 0x1b0) // no channel there
 	return b
 }
 

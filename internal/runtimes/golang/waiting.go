@@ -24,12 +24,14 @@ import (
 
 // In a sudog. Since Go 1.26 elem has two words; the second is the address.
 const (
-	sudogBytes    = 104
-	sudogNext     = 8
-	sudogElem     = 24
-	sudogWaitLink = 64 // 72 since Go 1.26
-	sudogChan     = 80 // 96 since Go 1.26
+	sudogBytes = 104
+	sudogNext  = 8
+	sudogElem  = 24
 )
+
+// sudogLayouts are the offsets of waitlink and of c's address, the newest first: both elem and c have two words (since
+// Go 1.26), only elem has, or neither.
+var sudogLayouts = [...]struct{ waitLink, channel int64 }{{72, 96}, {72, 88}, {64, 80}}
 
 const (
 	hchanBytes = 96
@@ -71,25 +73,23 @@ func (ws *waitQueues) WaitsAt(t *managed.ParkedTask, stack []byte) (out []manage
 		if ws.allgs.host.Read(at, s[:]) != len(s) || word64(s[:], 0) != t.Object {
 			return nil
 		}
-		next := uint64(0)
-		found := false
-		for _, late := range []int64{16, 0} {
-			wait, ok := ws.channel(word64(s[:], sudogChan+late), at)
-			if !ok && late != 0 {
-				wait, ok = ws.channel(word64(s[:], sudogChan+8), at)
-			}
-			if ok {
-				out, found = append(out, wait), true
-				next = word64(s[:], sudogWaitLink+late/2)
-				break
-			}
-		}
-		if !found {
+		wait, next, ok := ws.channelWait(&s, at)
+		if !ok {
 			return nil
 		}
-		at = next
+		out, at = append(out, wait), next
 	}
 	return out
+}
+
+// channelWait returns the wait of a sudog, read from an address, for its channel, and the select's next sudog.
+func (ws *waitQueues) channelWait(sudog *[sudogBytes]byte, at uint64) (w managed.TaskWait, next uint64, ok bool) {
+	for _, l := range sudogLayouts {
+		if w, ok = ws.channel(word64(sudog[:], l.channel), at); ok {
+			return w, word64(sudog[:], l.waitLink), true
+		}
+	}
+	return w, 0, false
 }
 
 func word64(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }

@@ -320,16 +320,16 @@ var throwCode = slices.Concat([]byte{
 
 func (f *fake) open(t testing.TB) *VM { return f.openWith(t, nil) }
 
-func (f *fake) openWith(t testing.TB, flow Analysis) *VM {
+func (f *fake) openWith(t testing.TB, analysis Analysis) *VM {
 	t.Helper()
-	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read, Analysis: flow})
+	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read, Analysis: analysis})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func (f *fake) flow() Analysis {
+func (f *fake) analysis() Analysis {
 	return heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: codeOf{f}, JIT: true})
 }
 

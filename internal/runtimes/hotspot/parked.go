@@ -5,7 +5,7 @@ package hotspot
 import "prywalk/internal/waits"
 
 // readStatus reads a thread's java.lang.Thread and the status bits in it; false if unproven.
-func (t *waiters) readStatus(id threadID) (object uint64, readStatus uint32, ok bool) {
+func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool) {
 	object, ok = t.threadObject(id)
 	if !ok || !t.learnFields(object) {
 		return 0, 0, false
@@ -19,8 +19,8 @@ func (t *waiters) readStatus(id threadID) (object uint64, readStatus uint32, ok 
 		at = holder + t.fields.status
 	}
 	m := t.names.vm.memory()
-	readStatus = uint32(m.int32(at))
-	return object, readStatus, !m.failed
+	status = uint32(m.int32(at))
+	return object, status, !m.failed
 }
 
 // waitByStatus gives the wait of a thread that sleeps or is parked, by its status bits; false for others.

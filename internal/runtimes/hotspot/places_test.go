@@ -106,7 +106,7 @@ func everyPlace(t *testing.T, f *fake) {
 	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f),
 		pushPlaces(f), behindPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces(), throwPlaces())
 	followed := slices.Concat(adapterPlaces(f), knownPlaces())
-	bare, v := f.open(t), f.openWith(t, f.flow())
+	bare, v := f.open(t), f.openWith(t, f.analysis())
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) { p.check(t, v) })
 		t.Run(p.name+", not followed", func(t *testing.T) { p.check(t, bare) })
@@ -324,7 +324,7 @@ const (
 func TestLinkedMethodsLeadToTheirCaller(t *testing.T) {
 	f := newFake()
 	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})
-	v := f.openWith(t, f.flow())
+	v := f.openWith(t, f.analysis())
 	template := entryAt + uint64(len(entryCode)) + codeletHead
 	known := template + uint64(len(returnCode)) + codeletHead
 	for _, p := range []place{
@@ -352,7 +352,7 @@ func knownPlaces() []place {
 
 func TestCallOfAKnownMethodLeadsToTheInterpreter(t *testing.T) {
 	f := newFake()
-	v := f.openWith(t, f.flow())
+	v := f.openWith(t, f.analysis())
 	known := entryAt + uint64(len(entryCode)+codeletHead+len(returnCode)+codeletHead)
 	native := known + uint64(len(knownCode)+codeletHead)
 	regs := map[uint8]uint64{frames.X86RSP: spHere, frames.X86RBP: fpHere}
