@@ -15,16 +15,14 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
+	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
 func spinning(t *testing.T) *Thread {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "while :; do :; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	cmd := exec.Command("sh", "-c", "echo ready; while :; do :; done")
+	testtargets.Ready(t, cmd) // before, the pages that [still] gives may not be in memory
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(0))
 	t.Cleanup(th.Close)
 	return th
