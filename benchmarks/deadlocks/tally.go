@@ -64,21 +64,8 @@ func (t *tally) add(l *dump.Locks) {
 			}
 		}
 	}
-	t.Cycles += len(waits.Cycles(waitsFor(l)))
+	t.Cycles += len(l.Cycles())
 	t.Deadlocks += len(l.Deadlocks)
-}
-
-// waitsFor returns for each thread the one that it waits for, by its own sample.
-func waitsFor(l *dump.Locks) map[int]int {
-	g := map[int]int{}
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			if w := p.Threads[i].WaitsFor; w != nil && w.Owner != 0 && !w.Timed {
-				g[p.Threads[i].TID] = w.Owner
-			}
-		}
-	}
-	return g
 }
 
 func watch(ctx context.Context, name string, pids func() []int, enough func(*tally) bool) (*tally, error) {
@@ -122,8 +109,8 @@ func locksOf(images *loadedcode.ImageCache, names *symbols.Namer, pids []int) (*
 
 func write(w io.Writer, all []*tally) {
 	fmt.Fprint(w,
-		"| program | looked at for | looks | waits seen | at locks that store an owner | owner named | nobody had it | "+
-			"owner met with it | cycles in one look | deadlocks |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | "+
+		"| program | dumped for | dumps | waits | at locks that store an owner | owner named | lock was free | "+
+			"owner sampled with it | cycles in one dump | deadlocks |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | "+
 			"--- |\n")
 	for _, t := range all {
 		fmt.Fprintf(w, "| %s | %.0f s | %d | %d (%s) | %d | %d | %d | %d | %d | %d |\n",

@@ -3,6 +3,7 @@
 package locks
 
 import (
+	"maps"
 	"slices"
 
 	"prywalk/internal/waits"
@@ -25,9 +26,8 @@ func (l *Locks) graph() map[int]int {
 func (l *Locks) Cycles() [][]int { return waits.Cycles(l.graph()) }
 
 // possibleCycles gives the cycles through locks with one likely owner.
-func (l *Locks) possibleCycles() (out [][]int) {
-	g := l.graph()
-	likely := map[int]bool{}
+func (l *Locks) possibleCycles() [][]int {
+	likely := map[int]int{}
 	for i := range l.Locks {
 		m := &l.Locks[i]
 		if len(m.Likely) != 1 {
@@ -35,35 +35,34 @@ func (l *Locks) possibleCycles() (out [][]int) {
 		}
 		for _, tid := range m.Waiters {
 			if t, _ := l.Thread(tid); t != nil && !t.WaitsFor.Timed {
-				g[tid], likely[tid] = m.Likely[0].TID, true
+				likely[tid] = m.Likely[0].TID
 			}
 		}
 	}
-	for _, c := range waits.Cycles(g) {
-		if slices.ContainsFunc(c, func(tid int) bool { return likely[tid] }) {
-			out = append(out, c)
-		}
-	}
-	return out
+	return l.cyclesThrough(likely)
 }
 
 // gilCycles gives the cycles through an interpreter's lock. Its waiters wake every few milliseconds: run counts prove
 // no deadlock.
-func (l *Locks) gilCycles() (out [][]int) {
-	g, atGIL := l.graph(), map[int]bool{}
+func (l *Locks) gilCycles() [][]int {
+	owners := map[int]int{}
 	for _, p := range l.Processes {
 		for i := range p.Threads {
 			if t := &p.Threads[i]; t.WaitsFor != nil && t.WaitsFor.Kind == waits.GIL && t.WaitsFor.Owner != 0 {
-				g[t.TID], atGIL[t.TID] = t.WaitsFor.Owner, true
+				owners[t.TID] = t.WaitsFor.Owner
 			}
 		}
 	}
-	for _, c := range waits.Cycles(g) {
-		if slices.ContainsFunc(c, func(tid int) bool { return atGIL[tid] }) {
-			out = append(out, c)
-		}
-	}
-	return out
+	return l.cyclesThrough(owners)
+}
+
+// cyclesThrough gives the cycles with at least one of the threads for which owners has the owner.
+func (l *Locks) cyclesThrough(owners map[int]int) [][]int {
+	g := l.graph()
+	maps.Copy(g, owners)
+	return slices.DeleteFunc(waits.Cycles(g), func(c []int) bool {
+		return !slices.ContainsFunc(c, func(tid int) bool { return owners[tid] != 0 })
+	})
 }
 
 // goroutineCycles uses locks with one likely owner.

@@ -16,7 +16,7 @@ const WhyChangedEachSample = "owner changed at each sample"
 // Checker decides about what one reading of processes suggests. Threads that run are read one after the other, so each
 // answer needs further samples.
 type Checker interface {
-	// Owners sets [Lock.OwnerThread], and the owners anew that have changed since.
+	// Owners sets [Lock.OwnerThread], and again the owners that have changed since.
 	Owners(l *Locks)
 	// Deadlocks and Possible give the cycles of threads that stand, Goroutines those of goroutines.
 	Deadlocks(cycles [][]int) [][]int
