@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"prywalk/internal/core"
-	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
@@ -191,7 +190,7 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	l := locksOf(t, p.pid)
 	for i := range l.Locks {
 		m := &l.Locks[i]
-		if th := m.OwnerThread; m.Owner == owner && (th == nil || th.TID != owner || stacks.InnermostOwn(th) == nil) {
+		if th := m.OwnerThread; m.Owner == owner && (th == nil || th.TID != owner || th.OwnPlace() == "") {
 			t.Errorf("%s: no stack of its owner", m.Object())
 		}
 	}

@@ -86,7 +86,7 @@ var python = Language{
 const (
 	PythonLock        = "threading.Lock"
 	PythonCondition   = "threading.Condition"
-	UnknownPythonLock = "lock of CPython" // its inner functions have no symbols
+	UnknownPythonLock = "lock of CPython" // of an interpreter without symbols, which shows no class
 )
 
 var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)

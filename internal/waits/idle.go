@@ -25,7 +25,7 @@ const (
 	IdlePool       = "pool"
 	IdleRuntime    = "runtime"
 	IdleConnection = "connection"
-	// IdleForever is a goroutine's for nothing.
+	// IdleForever is the wait of a goroutine that nothing can wake: select {}, a nil channel.
 	IdleForever = "forever"
 )
 

@@ -14,7 +14,7 @@ import (
 
 // Explainer says what the sleeping threads of one process wait for. It is for one goroutine at a time.
 type Explainer struct {
-	// Threads are those that may own a lock, Name gives a thread's name; nil: owners have none, as in a core.
+	// Threads are those that may own a lock. Name gives a thread's name; nil, as for a core: owners get no names.
 	Threads waits.Threads
 	Name    func(tid int) string
 	// Read reads memory of the process, and gives the number of bytes.

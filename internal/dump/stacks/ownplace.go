@@ -11,14 +11,14 @@ import (
 
 // OwnPlace returns the program's function in which a thread waits, with line.
 func (t *Thread) OwnPlace() string {
-	if f := InnermostOwn(t); f != nil {
+	if f := innermostOwn(t); f != nil {
 		return f.Location()
 	}
 	return ""
 }
 
-// InnermostOwn gives the program's innermost frame, from which it called what waits; nil: there is none.
-func InnermostOwn(t *Thread) *Frame {
+// innermostOwn gives the program's innermost frame, from which it called what waits; nil: there is none.
+func innermostOwn(t *Thread) *Frame {
 	if i := waits.ApplicationFunction(t.WaitsFrame); i >= 0 {
 		return &t.Frames[i]
 	}

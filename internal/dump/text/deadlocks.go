@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"prywalk/internal/dump/locks"
-	"prywalk/internal/dump/stacks"
 	"prywalk/internal/printable"
 	"prywalk/internal/refusal"
 )
@@ -25,7 +24,7 @@ func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 			continue
 		}
 		printable.Fprintf(b, "  %s\n      %s%s\n", shownThreadName(l, tid), waitsLine(t),
-			printable.Raw(withSeparator(", in ", t.OwnPlace())))
+			withSeparator(", in ", t.OwnPlace()))
 		for _, m := range l.Locks {
 			if len(m.Likely) == 1 && slices.Contains(m.Waiters, tid) && m.Likely[0].TID == cycle[(i+1)%len(cycle)] {
 				printable.Fprintf(b, "      likely held by %s: %s\n", shownThreadName(l, m.Likely[0].TID), m.Likely[0].Evidence)
@@ -85,8 +84,8 @@ func writeDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 			continue
 		}
 		printable.Fprintf(b, "  %s\n      %s\n", shownThreadName(l, tid), waitsLine(t))
-		if f := stacks.InnermostOwn(t); f != nil {
-			printable.Fprintf(b, "      in %s\n", f.Location())
+		if at := t.OwnPlace(); at != "" {
+			printable.Fprintf(b, "      in %s\n", at)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 				"is not known (not readable, or stopped by a signal)"},
 		"the GIL": {locks.Locks{GIL: [][]int{{1, 2}}},
 			"no thread waits for a lock; deadlock unknown: 2 threads wait for each " +
-				"other through the GIL, which is not proven"},
+				"other through the GIL, which cannot be proven"},
 		"not examined": {locks.Locks{Go: []int{2}},
 			"no thread waits for a lock; deadlock unknown: locks that goroutines wait for are not examined"},
 	} {
@@ -123,6 +123,25 @@ func TestALockOfPythonWithoutALikelyOwnerSaysWhy(t *testing.T) {
 }
 
 // dump alone reads threads one after the other, which proves no deadlock.
+// A function's name is the target's: its control characters never reach a terminal.
+func TestNamesInAPossibleDeadlockArePrintable(t *testing.T) {
+	thread := func(tid, owner int) stacks.Thread {
+		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
+			Frames:   []stacks.Frame{{Place: &stacks.Place{Function: "evil\x1b[2J", Module: "app"}}},
+			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Owner: owner}}
+	}
+	for _, cycles := range [][2][][]int{{nil, {{2, 3}}}, {{{2, 3}}, nil}} {
+		l := locks.New()
+		l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{thread(2, 3), thread(3, 2)}}}
+		l.Deadlocks, l.Possible = cycles[0], cycles[1]
+		var b strings.Builder
+		err := WriteLocks(&b, l)
+		if text := b.String(); err != nil || !strings.Contains(text, "evil") || strings.Contains(text, "\x1b") {
+			t.Errorf("%v: %q", err, text)
+		}
+	}
+}
+
 func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 	wait := func(tid, owner int, timed bool) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,

@@ -13,25 +13,25 @@ import (
 )
 
 func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
-	threads, locks := 0, 0
+	threads, lockCount := 0, 0
 	for _, m := range blocked {
 		if threads += len(m.Blocked()); m.IsLock() {
-			locks++
+			lockCount++
 		}
 	}
 	var parts []string
 	if threads > 0 {
-		parts = append(parts, waiting(threads, "thread")+" for "+objects(locks, len(blocked)-locks))
+		parts = append(parts, waiting(threads, "thread")+" for "+objects(lockCount, len(blocked)-lockCount))
 	}
 	goroutines := 0
-	locks = 0
+	lockCount = 0
 	for i := range l.GoroutineLocks {
 		if m := &l.GoroutineLocks[i]; m.IsLock() {
-			goroutines, locks = goroutines+len(m.Waiters), locks+1
+			goroutines, lockCount = goroutines+len(m.Waiters), lockCount+1
 		}
 	}
 	if goroutines > 0 {
-		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(locks, "lock")))
+		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(lockCount, "lock")))
 	}
 	switch {
 	case len(parts) > 0:
@@ -90,7 +90,7 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		why = append(why, text)
 	}
 	for _, c := range l.GIL {
-		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which is not proven", len(c)))
+		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which cannot be proven", len(c)))
 	}
 	if l.Unsampled > 0 {
 		why = append(why, "the stack of "+count(l.Unsampled, "owner")+" is not known")
