@@ -279,16 +279,18 @@ func (x *Difference) Untested() string {
 		}
 	}
 	for i, name := range recordingNames {
-		if n := x.precision[i].Samples; n < minTestedSamples {
+		switch n := x.precision[i].Samples; {
+		case n <= 0:
+			return fmt.Sprintf("%s has no sample with %s time", name, x.valueName())
+		case n < minTestedSamples:
 			return fmt.Sprintf("%s has only %s with %s time", name, tabular.Plural(n, "sample"), x.valueName())
 		}
 	}
 	return ""
 }
 
-// minTestedSamples is the least number of samples of a recording for a test, as a normal approximation of a share
-// needs at least five expected samples on each side. With fewer, also the noise of the whole between runs is large: the
-// runs take some milliseconds.
+// minTestedSamples is the least number of samples of a recording for a test, which needs about five on each side of a
+// share. Runs with fewer take milliseconds, and differ as a whole from one to the next.
 const minTestedSamples = 10
 
 // ExceedsUntested reports that changes may exceed a limit without a test: a profile has time and no sample counts, or

@@ -480,7 +480,7 @@ func TestChangesOfAFewSamplesAreNotTested(t *testing.T) {
 		untested   string
 		share      float64
 	}{
-		{run(0, 17e5), run(0, 20e5), "the old recording has only 0 samples with cpu time", 0},
+		{run(0, 17e5), run(0, 20e5), "the old recording has no sample with cpu time", 0},
 		{run(9, 17e5), run(50, 34e5), "the old recording has only 9 samples with cpu time", 0},
 		{run(50, 17e5), run(1, 34e5), "the new recording has only 1 sample with cpu time", 0},
 		{run(0, 0), run(9, 34e5), "the old recording has no cpu time", 0},

@@ -49,9 +49,10 @@ of equal programs, at most 1 comparison in 20 shows a significant change.
 
 With --fail-above the exit code is 6 where the own time of a function grew significantly
 and by more than that share of the old total. With several runs a side, also where the
-whole did. One pair of recordings with fewer than 10 samples cannot be tested: then the
-exit code is 0, and a message says so. If only the new recording has such time, or a
-profile has no sample counts, any growth of one pair by more than that share counts.`,
+whole did. One pair of which a recording has fewer than 10 samples cannot be tested:
+then the exit code is 0, and a message says so. But if only the new recording has time
+of the compared clock, or a profile has no sample counts, any growth of one pair by
+more than that share counts.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.files(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}
@@ -198,7 +199,7 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	found := "no significant growth"
 	switch {
 	case d.Untested() != "" && !d.ExceedsUntested():
-		found = "no growth is known"
+		found = "whether something grew is not known"
 	case worst > 0:
 		found = fmt.Sprintf("%s grew most, %s", what, by)
 	}

@@ -46,7 +46,8 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 			"grew by 100.0% of the old total, more than --fail-above 5% allows; one run per side"},
 		{"--fail-above 0.5 " + old + " " + same, 0, "One run per side", "--fail-above 0.5%: no significant growth"},
 		{"--fail-above 5% " + brief + " " + slower, 0, "Not tested for significance: the old recording has only 9 samples",
-			"--fail-above 5%: no growth is known; not tested for significance, since the old recording has only 9 samples"},
+			"--fail-above 5%: whether something grew is not known; not tested for significance, since the old recording has " +
+				"only 9 samples"},
 		{"--fail-above 5 --per share --lines " + old + " " + slower, exit.GrowthExceeded, "",
 			"self time of 0x20 [kvd] grew by 25.0%"},
 		{"--fail-above 30 --per share --lines " + old + " " + slower, 0, "", ""},

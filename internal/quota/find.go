@@ -69,6 +69,11 @@ func (r Root) hierarchies() (groups, []mount) {
 
 func (r Root) path(name string) string { return filepath.Join(string(r), name) }
 
+// nameOf is the inverse of path.
+func (r Root) nameOf(path string) string {
+	return "/" + strings.TrimLeft(strings.TrimPrefix(path, string(r)), "/")
+}
+
 // limitsUpFrom goes up to the mount's root.
 func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
 	below, ok := m.pathBelow(group)

@@ -12,6 +12,7 @@ import (
 // Throttling is what a CPU quota withheld from a group in a time.
 type Throttling struct {
 	PID              int     // a process in the group
+	Cgroup           string  // the group's directory
 	CPUs             float64 // the quota, in processors
 	Periods          int64   // in which the group ran
 	ThrottledPeriods int64   // in which it used up the quota
@@ -119,7 +120,8 @@ func (g *Groups) throttled(since func(*limited) Sample) (all []Throttling) {
 		then := since(l)
 		if n := l.last.Throttled - then.Throttled; n > 0 {
 			all = append(all, Throttling{
-				PID: l.pid, CPUs: l.limit.Share(), Periods: l.last.Periods - then.Periods, ThrottledPeriods: n,
+				PID: l.pid, Cgroup: g.root.nameOf(l.limit.Dir), CPUs: l.limit.Share(),
+				Periods: l.last.Periods - then.Periods, ThrottledPeriods: n,
 				Seconds: float64(l.last.ThrottledFor-then.ThrottledFor) / 1e9,
 			})
 		}

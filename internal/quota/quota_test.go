@@ -129,8 +129,8 @@ func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
 	if err := os.WriteFile(root.path("sys/fs/cgroup/pods/cpu.stat"), []byte(stat), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pod := Throttling{PID: 7, CPUs: 0.5, Periods: 10, ThrottledPeriods: 1, Seconds: 0.5}
-	want := Throttling{PID: 7, CPUs: 0.2, Periods: 10, ThrottledPeriods: 8, Seconds: 2.5}
+	pod := Throttling{PID: 7, Cgroup: "/sys/fs/cgroup/pods", CPUs: 0.5, Periods: 10, ThrottledPeriods: 1, Seconds: 0.5}
+	want := Throttling{PID: 7, Cgroup: "/sys/fs/cgroup/pods/a", CPUs: 0.2, Periods: 10, ThrottledPeriods: 8, Seconds: 2.5}
 	found.Read(pids)
 	for _, got := range [][]Throttling{found.Throttled(), found.ThrottledNow()} {
 		if len(got) != 2 || got[0] != want || got[1] != pod {

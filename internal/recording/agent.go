@@ -73,7 +73,7 @@ func (s *agentRun) reportSelected(procs int64) {
 }
 
 // reportHeldUp says when a control group of targets is frozen and when it is not any more; of a throttled one only
-// once, as that is the daily life of groups with a quota.
+// once, as groups with a quota are throttled again and again.
 func (s *agentRun) reportHeldUp(all []holdUp) {
 	now := map[string]bool{}
 	for _, h := range all {

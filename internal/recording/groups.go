@@ -111,12 +111,8 @@ func frozenNow(pids []int, frozenBy []string) (all []holdUp) {
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(first)) {
-		who := fmt.Sprintf("process %d", first[dir])
-		if n[dir] > 1 {
-			who += " and " + runsummary.Plural(n[dir]-1, "other")
-		}
 		all = append(all, holdUp{dir, fmt.Sprintf("the cgroup %s is frozen (as by docker pause): no thread of %s runs", dir,
-			who), true})
+			runsummary.FirstAndOthers(first[dir], n[dir])), true})
 	}
 	return all
 }
@@ -127,7 +123,7 @@ func (g *targetGroups) throttledNow(now time.Time) (all []holdUp) {
 		var s runstats.Stats
 		s.Seconds, s.TargetQuotas = now.Sub(g.readAt).Seconds(), []runstats.Throttling{runstats.Throttling(q)}
 		for _, text := range runsummary.TargetGroups(&s) {
-			all = append(all, holdUp{key: fmt.Sprintf("%d %g", q.PID, q.CPUs), text: text})
+			all = append(all, holdUp{key: q.Cgroup, text: text})
 		}
 	}
 	return all

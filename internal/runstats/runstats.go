@@ -315,8 +315,9 @@ type OwnQuota struct {
 
 // Throttling is what the CPU quota of a target's control group withheld from it while it was recorded.
 type Throttling struct {
-	// PID is a target in the group.
-	PID int `json:"pid"`
+	// PID is a target in the group, Cgroup the group's directory.
+	PID    int    `json:"pid"`
+	Cgroup string `json:"cgroup"`
 	// CPUs is the quota in processors.
 	CPUs float64 `json:"cpu_quota"`
 	// Periods are those in which the group ran; in ThrottledPeriods of these it used up the quota.

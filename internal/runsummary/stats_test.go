@@ -216,13 +216,13 @@ func TestThrottlingOfOnePercentIsReported(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Seconds = 10
 	s.TargetQuotas = []runstats.Throttling{
-		{PID: 7, CPUs: 0.25, Periods: 100, ThrottledPeriods: 40, Seconds: 2.52},
-		{PID: 9, CPUs: 128, Periods: 100, ThrottledPeriods: 99, Seconds: 252},
+		{PID: 7, Cgroup: "/cg/a", CPUs: 0.25, Periods: 100, ThrottledPeriods: 40, Seconds: 2.52},
+		{PID: 9, Cgroup: "/cg/b", CPUs: 128, Periods: 100, ThrottledPeriods: 99, Seconds: 252},
 		{PID: 8, CPUs: 4, Periods: 100, ThrottledPeriods: 1, Seconds: 0.09},
 	}
-	const want = "process 7: its cgroup was throttled for 2.5 s, in 40 of 100 periods, as its CPU quota of " +
+	const want = "process 7: its cgroup /cg/a was throttled for 2.5 s, in 40 of 100 periods, as its CPU quota of " +
 		"0.25 processors was used up; this counts as run queue time"
-	const large = "process 9: its cgroup was throttled for 252.0 s, in 99 of 100 periods, as its CPU quota of 128 "
+	const large = "process 9: its cgroup /cg/b was throttled for 252.0 s, in 99 of 100 periods, as its CPU quota of 128 "
 	if lines := TargetGroups(s); len(lines) != 2 || lines[0] != want || !strings.HasPrefix(lines[1], large) {
 		t.Errorf("%q, want %q", lines, want)
 	}
@@ -232,15 +232,20 @@ func TestFrozenTargetsAreNamedWithTheTime(t *testing.T) {
 	s := &runstats.Stats{FrozenTargets: []runstats.FrozenTarget{
 		{PID: 7, Cgroup: "/cg/a", AtStart: true, AtEnd: true}, {PID: 8, Cgroup: "/cg/b", AtStart: true},
 		{PID: 9, Cgroup: "/cg/c", AtEnd: true}, {PID: 10, Cgroup: "/cg/d"},
+		{PID: 11, Cgroup: "/cg/d"}, {PID: 13, Cgroup: "/cg/d"}, {PID: 12, Cgroup: "/cg/c"},
 	}}
 	want := []string{
 		"process 7: its cgroup /cg/a was frozen (as by docker pause) when the recording began and when it ended",
 		"process 8: its cgroup /cg/b was frozen (as by docker pause) when the recording began",
 		"process 9: its cgroup /cg/c was frozen (as by docker pause) when the recording ended",
-		"process 10: its cgroup /cg/d was frozen (as by docker pause) for a part of the recording",
+		"process 10 and 2 others: their cgroup /cg/d was frozen (as by docker pause) for a part of the recording: their " +
+			"threads did not run then",
+		"process 12: its cgroup /cg/c was frozen (as by docker pause) for a part of the recording",
 	}
 	for i := range want {
-		want[i] += ": its threads did not run then"
+		if !strings.HasSuffix(want[i], "then") {
+			want[i] += ": its threads did not run then"
+		}
 	}
 	if got := TargetGroups(s); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

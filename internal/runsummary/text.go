@@ -228,28 +228,52 @@ const minThrottledShare = 0.01
 // TargetGroups names the targets that their control groups held up, a line each: of which the CPU quota was used up, or
 // which were frozen.
 func TargetGroups(s *runstats.Stats) (lines []string) {
+	type frozen struct{ cgroup, when string }
+	first, n := map[frozen]int{}, map[frozen]int64{}
+	var order []frozen
 	for i := range s.FrozenTargets {
 		f := &s.FrozenTargets[i]
-		when := "when the recording began and when it ended"
-		switch {
-		case !f.AtStart && !f.AtEnd:
-			when = "for a part of the recording"
-		case !f.AtEnd:
-			when = "when the recording began"
-		case !f.AtStart:
-			when = "when the recording ended"
+		k := frozen{f.Cgroup, whenFrozen(f)}
+		if n[k]++; n[k] == 1 {
+			first[k], order = f.PID, append(order, k)
 		}
-		lines = append(lines, fmt.Sprintf("process %d: its cgroup %s was frozen (as by docker pause) %s: its threads did "+
-			"not run then", f.PID, f.Cgroup, when))
+	}
+	for _, k := range order {
+		its, threads := "its", "its threads"
+		if n[k] > 1 {
+			its, threads = "their", "their threads"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s cgroup %s was frozen (as by docker pause) %s: %s did not run then",
+			FirstAndOthers(first[k], n[k]), its, k.cgroup, k.when, threads))
 	}
 	for i := range s.TargetQuotas {
 		if q := &s.TargetQuotas[i]; q.Seconds >= minThrottledShare*s.Seconds {
-			lines = append(lines, fmt.Sprintf("process %d: its cgroup was throttled for %.1f s, in %d of %s, as its CPU quota "+
-				"of %s processors was used up; this counts as run queue time", q.PID, q.Seconds, q.ThrottledPeriods,
-				Plural(q.Periods, "period"), strconv.FormatFloat(math.Round(100*q.CPUs)/100, 'f', -1, 64)))
+			lines = append(lines, fmt.Sprintf("process %d: its cgroup %s was throttled for %.1f s, in %d of %s, as its "+
+				"CPU quota of %s processors was used up; this counts as run queue time", q.PID, q.Cgroup, q.Seconds,
+				q.ThrottledPeriods, Plural(q.Periods, "period"), strconv.FormatFloat(math.Round(100*q.CPUs)/100, 'f', -1, 64)))
 		}
 	}
 	return lines
+}
+
+func whenFrozen(f *runstats.FrozenTarget) string {
+	switch {
+	case f.AtStart && f.AtEnd:
+		return "when the recording began and when it ended"
+	case f.AtStart:
+		return "when the recording began"
+	case f.AtEnd:
+		return "when the recording ended"
+	}
+	return "for a part of the recording"
+}
+
+// FirstAndOthers names n processes by the first one's PID.
+func FirstAndOthers(pid int, n int64) string {
+	if n <= 1 {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("process %d and %s", pid, Plural(n-1, "other"))
 }
 
 // engineNote is what ptrace stopped in a recording by kernel samples, and why.
@@ -288,14 +312,22 @@ func TooShortLine(s *runstats.Stats, path string) string {
 		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, why, Reasons(s.Failed), next, path)
 	}
 	next := "record a command that runs longer"
-	if s.FreqAsked < shortCommandRate {
-		next = fmt.Sprintf("try -F %d", shortCommandRate)
+	if rate := tryHigherRate(s); rate != "" {
+		next = rate
 	}
 	return fmt.Sprintf("command exited%s before the first sample; %s → %s", after, next, path)
 }
 
 // shortCommandRate is for short commands, 1/s.
 const shortCommandRate = 1000
+
+// tryHigherRate advises a rate for short commands; "": the rate was as high.
+func tryHigherRate(s *runstats.Stats) string {
+	if s.FreqAsked >= shortCommandRate {
+		return ""
+	}
+	return fmt.Sprintf("try -F %d", shortCommandRate)
+}
 
 func disturbedCalls(s *runstats.Stats) string {
 	var b strings.Builder
@@ -347,7 +379,10 @@ func NoSamples(s *runstats.Stats, threads string) error {
 		return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 	}
 	why := "the process exited before the first sample"
-	next := "record a process that runs longer, or try -F 1000"
+	next := "record a process that runs longer"
+	if rate := tryHigherRate(s); rate != "" {
+		next += ", or " + rate
+	}
 	switch {
 	case s.Failed["exited"] > 0:
 		why = "all threads exited before they were sampled"
