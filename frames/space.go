@@ -42,11 +42,22 @@ type bounds struct{ start, end Addr }
 // Modules returns the modules by address, not to be modified.
 func (s *Space) Modules() []*Module { return s.modules }
 
-// Forget drops all cached rules and their Rows. Who changes what a source of rules answers calls it, between walks.
+// Forget drops all cached rules and their Rows. Call it, between walks, after a change of what a source answers.
 func (s *Space) Forget() {
 	s.rows = s.rows[:0]
 	s.cache.clear()
 	s.calls.clear()
+}
+
+// maxRows bounds the Rows between two steps of a walk.
+const maxRows = 1 << 14
+
+// trimRows empties a full table of Rows. A step has a Rule that names a Row by its index: so it is called between
+// steps only.
+func (s *Space) trimRows() {
+	if len(s.rows) >= maxRows {
+		s.Forget()
+	}
 }
 
 // ModuleAt returns the module that has pc, or nil.

@@ -57,16 +57,13 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.key = 0
 }
 
-// maxRows bounds the Rows between two steps; beyond it all rules are dropped.
-const maxRows = 1 << 14
-
 // nextSlow is Next for the first frame, the last, and rules that are not plain.
 func (w *Walker) nextSlow() bool {
 	if w.stop != StopNone {
 		return false
 	}
-	if len(w.space.rows) >= maxRows && !w.isTrial { // not within a step, which has a Rule with the index of a Row
-		w.space.Forget()
+	if !w.isTrial { // which runs within a step
+		w.space.trimRows()
 	}
 	if w.depth == 1 {
 		w.key = cacheKey(w.regs.PC, w.caller, false)

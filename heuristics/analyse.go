@@ -72,8 +72,8 @@ func (s *Source) splitPartFrame(w *interpreter, q frames.Query, v *votes, part, 
 	return p.finding(s.abi, q.SPOnly, q.Caller)
 }
 
-// combineFindings decides between f, the finding of the paths from here, and g, that of the prologue; nil, or not ok:
-// none.
+// combineFindings decides between f, what the paths from q.PC to a return show, and g, what the paths from the
+// function's start to q.PC show. f may be nil, and g missing (not ok).
 func (s *Source) combineFindings(w *interpreter, q frames.Query, v *votes, p *prologue) (finding, bool) {
 	f, sure := v.best()
 	if !p.found {
@@ -95,7 +95,7 @@ func (s *Source) combineFindings(w *interpreter, q frames.Query, v *votes, p *pr
 	case sure && (p.weak || !s.isEntry(w, q)): // they disagree, and f is the surer one
 		return s.forwardOnly(f, q)
 	}
-	return g, true // they disagree
+	return g, true // they disagree, and g is the surer one
 }
 
 // merge adds the places of registers that the code restores later. Precondition: f and g have the same CFA.

@@ -109,7 +109,7 @@ func (s *Source) isLoadedFromStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// setPlaceAtStart finds where a register was at the start; false if its value is not the caller's.
+// setPlaceAtStart sets p to where a register was at the start; false if its value is not the caller's.
 func (s *Source) setPlaceAtStart(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStartValue(reg):
@@ -122,7 +122,7 @@ func (s *Source) setPlaceAtStart(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// setRAFromCallerSaved finds a return address taken from a caller-saved register (arm64's swapcontext: x1).
+// setRAFromCallerSaved sets p to a caller-saved register that has the return address (arm64's swapcontext: x1).
 // Callee-saved ones do not count: other uses of them look the same.
 func (s *Source) setRAFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || s.abi.scratch>>v.base&1 == 0 {

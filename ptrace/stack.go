@@ -75,11 +75,12 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 
 // copyLayout says which buffers of a [Request] take a stack, by its size up to the end of the copy:
 //
-//	size ≤ Stack, or other cases        onlyStack          │ Stack       │   (cut, if longer)
+//	size ≤ Stack                        onlyStack          │ Stack       │
 //	Stack < size ≤ Larger               wholeInLarger      │ Larger               │
 //	Larger < size, and there is a Tail  innermostAndTail   │ half of Larger │ ┆ left out ┆ │ Tail │
+//	anything else                       onlyStack          │ Stack       │   (cut)
 //
-// Tail is also used by onlyStack, if it may be ([stackReader.readTail]).
+// With onlyStack, too, Tail receives the outermost bytes of a cut stack if it can ([stackReader.readTail]).
 type copyLayout uint8
 
 const (

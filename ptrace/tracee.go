@@ -49,9 +49,6 @@ const (
 // TID returns the thread's id.
 func (tracee *Tracee) TID() int { return tracee.tid }
 
-// InterruptedAt returns the time of the interrupt, on the clock of [Now].
-func (tracee *Tracee) InterruptedAt() int64 { return tracee.times.Interrupt }
-
 // ClocksBefore returns the clocks read just before the interrupt, or at the Begin that continues an abandoned stop, if
 // they were.
 func (tracee *Tracee) ClocksBefore() (SchedStat, bool) { return tracee.before, tracee.beforeOK }

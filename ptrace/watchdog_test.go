@@ -19,7 +19,7 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 			t.Skip("this user has no real-time priority")
 		}
 		w := c.watchdog
-		lowered := uint64(0) // while an emulated machine stood still, which counts as CPU time
+		lowered := uint64(0) // times lowered in runs in which the (emulated) machine stood still: that counts as CPU time
 		for short, rounds := 0, 0; short < 10; rounds++ {
 			if rounds == 1000 {
 				t.Fatalf("%d of %d runs took less than %v", short, rounds, time.Duration(maxRunWithoutSleep))

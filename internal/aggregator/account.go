@@ -4,6 +4,7 @@ package aggregator
 
 import (
 	"cmp"
+
 	"prywalk/frames"
 	"prywalk/internal/callstack"
 	"prywalk/internal/handover"

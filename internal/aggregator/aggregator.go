@@ -64,10 +64,12 @@ type Aggregator struct {
 }
 
 // stackCounts can be read by any goroutine.
-type stackCounts struct{ walked, complete, taskObservations atomic.Int64 }
+type stackCounts struct{ walkedStacks, completeStacks, taskObservations atomic.Int64 }
 
 // Stacks returns the numbers of walked and of complete stacks; safe for concurrent use.
-func (p *stackCounts) Stacks() (all, whole int64) { return p.walked.Load(), p.complete.Load() }
+func (p *stackCounts) Stacks() (all, whole int64) {
+	return p.walkedStacks.Load(), p.completeStacks.Load()
+}
 
 // New returns an aggregator without processes.
 func New(o Options, with *handover.Common) *Aggregator {

@@ -29,8 +29,8 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.beginAccount(th)
 	id, stop := a.stacks.unwindObserved(th, e)
 	a.totals.addStack(stop, s.How)
-	a.walked.Store(a.totals.stacks)
-	a.complete.Store(a.totals.stops[frames.StopRoot])
+	a.walkedStacks.Store(a.totals.stacks)
+	a.completeStacks.Store(a.totals.stops[frames.StopRoot])
 	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}

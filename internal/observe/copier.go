@@ -68,7 +68,7 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// addTail returns the number of regions with the outermost frames behind a gap.
+// addTail adds the outermost frames, behind a gap, as a region, and returns the number of regions.
 func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {

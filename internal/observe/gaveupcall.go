@@ -115,12 +115,14 @@ func (t *Thread) checkStillInCall() bool {
 	if cpu > g.cpu+g.presumedCPU {
 		return false
 	}
-	if g.wordCount == 0 && t.Memory != nil { // not by ReadVM, as pages may be missing
-		g.wordCount = t.Memory.Copy(t.TID, g.sp-redZone, g.words[:])
-	}
-	var words [wordsAround]byte
-	n, err := procmem.ReadVM(t.TID, g.sp-redZone, words[:g.wordCount])
-	if err != nil || n <= 0 || n != g.wordCount || !bytes.Equal(words[:n], g.words[:n]) {
+	if g.wordCount == 0 { // after a lost stop: the first words to compare with
+		if t.Memory != nil { // not by ReadVM, as pages may be missing
+			g.wordCount = t.Memory.Copy(t.TID, g.sp-redZone, g.words[:])
+		}
+		if g.wordCount == 0 {
+			return false
+		}
+	} else if !t.hasSameWords() {
 		return false
 	}
 	if cpu < g.userReadAt+splitEvery {
@@ -131,6 +133,14 @@ func (t *Thread) checkStillInCall() bool {
 	ran := (user - g.userTicks) * clockTick
 	g.userReadAt, g.userTicks = cpu, user
 	return ran < most
+}
+
+// hasSameWords compares the words around the stack pointer with those of the stop.
+func (t *Thread) hasSameWords() bool {
+	g := t.gaveUpCall
+	var words [wordsAround]byte
+	n, err := procmem.ReadVM(t.TID, g.sp-redZone, words[:g.wordCount])
+	return err == nil && n == g.wordCount && bytes.Equal(words[:n], g.words[:n])
 }
 
 // userTime returns clock ticks, 0 if unreadable.

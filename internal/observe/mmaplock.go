@@ -19,7 +19,8 @@ import (
 //   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If a read is late, the stopped
 //     thread is detached, and the sample is lost ([refusal.MapLock]).
 //
-// In other stops a read waits as long as the lock is held: it makes the next ones watched.
+// In a stop that is not watched a read waits for as long as the lock is held. After such a wait the next stops are
+// watched.
 //
 // Passive reads use the other thread only while a stop is pending or after a wait: it may get no CPU for 1 ms.
 

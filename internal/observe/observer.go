@@ -55,7 +55,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	the thread                                               outcome
 //	has not run since its last observation                   Unchanged
 //	sleeps, and was read                                     Done
-//	is in a group stop, and may not be stopped for so long   Done
+//	is in a group stop, and --max-pause permits no stop      Done
 //	sleeps, but a register is missing; is in a group stop    Pending
 //	runs, and is sampled by the kernel                       LeftToSamples
 //	runs in a call that gives up at each stop                Failed: refusal.InCall

@@ -2,12 +2,12 @@
 
 package procmem
 
-// mmapLockWatch says for how many stops the lock of the mappings is watched: whether reads in a stop are to be made by
-// another thread, which may wait for it.
+// mmapLockWatch counts the stops in which mmap_lock is still watched: in these another thread reads, as a read may have
+// to wait for the lock.
 type mmapLockWatch struct {
-	watchedStops int
-	watchBegun   bool
-	oftenHeld    bool
+	watchedStops int  // left
+	watchBegun   bool // by WatchMmapLockOnce
+	oftenHeld    bool // it was found held
 }
 
 // WatchMmapLock watches the lock of the mappings for at least n more stops.

@@ -61,8 +61,8 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 	if w.thread.tid == own {
 		t.Error("the path opener is this thread")
 	}
-	if held.Close(); held.DirOpen() || stat.PID == 0 || status.Tgid != pid {
-		t.Errorf("held: %v; read: %+v, process %d", held.DirOpen(), stat, status.Tgid)
+	if held.Close(); held.dir != 0 || stat.PID == 0 || status.Tgid != pid {
+		t.Errorf("held: %v; read: %+v, process %d", held.dir != 0, stat, status.Tgid)
 	}
 }
 

@@ -85,9 +85,6 @@ func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
 	f.dir = int32(fd) + 1
 }
 
-// DirOpen reports whether the directory is open.
-func (f *ThreadFiles) DirOpen() bool { return f.dir != 0 }
-
 func (f *ThreadFiles) open(which file) (int, syscall.Errno) {
 	var p pathBuf
 	if f.dir != 0 {

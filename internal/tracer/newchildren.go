@@ -108,8 +108,7 @@ func (n *newChildren) observe(now, interval int64) {
 
 // find searches for new processes. It returns false if the search continues.
 func (n *newChildren) find(now int64) (done bool) {
-	n.creations.countUntil(n.Tick.Number)
-	last := n.creations.last()
+	last := n.creations.last(n.Tick.Number)
 	switch {
 	case n.opens.busy():
 		return false

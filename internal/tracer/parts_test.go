@@ -100,13 +100,21 @@ func TestFieldsOfAPartAreUsedOnlyInItsFile(t *testing.T) {
 }
 
 func TestPartsPointOnlyToPartsAboveThem(t *testing.T) {
-	parts := parseSource(t).parts()
+	parts, pointers := parseSource(t).parts(), 0
 	for i, part := range parts {
 		for field := range part.Underlying().(*types.Struct).Fields() {
-			if to := pointedTo(field); to != nil && slices.Index(parts, to) >= i {
+			to := pointedTo(field)
+			at := slices.Index(parts, to)
+			if at >= 0 {
+				pointers++
+			}
+			if to != nil && at >= i {
 				t.Errorf("%s points to %s, which is not above it", part.Obj().Name(), to.Obj().Name())
 			}
 		}
+	}
+	if pointers < 20 {
+		t.Errorf("%d pointers to parts are found, want 20 or more: the source was not understood", pointers)
 	}
 }
 

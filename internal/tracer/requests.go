@@ -25,7 +25,6 @@ const (
 
 // addDue requests a checkpoint, at once if asked, and a refresh.
 func (r *requests) addDue(now int64, asked bool) {
-	r.begin(now)
 	if request := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
 		request.Ask()
 		r.add(handover.Event{Kind: handover.CheckpointAsked})
@@ -38,14 +37,7 @@ func (r *requests) addDue(now int64, asked bool) {
 	}
 }
 
-func (r *requests) begin(now int64) {
-	if r.checkpointed == 0 {
-		r.checkpointed = now
-	}
-	if r.refreshed == 0 {
-		r.refreshed = now
-	}
-}
+func (r *requests) begin(now int64) { r.checkpointed, r.refreshed = now, now }
 
 func (r *requests) add(e handover.Event) {
 	r.tracked.reportAllUnchanged()

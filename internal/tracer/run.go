@@ -30,7 +30,6 @@ type run struct {
 // Run makes the ticks until ctx ends or the last process has ended. Its OS thread ends when this process is about to be
 // stopped, so that no thread stays traced. After a panic it calls stop.
 func (t *Tracer) Run(ctx context.Context, stop func()) {
-	t.stop = stop
 	defer t.Queue.Close()
 	defer t.creations.close()
 	for again := true; again; {
@@ -98,6 +97,7 @@ func (t *Tracer) beginOnce() {
 	if t.control.firstTick.CompareAndSwap(0, start) {
 		t.pace.begin(start, t.opts.Freq)
 		t.gaps.begin(start)
+		t.requests.begin(start)
 	}
 }
 

@@ -16,7 +16,6 @@ type Tracer struct {
 	*engine.SharedState
 	opts         *Options
 	control      *Control
-	stop         func()        // ends the run
 	engine       engine.Engine // in place of stops
 	pace         *pace
 	counts       *counts

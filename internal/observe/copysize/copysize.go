@@ -99,7 +99,7 @@ func (l *Learner) SetRate(hz float64) { l.depth.setRate(hz) }
 // SetBytes sets the size of the next copies, from [Min] to most.
 func (l *Learner) SetBytes(n, most uint64) { l.Bytes = int(min(max(n, Min), most)) }
 
-// RaiseTo sets the least size of the next copy.
+// RaiseTo makes the next copies at least n bytes long.
 func (l *Learner) RaiseTo(n int) { l.Bytes = max(l.Bytes, n) }
 
 // SetFirstStackEnd sets the end of the thread's first stack, or 0 if unknown ([OtherStack.FirstStack]).
