@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/callstack"
 	"prywalk/internal/handover"
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
@@ -18,8 +19,6 @@ import (
 // frame identity.
 
 const maxManaged = 1 << 14 // in a process's cache, which is then emptied
-
-const freedFrame = "[freed]"
 
 type managedWalk struct {
 	merger    callstack.Merger
@@ -160,7 +159,7 @@ func (b *stackBuilder) describe(p *processAccount, r managedRef) (description pr
 	var certainty managed.Certainty
 	m.described, certainty = r.source.Symbolize(r.ref, &m.live, m.described[:0])
 	if certainty == managed.Freed {
-		m.described = append(m.described[:0], managed.Frame{Function: freedFrame})
+		m.described = append(m.described[:0], managed.Frame{Function: languages.FreedFunction})
 	}
 	m.frames = m.frames[:0]
 	for _, f := range m.described {

@@ -13,6 +13,9 @@ import (
 // All has the languages in the order in which hints are tried, embedded ones first.
 var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &Go}
 
+// FreedFunction names a frame of a function that was freed meanwhile.
+const FreedFunction = "[freed]"
+
 // Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, or
 // "".
 type Language struct {

@@ -85,6 +85,7 @@ var python = Language{
 // Classes made of a lock of CPython.
 const (
 	PythonLock        = "threading.Lock"
+	PythonRLock       = "threading.RLock"
 	PythonCondition   = "threading.Condition"
 	UnknownPythonLock = "lock of CPython" // of an interpreter without symbols, which shows no class
 )

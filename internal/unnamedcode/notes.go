@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"prywalk/internal/languages"
 )
 
 // Row is a function in a table or stack.
@@ -72,7 +74,7 @@ func unnamedOf(rows []Row, hint *Hint) (u unnamed) {
 			if IsAddressName(r.Name, r.Module) {
 				u.byAddress = append(u.byAddress, r.Module)
 			}
-		case r.Name == "[freed]":
+		case r.Name == languages.FreedFunction:
 			u.freed = u.freed || r.Large
 		case hint.Interprets(r.Name):
 			u.interpreted = u.interpreted || r.Large

@@ -82,31 +82,26 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 // lockWithin names a lock by its type and the innermost function of its language. The recorder does not know the frames
 // when it sets the label.
 func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
-	asked := false
-	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) string {
-		if l.LockWithin == nil || asked {
-			return ""
+	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
+		if l.LockWithin == nil {
+			return "", false
 		}
-		asked = true
-		return l.LockWithin(lockType, function)
+		return l.LockWithin(lockType, function), true
 	}), lockType)
 }
 
 // inSleep reports whether a wait for a condition is a sleep in the language's terms.
 func (w *waitGroups) inSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
-		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) string {
-			if l.Sleeps == nil || !l.Sleeps(function) {
-				return ""
-			}
-			return string(waits.Sleep)
+		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {
+			return string(waits.Sleep), l.Sleeps != nil && l.Sleeps(function)
 		}) != ""
 }
 
-// languageWithin returns the first answer, other than "", of the languages of the functions that the application's
-// waiting function calls, innermost first. question identifies answer.
+// languageWithin returns the first answer, which may be "", of the languages of the functions that the application's
+// waiting function calls, innermost first; "": there is none. question identifies answer, which gives false for none.
 func (w *waitGroups) languageWithin(
-	s *profile.Sample, question string, answer func(l *languages.Language, function string) string,
+	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
 ) (found string) {
 	if len(s.Location) == 0 {
 		return ""
@@ -117,8 +112,13 @@ func (w *waitGroups) languageWithin(
 		return found
 	}
 	for _, f := range waitStack(s)[:w.waiterIndex(s)] {
-		if l := languages.OfMapping(filepath.Base(f.Module)); l != nil && found == "" {
-			found = answer(l, f.Function)
+		l := languages.OfMapping(filepath.Base(f.Module))
+		if l == nil {
+			continue
+		}
+		if text, ok := answer(l, f.Function); ok {
+			found = text
+			break
 		}
 	}
 	w.withinCache[k] = found

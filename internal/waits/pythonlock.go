@@ -28,7 +28,7 @@ func cpythonLock(stack []FunctionName) (what string) {
 		case name == acquireLock:
 			what = languages.PythonLock
 		case name == acquireRLock:
-			return "threading.RLock"
+			return languages.PythonRLock
 		case strings.HasPrefix(stack[i].Module, "["): // Python code
 			if l := languages.OfMapping(stack[i].Module); l != nil && l.LockWithin != nil {
 				return cmp.Or(l.LockWithin(what, name), what)

@@ -5,6 +5,7 @@ package stacks
 import (
 	"strconv"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/printable"
 	"prywalk/internal/waits"
 )
@@ -43,7 +44,8 @@ func ownManaged(t *Thread) *Frame {
 		return nil
 	}
 	for i := range t.Frames {
-		if f := &t.Frames[i]; f.Kind != "" && f.Type != "native" && f.Type != "stub" && f.Function != FreedFunction {
+		f := &t.Frames[i]
+		if f.Kind != "" && f.Type != "native" && f.Type != "stub" && f.Function != languages.FreedFunction {
 			return f
 		}
 	}
@@ -52,6 +54,3 @@ func ownManaged(t *Thread) *Frame {
 
 // OwnPlace returns the program's function in which a goroutine waits, with line.
 func (g *Goroutine) OwnPlace() string { return g.Stack().OwnPlace() }
-
-// FreedFunction names a managed frame whose function was freed meanwhile.
-const FreedFunction = "[freed]"

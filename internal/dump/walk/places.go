@@ -7,6 +7,7 @@ import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/schema"
 	"prywalk/internal/waits"
@@ -32,7 +33,7 @@ func (w *Walker) appendManaged(out []stacks.Frame, e *callstack.Entry, l managed
 	var certainty managed.Certainty
 	w.named, certainty = e.Source.Symbolize(e.Ref, l, w.named[:0])
 	if certainty == managed.Freed {
-		w.named = append(w.named[:0], managed.Frame{Function: stacks.FreedFunction})
+		w.named = append(w.named[:0], managed.Frame{Function: languages.FreedFunction})
 	}
 	if len(w.named) == 0 {
 		w.named = append(w.named, managed.Frame{})

@@ -5,6 +5,7 @@ package cpython
 import (
 	"bytes"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/waits"
 )
@@ -34,12 +35,7 @@ const (
 	lockLocked = 32
 )
 
-var lockTypes = map[string]string{"_thread.lock": "threading.Lock", "_thread.RLock": "threading.RLock"}
-
-const (
-	plainLock = "threading.Lock"
-	rLock     = "threading.RLock"
-)
+var lockTypes = map[string]string{"_thread.lock": languages.PythonLock, "_thread.RLock": languages.PythonRLock}
 
 const (
 	maxHolders = 128 // frames of a walk
@@ -89,7 +85,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 	for i := range min(int(size), maxValues) {
 		value := l.read64(f.at + frameValues + 8*(uint64(locals)+uint64(i)))
 		lock, class := l.lockOf(value)
-		if class == rLock {
+		if class == languages.PythonRLock {
 			l.noteRLock(lock)
 		}
 		if class == "" || i >= alive || !l.isTaken(lock, class) {
@@ -138,7 +134,7 @@ func (l *locks) lockClass(object uint64) string {
 }
 
 func (l *locks) isTaken(lock uint64, class string) bool {
-	if class == rLock {
+	if class == languages.PythonRLock {
 		return l.read64(lock+lockCount) != 0
 	}
 	return l.read64(lock+lockLocked)&0xff != 0
@@ -154,10 +150,10 @@ func (l *locks) noteRLock(lock uint64) {
 // waiting returns a sleeper's wait for an RLock that a walk has noted and that still exists.
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	lock := l.rlocks[q.Word]
-	if lock == 0 || l.lockClass(lock) != rLock || l.read64(lock+lockWord) != q.Word {
+	if lock == 0 || l.lockClass(lock) != languages.PythonRLock || l.read64(lock+lockWord) != q.Word {
 		return w, false
 	}
-	w = managed.WaitAnswer{Kind: waits.Mutex, Class: rLock, Address: q.Word, Timed: q.Timed}
+	w = managed.WaitAnswer{Kind: waits.Mutex, Class: languages.PythonRLock, Address: q.Word, Timed: q.Timed}
 	owner, count := l.read64(lock+lockOwner), l.read64(lock+lockCount)
 	for i := range l.chain.threads.list {
 		if th := &l.chain.threads.list[i]; th.id == owner && owner != 0 && count != 0 && th.native != 0 {
