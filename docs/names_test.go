@@ -34,14 +34,21 @@ func TestEveryStopReasonHasADocumentedRemedy(t *testing.T) {
 var synthetic = regexp.MustCompile(`(?m)= "(\[[a-z][^"]*\])"`)
 
 func TestEverySyntheticEntryIsDocumented(t *testing.T) {
-	page := read(t, "docs/names.md")
-	found := synthetic.FindAllStringSubmatch(read(t, "internal/attribute/span.go"), -1)
-	if len(found) < 7 {
-		t.Errorf("only %d entries found: the pattern no longer matches", len(found))
+	checkDocumented(t, "docs/names.md", "internal/attribute/span.go", synthetic, 7)
+}
+
+// checkDocumented checks that a page has, in backquotes, the names that a pattern finds in a file of the source, which
+// are at least so many.
+func checkDocumented(t *testing.T, page, source string, pattern *regexp.Regexp, least int) {
+	t.Helper()
+	text := read(t, page)
+	found := pattern.FindAllStringSubmatch(read(t, source), -1)
+	if len(found) < least {
+		t.Errorf("only %d names found in %s: the pattern no longer matches", len(found), source)
 	}
 	for _, m := range found {
-		if !strings.Contains(page, "`"+m[1]+"`") {
-			t.Errorf("docs/names.md lacks %s", m[1])
+		if !strings.Contains(text, "`"+m[1]+"`") {
+			t.Errorf("%s lacks %s", page, m[1])
 		}
 	}
 }

@@ -3,35 +3,78 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 )
 
 var (
-	jsonField   = regexp.MustCompile("`json:\"([a-z0-9_]+)")
 	sampleLabel = regexp.MustCompile(`(?m)^\s+Label\w+\s*= "([a-z_]+)"`)
+	// statsRow is a row of the page's table of fields.
+	statsRow  = regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| .* \\| .*\\|$")
+	fieldName = regexp.MustCompile("`([a-z_]+)`")
 )
 
-// The page of the recording and of --stats must have every field and label.
-func TestEveryFieldOfStatsIsDocumented(t *testing.T) {
-	fields := read(t, "internal/runstats/runstats.go")
-	page := read(t, "docs/recording.md")
+func TestEveryLabelOfSamplesIsDocumented(t *testing.T) {
+	checkDocumented(t, "docs/recording.md", "internal/profile/labels.go", sampleLabel, 10)
+}
+
+// object is a JSON Schema of an object, as far as the tests read it.
+type object struct {
+	Properties map[string]struct {
+		Description string `json:"description"`
+	} `json:"properties"`
+	Definitions map[string]object `json:"$defs"`
+}
+
+// formOf reads the schema that "prywalk schema NAME" prints.
+func formOf(t *testing.T, name string) (o object) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(read(t, "docs/schema/"+name+".json")), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// The pages describe the fields that most readers need, and name the schema for all others.
+func TestEveryFieldIsDescribedInItsSchema(t *testing.T) {
 	for _, c := range []struct {
-		what  string
-		names [][]string
-		least int
-	}{
-		{"the field", jsonField.FindAllStringSubmatch(fields, -1), 50},
-		{"the label", sampleLabel.FindAllStringSubmatch(read(t, "internal/profile/labels.go"), -1), 10},
-	} {
-		if len(c.names) < c.least {
-			t.Errorf("only %d names found: the pattern no longer matches", len(c.names))
+		form, page string
+		least      int
+	}{{"stats", "recording.md", 100}, {"report", "report.md", 40}, {"top", "report.md", 30}, {"diff", "report.md", 15}} {
+		o, fields := formOf(t, c.form), 0
+		parts := map[string]object{"": o}
+		for name, part := range o.Definitions {
+			parts[name] = part
 		}
-		for _, m := range c.names {
-			if !strings.Contains(page, "`"+m[1]+"`") {
-				t.Errorf("docs/recording.md lacks %s %s", c.what, m[1])
+		for part, o := range parts {
+			for field, p := range o.Properties {
+				if fields++; p.Description == "" {
+					t.Errorf("the schema %s does not describe %s %s", c.form, part, field)
+				}
 			}
 		}
+		if fields < c.least {
+			t.Errorf("the schema %s has only %d fields", c.form, fields)
+		}
+		page := read(t, "docs/"+c.page)
+		if !strings.Contains(page, "prywalk schema "+c.form) && !strings.Contains(page, "`prywalk schema NAME`") {
+			t.Errorf("docs/%s does not say what describes the fields: prywalk schema %s", c.page, c.form)
+		}
+	}
+}
+
+func TestThePageOfRecordingsNamesFieldsOfStats(t *testing.T) {
+	fields, found := formOf(t, "stats").Properties, 0
+	for _, row := range statsRow.FindAllStringSubmatch(read(t, "docs/recording.md"), -1) {
+		for _, m := range fieldName.FindAllStringSubmatch(row[1], -1) {
+			if found++; fields[m[1]].Description == "" {
+				t.Errorf("docs/recording.md describes %s, which is no field of --stats", m[1])
+			}
+		}
+	}
+	if found < 12 {
+		t.Errorf("only %d fields found: the pattern no longer matches", found)
 	}
 }

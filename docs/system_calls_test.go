@@ -5,6 +5,7 @@ package docs_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,57 +18,82 @@ import (
 	"prywalk/ptrace"
 )
 
-// With update the test writes the code's values into the page.
-var update = flag.Bool("update", false, "write the made parts of docs/system-calls.md and benchmarks/results")
+// With update the test writes the code's values into the list of affected calls.
+var update = flag.Bool("update", false, "write the made parts of docs/affected-calls.tsv and benchmarks/results")
 
-// listed is the entry of a system call in docs/system-calls.md, or in docs/unaffected-calls.tsv.
+// listed is the entry of a system call in docs/affected-calls.tsv, or in docs/unaffected-calls.tsv.
 type listed struct {
-	affected bool // in the page's table of calls that an interrupt can affect
-	fuse     bool // not in that table, but a FUSE server may give EINTR
+	affected bool // in the list of calls that an interrupt can affect
+	fuse     bool // not in that list, but a FUSE server may give EINTR
 	asleep   string
 	again    string
 }
 
-var (
-	// callName is how a call is listed.
-	callName = regexp.MustCompile("`([a-z0-9_]+)`")
-	// affectedHeading is the heading of the page's table, by its first cells.
-	affectedHeading = "| calls | asleep |"
+// The columns of docs/affected-calls.tsv that the code determines.
+const (
+	affectedAsleep = 1
+	affectedAgain  = 3
+	affectedCells  = 6
 )
 
-// listedCalls reads the page's table and the list of unaffected calls, and returns their calls and those listed twice.
-func listedCalls(page, unaffected string) (calls map[string]listed, twice []string) {
+// notImplemented is a name in arm64's table that no CPU implements.
+const notImplemented = "arch_specific_syscall"
+
+// callName is how the page lists a call.
+var callName = regexp.MustCompile("`([a-z0-9_]+)`")
+
+// asleepHeading is the first row of the page's table of calls whose sleepers are stopped.
+const asleepHeading = "| calls | a sleeping thread is stopped |"
+
+// listedCalls reads the lists of affected and unaffected calls, and returns their calls and those listed twice.
+func listedCalls(affected, unaffected string) (calls map[string]listed, twice []string) {
 	calls = map[string]listed{}
-	add := func(name string, l listed) {
-		if _, ok := calls[name]; ok {
-			twice = append(twice, name)
-		}
-		calls[name] = l
-	}
-	inTable := false
-	for line := range strings.Lines(page) {
-		inTable = strings.HasPrefix(line, affectedHeading) || inTable && strings.HasPrefix(line, "|")
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if !inTable || len(cells) < 4 {
-			continue
-		}
-		l := listed{affected: true, asleep: strings.TrimSpace(cells[1]), again: strings.TrimSpace(cells[3])}
-		for _, m := range callName.FindAllStringSubmatch(cells[0], -1) {
-			add(m[1], l)
+	add := func(names string, l listed) {
+		for name := range strings.FieldsSeq(names) {
+			if _, ok := calls[name]; ok {
+				twice = append(twice, name)
+			}
+			calls[name] = l
 		}
 	}
-	_, rows, _ := strings.Cut(unaffected, "\n")
-	for line := range strings.Lines(rows) {
-		cells := strings.Split(line, "\t")
-		if len(cells) < 3 {
-			continue
-		}
-		for name := range strings.FieldsSeq(cells[1]) {
-			add(name, listed{fuse: strings.Contains(cells[0], "FUSE"), asleep: "never", again: "no"})
-		}
+	for _, cells := range rowsOf(affected, affectedCells) {
+		add(cells[0], listed{affected: true, asleep: cells[affectedAsleep], again: cells[affectedAgain]})
+	}
+	for _, cells := range rowsOf(unaffected, 3) {
+		add(cells[1], listed{fuse: strings.Contains(cells[0], "FUSE"), asleep: "never", again: "no"})
 	}
 	return calls, twice
 }
+
+// rowsOf returns the rows of a file of that many columns, without the first.
+func rowsOf(text string, columns int) (rows [][]string) {
+	_, text, _ = strings.Cut(text, "\n")
+	for line := range strings.Lines(text) {
+		if cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(cells) == columns {
+			rows = append(rows, cells)
+		}
+	}
+	return rows
+}
+
+// shownCalls returns the last cell of each call in the table of the page with that heading.
+func shownCalls(page, heading string) map[string]string {
+	cellOf, inTable := map[string]string{}, false
+	for line := range strings.Lines(page) {
+		inTable = strings.HasPrefix(line, heading) || inTable && strings.HasPrefix(line, "|")
+		if !inTable {
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for _, m := range callName.FindAllStringSubmatch(cells[0], -1) {
+			cellOf[m[1]] = plain(cells[len(cells)-1])
+		}
+	}
+	return cellOf
+}
+
+// plain is a cell without marks of Markdown.
+func plain(cell string) string { return strings.TrimSpace(strings.ReplaceAll(cell, "`", "")) }
 
 // numbers is a bound of the numbers in the kernel's table.
 const numbers = 600
@@ -84,47 +110,52 @@ func systemCalls(arch frames.Arch) map[string]int64 {
 }
 
 func TestEverySystemCallIsListedOnce(t *testing.T) {
-	page := read(t, "docs/system-calls.md")
+	affected := read(t, "docs/affected-calls.tsv")
 	if *update {
-		page = generated(page)
-		if err := os.WriteFile(filepath.Join("..", "docs", "system-calls.md"), []byte(page), 0o644); err != nil {
+		affected = generated(affected)
+		if err := os.WriteFile(filepath.Join("..", "docs", "affected-calls.tsv"), []byte(affected), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	calls, twice := listedCalls(page, read(t, "docs/unaffected-calls.tsv"))
+	calls, twice := listedCalls(affected, read(t, "docs/unaffected-calls.tsv"))
 	if len(twice) > 0 {
-		t.Errorf("docs/system-calls.md lists calls twice: %v", twice)
+		t.Errorf("the lists have calls twice: %v", twice)
 	}
 	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.AArch64)
-	affected, asleep := 0, 0
+	count := 0
+	asleep := map[string]string{}
 	for name, nr := range x86 {
 		l, ok := calls[name]
 		if !ok {
-			t.Errorf("docs/system-calls.md lacks %s, number %d", name, nr)
+			t.Errorf("the lists lack %s, number %d", name, nr)
 			continue
 		}
 		checkCall(t, name, nr, l)
 		if l.affected {
-			affected++
+			count++
 		}
 		if l.asleep != "never" {
-			asleep++
+			asleep[name] = l.asleep
 		}
 	}
 	for name := range calls {
 		if _, ok := x86[name]; !ok {
-			t.Errorf("docs/system-calls.md lists %s, which is no system call of x86-64", name)
+			t.Errorf("the lists have %s, which is no system call of x86-64", name)
 		}
 	}
 	for name := range arm {
-		if _, ok := x86[name]; !ok && !strings.Contains(page, "`"+name+"`") {
-			t.Errorf("docs/system-calls.md lacks %s of arm64", name)
+		if _, ok := x86[name]; !ok && name != notImplemented {
+			t.Errorf("the lists lack %s of arm64", name)
 		}
 	}
+	page := read(t, "docs/system-calls.md")
+	if shown := shownCalls(page, asleepHeading); !maps.Equal(shown, asleep) {
+		t.Errorf("calls of docs/system-calls.md whose sleepers are stopped are %v, want %v", shown, asleep)
+	}
 	for _, want := range []string{
+		fmt.Sprintf("A program can notice a stop in %d of %d system calls", count, len(x86)),
 		fmt.Sprintf("Of the %d system calls of x86-64 (arm64: %d),", len(x86), len(arm)),
-		fmt.Sprintf("a stop can be noticed in the %d of the first table", affected),
-		fmt.Sprintf("is stopped in %d calls only", asleep),
+		fmt.Sprintf("is stopped in %d calls only", len(asleep)),
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), want) {
 			t.Errorf("docs/system-calls.md lacks: %s", want)
@@ -132,59 +163,53 @@ func TestEverySystemCallIsListedOnce(t *testing.T) {
 	}
 }
 
-// checkCall compares a call's entry in the page with the code.
+// checkCall compares a call's entry in the lists with the code.
 func checkCall(t *testing.T, name string, nr int64, l listed) {
 	t.Helper()
 	if when := asleepCell(name); when != l.asleep {
-		t.Errorf("%s: the page's cell asleep is %q, want %q", name, l.asleep, when)
+		t.Errorf("%s: the list's cell asleep is %q, want %q", name, l.asleep, when)
 	}
 	switch again := restartedCell(nr); {
 	case l.fuse && again == "yes": // the section states it for all such calls
 	case again != l.again:
-		t.Errorf("%s: the page's cell restarted is %s, want %s", name, l.again, again)
+		t.Errorf("%s: the list's cell restarted is %s, want %s", name, l.again, again)
 	}
 }
 
 // asleepCell is when a thread that sleeps in a call may be stopped.
 func asleepCell(name string) string {
 	if when, _ := observe.InterruptRule(name); when != "" {
-		return when
+		return plain(when)
 	}
 	return "never"
 }
 
-// generated is the page with the cells of the first table that the code determines, by the first call of each row.
-// The test checks that the other calls of a row are alike.
-func generated(page string) string {
-	x86, lines, inTable := systemCalls(frames.X86_64), strings.Split(page, "\n"), false
-	for i, line := range lines {
-		inTable = strings.HasPrefix(line, affectedHeading) || inTable && strings.HasPrefix(line, "|")
-		cells := strings.Split(line, "|")
-		if !inTable || len(cells) < 6 {
-			continue
-		}
-		m := callName.FindStringSubmatch(cells[1])
-		if m == nil {
-			continue
-		}
-		cells[2], cells[4] = " "+asleepCell(m[1])+" ", " "+restartedCell(x86[m[1]])+" "
-		lines[i] = strings.Join(cells, "|")
+// generated is the list of affected calls with the cells that the code determines, by the first call of each row. The
+// test checks that the other calls of a row are alike.
+func generated(list string) string {
+	x86 := systemCalls(frames.X86_64)
+	head, _, _ := strings.Cut(list, "\n")
+	lines := []string{head}
+	for _, cells := range rowsOf(list, affectedCells) {
+		first, _, _ := strings.Cut(cells[0], " ")
+		cells[affectedAsleep], cells[affectedAgain] = asleepCell(first), restartedCell(x86[first])
+		lines = append(lines, strings.Join(cells, "\t"))
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n") + "\n"
 }
 
-// restartedCell is when a call of x86-64 is restarted, in the words of the page.
+// restartedCell is when a call of x86-64 is restarted, in the words of the list.
 func restartedCell(nr int64) string {
 	const fastOpen = 0x20000000
 	switch name := process.SyscallName(frames.X86_64, nr); {
 	case name == "ptrace":
-		return "`PTRACE_TRACEME`"
+		return "PTRACE_TRACEME only"
 	case !ptrace.Restartable(frames.X86_64, nr, 0):
 		return resumed(nr)
 	case strings.HasPrefix(name, "read") || strings.HasPrefix(name, "write"):
-		return "sockets"
+		return "sockets only"
 	case !ptrace.Restartable(frames.X86_64, nr, fastOpen):
-		return "but `MSG_FASTOPEN`"
+		return "not MSG_FASTOPEN"
 	}
 	return "yes"
 }
@@ -198,15 +223,15 @@ func resumed(nr int64) string {
 	}
 	switch {
 	case again(true, [3]uint64{progLoad}):
-		return "`BPF_PROG_LOAD`"
+		return "BPF_PROG_LOAD only"
 	case again(false, [3]uint64{0, kvmRun}) && !again(false, [3]uint64{}):
-		return "`KVM_RUN`"
+		return "KVM_RUN only"
 	case !again(false, [3]uint64{}):
 		return "no"
 	case !again(false, [3]uint64{0, punchHole}):
-		return "`FALLOC_FL_KEEP_SIZE` or no mode"
+		return "FALLOC_FL_KEEP_SIZE or no mode only"
 	case !again(false, [3]uint64{0, create}) || !again(false, [3]uint64{0, 0, create}):
-		return "without `O_CREAT`"
+		return "not O_CREAT"
 	}
 	return "yes"
 }
@@ -230,9 +255,14 @@ func TestArm64RestartsTheSameCallsExceptTwo(t *testing.T) {
 }
 
 func TestTablesOfSystemCallsAreParsed(t *testing.T) {
-	calls, twice := listedCalls("| calls | asleep | running | restarted |\n| --- | --- | --- | --- |\n"+
-		"| `a`, `b` | always | x | no |\n\n| other |\n| `d` | x | y | z |\n", "kind\tcalls\tsource\nk\tb c\ts\n")
+	calls, twice := listedCalls("calls\tasleep\trunning\tagain\twritten\tsource\na b\talways\tx\tno\t\ts\n",
+		"kind\tcalls\tsource\nk\tb c\ts\n")
 	if len(calls) != 3 || len(twice) != 1 || calls["a"] != (listed{true, false, "always", "no"}) || calls["c"].affected {
 		t.Errorf("calls are %v, listed twice %v", calls, twice)
+	}
+	shown := shownCalls("| calls | a sleeping thread is stopped |\n| --- | --- |\n| `a`, `b` | only `C` |\n\n| `d` |\n",
+		asleepHeading)
+	if want := map[string]string{"a": "only C", "b": "only C"}; !maps.Equal(shown, want) {
+		t.Errorf("the table has %v, want %v", shown, want)
 	}
 }

@@ -15,22 +15,23 @@ const maxCIEs = 256
 // cie is a decoded common information entry (DWARF 5 §6.4.1).
 type cie struct {
 	usable    bool
-	signal    bool // of signal trampolines (augmentation S)
-	augmented bool // FDEs have extra data, with their length (augmentation z)
-	fdeEnc    uint8
-	addrSize  uint8
-	segSize   uint8
+	signal    bool  // of signal trampolines (augmentation S)
+	augmented bool  // FDEs have extra data, with their length (augmentation z)
+	fdeEnc    uint8 // encoding of the FDEs' addresses
+	addrSize  uint8 // in bytes
+	segSize   uint8 // of a segment selector, in bytes
 	codeAlign uint64
 	dataAlign int64
-	ra        uint64 // column of the return address
-	limit     uint64 // columns from here on are ignored
-	init      cfaRow
+	ra        uint64   // column of the return address
+	limit     uint64   // columns from here on are ignored
+	init      cfaRow   // after the initial instructions
 	exprs     [][]byte // that init refers to
 }
 
+// cieAt returns the CIE at an offset; nil if it is unusable.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
-	if s.last != nil && s.at == off {
-		return s.last
+	if s.lastCIE != nil && s.lastCIEOff == off {
+		return s.lastCIE
 	}
 	c := s.cies[off]
 	if c == nil {
@@ -43,7 +44,7 @@ func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if !c.usable {
 		return nil
 	}
-	s.last, s.at = c, off
+	s.lastCIE, s.lastCIEOff = c, off
 	return c
 }
 
@@ -57,12 +58,12 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	if !c.parseHeader(cur, s, off) {
 		return c
 	}
-	t.m.reset(c)
-	if !t.m.run(c, cur, s, off, 0, ^uint64(0)) {
+	t.machine.reset(c)
+	if !t.machine.run(c, cur, s, off, 0, ^uint64(0)) {
 		return c
 	}
-	c.init = t.m.cfaRow
-	for _, x := range t.m.exprs {
+	c.init = t.machine.cfaRow
+	for _, x := range t.machine.exprs {
 		c.exprs = append(c.exprs, slices.Clone(x))
 	}
 	c.usable = true
@@ -109,23 +110,23 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 	c.augmented = true
 	data := cur.Block()
 	end := cur.Pos
-	sub := &cursor{wire.Cursor{Bytes: cur.Bytes[:end], Pos: end - len(data)}}
+	dataCur := &cursor{wire.Cursor{Bytes: cur.Bytes[:end], Pos: end - len(data)}}
 	for _, letter := range aug[1:] {
 		switch letter {
 		case 'R':
-			c.fdeEnc = sub.U8()
+			c.fdeEnc = dataCur.U8()
 		case 'P':
-			sub.skipPointer(sub.U8(), c.addrSize, s.Addr+off)
+			dataCur.skipPointer(dataCur.U8(), c.addrSize, s.Addr+off)
 		case 'L':
-			sub.U8()
+			dataCur.U8()
 		case 'S':
 			c.signal = true
 		case 'B', 'G': // AArch64: pointers are signed with key B; the stack is tagged
 		default:
-			return !cur.Bad && !sub.Bad
+			return !cur.Bad && !dataCur.Bad
 		}
 	}
-	return !cur.Bad && !sub.Bad
+	return !cur.Bad && !dataCur.Bad
 }
 
 // slot returns a register's index in cfaRow, -1 if ignored.

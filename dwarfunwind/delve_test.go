@@ -79,7 +79,7 @@ func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
 
 // compareDelve compares one row with delve's.
 func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescriptionEntry) {
-	m := &table.m
+	m := &table.machine
 	want, err := d.EstablishFrame(loc)
 	if err != nil {
 		t.Fatalf("%#x: delve: %v", loc, err)

@@ -13,11 +13,11 @@ const (
 
 type frameSection struct {
 	Section
-	eh    bool
-	bases bases
-	cies  map[uint64]*cie
-	last  *cie // used last
-	at    uint64
+	eh         bool // .eh_frame
+	bases      bases
+	cies       map[uint64]*cie // by offset
+	lastCIE    *cie            // used last; nil: none
+	lastCIEOff uint64
 }
 
 // entry is an undecoded CIE or FDE (DWARF 5 §6.4.1).
@@ -39,6 +39,7 @@ const (
 	kindFDE
 )
 
+// entryAt returns the entry at an offset, of kindBad if it is damaged.
 func (s *frameSection) entryAt(off uint64) (e entry) {
 	c := cursor{wire.Cursor{Bytes: s.viewAt(off)}}
 	e.off = off

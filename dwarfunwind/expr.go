@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	exprStack = 64
+	exprStack = 64 // entries
 	// maxSteps bounds the operations of one evaluation, as branches can loop.
 	maxSteps = 4096
 )
@@ -26,7 +26,7 @@ type evaluator struct {
 	*expr
 	regs  *frames.Regs
 	mem   frames.Memory
-	n     int
+	n     int // entries of stack
 	stack [exprStack]uint64
 }
 
@@ -56,6 +56,7 @@ func (v *evaluator) push(x uint64) bool {
 	return true
 }
 
+// step executes one operation; false if it is unknown or cannot be done. An operand may be missing ([cursor].Bad).
 func (v *evaluator) step(op uint8) bool {
 	if x, ok := v.readConstant(op); ok {
 		return v.push(x)

@@ -166,12 +166,12 @@ func TestExpressionsAgreeWithDelve(t *testing.T) {
 	}
 }
 
-func (s linearExpr) value(regs *frames.Regs, cfa uint64) uint64 {
-	v := uint64(s.off) + cfa
-	if !s.isCFA {
-		v = uint64(s.off) + regs.Val[s.reg]
+func (e linearExpr) value(regs *frames.Regs, cfa uint64) uint64 {
+	v := uint64(e.off) + cfa
+	if !e.isCFA {
+		v = uint64(e.off) + regs.Val[e.reg]
 	}
-	if s.deref {
+	if e.deref {
 		v, _ = bigMemory{}.Word(v)
 	}
 	return v

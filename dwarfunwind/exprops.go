@@ -132,24 +132,24 @@ func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 
 // compare is signed (§2.5.1.5).
 func compare(op uint8, a, b int64) (uint64, bool) {
-	var is bool
+	var holds bool
 	switch op {
 	case opEq:
-		is = a == b
+		holds = a == b
 	case opGe:
-		is = a >= b
+		holds = a >= b
 	case opGt:
-		is = a > b
+		holds = a > b
 	case opLe:
-		is = a <= b
+		holds = a <= b
 	case opLt:
-		is = a < b
+		holds = a < b
 	case opNe:
-		is = a != b
+		holds = a != b
 	default:
 		return 0, false
 	}
-	if is {
+	if holds {
 		return 1, true
 	}
 	return 0, true

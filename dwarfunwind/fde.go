@@ -10,7 +10,7 @@ type fde struct {
 	cie        *cie
 	sec        *frameSection
 	off        uint64 // in the section
-	prog       cursor
+	prog       cursor // its CFA program
 }
 
 // fdeAt returns false if the FDE is damaged, or of code that the linker has dropped (start 0 or near the top, or no

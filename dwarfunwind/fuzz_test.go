@@ -28,7 +28,7 @@ func probe(t *testing.T, table *Table, pcs ...uint64) {
 		if n++; n > 50 {
 			break
 		}
-		table.Rule(frames.Query{PC: e.End, Caller: true})
+		table.Rule(frames.Query{PC: e.End, AfterCall: true})
 		for range table.Rows(e) {
 			if n++; n > 200 {
 				break

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/wire"
 )
 
-// searchTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's,
-// as 32-bit numbers relative to the section: what linkers write, and libgcc reads.
+// searchTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's.
+// Both are 32-bit numbers relative to the section, the one encoding that linkers write and libgcc reads.
 type searchTable struct {
 	sec   Section
 	first uint64 // offset of the first pair in the section
@@ -48,7 +48,7 @@ func (h *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	if b == nil {
 		return 0, 0, false
 	}
-	return word(b), h.sec.Addr + uint64(word(b[4:])), true
+	return relative(b), h.sec.Addr + uint64(relative(b[4:])), true
 }
 
 // find returns the address of the FDE whose code starts last at or before pc, and its index.
@@ -57,12 +57,12 @@ func (h *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	lo, hi := uint64(0), h.count // pairs below lo start at or before pc, those from hi on behind it
 	for lo < hi {
 		mid := (lo + hi) / 2
-		start, at, intact := h.pairAt(mid)
+		start, fdeAddr, intact := h.pairAt(mid)
 		switch {
 		case !intact:
 			return 0, 0, false
 		case start <= key:
-			addr, lo, ok = at, mid+1, true
+			addr, lo, ok = fdeAddr, mid+1, true
 		default:
 			hi = mid
 		}
@@ -70,4 +70,4 @@ func (h *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	return addr, lo - 1, ok
 }
 
-func word(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) }
+func relative(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) }

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// maxIndex bounds an index to 64 MiB: more than large browsers need.
+// maxIndex bounds the entries of an index, to 64 MiB: more than large browsers need.
 const maxIndex = 4 << 20
 
 // maxSameStart bounds the FDEs of one start that a lookup decodes.
@@ -20,15 +20,16 @@ type index struct {
 }
 
 type indexEntry struct {
-	start, off uint64
+	start uint64 // of the code
+	off   uint64 // of the FDE in the section
 }
 
-// find returns the entries with the last start at or before pc, the first few if many.
-func (x *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
-	if !x.built {
-		x.build(t, s)
+// find returns the entries with the last start at or before pc; at most maxSameStart of them.
+func (ix *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
+	if !ix.built {
+		ix.build(t, s)
 	}
-	end, _ := slices.BinarySearchFunc(x.entries, pc, func(e indexEntry, pc uint64) int {
+	end, _ := slices.BinarySearchFunc(ix.entries, pc, func(e indexEntry, pc uint64) int {
 		if e.start <= pc {
 			return -1
 		}
@@ -37,22 +38,22 @@ func (x *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 	if end == 0 {
 		return nil
 	}
-	first, _ := slices.BinarySearchFunc(x.entries, x.entries[end-1].start, func(e indexEntry, start uint64) int {
+	first, _ := slices.BinarySearchFunc(ix.entries, ix.entries[end-1].start, func(e indexEntry, start uint64) int {
 		return cmp.Compare(e.start, start)
 	})
-	return x.entries[first:min(end, first+maxSameStart)]
+	return ix.entries[first:min(end, first+maxSameStart)]
 }
 
-func (x *index) build(t *Table, s *frameSection) {
-	x.built = true
+func (ix *index) build(t *Table, s *frameSection) {
+	ix.built = true
 	t.eachFDE(s, func(f *fde) bool {
-		x.entries = append(x.entries, indexEntry{f.start, f.off})
-		return len(x.entries) < maxIndex
+		ix.entries = append(ix.entries, indexEntry{f.start, f.off})
+		return len(ix.entries) < maxIndex
 	})
-	slices.SortStableFunc(x.entries, func(a, b indexEntry) int {
+	slices.SortStableFunc(ix.entries, func(a, b indexEntry) int {
 		return cmp.Compare(a.start, b.start)
 	})
-	x.entries = slices.Clip(x.entries)
+	ix.entries = slices.Clip(ix.entries)
 }
 
 // eachFDE passes the section's intact FDEs to yield, in file order.

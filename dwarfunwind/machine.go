@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxSavedStates bounds the stack of remembered rows. Compilers use one.
-	maxSavedStates = 64
+	// maxRemembered bounds the stack of remembered rows. Compilers use one.
+	maxRemembered = 64
 	// maxExprs bounds the expressions of one program.
 	maxExprs = 1024
 )
@@ -18,9 +18,9 @@ const (
 // machine runs CFA programs (DWARF 5 §6.4.2).
 type machine struct {
 	cfaRow
-	loc   uint64 // first address of the row
-	saved []cfaRow
-	exprs [][]byte
+	loc        uint64   // first address of the row
+	remembered []cfaRow // by DW_CFA_remember_state
+	exprs      [][]byte // that rows refer to
 
 	cie  *cie
 	sec  *frameSection
@@ -29,7 +29,7 @@ type machine struct {
 
 func (m *machine) reset(c *cie) {
 	m.cfaRow = c.init
-	m.saved = m.saved[:0]
+	m.remembered = m.remembered[:0]
 	m.exprs = append(m.exprs[:0], c.exprs...)
 }
 
@@ -51,6 +51,7 @@ func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
 	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
 }
 
+// step executes one instruction; false if it is invalid.
 func (m *machine) step(p *cursor) bool {
 	op := p.U8()
 	low := uint64(op & 0x3f)
@@ -76,7 +77,7 @@ func (m *machine) step(p *cursor) bool {
 	return m.registerRule(op, p)
 }
 
-// advance goes at most to the end of the address space.
+// advance moves to a later row, at most to the end of the address space. n is in units of codeAlign.
 func (m *machine) advance(n uint64) {
 	d := n * m.cie.codeAlign
 	if n != 0 && d/n != m.cie.codeAlign || m.loc+d < m.loc {
@@ -141,18 +142,18 @@ func (m *machine) setCFAReg(reg uint64) {
 // rememberOrRestore executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
 func (m *machine) rememberOrRestore(op uint8) bool {
 	if op == cfaRememberState {
-		if len(m.saved) >= maxSavedStates {
+		if len(m.remembered) >= maxRemembered {
 			return false
 		}
-		m.saved = append(m.saved, m.cfaRow)
+		m.remembered = append(m.remembered, m.cfaRow)
 		return true
 	}
-	n := len(m.saved) - 1
+	n := len(m.remembered) - 1
 	if n < 0 {
 		return false
 	}
-	m.cfaRow = m.saved[n]
-	m.saved = m.saved[:n]
+	m.cfaRow = m.remembered[n]
+	m.remembered = m.remembered[:n]
 	return true
 }
 

@@ -60,7 +60,7 @@ func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool
 	return r, false
 }
 
-// ruleInRegister is lost if [frames.Regs] lacks the other register.
+// ruleInRegister is the rule of a register that is kept in another one; it is lost if [frames.Regs] lacks that.
 func ruleInRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
 		return regRule{kind: frames.RuleUndefined}

@@ -112,7 +112,7 @@ func TestInvalidProgramsHaveNoRule(t *testing.T) {
 		"operand cut off":                     {cfaDefCFA, 7},
 		"LEB128 number without an end":        {cfaDefCFAOffset, 0x80, 0x80},
 		"restore without remember":            {cfaRestoreState},
-		"remembered too deep":                 bytes.Repeat([]byte{cfaRememberState}, maxSavedStates+1),
+		"remembered too deep":                 bytes.Repeat([]byte{cfaRememberState}, maxRemembered+1),
 		"too many expressions":                bytes.Repeat([]byte{cfaExpression, 3, 1, opNop}, maxExprs+1),
 		"expression longer than entry":        {cfaDefCFAExpression, 0x7f, opBreg0, 0},
 		"CFA relative to an unknown register": {cfaDefCFA, 33, 8},
@@ -161,7 +161,7 @@ func TestStackPointerOtherThanTheCFAKeepsTheRow(t *testing.T) {
 func TestReturnAddressesAreLookedUpInsideTheCall(t *testing.T) {
 	b := newBuilder().addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 32)
 	table := b.addFDE(testStart+testLen, testLen).table(t, frames.X86_64)
-	rule, _, _ := table.Rule(frames.Query{PC: testStart + testLen, Caller: true})
+	rule, _, _ := table.Rule(frames.Query{PC: testStart + testLen, AfterCall: true})
 	if rule.CFAOff != 32 {
 		t.Errorf("return address: CFA offset %d, want 32", rule.CFAOff)
 	}

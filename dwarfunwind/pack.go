@@ -21,8 +21,8 @@ func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if !t.buildRow(f, pc) {
 		return frames.Rule{}, nil, false
 	}
-	rule, need := t.row.Compact(t.arch, frames.MethodCFI, flags)
-	if !need && t.spIsCFA() {
+	rule, needsRow := t.row.Compact(t.arch, frames.MethodCFI, flags)
+	if !needsRow && t.spIsCFA() {
 		return rule, nil, true
 	}
 	row := t.row
@@ -37,7 +37,7 @@ func (t *Table) spIsCFA() bool {
 
 func (t *Table) returnRule(c *cie) regRule {
 	if slot := c.slot(c.ra); slot >= 0 {
-		return t.m.regs[slot]
+		return t.machine.regs[slot]
 	}
 	return regRule{}
 }
@@ -46,17 +46,17 @@ func (t *Table) returnRule(c *cie) regRule {
 func (t *Table) buildRow(f *fde, pc uint64) bool {
 	c := f.cie
 	row := &t.row
-	for d := t.rowRegsSet; d != 0; d &= d - 1 {
-		row.Regs[bits.TrailingZeros64(d)] = frames.RegRule{}
+	for left := t.rowRegsSet; left != 0; left &= left - 1 {
+		row.Regs[bits.TrailingZeros64(left)] = frames.RegRule{}
 	}
 	t.rowRegsSet = 0
 	if !t.buildCFA(pc) {
 		return false
 	}
 	row.RA = t.frameRule(t.returnRule(c), pc)
-	for u := t.m.used & (1<<c.limit - 1); u != 0; u &= u - 1 {
-		reg := bits.TrailingZeros64(u)
-		if r := t.m.regs[reg]; r.kind != frames.RuleSame && uint64(reg) != t.archRules.pc {
+	for left := t.machine.used & (1<<c.limit - 1); left != 0; left &= left - 1 {
+		reg := bits.TrailingZeros64(left)
+		if r := t.machine.regs[reg]; r.kind != frames.RuleSame && uint64(reg) != t.archRules.pc {
 			row.Regs[reg] = t.frameRule(r, pc)
 			t.rowRegsSet |= 1 << reg
 		}
@@ -67,16 +67,17 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 	return true
 }
 
+// buildCFA fills the row's CFA; false if its register is none of [frames.Regs].
 func (t *Table) buildCFA(pc uint64) bool {
 	row := &t.row
 	row.CFAExpr, row.CFADeref = nil, false
-	row.CFAReg, row.CFAOff = t.m.cfaReg, t.m.cfaOff
-	if t.m.cfaExpr == noExpr {
+	row.CFAReg, row.CFAOff = t.machine.cfaReg, t.machine.cfaOff
+	if t.machine.cfaExpr == noExpr {
 		return row.CFAReg != frames.NoReg
 	}
-	code := t.m.exprs[t.m.cfaExpr]
-	if v, ok := t.linearExprOf(code, pc, false); ok {
-		row.CFAReg, row.CFAOff, row.CFADeref = v.reg, v.off, v.deref
+	code := t.machine.exprs[t.machine.cfaExpr]
+	if e, ok := t.linearExprOf(code, pc, false); ok {
+		row.CFAReg, row.CFAOff, row.CFADeref = e.reg, e.off, e.deref
 		return true
 	}
 	row.CFAReg, row.CFAOff = t.arch.SP(), 0
@@ -94,14 +95,14 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 
 // exprRule returns a plain rule if the expression is recognised and has one.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
-	code := t.m.exprs[r.off]
-	if v, ok := t.linearExprOf(code, pc, true); ok {
+	code := t.machine.exprs[r.off]
+	if e, ok := t.linearExprOf(code, pc, true); ok {
 		rule, plain := frames.RegRule{}, false
 		switch r.kind {
 		case frames.RuleExpr:
-			rule, plain = v.placeRule()
+			rule, plain = e.placeRule()
 		case frames.RuleValExpr:
-			rule, plain = v.valueRule()
+			rule, plain = e.valueRule()
 		}
 		if plain {
 			return rule

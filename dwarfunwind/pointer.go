@@ -23,23 +23,9 @@ const (
 	peOmit     = 0xff
 )
 
+// bases are the addresses to which rare pointers are relative.
 type bases struct {
 	text, data uint64
-}
-
-// peSize is in bytes; 0 if it varies or is unknown.
-func peSize(enc, addrSize uint8) uint8 {
-	switch enc & peFormat {
-	case peAbsptr:
-		return addrSize
-	case peUData2, peSData2:
-		return 2
-	case peUData4, peSData4:
-		return 4
-	case peUData8, peSData8:
-		return 8
-	}
-	return 0
 }
 
 func (c *cursor) readEncoded(enc, addrSize uint8) uint64 {

@@ -15,7 +15,7 @@ func (t *Table) adjustSPAArch64(f *fde) {
 	case ra.Kind == frames.RuleOffset && ra.Off >= 0:
 		above = pushedBytes(ra.Off)
 	default:
-		above = t.m.bytesPushedBefore(f)
+		above = t.machine.bytesPushedBefore(f)
 	}
 	if above > 0 {
 		*sp = frames.RegRule{Kind: frames.RuleValOffset, Off: above}

@@ -193,16 +193,16 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 		}
 		w := rows[n]
 		n++
-		got := []string{table.m.cfaText(names)}
+		got := []string{table.machine.cfaText(names)}
 		for i, col := range want.columns[1:] {
 			slot := slices.Index(names, col)
 			if col == "ra" {
-				slot = table.m.cie.slot(table.m.cie.ra)
+				slot = table.machine.cie.slot(table.machine.cie.ra)
 			}
 			if slot < 0 {
 				t.Fatalf("FDE %#x: unknown column %s", e.Start, col)
 			}
-			text := ruleText(table.m.regs[slot], names)
+			text := ruleText(table.machine.regs[slot], names)
 			if text == "s" && w.values[i+1] == "u" {
 				text = "u" // readelf prints an unspecified rule as undefined
 			}
@@ -259,7 +259,7 @@ func lookupRows(t *testing.T, table *Table, e FDE, want *readelfFDE) {
 			if _, _, ok := table.Rule(frames.Query{PC: pc}); !ok {
 				t.Fatalf("no rule for %#x", pc)
 			}
-			if got := table.m.cfaText(regNames(table.arch)); got != w.values[0] {
+			if got := table.machine.cfaText(regNames(table.arch)); got != w.values[0] {
 				t.Fatalf("CFA at %#x is %s, readelf has %s", pc, got, w.values[0])
 			}
 			if s, end, ok := table.FuncRange(pc); !ok || s != e.Start || end != e.End {

@@ -23,46 +23,46 @@ type linearExpr struct {
 //	DW_OP_bregN off, DW_OP_deref     GCC's realigned frames
 //	DW_OP_plus_uconst off            with the CFA on the stack
 //	the CFA of a PLT                 pltCFA
-func (t *Table) linearExprOf(code []byte, pc uint64, pushCFA bool) (s linearExpr, ok bool) {
-	if s, ok := pltCFA(code, pc); ok && !pushCFA && t.arch == frames.X86_64 {
-		return s, true
+func (t *Table) linearExprOf(code []byte, pc uint64, pushCFA bool) (e linearExpr, ok bool) {
+	if plt, ok := pltCFA(code, pc); ok && !pushCFA && t.arch == frames.X86_64 {
+		return plt, true
 	}
 	c := cursor{wire.Cursor{Bytes: code}}
 	op := c.U8()
 	reg, off, based := c.readRegPlusOffset(op)
 	switch {
 	case based && reg < frames.NumRegs && reg != t.archRules.pc:
-		s.reg, s.off = uint8(reg), off
+		e.reg, e.off = uint8(reg), off
 	case pushCFA && op == opPlusUconst:
-		s.isCFA, s.off = true, int64(c.ULEB())
+		e.isCFA, e.off = true, int64(c.ULEB())
 	default:
-		return s, false
+		return e, false
 	}
-	s.deref = bytes.Equal(c.Rest(), []byte{opDeref})
-	return s, !c.Bad && (s.deref || c.Left() == 0)
+	e.deref = bytes.Equal(c.Rest(), []byte{opDeref})
+	return e, !c.Bad && (e.deref || c.Left() == 0)
 }
 
 // placeRule returns the rule of a register saved at the expression's value (DW_CFA_expression).
-func (s *linearExpr) placeRule() (frames.RegRule, bool) {
+func (e *linearExpr) placeRule() (frames.RegRule, bool) {
 	switch {
-	case s.deref: // the word at reg + off is the address
+	case e.deref: // the word at reg + off is the address
 		return frames.RegRule{}, false
-	case s.isCFA:
-		return frames.RegRule{Kind: frames.RuleOffset, Off: s.off}, true
+	case e.isCFA:
+		return frames.RegRule{Kind: frames.RuleOffset, Off: e.off}, true
 	}
-	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: s.reg, Off: s.off}, true
+	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, true
 }
 
 // valueRule returns the rule of a register that is the expression's value (DW_CFA_val_expression).
-func (s *linearExpr) valueRule() (frames.RegRule, bool) {
+func (e *linearExpr) valueRule() (frames.RegRule, bool) {
 	switch {
-	case s.deref: // the word at the place without the load
-		saved := linearExpr{reg: s.reg, off: s.off, isCFA: s.isCFA}
+	case e.deref: // the word at the place without the load
+		saved := linearExpr{reg: e.reg, off: e.off, isCFA: e.isCFA}
 		return saved.placeRule()
-	case s.isCFA:
-		return frames.RegRule{Kind: frames.RuleValOffset, Off: s.off}, true
-	case s.off == 0:
-		return frames.RegRule{Kind: frames.RuleReg, Reg: s.reg}, true
+	case e.isCFA:
+		return frames.RegRule{Kind: frames.RuleValOffset, Off: e.off}, true
+	case e.off == 0:
+		return frames.RegRule{Kind: frames.RuleReg, Reg: e.reg}, true
 	}
 	return frames.RegRule{}, false
 }
@@ -71,13 +71,13 @@ func (s *linearExpr) valueRule() (frames.RegRule, bool) {
 // elf_x86_64_eh_frame_lazy_plt): rsp + 8, and 8 more behind the push in its entry of 16 bytes: rsp + 8 + ((rip & 15 >=
 // n) << 3).
 func pltCFA(code []byte, pc uint64) (linearExpr, bool) {
-	const after = 6 // place of DW_OP_litN
-	if len(code) != 11 || code[after] < opLit0 || code[after] > opLit0+15 {
+	const litN = 6 // index of DW_OP_litN, whose operand is n
+	if len(code) != 11 || code[litN] < opLit0 || code[litN] > opLit0+15 {
 		return linearExpr{}, false
 	}
-	s := linearExpr{reg: frames.X86RSP, off: 8}
-	if pc&15 >= uint64(code[after]-opLit0) {
-		s.off = 16
+	e := linearExpr{reg: frames.X86RSP, off: 8}
+	if pc&15 >= uint64(code[litN]-opLit0) {
+		e.off = 16
 	}
-	return s, string(code[:after]) == "\x77\x08\x80\x00\x3f\x1a" && string(code[after+1:]) == "\x2a\x33\x24\x22"
+	return e, string(code[:litN]) == "\x77\x08\x80\x00\x3f\x1a" && string(code[litN+1:]) == "\x2a\x33\x24\x22"
 }

@@ -41,7 +41,7 @@ func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 		if !ok {
 			return
 		}
-		m := &t.m
+		m := &t.machine
 		m.reset(f.cie)
 		m.begin(f.cie, f.sec, f.off, f.start)
 		for f.prog.Pos < len(f.prog.Bytes) {

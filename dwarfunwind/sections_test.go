@@ -266,3 +266,18 @@ func (b *builder) aligning() int {
 	at := b.addr + uint64(len(b.out)) + 4 + 4 + 1 + uint64(len(b.aug)+1) + 3 + 1 + 1
 	return int(-at & 7)
 }
+
+// peSize returns the size of an encoded pointer in bytes; 0 if it varies or is unknown.
+func peSize(enc, addrSize uint8) uint8 {
+	switch enc & peFormat {
+	case peAbsptr:
+		return addrSize
+	case peUData2, peSData2:
+		return 2
+	case peUData4, peSData4:
+		return 4
+	case peUData8, peSData8:
+		return 8
+	}
+	return 0
+}

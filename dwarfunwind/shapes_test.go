@@ -47,7 +47,7 @@ func TestRealPLTRulesAreCompact(t *testing.T) {
 	table := openTable(t, libcPath)
 	for e := range table.FDEs() {
 		for loc := range table.Rows(e) {
-			if table.m.cfaExpr == noExpr || e.Signal {
+			if table.machine.cfaExpr == noExpr || e.Signal {
 				continue
 			}
 			if rule, row, ok := table.Rule(frames.Query{PC: loc}); !ok || row != nil || rule.CFAReg != frames.X86RSP {
@@ -114,7 +114,7 @@ func TestCompactLookupsDoNotAllocate(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() {
 		for _, pc := range pcs {
-			table.Rule(frames.Query{PC: pc + 1, Caller: true})
+			table.Rule(frames.Query{PC: pc + 1, AfterCall: true})
 			table.Rule(frames.Query{PC: pc})
 		}
 	}); n > 0 {

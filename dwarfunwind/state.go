@@ -5,16 +5,16 @@ package dwarfunwind
 import "prywalk/frames"
 
 const (
-	// raSlot is that of a return address column that is no register.
+	// raSlot is the slot of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
 	// noExpr is the cfaExpr of a CFA that is a register plus an offset.
 	noExpr = -1
 )
 
-// regRule is the rule of a register. off is the index of the expression, for kinds with one.
+// regRule is the rule of a register.
 type regRule struct {
-	off  int64
+	off  int64 // for kinds with an expression: its index
 	kind frames.RegRuleKind
 	reg  uint8
 }
@@ -28,10 +28,10 @@ type cfaRow struct {
 	regs    [numSlots]regRule
 }
 
-// set ignores slots below 0.
-func (s *cfaRow) set(slot int, r regRule) {
+// set sets a slot's rule; slots below 0 are ignored.
+func (row *cfaRow) set(slot int, r regRule) {
 	if slot >= 0 {
-		s.regs[slot] = r
-		s.used |= 1 << slot
+		row.regs[slot] = r
+		row.used |= 1 << slot
 	}
 }

@@ -33,12 +33,12 @@ type Table struct {
 	debug      frameSection
 	ehIndex    index
 	debugIndex index
-	m          machine
+	machine    machine
 	row        frames.Row // being built
-	rowRegsSet uint64     // registers of row that are not zero
+	rowRegsSet uint64     // registers of row that have a rule
 }
 
-// New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
+// New returns a table. It reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
 func New(cfg Config) (*Table, error) {
 	t := &Table{arch: cfg.Arch, archRules: rulesByArch[cfg.Arch]}
 	if t.archRules == nil {
@@ -62,8 +62,8 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	t.m.reset(f.cie)
-	if !t.m.run(f.cie, &f.prog, f.sec, f.off, f.start, pc) {
+	t.machine.reset(f.cie)
+	if !t.machine.run(f.cie, &f.prog, f.sec, f.off, f.start, pc) {
 		return frames.Rule{}, nil, false
 	}
 	return t.compactRule(&f, q.PC)
@@ -85,8 +85,8 @@ func (t *Table) find(pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
-	for _, e := range x.find(t, s, pc) {
+func (t *Table) findIndexed(s *frameSection, ix *index, pc uint64) (fde, bool) {
+	for _, e := range ix.find(t, s, pc) {
 		if f, ok := t.fdeAt(s, e.off); ok && f.contains(pc) {
 			return f, true
 		}
@@ -94,6 +94,7 @@ func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
+// maxEmptyFDEs bounds the entries of length 0 that a lookup passes.
 const maxEmptyFDEs = 8
 
 // findEh returns the FDE in .eh_frame. BOLT leaves entries of length 0 at the start of functions or within: the FDE is

@@ -2,56 +2,71 @@
 
 package frames
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
-// callerStep computes the registers of a frame's caller.
+// currentFrame is the frame that a walk has reached.
+type currentFrame struct {
+	regs   Regs
+	rule   *resolvedRule // at regs.PC
+	method Method        // by which the frame was found
+	// interrupted: regs.PC is not from a return address, but where the thread, or a signal, interrupted the function.
+	interrupted bool
+}
+
+// isAfterCall is [Query.AfterCall] of the frame.
+func (f *currentFrame) isAfterCall() bool { return !f.interrupted && !f.rule.pcIsCurrent }
+
+// callerStep computes the registers of the current frame's caller.
 type callerStep struct {
+	currentFrame
 	space          *Space
+	arch           *archInfo
 	mem            Memory
-	regs           Regs           // the frame's
-	next           Regs           // its caller's, while they are computed
+	stackCopy      Region         // of mem, if it is a Snapshot
+	next           callerRegs     // while they are computed
 	knownInnermost uint64         // registers known in the innermost frame
 	unreadAddr     Addr           // last word that could not be read
 	exprMem        unreadRecorder // for a CFA's expression
-	mod            int32          // index of the frame's module, or -1
-	caller         bool
 }
 
-func (c *callerStep) module() *Module { return c.space.module(c.mod) }
+func (c *callerStep) currentFunction() function {
+	return c.space.functionAt(Query{PC: c.regs.PC, AfterCall: c.isAfterCall()}.LookupPC(c.regs.Arch))
+}
 
-func (c *callerStep) apply(r *Rule) StopReason {
-	if r.Flags&FlagRow != 0 {
-		return c.applyRow(&c.space.rows[r.row()], r.Flags)
+// apply computes the caller's registers by r. StopNoRule: the stack does not fit r.
+func (c *callerStep) apply(r *resolvedRule) StopReason {
+	if r.row != nil {
+		return c.applyRow(r.row, r.Flags)
 	}
-	info := c.regs.Arch.info()
 	cfa := c.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
-	c.next = c.regs
-	c.next.Known &= info.calleeSaved
-	if stop := c.restoreCompact(r, info, cfa); stop != StopNone {
+	c.next.begin(c.regs.Known & c.arch.calleeSaved)
+	if stop := c.restoreCompact(&r.Rule, cfa); stop != StopNone {
 		return stop
 	}
-	if stop := c.restoreReturnAddress(r, info, cfa); stop != StopNone {
+	if stop := c.restoreReturnAddress(&r.Rule, cfa); stop != StopNone {
 		return stop
 	}
-	c.next.Set(info.sp, cfa)
+	c.next.Set(c.arch.sp, cfa)
 	return StopNone
 }
 
-func (c *callerStep) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
-	for i, units := range r.Saved {
-		if units == 0 {
-			if r.losesReg(i) {
-				c.next.Known &^= 1 << info.compact[i]
-			}
-			continue
-		}
-		at := cfa - 8*uint64(units)
-		v, ok := c.mem.Word(at)
+func (c *callerStep) restoreCompact(r *Rule, cfa Addr) StopReason {
+	if r.Flags&FlagLosesRegs != 0 {
+		c.next.Known &^= r.lostRegs(c.arch)
+	}
+	for saved := binary.LittleEndian.Uint64(r.Saved[:]); saved != 0; {
+		i := uint(bits.TrailingZeros64(saved)) / 8 % NumCompact
+		saved &^= 0xff << (8 * i)
+		reg, at := c.arch.compact[i], cfa-8*uint64(r.Saved[i])
+		v, ok := c.word(at)
 		switch {
 		case ok:
-			c.next.Set(info.compact[i], v)
-		case c.isBelowSP(at):
-			c.restorePopped(info.compact[i], at)
+			c.next.Set(reg, v)
+		case c.mayBePopped(at):
+			c.restorePopped(reg, at)
 		default:
 			return c.stopAtUnread(at)
 		}
@@ -59,79 +74,73 @@ func (c *callerStep) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReaso
 	return StopNone
 }
 
-func (c *callerStep) restoreReturnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
-	if info.raOnStack {
-		v, ok := c.mem.Word(cfa - 8)
-		if !ok && c.isBelowSP(cfa-8) {
-			var reg uint8
-			if reg, ok = c.poppedRegister(cfa - 8); ok {
-				v, ok = c.regs.Get(reg)
-			}
-		}
-		if !ok {
-			return c.stopAtUnread(cfa - 8)
-		}
-		c.next.PC = v
-		return StopNone
+func (c *callerStep) restoreReturnAddress(r *Rule, cfa Addr) StopReason {
+	if c.arch.raOnStack {
+		return c.loadReturnAddress(cfa - 8)
 	}
-	from := &c.next
+	v, known := c.next.Val[c.arch.ra], c.next.Known
 	if r.Flags&FlagRAInLR != 0 {
-		from = &c.regs
+		v, known = c.regs.Val[c.arch.ra], c.regs.Known
 	}
-	v, ok := from.Get(info.ra)
-	if !ok {
+	if known&(1<<c.arch.ra) == 0 {
 		return StopUnproven
 	}
-	c.next.Known &^= 1 << info.ra
+	c.next.Known &^= 1 << c.arch.ra
 	c.next.PC = v &^ c.regs.PACMask
 	return StopNone
 }
 
-func (c *callerStep) applyRow(row *storedRow, flags Flags) StopReason {
-	info := c.regs.Arch.info()
-	cfa, stop := c.rowCFA(row.Row)
+// loadReturnAddress takes the return address from the stack, or from the register into which it was popped.
+func (c *callerStep) loadReturnAddress(at Addr) StopReason {
+	v, ok := c.word(at)
+	if !ok && c.mayBePopped(at) {
+		if reg, popped := c.poppedRegister(at); popped {
+			v, ok = c.regs.Get(reg)
+		}
+	}
+	if !ok {
+		return c.stopAtUnread(at)
+	}
+	c.next.PC = v
+	return StopNone
+}
+
+func (c *callerStep) applyRow(row *Row, flags Flags) StopReason {
+	cfa, stop := c.rowCFA(row)
 	if stop != StopNone {
 		return stop
 	}
-	c.next = c.regs
+	c.next.begin(c.regs.Known)
 	if flags&FlagSignal == 0 {
-		c.next.Known &= info.calleeSaved
+		c.next.Known &= c.arch.calleeSaved
 	}
-	c.next.Set(info.sp, cfa)
-	for left := row.changes; left != 0; left &= left - 1 {
-		reg := uint8(bits.TrailingZeros32(left)) % NumRegs
+	c.next.Set(c.arch.sp, cfa)
+	for reg := range uint8(NumRegs) {
 		p := &row.Regs[reg]
-		v, ok, stop := c.callerReg(p, cfa)
-		if stop == StopBadMemory && c.isBelowSP(c.unreadAddr) {
-			c.restorePopped(reg, c.unreadAddr)
+		if p.Kind == RuleSame {
 			continue
 		}
-		if stop != StopNone {
+		v, known, stop := c.callerReg(p, cfa)
+		switch {
+		case stop == StopBadMemory && c.mayBePopped(c.unreadAddr):
+			c.restorePopped(reg, c.unreadAddr)
+		case stop != StopNone:
 			return stop
-		}
-		if ok {
+		case known:
 			c.next.Set(reg, v)
-		} else {
+		default:
 			c.next.Known &^= 1 << reg
 		}
 	}
 	if !c.knowsNextSP() {
-		c.next.Val[info.sp] = c.regs.SP() // a lower bound
+		c.next.Val[c.arch.sp] = c.regs.SP() // a lower bound
 	}
-	return c.restoreRowRA(row.Row, info, cfa, flags)
+	return c.restoreRowRA(row, cfa, flags)
 }
 
 func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 	if row.CFAExpr != nil {
-		if p, ok := row.CFAExpr.(CFAFinder); ok {
-			return c.finderCFA(p)
-		}
-		c.exprMem = unreadRecorder{Memory: c.mem}
-		v, ok := row.CFAExpr.Eval(&c.regs, &c.exprMem, 0)
-		if !ok {
-			return 0, c.exprStopReason()
-		}
-		return v, StopNone
+		return c.exprCFA(row.CFAExpr)
 	}
 	base, ok := c.regs.Get(row.CFAReg)
 	if !ok {
@@ -141,15 +150,27 @@ func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 	if !row.CFADeref {
 		return cfa, StopNone
 	}
-	v, ok := c.mem.Word(cfa)
+	v, ok := c.word(cfa)
 	if !ok {
 		return 0, c.stopAtUnread(cfa)
 	}
 	return v, StopNone
 }
 
+func (c *callerStep) exprCFA(e Expr) (Addr, StopReason) {
+	if finder, ok := e.(CFAFinder); ok {
+		return c.finderCFA(finder)
+	}
+	c.exprMem = unreadRecorder{Memory: c.mem}
+	v, ok := e.Eval(&c.regs, &c.exprMem, 0)
+	if !ok {
+		return 0, c.exprStopReason()
+	}
+	return v, StopNone
+}
+
 func (c *callerStep) exprStopReason() StopReason {
-	if c.regs.Known != ^uint64(0) && c.regs.Known&c.regs.Arch.CalleeSaved() != c.regs.Arch.CalleeSaved() {
+	if c.regs.Known&c.arch.calleeSaved != c.arch.calleeSaved {
 		return StopUnproven
 	}
 	if c.exprMem.unread == 0 { // the expression itself is refused
@@ -159,22 +180,22 @@ func (c *callerStep) exprStopReason() StopReason {
 	return c.stopAtUnread(c.exprMem.unread)
 }
 
-func (c *callerStep) restoreRowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
+func (c *callerStep) restoreRowRA(row *Row, cfa Addr, flags Flags) StopReason {
 	p := row.RA
 	if p.Kind == RuleSame {
-		p = RegRule{Kind: RuleReg, Reg: info.ra}
+		p = RegRule{Kind: RuleReg, Reg: c.arch.ra}
 	}
-	v, ok, stop := c.callerReg(&p, cfa)
+	v, known, stop := c.callerReg(&p, cfa)
 	if stop != StopNone {
 		return stop
 	}
-	if !ok {
-		if v, ok = c.raFromScratch(&p); !ok {
+	if !known {
+		if v, known = c.raFromScratch(&p); !known {
 			return StopUnproven
 		}
 	}
-	if !info.raOnStack && flags&FlagSignal == 0 {
-		c.next.Known &^= 1 << info.ra
+	if !c.arch.raOnStack && flags&FlagSignal == 0 {
+		c.next.Known &^= 1 << c.arch.ra
 	}
 	c.next.PC = v &^ c.regs.PACMask
 	return StopNone
@@ -182,17 +203,21 @@ func (c *callerStep) restoreRowRA(row *Row, info *archInfo, cfa Addr, flags Flag
 
 // raFromScratch returns a return address kept in a register that callees may change: the innermost frame's value, if it
 // follows a call of this function. Go's functions on arm64 call morestack so.
-func (c *callerStep) raFromScratch(p *RegRule) (uint64, bool) {
-	if p.Kind != RuleReg || !c.caller || c.knownInnermost>>(p.Reg%NumRegs)&1 == 0 {
+func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
+	if p.Kind != RuleReg || c.interrupted || !c.knewInnermost(p.Reg) {
 		return 0, false
 	}
-	v := c.regs.Val[p.Reg%NumRegs] &^ c.regs.PACMask
-	start, known := c.space.funcStart(c.regs.PC - c.regs.Arch.CallLen())
-	return v, known && c.space.isReturnAddressOf(v, start, known)
+	ra = c.regs.Val[p.Reg%NumRegs] &^ c.regs.PACMask
+	callee := c.currentFunction()
+	return ra, callee.known && c.space.isReturnAddressOf(ra, callee)
 }
 
-// callerReg returns a register's value; not ok if it cannot be recovered, which does not end the walk.
-func (c *callerStep) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
+// knewInnermost reports whether the innermost frame's value of a register is known. regs.Val keeps it until a rule
+// restores the register.
+func (c *callerStep) knewInnermost(reg uint8) bool { return c.knownInnermost>>(reg%NumRegs)&1 != 0 }
+
+// callerReg returns the caller's value of a register. One that is not known does not end the walk.
+func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop StopReason) {
 	var at Addr
 	switch p.Kind {
 	case RuleOffset:
@@ -200,8 +225,8 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) 
 	case RuleValOffset:
 		return cfa + uint64(p.Off), true, StopNone
 	case RuleReg:
-		v, ok := c.regs.Get(p.Reg)
-		return v, ok, StopNone
+		v, known = c.regs.Get(p.Reg)
+		return v, known, StopNone
 	case RuleRegOffset:
 		base, ok := c.regs.Get(p.Reg)
 		if !ok {
@@ -217,39 +242,47 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) 
 	default:
 		return 0, false, StopNone
 	}
-	v, ok := c.mem.Word(at)
+	v, ok := c.word(at)
 	if !ok {
 		return 0, false, c.stopAtUnread(at)
 	}
 	return v, true, StopNone
 }
 
-func (c *callerStep) canApply(r *Rule) bool {
-	if r.Flags&FlagRow != 0 && c.space.rows[r.row()].CFAExpr != nil {
+// knowsCFABase reports whether the register is known to which the CFA of r is relative. An expression reports itself
+// what it lacks.
+func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
+	if r.row != nil && r.row.CFAExpr != nil {
 		return true
 	}
 	return c.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// assumePreserved applies a rule relative to a register that callees may change, with its value in the innermost frame:
-// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. The caller's
-// frame must be further out, and its return address follow a call of this function.
-func (c *callerStep) assumePreserved(r *Rule) bool {
-	given := c.knownInnermost>>(r.CFAReg%NumRegs)&1 != 0
-	special := r.Flags&(FlagRow|FlagSignal|FlagStackSwitch|FlagLosesRegs) != 0
-	if !c.caller || r.CFAReg == c.regs.Arch.SP() || !given || special {
+// applyWithAssumedReg applies a rule relative to a register that callees may change, with its value in the innermost
+// frame: OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. The
+// caller's frame must be further out, and its return address follow a call of this function.
+func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
+	plain := r.row == nil && r.Flags&(FlagSignal|FlagStackSwitch|FlagLosesRegs) == 0
+	if !plain || c.interrupted || r.CFAReg == c.arch.sp || !c.knewInnermost(r.CFAReg) {
 		return false
 	}
-	if c.apply(r) != StopNone || c.next.SP() <= c.regs.SP() { // apply reads the value, known or not
+	if c.apply(r) != StopNone || c.nextSP() <= c.regs.SP() { // apply reads the value, known or not
 		return false
 	}
-	start, known := c.space.funcStart(c.regs.PC - c.regs.Arch.CallLen())
-	return c.space.isReturnAddressOf(c.next.PC, start, known)
+	return c.space.isReturnAddressOf(c.next.PC, c.currentFunction())
 }
 
-func (c *callerStep) stopAtUnread(addr Addr) StopReason {
-	c.unreadAddr = addr
-	if c.mem.Cut(addr) {
+// word is mem.Word. Almost all words are in the copy of the stack.
+func (c *callerStep) word(at Addr) (uint64, bool) {
+	if v, ok := c.stackCopy.word(at); ok {
+		return v, true
+	}
+	return c.mem.Word(at)
+}
+
+func (c *callerStep) stopAtUnread(at Addr) StopReason {
+	c.unreadAddr = at
+	if c.mem.Cut(at) {
 		return StopStackCut
 	}
 	return StopBadMemory

@@ -29,9 +29,9 @@ func TestCFAFinderReturnsTheCFAOrTheStopReason(t *testing.T) {
 		want  StopReason
 		depth int
 	}{
-		"proven":     {claim{cfa: 0x7010, ok: true}, StopRoot, 1},
-		"not proven": {claim{}, StopNoRule, 1},
-		"lacks":      {claim{unread: 0x9000}, StopBadMemory, 1},
+		"found":     {claim{cfa: 0x7010, ok: true}, StopRoot, 1},
+		"not found": {claim{}, StopNoRule, 1},
+		"lacks":     {claim{unread: 0x9000}, StopBadMemory, 1},
 	} {
 		var asked Addr
 		c.claim.pc = &asked

@@ -26,12 +26,12 @@
 // The walk ends where a rule says that there is no caller (complete), or something cannot be known ([StopReason]).
 //
 // A rule depends on the program counter alone. It comes from the [Module]'s sources, in their order, and the [Space]
-// caches it for all threads and ticks. [Walker] iterates; apply.go applies rules, quickstep.go plain ones in a shorter
-// way with the same result.
+// caches it for all threads and ticks (lookup.go). [Walker] iterates; step.go chooses the way to the caller, and
+// apply.go computes its registers.
 //
 // # Methods
 //
-// Ways to a frame's caller, in the order in which they are tried ([Frame.Method]):
+// Ways to a frame's caller, in the order in which Walker.step tries them ([Frame.Method]):
 //
 //	method     by                                    trusted if the return address
 //	─────────  ────────────────────────────────────  ─────────────────────────────────────────────────────
@@ -41,21 +41,34 @@
 //	fp         a source's rule: the instructions     follows a call, or both are generated code
 //	           have set the frame pointer
 //	heuristic  a source's rule: the instructions     follows a call, or both are generated code
+//	(assumed)  a rule whose register is unknown: it  follows a call of this function, and the CFA is further out;
+//	           has its value of the innermost frame  not for the innermost frame
+//	           (applyWithAssumedReg)
+//	(by SP)    a rule of the sources for the stack   as for its source
+//	           pointer alone ([Query.SPOnly])
 //	fp         a rule whose register is unknown and  follows a call that can have led to this function, and so
-//	           found on the stack                    do all further ones up to the root; no other value does
-//	           (registersearch.go)
+//	           found on the stack (searchRegister)   do all further ones up to the root; no other value does
 //	fp         no rule: the two words at the frame   follows a call that can have led to this function, directly
-//	           pointer (framepointer.go)             or by a tail call, or both are generated code
+//	           pointer (applyFramePointer)           or by a tail call, or both are generated code
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
-//	           stack (scan.go); a guess
+//	           stack (applyScan); a guess
+//
+// [Frame.Method] of the ways in brackets is that of their rule. The last two are also tried where a rule does not fit
+// the stack, or gives an address that is not trusted.
 //
 // Where no call is needed, an address counts as one that follows a call: a signal trampoline's, and, outside of
-// generated code, the first instruction of a prepared stack ([cacheEntry.exact]).
+// generated code, the first instruction of a prepared stack ([resolvedRule.pcIsCurrent]).
+//
+// # Words
+//
+// A register is known if [Regs.Known] has its bit, and found if it was unknown and a search of the stack gave it. A
+// return address is trusted as the table says. A frame is interrupted if its program counter is not a return address,
+// as in the innermost frame and beyond a signal's.
 //
 // # Invariants
 //
-// A walk allocates nothing, except in sources of rules that are not cached. It ends: each step leads further out, or is
-// one of a bounded number of changes of stacks.
+// A walk allocates nothing, except for rules that are not cached and in a Walker's first search of a register. It ends:
+// each step leads further out, or is one of a bounded number of changes of stacks.
 //
 // Standard library only: what is read is behind [Memory], [RuleSource] and [CallSites].
 package frames

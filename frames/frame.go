@@ -4,18 +4,17 @@ package frames
 
 // Frame is one activation of a function on a stack.
 type Frame struct {
-	// PC is a return address unless the frame is innermost or interrupted by a signal.
-	PC     Addr
-	SP     Addr    // 0 if unknown (arm64: found by frame pointer)
-	FP     Addr    // frame pointer's register, 0 if unknown; code may use it otherwise
-	Module *Module // has PC; nil if unknown
-	Method Method
-	Caller bool // PC is a return address
+	PC        Addr    // next instruction; if AfterCall, a return address
+	SP        Addr    // 0 if unknown (arm64: found by frame pointer)
+	FP        Addr    // frame pointer's register, 0 if unknown; code may use it otherwise
+	Module    *Module // has PC; nil if unknown
+	Method    Method
+	AfterCall bool // the current instruction is the call before PC; false for innermost and interrupted frames
 }
 
 // LookupPC returns the address to name: PC, or one within the call before it.
 func (f *Frame) LookupPC(arch Arch) Addr {
-	if f.Caller {
+	if f.AfterCall {
 		return f.PC - arch.CallLen()
 	}
 	return f.PC

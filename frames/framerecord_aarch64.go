@@ -12,40 +12,42 @@ package frames
 //	x29 ──► │ caller's x29     │ +0
 //	        └──────────────────┘
 
-func (c *callerStep) knowsSP() bool { return c.regs.Known&(1<<c.regs.Arch.SP()) != 0 }
+func (c *callerStep) knowsSP() bool { return c.regs.Known&(1<<c.arch.sp) != 0 }
 
-func (c *callerStep) knowsNextSP() bool { return c.next.Known&(1<<c.next.Arch.SP()) != 0 }
+func (c *callerStep) knowsNextSP() bool { return c.next.Known&(1<<c.arch.sp) != 0 }
+
+// nextSP returns the caller's stack pointer, or a lower bound if it is not known.
+func (c *callerStep) nextSP() Addr { return c.next.Val[c.arch.sp%NumRegs] }
 
 // findSPByRecord finds the stack pointer of a frame found by a frame record, if its rule says where its own record is:
 // CFA = x29 + (CFA − place of x29). The record's return address must follow a call of this function, which then has set
 // x29.
 func (w *Walker) findSPByRecord() {
-	info := w.regs.Arch.info()
-	fp, ok := w.regs.Get(info.fp)
-	above, cfaOff, placed := w.space.recordPlace(&w.cur.rule)
+	fp, ok := w.regs.Get(w.arch.fp)
+	recordToCFA, spToCFA, placed := w.rule.recordPlace(w.arch)
 	if !ok || !placed {
 		return
 	}
-	sp := fp + above - cfaOff
-	start, known := w.space.funcStart(w.regs.PC - w.regs.Arch.CallLen())
-	ra, ok := w.mem.Word(fp + 8)
-	if ok && sp >= w.regs.SP() && sp <= fp && sp%16 == 0 && w.space.isReturnAddressOf(ra&^w.regs.PACMask, start, known) {
-		w.regs.Set(info.sp, sp)
+	sp := fp + recordToCFA - spToCFA
+	if sp < w.regs.SP() || sp > fp || sp%16 != 0 {
+		return
+	}
+	ra, ok := w.word(fp + 8)
+	if ok && w.space.isReturnAddressOf(ra&^w.regs.PACMask, w.currentFunction()) {
+		w.regs.Set(w.arch.sp, sp)
 	}
 }
 
-// recordPlace returns CFA − place of the frame record, and CFA − stack pointer; false unless the rule is relative to
-// the stack pointer and saves x29 and the link register side by side.
-func (s *Space) recordPlace(r *Rule) (above, cfaOff uint64, ok bool) {
-	sp, fp := s.Arch.SP(), s.Arch.FP()
+// recordPlace returns CFA − place of the frame record, and CFA − stack pointer, in bytes; false unless the rule is
+// relative to the stack pointer and saves x29 and the link register side by side.
+func (r *resolvedRule) recordPlace(arch *archInfo) (recordToCFA, spToCFA uint64, ok bool) {
 	switch {
-	case r.CFAReg != sp || r.Flags&^(FlagRow|FlagLosesRegs) != 0:
+	case r.CFAReg != arch.sp || r.Flags&^FlagLosesRegs != 0:
 		return 0, 0, false
-	case r.Flags&FlagRow == 0:
+	case r.row == nil:
 		return 8 * uint64(r.Saved[0]), uint64(int64(r.CFAOff)), r.Saved[0] >= 2 && r.Saved[1] == r.Saved[0]-1
 	}
-	row := s.rows[r.row()]
-	x29 := &row.Regs[fp]
+	row, x29 := r.row, &r.row.Regs[arch.fp]
 	plain := row.CFAExpr == nil && !row.CFADeref && x29.Kind == RuleOffset && row.RA.Kind == RuleOffset
 	return uint64(-x29.Off), uint64(row.CFAOff), plain && x29.Off <= -16 && row.RA.Off == x29.Off+8
 }

@@ -2,58 +2,63 @@
 
 package frames
 
-// lookup returns the rule for a pc, from the cache or the sources, valid until the next call. With spOnly, only rules
-// relative to the stack pointer count.
-func (s *Space) lookup(pc Addr, caller, spOnly bool) *cacheEntry {
-	k := cacheKey(pc, caller, spOnly)
-	if e := s.cache.get(k); e != nil {
-		return e
-	}
-	e := s.cache.add(k)
-	s.fillEntry(e, pc, caller, spOnly)
-	e.exact = e.exact || e.rule.Flags&FlagSignal != 0
-	if caller {
-		e.confidence = s.confidenceOf(e, pc)
-	}
-	e.requiredConfidence = s.requiredConfidence(&e.rule, e.mod)
-	e.quick = quickRuleOf(s.Arch, &e.rule)
-	return e
+// resolvedRule is the rule at a program counter. [Space] caches it by address.
+type resolvedRule struct {
+	Rule         // FlagNoRule if no source has one
+	row  *Row    // what does not fit into the Rule, else nil
+	mod  *Module // has the code, nil if unknown
+	// pcIsCurrent: the current instruction is that at pc, even if pc is a return address: no call is before a signal
+	// trampoline, or the start of a stack prepared by hand.
+	pcIsCurrent bool
 }
 
-func (s *Space) fillEntry(e *cacheEntry, pc Addr, caller, spOnly bool) {
-	e.mod, e.rule = -1, Rule{Flags: FlagNone}
-	at := pc
-	if caller {
-		at -= s.Arch.CallLen()
+// startsStack reports whether the code is the first instruction of a prepared stack.
+func (r *resolvedRule) startsStack() bool { return r.pcIsCurrent && r.Flags&FlagRoot != 0 }
+
+func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
+
+// lookup returns the rule for q, which has a run-time address, from the cache or the sources, not to be modified.
+func (s *Space) lookup(q Query) *resolvedRule {
+	k := keyOf(q)
+	if r, ok := s.rules.get(k); ok {
+		return r
 	}
-	if e.mod = s.moduleIndex(at); e.mod < 0 {
-		if caller {
-			s.handleUncalled(e, pc, spOnly) // the first instruction of a mapping
+	r := s.find(q)
+	s.rules.add(k, &r)
+	return &r
+}
+
+// find returns the rule of the sources, or the end-of-stack rule for a hand-prepared stack.
+func (s *Space) find(q Query) resolvedRule {
+	m := s.ModuleAt(q.LookupPC(s.Arch))
+	r, ok := s.askSources(m, q)
+	r.pcIsCurrent = r.Flags&FlagSignal != 0
+	if q.AfterCall && (!ok || r.Method != MethodCFI) {
+		if prepared, ok := s.preparedStackRule(q); ok {
+			return prepared
 		}
-		return
 	}
-	if found := s.fillFromSources(e, pc, caller, spOnly); caller && (!found || e.rule.Method != MethodCFI) {
-		s.handleUncalled(e, pc, spOnly)
-	}
+	return r
 }
 
-// handleUncalled handles a return address that follows no call and has no call frame information. At a function's first
-// instruction, or in code of [StackEnds], the stack was prepared by hand, as by makecontext, and this is its outermost
-// frame (glibc's __start_context has call frame information with a caller nevertheless). A signal trampoline can be
-// there, too.
-func (s *Space) handleUncalled(e *cacheEntry, pc Addr, spOnly bool) {
-	i := s.moduleIndex(pc)
-	if i < 0 {
-		return
+// preparedStackRule is for a return address that follows no call and has no call frame information. At a function's
+// first instruction, or in code of [StackEnds], the stack was prepared by hand, as by makecontext, and this is its
+// outermost frame (glibc's __start_context has call frame information with a caller nevertheless). A signal trampoline
+// can be there, too. The address may be the first of a mapping.
+func (s *Space) preparedStackRule(q Query) (resolvedRule, bool) {
+	m := s.ModuleAt(q.PC)
+	if m == nil || m.Generated || m.Calls == nil {
+		return resolvedRule{}, false
 	}
-	m := s.modules[i]
-	if m.Generated || m.Calls == nil || !m.startsFunc(pc-m.Bias) && !m.endsStack(pc-m.Bias) || s.followsCall(pc) {
-		return
+	if pc := q.PC - m.Bias; !m.startsFunc(pc) && !m.endsStack(pc) || s.followsCall(q.PC) {
+		return resolvedRule{}, false
 	}
-	e.mod, e.exact = i, true
-	if !s.fillFromSources(e, pc, false, spOnly) || e.rule.Flags&FlagSignal == 0 {
-		e.rule = Rule{Flags: FlagRoot, Method: MethodHeuristic}
+	r, ok := s.askSources(m, Query{PC: q.PC, SPOnly: q.SPOnly})
+	if !ok || r.Flags&FlagSignal == 0 {
+		r = resolvedRule{Rule: Rule{Flags: FlagRoot, Method: MethodHeuristic}, mod: m}
 	}
+	r.pcIsCurrent = true
+	return r, true
 }
 
 func (m *Module) startsFunc(pc Addr) bool {
@@ -66,28 +71,30 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-func (s *Space) fillFromSources(e *cacheEntry, pc Addr, caller, spOnly bool) bool {
-	mod := s.modules[e.mod]
-	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
-	for _, src := range mod.Sources {
+// askSources returns the first rule of a module's sources; false if none has one, or m is nil.
+func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
+	none := resolvedRule{Rule: Rule{Flags: FlagNoRule}, mod: m}
+	if m == nil {
+		return none, false
+	}
+	q.PC -= m.Bias
+	for _, src := range m.Sources {
 		r, row, ok := src.Rule(q)
 		if ok && row != nil && row.RA.Kind == RuleUndefined {
 			r, row = Rule{Flags: FlagRoot, Method: r.Method}, nil // DWARF 5 §6.4.4
 		}
-		if !ok || spOnly && !s.isSPRelative(r, row) {
+		if !ok || q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}
-		if row != nil && !row.packWithLoss(s.Arch, &r) {
-			s.rows = append(s.rows, storedRow{row, row.changedRegs()})
-			r.setRow(uint32(len(s.rows) - 1))
+		if row != nil && row.packWithLoss(s.Arch, &r) {
+			row = nil
 		}
-		e.rule = r
-		return true
+		return resolvedRule{Rule: r, row: row, mod: m}, true
 	}
-	return false
+	return none, false
 }
 
-// isSPRelative reports whether sp and pc suffice for a rule.
+// isSPRelative reports whether stack pointer and program counter suffice for a rule.
 func (s *Space) isSPRelative(r Rule, row *Row) bool {
 	if r.Flags&FlagRoot != 0 {
 		return true
@@ -97,40 +104,4 @@ func (s *Space) isSPRelative(r Rule, row *Row) bool {
 		return row.CFAExpr != nil || row.CFAReg == sp
 	}
 	return r.CFAReg == sp
-}
-
-// confidence is a reason to believe a return address, in rising order.
-type confidence uint8
-
-const (
-	confidenceNone      confidence = iota // in no code, or the first instruction of a stack
-	confidenceCode                        // in a module: enough for call frame information
-	confidenceGenerated                   // in generated code, whose callers need not call
-	confidenceCall                        // follows a call, or is returned to without one
-)
-
-// confidenceOf returns what a return address proves, before [Walker.isPlausible] looks at the instructions before it.
-func (s *Space) confidenceOf(e *cacheEntry, pc Addr) confidence {
-	switch m := s.module(e.mod); {
-	case pc == 0 || m == nil:
-		return confidenceNone
-	case e.exact && e.rule.Flags&FlagRoot != 0:
-		return confidenceNone
-	case e.exact:
-		return confidenceCall
-	case m.Generated:
-		return confidenceGenerated
-	}
-	return confidenceCode
-}
-
-// requiredConfidence returns the proof that a rule for code of a module requires of the return address that it gives.
-func (s *Space) requiredConfidence(r *Rule, mod int32) confidence {
-	if r.Method == MethodCFI {
-		return confidenceCode
-	}
-	if m := s.module(mod); m != nil && m.Generated {
-		return confidenceGenerated
-	}
-	return confidenceCall
 }

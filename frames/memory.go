@@ -20,10 +20,14 @@ type Region struct {
 
 func (r *Region) word(addr Addr) (uint64, bool) {
 	off := addr - r.Addr
-	if n := uint64(len(r.Bytes)); n < 8 || off > n-8 {
+	if off >= uint64(len(r.Bytes)) {
 		return 0, false
 	}
-	return binary.LittleEndian.Uint64(r.Bytes[off:]), true
+	b := r.Bytes[off:]
+	if len(b) < 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b), true
 }
 
 // Snapshot is [Memory] of copied bytes. The zero value has none.
@@ -71,10 +75,10 @@ type unreadRecorder struct {
 }
 
 // Word implements [Memory].
-func (n *unreadRecorder) Word(addr Addr) (uint64, bool) {
-	v, ok := n.Memory.Word(addr)
+func (r *unreadRecorder) Word(addr Addr) (uint64, bool) {
+	v, ok := r.Memory.Word(addr)
 	if !ok {
-		n.unread = addr
+		r.unread = addr
 	}
 	return v, ok
 }

@@ -4,14 +4,14 @@ package frames
 
 // Query asks a [RuleSource] for a rule.
 type Query struct {
-	PC     Addr // module address (run-time address − Module.Bias)
-	Caller bool // PC is a return address: the current instruction is the call before it
-	SPOnly bool // only the stack pointer is known (passive read): the CFA must be relative to it
+	PC        Addr // module address (run-time address − Module.Bias)
+	AfterCall bool // PC is a return address: the current instruction is the call before it
+	SPOnly    bool // only the stack pointer is known (passive read): the CFA must be relative to it
 }
 
 // LookupPC returns the address to search tables for: PC, or one within the call before it.
 func (q Query) LookupPC(arch Arch) Addr {
-	if q.Caller {
+	if q.AfterCall {
 		return q.PC - arch.CallLen()
 	}
 	return q.PC
@@ -19,7 +19,7 @@ func (q Query) LookupPC(arch Arch) Addr {
 
 // RuleSource has rules for one module's code. It is for one goroutine at a time.
 type RuleSource interface {
-	// Rule returns the rule at q, and a Row, else nil, if it does not fit into a Rule; false if there is none.
+	// Rule returns the rule at q; false if there is none. The Row is nil if the Rule says all.
 	Rule(q Query) (Rule, *Row, bool)
 }
 
@@ -57,9 +57,9 @@ type TailCalls interface {
 
 // StackSwitches is a [CallSites] that knows code on another stack than its caller's.
 type StackSwitches interface {
-	// SwitchesStack reports whether the function that has pc has loaded another stack's pointer before pc; with caller,
-	// pc is a return address.
-	SwitchesStack(pc Addr, caller bool) bool
+	// SwitchesStack reports whether the function that has pc has loaded another stack's pointer before pc. afterCall is
+	// [Query.AfterCall].
+	SwitchesStack(pc Addr, afterCall bool) bool
 }
 
 // Module is one executable mapping, of a file, the kernel (vDSO) or a JIT compiler.

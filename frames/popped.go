@@ -14,25 +14,29 @@ type PoppedRegisters interface {
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
+// maxPopped is the number of x86-64's callee-saved registers, and one more word.
 const maxPopped = 7
 
-func (c *callerStep) isBelowSP(at Addr) bool {
-	return !c.caller && c.regs.Arch.info().raOnStack && c.knowsSP() && at < c.regs.SP()
+// mayBePopped reports whether the word at an address may have been popped: it is below the stack pointer of an
+// interrupted function.
+func (c *callerStep) mayBePopped(at Addr) bool {
+	return c.interrupted && c.arch.raOnStack && c.knowsSP() && at < c.regs.SP()
 }
 
 // poppedRegister returns the register that has the value of a place below the stack pointer.
 func (c *callerStep) poppedRegister(at Addr) (reg uint8, ok bool) {
-	m := c.module()
-	if below := c.regs.SP() - at; m == nil || below%8 != 0 || below/8 > maxPopped {
+	m, below := c.rule.mod, c.regs.SP()-at
+	if m == nil || below%8 != 0 || below/8 > maxPopped {
 		return 0, false
 	}
-	p, ok := m.Calls.(PoppedRegisters)
+	pops, ok := m.Calls.(PoppedRegisters)
 	if !ok {
 		return 0, false
 	}
-	return p.Popped(c.regs.PC-m.Bias, int(c.regs.SP()-at)/8)
+	return pops.Popped(c.regs.PC-m.Bias, int(below)/8)
 }
 
+// restorePopped keeps a register of the caller whose place is below the stack pointer, if it was popped from there.
 func (c *callerStep) restorePopped(reg uint8, at Addr) {
 	if from, ok := c.poppedRegister(at); ok && from == reg && c.regs.Known>>reg&1 != 0 {
 		c.next.Set(reg, c.regs.Val[reg%NumRegs])

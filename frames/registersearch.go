@@ -15,7 +15,7 @@ package frames
 //	        │ array, any length    │
 //	lower   └──────────────────────┘ ◄── stack pointer
 //
-// A candidate is accepted if it is proven and unique:
+// A candidate is accepted, and the register found, if the candidate fits and no other does:
 //
 //   - the call before it calls this function directly, or is the one that a thread begins with;
 //   - a walk from there reaches a thread's first function;
@@ -23,8 +23,8 @@ package frames
 //   - no other candidate fulfils these. A stale chain within the array can: it differs where it would join the live
 //     one. In recursion neither is accepted.
 //
-// Else the walk ends as unproven: for a function called by pointer from a place that also calls others, or reached by a
-// tail call ([TailCalls]).
+// Else the walk ends with [StopUnproven]: for a function called by pointer from a place that also calls others, or
+// reached by a tail call ([TailCalls]).
 //
 // Source: System V ABI for x86-64, §3.2.2.
 
@@ -55,118 +55,122 @@ type candidate struct {
 	calledOnce bool
 }
 
-// registerSearch is the state of one search.
+// registerSearch is one search for the register to which a rule's CFA is relative.
 type registerSearch struct {
+	base       cfaBase
+	callee     function // of the frame
 	trial      Walker
-	candidates [maxCandidates]candidate
-	n          int
+	candidates [maxCandidates]candidate // whose chains are whole
+	n          int                      // candidates
 	steps      int
-	cut        Addr // word beyond the copy that a direct call's trial lacked; 0: none
+	cutAt      Addr // word beyond the copy that the trial of a direct call lacked; 0: none
 }
 
-type registerSearches struct {
-	current *registerSearch
-	begun   int  // searches in this walk
-	proven  int  // registers found
-	isTrial bool // this walk is a search's trial
+// cfaBase is a CFA by a register: reg + off, or, with deref, the word there.
+type cfaBase struct {
+	reg   uint8
+	off   int64
+	deref bool
 }
 
-// ProvenRegs returns the number of registers found on the stack and proven.
-func (w *Walker) ProvenRegs() int { return w.proven }
-
-// searchRegister finds the register of a rule's CFA. StopUnproven: no value is proven. StopStackCut: the copy may be
-// too short.
-func (w *Walker) searchRegister(r *Rule) StopReason {
-	info := w.regs.Arch.info()
-	if w.isTrial || w.snap == nil || w.begun >= maxSearches {
+// searchRegister finds the register of a rule's CFA on the stack, and sets it. StopUnproven: it is not found.
+// StopStackCut: the copy may be too short.
+func (w *Walker) searchRegister(r *resolvedRule) StopReason {
+	if w.isTrial || w.snap == nil || w.searchesBegun >= maxSearches {
 		return StopUnproven
 	}
-	if !info.raOnStack || r.Flags&(FlagSignal|FlagStackSwitch) != 0 {
+	if !w.arch.raOnStack || r.Flags&(FlagSignal|FlagStackSwitch) != 0 {
 		return StopUnproven
 	}
-	w.begun++
-	f := w.Frame()
-	start, known := w.space.funcStart(f.LookupPC(w.regs.Arch))
-	off, reg, deref, ok := w.space.cfaBase(r)
-	if !known || !ok {
+	w.searchesBegun++
+	base, ok := r.cfaBase()
+	callee := w.currentFunction()
+	if !ok || !callee.known {
 		return StopUnproven
 	}
-	if w.current == nil {
-		w.current = &registerSearch{}
+	if w.search == nil {
+		w.search = &registerSearch{}
 	}
-	s := w.current
-	s.n, s.steps, s.cut = 0, 0, 0
-	ok = s.collect(w, reg, off, deref, start)
-	if s.cut != 0 {
-		w.unreadAddr = s.cut
+	s := w.search
+	s.base, s.callee, s.n, s.steps, s.cutAt = base, callee, 0, 0, 0
+	finished := s.collect(w)
+	if s.cutAt != 0 {
+		w.unreadAddr = s.cutAt
 		return StopStackCut
 	}
+	if !finished {
+		return StopUnproven
+	}
+	best, ok := s.best(w)
 	if !ok {
 		return StopUnproven
 	}
-	best, ok := s.best(w, reg)
-	if !ok {
-		return StopUnproven
-	}
-	w.regs.Set(reg, best.reg)
-	w.proven++
+	w.regs.Set(base.reg, best.reg)
+	w.registersFound++
 	return StopNone
 }
 
-// cfaBase returns register and offset of the CFA; with deref, of the word that has it. Not ok if the return address is
-// not directly below the CFA.
-func (s *Space) cfaBase(r *Rule) (off int64, reg uint8, deref, ok bool) {
-	if r.Flags&FlagRow == 0 {
-		return int64(r.CFAOff), r.CFAReg % NumRegs, false, true
+// cfaBase returns the base of the CFA; false if the return address is not directly below the CFA.
+func (r *resolvedRule) cfaBase() (cfaBase, bool) {
+	row := r.row
+	if row == nil {
+		return cfaBase{reg: r.CFAReg % NumRegs, off: int64(r.CFAOff)}, true
 	}
-	row := s.rows[r.row()]
 	if row.CFAExpr != nil || row.CFAReg >= NumRegs || row.RA.Kind != RuleOffset || row.RA.Off != -8 {
-		return 0, 0, false, false
+		return cfaBase{}, false
 	}
-	return row.CFAOff, row.CFAReg, row.CFADeref, true
+	return cfaBase{row.CFAReg, row.CFAOff, row.CFADeref}, true
 }
 
-// collect finds all candidates; false if too many, or it takes too long.
-func (s *registerSearch) collect(w *Walker, reg uint8, off int64, deref bool, start Addr) bool {
-	stack := &w.snap.Stack
-	sp := w.regs.SP()
+// collect tries each stack word that follows a fitting call; false if candidates are too many, or it takes too long.
+func (s *registerSearch) collect(w *Walker) bool {
+	stack, sp := &w.snap.Stack, w.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
 	for at := sp; at+8 <= end; at += 8 {
 		v, ok := stack.word(at)
 		if !ok || at-sp > maxSearchBytes {
 			return false // the copy ends before the thread's first function
 		}
-		l := w.space.callFitOf(v, start, true)
-		if l < fitTailCall {
-			continue
+		if fit := w.space.callFitOf(v, s.callee); fit >= fitTailCall && !s.tryReturnAddress(w, at, fit) {
+			return false
 		}
-		cfa := at + 8
-		if !deref {
-			if !s.tryCandidate(w, candidate{at: at, reg: cfa - uint64(off), fit: l}, reg) {
-				return false
-			}
-			continue
+	}
+	return true
+}
+
+// tryReturnAddress tries the values that the register has if the word at an address is the return address: one; where
+// the CFA is saved on the stack, one for each word that is equal to it. It returns false as collect does.
+func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool {
+	cfa, off := at+8, uint64(s.base.off)
+	if !s.base.deref {
+		return s.tryCandidate(w, candidate{at: at, reg: cfa - off, fit: fit})
+	}
+	for saved := w.regs.SP(); saved < at; saved += 8 {
+		s.steps++
+		if s.steps > maxSearchSteps {
+			return false
 		}
-		for a := sp; a < at; a += 8 {
-			s.steps++
-			v, _ := stack.word(a)
-			if s.steps > maxSearchSteps || v == cfa && !s.tryCandidate(w, candidate{at: at, reg: a - uint64(off), fit: l}, reg) {
-				return false
-			}
+		v, _ := w.snap.Stack.word(saved)
+		if v == cfa && !s.tryCandidate(w, candidate{at: at, reg: saved - off, fit: fit}) {
+			return false
 		}
 	}
 	return true
 }
 
 // tryCandidate keeps a candidate that leads to the thread's first function; false if there is no room or time.
-func (s *registerSearch) tryCandidate(w *Walker, c candidate, reg uint8) bool {
-	whole := s.reachesRoot(w, &c, reg, nil)
+func (s *registerSearch) tryCandidate(w *Walker, c candidate) bool {
+	found := s.walkFrom(w, &c)
+	if found.cutAt != 0 && c.fit == fitDirect {
+		s.cutAt = found.cutAt
+	}
 	if s.steps > maxSearchSteps {
 		return false
 	}
-	if !whole {
+	if !found.whole {
 		return true
 	}
+	c.calledOnce = found.calledOnce
 	if s.n == len(s.candidates) {
 		return false
 	}
@@ -175,97 +179,110 @@ func (s *registerSearch) tryCandidate(w *Walker, c candidate, reg uint8) bool {
 	return true
 }
 
-// reachesRoot reports whether a walk with a candidate's register reaches the thread's first function by proven return
-// addresses, and passes the place of each to a non-nil to.
-func (s *registerSearch) reachesRoot(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
+// Calls of Next in a trial that lead to no frame beyond the candidate's: for the searching frame, for the candidate's,
+// and the last one.
+const stepsToCandidate = 3
+
+// trialChain is what a trial has found; all zero if a return address does not fit.
+type trialChain struct {
+	whole      bool  // it reaches the thread's first function
+	calledOnce bool  // the candidate is [candidate.calledOnce]
+	passes     uint8 // the kept candidates that are at return addresses of this chain, a bit each
+	cutAt      Addr  // word beyond the copy that it lacked; 0: none
+}
+
+// walkFrom walks with a candidate's register, as far as return addresses fit.
+func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	t := &s.trial
 	t.MaxDepth, t.isTrial = w.limit, true
 	t.Init(w.space, &w.regs, w.mem)
-	t.regs.Set(reg, c.reg)
-	t.enter(w.method, w.caller)
-	t.key = 0
+	t.regs.Set(s.base.reg, c.reg)
+	t.enter(w.rule, w.method, w.interrupted)
 	if !t.Next() {
-		return false
+		return trialChain{}
 	}
-	var mods [2]*Module // of the last two frames
+	var lastModules [2]*Module // of the two outermost frames so far
 	for {
-		f := t.Frame()
-		start, known := t.space.funcStart(f.LookupPC(t.regs.Arch))
-		mods[0], mods[1] = mods[1], f.Module
+		callee := t.currentFunction()
+		lastModules[0], lastModules[1] = lastModules[1], t.rule.mod
 		if !t.Next() {
 			break
 		}
-		g := t.Frame()
-		at := g.SP - 8
+		f := t.Frame()
+		at := f.SP - 8 // of its return address
 		switch {
 		case t.depth == 2:
 			if at != c.at {
-				return false
+				return trialChain{}
 			}
-		case g.Caller && t.space.callFitOf(g.PC, start, known) < fitTailCall: // else interrupted by a signal
-			return false
+		case f.AfterCall && t.space.callFitOf(f.PC, callee) < fitTailCall: // else interrupted by a signal
+			return trialChain{}
 		}
 		if s.steps++; s.steps > maxSearchSteps {
-			return false
+			return trialChain{}
 		}
-		if to != nil {
-			to(at)
+		for i := range s.candidates[:s.n] {
+			if s.candidates[i].at == at {
+				found.passes |= 1 << i
+			}
 		}
 	}
-	// without this frame, its caller, and the last call of Next
-	rest := t.depth - 3
-	c.calledOnce = rest <= 1 || rest == 2 && mods[0] != mods[1]
-	if c.fit == fitDirect && t.StopReason() == StopStackCut {
-		s.cut = t.UnreadAddr()
+	beyond := t.depth - stepsToCandidate // frames
+	found.calledOnce = beyond <= 1 || beyond == 2 && lastModules[0] != lastModules[1]
+	if t.StopReason() == StopStackCut {
+		found.cutAt = t.UnreadAddr()
 	}
-	// a return address of 0 proves no end: cleared memory has many
-	last := &t.space.lookup(t.regs.PC, t.caller, false).rule
-	return t.StopReason() == StopRoot && rest >= 0 && last.Flags&FlagRoot != 0
+	// a return address of 0 is no end: cleared memory has many
+	found.whole = t.StopReason() == StopRoot && beyond >= 0 && t.rule.Flags&FlagRoot != 0
+	return found
 }
 
-// best returns the only proven candidate; false if none, or several.
-func (s *registerSearch) best(w *Walker, reg uint8) (candidate, bool) {
-	found := s.candidates[:s.n]
-	best := -1
-	for i := range found {
-		if found[i].fit == fitDirect {
-			if best >= 0 {
-				return candidate{}, false
-			}
-			best = i
-		}
-	}
-	if best < 0 && s.n > 0 && found[0].fit == fitIndirect && found[0].calledOnce {
-		best = 0
-	}
-	if best < 0 {
+// best returns the only candidate that is accepted; false if none, or several.
+func (s *registerSearch) best(w *Walker) (candidate, bool) {
+	all := s.candidates[:s.n]
+	i, ok := onlyDirect(all)
+	if !ok {
 		return candidate{}, false
 	}
+	best := &all[i]
 	// Others further out on the best one's chain do not contradict if the call there can lead here in two ways, or by
 	// pointer.
-	others := s.n - 1
-	s.reachesRoot(w, &found[best], reg, func(at Addr) {
-		for i := range found {
-			if c := &found[i]; i != best && c.at == at && (c.fit == fitTailCall || c.calledOnce) {
-				others--
-			}
+	passes := s.walkFrom(w, best).passes
+	for j := range all {
+		c, passed := &all[j], passes&(1<<j) != 0
+		if j != i && !(passed && (c.fit == fitTailCall || c.calledOnce)) {
+			return candidate{}, false
 		}
-	})
-	return found[best], others == 0
+	}
+	return *best, true
 }
 
-// callFitOf classifies the word v as a return address of the function at start, valid if known.
-func (s *Space) callFitOf(v, start Addr, known bool) callFit {
-	if v < 4096 || s.moduleIndex(v-1) < 0 {
+// onlyDirect returns the index of the only candidate behind a direct call; if there is none, that of the first
+// candidate, if it is behind the call that a thread begins with.
+func onlyDirect(all []candidate) (i int, ok bool) {
+	for j := range all {
+		if all[j].fit == fitDirect {
+			if ok {
+				return 0, false
+			}
+			i, ok = j, true
+		}
+	}
+	return i, ok || len(all) > 0 && all[0].fit == fitIndirect && all[0].calledOnce
+}
+
+// callFitOf classifies the word v as a return address of the callee.
+func (s *Space) callFitOf(v Addr, callee function) callFit {
+	if v < minCodeAddr || s.ModuleAt(v-1) == nil {
 		return fitNone
 	}
 	call, ok := s.callBefore(v)
 	switch {
 	case !ok:
 		return fitNone
-	case !call.Direct || !known:
+	case !call.Direct || !callee.known:
 		return fitIndirect
-	case call.Target == start:
+	case call.Target == callee.start:
 		return fitDirect
 	case s.mayTailCall(call.Target):
 		return fitTailCall

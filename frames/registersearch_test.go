@@ -69,32 +69,14 @@ func (c *program) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
 	return walk(t, w, space(c, c), r, stack(0x7000, words...))
 }
 
-// The search reads the frame's Row after a lookup, which may be the one that finds the table of Rows full.
-func TestARowOutlivesTheStepThatFillsTheTable(t *testing.T) {
-	c := newProgram()
-	c.deref = true
-	s := space(c, c)
-	r := &Regs{Arch: X86_64, PC: inInner}
-	r.Set(X86RSP, 0x7000)
-	var w Walker
-	w.Init(s, r, stack(0x7000, 1, 0x7030, 0x7030, 4, 5, innerCalled, 0x7048, outerCalled, 5))
-	s.rows = append(s.rows, make([]storedRow, maxRows)...)
-	for w.Next() {
-	}
-	if w.StopReason() != StopRoot || w.ProvenRegs() != 1 || len(s.rows) >= maxRows {
-		t.Errorf("stop reason %v, %d registers found, %d rows; want a root, 1, and fewer than %d",
-			w.StopReason(), w.ProvenRegs(), len(s.rows), maxRows)
-	}
-}
-
-func TestFramePointerIsFoundOnTheStackAndProven(t *testing.T) {
+func TestFramePointerIsFoundOnTheStack(t *testing.T) {
 	var w Walker
 	got := newProgram().sleep(t, &w, 1, 2, 3,
 		0x7030, innerCalled, // inner's rbp is 0x7018
 		9, 0x7048, outerCalled) // outer's 0x7030
 	wantPCs(t, got, inInner, innerCalled, outerCalled)
-	if w.StopReason() != StopRoot || w.ProvenRegs() != 1 {
-		t.Errorf("stop reason %v, %d registers found; want a root and 1", w.StopReason(), w.ProvenRegs())
+	if w.StopReason() != StopRoot || w.FoundRegs() != 1 {
+		t.Errorf("stop reason %v, %d registers found; want a root and 1", w.StopReason(), w.FoundRegs())
 	}
 	got = newProgram().sleep(t, &w, 1, 2, 3, 0x7038, innerCalled, 9, 0x7048, outerCalled, 5)
 	wantPCs(t, got, inInner) // outer has no frame
@@ -103,7 +85,7 @@ func TestFramePointerIsFoundOnTheStackAndProven(t *testing.T) {
 	}
 }
 
-func TestMethodOfAProvenFramePointerIsFP(t *testing.T) {
+func TestMethodOfAFoundFramePointerIsFP(t *testing.T) {
 	c := newProgram()
 	r := &Regs{Arch: X86_64, PC: inInner}
 	r.Set(X86RSP, 0x7000)
@@ -118,7 +100,7 @@ func TestMethodOfAProvenFramePointerIsFP(t *testing.T) {
 	}
 }
 
-func TestFramesThatHaveEndedProveNothing(t *testing.T) {
+func TestChainsOfFramesThatHaveEndedAreNotAccepted(t *testing.T) {
 	var w Walker
 	for name, c := range map[string]struct {
 		words []uint64
@@ -172,12 +154,12 @@ func TestRealignedFrameIsFoundByTheWordWithItsCFA(t *testing.T) {
 	// rbp − 8 holds the CFA, rbp the caller's rbp; padding follows up to the return address.
 	got := c.sleep(t, &w, 1, 0x7030, 0x7030, 4, 5, innerCalled, 0x7048, outerCalled, 5)
 	wantPCs(t, got, inInner, innerCalled, outerCalled)
-	if w.StopReason() != StopRoot || w.ProvenRegs() != 1 {
-		t.Errorf("stop reason %v, %d registers found; want a root and 1", w.StopReason(), w.ProvenRegs())
+	if w.StopReason() != StopRoot || w.FoundRegs() != 1 {
+		t.Errorf("stop reason %v, %d registers found; want a root and 1", w.StopReason(), w.FoundRegs())
 	}
 }
 
-func TestCopyTooShortForAProofStopsAsStackCut(t *testing.T) {
+func TestCopyTooShortForASearchStopsAsStackCut(t *testing.T) {
 	c := newProgram()
 	mem := stack(0x7000, 0x7010, innerCalled, 0x8000, outerCalled, 5)
 	mem.Stack.Bytes = mem.Stack.Bytes[:24]
@@ -204,7 +186,7 @@ func TestSearchForARegisterAllocatesNothing(t *testing.T) {
 		}
 	}
 	walk()
-	if w.ProvenRegs() != 1 {
+	if w.FoundRegs() != 1 {
 		t.Fatal("the walk finds no register")
 	}
 	if n := testing.AllocsPerRun(100, walk); n != 0 {
@@ -225,8 +207,8 @@ func TestSearchOfARandomStackEnds(t *testing.T) {
 		}
 		var w Walker
 		c.sleep(t, &w, words...)
-		if w.StopReason() != StopUnproven || w.current.steps > maxSearchSteps+len(words) {
-			t.Errorf("stop reason %v after %d steps, want %v", w.StopReason(), w.current.steps, StopUnproven)
+		if w.StopReason() != StopUnproven || w.search.steps > maxSearchSteps+len(words) {
+			t.Errorf("stop reason %v after %d steps, want %v", w.StopReason(), w.search.steps, StopUnproven)
 		}
 	}
 }
@@ -251,7 +233,7 @@ func FuzzSearchAcceptsOnlyLinkedFrames(f *testing.F) {
 		c := newProgram()
 		var w Walker
 		got := c.sleep(t, &w, words...)
-		if w.ProvenRegs() == 0 {
+		if w.FoundRegs() == 0 {
 			return
 		}
 		for i := 1; i < len(got); i++ {
@@ -291,7 +273,7 @@ func BenchmarkSearchForARegister(b *testing.B) {
 			continue
 		}
 	}
-	if w.ProvenRegs() != 1 {
+	if w.FoundRegs() != 1 {
 		b.Fatal("the walk finds no register")
 	}
 }

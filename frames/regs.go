@@ -2,6 +2,8 @@
 
 package frames
 
+import "math/bits"
+
 // NumRegs is the number of registers of a [Regs]: rax to r15 (0–15), or x0 to x30 and sp (0–31).
 const NumRegs = 32
 
@@ -40,4 +42,33 @@ func (r *Regs) fp() Addr {
 		return 0
 	}
 	return v
+}
+
+// callerRegs are the registers of a caller by what differs from its callee's: few do, and a [Regs] has 304 bytes.
+type callerRegs struct {
+	PC    Addr
+	Known uint64 // a bit for each register known in the caller
+	set   uint64 // a bit for each valid Val; the others have the callee's
+	Val   [NumRegs]uint64
+}
+
+// begin drops all values. known are the registers that the callee keeps.
+func (c *callerRegs) begin(known uint64) { c.Known, c.set = known, 0 }
+
+// Set makes a register known; numbers out of range are ignored.
+func (c *callerRegs) Set(reg uint8, v uint64) {
+	if reg < NumRegs {
+		c.Val[reg] = v
+		c.Known |= 1 << reg
+		c.set |= 1 << reg
+	}
+}
+
+// storeTo makes the callee's registers the caller's.
+func (c *callerRegs) storeTo(regs *Regs) {
+	regs.PC, regs.Known = c.PC, c.Known
+	for left := c.set; left != 0; left &= left - 1 {
+		reg := bits.TrailingZeros64(left) % NumRegs
+		regs.Val[reg] = c.Val[reg]
+	}
 }

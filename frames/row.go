@@ -30,7 +30,8 @@ type RegRule struct {
 	Reg  uint8
 }
 
-// Row is a rule that does not fit into a [Rule]: expressions, far places, rare registers.
+// Row is a rule in full: a row of the call frame table (DWARF 5 §6.4.1), with expressions, far places and rare
+// registers. Most rows fit into a [Rule], and are not kept ([Row.Compact]).
 type Row struct {
 	CFAExpr  Expr // the CFA, if it is not CFAReg + CFAOff
 	CFAOff   int64
@@ -40,21 +41,7 @@ type Row struct {
 	Regs     [NumRegs]RegRule // by DWARF number
 }
 
-type storedRow struct {
-	*Row
-	changes uint32
-}
-
-func (row *Row) changedRegs() (set uint32) {
-	for reg := range row.Regs {
-		if row.Regs[reg].Kind != RuleSame {
-			set |= 1 << reg
-		}
-	}
-	return set
-}
-
-// ByFramePointer reports whether the frame pointer is saved relative to itself, but the CFA is not.
+// ByFramePointer reports whether the frame pointer is saved relative to itself, but the CFA is not relative to it.
 func (row *Row) ByFramePointer(arch Arch) bool {
 	fp := arch.info().fp
 	p := &row.Regs[fp]
@@ -84,8 +71,8 @@ type Expr interface {
 }
 
 // Compact returns the compact form of a row, and whether the Row is needed, too.
-func (row *Row) Compact(arch Arch, m Method, flags Flags) (Rule, bool) {
-	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
+func (row *Row) Compact(arch Arch, m Method, flags Flags) (r Rule, needsRow bool) {
+	r = Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
 	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.packSaved(arch, &r) {
 		r.Saved = [NumCompact]uint8{}
 		r.Flags &^= FlagRAInLR
@@ -114,13 +101,13 @@ func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
 			return false // only a Row restores it
 		}
 	}
-	c, more := rest.Compact(arch, r.Method, r.Flags)
-	if more || lost == 0 {
+	compact, needsRow := rest.Compact(arch, r.Method, r.Flags)
+	if needsRow || lost == 0 {
 		return false
 	}
-	c.Flags |= FlagLosesRegs
-	c.lost = lost
-	*r = c
+	compact.Flags |= FlagLosesRegs
+	compact.lost = lost
+	*r = compact
 	return true
 }
 
@@ -145,11 +132,11 @@ func (row *Row) packSaved(arch Arch, r *Rule) bool {
 		switch p := row.Regs[reg]; p.Kind {
 		case RuleSame:
 		case RuleOffset:
-			u, ok := SavedUnits(p.Off)
+			units, ok := SavedUnits(p.Off)
 			if !ok {
 				return false
 			}
-			r.Saved[i] = u
+			r.Saved[i] = units
 		default:
 			return false
 		}
@@ -174,8 +161,8 @@ func (row *Row) packRA(info *archInfo, r *Rule) bool {
 	case RuleOffset:
 		for i, reg := range info.compact {
 			if reg == info.ra {
-				u, ok := SavedUnits(row.RA.Off)
-				r.Saved[i] = u
+				units, ok := SavedUnits(row.RA.Off)
+				r.Saved[i] = units
 				return ok
 			}
 		}

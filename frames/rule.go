@@ -3,14 +3,14 @@
 package frames
 
 import (
-	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // Method is how a frame was found (package comment, "Methods").
 type Method uint8
 
-// The methods. The zero value is invalid.
+// The methods, in order of falling trust. The zero value is invalid.
 const (
 	MethodNone      Method = iota
 	MethodContext          // innermost frame: the thread's own registers
@@ -46,16 +46,16 @@ const (
 	// FlagRoot: there is no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota
 	// FlagSignal: the code is a signal trampoline. The interrupted caller's registers are all restored, its program
-	// counter is exact, and it may be on another stack.
+	// counter is no return address, and it may be on another stack.
 	FlagSignal
-	FlagRow    // the rule is in a Row
 	FlagRAInLR // the return address is in the link register (arm64)
 	// FlagStackSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
 	FlagStackSwitch
-	// FlagLosesRegs: callee-saved registers are lost (Rule.lost). Only in the cache; a source gives a Row.
+	// FlagLosesRegs: callee-saved registers are lost (Rule.lost). Only cached rules have it; a source gives a Row.
 	FlagLosesRegs
-	// FlagNone: there is no rule. The cache has it where no source has one; a source gives it to end the search.
-	FlagNone
+	// FlagNoRule: there is no rule. The cache has it where no source has one; a source gives it so that the next ones are
+	// not asked.
+	FlagNoRule
 )
 
 // NumCompact is the number of registers of a [Rule].
@@ -67,7 +67,7 @@ const NumCompact = 8
 //	return address at CFA − 8 (x86-64), or where the link register was saved (arm64)
 //	saved register at CFA − 8 × Saved[i]
 //
-// What does not fit is in a [Row].
+// What does not fit is in a [Row] beside it.
 type Rule struct {
 	CFAOff int32
 	CFAReg uint8 // DWARF number
@@ -75,19 +75,17 @@ type Rule struct {
 	Method Method
 	// lost, with FlagLosesRegs, are the lost ones of Arch.CompactRegs, a bit each
 	lost uint8
-	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register. With FlagRow the
-	// first four bytes are the Row's index.
+	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register.
 	Saved [NumCompact]uint8
 }
 
-func (r *Rule) row() uint32 { return binary.LittleEndian.Uint32(r.Saved[:]) }
-
-func (r *Rule) setRow(i uint32) {
-	r.Flags |= FlagRow
-	binary.LittleEndian.PutUint32(r.Saved[:], i)
+// lostRegs returns the lost registers, a bit for each DWARF number.
+func (r *Rule) lostRegs(arch *archInfo) (set uint64) {
+	for lost := r.lost; lost != 0; lost &= lost - 1 {
+		set |= 1 << arch.compact[bits.TrailingZeros8(lost)]
+	}
+	return set
 }
-
-func (r *Rule) losesReg(i int) bool { return r.lost>>i&1 != 0 }
 
 // SavedUnits converts an offset from the CFA to [Rule.Saved]'s unit; false if it does not fit.
 func SavedUnits(off int64) (uint8, bool) {

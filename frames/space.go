@@ -6,16 +6,15 @@ import "slices"
 
 // Space is a process's modules, and the rules found so far, for one goroutine at a time.
 type Space struct {
-	cache   ruleCache
 	Arch    Arch
 	modules []*Module
 	bounds  []bounds // apart, for few cache lines
-	rows    []storedRow
-	calls   callCache
+	rules   cache[*resolvedRule]
+	sites   callSites
 }
 
 // NewSpace returns a space without modules.
-func NewSpace(arch Arch) *Space { return &Space{Arch: arch, cache: newRuleCache(minBits)} }
+func NewSpace(arch Arch) *Space { return &Space{Arch: arch} }
 
 // SetModules replaces the modules, and drops all rules. Where two overlap, the one that starts later is used, and
 // beyond its end none.
@@ -42,33 +41,14 @@ type bounds struct{ start, end Addr }
 // Modules returns the modules by address, not to be modified.
 func (s *Space) Modules() []*Module { return s.modules }
 
-// Forget drops all cached rules and their Rows. Call it, between walks, after a change of what a source answers.
+// Forget drops all cached rules. Call it, between walks, after a change of what a source answers.
 func (s *Space) Forget() {
-	s.rows = s.rows[:0]
-	s.cache.clear()
-	s.calls.clear()
-}
-
-// maxRows bounds the Rows between two steps of a walk.
-const maxRows = 1 << 14
-
-// trimRows empties a full table of Rows. A step has a Rule that names a Row by its index: so it is called between
-// steps only.
-func (s *Space) trimRows() {
-	if len(s.rows) >= maxRows {
-		s.Forget()
-	}
+	s.rules.clear()
+	s.sites.clear()
 }
 
 // ModuleAt returns the module that has pc, or nil.
 func (s *Space) ModuleAt(pc Addr) *Module {
-	if i := s.moduleIndex(pc); i >= 0 {
-		return s.modules[i]
-	}
-	return nil
-}
-
-func (s *Space) moduleIndex(pc Addr) int32 {
 	lo, hi := 0, len(s.bounds)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -79,14 +59,7 @@ func (s *Space) moduleIndex(pc Addr) int32 {
 		}
 	}
 	if lo == 0 || pc >= s.bounds[lo-1].end {
-		return -1
+		return nil
 	}
-	return int32(lo - 1)
-}
-
-func (s *Space) module(i int32) *Module {
-	if uint(i) < uint(len(s.modules)) {
-		return s.modules[i]
-	}
-	return nil
+	return s.modules[lo-1]
 }

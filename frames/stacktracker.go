@@ -21,27 +21,28 @@ type stackTracker struct {
 	leftFirstStack bool // the walk has been on another stack
 }
 
-// noteStep notes a step that may have changed stacks; on one stack it is at most near bytes long.
-func (r *stackTracker) noteStep(from, to, near Addr) {
-	if !r.onOtherStack {
-		r.highestSP = from
+// noteStep notes a step between two stack pointers that may have changed stacks. On one stack it is at most
+// maxSameStackStep bytes long.
+func (t *stackTracker) noteStep(from, to, maxSameStackStep Addr) {
+	if !t.onOtherStack {
+		t.highestSP = from
 	}
-	r.onOtherStack = to-r.highestSP > near
-	r.leftFirstStack = r.leftFirstStack || r.onOtherStack
+	t.onOtherStack = to-t.highestSP > maxSameStackStep
+	t.leftFirstStack = t.leftFirstStack || t.onOtherStack
 }
 
 // noteUnread notes a step that lacks the word at w.unreadAddr, possibly on another stack.
-func (w *Walker) noteUnread(r *Rule) {
+func (w *Walker) noteUnread(r *resolvedRule) {
 	sp := w.regs.SP()
 	switch {
 	case r.Flags&FlagStackSwitch != 0:
-		w.stacks.noteStep(sp, w.unreadAddr, maxSameStackGap)
+		w.tracker.noteStep(sp, w.unreadAddr, maxSameStackGap)
 	case w.unreadAddr-sp > largeStep && w.switchesStack():
-		w.stacks.noteStep(sp, w.unreadAddr, 0)
+		w.tracker.noteStep(sp, w.unreadAddr, 0)
 	}
 }
 
-// longestStep is in bytes, of a step by r on one stack.
+// longestStep returns the most bytes of a step by r on one stack.
 func longestStep(arch Arch, r *Rule) Addr {
 	if r.Flags&FlagSignal != 0 {
 		return arch.info().signalFrame
@@ -52,37 +53,14 @@ func longestStep(arch Arch, r *Rule) Addr {
 // HighestSP returns the highest stack pointer on the first stack: what a copy of it needs. It may be off by a signal's
 // frame (16 KiB on x86-64, 128 KiB on arm64).
 func (w *Walker) HighestSP() Addr {
-	if w.stacks.onOtherStack {
-		return w.stacks.highestSP
+	if w.tracker.onOtherStack {
+		return w.tracker.highestSP
 	}
 	return w.regs.SP()
 }
 
 // OnOtherStack reports whether the current frame, or [Walker.UnreadAddr], is on another stack than the first.
-func (w *Walker) OnOtherStack() bool { return w.stacks.onOtherStack }
+func (w *Walker) OnOtherStack() bool { return w.tracker.onOtherStack }
 
 // LeftFirstStack reports whether the walk was on another stack, or would be with the word that it lacks.
-func (w *Walker) LeftFirstStack() bool { return w.stacks.leftFirstStack }
-
-// switchesStack is hasSwitchedStack, once for each cached rule.
-func (w *Walker) switchesStack() bool {
-	e := w.cur
-	if e.key != w.key {
-		return w.hasSwitchedStack()
-	}
-	if e.stackSwitch == stackSwitchUnknown {
-		e.stackSwitch = noStackSwitch
-		if w.hasSwitchedStack() {
-			e.stackSwitch = stackSwitched
-		}
-	}
-	return e.stackSwitch == stackSwitched
-}
-
-type stackSwitch uint8
-
-const (
-	stackSwitchUnknown stackSwitch = iota
-	noStackSwitch
-	stackSwitched
-)
+func (w *Walker) LeftFirstStack() bool { return w.tracker.leftFirstStack }

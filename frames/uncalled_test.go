@@ -40,8 +40,7 @@ func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
 	made := &Module{Start: 0x20000, End: 0x21000, Generated: true, Sources: []RuleSource{src}}
 	s.SetModules(append([]*Module{made}, s.Modules()...))
 	var w Walker
-	below := make([]uint64, windowUnits+2) // the quick step needs its window
-	mem := stack(0x7000-8*windowUnits, append(append(below[:windowUnits:windowUnits], 0x2010, 0), below...)...)
+	mem := stack(0x7000, 0x2010, 0)
 	for range 3 {
 		wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 		if w.StopReason() != StopRoot {
@@ -68,7 +67,7 @@ func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 	var w Walker
 	mem := stack(0x7000, 0x2010, 0x3010, 0x7100)
 	wantPCs(t, walk(t, &w, space(src, &fakeCalls{}), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010, 0x3010)
-	if f := w.Frame(); f.SP != 0x7100 || f.Caller {
+	if f := w.Frame(); f.SP != 0x7100 || f.AfterCall {
 		t.Fatalf("frame %+v, want sp 0x7100, not a caller", f)
 	}
 }

@@ -105,7 +105,7 @@ func TestWalkFollowsRulesToTheRoot(t *testing.T) {
 	if w.StopReason() != StopRoot {
 		t.Fatalf("stop reason %v, want %v", w.StopReason(), StopRoot)
 	}
-	if f := w.Frame(); f.Method != MethodFP || f.SP != 0x7028 || !f.Caller {
+	if f := w.Frame(); f.Method != MethodFP || f.SP != 0x7028 || !f.AfterCall {
 		t.Fatalf("last frame %+v, want a caller with sp 0x7028 by frame pointer", f)
 	}
 	asked := src.asked
@@ -196,6 +196,12 @@ func TestWalkWithoutFramePointerUsesOnlyRulesOfTheStackPointer(t *testing.T) {
 	if w.StopReason() != StopUnproven {
 		t.Fatalf("stop reason %v, want %v", w.StopReason(), StopUnproven)
 	}
+	asked := byFP.asked
+	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010)
+	if byFP.asked != asked || w.StopReason() != StopUnproven {
+		t.Fatalf("a second walk calls the source %d times and ends by %v; want 0, %v", byFP.asked-asked, w.StopReason(),
+			StopUnproven)
+	}
 	bySP := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodHeuristic},
 		0x3010: {Flags: FlagRoot},
@@ -204,6 +210,11 @@ func TestWalkWithoutFramePointerUsesOnlyRulesOfTheStackPointer(t *testing.T) {
 	s.modules[0].Calls = &fakeCalls{calls: map[Addr]Call{0x3010: {}}}
 	s.Forget()
 	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x3010)
+	byFP.rules[0x1010] = Rule{Flags: FlagNoRule} // the next sources are not asked
+	s.Forget()
+	if r := s.lookup(Query{PC: 0x1010, SPOnly: true}); r.Flags != FlagNoRule || r.mod != s.modules[0] {
+		t.Fatalf("rule %+v by the stack pointer alone, want none, in the module", r)
+	}
 }
 
 func TestScanTakesOnlyWordsAfterACallOfThisFunction(t *testing.T) {
@@ -231,7 +242,7 @@ func TestSignalFrameRestoresEveryRegisterAndAnExactPC(t *testing.T) {
 	mem := stack(0x7000, 77, 0x2010, 0x6000, 1)
 	wantPCs(t, walk(t, &w, space(src, nil), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 	f := w.Frame()
-	if f.Caller || f.SP != 0x6000 || f.LookupPC(X86_64) != 0x2010 {
+	if f.AfterCall || f.SP != 0x6000 || f.LookupPC(X86_64) != 0x2010 {
 		t.Fatalf("frame %+v, want sp 0x6000 and pc 0x2010, not a caller", f)
 	}
 	if v, ok := w.Regs().Get(X86RAX); !ok || v != 77 {

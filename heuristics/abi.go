@@ -17,61 +17,56 @@ const (
 	flowEnd // nowhere: a trap, or not decodable
 )
 
+// flow is where an instruction leads.
 type flow struct {
 	kind    flowKind
-	size    uint8  // length of the instruction
+	size    uint8  // length of the instruction, 0 if not decodable
 	padding bool   // padding no-op
 	landing bool   // landing place (endbr64, bti c)
-	target  uint64 // relative to the next instruction
+	trap    bool   // with flowEnd: hlt, ud2, brk
+	by      uint8  // register of an indirect jump, or of arm64's return; noReg: none
+	target  uint64 // of a branch, jump or direct call; 0: unknown
 	ret     value  // CFA, at a return or tail call
 	ra      value  // value of the return address register (arm64)
 }
 
-// abi describes an architecture, by hardware numbers of registers. Functions may be nil where said.
+// passes reports whether a straight run goes on behind the instruction.
+func (f *flow) passes() bool { return f.kind == flowNext || f.kind == flowCond || f.kind == flowCall }
+
+// abi describes an architecture, by hardware numbers of registers.
 type abi struct {
 	sp, fp      uint8
 	ra          uint8                                         // link register; noReg: calls push
 	calleeSaved []uint8                                       // callee-saved registers, fp first
 	scratch     uint32                                        // registers that a call may change
 	entry       int64                                         // CFA − stack pointer at a function's entry
-	step        func(st *symbolicState, code []byte, f *flow) // interprets the first instruction of code
-	tail        func(st *symbolicState) flow                  // what a tail call proves
+	step        func(st *symbolicState, code []byte, f *flow) // interprets the instruction at st.pc, the first of code
 	// isFrame reports whether fp, with the words at it and above, is a frame pointer of the ABI.
 	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
-	// findEpilogue finds the frame that the first path from pc proves. May be nil.
-	findEpilogue func(w *interpreter, pc uint64, caller bool) (finding, bool)
-	// argumentDrop returns the row of code with its return address in a register while it drops arguments. May be nil.
-	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
-	// for [Source.unboundedHandlerFrame]; may be nil
-	tableRegLoaded func(code []byte) uint8
-	jumpsBy        func(code []byte, reg uint8) bool
 	// afterPush reports whether a word of memory was pushed just before pc (first entry of a PLT).
-	afterPush  func(w *interpreter, pc uint64) bool
+	afterPush  func(in *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
-	// for [Source.Popped]; may be nil
-	popped       func(s *Source, pc uint64, n int) (reg uint8, ok bool)
-	isThreadRoot func(w *interpreter, pc uint64) bool
-	// isStackStart reports whether pc is in the first function of a prepared stack. May be nil.
-	isStackStart func(w *interpreter, pc uint64) bool
-	// switchTarget returns the target of an instruction that may go on on another stack ([Source.frameSwitch]).
-	switchTarget func(st *symbolicState, code []byte) (value, bool)
-	isTrap       func(code []byte) bool
 	// endsInJump reports whether these 4 bytes end in a jump by register or a return.
 	endsInJump func(before []byte) bool
-	// hasTailCall reports whether the code from lo to hi may jump out of there.
-	hasTailCall func(w *interpreter, lo, hi uint64) bool
+
+	syscall         []byte // the instruction of a system call
+	syscallReg      uint8  // register of its number
+	exit, exitGroup int32  // numbers of those that end a thread and a process
 	trampoline
 }
 
 var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.AArch64: &abiAArch64}
 
-func (a *abi) framesAt(st *symbolicState, fp value) bool {
-	return a.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
+// cfaAtEntry is the CFA by the registers at a function's entry.
+func (abi *abi) cfaAtEntry() value { return startValue(abi.sp).plus(abi.entry) }
+
+func (abi *abi) framesAt(st *symbolicState, fp value) bool {
+	return abi.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
 }
 
-func (a *abi) isCalleeSaved(reg uint8) bool {
-	for _, r := range a.calleeSaved {
+func (abi *abi) isCalleeSaved(reg uint8) bool {
+	for _, r := range abi.calleeSaved {
 		if r == reg {
 			return true
 		}

@@ -60,8 +60,7 @@ func BenchmarkCallBefore(b *testing.B) {
 	}
 }
 
-// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue, by the epilogue search and by
-// the forward analysis.
+// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue.
 func BenchmarkJIT(b *testing.B) {
 	var text []byte
 	for range 25 {
@@ -69,24 +68,14 @@ func BenchmarkJIT(b *testing.B) {
 	}
 	text = append(text, 0x48, 0x89, 0xec, 0x5d, 0xc3) // mov rsp,rbp; pop rbp; ret
 	s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, text}, JIT: true})
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	b.Run("epilogue", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, ok := w.findEpilogueX86(base, true); !ok {
-				b.Fatal("no epilogue")
-			}
+	a := s.analysis()
+	defer a.free()
+	b.ReportAllocs()
+	for b.Loop() {
+		if v := a.searchEpilogues(base, true, everywhere, acceptedEnds{}); !v.showsWholeFrame(s.abi) {
+			b.Fatal("no epilogue")
 		}
-	})
-	b.Run("forward", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if v := w.analyseForward(base, true, 0, ^uint64(0)); !v.showsWholeFrame(s.abi) {
-				b.Fatal("no epilogue")
-			}
-		}
-	})
+	}
 }
 
 // BenchmarkDecode compares the decoder with that of golang.org/x/arch, per instruction.

@@ -11,39 +11,35 @@ import "prywalk/frames"
 // the interpreter's entry, which made the frame.
 
 // handlerFrame returns the frame of code that reads its caller's registers and never returns: a handler, else a part
-// split off, if the paths to q show that frame (p and g, which may be nil).
-func (s *Source) handlerFrame(w *interpreter, q frames.Query, p *prologue, g *finding) (finding, bool) {
-	lo, hi, ok := s.bounds(q.LookupPC(s.opt.Arch))
-	if !ok {
-		return finding{}, false
-	}
-	m := w.traits(lo, hi)
-	if !m.unlikeFunction || !m.makesFrame && !(m.dispatches && !m.jumpsWithin) {
+// split off, if the prologue p shows its frame f; both may be nil.
+func (a *analysis) handlerFrame(q frames.Query, fn span, p *prologue, f *finding) (finding, bool) {
+	t := a.traits(fn)
+	if handler := t.dispatches && !t.jumpsWithin; !t.unlikeFunction || !t.makesFrame && !handler {
 		return finding{}, false
 	}
 	// V8's callees may pop their arguments: only the frame pointer is sure.
-	if g != nil && !p.weak && (!p.st.madeCalls || g.cfa.base == s.abi.fp) {
-		return *g, true
+	if f != nil && !p.weak && (!p.st.madeCalls || f.cfa.base == a.abi.fp) {
+		return *f, true
 	}
-	if q.Caller {
-		return finding{}, false
-	}
-	return s.frameAtDispatch(w, q, lo, hi, dispatchAny)
+	return a.frameAtDispatch(q, fn, dispatchAny)
 }
 
 // unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. The jump must be
 // by a word of a table to which a callee-saved register points.
-func (s *Source) unboundedHandlerFrame(w *interpreter, q frames.Query) (finding, bool) {
-	if q.Caller || s.abi.tableRegLoaded == nil {
+func (a *analysis) unboundedHandlerFrame(q frames.Query) (finding, bool) {
+	if a.src.opt.Arch != frames.X86_64 {
 		return finding{}, false
 	}
-	return s.frameAtDispatch(w, q, 0, ^uint64(0), dispatchByTable)
+	return a.frameAtDispatch(q, everywhere, dispatchByTable)
 }
 
-func (s *Source) frameAtDispatch(w *interpreter, q frames.Query, lo, hi uint64, d dispatchKind) (finding, bool) {
-	v := w.analyseForwardTo(q.PC, false, lo, hi, d)
+func (a *analysis) frameAtDispatch(q frames.Query, fn span, d dispatchKind) (finding, bool) {
+	if q.AfterCall {
+		return finding{}, false
+	}
+	v := a.searchEpilogues(q.PC, false, fn, acceptedEnds{dispatch: d})
 	f, _ := v.best()
-	return s.forwardOnly(f, q)
+	return a.epilogueOnly(f, q)
 }
 
 // dispatchKind selects the indirect jumps that count as returns.
@@ -58,43 +54,34 @@ const (
 // maxLoaded bounds the bytes between the load from the table and the jump.
 const maxLoaded = 16
 
-func (w *interpreter) tableRegBefore(pc uint64) uint8 {
+// tableRegBefore returns the register that the instructions just before pc have loaded from a table, else noReg.
+func (p *patterns) tableRegBefore(pc uint64) uint8 {
 	for back := uint64(1); back <= min(maxLoaded, pc); back++ {
-		if reg := w.src.abi.tableRegLoaded(w.code(pc - back)); reg != noReg && w.leadsTo(pc-back, pc) {
+		p.begin(pc-back, span{pc - back, pc})
+		if p.step(); p.st.tableReg == noReg {
+			continue
+		}
+		reg := p.st.tableReg
+		for p.st.pc < pc && p.step().kind == flowNext {
+		}
+		if p.st.pc == pc && p.flow.kind == flowNext {
 			return reg
 		}
 	}
 	return noReg
 }
 
-// leadsTo reports whether straight instructions lead to pc. It begins a path.
-func (w *interpreter) leadsTo(from, pc uint64) bool {
-	for w.begin(from, from, pc); w.st.pc < pc; {
-		if !w.stepStraight() || w.lastFlow.kind != flowNext {
-			return false
-		}
-	}
-	return w.st.pc == pc
-}
-
-func (w *forwardAnalysis) watchDispatch(code []byte, f *flow) {
-	if w.dispatch == dispatchByTable {
-		if reg := w.src.abi.tableRegLoaded(code); reg != noReg {
-			w.st.table = reg
-		}
-	}
-	if f.kind == flowIndirect {
-		w.voteDispatch(code)
-	}
-}
-
 // voteDispatch votes for a jump to the next handler, if the path made no call.
-func (w *forwardAnalysis) voteDispatch(code []byte) {
-	if w.st.madeCalls || w.dispatch == dispatchByTable && !w.src.abi.jumpsBy(code, w.st.table) {
+func (e *epilogueSearch) voteDispatch(jump *flow) {
+	st := &e.in.st
+	accepted := e.accepts.dispatch == dispatchAny
+	if e.accepts.dispatch == dispatchByTable {
+		accepted = jump.by != noReg && jump.by == st.tableReg
+	}
+	if !accepted || st.madeCalls {
 		return
 	}
-	fl := w.src.abi.tail(&w.st)
-	if f, ok := w.src.findingAtReturn(&w.st, &fl, true); ok {
-		w.votes.add(&f, false)
+	if f, ok := e.findingAtTail(true); ok {
+		e.votes.add(&f, false)
 	}
 }

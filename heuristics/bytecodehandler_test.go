@@ -79,7 +79,8 @@ func TestReturnAddressIsInARegisterWhileArgumentsArePopped(t *testing.T) {
 				}
 			}
 		}
-		if _, row, _ := s.Rule(frames.Query{PC: base + c.drop, Caller: true}); row != nil && row.RA.Kind == frames.RuleReg {
+		q := frames.Query{PC: base + c.drop, AfterCall: true}
+		if _, row, _ := s.Rule(q); row != nil && row.RA.Kind == frames.RuleReg {
 			t.Errorf("%s: as a caller the return address is in a register: %+v", c.name, row)
 		}
 	}
@@ -157,7 +158,7 @@ func TestBytecodeHandlerOfUnknownBoundsHasRules(t *testing.T) {
 		if !ok || r.CFAReg != frames.X86RSP || row != nil && row.CFAOff != 8 || row == nil && r.CFAOff != 8 {
 			t.Errorf("+%d: %+v, %+v, %v; want rsp+8", at, r, row, ok)
 		}
-		if r, row, ok := s.Rule(frames.Query{PC: base + at, Caller: true}); ok {
+		if r, row, ok := s.Rule(frames.Query{PC: base + at, AfterCall: true}); ok {
 			t.Errorf("+%d, as a caller: %+v, %+v; want no rule", at, r, row)
 		}
 	}

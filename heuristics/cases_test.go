@@ -181,7 +181,7 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	case "sp":
 		q.SPOnly = true
 	case "caller":
-		q.PC, q.Caller = a.ends[line], true
+		q.PC, q.AfterCall = a.ends[line], true
 	default:
 		t.Fatalf("line %d: invalid expected result %q", line, want)
 	}

@@ -73,9 +73,9 @@ func FuzzDecodeX86(f *testing.F) {
 			t.Errorf("% x: length %d, want 1 to %d", b, in.Size, min(len(b), 15))
 		}
 		for _, arch := range []frames.Arch{frames.X86_64, frames.AArch64} {
-			s := New(Options{Arch: arch})
+			s := New(Options{Arch: arch, Code: bytesCode{base, b}})
 			var st symbolicState
-			st.reset(s.abi, 0, 0, ^uint64(0))
+			st.reset(s.abi, 0, everywhere)
 			s.abi.step(&st, b, &flow{})
 		}
 	})

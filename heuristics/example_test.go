@@ -24,7 +24,7 @@ func Example() {
 	source := heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: code{
 		0x53, 0x48, 0x83, 0xec, 0x20, 0xe8, 0, 1, 0, 0, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3,
 	}})
-	for _, q := range []frames.Query{{PC: 5}, {PC: 10, Caller: true}, {PC: 15}} {
+	for _, q := range []frames.Query{{PC: 5}, {PC: 10, AfterCall: true}, {PC: 15}} {
 		rule, _, ok := source.Rule(q)
 		fmt.Printf("at %d: known %v, CFA = register %d + %d (%s)\n", q.PC, ok, rule.CFAReg, rule.CFAOff, rule.Method)
 	}

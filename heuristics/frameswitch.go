@@ -12,36 +12,39 @@ const maxFrameSwitch = 40
 //
 // Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer was
 // loaded from outside of the frame, or is loaded on the way in code whose link register is lost.
-func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if q.Caller {
+func (a *analysis) frameSwitch(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.AfterCall {
 		return frames.Rule{}, nil, false
 	}
-	lo, hi, known := s.bounds(q.PC)
-	if !known || lo == q.PC {
+	fn, known := a.src.bounds(q.PC)
+	if !known || fn.lo == q.PC {
 		return frames.Rule{}, nil, false
 	}
-	ra, ok := w.runToJump(q.PC, lo, hi)
+	ra, ok := a.runToJump(q.PC, fn)
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	end := w.st
-	sp := end.regs[s.abi.sp]
-	own := sp.kind == startRelative && sp.base == s.abi.sp
-	p := w.analysePrologue(q.PC, false, false, span{lo, hi}, span{})
-	if !p.found || p.weak || own && !p.st.isForeignSP() || !own && !p.linkRegisterLost(s.abi) {
+	abi, end := a.abi, a.st
+	sp := end.regs[abi.sp]
+	loadedBefore := sp.isRelativeTo(abi.sp) // before pc, else on the way
+	p := a.searchPrologue(q.PC, false, false, fn, span{})
+	if !p.found || p.weak {
 		return frames.Rule{}, nil, false
 	}
-	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.placeOf(ra, noReg)}
+	if loadedBefore && !p.st.isForeignSP() || !loadedBefore && !p.linkRegisterLost(abi) {
+		return frames.Rule{}, nil, false
+	}
+	row := &frames.Row{CFAReg: abi.dwarf(abi.sp), RA: abi.placeOf(ra, noReg)}
 	if row.RA.Kind == frames.RuleUndefined {
 		return frames.Rule{}, nil, false
 	}
-	for _, reg := range s.abi.calleeSaved {
-		row.Regs[s.abi.dwarf(reg)] = s.placeOf(end.regs[reg], reg)
+	for _, reg := range abi.calleeSaved {
+		row.Regs[abi.dwarf(reg)] = abi.placeOf(end.regs[reg], reg)
 	}
-	if own {
+	if loadedBefore {
 		row.CFAOff = int64(sp.off)
 	} else {
-		row.Regs[s.abi.sp] = s.placeOf(sp, noReg)
+		row.Regs[abi.sp] = abi.placeOf(sp, noReg)
 	}
 	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal,
 		Method: frames.MethodHeuristic}
@@ -49,54 +52,76 @@ func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *fram
 }
 
 // linkRegisterLost reports whether the initial value of the link register is nowhere.
-func (p *prologue) linkRegisterLost(a *abi) bool {
-	f, ok := p.finding(a, false, false)
-	return a.ra != noReg && !(ok && f.ra.kind != lost)
+func (p *prologue) linkRegisterLost(abi *abi) bool {
+	f, ok := p.finding(abi, false)
+	return abi.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // SwitchesStack implements [frames.StackSwitches].
-func (s *Source) SwitchesStack(pc uint64, caller bool) bool {
-	q := frames.Query{PC: pc, Caller: caller}
-	lo, hi, ok := s.bounds(q.LookupPC(s.opt.Arch))
-	if s.abi == nil || s.opt.Code == nil || !ok {
+func (s *Source) SwitchesStack(pc uint64, afterCall bool) bool {
+	fn, ok := s.function(frames.Query{PC: pc, AfterCall: afterCall})
+	if s.abi == nil || !ok {
 		return false
 	}
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	p := w.analysePrologue(pc, caller, false, span{lo, hi}, span{})
+	a := s.analysis()
+	defer a.free()
+	p := a.searchPrologue(pc, afterCall, false, fn, span{})
 	return p.found && !p.weak && p.st.isForeignSP()
 }
 
 // runToJump follows instructions from pc, and forward branches, to a jump by register or a return, and returns the
 // target, unless that was on the stack at pc.
-func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
-	a, st := w.src.abi, &w.st
-	st.reset(a, pc, lo, hi)
-	var before [len(st.regs)]value
-	join := uint64(0)
+func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
+	st := &p.st
+	p.begin(pc, fn)
+	var atBranch [len(st.regs)]value
+	join := uint64(0) // target of the branch that is being passed; 0: none
 	for range maxFrameSwitch {
-		code := w.code(st.pc)
-		if len(code) == 0 || st.pc >= hi || join != 0 && st.pc > join {
+		if st.pc >= fn.hi || join != 0 && st.pc > join {
 			return value{}, false
 		}
 		if st.pc == join {
-			st.joinRegs(&before)
+			st.joinRegs(&atBranch)
 			join = 0
 		}
-		if ra, ok := a.switchTarget(st, code); ok && join == 0 {
-			onStack := ra.kind == loaded && (ra.base == a.sp || ra.base == a.fp)
-			return ra, ra.base < firstUnnamedBase && ra.kind != unknown && ra.kind != constant && !onStack
-		}
-		f := w.exec(code)
-		st.pc += uint64(f.size)
+		f := p.step()
 		switch {
-		case f.kind == flowCond && join == 0 && int64(f.target) > 0:
-			join, before = st.pc+f.target, st.regs
-		case f.kind != flowNext:
-			return value{}, false
+		case f.kind == flowNext:
+		case f.kind == flowCond && join == 0 && f.target > st.pc:
+			join, atBranch = f.target, st.regs
+		default:
+			target = p.leadsTo(f)
+			return target, join == 0 && p.isOutsideOfStack(target)
 		}
 	}
 	return value{}, false
+}
+
+// isOutsideOfStack reports whether a value was in a register at the start, or in memory that neither stack pointer nor
+// frame pointer led to.
+func (p *patterns) isOutsideOfStack(v value) bool {
+	switch {
+	case v.base >= firstUnnamedBase:
+		return false
+	case v.kind == loaded:
+		return v.base != p.abi.sp && v.base != p.abi.fp
+	}
+	return v.kind == startRelative
+}
+
+// leadsTo returns the target of a jump by register or a return. x86-64's return also pops it.
+func (p *patterns) leadsTo(f *flow) value {
+	st := &p.st
+	switch {
+	case f.by != noReg:
+		return st.regs[f.by]
+	case f.kind == flowReturn && p.abi.ra == noReg:
+		at := st.regs[st.sp]
+		to := st.load(at)
+		st.regs[st.sp] = at.plus(8)
+		return to
+	}
+	return value{}
 }
 
 // joinRegs makes unknown what differs on another path to here.
@@ -115,26 +140,27 @@ func (st *symbolicState) isForeignSP() bool {
 	case sp.base == st.sp || sp.base == st.fp:
 		return false
 	case sp.kind == startRelative:
-		return sp.base < firstUnnamedBase || sp.base == st.loadedSPBase
+		return sp.base < firstUnnamedBase || sp.base == st.foreignSPBase
 	}
 	return sp.kind == loaded
 }
 
 func (st *symbolicState) noteLoadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == startRelative && sp.base >= firstUnnamedBase {
-		st.loadedSPBase = sp.base
+		st.foreignSPBase = sp.base
 	}
 }
 
-func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
+// placeOf returns the rule of a register, noReg for none of the ABI's, that has the value v.
+func (abi *abi) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStartValue(reg):
 		return frames.RegRule{}
 	case v.base >= firstUnnamedBase || v.kind == loaded && v.addend != 0:
 	case v.kind == loaded:
-		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: abi.dwarf(v.base), Off: int64(v.off)}
 	case v.kind == startRelative && v.off == 0:
-		return frames.RegRule{Kind: frames.RuleReg, Reg: s.abi.dwarf(v.base)}
+		return frames.RegRule{Kind: frames.RuleReg, Reg: abi.dwarf(v.base)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }

@@ -24,7 +24,7 @@ func FuzzRule(f *testing.F) {
 			o.Funcs = oneFunc{base, base + uint64(len(b))}
 		}
 		s := New(o)
-		for _, q := range []frames.Query{{}, {Caller: true}, {SPOnly: true}} {
+		for _, q := range []frames.Query{{}, {AfterCall: true}, {SPOnly: true}} {
 			q.PC = base + uint64(at)
 			s.Rule(q)
 		}
@@ -48,11 +48,11 @@ func (hostileCode) ReadCode(_ uint64, buf []byte) int {
 
 func TestAnalysisOfEndlessCodeIsBounded(t *testing.T) {
 	s := New(Options{Arch: frames.X86_64, Code: hostileCode{}, Funcs: oneFunc{0, ^uint64(0)}})
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	w.analysePrologue(1<<40, false, false, span{0, ^uint64(0)}, span{})
-	if w.steps > maxSteps {
-		t.Errorf("%d steps, want at most %d", w.steps, maxSteps)
+	a := s.analysis()
+	defer a.free()
+	a.searchPrologue(1<<40, false, false, everywhere, span{})
+	if a.steps > maxSteps {
+		t.Errorf("%d steps, want at most %d", a.steps, maxSteps)
 	}
 	for _, pc := range []uint64{0, 1 << 40, ^uint64(0) - 3, ^uint64(0)} {
 		s.Rule(frames.Query{PC: pc})

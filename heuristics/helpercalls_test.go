@@ -22,7 +22,7 @@ func TestCallsOfUnalignedHelpersAreAnalyzed(t *testing.T) {
 	copy(text[second:], text[outer:outer+0x20])
 	copy(text[second+5:], []byte{0xb7, 0xff, 0xff, 0xff})
 	at := func(text []byte, pc uint64, caller bool) (frames.Rule, bool) {
-		r, _, ok := New(Options{Arch: frames.X86_64, Code: bytesCode{0, text}}).Rule(frames.Query{PC: pc, Caller: caller})
+		r, _, ok := New(Options{Arch: frames.X86_64, Code: bytesCode{0, text}}).Rule(frames.Query{PC: pc, AfterCall: caller})
 		return r, ok && r.CFAReg == frames.X86RSP && r.CFAOff == 8 && r.Method == frames.MethodHeuristic
 	}
 	for _, pc := range []uint64{outer, outer + 4, outer + 9, second, second + 4} {

@@ -203,7 +203,7 @@ var keptNames = map[frames.Arch][]string{
 
 // compare compares a rule with a row of call frame information.
 func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth *cfiRow) string {
-	if r.Flags&frames.FlagRow == 0 && row == nil {
+	if row == nil {
 		row = expand(arch, r)
 	}
 	if row.CFAReg != regNumber(truth.reg) {
@@ -276,7 +276,7 @@ func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds boo
 			if k++; k%every != 0 {
 				return
 			}
-			q := frames.Query{PC: pc, Caller: caller}
+			q := frames.Query{PC: pc, AfterCall: caller}
 			if caller {
 				q.PC = next
 			}

@@ -43,7 +43,7 @@ func TestCodeThatForwardsACallHasNoFrame(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: rule %+v, %v; want one without a frame: %v", what, r, ok, c.want)
 		}
-		if r, _, ok := s.Rule(frames.Query{PC: start + c.pc, Caller: true}); ok && r.CFAOff == 8 {
+		if r, _, ok := s.Rule(frames.Query{PC: start + c.pc, AfterCall: true}); ok && r.CFAOff == 8 {
 			t.Errorf("%s: as a caller it has a rule without a frame", what)
 		}
 	}

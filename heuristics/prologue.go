@@ -2,21 +2,22 @@
 
 package heuristics
 
+// prologue is what the paths from a function's start to pc show.
 type prologue struct {
 	st          symbolicState // at pc
 	found       bool          // st is valid
 	weak        bool          // no path led to pc: st is that of most jump tables, or of most calls
-	caller      bool          // pc is a return address
+	afterCall   bool          // pc is behind a call
 	ambiguousSP bool          // paths lead to pc with different stack pointers
-	beforeCall  [32]value     // registers before the call that ends at pc, if caller is set
+	beforeCall  [32]value     // registers before that call, if afterCall is set
 
-	tables, calls majority
+	tables, calls majority // states at jumps by tables, and at calls
 }
 
-// majority finds the state with the most frequent stack pointer (Boyer and Moore).
+// majority finds a state with the stack pointer that more than half of the states have (Boyer and Moore).
 type majority struct {
 	st    symbolicState
-	count int
+	count int // 0: no state
 }
 
 func (m *majority) add(st *symbolicState) {
@@ -34,13 +35,13 @@ func (m *majority) add(st *symbolicState) {
 	}
 }
 
-// analysePrologue follows fn from its start to pc, and into part, which was split off. With caller, pc is behind a
+// searchPrologue follows fn from its start to pc, and into part, which was split off. With afterCall, pc is behind a
 // call. With spOnly the result must hold for all paths.
-func (w *interpreter) analysePrologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
-	p := w.analysePrologueAlong(pc, caller, fn, part, false)
-	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == startRelative && fp.base == w.src.abi.sp {
+func (a *analysis) searchPrologue(pc uint64, afterCall, spOnly bool, fn, part span) prologue {
+	p := a.searchPrologueAlong(pc, afterCall, fn, part, false)
+	if fp := p.st.regs[a.abi.fp]; spOnly && p.found && !p.weak && fp.isRelativeTo(a.abi.sp) {
 		// Only code with a frame pointer may have a stack pointer that depends on the path.
-		p = w.analysePrologueAlong(pc, caller, fn, part, true)
+		p = a.searchPrologueAlong(pc, afterCall, fn, part, true)
 	}
 	if !p.found {
 		p.guessByMajority()
@@ -48,59 +49,123 @@ func (w *interpreter) analysePrologue(pc uint64, caller, spOnly bool, fn, part s
 	return p
 }
 
-type prologueAnalysis struct {
-	*interpreter
+// prologueSearch follows the paths from a function's start to pc: the explorer of searchPrologueAlong.
+type prologueSearch struct {
+	in           *interpreter
+	pc           uint64
 	spans        [2]span // the function, and the part split off
-	allPaths     bool    // follow all paths, again with another stack pointer (arrive)
+	allPaths     bool    // follow all paths, again with another stack pointer (visit)
 	movedUnknown bool    // a path moved the stack pointer by an unknown amount
 	result       prologue
 }
 
-// analysePrologueAlong ends at the first path that reaches pc, with allPaths behind all.
-func (w *interpreter) analysePrologueAlong(pc uint64, caller bool, fn, part span, allPaths bool) prologue {
-	w.begin(fn.lo, fn.lo, fn.hi)
-	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, allPaths: allPaths}
-	p := &a.result
-	p.caller = caller
-	for w.steps < maxSteps && !a.ended() {
-		a.followPath(pc)
-		if !w.pop() && (p.found || !w.resume()) {
-			break
-		}
+// searchPrologueAlong follows paths to the first that reaches pc, or all paths.
+func (a *analysis) searchPrologueAlong(pc uint64, afterCall bool, fn, part span, allPaths bool) prologue {
+	a.begin(fn.lo, fn)
+	s := &a.prologues
+	*s = prologueSearch{in: &a.interpreter, pc: pc, spans: [2]span{fn, part}, allPaths: allPaths}
+	p := &s.result
+	p.afterCall = afterCall
+	a.runPaths(s)
+	p.ambiguousSP = p.ambiguousSP || allPaths && s.movedUnknown && (a.pending.dropped || a.steps >= maxSteps)
+	return *p
+}
+
+func (s *prologueSearch) done() bool {
+	return s.result.found && (!s.allPaths || s.result.ambiguousSP)
+}
+
+func (s *prologueSearch) needsPostponed() bool { return !s.result.found }
+
+func (s *prologueSearch) arrive() bool {
+	in, st, p := s.in, &s.in.st, &s.result
+	if st.afterCall && in.pending.hasOtherSP(st) {
+		return false
 	}
-	p.ambiguousSP = p.ambiguousSP || allPaths && a.movedUnknown && (w.paths.dropped || w.steps >= maxSteps)
-	return a.result
+	if st.afterCall && st.padded && st.pc%8 == 0 {
+		// The call may not return: other paths to this place go first.
+		in.postpone(st.pc, st.span)
+		return false
+	}
+	if !s.visit() {
+		return false
+	}
+	if st.pc == s.pc && !p.afterCall {
+		p.noteReached(st)
+	}
+	if mayBeTheCall := s.pc-st.pc-1 < maxCallX86; p.afterCall && !p.found && mayBeTheCall {
+		p.beforeCall = st.regs
+	}
+	return true
 }
 
-func (w *prologueAnalysis) ended() bool {
-	return w.result.found && (!w.allPaths || w.result.ambiguousSP)
+// visit marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
+// pointer visits it once more, with an unknown one; behind a call it ends: the call does not return.
+func (s *prologueSearch) visit() bool {
+	st := &s.in.st
+	s.movedUnknown = s.movedUnknown || st.regs[st.sp].base >= firstUnnamedBase
+	key := st.spKey()
+	inst, added := s.in.visited.add(st.pc)
+	if added {
+		inst.sp = key
+		return true
+	}
+	if !s.allPaths || inst.sp == mixedSP || inst.sp == key || st.afterCall {
+		return false
+	}
+	inst.sp, s.movedUnknown = mixedSP, true
+	st.regs[st.sp] = st.newUnnamedBase()
+	return true
 }
 
-// push adds a path, unless one came to pc before; with allPaths, with the same stack pointer.
-func (w *prologueAnalysis) push(pc uint64) {
-	if v := w.visited.find(pc); v != nil && (!w.allPaths || v.sp == mixedSP || v.sp == w.st.spKey()) {
+func (s *prologueSearch) follow(f *flow) bool {
+	st, p := &s.in.st, &s.result
+	if st.pc == s.pc && p.afterCall && f.kind == flowCall {
+		p.noteReached(st)
+	}
+	switch f.kind {
+	case flowNext:
+	case flowCall:
+		st.noteCall()
+		p.calls.add(st)
+	case flowCond:
+		s.branch(f.target)
+	case flowJump:
+		st.enter(f.target)
+		if to := s.spanOf(f.target); to.lo < to.hi {
+			st.span = to
+		}
+	case flowIndirect:
+		p.noteIndirectJump(st)
+		return false
+	default:
+		return false
+	}
+	return !s.done()
+}
+
+// branch keeps the path to a branch's target for later, unless one came there before; with allPaths, with the same
+// stack pointer.
+func (s *prologueSearch) branch(target uint64) {
+	to := s.spanOf(target)
+	if to.lo == to.hi {
 		return
 	}
-	w.paths.push(&w.st, pc)
+	if inst := s.in.visited.find(target); inst != nil {
+		if !s.allPaths || inst.sp == mixedSP || inst.sp == s.in.st.spKey() {
+			return
+		}
+	}
+	s.in.pending.push(&s.in.st, target, to)
 }
 
-// span is a range of code, hi excluded.
-type span struct{ lo, hi uint64 }
-
-func (w *prologueAnalysis) spanOf(pc uint64) span {
-	for _, s := range w.spans {
-		if pc >= s.lo && pc < s.hi {
-			return s
+func (s *prologueSearch) spanOf(pc uint64) span {
+	for _, r := range s.spans {
+		if r.has(pc) {
+			return r
 		}
 	}
 	return span{}
-}
-
-func (w *prologueAnalysis) pushInto(pc uint64, to span) {
-	n := w.paths.npending
-	if w.push(pc); w.paths.npending > n {
-		w.paths.pending[n].lo, w.paths.pending[n].hi = to.lo, to.hi
-	}
 }
 
 func (p *prologue) noteReached(st *symbolicState) {
@@ -120,28 +185,6 @@ func (st *symbolicState) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// visit marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
-// pointer visits it once more, with an unknown one; behind a call it ends: the call does not return.
-func (w *prologueAnalysis) visit() bool {
-	st := &w.st
-	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstUnnamedBase
-	key := st.spKey()
-	if w.markVisited(st.pc) {
-		w.visited.find(st.pc).sp = key
-		return true
-	}
-	if !w.allPaths {
-		return false
-	}
-	at := w.visited.find(st.pc)
-	if at.sp == mixedSP || at.sp == key || st.afterCall {
-		return false
-	}
-	at.sp, w.movedUnknown = mixedSP, true
-	st.regs[st.sp] = st.newUnnamedBase()
-	return true
-}
-
 // guessByMajority takes the state of most jump tables, else of most calls: only a jump table or an exception leads to
 // pc.
 func (p *prologue) guessByMajority() {
@@ -153,67 +196,6 @@ func (p *prologue) guessByMajority() {
 	}
 }
 
-func (w *prologueAnalysis) followPath(pc uint64) {
-	st, p := &w.st, &w.result
-	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !w.ended() {
-		if st.afterCall && w.paths.hasOtherSP(st) {
-			return
-		}
-		if st.afterCall && st.padded && st.pc%8 == 0 {
-			// The call may not return: other paths to this place go first.
-			w.postpone(st.pc, st.lo, st.hi)
-			return
-		}
-		code := w.code(st.pc)
-		if len(code) == 0 || !w.visit() {
-			return
-		}
-		if st.pc == pc && !p.caller {
-			p.noteReached(st)
-		}
-		w.steps++
-		if p.caller && !p.found && pc-st.pc-1 < maxCallX86 {
-			p.beforeCall = st.regs
-		}
-		f := w.exec(code)
-		st.noteNoReturn(f)
-		st.pc += uint64(f.size)
-		if st.pc == pc && p.caller && f.kind == flowCall {
-			p.noteReached(st)
-		}
-		if !w.follow(f) {
-			return
-		}
-	}
-}
-
-func (w *prologueAnalysis) follow(f *flow) bool {
-	st, p := &w.st, &w.result
-	target := st.pc + f.target
-	switch f.kind {
-	case flowCall:
-		st.afterCall, st.madeCalls = true, true
-		p.calls.add(st)
-	case flowCond:
-		if target >= st.lo && target < st.hi {
-			w.push(target)
-		} else if to := w.spanOf(target); to.lo < to.hi {
-			w.pushInto(target, to)
-		}
-	case flowJump:
-		st.enter(target)
-		if to := w.spanOf(target); to.lo < to.hi {
-			st.lo, st.hi = to.lo, to.hi
-		}
-	case flowIndirect:
-		p.noteIndirectJump(st)
-		return false
-	case flowReturn, flowTail, flowEnd:
-		return false
-	}
-	return true
-}
-
 // noteIndirectJump notes a jump by a jump table, or, with the stack pointer as at the start, a tail call, which counts
 // as a call.
 func (p *prologue) noteIndirectJump(st *symbolicState) {
@@ -222,4 +204,173 @@ func (p *prologue) noteIndirectJump(st *symbolicState) {
 		return
 	}
 	p.tables.add(st)
+}
+
+// finding returns the frame at pc; false if no register gives the CFA.
+func (p *prologue) finding(abi *abi, spOnly bool) (f finding, ok bool) {
+	if spOnly && p.ambiguousSP {
+		return f, false
+	}
+	reg, ok := p.cfaRegister(abi, spOnly)
+	if !ok {
+		ok = p.realignedCFA(abi, &f, spOnly) || p.afterCall && !spOnly && p.assumePreserved(abi, &f)
+		return f, ok
+	}
+	f.cfa = value{kind: startRelative, base: reg, off: int32(abi.entry) - p.st.regs[reg].off}
+	p.fillPlaces(abi, &f, reg)
+	return f, true
+}
+
+// cfaRegister chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any (behind a
+// call: callee-saved) register.
+func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
+	st := &p.st
+	if fp := st.regs[abi.fp]; !spOnly && fp.isRelativeTo(abi.sp) && abi.framesAt(st, fp) {
+		return abi.fp, true
+	}
+	if st.regs[abi.sp].isRelativeTo(abi.sp) {
+		return abi.sp, true
+	}
+	if spOnly {
+		return 0, false
+	}
+	for reg := range uint8(len(st.regs)) {
+		if st.regs[reg].isRelativeTo(abi.sp) && (!p.afterCall || abi.isCalleeSaved(reg)) {
+			return reg, true
+		}
+	}
+	return 0, false
+}
+
+// realignedCFA finds the CFA of a realigned frame in the lowest slot that has it: gcc's argument pointer, OpenSSL's
+// earlier stack pointer. The lowest copy moves along with the stack.
+func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
+	var lowest *slot
+	var by uint8 // register that leads to it
+	lowestSave := p.st.lowestSave(abi)
+	for i := range p.st.nslots {
+		s := &p.st.slots[i]
+		if lowest != nil && s.off >= lowest.off || !p.mayKeepCFA(s, abi, lowestSave) {
+			continue
+		}
+		if reg, ok := p.registerTo(s, abi, spOnly); ok {
+			lowest, by = s, reg
+		}
+	}
+	if lowest == nil {
+		return false
+	}
+	off := lowest.off - p.st.regs[by].off
+	f.cfa = value{kind: loaded, base: by, off: off, addend: int32(abi.entry) - lowest.val.off}
+	p.fillPlaces(abi, f, by)
+	p.addSavedAbove(abi, f)
+	return true
+}
+
+// mayKeepCFA reports whether a slot of a realigned stack still has an address at a known distance to the CFA. Slots
+// with addresses below the saved registers are arguments, which callees may write.
+func (p *prologue) mayKeepCFA(s *slot, abi *abi, lowestSave int32) bool {
+	return s.base >= firstUnnamedBase && s.val.isRelativeTo(abi.sp) && s.val.off >= lowestSave && p.st.stillValid(s)
+}
+
+// registerTo returns the stack pointer or frame pointer, if it is at a known distance to a slot.
+func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok bool) {
+	switch {
+	case p.st.regs[abi.sp].isRelativeTo(s.base):
+		return abi.sp, true
+	case !spOnly && p.st.regs[abi.fp].isRelativeTo(s.base):
+		return abi.fp, true
+	}
+	return 0, false
+}
+
+// assumePreserved takes the CFA from a register that calls may change, if no other has it. The walker checks the return
+// address that it gives.
+func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
+	if p.weak || abi.ra != noReg { // the link register would be needed, too
+		return false
+	}
+	for reg, v := range p.beforeCall {
+		if v.isRelativeTo(abi.sp) && uint8(reg) != abi.sp {
+			f.cfa = value{kind: startRelative, base: uint8(reg), off: int32(abi.entry) - v.off}
+			f.calleeSaved = [maxCalleeSaved]savedReg{}
+			p.addSavedAbove(abi, f)
+			return true
+		}
+	}
+	return false
+}
+
+// addSavedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
+func (p *prologue) addSavedAbove(abi *abi, f *finding) {
+	for i, reg := range abi.calleeSaved {
+		if f.calleeSaved[i].kind == inMemory {
+			continue
+		}
+		for _, s := range p.st.slots[:p.st.nslots] {
+			if s.base == abi.sp && s.val.isStartValue(reg) {
+				f.calleeSaved[i] = savedReg{kind: inFrame, off: s.off - int32(abi.entry)}
+			}
+		}
+	}
+}
+
+// fillPlaces sets the places of all registers, in memory relative to the register by.
+func (p *prologue) fillPlaces(abi *abi, f *finding, by uint8) {
+	for i, reg := range abi.calleeSaved {
+		f.calleeSaved[i] = p.savedPlace(abi, reg, by)
+	}
+	if abi.ra != noReg {
+		if f.ra = p.savedPlace(abi, abi.ra, by); f.ra.kind == lost {
+			f.ra = p.savedOutsideFrame(abi, abi.ra)
+		}
+	}
+}
+
+// savedOutsideFrame finds a register's initial value outside of the frame: arm64's swapcontext has its return address
+// only in the context.
+func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
+	if p.afterCall {
+		return p.savedInScratch(abi, reg)
+	}
+	for _, s := range p.st.slots[:p.st.nslots] {
+		if !s.val.isStartValue(reg) || s.base >= firstUnnamedBase {
+			continue
+		}
+		for by := range uint8(len(p.st.regs)) {
+			if v := p.st.regs[by]; v.isRelativeTo(s.base) {
+				return savedReg{inMemory, by, s.off - v.off}
+			}
+		}
+	}
+	return savedReg{kind: lost}
+}
+
+// savedInScratch finds a register's initial value in one that calls may change, but had it before the call.
+func (p *prologue) savedInScratch(abi *abi, reg uint8) savedReg {
+	for other, v := range p.beforeCall {
+		if v.isStartValue(reg) && !p.weak && abi.scratch>>other&1 != 0 && uint8(other) != reg {
+			return savedReg{kind: inOther, base: uint8(other)}
+		}
+	}
+	return savedReg{kind: lost}
+}
+
+// savedPlace finds a register's initial value in a slot at a known distance to the register by, else in itself.
+func (p *prologue) savedPlace(abi *abi, reg, by uint8) savedReg {
+	st := &p.st
+	base, sp := st.regs[by], st.regs[abi.sp]
+	for _, s := range st.slots[:st.nslots] {
+		if !s.val.isStartValue(reg) || s.base != base.base {
+			continue
+		}
+		if popped := sp.isRelativeTo(s.base) && s.off < sp.off; popped && st.regs[reg].isStartValue(reg) {
+			continue
+		}
+		return savedReg{inMemory, by, s.off - base.off}
+	}
+	if st.regs[reg].isStartValue(reg) {
+		return savedReg{}
+	}
+	return savedReg{kind: lost}
 }

@@ -25,87 +25,88 @@ type CFA struct {
 // there, or by register, behind pop rbp. Calls are assumed to preserve the stack pointer. It returns false if the stack
 // pointer at the return is unknown, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
-	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
+	fn := span{lo, hi}
+	if s.abi != &abiX86 || !fn.has(pc) {
 		return cfa, false
 	}
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	w.begin(pc, lo, hi)
-	for {
-		if v := w.followReturnPath(); (v.kind == startRelative || v.kind == loaded) && v.base < firstUnnamedBase {
-			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.addend)}
-			cfa.FP, cfa.Straight = s.abi.fpRule(&w.st), !w.st.weak
-			return cfa, true
-		}
-		if w.steps >= maxReturnPath || !w.pop() {
-			return cfa, false
-		}
+	a := s.analysis()
+	defer a.free()
+	a.begin(pc, fn)
+	a.limit = maxReturnPath
+	r := &returnSearch{in: &a.interpreter}
+	if a.runPaths(r); !r.done() {
+		return cfa, false
 	}
+	v := r.cfa
+	cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.addend)}
+	cfa.FP, cfa.Straight = s.abi.fpRule(&a.st), !a.st.hasCallOrLoop
+	return cfa, true
 }
 
-func (a *abi) fpRule(st *symbolicState) frames.RegRule {
-	switch v := st.regs[a.fp]; {
-	case v.isStartValue(a.fp):
+func (abi *abi) fpRule(st *symbolicState) frames.RegRule {
+	switch v := st.regs[abi.fp]; {
+	case v.isStartValue(abi.fp):
 		return frames.RegRule{}
 	case v.kind == loaded && v.addend == 0 && v.base < firstUnnamedBase:
-		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(v.base), Off: int64(v.off)}
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: abi.dwarf(v.base), Off: int64(v.off)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// followReturnPath returns the CFA at the path's end; unknown if none. A stack pointer loaded from memory is a new
-// base, so that words pushed there are known when popped.
-func (w *interpreter) followReturnPath() value {
-	st, f := &w.st, &w.lastFlow
-	popped := false // the last instruction popped rbp
-	for w.steps < maxReturnPath && st.pc >= st.lo && st.pc < st.hi {
-		code := w.code(st.pc)
-		if len(code) == 0 || !w.markVisited(st.pc) {
-			break
-		}
-		w.steps++
-		pops := code[0] == 0x58|hwBP
-		stepX86(st, code, f)
-		if sp := st.regs[hwSP]; sp.kind == loaded {
-			st.spLoadedFrom = sp
-			st.regs[hwSP] = st.newUnnamedBase()
-			st.loadedFromBase = st.regs[hwSP].base
-		}
-		st.pc += uint64(f.size)
-		target := st.pc + f.target
-		inside := target >= st.lo && target < st.hi
-		switch f.kind {
-		case flowReturn:
-			return st.fromSaved(f.ret)
-		case flowCall:
-			st.weak = true
-		case flowJump:
-			if !inside && popped {
-				return st.fromSaved(st.regs[hwSP].plus(8))
-			}
-			st.weak = st.weak || target <= st.pc
-			st.enter(target)
-		case flowCond:
-			if inside {
-				w.push(target)
-			}
-		case flowIndirect, flowTail:
-			if popped {
-				return st.fromSaved(st.regs[hwSP].plus(8))
-			}
-			return value{}
-		case flowEnd:
-			return value{}
-		}
-		popped = pops
-	}
-	return value{}
+// returnSearch follows paths to the first return: the explorer of ReturnCFA. A stack pointer loaded from memory is a
+// new base, so that words pushed there are known when popped.
+type returnSearch struct {
+	in          *interpreter
+	behindPopBP uint64 // pc, if the last instruction popped rbp
+	cfa         value  // at the path's end; unknown if none
 }
+
+func (r *returnSearch) arrive() bool         { return r.in.visit() }
+func (r *returnSearch) needsPostponed() bool { return false }
+
+func (r *returnSearch) done() bool {
+	return (r.cfa.kind == startRelative || r.cfa.kind == loaded) && r.cfa.base < firstUnnamedBase
+}
+
+func (r *returnSearch) follow(f *flow) bool {
+	st := &r.in.st
+	if sp := st.regs[hwSP]; sp.kind == loaded {
+		st.savedSPPlace = sp
+		st.regs[hwSP] = st.newUnnamedBase()
+		st.savedSPBase = st.regs[hwSP].base
+	}
+	poppedBP := r.notePopBP(f)
+	leaves := f.kind == flowIndirect || f.kind == flowTail || f.kind == flowJump && !st.has(f.target)
+	switch {
+	case f.kind == flowReturn:
+		r.cfa = st.fromSaved(f.ret)
+	case leaves && poppedBP:
+		r.cfa = st.fromSaved(st.regs[hwSP].plus(8))
+		return false
+	case f.kind == flowCall, f.kind == flowJump && f.target <= st.pc:
+		st.hasCallOrLoop = true
+	}
+	return r.in.goOn(f)
+}
+
+// notePopBP notes whether the last instruction is pop rbp, and reports whether the one before was.
+func (r *returnSearch) notePopBP(f *flow) (before bool) {
+	pc := r.in.st.pc - uint64(f.size)
+	before = pc == r.behindPopBP
+	r.behindPopBP = 0
+	if f.size > 0 && r.in.code(pc)[0] == opPopBP {
+		r.behindPopBP = r.in.st.pc
+	}
+	return before
+}
+
+// pop rbp
+const opPopBP = 0x58 | hwBP
 
 // fromSaved expresses an address relative to the last loaded stack pointer by the word it was loaded from.
 func (st *symbolicState) fromSaved(v value) value {
-	if v.kind == startRelative && st.loadedFromBase != 0 && v.base == st.loadedFromBase {
-		return st.spLoadedFrom.plus(int64(v.off))
+	if st.savedSPBase != 0 && v.isRelativeTo(st.savedSPBase) {
+		return st.savedSPPlace.plus(int64(v.off))
 	}
 	return v
 }
@@ -116,22 +117,19 @@ const maxKeepsSP = 64
 // KeepsSP reports whether the stack pointer is unchanged from pc to the next jump, call or return, within 64
 // instructions. It is true on arm64.
 func (s *Source) KeepsSP(pc uint64) bool {
-	if s.abi != &abiX86 || s.opt.Code == nil {
+	if s.abi != &abiX86 {
 		return true
 	}
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	w.begin(pc, 0, ^uint64(0))
-	st, f := &w.st, &w.lastFlow
+	a := s.analysis()
+	defer a.free()
+	a.begin(pc, everywhere)
 	for range maxKeepsSP {
-		stepX86(st, w.code(st.pc), f)
-		if !st.regs[hwSP].isStartValue(hwSP) {
+		switch f := a.step(); {
+		case f.kind != flowNext:
+			return true
+		case !a.st.regs[hwSP].isStartValue(hwSP):
 			return false
 		}
-		if f.kind != flowNext {
-			return true
-		}
-		st.pc += uint64(f.size)
 	}
 	return true
 }
@@ -154,120 +152,115 @@ const (
 // a jump that is no jump target counts as entered likewise. It returns false if no path leads to pc, rbp is not the
 // caller's there, and on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r ReturnPlace, ok bool) {
-	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
+	fn := span{lo, hi}
+	if s.abi != &abiX86 || !fn.has(pc) {
 		return r, false
 	}
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	w.begin(lo, lo, hi)
-	var behind [maxEntries]uint64 // places behind jumps
-	for n, entry := 0, lo; ; {
-		if w.runAllPathsTo(pc, behind[:], &n) {
-			return w.currentReturn(entry)
+	a := s.analysis()
+	defer a.free()
+	a.begin(lo, fn)
+	a.limit = maxRunAllPaths
+	e := &entrySearch{in: &a.interpreter, pc: pc}
+	for entry := lo; ; {
+		if a.runPaths(e); e.reached {
+			return a.st.returnPlace(entry)
 		}
-		if entry, ok = w.nextEntry(behind[:n], pc); !ok || w.steps >= maxRunAllPaths {
+		if entry, ok = e.nextEntry(); !ok || a.steps >= maxRunAllPaths {
 			return r, false
 		}
-		w.st.reset(w.src.abi, entry, lo, hi)
+		a.st.reset(a.abi, entry, fn)
 	}
 }
 
-// runAllPathsTo follows all paths until one is at pc, and notes places behind jumps.
-func (w *interpreter) runAllPathsTo(pc uint64, behind []uint64, n *int) bool {
-	st, f := &w.st, &w.lastFlow
-	for {
-		for w.steps < maxRunAllPaths && st.pc >= st.lo && st.pc < st.hi {
-			if st.pc == pc {
-				return true
-			}
-			code := w.code(st.pc)
-			if len(code) == 0 || !w.markVisited(st.pc) {
-				break
-			}
-			w.steps++
-			stepX86(st, code, f)
-			if sp := st.regs[hwSP]; sp.kind == startRelative && sp.base == hwSP && sp.off > 0 {
-				st.startWordPopped = true
-			}
-			st.pc += uint64(f.size)
-			if f.kind == flowCond {
-				w.push(st.pc + f.target)
-			}
-			if f.kind == flowNext || f.kind == flowCall || f.kind == flowCond {
-				continue
-			}
-			if *n < len(behind) {
-				behind[*n] = st.pc
-				*n++
-			}
-			if f.kind != flowJump {
-				break
-			}
-			st.enter(st.pc + f.target)
-		}
-		if !w.pop() {
-			return false
-		}
+// entrySearch follows all paths until one is at pc, and notes places behind jumps: the explorer of ReturnAddress.
+type entrySearch struct {
+	in      *interpreter
+	pc      uint64
+	reached bool
+	behind  [maxEntries]uint64 // places behind jumps
+	n       int                // of behind
+}
+
+func (e *entrySearch) done() bool           { return e.reached }
+func (e *entrySearch) needsPostponed() bool { return false }
+
+func (e *entrySearch) arrive() bool {
+	e.reached = e.in.st.pc == e.pc
+	return !e.reached && e.in.visit()
+}
+
+func (e *entrySearch) follow(f *flow) bool {
+	st := &e.in.st
+	if sp := st.regs[hwSP]; sp.isRelativeTo(hwSP) && sp.off > 0 {
+		st.startWordPopped = true
 	}
+	if !f.passes() && e.n < len(e.behind) {
+		e.behind[e.n] = st.pc
+		e.n++
+	}
+	return e.in.goOn(f)
 }
 
 // nextEntry returns the first place behind a jump, up to pc, that no path has reached.
-func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bool) {
-	for _, at := range behind {
-		if at <= pc && w.visited.find(at) == nil && (!ok || at < entry) {
-			entry, ok = at, true
+func (e *entrySearch) nextEntry() (entry uint64, ok bool) {
+	for _, place := range e.behind[:e.n] {
+		if place <= e.pc && e.in.visited.find(place) == nil && (!ok || place < entry) {
+			entry, ok = place, true
 		}
 	}
 	return entry, ok
 }
 
-func (w *interpreter) currentReturn(entry uint64) (r ReturnPlace, ok bool) {
-	st := &w.st
+// returnAddressAtStart is the return address of code that is entered with it at the stack pointer.
+var returnAddressAtStart = value{kind: loaded, base: hwSP}
+
+// returnPlace returns the place of the return address on a path from an entry.
+func (st *symbolicState) returnPlace(entry uint64) (r ReturnPlace, ok bool) {
 	if !st.regs[hwBP].isStartValue(hwBP) {
 		return r, false
 	}
-	at, held := w.returnSlot()
 	r.Entry = entry
-	r.Reg, r.Off, ok = w.asRegPlusOffset(startValue(hwSP).plus(8))
-	if held {
-		reg, off, _ := w.asRegPlusOffset(at)
+	r.Reg, r.Off, ok = st.asRegPlusOffset(startValue(hwSP).plus(8))
+	if slot, onStack := st.returnSlot(); onStack {
+		reg, off, _ := st.asRegPlusOffset(slot)
 		r.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
-		if !ok || at.base != hwSP { // an adapter has moved it to below an aligned address
+		if !ok || slot.base != hwSP { // an adapter has moved it to below an aligned address
 			r.Reg, r.Off = reg, off+8
 		}
 		return r, true
 	}
 	for reg, v := range st.regs[:16] {
-		if v == (value{kind: loaded, base: hwSP}) {
-			r.RA = frames.RegRule{Kind: frames.RuleReg, Reg: w.src.abi.dwarf(uint8(reg))}
+		if v == returnAddressAtStart {
+			r.RA = frames.RegRule{Kind: frames.RuleReg, Reg: dwarfX86(uint8(reg))}
 			return r, ok
 		}
 	}
 	return r, false
 }
 
-func (w *interpreter) returnSlot() (at value, ok bool) {
-	st := &w.st
-	ra, sp := value{kind: loaded, base: hwSP}, st.regs[hwSP]
-	if first := startValue(hwSP); !st.startWordPopped && st.load(first) == ra {
-		if _, _, ok := w.asRegPlusOffset(first); ok {
-			return first, true
+// returnSlot returns the address of the return address on the stack: where it was at the start, else where the path
+// has stored it.
+func (st *symbolicState) returnSlot() (addr value, ok bool) {
+	if start := startValue(hwSP); !st.startWordPopped && st.load(start) == returnAddressAtStart {
+		if _, _, ok := st.asRegPlusOffset(start); ok {
+			return start, true
 		}
 	}
+	sp := st.regs[hwSP]
 	for _, s := range st.slots[:st.nslots] {
-		if s.val == ra && sp.kind == startRelative && sp.base == s.base && s.off >= sp.off {
+		if s.val == returnAddressAtStart && sp.isRelativeTo(s.base) && s.off >= sp.off {
 			return value{kind: startRelative, base: s.base, off: s.off}, true
 		}
 	}
-	return at, false
+	return value{}, false
 }
 
 // asRegPlusOffset expresses an address by a register's DWARF number, the stack pointer's if possible, and an offset.
-func (w *interpreter) asRegPlusOffset(at value) (reg uint8, off int64, ok bool) {
+func (st *symbolicState) asRegPlusOffset(addr value) (reg uint8, off int64, ok bool) {
 	for i := range uint8(16) {
 		reg := (hwSP + i) % 16
-		if v := w.st.regs[reg]; v.kind == startRelative && v.base == at.base {
-			return w.src.abi.dwarf(reg), int64(at.off) - int64(v.off), true
+		if v := st.regs[reg]; v.isRelativeTo(addr.base) {
+			return dwarfX86(reg), int64(addr.off) - int64(v.off), true
 		}
 	}
 	return 0, 0, false

@@ -2,53 +2,174 @@
 
 package heuristics
 
-import "prywalk/frames"
+import (
+	"bytes"
+
+	"prywalk/frames"
+	"prywalk/internal/x86"
+)
+
+// Where stacks end: the code of which no caller is looked for.
 
 // entrySize bounds the entry point's code of unknown end, in bytes. glibc's has 0x26, Free Pascal's 0x51.
 const entrySize = 0x200
 
-// isRoot reports whether q is in the entry point, or the first function of a new thread or prepared stack.
-func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
-	at := q.LookupPC(s.opt.Arch)
-	if s.opt.Entry != 0 && at >= s.opt.Entry && at < w.entryEnd() {
-		return true
+// root is the method for the entry point, and the first function of a new thread or prepared stack.
+func (p *patterns) root(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	pc := q.LookupPC(p.src.opt.Arch)
+	if !p.isEntryPoint(pc) && !p.isStackStart(pc) && !p.isThreadRoot(q.PC) {
+		return frames.Rule{}, nil, false
 	}
-	if s.abi.isStackStart != nil && s.abi.isStackStart(w, at) {
-		return true
-	}
-	return s.abi.isThreadRoot(w, q.PC)
+	return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
 }
 
-// entryEnd returns the end of the entry point's function, or of its first instruction without a successor, as a call
-// before a landing place or padding.
-func (w *interpreter) entryEnd() uint64 {
-	s := w.src
-	if s.entryEnd == 0 {
-		s.entryEnd = w.findEntryEnd(s.opt.Entry)
+// isEntryPoint reports whether pc is in the entry point's function. Without bounds, that ends at the first instruction
+// that nothing follows: also a call before a landing place or padding.
+func (p *patterns) isEntryPoint(pc uint64) bool {
+	entry := p.src.opt.Entry
+	if entry == 0 || pc < entry {
+		return false
 	}
-	return s.entryEnd
+	if fn, ok := p.src.bounds(entry); ok && fn.lo == entry {
+		return pc < fn.hi
+	}
+	return pc-entry < entrySize && pc < p.findEntryEnd(entry)
 }
 
-func (w *interpreter) findEntryEnd(entry uint64) uint64 {
-	limit := entry + entrySize
-	if start, end, ok := w.src.bounds(entry); ok && start == entry {
-		return end
+func (p *patterns) findEntryEnd(entry uint64) uint64 {
+	p.begin(entry, everywhere)
+	last := entry // instruction
+	for st := &p.st; st.pc < entry+entrySize; {
+		last = st.pc
+		if fn, ok := p.src.bounds(last); ok && fn.lo == last {
+			return last
+		}
+		f := p.step()
+		if st.weak {
+			return last
+		}
+		if !f.passes() {
+			break
+		}
+		if f.kind == flowCall {
+			st.noteCall()
+		}
 	}
-	st := &w.st
-	st.reset(w.src.abi, entry, 0, ^uint64(0))
-	for st.pc < limit {
-		f := w.exec(w.code(st.pc))
-		if st.noteNoReturn(f); st.weak {
-			break
-		}
-		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {
-			break
-		}
-		st.pc += uint64(max(f.size, 1))
-		if f.kind != flowNext && f.kind != flowCall && f.kind != flowCond {
-			break
-		}
-		st.afterCall = st.afterCall || f.kind == flowCall
+	return max(p.st.pc, last+1)
+}
+
+// maxRoot bounds the instructions from a new thread's first one to its exit system call, maxRootBytes their bytes.
+const (
+	maxRoot      = 16
+	maxRootBytes = maxRoot * 15
+)
+
+// mov al, imm, which step does not track.
+const opMovAL = 0xb0
+
+// isThreadRoot recognises a new thread's code in clone and clone3, for which C libraries have no call frame
+// information: a call by register, then exit. pc is before or behind the call.
+func (p *patterns) isThreadRoot(pc uint64) bool {
+	if code := p.code(pc); len(code) >= maxRootBytes && !bytes.Contains(code[:maxRootBytes], p.abi.syscall) {
+		return false
 	}
-	return st.pc
+	call, called := p.abi.callBefore(p.src, pc)
+	called = called && !call.Direct // by register
+	p.begin(pc, everywhere)
+	for range maxRoot {
+		code := p.code(p.st.pc)
+		if bytes.HasPrefix(code, p.abi.syscall) {
+			number := p.st.regs[p.abi.syscallReg]
+			return called && number.kind == constant && (number.off == p.abi.exit || number.off == p.abi.exitGroup)
+		}
+		switch f := p.step(); {
+		case f.kind == flowCall && f.target == 0:
+			called = true
+		case f.kind != flowNext:
+			return false
+		}
+		if p.src.opt.Arch == frames.X86_64 && code[0] == opMovAL { // musl's, behind xor eax, eax
+			p.st.regs[hwAX] = value{kind: constant, off: int32(code[1])}
+		}
+	}
+	return false
+}
+
+// maxStackStart bounds the first function of a stack, in bytes.
+const maxStackStart = 64
+
+// isStackStart recognises the first function of a stack on x86-64: it clears rbp (outermost frame, System V ABI
+// §3.4.1), as _start and Boost's fibers do, or sets rsp from a callee-saved register, as glibc's __start_context does,
+// and ends in hlt.
+func (p *patterns) isStackStart(pc uint64) bool {
+	fn, ok := p.src.bounds(pc)
+	if p.src.opt.Arch != frames.X86_64 || !ok || fn.hi-fn.lo > maxStackStart {
+		return false
+	}
+	for pc, first := fn.lo, true; pc < fn.hi; {
+		i, ok := x86.Decode(p.code(pc))
+		if !ok {
+			return false
+		}
+		if first && !isLandingX86(&i) {
+			if !setsSPFromSavedX86(&i) && !clearsBPX86(&i) {
+				return false
+			}
+			first = false
+		}
+		if i.Map == x86.MapOne && !i.VEX && i.Op == 0xf4 { // hlt
+			return true
+		}
+		pc += uint64(i.Size)
+	}
+	return false
+}
+
+func clearsBPX86(i *x86.Inst) bool {
+	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
+}
+
+func setsSPFromSavedX86(i *x86.Inst) bool {
+	from, to := i.Reg, i.RM
+	if i.Op == 0x8b {
+		from, to = to, from
+	}
+	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x89 || i.Op == 0x8b) && i.Mod == 3 && i.W && to == hwSP &&
+		(from == hwBX || from >= 12 && from < 16)
+}
+
+// maxStackEnd bounds the instructions: clear a register, call, trap.
+const maxStackEnd = 6
+
+// EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end the
+// process (Boost.Context, PHP: xor edi, edi; call _exit; hlt): within a function, behind a jump by register or a
+// return, it leads straight to a call before a trap or the function's end.
+func (s *Source) EndsStack(pc frames.Addr) bool {
+	if s.abi == nil || !s.behindJumpOrReturn(pc) {
+		return false
+	}
+	a := s.analysis()
+	defer a.free()
+	fn := a.functionAt(pc)
+	a.begin(pc, fn)
+	for called, n := false, 0; n < maxStackEnd; n++ {
+		if a.st.pc >= fn.hi {
+			return called
+		}
+		f := a.step()
+		switch {
+		case f.kind == flowCall && !called:
+			called = true
+		case f.trap:
+			return called
+		case f.kind != flowNext:
+			return false
+		}
+	}
+	return false
+}
+
+func (s *Source) behindJumpOrReturn(pc uint64) bool {
+	b := s.buf[:4]
+	return pc >= 4 && s.opt.Code.ReadCode(pc-4, b) == len(b) && s.abi.endsInJump(b)
 }

@@ -15,20 +15,21 @@ type trampoline struct {
 	signalRow  *frames.Row
 }
 
-// sigreturnRow returns the row of a trampoline, nil for other code.
-func (s *Source) sigreturnRow(q frames.Query) *frames.Row {
-	for _, c := range s.abi.sigreturn {
-		for _, back := range [...]int{0, len(c) - s.abi.syscallLen} {
-			if back > 0 && (q.Caller || q.PC < uint64(back)) {
+// sigreturn is the method for a trampoline.
+func (p *patterns) sigreturn(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	for _, form := range p.abi.sigreturn {
+		for _, back := range [...]int{0, len(form) - p.abi.syscallLen} { // q.PC is at the first or second instruction
+			if back > 0 && (q.AfterCall || q.PC < uint64(back)) {
 				continue
 			}
-			b := s.buf[:len(c)]
-			if s.opt.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
-				return s.abi.signalRow
+			if bytes.HasPrefix(p.code(q.PC-uint64(back)), form) {
+				row := p.abi.signalRow
+				r := frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}
+				return r, row, true
 			}
 		}
 	}
-	return nil
+	return frames.Rule{}, nil, false
 }
 
 // SignalRow returns the row of the kernel's signal trampoline. Precondition: arch is not [frames.ArchUnknown].
@@ -44,4 +45,39 @@ func rowOfSignal(sp uint8, regs []int64, pc int64) *frames.Row {
 		}
 	}
 	return row
+}
+
+// trampolineX86: mov $15, %rax or %eax (rt_sigreturn, arch/x86/entry/syscalls/syscall_64.tbl); syscall. rsp points to
+// the ucontext, with the registers at 40 (r8–r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip:
+// arch/x86/include/uapi/asm/sigcontext.h).
+var trampolineX86 = trampoline{
+	sigreturn: [][]byte{
+		{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05},
+		{0xb8, 15, 0, 0, 0, 0x0f, 0x05},
+	},
+	syscallLen: 2,
+	signalRow: rowOfSignal(frames.X86RSP, []int64{
+		144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
+		40, 48, 56, 64, 72, 80, 88, 96,
+	}, 168),
+}
+
+// sigcontextA64 is the offset of x0 from sp: behind siginfo (128 bytes), the ucontext's head (176) and the fault
+// address (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
+const sigcontextA64 = 128 + 176 + 8
+
+// trampolineA64: mov x8, #139 (rt_sigreturn, include/uapi/asm-generic/unistd.h); svc #0.
+var trampolineA64 = trampoline{
+	sigreturn:  [][]byte{{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}},
+	syscallLen: 4,
+	signalRow:  signalRowA64(),
+}
+
+// signalRowA64: x0–x30, sp and pc are adjacent.
+func signalRowA64() *frames.Row {
+	regs := make([]int64, frames.NumRegs)
+	for i := range regs {
+		regs[i] = sigcontextA64 + 8*int64(i)
+	}
+	return rowOfSignal(frames.ARM64SP, regs, sigcontextA64+8*frames.NumRegs)
 }

@@ -31,20 +31,17 @@ type Conventions interface {
 type Options struct {
 	Arch  frames.Arch
 	Code  Code      // required
-	Funcs Functions // if nil, code is only analysed forwards
+	Funcs Functions // nil: only epilogues are searched
 	Entry uint64    // e_entry of the ELF header, or 0
 	JIT   bool      // the code keeps only the frame pointer, and may change while it is read
 }
 
 // Source analyses a module's code, as a [frames.RuleSource] and [frames.CallSites], for one goroutine at a time. It
-// keeps answers until [Source.Forget].
+// keeps no answers: a [frames.Space] does.
 type Source struct {
-	opt      Options
-	abi      *abi
-	row      frames.Row
-	memo     memo
-	entryEnd uint64   // end of the entry point's code; 0: not determined
-	buf      [24]byte // not a local variable, which would escape
+	opt Options
+	abi *abi     // nil: no answers
+	buf [24]byte // not a local variable, which would escape
 }
 
 var (
@@ -53,57 +50,45 @@ var (
 	_ frames.TailCalls       = (*Source)(nil)
 	_ frames.StackSwitches   = (*Source)(nil)
 	_ frames.PoppedRegisters = (*Source)(nil)
+	_ frames.StackEnds       = (*Source)(nil)
 )
 
 // New returns a source, without answers for an unknown architecture.
 func New(o Options) *Source {
-	return &Source{opt: o, abi: abis[o.Arch]}
+	s := &Source{opt: o}
+	if o.Code != nil {
+		s.abi = abis[o.Arch]
+	}
+	return s
 }
 
-// Rule implements [frames.RuleSource]. The method is fp if the instructions prove a frame pointer, else heuristic.
+// Rule implements [frames.RuleSource]. The method is fp if the instructions have set a frame pointer, else heuristic.
 func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if s.abi == nil || s.opt.Code == nil {
+	if s.abi == nil {
 		return frames.Rule{}, nil, false
 	}
-	a, known := s.memo.rules[q]
-	if !known {
-		a.rule, a.row, a.ok = s.find(q)
-		s.memo.add(q, a)
-	}
-	return a.rule, a.row, a.ok
-}
-
-func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if row := s.sigreturnRow(q); row != nil {
-		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
-	}
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	if s.isRoot(w, q) {
-		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
-	}
-	if r, row, ok := s.frameSwitch(w, q); ok {
-		return r, row, true
-	}
-	if s.abi.argumentDrop != nil && !q.Caller && !q.SPOnly {
-		if row, ok := s.abi.argumentDrop(w, q.PC); ok {
-			r, _ := row.Compact(s.opt.Arch, frames.MethodHeuristic, 0)
+	a := s.analysis()
+	defer a.free()
+	for _, method := range methods {
+		if r, row, ok := method(a, q); ok {
 			return r, row, true
 		}
 	}
-	f, ok := s.analyse(w, q)
-	if !ok && s.opt.JIT && !q.Caller && s.abi.ra == noReg && s.isThunk(w, q.PC) {
-		f, ok = s.thunkFrame(), true
-	}
-	if !ok {
-		return frames.Rule{}, nil, false
-	}
-	return s.rule(&f, q)
+	return frames.Rule{}, nil, false
+}
+
+// methods are the ways to find a rule, in the order in which they are asked until one answers.
+var methods = [...]func(*analysis, frames.Query) (frames.Rule, *frames.Row, bool){
+	(*analysis).sigreturn,    // a signal trampoline
+	(*analysis).root,         // the first function of a program, a thread or a prepared stack
+	(*analysis).frameSwitch,  // code about to continue another frame
+	(*analysis).argumentDrop, // V8's code with its return address in a register
+	(*analysis).function,     // paths to returns, and from the function's start; else code that forwards a call
 }
 
 // CallBefore implements [frames.CallSites].
 func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
-	if s.abi == nil || s.opt.Code == nil {
+	if s.abi == nil {
 		return frames.Call{}, false
 	}
 	return s.abi.callBefore(s, ret)
@@ -111,33 +96,22 @@ func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
 
 // FuncStart implements [frames.CallSites].
 func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
-	start, _, ok := s.bounds(pc)
-	return start, ok
+	f, ok := s.bounds(pc)
+	return f.lo, ok
 }
 
-func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
+// bounds returns the bounds of the function at pc.
+func (s *Source) bounds(pc uint64) (span, bool) {
 	if s.opt.Funcs == nil {
-		return 0, 0, false
+		return span{}, false
 	}
-	start, end, ok = s.opt.Funcs.FuncRange(pc)
-	if !ok || pc < start || pc >= end {
-		return 0, 0, false
+	lo, hi, ok := s.opt.Funcs.FuncRange(pc)
+	f := span{lo, hi}
+	if !ok || !f.has(pc) {
+		return span{}, false
 	}
-	return start, end, true
+	return f, true
 }
 
-func (s *Source) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
-	m := frames.MethodHeuristic
-	if f.cfa.base == s.abi.fp && f.calleeSaved[0] == (savedReg{inMemory, s.abi.fp, 0}) {
-		m = frames.MethodFP
-	}
-	if q.SPOnly && f.cfa.base != s.abi.sp || !f.fill(s.abi, &s.row) {
-		return frames.Rule{}, nil, false
-	}
-	r, more := s.row.Compact(s.opt.Arch, m, 0)
-	if !more {
-		return r, nil, true
-	}
-	row := s.row
-	return r, &row, true
-}
+// function returns the bounds of the function at q.
+func (s *Source) function(q frames.Query) (span, bool) { return s.bounds(q.LookupPC(s.opt.Arch)) }

@@ -98,9 +98,16 @@ func TestPLTEntries(t *testing.T) {
 func TestChildOfCloneIsRoot(t *testing.T) {
 	// xor ebp,ebp; pop rax; pop rdi; call *rax; mov edi,eax; mov eax,60; syscall
 	s := intel(0x31, 0xed, 0x58, 0x5f, 0xff, 0xd0, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
-	for _, q := range []frames.Query{{PC: base}, {PC: base + 2}, {PC: base + 4}, {PC: base + 6, Caller: true}} {
+	for _, q := range []frames.Query{{PC: base}, {PC: base + 2}, {PC: base + 4}, {PC: base + 6, AfterCall: true}} {
 		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
 			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
+		}
+	}
+	// musl's: xor ebp,ebp; pop rdi; call *r9; mov edi,eax; xor eax,eax; mov al,60; syscall
+	s = intel(0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05)
+	for _, q := range []frames.Query{{PC: base}, {PC: base + 3}, {PC: base + 6, AfterCall: true}} {
+		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
+			t.Errorf("musl, %#x: %+v, %v; want the root", q.PC, r, ok)
 		}
 	}
 	// _exit is not a root: mov edi,1; mov eax,60; syscall
@@ -114,7 +121,7 @@ func TestEntryPointIsRoot(t *testing.T) {
 	// xor ebp,ebp; call *[rip+x]; hlt; ret
 	s := New(Options{Arch: frames.X86_64, Entry: base, Code: bytesCode{base,
 		[]byte{0x31, 0xed, 0xff, 0x15, 0, 0, 0, 0, 0xf4, 0xc3}}})
-	for _, q := range []frames.Query{{PC: base}, {PC: base + 8, Caller: true}} {
+	for _, q := range []frames.Query{{PC: base}, {PC: base + 8, AfterCall: true}} {
 		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
 			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
 		}
@@ -132,7 +139,7 @@ func TestLongEntryPointIsRoot(t *testing.T) {
 	}
 	code = append(code, 0xe8, 0, 1, 0, 0, 0xf4, 0xc3)
 	s := New(Options{Arch: frames.X86_64, Entry: base, Code: bytesCode{base, code}})
-	for _, q := range []frames.Query{{PC: base + 14}, {PC: base + 75, Caller: true}} {
+	for _, q := range []frames.Query{{PC: base + 14}, {PC: base + 75, AfterCall: true}} {
 		if r, _, ok := s.Rule(q); !ok || r.Flags&frames.FlagRoot == 0 {
 			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
 		}
@@ -140,7 +147,7 @@ func TestLongEntryPointIsRoot(t *testing.T) {
 	// The call does not return, so another function follows the padding, which has a caller.
 	code = append(code[:75], 0x0f, 0x1f, 0x44, 0, 0, 0x55, 0x58, 0xc3) // nop (5 bytes); push rbp; pop rax; ret
 	s = New(Options{Arch: frames.X86_64, Entry: base, Code: bytesCode{base, code}})
-	if r, _, ok := s.Rule(frames.Query{PC: base + 75, Caller: true}); !ok || r.Flags&frames.FlagRoot == 0 {
+	if r, _, ok := s.Rule(frames.Query{PC: base + 75, AfterCall: true}); !ok || r.Flags&frames.FlagRoot == 0 {
 		t.Errorf("after the last call: %+v, %v; want the root", r, ok)
 	}
 	if r, _, ok := s.Rule(frames.Query{PC: base + 81}); !ok || r.Flags&frames.FlagRoot != 0 || r.CFAOff != 16 {
@@ -160,7 +167,7 @@ func TestFunctionThatNeverReturnsIsReadFromItsStart(t *testing.T) {
 	// push rbx; sub rsp,32; L: call L; (end)
 	code := []byte{0x53, 0x48, 0x83, 0xec, 0x20, 0xe8, 0xfb, 0xff, 0xff, 0xff}
 	s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, Funcs: oneFunc{base, base + 10}})
-	r, _, ok := s.Rule(frames.Query{PC: base + 10, Caller: true})
+	r, _, ok := s.Rule(frames.Query{PC: base + 10, AfterCall: true})
 	if !ok || r.CFAReg != frames.X86RSP || r.CFAOff != 48 || r.Saved[1] != 2 {
 		t.Errorf("%+v, %v; want rsp+48, rbx at CFA-16", r, ok)
 	}
@@ -283,7 +290,7 @@ func TestPairSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 }
 
 // V8's code loads r12 from a table at r13. That does not restore a saved register: the table is not in the copied part
-// of the stack. In code of compilers that keep the ABI such a load proves that the path is no epilogue.
+// of the stack. In code of compilers that keep the ABI such a load shows that the path is no epilogue.
 func TestLoadFromATableIsNotARestoredRegister(t *testing.T) {
 	code := []byte{0x4d, 0x8b, 0x65, 0x50, 0x90, 0xc3} // mov r12, [r13+0x50]; nop; ret
 	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}})
@@ -322,12 +329,35 @@ func TestFrameOfGeneratedCodeIsFoundFromItsStart(t *testing.T) {
 			t.Errorf("+%d: rbp is %+v, want %+v", off, row.Regs[frames.X86RBP], want)
 		}
 	}
-	for _, q := range []frames.Query{{PC: base + 14}, {PC: base + 8, Caller: true}} {
+	for _, q := range []frames.Query{{PC: base + 14}, {PC: base + 8, AfterCall: true}} {
 		if r, row, ok := s.Rule(q); ok {
 			t.Errorf("query %+v: rule %+v, %+v; want none", q, r, row)
 		}
 	}
 	if r, _, ok := intel(code...).Rule(frames.Query{PC: base}); ok {
 		t.Errorf("code of other compilers: rule %+v, want none", r)
+	}
+}
+
+func TestRegistersOfAPXAreNoSavedOnes(t *testing.T) {
+	// mov rbx, rax; mov r19, [rbp-16]; leave; ret
+	s := jitCode([]byte{0x48, 0x89, 0xc3, 0xd5, 0x48, 0x8b, 0x5d, 0xf0, 0xc9, 0xc3})
+	a := s.analysis()
+	defer a.free()
+	v := a.searchEpilogues(base, false, everywhere, acceptedEnds{})
+	if f, _ := v.best(); f == nil || f.calleeSaved[1].kind != lost {
+		t.Errorf("frame %+v, want one without rbx", f)
+	}
+}
+
+// A Source keeps no answers: only the walker's cache is dropped when code changes.
+func TestRulesAreOfTheCodeAsItIsNow(t *testing.T) {
+	code := &bytesCode{base, []byte{0x48, 0x83, 0xc4, 0x18, 0xc3}} // add rsp,24; ret
+	s := New(Options{Arch: frames.X86_64, Code: code})
+	for _, locals := range []byte{0x18, 0x28} {
+		code.b[3] = locals
+		if r, _, ok := s.Rule(frames.Query{PC: base}); !ok || r.CFAOff != int32(locals)+8 {
+			t.Errorf("rule %+v, want rsp+%d", r, locals+8)
+		}
 	}
 }

@@ -51,10 +51,10 @@ func BenchmarkStraight(b *testing.B) {
 	s := intel(code...)
 	b.ReportAllocs()
 	for b.Loop() {
-		w := getInterpreter(s)
-		if _, ok := s.analyse(w, frames.Query{PC: base}); !ok {
+		a := s.analysis()
+		if _, ok := a.frame(frames.Query{PC: base}); !ok {
 			b.Fatal("no rule")
 		}
-		putInterpreter(w)
+		a.free()
 	}
 }

@@ -2,6 +2,8 @@
 
 package heuristics
 
+import "prywalk/frames"
+
 // # Code that forwards a call
 //
 // Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines), with the
@@ -13,61 +15,61 @@ const (
 	thunkSteps = 24 // instructions read
 )
 
-// isThunk reports whether pc is in such code: no path from its start over pc to a jump out changes the stack.
-func (s *Source) isThunk(w *interpreter, pc uint64) bool {
-	for start := pc &^ (thunkAlign - 1); start+thunkBytes > pc && start > thunkAlign; start -= thunkAlign {
-		if s.isPadded(start) {
-			return s.isThunkFrom(w, start, pc)
+// thunkFrame returns the frame of such code: no path from its start over q.PC to a jump out changes the stack.
+func (p *patterns) thunkFrame(q frames.Query) (finding, bool) {
+	if !p.src.opt.JIT || q.AfterCall || p.abi.ra != noReg {
+		return finding{}, false
+	}
+	for start := q.PC &^ (thunkAlign - 1); start+thunkBytes > q.PC && start > thunkAlign; start -= thunkAlign {
+		if p.isPadded(start) {
+			return finding{cfa: p.abi.cfaAtEntry()}, p.isThunk(start, q.PC)
 		}
 	}
-	return false
+	return finding{}, false
 }
 
 // isPadded reports whether two bytes 0, or two int3, precede start (loops are aligned with nops).
-func (s *Source) isPadded(start uint64) bool {
-	b := s.buf[:3]
-	return s.opt.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
+func (p *patterns) isPadded(start uint64) bool {
+	b := p.code(start - 2)
+	return len(b) >= 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// isThunkFrom reads code behind a jump only if a branch leads there.
-func (s *Source) isThunkFrom(w *interpreter, from, pc uint64) bool {
-	st := &w.st
-	st.reset(s.abi, from, 0, ^uint64(0))
-	found, furthest := false, from
+// isThunk reports whether code from start that forwards a call leads over pc to its jump out, with no change of stack
+// or callee-saved registers. Code behind a jump is read only if a branch leads there.
+func (p *patterns) isThunk(start, pc uint64) bool {
+	p.begin(start, everywhere)
+	st := &p.st
+	reachesPC, furthest := false, start // furthest: target of a branch
 	for range thunkSteps {
-		at := st.pc
-		found = found || at == pc
-		f := w.exec(w.code(at))
-		next := at + uint64(f.size)
-		if !s.keepsAll(st) {
+		reachesPC = reachesPC || st.pc == pc
+		f := p.step()
+		if !p.keepsAll() {
 			return false
 		}
 		switch f.kind {
 		case flowNext:
 		case flowCond:
-			if f.target > 1<<31 { // a loop
+			if f.target < st.pc { // a loop
 				return false
 			}
-			furthest = max(furthest, next+f.target)
+			furthest = max(furthest, f.target)
 		case flowJump, flowIndirect, flowTail:
-			if next > furthest {
-				return found
+			if st.pc > furthest {
+				return reachesPC
 			}
 		default:
 			return false
 		}
-		st.pc = next
 	}
 	return false
 }
 
-func (s *Source) keepsAll(st *symbolicState) bool {
-	for _, reg := range s.abi.calleeSaved {
-		if !st.regs[reg].isStartValue(reg) {
+// keepsAll reports whether the stack pointer and the callee-saved registers have their start values.
+func (p *patterns) keepsAll() bool {
+	for _, reg := range p.abi.calleeSaved {
+		if !p.st.regs[reg].isStartValue(reg) {
 			return false
 		}
 	}
-	return st.regs[s.abi.sp].isStartValue(s.abi.sp)
+	return p.st.regs[p.abi.sp].isStartValue(p.abi.sp)
 }
-
-func (s *Source) thunkFrame() finding { return finding{cfa: startValue(s.abi.sp).plus(s.abi.entry)} }

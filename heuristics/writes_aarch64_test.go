@@ -58,7 +58,7 @@ func TestStoresOfMemoryTagsMoveTheStackPointer(t *testing.T) {
 	} {
 		var st symbolicState
 		var f flow
-		st.reset(&abiAArch64, 0, 0, ^uint64(0))
+		st.reset(&abiAArch64, 0, everywhere)
 		stepA64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
 		if got := st.regs[regSP]; got != startValue(regSP).plus(c.want) {
 			t.Errorf("%s: stack pointer %+v, want %d", c.name, got, c.want)

@@ -6,8 +6,8 @@ import "prywalk/internal/x86"
 
 // # Registers that instructions write
 //
-// Sets of the general registers, a bit for each hardware number, that an opcode may change, for what exec_x86.go and
-// epilogue_x86.go do not treat. A set may be too large, never too small.
+// Sets of the general registers, a bit for each hardware number, that an opcode may change, for what instruction_x86.go
+// does not treat. A set may be too large, never too small.
 //
 // Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
 // ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
@@ -53,7 +53,7 @@ func writtenByOneByte(i *x86.Inst) uint32 {
 	case op == 0x8c, op == 0xc1, op == 0xd1, op == 0xd3: // mov from a segment register, shifts
 		return writtenRM(i)
 	case op >= 0xb0 && op < 0xb8: // mov of a byte
-		return bit(byteReg(i, i.Low()))
+		return bit(byteReg(i, i.OpcodeReg()))
 	}
 	return writtenByRest(i)
 }
@@ -88,7 +88,7 @@ func writtenByRest(i *x86.Inst) uint32 {
 	case op == 0xf6, op == 0xf7:
 		return writtenByUnary(i)
 	case op >= 0x90 && op < 0x98: // xchg with rax
-		return 1<<hwAX | bit(i.Low())
+		return 1<<hwAX | bit(i.OpcodeReg())
 	case op == 0xdf && i.Mod == 3, op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5,
 		op >= 0xec && op <= 0xed, op == 0xd7, op == 0x9f:
 		return 1 << hwAX // fnstsw, cbw, mov from an address, in, xlat, lahf
@@ -163,7 +163,7 @@ func writtenBy0F(i *x86.Inst) uint32 {
 	case op == 0xc1: // xadd
 		return writtenRM(i) | bit(i.Reg)
 	case op >= 0xc8 && op < 0xd0: // bswap
-		return bit(i.Low())
+		return bit(i.OpcodeReg())
 	case op == 0xa2: // cpuid
 		return 1<<hwAX | 1<<hwBX | 1<<hwCX | 1<<hwDX
 	case op == 0x05, op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:

@@ -9,7 +9,7 @@ func written(t *testing.T, a *abi, code []byte) (set uint32) {
 	t.Helper()
 	var st symbolicState
 	var f flow
-	st.reset(a, 0, 0, ^uint64(0))
+	st.reset(a, 0, everywhere)
 	if a.step(&st, code, &f); int(f.size) != len(code) {
 		t.Errorf("% x: length %d", code, f.size)
 	}

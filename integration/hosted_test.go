@@ -42,6 +42,7 @@ const fewLevels = 60
 var levelFunction = regexp.MustCompile(`^(?:__)?(?:ieee754_)?(sin|tan|exp)1?(?:f[0-9]+x?)?(?:_|$)`)
 
 func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
+	t.Parallel()
 	realPrograms(t)
 	for _, program := range levels {
 		t.Run(program.name, func(t *testing.T) {

@@ -66,6 +66,7 @@ func TestCommandsOutputPassesThrough(t *testing.T) {
 }
 
 func TestLaunchedCommandIsSampledFromItsStart(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	p := recordLongEnough(t, func(seconds string) *profile.Profile {
 		r, dir := launch(t, target.Exe, seconds)

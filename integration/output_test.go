@@ -162,6 +162,7 @@ func TestAggregateKeepsNoTime(t *testing.T) {
 }
 
 func TestWallTimeIsItsThreeParts(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	// A thread has no wall time before its first observation, nor after the last one before the end; both depend on
 	// when prywalk runs, and must be small compared with the whole.

@@ -23,6 +23,7 @@ const (
 // Stopped for three seconds of its recording, prywalk reports these as not observed, and the shares of the observed
 // time match the program. (Chance exceeds five standard errors once in a million runs.)
 func TestTimeOfAStoppedProfilerIsNotObserved(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	shares := map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1}
 	r := startRecording(t, nil, "-p", pidList([]int{target.PID}))

@@ -45,6 +45,7 @@ func quotaOf(t *testing.T) string {
 }
 
 func TestTargetsThatUseUpTheirQuotaAreNamed(t *testing.T) {
+	t.Parallel()
 	group := quotaOf(t)
 	cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
 	pid := strconv.Itoa(cmd.Process.Pid)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -69,6 +70,9 @@ func (r *recorder) read(res result) *recording {
 	return rec
 }
 
+// shortest is the least duration of a recording of recordUntil.
+const shortest = 3 * time.Second
+
 func recordUntil(t *testing.T, what string, holds func(*profile.Profile) bool, args ...string) *recording {
 	t.Helper()
 	return recordUntilAs(t, nil, what, holds, args...)
@@ -78,7 +82,8 @@ func recordUntilAs(t *testing.T, u *testtargets.User, what string, holds func(*p
 	args ...string) *recording {
 	t.Helper()
 	r := startRecording(t, u, args...)
-	r.until(what, func(p *profile.Profile) bool { return p.DurationNanos > 3e9 && holds(p) })
+	time.Sleep(shortest) // no checkpoint before can hold
+	r.until(what, func(p *profile.Profile) bool { return p.DurationNanos > int64(shortest) && holds(p) })
 	return r.finish()
 }
 

@@ -16,18 +16,18 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func onTmux(t *testing.T, columns, rows int, args ...string) (*tmux, *testtargets.Target) {
+func onTmux(t *testing.T) (*tmux, *testtargets.Target) {
 	t.Helper()
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	m := newTmux(t, columns, rows)
-	m.types(strings.Join(append([]string{binary, "top", "-p", strconv.Itoa(target.PID)}, args...), " "))
+	m := newTmux(t, 100, 40) // rows: the kernel's functions may be many on a busy machine
+	m.types(binary + " top --interval 0.3 -p " + strconv.Itoa(target.PID))
 	m.until("the table", "burn_60", "q quit")
 	return m, target
 }
 
 func TestTopOnATerminal(t *testing.T) {
 	t.Parallel()
-	m, _ := onTmux(t, 100, 24, "--interval", "0.3")
+	m, _ := onTmux(t)
 	m.keys("/")
 	m.run("send-keys", "burn_60")
 	m.keys("Enter")
@@ -156,7 +156,7 @@ func TestTopSuspendsAndContinues(t *testing.T) {
 
 func TestTopStaysWhenTheTargetEnds(t *testing.T) {
 	t.Parallel()
-	m, target := onTmux(t, 100, 24, "--interval", "0.3")
+	m, target := onTmux(t)
 	if err := syscall.Kill(target.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ func yama() int {
 }
 
 func TestOrdinaryUserRecordsOwnProcess(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"c", "go", "redis"} {
 		t.Run(name, func(t *testing.T) {
 			target := testtargets.Run(t, name, testtargets.Options{User: ordinary()})
@@ -41,6 +42,7 @@ func TestOrdinaryUserRecordsOwnProcess(t *testing.T) {
 }
 
 func TestOrdinaryUserRecordsLaunchedCommand(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	expect := target.Expect
 	expect.Shares = nil

@@ -64,16 +64,16 @@ func (a *alarm) close() {
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
-// set returns false without a timer, as do sleep and wait.
-func (a *alarm) set(at int64) bool {
+// set has the timer expire at a time on the clock of [Now]. It returns false without a timer, as do sleep and wait.
+func (a *alarm) set(expiresAt int64) bool {
 	if !a.created {
 		return false
 	}
-	if a.expiresAt != at {
-		if a.expiresAt = 0; timerSet(a.id, at) != 0 {
+	if a.expiresAt != expiresAt {
+		if a.expiresAt = 0; timerSet(a.id, expiresAt) != 0 {
 			return false
 		}
-		a.expiresAt = at
+		a.expiresAt = expiresAt
 	}
 	return true
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Begin attaches to a thread and interrupts it, without waiting; [Controller.WaitAny] or [Controller.Poll] reports the
-// stop. An abandoned Tracee is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie], [ErrKernelThread],
-// [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
+// stop. A cancelled Tracee whose thread has not stopped is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced],
+// [ErrZombie], [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
 func (c *Controller) Begin(tid int) (*Tracee, error) {
 	var st procmem.Status
 	_ = procmem.ReadStatus(tid, &st) // on error the seizure fails
@@ -32,7 +32,7 @@ func (c *Controller) BeginWithClocks(files *ThreadFiles, before *SchedStat) (*Tr
 
 func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
 	if tracee := c.tracees.find(tid); tracee != nil {
-		return c.reuseAbandoned(tracee, files, before)
+		return c.reuseCancelled(tracee, files, before)
 	}
 	tracee := c.tracees.freeSlot()
 	if tracee == nil {
@@ -45,9 +45,9 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	c.stats.Begun++
 	tracee.setBefore(files, before)
 	tracee.times.Interrupt = procmem.Now()
-	tracee.pid, tracee.againAt = pid, tracee.times.Interrupt+againAfter
+	tracee.pid, tracee.reinterruptAt = pid, tracee.times.Interrupt+reinterruptAfter
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
-		tracee.abandoned = true // until its end is reported
+		tracee.cancelled = true // until its end is reported
 		// the seizure may have waited for an exec of this thread, which then has the first thread's id
 		if pid > 0 && ptrace(unix.PTRACE_INTERRUPT, pid, 0, 0) == 0 {
 			c.mayTraceUnknown, c.renumbered = true, pid
@@ -59,12 +59,12 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	return tracee, nil
 }
 
-// reuseAbandoned continues a stop that was given up. Its interrupt was earlier: the clocks are of now.
-func (c *Controller) reuseAbandoned(tracee *Tracee, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
-	if !tracee.abandoned {
+// reuseCancelled continues a cancelled stop. Its interrupt was earlier: the clocks are of now.
+func (c *Controller) reuseCancelled(tracee *Tracee, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
+	if !tracee.cancelled {
 		return tracee, ErrPending
 	}
-	tracee.abandoned, tracee.Tag, tracee.sleeping, tracee.queued = false, 0, false, false
+	tracee.cancelled, tracee.Tag, tracee.sleeping, tracee.queued = false, 0, false, false
 	tracee.setBefore(files, before)
 	c.spinFrom(procmem.Now())
 	return tracee, nil
@@ -82,10 +82,10 @@ func (tracee *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
 	}
 }
 
-func (c *Controller) spinFrom(now int64) {
-	c.spinUntil = now + int64(c.opts.SpinFor)
-	if c.nextCheckAll < now {
-		c.nextCheckAll = now + checkAllEvery
+func (w *waiter) spinFrom(now int64) {
+	w.spinUntil = now + w.spinFor
+	if w.nextCheckAll < now {
+		w.nextCheckAll = now + checkAllEvery
 	}
 }
 
@@ -98,9 +98,9 @@ func (c *Controller) Cancel(tracee *Tracee) {
 	case traceeGone:
 		c.tracees.free(tracee)
 	case traceePending:
-		if !tracee.abandoned {
-			tracee.abandoned = true
-			c.stats.Abandoned++
+		if !tracee.cancelled {
+			tracee.cancelled = true
+			c.stats.Cancelled++
 		}
 		c.poll(tracee)
 	}

@@ -161,7 +161,7 @@ func readCounters() (a threadCounters) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_GETRUSAGE, unix.RUSAGE_THREAD, uintptr(unsafe.Pointer(&ru)), 0)
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_THREAD_CPUTIME_ID, uintptr(unsafe.Pointer(&cpu)), 0)
 	return threadCounters{
-		at: procmem.Now(), cpu: cpu.Nano(), faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
+		wall: procmem.Now(), cpu: cpu.Nano(), faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
 	}
 }
 

@@ -24,13 +24,16 @@ type capture struct {
 	vectors vectors
 }
 
-func (c *capture) begin(running int64, req *Request) {
-	c.stack.deadline.begin(running, req.MaxStop)
+// begin sets the deadline of the reads. lastRunning is when the thread was last seen not stopped.
+func (c *capture) begin(lastRunning int64, req *Request) {
+	c.stack.deadline.begin(lastRunning, req.MaxStop)
 	if req.Memory != nil {
 		req.Memory.SetDeadline(c.stack.deadline.until)
 	}
 }
 
+// readState reads the registers and, if it is open, schedstat.
+//
 //go:nosplit
 func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 	c.schedLen = -1
@@ -122,7 +125,7 @@ func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool 
 
 // copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that f finds.
 func (c *capture) copyPrefetchedThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
-	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
+	if copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
 		return false
 	}
 	got := &c.stack.copied
@@ -130,19 +133,8 @@ func (c *capture) copyPrefetchedThenStack(tid int, f Prefetcher, req *Request, r
 		got.StackAsked = bytesUpTo(e.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
 	}
 	if len(req.Stack) > 0 {
-		got.StackLen = c.stack.deadline.copy(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
+		got.StackLen = c.stack.deadline.read(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
 	}
 	c.reader.prefetched = true
 	return true
-}
-
-func (c *capture) readPresent(tid int, f Prefetcher, n, want int) bool {
-	s, ok := f.(PresentPrefetcher)
-	if !ok || procmem.Now() >= s.PresentUntil() {
-		return false
-	}
-	if steps, _ := c.stack.deadline.nextPiece(1); steps == 0 {
-		return false
-	}
-	return readParts(tid, c.parts[:n], &c.vectors) == want
 }

@@ -13,13 +13,13 @@ type Cause uint8
 
 // Of several causes the longest counts.
 const (
-	CauseCopy       Cause = iota // much memory was copied
-	CauseFault                   // pages of the target were faulted in
-	CauseLock                    // the tracer waited for a kernel lock, such as mmap_lock
-	CausePreempted               // another thread took the tracer's CPU
-	CauseSteal                   // the hypervisor took the tracer's CPU (steal time)
-	CauseTracerBusy              // the tracer was busy with other threads
-	CauseOther                   // the rest: interrupts, cold caches, unreported steal time
+	CauseCopy      Cause = iota // much memory was copied
+	CauseFault                  // pages of the target were faulted in
+	CauseLock                   // the tracer waited for a kernel lock, such as mmap_lock
+	CausePreempted              // another thread took the tracer's CPU
+	CauseStolen                 // the hypervisor took the tracer's CPU (steal time)
+	CauseTurn                   // the tracer was busy with other threads
+	CauseOther                  // the rest: interrupts, cold caches, unreported steal time
 
 	NumCauses
 )
@@ -31,7 +31,7 @@ func (c Cause) String() string {
 
 // threadCounters are the kernel's counts of the tracer's thread, and its intended sleeps.
 type threadCounters struct {
-	at, cpu           int64 // CLOCK_MONOTONIC and CPU time, ns
+	wall, cpu         int64 // CLOCK_MONOTONIC and CPU time, ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
 	waited, preempted int64 // voluntary and involuntary context switches
 	sleeps, slept     int64
@@ -50,9 +50,9 @@ func (c *sleepCounters) begin() threadCounters {
 }
 
 func (c *sleepCounters) now() threadCounters {
-	a := readCounters()
-	a.sleeps, a.slept = c.sleeps, c.slept
-	return a
+	counters := readCounters()
+	counters.sleeps, counters.slept = c.sleeps, c.slept
+	return counters
 }
 
 func (c *sleepCounters) sleptSince(began, ended int64) {
@@ -62,11 +62,11 @@ func (c *sleepCounters) sleptSince(began, ended int64) {
 
 // evidence decides on the cause. Times are in ns.
 type evidence struct {
-	// unseen is from last seen running to seen stopped, inside from then to the detach.
-	unseen, inside int64
-	copying        int64 // reading memory
-	bytes          int64
-	// of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps, growth of counters
+	detectionDelay int64 // from when the thread was last seen running to when it was seen stopped
+	held           int64 // from then to the detach
+	copying        int64 // part of held: reading memory
+	bytes          int64 // read
+	// Of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps, and the growth of counters.
 	offCPU, waited, preempted, faults, fromDisk int64
 }
 
@@ -77,7 +77,7 @@ const (
 )
 
 func (e *evidence) cause() Cause {
-	total := e.unseen + e.inside
+	total := e.detectionDelay + e.held
 	if e.offCPU >= total/causeShare {
 		switch {
 		case e.fromDisk > 0:
@@ -87,12 +87,12 @@ func (e *evidence) cause() Cause {
 		case e.preempted > 0:
 			return CausePreempted
 		}
-		return CauseSteal
+		return CauseStolen
 	}
 	switch {
-	case e.unseen >= e.inside:
-		return CauseTracerBusy
-	case e.copying < e.inside/causeShare:
+	case e.detectionDelay >= e.held:
+		return CauseTurn
+	case e.copying < e.held/causeShare:
 		return CauseOther
 	case e.fromDisk > 0 || e.faulted():
 		return CauseFault
@@ -115,9 +115,9 @@ func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	procmem.CountWait()
 	procmem.CountWait()
 	e := evidence{
-		unseen: out.Stop - out.LastRunning, inside: out.Detach - out.Stop,
+		detectionDelay: out.Stop - out.LastRunning, held: out.Detach - out.Stop,
 		copying: out.MemoryRead - out.RegsRead, bytes: copied,
-		offCPU: now.at - began.at - (now.cpu - began.cpu) - (now.slept - began.slept),
+		offCPU: now.wall - began.wall - (now.cpu - began.cpu) - (now.slept - began.slept),
 		waited: now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
 		faults: now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,
 	}

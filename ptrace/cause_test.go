@@ -17,7 +17,7 @@ import (
 
 func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
 	const us = 1000
-	copied := evidence{unseen: 5 * us, inside: 900 * us, copying: 880 * us, bytes: 1 << 20}
+	copied := evidence{detectionDelay: 5 * us, held: 900 * us, copying: 880 * us, bytes: 1 << 20}
 	for name, c := range map[string]struct {
 		change func(e *evidence)
 		want   Cause
@@ -32,10 +32,11 @@ func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
 		"long wait":              {func(e *evidence) { e.waited, e.offCPU = 1, 800*us }, CauseLock},
 		"short wait":             {func(e *evidence) { e.waited, e.offCPU = 1, 100*us }, CauseCopy},
 		"another thread ran":     {func(e *evidence) { e.preempted, e.offCPU = 1, 800*us }, CausePreempted},
-		"no thread ran":          {func(e *evidence) { e.offCPU = 800 * us }, CauseSteal},
-		"other stops came first": {func(e *evidence) { e.unseen = 1000 * us }, CauseTracerBusy},
-		"other stops came first, and waited": {func(e *evidence) { e.unseen, e.offCPU, e.waited = 1000*us, 1000*us, 2 },
-			CauseLock},
+		"no thread ran":          {func(e *evidence) { e.offCPU = 800 * us }, CauseStolen},
+		"other stops came first": {func(e *evidence) { e.detectionDelay = 1000 * us }, CauseTurn},
+		"other stops came first, and waited": {func(e *evidence) {
+			e.detectionDelay, e.offCPU, e.waited = 1000*us, 1000*us, 2
+		}, CauseLock},
 		"short copy in a long stop": {func(e *evidence) { e.copying = 10 * us }, CauseOther},
 	} {
 		e := copied

@@ -3,17 +3,17 @@
 package ptrace
 
 import (
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 )
 
 // Options configure a [Controller]. Zero values have defaults.
 type Options struct {
-	MaxPending int           // most Tracees in use, abandoned ones included; default 256
+	MaxPending int           // most Tracees in use, cancelled ones included; default 256
 	SpinFor    time.Duration // how long a wait spins before it sleeps; default 40 µs
 	// ReadOnly forbids writes of registers: interrupted calls then give EINTR ([Stats.Broken]).
 	ReadOnly bool
@@ -32,34 +32,16 @@ type Stats struct {
 	SignalStops, GroupStops          uint64 // signal-delivery-stops, group stops
 	Restarted, Broken, ReportedTwice uint64 // system calls, see [Repair]
 	LostReports                      uint64 // stops whose report another thread's wait consumed
-	Abandoned                        uint64 // cancelled Tracees whose thread had not stopped
+	Cancelled                        uint64 // cancelled Tracees whose thread had not stopped
 	Lowered                          uint64 // how often the watchdog took the tracer's real-time priority
 }
 
-// Controller stops threads. Its methods must be called on the OS thread that made it ([runtime.LockOSThread], or
-// [Run]).
+// Controller stops threads. Its methods must be called on the OS thread that made it (runtime.LockOSThread, or
+// [Run]). It begins stops; its waiter, which is a [Sleeper], finds what has stopped, and the waiter's stopper reads and
+// detaches it.
 type Controller struct {
-	Sleeper
-	opts                Options
-	tid                 int
-	priority            priority
-	reaper              *execReaper
-	tracees             traceeTable
-	stats               Stats
-	mayTraceUnknown     bool // a tracee may have an unknown id, since an exec
-	renumbered          int  // the last process in which that was found; 0: none
-	suspendAcknowledged bool // AcknowledgeSuspend was called
-	seized              bool // a seizure has succeeded, so no seccomp filter refuses it
-
-	// on the clock of Now:
-	spinUntil     int64 // of waits
-	lastEmptyPoll int64 // begin of the last poll without a stop
-	nextCheckAll  int64 // next check of all pending Tracees
-	info          sigInfo
-
-	captured        capture
-	repairs         repairer
-	lastAtInterrupt threadCounters // of the last finished Tracee
+	waiter
+	priority priority
 }
 
 // NewController makes a controller for the calling OS thread, to which the goroutine must be locked. It raises the
@@ -71,7 +53,9 @@ func NewController(opts Options) *Controller {
 	if opts.SpinFor <= 0 {
 		opts.SpinFor = 40 * time.Microsecond
 	}
-	c := &Controller{opts: opts, tid: unix.Gettid(), reaper: newExecReaper(opts.MaxPending)}
+	c := &Controller{}
+	c.tid, c.spinFor = unix.Gettid(), int64(opts.SpinFor)
+	c.reaper, c.noGC = newExecReaper(opts.MaxPending), opts.NoGC
 	c.tracees = traceeTable{tracees: make([]Tracee, opts.MaxPending), reaper: c.reaper}
 	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}
 	controllers.add(c)
@@ -89,44 +73,37 @@ func NewController(opts Options) *Controller {
 
 // Run calls body with a controller on a new OS thread, closes it, ends the thread, which detaches any tracee left, and
 // returns body's error.
-func Run(opts Options, body func(*Controller) error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends
+func Run(opts Options, body func(*Controller) error) (err error) {
+	osthread.Run(func() {
 		c := NewController(opts)
 		defer c.Close()
-		done <- runBody(c, body)
-	}()
-	return <-done
-}
-
-func runBody(c *Controller, body func(*Controller) error) error {
-	defer c.Close()
-	return body(c)
+		err = body(c)
+	})
+	return err
 }
 
 // Scheduling names the priority: "fifo" (real-time), "nice" (better than normal) or "normal".
 func (c *Controller) Scheduling() string { return c.priority.name }
 
 // ReadOnly returns Options.ReadOnly.
-func (c *Controller) ReadOnly() bool { return c.opts.ReadOnly }
+func (c *Controller) ReadOnly() bool { return c.repairs.readOnly }
 
 // Stats returns the counts.
 func (c *Controller) Stats() Stats {
 	s := c.stats
 	if c.watchdog != nil {
-		s.Lowered = uint64(c.watchdog.times.Load())
+		s.Lowered = uint64(c.watchdog.count.Load())
 	}
 	return s
 }
 
-// Pending returns how many threads may be attached: Tracees in use, abandoned ones included, and one for those that
+// Pending returns how many threads may be attached: Tracees in use, cancelled ones included, and one for those that
 // exec gave another id.
-func (c *Controller) Pending() int {
-	if c.mayTraceUnknown {
-		return c.tracees.live + 1
+func (w *waiter) Pending() int {
+	if w.mayTraceUnknown {
+		return w.tracees.live + 1
 	}
-	return c.tracees.live
+	return w.tracees.live
 }
 
 const closeWait = 50 * time.Millisecond
@@ -140,7 +117,7 @@ func (c *Controller) Close() int {
 	}
 	for end := procmem.Now() + int64(closeWait); c.Pending() > 0 && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
-			c.eachPending((*Controller).checkOne)
+			c.eachPending((*waiter).checkOne)
 		}
 	}
 	c.reaper.close()

@@ -32,10 +32,18 @@
 //   - Reports are read with WNOWAIT and not consumed: a signal in flight is delivered even if this process is killed.
 //     The exit of a child of this process is left to its own wait.
 //
-// From the stop to the detach no Go code can be pre-empted: these functions are nosplit, in which the compiler marks no
-// safe point, do not allocate, and use raw system calls, which keep the P. The garbage collector waits for them.
+// If the caller has called [Pin], no Go code can be pre-empted from the stop to the detach. Without it, code that
+// waits, checks whether a signal is ignored or reads by another thread can be. The other functions are nosplit, in
+// which the compiler marks no safe point, do not allocate, and use raw system calls, which keep the P. The garbage
+// collector waits for them.
 //
 // PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (seize.go).
+//
+// What could delay a stop: other programs on the tracer's CPU (prevented by SCHED_FIFO or the best nice value, with a
+// watchdog: watchdog.go); a thread that does not stop (a timer's signal ends the wait: alarm.go); Ctrl-Z (all threads
+// are released first: jobcontrol.go); lookups below /proc/PID that spin (an ordinary thread opens paths:
+// procmem.PathOpener); the lock of the target's mappings (mmaplock.go of package observe); the Go scheduler and garbage
+// collection ([Pin]).
 //
 // The kernel binds tracing to an OS thread, so a [Controller] must be used on the thread that made it.
 package ptrace

@@ -36,9 +36,9 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure: no
-// seccomp filter refuses it.
-func seizeRefused(tid int, e syscall.Errno, sure bool) error {
+// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). unfiltered:
+// no seccomp filter of this process refuses it.
+func seizeRefused(tid int, e syscall.Errno, unfiltered bool) error {
 	switch e {
 	case syscall.ESRCH:
 		return ErrGone
@@ -54,7 +54,7 @@ func seizeRefused(tid int, e syscall.Errno, sure bool) error {
 		}
 		return ErrDenied
 	}
-	if err := refusedByState(tid, &st); !errors.Is(err, ErrDenied) || !sure {
+	if err := refusedByState(tid, &st); !errors.Is(err, ErrDenied) || !unfiltered {
 		return err
 	}
 	return tracedOrDenied(tid)

@@ -64,34 +64,46 @@ type Times struct {
 	RegsRead, MemoryRead int64
 }
 
+// stopper attaches to threads, reads stopped ones, and detaches them. It does not wait.
+type stopper struct {
+	tracees         traceeTable
+	reaper          *execReaper
+	noGC            bool // Options.NoGC
+	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
+	captured        capture
+	repairs         repairer
+	stats           Stats
+	lastAtInterrupt threadCounters // of the last finished Tracee
+}
+
 // Finish reads what req asks for, detaches the thread, fills out, and ends the Tracee, without allocation.
 // Precondition: WaitAny or Poll has reported the Tracee. Errors: [ErrNotStopped], which keeps the Tracee, [ErrGone],
 // [Err32Bit].
-func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
+func (s *stopper) Finish(tracee *Tracee, req *Request, out *Stop) error {
 	switch tracee.state {
 	case traceeStopped:
 	case traceeGone:
-		c.tracees.free(tracee)
+		s.tracees.free(tracee)
 		return ErrGone
 	default:
 		return ErrNotStopped
 	}
 	out.Regions = 0
-	c.captured.begin(tracee.times.LastRunning, req)
+	s.captured.begin(tracee.times.LastRunning, req)
 	var read, detached syscall.Errno
 	if req.OtherMemory == nil {
-		read, detached = c.readAndDetach(tracee, req)
+		read, detached = s.readAndDetach(tracee, req)
 	} else {
-		read = c.readWithOtherMemory(tracee, req, out)
-		detached = c.detach(tracee)
+		read = s.readWithOtherMemory(tracee, req, out)
+		detached = s.detach(tracee)
 	}
-	err := c.captured.regs.checkUsable(read)
+	err := s.captured.regs.checkUsable(read)
 	if err == nil {
-		c.stats.Finished++
-		c.captured.decode(req, out)
+		s.stats.Finished++
+		s.captured.decode(req, out)
 		out.Times, out.Kind, out.Signal, out.Repair = tracee.times, tracee.kind, int(tracee.signal), tracee.repair
 	}
-	c.endTracee(tracee, detached)
+	s.endTracee(tracee, detached)
 	return err
 }
 
@@ -108,41 +120,41 @@ func (r *registers) checkUsable(e syscall.Errno) error {
 // readAndDetach is readWithOtherMemory and detach without OtherMemory, and without a safe point of the Go runtime.
 //
 //go:nosplit
-func (c *Controller) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {
-	got := &c.captured // its methods are inlined: nosplit stack is short on arm64
+func (s *stopper) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {
+	got := &s.captured // its methods are inlined: nosplit stack is short on arm64
 	read = got.readState(tracee, req)
 	if read == 0 && got.regs.complete() {
 		got.stack.read(tracee.tid, req, rawSP(&got.regs.raw))
 		got.stack.readTail(tracee.tid, req)
 	}
 	got.noteCopied(tracee)
-	return read, c.detach(tracee)
+	return read, s.detach(tracee)
 }
 
 // readWithOtherMemory detaches the thread if OtherMemory panics.
-func (c *Controller) readWithOtherMemory(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
-	e := c.captured.readState(tracee, req)
-	if e == 0 && c.captured.regs.complete() {
+func (s *stopper) readWithOtherMemory(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
+	e := s.captured.readState(tracee, req)
+	if e == 0 && s.captured.regs.complete() {
 		ok := false
 		defer func() {
 			if !ok {
-				c.detachAndFree(tracee)
+				s.detachAndFree(tracee)
 			}
 		}()
-		out.Regions = c.captured.readOtherMemory(tracee, req, out)
+		out.Regions = s.captured.readOtherMemory(tracee, req, out)
 		ok = true
 	}
-	c.captured.noteCopied(tracee)
+	s.captured.noteCopied(tracee)
 	return e
 }
 
 // detach repairs the system call and detaches. It returns ESRCH if the thread was killed. Precondition:
-// c.captured.regs are the thread's, or not whole.
+// s.captured.regs are the thread's, or not whole.
 //
 //go:nosplit
-func (c *Controller) detach(tracee *Tracee) syscall.Errno {
-	if c.captured.regs.complete() {
-		c.repairs.repair(tracee)
+func (s *stopper) detach(tracee *Tracee) syscall.Errno {
+	if s.captured.regs.complete() {
+		s.repairs.repair(tracee)
 	}
 	e := ptrace(unix.PTRACE_DETACH, tracee.tid, 0, uintptr(tracee.signal))
 	tracee.times.Detach = procmem.Now()
@@ -152,22 +164,22 @@ func (c *Controller) detach(tracee *Tracee) syscall.Errno {
 // release detaches a thread of which nothing was read. It reads the registers for the repair.
 //
 //go:nosplit
-func (c *Controller) release(tracee *Tracee) syscall.Errno {
-	_ = c.captured.regs.read(tracee.tid)
-	return c.detach(tracee)
+func (s *stopper) release(tracee *Tracee) syscall.Errno {
+	_ = s.captured.regs.read(tracee.tid)
+	return s.detach(tracee)
 }
 
-func (c *Controller) detachAndFree(tracee *Tracee) { c.endTracee(tracee, c.release(tracee)) }
+func (s *stopper) detachAndFree(tracee *Tracee) { s.endTracee(tracee, s.release(tracee)) }
 
 // endTracee frees the Tracee; that of a killed thread stays until its end is reported.
-func (c *Controller) endTracee(tracee *Tracee, detached syscall.Errno) {
-	c.stats.count(tracee)
-	c.lastAtInterrupt = tracee.atInterrupt
+func (s *stopper) endTracee(tracee *Tracee, detached syscall.Errno) {
+	s.stats.count(tracee)
+	s.lastAtInterrupt = tracee.atInterrupt
 	if detached == 0 {
-		c.tracees.free(tracee)
+		s.tracees.free(tracee)
 		return
 	}
-	tracee.state, tracee.abandoned = traceePending, true
+	tracee.state, tracee.cancelled = traceePending, true
 }
 
 func (s *Stats) count(tracee *Tracee) {

@@ -40,9 +40,9 @@ func newControllerSet() *controllerSet {
 func Suspending() bool { return controllers.suspending.Load() }
 
 // AcknowledgeSuspend acknowledges [Suspending], so that WaitAny waits again.
-func (c *Controller) AcknowledgeSuspend() { c.suspendAcknowledged = true }
+func (w *waiter) AcknowledgeSuspend() { w.suspendAcknowledged = true }
 
-func (c *Controller) mustDetach() bool { return !c.suspendAcknowledged && Suspending() }
+func (w *waiter) mustDetach() bool { return !w.suspendAcknowledged && Suspending() }
 
 func (r *controllerSet) add(c *Controller) {
 	r.mu.Lock()

@@ -29,13 +29,6 @@ type StackEnder interface {
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
-// PresentPrefetcher is a Prefetcher whose places are checked before the stop.
-type PresentPrefetcher interface {
-	// PresentUntil returns until when (CLOCK_MONOTONIC, ns; 0 if unknown) all places are present, so that one system
-	// call can read them.
-	PresentUntil() int64
-}
-
 // ReadLimiter is an OtherMemory that may need more than defaultReads reads.
 type ReadLimiter interface {
 	// ReadLimit is at most [MaxReads]; 0: the default.
@@ -123,14 +116,12 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 	}
 	r.readsLeft--
 	switch {
-	case r.memory == nil && r.deadline == nil:
-		return readVM(r.tid, addr, buf)
-	case r.memory == nil:
-		return r.deadline.readVM(r.tid, addr, buf)
-	case r.deadline == nil:
+	case r.deadline != nil:
+		return r.deadline.read(r.memory, r.tid, addr, buf)
+	case r.memory != nil:
 		return r.memory.Copy(r.tid, addr, buf)
 	}
-	return r.deadline.copy(r.memory, r.tid, addr, buf)
+	return readVM(r.tid, addr, buf)
 }
 
 // Prefetch reads the places of f, as a stop does ([Reader.Prefetched]).
@@ -196,7 +187,7 @@ func copyParts(m *Memory, tid int, parts []frames.Region, a *readDeadline) (n in
 		if a == nil {
 			got = m.Copy(tid, parts[i].Addr, parts[i].Bytes)
 		} else {
-			got = a.copy(m, tid, parts[i].Addr, parts[i].Bytes)
+			got = a.read(m, tid, parts[i].Addr, parts[i].Bytes)
 		}
 		if n += got; got < len(parts[i].Bytes) {
 			break

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
 )
 
 // prefetcher has one region read with the stack, and one afterwards.
@@ -56,54 +55,6 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 				a.StackLen)
 		case !bytes.Equal(plain[redZone:], stack[redZone:]): // a leaf function changes its red zone
 			t.Errorf("stack % x\nwithout prefetch % x", stack, plain)
-		}
-	})
-}
-
-type presentPrefetcher struct {
-	prefetcher
-	until int64
-}
-
-func (f *presentPrefetcher) PresentUntil() int64 { return f.until }
-
-func TestPrefetchedRegionsAreReadInOneCall(t *testing.T) {
-	p := start(t, "spin")
-	memory := procmem.OpenMemory(p.tid)
-	defer memory.Close()
-	with(t, Options{}, func(c *Controller) {
-		whole := Request{Stack: make([]byte, 1024)}
-		var s Stop
-		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 {
-			t.Errorf("first stop: %v, %d bytes", err, s.StackLen)
-			return
-		}
-		page := s.StackAddr &^ 0xfff
-		memory.SetSpans([]procmem.Span{{Start: page, End: page + 8<<10, Kind: procmem.Anonymous, Writable: true}})
-		const places = 5
-		calls := map[int64]int{}
-		for _, until := range []int64{0, procmem.Now() + 1e12} {
-			f := &presentPrefetcher{until: until}
-			for i := range places {
-				f.places = append(f.places, frames.Region{Addr: s.StackAddr + redZone + uint64(i*16), Bytes: make([]byte, 8)})
-			}
-			var out Stop
-			req := Request{Stack: make([]byte, 64), OtherMemory: f, Memory: memory}
-			if err := c.StopThread(p.tid, soon(), &req, &out); err != nil {
-				t.Error(err)
-				return
-			}
-			calls[until] = out.Calls
-			for i := range f.places {
-				if at := redZone + i*16; !f.prefetched || !bytes.Equal(f.places[i].Bytes, whole.Stack[at:at+8]) {
-					t.Errorf("until %d: prefetched %v, region %d has % x", until, f.prefetched, i, f.places[i].Bytes)
-				}
-			}
-		}
-		for until, n := range calls {
-			if until != 0 && n != calls[0]-places+1 {
-				t.Errorf("%d calls, want %d less than the %d of single reads", n, places-1, calls[0])
-			}
 		}
 	})
 }

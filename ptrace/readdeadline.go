@@ -31,30 +31,22 @@ func (d *readDeadline) begin(at, longest int64) {
 	}
 }
 
+// read reads by m, or by process_vm_readv(2) if m is nil. It returns the number of bytes.
+//
 //go:nosplit
-func (d *readDeadline) copy(m *Memory, tid int, addr uint64, buf []byte) (done int) {
+func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done int) {
 	for done < len(buf) {
 		n, began := d.nextPiece(len(buf) - done)
 		if n == 0 {
 			break
 		}
-		got := m.Copy(tid, addr+uint64(done), buf[done:done+n])
-		d.notePiece(n, began)
-		if done += got; got < n {
-			break
+		at, piece := addr+uint64(done), buf[done:done+n]
+		var got int
+		if m != nil {
+			got = m.Copy(tid, at, piece)
+		} else {
+			got = readVM(tid, at, piece)
 		}
-	}
-	return done
-}
-
-//go:nosplit
-func (d *readDeadline) readVM(tid int, addr uint64, buf []byte) (done int) {
-	for done < len(buf) {
-		n, began := d.nextPiece(len(buf) - done)
-		if n == 0 {
-			break
-		}
-		got := readVM(tid, addr+uint64(done), buf[done:done+n])
 		d.notePiece(n, began)
 		if done += got; got < n {
 			break

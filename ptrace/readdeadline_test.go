@@ -19,7 +19,7 @@ func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 		if took > 0 {
 			a.pieceTime = took
 		}
-		return a.readVM(os.Getpid(), addressOf(from), to), a.outOfTime
+		return a.read(nil, os.Getpid(), addressOf(from), to), a.outOfTime
 	}
 	if n, short := read(0, 1e18); n != len(from) || short {
 		t.Errorf("without a limit: %d bytes, short %v; want %d", n, short, len(from))

@@ -55,6 +55,11 @@ type repairer struct {
 // ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop signals nothing is
 // done: these calls give EINTR after SIGCONT (signal(7)).
 //
+// What a restart cannot hide: the call looks up descriptors and futex words again, as after SIGCONT. A handler of a
+// signal that comes within a microsecond of the restart runs before the call, not in it. The first write to a socket
+// with TCP_FASTOPEN_CONNECT and SO_SNDTIMEO begins its connect twice. A kept ignored signal (mostly SIGCHLD) wakes
+// another thread, whose sigtimedwait or epoll_wait may give EINTR.
+//
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
 	if tracee.kind == KindGroup || tracee.kind == KindSignal && isStopSignal(tracee.signal) && !ignoresSignal(tracee.tid,
@@ -81,15 +86,15 @@ func isStopSignal(sig int32) bool {
 	return s == unix.SIGSTOP || s == unix.SIGTSTP || s == unix.SIGTTIN || s == unix.SIGTTOU
 }
 
-// # Calls that give up work
+// # Calls that a stop aborts
 //
-// Some long calls give up at a signal or stop. A restart is sound if nothing was left behind, but repeats the work: the
-// caller must not stop the thread again before the call ends ([Repair.RepeatsWork]).
+// Some long calls abandon their work at a signal or stop. A restart is sound if nothing was left behind, but repeats
+// the work: the caller must not stop the thread again before the call ends ([Repair.RepeatsWork]).
 
 type repairKind uint8
 
 const (
-	repairNone          repairKind = iota // not given up
+	repairNone          repairKind = iota // not aborted
 	repairContinues                       // restart: it continues
 	repairRepeats                         // restart: it repeats its work
 	repairNever                           // the error stays
@@ -113,7 +118,7 @@ const (
 	resultMaxErrno       = ^uint64(4095 - 1)    // −MAX_ERRNO, include/linux/err.h
 )
 
-// RestartableAborted reports whether a system call that gave up with EINTR (or EAGAIN) can be restarted unseen, and
+// RestartableAborted reports whether a system call that was aborted with EINTR (or EAGAIN) can be restarted unseen, and
 // whether it then continues its work.
 func RestartableAborted(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
 	c := call{nr: nr, arg0: args[0], arg1: args[1], arg2: args[2], result: resultEINTR}
@@ -127,7 +132,7 @@ func RestartableAborted(arch frames.Arch, nr int64, args [3]uint64, eagain bool)
 	return a == repairContinues || a == repairRepeats, a == repairContinues
 }
 
-// repairAborted restarts a call that gave up, or records that it cannot; false if none gave up.
+// repairAborted restarts an aborted call, or records that it cannot; false if none was aborted.
 //
 //go:nosplit
 func (r *repairer) repairAborted(tracee *Tracee) bool {

@@ -33,11 +33,11 @@ const (
 type traceeClass uint8
 
 const (
-	classOther     traceeClass = iota // its Tracee needs nothing
-	classPending                      // its Tracee waits for the stop
-	classAbandoned                    // pending, and abandoned
-	classHeld                         // stopped for its Tracee
-	classUnknown                      // no Tracee
+	classOther     traceeClass = iota // its stop is finished
+	classPending                      // its stop is awaited
+	classCancelled                    // its stop is awaited, only to detach it
+	classHeld                         // its stop is reported already
+	classUnknown                      // the thread has no Tracee
 	numClasses
 )
 
@@ -45,8 +45,8 @@ func classOf(tracee *Tracee) traceeClass {
 	switch {
 	case tracee == nil:
 		return classUnknown
-	case tracee.state == traceePending && tracee.abandoned:
-		return classAbandoned
+	case tracee.state == traceePending && tracee.cancelled:
+		return classCancelled
 	case tracee.state == traceePending:
 		return classPending
 	case tracee.state == traceeStopped:
@@ -75,29 +75,30 @@ var transitions = [numClasses][numReports]actions{
 		reportStop: doHold | doDeliver, reportExit: doReap | doEnd | doDeliver,
 		reportNone: doExpectUnknown | doEnd | doDeliver,
 	},
-	classAbandoned: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doExpectUnknown | doFree},
+	classCancelled: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doExpectUnknown | doFree},
 	classHeld:      {reportStop: doConsume, reportExit: doConsume},
 	// A tracee renumbered by exec, or a child.
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport returns the Tracee to deliver, or nil.
-func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
-	switch code := c.info.code; {
+// handleReport handles the report in w.info, and returns the Tracee to deliver, or nil.
+func (w *waiter) handleReport(tracee *Tracee, tid int) *Tracee {
+	switch code := w.info.code; {
 	case code == cldTrapped:
-		return c.transit(tracee, tid, reportStop, c.info.status)
+		return w.transit(tracee, tid, reportStop, w.info.status)
 	case code >= cldExited && code <= cldDumped:
-		return c.transit(tracee, tid, reportExit, 0)
+		return w.transit(tracee, tid, reportExit, 0)
 	}
 	return nil
 }
 
-func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
+// transit takes the actions that a report asks for, and returns the Tracee to deliver, or nil. status is of a stop.
+func (w *waiter) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
 	do := transitions[classOf(tracee)][r]
 	if do&doExpectUnknown != 0 {
-		c.mayTraceUnknown, c.renumbered = true, tracee.pid
+		w.mayTraceUnknown, w.renumbered = true, tracee.pid
 	}
-	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(c.tid, tid) {
+	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(w.tid, tid) {
 		reap(tid)
 	}
 	if do&doConsume != 0 {
@@ -106,18 +107,18 @@ func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32
 	if do&doHold != 0 {
 		tracee.setStopped(status)
 		tracee.times.Stop = procmem.Now()
-		tracee.times.LastRunning = max(tracee.times.Interrupt, c.lastEmptyPoll)
+		tracee.times.LastRunning = max(tracee.times.Interrupt, w.lastEmptyPoll)
 	}
 	if do&doEnd != 0 {
 		tracee.state = traceeGone
 	}
 	switch {
 	case do&doDetach != 0 && tracee == nil:
-		c.releaseUnknown(tid, status)
+		w.releaseUnknown(tid, status)
 	case do&doDetach != 0:
-		c.detachAndFree(tracee)
+		w.detachAndFree(tracee)
 	case do&doFree != 0:
-		c.tracees.free(tracee)
+		w.tracees.free(tracee)
 	}
 	if do&doDeliver == 0 {
 		return nil
@@ -125,11 +126,12 @@ func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32
 	return tracee
 }
 
-func (c *Controller) releaseUnknown(tid int, status int32) {
-	l := Tracee{tid: tid}
-	l.times.Stop = procmem.Now()
-	l.setStopped(status)
-	_ = c.release(&l) // ESRCH if it was killed
+// releaseUnknown detaches a stopped thread without a Tracee.
+func (w *waiter) releaseUnknown(tid int, status int32) {
+	unknown := Tracee{tid: tid}
+	unknown.times.Stop = procmem.Now()
+	unknown.setStopped(status)
+	_ = w.release(&unknown) // ESRCH if the thread was killed
 }
 
 func isTracer(tracer, tid int) bool {
@@ -169,7 +171,7 @@ func reap(tid int) {
 	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
-// consumeReport takes a thread's report, which would hide those of others.
+// consumeReport takes a thread's report: as long as it is there, waits for any thread return it and no other.
 func consumeReport(tid int) {
 	var info sigInfo
 	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)

@@ -54,7 +54,7 @@ func (r *repairer) abortedKind(int) repairKind {
 	})
 }
 
-// restartAborted restarts a call that gave up. One that gave EAGAIN never gives EINTR, so it is restarted even after a
+// restartAborted restarts an aborted call. One that gave EAGAIN never gives EINTR, so it is restarted even after a
 // signal handler.
 //
 //go:nosplit

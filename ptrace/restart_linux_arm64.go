@@ -229,7 +229,7 @@ func descriptorAArch64(nr int64) string {
 // svcInstruction is "svc #0" (Arm ARM, C6.2 SVC).
 const svcInstruction = 0xd4000001
 
-// abortedKind knows a call that gave up by number and result. Its first argument is overwritten: no restart.
+// abortedKind knows an aborted call by number and result. Its first argument is overwritten: no restart.
 //
 //go:nosplit
 func (r *repairer) abortedKind(tid int) repairKind {

@@ -51,12 +51,12 @@ func (r *execReaper) run(a *alarm) {
 			return
 		case <-timer.C:
 		}
-		now, at := procmem.Now(), r.seizeBegan.Load()
-		if every = min(2*every, reapRarely); r.seizeSeen.Swap(false) || at != 0 {
+		now, began := procmem.Now(), r.seizeBegan.Load()
+		if every = min(2*every, reapRarely); r.seizeSeen.Swap(false) || began != 0 {
 			every = reapEvery
 		}
 		timer.Reset(every)
-		if at != 0 && now-at > int64(seizeBlockedAfter) {
+		if began != 0 && now-began > int64(seizeBlockedAfter) {
 			r.reap()
 		}
 		a.endIfOverdue(now)
@@ -80,20 +80,21 @@ func (r *execReaper) reap() {
 	}
 }
 
-// seize may block until the execReaper ends it, so it releases the P if a garbage collection can begin.
-func (c *Controller) seize(tid int) error {
-	c.reaper.seizeBegan.Store(procmem.Now())
-	c.reaper.seizeSeen.Store(true)
+// seize attaches to a thread. It may block until the execReaper ends the wait, so it releases the P if a garbage
+// collection can begin.
+func (s *stopper) seize(tid int) error {
+	s.reaper.seizeBegan.Store(procmem.Now())
+	s.reaper.seizeSeen.Store(true)
 	var e syscall.Errno
-	if c.opts.NoGC {
+	if s.noGC {
 		e = ptrace(unix.PTRACE_SEIZE, tid, 0, 0)
 	} else {
 		e = ptraceMayWait(unix.PTRACE_SEIZE, tid)
 	}
-	c.reaper.seizeBegan.Store(0)
+	s.reaper.seizeBegan.Store(0)
 	if e != 0 {
-		return seizeRefused(tid, e, c.seized || !mayBeSeccompFiltered())
+		return seizeRefused(tid, e, s.seized || !mayBeSeccompFiltered())
 	}
-	c.seized = true
+	s.seized = true
 	return nil
 }

@@ -37,14 +37,14 @@ func (s *stackReader) read(tid int, req *Request, sp uint64) {
 	s.plan(req, sp)
 	if req.Memory != nil {
 		if len(req.Stack) > 0 {
-			s.copied.StackLen = s.deadline.copy(req.Memory, tid, s.copied.StackAddr, s.buffer(req))
+			s.copied.StackLen = s.deadline.read(req.Memory, tid, s.copied.StackAddr, s.buffer(req))
 		}
 		return
 	}
-	s.copied.StackLen = s.deadline.readVM(tid, s.copied.StackAddr, s.buffer(req))
+	s.copied.StackLen = s.deadline.read(nil, tid, s.copied.StackAddr, s.buffer(req))
 	if s.copied.StackLen == 0 { // nothing is mapped below sp
 		s.copied.StackAddr += redZone
-		s.copied.StackLen = s.deadline.readVM(tid, s.copied.StackAddr, s.buffer(req))
+		s.copied.StackLen = s.deadline.read(nil, tid, s.copied.StackAddr, s.buffer(req))
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *stackReader) readTail(tid int, req *Request) {
 		return
 	}
 	s.copied.TailAddr = max(have, s.copyEnd-size)
-	s.copied.TailLen = s.deadline.copy(req.Memory, tid, s.copied.TailAddr, req.Tail[:s.copyEnd-s.copied.TailAddr])
+	s.copied.TailLen = s.deadline.read(req.Memory, tid, s.copied.TailAddr, req.Tail[:s.copyEnd-s.copied.TailAddr])
 }
 
 func (s *stackReader) result() StackCopy {

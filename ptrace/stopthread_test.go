@@ -245,7 +245,7 @@ func TestCancelledStopIsContinuedByTheNextBegin(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		l.abandoned = true // as Cancel does for a thread that has not stopped
+		l.cancelled = true // as Cancel does for a thread that has not stopped
 		again, err := c.Begin(p.tid)
 		if err != nil || again != l {
 			t.Errorf("second Begin: %p, %v; want %p", again, err, l)
@@ -295,7 +295,7 @@ func TestContinuedStopHasTheClocksOfItsOwnBegin(t *testing.T) {
 			if got, ok := l.ClocksBefore(); got.CPU < b.want.CPU || ok != b.ok {
 				t.Errorf("%s: %+v, %v; want at least %+v, %v", b.what, got, ok, b.want, b.ok)
 			}
-			l.abandoned = true // as Cancel does for a thread that has not stopped
+			l.cancelled = true // as Cancel does for a thread that has not stopped
 		}
 	})
 }

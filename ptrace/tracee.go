@@ -7,23 +7,23 @@ type Tracee struct {
 	// Tag is the caller's. Begin zeroes it.
 	Tag uint64
 
-	tid         int
-	pid         int   // 0: unknown
-	againAt     int64 // when the interrupt is repeated, on the clock of Now; 0: never
-	index       int   // in the table
-	state       traceeState
-	abandoned   bool
-	sleeping    bool     // call and runs are set
-	queued      bool     // see MarkQueued
-	kind        StopKind // valid once stopped
-	signal      int32    // to deliver at the detach
-	call        SyscallInfo
-	runs        uint64
-	before      SchedStat
-	beforeOK    bool
-	atInterrupt threadCounters // just after the interrupt
-	times       Times
-	repair      Repair
+	tid           int
+	pid           int   // 0: unknown
+	reinterruptAt int64 // when the interrupt is repeated, on the clock of Now; 0: never
+	index         int   // in the table
+	state         traceeState
+	cancelled     bool     // by Cancel, or its thread is lost: detached as soon as a wait finds it stopped
+	sleeping      bool     // call and runs are set
+	queued        bool     // see MarkQueued
+	kind          StopKind // valid once stopped
+	signal        int32    // to deliver at the detach
+	call          SyscallInfo
+	runs          uint64
+	before        SchedStat
+	beforeOK      bool
+	atInterrupt   threadCounters // just after the interrupt
+	times         Times
+	repair        Repair
 }
 
 type traceeState uint8
@@ -49,7 +49,7 @@ const (
 // TID returns the thread's id.
 func (tracee *Tracee) TID() int { return tracee.tid }
 
-// ClocksBefore returns the clocks read just before the interrupt, or at the Begin that continues an abandoned stop, if
+// ClocksBefore returns the clocks read just before the interrupt, or at the Begin that continues a cancelled stop, if
 // they were.
 func (tracee *Tracee) ClocksBefore() (SchedStat, bool) { return tracee.before, tracee.beforeOK }
 

@@ -15,46 +15,63 @@ const (
 	// (kernel/exit.c, wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	pollEvery      = 1_000      // ns between polls: each takes a lock that the stop needs
-	sleepQueued    = 8_000      // ns, first sleep for a queued thread
-	minSleep       = 20_000     // ns, first sleep otherwise
-	maxSleep       = 200_000    // ns, longest sleep
-	unknownTimeout = 1_000_000  // ns, limit of awaitUnknown
-	checkAllEvery  = 2_000_000  // ns between checks of all Tracees
-	maxBlock       = 20_000_000 // ns, longest sleep that a stop ends
-	maxWakeTime    = 20_000     // ns, longest wake-up at real-time priority
-	checkAllShare  = 16         // these checks take at most 1/checkAllShare of the time
-	againAfter     = 20_000_000 // ns between interrupts of a thread that does not stop
+	pollEvery        = 1_000      // ns between polls: each takes a lock that the stop needs
+	sleepQueued      = 8_000      // ns, first sleep for a queued thread
+	minSleep         = 20_000     // ns, first sleep otherwise
+	maxSleep         = 200_000    // ns, longest sleep
+	unknownTimeout   = 1_000_000  // ns, limit of awaitUnknown
+	checkAllEvery    = 2_000_000  // ns between checks of all Tracees
+	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
+	maxWakeTime      = 20_000     // ns, longest wake-up at real-time priority
+	checkAllShare    = 16         // these checks take at most 1/checkAllShare of the time
+	reinterruptAfter = 20_000_000 // ns between interrupts of a thread that does not stop
 )
+
+// waiter waits for stops of threads, on the controller's OS thread, and handles the reports (reports.go).
+type waiter struct {
+	Sleeper
+	stopper
+	info                sigInfo // the last report
+	tid                 int
+	spinFor             int64 // Options.SpinFor, ns
+	mayTraceUnknown     bool  // a tracee may have an unknown id, since an exec
+	renumbered          int   // the last process in which that was found; 0: none
+	suspendAcknowledged bool  // AcknowledgeSuspend was called
+
+	// On the clock of Now:
+	spinUntil     int64
+	lastEmptyPoll int64 // begin of the last poll without a stop
+	nextCheckAll  int64 // next check of all pending Tracees
+}
 
 // WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel; nil at
 // the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Suspending]. It spins for
 // Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoGC and real-time priority
-// (or Options.Frugal), else for short times. It also detaches abandoned threads.
-func (c *Controller) WaitAny(deadline int64) *Tracee {
+// (or Options.Frugal), else for short times. It also detaches threads whose stops were cancelled.
+func (w *waiter) WaitAny(deadline int64) *Tracee {
 	sleep, spin := int64(sleepQueued), int64(0)
-	if c.tracees.anyStopsSoon() {
-		sleep, spin = minSleep, c.spinUntil
+	if w.tracees.anyStopsSoon() {
+		sleep, spin = minSleep, w.spinUntil
 	}
-	for until := int64(0); c.Pending() > 0; {
-		tracee, now := c.findStopped()
+	for until := int64(0); w.Pending() > 0; {
+		tracee, now := w.findStopped()
 		switch {
 		case tracee != nil:
 			return tracee
-		case now >= deadline || c.mustDetach():
+		case now >= deadline || w.mustDetach():
 			return nil
 		case now < spin:
 			spinPause(now)
 			continue
 		case now >= until: // setting the alarm takes long: poll again
 			until = min(deadline, now+maxBlock)
-			c.alarm.set(until)
+			w.alarm.set(until)
 			continue
 		}
-		if tracee, ok := c.block(until); tracee != nil {
+		if tracee, ok := w.block(until); tracee != nil {
 			return tracee
 		} else if !ok {
-			c.nanosleep(min(sleep, deadline-now))
+			w.nanosleep(min(sleep, deadline-now))
 			sleep = min(sleep*2, maxSleep)
 		}
 	}
@@ -62,13 +79,13 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 }
 
 // SpinAny is WaitAny, but returns nil where that would sleep.
-func (c *Controller) SpinAny(deadline int64) *Tracee {
-	if !c.tracees.anyStopsSoon() {
+func (w *waiter) SpinAny(deadline int64) *Tracee {
+	if !w.tracees.anyStopsSoon() {
 		deadline = 0
 	}
-	deadline = min(deadline, c.spinUntil)
-	for c.Pending() > 0 {
-		tracee, now := c.findStopped()
+	deadline = min(deadline, w.spinUntil)
+	for w.Pending() > 0 {
+		tracee, now := w.findStopped()
 		if tracee != nil || now >= deadline {
 			return tracee
 		}
@@ -83,69 +100,69 @@ func spinPause(since int64) {
 }
 
 // findStopped returns the Tracee of a stopped or ended thread, else nil and the time.
-func (c *Controller) findStopped() (tracee *Tracee, now int64) {
+func (w *waiter) findStopped() (tracee *Tracee, now int64) {
 	pollBegan := procmem.Now() // later stops may not be seen
-	if tracee = c.waitAll(); tracee != nil {
+	if tracee = w.waitAll(); tracee != nil {
 		return tracee, 0
 	}
 	now = procmem.Now()
-	c.lastEmptyPoll = pollBegan
-	if now >= c.nextCheckAll {
-		c.interruptRenumbered()
-		tracee = c.eachPending((*Controller).checkOne)
-		c.nextCheckAll = now + max(checkAllEvery, (procmem.Now()-now)*checkAllShare)
+	w.lastEmptyPoll = pollBegan
+	if now >= w.nextCheckAll {
+		w.interruptRenumbered()
+		tracee = w.eachPending((*waiter).checkOne)
+		w.nextCheckAll = now + max(checkAllEvery, (procmem.Now()-now)*checkAllShare)
 	}
 	return tracee, now
 }
 
 // block blocks in waitid until a report or a time. False: the caller must poll.
-func (c *Controller) block(until int64) (*Tracee, bool) {
-	e, ok := c.awaitStop(until, &c.info)
+func (w *waiter) block(until int64) (*Tracee, bool) {
+	e, ok := w.awaitStop(until, &w.info)
 	if !ok {
 		return nil, false
 	}
-	c.lastEmptyPoll = max(c.lastEmptyPoll, c.wokenAt-maxWakeTime)
+	w.lastEmptyPoll = max(w.lastEmptyPoll, w.wokenAt-maxWakeTime)
 	if e == unix.EINTR {
 		return nil, true
 	}
-	tracee := c.traceeOfReport(e)
+	tracee := w.traceeOfReport(e)
 	return tracee, tracee != nil
 }
 
 // Poll reports whether a Tracee's thread has stopped or ended; Finish or Cancel follows.
-func (c *Controller) Poll(tracee *Tracee) bool {
+func (w *waiter) Poll(tracee *Tracee) bool {
 	if tracee.state == traceePending {
-		c.poll(tracee)
+		w.poll(tracee)
 	}
 	return tracee.state == traceeStopped || tracee.state == traceeGone
 }
 
-func (c *Controller) waitAll() *Tracee {
-	return c.traceeOfReport(waitid(unix.P_ALL, 0, waitFlags, &c.info))
+func (w *waiter) waitAll() *Tracee {
+	return w.traceeOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info))
 }
 
 // traceeOfReport returns the Tracee for a wait's caller. A report without a pending Tracee hides others: each is then
 // polled.
-func (c *Controller) traceeOfReport(e syscall.Errno) *Tracee {
+func (w *waiter) traceeOfReport(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
-		c.mayTraceUnknown = false // no tracee at all
+		w.mayTraceUnknown = false // no tracee at all
 	}
-	if e != 0 || c.info.pid == 0 {
+	if e != 0 || w.info.pid == 0 {
 		return nil
 	}
-	tid := int(c.info.pid)
-	tracee := c.tracees.find(tid)
+	tid := int(w.info.pid)
+	tracee := w.tracees.find(tid)
 	pending := tracee != nil && tracee.state == traceePending
-	if got := c.handleReport(tracee, tid); pending {
+	if got := w.handleReport(tracee, tid); pending {
 		return got
 	}
-	return c.eachPending((*Controller).poll)
+	return w.eachPending((*waiter).poll)
 }
 
-func (c *Controller) eachPending(check func(*Controller, *Tracee) *Tracee) *Tracee {
-	for i := 0; i < c.tracees.used; i++ {
-		if tracee := &c.tracees.tracees[i]; tracee.state == traceePending {
-			if tracee := check(c, tracee); tracee != nil {
+func (w *waiter) eachPending(check func(*waiter, *Tracee) *Tracee) *Tracee {
+	for i := 0; i < w.tracees.used; i++ {
+		if tracee := &w.tracees.tracees[i]; tracee.state == traceePending {
+			if tracee := check(w, tracee); tracee != nil {
 				return tracee
 			}
 		}
@@ -153,31 +170,31 @@ func (c *Controller) eachPending(check func(*Controller, *Tracee) *Tracee) *Trac
 	return nil
 }
 
-func (c *Controller) poll(tracee *Tracee) *Tracee {
-	e := waitid(unix.P_PID, tracee.tid, waitFlags, &c.info)
+func (w *waiter) poll(tracee *Tracee) *Tracee {
+	e := waitid(unix.P_PID, tracee.tid, waitFlags, &w.info)
 	switch {
 	case e == unix.ECHILD:
-		return c.transit(tracee, tracee.tid, reportNone, 0)
-	case e == 0 && c.info.pid != 0:
-		return c.handleReport(tracee, tracee.tid)
+		return w.transit(tracee, tracee.tid, reportNone, 0)
+	case e == 0 && w.info.pid != 0:
+		return w.handleReport(tracee, tracee.tid)
 	}
 	return nil
 }
 
 // checkOne finds a changed thread id, and a report that another thread has consumed.
-func (c *Controller) checkOne(tracee *Tracee) *Tracee {
-	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
+func (w *waiter) checkOne(tracee *Tracee) *Tracee {
+	if got := w.poll(tracee); got != nil || tracee.state != traceePending {
 		return got
 	}
 	var info sigInfo
 	if getSigInfo(tracee.tid, &info) != 0 {
-		return c.interruptAgain(tracee, procmem.Now())
+		return w.interruptAgain(tracee, procmem.Now())
 	}
-	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
+	if got := w.poll(tracee); got != nil || tracee.state != traceePending {
 		return got
 	}
-	c.stats.LostReports++
-	return c.transit(tracee, tracee.tid, reportStop, lostReportStatus(&info))
+	w.stats.LostReports++
+	return w.transit(tracee, tracee.tid, reportStop, lostReportStatus(&info))
 }
 
 // # Interrupts during an exec
@@ -186,32 +203,32 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 // not outlast the detach. If it fails, the thread with this id, by an exec another one, is not traced: the wait for it
 // does not say so if it is a child of this OS thread.
 
-func (c *Controller) interruptAgain(tracee *Tracee, now int64) *Tracee {
-	if tracee.againAt == 0 || now < tracee.againAt {
+func (w *waiter) interruptAgain(tracee *Tracee, now int64) *Tracee {
+	if tracee.reinterruptAt == 0 || now < tracee.reinterruptAt {
 		return nil
 	}
-	tracee.againAt = now + againAfter
+	tracee.reinterruptAt = now + reinterruptAfter
 	if ptrace(unix.PTRACE_INTERRUPT, tracee.tid, 0, 0) == unix.ESRCH {
-		return c.transit(tracee, tracee.tid, reportNone, 0)
+		return w.transit(tracee, tracee.tid, reportNone, 0)
 	}
 	return nil
 }
 
 // interruptRenumbered interrupts the thread that has its process's id since an exec, if it is traced.
-func (c *Controller) interruptRenumbered() {
-	if c.mayTraceUnknown && c.renumbered != 0 {
-		_ = ptrace(unix.PTRACE_INTERRUPT, c.renumbered, 0, 0)
+func (w *waiter) interruptRenumbered() {
+	if w.mayTraceUnknown && w.renumbered != 0 {
+		_ = ptrace(unix.PTRACE_INTERRUPT, w.renumbered, 0, 0)
 	}
 }
 
 // awaitUnknown waits shortly for the stop of a tracee renumbered by exec, to detach it.
-func (c *Controller) awaitUnknown() {
-	for end := procmem.Now() + unknownTimeout; c.mayTraceUnknown && procmem.Now() < end; nanosleep(minSleep) {
-		switch e := waitid(unix.P_ALL, 0, waitFlags, &c.info); {
+func (w *waiter) awaitUnknown() {
+	for end := procmem.Now() + unknownTimeout; w.mayTraceUnknown && procmem.Now() < end; nanosleep(minSleep) {
+		switch e := waitid(unix.P_ALL, 0, waitFlags, &w.info); {
 		case e == unix.ECHILD:
-			c.mayTraceUnknown = false
-		case e == 0 && c.info.pid != 0 && c.tracees.find(int(c.info.pid)) == nil:
-			c.handleReport(nil, int(c.info.pid))
+			w.mayTraceUnknown = false
+		case e == 0 && w.info.pid != 0 && w.tracees.find(int(w.info.pid)) == nil:
+			w.handleReport(nil, int(w.info.pid))
 		}
 	}
 }

@@ -34,7 +34,7 @@ type watchdog struct {
 	cpu      uint64       // CPU time at the last known sleep, ns
 	slept    uint64       // number of sleeps then
 	lowered  atomic.Int64 // time on the clock of Now; 0 at real-time priority
-	times    atomic.Int64 // how often lowered
+	count    atomic.Int64 // how often lowered
 	end      atomic.Bool
 }
 
@@ -60,6 +60,7 @@ func (w *watchdog) run() {
 	}
 }
 
+// check lowers the tracer if it has not slept for too much CPU time.
 func (w *watchdog) check(now int64) {
 	sched, err := w.files.SchedStat()
 	if err != nil || w.lowered.Load() != 0 || sched.CPU-w.cpu < suspectAfter {
@@ -75,16 +76,17 @@ func (w *watchdog) check(now int64) {
 	}
 	if sched.CPU-w.cpu >= maxRunWithoutSleep && unix.SchedSetAttr(w.tid, &w.ordinary, 0) == nil {
 		w.lowered.Store(now)
-		w.times.Add(1)
+		w.count.Add(1)
 	}
 }
 
+// raiseAgain restores the real-time priority that the watchdog took, if that was long enough ago.
 func (w *watchdog) raiseAgain(now int64) {
 	if w == nil {
 		return
 	}
-	at := w.lowered.Load()
-	if at == 0 || now-at < minOrdinaryTime {
+	lowered := w.lowered.Load()
+	if lowered == 0 || now-lowered < minOrdinaryTime {
 		return
 	}
 	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,

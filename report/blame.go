@@ -34,7 +34,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 			goroutines = append(goroutines, s)
 		case !view.IsTask(s) && (view.WaitKind(s) == waits.Semaphore || view.WaitKind(s) == waits.Mutex):
 			threads[view.NumLabel(s, rec.LabelTID)] = true
-			python = python && waits.DisplayLabel(what) != what
+			python = python && waits.LabelForReader(what) != what
 		default:
 			continue
 		}
@@ -42,8 +42,8 @@ func noLocks(p *profile.Profile, o *Options) error {
 	}
 	var parts []string
 	if n := int64(len(threads)); n > 0 {
-		at := map[bool]string{true: "for locks of CPython", false: "at semaphores"}[python]
-		parts = append(parts, tabular.Plural(n, "thread")+" waited "+at)
+		where := map[bool]string{true: "for locks of CPython", false: "at semaphores"}[python]
+		parts = append(parts, tabular.Plural(n, "thread")+" waited "+where)
 	}
 	if n := view.MeanTasks(p, goroutines); n > 0 {
 		parts = append(parts, "about "+tabular.Plural(n, "goroutine")+" at a time for locks of Go")
@@ -88,10 +88,10 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		return nil, err
 	}
 	o.From, o.To = 0, 0
-	wall, ok1 := view.TypeIndex(p, rec.TypeWall)
-	cpu, ok2 := view.TypeIndex(p, rec.TypeCPU)
-	queue, ok3 := view.TypeIndex(p, rec.TypeRunQueue)
-	if !ok1 || !ok2 || !ok3 {
+	wall, hasWall := view.TypeIndex(p, rec.TypeWall)
+	cpu, hasCPU := view.TypeIndex(p, rec.TypeCPU)
+	queue, hasQueue := view.TypeIndex(p, rec.TypeRunQueue)
+	if !hasWall || !hasCPU || !hasQueue {
 		return nil, noLocks(p, o)
 	}
 	b := newBlameBuilder(p, wall)
@@ -169,25 +169,25 @@ func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 		if end == 0 {
 			continue
 		}
-		i := timedSample{end - s.Value[wall], end, s}
+		timed := timedSample{end - s.Value[wall], end, s}
 		tid := view.NumLabel(s, rec.LabelTID)
-		b.byThread[tid] = append(b.byThread[tid], i)
+		b.byThread[tid] = append(b.byThread[tid], timed)
 		if view.IsLock(s) {
 			id := lockOf(s)
-			b.waits[id] = append(b.waits[id], i)
+			b.waits[id] = append(b.waits[id], timed)
 		}
 	}
-	for _, l := range b.byThread {
-		sortSpans(l)
+	for _, list := range b.byThread {
+		sortByTime(list)
 	}
-	for _, l := range b.waits {
-		sortSpans(l)
+	for _, list := range b.waits {
+		sortByTime(list)
 	}
 	return b
 }
 
-func sortSpans(l []timedSample) {
-	slices.SortStableFunc(l, func(a, b timedSample) int {
+func sortByTime(list []timedSample) {
+	slices.SortStableFunc(list, func(a, b timedSample) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
 }
@@ -209,124 +209,147 @@ func (b *blameBuilder) addWait(s *profile.Sample, blocked int64) {
 		b.waiter[id] = s
 	}
 	end := view.NumLabel(s, rec.LabelEnd)
-	from := end - s.Value[b.wall]
-	shares := map[blameKey]int64{}
-	var keys []blameKey
-	add := func(k blameKey, length int64) {
-		if length <= 0 {
-			return
-		}
-		if _, ok := shares[k]; !ok {
-			keys = append(keys, k)
-		}
-		shares[k] += length
-	}
+	shares := &blameShares{lengths: map[blameKey]int64{}}
 	switch {
 	case end == 0:
-		add(blameKey{id, nil, ownerNotSampled}, 1)
+		shares.add(blameKey{id, nil, ownerNotSampled}, 1)
 	case s.Value[b.wall] <= 2*b.period:
-		add(b.ownerAtTick(id, view.LockOwner(s), end), 1)
+		shares.add(b.ownerAtTick(id, view.LockOwner(s), end), 1)
 	default:
-		b.divide(id, s, from, end, add)
+		b.divide(id, s, end-s.Value[b.wall], end, shares)
 	}
-	if len(keys) == 0 {
-		add(blameKey{id, nil, ownerUnknown}, 1)
+	if len(shares.keys) == 0 {
+		shares.add(blameKey{id, nil, ownerUnknown}, 1)
 	}
+	shares.divide(blocked, b.add)
+}
+
+func (b *blameBuilder) add(k blameKey, blocked int64) {
+	if _, ok := b.out[k]; !ok {
+		if b.err == nil {
+			b.err = b.memory.Take(blameCost, "")
+		}
+		b.order = append(b.order, k)
+	}
+	b.out[k] += blocked
+}
+
+// blameShares divide a waiter's interval, in the order of their first parts.
+type blameShares struct {
+	keys    []blameKey
+	lengths map[blameKey]int64
+}
+
+func (s *blameShares) add(k blameKey, length int64) {
+	if length <= 0 {
+		return
+	}
+	if _, ok := s.lengths[k]; !ok {
+		s.keys = append(s.keys, k)
+	}
+	s.lengths[k] += length
+}
+
+// divide calls add with each share's part of a value, in proportion to its length. The parts add up to the value.
+func (s *blameShares) divide(value int64, add func(blameKey, int64)) {
 	var total, given int64
-	for _, k := range keys {
-		total += shares[k]
+	for _, k := range s.keys {
+		total += s.lengths[k]
 	}
-	for i, k := range keys {
-		v := int64(float64(blocked) * (float64(shares[k]) / float64(total)))
-		if i == len(keys)-1 {
-			v = blocked - given
+	for i, k := range s.keys {
+		part := int64(float64(value) * (float64(s.lengths[k]) / float64(total)))
+		if i == len(s.keys)-1 {
+			part = value - given
 		}
-		given += v
-		if _, ok := b.out[k]; !ok {
-			if b.err == nil {
-				b.err = b.memory.Take(blameCost, "")
-			}
-			b.order = append(b.order, k)
-		}
-		b.out[k] += v
+		given += part
+		add(k, part)
 	}
 }
 
-// ownerAtTick returns the owner's stack at a tick.
+// ownerAtTick returns the owner's stack at the tick at. All threads are sampled one after the other at a tick, so the
+// owner's sample of it can be a little earlier or later than at.
 func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return unownedKey(id, owner)
 	}
-	l := b.byThread[owner]
-	i := sort.Search(len(l), func(i int) bool { return l[i].to >= at })
-	if i > 0 && at-l[i-1].to < b.period/2 && (i == len(l) || l[i-1].to-at > at-l[i].to) {
-		i-- // the owner's sample of this tick came earlier
+	list := b.byThread[owner]
+	// the first that ends at or after the tick
+	next := sort.Search(len(list), func(i int) bool { return list[i].to >= at })
+	if last := next - 1; last >= 0 {
+		before := at - list[last].to
+		if before < b.period/2 && (next == len(list) || before < list[next].to-at) {
+			return ownedKey(id, list[last].sample)
+		}
 	}
-	switch {
-	case i == len(l) || l[i].from > at+b.period:
+	if next == len(list) || list[next].from > at+b.period {
 		return blameKey{id, nil, ownerNotSampled}
-	case view.IsLock(l[i].sample) && lockOf(l[i].sample) == id: // it had released the lock
+	}
+	return ownedKey(id, list[next].sample)
+}
+
+// ownedKey is the key of an owner's sample, of an unknown owner if the sample itself waits for the lock: that thread
+// had released it.
+func ownedKey(id lockID, owner *profile.Sample) blameKey {
+	if view.IsLock(owner) && lockOf(owner) == id {
 		return blameKey{id, nil, ownerUnknown}
 	}
-	return blameKey{id, l[i].sample, ""}
+	return blameKey{id, owner, ""}
 }
 
 // divide divides an interval at the observed changes of the owner.
-func (b *blameBuilder) divide(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
-	owner, at := view.LockOwner(s), from
-	seen := b.waits[id]
-	first := sort.Search(len(seen), func(i int) bool { return seen[i].from > from })
-	for _, o := range seen[first:min(len(seen), first+maxLaterWaits)] {
-		if o.from >= end {
+func (b *blameBuilder) divide(id lockID, s *profile.Sample, from, end int64, shares *blameShares) {
+	owner, since := view.LockOwner(s), from
+	all := b.waits[id]
+	first := sort.Search(len(all), func(i int) bool { return all[i].from > from })
+	for _, later := range all[first:min(len(all), first+maxLaterWaits)] {
+		if later.from >= end {
 			break
 		}
-		next := view.LockOwner(o.sample)
+		next := view.LockOwner(later.sample)
 		if next == owner {
 			continue
 		}
-		b.attributePart(id, owner, at, o.from, add)
-		owner, at = next, o.from
+		b.attributePart(id, owner, since, later.from, shares)
+		owner, since = next, later.from
 	}
-	b.attributePart(id, owner, at, end, add)
+	b.attributePart(id, owner, since, end, shares)
 }
 
-func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, add func(blameKey, int64)) {
+// attributePart divides the part in which the lock had one owner among the owner's samples.
+func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *blameShares) {
 	if owner <= 0 {
 		passing := min(end, from+b.period) // a lock with waiters is not free for long
-		add(unownedKey(id, owner), passing-from)
-		add(blameKey{id, nil, ownerUnknown}, end-passing)
+		shares.add(unownedKey(id, owner), passing-from)
+		shares.add(blameKey{id, nil, ownerUnknown}, end-passing)
 		return
 	}
-	l := b.byThread[owner]
-	at := from
-	k := blameKey{id, nil, ownerNotSampled}
-	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) &&
-		l[i].from < end && b.err == nil; i++ {
+	notSampled := blameKey{id, nil, ownerNotSampled}
+	list := b.byThread[owner]
+	done, last := from, notSampled // the time up to which the part is divided, and who has the last of it
+	first := max(0, sort.Search(len(list), func(i int) bool { return list[i].from > from })-1)
+	for i := first; i < len(list) && list[i].from < end && b.err == nil; i++ {
 		b.countSteps(1)
-		lo, hi := max(at, l[i].from), min(end, l[i].to)
+		lo, hi := max(done, list[i].from), min(end, list[i].to)
 		if hi <= lo {
 			continue
 		}
-		if lo-at > 2*b.period {
-			add(blameKey{id, nil, ownerNotSampled}, lo-at)
-			at = lo
+		if lo-done > 2*b.period {
+			shares.add(notSampled, lo-done)
+			done = lo
 		}
-		k = blameKey{id, l[i].sample, ""}
-		if view.IsLock(l[i].sample) && lockOf(l[i].sample) == id { // it has released the lock, and waits
-			k = blameKey{id, nil, ownerUnknown}
-		}
-		add(k, hi-at) // the time between two samples belongs to the later one
-		at = hi
+		last = ownedKey(id, list[i].sample)
+		shares.add(last, hi-done) // the time between two samples belongs to the later one
+		done = hi
 	}
-	if end-at > 2*b.period {
-		k = blameKey{id, nil, ownerNotSampled}
+	if end-done > 2*b.period {
+		last = notSampled
 	}
-	add(k, end-at)
+	shares.add(last, end-done)
 }
 
 func (b *blameBuilder) profile(p *profile.Profile) *profile.Profile {
 	out := view.ShallowCopy(p)
-	out.SampleType = []*profile.ValueType{{Type: view.TypeBlocked, Unit: "nanoseconds"}}
+	out.SampleType = []*profile.ValueType{{Type: view.TypeBlocked, Unit: rec.Nanoseconds}}
 	out.DefaultSampleType = view.TypeBlocked
 	out.Sample = nil
 	out.Location, out.Function = slices.Clone(p.Location), slices.Clone(p.Function)

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,97 +49,101 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 // Callers writes a function's callers as a tree. Total is time in the function and its callees on that path, self in
 // the function itself.
 func Callers(w io.Writer, p *profile.Profile, function string, o Options) error {
-	return writeNeighbors(w, p, function, o, "callers")
+	return writeCallersOrCallees(w, p, function, o, "callers", "callers, nearest first", addCallers)
 }
 
 // Callees writes the functions that a function called, as a tree.
 func Callees(w io.Writer, p *profile.Profile, function string, o Options) error {
-	return writeNeighbors(w, p, function, o, "callees")
+	return writeCallersOrCallees(w, p, function, o, "callees", "callees", addCallees)
 }
 
-func writeNeighbors(w io.Writer, p *profile.Profile, function string, o Options, what string) error {
-	d, err := prepare(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	is, err := d.selectFrames(what, function)
-	if err != nil {
-		return err
-	}
-	t := d.NewCallTree()
-	for _, s := range d.Profile.Sample {
-		if v := s.Value[d.ValueIndex]; v != 0 {
-			addNeighbors(t, d.Stack(s), v, is, what == "callers")
+// writeCallersOrCallees writes the tree that add makes of the stacks. flag is the one that names the function.
+func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o Options, flag, title string,
+	add func(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool)) error {
+	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		isFocus, err := d.selectFrames(flag, function)
+		if err != nil {
+			return err
 		}
-	}
-	t.SortChildren(d.Data)
-	out := printable.NewWriter(d.Writer(w))
-	d.heading(out, "")
-	title := map[bool]string{true: "callers, nearest first", false: "callees"}[what == "callers"]
-	d.writeTree(out, t, title, "all of "+function, minTreeShare(&o))
-	return cmp.Or(d.Err(), out.Err())
+		t := d.NewCallTree()
+		for _, s := range d.Profile.Sample {
+			if v := s.Value[d.ValueIndex]; v != 0 {
+				add(t, d.Stack(s), v, isFocus)
+			}
+		}
+		t.SortChildren(d.Data)
+		d.heading(out, "")
+		d.writeTree(out, t, title, "all of "+function, minTreeShare(&o))
+		return nil
+	})
 }
 
-// addNeighbors adds a stack's callers or callees. In a recursion, callers are the innermost call's, callees the
-// outermost's: no time counts twice.
-func addNeighbors(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool, callers bool) {
-	at := slices.IndexFunc(stack, isFocus)
-	if at < 0 {
+// addCallers adds the path from the function outward. In a recursion it is the innermost call, so that no time counts
+// twice. Self is the time in which the function itself is the innermost one.
+func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
+	focus := slices.IndexFunc(stack, isFocus)
+	if focus < 0 {
 		return
 	}
-	own := at == 0
-	path := stack[at:]
-	if !callers {
-		for at = len(stack) - 1; !isFocus(stack[at]); at-- {
-		}
-		path = slices.Clone(stack[:at+1])
-		slices.Reverse(path)
+	self := int64(0)
+	if focus == 0 {
+		self = v
 	}
-	n := int32(0)
-	t.Nodes[0].Total += v
-	for _, f := range path {
-		n = t.Child(n, f)
-		t.Nodes[n].Total += v
-		if callers && own {
-			t.Nodes[n].Self += v
-		}
+	node := int32(0)
+	t.Nodes[node].Total += v
+	t.Nodes[node].Self += self
+	for _, f := range stack[focus:] {
+		node = t.Child(node, f)
+		t.Nodes[node].Total += v
+		t.Nodes[node].Self += self
 	}
-	if !callers {
-		t.Nodes[n].Self += v
+}
+
+// addCallees adds the path from the function inward. In a recursion it is the outermost call, so that no time counts
+// twice. Self is the time of the innermost function, and of the root that in which this is one of those asked for.
+func addCallees(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
+	focus := len(stack) - 1
+	for focus >= 0 && !isFocus(stack[focus]) {
+		focus--
 	}
-	if own {
-		t.Nodes[0].Self += v
+	if focus < 0 {
+		return
 	}
+	node := int32(0)
+	t.Nodes[node].Total += v
+	if isFocus(stack[0]) {
+		t.Nodes[node].Self += v
+	}
+	for _, f := range slices.Backward(stack[:focus+1]) {
+		node = t.Child(node, f)
+		t.Nodes[node].Total += v
+	}
+	t.Nodes[node].Self += v
 }
 
 // Source writes matching functions' lines with values. Text is read below dir, or from the user's own file at the
 // recorded path.
 func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
-	d, err := prepare(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	want, err := view.Compile("source", function)
-	if err != nil {
-		return err
-	}
-	files := &sourcelines.Files{Dir: dir, Own: true}
-	funcs := sourcelines.Functions(d.Profile, want, d.ValueIndex)
-	if len(funcs) == 0 {
-		return fmt.Errorf("no function with line numbers matches %q; lines need debug information (prywalk doctor "+
-			"-p PID)", function)
-	}
-	out := printable.NewWriter(d.Writer(w))
-	d.heading(out, "")
-	for i, f := range funcs {
-		if i > 0 {
-			out.Printf("\n")
+	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		want, err := view.Compile("source", function)
+		if err != nil {
+			return err
 		}
-		d.sourceLines(out, files, f)
-	}
-	return cmp.Or(d.Err(), out.Err())
+		files := &sourcelines.Files{Dir: dir, Own: true}
+		funcs := sourcelines.Functions(d.Profile, want, d.ValueIndex)
+		if len(funcs) == 0 {
+			return fmt.Errorf("no function with line numbers matches %q; lines need debug information (prywalk doctor "+
+				"-p PID)", function)
+		}
+		d.heading(out, "")
+		for i, f := range funcs {
+			if i > 0 {
+				out.Printf("\n")
+			}
+			d.sourceLines(out, files, f)
+		}
+		return nil
+	})
 }
 
 func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
@@ -159,7 +162,7 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	if err != nil {
 		out.Printf("%s\n", d.paint(dim, tabular.Paragraph(d.Options.Width, "  ", "no source text: "+missingSourceText(err))))
 	}
-	heads, figures := d.figures(rows)
+	heads, figures := d.valueColumns(rows)
 	out.Printf("%s\n", d.color(dim, heads+"  line"))
 	for i, l := range lines {
 		code := ""

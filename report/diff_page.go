@@ -28,66 +28,59 @@ type pageDiff struct {
 
 // HTML writes a self-contained page: a flame graph as wide as the larger recording, slower boxes red, faster ones blue,
 // and a table of functions, scaled by [DiffOptions].Per.
-func (x *Difference) HTML(w io.Writer) error {
-	d := x.joinedData()
-	page := d.page()
-	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(x.opts.Title, x.new.Summary().Target))
-	page.Facts = x.facts()
-	note := x.runsNote()
-	if x.runs[0] != nil {
+func (d *Difference) HTML(w io.Writer) error {
+	joined := d.joinedData()
+	page := joined.page()
+	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(d.opts.Title, d.new.sum.Summary().Target))
+	page.Facts = d.facts()
+	note := d.by.note()
+	if d.old.runs != nil {
 		note = "Sums of several runs. Colours show changes beyond sampling noise; prywalk diff tests against the noise " +
 			"between runs."
 	}
 	page.Comments = []pageComment{{Text: note}}
-	if line := x.mismatch(); line != "" {
+	if line := d.mismatch(); line != "" {
 		page.Comments = append(page.Comments, pageComment{Text: line})
 	}
-	page.Effective = []float64{x.precision[1].N, x.precision[0].N}
+	older, newer := &d.old.precision, &d.new.precision
+	page.Effective = []float64{newer.N, older.N}
 	page.Diff = &pageDiff{
-		Whole:           [2]float64{x.precision[1].Total, x.precision[0].Total * x.factor()},
-		Samples:         [2]float64{x.precision[1].N, x.precision[0].N},
+		Whole:           [2]float64{newer.Total, older.Total * d.oldInNewScale()},
+		Samples:         [2]float64{newer.N, older.N},
 		Beyond:          significanceBound(len(page.Nodes) / 2),
-		BeyondFunctions: significanceBound(2 * len(x.Changes)),
+		BeyondFunctions: significanceBound(2 * len(d.Changes)),
 		BetweenRuns:     maxSpreadBetweenRuns,
 	}
-	return d.writePage(w, page)
+	return joined.writePage(w, page)
 }
 
-func (x *Difference) factor() float64 { return x.scale[0] / x.scale[1] }
+// oldInNewScale is the factor that brings the old side's values to the new side's scale.
+func (d *Difference) oldInNewScale() float64 { return d.old.scale / d.new.scale }
 
-func (x *Difference) facts() (f [][2]string) {
-	for i, d := range []*data{x.old, x.new} {
-		s := d.Summary()
-		text := fmt.Sprintf("%s, %s", tabular.Nanos(s.Duration.Nanoseconds()), tabular.Plural(s.Samples, "sample"))
-		if !s.Start.IsZero() {
-			text = s.Start.UTC().Format("2006-01-02 15:04:05 UTC") + ", " + text
+func (d *Difference) facts() (f [][2]string) {
+	for i, s := range d.sides() {
+		summary := s.sum.Summary()
+		text := fmt.Sprintf("%s, %s", tabular.Nanos(summary.Duration.Nanoseconds()),
+			tabular.Plural(summary.Samples, "sample"))
+		if start := summary.Start; !start.IsZero() {
+			text = start.UTC().Format("2006-01-02 15:04:05 UTC") + ", " + text
 		}
 		f = append(f, [2]string{[2]string{"old", "new"}[i], text})
 	}
-	return append(f, [2]string{x.valueName(), x.format(x.Whole.Old) + " → " + x.format(x.Whole.New)})
+	return append(f, [2]string{d.new.value().Type, d.unit().text(d.Whole.Old) + " → " + d.unit().text(d.Whole.New)})
 }
 
-func (x *Difference) joinedData() *data { return &data{view.Join(x.old.Data, x.new.Data, x.factor())} }
+func (d *Difference) joinedData() *data {
+	return &data{view.Join(d.old.sum.Data, d.new.sum.Data, d.oldInNewScale())}
+}
 
 // Folded writes a line per stack with old and new value, for differential flame graphs.
-func (x *Difference) Folded(w io.Writer) error {
-	d := x.joinedData()
-	sums := map[string][2]int64{}
-	var line []byte
-	for _, s := range d.Profile.Sample {
-		if s.Value[0] == 0 && s.Value[1] == 0 {
-			continue
-		}
-		line = d.fold(line[:0], s)
-		v, ok := sums[string(line)]
-		if !ok && !d.Take(int64(len(line))+foldedCost) {
-			break
-		}
-		sums[string(line)] = [2]int64{v[0] + s.Value[1], v[1] + s.Value[0]}
-	}
-	out := printable.NewWriter(d.Writer(w))
+func (d *Difference) Folded(w io.Writer) error {
+	joined := d.joinedData()
+	sums := joined.foldedSums(1, 0)
+	out := printable.NewWriter(joined.Writer(w))
 	for _, l := range slices.Sorted(maps.Keys(sums)) {
 		out.Printf("%s %d %d\n", l, sums[l][0], sums[l][1])
 	}
-	return cmp.Or(d.Err(), out.Err())
+	return cmp.Or(joined.Err(), out.Err())
 }

@@ -5,8 +5,7 @@ package report
 import (
 	"fmt"
 	"math"
-
-	"github.com/google/pprof/profile"
+	"slices"
 
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
@@ -15,75 +14,43 @@ import (
 // minTestedShare is the share of the whole, both sides together, from which a function is tested.
 const minTestedShare = 0.01
 
-// runValue is scaled by [DiffOptions].Per.
+// runValue is a function's value in one run, scaled.
 type runValue struct{ self, total float64 }
 
-func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
-	for i, runs := range sides {
-		for n, p := range runs {
-			d, err := prepare(p, x.opts.Options)
-			if err != nil {
-				return fmt.Errorf("run %d of %s: %w", n+1, recordingNames[i], err)
-			}
-			if x.opts.Per == "second" && d.Profile.DurationNanos <= 0 {
-				return fmt.Errorf("--per second: run %d of %s has no duration", n+1, recordingNames[i])
-			}
-			x.runs[i] = append(x.runs[i], d)
-		}
-	}
-	return nil
+// meanComparison compares the means of several runs a side by the spread between runs, which is at least the sampling
+// error.
+type meanComparison struct {
+	sums      sampleComparison
+	means     ComparedValue                // of the whole
+	functions [2][]map[view.Frame]runValue // by side and run
 }
 
-func (x *Difference) degreesOfFreedom() int { return len(x.runs[0]) + len(x.runs[1]) - 2 }
-
-func (x *Difference) scaleOf(d *data) float64 {
-	switch x.opts.Per {
-	case "second":
-		return 1e9 / float64(d.Profile.DurationNanos)
-	case "share":
-		return 1 / max(1, float64(d.Total(d.ValueIndex)))
-	}
-	return 1
-}
-
-func (x *Difference) compareRuns() {
-	if x.runs[0] == nil {
-		return
-	}
-	var values [2][]map[view.Frame]runValue
+// newMeanComparison reads the runs of the sides of sums.
+func newMeanComparison(sums sampleComparison, per string) *meanComparison {
+	c := &meanComparison{sums: sums}
+	older, newer := sums[0], sums[1]
 	var wholes [2][]float64
-	for i, runs := range x.runs {
-		for _, d := range runs {
-			var same map[view.Frame]view.Frame
-			if i == 0 {
-				same = view.Counterparts(d.Data, x.new.Data)
+	for i, s := range sums {
+		for _, run := range s.runs {
+			var newerFrame map[view.Frame]view.Frame
+			if s == older {
+				newerFrame = view.Counterparts(run.Data, newer.sum.Data)
 			}
-			values[i] = append(values[i], x.valuesOf(d, same))
-			wholes[i] = append(wholes[i], float64(d.Total(d.ValueIndex))*x.scaleOf(d))
+			c.functions[i] = append(c.functions[i], valuesOf(run, newerFrame, per))
+			wholes[i] = append(wholes[i], float64(run.Total(run.ValueIndex))*scaleOf(run, per, 1))
 		}
 	}
-	x.Whole = x.compareMeans(wholes, 0)
-	least := minTestedShare * (x.Whole.Old + x.Whole.New)
-	for i := range x.Changes {
-		c := &x.Changes[i]
-		var self, total [2][]float64
-		for side := range values {
-			for _, v := range values[side] {
-				self[side], total[side] = append(self[side], v[c.frame].self), append(total[side], v[c.frame].total)
-			}
-		}
-		c.Self, c.Total = x.compareMeans(self, c.Self.nullError), x.compareMeans(total, c.Total.nullError)
-		c.Self.rare, c.Total.rare = c.Self.Old+c.Self.New < least, c.Total.Old+c.Total.New < least
-	}
+	c.means = c.compareMeans(wholes, 0)
+	return c
 }
 
-// valuesOf sums a run by the new side's functions.
-func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.Frame]runValue {
-	out, scale := map[view.Frame]runValue{}, x.scaleOf(d)
-	for _, r := range d.Rows(d.Profile.Sample) {
-		f := d.Frames[r.Frame]
-		if g, ok := same[f]; ok {
-			f = g
+// valuesOf sums a run by function. newerFrame has the new side's functions for those of the run that differ.
+func valuesOf(run *data, newerFrame map[view.Frame]view.Frame, per string) map[view.Frame]runValue {
+	out, scale := map[view.Frame]runValue{}, scaleOf(run, per, 1)
+	for _, r := range run.Rows(run.Profile.Sample) {
+		f := run.Frames[r.Frame]
+		if newer, ok := newerFrame[f]; ok {
+			f = newer
 		}
 		v := out[f]
 		out[f] = runValue{v.self + float64(r.Self)*scale, v.total + float64(r.Total)*scale}
@@ -91,8 +58,22 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 	return out
 }
 
+func (c *meanComparison) whole() ComparedValue { return c.means }
+
+func (c *meanComparison) function(f *view.Frame, before, after view.Row) (self, total ComparedValue) {
+	var selves, totals [2][]float64
+	for i, runs := range c.functions {
+		for _, values := range runs {
+			v := values[*f]
+			selves[i], totals[i] = append(selves[i], v.self), append(totals[i], v.total)
+		}
+	}
+	self, total = c.sums.function(f, before, after)
+	return c.compareMeans(selves, self.errorIfEqual), c.compareMeans(totals, total.errorIfEqual)
+}
+
 // compareMeans compares means; sampling is the difference's standard error by sampling alone.
-func (x *Difference) compareMeans(values [2][]float64, sampling float64) ComparedValue {
+func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) ComparedValue {
 	var mean [2]float64
 	squares, inverses := 0.0, 0.0
 	for i, list := range values {
@@ -105,22 +86,32 @@ func (x *Difference) compareMeans(values [2][]float64, sampling float64) Compare
 		}
 		inverses += 1 / n
 	}
-	spread := math.Sqrt(squares / float64(x.degreesOfFreedom()) * inverses)
-	f := ComparedValue{Old: mean[0], New: mean[1], nullError: max(spread, sampling)}
-	f.Margin = f.nullError * tabular.StudentBound(significanceLevel, x.degreesOfFreedom())
-	return f
+	spread := math.Sqrt(squares / float64(c.degreesOfFreedom()) * inverses)
+	v := ComparedValue{Old: mean[0], New: mean[1], errorIfEqual: max(spread, sampling)}
+	v.Margin = v.errorIfEqual * tabular.StudentBound(tabular.SignificanceLevel, c.degreesOfFreedom())
+	return v
 }
 
-func (x *Difference) runsNote() string {
-	const several = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
-	if why := x.Untested(); why != "" {
-		return "Not tested for significance: " + why + ". " + several
+func (c *meanComparison) degreesOfFreedom() int { return len(c.sums[0].runs) + len(c.sums[1].runs) - 2 }
+
+// mark spends half of the chance of a false alarm on the whole, half on the functions that are large enough.
+func (c *meanComparison) mark(whole *ComparedValue, functions []*ComparedValue) {
+	least := minTestedShare * (whole.Old + whole.New)
+	tested := slices.DeleteFunc(functions, func(v *ComparedValue) bool { return v.Old+v.New < least })
+	const level = tabular.SignificanceLevel / 2
+	whole.setSignificant(tabular.StudentBound(level, c.degreesOfFreedom()))
+	bound := tabular.StudentBound(level/float64(max(len(tested), 1)), c.degreesOfFreedom())
+	for _, v := range tested {
+		v.setSignificant(bound)
 	}
-	if x.runs[0] == nil {
-		return fmt.Sprintf("One run per side: significant means more than sampling explains, and more than a change of the "+
-			"whole by %g%%. The noise between runs is not known. %s", 100*maxSpreadBetweenRuns, several)
-	}
+}
+
+func (c *meanComparison) untested() string { return "" }
+
+func (c *meanComparison) exceedsUntested() bool { return false }
+
+func (c *meanComparison) note() string {
 	return fmt.Sprintf("Means of %s and %s; ± is the noise between runs. For equal programs, at most 1 comparison "+
-		"in 20 shows a significant change.", tabular.Plural(int64(len(x.runs[0])), "run"),
-		tabular.Plural(int64(len(x.runs[1])), "run"))
+		"in 20 shows a significant change.", tabular.Plural(int64(len(c.sums[0].runs)), "run"),
+		tabular.Plural(int64(len(c.sums[1].runs)), "run"))
 }

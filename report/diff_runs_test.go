@@ -59,7 +59,7 @@ func TestEqualRunsHardlyDiffer(t *testing.T) {
 			if d.Whole.Significant || slices.ContainsFunc(d.Changes, found) {
 				differ++
 			}
-			if worst, _ := d.Worst(); worst > 0.05 {
+			if worst, _ := d.LargestGrowth(); worst > 0.05 {
 				fail++
 			}
 		}
@@ -74,8 +74,8 @@ func TestEqualRunsHardlyDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, what := d.Worst(); d.Whole.Significant || strings.Contains(what, "whole") {
-			t.Fatalf("one run a side: the sum %+v is judged: %s", d.Whole, what)
+		if _, subject := d.LargestGrowth(); d.Whole.Significant || strings.HasPrefix(subject, "the total") {
+			t.Fatalf("one run a side: the sum %+v is judged: %s", d.Whole, subject)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestSeveralRunsFindWhatGrew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		share, what := d.Worst()
+		share, what := d.LargestGrowth()
 		if share > 0.15 && strings.Contains(what, "self time of "+d.Changes[0].Name) && d.Changes[0].Self.Significant {
 			found++
 		}
@@ -139,8 +139,8 @@ func TestFiguresOfSeveralRunsAreMeans(t *testing.T) {
 			t.Errorf("per %s: %v, whole %+v, want %v", per, err, d.Whole, want)
 		}
 	}
-	if d := compared(t, runs(100)[0], runs(300)[0], DiffOptions{}); !strings.Contains(d.runsNote(), "One run per side") {
-		t.Errorf("one run a side: %s", d.runsNote())
+	if d := compared(t, runs(100)[0], runs(300)[0], DiffOptions{}); !strings.Contains(d.by.note(), "One run per side") {
+		t.Errorf("one run a side: %s", d.by.note())
 	}
 }
 

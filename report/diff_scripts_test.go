@@ -29,13 +29,13 @@ func TestSeveralRunsCompareFunctionsOfScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(d.valuesOf(d.new, nil))), isScript) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(valuesOf(d.new.sum, nil, "run"))), isScript) {
 		t.Fatal("no function counts as one of a script")
 	}
 	if c := d.of("serve"); c.Self.Old != 1e9 || c.Self.New != 2e9 || !c.Self.Significant {
 		t.Errorf("serve: %+v", c.Self)
 	}
-	if share, what := d.Worst(); share < 0.4 {
+	if share, what := d.LargestGrowth(); share < 0.4 {
 		t.Errorf("the worst growth is %v, %q", share, what)
 	}
 }

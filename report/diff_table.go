@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -12,223 +11,188 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/schema"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
 
 // Table writes functions that became slower and faster: significant and untested changes, or all with
 // [DiffOptions].All.
-func (x *Difference) Table(w io.Writer) error {
-	out := printable.NewWriter(x.new.Writer(w))
-	x.heading(out)
-	slower, faster, around := x.sections()
-	x.writeSection(out, "slower", slower, false)
-	x.writeSection(out, "faster", faster, false)
-	x.writeSection(out, "changed by what they call", around, true)
-	if len(slower)+len(faster)+len(around) == 0 {
-		out.Printf("%s\n", x.noChange())
+func (d *Difference) Table(w io.Writer) error {
+	t := diffTable{d, d.unit(), printable.NewWriter(d.new.sum.Writer(w))}
+	t.heading()
+	slower, faster, onlyTotalChanged := d.sections()
+	t.section("slower", slower, selfMargin)
+	t.section("faster", faster, selfMargin)
+	t.section("changed by what they call", onlyTotalChanged, totalMargin)
+	if len(slower)+len(faster)+len(onlyTotalChanged) == 0 {
+		t.noChange()
 	}
-	return cmp.Or(x.new.Err(), out.Err())
+	return cmp.Or(d.new.sum.Err(), t.out.Err())
 }
 
-func (x *Difference) heading(out *printable.Writer) {
-	width := x.opts.Width
-	for i, d := range []*data{x.old, x.new} {
-		s, c := d.Summary(), d.Coverage()
-		parts := append([]string{[2]string{"old", "new"}[i] + ": " + s.Target}, s.Parts(d.CoverageText(&c))[1:]...)
-		parts = append(parts, tabular.Plural(s.Samples, "sample"))
-		if n := len(x.runs[i]); n > 1 {
-			parts = append(parts, "sum of "+tabular.Plural(int64(n), "run"))
-		}
-		if when := s.Recorded(now()); when != "" {
-			parts = append(parts, when)
-		}
-		out.Printf("%s\n", tabular.Wrap(width, " · ", parts...))
-	}
-	whole := fmt.Sprintf("%s %s → %s", x.valueName(), x.format(x.Whole.Old), x.format(x.Whole.New))
-	if x.opts.Per == "share" {
-		whole = "shares of all " + x.valueName()
-	} else if x.Whole.Old > 0 {
-		whole += fmt.Sprintf(" (%+.1f%%)", 100*x.Whole.Delta()/x.Whole.Old)
-	}
-	n := 0
-	for i := range x.Changes {
-		if x.isReported(&x.Changes[i].Self) || x.isReported(&x.Changes[i].Total) {
-			n++
+// sections divides the changes: self time grew, self time shrank, only total time changed.
+func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		switch {
+		case (d.isReported(&c.Self) || d.opts.All) && c.Self.Delta() > 0:
+			slower = append(slower, c)
+		case (d.isReported(&c.Self) || d.opts.All) && c.Self.Delta() < 0:
+			faster = append(faster, c)
+		case (d.isReported(&c.Total) || d.opts.All) && c.Total.Delta() != 0:
+			onlyTotalChanged = append(onlyTotalChanged, c)
 		}
 	}
-	changed := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(n)),
-		tabular.Plural(int64(len(x.Changes)), "function"))
-	if x.Untested() == "" {
-		changed += " significantly"
-	}
-	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
-	for _, line := range []string{x.hiddenStacks(), x.mismatch(), x.runsNote()} {
-		if line != "" {
-			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
-		}
-	}
-	out.Printf("\n")
+	slices.Reverse(faster)
+	slices.SortStableFunc(onlyTotalChanged, func(a, b *Change) int {
+		return cmp.Compare(math.Abs(b.Total.Delta()), math.Abs(a.Total.Delta()))
+	})
+	return slower, faster, onlyTotalChanged
 }
 
-func (x *Difference) hiddenStacks() string {
-	older, newer := x.old.hiddenStacks(), x.new.hiddenStacks()
+// notes say what limits the comparison.
+func (d *Difference) notes() []string { return []string{d.hiddenStacks(), d.mismatch(), d.by.note()} }
+
+func (d *Difference) hiddenStacks() string {
+	older, newer := d.old.sum.hiddenStacks(), d.new.sum.hiddenStacks()
 	if older == newer {
 		return older
 	}
 	return "old: " + cmp.Or(older, "no stack hidden") + "; new: " + cmp.Or(newer, "no stack hidden")
 }
 
-func (x *Difference) noChange() string {
-	if x.Untested() != "" {
-		return "No change; --all lists every function."
+// mismatch says that the recordings differ in length; "" if that does not matter.
+func (d *Difference) mismatch() string {
+	a, b := float64(d.old.sum.Profile.DurationNanos), float64(d.new.sum.Profile.DurationNanos)
+	if d.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
+		return "The recordings differ in length: --per second compares time per second of recording, " +
+			"--per share compares percentages."
 	}
-	return "No significant change; --all lists every function."
+	return ""
 }
 
-// sections divides the changes: self time grew, self time shrank, only total time changed.
-func (x *Difference) sections() (slower, faster, around []*Change) {
-	for i := range x.Changes {
-		c := &x.Changes[i]
-		switch {
-		case (x.isReported(&c.Self) || x.opts.All) && c.Self.Delta() > 0:
-			slower = append(slower, c)
-		case (x.isReported(&c.Self) || x.opts.All) && c.Self.Delta() < 0:
-			faster = append(faster, c)
-		case (x.isReported(&c.Total) || x.opts.All) && c.Total.Delta() != 0:
-			around = append(around, c)
+// diffTable writes a comparison as text.
+type diffTable struct {
+	*Difference
+	unit diffUnit
+	out  *printable.Writer
+}
+
+func (t *diffTable) heading() {
+	width := t.opts.Width
+	for i, s := range t.sides() {
+		t.out.Printf("%s\n", tabular.Wrap(width, " · ", s.heading([2]string{"old", "new"}[i])...))
+	}
+	t.out.Printf("%s\n", t.new.sum.paint(bold, tabular.Wrap(width, " · ", t.wholeText(), t.changedText())))
+	for _, note := range t.notes() {
+		if note != "" {
+			t.out.Printf("%s\n", tabular.Paragraph(width, "  ", note))
 		}
 	}
-	slices.Reverse(faster)
-	slices.SortStableFunc(around, func(a, b *Change) int {
-		return cmp.Compare(math.Abs(b.Total.Delta()), math.Abs(a.Total.Delta()))
-	})
-	return slower, faster, around
+	t.out.Printf("\n")
 }
 
-func (x *Difference) writeSection(out *printable.Writer, title string, list []*Change, total bool) {
+// heading describes the recordings of a side, of this title.
+func (s *side) heading(title string) []string {
+	summary, coverage := s.sum.Summary(), s.sum.Coverage()
+	parts := append([]string{title + ": " + summary.Target}, summary.Parts(s.sum.CoverageText(&coverage))[1:]...)
+	parts = append(parts, tabular.Plural(summary.Samples, "sample"))
+	if n := len(s.runs); n > 1 {
+		parts = append(parts, "sum of "+tabular.Plural(int64(n), "run"))
+	}
+	if when := summary.Recorded(now()); when != "" {
+		parts = append(parts, when)
+	}
+	return parts
+}
+
+func (t *diffTable) wholeText() string {
+	value := t.new.value().Type
+	if t.opts.Per == "share" {
+		return "shares of all " + value
+	}
+	text := fmt.Sprintf("%s %s → %s", value, t.unit.text(t.Whole.Old), t.unit.text(t.Whole.New))
+	if t.Whole.Old > 0 {
+		text += fmt.Sprintf(" (%+.1f%%)", 100*t.Whole.Delta()/t.Whole.Old)
+	}
+	return text
+}
+
+func (t *diffTable) changedText() string {
+	n := 0
+	for i := range t.Changes {
+		if t.isReported(&t.Changes[i].Self) || t.isReported(&t.Changes[i].Total) {
+			n++
+		}
+	}
+	text := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(n)), tabular.Plural(int64(len(t.Changes)), "function"))
+	if t.Untested() == "" {
+		text += " significantly"
+	}
+	return text
+}
+
+func (t *diffTable) noChange() {
+	significant := ""
+	if t.Untested() == "" {
+		significant = "significant "
+	}
+	t.out.Printf("No %schange; --all lists every function.\n", significant)
+}
+
+// section writes changes below a title. margin gives a row's last column.
+func (t *diffTable) section(title string, list []*Change, margin func(*Change) float64) {
 	if len(list) == 0 {
 		return
 	}
-	shown := list[:min(len(list), x.new.Limit(20))]
-	out.Printf("%s\n", x.new.color(bold, title))
+	newer := t.new.sum
+	shown := list[:min(len(list), newer.Limit(20))]
+	t.out.Printf("%s\n", newer.color(bold, title))
 	heads := []string{"self old", "new", "change", "total old", "new", "change", "±"}
-	cells := make([][]string, len(heads))
+	columns := make([][]string, len(heads))
 	for i, h := range heads {
-		cells[i] = []string{h}
+		columns[i] = []string{h}
 	}
 	var frames []*view.Frame
 	for _, c := range shown {
-		for i, s := range x.cells(c, total) {
-			cells[i] = append(cells[i], s)
+		for i, s := range t.cells(c, margin(c)) {
+			columns[i] = append(columns[i], s)
 		}
 		frames = append(frames, &c.frame)
 	}
-	for i := range cells {
-		cells[i] = tabular.AlignRight(cells[i], len("change"))
+	for i := range columns {
+		columns[i] = tabular.AlignRight(columns[i], len("change"))
 	}
-	line := func(n int) string {
+	line := func(row int) string {
 		var parts []string
-		for i := range cells {
-			parts = append(parts, cells[i][n])
+		for _, cells := range columns {
+			parts = append(parts, cells[row])
 		}
 		return strings.Join(parts, " ") + "  "
 	}
-	head, names := x.new.nameColumns(tabular.PrintedWidth(line(0)), frames)
-	out.Printf("%s\n", x.new.color(dim, line(0)+head))
+	head, names := newer.nameColumns(tabular.PrintedWidth(line(0)), frames)
+	t.out.Printf("%s\n", newer.color(dim, line(0)+head))
 	for i, name := range names {
-		out.Printf("%s%s\n", line(i+1), name)
+		t.out.Printf("%s%s\n", line(i+1), name)
 	}
 	if rest := len(list) - len(shown); rest > 0 {
-		out.Printf("%s\n", x.new.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
+		t.out.Printf("%s\n", newer.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
 	}
-	out.Printf("\n")
+	t.out.Printf("\n")
 }
 
-// cells returns a row's figures; the last is half of the 95 % interval.
-func (x *Difference) cells(c *Change, total bool) []string {
-	of, margin := c.Self, ""
-	if total {
-		of = c.Total
-	}
-	if of.Margin > 0 {
-		margin = x.format(of.Margin)
+func selfMargin(c *Change) float64 { return c.Self.Margin }
+
+func totalMargin(c *Change) float64 { return c.Total.Margin }
+
+// cells returns a row's figures.
+func (t *diffTable) cells(c *Change, margin float64) []string {
+	u, marginText := t.unit, ""
+	if margin > 0 {
+		marginText = u.text(margin)
 	}
 	return []string{
-		x.format(c.Self.Old), x.format(c.Self.New), x.signed(c.Self.Delta()),
-		x.format(c.Total.Old), x.format(c.Total.New), x.signed(c.Total.Delta()), margin,
-	}
-}
-
-type jsonFigure struct {
-	Old    float64 `json:"old"`
-	New    float64 `json:"new"`
-	Within float64 `json:"within"`
-	Sure   bool    `json:"sure"`
-}
-
-type jsonChange struct {
-	Name   string     `json:"name"`
-	Module string     `json:"module"`
-	File   string     `json:"file,omitempty"`
-	Line   int        `json:"line,omitempty"`
-	Self   jsonFigure `json:"self"`
-	Total  jsonFigure `json:"total"`
-}
-
-// jsonDifference is a comparison of two recordings. Its functions are written one by one.
-type jsonDifference struct {
-	schema.Head
-	// Value is the compared clock, Per is run, second or share.
-	Value string `json:"value"`
-	Per   string `json:"per"`
-	// Total is the change of the whole.
-	Total jsonFigure `json:"total"`
-	// Runs are the numbers of runs: earlier, later.
-	Runs [2]int `json:"runs"`
-	// Untested is why no change could be tested for significance: sure is false. Absent with a test.
-	Untested string `json:"untested,omitempty"`
-	// Cut is what --rows left out, absent if nothing.
-	Cut *jsonDiffCut `json:"cut,omitempty"`
-	// Functions are in the order of their change.
-	Functions []jsonChange `json:"functions,omitempty" schema:"required"`
-}
-
-type jsonDiffCut struct {
-	Functions int `json:"functions"`
-}
-
-// JSON writes the difference as one line of JSON: all functions, or [Options].N. Times are in ns, or ns per second;
-// shares of 1.
-func (x *Difference) JSON(w io.Writer) error {
-	f := x.toNanos()
-	buf := bufio.NewWriter(x.new.Writer(w))
-	out := printable.NewJSONWriter(buf)
-	shown := min(len(x.Changes), x.new.Limit(len(x.Changes)))
-	head := jsonDifference{
-		Value: x.valueName(), Per: x.opts.Per, Total: f(x.Whole),
-		Runs: [2]int{max(1, len(x.runs[0])), max(1, len(x.runs[1]))}, Untested: x.Untested(),
-	}
-	if rest := len(x.Changes) - shown; rest > 0 {
-		head.Cut = &jsonDiffCut{rest}
-	}
-	out.Begin(head, "functions")
-	for i := range x.Changes[:shown] {
-		c := &x.Changes[i]
-		out.Comma(i)
-		out.Value(jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
-	}
-	out.Text("]}\n")
-	return cmp.Or(x.new.Err(), out.Err(), buf.Flush())
-}
-
-func (x *Difference) toNanos() func(ComparedValue) jsonFigure {
-	per, ok := tabular.NanosPer[x.new.Unit]
-	if !ok || x.opts.Per == "share" {
-		per = 1
-	}
-	return func(f ComparedValue) jsonFigure {
-		return jsonFigure{f.Old * per, f.New * per, f.Margin * per, f.Significant}
+		u.text(c.Self.Old), u.text(c.Self.New), u.signed(c.Self.Delta()),
+		u.text(c.Total.Old), u.text(c.Total.New), u.signed(c.Total.Delta()), marginText,
 	}
 }

@@ -42,10 +42,10 @@ func compared(t *testing.T, a, b *profile.Profile, o DiffOptions) *Difference {
 	return d
 }
 
-func (x *Difference) of(name string) *Change {
-	for i := range x.Changes {
-		if x.Changes[i].Name == name {
-			return &x.Changes[i]
+func (d *Difference) of(name string) *Change {
+	for i := range d.Changes {
+		if d.Changes[i].Name == name {
+			return &d.Changes[i]
 		}
 	}
 	return &Change{}
@@ -73,7 +73,7 @@ func TestWhatBecameSlowerIsFirst(t *testing.T) {
 	if strings.Contains(got, "walk") { // 5 of 200 more ticks are noise
 		t.Errorf("what the error explains is shown:\n%s", got)
 	}
-	if share, name := d.Worst(); share < 0.299 || share > 0.301 || name != "self time of serve" {
+	if share, name := d.LargestGrowth(); share < 0.299 || share > 0.301 || name != "self time of serve" {
 		t.Errorf("worst %v, %q", share, name)
 	}
 	d.opts.All = true
@@ -111,7 +111,7 @@ func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	}
 	for _, per := range []string{"second", "share"} {
 		d := compared(t, old, later, DiffOptions{Per: per})
-		if share, name := d.Worst(); share != 0 || d.of("serve").Self.Delta() != 0 || d.mismatch() != "" {
+		if share, name := d.LargestGrowth(); share != 0 || d.of("serve").Self.Delta() != 0 || d.mismatch() != "" {
 			t.Errorf("per %s: worst %v %s, %+v", per, share, name, d.of("serve"))
 		}
 	}
@@ -429,7 +429,7 @@ func TestChangesWithoutATestAreNotSure(t *testing.T) {
 			t.Errorf("%s is sure without a test", c.Name)
 		}
 	}
-	if share, what := d.Worst(); share != 0.25 || what != "self time of compress" {
+	if share, what := d.LargestGrowth(); share != 0.25 || what != "self time of compress" {
 		t.Errorf("worst %v, %s", share, what)
 	}
 	var table, raw bytes.Buffer
@@ -488,7 +488,7 @@ func TestChangesOfAFewSamplesAreNotTested(t *testing.T) {
 		{run(10, 17e5), run(10, 34e5), "", 1},
 	} {
 		d := compared(t, c.old, c.later, DiffOptions{})
-		share, _ := d.Worst()
+		share, _ := d.LargestGrowth()
 		if share != c.share || d.Untested() != c.untested || d.Changes[0].Self.Significant != (c.share == 1) {
 			t.Errorf("worst %v, want %v; untested %q, want %q; %+v", share, c.share, d.Untested(), c.untested, d.Changes[0])
 		}
@@ -509,7 +509,8 @@ func TestThePartOfAGrownWholeIsNotCalledSignificant(t *testing.T) {
 	if d.of("compress").Self.Significant || !d.Whole.Significant {
 		t.Fatalf("compress %+v, whole %+v", d.of("compress").Self, d.Whole)
 	}
-	if _, what := d.Worst(); what != "the total (largest part: self time of compress, 10.1%, alone not significant)" {
-		t.Errorf("%s", what)
+	const want = "the total (largest part: self time of compress, 10.1%, alone not significant)"
+	if _, subject := d.LargestGrowth(); subject != want {
+		t.Errorf("%s", subject)
 	}
 }

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"io"
 	"maps"
 	"slices"
@@ -19,30 +18,34 @@ import (
 // Folded writes a line per distinct stack: process, thread and frames from the outermost, separated by semicolons, a
 // space, and the value in the profile's unit. Missing names are left out.
 func Folded(w io.Writer, p *profile.Profile, o Options) error {
-	d, err := prepare(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	sums := map[string]int64{}
-	var line []byte
-	for _, s := range d.Profile.Sample {
-		if v := s.Value[d.ValueIndex]; v != 0 {
-			line = d.fold(line[:0], s)
-			if _, ok := sums[string(line)]; !ok && !d.Take(int64(len(line))+foldedCost) {
-				break
-			}
-			sums[string(line)] += v
+	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		sums := d.foldedSums(d.ValueIndex, d.ValueIndex)
+		for _, l := range slices.Sorted(maps.Keys(sums)) {
+			out.Printf("%s %d\n", l, sums[l][0])
 		}
-	}
-	out := printable.NewWriter(d.Writer(w))
-	for _, l := range slices.Sorted(maps.Keys(sums)) {
-		out.Printf("%s %d\n", l, sums[l])
-	}
-	return cmp.Or(d.Err(), out.Err())
+		return nil
+	})
 }
 
 const foldedCost = 128
+
+// foldedSums sums two types of values by the lines of stacks.
+func (d *data) foldedSums(first, second int) map[string][2]int64 {
+	sums := map[string][2]int64{}
+	var line []byte
+	for _, s := range d.Profile.Sample {
+		if s.Value[first] == 0 && s.Value[second] == 0 {
+			continue
+		}
+		line = d.fold(line[:0], s)
+		v, ok := sums[string(line)]
+		if !ok && !d.Take(int64(len(line))+foldedCost) {
+			break
+		}
+		sums[string(line)] = [2]int64{v[0] + s.Value[first], v[1] + s.Value[second]}
+	}
+	return sums
+}
 
 func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	for _, key := range []string{rec.LabelComm, rec.LabelThread} {

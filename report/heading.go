@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -20,13 +19,11 @@ import (
 // heading writes the target, the share of named time, sums, how it was recorded and what is missing. below says where
 // details are.
 func (d *data) heading(out *printable.Writer, below string) {
-	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width
-	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(width, " · ", s.Parts(d.CoverageText(&c))...)),
-		tabular.Wrap(width, " · ", d.totals(&s)...))
+	s, c := d.title(out)
 	for _, line := range s.Comments {
-		for _, part := range firstLines(line) {
-			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
+		if first, _ := divideComment(line); first != "" {
+			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", first)))
 		}
 	}
 	for _, line := range []string{d.hiddenStacks(), d.UnnamedTimeText(&c, below), d.WhyIncomplete()} {
@@ -35,6 +32,14 @@ func (d *data) heading(out *printable.Writer, below string) {
 		}
 	}
 	out.Printf("\n")
+}
+
+// title writes the target, the share of named time, and sums.
+func (d *data) title(out *printable.Writer) (view.Summary, view.SymbolCoverage) {
+	s, c := d.Summary(), d.Coverage()
+	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, " · ", s.Parts(d.CoverageText(&c))...)),
+		tabular.Wrap(d.Options.Width, " · ", d.totals(&s)...))
+	return s, c
 }
 
 var now = time.Now
@@ -52,16 +57,18 @@ const seeBelow = " (see below)"
 // headSeparator ends the first part of an account.
 const headSeparator = " | "
 
-// firstLines returns the first part of prywalk's accounts, other comments whole.
-func firstLines(comment string) []string {
-	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
-		line, _, short := strings.Cut(line, headSeparator)
-		if !short { // without a separator: an earlier release
-			return nil
-		}
-		return []string{line}
+// divideComment returns the first part of prywalk's accounts ("": an earlier release's, without a separator), and the
+// rest; other comments whole.
+func divideComment(comment string) (first, rest string) {
+	account, own := strings.CutPrefix(comment, "prywalk: ")
+	if !own {
+		return comment, ""
 	}
-	return []string{comment}
+	first, rest, divided := strings.Cut(account, headSeparator)
+	if !divided {
+		return "", account
+	}
+	return first, rest
 }
 
 func (d *data) hiddenStacks() string {
@@ -131,12 +138,13 @@ func (d *data) taskHint() string {
 	return "not counted: " + strings.Join(parts, "; ") + " (--native counts both)"
 }
 
+// accountLines returns the clauses of both parts of an account.
 func accountLines(comment string) (lines []string) {
 	text, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {
 		return []string{comment}
 	}
-	for _, part := range strings.Split(text, headSeparator) {
+	for part := range strings.SplitSeq(text, headSeparator) {
 		lines = append(lines, clauses(part)...)
 	}
 	return lines
@@ -161,22 +169,16 @@ func clauses(text string) (out []string) {
 
 // Account writes all comments: how a recording was made.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
-	d, err := prepare(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	out := printable.NewWriter(d.Writer(w))
-	s, c := d.Summary(), d.Coverage()
-	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.Parts(d.CoverageText(&c))...)),
-		tabular.Wrap(o.Width, " · ", d.totals(&s)...))
-	for _, comment := range s.Comments {
-		for _, line := range accountLines(comment) {
-			out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
+	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		s, _ := d.title(out)
+		for _, comment := range s.Comments {
+			for _, line := range accountLines(comment) {
+				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
+			}
 		}
-	}
-	if len(s.Comments) == 0 {
-		out.Printf("the profile has no comments on how it was recorded\n")
-	}
-	return cmp.Or(d.Err(), out.Err())
+		if len(s.Comments) == 0 {
+			out.Printf("the profile has no comments on how it was recorded\n")
+		}
+		return nil
+	})
 }

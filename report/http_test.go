@@ -21,7 +21,7 @@ const (
 	noToken   = "prywalk: open the address that was printed on the terminal, with its token."
 )
 
-// served gives the address that the server printed.
+// served returns the address that the server printed.
 func served(t *testing.T, p *profile.Profile, source string) *url.URL {
 	t.Helper()
 	r, w := io.Pipe()

@@ -24,16 +24,21 @@ type jsonValues map[string]int64
 
 // jsonFunction has self and total values. File and Line are present with --lines.
 type jsonFunction struct {
-	// Name is the function's.
-	Name   string `json:"name"`
+	// Name is the function's name, or an entry in brackets such as [not observed].
+	Name string `json:"name"`
+	// Module is the program's or library's file; of a managed function its package or file.
 	Module string `json:"module"`
-	File   string `json:"file,omitempty"`
-	Line   int    `json:"line,omitempty"`
+	// File is the source file, present with --lines where it is known.
+	File string `json:"file,omitempty"`
+	// Line is the source line, present with --lines where it is known.
+	Line int `json:"line,omitempty"`
 	// Reason is present for the outer end of incomplete stacks: the stop_reason of dump --json, such as no-rule.
-	Reason string     `json:"reason,omitempty"`
-	Self   jsonValues `json:"self"`
-	Total  jsonValues `json:"total"`
-	// Within bounds the error of the chosen value's shares; absent without such time.
+	Reason string `json:"reason,omitempty"`
+	// Self is the time in the function itself, by clock.
+	Self jsonValues `json:"self"`
+	// Total is the time in the function and in all that it called, by clock.
+	Total jsonValues `json:"total"`
+	// Within is the 95 % error of the shares of the clock that orders, with --ci; absent without such time.
 	Within *jsonMargins `json:"within,omitempty"`
 	// Children are the function's callees, in the tree.
 	Children []jsonFunction `json:"children,omitempty"`
@@ -41,26 +46,32 @@ type jsonFunction struct {
 
 // jsonMargins are 95 % margins of shares of 0 to 1.
 type jsonMargins struct {
-	Self  float64 `json:"self"`
+	// Self is the margin of the share of self time.
+	Self float64 `json:"self"`
+	// Total is the margin of the share of total time.
 	Total float64 `json:"total"`
 }
 
 // jsonIncomplete is why many stacks are incomplete.
 type jsonIncomplete struct {
-	// Reason is a stop_reason of dump --json, such as no-rule; Message is for people.
-	Reason  string `json:"reason"`
+	// Reason is a stop_reason of dump --json, such as no-rule.
+	Reason string `json:"reason"`
+	// Message is the reason and the remedy as text.
 	Message string `json:"message"`
 	// Module has the outermost function of most of these stacks.
 	Module string `json:"module,omitempty"`
-	// Value and Share are the clock, and the share of it with this reason, 0 to 1.
-	Value string  `json:"value"`
+	// Value is the clock that Share is of.
+	Value string `json:"value"`
+	// Share is the part of that clock's time under incomplete stacks with this reason, 0 to 1.
 	Share float64 `json:"share"`
 }
 
 // jsonCut is what was left out of a list: functions, and their self share of the chosen value.
 type jsonCut struct {
-	Functions int     `json:"functions"`
-	Share     float64 `json:"share"`
+	// Functions is the number of functions that were left out; in the tree, of calls.
+	Functions int `json:"functions"`
+	// Share is their part of the self time by the clock that orders, 0 to 1.
+	Share float64 `json:"share"`
 }
 
 type jsonList struct {
@@ -71,7 +82,9 @@ type jsonList struct {
 }
 
 type jsonGroup struct {
-	Name  string     `json:"name"`
+	// Name is the group's name, such as the thread's.
+	Name string `json:"name"`
+	// Total is the time of the group, by clock.
 	Total jsonValues `json:"total"`
 	jsonList
 }
@@ -80,20 +93,30 @@ type jsonGroup struct {
 // entry.
 type jsonReport struct {
 	schema.Head
-	Target   string   `json:"target"`
-	Recorded string   `json:"recorded,omitempty"`
-	Seconds  float64  `json:"seconds"`
-	Threads  int      `json:"threads"`
-	Value    string   `json:"value"`
-	Named    *float64 `json:"named,omitempty"`
-	Bounded  float64  `json:"named_by_bounds,omitempty"`
+	// Target is what was recorded: a process, processes or a command.
+	Target string `json:"target"`
+	// Recorded is when the recording began: RFC 3339, UTC.
+	Recorded string `json:"recorded,omitempty"`
+	// Seconds is the length of the recording, in seconds.
+	Seconds float64 `json:"seconds"`
+	// Threads is the number of threads.
+	Threads int `json:"threads"`
+	// Value is the clock that orders: cpu, wall, runqueue, blocked or samples.
+	Value string `json:"value"`
+	// Named is the share of CPU time that is attributed to a function by name, 0 to 1.
+	Named *float64 `json:"named,omitempty"`
+	// Bounded is the share of CPU time that is attributed to a function by address only, such as server+0x1600, 0 to 1.
+	Bounded float64 `json:"named_by_bounds,omitempty"`
+	// Complete is the share of the samples with complete stacks, 0 to 1.
 	Complete *float64 `json:"complete,omitempty"`
-	// CompleteCPU and CompleteWall are the shares of the selection's time with complete stacks.
-	CompleteCPU  *float64 `json:"complete_cpu,omitempty"`
+	// CompleteCPU is the share of the selection's CPU time with complete stacks, 0 to 1.
+	CompleteCPU *float64 `json:"complete_cpu,omitempty"`
+	// CompleteWall is the share of the selection's wall time with complete stacks, 0 to 1.
 	CompleteWall *float64 `json:"complete_wall,omitempty"`
 	// Incomplete is the main reason of incomplete stacks, present if they are more than 1 % of the time.
 	Incomplete *jsonIncomplete `json:"incomplete,omitempty"`
-	Total      jsonValues      `json:"total"`
+	// Total is the time of the selection, by clock: samples, wall, runqueue, cpu and blocked, times in nanoseconds.
+	Total jsonValues `json:"total"`
 	jsonList
 	// Groups are present with --by.
 	Groups []jsonGroup `json:"groups,omitempty"`
@@ -205,21 +228,23 @@ type functionSums struct{ self, total []int64 }
 // gives the memory taken back.
 func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
 	all = map[int32]*functionSums{}
-	seen := map[int32]int{}
-	rows = d.Rows(samples)
-	have := map[int32]bool{}
-	for _, r := range rows {
-		have[r.Frame] = true
+	types := len(d.Profile.SampleType)
+	cost := jsonRowCost + 16*int64(types)
+	addFunction := func(f int32) {
+		taken += cost
+		d.Take(cost)
+		all[f] = &functionSums{make([]int64, types), make([]int64, types)}
 	}
+	rows = d.Rows(samples)
+	for _, r := range rows {
+		addFunction(r.Frame)
+	}
+	seen := map[int32]int{}
 	for i, s := range samples {
 		for depth, f := range d.Stack(s) {
 			if all[f] == nil {
-				taken += jsonRowCost + 16*int64(len(s.Value))
-				d.Take(jsonRowCost + 16*int64(len(s.Value)))
-				all[f] = &functionSums{make([]int64, len(s.Value)), make([]int64, len(s.Value))}
-				if !have[f] {
-					rows = append(rows, view.Row{Frame: f})
-				}
+				addFunction(f)
+				rows = append(rows, view.Row{Frame: f})
 			}
 			if depth == 0 {
 				add(all[f].self, s.Value)
@@ -280,8 +305,8 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	types := len(d.Profile.SampleType)
 	sums := make([]int64, 2*types) // of each node: self, total
 	of := func(n int32) (self, total []int64) {
-		at := sums[2*types*int(n):]
-		return at[:types], at[types : 2*types]
+		values := sums[2*types*int(n):]
+		return values[:types], values[types : 2*types]
 	}
 	for _, s := range d.Profile.Sample {
 		_, total := of(0)
@@ -361,15 +386,15 @@ func (d *data) writeNodes(out *printable.JSONWriter, t *view.CallTree, of func(i
 		out.Value(of(n))
 	}
 	for enter(0); len(path) > 0 && out.Err() == nil && d.Err() == nil; {
-		at := &path[len(path)-1]
-		children := t.Nodes[at.node].Children
-		if at.next == len(children) {
+		last := &path[len(path)-1]
+		children := t.Nodes[last.node].Children
+		if last.next == len(children) {
 			out.Text("]}")
 			path = path[:len(path)-1]
 			continue
 		}
-		out.Comma(at.next)
-		at.next++
-		enter(children[at.next-1])
+		out.Comma(last.next)
+		last.next++
+		enter(children[last.next-1])
 	}
 }

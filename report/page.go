@@ -5,7 +5,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -49,7 +48,6 @@ type page struct {
 	Threads   []int     `json:"threads"`  // name, comm, tid, pid
 	Contexts  []int     `json:"contexts"` // thread, state, wait
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
-	Merged    int       `json:"merged"`
 	Note      string    `json:"note"`
 	Diff      *pageDiff `json:"diff,omitempty"`
 }
@@ -112,21 +110,13 @@ type pageComment struct {
 	More []string `json:"more,omitempty"`
 }
 
-func newPageComment(comment string) pageComment {
-	r := pageComment{Text: "recording details"}
-	rest := accountLines(comment)
-	if short := firstLines(comment); len(short) > 0 {
-		r.Text = printable.String(short[0])
-		_, own, _ := strings.Cut(comment, headSeparator)
-		rest = nil
-		if own != "" && short[0] != comment {
-			rest = strings.Split(own, "; ")
-		}
+func newPageComment(comment string) (c pageComment) {
+	first, rest := divideComment(comment)
+	c.Text = printable.String(cmp.Or(first, "recording details"))
+	if rest != "" {
+		c.More = tabular.Printables(clauses(rest))
 	}
-	for _, line := range rest {
-		r.More = append(r.More, printable.String(line))
-	}
-	return r
+	return c
 }
 
 func facts(s *view.Summary, c *view.SymbolCoverage) (f [][2]string) {
@@ -170,13 +160,13 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	if !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 }) {
 		return
 	}
-	at := int32(0)
-	b.addMagnitudes(at, s)
+	node := int32(0)
+	b.addMagnitudes(node, s)
 	for _, f := range slices.Backward(b.Stack(s)) {
-		at = b.tree.Child(at, f)
-		b.addMagnitudes(at, s)
+		node = b.tree.Child(node, f)
+		b.addMagnitudes(node, s)
 	}
-	k := [2]int32{at, int32(b.contextIndex(s))}
+	k := [2]int32{node, int32(b.contextIndex(s))}
 	row := b.rows[k]
 	if row == nil {
 		if !b.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
@@ -246,5 +236,5 @@ func (b *pageBuilder) stringIndex(s string) int {
 	if !b.Take(int64(pageTextCost + pageByteCost*len(s))) {
 		s = ""
 	}
-	return view.IndexIn(&b.Strings, b.strings, s)
+	return rec.NumberIn(&b.Strings, b.strings, s)
 }

@@ -17,6 +17,7 @@ func (b *pageBuilder) prune() []int32 {
 	to := make([]int32, len(b.tree.Nodes))
 	smallOf := map[int32]int32{}
 	isSmall := map[int32]bool{}
+	merged := int64(0)
 	for i := 1; i < len(to); i++ {
 		n := &b.tree.Nodes[i]
 		parent := to[n.Parent]
@@ -24,7 +25,7 @@ func (b *pageBuilder) prune() []int32 {
 			to[i] = b.addNode(parent, n.Frame)
 			continue
 		}
-		b.Merged++
+		merged++
 		if isSmall[parent] {
 			to[i] = parent
 			continue
@@ -36,10 +37,9 @@ func (b *pageBuilder) prune() []int32 {
 		}
 		to[i] = s
 	}
-	if b.Merged > 0 {
+	if merged > 0 {
 		b.Note = fmt.Sprintf("%s below %g%% of the total are merged into one box, with only their innermost functions below "+
-			"it: self values are exact, totals exclude these calls", tabular.Plural(int64(b.Merged), "call path"),
-			100*minPageShare)
+			"it: self values are exact, totals exclude these calls", tabular.Plural(merged, "call path"), 100*minPageShare)
 	}
 	b.leaves(to, isSmall)
 	return to
@@ -83,16 +83,16 @@ func (b *pageBuilder) writeRows(to []int32) {
 	for _, k := range b.order {
 		row := b.rows[k]
 		k[0] = to[k[0]]
-		at, ok := sums[k]
+		begin, ok := sums[k]
 		if !ok {
-			at = len(b.Rows)
-			sums[k] = at
+			begin = len(b.Rows)
+			sums[k] = begin
 			b.Rows = append(b.Rows, int64(k[0]), int64(k[1]))
-			b.Rows = slices.Grow(b.Rows, types)[:at+2+types]
-			clear(b.Rows[at+2:])
+			b.Rows = slices.Grow(b.Rows, types)[:begin+2+types]
+			clear(b.Rows[begin+2:])
 		}
 		for i, v := range row {
-			b.Rows[at+2+i] += v
+			b.Rows[begin+2+i] += v
 		}
 	}
 }

@@ -75,8 +75,8 @@ function buttons(id, options, get, set) {
 }
 
 const valueHints = {
-  cpu: "time on a processor", wall: "elapsed time, running or sleeping", runqueue: "time queued for a processor", samples: "number of samples",
-  blocked: "time sleeping, not queued for a processor", new: "box widths from the new recording", old: "box widths from the old recording",
+  cpu: "time on a CPU", wall: "elapsed time, running or sleeping", runqueue: "time waiting for a CPU", samples: "number of samples",
+  blocked: "time sleeping, not waiting for a CPU", new: "box widths from the new recording", old: "box widths from the old recording",
 };
 
 function head() {
@@ -273,7 +273,7 @@ function threadList() {
   byId("tlist").replaceChildren(...times.slice(0, 500).map((x) => threadRow(x, longest, type, own)));
   const legend = byId("legend");
   legend.replaceChildren(element("span", `${times.length}${times.length > 500 ? ", first 500 shown" : ""}`));
-  if (own) for (const [c, text] of [["cpu", "on a processor"], ["queue", "queued"], ["blocked", "blocked"]]) legend.append(element("i", "", { class: c }), text);
+  if (own) for (const [c, text] of [["cpu", "on a CPU"], ["queue", "waiting for a CPU"], ["blocked", "blocked"]]) legend.append(element("i", "", { class: c }), text);
 }
 
 function threadRow(x, longest, type, own) {
@@ -285,7 +285,7 @@ function threadRow(x, longest, type, own) {
     bar.append(i);
   }
   b.append(element("span", threadName(x.t)), bar, element("span", show(x.cpu, type)));
-  b.title = `${threadName(x.t)} in ${processName(x.t)}` + (own ? `: processor ${show(x.cpu, type)}, queued ${show(x.queue, type)}, blocked ${show(x.blocked, type)}` : "");
+  b.title = `${threadName(x.t)} in ${processName(x.t)}` + (own ? `: CPU ${show(x.cpu, type)}, waiting for a CPU ${show(x.queue, type)}, blocked ${show(x.blocked, type)}` : "");
   b.addEventListener("click", () => { choice.thread = choice.thread === x.i ? -1 : x.i; refresh(); });
   return b;
 }

@@ -3,8 +3,12 @@
 package report
 
 import (
+	"cmp"
+	"io"
+
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/printable"
 	"prywalk/internal/view"
 	"prywalk/report/options"
 )
@@ -46,4 +50,15 @@ func prepare(p *profile.Profile, o Options) (*data, error) {
 		return nil, err
 	}
 	return &data{v}, nil
+}
+
+// writeForm writes a form of a profile. The error is of write, of the memory, or of w.
+func writeForm(w io.Writer, p *profile.Profile, o Options, write func(*data, *printable.Writer) error) error {
+	d, err := prepare(p, o)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	out := printable.NewWriter(d.Writer(w))
+	return cmp.Or(write(d, out), d.Err(), out.Err())
 }

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// handmade is a profile with stacks of names and files, innermost first, of a run-time system's mapping.
+// handmade is a profile with stacks of names and files, innermost first, of a runtime's mapping.
 func handmade(system string, stacks ...[][2]string) *profile.Profile {
 	m := &profile.Mapping{ID: 1, File: "[" + system + "]"}
 	p := &profile.Profile{

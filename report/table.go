@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -17,19 +16,15 @@ import (
 
 // Table writes functions with self and total values, largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
-	d, err := prepare(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	out := printable.NewWriter(d.Writer(w))
-	d.heading(out, seeBelow)
-	if o.By == "" {
-		d.footnotes(out, d.table(out, d.Profile.Sample, d.Limit(30), ""))
-	} else {
-		d.groups(out)
-	}
-	return cmp.Or(d.Err(), out.Err())
+	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		d.heading(out, seeBelow)
+		if o.By == "" {
+			d.footnotes(out, d.table(out, d.Profile.Sample, d.Limit(30), ""))
+		} else {
+			d.groups(out)
+		}
+		return nil
+	})
 }
 
 // pipeWidth is the width of tables without a terminal, columns.
@@ -55,7 +50,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	if d.OnlyBlocked() && d.Options.By == "lock" && d.Options.N == 0 {
 		shown = d.withoutWaiting(rows, limit)
 	}
-	heads, figures := d.figures(shown)
+	heads, figures := d.valueColumns(shown)
 	var frames []*view.Frame
 	for _, r := range shown {
 		frames = append(frames, &d.Frames[r.Frame])
@@ -87,8 +82,8 @@ func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	return kept
 }
 
-func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
-	figures = make([][2]string, len(rows))
+func (d *data) valueColumns(rows []view.Row) (heads string, valueColumns [][2]string) {
+	valueColumns = make([][2]string, len(rows))
 	column := func(head, space string, value func(int64) string, of func(view.Row) int64) {
 		cells := []string{head}
 		for _, r := range rows {
@@ -100,9 +95,9 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 		cells = tabular.AlignRight(cells, len("100%"))
 		for i := range rows {
 			if heads == "" {
-				figures[i] = [2]string{cells[i+1], space} // the first may be coloured
+				valueColumns[i] = [2]string{cells[i+1], space} // the first may be coloured
 			} else {
-				figures[i][1] += cells[i+1] + space
+				valueColumns[i][1] += cells[i+1] + space
 			}
 		}
 		heads += cells[0] + space
@@ -117,7 +112,7 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 		}
 		column(c.name, "  ", func(v int64) string { return d.Precision.Value(v, d.Unit) }, c.of)
 	}
-	return heads, figures
+	return heads, valueColumns
 }
 
 // nameColumns returns the function, and the module if there is room beside the used columns.

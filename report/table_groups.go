@@ -16,39 +16,65 @@ import (
 	"prywalk/internal/waits"
 )
 
-const maxGroups = 40
+const (
+	maxGroups     = 40
+	maxWaitGroups = 10
+	// functions of a group
+	maxGroupRows = 5
+)
 
+// groups writes each group with its functions, or, of a wait, with its most frequent stack.
 func (d *data) groups(out *printable.Writer) {
-	if d.Options.By == "wait" {
-		d.waitGroups(out)
-		return
-	}
 	list := d.Groups(d.Options.By)
 	var owners ownerNames
 	if d.Options.By == "lock" {
 		owners = d.ownerNames()
 	}
-	limit := min(len(list), maxGroups)
-	if d.Options.N < 0 {
-		limit = len(list)
-	}
+	limit, rows := d.groupLimits(len(list))
 	var shown []view.Row
 	for i, g := range list[:limit] {
 		if i > 0 {
 			out.Printf("\n")
 		}
+		about := owners.heldBy(d, g.Samples)
+		if d.Options.By == "wait" {
+			about = " (" + d.waiters(g.Samples) + ")"
+		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name + owners.heldBy(d, g.Samples)},
-			d.clockLine(g.Samples)...)...)
+			d.Precision.Value(g.Value, d.Unit), g.Name + about}, d.clockLine(g.Samples)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
-		if g.Value != 0 && d.Options.By == "lock" && !d.OnlyBlocked() && g.Name != view.NoLock {
+		switch {
+		case g.Value == 0:
+		case d.isWait(g):
 			d.waitStack(out, g)
-		} else if g.Value != 0 {
-			shown = append(shown, d.table(out, g.Samples, d.Limit(5), "    ")...)
+		default:
+			shown = append(shown, d.table(out, g.Samples, rows, "    ")...)
 		}
 	}
 	d.omittedGroups(out, list[limit:])
 	d.footnotes(out, shown)
+}
+
+// groupLimits returns the number of groups to show, of n, and that of functions in each.
+func (d *data) groupLimits(n int) (groups, rows int) {
+	switch {
+	case d.Options.By == "wait":
+		return min(n, d.Limit(maxWaitGroups)), maxGroupRows
+	case d.Options.N < 0:
+		return n, d.Limit(maxGroupRows)
+	}
+	return min(n, maxGroups), d.Limit(maxGroupRows)
+}
+
+// isWait reports whether all of a group waits for one thing, so that its functions are those of one wait.
+func (d *data) isWait(g *view.Group) bool {
+	switch d.Options.By {
+	case "wait":
+		return !strings.HasPrefix(g.Name, "[")
+	case "lock":
+		return !d.OnlyBlocked() && g.Name != view.NoLock
+	}
+	return false
 }
 
 func (d *data) omittedGroups(out *printable.Writer, rest []*view.Group) {

@@ -5,7 +5,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -15,40 +14,11 @@ import (
 	"prywalk/internal/view"
 )
 
-const (
-	maxWaitGroups = 10
-	maxWaitFrames = 6
-	// functions of threads that did not wait
-	maxRunningRows = 5
-)
+const maxWaitFrames = 6
 
-// waitGroups writes each cause with its most frequent stack, from the application's innermost function on.
-func (d *data) waitGroups(out *printable.Writer) {
-	list := d.Groups(d.Options.By)
-	limit := min(len(list), d.Limit(maxWaitGroups))
-	var shown []view.Row
-	for i, g := range list[:limit] {
-		if i > 0 {
-			out.Printf("\n")
-		}
-		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + d.waiters(g.Samples) + ")"},
-			d.clockLine(g.Samples)...)...)
-		out.Printf("%s\n", d.paint(bold, line))
-		switch {
-		case g.Value == 0:
-		case strings.HasPrefix(g.Name, "["):
-			shown = append(shown, d.table(out, g.Samples, maxRunningRows, "    ")...)
-		default:
-			d.waitStack(out, g)
-		}
-	}
-	d.omittedGroups(out, list[limit:])
-	d.footnotes(out, shown)
-}
-
+// waitStack writes a wait's most frequent stack, from the application's innermost function on.
 func (d *data) waitStack(out *printable.Writer, g *view.Group) {
-	stack, value, of := d.MostFrequentStack(g.Samples)
+	stack, value, stacks := d.MostFrequentStack(g.Samples)
 	shown := stack[:min(len(stack), maxWaitFrames)]
 	var frames []*view.Frame
 	for _, n := range shown {
@@ -64,9 +34,9 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	if n := len(stack) - len(shown); n > 0 {
 		rest = "… " + tabular.Plural(int64(n), "more caller")
 	}
-	if of > 1 {
+	if stacks > 1 {
 		part := fmt.Sprintf("%.0f%% of this group; %s", 100*float64(value)/float64(g.Value),
-			tabular.Plural(int64(of-1), "other stack"))
+			tabular.Plural(int64(stacks-1), "other stack"))
 		if rest != "" {
 			part = "; " + part
 		}
@@ -77,7 +47,7 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// waiters gives the number of threads, and the mean of tasks at a time, as these have no numbers.
+// waiters returns the number of threads, and the mean of tasks at a time, as these have no numbers.
 func (d *data) waiters(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -19,18 +18,14 @@ import (
 // Tree writes the call tree from the threads' first functions. Branches below Options.MinShare of the whole are summed
 // up.
 func Tree(w io.Writer, p *profile.Profile, o Options) error {
-	d, err := prepare(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	t := d.CallTree()
-	t.SortChildren(d.Data)
-	out := printable.NewWriter(d.Writer(w))
-	d.heading(out, seeBelow)
-	d.writeTree(out, t, "call tree", "all", minTreeShare(&o))
-	d.footnotes(out, d.Rows(d.Profile.Sample))
-	return cmp.Or(d.Err(), out.Err())
+	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		t := d.CallTree()
+		t.SortChildren(d.Data)
+		d.heading(out, seeBelow)
+		d.writeTree(out, t, "call tree", "all", minTreeShare(&o))
+		d.footnotes(out, d.Rows(d.Profile.Sample))
+		return nil
+	})
 }
 
 func minTreeShare(o *Options) float64 {
@@ -163,21 +158,21 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	for i := range cells {
 		cells[i] = tabular.AlignRight(cells[i], len("100%"))
 	}
-	at := tabular.Width(cells[0][0]+cells[1][0]+cells[2][0]) + len("   ") + 1
+	figures := tabular.Width(cells[0][0]+cells[1][0]+cells[2][0]) + len("   ") + 1
 	out.Printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
 	for i := 0; i < len(tw.lines) && out.Err() == nil; i++ {
 		l := &tw.lines[i]
 		branch := tw.branch(l)
 		name, module := tw.text(l, all)
-		name, module = tw.fitNames(l, name, module, tableWidth(&tw.Options)-at-tabular.Width(branch))
+		name, module = tw.fitNames(l, name, module, tableWidth(&tw.Options)-figures-tabular.Width(branch))
 		_, self := tw.values(l)
 		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.markLarge(cells[2][i+1], self), branch, name,
 			printable.Raw(module))
 	}
 }
 
-// fitNames omits a module that does not fit.
-func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
+// fitNames returns a line's name and module for a width, the module after two spaces, or "" if it does not fit.
+func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, module string, width int) (printable.Raw, string) {
 	if l.node < 0 {
 		text := string(name)
 		if short, _, _ := strings.Cut(text, " below "); !tw.Options.FullNames && !tabular.Fits(text, width) {
@@ -185,12 +180,12 @@ func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width
 		}
 		return tw.paint(dim, printable.Raw(text)), ""
 	}
-	module := ""
-	if of != "" {
-		module = "  " + string(tw.color(dim, of))
+	shownModule := ""
+	if module != "" {
+		shownModule = "  " + string(tw.color(dim, module))
 	}
 	if tw.Options.FullNames {
-		return name, module
+		return name, shownModule
 	}
 	width = max(width, tabular.MinNameColumn)
 	if l.depth == 0 {
@@ -198,8 +193,8 @@ func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width
 	} else {
 		name = printable.Raw(tw.Frames[tw.Nodes[l.node].Frame].FitName(width))
 	}
-	if tabular.Width(string(name))+len("  ")+tabular.Width(of) > width {
-		module = ""
+	if tabular.Width(string(name))+len("  ")+tabular.Width(module) > width {
+		shownModule = ""
 	}
-	return name, module
+	return name, shownModule
 }

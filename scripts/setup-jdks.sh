@@ -6,6 +6,11 @@
 # They are Debian's packages of its development release, unpacked, not installed. They come with that release's C
 # library, which the program java is made to use (patchelf). Needs root for apt's signing keys only, and Debian.
 # A release that cannot be had is told, and left out.
+#
+# For a new release (CONTRIBUTING.md) compare frame_x86.inline.hpp, stubGenerator (stubs without a frame) and
+# objectMonitor.cpp (order of waiters) with internal/runtimes/hotspot/waits.go. gHotSpotVMStructs describes the rest: an
+# error of detection names a missing field. Run TestJavaStacksMatchTheSourceByName of integration/oracle with C1, C2 and
+# the interpreter.
 set -eu
 
 dir=${1:-/usr/local/lib/jvm}

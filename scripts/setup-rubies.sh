@@ -7,6 +7,10 @@
 # their C library, which the program is made to use (patchelf). Needs root for apt's signing keys only, and Debian.
 # A release that cannot be had is reported, and left out. 4.0, which Debian lacks, is built from its source:
 # ./configure --prefix=DIRECTORY/4.0 --disable-install-doc --enable-shared --enable-yjit && make && make install
+#
+# For a new release (CONTRIBUTING.md) compare vm_core.h, ractor_core.h, thread_pthread.h and iseq.h (gdb prints offsets:
+# gdb -ex 'ptype /o struct rb_thread_struct' vm.o), and for labels vm_backtrace.c, with
+# internal/runtimes/ruby/layout.go, which has a row for each release.
 set -eu
 
 dir=${1:-/usr/local/lib/ruby-releases}

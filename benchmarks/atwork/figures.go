@@ -56,7 +56,7 @@ type runStats struct {
 	CPUShortLivedS float64 `json:"cpu_short_lived_s"`
 }
 
-// longUS begins the class of the histogram next to 256 µs (2^18 ns).
+// longUS is 2^18 ns, the bound above which a stop counts as long (LongStop of package observe).
 const longUS = 262.144
 
 func (s *runStats) long() (n int64) {

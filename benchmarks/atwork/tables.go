@@ -84,7 +84,7 @@ func (f *figures) reasons() string {
 func details(all []row) *markdown.Table {
 	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
 		"frames: cfi, fp, heuristic, scan, %", "copied, KiB: median, p99",
-		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU",
+		"freeze, µs: p50, p99, longest", "over 262 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU",
 		"late stops, longest", "load, commit")
 	for i := range all {
 		r := &all[i]

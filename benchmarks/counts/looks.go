@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -32,7 +33,7 @@ func looks(c *crowd) (v values, err error) {
 		return nil, err
 	}
 	defer p.Close()
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(64)

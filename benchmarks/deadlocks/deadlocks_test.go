@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
@@ -47,7 +47,7 @@ func TestContendedServersHaveNoDeadlock(t *testing.T) {
 
 func TestTalliesAreCounted(t *testing.T) {
 	l := &tally{Waits: map[waits.Kind]int{}}
-	l.add(locks(
+	l.add(locksOfEach(
 		lock{kind: waits.Mutex, waiters: 3, owner: 7}, lock{kind: waits.RWLock, waiters: 2},
 		lock{kind: waits.Condition, waiters: 4},
 		lock{kind: waits.Condition, waiters: 5, idle: waits.IdlePool}, lock{kind: waits.Semaphore, waiters: 1},
@@ -65,11 +65,11 @@ type lock struct {
 	owner   int
 }
 
-func locks(made ...lock) *dump.Locks {
-	l := &dump.Locks{}
+func locksOfEach(made ...lock) *locks.Locks {
+	l := &locks.Locks{}
 	for _, m := range made {
-		l.Locks = append(l.Locks, dump.Lock{Wait: waits.Wait{Kind: m.kind, Idle: m.idle, Owner: m.owner},
-			Waiters: make([]int, m.waiters)})
+		wait := waits.Wait{Kind: m.kind, Idle: m.idle, Holder: waits.Holder{Owner: m.owner}}
+		l.Locks = append(l.Locks, locks.Lock{Wait: wait, Waiters: make([]int, m.waiters)})
 	}
 	return l
 }

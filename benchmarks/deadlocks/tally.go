@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
@@ -37,7 +38,7 @@ func (t *tally) all() (n int) {
 	return n
 }
 
-func (t *tally) add(l *dump.Locks) {
+func (t *tally) add(l *locks.Locks) {
 	t.Looks++
 	for i := range l.Locks {
 		lock := &l.Locks[i]
@@ -87,7 +88,7 @@ func watch(ctx context.Context, name string, pids func() []int, enough func(*tal
 
 var errGone = errors.New("it has ended")
 
-func locksOf(images *loadedcode.ImageCache, names *symbols.Namer, pids []int) (*dump.Locks, error) {
+func locksOf(images *loadedcode.ImageCache, names *symbols.Namer, pids []int) (*locks.Locks, error) {
 	var targets []*loadedcode.Process
 	for _, pid := range pids {
 		p, err := images.Open(pid)

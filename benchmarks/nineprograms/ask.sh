@@ -16,6 +16,7 @@ prywalk=$(realpath "$prywalk")
 [ $# -gt 0 ] && shift
 chosen=${*:-cpp memcached memcached_symbols mariadb postgres go java node python ruby php}
 seconds=${SECONDS_EACH:-5}
+before=${SECONDS_BEFORE:-3} # for a program to get under way
 work=$(mktemp -d)
 pids='' quit=''
 # end ends what runs. A server that ends its own children is asked to, with SIGQUIT.
@@ -236,7 +237,7 @@ for program in $chosen; do
 	unnamed='' lacks='' exported='' children='' sleeper='' pid=''
 	"start_$program"
 	case $? in
-	0) sleep 3; ask || status=1 ;;
+	0) sleep "$before"; ask || status=1 ;;
 	2) ;; # left out
 	*)
 		echo "$program: did not start: $(tail -3 "$work/out" 2>/dev/null)"

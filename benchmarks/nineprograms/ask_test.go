@@ -72,6 +72,7 @@ func TestAnAnswerWithoutTheFunctionFails(t *testing.T) {
 			}
 		}
 		cmd := exec.CommandContext(t.Context(), "sh", "ask.sh", filepath.Join(dir, "prywalk"), "cpp")
+		cmd.Env = append(os.Environ(), "SECONDS_BEFORE=0") // nothing is recorded
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != c.exit || !strings.Contains(string(out), c.want) {
 			t.Errorf("exit code %d, want %d and %q:\n%s", code, c.exit, c.want, out)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -32,7 +33,7 @@ func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 	c := &same{where: map[string]int64{}, calls: map[string]int64{}}
 	ps := newProcesses()
 	defer ps.close()
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)
@@ -71,7 +72,7 @@ func (p *pair) compare(th *thread) {
 	switch {
 	case s.State != sample.Sleeping || s.Sched.Runs <= th.done:
 		return
-	case !observe.Interruptible(th.look, &s.Call):
+	case !observe.Interruptible(th.look.ThreadID, &s.Call):
 		p.unsafe++
 		return
 	}

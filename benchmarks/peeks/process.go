@@ -123,7 +123,7 @@ func (ps *processes) walkOnce(p *process, s *observe.RawSample) chain {
 		f := w.Frame()
 		c.pcs, c.sps = append(c.pcs, f.PC), append(c.sps, f.SP)
 	}
-	c.stop, c.proven = w.StopReason(), w.ProvenRegs()
+	c.stop, c.proven = w.StopReason(), w.FoundRegs()
 	return c
 }
 
@@ -158,7 +158,7 @@ func freeze(l *observe.Observer, t *observe.Thread) (*observe.RawSample, error) 
 		s = nil
 		done := func(_ *observe.Thread, c *observe.RawSample, e error) { s, err = c, e }
 		l.Collect(procmem.Now()+waitLimit, done)
-		l.Abort(done)
+		l.CancelAll(done)
 	}
 	return s, err
 }

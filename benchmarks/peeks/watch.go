@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -33,7 +34,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 	a := &asleep{threads: map[int]bool{}, reasons: map[string]int64{}, where: map[string]int64{}}
 	ps := newProcesses()
 	defer ps.close()
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(64)
@@ -64,7 +65,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 			l.Collect(next, done)
 			time.Sleep(time.Duration(next - procmem.Now()))
 		}
-		l.Abort(done)
+		l.CancelAll(done)
 	})
 	return a, ctx.Err()
 }

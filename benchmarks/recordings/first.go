@@ -9,7 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// FirstNamed returns the time, Unix ns, of the first stack with a named function of a run-time system, whose modules'
+// FirstNamed returns the time, Unix ns, of the first stack with a named function of a runtime, whose modules'
 // names begin with system, as "[HotSpot ".
 func FirstNamed(p *profile.Profile, system string) (ns int64, ok bool) {
 	isNamed := func(l *profile.Location) bool {

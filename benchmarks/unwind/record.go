@@ -200,7 +200,7 @@ func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) 
 		}
 	}
 	l.Collect(procmem.Now()+int64(200*time.Millisecond), done)
-	l.Abort(done)
+	l.CancelAll(done)
 	return failed
 }
 

@@ -40,9 +40,9 @@ var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
       --bearer-token /run/secrets/token --spool /var/spool/prywalk \
       --metrics localhost:9102
 
-Samples processes without end, as they come and go, and sends what their threads do to an
-OpenTelemetry Collector as profiles (OTLP): their time on a processor, queued for one,
-and waiting. Processes of the same user need no special rights.
+Samples processes continuously, as they come and go, and sends what their threads do to
+an OpenTelemetry Collector as profiles (OTLP): their time on a CPU, waiting for one, and
+asleep. What it may sample: prywalk doctor, and prywalk help rights.
 
 Each window, of about 5 seconds, is sent as one message, or as several if it is
 larger than --max-message. With thousands of threads a window can take up to a minute.
@@ -62,24 +62,24 @@ func newAgent() *cobra.Command {
 			mode:    "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
 		},
 		to: agent.Options{
-			Target: agent.Target{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
+			Receiver: agent.Receiver{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
 			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, SpoolSize: agentSpoolSize, Logf: console.Infof,
 		},
 	}
 	cmd := &cobra.Command{
 		Use:   "agent {-a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | -p PID} [--endpoint URL]",
-		Short: "profiles without end to an OpenTelemetry Collector",
+		Short: "continuous profiles to an OpenTelemetry Collector",
 		Long:  agentHelp,
 		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fl := cmd.Flags()
-	f.add(fl)
+	f.addTargets(fl)
 	f.addRule(fl)
 	fl.StringVar(&f.to.Endpoint, "endpoint", "",
 		"`URL` of the receiver (default http://localhost:4317, or :4318 for http); https:// for TLS")
 	fl.StringVar(&f.to.Protocol, "protocol", agent.GRPC, "`PROTOCOL`: grpc or http")
-	fl.Var((*commandline.Seconds)(&f.to.Window), "window", "time between two exports")
-	fl.Var((*commandline.Address)(&f.to.MetricsAddr), "metrics",
+	fl.Var(commandline.Seconds(&f.to.Window), "window", "time between two exports")
+	fl.Var(commandline.Address(&f.to.MetricsAddr), "metrics",
 		"serve the agent's metrics at this address: /metrics and /healthz")
 	fl.BoolVar(&f.to.SendMetrics, "otlp-metrics", true, "send the agent's metrics to the receiver, too, each minute")
 	fl.StringVar(&f.to.Resource.Service, "service-name", "", "`NAME` of the service that all processes are of")
@@ -91,16 +91,16 @@ func newAgent() *cobra.Command {
 	fl.StringVar(&f.to.KeyFile, "key", "", "`FILE` with its private key (PEM)")
 	fl.StringVar(&f.to.TokenFile, "bearer-token", "", "`FILE` with a bearer token; it is read again for each message")
 	fl.StringArrayVar(&f.headers, "header", nil, "header of all requests, as `NAME=VALUE`; repeatable")
-	fl.Var((*commandline.Bytes)(&f.to.MaxMessage), "max-message", "divide messages that are larger, before compression")
+	fl.Var(commandline.Bytes(&f.to.MaxMessage), "max-message", "divide messages that are larger, before compression")
 	fl.StringVar(&f.to.SpoolDir, "spool", "", "`DIRECTORY` for messages that cannot be sent now; they survive the agent")
-	fl.Var((*commandline.Bytes)(&f.to.SpoolSize), "spool-size", "drop the oldest of them beyond this size")
-	fl.Var((*commandline.Seconds)(&f.to.Timeout), "timeout", "how long sending one message may take")
-	fl.Var((*commandline.Seconds)(&f.to.Flush), "flush", "how long sending the last messages may take at the end")
+	fl.Var(commandline.Bytes(&f.to.SpoolSize), "spool-size", "drop the oldest of them beyond this size")
+	fl.Var(commandline.Seconds(&f.to.Timeout), "timeout", "how long sending one message may take")
+	fl.Var(commandline.Seconds(&f.to.Flush), "flush", "how long sending the last messages may take at the end")
 	fl.BoolVar(&f.to.Aggregate, "aggregate", false, "sums of each window without time stamps, as Pyroscope takes them")
 	fl.BoolVar(&f.to.Parca, "parca", false, "send profiles as Parca reads them: each function twice, numbers as text")
 	f.addRate(fl)
-	fl.VarP((*commandline.Seconds)(&f.Duration), "duration", "d",
-		"how long: seconds (30) or with a unit (30s, 2m); without end otherwise")
+	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d",
+		"how long: seconds (30) or with a unit (30s, 2m); until Ctrl-C otherwise")
 	f.addLimits(fl)
 	fl.Lookup("max-overhead").Usage = "lower the rate so that targets lose at most this share of all CPUs' time, " +
 		"such as 2%, and the agent uses no more"
@@ -108,7 +108,7 @@ func newAgent() *cobra.Command {
 		"with -p, -n: child processes, too (on for -a, --cgroup and --unit)")
 	f.addEngine(fl)
 	fl.StringVarP(&f.Output, "output", "o", "",
-		"also write a recording to this `FILE`: without --rotate it grows without end")
+		"also write a recording to this `FILE`: without --rotate it grows without a limit")
 	f.addRotation(fl)
 	fl.SortFlags = false
 	return cmd

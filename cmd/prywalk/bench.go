@@ -32,9 +32,9 @@ type benchFlags struct {
 	freqs        []float64
 	running      []int
 	pairs        int
-	window       commandline.Seconds
-	limit        commandline.Seconds
-	precision    commandline.Growth
+	window       time.Duration
+	limit        time.Duration
+	precision    float64
 	engine       string
 }
 
@@ -65,10 +65,10 @@ samply.`,
 	fl.Float64SliceVar(&f.freqs, "freq", nil, "sampling rates in Hz")
 	fl.IntSliceVar(&f.running, "running", nil, "how many of the threads work")
 	fl.IntVar(&f.pairs, "pairs", 0, "pairs for each row; with --precision the least")
-	fl.Var(&f.window, "window", "length of a window; a pair has two")
-	fl.Var(&f.limit, "limit", "make fewer pairs, but 3, so that it ends after about this time")
+	fl.Var(commandline.Seconds(&f.window), "window", "length of a window; a pair has two")
+	fl.Var(commandline.Seconds(&f.limit), "limit", "make fewer pairs, but 3, so that it ends after about this time")
 	f.precision = -1
-	fl.Var(&f.precision, "precision",
+	fl.Var(commandline.Growth(&f.precision), "precision",
 		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (1% unless given, 0 with "+
 			"--quick)")
 	fl.Lookup("precision").DefValue = "0" // depends on --quick and the flag
@@ -105,13 +105,13 @@ func (f *benchFlags) plan() (bench.Plan, error) {
 		p.Pairs, p.PeerPairs = f.pairs, f.pairs
 	}
 	if f.window != 0 {
-		p.Window = time.Duration(f.window)
+		p.Window = f.window
 	}
 	if f.precision >= 0 {
-		p.Precision = float64(f.precision)
+		p.Precision = f.precision
 	}
 	if f.limit != 0 {
-		p.Limit = time.Duration(f.limit)
+		p.Limit = f.limit
 	}
 	return p, checkPlan(p)
 }

@@ -28,11 +28,11 @@ import (
 
 type demoFlags struct {
 	dir      string
-	duration commandline.Seconds
+	duration time.Duration
 }
 
 func newDemo() *cobra.Command {
-	f := &demoFlags{duration: commandline.Seconds(3 * time.Second)}
+	f := &demoFlags{duration: 3 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "record a built-in workload and show its report",
@@ -45,7 +45,7 @@ and no rights: the service is prywalk's own child.`,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
 	cmd.Flags().StringVarP(&f.dir, "output", "o", ".", "directory for prywalk-demo.pb.gz and prywalk-demo.html")
-	cmd.Flags().VarP(&f.duration, "duration", "d", "how long to record")
+	cmd.Flags().VarP(commandline.Seconds(&f.duration), "duration", "d", "how long to record")
 	return cmd
 }
 
@@ -83,7 +83,7 @@ func (f *demoFlags) run() error {
 func (f *demoFlags) record(self, path string) error {
 	o := recording.Options{
 		Sampler: sampler.Options{Freq: 199}, Output: strings.ReplaceAll(path, "%", "%%"),
-		Duration: time.Duration(f.duration), Overwrite: true,
+		Duration: f.duration, Overwrite: true,
 	}
 	if err := recording.CheckOutput(o); err != nil {
 		return err

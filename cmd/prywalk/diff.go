@@ -25,7 +25,7 @@ type diffFlags struct {
 	opts         report.DiffOptions
 	json, folded bool
 	html         string
-	failAbove    commandline.Growth
+	failAbove    float64
 	before       []string
 	after        []string
 }
@@ -37,7 +37,8 @@ func newDiff() *cobra.Command {
 		Short: "compare two recordings: what became slower or faster",
 		Long: `  prywalk diff yesterday.pb.gz today.pb.gz
   prywalk diff --html page.html old.pb.gz new.pb.gz
-  prywalk diff --fail-above 5% -a a1.pb.gz,a2.pb.gz,a3.pb.gz -b b1.pb.gz,b2.pb.gz
+  prywalk diff --fail-above 5% -a a1.pb.gz,a2.pb.gz,a3.pb.gz \
+      -b b1.pb.gz,b2.pb.gz,b3.pb.gz
 
 Compares two recordings, or other pprof files, function by function, and shows the
 significant changes. If they are of different length, compare what a second used
@@ -52,11 +53,13 @@ and by more than that share of the old total. With several runs a side, also whe
 whole did. One pair of which a recording has fewer than 10 samples cannot be tested:
 then the exit code is 0, and a message says so. But if only the new recording has time
 of the compared clock, or a profile has no sample counts, any growth of one pair by
-more than that share counts.`,
+more than that share counts.
+
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage) + `, 6 --fail-above was exceeded.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.files(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}
-	f.define(cmd.Flags())
+	f.addTo(cmd.Flags())
 	return cmd
 }
 
@@ -89,7 +92,7 @@ func (f *diffFlags) files(args []string) error {
 	return nil
 }
 
-func (f *diffFlags) define(fl *pflag.FlagSet) {
+func (f *diffFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringSliceVarP(&f.before, "old", "a", nil, "recordings of the earlier runs, several")
 	fl.StringSliceVarP(&f.after, "new", "b", nil, "recordings of the later runs")
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of each table (20; -1: all)")
@@ -108,7 +111,7 @@ func (f *diffFlags) define(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.json, "json", false, "every function's change as JSON")
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack with both values, for flame graph scripts")
 	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph of the change to this file")
-	fl.Var(&f.failAbove, "fail-above",
+	fl.Var(commandline.Growth(&f.failAbove), "fail-above",
 		"exit with 6 where a function grew significantly, and by more than this share of the whole old run (not of the "+
 			"function), such as 5% (5 is the same)")
 	fl.SortFlags = false
@@ -178,7 +181,7 @@ func (f *diffFlags) run(changed func(string) bool) error {
 
 // checkGrowth fails if something grew by more than --fail-above.
 func (f *diffFlags) checkGrowth(d *report.Difference) error {
-	worst, what := d.Worst()
+	growth, subject := d.LargestGrowth()
 	doubt := ""
 	if why := d.Untested(); why != "" {
 		doubt = "; not tested for significance, since " + why
@@ -188,22 +191,22 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	if doubt != "" {
 		doubt += "; compare several with -a A1,A2,A3 -b B1,B2,B3"
 	}
-	by := fmt.Sprintf("by %.1f%% of the old total", 100*worst)
-	if math.IsInf(worst, 1) {
+	by := fmt.Sprintf("by %.1f%% of the old total", 100*growth)
+	if math.IsInf(growth, 1) {
 		by = "from an old total of 0"
 	}
-	if worst > float64(f.failAbove) {
-		return exit.With(exit.GrowthExceeded, "%s grew %s, more than --fail-above %s allows%s", what, by,
-			f.failAbove.String(), doubt)
+	if growth > f.failAbove {
+		return exit.With(exit.GrowthExceeded, "%s grew %s, more than --fail-above %s allows%s", subject, by,
+			commandline.FormatPercent(f.failAbove), doubt)
 	}
 	found := "no significant growth"
 	switch {
 	case d.Untested() != "" && !d.ExceedsUntested():
 		found = "whether something grew is not known"
-	case worst > 0:
-		found = fmt.Sprintf("%s grew most, %s", what, by)
+	case growth > 0:
+		found = fmt.Sprintf("%s grew most, %s", subject, by)
 	}
-	console.Infof("--fail-above %s: %s%s", f.failAbove.String(), found, doubt)
+	console.Infof("--fail-above %s: %s%s", commandline.FormatPercent(f.failAbove), found, doubt)
 	return nil
 }
 

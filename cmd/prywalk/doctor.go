@@ -26,8 +26,8 @@ func newDoctor() *cobra.Command {
 Checks the requirements on the kernel, on this user's rights and on a process, and
 prints the smallest fix for each one that is missing.
 
-Exit codes: 0 nothing that is needed is missing, 1 something is, 2 wrong usage, 3 a right
-is missing.`,
+Exit codes: 0 nothing that is needed is missing, 1 something other than a right is,
+2 wrong usage, 3 a right is missing.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("pid") && pid <= 0 {
 				return exit.Usage("-p %d: give a process number", pid)

@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
 	"prywalk/internal/refusal"
@@ -34,7 +33,7 @@ type dumpFlags struct {
 	maxDepth   int
 	readOnly   bool
 	atomic     bool
-	maxPause   commandline.Seconds
+	maxPause   time.Duration
 	native     bool
 	locks      bool
 	goroutines string
@@ -81,7 +80,7 @@ read, 5 --locks found a deadlock.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.processFlags.add(fl)
+	f.addTargets(fl)
 	f.addRule(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
@@ -89,11 +88,11 @@ read, 5 --locks found a deadlock.`,
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
-	fl.Var(&f.maxPause, "max-pause",
+	fl.Var(commandline.Seconds(&f.maxPause), "max-pause",
 		"stop no thread if that is expected to take longer, such as 10ms; deep stacks of running threads are cut for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
 	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
-	f.coreFlags.add(fl)
+	f.addTo(fl)
 	fl.SortFlags = false
 	return cmd
 }
@@ -131,7 +130,7 @@ func (f *dumpFlags) run() error {
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.printNotes(w) }()
 	var first error
-	var left unreadProcesses
+	var unread unreadProcesses
 	dumped := false
 	for _, pid := range f.pids {
 		p, err := f.dumpProcess(pid)
@@ -149,7 +148,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			continue
 		}
 		if f.finder != nil {
-			left.add(err)
+			unread.add(err)
 			continue
 		}
 		if first != nil {
@@ -158,7 +157,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 		}
 		first = err
 	}
-	return cmp.Or(first, left.report(dumped))
+	return cmp.Or(first, unread.report(dumped))
 }
 
 // unreadProcesses are selected ones that could not be read, by reason.
@@ -198,16 +197,12 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1 // unlimited
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		Goroutines: f.goroutines == "on", MaxPause: time.Duration(f.maxPause), Sysroot: f.sysroot != "",
+		Goroutines: f.goroutines == "on", MaxPause: f.maxPause, Sysroot: f.sysroot != "",
 		Prywalk: release()}
 }
 
-func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
-	var t *loadedcode.Process
-	var err error
-	if hung := hang.Watched(func() { t, err = loadedcode.Open(pid) }); hung != nil {
-		return nil, hung
-	}
+func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {
+	t, err := openProcess(loadedcode.Open, pid)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +224,7 @@ func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
 }
 
 // failedThreads reports unread threads and why; it fails if none was read.
-func failedThreads(p *dump.Process) error {
+func failedThreads(p *stacks.Process) error {
 	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
 	for i := range p.Threads {
 		if p.Threads[i].How == observe.ByStop.String() {
@@ -257,7 +252,7 @@ func failedThreads(p *dump.Process) error {
 	return nil
 }
 
-func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
+func (f *dumpFlags) write(w io.Writer, p *stacks.Process) error {
 	defer console.ReportOmitted()
 	switch {
 	case f.json:
@@ -271,7 +266,7 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 }
 
 // addNotes keeps each hint once.
-func (f *dumpFlags) addNotes(p *dump.Process) {
+func (f *dumpFlags) addNotes(p *stacks.Process) {
 	for _, n := range text.Notes(p) {
 		if !slices.Contains(f.notes, n) {
 			f.notes = append(f.notes, n)

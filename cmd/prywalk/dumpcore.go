@@ -19,7 +19,7 @@ import (
 
 type coreFlags struct{ core, sysroot string }
 
-func (f *coreFlags) add(fl *pflag.FlagSet) {
+func (f *coreFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVar(&f.core, "core", "", "read this core file instead of a process")
 	fl.StringVar(&f.sysroot, "sysroot", "", "directory with the files of the machine that wrote the core")
 }

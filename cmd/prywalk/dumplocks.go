@@ -4,18 +4,18 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 
 	"prywalk/internal/console"
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/exit"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/printable"
+	"prywalk/internal/selfhang"
 )
 
 var errDeadlock = errors.New("deadlock")
@@ -30,12 +30,12 @@ func (f *dumpFlags) checkLocks() error {
 // dumpLocks reads all processes' locks together. A deadlock determines the exit code; other errors are printed before.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	images := loadedcode.NewImageCache(0) // shared: most run the same files
-	targets, left, first := f.openProcesses(images)
+	targets, unread, first := f.openProcesses(images)
 	if errors.Is(first, dump.ErrHung) {
 		return first
 	}
 	if len(targets) == 0 {
-		return cmp.Or(first, left.report(false))
+		return cmp.Or(first, unread.report(false))
 	}
 	l, err := dump.ExamineLocks(targets, f.options())
 	if !errors.Is(err, dump.ErrHung) { // else may be in use
@@ -50,7 +50,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
-	failed := errors.Join(first, err, left.report(true))
+	failed := errors.Join(first, err, unread.report(true))
 	if failed == nil || len(l.Deadlocks) > 0 {
 		for _, p := range l.Processes {
 			failed = errors.Join(failed, failedThreads(p))
@@ -68,26 +68,27 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 // openProcesses opens the processes. The error joins those of processes named by their IDs, or is [dump.ErrHung], which
 // ends it. Of processes that a rule selects, those that cannot be read are left.
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
-	targets []*loadedcode.Process, left unreadProcesses, failed error,
+	targets []*loadedcode.Process, unread unreadProcesses, failed error,
 ) {
 	for _, pid := range f.pids {
-		t, err := openProcess(images, pid)
+		t, err := openProcess(images.Open, pid)
 		switch {
 		case errors.Is(err, dump.ErrHung):
-			return nil, left, err
+			return nil, unread, err
 		case err != nil && f.finder != nil:
-			left.add(err)
+			unread.add(err)
 		case err != nil:
 			failed = errors.Join(failed, err)
 		default:
 			targets = append(targets, t)
 		}
 	}
-	return targets, left, failed
+	return targets, unread, failed
 }
 
-func openProcess(images *loadedcode.ImageCache, pid int) (t *loadedcode.Process, err error) {
-	if hung := hang.Watched(func() { t, err = images.Open(pid) }); hung != nil {
+// openProcess returns [dump.ErrHung] if open does not return.
+func openProcess(open func(int) (*loadedcode.Process, error), pid int) (t *loadedcode.Process, err error) {
+	if hung := selfhang.Watched(func() { t, err = open(pid) }); hung != nil {
 		return nil, hung
 	}
 	return t, err
@@ -101,19 +102,15 @@ func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
 	return deadlocked(l)
 }
 
-func (f *dumpFlags) writeLocks(w io.Writer, l *dump.Locks) error {
+func (f *dumpFlags) writeLocks(w io.Writer, l *locks.Locks) error {
 	defer console.ReportOmitted()
-	if !f.json {
-		return text.WriteLocks(w, l)
+	if f.json {
+		return printable.WriteJSON(w, l)
 	}
-	text, err := json.Marshal(l)
-	if err == nil {
-		_, err = w.Write(append(printable.JSON(text), '\n'))
-	}
-	return err
+	return text.WriteLocks(w, l)
 }
 
-func deadlocked(l *dump.Locks) error {
+func deadlocked(l *locks.Locks) error {
 	if len(l.Deadlocks) == 0 {
 		return nil
 	}

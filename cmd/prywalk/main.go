@@ -50,7 +50,7 @@ func internalFailureCode(args []string) int {
 	return exit.Failed
 }
 
-// launchesCommand: the command is record with a program to start.
+// launchesCommand reports whether the command is record with a program to start.
 func launchesCommand(cmd *cobra.Command, args []string) bool {
 	return cmd.Name() == "record" &&
 		(cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !isProcessArgument(args[0]))
@@ -92,7 +92,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// wantsJSON: the result, and so errors, are to be JSON. An unparsable command line is text.
+// wantsJSON reports whether the result, and so errors, are to be JSON. Those of an unparsable command line are text.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -217,8 +217,9 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 			return &exit.Error{Code: exit.WrongUsage}
 		},
 	}
-	limit := commandline.Memory(budget.Process().Total())
-	root.PersistentFlags().Var(&limit, "max-memory", "limit prywalk's memory to about this size")
+	limit := budget.Process().Total()
+	root.PersistentFlags().Var(commandline.Memory(&limit), "max-memory",
+		"limit prywalk's memory to about this size; unless given, also to half of its cgroup's limit")
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "print errors only")
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		console.Quiet(*quiet)
@@ -226,7 +227,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 			return err
 		}
 		if cmd.Flags().Changed("max-memory") {
-			budget.Process().SetTotal(int64(limit))
+			budget.Process().SetTotal(limit)
 		}
 		if cmd.Hidden { // measured workloads
 			return nil

@@ -60,7 +60,7 @@ type processFlags struct {
 	finder                    *selection.Finder // of the rule, or nil
 }
 
-func (c *processFlags) add(fl *pflag.FlagSet) {
+func (c *processFlags) addTargets(fl *pflag.FlagSet) {
 	fl.VarP(&c.pids, "pid", "p", "process IDs, separated by commas; repeatable")
 	fl.StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
 	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
@@ -98,7 +98,7 @@ func (c *processFlags) findByRule() error {
 	return nil
 }
 
-// mayBeProcess: there is one argument, and neither flag nor command.
+// mayBeProcess reports whether there is one argument, and neither a flag that selects processes nor a command.
 func (c *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {
 	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.hasRule()
 }
@@ -120,7 +120,7 @@ func (c *processFlags) takeArgument(cmd *cobra.Command, args []string) []string 
 	return nil
 }
 
-// isProcessArgument: the argument is taken by [processFlags.takeArgument].
+// isProcessArgument reports whether [processFlags.takeArgument] takes the argument.
 func isProcessArgument(arg string) bool { return len(processesNamed(arg)) > 0 || isProcess(arg) }
 
 func isProcess(arg string) bool {

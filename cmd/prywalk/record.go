@@ -63,8 +63,9 @@ once. Ctrl-Z detaches from all threads and suspends prywalk. SIGUSR1 writes a ch
 Ctrl-\ is passed on to a command; with -p it ends the recording as Ctrl-C does. An
 existing recording is kept as NAME.old.
 
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `; with a
-command, the command's own status.`
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.
+With a command: its own status (128+N: signal N ended it), 125 if prywalk failed or lacks
+a right, 126 the command is not executable, 127 it is not found.`
 
 func newRecord() *cobra.Command {
 	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
@@ -76,16 +77,16 @@ func newRecord() *cobra.Command {
 			return f.run(cmd, args)
 		},
 	}
-	f.declare(cmd.Flags())
+	f.addTo(cmd.Flags())
 	return cmd
 }
 
-func (f *recordFlags) declare(fl *pflag.FlagSet) {
-	f.add(fl)
+func (f *recordFlags) addTo(fl *pflag.FlagSet) {
+	f.addTargets(fl)
 	f.addWait(fl)
 	f.addRule(fl)
 	f.addRate(fl)
-	fl.VarP((*commandline.Seconds)(&f.Duration), "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
+	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
 	fl.StringVarP(&f.Output, "output", "o", recordingName, "the recording; - is stdout; %p the pid, %t the time")
 	fl.BoolVar(&f.Sampler.Children, "children", false,
 		"also record child processes, those already running included (on for a command)")
@@ -107,15 +108,16 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 }
 
 func (f *recordFlags) addRate(fl *pflag.FlagSet) {
-	rate := (*commandline.Frequency)(&f.Sampler.Freq)
+	rate := commandline.Frequency(&f.Sampler.Freq)
 	fl.VarP(rate, "freq", "F", "sampling rate in Hz")
 	fl.VarP(rate, "rate", "r", "the same as --freq")
 }
 
 func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
-	fl.Var((*commandline.Share)(&f.Sampler.MaxOverhead), "max-overhead",
-		"lower the rate so that targets lose at most this share of their CPU time, such as 2% (2 is the same)")
-	fl.Var((*commandline.Seconds)(&f.Sampler.MaxPause), "max-pause",
+	fl.Var(commandline.Share(&f.Sampler.MaxOverhead), "max-overhead",
+		"lower the rate so that targets lose at most this share of their CPU time, such as 2% (2 is the same), "+
+			"and prywalk uses at most this share of all CPUs' time")
+	fl.Var(commandline.Seconds(&f.Sampler.MaxPause), "max-pause",
 		"stop no thread if that is expected to take longer, such as 100us")
 	fl.BoolVar(&f.Sampler.ReadOnly, "read-only", false, readOnlyUsage)
 	fl.StringVar(&f.Threads, "threads", "", "only threads whose name matches this regular expression")
@@ -123,7 +125,7 @@ func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
 }
 
 func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
-	fl.Var((*commandline.Seconds)(&f.Rotate), "rotate",
+	fl.Var(commandline.Seconds(&f.Rotate), "rotate",
 		"begin another recording after each such time, such as 1h: -o names them, with the time")
 	fl.IntVar(&f.Keep, "keep", 0, "with --rotate: keep so many of them and remove the oldest (default all)")
 }
@@ -144,11 +146,11 @@ func (f *recordFlags) checkRotation(changed func(flag string) bool) error {
 
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	args = f.takeArgument(cmd, args)
-	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
-	if err := cmp.Or(f.checkArguments(cmd, args, launch), f.checkSampling()); err != nil {
+	launches := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
+	if err := cmp.Or(f.checkArguments(cmd, args, launches), f.checkSampling()); err != nil {
 		return err
 	}
-	f.Sampler.Children = f.followsChildren(cmd, launch)
+	f.Sampler.Children = f.followsChildren(cmd, launches)
 	f.Sampler.KernelStacks = !f.noKernel
 	if err := f.open(); err != nil {
 		return err
@@ -158,8 +160,8 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		share := commandline.FormatPercent(f.Sampler.MaxOverhead)
 		console.Infof("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their time", share)
 	}
-	return f.withEventLog(launch, func() error {
-		if launch {
+	return f.withEventLog(launches, func() error {
+		if launches {
 			return recording.RecordCommand(f.Options, args)
 		}
 		return recording.RecordProcesses(f.Options)
@@ -167,8 +169,8 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // followsChildren is --children, on for commands and rules that select a group.
-func (f *recordFlags) followsChildren(cmd *cobra.Command, launch bool) bool {
-	group := launch || f.systemWide || f.cgroup != "" || f.unit != ""
+func (f *recordFlags) followsChildren(cmd *cobra.Command, launches bool) bool {
+	group := launches || f.systemWide || f.cgroup != "" || f.unit != ""
 	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
 }
 
@@ -184,8 +186,9 @@ func (f *recordFlags) open() error {
 	return f.openEngine(&f.Sampler)
 }
 
-// withEventLog: launch is a command, so that a failure of the log has exit code 125.
-func (f *recordFlags) withEventLog(launch bool, run func() error) error {
+// withEventLog calls run with the log of events open. launches: a command is launched, so that a failure of the log has
+// exit code 125.
+func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 	if f.eventLog == "" {
 		return run()
 	}
@@ -196,25 +199,25 @@ func (f *recordFlags) withEventLog(launch bool, run func() error) error {
 		recorded = run()
 		return log.Flush()
 	})
-	if err = flagError("event-log", err); launch {
+	if err = flagError("event-log", err); launches {
 		err = exit.Internal(err)
 	}
 	return cmp.Or(recorded, err)
 }
 
-// checkArguments finds arguments that exclude each other. launch: there is a command.
-func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launch bool) error {
+// checkArguments finds arguments that exclude each other. launches: a command is launched.
+func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches bool) error {
 	switch {
-	case len(f.pids) > 0 && launch:
+	case len(f.pids) > 0 && launches:
 		return exit.Usage("give either -p or a command, not both%s", suggestDuration(args))
-	case f.name != "" && launch:
+	case f.name != "" && launches:
 		return exit.Usage("give either -n or a command, not both%s", suggestDuration(args))
-	case f.hasRule() && launch:
+	case f.hasRule() && launches:
 		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, "+
 			"not both%s", suggestDuration(args))
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
-	case launch && f.Output == "-":
+	case launches && f.Output == "-":
 		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
 	case console.IsStdout(f.Output) && console.IsTerminal(os.Stdout):
 		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
@@ -234,11 +237,11 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launch b
 
 // suggestDuration suggests -d for perf's "sleep 5", or "5s"; "": neither.
 func suggestDuration(args []string) string {
-	var d commandline.Seconds
+	var d time.Duration
 	if len(args) == 2 && args[0] == "sleep" {
 		args = args[1:]
 	}
-	if len(args) != 1 || d.Set(args[0]) != nil {
+	if len(args) != 1 || commandline.Seconds(&d).Set(args[0]) != nil {
 		return ""
 	}
 	return "; for a duration: -d " + args[0]

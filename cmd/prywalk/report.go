@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
@@ -26,10 +25,9 @@ import (
 
 type reportFlags struct {
 	opts                        report.Options
-	from, to                    commandline.RecordingTime
 	tree, folded, json, account bool
 	blame                       bool
-	files                       [len(fileForms)]outputFile // paths, "" for none
+	files                       [len(fileForms)]string // paths, "" for none
 	http                        string
 	callers, callees            string
 	source, sourceDir           string
@@ -55,7 +53,9 @@ func newReport() *cobra.Command {
 Shows where the time goes: for each function, its own time and that of everything
 it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
 standard input. Values have as many digits as the number of samples supports. On a
-terminal a long report is shown by $PAGER (less -FRX unless set).`,
+terminal a long report is shown by $PAGER (less -FRX unless set).
+
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage) + `; without a sample that fits: 1.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usage("report takes one file, not %d; prywalk diff compares two", len(args))
@@ -80,11 +80,11 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 			return f.run(path)
 		},
 	}
-	f.define(cmd.Flags())
+	f.addTo(cmd.Flags())
 	return cmd
 }
 
-func (f *reportFlags) define(fl *pflag.FlagSet) {
+func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; --by wait: 10 groups; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+joinWords(report.Groupings())+
 		"; by the program's labels: label, or one: label:NAME")
@@ -99,8 +99,9 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.opts.Lines, "lines", false, "one row per source line instead of per function")
 	fl.BoolVar(&f.opts.Native, "native", false, nativeUsage)
 	fl.BoolVar(&f.opts.FullNames, "full-names", false, "do not shorten names to the terminal, or to 100 columns in a pipe")
-	fl.Var(&f.from, "from", "leave out everything before this time of the recording, such as 2s")
-	fl.Var(&f.to, "to", "leave out everything after this time")
+	fl.Var(commandline.RecordingTime(&f.opts.From), "from",
+		"leave out everything before this time of the recording, such as 2s")
+	fl.Var(commandline.RecordingTime(&f.opts.To), "to", "leave out everything after this time")
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")
 	fl.StringVar(&f.opts.Ignore, "ignore", "", "leave out stacks that match")
 	fl.StringVar(&f.opts.Thread, "thread", "", "only threads whose name or number matches")
@@ -118,9 +119,9 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack, for flame graph scripts")
 	fl.BoolVar(&f.account, "account", false, "how the recording was made: samples, stops and their length, losses")
 	for i := range fileForms {
-		fl.Var(&f.files[i], fileForms[i].flag, fileForms[i].usage)
+		fl.StringVar(&f.files[i], fileForms[i].flag, "", fileForms[i].usage)
 	}
-	fl.Var((*commandline.Address)(&f.http), "http", "serve pprof's web pages at this address, such as localhost:8080")
+	fl.Var(commandline.Address(&f.http), "http", "serve pprof's web pages at this address, such as localhost:8080")
 	fl.SortFlags = false
 }
 
@@ -133,7 +134,6 @@ func (f *reportFlags) run(path string) error {
 			return err
 		}
 	}
-	f.opts.From, f.opts.To = time.Duration(f.from), time.Duration(f.to)
 	f.progress = console.StartProgress(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
 	defer f.progress.Stop()
 	p, err := readProfile(path)

@@ -94,11 +94,11 @@ func (f *reportFlags) check() error {
 	if f.opts.Sort != "" && !slices.Contains(report.Orders(), f.opts.Sort) {
 		return exit.Usage("--sort %q: choose %s", f.opts.Sort, joinWords(report.Orders()))
 	}
-	if f.changed("to") && f.to == 0 {
+	if f.changed("to") && f.opts.To == 0 {
 		return exit.Usage("--to 0 leaves nothing: give a time after the beginning of the recording")
 	}
-	if f.changed("from") && f.changed("to") && f.from >= f.to {
-		return exit.Usage("--from %s is not before --to %s", &f.from, &f.to)
+	if f.changed("from") && f.changed("to") && f.opts.From >= f.opts.To {
+		return exit.Usage("--from %s is not before --to %s", f.opts.From, f.opts.To)
 	}
 	forms, err := f.forms()
 	if err != nil {

@@ -11,21 +11,6 @@ import (
 	"prywalk/report"
 )
 
-// outputFile is a file's path.
-type outputFile string
-
-// String implements pflag.Value.
-func (f *outputFile) String() string { return string(*f) }
-
-// Set implements pflag.Value.
-func (f *outputFile) Set(path string) error {
-	*f = outputFile(path)
-	return nil
-}
-
-// Type implements pflag.Value.
-func (f *outputFile) Type() string { return "FILE" }
-
 // fileForm is written to a file.
 type fileForm struct {
 	// flag is without dashes, and names the file.
@@ -48,7 +33,7 @@ var fileForms = [...]fileForm{
 	{"pgo", "write a profile for go build -pgo", false, false, report.PGO, profile.WritePGO},
 }
 
-func (f *reportFlags) writesFiles() bool { return f.files != [len(fileForms)]outputFile{} }
+func (f *reportFlags) writesFiles() bool { return f.files != [len(fileForms)]string{} }
 
 func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 	for i, path := range f.files {
@@ -56,7 +41,7 @@ func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 			continue
 		}
 		form := &fileForms[i]
-		err := form.file(string(path), func(w io.Writer) error { return form.write(w, p, f.opts) })
+		err := form.file(path, func(w io.Writer) error { return form.write(w, p, f.opts) })
 		if err != nil {
 			return flagError(form.flag, err)
 		}

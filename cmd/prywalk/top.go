@@ -42,7 +42,7 @@ func newTop() *cobra.Command {
   prywalk top -p 4711 --once
   prywalk top -p 4711 --json | jq -r '.functions[0].name'
 
-Shows what threads do now: the functions that use the processors, the threads, and
+Shows what threads do now: the functions that use CPU time, the threads, and
 what sleepers wait in, for the last 2, 10 or 60 seconds, or since the beginning. Keys:
 tab goes to the next table, enter opens the selected row (a function's stacks, a
 thread's or a wait's functions), esc goes back, c changes the clock (cpu,
@@ -52,18 +52,20 @@ keys, q ends.
 
 ▲ and ▼ mark shares that have changed by more than sampling noise. In a pipe, or with
 --once, the table is plain text. With -o the whole becomes a recording, as that of
-prywalk record. The overhead is that of prywalk record.`,
+prywalk record. The overhead is that of prywalk record.
+
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fl := cmd.Flags()
-	f.add(fl)
+	f.addTargets(fl)
 	f.addWait(fl)
 	f.addRule(fl)
 	f.addRate(fl)
-	fl.VarP((*commandline.Seconds)(&f.Duration), "duration", "d",
+	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d",
 		"how long: seconds (30) or with a unit (30s, 2m); until q otherwise")
-	fl.Var((*commandline.Seconds)(&f.Sampler.WatchEvery), "interval", "time between two refreshes")
-	fl.Var((*commandline.Seconds)(&f.Window), "window",
+	fl.Var(commandline.Seconds(&f.Sampler.WatchEvery), "interval", "time between two refreshes")
+	fl.Var(commandline.Seconds(&f.Window), "window",
 		"show the last so many seconds: 2, 10 or 60 on a terminal, any in plain text")
 	fl.StringVar((*string)(&f.Clock), "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
 	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestWindowsAddUpToTheRecordingAndTheKernelsCPUTime(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t, "").start()
 	for _, args := range [][]string{
 		{"--endpoint", "http://" + c.grpc}, {"--endpoint", "http://" + c.http, "--protocol", "http", "--aggregate"},
@@ -56,6 +57,7 @@ func TestWindowsAddUpToTheRecordingAndTheKernelsCPUTime(t *testing.T) {
 }
 
 func TestNothingIsLostWhileTheReceiverIsAway(t *testing.T) {
+	t.Parallel()
 	c, spool := newCollector(t, ""), filepath.Join(t.TempDir(), "spool")
 	l := startLoad(t)
 	a := startAgent(t, l, "--endpoint", "http://"+c.grpc, "--spool", spool)
@@ -87,6 +89,7 @@ func TestNothingIsLostWhileTheReceiverIsAway(t *testing.T) {
 }
 
 func TestKilledAgentLosesItsLastWindowOnly(t *testing.T) {
+	t.Parallel()
 	c, spool := newCollector(t, ""), filepath.Join(t.TempDir(), "spool")
 	l := startLoad(t)
 	args := []string{"--endpoint", "http://" + c.http, "--protocol", "http", "--spool", spool}
@@ -116,6 +119,7 @@ func TestKilledAgentLosesItsLastWindowOnly(t *testing.T) {
 }
 
 func TestLargeMessagesAreSplit(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t, "").start()
 	l := startLoad(t)
 	const most = 64 << 10
@@ -133,6 +137,7 @@ func TestLargeMessagesAreSplit(t *testing.T) {
 }
 
 func TestCertificatesAndTokens(t *testing.T) {
+	t.Parallel()
 	pki := newAuthority(t)
 	c := newCollector(t, "tls:\n  cert_file: "+pki.server.cert+"\n  key_file: "+pki.server.key+"\n  client_ca_file: "+
 		pki.ca+"\n").start()

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -66,14 +67,23 @@ func eventuallyWithin(t *testing.T, limit time.Duration, what string, ok func() 
 	}
 }
 
+// ports counts the calls of freeAddress.
+var ports atomic.Int32
+
+// freeAddress returns an address that is free, and that no other call returns. Its port is between 10000 and 30000,
+// below those that the kernel gives to outgoing connections (from 32768 on, ip(7)), one of which could have it before
+// a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 20000 {
+		port := 10000 + (os.Getpid()*100+int(ports.Add(1)))%20000
+		if l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port of 127.0.0.1 between 10000 and 30000 is free")
+	return ""
 }
 
 type collector struct {

@@ -14,6 +14,7 @@ import (
 
 // TestOwnMetricsArriveAsOTLP by either protocol. The last message has the totals.
 func TestOwnMetricsArriveAsOTLP(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t, "").start()
 	for _, args := range [][]string{
 		{"--endpoint", "http://" + c.grpc}, {"--endpoint", "http://" + c.http, "--protocol", "http"},
@@ -55,6 +56,7 @@ func TestOwnMetricsArriveAsOTLP(t *testing.T) {
 
 // An endpoint that does not accept profiles is no reason to keep messages.
 func TestRefusedMessagesAreDroppedAndReportedOnce(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t, "").start()
 	l := startLoad(t)
 	a := startAgent(t, l, "--endpoint", "http://"+c.http+"/nothing", "--protocol", "http")
@@ -73,6 +75,7 @@ func TestRefusedMessagesAreDroppedAndReportedOnce(t *testing.T) {
 
 // TestAgentReportsWhatItSamples at its start, and that it waits if no process is selected.
 func TestAgentReportsWhatItSamples(t *testing.T) {
+	t.Parallel()
 	l := startLoad(t)
 	for messages, rule := range map[string][]string{
 		"samples 1 process; sends to http://127.0.0.1:1\n":                         {"-p", strconv.Itoa(l.pid)},
@@ -88,6 +91,7 @@ func TestAgentReportsWhatItSamples(t *testing.T) {
 
 // TestAgentReportsWhatItCannotRead: the number of such selected processes, and the reason for the last one.
 func TestAgentReportsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
 	startLoad(t)
 	dir, err := os.MkdirTemp("/var/tmp", "prywalk-unread-")
 	if err != nil {
@@ -97,7 +101,8 @@ func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil { // mkdtemp(3) makes it accessible to the owner only
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{binary: "prywalk", "/bin/sleep": "nobodysleep"} {
+	sleep := "nobody-" + strconv.Itoa(os.Getpid()) // no other process of the host has this name
+	for from, to := range map[string]string{binary: "prywalk", "/bin/sleep": sleep} {
 		if text, err := exec.Command("install", "-m", "0755", from, dir+"/"+to).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
@@ -105,16 +110,16 @@ func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	unprivileged := func(args ...string) *exec.Cmd {
 		return exec.Command("setpriv", append([]string{"--reuid=65534", "--regid=65534", "--clear-groups"}, args...)...)
 	}
-	own := unprivileged(dir+"/nobodysleep", "600")
+	own := unprivileged(dir+"/"+sleep, "600")
 	if err := own.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = own.Process.Kill(), own.Wait() })
 	eventually(t, "the unprivileged user's program runs", func() bool {
 		exe, err := os.Readlink("/proc/" + strconv.Itoa(own.Process.Pid) + "/exe")
-		return err == nil && exe == dir+"/nobodysleep"
+		return err == nil && exe == dir+"/"+sleep
 	})
-	out, err := unprivileged(dir+"/prywalk", "agent", "--match", "^(gated|nobodysleep)$", "--endpoint",
+	out, err := unprivileged(dir+"/prywalk", "agent", "--match", "^(gated|"+sleep+")$", "--endpoint",
 		"http://127.0.0.1:1", "-d", "1s", "--flush", "100ms").CombinedOutput()
 	if !regexp.MustCompile(`prywalk: samples 1 process; sends to http://127\.0\.0\.1:1
 (?s:.*)prywalk: [0-9]+ selected process(es)? cannot be read: process [0-9]+: it runs as user root`).Match(out) {

@@ -78,6 +78,7 @@ func cpu(t *testing.T, files []string) (ns int64, samples int) {
 
 // The sums over all files are the kernel's, with and without --aggregate.
 func TestRotatedRecordingsHaveAllTimeOnce(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{nil, {"--aggregate"}} {
 		l := startLoad(t)
 		r := startRecorder(t, l, args...)
@@ -116,6 +117,7 @@ func TestRotatedRecordingsHaveAllTimeOnce(t *testing.T) {
 // The complete files remain readable, and the last one as of its checkpoint. No more remain than --keep allows, and a
 // file that is not a recording of this name remains.
 func TestKilledRotatingRecordingCanBeRead(t *testing.T) {
+	t.Parallel()
 	l := startLoad(t)
 	r := startRecorder(t, l, "--keep", "2")
 	other := filepath.Join(r.dir, "r-20000101-000000.pb.gz")

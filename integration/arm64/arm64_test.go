@@ -172,6 +172,7 @@ func programs(b *builder) {
 		b.cc("programs/"+name, "-O2", filepath.Join(root, "benchmarks/counts/testdata", name+".c"))
 	}
 	b.cc("programs/vfork", "-O2", filepath.Join(root, "internal/testtargets/src/vfork.c"))
+	b.cc("programs/execloop", "-O1", "-static", filepath.Join(root, "internal/testtargets/src/execloop.c"))
 	b.cc("programs/execs", "-O1", "-pthread", filepath.Join(root, "internal/testtargets/src/execs.c"))
 	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
 	oracle := filepath.Join(root, "integration/oracle/testdata")

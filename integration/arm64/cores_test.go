@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 const recordTo = "ARM64_RECORD"
@@ -53,7 +54,7 @@ func (c *console) checkCores(t *testing.T, sysroot string) {
 			continue
 		}
 		t.Run("live-"+name, func(t *testing.T) {
-			var live dump.Process
+			var live stacks.Process
 			if err := json.Unmarshal(c.file(t, name+".json"), &live); err != nil {
 				t.Fatal(err)
 			}
@@ -72,9 +73,9 @@ func openCore(t *testing.T, coreFile []byte, sysroot string) *core.Core {
 	return c
 }
 
-func firstOf(t *testing.T, c *core.Core, p *dump.Process) *dump.Thread {
+func firstOf(t *testing.T, c *core.Core, p *stacks.Process) *stacks.Thread {
 	t.Helper()
-	i := slices.IndexFunc(p.Threads, func(th dump.Thread) bool { return th.TID == c.Threads()[0].TID })
+	i := slices.IndexFunc(p.Threads, func(th stacks.Thread) bool { return th.TID == c.Threads()[0].TID })
 	if i < 0 {
 		t.Fatalf("no thread %d", c.Threads()[0].TID)
 	}
@@ -103,7 +104,7 @@ func (s *stop) checkCore(t *testing.T, coreFile []byte, sysroot string) {
 }
 
 // sameAsLive compares the core of a stopped process, walked here, with prywalk's dump of the process in the machine.
-func sameAsLive(t *testing.T, live *dump.Process, coreFile []byte, sysroot string) {
+func sameAsLive(t *testing.T, live *stacks.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1, Sysroot: true})
 	if len(dead.Threads) != len(live.Threads) || len(live.Threads) != 5 || dead.PID != live.PID {
@@ -122,13 +123,13 @@ func sameAsLive(t *testing.T, live *dump.Process, coreFile []byte, sysroot strin
 
 // sameFrame ignores the file's path, which is below the sysroot here, and the method: of a sleeping thread of a live
 // process only two registers are known.
-func sameFrame(a, b dump.Frame) bool {
+func sameFrame(a, b stacks.Frame) bool {
 	return a.PC == b.PC && a.SP == b.SP && a.Function == b.Function && a.Offset == b.Offset && a.BuildID == b.BuildID
 }
 
 // cutAnywhere truncates the core. Each stack must be the beginning of the whole one; a shorter one ends in a frame that
 // says why.
-func cutAnywhere(t *testing.T, whole *dump.Process, coreFile []byte, sysroot string) {
+func cutAnywhere(t *testing.T, whole *stacks.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	var cut int
 	for left := len(coreFile) - 1; left > len(coreFile)/16; left -= len(coreFile) / 37 {

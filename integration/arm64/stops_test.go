@@ -14,7 +14,7 @@ import (
 
 	"prywalk/integration/arm64/recorded"
 	"prywalk/internal/core"
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 // stop is a place where a program is stopped, and its chain of functions there, innermost first. The callers of the
@@ -87,7 +87,7 @@ func (s *stop) fits(names []string) bool {
 	return !slices.ContainsFunc(names[len(chain):], func(n string) bool { return !slices.Contains(outer, n) })
 }
 
-func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot, dir string) {
+func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Thread, sysroot, dir string) {
 	t.Helper()
 	rec := &recorded.Case{About: s.about, Stop: th.StopReason,
 		Files: []recorded.File{{Name: recorded.CoreName, Data: coreFile}}}
@@ -125,7 +125,7 @@ const wholeCode = 256
 // keeps returns the bytes that a case keeps although this walk did not need them, so that the case remains meaningful
 // when the unwinder reads other bytes: the stack, each function's code up to its program counter, and the header of
 // the search table, without which entries would be searched for in another way.
-func keeps(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
+func keeps(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {
 		end := uint64(f.SP) + 32

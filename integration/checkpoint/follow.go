@@ -18,19 +18,21 @@ type Follower struct {
 	prywalk *os.Process
 	file    string
 	last    os.FileInfo
+	begun   time.Time
 	ask     time.Time // of the next request
 }
 
 // Follow follows the recording that a process writes to a file.
 func Follow(prywalk *os.Process, file string) *Follower {
-	return &Follower{prywalk: prywalk, file: file, ask: time.Now()}
+	return &Follower{prywalk: prywalk, file: file, begun: time.Now(), ask: time.Now()}
 }
 
-// New reports whether there is a checkpoint since the last call. Else it may request one: some time after the last, and
-// again if none comes. It does not detect that prywalk has ended.
+// New reports whether there is a checkpoint since the last call. Else it may request one: 200 ms or a tenth of the time
+// so far after the last, as a checkpoint takes CPU time for all of the recording, and again if none comes. It does not
+// detect that prywalk has ended.
 func (f *Follower) New() bool {
 	if info, err := os.Stat(f.file); err == nil && (f.last == nil || !os.SameFile(f.last, info)) {
-		f.last, f.ask = info, time.Now().Add(200*time.Millisecond)
+		f.last, f.ask = info, time.Now().Add(max(200*time.Millisecond, time.Since(f.begun)/10))
 		return true
 	}
 	// the signal would end a process without a handler

@@ -13,7 +13,7 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/frame"
 	"golang.org/x/arch/x86/x86asm"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 // process gives the classes the memory of a stopped process, and whether code has call frame information.
@@ -33,10 +33,10 @@ func openProcess(t *testing.T, pid int) *process {
 	return &process{pid: pid, mem: mem, cfi: map[string]frame.FrameDescriptionEntries{}}
 }
 
-func generated(f *dump.Frame) bool { return f.Module == "" || f.Module == "[anon]" || f.Kind != "" }
+func generated(f *stacks.Frame) bool { return f.Module == "" || f.Module == "[anon]" || f.Kind != "" }
 
 // trampoline reports whether a frame is a signal trampoline: its caller was interrupted.
-func trampoline(f *dump.Frame) bool {
+func trampoline(f *stacks.Frame) bool {
 	return f.Function == "__restore_rt" || f.Function == "runtime.sigreturn__sigaction"
 }
 
@@ -57,7 +57,7 @@ func (p *process) called(ret uint64) bool {
 
 // proves returns an error unless every return address from frame i on follows a call: those in code from files,
 // except that of the root, and of a handler, which the kernel makes return into the trampoline.
-func (p *process) proves(fs []dump.Frame, i int) error {
+func (p *process) proves(fs []stacks.Frame, i int) error {
 	for i = max(i, 1); i < len(fs)-1; i++ {
 		if generated(&fs[i]) || trampoline(&fs[i]) || trampoline(&fs[i-1]) || p.called(uint64(fs[i].PC)) {
 			continue
@@ -68,7 +68,7 @@ func (p *process) proves(fs []dump.Frame, i int) error {
 }
 
 // hasCFI reports whether a file has call frame information for a frame's code, by delve's reader.
-func (p *process) hasCFI(f *dump.Frame, caller bool) bool {
+func (p *process) hasCFI(f *stacks.Frame, caller bool) bool {
 	table, ok := p.cfi[f.Module]
 	if !ok {
 		table = readCFI(fmt.Sprintf("/proc/%d/root%s", p.pid, f.Module))

@@ -5,19 +5,19 @@ package differential
 import (
 	"slices"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 // split is where another tool's chain departs from prywalk's: at is the first index at which they differ. The caller
 // of the frame before is in dispute.
 type split struct {
 	process *process
-	frames  []dump.Frame
+	frames  []stacks.Frame
 	other   []uint64
 	at      int
 }
 
-func (s *split) inner() *dump.Frame { return &s.frames[s.at-1] }
+func (s *split) inner() *stacks.Frame { return &s.frames[s.at-1] }
 
 type class struct {
 	name string

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 
@@ -77,7 +77,7 @@ func compare(t *testing.T, pid int, count *tally) {
 }
 
 // judge counts a thread. The error is a stack that differs from both tools' for no known reason.
-func judge(p *process, th *dump.Thread, gdb, eu []uint64, count *tally) error {
+func judge(p *process, th *stacks.Thread, gdb, eu []uint64, count *tally) error {
 	count.threads++
 	own := pcs(th)
 	atGdb, sameGdb := leaves(own, gdb)
@@ -104,7 +104,7 @@ func judge(p *process, th *dump.Thread, gdb, eu []uint64, count *tally) error {
 	return nil
 }
 
-func pcs(th *dump.Thread) []uint64 {
+func pcs(th *stacks.Thread) []uint64 {
 	var out []uint64
 	for _, f := range th.Frames {
 		out = append(out, uint64(f.PC))
@@ -112,7 +112,7 @@ func pcs(th *dump.Thread) []uint64 {
 	return out
 }
 
-func table(th *dump.Thread, gdb, eu []uint64) string {
+func table(th *stacks.Thread, gdb, eu []uint64) string {
 	const most = 60
 	at := func(s []uint64, i int) string {
 		if i < len(s) {
@@ -122,7 +122,7 @@ func table(th *dump.Thread, gdb, eu []uint64) string {
 	}
 	var b strings.Builder
 	for i := range min(most, max(len(th.Frames), len(gdb), len(eu))) {
-		f := dump.Frame{Place: &dump.Place{}}
+		f := stacks.Frame{Place: &stacks.Place{}}
 		if i < len(th.Frames) {
 			f = th.Frames[i]
 		}

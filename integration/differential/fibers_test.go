@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 
@@ -90,7 +90,7 @@ func compareFiber(t *testing.T, pid int) int {
 	if first < 0 || !testtargets.HasChain(names, fiberChain) {
 		return 0 // stopped between two fibers
 	}
-	own := pcs(&dump.Thread{Frames: th.Frames[:first+1]})
+	own := pcs(&stacks.Thread{Frames: th.Frames[:first+1]})
 	if !hasPrefix(gdb, own) && !hasPrefix(eu, own) {
 		t.Errorf("neither gdb nor eu-stack agrees:\n%s", table(&th, gdb, eu))
 	}

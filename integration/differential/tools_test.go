@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
-type stacks map[int][]uint64
+type pcsByThread map[int][]uint64
 
 const toolLimit = 5 * time.Minute
 
@@ -41,10 +41,10 @@ func run(t *testing.T, name string, args ...string) []byte {
 
 // prywalkDump returns prywalk's dump of a process without inlined calls and frames without code of their own
 // (Python's), which the other tools do not have.
-func prywalkDump(t *testing.T, pid int) *dump.Process {
+func prywalkDump(t *testing.T, pid int) *stacks.Process {
 	t.Helper()
 	out := run(t, tool, "dump", "--json", "-p", strconv.Itoa(pid), "--max-depth", "0")
-	var p dump.Process
+	var p stacks.Process
 	if err := json.Unmarshal(out, &p); err != nil {
 		t.Fatalf("prywalk dump --json: %v\n%.500s", err, out)
 	}
@@ -65,11 +65,11 @@ func prywalkDump(t *testing.T, pid int) *dump.Process {
 var chainsScript string
 
 // gdbStacks runs a script in gdb's Python: gdb's text omits addresses at which a source line begins.
-func gdbStacks(t *testing.T, pid int) stacks {
+func gdbStacks(t *testing.T, pid int) pcsByThread {
 	t.Helper()
 	script := "exec(" + strconv.Quote(chainsScript) + ")"
 	out := run(t, "gdb", "-nx", "-batch", "-iex", "set auto-load off", "-p", strconv.Itoa(pid), "-ex", "python "+script)
-	got := stacks{}
+	got := pcsByThread{}
 	tid := 0
 	for line := range strings.Lines(string(out)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -88,9 +88,9 @@ func gdbStacks(t *testing.T, pid int) stacks {
 	return got
 }
 
-func euStacks(t *testing.T, pid int) stacks {
+func euStacks(t *testing.T, pid int) pcsByThread {
 	t.Helper()
-	got := stacks{}
+	got := pcsByThread{}
 	tid := 0
 	for line := range strings.Lines(string(run(t, "eu-stack", "-n", "0", "-p", strconv.Itoa(pid)))) {
 		var n int

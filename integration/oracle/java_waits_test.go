@@ -16,6 +16,7 @@ import (
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
@@ -109,7 +110,7 @@ func (p *waitsRun) waitOf(tid int) (w javaWait, ok bool) {
 	if !ok {
 		return w, false
 	}
-	got.Resolve(p)
+	got.ResolveOwner(p)
 	w = javaWait{p.waits[tid].name, waitNames[got.Kind], got.Symbol, "-"}
 	if got.Owner != 0 {
 		w.owner = p.waits[got.Owner].name
@@ -207,7 +208,7 @@ func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 			return
 		}
 	}
-	var l *dump.Locks
+	var l *locks.Locks
 	for range 5 { // an owner may be unreadable while objects are moved
 		var err error
 		if l, err = dump.ExamineLocks([]*loadedcode.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {

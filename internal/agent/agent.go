@@ -16,7 +16,7 @@ import (
 
 // Options configure what is sent, how and where to.
 type Options struct {
-	Target
+	Receiver
 	Window time.Duration
 	// MaxMessage is the largest size before compression, bytes.
 	MaxMessage int64
@@ -58,7 +58,7 @@ type Agent struct {
 
 // New checks the options and opens the spool, whose messages of an earlier agent are sent, too.
 func New(o Options) (*Agent, error) {
-	c, err := newClient(o.Target, profileSignal)
+	c, err := newClient(o.Receiver, profileSignal)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func New(o Options) (*Agent, error) {
 			return nil, err
 		}
 	}
-	a.sender = newSender(c, &a.Metrics, s, int(o.MaxMessage), o.Target, o.Logf)
+	a.sender = newSender(c, &a.Metrics, s, int(o.MaxMessage), o.Receiver, o.Logf)
 	return a, nil
 }
 
@@ -95,12 +95,12 @@ func (a *Agent) Serve() (err error) {
 	if a.opts.MetricsAddr == "" {
 		return nil
 	}
-	at, stop, err := a.Metrics.Serve(a.opts.MetricsAddr, a.healthy)
+	addr, stop, err := a.Metrics.Serve(a.opts.MetricsAddr, a.healthy)
 	if err != nil {
 		return err
 	}
 	a.stopServer = stop
-	a.opts.Logf("metrics: http://%s/metrics", at)
+	a.opts.Logf("metrics: http://%s/metrics", addr)
 	return nil
 }
 
@@ -111,21 +111,23 @@ func (a *Agent) healthy() error {
 	return nil
 }
 
-// Start begins the first window of b's recording. r names locations, on a goroutine of Start's; generated names the
-// modules that self selects, which describe themselves, on the goroutine of the intervals. period is the time between
-// ticks.
+// Start begins the first window of b's recording, at begin, and starts the goroutines that encode, send and report,
+// until [Agent.Finish]. fileNames names the locations in files, on the goroutine that encodes; generatedNames those in
+// modules for which describesItself is true (generated code, which the process describes), on the goroutine of the
+// intervals. period is the time between ticks.
 func (a *Agent) Start(
-	begin time.Time, period time.Duration, b *profile.Builder, r profile.Resolver, self func(*profile.ModuleInfo) bool,
-	generated profile.Resolver,
+	begin time.Time, period time.Duration, b *profile.Builder, fileNames profile.Resolver,
+	describesItself func(*profile.ModuleInfo) bool,
+	generatedNames profile.Resolver,
 ) {
 	names := profile.NewNames(b, nil)
 	a.builder, a.windows = b, NewWindowBuilder(begin, a.opts.Window, a.resources.readLater)
 	a.windows.onClose = func(w *window) {
-		names.NameGenerated(w.stacks, generated, self)
+		names.NameGenerated(w.stacks, generatedNames, describesItself)
 		b.BeginEpoch()
 	}
 	e := &encoder{
-		names: names, resolver: r, resources: a.resources, aggregate: a.opts.Aggregate, period: period.Nanoseconds(),
+		names: names, resolver: fileNames, resources: a.resources, aggregate: a.opts.Aggregate, period: period.Nanoseconds(),
 		version: a.opts.Version,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -142,8 +144,8 @@ func (a *Agent) Start(
 }
 
 func (a *Agent) export(e *encoder) {
-	rest, canRest := e.resolver.(interface{ DropUnused() })
-	rested := time.Now()
+	dropper, canDrop := e.resolver.(interface{ DropUnused() })
+	droppedAt := time.Now()
 	for w := range a.windows.finished {
 		body, points := e.encode(w)
 		a.windows.encoded()
@@ -151,9 +153,9 @@ func (a *Agent) export(e *encoder) {
 		if len(body) > 0 {
 			a.sender.enqueue(body, points)
 		}
-		if canRest && time.Since(rested) > dropUnusedInterval {
-			rest.DropUnused()
-			rested = time.Now()
+		if canDrop && time.Since(droppedAt) > dropUnusedInterval {
+			dropper.DropUnused()
+			droppedAt = time.Now()
 		}
 	}
 }

@@ -36,8 +36,8 @@ func (r *millisecondReceiver) send(ctx context.Context, _ []byte) (reply, *failu
 func TestFlushLimitsSendingAndNotNaming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, err := New(Options{
-			Target: Target{Endpoint: "http://localhost:4317", Protocol: GRPC, Timeout: time.Minute},
-			Window: time.Second, MaxMessage: 1 << 20, Flush: time.Second, Logf: quietly,
+			Receiver: Receiver{Endpoint: "http://localhost:4317", Protocol: GRPC, Timeout: time.Minute},
+			Window:   time.Second, MaxMessage: 1 << 20, Flush: time.Second, Logf: quietly,
 		})
 		if err != nil {
 			t.Fatal(err)

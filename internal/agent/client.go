@@ -23,8 +23,8 @@ const (
 	HTTP = "http"
 )
 
-// Target is the receiver.
-type Target struct {
+// Receiver is the receiver.
+type Receiver struct {
 	// Endpoint is a URL: http for plain text, https for TLS.
 	Endpoint string
 	Protocol string
@@ -55,7 +55,7 @@ const (
 // Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
 
-// setBusy: the receiver may accept the message later.
+// setBusy marks that the receiver may accept the message later.
 func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
 
 // busyError is [errBusy], too.
@@ -99,11 +99,11 @@ type otlpSignal struct {
 }
 
 var (
-	profileSignal = otlpSignal{procedure, httpPath}
+	profileSignal = otlpSignal{profilesProcedure, profilesPath}
 	metricSignal  = otlpSignal{"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "v1/metrics"}
 )
 
-func newClient(t Target, of otlpSignal) (client, error) {
+func newClient(t Receiver, of otlpSignal) (client, error) {
 	u, err := url.Parse(t.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, exit.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
@@ -126,7 +126,7 @@ func newClient(t Target, of otlpSignal) (client, error) {
 	return nil, exit.Usage("--protocol %s: give grpc or http", t.Protocol)
 }
 
-func (t *Target) transport(secure bool) (*http.Transport, error) {
+func (t *Receiver) transport(secure bool) (*http.Transport, error) {
 	h := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 90 * time.Second, Protocols: new(http.Protocols),
 	}
@@ -168,7 +168,7 @@ func (t *Target) transport(secure bool) (*http.Transport, error) {
 
 type headerTransport struct {
 	http.RoundTripper
-	target Target
+	target Receiver
 }
 
 // RoundTrip implements [http.RoundTripper].

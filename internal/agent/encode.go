@@ -66,17 +66,9 @@ func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 // resource returns a ResourceProfiles, or nil.
 func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
-	var about, scope, producer protobuf.Message
-	known := map[string]bool{}
-	for _, a := range slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host) {
-		if !known[a.key] { // the process's attributes precede the host's
-			known[a.key] = true
-			about.Bytes(1, otlp.KeyValue(a.key, a.value))
-		}
-	}
-	producer.Bytes(1, []byte("prywalk"))
-	producer.Bytes(2, []byte(e.version))
-	scope.Bytes(1, producer)
+	var scope protobuf.Message
+	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
+	scope.Bytes(1, scopeMessage(e.version))
 	some := false
 	list := e.samplesOf(w, rows)
 	for clock := range clocks {
@@ -93,17 +85,10 @@ func (e *encoding) resource(process processKey, w *window, rows []row) (m protob
 	return m
 }
 
-const nanoseconds = "nanoseconds"
-
 // sampleKey is what tells samples apart (profiles.proto, Sample).
 type sampleKey struct {
 	stack      int64
 	attributes string
-}
-
-type samples struct {
-	index map[sampleKey]int
-	list  []oneSample
 }
 
 type oneSample struct {
@@ -112,22 +97,22 @@ type oneSample struct {
 	points     []point
 }
 
-func (e *encoding) samplesOf(w *window, rows []row) []oneSample {
-	s := samples{index: map[sampleKey]int{}}
+func (e *encoding) samplesOf(w *window, rows []row) (list []oneSample) {
+	index := map[sampleKey]int{}
 	for _, r := range rows {
 		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != clockValues{} }) {
 			continue // all was sent before
 		}
 		one := oneSample{stack: e.stack(r.stack), attributes: e.attributes(&r), points: w.rows[r]}
 		k := sampleKey{one.stack, fmt.Sprint(one.attributes)}
-		if i, ok := s.index[k]; ok {
-			s.list[i].points = slices.Concat(s.list[i].points, one.points)
+		if i, ok := index[k]; ok {
+			list[i].points = slices.Concat(list[i].points, one.points)
 			continue
 		}
-		s.index[k] = len(s.list)
-		s.list = append(s.list, one)
+		index[k] = len(list)
+		list = append(list, one)
 	}
-	return s.list
+	return list
 }
 
 // profile returns a Profile, or nil.
@@ -140,10 +125,10 @@ func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.M
 	if len(m) == 0 {
 		return nil
 	}
-	m.Bytes(1, e.ValueType(clockNames[clock], nanoseconds))
+	m.Bytes(1, e.ValueType(clockNames[clock], profile.Nanoseconds))
 	m.Fixed(3, w.unix(w.from))
 	m.Int(4, w.to-w.from)
-	m.Bytes(5, e.ValueType(profile.TypeCPU, nanoseconds))
+	m.Bytes(5, e.ValueType(profile.TypeCPU, profile.Nanoseconds))
 	m.Int(6, e.period)
 	var id [16]byte
 	_, _ = rand.Read(id[:])
@@ -214,16 +199,12 @@ func (e *encoding) location(l *profile.Named) int64 {
 	}
 	var mapping int64
 	var kind string
-	if m := l.Module; m != nil && l.Synthetic == "" {
+	if m := l.Module; m != nil {
 		mapping = e.Mapping(&otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path,
 			BuildID: m.BuildID})
 		kind = otlp.FrameType(m.Path)
 	}
-	addr := l.Addr
-	if l.Synthetic != "" {
-		addr = 0
-	}
-	i := e.Location(mapping, addr, lines, kind)
+	i := e.Location(mapping, l.Addr, lines, kind)
 	e.locations[l.ID] = i
 	return i
 }

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-const procedure = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+const profilesProcedure = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
 // Status codes of gRPC (doc/statuscodes.md).
 const (
@@ -56,8 +56,8 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	r.Header.Set("Te", "trailers")
 	r.Header.Set("Grpc-Encoding", "gzip")
 	r.Header.Set("Grpc-Accept-Encoding", "gzip")
-	if at, ok := ctx.Deadline(); ok {
-		r.Header.Set("Grpc-Timeout", strconv.FormatInt(max(time.Until(at).Milliseconds(), 1), 10)+"m")
+	if deadline, ok := ctx.Deadline(); ok {
+		r.Header.Set("Grpc-Timeout", strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10)+"m")
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {

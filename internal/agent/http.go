@@ -18,8 +18,8 @@ import (
 	"prywalk/internal/printable"
 )
 
-// httpPath is below the endpoint's path.
-const httpPath = "v1development/profiles"
+// profilesPath is below the endpoint's path.
+const profilesPath = "v1development/profiles"
 
 // maxReply limits a reply, bytes.
 const maxReply = 1 << 16
@@ -31,7 +31,7 @@ type httpClient struct {
 
 // newHTTP returns a signal's client. An endpoint may include the path of profiles; other signals replace it.
 func newHTTP(c *http.Client, u *url.URL, of otlpSignal) *httpClient {
-	switch base, whole := strings.CutSuffix(u.Path, "/"+httpPath); {
+	switch base, whole := strings.CutSuffix(u.Path, "/"+profilesPath); {
 	case whole:
 		root := *u
 		root.Path = base
@@ -86,8 +86,8 @@ func retryAfter(text string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(now), 0)
+	if date, err := http.ParseTime(text); err == nil {
+		return max(date.Sub(now), 0)
 	}
 	return 0
 }

@@ -143,7 +143,7 @@ func (l *metricList) gauge(name, help, unit string, v float64) { l.add(name, hel
 func (l *metricList) sampling(s Sampling) {
 	l.gauge("threads", "Threads that are sampled.", "1", float64(s.Threads))
 	l.count("ticks", "Ticks of the sampling.", s.Ticks)
-	l.count("missed_ticks", "Ticks that were left out because the agent had no processor or was behind.", s.MissedTicks)
+	l.count("missed_ticks", "Ticks that were left out because the agent had no CPU or was behind.", s.MissedTicks)
 	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.",
 		s.WithheldTicks)
 	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", "Hz", s.Rate)

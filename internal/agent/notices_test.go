@@ -70,38 +70,38 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 	defer close(released)
 	for _, c := range []struct {
 		name  string
-		to    Target
+		to    Receiver
 		wants []string // in this order; URL is the endpoint's
 	}{
-		{"nothing listens", Target{Endpoint: closedPort(t)}, []string{
+		{"nothing listens", Receiver{Endpoint: closedPort(t)}, []string{
 			"cannot send to URL, messages wait and are sent again: ", "connection refused",
 			"; start the receiver, or check the port"}},
-		{"no such host", Target{Endpoint: "http://collector.invalid:4317"}, []string{
+		{"no such host", Receiver{Endpoint: "http://collector.invalid:4317"}, []string{
 			"cannot send to URL", "lookup collector.invalid", "; check the host name in --endpoint"}},
-		{"HTTP, not gRPC", Target{Endpoint: serve(status(200)), Protocol: GRPC}, []string{
+		{"HTTP, not gRPC", Receiver{Endpoint: serve(status(200)), Protocol: GRPC}, []string{
 			"cannot send to URL", "; check --endpoint and --protocol: 4317 is the usual port for grpc"}},
-		{"unknown authority", Target{Endpoint: secure.URL}, []string{
+		{"unknown authority", Receiver{Endpoint: secure.URL}, []string{
 			"cannot send to URL", "unknown authority",
 			"; give the certificate of the authority that signed the receiver's with --ca"}},
-		{"another name", Target{Endpoint: "https://localhost:" + securePort, CAFile: ca}, []string{
+		{"another name", Receiver{Endpoint: "https://localhost:" + securePort, CAFile: ca}, []string{
 			"cannot send to URL", "valid for", "; use a name in --endpoint"}},
-		{"no TLS", Target{Endpoint: strings.Replace(serve(status(200)), "http:", "https:", 1)}, []string{
+		{"no TLS", Receiver{Endpoint: strings.Replace(serve(status(200)), "http:", "https:", 1)}, []string{
 			"cannot send to URL", "HTTPS client", "; use http:// in --endpoint"}},
-		{"TLS", Target{Endpoint: "http://127.0.0.1:" + securePort}, []string{
+		{"TLS", Receiver{Endpoint: "http://127.0.0.1:" + securePort}, []string{
 			"URL refuses messages", "400", "; see the receiver's log"}},
-		{"busy", Target{Endpoint: serve(status(503))}, []string{
+		{"busy", Receiver{Endpoint: serve(status(503))}, []string{
 			"cannot send to URL", "503 Service Unavailable", "; see the receiver's log: it is busy"}},
-		{"no answer", Target{Endpoint: silent, Timeout: 50 * time.Millisecond}, []string{
+		{"no answer", Receiver{Endpoint: silent, Timeout: 50 * time.Millisecond}, []string{
 			"cannot send to URL", "no answer in time",
 			"; check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"}},
-		{"no token file", Target{Endpoint: serve(status(200)), TokenFile: "/nonexistent/token"}, []string{
+		{"no token file", Receiver{Endpoint: serve(status(200)), TokenFile: "/nonexistent/token"}, []string{
 			"cannot send to URL", "--bearer-token: open /nonexistent/token: no such file or directory",
 			"; name a file with the token"}},
-		{"wrong token", Target{Endpoint: serve(status(401))}, []string{
+		{"wrong token", Receiver{Endpoint: serve(status(401))}, []string{
 			"URL refuses messages, which are dropped and counted (unauthorized)", "401 Unauthorized", "; check --bearer-token"}},
-		{"no pipeline", Target{Endpoint: serve(status(404))}, []string{
+		{"no pipeline", Receiver{Endpoint: serve(status(404))}, []string{
 			"URL refuses messages, which are dropped and counted (not_found)", "404 Not Found", "a pipeline of profiles"}},
-		{"not understood", Target{Endpoint: serve(status(400))}, []string{
+		{"not understood", Receiver{Endpoint: serve(status(400))}, []string{
 			"URL refuses messages, which are dropped and counted (refused)", "400 Bad Request", "; see the receiver's log"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	size := int64(len(gzipCompress(body)))
 	sender := func(r client, s *spool, limit int) (*sender, *said) {
 		got := &said{}
-		return newSender(r, &Metrics{}, s, limit, Target{Endpoint: endpoint, Timeout: time.Minute}, got.say), got
+		return newSender(r, &Metrics{}, s, limit, Receiver{Endpoint: endpoint, Timeout: time.Minute}, got.say), got
 	}
 	check := func(got *said, n int, parts ...string) {
 		t.Helper()

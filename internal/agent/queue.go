@@ -70,7 +70,8 @@ func (q *queue) toSpool(m message) bool {
 	return err == nil
 }
 
-// take returns the oldest readable message, until keep, remove or replace. Unreadable files are tried again later.
+// take returns the oldest readable message. It stays the queue's, and must not be dropped, until putBack, remove or
+// replace is called. Unreadable files are tried again later.
 func (q *queue) take() (body []byte, intervals int, ok bool) {
 	if q.spool != nil {
 		for range len(q.spool.files) {
@@ -104,7 +105,7 @@ func uncompressed(m *message) []byte {
 	return body
 }
 
-func (q *queue) keep() { q.takenFrom = nowhere }
+func (q *queue) putBack() { q.takenFrom = nowhere }
 
 func (q *queue) remove() {
 	if q.takenFrom == inSpool {

@@ -161,7 +161,7 @@ func TestFilesThatCannotBeReadNowStay(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
 	var got said
 	m := &Metrics{}
-	s := newSender(r, m, sp, 1<<20, Target{Timeout: time.Minute}, got.say)
+	s := newSender(r, m, sp, 1<<20, Receiver{Timeout: time.Minute}, got.say)
 	got = nil
 	for range 2 {
 		if wait := s.sendWaiting(t.Context()); wait != 0 {

@@ -33,23 +33,16 @@ type reporter struct {
 }
 
 func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
-	c, err := newClient(o.Target, metricSignal)
+	c, err := newClient(o.Receiver, metricSignal)
 	if err != nil {
 		return nil, err
 	}
 	r := &reporter{client: c, receiver: redacted(o.Endpoint), metrics: m, timeout: o.Timeout, start: time.Now(),
 		logf: o.Logf}
-	known := map[string]bool{}
-	for _, a := range append([]attribute{
+	r.resource = resourceMessage(append([]attribute{
 		{"service.name", "prywalk"}, {"service.version", o.Version}, {"process.pid", int64(os.Getpid())},
-	}, host...) {
-		if !known[a.key] {
-			known[a.key] = true
-			r.resource.Bytes(1, otlp.KeyValue(a.key, a.value))
-		}
-	}
-	r.scope.Bytes(1, []byte("prywalk"))
-	r.scope.Bytes(2, []byte(o.Version))
+	}, host...))
+	r.scope = scopeMessage(o.Version)
 	return r, nil
 }
 

@@ -12,17 +12,39 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"prywalk/internal/otlp"
 	"prywalk/internal/process"
+	"prywalk/internal/protobuf"
 )
 
 // attribute of a resource; the value is a string or an int64.
 type attribute struct {
 	key   string
 	value any
+}
+
+// resourceMessage returns a Resource with the first attribute of each key.
+func resourceMessage(list []attribute) (m protobuf.Message) {
+	known := map[string]bool{}
+	for _, a := range list {
+		if !known[a.key] {
+			known[a.key] = true
+			m.Bytes(1, otlp.KeyValue(a.key, a.value))
+		}
+	}
+	return m
+}
+
+// scopeMessage returns the message that names prywalk and its version as the source of profiles or metrics.
+func scopeMessage(version string) (m protobuf.Message) {
+	m.Bytes(1, []byte("prywalk"))
+	m.Bytes(2, []byte(version))
+	return m
 }
 
 // ResourceOptions select resource attributes.
@@ -99,8 +121,8 @@ func (r *resources) attributesOf(p processKey, comm string) []attribute {
 	a := r.known[p]
 	r.mu.Unlock()
 	if comm != a.comm { // not read yet, or after an exec
-		if now, ok := r.read(p); ok {
-			a = now
+		if read, ok := r.read(p); ok {
+			a = read
 		}
 	}
 	list := append([]attribute{{"process.pid", int64(p.pid)}}, a.list...)
@@ -114,12 +136,7 @@ func (r *resources) attributesOf(p processKey, comm string) []attribute {
 }
 
 func hasKey(list []attribute, key string) bool {
-	for _, a := range list {
-		if a.key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(a attribute) bool { return a.key == key })
 }
 
 func (r *resources) dropEnded(needed func(processKey) bool) {

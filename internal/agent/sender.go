@@ -37,7 +37,7 @@ type sender struct {
 	unreachable bool // the last attempt failed, the next may not
 }
 
-func newSender(c client, m *Metrics, s *spool, limit int, to Target, logf func(string, ...any)) *sender {
+func newSender(c client, m *Metrics, s *spool, limit int, to Receiver, logf func(string, ...any)) *sender {
 	n := &notices{metrics: m, receiver: redacted(to.Endpoint), logf: logf}
 	if s != nil {
 		n.earlierMessages(s)
@@ -199,7 +199,7 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	defer s.publishCounts()
 	switch {
 	case ctx.Err() != nil: // aborted
-		s.queue.keep()
+		s.queue.putBack()
 		return 1
 	case f.kind == tooLarge && len(body) > minMessage:
 		s.limit = max(len(body)/2, minMessage)
@@ -213,7 +213,7 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	}
 	s.unreachable = true
 	s.queue.notices.unreachable(f.err)
-	s.queue.keep()
+	s.queue.putBack()
 	s.queue.spill()
 	return min(max(f.notBefore, time.Millisecond), maxRetryAfter)
 }

@@ -74,10 +74,10 @@ func quietly(string, ...any) {}
 // newTestSender makes a sender to a receiver.
 func newTestSender(r client, s *spool, limit int) (*sender, *Metrics) {
 	m := &Metrics{}
-	return newSender(r, m, s, limit, Target{Timeout: time.Minute}, quietly), m
+	return newSender(r, m, s, limit, Receiver{Timeout: time.Minute}, quietly), m
 }
 
-// lostFor gives the intervals that were lost for a reason.
+// lostFor returns the intervals that were lost for a reason.
 func lostFor(m *Metrics, why string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -229,7 +229,7 @@ func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSender(r, &Metrics{}, sp, 1<<20, Target{Endpoint: "http://there", Timeout: time.Minute},
+		s := newSender(r, &Metrics{}, sp, 1<<20, Receiver{Endpoint: "http://there", Timeout: time.Minute},
 			func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) })
 		f(s)
 		ended, cancel := context.WithCancel(t.Context())
@@ -365,7 +365,7 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 			w.Header().Set("Retry-After", "3")
 			http.Error(w, "because\x1b", status)
 		}))
-		c, err := newClient(Target{Endpoint: server.URL + "/base", Protocol: HTTP}, profileSignal)
+		c, err := newClient(Receiver{Endpoint: server.URL + "/base", Protocol: HTTP}, profileSignal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +402,7 @@ func (asWritten) Unmarshal(b []byte, m any) error {
 func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	var answer error
 	mux := http.NewServeMux()
-	mux.Handle(procedure, connect.NewUnaryHandler(procedure,
+	mux.Handle(profilesProcedure, connect.NewUnaryHandler(profilesProcedure,
 		func(_ context.Context, r *connect.Request[[]byte]) (*connect.Response[[]byte], error) {
 			if !bytes.Equal(*r.Msg, []byte("body")) {
 				t.Errorf("%q", *r.Msg)
@@ -415,7 +415,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	defer server.Close()
-	c, err := newClient(Target{Endpoint: server.URL, Protocol: GRPC}, profileSignal)
+	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: GRPC}, profileSignal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +472,7 @@ func TestAcceptedMessagesAreNotSentAgain(t *testing.T) {
 			server.Config.Protocols.SetHTTP1(true)
 			server.Config.Protocols.SetUnencryptedHTTP2(true)
 			server.Start()
-			c, err := newClient(Target{Endpoint: server.URL, Protocol: protocol}, profileSignal)
+			c, err := newClient(Receiver{Endpoint: server.URL, Protocol: protocol}, profileSignal)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -492,7 +492,7 @@ func TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain(t *testing.T) {
 		_, _ = w.Write([]byte("half"))
 	}))
 	defer server.Close()
-	c, err := newClient(Target{Endpoint: server.URL, Protocol: HTTP}, profileSignal)
+	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP}, profileSignal)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,7 @@ func (v *clockValues) add(w clockValues) {
 
 func valuesOf(iv *profile.Interval) clockValues { return clockValues{iv.CPU, iv.Wall, iv.RunQueue} }
 
+// row identifies a list of points: the stack, thread, state and wait that they share.
 type row struct {
 	stack sample.StackID
 	processKey
@@ -90,7 +91,8 @@ type oversentTime struct {
 // maxOversentWindows is for how many windows oversent time waits for its own row.
 const maxOversentWindows = 60
 
-// WindowBuilder divides intervals into windows. It is a [profile.Watcher].
+// WindowBuilder divides intervals into windows. It is a [profile.Watcher]: the goroutine of the intervals adds,
+// refreshes and finishes. A window belongs to it until it is sent to finished, then to the goroutine that encodes it.
 type WindowBuilder struct {
 	mu            sync.Mutex
 	length        time.Duration
@@ -110,12 +112,13 @@ type WindowBuilder struct {
 // NewWindowBuilder returns a builder of windows of about length. onInterval is called with each interval's process, and
 // must be brief.
 func NewWindowBuilder(begin time.Time, length time.Duration, onInterval func(processKey)) *WindowBuilder {
-	s := &WindowBuilder{
-		length: length, open: map[row]clockValues{}, oversent: map[row]oversentTime{}, finished: make(chan *window, 1),
+	b := &WindowBuilder{
+		length: length, open: map[row]clockValues{}, oversent: map[row]oversentTime{},
+		finished:   make(chan *window, 1),
 		onInterval: onInterval, unixOffset: readUnixOffset, offsetAtStart: readUnixOffset(),
 	}
-	s.beginWindow(begin.UnixNano())
-	return s
+	b.beginWindow(begin.UnixNano())
+	return b
 }
 
 // beginWindow varies the length by a tenth, against resonance with programs and agents.
@@ -195,7 +198,12 @@ func (b *WindowBuilder) Finish(at time.Time) {
 }
 
 // endWindow adds the growth of open intervals, and returns the window. Intervals of running threads are left out: their
-// time may still be attributed to another stack.
+// time may still be attributed to another stack. A sleep of 25 s in windows of 10 s:
+//
+//	end of window 1   open 10 s               10 s are sent
+//	end of window 2   open 20 s, before 10 s  10 s
+//	its end           25 s are added (Add)
+//	end of window 3   open 0 s, before 20 s   25 s − 20 s = 5 s
 func (b *WindowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
 	grown := map[row]clockValues{}
 	for iv := range open {

@@ -26,7 +26,7 @@ func sleeper(pid, tid int, wall int64) profile.Interval {
 	return profile.Interval{Stack: sample.StackID(tid), PID: pid, TID: tid, State: "sleeping", Wall: wall}
 }
 
-// at gives the moment so many windows after the beginning.
+// at returns the moment so many windows after the beginning.
 func at(windows int64) int64 { return begun.UnixNano() + windows*2e9 }
 
 // sumKey is what sums are compared by: a thread's stack and state.

@@ -31,63 +31,73 @@ type Options struct {
 	KernelSamples bool // the kernel takes samples
 	Tasks         bool // observe waiting tasks, and read labels of running ones
 	Kernel        bool // keep kernel frames
-	// Save writes a checkpoint; nil: none.
-	Save  func(between func())
-	Sinks []profile.Sink // beside the Builder
-	// Close releases an ended process.
-	Close func(*loadedcode.Process)
+	// SaveCheckpoint writes a checkpoint; nil: none.
+	SaveCheckpoint func(between func())
+	Sinks          []profile.Sink // beside the Builder
+	// CloseProcess releases an ended process.
+	CloseProcess func(*loadedcode.Process)
 	// Events receives the attribution's events ([attribute.Recorder]); nil: not recorded.
-	Events io.Writer
-	// Walked is called for each walk, Explained for each explained wait; for tests.
-	Walked    func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
+	Events   io.Writer
+	Listener Listener
+}
+
+// Listener is called on the aggregator's goroutine; a nil function is not.
+type Listener struct {
+	// Walked takes each walk of a tracked process's sample, unless an exec cut it. The Walker is valid until it returns.
+	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
+	// Explained takes each wait for a native synchronization object of known address, with its owner if that is known.
 	Explained func(*observe.RawSample, *waits.Wait)
 }
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
 type Aggregator struct {
-	Options
 	*handover.Common
-	*accounts
-	*intervalSink
-	stacks *stackBuilder
-	waits  waitExplainer
-	deadlockSuspects
-	stackCounts
+	*states
+	opts     Options
+	out      *intervalSink
+	stacks   *stackBuilder
+	waits    waitExplainer
+	suspects deadlockSuspects
+	counts   stackCounts
 
 	untracked   samplesWalked // of untracked processes
 	attribution *attribute.Attribution
 	observed    attribute.Observed  // reused for each sample
 	events      *attribute.Recorder // nil: not recorded
+	tasks       taskRecorder
 
-	checkpointAsked bool  // and all time up to the request is attributed
-	pollDue         int64 // next observation of tasks, CLOCK_MONOTONIC ns
+	checkpointAsked bool // and all time up to the request is attributed
 }
 
 // stackCounts can be read by any goroutine.
-type stackCounts struct{ walkedStacks, completeStacks, taskObservations atomic.Int64 }
+type stackCounts struct{ walked, complete atomic.Int64 }
 
 // Stacks returns the numbers of walked and of complete stacks; safe for concurrent use.
-func (p *stackCounts) Stacks() (all, whole int64) {
-	return p.walkedStacks.Load(), p.completeStacks.Load()
+func (a *Aggregator) Stacks() (all, complete int64) {
+	return a.counts.walked.Load(), a.counts.complete.Load()
 }
+
+// UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
+func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes.
 func New(o Options, with *handover.Common) *Aggregator {
-	a := &Aggregator{Options: o, Common: with, stacks: newStackBuilder(o.Builder, o.MaxDepth), accounts: newAccounts()}
-	a.stacks.images, a.stacks.walked = o.Images, o.Walked
-	a.intervalSink = &intervalSink{
-		accounts: a.accounts, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
+	a := &Aggregator{opts: o, Common: with, stacks: newStackBuilder(o.Builder, o.MaxDepth), states: newStates()}
+	a.tasks.aggregator = a
+	a.stacks.images, a.stacks.listener = o.Images, o.Listener
+	a.out = &intervalSink{
+		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
-	a.waits = waitExplainer{runs: a.stacks.managed.runCounts, explained: o.Explained}
+	a.waits = waitExplainer{runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, Period: o.Period, KernelSamples: o.KernelSamples,
 	}
-	var relatives attribute.ProcSource = procFS{}
+	var kernel attribute.ProcSource = procFS{}
 	if o.Events != nil {
-		a.events = attribute.NewRecorder(o.Events, options, relatives)
-		relatives = a.events
+		a.events = attribute.NewRecorder(o.Events, options, kernel)
+		kernel = a.events
 	}
-	a.attribution = attribute.New(options, relatives, a.intervalSink)
+	a.attribution = attribute.New(options, kernel, a.out)
 	return a
 }
 
@@ -103,9 +113,11 @@ func (a *Aggregator) Handle(b handover.Batch) {
 	a.Queue.Put(b)
 }
 
+// handleEvent makes of the producer's event one of the attribution, mostly of the same name: it adds the stack of a
+// sample, and the program's name. It also updates what the aggregator itself knows of processes, threads and tasks.
 func (a *Aggregator) handleEvent(e *handover.Event) {
 	switch e.Kind {
-	case handover.ProcessBegan:
+	case handover.ProcessStarted:
 		a.beginProcess(a.process(e.Proc))
 	case handover.Sampled:
 		a.attributeSample(e)
@@ -113,13 +125,13 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.attributeUnassigned(e)
 	case handover.ChildSampled:
 		a.attributeUnassignedOfChild(e)
-	case handover.ChildTime:
+	case handover.ChildCounted:
 		a.attribute(&attribute.ChildCounted{
 			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, ChildEnded: e.Last,
 		})
 	case handover.ThreadStarted:
 		a.beginThread(e)
-	case handover.Unchanged:
+	case handover.FoundUnchanged:
 		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore})
 	case handover.ThreadEnded:
 		a.endThread(e)
@@ -133,17 +145,17 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.handleRename(e)
 	case handover.CheckpointAsked:
 		a.attribute(&attribute.Cut{})
-		a.checkpointTasks()
+		a.tasks.checkpoint()
 		a.checkpointAsked = true
 	case handover.RefreshAsked:
 		a.refresh(e.At)
-	case handover.NotObserved:
+	case handover.NotObservedFor:
 		a.attribute(&attribute.NotObservedFor{At: e.At, Length: e.Length})
-		a.noteGapInTasks(e.At + e.Length)
+		a.tasks.noteGap(e.At + e.Length)
 	case handover.Resumed:
 		a.attribute(&attribute.Cut{})
-		a.addTaskIntervals()
-		a.unix.Resumed(e.At, e.Length)
+		a.tasks.addIntervals()
+		a.out.unix.Resumed(e.At, e.Length)
 	}
 }
 
@@ -159,9 +171,9 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
 		a.checkpointAsked = false
 		took := r.Took()
-		if a.Save != nil {
+		if a.opts.SaveCheckpoint != nil {
 			began := procmem.Now()
-			a.Save(between)
+			a.opts.SaveCheckpoint(between)
 			a.evict()
 			a.releaseUnused()
 			took = procmem.Now() - began
@@ -181,11 +193,11 @@ func (a *Aggregator) releaseUnused() {
 
 // WhileReading calls f, which reads files of targets. If f hangs, [Aggregator.TakeOver] succeeds.
 func (a *Aggregator) WhileReading(f func()) {
-	a.stacks.lock.beginRead()
+	a.stacks.ownership.beginRead()
 	f()
-	a.stacks.lock.endRead()
+	a.stacks.ownership.endRead()
 }
 
 // TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. Then only the calling
 // goroutine may call methods.
-func (a *Aggregator) TakeOver() bool { return a.stacks.lock.takeOver() }
+func (a *Aggregator) TakeOver() bool { return a.stacks.ownership.takeOver() }

@@ -11,10 +11,10 @@ import (
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
 	if e.ThreadEnd.Alive { // it may be unobserved
-		a.beginAccount(th)
+		a.beginThreadState(th)
 	}
 	// No read after this can hang.
-	if th.begun && !th.namedByRuntime && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
+	if th.begun && !th.NamedByRuntime.Load() && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
 		th.renameByKernel()
 	}
 	a.attribute(&attribute.ThreadEnded{
@@ -22,18 +22,18 @@ func (a *Aggregator) endThread(e *handover.Event) {
 		NotStopped: e.ThreadEnd.NotStopped, End: e.ThreadEnd.End,
 	})
 	if e.ThreadEnd.Alive {
-		a.noteAlive(th)
+		a.suspects.noteAlive(th)
 	}
 	a.forgetThread(th)
 }
 
-func (a *Aggregator) forgetThread(th *threadAccount) {
+func (a *Aggregator) forgetThread(th *threadState) {
 	delete(a.threads, th.ID)
 	th.proc.waits.forget(th)
 }
 
 // handleExec ends what is known of a former program. Its time stays under its name. No thread of the new program may be
-// selected.
+// selected. What else an exec renews: package sampler (doc.go).
 func (a *Aggregator) handleExec(e *handover.Event) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {
@@ -46,10 +46,11 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 	if e.Caller != nil {
 		a.forgetThread(a.thread(e.Caller))
 	}
-	a.stacks.lock.beginRead()
+	a.stacks.ownership.beginRead()
 	p.refresh(e.At)
-	a.stacks.lock.endRead()
+	a.stacks.ownership.endRead()
 	if e.Thread != nil {
+		e.Thread.Feedback.DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
 		a.handleRename(e)
 	}
 }
@@ -59,32 +60,33 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 func (a *Aggregator) handleRename(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})
-	th.nameReadAt, th.namedByRuntime = 0, false
-	a.stacks.lock.beginRead()
+	th.nameReadAt = 0
+	th.NamedByRuntime.Store(false)
+	a.stacks.ownership.beginRead()
 	th.renameByKernel()
-	a.stacks.lock.endRead()
+	a.stacks.ownership.endRead()
 	p.Comm = th.name
 }
 
-func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, now int64) {
+func (a *Aggregator) endProcess(p *processState, end *attribute.ProcessEnd, now int64) {
 	if p.Ended {
 		return
 	}
-	a.finishTasks(p, now)
+	a.tasks.finish(p, now)
 	p.Ended = true
 	a.attribute(&attribute.ProcessEnded{Process: p.ID, Program: p.Comm, At: now, ProcessEnd: *end})
 	a.stacks.forgetModules(p, nil)
-	a.Close(p.Target)
+	a.opts.CloseProcess(p.Target)
 }
 
 // CloseAccounts attributes all that is open: nothing, unless the tracer failed.
 func (a *Aggregator) CloseAccounts(now int64) {
 	for _, th := range a.threads {
-		if th.begun && !th.namedByRuntime {
+		if th.begun && !th.NamedByRuntime.Load() {
 			th.renameByKernel()
 		}
 	}
-	a.stacks.managed.close()
+	a.stacks.managedWalk.close()
 	a.waits.close()
 	a.attribution.Close(now)
 	for _, p := range a.procs {

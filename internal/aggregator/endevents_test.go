@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -10,6 +11,8 @@ import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -33,8 +36,37 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	}
 }
 
+func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "echo ready; read line; exec sleep 1000")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Ready(t, cmd)
+	pid := cmd.Process.Pid
+	a, p := accountOf(t, pid)
+	before := p.FirstStackEnd()
+	first := &handover.SharedThread{Proc: p.SharedProcess, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
+	plan := &managed.Plan{}
+	if !first.Feedback.SetPlan(plan, 0) || first.Feedback.SetPlan(plan, 0) {
+		t.Fatal("the plan of the former program was not set, once")
+	}
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Eventually(t, "the new program", func() bool { return p.Target.ThreadName(pid) == "sleep" })
+	p.Target.Memory().Renew(pid)
+	a.handleEvent(&handover.Event{Kind: handover.Execed, Thread: first, Proc: p.SharedProcess, At: procmem.Now()})
+	if end := p.FirstStackEnd(); end == 0 || end == before {
+		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
+	}
+	if !first.Feedback.SetPlan(plan, 0) {
+		t.Error("the first thread has the hints of the former program")
+	}
+}
+
 // accountOf returns an aggregator with one process.
-func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
+func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 	t.Helper()
 	target, err := loadedcode.Open(pid)
 	if err != nil {
@@ -51,7 +83,7 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
 func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*loadedcode.Process
 	a := New(Options{
-		Builder: profile.NewBuilder(profile.Meta{}), Close: func(p *loadedcode.Process) { closed = append(closed, p) },
+		Builder: profile.NewBuilder(profile.Meta{}), CloseProcess: func(p *loadedcode.Process) { closed = append(closed, p) },
 	}, handover.NewCommon())
 	p := &handover.SharedProcess{Target: ofPID(4711).Target}
 	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})

@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	// A process is switched to ptrace if leastIncomplete of its samples, and one in incompleteShare, are incomplete
-	// (below eight the share's error exceeds a third), or fewIncomplete, and one in fewShare.
-	leastIncomplete, incompleteShare = 8, 100
-	fewIncomplete, fewShare          = 3, 4
+	// A process is switched to ptrace if at least minIncomplete of its samples, and at least one in incompleteShare,
+	// are incomplete (below eight the share's error exceeds a third), or at least fewIncomplete of them, and at least
+	// one in fewShare.
+	minIncomplete, incompleteShare = 8, 100
+	fewIncomplete, fewShare        = 3, 4
 )
 
 type samplesWalked struct{ all, incomplete int64 }
 
 // countWalk counts the walk of a sample. With too many incomplete ones the process lacks roots ([handover.SampleLack]),
 // and is left to ptrace. A copy that was too short does not count if the next can be longer.
-func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
-	if s.How != observe.BySample {
+func (p *processState) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
+	if s.How != observe.ByKernelSample {
 		return
 	}
-	known := p.program
+	known := p.history
 	if known == nil {
-		known = &program{}
+		known = &programHistory{}
 	}
 	incomplete := !stop.Complete() && stop != frames.StopDepth &&
 		(stop != frames.StopStackCut || away || s.IsLongestSample())
@@ -40,12 +41,13 @@ func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason,
 // countUntrackedWalk counts the walk of a sample of an untracked process, for its program and for all of these.
 func (a *Aggregator) countUntrackedWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
-	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
+	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.Of != nil ||
+		raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}
-	known := a.programs.stateOf(a.stacks.recordedCode(e.Proc, e.Program).code)
+	known := a.histories.historyOf(a.stacks.mmap2Code(e.Proc, e.Program).code)
 	if known == nil {
-		known = &program{}
+		known = &programHistory{}
 	}
 	incomplete := stop == frames.StopStackCut || stop == frames.StopBadMemory
 	known.walked.note(incomplete)
@@ -65,13 +67,13 @@ func (s *samplesWalked) note(incomplete bool) {
 }
 
 func (s *samplesWalked) tooManyIncomplete() bool {
-	return s.incomplete >= leastIncomplete && s.incomplete*incompleteShare >= s.all ||
+	return s.incomplete >= minIncomplete && s.incomplete*incompleteShare >= s.all ||
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }
 
 // noteStackUse passes on the stack bytes that a walk used.
-func (p *processAccount) noteStackUse(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
-	if s.How != observe.BySample {
+func (p *processState) noteStackUse(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
+	if s.How != observe.ByKernelSample {
 		return
 	}
 	used := int64(w.HighestSP() - s.Mem.Stack.Addr)

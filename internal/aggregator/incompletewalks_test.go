@@ -18,9 +18,9 @@ import (
 )
 
 func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
-	sample, stopped := &observe.RawSample{How: observe.BySample}, &observe.RawSample{How: observe.ByStop}
+	sample, stopped := &observe.RawSample{How: observe.ByKernelSample}, &observe.RawSample{How: observe.ByStop}
 	judged := func(whole, incomplete int) handover.SampleLack {
-		p := &processAccount{SharedProcess: &handover.SharedProcess{}}
+		p := &processState{SharedProcess: &handover.SharedProcess{}}
 		for range whole {
 			p.countWalk(sample, frames.StopRoot, false)
 		}
@@ -43,7 +43,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 			t.Errorf("%d incomplete of %d samples: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
 		}
 	}
-	p := &processAccount{SharedProcess: &handover.SharedProcess{}}
+	p := &processState{SharedProcess: &handover.SharedProcess{}}
 	for range 8 {
 		p.countWalk(sample, frames.StopStackCut, true) // the cut stack is not the one that the kernel copies
 	}
@@ -53,7 +53,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 }
 
 func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
-	a := &Aggregator{accounts: newAccounts()}
+	a := &Aggregator{states: newStates()}
 	run := func(pid, incomplete int) handover.SampleLack {
 		target, err := loadedcode.Open(pid)
 		if err != nil {
@@ -69,7 +69,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 		before := shared.SampleLack()
 		p := a.process(shared)
 		for range incomplete {
-			p.countWalk(&observe.RawSample{How: observe.BySample}, frames.StopBadMemory, false)
+			p.countWalk(&observe.RawSample{How: observe.ByKernelSample}, frames.StopBadMemory, false)
 		}
 		return before
 	}
@@ -87,8 +87,8 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 	if got := run(other, 0); got != handover.LacksNothing {
 		t.Errorf("a process of another program begins with %v, want %v", got, handover.LacksNothing)
 	}
-	if len(a.programs) != 2 {
-		t.Errorf("%d programs are kept, want 2", len(a.programs))
+	if len(a.histories) != 2 {
+		t.Errorf("%d programs are kept, want 2", len(a.histories))
 	}
 }
 
@@ -120,9 +120,9 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 	} {
 		options := Options{Builder: profile.NewBuilder(profile.Meta{}), Images: loadedcode.NewImageCache(0)}
 		a := New(options, handover.NewCommon())
-		a.programs[file] = &program{lack: c.known}
+		a.histories[file] = &programHistory{lack: c.known}
 		for _, stop := range c.stops {
-			raw := &observe.RawSample{How: observe.BySample}
+			raw := &observe.RawSample{How: observe.ByKernelSample}
 			raw.Regs.Arch = target.Arch
 			a.countUntrackedWalk(&handover.Event{Proc: waiter, Program: ran, RawSample: raw}, stop)
 		}
@@ -133,7 +133,7 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 }
 
 func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
-	a := &Aggregator{accounts: newAccounts()}
+	a := &Aggregator{states: newStates()}
 	var copies []int64
 	for range 2 {
 		pid, _ := testtargets.Threads(t, "sleepers", "1")
@@ -146,7 +146,7 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 		p.TakeTaskDir().Close()
 		a.ApplyKnownProgram(p)
 		copies = append(copies, p.FirstCopy())
-		a.programs.stateOf(target).deepestStack = 2 << 20
+		a.histories.historyOf(target).deepestStack = 2 << 20
 	}
 	if !slices.Equal(copies, []int64{0, 2 << 20}) {
 		t.Errorf("first stack copies of the two processes: %d bytes, want 0 and 2 MiB", copies)

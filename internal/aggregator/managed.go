@@ -13,24 +13,23 @@ import (
 	"prywalk/internal/sample"
 )
 
-// # Managed frames
-//
-// Run-time systems name their frames during the walk, as the memory with the names can change. Answers are cached by
-// frame identity.
-
 const maxManaged = 1 << 14 // in a process's cache, which is then emptied
 
+// managedWalk is a walk with managed frames. Runtimes name these during the walk, as the memory with the names can
+// change.
 type managedWalk struct {
 	merger    callstack.Merger
 	sample    managed.Sample
 	live      callstack.Live
-	counts    *callstack.RunCounts
-	described []managed.Frame
-	frames    []profile.Frame
+	counts    *callstack.RunCounts // of all threads; nil before the first use
+	described []managed.Frame      // of one frame, as the runtime describes it
+	frames    []profile.Frame      // the same, as the recording has it
 }
 
+// managedNames has the descriptions of a process's managed frames, by their identity. The zero value is not in use yet:
+// [newManagedNames].
 type managedNames struct {
-	read         func(addr uint64, b []byte) int
+	read         func(addr uint64, b []byte) int // reads the process's memory
 	descriptions map[managedRef]profile.FramesID
 	locations    map[managedFrame]profile.LocID
 	modules      map[managedCode]*profile.ModuleInfo
@@ -41,7 +40,7 @@ type managedRef struct {
 	ref    managed.Ref
 }
 
-// managedCode is a run-time system's compiled code in a module; module nil: frames without code.
+// managedCode is a runtime's compiled code in a module; module nil: frames without code.
 type managedCode struct {
 	source managed.FrameSource
 	module *frames.Module
@@ -54,71 +53,71 @@ type managedFrame struct {
 	addr   frames.Addr
 }
 
-// walkManaged is walk for a process with managed frames.
+// walkManaged is [stackBuilder.walkOnce] for a process with managed frames.
 func (b *stackBuilder) walkManaged(
-	thr *threadAccount, s *observe.RawSample, sources []managed.FrameSource,
+	thr *threadState, s *observe.RawSample, sources []managed.FrameSource,
 ) frames.StopReason {
 	b.beginManaged(thr, s, sources)
 	stop := b.mergeNative(thr.proc, s)
-	thr.Feedback.Plan(callstack.Plan(sources, thr.innerTID, s.Regs.TLS))
+	thr.Feedback.SetPlan(callstack.Plan(sources, thr.innerTID, s.Regs.TLS))
 	b.addMerged(thr.proc, s.Regs.Arch, stop)
 	return stop
 }
 
-// beginManaged passes a raw sample, and access to its process, to the run-time systems.
-func (b *stackBuilder) beginManaged(thr *threadAccount, s *observe.RawSample, sources []managed.FrameSource) {
-	p, m := thr.proc, &b.managed
+// beginManaged passes a raw sample, and access to its process, to the runtimes.
+func (b *stackBuilder) beginManaged(thr *threadState, s *observe.RawSample, sources []managed.FrameSource) {
+	p, w := thr.proc, &b.managedWalk
 	if callstack.HasPlan(sources) {
 		p.NoteLack(handover.LacksFrames)
 	}
-	if p.managed.read == nil {
-		p.managed = newManagedNames(p)
+	if p.managedNames.read == nil {
+		p.managedNames = newManagedNames(p)
 	}
-	m.live = callstack.Live{
-		ReadMemory: p.managed.read, PID: p.Target.PID, TID: thr.TID, RunCount: s.Sched.Runs,
-		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: m.runCounts(),
+	w.live = callstack.Live{
+		ReadMemory: p.managedNames.read, PID: p.Target.PID, TID: thr.TID, RunCount: s.Sched.Runs,
+		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: w.runCounts(),
 	}
-	m.sample = managed.Sample{
-		InnerTID: thr.innerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &m.live,
+	w.sample = managed.Sample{
+		InnerTID: thr.innerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &w.live,
 	}
-	m.merger.Begin(sources, &m.sample)
+	w.merger.Begin(sources, &w.sample)
 }
 
 // mergeNative passes the native frames to the merger.
-func (b *stackBuilder) mergeNative(p *processAccount, s *observe.RawSample) frames.StopReason {
+func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames.StopReason {
 	w := &b.walker
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
-		b.methods[f.Method]++
+		b.walkMethods[f.Method]++
 		b.outline.Add(&f)
-		b.managed.merger.Add(&f)
+		b.managedWalk.merger.Add(&f)
 	}
 	return w.StopReason()
 }
 
 // addMerged adds the merged frames to b.stack.
-func (b *stackBuilder) addMerged(p *processAccount, arch frames.Arch, stop frames.StopReason) {
-	entries := b.managed.merger.End(stop.Complete())
+func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, stop frames.StopReason) {
+	entries := b.managedWalk.merger.End(stop.Complete())
 	for i := range entries {
 		b.stack = append(b.stack, b.entryLocation(p, &entries[i], arch))
 	}
 }
 
-func (m *managedWalk) runCounts() *callstack.RunCounts {
-	if m.counts == nil {
-		m.counts = callstack.NewRunCounts()
+func (w *managedWalk) runCounts() *callstack.RunCounts {
+	if w.counts == nil {
+		w.counts = callstack.NewRunCounts()
 	}
-	return m.counts
+	return w.counts
 }
 
-func (m *managedWalk) close() {
-	if m.counts != nil {
-		m.counts.Close()
-		m.counts = nil
+func (w *managedWalk) close() {
+	if w.counts != nil {
+		w.counts.Close()
+		w.counts = nil
 	}
 }
 
-func newManagedNames(p *processAccount) managedNames {
+func newManagedNames(p *processState) managedNames {
 	return managedNames{
 		read:         p.Target.Read,
 		descriptions: map[managedRef]profile.FramesID{},
@@ -127,79 +126,88 @@ func newManagedNames(p *processAccount) managedNames {
 	}
 }
 
-func (b *stackBuilder) entryLocation(p *processAccount, e *callstack.Entry, arch frames.Arch) profile.LocID {
+// entryLocation returns the location of a merged frame, which is native without a Source.
+func (b *stackBuilder) entryLocation(p *processState, e *callstack.Entry, arch frames.Arch) profile.LocID {
 	if e.Source == nil {
 		return b.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
 	}
-	at := managedFrame{managedRef: managedRef{e.Source, e.Ref}}
+	f := managedFrame{managedRef: managedRef{e.Source, e.Ref}}
 	if e.Compiled {
-		at.module, at.addr = e.Frame.Module, e.Frame.LookupPC(arch)
+		f.module, f.addr = e.Frame.Module, e.Frame.LookupPC(arch)
 	}
-	if id, ok := p.managed.locations[at]; ok {
+	if id, ok := p.managedNames.locations[f]; ok {
 		return id
 	}
-	description, keep := b.describe(p, at.managedRef)
-	module := b.managedModule(p, at.source, at.module)
-	id := b.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, FramesID: description})
+	description, keep := b.describe(p, f.managedRef)
+	module := b.managedModule(p, f.source, f.module)
+	id := b.builder.Loc(&profile.Loc{Module: module, Addr: f.addr, FramesID: description})
 	if keep {
-		if len(p.managed.locations) >= maxManaged {
-			clear(p.managed.locations)
+		if len(p.managedNames.locations) >= maxManaged {
+			clear(p.managedNames.locations)
 		}
-		p.managed.locations[at] = id
+		p.managedNames.locations[f] = id
 	}
 	return id
 }
 
 // describe returns a managed frame's functions. [freed] is not cached.
-func (b *stackBuilder) describe(p *processAccount, r managedRef) (description profile.FramesID, keep bool) {
-	if description, ok := p.managed.descriptions[r]; ok {
+func (b *stackBuilder) describe(p *processState, r managedRef) (description profile.FramesID, keep bool) {
+	if description, ok := p.managedNames.descriptions[r]; ok {
 		return description, true
 	}
-	m := &b.managed
+	w := &b.managedWalk
 	var certainty managed.Certainty
-	m.described, certainty = r.source.Symbolize(r.ref, &m.live, m.described[:0])
+	w.described, certainty = r.source.Symbolize(r.ref, &w.live, w.described[:0])
 	if certainty == managed.Freed {
-		m.described = append(m.described[:0], managed.Frame{Function: languages.FreedFunction})
+		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
 	}
-	m.frames = m.frames[:0]
-	for _, f := range m.described {
-		m.frames = append(m.frames, profile.Frame{
-			Name: f.Function, System: profile.SystemNameOfType(f.Function, f.Type), File: f.File,
-			Line: f.Line, StartLine: f.StartLine,
-			Inlined: f.Inlined,
-		})
+	w.frames = w.frames[:0]
+	for i := range w.described {
+		w.frames = append(w.frames, profileFrame(&w.described[i]))
 	}
-	description = b.builder.InternFrames(m.frames)
+	description = b.builder.InternFrames(w.frames)
 	if certainty == managed.Freed {
 		return description, false
 	}
-	if len(p.managed.descriptions) >= maxManaged {
-		clear(p.managed.descriptions)
+	if len(p.managedNames.descriptions) >= maxManaged {
+		clear(p.managedNames.descriptions)
 	}
-	p.managed.descriptions[r] = description
+	p.managedNames.descriptions[r] = description
 	return description, true
 }
 
-// managedModule returns the module of a managed frame: the run-time system's name, and compiled code's addresses.
-func (b *stackBuilder) managedModule(p *processAccount, source managed.FrameSource,
+func profileFrame(f *managed.Frame) profile.Frame {
+	return profile.Frame{
+		Name: f.Function, System: profile.SystemNameOfType(f.Function, f.Type), File: f.File, Line: f.Line,
+		StartLine: f.StartLine, Inlined: f.Inlined,
+	}
+}
+
+// managedModule returns the module of a managed frame: the runtime's name, and compiled code's addresses.
+func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource,
 	m *frames.Module) *profile.ModuleInfo {
-	k := managedCode{source, m}
-	info := p.managed.modules[k]
+	code := managedCode{source, m}
+	info := p.managedNames.modules[code]
 	if info == nil {
 		info = &profile.ModuleInfo{Path: "[" + source.Name() + "]"}
 		if m != nil {
 			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.Target.PID, true
 		}
-		p.managed.modules[k] = info
+		p.managedNames.modules[code] = info
 	}
 	return info
 }
 
-func (b *stackBuilder) forgetManaged(p *processAccount) {
-	for _, info := range p.managed.modules {
+// forgetManaged drops the descriptions of a process's managed frames, and of the modules in which they are.
+func (b *stackBuilder) forgetManaged(p *processState) {
+	for _, info := range p.managedNames.modules {
 		b.builder.ForgetModule(info)
 	}
-	clear(p.managed.modules)
-	clear(p.managed.locations)
-	clear(p.managed.descriptions)
+	clear(p.managedNames.modules)
+	p.managedNames.forgetFrames()
+}
+
+func (n *managedNames) forgetFrames() {
+	clear(n.locations)
+	clear(n.descriptions)
 }

@@ -42,7 +42,7 @@ func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Fra
 }
 
 // interpreted returns a walk of a stack of ten functions of such an interpreter.
-func interpreted(t *testing.T) (f *interpreter, p *processAccount, walk func()) {
+func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	t.Helper()
 	target, err := loadedcode.Open(os.Getpid())
 	if err != nil {
@@ -77,7 +77,7 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	for f.object = range uint64(3 * maxManaged / 10) { // always new functions
 		walk()
 	}
-	if m := &p.managed; len(m.descriptions) > maxManaged || len(m.locations) > maxManaged {
+	if m := &p.managedNames; len(m.descriptions) > maxManaged || len(m.locations) > maxManaged {
 		t.Errorf("%d descriptions and %d locations are kept, want at most %d", len(m.descriptions), len(m.locations),
 			maxManaged)
 	}
@@ -88,7 +88,7 @@ func TestFreedFunctionIsSymbolizedAtEachWalk(t *testing.T) {
 	f.freed = true
 	walk()
 	walk()
-	if f.queries != 20 || len(p.managed.locations) != 0 {
-		t.Errorf("%d calls of Symbolize, %d locations kept; want 20 and 0", f.queries, len(p.managed.locations))
+	if f.queries != 20 || len(p.managedNames.locations) != 0 {
+		t.Errorf("%d calls of Symbolize, %d locations kept; want 20 and 0", f.queries, len(p.managedNames.locations))
 	}
 }

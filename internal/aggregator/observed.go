@@ -13,25 +13,23 @@ import (
 	"prywalk/internal/sample"
 )
 
-func (a *Aggregator) beginProcess(p *processAccount) {
+func (a *Aggregator) beginProcess(p *processState) {
 	p.Comm = p.Target.Comm
-	if inner := procmem.InnerTID(p.Target.PID); inner != p.Target.PID {
-		p.innerPID = inner
-	}
+	p.innerPID = procmem.InnerTID(p.Target.PID)
 	a.attribute(&attribute.ProcessStarted{
 		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since,
-		FromStart: p.FromStart, Childless: a.Launched && p.Parent == 0,
+		FromStart: p.FromStart, Childless: a.opts.Launched && p.Parent == 0,
 	})
 }
 
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
-	a.beginAccount(th)
-	id, stop := a.stacks.unwindObserved(th, e)
-	a.totals.addStack(stop, s.How)
-	a.walkedStacks.Store(a.totals.stacks)
-	a.completeStacks.Store(a.totals.stops[frames.StopRoot])
-	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
+	a.beginThreadState(th)
+	id, stop := a.stacks.stackOfEvent(th, e)
+	a.out.totals.addStack(stop, s.How)
+	a.counts.walked.Store(a.out.totals.stacks)
+	a.counts.complete.Store(a.out.totals.stops[frames.StopRoot])
+	if s.State != sample.Running && s.At-th.FirstListedAt < handover.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
 	a.stacks.rename(th, s.At)
@@ -45,8 +43,8 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 				Stack: id, State: s.State, Wait: s.WaitReason(), Stop: stop, WaitsFor: waitsFor, Owner: owner,
 				Labels: a.labelsOf(th, s),
 			},
-			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, SinceLastTick: e.Length,
-			FromKernel: s.How == observe.BySample,
+			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, StandsFor: e.Length,
+			FromKernel: s.How == observe.ByKernelSample,
 		},
 	}
 	a.attribute(&a.observed)
@@ -54,27 +52,27 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-func (b *stackBuilder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
+func (b *stackBuilder) stackOfEvent(th *threadState, e *handover.Event) (sample.StackID, frames.StopReason) {
 	if e.Program != nil {
-		return b.unwindSample(th, e.Program, e.RawSample)
+		return b.stackOfSample(th, e.Program, e.RawSample)
 	}
-	return b.unwind(th, e.RawSample)
+	return b.stackOfThread(th, e.RawSample)
 }
 
-func (b *stackBuilder) rename(th *threadAccount, now int64) {
-	b.lock.beginRead()
+func (b *stackBuilder) rename(th *threadState, now int64) {
+	b.ownership.beginRead()
 	th.rename(now)
-	b.lock.endRead()
+	b.ownership.endRead()
 }
 
 // attributeUnassigned passes on a sample of an ended thread, with weight e.Length.
 func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	p := a.process(e.Proc)
-	th := p.untrackedAccount()
+	th := p.untrackedState()
 	if e.Thread != nil {
 		th = a.thread(e.Thread)
 	}
-	id, stop := a.unwindSample(th, e.Program, e.RawSample)
+	id, stop := a.unassignedStack(th, e.Program, e.RawSample)
 	a.countUntrackedWalk(e, stop)
 	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
@@ -84,19 +82,19 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeUnassignedOfChild attributes a sample of an untracked child to the unobserved time of its waiter's children.
-// Without a raw sample only the child's program is known.
+// attributeUnassignedOfChild passes on a sample of an untracked child, which shares the unobserved time of the children
+// of e.Proc. Without a raw sample only the child's program is known.
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
-		where := attribute.Place{State: sample.Running, Program: name, Found: e.Found}
-		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
-			where.Stack = a.stacks.execOrExitStack(e.Found, a.Kernel)
+		place := attribute.Place{State: sample.Running, Program: name, ChildState: e.ChildState}
+		if e.ChildState == attribute.ChildInExec || e.ChildState == attribute.ChildInExit {
+			place.Stack = a.stacks.execOrExitStack(e.ChildState, a.opts.Kernel)
 		}
-		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: where, At: e.At, Length: e.Length, OfChild: true})
+		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: place, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
-	id, stop := a.unwindSample(p.untrackedAccount(), e.Program, e.RawSample)
+	id, stop := a.unassignedStack(p.untrackedState(), e.Program, e.RawSample)
 	a.countUntrackedWalk(e, stop)
 	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop, Program: name},
@@ -106,42 +104,41 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unwindSample walks a sample of a thread, or of program g of an untracked process.
-func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *observe.RawSample) (sample.StackID,
-	frames.StopReason) {
-	if g != nil && g.Of != nil {
-		th, g = a.process(g.Of).untrackedAccount(), nil
+// unassignedStack walks a sample of a thread; with a program, of an untracked process.
+func (a *Aggregator) unassignedStack(th *threadState, program *handover.Program, s *observe.RawSample) (
+	sample.StackID, frames.StopReason,
+) {
+	if program != nil && program.Of != nil {
+		th, program = a.process(program.Of).untrackedState(), nil
 	}
-	id, stop := a.stacks.unwindSample(th, g, s)
-	a.totals.addStack(stop, s.How)
+	id, stop := a.stacks.stackOfSample(th, program, s)
+	a.out.totals.addStack(stop, s.How)
 	return id, stop
 }
 
 // programOf names an untracked child's program: its own, or that of the process whose code it ran.
-func programOf(g *handover.Program) string {
-	if g.Of != nil {
-		return orUnknown(g.Of.Comm)
+func programOf(p *handover.Program) string {
+	if p.Of != nil {
+		return orUnknown(p.Of.Comm)
 	}
-	return orUnknown(g.Name)
+	return orUnknown(p.Name)
 }
 
-const unknownProgram = "?"
-
-func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
+func orUnknown(program string) string { return cmp.Or(program, attribute.UnknownProgram) }
 
 func (a *Aggregator) beginThread(e *handover.Event) {
 	th := a.thread(e.Thread)
-	a.beginAccount(th)
+	a.beginThreadState(th)
 	a.attribute(&attribute.ThreadStarted{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
 }
 
-func (a *Aggregator) beginAccount(th *threadAccount) {
+func (a *Aggregator) beginThreadState(th *threadState) {
 	if th.begun {
 		return
 	}
 	th.begun = true
 	defer a.waits.add(th)
-	if th.proc.innerPID != 0 { // the process is in a pid namespace of its own
+	if th.proc.innerPID != th.proc.Target.PID { // the process is in a pid namespace of its own
 		th.innerTID = procmem.InnerTID(th.TID)
 	}
 }

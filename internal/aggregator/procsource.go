@@ -9,10 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-const (
-	clockTick = 1e9 / 100     // unit of times in /proc/PID/stat, ns
-	sigChild  = 1 << (17 - 1) // SIGCHLD in a signal set
-)
+const sigChild = 1 << (17 - 1) // SIGCHLD in a signal set
 
 // procFS is the [attribute.ProcSource] that reads /proc.
 type procFS struct{}
@@ -24,7 +21,7 @@ func (procFS) State(pid int) (attribute.ProcState, bool) {
 		return attribute.ProcState{}, false
 	}
 	return attribute.ProcState{
-		Start: s.StartTime, Parent: s.PPID, ChildrenCPU: int64(s.ChildUTime+s.ChildSTime) * clockTick,
+		Start: s.StartTime, Parent: s.PPID, ChildrenCPU: int64(s.ChildUTime+s.ChildSTime) * procmem.ClockTick,
 		Zombie: s.Ended(),
 	}, true
 }

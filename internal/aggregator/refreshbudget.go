@@ -2,16 +2,14 @@
 
 package aggregator
 
-// # Refreshes of a process's mappings
-//
 // An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
 // refreshAfter ns after the last time, for at most one part in refreshShare of a processor. In any case it is read
-// every refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a run-time system
+// every refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime
 // starts, as its frames have no names before.
 //
-// Readings that find new code do not delay the next (a starting program loads many libraries), within a credit of
-// loadCredit ns. Queries of single mappings and of code descriptions have their own share, with a credit of queryCredit
-// ns.
+// Readings that find new code do not delay the next (a starting program loads many libraries), up to loadCredit ns of
+// their CPU time, a credit that is refilled by 1/refreshShare of the time. Queries of single mappings and of code
+// descriptions have their own share, with a credit of queryCredit ns.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20

@@ -14,7 +14,7 @@ import (
 
 // intervalSink adds the attribution's intervals to the recording, the other sinks and the totals.
 type intervalSink struct {
-	accounts  *accounts
+	states    *states
 	stacks    *stackBuilder
 	recording *profile.Builder
 	sinks     []profile.Sink // beside the recording
@@ -25,14 +25,14 @@ type intervalSink struct {
 
 // Add implements [attribute.Sink].
 func (out *intervalSink) Add(i *attribute.Interval) {
-	if p := out.accounts.procs[i.Process]; p != nil {
-		out.addSpan(p, out.accounts.threads[i.Thread], &i.Span)
+	if p := out.states.procs[i.Process]; p != nil {
+		out.addSpan(p, out.states.threads[i.Thread], &i.Span)
 	}
 }
 
 // ThreadDone implements [attribute.Sink].
 func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
-	if th := out.accounts.threads[id]; th != nil {
+	if th := out.states.threads[id]; th != nil {
 		out.rates.add(runstats.ThreadRate{
 			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Samples: ticks, Seconds: seconds(observed),
 		})
@@ -40,13 +40,10 @@ func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
 }
 
 // ProcessDone implements [attribute.Sink].
-func (out *intervalSink) ProcessDone(id sample.ProcessID) { delete(out.accounts.procs, id) }
-
-// UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
-func (out *intervalSink) UnixOf(at int64) int64 { return out.unix.Of(at) }
+func (out *intervalSink) ProcessDone(id sample.ProcessID) { delete(out.states.procs, id) }
 
 // addSpan takes all time of threads; th is nil for time of the process.
-func (out *intervalSink) addSpan(p *processAccount, th *threadAccount, s *attribute.Span) {
+func (out *intervalSink) addSpan(p *processState, th *threadState, s *attribute.Span) {
 	out.totals.addSpan(s)
 	out.addInterval(out.interval(p, th, s))
 }
@@ -58,9 +55,10 @@ func (out *intervalSink) addInterval(i profile.Interval) {
 	}
 }
 
-func (out *intervalSink) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
+func (out *intervalSink) interval(p *processState, th *threadState, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: p.innerPID, Start: p.Target.StartTime, Comm: p.Comm,
+		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID),
+		Start: p.Target.StartTime, Comm: p.Comm,
 		Thread: attribute.Exited, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
 		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 	}
@@ -71,12 +69,17 @@ func (out *intervalSink) interval(p *processAccount, th *threadAccount, s *attri
 		i.Thread = attribute.Children
 	}
 	if th != nil {
-		i.TID, i.Thread, i.Role = th.TID, th.name, th.role
-		if th.innerTID != th.TID {
-			i.InnerTID = th.innerTID
-		}
+		i.TID, i.InnerTID, i.Thread, i.Role = th.TID, innerNumber(th.innerTID, th.TID), th.name, th.role
 	}
 	return i
+}
+
+// innerNumber returns a number in a process's own pid namespace as in [profile.Interval], where 0 is the same number.
+func innerNumber(inner, outer int) int {
+	if inner == outer {
+		return 0
+	}
+	return inner
 }
 
 func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
@@ -84,28 +87,25 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		return out.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
-	return out.stacks.withLeaf(s.Stack, s.Leaf)
+	return out.stacks.leaves.stackOf(s.Stack, s.Leaf)
 }
 
-// # Sinks
-//
-// A [profile.Watcher] also gets open intervals, as an unchanged thread can have one for days.
-
+// refresh passes open intervals to each [profile.Watcher], as an unchanged thread can have one for days.
 func (a *Aggregator) refresh(at int64) {
 	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
 	a.Requests.Refresh.Done(int64(took), false)
 }
 
 func (a *Aggregator) refreshSinks(at int64) {
-	for _, sink := range a.sinks {
+	for _, sink := range a.out.sinks {
 		if s, ok := sink.(profile.TimelyWatcher); ok && s.Timely() {
-			a.attribution.Settle()
+			a.attribution.AttributeOverdue()
 			break
 		}
 	}
-	for _, sink := range a.sinks {
+	for _, sink := range a.out.sinks {
 		if w, ok := sink.(profile.Watcher); ok {
-			w.Refresh(a.unix.Of(at), a.openIntervals)
+			w.Refresh(a.out.unix.Of(at), a.openIntervals)
 		}
 	}
 	a.evict()
@@ -113,22 +113,22 @@ func (a *Aggregator) refreshSinks(at int64) {
 
 // openIntervals yields the open spans. The accounts stay.
 func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
-	if !a.openTasks(yield) {
+	if !a.tasks.openIntervals(yield) {
 		return
 	}
-	a.attribution.Open(func(i *attribute.Interval) bool {
+	a.attribution.OpenIntervals(func(i *attribute.Interval) bool {
 		p := a.procs[i.Process]
-		return p == nil || yield(a.interval(p, a.threads[i.Thread], &i.Span))
+		return p == nil || yield(a.out.interval(p, a.threads[i.Thread], &i.Span))
 	})
 }
 
 // evict drops the stacks that nothing needs, if there are many.
 func (a *Aggregator) evict() {
-	if !a.recording.NeedsEviction() {
+	if !a.out.recording.NeedsEviction() {
 		return
 	}
 	held := map[sample.StackID]bool{}
-	for _, sink := range a.sinks {
+	for _, sink := range a.out.sinks {
 		h, ok := sink.(profile.StackHolder)
 		if !ok {
 			return
@@ -144,24 +144,24 @@ func (a *Aggregator) evict() {
 	for id := range a.attribution.Stacks {
 		held[id] = true
 	}
-	a.eachPoller(func(t *taskPoller) {
-		for i := range t.places {
-			if s := &t.places[i]; s.parked {
+	a.tasks.eachPoller(func(t *taskPoller) {
+		for i := range t.slots {
+			if s := &t.slots[i]; s.parked {
 				held[s.stack] = true
 			}
 		}
 	})
-	a.recording.Evict(maps.Keys(held))
-	a.forgetEvicted()
+	a.out.recording.Evict(maps.Keys(held))
+	a.out.forgetEvicted()
 }
 
+// forgetEvicted empties what may have locations or stacks that were evicted.
 func (out *intervalSink) forgetEvicted() {
 	stacks := out.stacks
-	clear(stacks.leaves)
+	clear(stacks.leaves.known)
 	clear(stacks.locations[:])
-	stacks.kernelAddresses, stacks.kernelFunctions = nil, nil
-	for _, p := range out.accounts.procs {
-		clear(p.managed.descriptions)
-		clear(p.managed.locations)
+	stacks.kernel.forget()
+	for _, p := range out.states.procs {
+		p.managedNames.forgetFrames()
 	}
 }

@@ -19,7 +19,7 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 		s := attribute.Span{
 			Place: attribute.Place{Program: orUnknown(name), State: sample.Running}, Leaf: attribute.ExitedUnseen,
 		}
-		if got := a.interval(p, nil, &s).Thread; got != want {
+		if got := a.out.interval(p, nil, &s).Thread; got != want {
 			t.Errorf("thread of program %q is named %q, want %q", name, got, want)
 		}
 	}
@@ -29,23 +29,23 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
 	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, handover.NewCommon())
 	p := a.process(&handover.SharedProcess{ID: 1, Target: ofPID(4711).Target})
-	stackOf := func(name string) sample.StackID { return a.recording.Intern([]profile.Loc{{Synthetic: name}}) }
+	stackOf := func(name string) sample.StackID { return a.out.recording.Intern([]profile.Loc{{Synthetic: name}}) }
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
-	p.tasks.all = append(p.tasks.all, &taskPoller{places: []taskPlace{{from: 5, seen: 5, parked: true, stack: task}}})
+	p.tasks.all = append(p.tasks.all, &taskPoller{slots: []taskSlot{{from: 5, seen: 5, parked: true, stack: task}}})
 	a.attribute(&attribute.Observed{Process: 1, Thread: 1, Sample: attribute.Sample{
 		Place: attribute.Place{Stack: thread, State: sample.Sleeping},
 	}})
 	a.attribute(&attribute.Cut{})
-	if err := a.recording.Rotate(filepath.Join(t.TempDir(), "part.pb.gz"), nil); err != nil {
+	if err := a.out.recording.Rotate(filepath.Join(t.TempDir(), "part.pb.gz"), nil); err != nil {
 		t.Fatal(err)
 	}
 	a.evict()
 	for name, id := range map[string]sample.StackID{"thread": thread, "task": task} {
-		if locs := a.recording.Stack(id, nil); len(locs) != 1 || a.recording.LocOf(locs[0]).Synthetic != name {
+		if locs, _ := a.out.recording.Stack(id, nil); len(locs) != 1 || locs[0].Synthetic != name {
 			t.Errorf("the stack of the %s has %d entries, want its own", name, len(locs))
 		}
 	}
-	if n := len(a.recording.Stack(unused, nil)); n != 0 {
-		t.Errorf("an unused stack has %d entries after the eviction", n)
+	if locs, _ := a.out.recording.Stack(unused, nil); len(locs) != 0 {
+		t.Errorf("an unused stack has %d entries after the eviction", len(locs))
 	}
 }

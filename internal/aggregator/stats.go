@@ -84,14 +84,14 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // Stats sets the counts so far.
 func (a *Aggregator) Stats(s *runstats.Stats) {
-	t, times := &a.totals, a.attribution.Totals()
+	t, times := &a.out.totals, a.attribution.Totals()
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = countsByName(stops[:], func(i int) string { return frames.StopReason(i).String() })
 	s.Whole = runstats.WholeByMethod{ByStop: t.completeByMethod[observe.ByStop],
 		ByPassiveRead: t.completeByMethod[observe.ByPassiveRead]}
 	s.FramesByMethod = countsByName(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
-	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
+	s.PerThread = runstats.PerThread{Rates: a.out.rates.list, SlowestThread: a.out.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
 	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}
 	for stop, ns := range t.incomplete {
@@ -103,7 +103,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
-	a.taskStats(s)
+	a.tasks.stats(s)
 	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
 }
 

@@ -23,10 +23,10 @@ type deadlockSuspects struct {
 	unowned  map[int]int // by process: waiters at a language's locks without a stored owner
 }
 
-// leastUnowned is the least unowned of a deadlock.
-const leastUnowned = 2
+// minUnowned is the least unowned of a deadlock.
+const minUnowned = 2
 
-func (s *deadlockSuspects) noteAlive(th *threadAccount) {
+func (s *deadlockSuspects) noteAlive(th *threadState) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
 	}
@@ -46,14 +46,16 @@ func (s *deadlockSuspects) noteAlive(th *threadAccount) {
 
 // Suspects returns the processes with possible deadlocks: cycles of known owners, or several waiters at locks whose
 // owner only stacks show. They are not proven.
-func (s *deadlockSuspects) Suspects() (pids []int) {
+func (a *Aggregator) Suspects() []int { return a.suspects.processes() }
+
+func (s *deadlockSuspects) processes() (pids []int) {
 	for _, cycle := range waits.Cycles(s.waitsFor) {
 		for _, tid := range cycle {
 			pids = append(pids, s.pids[tid])
 		}
 	}
 	for pid, n := range s.unowned {
-		if n >= leastUnowned {
+		if n >= minUnowned {
 			pids = append(pids, pid)
 		}
 	}

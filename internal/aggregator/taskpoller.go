@@ -11,13 +11,14 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// taskPoller observes the tasks of one run-time system in rounds.
+// taskPoller observes the tasks of one runtime in rounds over slots. A round is divided into slices of at most sliceCPU
+// ns of CPU time.
 type taskPoller struct {
 	aggregator *Aggregator
-	process    *processAccount
+	process    *processState
 	source     taskSource
 	totals     *taskTotals
-	places     []taskPlace // by the source's number
+	slots      []taskSlot // by the source's number
 	kinds      taskKinds
 
 	next    int // next place of the round
@@ -36,15 +37,15 @@ type taskPoller struct {
 	walked     int64 // in this slice
 }
 
-type taskPlace struct {
+type taskSlot struct {
 	from, seen int64 // first and last observation of its state
 	stack      sample.StackID
 	kind       uint32
 	parked     bool
 }
 
-func newTaskPoller(a *Aggregator, p *processAccount, source taskSource) *taskPoller {
-	return &taskPoller{aggregator: a, process: p, source: source, totals: source.totals(&a.totals),
+func newTaskPoller(a *Aggregator, p *processState, source taskSource) *taskPoller {
+	return &taskPoller{aggregator: a, process: p, source: source, totals: source.totals(&a.out.totals),
 		kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
@@ -64,7 +65,7 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	switch {
 	case t.failures > 0:
 		t.due = now + int64(searchEvery)<<min(t.failures, 6)
-	case t.next < len(t.places):
+	case t.next < len(t.slots):
 		t.due = now + rest
 	default:
 		t.next, t.round = 0, t.round+1
@@ -73,17 +74,17 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	return rest
 }
 
-// readTasks takes at most most ns of CPU time.
-func (t *taskPoller) readTasks(now, most int64) {
+// readTasks takes at most maxCPU ns of CPU time.
+func (t *taskPoller) readTasks(now, maxCPU int64) {
 	t.walked = 0
-	if !t.countPlaces(now) {
+	if !t.countSlots(now) {
 		return
 	}
 	began := selfruntime.CPUTime()
 	if len(t.pending) == 0 {
 		t.findChanged(now)
 	}
-	for n := 1; len(t.pending) > 0 && (n%tasksPerClockRead != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
+	for n := 1; len(t.pending) > 0 && (n%tasksPerClockRead != 0 || int64(selfruntime.CPUTime()-began) <= maxCPU); n++ {
 		i := t.pending[0]
 		t.pending = t.pending[1:]
 		t.readTask(i, now)
@@ -91,19 +92,19 @@ func (t *taskPoller) readTasks(now, most int64) {
 	if len(t.pending) == 0 {
 		t.next = t.polled
 	}
-	all := &t.aggregator.totals
-	t.aggregator.taskObservations.Store(all.goroutines.Observations + all.coroutines.Observations)
+	all := &t.aggregator.out.totals
+	t.aggregator.tasks.observations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
-// countPlaces reads the number of places at a round's start; false: that failed.
-func (t *taskPoller) countPlaces(now int64) bool {
+// countSlots reads the number of places at a round's start; false: that failed.
+func (t *taskPoller) countSlots(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
 	}
 	t.roundBegan = now
-	t.aggregator.stacks.lock.beginRead()
+	t.aggregator.stacks.ownership.beginRead()
 	n, err := t.source.Places()
-	t.aggregator.stacks.lock.endRead()
+	t.aggregator.stacks.ownership.endRead()
 	if err != nil && n == 0 {
 		t.failures++
 		return false
@@ -112,8 +113,8 @@ func (t *taskPoller) countPlaces(now int64) bool {
 	if t.firstBegan == 0 {
 		t.firstBegan, t.lastAdded = now, now
 	}
-	for len(t.places) < n {
-		t.places = append(t.places, taskPlace{seen: t.stateStart()})
+	for len(t.slots) < n {
+		t.slots = append(t.slots, taskSlot{seen: t.stateStart()})
 	}
 	t.totals.MostAtOnce = max(t.totals.MostAtOnce, int64(n))
 	return true
@@ -128,10 +129,10 @@ func (t *taskPoller) stateStart() int64 {
 }
 
 func (t *taskPoller) findChanged(now int64) {
-	t.polled = min(t.next+t.source.batchSize(), len(t.places))
-	t.aggregator.stacks.lock.beginRead()
+	t.polled = min(t.next+t.source.batchSize(), len(t.slots))
+	t.aggregator.stacks.ownership.beginRead()
 	t.changed = t.source.Poll(t.next, t.polled, t.changed[:0])
-	t.aggregator.stacks.lock.endRead()
+	t.aggregator.stacks.ownership.endRead()
 	t.pending = t.changed
 	changed := t.changed
 	for i := t.next; i < t.polled; i++ {
@@ -139,7 +140,7 @@ func (t *taskPoller) findChanged(now int64) {
 			changed = changed[1:]
 			continue
 		}
-		s := &t.places[i]
+		s := &t.slots[i]
 		s.seen = now
 		if s.parked {
 			t.totals.Observations++
@@ -148,13 +149,13 @@ func (t *taskPoller) findChanged(now int64) {
 }
 
 func (t *taskPoller) readTask(i int, now int64) {
-	s := &t.places[i]
+	s := &t.slots[i]
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
-	t.aggregator.stacks.lock.beginRead()
+	t.aggregator.stacks.ownership.beginRead()
 	what, kind, stop := t.source.readTask(i)
-	t.aggregator.stacks.lock.endRead()
+	t.aggregator.stacks.ownership.endRead()
 	switch what {
 	case taskNotParked:
 		return
@@ -174,34 +175,35 @@ func (t *taskPoller) readTask(i int, now int64) {
 }
 
 // addInterval adds a parked task's interval up to its last observation.
-func (t *taskPoller) addInterval(s *taskPlace) {
+func (t *taskPoller) addInterval(s *taskSlot) {
 	if s.parked && s.seen > s.from {
 		i := t.interval(s)
 		t.totals.Blocked += i.Wall
-		t.aggregator.addInterval(i)
+		t.aggregator.out.addInterval(i)
 	}
 	s.from = s.seen
 }
 
 func (t *taskPoller) addIntervals() {
-	for i := range t.places {
-		t.addInterval(&t.places[i])
+	for i := range t.slots {
+		t.addInterval(&t.slots[i])
 	}
 }
 
-func (t *taskPoller) interval(s *taskPlace) profile.Interval {
+func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 	k, p := &t.kinds.list[s.kind], t.process
 	return profile.Interval{
-		Stack: s.stack, PID: p.Target.PID, InnerPID: p.innerPID, Start: p.Target.StartTime, Comm: p.Comm,
-		Thread: k.entry, State: sample.Sleeping.String(), Wait: k.wait, Task: t.source.task(), Labels: k.labels,
-		End: t.aggregator.unix.Of(s.seen), Wall: s.seen - s.from,
+		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
+		Comm:   p.Comm,
+		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, Task: t.source.label(), Labels: k.labels,
+		End: t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
 	}
 }
 
 func (t *taskPoller) finish(now int64) {
 	t.totals.CPU += int64(selfruntime.CPUTimeOf(func() { t.lastRound(now) }))
-	for i := range t.places {
-		if s := &t.places[i]; s.parked {
+	for i := range t.slots {
+		if s := &t.slots[i]; s.parked {
 			s.seen = max(s.seen, now)
 		}
 	}
@@ -210,26 +212,26 @@ func (t *taskPoller) finish(now int64) {
 // lastRound reads all tasks once more, within a limit, which is larger if the first round is incomplete: unread tasks
 // are in no sum.
 func (t *taskPoller) lastRound(now int64) {
-	most := int64(lastRoundCPU)
+	maxCPU := int64(lastRoundCPU)
 	if t.round == 0 {
-		most = firstRoundCPU
+		maxCPU = firstRoundCPU
 	}
 	began := selfruntime.CPUTime()
-	if !t.countPlaces(now) {
+	if !t.countSlots(now) {
 		return
 	}
-	for left := len(t.places); left > 0; {
+	for left := len(t.slots); left > 0; {
 		used := int64(selfruntime.CPUTime() - began)
-		if used >= most {
+		if used >= maxCPU {
 			break
 		}
 		before := t.next
-		t.readTasks(now, most-used)
+		t.readTasks(now, maxCPU-used)
 		if t.next == before && len(t.pending) == 0 { // unreadable, or none
 			break
 		}
 		left -= t.next - before
-		if t.next >= len(t.places) {
+		if t.next >= len(t.slots) {
 			t.next, t.round = 0, t.round+1
 		}
 	}
@@ -238,26 +240,18 @@ func (t *taskPoller) lastRound(now int64) {
 func (t *taskPoller) addLast() {
 	t.addIntervals()
 	if t.round == 0 {
-		t.totals.Unread += int64(len(t.places) - t.next)
+		t.totals.Unread += int64(len(t.slots) - t.next)
 		if len(t.pending) > 0 {
 			t.totals.Unread -= int64(t.polled - t.next - len(t.pending))
 		}
 	}
 }
 
-type taskKind struct{ entry, wait, labels string }
+type taskKind struct{ firstFunction, wait, labels string }
 
 type taskKinds struct {
 	list []taskKind
 	by   map[taskKind]uint32
 }
 
-func (t *taskKinds) number(k taskKind) uint32 {
-	n, ok := t.by[k]
-	if !ok {
-		n = uint32(len(t.list))
-		t.list = append(t.list, k)
-		t.by[k] = n
-	}
-	return n
-}
+func (t *taskKinds) number(k taskKind) uint32 { return profile.NumberIn(&t.list, t.by, k) }

@@ -4,24 +4,13 @@ package aggregator
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 )
-
-// # Tasks without a thread
-//
-// A waiting goroutine or asyncio task is on no thread's stack. It is observed on a slower clock: its record is read,
-// and its stack is walked if the record has changed. The rest after each slice keeps the total at a hundredth of a CPU:
-// ten goroutines are each seen ten times a second, a hundred thousand about once.
-//	seen:      waits in A    waits in A    runs    waits in B
-//	            ├─────────────┤             │       ├──
-//	intervals:  A ────────────────┤          none    B ──────
-//
-// An observation stands for the time since the last: exact if nothing changed, else right on average. A task on a
-// thread has no interval: its thread has one. The time is blocked, outside of the threads' sums, without samples.
 
 const (
 	// pollEvery is the mean of the shortest time between two readings of a task, ns; drawn from 1/2 to 3/2 of it,
@@ -40,43 +29,68 @@ const (
 	checkpointIntervals = 1000
 )
 
+// taskPollers observe the tasks of a process that are on no thread's stack: waiting goroutines and asyncio tasks. They
+// have a slower clock than threads: a task's record is read, and its stack is walked if the record has changed. The
+// rest after each slice keeps the total at a hundredth of a CPU: ten goroutines are each seen ten times a second, a
+// hundred thousand about once.
+//
+//	seen:      waits in A    waits in A    runs    waits in B
+//	            ├─────────────┤             │       ├──
+//	intervals:  A ────────────────┤          none    B ──────
+//
+// An observation stands for the time since the last: exact if nothing changed, else right on average. A task on a
+// thread has no interval: its thread has one. The time is blocked, outside of the threads' sums, without samples.
 type taskPollers struct {
 	all []*taskPoller
 	due int64 // of the next search, CLOCK_MONOTONIC ns
 }
 
-// PollTasks reads due tasks, and returns the time until the next call, ns.
-func (a *Aggregator) PollTasks() (rest int64) {
-	if !a.Tasks {
+// taskRecorder records the waiting tasks of all processes, by their [taskPollers].
+type taskRecorder struct {
+	aggregator   *Aggregator
+	due          int64        // next slice, CLOCK_MONOTONIC ns
+	observations atomic.Int64 // can be read by any goroutine
+}
+
+// PollTasks reads a slice of the tasks that are due longest, if any are due, and returns the time until the next call,
+// ns.
+func (a *Aggregator) PollTasks() (rest int64) { return a.tasks.poll() }
+
+// TaskObservations counts observations of waiting tasks. Any goroutine may call it.
+func (a *Aggregator) TaskObservations() int64 { return a.tasks.observations.Load() }
+
+func (r *taskRecorder) poll() (rest int64) {
+	if !r.aggregator.opts.Tasks {
 		return searchEvery
 	}
 	now := procmem.Now()
-	if now < a.pollDue {
-		return a.pollDue - now
+	if now < r.due {
+		return r.due - now
 	}
-	a.QuotaGate.Wait()
-	if due := a.dueTasks(now); due != nil {
-		a.pollDue = now + due.readSlice(now)
+	r.aggregator.QuotaGate.Wait()
+	if poller := r.longestDue(now); poller != nil {
+		r.due = now + poller.readSlice(now)
 	}
 	next := now + int64(searchEvery)
-	for _, p := range a.procs {
+	for _, p := range r.aggregator.procs {
 		next = min(next, p.tasks.due)
 		for _, t := range p.tasks.all {
 			next = min(next, t.due)
 		}
 	}
-	return max(next, a.pollDue) - now
+	return max(next, r.due) - now
 }
 
-func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
-	for _, p := range a.procs {
+// longestDue returns the poller that is due longest, or nil. It searches processes for pollers where that is due.
+func (r *taskRecorder) longestDue(now int64) (due *taskPoller) {
+	for _, p := range r.aggregator.procs {
 		if p.Ended {
 			p.tasks.due = now + searchEvery
 			continue
 		}
 		if p.tasks.due <= now {
 			p.tasks.due = now + searchEvery
-			a.findTasks(p)
+			r.find(p)
 		}
 		for _, t := range p.tasks.all {
 			if t.due <= now && (due == nil || t.due < due.due) {
@@ -87,9 +101,9 @@ func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 	return due
 }
 
-// findTasks finds a process's run-time systems with tasks, and drops those of an earlier program.
-func (a *Aggregator) findTasks(p *processAccount) {
-	sources := sourcesOf(a, p)
+// find finds a process's runtimes with tasks, and drops those of an earlier program.
+func (r *taskRecorder) find(p *processState) {
+	sources := sourcesOf(r.aggregator, p)
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
 		gone := !slices.ContainsFunc(sources, t.source.sameRuntime)
 		if gone {
@@ -99,46 +113,43 @@ func (a *Aggregator) findTasks(p *processAccount) {
 	})
 	for _, s := range sources {
 		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.source.sameRuntime(s) }) {
-			p.tasks.all = append(p.tasks.all, newTaskPoller(a, p, s))
+			p.tasks.all = append(p.tasks.all, newTaskPoller(r.aggregator, p, s))
 		}
 	}
 }
 
-// TaskObservations counts observations of waiting tasks. Any goroutine may call it.
-func (a *Aggregator) TaskObservations() int64 { return a.taskObservations.Load() }
-
-func (a *Aggregator) eachPoller(f func(*taskPoller)) {
-	for _, p := range a.procs {
+func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
+	for _, p := range r.aggregator.procs {
 		for _, poller := range p.tasks.all {
 			f(poller)
 		}
 	}
 }
 
-// checkpointTasks adds the tasks' intervals before a checkpoint; of many tasks more rarely, for the recording's size.
-func (a *Aggregator) checkpointTasks() {
+// checkpoint adds the tasks' intervals before a checkpoint; of many tasks more rarely, for the recording's size.
+func (r *taskRecorder) checkpoint() {
 	now := procmem.Now()
-	a.eachPoller(func(t *taskPoller) {
-		if now-t.lastAdded >= int64(len(t.places))*1e9/checkpointIntervals {
+	r.eachPoller(func(t *taskPoller) {
+		if now-t.lastAdded >= int64(len(t.slots))*1e9/checkpointIntervals {
 			t.lastAdded = now
 			t.addIntervals()
 		}
 	})
 }
 
-// noteGapInTasks notes a pause. A task that changed in it gets only the time after it.
-func (a *Aggregator) noteGapInTasks(until int64) {
-	a.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
+// noteGap notes a pause. A task that changed in it gets only the time after it.
+func (r *taskRecorder) noteGap(until int64) {
+	r.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
 
-// addTaskIntervals adds the intervals of all tasks before a jump of the recording's clock.
-func (a *Aggregator) addTaskIntervals() { a.eachPoller((*taskPoller).addIntervals) }
+// addIntervals adds the intervals of all tasks before a jump of the recording's clock.
+func (r *taskRecorder) addIntervals() { r.eachPoller((*taskPoller).addIntervals) }
 
-// finishTasks reads a process's tasks a last time. Those not read in time count as unchanged.
-func (a *Aggregator) finishTasks(p *processAccount, now int64) {
+// finish reads a process's tasks a last time. Those not read in time count as unchanged.
+func (r *taskRecorder) finish(p *processState, now int64) {
 	alive := p.Target.Alive()
-	if a.Tasks && alive { // the recording may be too short for the first round
-		a.findTasks(p)
+	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
+		r.find(p)
 	}
 	for _, t := range p.tasks.all {
 		if alive {
@@ -149,11 +160,12 @@ func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 	p.tasks.all = nil
 }
 
-func (a *Aggregator) openTasks(yield func(profile.Interval) bool) bool {
-	for _, p := range a.procs {
+// openIntervals yields the intervals that are not added yet; false if yield has returned false.
+func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
+	for _, p := range r.aggregator.procs {
 		for _, t := range p.tasks.all {
-			for i := range t.places {
-				if s := &t.places[i]; s.parked && s.seen > s.from && !yield(t.interval(s)) {
+			for i := range t.slots {
+				if s := &t.slots[i]; s.parked && s.seen > s.from && !yield(t.interval(s)) {
 					return false
 				}
 			}
@@ -163,20 +175,21 @@ func (a *Aggregator) openTasks(yield func(profile.Interval) bool) bool {
 }
 
 // labelsOf returns the labels of the task that a stopped thread ran.
-func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
-	if !a.Tasks || s.How != observe.ByStop {
+func (a *Aggregator) labelsOf(th *threadState, s *observe.RawSample) string {
+	if !a.opts.Tasks || s.How != observe.ByStop {
 		return ""
 	}
-	a.stacks.lock.beginRead()
-	defer a.stacks.lock.endRead()
+	a.stacks.ownership.beginRead()
+	defer a.stacks.ownership.endRead()
 	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }
 
-func (a *Aggregator) taskStats(s *runstats.Stats) {
-	if t := &a.totals.goroutines; t.MostAtOnce > 0 {
+func (r *taskRecorder) stats(s *runstats.Stats) {
+	totals := &r.aggregator.out.totals
+	if t := &totals.goroutines; t.MostAtOnce > 0 {
 		s.Goroutines = t.stats()
 	}
-	if t := &a.totals.coroutines; t.MostAtOnce > 0 {
+	if t := &totals.coroutines; t.MostAtOnce > 0 {
 		s.Tasks = t.stats()
 	}
 }

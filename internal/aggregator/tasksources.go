@@ -13,28 +13,28 @@ import (
 	"prywalk/internal/profile"
 )
 
-// taskSource is a run-time system with tasks. Places are those of [managed.Scheduler].
+// taskSource is a runtime with tasks. Places are those of [managed.Scheduler].
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
 	// readTask reads a task. If it waits, the stackBuilder's stack is its stack.
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
-	// batchSize is the most places of one Poll; task is the recording's label.
+	// batchSize is the most places of one Poll; label is the value of the recording's label task.
 	batchSize() int
-	task() string
+	label() string
 	totals(*totals) *taskTotals
-	sameRuntime(taskSource) bool // both are of one run-time system
+	sameRuntime(taskSource) bool // both are of one runtime
 }
 
 type taskOutcome uint8
 
 const (
 	taskWaits     taskOutcome = iota
-	taskNotParked             // on a thread, ended, or the run-time system's own
+	taskNotParked             // on a thread, ended, or the runtime's own
 	taskChanged               // changed in each reading
 )
 
-func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
+func sourcesOf(a *Aggregator, p *processState) (out []taskSource) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
 		out = append(out, &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p})
 	}
@@ -49,12 +49,12 @@ func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 type goroutines struct {
 	managed.Scheduler
 	stacks  *stackBuilder
-	process *processAccount
+	process *processState
 	labels  map[uint64]string // by address, of one Poll
 }
 
 func (g *goroutines) batchSize() int               { return 1 << 12 }
-func (g *goroutines) task() string                 { return languages.GoroutineTask }
+func (g *goroutines) label() string                { return languages.GoroutineTask }
 func (g *goroutines) totals(t *totals) *taskTotals { return &t.goroutines }
 
 func (g *goroutines) sameRuntime(other taskSource) bool {
@@ -91,7 +91,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 
 // walkTask fills b.stack with a parked task's frames. beyond: it read more than the copy, so the stack is true only if
 // the task has not run since.
-func (b *stackBuilder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
+func (b *stackBuilder) walkTask(p *processState, t *managed.ParkedTask, stack []byte) (
 	stop frames.StopReason, beyond bool,
 ) {
 	m := &b.taskMemory
@@ -103,8 +103,8 @@ func (b *stackBuilder) walkTask(p *processAccount, t *managed.ParkedTask, stack 
 	return b.walkTaskIn(p, t, m), true
 }
 
-func (b *stackBuilder) walkTaskIn(p *processAccount, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
-	b.stack = b.stack[:0]
+func (b *stackBuilder) walkTaskIn(p *processState, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
+	b.beginStack()
 	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
@@ -118,19 +118,23 @@ type coroutines struct {
 	lister  managed.Threads
 	source  managed.FrameSource
 	stacks  *stackBuilder
-	process *processAccount
+	process *processState
 	watch   *process.ThreadWatch
-	places  map[uint64]int // by task
-	at      []uint64       // by place; 0: none or ended
-	last    []managed.Task
-	ran     []bool // by place: changed in each reading
-	free    []int
+	places  map[uint64]int  // by task's address
+	slots   []coroutineSlot // by place
+	free    []int           // places without a task
 }
 
-const mostCoroutines = managed.MostTasks
+type coroutineSlot struct {
+	task uint64 // its address; 0: none, or it has ended
+	last managed.Task
+	ran  bool // changed in each reading
+}
+
+const maxCoroutines = managed.MostTasks
 
 func (c *coroutines) batchSize() int               { return 1 << 4 }
-func (c *coroutines) task() string                 { return languages.CoroutineTask }
+func (c *coroutines) label() string                { return languages.CoroutineTask }
 func (c *coroutines) totals(t *totals) *taskTotals { return &t.coroutines }
 
 func (c *coroutines) sameRuntime(other taskSource) bool {
@@ -141,44 +145,53 @@ func (c *coroutines) sameRuntime(other taskSource) bool {
 // Places implements [taskSource]. It reuses places of ended tasks.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
-	living := make(map[uint64]bool, len(now))
-	for _, at := range now {
-		living[at] = true
+	c.freeEnded(now)
+	for _, task := range now {
+		if _, known := c.places[task]; !known && task != 0 && len(c.places) < maxCoroutines {
+			i := c.freePlace()
+			c.slots[i], c.places[task] = coroutineSlot{task: task}, i
+		}
 	}
-	for at, i := range c.places {
-		if !living[at] {
-			delete(c.places, at)
-			c.at[i] = 0
+	return len(c.slots), nil
+}
+
+func (c *coroutines) freeEnded(now []uint64) {
+	living := make(map[uint64]bool, len(now))
+	for _, task := range now {
+		living[task] = true
+	}
+	for task, i := range c.places {
+		if !living[task] {
+			delete(c.places, task)
+			c.slots[i].task = 0
 			c.free = append(c.free, i)
 		}
 	}
-	for _, at := range now {
-		if _, known := c.places[at]; known || at == 0 || len(c.places) >= mostCoroutines {
-			continue
-		}
-		if len(c.free) == 0 {
-			c.free = append(c.free, len(c.at))
-			c.at, c.last, c.ran = append(c.at, 0), append(c.last, managed.Task{}), append(c.ran, false)
-		}
-		i := c.free[len(c.free)-1]
-		c.free = c.free[:len(c.free)-1]
-		c.at[i], c.places[at] = at, i
+}
+
+func (c *coroutines) freePlace() int {
+	n := len(c.free)
+	if n == 0 {
+		c.slots = append(c.slots, coroutineSlot{})
+		return len(c.slots) - 1
 	}
-	return len(c.at), nil
+	i := c.free[n-1]
+	c.free = c.free[:n-1]
+	return i
 }
 
 // Poll implements [taskSource]. A task is unchanged if it waits at the same place for the same object.
 func (c *coroutines) Poll(from, to int, changed []int) []int {
 	c.watch = c.process.Target.WatchThreads()
 	defer c.watch.Close()
-	for i := from; i < min(to, len(c.at)); i++ {
+	for i := from; i < min(to, len(c.slots)); i++ {
 		var t managed.Task
-		ok := true
-		if c.at[i] != 0 {
-			t, ok = c.lister.TaskAt(c.at[i], c.watch)
+		s, ok := &c.slots[i], true
+		if s.task != 0 {
+			t, ok = c.lister.TaskAt(s.task, c.watch)
 		}
-		was := &c.last[i]
-		c.ran[i] = !ok
+		was := &s.last
+		s.ran = !ok
 		if !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits ||
 			!slices.Equal(t.Frames, was.Frames) {
 			*was = t
@@ -189,28 +202,24 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 }
 
 func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReason) {
-	t := &c.last[place]
+	t := &c.slots[place].last
 	switch {
-	case c.ran[place]:
+	case c.slots[place].ran:
 		return taskChanged, taskKind{}, 0
 	case len(t.Frames) == 0 || t.State == managed.TaskRunning:
 		return taskNotParked, taskKind{}, 0
 	}
-	if c.process.managed.read == nil {
-		c.process.managed = newManagedNames(c.process)
+	if c.process.managedNames.read == nil {
+		c.process.managedNames = newManagedNames(c.process)
 	}
 	module := c.stacks.managedModule(c.process, c.source, nil)
-	c.stacks.stack = c.stacks.stack[:0]
+	c.stacks.beginStack()
 	for i := range t.Frames {
-		f := &t.Frames[i]
-		description := c.stacks.builder.InternFrames([]profile.Frame{{
-			Name: f.Function, System: profile.SystemNameOfType(f.Function, f.Type), File: f.File,
-			Line: f.Line, StartLine: f.StartLine,
-		}})
+		description := c.stacks.builder.InternFrames([]profile.Frame{profileFrame(&t.Frames[i])})
 		id := c.stacks.builder.Loc(&profile.Loc{Module: module, FramesID: description})
 		c.stacks.stack = append(c.stacks.stack, id)
 	}
-	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
+	return taskWaits, taskKind{firstFunction: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }
 
 // waitsForLoop is the wait of a task that waits for its event loop only.

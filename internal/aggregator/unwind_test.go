@@ -44,18 +44,18 @@ func deepSample(depth int) *observe.RawSample {
 }
 
 // neverRefreshed returns a thread of a process whose mappings are not read again.
-func neverRefreshed(target *loadedcode.Process) *threadAccount {
+func neverRefreshed(target *loadedcode.Process) *threadState {
 	p := &handover.SharedProcess{Target: target}
-	return &threadAccount{
+	return &threadState{
 		SharedThread: &handover.SharedThread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
-		proc:         &processAccount{SharedProcess: p, refreshBudget: refreshBudget{last: math.MaxInt64}},
+		proc:         &processState{SharedProcess: p, refreshBudget: refreshBudget{last: math.MaxInt64}},
 	}
 }
 
 // ofPID returns the account of a process of which only the PID is known.
-func ofPID(pid int) *processAccount {
+func ofPID(pid int) *processState {
 	target := &loadedcode.Process{Process: &procs.Process{PID: pid}}
-	return &processAccount{SharedProcess: &handover.SharedProcess{Target: target}}
+	return &processState{SharedProcess: &handover.SharedProcess{Target: target}}
 }
 
 // BenchmarkUnwind walks stacks that differ in the two innermost frames.
@@ -79,7 +79,7 @@ func BenchmarkUnwind(b *testing.B) {
 				n++
 				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[48:], n)
 				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[64+40:], n)
-				if _, stop := u.unwind(th, s); !stop.Complete() {
+				if _, stop := u.stackOfThread(th, s); !stop.Complete() {
 					b.Fatal(stop)
 				}
 			}
@@ -120,14 +120,14 @@ func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
 		return profile.Loc{Module: kernelModule, FramesID: b.InternFrames([]profile.Frame{{Name: name, System: name}})}
 	}
 	for _, c := range []struct {
-		found  attribute.Found
+		found  attribute.ChildState
 		wanted bool
 		want   profile.Loc
 	}{
-		{attribute.FoundInExit, true, described("do_exit")},
-		{attribute.FoundInExec, true, described("do_execveat_common")},
-		{attribute.FoundInExit, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
-		{attribute.FoundInExec, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
+		{attribute.ChildInExit, true, described("do_exit")},
+		{attribute.ChildInExec, true, described("do_execveat_common")},
+		{attribute.ChildInExit, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
+		{attribute.ChildInExec, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
 	} {
 		if got, want := u.execOrExitStack(c.found, c.wanted), b.Intern([]profile.Loc{c.want}); got != want {
 			t.Errorf("%+v: stack %d, want %d", c, got, want)
@@ -152,7 +152,7 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 		s := deepSample(1)
 		s.Mem.Stack.Bytes = nil
 		s.Kernel = []uint64{c.kernel}
-		id, stop := u.unwindSample(neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
+		id, stop := u.stackOfSample(neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
 		kernelOnly := id == b.Intern([]profile.Loc{{Module: kernelModule, Addr: c.kernel}})
 		if stop.Complete() != c.want.Complete() || kernelOnly != c.want.Complete() {
 			t.Errorf("in the kernel at %#x: stop reason %v, only kernel frames %v; want %v", c.kernel, stop, kernelOnly,

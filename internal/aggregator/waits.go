@@ -18,26 +18,22 @@ import (
 	"prywalk/internal/waits"
 )
 
-// # Waits of sleepers
-//
-// The innermost functions, read once per stack, give the kind of a lock; the copied bytes its owner. Descriptors' names
-// are read from /proc.
-
-// waitExplainer finds what sleeping threads wait for, and who holds that.
+// waitExplainer finds what sleeping threads wait for, and who holds that. The innermost functions, read once per stack,
+// give the kind of a lock; the copied bytes its owner. Descriptors' names are read from /proc.
 type waitExplainer struct {
-	names     *symbols.Namer              // nil before the first lock
-	runs      func() *callstack.RunCounts // to prove that a thread still sleeps
-	explained func(*observe.RawSample, *waits.Wait)
-	peers     map[string]*waits.Peers // by network namespace
+	names    *symbols.Namer              // nil before the first lock
+	runs     func() *callstack.RunCounts // to prove that a thread still sleeps
+	listener Listener
+	peers    map[string]*waits.RemoteAddresses // by network namespace
 }
 
-func (e *waitExplainer) peersOf(files *waits.Files) *waits.Peers {
+func (e *waitExplainer) peersOf(files *waits.OpenFiles) *waits.RemoteAddresses {
 	network := files.Network()
 	if e.peers == nil {
-		e.peers = map[string]*waits.Peers{}
+		e.peers = map[string]*waits.RemoteAddresses{}
 	}
 	if e.peers[network] == nil {
-		e.peers[network] = &waits.Peers{}
+		e.peers[network] = &waits.RemoteAddresses{}
 	}
 	return e.peers[network]
 }
@@ -56,20 +52,19 @@ func (e *waitExplainer) close() {
 }
 
 const (
-	mostLocations    = 1 << 14 // cached stacks and addresses
-	fileNameLifetime = 1e9     // lifetime of a descriptor's name, ns
-	innermostFrames  = 8       // walked for names
+	maxLocations      = 1 << 14 // cached stacks and addresses
+	procCacheLifetime = 1e9     // lifetime of a descriptor's name, ns
 )
 
 type waitState struct {
-	byInnerTID     map[int]*threadAccount // by thread ID in its own pid namespace
-	names          map[sample.StackID][]waits.FunctionName
-	variables      map[schema.Hex]waits.Variable
-	files          *waits.Files
-	peers          *waits.Peers
-	others         *waits.LiveThreads // those not in byInnerTID
-	othersListedAt int64              // CLOCK_MONOTONIC ns
-	walker         frames.Walker
+	byInnerTID           map[int]*threadState // by thread ID in its own pid namespace
+	names                map[sample.StackID][]waits.StackFunction
+	variables            map[schema.Hex]waits.Variable
+	files                *waits.OpenFiles
+	peers                *waits.RemoteAddresses
+	otherThreads         *waits.LiveThreads // those not in byInnerTID
+	otherThreadsListedAt int64              // CLOCK_MONOTONIC ns
+	walker               frames.Walker
 }
 
 // lastFile is the descriptor that a thread last waited for.
@@ -79,16 +74,16 @@ type lastFile struct {
 	at   int64
 }
 
-func (e *waitExplainer) add(th *threadAccount) {
+func (e *waitExplainer) add(th *threadState) {
 	p := th.proc
 	if p.waits == nil {
-		files := waits.NewFiles(p.Target.PID)
+		files := waits.NewOpenFiles(p.Target.PID)
 		p.waits = &waitState{
-			byInnerTID: map[int]*threadAccount{}, names: map[sample.StackID][]waits.FunctionName{},
+			byInnerTID: map[int]*threadState{}, names: map[sample.StackID][]waits.StackFunction{},
 			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
-			others: waits.NewLiveThreads(p.Target.PID, nil),
+			otherThreads: waits.NewLiveThreads(p.Target.PID, nil),
 		}
-		p.waits.walker.MaxDepth = innermostFrames
+		p.waits.walker.MaxDepth = waits.MaxFunctions
 	}
 	p.waits.byInnerTID[th.innerTID] = th
 }
@@ -100,7 +95,7 @@ func (w *waitState) afterExec() {
 	}
 }
 
-func (w *waitState) forget(th *threadAccount) {
+func (w *waitState) forget(th *threadState) {
 	if w != nil && w.byInnerTID[th.innerTID] == th {
 		delete(w.byInnerTID, th.innerTID)
 	}
@@ -111,11 +106,11 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 	if th := w.byInnerTID[innerTID]; th != nil {
 		return th.TID, true
 	}
-	tid, ok := w.others.Thread(innerTID, false)
-	if now := procmem.Now(); !ok && now-w.othersListedAt > fileNameLifetime {
-		w.othersListedAt = now
-		w.others.Invalidate()
-		return w.others.Thread(innerTID, false)
+	tid, ok := w.otherThreads.Thread(innerTID, false)
+	if now := procmem.Now(); !ok && now-w.otherThreadsListedAt > procCacheLifetime {
+		w.otherThreadsListedAt = now
+		w.otherThreads.Invalidate()
+		return w.otherThreads.Thread(innerTID, false)
 	}
 	return tid, ok
 }
@@ -123,8 +118,9 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 // Parent implements [waits.Threads]: labels do not name it.
 func (w *waitState) Parent(int) int { return 0 }
 
-// explain returns what a thread waits for, and the holder ([profile.Interval]); nothing for a running one.
-func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (
+// explain returns the values of [profile.Interval].WaitsFor and Owner; nothing for a running thread. Of a wait for a
+// descriptor WaitsFor is the descriptor's link in /proc.
+func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample.StackID) (
 	waitsFor string, owner int,
 ) {
 	if s.State == sample.Running || s.Call.Nr < 0 {
@@ -132,26 +128,28 @@ func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id samp
 	}
 	p := th.proc
 	sl := waits.Sleeper{
-		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexWord(),
+		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexWord(),
 	}
-	if sl.Wait == "futex" {
+	if sl.Reason == "futex" {
 		sl.Stack = e.innermostFunctions(p, s, id)
 	}
-	if word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args); ok && len(p.Target.Runtimes().FrameSources()) > 0 {
+	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok && len(p.Target.Runtimes().FrameSources()) > 0 {
 		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
 	}
 	w := waits.Describe(&sl)
 	switch {
 	case w.IsManaged():
-		w.Resolve(p.waits)
+		w.ResolveOwner(p.waits)
 		return w.Label(), w.Owner
+	case w.Kind == waits.FileLock && w.FD != nil:
+		return string(w.Kind) + " " + e.describeFile(th, w.FD.FD, s.At), 0
 	case w.FD != nil:
 		return e.describeFile(th, w.FD.FD, s.At), 0
 	case w.Kind.IsSynchronization() && w.Address != 0:
-		w.Resolve(p.waits)
+		w.ResolveOwner(p.waits)
 		w.SetVariable(e.variableAt(p, w.Address))
-		if e.explained != nil {
-			e.explained(s, &w)
+		if e.listener.Explained != nil {
+			e.listener.Explained(s, &w)
 		}
 		if w.Free {
 			return w.Label(), profile.NoOwner
@@ -161,7 +159,7 @@ func (e *waitExplainer) explain(th *threadAccount, s *observe.RawSample, id samp
 	return "", 0
 }
 
-func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64, timed bool) (
+func (e *waitExplainer) managedWait(th *threadState, s *observe.RawSample, word uint64, timed bool) (
 	waits.Wait, bool,
 ) {
 	p := th.proc
@@ -175,31 +173,31 @@ func (e *waitExplainer) managedWait(th *threadAccount, s *observe.RawSample, wor
 }
 
 // innermostFunctions returns the innermost functions, as many as decide the lock's kind.
-func (e *waitExplainer) innermostFunctions(p *processAccount, s *observe.RawSample,
-	id sample.StackID) []waits.FunctionName {
+func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample,
+	id sample.StackID) []waits.StackFunction {
 	w := p.waits
 	if names, ok := w.names[id]; ok {
 		return names
 	}
-	var names []waits.FunctionName
+	var names []waits.StackFunction
 	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
 		f := w.walker.Frame()
 		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
-	if len(w.names) >= mostLocations {
+	if len(w.names) >= maxLocations {
 		clear(w.names)
 	}
 	w.names[id] = names
 	return names
 }
 
-func (e *waitExplainer) functionName(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.FunctionName) {
+func (e *waitExplainer) functionName(p *processState, f *frames.Frame, arch frames.Arch) (n waits.StackFunction) {
 	if f.Module == nil {
 		return n
 	}
 	n.Module = f.Module.Name
-	if at := loadedcode.MappingOf(f.Module); at != nil && at.Image != nil {
-		n.Function = e.namer().Symbol(at.Image, p.Target.PID, f.LookupPC(arch)-f.Module.Bias)
+	if mapping := loadedcode.MappingOf(f.Module); mapping != nil && mapping.Image != nil {
+		n.Function = e.namer().Symbol(mapping.Image, p.Target.PID, f.LookupPC(arch)-f.Module.Bias)
 	}
 	return n
 }
@@ -211,22 +209,22 @@ func (e *waitExplainer) namer() *symbols.Namer {
 	return e.names
 }
 
-func (e *waitExplainer) variableAt(p *processAccount, addr schema.Hex) waits.Variable {
+func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Variable {
 	v, ok := p.waits.variables[addr]
 	if ok {
 		return v
 	}
 	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
-	if len(p.waits.variables) >= mostLocations {
+	if len(p.waits.variables) >= maxLocations {
 		clear(p.waits.variables)
 	}
 	p.waits.variables[addr] = v
 	return v
 }
 
-func (e *waitExplainer) describeFile(th *threadAccount, fd int, now int64) string {
+func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string {
 	f, w := &th.file, th.proc.waits
-	if f.text == "" || f.fd != fd || now-f.at > fileNameLifetime {
+	if f.text == "" || f.fd != fd || now-f.at > procCacheLifetime {
 		text := w.files.Link(fd)
 		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 			*f = lastFile{fd, strings.Trim(text, "[]"), now}

@@ -29,7 +29,7 @@ type Sink interface {
 	// Add takes an interval; the pointer is invalid after the call.
 	Add(*Interval)
 	// ThreadDone ends the intervals of a thread with ticks samples of a known stack, within observed ns.
-	ThreadDone(task sample.ThreadID, ticks, observed int64)
+	ThreadDone(id sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
 }
@@ -49,11 +49,11 @@ type Attribution struct {
 	threads map[sample.ThreadID]*accountedThread
 	procs   map[sample.ProcessID]*accountedProcess
 
-	tree   *ProcessTree
-	byNode map[*Node]*accountedProcess
+	tree   *ProcessTree                // nil if the time of unobserved children is not attributed
+	byNode map[*Node]*accountedProcess // those whose account in tree is open
 
-	out  Interval
-	emit func(Span)
+	out  Interval   // passed to sink; reused
+	emit func(Span) // completes out with a span, and passes it to sink
 }
 
 // accountedThread is a thread with an account in this recording.
@@ -70,11 +70,13 @@ type accountedProcess struct {
 	fromStart bool
 	ended     bool
 	node      *Node // nil without Attribution.tree
-	// waiter takes its unobserved time and that of its children; nil: none.
-	waiter *accountedProcess
+	// passedTo is the observed parent to whose children its unobserved time, and that of its children, was added; nil:
+	// none.
+	passedTo *accountedProcess
 }
 
-// New makes an attribution without processes.
+// New returns an attribution without processes. Period and KernelSamples have an effect only if the time of unobserved
+// children is attributed: with Children, and without ThreadsFiltered.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{
 		opts: o, sink: sink, threads: map[sample.ThreadID]*accountedThread{},
@@ -152,7 +154,7 @@ func (a *Attribution) process(id sample.ProcessID) *accountedProcess {
 	p := a.procs[id]
 	if p == nil {
 		p = &accountedProcess{id: id}
-		p.account.ThreadsFiltered, p.account.PeriodPerSample = a.opts.ThreadsFiltered, a.opts.KernelSamples
+		p.account.ThreadsFiltered, p.account.KernelSamples = a.opts.ThreadsFiltered, a.opts.KernelSamples
 		a.procs[id] = p
 	}
 	return p
@@ -210,7 +212,7 @@ func (a *Attribution) cutOpen(id sample.ThreadID) {
 		for _, t := range a.threads {
 			t.account.Cut(a.gaps, a.threadEmitter(t))
 		}
-	} else if t := a.threads[id]; t != nil && t.account.Begun() {
+	} else if t := a.threads[id]; t != nil {
 		t.account.Cut(a.gaps, a.threadEmitter(t))
 	}
 }
@@ -248,7 +250,8 @@ func (a *Attribution) moveAccount(e *Execed) {
 	a.threads[e.Thread] = caller
 }
 
-const unknownProgram = "?"
+// UnknownProgram stands for the name of a program that is not known.
+const UnknownProgram = "?"
 
 func (a *Attribution) endProcess(e *ProcessEnded) {
 	p := a.process(e.Process)
@@ -270,13 +273,13 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 	unobserved := p.account.Unobserved(e.EndedThreads)
 	a.totals.Target += p.account.Attributed() + unobserved
-	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
+	parent, program := a.observedParent(p), cmp.Or(e.Program, UnknownProgram)
 	// The exit after the threads' last clocks is in the parent's cutime.
-	if more := e.BySwitches - p.account.Attributed() - unobserved; to != nil && more > 0 {
-		to.account.AddCountedChild(program, more, true, true)
+	if more := e.BySwitches - p.account.Attributed() - unobserved; parent != nil && more > 0 {
+		parent.account.AddCountedChild(program, more, true, true)
 	}
-	if to != nil && p.account.PassUnobservedTo(&to.account, unobserved, a.opts.Period, program) {
-		p.waiter = to
+	if parent != nil && p.account.PassUnobservedTo(&parent.account, unobserved, a.opts.Period, program) {
+		p.passedTo = parent
 	} else {
 		p.account.DistributeExited(unobserved, e.At, a.processEmitter(p))
 	}
@@ -290,23 +293,24 @@ func (a *Attribution) closeProcess(p *accountedProcess) {
 	a.sink.ProcessDone(p.id)
 }
 
-// waiterOf returns the parent that may distribute p's unobserved time with that of its other children; nil: none.
-func (a *Attribution) waiterOf(p *accountedProcess) *accountedProcess {
+// observedParent returns the parent that may distribute p's unobserved time with that of its other children; nil: none.
+func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
 	}
 	return a.byNode[p.node.Parent()]
 }
 
-// passedTo returns the process that takes the time of p's children; nil: p itself.
-func (a *Attribution) passedTo(p *accountedProcess) *accountedProcess {
-	if to := p.waiter; to != nil && a.byNode[to.node] == to {
-		return to
+// recipient returns the parent to whose children the time of p's children is added: the one that took p's own time,
+// while its account is open; nil: none.
+func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
+	if parent := p.passedTo; parent != nil && a.byNode[parent.node] == parent {
+		return parent
 	}
 	return nil
 }
 
-// distributeChildren attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
+// distributeChildren attributes ns of CPU time of the unobserved children of p. last: no more follows.
 func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)
@@ -315,26 +319,26 @@ func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, las
 		return
 	}
 	delete(a.byNode, p.node)
-	if to := a.passedTo(p); to != nil {
-		p.account.PassChildrenTo(&to.account, ns)
+	if parent := a.recipient(p); parent != nil {
+		p.account.PassChildrenTo(&parent.account, ns)
 	} else {
 		p.account.DistributeChildren(ns, now, emit)
 	}
 	a.closeProcess(p)
 }
 
-// Settle attributes carried CPU time that has waited too long.
-func (a *Attribution) Settle() {
+// AttributeOverdue attributes carried CPU time that has waited too long.
+func (a *Attribution) AttributeOverdue() {
 	for _, t := range a.threads {
-		t.account.ledger.Settle(a.threadEmitter(t))
+		t.account.ledger.AttributeOverdue(a.threadEmitter(t))
 	}
 }
 
-// Open yields the open intervals so far.
-func (a *Attribution) Open(yield func(*Interval) bool) {
+// OpenIntervals yields the open intervals so far.
+func (a *Attribution) OpenIntervals(yield func(*Interval) bool) {
 	for _, t := range a.threads {
 		more := true
-		t.account.ledger.Open(func(s Span) {
+		t.account.ledger.EmitOpen(func(s Span) {
 			more = more && yield(&Interval{Process: t.proc.id, Thread: t.id, Span: s})
 		})
 		if !more {

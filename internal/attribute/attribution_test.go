@@ -11,13 +11,13 @@ import (
 // The account of the process that waits was closed after this process was reparented.
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 	to := &accountedProcess{node: &Node{}}
-	p := &accountedProcess{node: &Node{}, waiter: to}
+	p := &accountedProcess{node: &Node{}, passedTo: to}
 	a := &Attribution{byNode: map[*Node]*accountedProcess{to.node: to, p.node: p}}
-	if a.passedTo(p) != to {
+	if a.recipient(p) != to {
 		t.Error("time of a process is not passed to the open account of its parent")
 	}
 	delete(a.byNode, to.node)
-	if a.passedTo(p) != nil {
+	if a.recipient(p) != nil {
 		t.Error("time of a process is passed to a closed account, which loses it")
 	}
 }

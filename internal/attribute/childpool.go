@@ -9,11 +9,13 @@ import (
 	"prywalk/internal/sample"
 )
 
+// childPool is the CPU time of a process's unobserved children, and what divides it: samples by weight, and known times
+// by program.
 type childPool struct {
 	weights          timePool
-	passedOn         int64 // passed on by observed children, ns
+	undistributed    int64 // CPU time to distribute, also of observed children that passed it on, ns
 	unplacedWeight   int64 // Σ weights without a usable place, ns
-	programs         map[string]*programTime
+	programs         map[string]programTime
 	programsComplete bool  // all unobserved children are in programs
 	countedCPU       int64 // in programs so far, ns
 }
@@ -23,37 +25,17 @@ type programTime struct {
 	ended    int64 // number of ended children; 0: not counted
 }
 
-const mostPrograms = 1 << 10
+const maxPrograms = 1 << 10
 
-func (c *childPool) addKnownCPU(program string, ns int64) {
+// add adds to a program's time and number of ended children, of the first maxPrograms programs.
+func (c *childPool) add(program string, t programTime) {
 	if c.programs == nil {
-		c.programs = map[string]*programTime{}
+		c.programs = map[string]programTime{}
 	}
-	if c.programs[program] != nil || len(c.programs) < mostPrograms {
-		c.program(program).knownCPU += ns
+	before, known := c.programs[program]
+	if known || len(c.programs) < maxPrograms {
+		c.programs[program] = programTime{before.knownCPU + t.knownCPU, before.ended + t.ended}
 	}
-}
-
-func (c *childPool) addEnded(program string, n int64) {
-	if t := c.programs[program]; t != nil {
-		t.ended += n
-	}
-}
-
-func (c *childPool) program(program string) *programTime {
-	t := c.programs[program]
-	if t == nil {
-		t = &programTime{}
-		c.programs[program] = t
-	}
-	return t
-}
-
-func (c *childPool) knownCPUOf(program string) int64 {
-	if t := c.programs[program]; t != nil {
-		return t.knownCPU
-	}
-	return 0
 }
 
 // distributeCounted attributes total ns by program if the times of programs are complete, and returns the rest. last:
@@ -70,12 +52,11 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 		if pool == nil {
 			pool = &timePool{}
 		}
-		pool.divideMissed()
-		slack := ns - pool.total
-		if pool.sampleCount < shortProcess { // too few to show where all its time goes
-			slack = min(slack, pool.samplingError()+c.unplacedWeight)
+		extraWeight := ns - pool.weightSum
+		if pool.sampleCount < shortProcessPeriods { // too few to show where all its time goes
+			extraWeight = min(extraWeight, pool.samplingError()+c.unplacedWeight)
 		}
-		rest := pool.distribute(ns, slack, emitWeight)
+		rest := pool.distribute(ns, extraWeight, emitWeight)
 		if last {
 			delete(pools, program)
 			if rest > 0 {
@@ -106,19 +87,17 @@ func (c *childPool) timePerProgram(total int64, last bool, pools map[string]*tim
 	}
 	excess := min(max(total-sum, 0), c.countedCPU)
 	for program, pool := range pools {
-		if c.knownCPUOf(program) <= 0 {
-			excess -= pool.total
+		if c.programs[program].knownCPU <= 0 {
+			excess -= pool.weightSum
 		}
 	}
-	gives, passed, given := min(total, sum), int64(0), int64(0)
+	known := divider{total: min(total, sum), weightSum: sum}
 	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
 		t := c.programs[program]
 		if t.knownCPU <= 0 {
 			continue
 		}
-		passed += t.knownCPU
-		due[program] = sample.Portion(gives, passed, sum) - given
-		given += due[program]
+		due[program] = known.next(t.knownCPU)
 		if last && excess > 0 && ends > 0 {
 			due[program] += sample.Portion(excess, t.ended, ends)
 		}
@@ -128,24 +107,22 @@ func (c *childPool) timePerProgram(total int64, last bool, pools map[string]*tim
 
 // distributeKnown attributes the known time of programs, up to total ns, and returns the rest of total.
 func (c *childPool) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
-	var sum, passed, given int64
+	var sum int64
 	for _, t := range c.programs {
 		sum += max(t.knownCPU, 0)
 	}
 	if sum == 0 || total <= 0 {
 		return total
 	}
-	gives := min(total, sum)
+	known := divider{total: min(total, sum), weightSum: sum}
 	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
-		passed += max(c.knownCPUOf(program), 0)
-		if share := sample.Portion(gives, passed, sum) - given; share > 0 {
-			given += share
+		if share := known.next(max(c.programs[program].knownCPU, 0)); share > 0 {
 			emitWeight(programKey(program, now), share)
 		}
 	}
-	return total - gives
+	return total - known.total
 }
 
 func programKey(program string, now int64) weightKey {
-	return weightKey{Place{State: sample.Running, Program: program, Found: FoundProgramOnly}, now / 1e9}
+	return weightKey{Place{State: sample.Running, Program: program, ChildState: ChildProgramOnly}, now / 1e9}
 }

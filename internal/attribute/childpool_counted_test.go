@@ -96,13 +96,13 @@ func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 
 func TestCountedProgramsAreBounded(t *testing.T) {
 	shell := &ProcessAccount{}
-	for i := range 4 * mostPrograms {
+	for i := range 4 * maxPrograms {
 		p := &ProcessAccount{}
 		p.AddCountedChild(strconv.Itoa(i), 10, true, true)
 		p.PassChildrenTo(shell, 10)
 	}
-	if len(shell.children.programs) > mostPrograms {
-		t.Errorf("%d programs are kept, want at most %d", len(shell.children.programs), mostPrograms)
+	if len(shell.children.programs) > maxPrograms {
+		t.Errorf("%d programs are kept, want at most %d", len(shell.children.programs), maxPrograms)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 				t.Errorf("life of %v ticks: %s has %.3f of its time, want 0.99 to 1.01", life, program, got)
 			}
 			n := samples[program]
-			if n < shortProcess {
+			if n < shortProcessPeriods {
 				continue
 			}
 			got := float64(b.under[10*sample.StackID(program[0])+1]) / float64(b.all[program])

@@ -95,7 +95,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		for range 100 {
 			shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
-		shell.children.addKnownCPU("ls", c.ls)
+		shell.children.add("ls", programTime{knownCPU: c.ls})
 		if !kid.PassUnobservedTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
@@ -109,14 +109,14 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 
 func TestKnownProgramsAreBounded(t *testing.T) {
 	p, sum := &ProcessAccount{}, int64(0)
-	for i := range 2 * mostPrograms {
-		p.children.addKnownCPU(strconv.Itoa(i), 10)
+	for i := range 2 * maxPrograms {
+		p.children.add(strconv.Itoa(i), programTime{knownCPU: 10})
 	}
-	if len(p.children.programs) != mostPrograms {
-		t.Errorf("%d programs are kept, want %d", len(p.children.programs), mostPrograms)
+	if len(p.children.programs) != maxPrograms {
+		t.Errorf("%d programs are kept, want %d", len(p.children.programs), maxPrograms)
 	}
-	if p.DistributeChildren(20*mostPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostPrograms {
-		t.Errorf("attributed %d ns, want %d", sum, 20*mostPrograms)
+	if p.DistributeChildren(20*maxPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*maxPrograms {
+		t.Errorf("attributed %d ns, want %d", sum, 20*maxPrograms)
 	}
 }
 
@@ -193,9 +193,9 @@ func TestShortChildrenArePooled(t *testing.T) {
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
 	kid, shell := &ProcessAccount{attributed: 100}, &ProcessAccount{}
 	kid.AddUnassigned(ran("ls", 1), 1e9, 10)
-	if kid.PassUnobservedTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 ||
-		shell.children.weights.total != 0 ||
-		shell.children.passedOn != 0 {
+	if kid.PassUnobservedTo(shell, 60, 10, "cc1") || kid.threads.weights.weightSum != 10 ||
+		shell.children.weights.weightSum != 0 ||
+		shell.children.undistributed != 0 {
 		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)
 	}
 }
@@ -219,7 +219,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 					if age < life/5 {
 						name = "sh"
 					}
-					shell.AddUnassignedOfChild(Place{State: sample.Running, Program: name, Found: FoundProgramOnly}, 1e9, period)
+					shell.AddUnassignedOfChild(Place{State: sample.Running, Program: name, ChildState: ChildProgramOnly}, 1e9, period)
 					samples++
 				}
 				used += life * period
@@ -265,7 +265,7 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 				for age := rng.Int64N(period); age < life; age += period {
 					if where := l.at(age, life); opened {
 						l.sample(th, Sample{
-							At: sample.Reading{Wall: 1 + age, CPU: age}, Place: where, OnCPU: true, SinceLastTick: period,
+							At: sample.Reading{Wall: 1 + age, CPU: age}, Place: where, OnCPU: true, StandsFor: period,
 						})
 					} else {
 						where.Program = "cc1"
@@ -320,11 +320,11 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 			where := Place{State: sample.Running, Program: "ls"}
 			switch x := random.Float64(); {
 			case x < 0.1:
-				where.Stack, where.Found = 3, FoundInExit
+				where.Stack, where.ChildState = 3, ChildInExit
 			case random.Float64() < 0.4:
-				where.Found = FoundMissed
+				where.ChildState = ChildNotStopped
 			case x < 0.15:
-				where.Stack, where.Found = 3, FoundInExec
+				where.Stack, where.ChildState = 3, ChildInExec
 			default:
 				where.Stack = sample.StackID(1)
 				if x > 0.75 {
@@ -333,7 +333,7 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 			}
 			p.AddUnassignedOfChild(where, int64(i)*1e6, period)
 		}
-		p.AddUnassignedOfChild(Place{State: sample.Running, Program: "cat", Found: FoundMissed}, 1e9, period)
+		p.AddUnassignedOfChild(Place{State: sample.Running, Program: "cat", ChildState: ChildNotStopped}, 1e9, period)
 		sum := int64(n * period)
 		if counted {
 			sum = n * period * 3

@@ -12,16 +12,38 @@
 //	        │ blocked = Δwall − Δcpu − Δrunqueue │ runqueue │  cpu   │
 //	goes to   the stack that slept                 queued     on CPU at the end
 //
-// A [Ledger] gives each part to one stack. Time that fits none is carried to the next sample, or goes to a synthetic
+// A [Ledger] gives each part to one stack. Time that fits none is carried to a later sample, or goes to a synthetic
 // frame; of a short-lived thread it is distributed with the unobserved time of its process. An account begins with the
 // thread's listing, creation or first sample, and ends with its last sample or the recording:
 //
-//	Σ cpu of intervals = cpu at the account's end − cpu at its begin
+//	cpu of a sample on a CPU = growth of cpu in the interval that it ends + carried cpu
+//	Σ cpu of intervals       = cpu at the account's end − cpu at its begin
+//
+// An example, in ms (TestClocksAddUp), at 100 ticks a second: CPU 14 + run queue 1.5 + blocked 24.5 = 40.
+//
+//	at  observed    cpu  runqueue  growth: cpu, runqueue, blocked; goes to
+//	 0  in parse    100  5         the account begins
+//	10  in parse    107  6         7, 1, 2      parse: cpu 7, runqueue 1; blocked 2 is carried
+//	20  asleep      110  6         3, 0, 7      the wait: blocked 2 + 7; cpu 3 is carried
+//	30  unchanged   110  6         0, 0, 10     the wait: 19 so far, no new sample
+//	40  in write    114  6.5       4, 0.5, 5.5  the wait ends with 24.5; write: cpu 4 + 3, runqueue 0.5
+//
+// prywalk itself needs a CPU at a tick. A thread that it displaced there counts as on a CPU. Before Linux 6.15 without
+// CONFIG_SCHED_DEBUG (no /proc/PID/task/TID/sched) it is not known which thread that is: it counts as waiting, and its
+// cpu goes to its next sample on a CPU. So shares of functions can shift.
+//
+// Each rule below has one equation, and names the function that computes it. Times and weights are CPU time. A sample
+// stands for a time T ([Sample.StandsFor]): that between two ticks, or the period of a kernel sample.
+//
+// # Kernel samples
+//
+// Samples that the kernel took of a running thread ([Ledger.AddKernelSample]; [Ledger.emitPending] computes their
+// parts) wait until the thread sleeps, as its clocks are exact only then. All that wait share their CPU time, whatever
+// each one's part was by the clocks:
+//
+//	cpu of a sample = Σ cpu of the waiting samples × T / Σ T
 //
 // # Unobserved time
-//
-// Each rule has one equation, and names the function that computes it. Times and weights are CPU time; T is the time
-// that a sample stands for: between two ticks, or the period of a kernel sample.
 //
 // Unobserved ([ProcessAccount.Unobserved]): the rest of a process is of ended threads, after their last samples. A
 // thread without a sample counts with its clock at the start:
@@ -37,9 +59,9 @@
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
-// Young threads ([ThreadAccount.attributeYoung]): a sample at a random moment stands for T, but a short-lived thread's
-// has only x, the CPU time since the one before. In expectation each place misses as much, after last samples or in
-// threads without one, if ticks are independent of thread creation (docs/design.md). If x > T (after a wait), x − T is
+// Young threads ([ThreadAccount.attributeYoung]): a sample stands for T, but a short-lived thread's has only x, the CPU
+// time since the sample before. In expectation each place misses as much, after last samples or in threads without
+// one, if ticks are independent of thread creation (TestSharesOfShortLivesAreTrue). If x > T (after a wait), x − T is
 // unobserved, too:
 //
 //	weight = max(T − x, 0)
@@ -51,7 +73,7 @@
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //
 // Unobserved children ([Node.unobserved]): a wait adds the time of the child and its children to the parent's cutime
-// and cstime. A child without a wait adds nothing: a zombie, an orphan, one of a process that ignores SIGCHLD:
+// and cstime. A child without a wait adds nothing: a zombie, an orphan, a child of a process that ignores SIGCHLD:
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //

@@ -4,7 +4,8 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is one input of an [Attribution], which does not keep it. Moments are CLOCK_MONOTONIC, lengths ns.
+// Event is one input of an [Attribution], which does not keep it. Moments are CLOCK_MONOTONIC, ns; a Length is CPU
+// time, ns.
 type Event interface {
 	streamName() string // in recorded streams (recorder.go)
 }
@@ -102,7 +103,7 @@ type ChildCounted struct {
 	ChildEnded bool
 }
 
-// NotObservedFor reports that no thread was sampled for Length from At on.
+// NotObservedFor reports that no thread was sampled for Length, wall time in ns, from At on.
 type NotObservedFor struct{ At, Length int64 }
 
 // Cut requests the attribution of open time; Thread 0: of all.

@@ -16,7 +16,7 @@ func TestClocksOfTheThreadThatCallsExecGoOnUnderTheFirstOnesNumber(t *testing.T)
 	at := func(ms, cpu int64) sample.Reading { return sample.Reading{Wall: ms * 1e6, CPU: cpu * 1e6} }
 	observed := func(id sample.ThreadID, ms, cpu int64) *Observed {
 		return &Observed{Process: 1, Thread: id, Sample: Sample{
-			At: at(ms, cpu), OnCPU: true, SinceLastTick: 10e6, Place: Place{Stack: sample.StackID(id), State: sample.Running},
+			At: at(ms, cpu), OnCPU: true, StandsFor: 10e6, Place: Place{Stack: sample.StackID(id), State: sample.Running},
 		}}
 	}
 	got := newSums()

@@ -8,17 +8,17 @@ import (
 	"prywalk/internal/sample"
 )
 
-// gap is a range of CLOCK_MONOTONIC with length ns not observed.
+// gap is a range of CLOCK_MONOTONIC, ns, in which length ns were not observed.
 type gap struct{ from, to, length int64 }
 
-const mostGaps = 1024
+const maxGaps = 1024
 
 // Gaps are the times without samples, ascending.
 type Gaps []gap
 
-// Add appends a gap; at mostGaps it merges older neighbours.
+// Add appends a gap; at maxGaps it merges older neighbours.
 func (g *Gaps) Add(from, length int64) {
-	if len(*g) >= mostGaps {
+	if len(*g) >= maxGaps {
 		g.merge(len(*g) / 4)
 	}
 	*g = append(*g, gap{from, from + length, length})

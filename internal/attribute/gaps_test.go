@@ -18,8 +18,8 @@ func TestGapsAreBoundedAndNoneIsLost(t *testing.T) {
 		g.Add(from, now-from)
 		all = append(all, gap{from, now, now - from})
 		sum += now - from
-		if len(g) > mostGaps {
-			t.Fatalf("%d gaps are kept, want at most %d", len(g), mostGaps)
+		if len(g) > maxGaps {
+			t.Fatalf("%d gaps are kept, want at most %d", len(g), maxGaps)
 		}
 		since := now - rng.Int64N(100e9)
 		want := int64(0)
@@ -30,7 +30,7 @@ func TestGapsAreBoundedAndNoneIsLost(t *testing.T) {
 			t.Fatalf("%d ns not observed since %d, want %d ± 1e9", got, since, want)
 		}
 	}
-	if got := g.Within(0, now); got > sum || got < sum-2*mostGaps {
-		t.Errorf("%d ns not observed, want %d to %d", got, sum-2*mostGaps, sum)
+	if got := g.Within(0, now); got > sum || got < sum-2*maxGaps {
+		t.Errorf("%d ns not observed, want %d to %d", got, sum-2*maxGaps, sum)
 	}
 }

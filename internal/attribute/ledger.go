@@ -20,222 +20,213 @@ import (
 // The rest is carried. CPU and run queue time go to the next on-CPU sample, as a thread that runs in bursts mostly does
 // the same in the next; a changed sample asleep more than carryLimit later puts them under [RanBetweenTicks] of the
 // current stack, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at the
-// end under [BlockedBetweenTicks]. Negative blocked time (the kernel charges late) is subtracted from the next.
+// end under [BlockedBetweenTicks]. Negative blocked time is subtracted from later blocked time
+// ([threadClocks]).
 type Ledger struct {
-	last          sample.Reading // end of the attributed or carried time
-	first         sample.Reading
-	started       bool
-	ranSinceFirst int64 // CPU and run queue time since first, ns
+	clocks  threadClocks
+	carried carriedTimes   // waits for a later sample
+	sleep   sleepSpan      // the current sleep
+	queued  provenQueue    // since the last sample, not emitted yet
+	pending pendingSamples // kernel samples, not emitted yet
 
-	open      Span // the current sleep, if isOpen
-	isOpen    bool
-	ranInOpen bool // during open
+	started   bool // Begin was called
+	hasSample bool
 
-	carried      times // to the next sample
-	carriedSince int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
-	stopRefused  bool  // while it ran, since carriedSince ([sample.NotStopped])
-	blockedDebt  int64 // negative blocked time to subtract, ns
-	hasSample    bool
-	lastRunning  Place // last sample found running
-	lastOnCPU    Place // last on-CPU sample, at lastOnCPUAt
-	lastOnCPUAt  int64
-	pending      pendingSamples
-
-	// queuedFor is the time queued in the same place since the last stop, ns; queuedTicks the ticks in it.
-	queuedFor, queuedTicks int64
+	lastRunning Place // last sample found running
+	lastOnCPU   Place // last on-CPU sample
+	lastOnCPUAt int64 // its time, CLOCK_MONOTONIC ns; 0: none
 }
 
-// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 1 s and 99 ticks/s, a seventh of a thread on CPU
-// for 2 % of the time would be not observed; at 5 s almost none.
-const carryLimit = 5e9
-
-// mergeLimit bounds a span of sleep in one place with runs in it, ns.
-const mergeLimit = 1e9
+// provenQueue is the time for which a thread is known to wait for a CPU in one place: it was found running, and then
+// unchanged.
+type provenQueue struct {
+	length int64 // ns
+	ticks  int64 // at which it was unchanged
+}
 
 // Begin sets the reading from which time counts.
-func (l *Ledger) Begin(r sample.Reading) { l.last, l.first, l.started = r, r, true }
-
-// Observe attributes the time since the last sample. onCPU: the thread was on a CPU at the sample, so that this stack
-// takes the interval's CPU time; also set for a sleeper that was running in the call in which it now sleeps.
-func (l *Ledger) Observe(r sample.Reading, s Place, onCPU bool, emit func(Span)) {
-	l.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
+func (l *Ledger) Begin(r sample.Reading) {
+	l.clocks.begin(r)
+	l.started = true
 }
 
-// observeUpTo is Observe for at most most ns of CPU time. It returns that and the rest, which the caller attributes.
-func (l *Ledger) observeUpTo(most int64, r sample.Reading, s Place, onCPU bool, emit func(Span)) (got, rest int64) {
+// # Samples
+
+// Observe ends an interval: it attributes the time up to now, since the last reading, to stacks, by the rules above.
+// onCPU: the thread was on a CPU when the tick was due, so this stack takes the interval's CPU time; also set for a
+// sleeper that was running in the call in which it now sleeps.
+func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool, emit func(Span)) {
+	l.attributeSample(math.MaxInt64, now, place, onCPU, emit)
+}
+
+// attributeSample is Observe for at most maxCPU ns of CPU time. It returns the CPU time that it attributed, and the
+// excess over maxCPU, which the caller attributes.
+func (l *Ledger) attributeSample(
+	maxCPU int64, now sample.Reading, place Place, onCPU bool, emit func(Span),
+) (attributed, excess int64) {
 	if onCPU {
 		l.attributePending(emit)
 	}
-	t := l.beginInterval(r, emit)
-	if s.State == sample.Running {
-		return l.observeRunning(most, r, s, onCPU, t, emit)
+	t := l.beginInterval(now, emit)
+	if place.State == sample.Running {
+		return l.observeRunning(maxCPU, now, place, onCPU, t, emit)
 	}
-	ran := t.ran() > 0
+	ran := t.cpuAndQueue() > 0
 	if onCPU {
-		got, rest = l.splitCPU(t.cpu, most)
-		runQueue := t.runQueue + l.takeCarriedRunQueue()
-		where := s.asRunning()
-		emit(Span{Place: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
-		l.lastOnCPU, l.lastOnCPUAt = where, r.Wall
+		attributed, excess = l.splitCPU(t.cpu, maxCPU)
+		runQueue := t.runQueue + l.carried.takeRunQueue()
+		ranIn := place.asRunning()
+		emit(Span{Place: ranIn, End: now.Wall, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
+		l.lastOnCPU, l.lastOnCPUAt = ranIn, now.Wall
 	} else {
-		l.carryOver(r, t.cpu, t.runQueue, emit)
+		l.carryOver(now, t.cpu, t.runQueue, emit)
 	}
-	blocked := t.blocked + l.carried.blocked
-	l.carried.blocked = 0
-	l.addSleep(r, s, ran, blocked, 1, emit)
-	l.attributePendingIfDue(r.Wall, true, emit)
-	return got, rest
-}
-
-func (l *Ledger) beginInterval(r sample.Reading, emit func(Span)) times {
-	if !l.started {
-		l.Begin(r)
-	}
-	l.hasSample = true
-	return l.advancePastQueue(r, emit)
-}
-
-func (l *Ledger) splitCPU(cpu, most int64) (got, rest int64) {
-	cpu += l.takeCarriedCPU()
-	return min(cpu, most), max(cpu-most, 0)
-}
-
-func (l *Ledger) takeCarriedCPU() int64 {
-	cpu := l.carried.cpu
-	l.carried.cpu, l.stopRefused = 0, false
-	return cpu
-}
-
-func (l *Ledger) takeCarriedRunQueue() int64 {
-	runQueue := l.carried.runQueue
-	l.carried.runQueue = 0
-	return runQueue
-}
-
-func (l *Ledger) addSleep(r sample.Reading, s Place, ran bool, blocked, samples int64, emit func(Span)) {
-	if l.isOpen && l.open.Place == s && (!ran && !l.ranInOpen || l.open.Wall+blocked < mergeLimit) {
-		l.open.Samples += samples
-		l.open.Wall += blocked
-		l.open.End = r.Wall
-		l.ranInOpen = l.ranInOpen || ran
-		return
-	}
-	l.close(emit)
-	l.open = Span{Place: s, End: r.Wall, Samples: samples, Wall: blocked}
-	l.isOpen, l.ranInOpen = true, false
+	l.sleep.observe(now.Wall, place, ran, t.blocked+l.carried.takeBlocked(), emit)
+	l.attributePendingIfDue(now.Wall, true, emit)
+	return attributed, excess
 }
 
 func (l *Ledger) observeRunning(
-	most int64, r sample.Reading, s Place, onCPU bool, t times, emit func(Span),
-) (got, rest int64) {
-	l.endSleep(r, t, emit)
+	maxCPU int64, now sample.Reading, place Place, onCPU bool, t times, emit func(Span),
+) (attributed, excess int64) {
+	l.endSleep(now, t, emit)
 	if onCPU {
-		got, rest = l.splitCPU(t.cpu, most)
-		l.lastOnCPU, l.lastOnCPUAt = s, r.Wall
+		attributed, excess = l.splitCPU(t.cpu, maxCPU)
+		l.lastOnCPU, l.lastOnCPUAt = place, now.Wall
 	} else {
-		l.carryOver(r, t.cpu, 0, emit)
+		l.carryOver(now, t.cpu, 0, emit)
 	}
-	runQueue := t.runQueue + l.takeCarriedRunQueue()
-	emit(Span{Place: s, End: r.Wall, Samples: 1, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
-	l.lastRunning = s
-	return got, rest
+	runQueue := t.runQueue + l.carried.takeRunQueue()
+	emit(Span{Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
+	l.lastRunning = place
+	return attributed, excess
 }
 
-func (l *Ledger) endSleep(r sample.Reading, t times, emit func(Span)) {
-	if l.isOpen {
+func (l *Ledger) beginInterval(now sample.Reading, emit func(Span)) times {
+	if !l.started {
+		l.Begin(now)
+	}
+	l.hasSample = true
+	return l.advancePastQueue(now, emit)
+}
+
+func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
+	cpu += l.carried.takeCPU()
+	return min(cpu, maxCPU), max(cpu-maxCPU, 0)
+}
+
+// endSleep gives the blocked time of an interval to the sleep at its beginning; without one it is carried.
+func (l *Ledger) endSleep(now sample.Reading, t times, emit func(Span)) {
+	if l.sleep.open {
 		// Queue time is charged late, as blocked time until then.
-		late := min(-l.blockedDebt, l.open.Wall)
-		l.blockedDebt += late
-		l.open.Wall += t.blocked - late
-		l.open.End = r.Wall - t.ran()
-		l.close(emit)
+		l.sleep.Wall += t.blocked - l.clocks.payDebt(l.sleep.Wall)
+		l.sleep.End = now.Wall - t.cpuAndQueue()
+		l.sleep.close(emit)
 	} else {
 		l.carried.blocked += t.blocked
-		late := min(-l.blockedDebt, l.carried.blocked)
-		l.blockedDebt += late
-		l.carried.blocked -= late
+		l.carried.blocked -= l.clocks.payDebt(l.carried.blocked)
 	}
 }
 
-// attributeQueued emits and returns the queue time that unchanged ticks prove, at most runQueue.
+// # Unchanged ticks
+
+// ExtendUnchanged extends the sleep, or the proven queue time, to the last of some ticks at which the thread was
+// unchanged.
+func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64, emit func(Span)) {
+	if unchangedTicks == 0 {
+		return
+	}
+	if !l.sleep.open {
+		l.queued.length = last.Wall - l.clocks.last.Wall
+		l.queued.ticks += unchangedTicks
+		return
+	}
+	t := l.clocks.advance(last)
+	l.sleep.Samples += unchangedTicks
+	if t.cpuAndQueue() > 0 { // of another thread with the same run count, which has called exec since
+		l.carryOver(last, t.cpu, t.runQueue, emit)
+	}
+	l.addBlocked(t.blocked, last.Wall)
+	l.attributePendingIfDue(last.Wall, true, emit)
+}
+
+// KnownUntil returns until when the thread's place is known, CLOCK_MONOTONIC ns.
+func (l *Ledger) KnownUntil() int64 { return l.clocks.last.Wall + l.queued.length }
+
+// advancePastQueue emits the proven queue time, and returns the rest of the time up to now.
+func (l *Ledger) advancePastQueue(now sample.Reading, emit func(Span)) times {
+	from := l.clocks.last.Wall
+	t := l.clocks.advance(now)
+	t.runQueue -= l.attributeQueued(from, t.runQueue, emit)
+	return t
+}
+
+// attributeQueued emits the proven queue time, which begins at from: at most runQueue ns. It returns what it emitted.
 func (l *Ledger) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
-	if l.queuedTicks == 0 {
+	proven := l.queued
+	if proven.ticks == 0 {
 		return 0
 	}
-	q := min(runQueue, l.queuedFor)
+	l.queued = provenQueue{}
+	ns := min(runQueue, proven.length)
 	if l.hasSample {
-		emit(Span{Place: l.lastRunning, End: from + q, Samples: l.queuedTicks, Wall: q, RunQueue: q})
-	} else if q > 0 {
-		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
+		emit(Span{Place: l.lastRunning, End: from + ns, Samples: proven.ticks, Wall: ns, RunQueue: ns})
+	} else if ns > 0 {
+		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: from + ns, Wall: ns, RunQueue: ns})
 	}
-	l.queuedFor, l.queuedTicks = 0, 0
-	return q
+	return ns
 }
 
-func (l *Ledger) growth(r sample.Reading) (t times) {
-	t.cpu = max(r.CPU-l.last.CPU, 0)
-	// Queue time is charged at its end: part may lie before first.
-	t.runQueue = min(max(r.RunQueue-l.last.RunQueue, 0), max(r.Wall-l.first.Wall-l.ranSinceFirst-t.cpu, 0))
-	return t
-}
-
-func (l *Ledger) advance(r sample.Reading) times {
-	t := l.growth(r)
-	l.ranSinceFirst += t.ran()
-	blocked := r.Wall - l.last.Wall - t.ran() + l.blockedDebt
-	l.blockedDebt, t.blocked = min(blocked, 0), max(blocked, 0)
-	l.last = r
-	return t
-}
-
-// advancePastQueue emits the queue time that unchanged ticks prove, and returns the rest of the growth up to r.
-func (l *Ledger) advancePastQueue(r sample.Reading, emit func(Span)) times {
-	from := l.last.Wall
-	t := l.advance(r)
-	proven := l.attributeQueued(from, t.runQueue, emit)
-	t.runQueue -= proven
-	return t
-}
-
-func (l *Ledger) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)) {
-	if l.carried.ran() > 0 && r.Wall-l.carriedSince > carryLimit {
-		l.attributeCarried(r.Wall, emit)
-	}
-	if cpu+runQueue > 0 {
-		if l.carried.ran() == 0 {
-			l.carriedSince = r.Wall
-		}
-		l.carried.cpu += cpu
-		l.carried.runQueue += runQueue
+// addBlocked adds blocked time, ns, that ends at now to the current sleep; without one it is carried.
+func (l *Ledger) addBlocked(ns, now int64) {
+	if l.sleep.open {
+		l.sleep.Wall += ns
+		l.sleep.End = now
+	} else {
+		l.carried.blocked += ns
 	}
 }
 
-// Settle attributes a sleeping thread's time that is carried for longer than carryLimit.
-func (l *Ledger) Settle(emit func(Span)) {
-	if l.isOpen && l.carried.ran() > 0 && l.last.Wall-l.carriedSince > carryLimit {
-		l.attributeCarried(l.last.Wall, emit)
+// # Carried time
+
+// carryOver carries CPU and run queue time up to now. What was carried for too long is attributed first.
+func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64, emit func(Span)) {
+	if l.carried.isOverdue(now.Wall) {
+		l.attributeCarried(now.Wall, emit)
+	}
+	l.carried.add(cpu, runQueue, now.Wall)
+}
+
+// AttributeOverdue attributes a sleeping thread's time that is carried for longer than carryLimit.
+func (l *Ledger) AttributeOverdue(emit func(Span)) {
+	if now := l.clocks.last.Wall; l.sleep.open && l.carried.isOverdue(now) {
+		l.attributeCarried(now, emit)
 	}
 }
 
+// noteRefusal records whether a stop of the thread was refused while it ran.
+func (l *Ledger) noteRefusal(refused bool) { l.carried.stopRefused = l.carried.stopRefused || refused }
+
+// attributeCarried attributes the carried CPU and run queue time, and, unless the thread sleeps, blocked time, to
+// synthetic frames.
 func (l *Ledger) attributeCarried(now int64, emit func(Span)) {
-	if ran := l.carried.ran(); ran > 0 {
-		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks)}
+	if ran := l.carried.cpuAndQueue(); ran > 0 {
+		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
 		switch {
-		case l.stopRefused:
+		case l.carried.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
-		case l.isOpen:
-			s.Place = l.open.asRunning()
+		case l.sleep.open:
+			s.Place = l.sleep.asRunning()
 		}
-		s.CPU = l.takeCarriedCPU() // it also clears stopRefused, which has chosen the frame above
-		s.RunQueue = l.takeCarriedRunQueue()
-		s.End, s.Wall = now, ran
+		s.CPU = l.carried.takeCPU() // it also clears stopRefused, which has chosen the frame above
+		s.RunQueue = l.carried.takeRunQueue()
 		emit(s)
 	}
-	if l.carried.blocked > 0 && !l.isOpen {
-		where := l.lastRunning
-		where.State = sample.Sleeping
-		emit(Span{Place: where, Leaf: l.syntheticFrame(BlockedBetweenTicks), End: now, Wall: l.carried.blocked})
-		l.carried.blocked = 0
+	if l.carried.blocked > 0 && !l.sleep.open {
+		place := l.lastRunning
+		place.State = sample.Sleeping
+		leaf := l.syntheticFrame(BlockedBetweenTicks)
+		emit(Span{Place: place, Leaf: leaf, End: now, Wall: l.carried.takeBlocked()})
 	}
 }
 
@@ -246,84 +237,27 @@ func (l *Ledger) syntheticFrame(leaf string) string {
 	return leaf
 }
 
-// ExtendUnchanged extends the open span to r, the last of reuses ticks at which the thread was unchanged.
-func (l *Ledger) ExtendUnchanged(r sample.Reading, reuses int64, emit func(Span)) {
-	if reuses == 0 {
+// # Time without samples
+
+// MarkNotObserved attributes length ns of the time up to now, with their part of CPU and run queue time, as not
+// observed, except proven sleep and queue time. state is the thread's now.
+func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.State, emit func(Span)) {
+	t := l.clocks.growth(now)
+	if sleeps := l.sleep.open && state != sample.Running; sleeps && t.cpuAndQueue() == 0 {
 		return
 	}
-	if !l.isOpen {
-		l.queuedFor = r.Wall - l.last.Wall
-		l.queuedTicks += reuses
-		return
-	}
-	t := l.advance(r)
-	l.open.Samples += reuses
-	if t.ran() > 0 { // of another thread with the same run count, which has called exec since
-		l.carryOver(r, t.cpu, t.runQueue, emit)
-	}
-	l.open.Wall += t.blocked
-	l.open.End = r.Wall
-	l.attributePendingIfDue(r.Wall, true, emit)
-}
-
-// Cut emits the open span and begins an empty one.
-func (l *Ledger) Cut(emit func(Span)) {
-	l.attributePending(emit)
-	if l.isOpen && (l.open.Samples > 0 || l.open.Wall > 0) {
-		emit(l.open)
-		l.open.Samples, l.open.Wall = 0, 0
-	}
-}
-
-// Open emits the open span so far.
-func (l *Ledger) Open(emit func(Span)) {
-	l.emitPending(emit)
-	if l.isOpen && (l.open.Samples > 0 || l.open.Wall > 0) {
-		emit(l.open)
-	}
-}
-
-func (l *Ledger) close(emit func(Span)) {
-	if l.isOpen && (l.open.Samples > 0 || l.open.Wall > 0) {
-		emit(l.open)
-	}
-	l.isOpen = false
-}
-
-// Finish attributes the rest: to the last on-CPU sample if that is younger than carryLimit.
-func (l *Ledger) Finish(emit func(Span)) {
-	l.attributePendingAndCarried(emit)
-	if l.carried.cpu > 0 && l.lastOnCPUAt > 0 && l.last.Wall-l.lastOnCPUAt < carryLimit {
-		cpu := l.takeCarriedCPU()
-		emit(Span{Place: l.lastOnCPU, End: l.last.Wall, Wall: cpu, CPU: cpu})
-	}
-	l.attributeQueued(l.last.Wall, 0, emit)
-	l.attributeCarried(l.last.Wall, emit)
-	l.close(emit)
-}
-
-// KnownUntil returns until when the thread's place is known, CLOCK_MONOTONIC ns.
-func (l *Ledger) KnownUntil() int64 { return l.last.Wall + l.queuedFor }
-
-// MarkNotObserved attributes length ns of the time up to r, with their part of CPU and run queue time, as not observed,
-// except proven sleep and queue time.
-func (l *Ledger) MarkNotObserved(length int64, r sample.Reading, state sample.State, emit func(Span)) {
-	t := l.growth(r)
-	if l.isOpen && state != sample.Running && t.cpu == 0 && t.runQueue == 0 {
-		return
-	}
-	queued := l.attributeQueued(l.last.Wall, t.runQueue, emit)
+	queued := l.attributeQueued(l.clocks.last.Wall, t.runQueue, emit)
 	t.runQueue -= queued
-	l.advanceBy(queued, times{runQueue: queued})
-	whole := r.Wall - l.last.Wall
+	l.clocks.advanceBy(queued, times{runQueue: queued})
+	whole := now.Wall - l.clocks.last.Wall
 	length = min(length, whole)
 	if length <= 0 {
 		return
 	}
 	t = t.within(length, whole)
-	l.Cut(emit)
-	l.advanceBy(length, t)
-	end, ran := l.last.Wall, t.ran()
+	l.Flush(emit)
+	l.clocks.advanceBy(length, t)
+	end, ran := l.clocks.last.Wall, t.cpuAndQueue()
 	if ran < length {
 		emit(Span{Place: Place{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
 	}
@@ -333,47 +267,56 @@ func (l *Ledger) MarkNotObserved(length int64, r sample.Reading, state sample.St
 	}
 }
 
-func (l *Ledger) advanceBy(wall int64, t times) {
-	l.ranSinceFirst += t.ran()
-	l.last.Wall += wall
-	l.last.CPU += t.cpu
-	l.last.RunQueue += t.runQueue
-}
-
-// EndWithoutSample takes the clocks at the thread's end. The time since the last sample is carried if at most patience
-// ns, else not observed.
-func (l *Ledger) EndWithoutSample(r sample.Reading, patience int64, emit func(Span)) {
-	if alone := r.Wall - l.KnownUntil(); alone > patience {
-		l.MarkNotObserved(alone, r, sample.Running, emit)
-	}
-	t := l.advancePastQueue(r, emit)
-	l.carried.cpu += t.cpu
-	l.carried.runQueue += t.runQueue
-	if l.isOpen {
-		l.open.Wall += t.blocked
-		l.open.End = r.Wall
-	} else {
-		l.carried.blocked += t.blocked
-	}
-}
-
-// AttributeNotStopped attributes the time up to r without stops. inCall: it passed in the last sample's call.
-func (l *Ledger) AttributeNotStopped(r sample.Reading, inCall bool, emit func(Span)) {
-	if !l.started || r.Wall <= l.last.Wall {
+// AttributeNotStopped attributes the time up to now without stops. inCall: it passed in the last sample's call.
+func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool, emit func(Span)) {
+	if !l.started || now.Wall <= l.clocks.last.Wall {
 		return
 	}
-	t := l.advancePastQueue(r, emit)
-	if l.isOpen {
-		l.open.Wall += t.blocked
-		l.open.End, l.ranInOpen = r.Wall, true
-	} else {
-		l.carried.blocked += t.blocked
-	}
-	if inCall && !l.isOpen {
-		emit(Span{Place: l.lastRunning, End: r.Wall, Wall: t.ran(), RunQueue: t.runQueue, CPU: t.cpu})
+	t := l.advancePastQueue(now, emit)
+	l.addBlocked(t.blocked, now.Wall)
+	l.sleep.active = true
+	if inCall && !l.sleep.open {
+		emit(Span{Place: l.lastRunning, End: now.Wall, Wall: t.cpuAndQueue(), RunQueue: t.runQueue, CPU: t.cpu})
 		return
 	}
-	l.carried.cpu += t.cpu
-	l.carried.runQueue += t.runQueue
-	l.attributeCarried(r.Wall, emit)
+	l.carried.add(t.cpu, t.runQueue, now.Wall)
+	l.attributeCarried(now.Wall, emit)
+}
+
+// EndWithoutSample takes the clocks at the thread's end. The time since the last sample is carried if it is at most
+// gapThreshold ns, else not observed.
+func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64, emit func(Span)) {
+	if since := end.Wall - l.KnownUntil(); since > gapThreshold {
+		l.MarkNotObserved(since, end, sample.Running, emit)
+	}
+	t := l.advancePastQueue(end, emit)
+	l.carried.add(t.cpu, t.runQueue, end.Wall)
+	l.addBlocked(t.blocked, end.Wall)
+}
+
+// # Open time
+
+// Flush emits the pending samples and the sleep so far, and begins an empty sleep in the same place.
+func (l *Ledger) Flush(emit func(Span)) {
+	l.attributePending(emit)
+	l.sleep.flush(emit)
+}
+
+// EmitOpen emits the same as Flush, and changes nothing.
+func (l *Ledger) EmitOpen(emit func(Span)) {
+	l.emitPending(emit)
+	l.sleep.emitSoFar(emit)
+}
+
+// Finish attributes the rest: to the last on-CPU sample if that is younger than carryLimit.
+func (l *Ledger) Finish(emit func(Span)) {
+	now := l.clocks.last.Wall
+	l.attributePendingAndCarried(emit)
+	if l.carried.cpu > 0 && l.lastOnCPUAt > 0 && now-l.lastOnCPUAt < carryLimit {
+		cpu := l.carried.takeCPU()
+		emit(Span{Place: l.lastOnCPU, End: now, Wall: cpu, CPU: cpu})
+	}
+	l.attributeQueued(now, 0, emit)
+	l.attributeCarried(now, emit)
+	l.sleep.close(emit)
 }

@@ -103,7 +103,7 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
-	b.l.stopRefused = true
+	b.l.carried.stopRefused = true
 	b.observe(3, 2, 7, 1, sample.Sleeping)
 	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
 	b.observe(4, 0, 7, 1, sample.Sleeping)
@@ -128,7 +128,7 @@ func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 func TestARunningSampleTakesTheCPUTimeOfRefusedStops(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
-	b.l.stopRefused = true
+	b.l.carried.stopRefused = true
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.observe(4, 0, 6, 1, sample.Sleeping)
@@ -221,7 +221,7 @@ func TestClocksAddUp(t *testing.T) {
 				sample.StackID([]int{0, 1, 2, 3, 9, sampledStack}[rng.IntN(6)]), sample.State(rng.IntN(4)))
 			if rng.IntN(5) == 0 {
 				blocked := rng.Int64N(1e9)
-				if b.l.isOpen {
+				if b.l.sleep.open {
 					b.now.Wall += blocked
 					b.l.ExtendUnchanged(b.now, 1+rng.Int64N(9), b.emit)
 				}
@@ -266,8 +266,8 @@ func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
 	b.observe(1, 20, 10, 2, sample.Running) // of 31: asleep for 10
 	b.l.Finish(b.emit)
 	asleep := b.spans[0]
-	if asleep.Wall != 10 || asleep.End != b.now.Wall-21 || asleep.Samples != 4 || b.l.blockedDebt != 0 {
-		t.Errorf("sleep %+v, debt %d; want 10 ns to %d at 4 ticks, no debt", asleep, b.l.blockedDebt, b.now.Wall-21)
+	if asleep.Wall != 10 || asleep.End != b.now.Wall-21 || asleep.Samples != 4 || b.l.clocks.blockedDebt != 0 {
+		t.Errorf("sleep %+v, debt %d; want 10 ns to %d at 4 ticks, no debt", asleep, b.l.clocks.blockedDebt, b.now.Wall-21)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(7, 2, 100, 1, sample.Sleeping)
 	cpu := func() (ns int64) {
-		b.l.Settle(b.emit)
+		b.l.AttributeOverdue(b.emit)
 		for _, s := range b.spans {
 			ns += s.CPU
 		}
@@ -327,6 +327,6 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 		t.Errorf("%d ns of CPU attributed after the limit, want 7", n)
 	}
 	if n := cpu(); n != 7 {
-		t.Errorf("%d ns of CPU attributed after a second Settle, want 7", n)
+		t.Errorf("%d ns of CPU attributed after a second AttributeOverdue, want 7", n)
 	}
 }

@@ -4,11 +4,10 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// missedSamples are of one program.
+// missedSamples are those of one program. Their weights and their number are divided among its samples with a place, by
+// the number of these.
 type missedSamples struct {
-	weight, count int64
-	samples       int64 // samples with a place
-	placed        int64 // those of them that have their part
+	weight, count divider
 	second        int64
 }
 
@@ -17,31 +16,29 @@ func (p *timePool) divideMissed() {
 	if byProgram == nil {
 		return
 	}
-	for k, n := range p.counts {
-		if m := byProgram[k.place.Program]; m != nil && k.place.Found.hasPlace() {
-			m.samples += n
+	for k, w := range p.samples {
+		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.hasPlace() {
+			m.weight.weightSum += w.count
+			m.count.weightSum += w.count
 		}
 	}
-	for _, k := range inOrder(p.counts) {
-		if m := byProgram[k.place.Program]; m != nil && k.place.Found.hasPlace() {
-			weight, count := sample.Portion(m.weight, m.placed, m.samples), sample.Portion(m.count, m.placed, m.samples)
-			m.placed += p.counts[k]
-			p.weights[k] += sample.Portion(m.weight, m.placed, m.samples) - weight
-			p.counts[k] += sample.Portion(m.count, m.placed, m.samples) - count
+	for _, k := range p.inOrder() {
+		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.hasPlace() {
+			n := p.samples[k].count
+			p.add(k, m.weight.next(n), m.count.next(n))
 		}
 	}
 	for program, m := range byProgram {
-		if m.samples == 0 {
-			k := p.keyAt(Place{State: sample.Running, Program: program, Found: FoundProgramOnly}, m.second)
-			p.weights[k] += m.weight
-			p.counts[k] += m.count
+		if m.weight.weightSum == 0 {
+			k := p.keyAt(Place{State: sample.Running, Program: program, ChildState: ChildProgramOnly}, m.second)
+			p.add(k, m.weight.total, m.count.total)
 		}
 	}
 }
 
 func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
-	for k, n := range p.counts {
-		if k.place.Found != FoundMissed {
+	for k, w := range p.samples {
+		if k.place.ChildState != ChildNotStopped {
 			continue
 		}
 		if byProgram == nil {
@@ -52,9 +49,10 @@ func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
 			m = &missedSamples{}
 			byProgram[k.place.Program] = m
 		}
-		m.weight, m.count, m.second = m.weight+p.weights[k], m.count+n, max(m.second, k.second)
-		delete(p.weights, k)
-		delete(p.counts, k)
+		m.weight.total += w.ns
+		m.count.total += w.count
+		m.second = max(m.second, k.second)
+		delete(p.samples, k)
 	}
 	return byProgram
 }

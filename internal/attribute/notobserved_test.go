@@ -154,7 +154,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			if at := b.now; rng.IntN(5) == 0 {
 				at.Wall += rng.Int64N(1e9)
 				b.l.ExtendUnchanged(at, 1+rng.Int64N(9), b.emit)
-				if b.l.isOpen {
+				if b.l.sleep.open {
 					b.now = at
 				}
 			}
@@ -224,7 +224,7 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 		l.Observe(at, s, true, emit)
 	}
 	l.Finish(emit)
-	o.truth = l.last.CPU
+	o.truth = l.clocks.last.CPU
 	return o, unobserved
 }
 

@@ -7,61 +7,64 @@ import (
 	"prywalk/internal/sample"
 )
 
-// # Equal parts for samples of bursts
-//
-// A running thread's clock is up to a kernel tick old, which would favour places within a burst. So kernel samples wait
-// until the thread sleeps, where its clock is exact, and share the time by their periods:
-//
-//	CPU time of a sample = CPU time of all pending samples × its period / Σ periods
-
 const (
-	// enoughPending samples are attributed when the thread sleeps, mostPending at once.
+	// enoughPending samples are attributed when the thread sleeps, maxPending at once.
 	enoughPending  = 32
-	mostPending    = 64
+	maxPending     = 64
 	longestPending = 5e9 // age of a sleeping thread's pending sample, ns
 )
 
 type pendingSample struct {
-	stack     sample.StackID
-	stop      frames.StopReason
-	at, queue int64 // moment, CLOCK_MONOTONIC; run queue time before it; ns
-	period    int64 // ns; 0: unknown, for all
+	stack    sample.StackID
+	stop     frames.StopReason
+	at       int64 // CLOCK_MONOTONIC ns
+	runQueue int64 // before it, ns
+	period   int64 // ns; 0: unknown, for all
 }
 
+// pendingSamples are kernel samples that wait until their thread sleeps, where its clock is exact: a running thread's
+// is up to a kernel tick old, which would favour places within a burst. They share the time by their periods ("Kernel
+// samples" in the package comment).
 type pendingSamples struct {
 	list []pendingSample
 	cpu  int64 // of all, ns
 }
 
-// AddKernelSample adds a kernel sample of a thread on a processor, for period ns.
-func (l *Ledger) AddKernelSample(r sample.Reading, s Place, period int64, emit func(Span)) {
-	t := l.beginInterval(r, emit)
-	l.endSleep(r, t, emit)
-	t.cpu += l.takeCarriedCPU()
-	t.runQueue += l.takeCarriedRunQueue()
-	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = s, s, r.Wall
-	l.pending.list = append(l.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, t.runQueue, period})
-	l.pending.cpu += t.cpu
-	l.attributePendingIfDue(r.Wall, false, emit)
+// areDue reports whether to attribute the pending samples. now is in CLOCK_MONOTONIC ns; asleep: the
+// thread sleeps then.
+func (p *pendingSamples) areDue(now int64, asleep bool) bool {
+	n := len(p.list)
+	if !asleep {
+		return n >= maxPending
+	}
+	return n >= enoughPending || n > 0 && now-p.list[0].at >= longestPending
 }
 
-// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps
-// at now.
+// AddKernelSample adds a kernel sample of a thread on a processor, for period ns.
+func (l *Ledger) AddKernelSample(now sample.Reading, place Place, period int64, emit func(Span)) {
+	t := l.beginInterval(now, emit)
+	l.endSleep(now, t, emit)
+	t.cpu += l.carried.takeCPU()
+	t.runQueue += l.carried.takeRunQueue()
+	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
+	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.Stop, now.Wall, t.runQueue, period})
+	l.pending.cpu += t.cpu
+	l.attributePendingIfDue(now.Wall, false, emit)
+}
+
 func (l *Ledger) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
-	n := len(l.pending.list)
-	if n == 0 || n < enoughPending && now-l.pending.list[0].at < longestPending || n < mostPending && !asleep {
-		return
-	}
-	if asleep {
+	switch {
+	case !l.pending.areDue(now, asleep):
+	case asleep:
 		l.attributePendingAndCarried(emit)
-		return
+	default:
+		l.attributePending(emit)
 	}
-	l.attributePending(emit)
 }
 
 func (l *Ledger) attributePendingAndCarried(emit func(Span)) {
 	if len(l.pending.list) > 0 {
-		l.pending.cpu += l.takeCarriedCPU()
+		l.pending.cpu += l.carried.takeCPU()
 	}
 	l.attributePending(emit)
 }
@@ -81,19 +84,19 @@ func (l *Ledger) emitPending(emit func(Span)) {
 	}
 	for i := range samples {
 		s := &samples[i]
-		part := min(sample.Portion(rest, s.boundedPeriod(), periods), max(s.at-l.first.Wall-s.queue, 0))
+		part := min(sample.Portion(rest, s.boundedPeriod(), periods), max(s.at-l.clocks.first.Wall-s.runQueue, 0))
 		periods -= s.boundedPeriod()
 		rest -= part
-		emit(Span{Place: s.place(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
+		emit(Span{Place: s.place(), End: s.at, Samples: 1, Wall: part + s.runQueue, RunQueue: s.runQueue, CPU: part})
 	}
 	if rest > 0 {
-		emit(Span{Place: samples[len(samples)-1].place(), End: l.last.Wall, Wall: rest, CPU: rest})
+		emit(Span{Place: samples[len(samples)-1].place(), End: l.clocks.last.Wall, Wall: rest, CPU: rest})
 	}
 }
 
-const mostPeriod = 24 * 3600 * 1e9 // ns: a day
+const maxPeriod = 24 * 3600 * 1e9 // ns: a day
 
-func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), mostPeriod) }
+func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), maxPeriod) }
 
 func (s *pendingSample) place() Place {
 	return Place{Stack: s.stack, State: sample.Running, Stop: s.stop}

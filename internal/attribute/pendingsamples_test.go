@@ -67,7 +67,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 			if phase, on := b.runs(next); on {
 				s := Place{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}
 				list = append(list, Sample{
-					At: sample.Reading{Wall: next}, Place: s, OnCPU: true, SinceLastTick: samplesApart, FromKernel: true,
+					At: sample.Reading{Wall: next}, Place: s, OnCPU: true, StandsFor: samplesApart, FromKernel: true,
 				})
 			}
 		}
@@ -123,8 +123,8 @@ func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {
 			b.observe(0, 0, 0, 1, sample.Sleeping)
 		}, 9},
 		"it is stopped":    {func(b *timeline) { b.observe(5, 0, 0, 2, sample.Running) }, 6},
-		"a checkpoint":     {func(b *timeline) { b.l.Cut(b.emit) }, 6},
-		"a view of it all": {func(b *timeline) { b.l.Open(b.emit) }, 6},
+		"a checkpoint":     {func(b *timeline) { b.l.Flush(b.emit) }, 6},
+		"a view of it all": {func(b *timeline) { b.l.EmitOpen(b.emit) }, 6},
 		"the thread ends":  {func(b *timeline) { b.observe(3, 0, 1, 1, sample.Sleeping); b.l.Finish(b.emit) }, 9},
 	} {
 		var b timeline

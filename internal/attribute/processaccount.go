@@ -8,7 +8,7 @@ import "prywalk/internal/sample"
 type ProcessAccount struct {
 	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
 	ThreadsFiltered bool
-	PeriodPerSample bool // the kernel takes samples: each stands for one period
+	KernelSamples   bool // the kernel takes samples: each stands for one period
 
 	attributed int64 // CPU time of its threads, ns
 	threads    threadPool
@@ -18,45 +18,35 @@ type ProcessAccount struct {
 // EndThread adds an ended thread's CPU time up to its last sample. [ProcessAccount.FinishThread] must follow.
 func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End, emit func(Span)) {
 	switch {
-	case !e.Alive && t.begun:
-		p.threads.cpuAtLastSamples += t.ledger.last.CPU
-		if !p.ThreadsFiltered {
-			p.threads.addWeights(t, p.PeriodPerSample)
-		}
-	case !e.Alive:
+	case e.Alive:
+		t.endAlive(e, emit)
+	case !t.begun:
 		p.threads.cpuAtLastSamples += e.AtStart.CPU
-	case e.AtEnd.Wall == 0:
-	case t.begun:
-		if e.AtEnd.CPU > t.ledger.last.CPU {
-			t.ledger.EndWithoutSample(e.AtEnd, e.Patience, emit)
+	default:
+		p.threads.cpuAtLastSamples += t.ledger.clocks.last.CPU
+		if !p.ThreadsFiltered {
+			p.threads.addWeights(t, p.KernelSamples)
 		}
-	case e.AtEnd.CPU > e.AtStart.CPU:
-		t.begun = true
-		if t.CreatedAt != 0 {
-			t.ledger.Begin(t.clocksAtCreation(e.AtEnd))
-		} else {
-			t.ledger.Begin(e.AtStart)
-		}
-		t.ledger.EndWithoutSample(e.AtEnd, 0, emit)
 	}
 }
 
 // FinishThread attributes all that is left of a thread.
 func (p *ProcessAccount) FinishThread(t *ThreadAccount, gaps Gaps, emit func(Span)) {
 	t.Finish(gaps, emit)
-	p.attributed += t.ledger.last.CPU - t.ledger.first.CPU
+	p.attributed += t.ledger.clocks.last.CPU - t.ledger.clocks.first.CPU
 }
 
 // AttributeDeferredOf attributes an ended thread's deferred samples, as unobserved time where many samples skid.
 func (p *ProcessAccount) AttributeDeferredOf(t *ThreadAccount, gaps Gaps, emit func(Span)) {
-	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLife && p.threads.hasManySkids(), gaps, emit)
+	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLifeTicks && p.threads.hasManySkids(), gaps, emit)
 }
 
 // Attributed returns the CPU time of all threads up to their last samples, and of
 // [ProcessAccount.DistributeExitedSoFar], ns.
 func (p *ProcessAccount) Attributed() int64 { return p.attributed }
 
-// Unobserved returns the part of ended ([ProcessEnd.EndedThreads]) that is not attributed, ns.
+// Unobserved returns the CPU time, ns, of ended threads after their last samples that was not distributed before. ended
+// is [ProcessEnd.EndedThreads].
 func (p *ProcessAccount) Unobserved(ended int64) int64 {
 	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
 }
@@ -64,8 +54,7 @@ func (p *ProcessAccount) Unobserved(ended int64) int64 {
 // AddUnassigned adds a sample of weight period, ns, of a thread that ended before its clocks were read again.
 func (p *ProcessAccount) AddUnassigned(where Place, at, period int64) {
 	if !p.ThreadsFiltered {
-		where.State, where.Wait = sample.Running, ""
-		p.threads.weights.addWeighted(where, at, period)
+		p.threads.weights.addWeighted(where.asRunning(), at, period)
 	}
 }
 
@@ -79,11 +68,11 @@ func (p *ProcessAccount) DistributeExited(unobserved, now int64, emit func(Span)
 // [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
 func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
 	total := p.Unobserved(ended) + p.threads.unattributed
-	booked := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
-	back := min(booked, p.threads.unattributed)
-	p.threads.unattributed -= back
-	p.threads.distributed += booked - back
-	p.attributed += booked - back
+	distributed := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
+	ofUnattributed := min(distributed, p.threads.unattributed)
+	p.threads.unattributed -= ofUnattributed
+	p.threads.distributed += distributed - ofUnattributed
+	p.attributed += distributed - ofUnattributed
 }
 
 func (p *ProcessAccount) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
@@ -97,50 +86,47 @@ func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.weights.addWeighted(where, at, period)
 }
 
-// AddCountedChild adds CPU time of an unobserved child in a program, ns. ended: the child has ended; exact: the counts
+// AddCountedChild adds CPU time of an unobserved child in a program, ns. ended: the child has ended. exact: the counts
 // now include all children.
 func (p *ProcessAccount) AddCountedChild(program string, ns int64, ended, exact bool) {
-	c := &p.children
-	c.addKnownCPU(program, ns)
-	c.programsComplete = exact
-	if !exact {
-		return
+	c, t := &p.children, programTime{knownCPU: ns}
+	if c.programsComplete = exact; exact {
+		c.countedCPU += ns
+		if ended {
+			t.ended = 1
+		}
 	}
-	c.countedCPU += ns
-	if ended {
-		c.addEnded(program, 1)
-	}
+	c.add(program, t)
 }
 
-// shortProcess is the CPU time, in periods, from which a process's own samples suffice.
-const shortProcess = 16
+// shortProcessPeriods is the CPU time, in periods, from which a process's own samples suffice.
+const shortProcessPeriods = 16
 
-// PassUnobservedTo passes unobserved time (ns) and samples of an observed child to its waiter; false, without effect,
-// from [shortProcess] periods on.
-func (p *ProcessAccount) PassUnobservedTo(to *ProcessAccount, unobserved, period int64, program string) bool {
-	if p.attributed+unobserved >= shortProcess*period {
+// PassUnobservedTo adds the unobserved time (ns) and the samples of an ended process to the children of its parent. It
+// returns false, and has no effect, if the process has used [shortProcessPeriods] periods or more.
+func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, period int64, program string) bool {
+	if p.attributed+unobserved >= shortProcessPeriods*period {
 		return false
 	}
-	from, into := &p.threads, &to.children
+	from, into := &p.threads, &parent.children
 	from.weights.merge(&from.unproven)
 	named := from.weights.withProgram(program)
 	into.weights.merge(&named)
 	into.unplacedWeight += from.skidded.weight
-	into.passedOn += unobserved + from.unattributed
-	into.addKnownCPU(program, unobserved+from.unattributed)
+	into.undistributed += unobserved + from.unattributed
+	into.add(program, programTime{knownCPU: unobserved + from.unattributed})
 	from.weights, from.skidded, from.unattributed = timePool{}, skidded{}, 0
 	return true
 }
 
-// PassChildrenTo passes the time of p's children, and ns more, to its waiter.
-func (p *ProcessAccount) PassChildrenTo(to *ProcessAccount, ns int64) {
-	from, into := &p.children, &to.children
+// PassChildrenTo adds the time of an ended process's children, and ns more, to the children of its parent.
+func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
+	from, into := &p.children, &parent.children
 	into.weights.merge(&from.weights)
-	into.passedOn += from.passedOn + ns
+	into.undistributed += from.undistributed + ns
 	into.unplacedWeight += from.unplacedWeight
 	for program, t := range from.programs {
-		into.addKnownCPU(program, t.knownCPU)
-		into.addEnded(program, t.ended)
+		into.add(program, t)
 	}
 	into.programsComplete = into.programsComplete || from.programsComplete
 	into.countedCPU += from.countedCPU
@@ -151,7 +137,7 @@ func (p *ProcessAccount) PassChildrenTo(to *ProcessAccount, ns int64) {
 // last to [ShortLivedChildren].
 func (p *ProcessAccount) DistributeChildren(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
-	rest := c.distributeCounted(ns+c.passedOn, now, true, emitWeight)
+	rest := c.distributeCounted(ns+c.undistributed, now, true, emitWeight)
 	rest = c.weights.distribute(rest, c.unplacedWeight+c.weights.samplingError(), emitWeight)
 	rest = c.distributeKnown(rest, now, emitWeight)
 	*c = childPool{}
@@ -161,29 +147,29 @@ func (p *ProcessAccount) DistributeChildren(ns, now int64, emit func(Span)) {
 // DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights; more can follow.
 func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 	c, emitWeight := &p.children, p.childEmitter(now, emit)
-	c.passedOn += ns
+	c.undistributed += ns
 	if c.programsComplete {
-		c.passedOn = c.distributeCounted(c.passedOn, now, false, emitWeight)
+		c.undistributed = c.distributeCounted(c.undistributed, now, false, emitWeight)
 	} else {
-		c.passedOn = c.weights.distribute(c.passedOn, 0, emitWeight)
+		c.undistributed = c.weights.distribute(c.undistributed, 0, emitWeight)
 	}
 }
 
 // childEmitter subtracts what it emits from the known time of the program.
 func (p *ProcessAccount) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
-		p.emitEnded(Span{Place: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.emitEnded(Span{Place: k.place, Leaf: k.place.ChildState.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
 		if p.children.programs != nil {
-			p.children.program(k.place.Program).knownCPU -= ns
+			p.children.add(k.place.Program, programTime{knownCPU: -ns})
 		}
 	}
 }
 
-const mostSpans = 1024
+const maxSpans = 1024
 
-// emitEnded emits ns of CPU time that end at s.End, divided where a span would begin before sampling did.
+// emitEnded emits ns of CPU time that end at s.End, in up to maxSpans spans if one would begin before sampling did.
 func (p *ProcessAccount) emitEnded(s Span, ns int64, emit func(Span)) {
-	for window := max(s.End-p.Since, ns/mostSpans+1); ns > 0; ns -= window {
+	for window := max(s.End-p.Since, ns/maxSpans+1); ns > 0; ns -= window {
 		s.CPU = min(ns, window)
 		s.Wall = s.CPU
 		emit(s)

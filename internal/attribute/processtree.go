@@ -10,12 +10,12 @@ const (
 	// closeAfter is how long an ended process's account waits for late ends of children, ns.
 	closeAfter = 200e6
 	// settleEvery is the time between two settlements of an open account, settleAgain between retries, ns.
-	settleEvery   = 1e9
-	settleAgain   = 50e6
-	mostAncestors = 64
+	settleEvery  = 1e9
+	settleAgain  = 50e6
+	maxAncestors = 64
 )
 
-// Node is a process.
+// Node is a process. All times are in ns, except start.
 type Node struct {
 	pid          int
 	start        uint64 // clock ticks after boot
@@ -23,26 +23,26 @@ type Node struct {
 	parent       *Node
 	openChildren int // with open accounts
 
-	cutimeAtStart int64 // cutime + cstime at the account's begin, ns
+	cutimeAtStart int64 // cutime + cstime when the account began, ns
 	cutime        int64 // cutime + cstime as last read, ns
 	fromObserved  int64 // part of their growth that observed children have added, ns
-	ownCPU        int64 // in its life; 0 while the account is open; ns
-	endedAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
-	cutimeSettled int64 // last at settledAt, ns
-	settledAt     int64 // CLOCK_MONOTONIC ns
-	attributed    int64 // ns
-	charge        func(ns, at int64, last bool)
+	ownCPU        int64 // CPU time of the process in its life, ns; 0 while the account is open
+	endedAt       int64 // end of the process, CLOCK_MONOTONIC ns; 0: it lives
+	cutimeSettled int64 // cutime at settledAt, ns
+	settledAt     int64 // last settlement, CLOCK_MONOTONIC ns
+	attributed    int64 // time of unobserved children that was passed to distribute, ns
+	distribute    func(ns, at int64, last bool)
 }
 
 // ProcessTree accounts for the CPU time of unobserved children. An observed child counts with its own time, before the
 // recording too, and that of its children: as last read or as observed children added, whichever is more. Not safe for
 // concurrent use.
 type ProcessTree struct {
-	byPID     map[int]*Node // by process id; also ended ones with open accounts
-	ended     []*Node       // those
+	byPID     map[int]*Node // by process id; also ended processes with open accounts
+	ended     []*Node       // ended processes with open accounts
 	nextRead  int64         // time of the next read, CLOCK_MONOTONIC ns
 	readPause int64         // between two reads, ns
-	settledAt int64         // CLOCK_MONOTONIC ns
+	settledAt int64         // last settle, CLOCK_MONOTONIC ns
 	kernel    ProcSource
 }
 
@@ -70,12 +70,12 @@ func NewProcessTree(kernel ProcSource) *ProcessTree {
 }
 
 // Join opens the account of a process. parent: at discovery, 0 if unknown; fromStart: all CPU time of its children lies
-// within the recording. charge takes CPU time of its unobserved children, ns: what is certain so far, and at last the
-// rest, even 0.
+// within the recording. distribute takes CPU time of its unobserved children, ns: what is certain so far, and at
+// last the rest, even 0; last: no more follows.
 func (t *ProcessTree) Join(
-	pid int, start uint64, parent int, fromStart bool, charge func(ns, at int64, last bool),
+	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, last bool),
 ) *Node {
-	n := &Node{pid: pid, start: start, charge: charge}
+	n := &Node{pid: pid, start: start, distribute: distribute}
 	t.setParent(n, parent)
 	if t.readNode(n) && !fromStart {
 		n.cutimeAtStart = n.cutime
@@ -104,7 +104,7 @@ func (t *ProcessTree) setParent(n *Node, ppid int) {
 		return
 	}
 	n.ppid = ppid
-	if p := t.waiterFor(ppid); p != n {
+	if p := t.nearestInTree(ppid); p != n {
 		n.moveTo(p)
 	}
 }
@@ -119,9 +119,9 @@ func (n *Node) moveTo(p *Node) {
 	}
 }
 
-// waiterFor returns process pid or its nearest ancestor in the tree; nil: none.
-func (t *ProcessTree) waiterFor(pid int) *Node {
-	for range mostAncestors {
+// nearestInTree returns process pid or its nearest ancestor in the tree; nil: none.
+func (t *ProcessTree) nearestInTree(pid int) *Node {
+	for range maxAncestors {
 		if n := t.byPID[pid]; n != nil || pid <= 1 {
 			return n
 		}
@@ -167,7 +167,7 @@ func (t *ProcessTree) Tick(now int64) {
 // zombie, which has added nothing. While a child's children have open accounts, or a child is gone without a report,
 // its parent waits.
 func (t *ProcessTree) settle(now int64) {
-	unsure := map[*Node]bool{}
+	unsure := map[*Node]bool{} // parents that wait
 	for _, n := range t.ended {
 		if p := n.parent; p != nil && n.endedAt < p.settledAt+closeAfter && n.openChildren > 0 {
 			unsure[p] = true
@@ -184,7 +184,7 @@ func (t *ProcessTree) settle(now int64) {
 		}
 		if ns := n.unobserved(n.cutimeSettled); ns > 0 {
 			n.attributed += ns
-			n.charge(ns, now, false)
+			n.distribute(ns, now, false)
 		}
 		n.cutimeSettled, n.settledAt = n.cutime, now
 	}
@@ -227,7 +227,7 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	}
 }
 
-// exists includes zombies.
+// exists reports whether the process is there, also as a zombie.
 func (t *ProcessTree) exists(n *Node) bool {
 	r, ok := t.kernel.State(n.pid)
 	return ok && r.Start == n.start
@@ -236,15 +236,24 @@ func (t *ProcessTree) exists(n *Node) bool {
 func (t *ProcessTree) closeNode(n *Node) {
 	t.readNode(n)
 	total := n.childrenCPU()
-	n.charge(n.unobserved(total), n.endedAt, true)
+	n.distribute(n.unobserved(total), n.endedAt, true)
 	if t.byPID[n.pid] == n {
 		delete(t.byPID, n.pid)
 	}
 	if p := n.parent; p != nil {
-		orphan := p.endedAt != 0 && n.endedAt > p.endedAt+closeAfter
-		if !orphan && !t.exists(n) && !(p.endedAt == 0 && t.kernel.IgnoresChildren(p.pid)) {
+		if t.wasWaitedFor(n) {
 			p.fromObserved += n.ownCPU + total
 		}
 		n.moveTo(nil)
 	}
+}
+
+// wasWaitedFor reports whether the parent of an ended process has waited for it, so that the parent's cutime has its
+// time.
+func (t *ProcessTree) wasWaitedFor(n *Node) bool {
+	p := n.parent
+	if orphan := p.endedAt != 0 && n.endedAt > p.endedAt+closeAfter; orphan || t.exists(n) {
+		return false
+	}
+	return p.endedAt != 0 || !t.kernel.IgnoresChildren(p.pid)
 }

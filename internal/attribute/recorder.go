@@ -7,13 +7,9 @@ import (
 	"io"
 )
 
-// # Recorded streams
-//
-// JSON, one object a line: the options, then events under their names, each followed by the kernel's answers
-// ([ProcSource]) under their methods' names. Stacks are numbers; no names or memory. A stream is a test case without
-// processes (streams_test.go).
-
-// Recorder writes events and answers of the kernel.
+// Recorder writes events and answers of the kernel, in JSON, one object a line: the options, then events under their
+// names, each followed by the kernel's answers ([ProcSource]) under their methods' names. Stacks are numbers; there are
+// no names or memory. Such a stream is a test case without processes (streams_test.go).
 type Recorder struct {
 	out    *json.Encoder
 	kernel ProcSource

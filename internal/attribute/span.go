@@ -20,41 +20,42 @@ type Place struct {
 	Labels   string
 	Stop     frames.StopReason // why the walk ended; [frames.StopRoot]: complete
 	Program  string            // of an unobserved child; "": the process's own
-	Found    Found
+	// ChildState is of an unobserved child. Recorded streams name it Found.
+	ChildState ChildState `json:"Found"`
 }
 
-func (s Place) asRunning() Place {
-	s.State, s.Wait, s.WaitsFor, s.Owner = sample.Running, "", "", 0
-	return s
+func (p Place) asRunning() Place {
+	p.State, p.Wait, p.WaitsFor, p.Owner = sample.Running, "", "", 0
+	return p
 }
 
-// compare omits Stack and Program.
-func (s *Place) compare(o *Place) int {
-	return cmp.Or(cmp.Compare(s.Found, o.Found), cmp.Compare(s.Stop, o.Stop), cmp.Compare(s.Labels, o.Labels),
-		cmp.Compare(s.State, o.State), cmp.Compare(s.Wait, o.Wait), cmp.Compare(s.WaitsFor, o.WaitsFor),
-		cmp.Compare(s.Owner, o.Owner))
+// compare orders places by all fields but Stack and Program.
+func (p *Place) compare(o *Place) int {
+	return cmp.Or(cmp.Compare(p.ChildState, o.ChildState), cmp.Compare(p.Stop, o.Stop), cmp.Compare(p.Labels, o.Labels),
+		cmp.Compare(p.State, o.State), cmp.Compare(p.Wait, o.Wait), cmp.Compare(p.WaitsFor, o.WaitsFor),
+		cmp.Compare(p.Owner, o.Owner))
 }
 
-// Found is how a tick found an unobserved child on a processor.
-type Found uint8
+// ChildState is how a tick found an unobserved child on a processor.
+type ChildState uint8
 
-// Values of [Found].
+// Values of [ChildState].
 const (
-	FoundWalked Found = iota
-	FoundProgramOnly
-	FoundMissed // not stopped; its time goes to the program's walked samples
-	FoundInExec // in exec: no user stack
-	FoundInExit // in exit, so not stopped
+	ChildWalked ChildState = iota
+	ChildProgramOnly
+	ChildNotStopped // not stopped; its time goes to the program's walked samples
+	ChildInExec     // in exec: no user stack
+	ChildInExit     // in exit, so not stopped
 )
 
-func (f Found) leaf() string {
-	if f == FoundProgramOnly || f == FoundMissed {
+func (c ChildState) leaf() string {
+	if c == ChildProgramOnly || c == ChildNotStopped {
 		return ShortLivedChildren
 	}
 	return ""
 }
 
-func (f Found) hasPlace() bool { return f == FoundWalked || f == FoundInExec }
+func (c ChildState) hasPlace() bool { return c == ChildWalked || c == ChildInExec }
 
 // Span is a piece of a thread's time in one place; times in ns.
 type Span struct {

@@ -14,7 +14,7 @@ func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 	for _, p := range a.procs {
 		ended := &p.account.threads
 		for _, pool := range []*timePool{&ended.weights, &ended.unproven, &p.account.children.weights} {
-			for k := range pool.counts {
+			for k := range pool.samples {
 				if !yield(k.place.Stack) {
 					return
 				}
@@ -40,5 +40,5 @@ func (t *ThreadAccount) stacks(yield func(sample.StackID) bool) bool {
 			return false
 		}
 	}
-	return yield(l.open.Stack) && yield(l.lastRunning.Stack) && yield(l.lastOnCPU.Stack)
+	return yield(l.sleep.Stack) && yield(l.lastRunning.Stack) && yield(l.lastOnCPU.Stack)
 }

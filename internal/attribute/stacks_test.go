@@ -83,7 +83,7 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 	}
 	young := func(basis sample.Basis) *Observed {
 		e := at(7, 2e6, 1e6, true, basis)
-		e.SinceLastTick = 10e6
+		e.StandsFor = 10e6
 		return e
 	}
 	old := at(7, 2e6, 1e6, true, sample.Exact)

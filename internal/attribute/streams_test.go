@@ -117,9 +117,9 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 		&ProcessStarted{Process: 1, PID: 100, Start: 1, Childless: true},
 		&ProcessStarted{Process: 2, PID: 101, Start: 2, Parent: 100, FromStart: true},
 		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
-			At: at(10, 5), OnCPU: true, SinceLastTick: 10e6, Place: Place{Stack: 3}}},
+			At: at(10, 5), OnCPU: true, StandsFor: 10e6, Place: Place{Stack: 3}}},
 		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
-			At: at(20, 9), SinceLastTick: 10e6, Place: Place{Stack: 4, State: sample.Sleeping, Wait: "read"}}},
+			At: at(20, 9), StandsFor: 10e6, Place: Place{Stack: 4, State: sample.Sleeping, Wait: "read"}}},
 		&Tick{At: 20e6},
 		&FoundUnchanged{Thread: 1, UnchangedBefore: sample.Unchanged{Ticks: 3, Last: at(50, 9)}},
 		&NotObservedFor{At: 60e6, Length: 20e6},

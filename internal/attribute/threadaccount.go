@@ -11,14 +11,15 @@ type Sample struct {
 	OnCPU           bool
 	Basis           sample.Basis
 	UnchangedBefore sample.Unchanged
-	SinceLastTick   int64 // ns
-	FromKernel      bool  // taken by the kernel (perf_event_open)
+	// StandsFor is the time between two ticks, or the period of a kernel sample, ns. Recorded streams name
+	// it SinceLastTick.
+	StandsFor  int64 `json:"SinceLastTick"`
+	FromKernel bool  // taken by the kernel (perf_event_open)
 }
 
-// sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
+// sharesCPU reports whether it is a kernel sample that shares CPU time with others ([pendingSamples]).
 func (s *Sample) sharesCPU() bool {
-	where := &s.Place
-	return s.FromKernel && s.OnCPU && *where == Place{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
+	return s.FromKernel && s.OnCPU && s.Place == Place{Stack: s.Place.Stack, State: sample.Running, Stop: s.Place.Stop}
 }
 
 // End is the end of a thread's account.
@@ -26,25 +27,26 @@ type End struct {
 	Alive   bool           // at the recording's end
 	AtStart sample.Reading // clocks before the first sample, if older than the recording
 	AtEnd   sample.Reading // clocks at the end, if later than the last sample
-	// Patience bounds the age of a last sample that takes the time since, ns.
-	Patience int64
+	// GapThreshold is the longest time without an observation that is no gap yet, ns: a last sample that is older takes
+	// none of the time since. Recorded streams name it Patience.
+	GapThreshold int64 `json:"Patience"`
 }
 
-// ThreadAccount is the account of one thread; the zero value: older than the recording.
+// ThreadAccount is the account of one thread. The zero value is that of a thread whose creation was not observed.
 type ThreadAccount struct {
-	// CreatedAt is its first listing, CLOCK_MONOTONIC ns; 0: its creation was not observed.
+	// CreatedAt is the thread's first listing, CLOCK_MONOTONIC ns; 0: its creation was not observed.
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 
-	ledger     Ledger
-	deferred   []Sample // (firstsamples.go)
-	begun      bool
-	weights    []sampleWeight
-	skidded    skidded
-	ranSamples int64 // on a processor or queued
-	tickLength int64 // of a sample, ns
-	firstAt    int64
-	lastAt     int64
+	ledger        Ledger
+	deferred      []Sample // until a stop shows whether the thread makes many system calls (package skid)
+	begun         bool
+	weights       []sampleWeight // of the samples while it is young ([threadPool])
+	skidded       skidded
+	activeSamples int64 // on a processor or queued
+	lastStandsFor int64 // Sample.StandsFor of the last sample that has it, ns
+	firstAt       int64 // first counted sample, CLOCK_MONOTONIC ns
+	lastAt        int64 // last one
 }
 
 // Begun reports whether [ThreadAccount.Begin] was called.
@@ -73,11 +75,20 @@ func (t *ThreadAccount) clocksAtCreation(r sample.Reading) sample.Reading {
 	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
 
-// Add attributes the interval that a sample ends, or defers it (firstsamples.go).
+// With more deferred samples, or older ones (ns), few system calls are assumed.
+const (
+	maxDeferred    = 64
+	maxDeferredAge = 1e9
+)
+
+// Add attributes the interval that a sample ends, or defers the sample until it is known whether the thread makes many
+// system calls. If this sample's basis shows that, Add first attributes the deferred samples.
 func (t *ThreadAccount) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	if n := len(t.deferred); n > 0 {
-		if now, manyCalls := deferredAreDue(n, s.At.Wall-t.deferred[0].At.Wall, s.Basis); now {
-			t.attributeDeferredAs(manyCalls, gaps, emit)
+		many := s.Basis == sample.ManyCalls || s.Basis == sample.Skids
+		full := n >= maxDeferred || s.At.Wall-t.deferred[0].At.Wall > maxDeferredAge
+		if many || full || s.Basis == sample.FewCalls {
+			t.attributeDeferredAs(many && !full, gaps, emit)
 		}
 	}
 	if s.Basis == sample.Undecided || len(t.deferred) > 0 {
@@ -93,10 +104,10 @@ func (t *ThreadAccount) AttributeDeferred(gaps Gaps, emit func(Span)) {
 }
 
 func (t *ThreadAccount) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span)) {
-	waiting := t.deferred
+	deferred := t.deferred
 	t.deferred = nil
-	for i := range waiting {
-		s := &waiting[i]
+	for i := range deferred {
+		s := &deferred[i]
 		if s.OnCPU && manyCalls && s.Basis != sample.Exact {
 			s.OnCPU, s.Basis = false, sample.Skids
 		}
@@ -116,12 +127,12 @@ func (t *ThreadAccount) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 // attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
 func (t *ThreadAccount) attributeInterval(s *Sample, emit func(Span)) {
 	if s.OnCPU || s.Place.State == sample.Running {
-		t.ranSamples++
+		t.activeSamples++
 	}
-	if s.SinceLastTick > 0 {
-		t.tickLength = s.SinceLastTick
+	if s.StandsFor > 0 {
+		t.lastStandsFor = s.StandsFor
 	}
-	young := t.CreatedAt != 0 && len(t.weights) < longLife && s.SinceLastTick > 0
+	young := t.CreatedAt != 0 && len(t.weights) < longLifeTicks && s.StandsFor > 0
 	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {
 		t.addSkidded(s)
 	}
@@ -129,7 +140,7 @@ func (t *ThreadAccount) attributeInterval(s *Sample, emit func(Span)) {
 	case young && s.OnCPU:
 		t.attributeYoung(s, emit)
 	case !young && s.sharesCPU():
-		t.ledger.AddKernelSample(s.At, s.Place, s.SinceLastTick, emit)
+		t.ledger.AddKernelSample(s.At, s.Place, s.StandsFor, emit)
 	default:
 		t.ledger.Observe(s.At, s.Place, s.OnCPU, emit)
 	}
@@ -138,45 +149,48 @@ func (t *ThreadAccount) attributeInterval(s *Sample, emit func(Span)) {
 // addSkidded adds the weight of a sample without a proven place. Its CPU time goes to the next usable sample.
 func (t *ThreadAccount) addSkidded(s *Sample) {
 	if t.skidded.count == 0 && len(t.weights) == 0 {
-		t.skidded.firstWeight = s.SinceLastTick - s.At.CPU
+		t.skidded.firstWeight = s.StandsFor - s.At.CPU
 	}
 	t.skidded.count++
-	t.skidded.weight += s.SinceLastTick
+	t.skidded.weight += s.StandsFor
 }
 
-// attributeYoung attributes at most the time since the last tick, and notes the rest of that as the sample's weight.
+// attributeYoung attributes at most the CPU time for which the sample stands; what is missing in that is its weight,
+// and what exceeds it is withheld ([threadPool]).
 func (t *ThreadAccount) attributeYoung(s *Sample, emit func(Span)) {
-	tick := s.SinceLastTick
-	got, rest := t.ledger.observeUpTo(tick, s.At, s.Place, true, emit)
+	attributed, excess := t.ledger.attributeSample(s.StandsFor, s.At, s.Place, true, emit)
 	t.weights = append(t.weights, sampleWeight{
-		place: s.Place.asRunning(), at: s.At.Wall, weight: tick - got, withheld: rest, unproven: s.Basis == sample.Undecided,
+		place: s.Place.asRunning(), at: s.At.Wall, weight: s.StandsFor - attributed, withheld: excess,
+		unproven: s.Basis == sample.Undecided,
 	})
-	if len(t.weights) == longLife {
+	if len(t.weights) == longLifeTicks {
 		t.releaseWithheld(emit)
 	}
 }
 
+// releaseWithheld attributes the withheld CPU time to the samples that have it.
 func (t *ThreadAccount) releaseWithheld(emit func(Span)) {
 	for i := range t.weights {
-		if c := &t.weights[i]; c.withheld > 0 {
-			emit(Span{Place: c.place, End: c.at, Wall: c.withheld, CPU: c.withheld})
-			c.withheld = 0
+		if w := &t.weights[i]; w.withheld > 0 {
+			emit(Span{Place: w.place, End: w.at, Wall: w.withheld, CPU: w.withheld})
+			w.withheld = 0
 		}
 	}
 }
 
-func (t *ThreadAccount) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
-	if length := gaps.Within(t.ledger.KnownUntil(), at.Wall); length > 0 {
-		t.ledger.MarkNotObserved(length, at, s, emit)
+// skipGaps attributes the part of the time up to now that lies in gaps as not observed. state is the thread's now.
+func (t *ThreadAccount) skipGaps(now sample.Reading, state sample.State, gaps Gaps, emit func(Span)) {
+	if length := gaps.Within(t.ledger.KnownUntil(), now.Wall); length > 0 {
+		t.ledger.MarkNotObserved(length, now, state, emit)
 	}
 }
 
 // Extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
 func (t *ThreadAccount) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
-	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
-		at.Wall = max(at.Wall, t.ledger.last.Wall)
-		t.ledger.ExtendUnchanged(at, u.Ticks, emit)
-		t.countSamples(u.Ticks, at.Wall)
+	if last := u.Last; u.Ticks > 0 && last.Wall != 0 {
+		last.Wall = max(last.Wall, t.ledger.clocks.last.Wall)
+		t.ledger.ExtendUnchanged(last, u.Ticks, emit)
+		t.countSamples(u.Ticks, last.Wall)
 	}
 }
 
@@ -189,17 +203,37 @@ func (t *ThreadAccount) countSamples(samples, at int64) {
 }
 
 // AttributeNotStopped attributes time without stops, as in a call that a stop would abort.
-func (t *ThreadAccount) AttributeNotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
-	t.ledger.stopRefused = t.ledger.stopRefused || left.Refused
-	if !left.Suppressed() {
+func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped, gaps Gaps, emit func(Span)) {
+	t.ledger.noteRefusal(n.Refused)
+	if !n.Suppressed() {
 		return
 	}
 	t.AttributeDeferred(gaps, emit)
-	if left.InCall.Wall != 0 {
-		t.ledger.AttributeNotStopped(left.InCall, true, emit)
+	if n.InCall.Wall != 0 {
+		t.ledger.AttributeNotStopped(n.InCall, true, emit)
 	}
-	if left.Other.Wall != 0 {
-		t.ledger.AttributeNotStopped(left.Other, false, emit)
+	if n.Other.Wall != 0 {
+		t.ledger.AttributeNotStopped(n.Other, false, emit)
+	}
+}
+
+// endAlive attributes the time since the last sample of a thread that outlives the recording; without a sample, all its
+// time, if it has used a CPU.
+func (t *ThreadAccount) endAlive(e *End, emit func(Span)) {
+	switch {
+	case e.AtEnd.Wall == 0:
+	case t.begun:
+		if e.AtEnd.CPU > t.ledger.clocks.last.CPU {
+			t.ledger.EndWithoutSample(e.AtEnd, e.GapThreshold, emit)
+		}
+	case e.AtEnd.CPU > e.AtStart.CPU:
+		t.begun = true
+		if t.CreatedAt != 0 {
+			t.ledger.Begin(t.clocksAtCreation(e.AtEnd))
+		} else {
+			t.ledger.Begin(e.AtStart)
+		}
+		t.ledger.EndWithoutSample(e.AtEnd, 0, emit)
 	}
 }
 
@@ -207,7 +241,7 @@ func (t *ThreadAccount) AttributeNotStopped(left *sample.NotStopped, gaps Gaps, 
 func (t *ThreadAccount) Cut(gaps Gaps, emit func(Span)) {
 	t.AttributeDeferred(gaps, emit)
 	t.releaseWithheld(emit)
-	t.ledger.Cut(emit)
+	t.ledger.Flush(emit)
 }
 
 // Finish attributes all that is left.

@@ -2,16 +2,15 @@
 
 package attribute
 
-// # Short-lived threads
+// threadPool is the unobserved time of ended threads, and the samples that share it ("Young threads" in the package
+// comment, T and x too):
 //
-//	created      sample                sample       end
-//	   ├─── x ─────┤├───────── T ─────────┤├─ unobserved ─┤
-//	weight: T − x      weight: T − CPU time since the one before
+//	created      sample               sample        end
+//	   ├──── x ────┤├───────── x ────────┤├─ unobserved ─┤
+//	      weight: T − x      weight: T − x
 //
-// Only threads created and ended while their process was sampled have weights. The rest of x > T is withheld until the
-// thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
-
-// threadPool is the unobserved time of ended threads, and the samples that share it.
+// Only threads created and ended while their process was sampled have weights. The excess x − T of a sample is withheld
+// until the thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 type threadPool struct {
 	cpuAtLastSamples int64    // of ended threads up to their last samples, ns
 	weights          timePool // of samples with a proven place
@@ -35,25 +34,26 @@ type sampleWeight struct {
 	unproven   bool
 }
 
-// longLife is the length of a life, in ticks on a processor or asleep, from which a thread's own clock suffices. CPU
-// time counts, not on-CPU samples: --subset draws many of them by chance.
-const longLife = 16
+// longLifeTicks is the length of a life, in ticks on a processor or asleep, from which a thread's own clock suffices.
+// CPU time counts, not on-CPU samples: --subset draws many of them by chance.
+const longLifeTicks = 16
 
 // addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a life
 // of few samples is short.
-func (p *threadPool) addWeights(t *ThreadAccount, periodPerSample bool) {
+func (p *threadPool) addWeights(t *ThreadAccount, kernelSamples bool) {
 	if t.CreatedAt == 0 {
 		return
 	}
-	asleep := (t.Samples - t.ranSamples) * t.tickLength
-	short := t.ledger.last.CPU+asleep < longLife*t.tickLength || periodPerSample && len(t.weights) < longLife
-	for i, c := range t.weights {
+	asleep := (t.Samples - t.activeSamples) * t.lastStandsFor
+	fewSamples := len(t.weights) < longLifeTicks
+	short := t.ledger.clocks.last.CPU+asleep < longLifeTicks*t.lastStandsFor || kernelSamples && fewSamples
+	for i, w := range t.weights {
 		switch {
 		case !short && (i > 0 || t.skidded.firstWeight != 0):
-		case c.unproven:
-			p.unproven.addSample(c.place, c.at, c.weight)
+		case w.unproven:
+			p.unproven.addSample(w.place, w.at, w.weight)
 		default:
-			p.weights.addSample(c.place, c.at, c.weight)
+			p.weights.addSample(w.place, w.at, w.weight)
 		}
 	}
 	switch {
@@ -66,7 +66,7 @@ func (p *threadPool) addWeights(t *ThreadAccount, periodPerSample bool) {
 	}
 	t.skidded = skidded{}
 	if short {
-		p.unattributed += t.ledger.takeCarriedCPU()
+		p.unattributed += t.ledger.carried.takeCPU()
 		for i := range t.weights {
 			p.unattributed += t.weights[i].withheld
 		}
@@ -77,26 +77,26 @@ func (p *threadPool) addWeights(t *ThreadAccount, periodPerSample bool) {
 const (
 	// A pool has many skids if at least one in skidShare of the samples without a proven place skids.
 	skidShare = 5
-	// leastProven is the least number of proven samples that take the weights of others.
-	leastProven = 16
+	// minProven is the least number of proven samples that take the weights of others.
+	minProven = 16
 )
 
 func (p *threadPool) hasManySkids() bool {
 	return p.skidded.count > 0 && p.skidded.count*skidShare >= p.unproven.sampleCount+p.assumedProven+p.skidded.count &&
-		p.weights.sampleCount-p.assumedProven >= leastProven
+		p.weights.sampleCount-p.assumedProven >= minProven
 }
 
 // distribute emits up to total ns of unobserved time and returns the rest.
 func (p *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
-	slack := p.takeSkidWeights(last)
+	extraWeight := p.takeSkidWeights(last)
 	if last {
-		slack += p.weights.samplingError()
+		extraWeight += p.weights.samplingError()
 	}
-	return p.weights.distribute(total, slack, emit)
+	return p.weights.distribute(total, extraWeight, emit)
 }
 
 // takeSkidWeights returns the weights of samples that skid, for the proven ones, ns; before the last distribution only
-// if leastProven take them. Unproven samples skid if many do, else they count as proven.
+// if minProven take them. Unproven samples skid if many do, else they count as proven.
 func (p *threadPool) takeSkidWeights(last bool) (ns int64) {
 	if p.hasManySkids() {
 		ns += p.unproven.takeTotal()
@@ -104,7 +104,7 @@ func (p *threadPool) takeSkidWeights(last bool) (ns int64) {
 		p.assumedProven += p.unproven.sampleCount
 		p.weights.merge(&p.unproven)
 	}
-	if last || p.weights.sampleCount >= leastProven {
+	if last || p.weights.sampleCount >= minProven {
 		ns += p.skidded.weight
 		p.skidded.weight = 0
 	}

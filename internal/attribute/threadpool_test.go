@@ -7,8 +7,9 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"prywalk/internal/sample"
 	"testing"
+
+	"prywalk/internal/sample"
 )
 
 // simulated simulates consecutive threads, sampled at independent ticks with probability part. Unobserved time is
@@ -28,13 +29,13 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 		if age := now - th.CreatedAt; age >= 0 && (part == 1 || rng.Float64() < part) {
 			l.sample(th, Sample{
 				At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true,
-				SinceLastTick: int64(float64(now-last) / part),
+				StandsFor: int64(float64(now-last) / part),
 			})
 		}
 		last = now
 	}
 	l.finish(now)
-	l.used += th.ledger.last.CPU // of the last thread, which still runs and has no weight
+	l.used += th.ledger.clocks.last.CPU // of the last thread, which still runs and has no weight
 	th.Finish(nil, l.emit)
 	return l
 }
@@ -63,7 +64,7 @@ func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives 
 				where.Stack += sample.StackID(rng.Int64N(l.places))
 				l.sample(th, Sample{
 					At:    sample.Reading{Wall: next, CPU: cpu, RunQueue: next - th.CreatedAt - cpu},
-					Place: where, OnCPU: on, SinceLastTick: next - last,
+					Place: where, OnCPU: on, StandsFor: next - last,
 				})
 				last = next
 				n++
@@ -131,7 +132,7 @@ func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 }
 
 func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
-	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, SinceLastTick: 10e6}
+	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, StandsFor: 10e6}
 	for what, th := range map[string]*ThreadAccount{"created before the recording": {}, "asleep": {CreatedAt: 1}} {
 		p, b := &ProcessAccount{}, at
 		b.OnCPU = th.CreatedAt == 0
@@ -139,28 +140,52 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 		if th.attributeInterval(&b, func(Span) {}); len(th.weights) != 0 {
 			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
-		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.weights.total != 0 {
-			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.weights.total)
+		if p.threads.addWeights(th, p.KernelSamples); p.threads.weights.weightSum != 0 {
+			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.weights.weightSum)
 		}
 	}
 	p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1}
 	th.Begin(at.At)
 	for range 3 { // only the first sample is at less than a tick of CPU time
 		th.attributeInterval(&at, func(Span) {})
-		at.At.CPU += at.SinceLastTick
+		at.At.CPU += at.StandsFor
 	}
-	if p.threads.addWeights(th, p.PeriodPerSample); p.threads.weights.total != 7e6 {
-		t.Errorf("weight of %d ns, want 7 ms", p.threads.weights.total)
+	if p.threads.addWeights(th, p.KernelSamples); p.threads.weights.weightSum != 7e6 {
+		t.Errorf("weight of %d ns, want 7 ms", p.threads.weights.weightSum)
+	}
+}
+
+// A sample that skids has no place: the time that its thread's first sample stands for goes to the proven ones.
+func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
+	for _, c := range []struct {
+		first           sample.Basis
+		weight, skidded int64
+	}{{sample.Exact, 7e6, 0}, {sample.Skids, 0, 7e6}} {
+		p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1}
+		s := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, Place: Place{State: sample.Running}, Basis: c.first,
+			OnCPU: c.first == sample.Exact, StandsFor: 10e6}
+		th.Begin(s.At)
+		for range 2*longLifeTicks + 1 {
+			th.Add(&s, nil, func(Span) {})
+			s.At.Wall, s.At.CPU = s.At.Wall+10e6, s.At.CPU+5e6
+			s.OnCPU, s.Basis = true, sample.Exact
+		}
+		p.threads.addWeights(th, p.KernelSamples)
+		weight, of := p.threads.weights.weightSum, p.threads.skidded
+		if weight != c.weight || of.weight != c.skidded || of.count != c.skidded/7e6 {
+			t.Errorf("first sample %v: weight %d, %d of %d that skid; want %d, %d", c.first, weight, of.weight, of.count,
+				c.weight, c.skidded)
+		}
 	}
 }
 
 // It goes to the pool; that of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
-	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
-		p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1, Samples: c.samples, tickLength: 10e6}
+	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLifeTicks, 0}} {
+		p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1, Samples: c.samples, lastStandsFor: 10e6}
 		th.ledger.Begin(sample.Reading{})
 		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
-		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.unattributed != c.back {
+		if p.threads.addWeights(th, p.KernelSamples); p.threads.unattributed != c.back {
 			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.unattributed, c.back)
 		}
 	}
@@ -175,23 +200,23 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 	}{
 		{"none", true, 0, 5e6, 0},
 		{"two of 1 ms", true, 2, 3e6, 18e6},
-		{"many of 1 ms", true, longLife, 0, 9e6},
+		{"many of 1 ms", true, longLifeTicks, 0, 9e6},
 		{"none, with stops", false, 0, 0, 0},
 		{"two, with stops", false, 2, 0, 9e6},
 	} {
-		p, attributed := &ProcessAccount{PeriodPerSample: c.sampled}, int64(0)
-		th := &ThreadAccount{CreatedAt: 1, Samples: longLife}
+		p, attributed := &ProcessAccount{KernelSamples: c.sampled}, int64(0)
+		th := &ThreadAccount{CreatedAt: 1, Samples: longLifeTicks}
 		emit := func(s Span) { attributed += s.CPU }
 		th.Begin(sample.Reading{})
 		for i := int64(1); i <= c.samples; i++ {
 			at := sample.Reading{Wall: i * 10e6, CPU: i * 1e6}
-			th.Add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, SinceLastTick: 10e6}, nil, emit)
+			th.Add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, StandsFor: 10e6}, nil, emit)
 		}
 		end := sample.Reading{Wall: 1e9, CPU: max(5e6, c.samples*1e6)}
 		th.Add(&Sample{At: end, Place: Place{State: sample.Sleeping}}, nil, emit)
 		p.EndThread(th, &End{}, emit)
 		p.FinishThread(th, nil, emit)
-		back, weight := p.threads.unattributed, p.threads.weights.total
+		back, weight := p.threads.unattributed, p.threads.weights.weightSum
 		if back != c.back || weight != c.weight || attributed+back != end.CPU {
 			t.Errorf("%s: returned to the pool %d, weight %d; want %d and %d; %d attributed of %d", c.name,
 				back, weight, c.back, c.weight, attributed, end.CPU)
@@ -206,9 +231,9 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 		stack := sample.StackID(i * 7 % stacks)
 		p.AddUnassignedOfChild(Place{Stack: stack, State: sample.Running}, i*1e9, each)
 		want[stack] += each
-		n := len(p.children.weights.weights)
-		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.counts) > mostWeights {
-			t.Fatalf("%d weights after %d s, want at most %d", n, i, mostWeights)
+		n := len(p.children.weights.samples)
+		if n > maxWeights || p.children.weights.mergeAt > maxWeights {
+			t.Fatalf("%d weights after %d s, want at most %d", n, i, maxWeights)
 		}
 	}
 	got, last := map[sample.StackID]int64{}, int64(0)
@@ -226,27 +251,27 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 
 func TestClaimsOfManyStacksAreKept(t *testing.T) {
 	var wide, narrow timePool
-	for i := range int64(3 * mostWeights) {
-		wide.addWeighted(Place{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
+	for i := range int64(3 * maxWeights) {
+		wide.addWeighted(Place{Stack: sample.StackID(i % (2 * maxWeights))}, i*1e9, 3)
 		narrow.addSample(Place{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
-	if len(wide.counts) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.keyWidth != 0 {
-		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.counts), wide.sampleCount,
-			wide.keyWidth, 3*mostWeights)
+	if len(wide.samples) != 3*maxWeights || wide.sampleCount != 3*maxWeights || wide.bucketSeconds != 0 {
+		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.samples), wide.sampleCount,
+			wide.bucketSeconds, 3*maxWeights)
 	}
 	wide.widen(64)
 	narrow.merge(&wide)
 	sum := int64(0)
-	for k, ns := range narrow.weights {
-		sum += ns
+	for k, w := range narrow.samples {
+		sum += w.ns
 		if narrow.keyAt(k.place, k.second) != k {
-			t.Fatalf("key %v is not at a multiple of %d seconds", k, narrow.keyWidth)
+			t.Fatalf("key %v is not at a multiple of %d seconds", k, narrow.bucketSeconds)
 		}
 	}
-	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want ||
-		narrow.sampleCount != 6*mostWeights {
-		t.Errorf("weights %d, total %d, %d samples; want %d, the same, %d", sum, narrow.total, narrow.sampleCount, want,
-			6*mostWeights)
+	if want := int64(9*maxWeights + 3*maxWeights); sum != want || narrow.weightSum != want ||
+		narrow.sampleCount != 6*maxWeights {
+		t.Errorf("weights %d, total %d, %d samples; want %d, the same, %d", sum, narrow.weightSum, narrow.sampleCount, want,
+			6*maxWeights)
 	}
 }
 
@@ -265,7 +290,7 @@ func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
 	}
 }
 
-// Lives of about [longLife] ticks: chance draws more than that many samples of one, and fewer of another.
+// Lives of about [longLifeTicks] ticks: chance draws more than that many samples of one, and fewer of another.
 func TestSubsetsLivesOfAboutSixteenSamplesHaveStacks(t *testing.T) {
 	const period, samples = 10_000_000, 200_000
 	for _, part := range []float64{0.5, 0.1} {
@@ -302,7 +327,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 			continue
 		}
 		s := Sample{At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true, Basis: sample.Exact,
-			SinceLastTick: period}
+			StandsFor: period}
 		switch {
 		case rng.IntN(3) == 0:
 		case s.Place.Stack%2 == 0:
@@ -314,7 +339,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 	}
 	l.finish(now)
 	th.AttributeDeferred(nil, l.emit)
-	l.used += th.ledger.last.CPU - th.ledger.carried.cpu // of the last thread, which still runs and has no weight
+	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu // of the last thread, which still runs and has no weight
 	th.releaseWithheld(l.emit)
 	return l
 }
@@ -378,7 +403,7 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	exited(1900, 38, 10)
 	p.threads.skidded = skidded{count: 1, weight: 160}
 	exited(1900, 38, 10)
-	for range leastProven - 3 {
+	for range minProven - 3 {
 		p.threads.weights.addSample(Place{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
@@ -391,7 +416,7 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 }
 
 func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
-	p, attributed := &ProcessAccount{PeriodPerSample: true}, int64(0)
+	p, attributed := &ProcessAccount{KernelSamples: true}, int64(0)
 	for range 100 {
 		p.AddUnassigned(Place{Stack: 1}, 1e9, 10)
 	}

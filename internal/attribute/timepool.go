@@ -4,6 +4,7 @@ package attribute
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -12,45 +13,50 @@ import (
 
 // timePool divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
 type timePool struct {
-	weights     map[weightKey]int64
-	counts      map[weightKey]int64 // number, also of samples without a weight
-	total       int64               // ns
-	distributed int64               // ns
+	samples     map[weightKey]weighted
+	weightSum   int64 // of the weights, ns
+	distributed int64 // ns
 	sampleCount int64
 
-	keyWidth int64 // s, a power of two; 0: one
-	mergeAt  int   // number of keys from which neighbours in time are merged; 0: mostWeights
+	bucketSeconds int64 // s, a power of two; 0: one
+	mergeAt       int   // number of keys from which neighbours in time are merged; 0: maxWeights
 }
 
-// weightKey is a place in width seconds.
+// weighted are the samples of a place: their weights, ns, and their number, also of those without a weight.
+type weighted struct{ ns, count int64 }
+
+// weightKey is a place in one period of timePool.bucketSeconds.
 type weightKey struct {
 	place  Place
-	second int64 // the last one, CLOCK_MONOTONIC
+	second int64 // the last one of the period, CLOCK_MONOTONIC
 }
 
 const (
-	mostWeights = 1 << 12
-	maxKeyWidth = 1 << 18 // s: three days
+	maxWeights       = 1 << 12
+	maxBucketSeconds = 1 << 18 // s: three days
 )
 
 func (p *timePool) keyAt(where Place, second int64) weightKey {
-	w := max(p.keyWidth, 1)
+	w := max(p.bucketSeconds, 1)
 	return weightKey{where, second - second%w + w - 1}
 }
 
 // addSample adds a sample at CLOCK_MONOTONIC at, ns, with a weight of ns; ≤ 0: none.
 func (p *timePool) addSample(where Place, at, ns int64) {
-	if p.weights == nil {
-		p.weights, p.counts = map[weightKey]int64{}, map[weightKey]int64{}
+	if p.samples == nil {
+		p.samples = map[weightKey]weighted{}
 	}
-	k := p.keyAt(where, at/1e9)
-	if ns > 0 {
-		p.weights[k] += ns
-		p.total += ns
-	}
-	p.counts[k]++
+	ns = max(ns, 0)
+	p.add(p.keyAt(where, at/1e9), ns, 1)
+	p.weightSum += ns
 	p.sampleCount++
 	p.mergeMany()
+}
+
+// add adds to a place. The caller adds to the sums.
+func (p *timePool) add(k weightKey, ns, count int64) {
+	w := p.samples[k]
+	p.samples[k] = weighted{w.ns + ns, w.count + count}
 }
 
 func (p *timePool) addWeighted(where Place, at, ns int64) {
@@ -60,34 +66,30 @@ func (p *timePool) addWeighted(where Place, at, ns int64) {
 }
 
 func (p *timePool) mergeMany() {
-	p.mergeAt = max(p.mergeAt, mostWeights)
-	if len(p.counts) < p.mergeAt {
+	p.mergeAt = max(p.mergeAt, maxWeights)
+	if len(p.samples) < p.mergeAt {
 		return
 	}
 	stacks := map[Place]struct{}{}
-	for k := range p.counts {
+	for k := range p.samples {
 		stacks[k.place] = struct{}{}
 	}
 	if len(stacks) > p.mergeAt/2 { // many stacks, not many seconds
 		p.mergeAt *= 2
 		return
 	}
-	for len(p.counts) > p.mergeAt/2 && p.keyWidth < maxKeyWidth {
-		p.widen(2 * max(p.keyWidth, 1))
+	for len(p.samples) > p.mergeAt/2 && p.bucketSeconds < maxBucketSeconds {
+		p.widen(2 * max(p.bucketSeconds, 1))
 	}
 }
 
 func (p *timePool) widen(width int64) {
-	p.keyWidth = width
-	weights := make(map[weightKey]int64, len(p.weights)/2)
-	samples := make(map[weightKey]int64, len(p.counts)/2)
-	for k, v := range p.weights {
-		weights[p.keyAt(k.place, k.second)] += v
+	p.bucketSeconds = width
+	narrow := p.samples
+	p.samples = make(map[weightKey]weighted, len(narrow)/2)
+	for k, w := range narrow {
+		p.add(p.keyAt(k.place, k.second), w.ns, w.count)
 	}
-	for k, v := range p.counts {
-		samples[p.keyAt(k.place, k.second)] += v
-	}
-	p.weights, p.counts = weights, samples
 }
 
 // raiseWeights adds more ns to the weights, the same to each sample.
@@ -95,59 +97,49 @@ func (p *timePool) raiseWeights(more int64) {
 	if p.sampleCount == 0 || more <= 0 {
 		return
 	}
-	for k, n := range p.counts {
-		share := sample.Portion(more, n, p.sampleCount)
-		p.weights[k] += share
-		p.total += share
+	for k, w := range p.samples {
+		share := sample.Portion(more, w.count, p.sampleCount)
+		p.add(k, share, 0)
+		p.weightSum += share
 	}
 }
 
-// distribute adds slack ns to the weights, moves up to total ns of them to emit, and returns the rest of total.
-func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (left int64) {
+// distribute adds extraWeight ns to the weights, moves up to total of them to emit, and returns the rest of total, ns.
+func (p *timePool) distribute(total, extraWeight int64, emit func(weightKey, int64)) (left int64) {
 	p.divideMissed()
-	p.raiseWeights(slack)
-	if total <= 0 || p.total <= 0 {
+	p.raiseWeights(extraWeight)
+	if total <= 0 || p.weightSum <= 0 {
 		return total
 	}
-	if total >= p.total {
-		left, total = total-p.total, p.total
+	if total >= p.weightSum {
+		left, total = total-p.weightSum, p.weightSum
 	}
-	var passed, given int64
-	for _, k := range inOrder(p.weights) {
-		passed += p.weights[k]
-		if share := sample.Portion(total, passed, p.total) - given; share > 0 {
-			given += share
-			p.weights[k] -= share
-			if p.weights[k] == 0 {
-				delete(p.weights, k)
-			}
+	shares := divider{total: total, weightSum: p.weightSum}
+	for _, k := range p.inOrder() {
+		if share := shares.next(p.samples[k].ns); share > 0 {
+			p.add(k, -share, 0)
 			emit(k, share)
 		}
 	}
-	p.total, p.distributed = p.total-given, p.distributed+given
+	p.weightSum, p.distributed = p.weightSum-shares.given, p.distributed+shares.given
 	return left
 }
 
 // inOrder returns the keys in an order of the content only.
-func inOrder(weights map[weightKey]int64) []weightKey {
-	order := make([]weightKey, 0, len(weights))
-	for k := range weights {
-		order = append(order, k)
-	}
-	slices.SortFunc(order, func(a, b weightKey) int {
+func (p *timePool) inOrder() []weightKey {
+	return slices.SortedFunc(maps.Keys(p.samples), func(a, b weightKey) int {
 		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.place.Stack, b.place.Stack),
-			cmp.Compare(a.place.Program, b.place.Program), cmp.Compare(weights[a], weights[b]))
+			cmp.Compare(a.place.Program, b.place.Program))
 		if order == 0 {
 			order = a.place.compare(&b.place)
 		}
 		return order
 	})
-	return order
 }
 
 // takeTotal removes the weights, not the samples.
 func (p *timePool) takeTotal() int64 {
-	ns := p.total
+	ns := p.weightSum
 	*p = timePool{sampleCount: p.sampleCount}
 	return ns
 }
@@ -159,28 +151,25 @@ func (p *timePool) samplingError() int64 {
 	if p.sampleCount == 0 {
 		return 0
 	}
-	return int64(maxStandardErrors * float64(p.total+p.distributed) / math.Sqrt(float64(p.sampleCount)))
+	return int64(maxStandardErrors * float64(p.weightSum+p.distributed) / math.Sqrt(float64(p.sampleCount)))
 }
 
 func (p *timePool) merge(from *timePool) {
 	from.sampleCount = 0 // without those of weights that were taken
-	for _, n := range from.counts {
-		from.sampleCount += n
+	for _, w := range from.samples {
+		from.sampleCount += w.count
 	}
-	if p.weights == nil {
+	if p.samples == nil {
 		*p, *from = *from, timePool{}
 		return
 	}
-	if from.keyWidth > p.keyWidth {
-		p.widen(from.keyWidth)
+	if from.bucketSeconds > p.bucketSeconds {
+		p.widen(from.bucketSeconds)
 	}
-	for k, ns := range from.weights {
-		p.weights[p.keyAt(k.place, k.second)] += ns
+	for k, w := range from.samples {
+		p.add(p.keyAt(k.place, k.second), w.ns, w.count)
 	}
-	for k, n := range from.counts {
-		p.counts[p.keyAt(k.place, k.second)] += n
-	}
-	p.sampleCount, p.total, p.distributed = p.sampleCount+from.sampleCount, p.total+from.total,
+	p.sampleCount, p.weightSum, p.distributed = p.sampleCount+from.sampleCount, p.weightSum+from.weightSum,
 		p.distributed+from.distributed
 	*from = timePool{}
 	p.mergeMany()
@@ -189,40 +178,25 @@ func (p *timePool) merge(from *timePool) {
 // withProgram returns a copy; places without a program get this one.
 func (p *timePool) withProgram(program string) timePool {
 	out := *p
-	out.weights, out.counts = map[weightKey]int64{}, map[weightKey]int64{}
-	named := func(k weightKey) weightKey {
+	out.samples = map[weightKey]weighted{}
+	for k, w := range p.samples {
 		k.place.Program = cmp.Or(k.place.Program, program)
-		return k
-	}
-	for k, ns := range p.weights {
-		out.weights[named(k)] += ns
-	}
-	for k, n := range p.counts {
-		out.counts[named(k)] += n
+		out.add(k, w.ns, w.count)
 	}
 	return out
 }
 
 func (p *timePool) byProgram() map[string]*timePool {
 	parts := map[string]*timePool{}
-	partOf := func(program string) *timePool {
-		part := parts[program]
+	for k, w := range p.samples {
+		part := parts[k.place.Program]
 		if part == nil {
-			part = &timePool{weights: map[weightKey]int64{}, counts: map[weightKey]int64{}, keyWidth: p.keyWidth,
-				mergeAt: p.mergeAt}
-			parts[program] = part
+			part = &timePool{samples: map[weightKey]weighted{}, bucketSeconds: p.bucketSeconds, mergeAt: p.mergeAt}
+			parts[k.place.Program] = part
 		}
-		return part
-	}
-	for k, ns := range p.weights {
-		part := partOf(k.place.Program)
-		part.weights[k] = ns
-		part.total += ns
-	}
-	for k, n := range p.counts {
-		part := partOf(k.place.Program)
-		part.counts[k] = n
-		part.sampleCount += n
+		part.samples[k] = w
+		part.weightSum += w.ns
+		part.sampleCount += w.count
 	}
 	for _, part := range parts {
 		if p.sampleCount > 0 {

@@ -14,7 +14,7 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	once := func() (order []Place) {
 		var p timePool
 		for _, s := range []Place{
-			{State: sample.Running}, {State: sample.Running, Found: FoundInExec}, {State: sample.Running, Labels: "a=1"},
+			{State: sample.Running}, {State: sample.Running, ChildState: ChildInExec}, {State: sample.Running, Labels: "a=1"},
 			{State: sample.Running, Labels: "a=2"}, {State: sample.Running, Stop: 2}, {State: sample.Running, Stop: 3},
 		} {
 			p.addWeighted(s, 1e9, 10)
@@ -45,9 +45,9 @@ func TestSlackIsSpreadInFullAfterWeightsWereTaken(t *testing.T) {
 			from.addSample(Place{Stack: 3}, 0, 10)
 		}
 		into.merge(&from)
-		had := into.total
+		had := into.weightSum
 		into.raiseWeights(2100)
-		if got := into.total - had; got < 2099 || got > 2100 { // rounded down
+		if got := into.weightSum - had; got < 2099 || got > 2100 { // rounded down
 			t.Errorf("after %d samples %d of 2100 ns are spread", before, got)
 		}
 	}

@@ -27,7 +27,7 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 		}
 		th.BeginWithoutSample(sample.Reading{})
 		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}}, nil, nil)
-		p.EndThread(th, &End{Alive: true, AtEnd: rest, Patience: 1e9}, emit)
+		p.EndThread(th, &End{Alive: true, AtEnd: rest, GapThreshold: 1e9}, emit)
 		p.FinishThread(th, Gaps{}, emit)
 		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
 			t.Errorf("%s: CPU %d, queued %d, wall %d; want those of %+v", name, cpu, runq, wall, rest)
@@ -70,7 +70,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) *lives {
 			now := sample.Reading{Wall: tick, CPU: tick - created}
 			for _, at := range waiting {
 				l.sample(th, Sample{
-					At: read.Between(now, at), Place: l.at(at-created, life), OnCPU: true, SinceLastTick: period,
+					At: read.Between(now, at), Place: l.at(at-created, life), OnCPU: true, StandsFor: period,
 				})
 			}
 			read, waiting = now, waiting[:0]

@@ -8,37 +8,46 @@ import "math/rand/v2"
 const (
 	maxBackoff     = 120e6 // mean, before the factor
 	maxIdleBackoff = 1e9   // the same in a process in which no thread runs
-	// A back-off is at most one part in sleepShare of the thread's sleep so far; with kernel samples and manyThreads
-	// one in notRunShare for a thread that has not run since its first observation.
-	sleepShare  = 16
-	notRunShare = 1
+
+	sleepShare  = 16 // a back-off is at most 1/16 of the thread's sleep so far
+	notRunShare = 1  // the same if it has not run since its first observation, with kernel samples and manyThreads
 	manyThreads = 80
-	// Observations of unchanged threads, of sampleCost each, take at most one part in sampleShare of the time, searches
-	// of backed-off threads that have run one in searchShare.
-	sampleCost  = 1000
-	sampleShare = 256
-	searchShare = 64
-	// While backed-off threads use at most one part in burstShare of a process's CPU time, back-offs grow by a factor
-	// of up to maxFactor, or smallFactor with fewer than 470 threads.
-	burstShare  = 1000
-	maxFactor   = 16
-	smallFactor = 8
-	clockError  = 4e6 // of a process's clock for each running thread: a scheduler tick
+
+	pollCost    = 1000 // of one observation of an unchanged thread
+	pollShare   = 256  // these observations take at most 1/256 of the time
+	searchShare = 64   // searches of backed-off threads that have run take at most 1/64 of the time
+
+	burstShare  = 1000 // back-offs grow while backed-off threads use at most 1/1000 of the process's CPU time
+	maxFactor   = 16   // by which back-offs grow at most
+	smallFactor = 8    // the same with fewer than 469 threads
+	clockError  = 4e6  // of a process's clock for each running thread: a scheduler tick
 )
 
 // backoffLength returns the back-off of a thread found unchanged, in ns; 0 means none:
 //
-//	min(asleep / share, factor × min(maxBackoff, cost of observing all threads × sampleShare)) ± 25 %
+//	min(asleep / share, factor × min(maxBackoff, cost of observing all threads × pollShare)) ± 25 %
 //
 // asleep is the length of its sleep, period the mean distance of ticks, in ns; share is [sleepShare] or [notRunShare].
 func backoffLength(asleep, period int64, threads int, factor, share int64, rng *rand.Rand) int64 {
-	cost := int64(threads) * sampleCost * sampleShare
-	if cost < maxBackoff { // few are cheap to observe
+	unscaled := pollingBackoff(threads)
+	if unscaled < maxBackoff { // few are cheap to observe
 		factor = min(factor, smallFactor)
 	}
-	length := min(asleep/share, factor*min(maxBackoff, cost))
+	length := min(asleep/share, factor*unscaled)
 	if length < 2*period {
 		return 0
 	}
-	return length - length/4 + rng.Int64N(length/2)
+	return randomized(length, rng)
 }
+
+// idleBackoffLength returns by how much a back-off is prolonged while the process's clock stands still, in ns.
+func idleBackoffLength(threads int, rng *rand.Rand) int64 {
+	return randomized(pollingBackoff(threads), rng)
+}
+
+// pollingBackoff returns the mean back-off, before the factor, with which observations of all threads take at most
+// 1/pollShare of the time.
+func pollingBackoff(threads int) int64 { return min(maxBackoff, int64(threads)*pollCost*pollShare) }
+
+// randomized returns length ± 25 %.
+func randomized(length int64, rng *rand.Rand) int64 { return length - length/4 + rng.Int64N(length/2) }

@@ -27,7 +27,7 @@ func (p *Policy) noteFrequentWaker(th *ThreadState, often bool) {
 
 func (p *Policy) backOffFrequentWaker(th *ThreadState) {
 	if th.wakesOften {
-		th.backoff = max(th.backoff, p.frequentWakerBackoff())
+		th.nextBackoff = max(th.nextBackoff, p.frequentWakerBackoff())
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
 }
@@ -38,7 +38,7 @@ func (p *Policy) frequentWakerBackoff() int64 {
 	if length < 2*p.period {
 		return 0
 	}
-	return length - length/4 + p.rng.Int64N(length/2)
+	return randomized(length, p.rng)
 }
 
 // MayWait reports whether a sample of the thread waits for its next due observation: one right after a run would favour

@@ -44,9 +44,10 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		for i := range int64(6) {
 			p.haveRun.addCPU(c.collectorsBursts)
 			p.notRunYet.addCPU(c.firstRuns)
-			p.Clock((i+1)*1e9, uint64((i+1)*1e9), true)
+			p.SetClock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
-		if got := (&ThreadState{Observed: observe.NewThread(1, 2, nil), proc: p}).factorOf().factor(); got != c.nextFactor {
+		th = &ThreadState{Observed: observe.NewThread(1, 2, nil), proc: p}
+		if got := th.sharedFactor().factor(); got != c.nextFactor {
 			t.Errorf("%s: one that has not run may be left alone %d times as long, want %d", c.name, got, c.nextFactor)
 		}
 	}
@@ -57,7 +58,7 @@ func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	policy, p := New(1), NewProcessState(0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
-	p.Clock(1e9, 50e6, true)
+	p.SetClock(1e9, 50e6, true)
 	if !policy.SearchDue(p) {
 		t.Fatal("50 ms are not explained, and no thread ran")
 	}
@@ -68,11 +69,11 @@ func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	policy.SearchEnded(p, 1000)
 	p.explainedCPU = 0
 	policy.BeginTick(2, 1e9+10e6, 10e6)
-	if p.Clock(1e9+10e6, 50e6, true); policy.SearchDue(p) {
+	if p.SetClock(1e9+10e6, 50e6, true); policy.SearchDue(p) {
 		t.Error("it is asked again at once")
 	}
 	policy.BeginTick(3, 2e9, 10e6)
-	if p.Clock(2e9, 50e6, true); !policy.SearchDue(p) || !policy.Unexplained(p) {
+	if p.SetClock(2e9, 50e6, true); !policy.SearchDue(p) || !policy.Unexplained(p) {
 		t.Error("no search is due any more")
 	}
 	if policy.AllObserved(p); policy.Unexplained(p) {

@@ -46,7 +46,7 @@ func (p *Policy) WakeDue(threads int) {
 func (p *Policy) backoffExpired(th *ThreadState) {
 	proc := th.proc
 	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < maxIdleBackoff-maxBackoff {
-		p.wheel.put(th, p.now+backoffLength(maxBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
+		p.wheel.put(th, p.now+idleBackoffLength(p.threads, p.rng))
 		return
 	}
 	p.setDue(th)
@@ -66,20 +66,20 @@ func (p *Policy) Wake(th *ThreadState) {
 }
 
 // NoteUnchanged records that a thread has not run since its last observation. It returns the ticks of the back-off.
-func (p *Policy) NoteUnchanged(th *ThreadState) (inferred int64) {
-	inferred = th.endBackoff(p.tick)
-	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.now))
+func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
+	unobservedTicks = th.endBackoff(p.tick)
+	th.addUnchanged(unobservedTicks+1, procmem.ReadingAt(th.Observed.LastClocks(), p.now))
 	th.asleep = th.Observed.Asleep()
 	if th.asleep {
 		factor, share := th.backoffLimits(p.threads)
-		th.backoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, factor, share, p.rng)
+		th.nextBackoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, factor, share, p.rng)
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
 	if th.wakesOften {
-		p.noteFrequentWaker(th, th.asleep && th.Observed.UsesSamples() && p.now-th.unchangedSince < rareWakerAfter)
+		p.noteFrequentWaker(th, th.asleep && th.Observed.IsKernelSampled() && p.now-th.unchangedSince < rareWakerAfter)
 		p.backOffFrequentWaker(th)
 	}
-	return inferred
+	return unobservedTicks
 }
 
 // NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
@@ -98,11 +98,11 @@ func (p *Policy) NoteChanged(th *ThreadState) (unobservedTicks int64) {
 
 // endBackoff returns the ticks of the back-off.
 func (th *ThreadState) endBackoff(tick int64) int64 {
-	if th.backedOffAt == 0 {
+	if th.backedOffAtTick == 0 {
 		return 0
 	}
-	n := tick - th.backedOffAt - 1
-	th.backedOffAt = 0
+	n := tick - th.backedOffAtTick - 1
+	th.backedOffAtTick = 0
 	th.skipped = false
 	return max(n, 0)
 }
@@ -116,12 +116,12 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 	}
 	used := int64(s.CPU)
 	again := th.wakesOften || th.cpuKnown && used != th.cpuAtObservation // use before the first observation is unknown
-	p.noteFrequentWaker(th, asleep && again && th.Observed.UsesSamples())
+	p.noteFrequentWaker(th, asleep && again && th.Observed.IsKernelSampled())
 	p.backOffFrequentWaker(th)
 	if th.cpuKnown || created {
 		th.proc.explainedCPU += used - th.cpuAtObservation
 		if th.ranWhileBackedOff {
-			th.factorOf().addCPU(used - th.cpuAtObservation)
+			th.sharedFactor().addCPU(used - th.cpuAtObservation)
 		}
 	}
 	th.cpuAtObservation = used
@@ -130,16 +130,16 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 	th.ranFirstTime = false
 }
 
-// BackOff begins the back-offs of a process's threads, and removes ended threads from this tick's list.
-func (p *Policy) BackOff(proc *ProcessState) {
+// BeginBackoffs begins the back-offs of a process's threads, and removes ended threads from this tick's list.
+func (p *Policy) BeginBackoffs(proc *ProcessState) {
 	proc.Due = slices.DeleteFunc(proc.Due, func(th *ThreadState) bool {
-		backoff := th.backoff
-		th.backoff = 0
-		if th.Gone || backoff == 0 {
+		length := th.nextBackoff
+		th.nextBackoff = 0
+		if th.Gone || length == 0 {
 			return th.Gone
 		}
-		th.backedOffAt = p.tick
-		p.wheel.put(th, p.now+backoff)
+		th.backedOffAtTick = p.tick
+		p.wheel.put(th, p.now+length)
 		proc.backedOff++
 		return true
 	})
@@ -148,8 +148,8 @@ func (p *Policy) BackOff(proc *ProcessState) {
 // TicksSkipped records that the next ticks are skipped.
 func (p *Policy) TicksSkipped(proc *ProcessState) {
 	for _, th := range proc.Due {
-		if th.asleep && th.backedOffAt == 0 {
-			th.backedOffAt = p.tick
+		if th.asleep && th.backedOffAtTick == 0 {
+			th.backedOffAtTick = p.tick
 			th.skipped = true
 		}
 	}
@@ -176,7 +176,7 @@ func (p *Policy) Unexplained(proc *ProcessState) bool {
 
 // SearchEnded records that a search has observed n threads.
 func (p *Policy) SearchEnded(proc *ProcessState, n int) {
-	proc.nextSearch = p.now + searchShare*(sampleCost*int64(n)+frequentWakerCost*int64(proc.frequentWakers))
+	proc.nextSearch = p.now + searchShare*(pollCost*int64(n)+frequentWakerCost*int64(proc.frequentWakers))
 }
 
 // AllObserved records that all threads of a process were observed.

@@ -9,19 +9,18 @@ import (
 
 // ThreadState is the policy's state of a thread.
 type ThreadState struct {
-	Owner    any // the caller's object: of package tracer, which is above
 	Observed *observe.Thread
 	// Unchanged counts the unreported ticks at which the thread was found unchanged.
 	Unchanged sample.Unchanged
 	Gone      bool // set by [Policy.Forget]
 
-	proc           *ProcessState
-	asleep         bool  // asleep at its last observation
-	unchangedSince int64 // CLOCK_MONOTONIC ns
-	backedOffAt    int64 // tick at which it was backed off; 0 if due at every tick
-	skipped        bool  // it was backed off because ticks are skipped
+	proc            *ProcessState
+	asleep          bool  // asleep at its last observation
+	unchangedSince  int64 // CLOCK_MONOTONIC ns
+	backedOffAtTick int64 // 0 if due at every tick
+	skipped         bool  // it was backed off because ticks are skipped
 
-	backoff            int64  // the next back-off, ns; 0 if none
+	nextBackoff        int64  // ns; 0 if none
 	observedAt         int64  // last observation, CLOCK_MONOTONIC ns
 	clockAtObservation uint64 // the process's clock then, ns
 	cpuAtObservation   int64  // its CPU time then, ns
@@ -38,7 +37,7 @@ type ThreadState struct {
 }
 
 // BackedOff reports whether the thread is backed off: its next observation covers the ticks since.
-func (th *ThreadState) BackedOff() bool { return th.backedOffAt != 0 }
+func (th *ThreadState) BackedOff() bool { return th.backedOffAtTick != 0 }
 
 // AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.
 func (th *ThreadState) AsleepFor(now int64) int64 {
@@ -56,9 +55,9 @@ func (th *ThreadState) addUnchanged(n int64, at sample.Reading) {
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *ThreadState) HasRun() bool { return th.hasRun }
 
-// factorOf returns the statistics of threads that run repeatedly, or of those that have not run since their first
-// observation.
-func (th *ThreadState) factorOf() *backoffFactor {
+// sharedFactor returns the factor of the process's threads that have run since their first observation, or of the
+// others.
+func (th *ThreadState) sharedFactor() *backoffFactor {
 	if th.hasRun && !th.ranFirstTime {
 		return &th.proc.haveRun
 	}
@@ -68,8 +67,8 @@ func (th *ThreadState) factorOf() *backoffFactor {
 // backoffLimits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffLength]).
 // Samples show what a sampled thread does when it wakes: among many it gets the longest back-off.
 func (th *ThreadState) backoffLimits(threads int) (factor, share int64) {
-	factor, share = th.factorOf().factor(), sleepShare
-	if threads < manyThreads || !th.Observed.UsesSamples() {
+	factor, share = th.sharedFactor().factor(), sleepShare
+	if threads < manyThreads || !th.Observed.IsKernelSampled() {
 		return factor, share
 	}
 	if !th.hasRun {
@@ -110,8 +109,8 @@ func NewProcessState(cpu uint64) *ProcessState {
 	return &ProcessState{clock: cpu, clockAtAllObserved: cpu}
 }
 
-// Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok is set if it was readable.
-func (p *ProcessState) Clock(at int64, cpu uint64, ok bool) {
+// SetClock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok is set if it was readable.
+func (p *ProcessState) SetClock(at int64, cpu uint64, ok bool) {
 	p.clockAt = at
 	p.clock = cpu
 	p.clockKnown = ok

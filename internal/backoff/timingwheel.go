@@ -16,7 +16,7 @@ type timingWheel struct {
 	count int   // number of threads
 }
 
-// put adds a thread whose back-off ends at a time (CLOCK_MONOTONIC, ns), in the next call of turn at the earliest.
+// put adds a thread whose back-off ends at a time (CLOCK_MONOTONIC, ns), in the next call of advance at the earliest.
 func (w *timingWheel) put(th *ThreadState, end int64) {
 	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
 	slot := int(at % wheelSlots)

@@ -6,63 +6,56 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"prywalk/internal/procmem"
 )
 
-// othersCPU sums what other programs and the hypervisor took in windows without a tool.
-type othersCPU struct {
-	pid         int // 0: its share is unknown
-	busy0       float64
-	target0     uint64
-	busy, spent float64 // CPU time of all processors, and of the target, s
-	seconds     float64
+// cpuMeter sums a CPU time in windows.
+type cpuMeter struct {
+	read           func() (seconds float64, ok bool) // since some moment; nil: the share is unknown
+	began          time.Time
+	before         float64
+	spent, seconds float64
 }
 
-func (o *othersCPU) begin() {
-	o.busy0 = busySeconds()
-	o.target0, _ = procmem.ProcessCPU(o.pid)
+// othersMeter measures what other programs than a process take, and the hypervisor.
+func othersMeter(pid int) cpuMeter {
+	return cpuMeter{read: func() (float64, bool) {
+		target, err := procmem.ProcessCPU(pid)
+		busy := busySeconds()
+		return busy - float64(target)/1e9, err == nil && busy > 0
+	}}
 }
 
-func (o *othersCPU) end(seconds float64) {
-	target, err := procmem.ProcessCPU(o.pid)
-	busy := busySeconds()
-	if err != nil || busy < o.busy0 {
+// stealMeter measures the hypervisor's time: a sampled guest runs on more processors, and loses more.
+func stealMeter() cpuMeter {
+	return cpuMeter{read: func() (float64, bool) { return stealSeconds(), true }}
+}
+
+func (m *cpuMeter) begin() {
+	if m.read != nil {
+		m.began = time.Now()
+		m.before, _ = m.read()
+	}
+}
+
+func (m *cpuMeter) end() {
+	if m.read == nil {
 		return
 	}
-	o.busy += busy - o.busy0
-	o.spent += float64(target-o.target0) / 1e9
-	o.seconds += seconds
+	if now, ok := m.read(); ok {
+		m.spent += now - m.before
+		m.seconds += time.Since(m.began).Seconds()
+	}
 }
 
-// share is in processors; nil: unknown.
-func (o *othersCPU) share() *float64 {
-	if o.seconds == 0 || o.pid == 0 {
+// share is in processors; nil: unknown, or not measured.
+func (m *cpuMeter) share() *float64 {
+	if m.seconds == 0 {
 		return nil
 	}
-	x := max(0, o.busy-o.spent) / o.seconds
-	return &x
-}
-
-// stealTime sums the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
-// more.
-type stealTime struct {
-	before, spent, seconds float64
-}
-
-func (s *stealTime) begin() { s.before = stealSeconds() }
-
-func (s *stealTime) end(seconds float64) {
-	s.spent += max(0, stealSeconds()-s.before)
-	s.seconds += seconds
-}
-
-// share is in processors; nil: not measured.
-func (s *stealTime) share() *float64 {
-	if s.seconds == 0 {
-		return nil
-	}
-	x := s.spent / s.seconds
+	x := max(0, m.spent) / m.seconds
 	return &x
 }
 

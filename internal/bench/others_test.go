@@ -5,28 +5,27 @@ package bench
 import (
 	"os"
 	"testing"
-	"time"
 )
 
 func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
 	if busySeconds() <= 0 {
 		t.Fatal("this machine has done nothing yet")
 	}
-	o := othersCPU{pid: os.Getpid()}
+	o := othersMeter(os.Getpid())
 	if o.share() != nil {
 		t.Error("known before anything was measured")
 	}
+	began := busySeconds()
 	o.begin()
-	began := time.Now()
-	for busySeconds() <= o.busy0 { // by any process
+	for busySeconds() <= began { // by any process
 	}
-	o.end(time.Since(began).Seconds())
-	if x := o.share(); x == nil || *x < 0 || o.spent <= 0 || o.busy <= 0 {
-		t.Errorf("%+v, share %v", o, x)
+	o.end()
+	if x := o.share(); x == nil || *x < 0 || o.spent >= busySeconds()-began {
+		t.Errorf("%+v, share %v, of %v s in all", o, x, busySeconds()-began)
 	}
-	none := othersCPU{}
+	var none cpuMeter
 	none.begin()
-	none.end(1)
+	none.end()
 	if none.share() != nil {
 		t.Error("share without a target")
 	}

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/rand/v2"
 	"time"
@@ -20,8 +21,8 @@ type measurement struct {
 	precision float64 // Plan.Precision
 	ratios    []float64
 	waits     []Waited
-	others    othersCPU
-	stolen    stealTime
+	others    cpuMeter // in windows without the tool
+	stolen    cpuMeter // in those with it
 }
 
 const minPairs = 3 // for a median
@@ -101,36 +102,26 @@ func (m *measurement) bare(waits *json.RawMessage) (float64, error) {
 	if err := m.pause(m.Settle / 2); err != nil {
 		return 0, err
 	}
-	m.others.begin()
-	began := time.Now()
-	work, err := m.window(waits)
-	m.others.end(time.Since(began).Seconds())
-	return work, err
+	return m.window(waits, &m.others)
 }
 
-func (m *measurement) sampled(waits *json.RawMessage) (float64, error) {
+func (m *measurement) sampled(waits *json.RawMessage) (work float64, err error) {
 	if err := m.session.Go(); err != nil {
 		return 0, err
 	}
-	err := m.pause(m.Settle)
-	if err == nil {
+	if err = m.pause(m.Settle); err == nil {
 		err = m.session.Mark()
 	}
-	var work float64
 	if err == nil {
-		m.stolen.begin()
-		began := time.Now()
-		work, err = m.window(waits)
-		m.stolen.end(time.Since(began).Seconds())
+		work, err = m.window(waits, &m.stolen)
 	}
-	if held := m.session.Hold(); err == nil {
-		err = held
-	}
-	return work, err
+	return work, cmp.Or(err, m.session.Hold())
 }
 
 // window returns the work per second and the waits.
-func (m *measurement) window(waits *json.RawMessage) (float64, error) {
+func (m *measurement) window(waits *json.RawMessage, cpu *cpuMeter) (float64, error) {
+	cpu.begin()
+	defer cpu.end()
 	before, err := m.workload.report()
 	if err == nil {
 		err = m.pause(m.Window)

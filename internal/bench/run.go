@@ -135,9 +135,10 @@ func (r *run) row(s *workload, ch toolRate) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	m := &measurement{run: r, workload: s, session: session, maxPairs: r.Pairs, precision: r.Precision}
+	m := &measurement{run: r, workload: s, session: session, maxPairs: r.Pairs, precision: r.Precision,
+		stolen: stealMeter()}
 	if s.ownProcess() {
-		m.others.pid = j.PID
+		m.others = othersMeter(j.PID)
 	}
 	if ch.Name != "" {
 		m.maxPairs, m.precision = r.PeerPairs, 0

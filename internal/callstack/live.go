@@ -64,17 +64,16 @@ func (l *Live) Read(addr uint64, b []byte) int { return l.ReadMemory(addr, b) }
 
 // Unchanged reports whether the run count is the copy's. 0, of a kernel without counts, proves nothing.
 func (l *Live) Unchanged() bool {
-	if l.HasRun {
+	if l.HasRun || l.RunCount == 0 {
 		return false
 	}
-	if l.RunCounts != nil {
-		runs, err := l.RunCounts.runCount(l.PID, l.TID)
-		return err == nil && runs == l.RunCount && l.RunCount != 0
+	counts := l.RunCounts
+	if counts == nil {
+		counts = &RunCounts{}
+		defer counts.Close()
 	}
-	f := procmem.OpenThread(l.PID, l.TID, nil)
-	defer f.Close()
-	now, err := f.SchedStat()
-	return err == nil && now.Runs == l.RunCount && l.RunCount != 0
+	runs, err := counts.runCount(l.PID, l.TID)
+	return err == nil && runs == l.RunCount
 }
 
 // CoreMemory is a core's memory as a [managed.Live].

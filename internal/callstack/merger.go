@@ -20,7 +20,7 @@ type Entry struct {
 	Machinery bool
 }
 
-// Merger inserts the managed frames of a process's run-time systems into a walk. The zero value is ready. Results are
+// Merger inserts the managed frames of a process's runtimes into a walk. The zero value is ready. Results are
 // valid until the next Begin.
 type Merger struct {
 	sources    []managed.FrameSource
@@ -48,7 +48,7 @@ func (m *Merger) Begin(sources []managed.FrameSource, s *managed.Sample) {
 	}
 }
 
-// Add takes a native frame, innermost first. Run-time systems get it one frame later, with its CFA.
+// Add takes a native frame, innermost first. Runtimes get it one frame later, with its CFA.
 func (m *Merger) Add(f *frames.Frame) {
 	if m.hasPending {
 		m.flushPending(f.SP)
@@ -56,7 +56,7 @@ func (m *Merger) Add(f *frames.Frame) {
 	m.pending, m.hasPending = *f, true
 }
 
-// flushPending gives the pending frame to the first run-time system that recognises it.
+// flushPending gives the pending frame to the first runtime that recognises it.
 func (m *Merger) flushPending(cfa frames.Addr) {
 	n := native{frame: m.pending, source: -1}
 	for i, source := range m.sources {
@@ -90,7 +90,7 @@ func (m *Merger) End(complete bool) []Entry {
 	return m.merge(broken)
 }
 
-// merge leaves out the frames of run-time systems in broken.
+// merge leaves out the frames of runtimes in broken.
 func (m *Merger) merge(broken uint64) []Entry {
 	m.entries = m.entries[:0]
 	begin := 0

@@ -15,12 +15,12 @@ import (
 type fake struct {
 	managed.Base
 
-	name      string
-	knows     map[frames.Addr]int // number of managed frames by program counter
-	instead   bool
-	health    managed.Health
-	described []string
-	plan      *managed.Plan
+	name          string
+	knows         map[frames.Addr]int // number of managed frames by program counter
+	replacesFrame bool
+	health        managed.Health
+	described     []string
+	plan          *managed.Plan
 }
 
 func (f *fake) Name() string                            { return f.name }
@@ -36,11 +36,11 @@ func (f *fake) ManagedFrames(n *frames.Frame, cfa frames.Addr, out []managed.Ref
 	for i := range k {
 		out = append(out, managed.Ref{Object: n.PC, Position: uint64(i)})
 	}
-	return out, ok && f.instead
+	return out, ok && f.replacesFrame
 }
 
 func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	return nil, managed.Proven
+	return nil, managed.Unchanged
 }
 
 // merged returns a stack of three frames, the second in generated code: native frames by their pc, in braces if they
@@ -78,8 +78,10 @@ func TestManagedFramesAreMergedInsideTheirNativeFrames(t *testing.T) {
 	}{
 		{"nobody", nil, "1 2 3"},
 		{"beside", []managed.FrameSource{&fake{name: "a", knows: two}}, "a1.0 a1.1 1 a2.0 2 3"},
-		{"instead", []managed.FrameSource{&fake{name: "a", knows: two, instead: true}}, "a1.0 a1.1 {1} a2.0+ {3}"},
-		{"broken", []managed.FrameSource{&fake{name: "a", knows: two, instead: true, health: managed.Broken}}, "1 2 3"},
+		{"instead", []managed.FrameSource{&fake{name: "a", knows: two, replacesFrame: true}}, "a1.0 a1.1 {1} a2.0+ {3}"},
+		{"broken", []managed.FrameSource{
+			&fake{name: "a", knows: two, replacesFrame: true, health: managed.Broken},
+		}, "1 2 3"},
 		{"left", []managed.FrameSource{&fake{name: "a", knows: two, health: managed.Unmatched}}, "a1.0 a1.1 1 a2.0 2 3"},
 		{"two", []managed.FrameSource{
 			&fake{name: "a", knows: map[frames.Addr]int{3: 1}}, &fake{name: "b", knows: map[frames.Addr]int{1: 1, 3: 1}},

@@ -4,7 +4,7 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// ThreadName returns a run-time system's name of a thread. innerTID is in the process's own pid namespace.
+// ThreadName returns a runtime's name of a thread. innerTID is in the process's own pid namespace.
 func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bool) {
 	for _, n := range sources {
 		if t, is := n.(managed.Threads); is {

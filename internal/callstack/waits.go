@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// WaitOf returns what a thread in a call of [waits.ManagedCall] (futex, ppoll) waits for, by the first runtime that
+// WaitOf returns what a thread in a call of [waits.RuntimeWaitCall] (futex, ppoll) waits for, by the first runtime that
 // knows; ok is false if none does. The owner's ID is in the process's own pid namespace. later: a later query may give
 // more.
 func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, ok, later bool) {
@@ -18,7 +18,7 @@ func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, 
 		}
 		answer, ok := t.Waiting(q)
 		later = later || answer.Later
-		if !ok || answer.Kind == waits.None {
+		if !ok || answer.Kind == waits.NoWait {
 			continue
 		}
 		w := waits.ManagedWait(answer.Kind, answer.Class, answer.Address, answer.Owner, answer.Timed)

@@ -11,10 +11,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"prywalk/internal/budget"
 	"prywalk/internal/exit"
 	"prywalk/internal/sampler"
 )
+
+// value is a flag's value: it implements [pflag.Value] for what at points to.
+type value[T any] struct {
+	at     *T
+	kind   string // in the help, such as TIME
+	parse  func(string) (T, error)
+	format func(T) string
+}
+
+// String implements [pflag.Value].
+func (v *value[T]) String() string { return v.format(*v.at) }
+
+// Set implements [pflag.Value].
+func (v *value[T]) Set(text string) error {
+	got, err := v.parse(text)
+	if err == nil {
+		*v.at = got
+	}
+	return err
+}
+
+// Type implements [pflag.Value].
+func (v *value[T]) Type() string { return v.kind }
 
 // PIDs is a flag of pids, repeated or separated by commas.
 type PIDs []int
@@ -45,55 +70,45 @@ func (l *PIDs) Set(text string) error {
 // Type implements pflag.Value.
 func (l *PIDs) Type() string { return "PID,…" }
 
-// Seconds is a duration above 0: seconds (30, 0.5), or a number with unit (30s, 2m, 10min).
-type Seconds time.Duration
+// Seconds takes a duration above 0: seconds (30, 0.5), or a number with unit (30s, 2m, 10min).
+func Seconds(at *time.Duration) pflag.Value {
+	return &value[time.Duration]{at, "TIME", parseSeconds, formatDuration}
+}
 
-// String implements pflag.Value.
-func (s *Seconds) String() string {
-	if *s == 0 {
+func parseSeconds(text string) (time.Duration, error) {
+	d, ok := duration(text)
+	switch {
+	case !ok:
+		return 0, exit.Usage("%q is not a duration: give seconds (30) or a number with a unit (30s, 2m, 10min)", text)
+	case d <= 0:
+		return 0, exit.Usage("%q: a duration is above 0 and at most 1e9 seconds", text)
+	}
+	return d, nil
+}
+
+func formatDuration(d time.Duration) string {
+	if d == 0 {
 		return ""
 	}
-	return time.Duration(*s).String()
+	return d.String()
 }
 
-// Set implements pflag.Value.
-func (s *Seconds) Set(text string) error {
+// RecordingTime takes a time since a recording's start, in the form of [Seconds]; 0 is the start.
+func RecordingTime(at *time.Duration) pflag.Value {
+	return &value[time.Duration]{at, "TIME", parseRecordingTime, formatDuration}
+}
+
+func parseRecordingTime(text string) (time.Duration, error) {
 	d, ok := duration(text)
 	switch {
 	case !ok:
-		return exit.Usage("%q is not a duration: give seconds (30) or a number with a unit (30s, 2m, 10min)", text)
-	case d <= 0:
-		return exit.Usage("%q: a duration is above 0 and at most 1e9 seconds", text)
-	}
-	*s = Seconds(d)
-	return nil
-}
-
-// Type implements pflag.Value.
-func (s *Seconds) Type() string { return "TIME" }
-
-// RecordingTime is a time since a recording's start, in the form of [Seconds]; 0 is the start.
-type RecordingTime time.Duration
-
-// String implements pflag.Value.
-func (m *RecordingTime) String() string { return (*Seconds)(m).String() }
-
-// Set implements pflag.Value.
-func (m *RecordingTime) Set(text string) error {
-	d, ok := duration(text)
-	switch {
-	case !ok:
-		return exit.Usage("%q is not a time of the recording: give seconds (0, 2.5) or a number with a unit (2s, 10min)",
+		return 0, exit.Usage("%q is not a time of the recording: give seconds (0, 2.5) or a number with a unit (2s, 10min)",
 			text)
 	case d < 0:
-		return exit.Usage("%q: a time of the recording is from 0 to 1e9 seconds", text)
+		return 0, exit.Usage("%q: a time of the recording is from 0 to 1e9 seconds", text)
 	}
-	*m = RecordingTime(d)
-	return nil
+	return d, nil
 }
-
-// Type implements pflag.Value.
-func (m *RecordingTime) Type() string { return "TIME" }
 
 const maxSeconds = 1e9
 
@@ -131,67 +146,52 @@ func FormatPercent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
 }
 
-// Share is a percentage above 0, up to 100.
-type Share float64
-
-// String implements pflag.Value.
-func (s *Share) String() string {
-	if *s == 0 {
-		return ""
-	}
-	return FormatPercent(float64(*s))
+// Share takes a percentage above 0, up to 100.
+func Share(at *float64) pflag.Value {
+	return &value[float64]{at, "PERCENT", parseShare, func(share float64) string {
+		if share == 0 {
+			return ""
+		}
+		return FormatPercent(share)
+	}}
 }
 
-// Set implements pflag.Value.
-func (s *Share) Set(text string) error {
+func parseShare(text string) (float64, error) {
 	v, ok := Percent(text)
 	if !ok || !(v > 0 && v <= 1) {
-		return exit.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
+		return 0, exit.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
 			text)
 	}
-	*s = Share(v)
-	return nil
+	return v, nil
 }
 
-// Type implements pflag.Value.
-func (s *Share) Type() string { return "PERCENT" }
+// Growth takes a percentage from 0, also above 100.
+func Growth(at *float64) pflag.Value {
+	return &value[float64]{at, "PERCENT", parseGrowth, FormatPercent}
+}
 
-// Growth is a percentage from 0, also above 100.
-type Growth float64
-
-// String implements pflag.Value.
-func (g *Growth) String() string { return FormatPercent(float64(*g)) }
-
-// Set implements pflag.Value.
-func (g *Growth) Set(text string) error {
+func parseGrowth(text string) (float64, error) {
 	v, ok := Percent(text)
 	if !ok || !(v >= 0 && v < 1e6) {
-		return exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
+		return 0, exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
 	}
-	*g = Growth(v)
-	return nil
+	return v, nil
 }
-
-// Type implements pflag.Value.
-func (g *Growth) Type() string { return "PERCENT" }
-
-// Memory is bytes (268435456), or a size (256M, 2G).
-type Memory int64
 
 // minMemory is what prywalk itself needs, bytes.
 const minMemory = 64 << 20
 
-// String implements pflag.Value.
-func (m *Memory) String() string { return budget.Size(int64(*m)) }
+// Memory takes bytes (268435456), or a size (256M, 2G).
+func Memory(at *int64) pflag.Value {
+	return &value[int64]{at, "SIZE", parseMemory, budget.Size}
+}
 
-// Set implements pflag.Value.
-func (m *Memory) Set(text string) error {
+func parseMemory(text string) (int64, error) {
 	v, ok := sizeOf(text)
 	if !ok || v < minMemory {
-		return exit.Usage("%q is not an amount of memory: give a size from 64M, such as 512M or 2G", text)
+		return 0, exit.Usage("%q is not an amount of memory: give a size from 64M, such as 512M or 2G", text)
 	}
-	*m = Memory(v)
-	return nil
+	return v, nil
 }
 
 // sizeOf: K, M, G and T are powers of 1,024, as KB and KiB.
@@ -208,69 +208,49 @@ func sizeOf(text string) (bytes int64, ok bool) {
 	return int64(v), err == nil && v >= 1 && v <= 1<<50
 }
 
-// Bytes is the size of a message or of files.
-type Bytes int64
+// Bytes takes the size of a message or of files.
+func Bytes(at *int64) pflag.Value {
+	return &value[int64]{at, "SIZE", parseBytes, budget.Size}
+}
 
-// String implements pflag.Value.
-func (b *Bytes) String() string { return budget.Size(int64(*b)) }
-
-// Set implements pflag.Value.
-func (b *Bytes) Set(text string) error {
+func parseBytes(text string) (int64, error) {
 	v, ok := sizeOf(text)
 	if !ok {
-		return exit.Usage("%q is not a size: give a number of bytes, or one with K, M or G, such as 4M", text)
+		return 0, exit.Usage("%q is not a size: give a number of bytes, or one with K, M or G, such as 4M", text)
 	}
-	*b = Bytes(v)
-	return nil
+	return v, nil
 }
 
-// Type implements pflag.Value.
-func (b *Bytes) Type() string { return "SIZE" }
+// Frequency takes ticks per second, in the sampler's range.
+func Frequency(at *float64) pflag.Value {
+	return &value[float64]{at, "HZ", parseFrequency,
+		func(hz float64) string { return strconv.FormatFloat(hz, 'g', -1, 64) }}
+}
 
-// Type implements pflag.Value.
-func (m *Memory) Type() string { return "SIZE" }
-
-// Frequency is ticks per second, in the sampler's range.
-type Frequency float64
-
-// String implements pflag.Value.
-func (f *Frequency) String() string { return strconv.FormatFloat(float64(*f), 'g', -1, 64) }
-
-// Set implements pflag.Value.
-func (f *Frequency) Set(text string) error {
+func parseFrequency(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v >= sampler.MinFreq && v <= sampler.MaxFreq) {
-		return exit.Usage("%q is not a frequency: give a rate in Hz from %d to %d", text, sampler.MinFreq,
+		return 0, exit.Usage("%q is not a frequency: give a rate in Hz from %d to %d", text, sampler.MinFreq,
 			sampler.MaxFreq)
 	}
-	*f = Frequency(v)
-	return nil
+	return v, nil
 }
-
-// Type implements pflag.Value.
-func (f *Frequency) Type() string { return "HZ" }
 
 // address matches HOST:PORT; its submatch is the port.
 var address = regexp.MustCompile(`^(?:[^:\[\]]*|\[[^\[\]]*\]):([0-9]{0,5})$`)
 
-// Address is an address to serve at: HOST:PORT.
-type Address string
+// Address takes an address to serve at: HOST:PORT.
+func Address(at *string) pflag.Value {
+	return &value[string]{at, "ADDR", parseAddress, func(text string) string { return text }}
+}
 
-// String implements pflag.Value.
-func (a *Address) String() string { return string(*a) }
-
-// Set implements pflag.Value.
-func (a *Address) Set(text string) error {
+func parseAddress(text string) (string, error) {
 	parts, port := address.FindStringSubmatch(text), 0
 	if parts != nil {
 		port, _ = strconv.Atoi("0" + parts[1])
 	}
 	if parts == nil || port > math.MaxUint16 {
-		return exit.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
+		return "", exit.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
 	}
-	*a = Address(text)
-	return nil
+	return text, nil
 }
-
-// Type implements pflag.Value.
-func (a *Address) Type() string { return "ADDR" }

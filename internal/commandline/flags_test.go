@@ -17,15 +17,14 @@ func TestABareNumberIsPercent(t *testing.T) {
 		{"100", "100%", "100%"}, {"0", "", "0%"}, {"250", "", "250%"}, {"5 %", "5%", "5%"},
 		{"-1", "", ""}, {"much", "", ""}, {"NaN", "", ""}, {"Inf%", "", ""}, {"", "", ""}, {"%", "", ""},
 	} {
-		var share Share
-		var growth Growth
+		var share, growth float64
 		for _, f := range []struct {
 			flag pflag.Value
 			want string
-		}{{&share, c.share}, {&growth, c.growth}} {
+		}{{Share(&share), c.share}, {Growth(&growth), c.growth}} {
 			err := f.flag.Set(c.text)
 			if (err == nil) != (f.want != "") || err == nil && f.flag.String() != f.want {
-				t.Errorf("%T of %q: %v, %v, want %q", f.flag, c.text, f.flag, err, f.want)
+				t.Errorf("%q: %v, %v, want %q", c.text, f.flag, err, f.want)
 			}
 		}
 	}
@@ -41,18 +40,17 @@ func TestTimesHaveTheUnitsThatPeopleWrite(t *testing.T) {
 		{"20ms", 20 * time.Millisecond}, {"0", 0}, {"0s", 0},
 		{"soon", -1}, {"", -1}, {"NaN", -1}, {"-3", -1}, {"-3s", -1}, {"m", -1},
 	} {
-		var s Seconds
-		var m RecordingTime
-		if err := s.Set(c.text); (err == nil) != (c.want > 0) || err == nil && time.Duration(s) != c.want {
-			t.Errorf("duration %q: %v, %v", c.text, time.Duration(s), err)
+		var s, m time.Duration
+		if err := Seconds(&s).Set(c.text); (err == nil) != (c.want > 0) || err == nil && s != c.want {
+			t.Errorf("duration %q: %v, %v", c.text, s, err)
 		}
-		if err := m.Set(c.text); (err == nil) != (c.want >= 0) || err == nil && time.Duration(m) != c.want {
-			t.Errorf("time %q: %v, %v", c.text, time.Duration(m), err)
+		if err := RecordingTime(&m).Set(c.text); (err == nil) != (c.want >= 0) || err == nil && m != c.want {
+			t.Errorf("time %q: %v, %v", c.text, m, err)
 		}
 	}
-	var s Seconds
-	if err := s.Set("1e300"); err == nil {
-		t.Errorf("1e300 seconds are %v", time.Duration(s))
+	var s time.Duration
+	if err := Seconds(&s).Set("1e300"); err == nil {
+		t.Errorf("1e300 seconds are %v", s)
 	}
 }
 
@@ -62,8 +60,8 @@ func TestAddressesHaveAPort(t *testing.T) {
 		"": false, "8080": false, "localhost": false, "localhost:99999": false, ":-1": false, ":1x": false, "::1": false,
 		"http://localhost:8080": false,
 	} {
-		var a Address
-		if err := a.Set(text); (err == nil) != want || want && a.String() != text {
+		var a string
+		if err := Address(&a).Set(text); (err == nil) != want || want && a != text {
 			t.Errorf("%q: %q, %v", text, a, err)
 		}
 	}
@@ -90,12 +88,12 @@ func FuzzTimes(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var s Seconds
-		if err := s.Set(text); err == nil && (s <= 0 || time.Duration(s).Seconds() > maxSeconds) {
-			t.Errorf("%q is %v", text, time.Duration(s))
+		var s time.Duration
+		if err := Seconds(&s).Set(text); err == nil && (s <= 0 || s.Seconds() > maxSeconds) {
+			t.Errorf("%q is %v", text, s)
 		}
-		var g Growth
-		if err := g.Set(text); err == nil && !(g >= 0 && g < 1e6) {
+		var g float64
+		if err := Growth(&g).Set(text); err == nil && !(g >= 0 && g < 1e6) {
 			t.Errorf("%q is %v", text, g)
 		}
 	})

@@ -109,6 +109,7 @@ func useLine(cmd *cobra.Command) string {
 // values are names of flags' values.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
+	"speedscope": "FILE", "firefox": "FILE", "otlp": "FILE", "pgo": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "name": "NAME",
 	"callers": "FUNC", "callees": "FUNC",
 	"source":  "FUNC",

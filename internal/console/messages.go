@@ -4,7 +4,6 @@ package console
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -100,12 +99,7 @@ type errorObject struct {
 func ErrorJSON(code int, message string) {
 	f := jsonError{Error: errorObject{Code: code}}
 	f.Error.Cause, f.Error.Remedy = splitRemedy(message)
-	text, err := json.Marshal(f)
-	if err != nil {
-		Errorf("%s", message)
-		return
-	}
-	_, _ = Stderr.Write(append(printable.JSON(text), '\n'))
+	_ = printable.WriteJSON(&Stderr, f)
 }
 
 // remedyPattern matches a next step after a colon.

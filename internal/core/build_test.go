@@ -84,7 +84,7 @@ func (w *writer) files(files ...fileMap) {
 	w.note("CORE", noteFile, b)
 }
 
-// bytes gives the file.
+// bytes returns the file.
 func (w *writer) bytes() []byte {
 	b := []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	b = le.AppendUint16(b, 4) // ET_CORE
@@ -132,7 +132,7 @@ func openBytes(t testing.TB, b []byte, o Options) *Core {
 	return c
 }
 
-// walkCore gives the program counters of a thread of a core, at most limit.
+// walkCore returns the program counters of a thread of a core, at most limit.
 func walkCore(c *Core, th *Thread, limit int) ([]uint64, frames.StopReason) {
 	var out []uint64
 	w := frames.Walker{MaxDepth: limit}

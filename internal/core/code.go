@@ -4,6 +4,7 @@ package core
 
 import (
 	"slices"
+	"sort"
 
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
@@ -120,18 +121,11 @@ func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0
 	}
-	lo, hi := 0, len(c.fileParts)
-	for lo < hi {
-		if mid := (lo + hi) / 2; c.fileParts[mid].end <= addr {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == len(c.fileParts) || addr < c.fileParts[lo].start {
+	i := sort.Search(len(c.fileParts), func(i int) bool { return c.fileParts[i].end > addr })
+	if i == len(c.fileParts) || addr < c.fileParts[i].start {
 		return 0
 	}
-	s := &c.fileParts[lo]
+	s := &c.fileParts[i]
 	return s.img.ReadAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
 }
 
@@ -184,5 +178,5 @@ func (c *Core) Images() *loadedcode.ImageCache { return c.cache }
 // ReadCode implements loadedcode.AddressSpace.
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
-// Runtimes returns the core's run-time systems.
+// Runtimes returns the core's runtimes.
 func (c *Core) Runtimes() *loadedcode.Runtimes { return c.runtimes }

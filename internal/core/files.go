@@ -4,7 +4,6 @@ package core
 
 import (
 	"cmp"
-	"io"
 	"path"
 	"strings"
 
@@ -63,14 +62,14 @@ func (c *Core) Image(m *loadedcode.Mapping) *loadedcode.Image {
 		case is == matchUnknown:
 			c.unverified = append(c.unverified, m.Path)
 		}
-		c.cache.DebugFiles(img, c.openDebug)
+		c.cache.DebugFiles(img, c.OpenFile)
 		f.img, f.sameContents = img, is == matchSame
 		return img
 	}
 	if mem != nil || m.Perm&loadedcode.PermExec != 0 || !c.hasHeaders && !f.notELF {
 		c.warnMismatch(m, mem, other)
 	}
-	c.cache.DebugFiles(mem, c.openDebug)
+	c.cache.DebugFiles(mem, c.OpenFile)
 	f.img = mem
 	return mem
 }
@@ -207,17 +206,9 @@ func (c *Core) matchEntry(e *elffile.File, m *loadedcode.Mapping) match {
 	return matchUnknown
 }
 
-// OpenFile opens a file by its path on the core's machine. A debug file found by build id may be this machine's.
-func (c *Core) OpenFile(name string) (io.ReaderAt, int64, error) {
-	f, err := c.openDebug(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	return f, f.Size(), nil
-}
-
-// openDebug is OpenFile; the caller closes the file.
-func (c *Core) openDebug(name string) (*safeopen.File, error) {
+// OpenFile opens a file by its path on the core's machine. A debug file found by build id may be this machine's. The
+// caller closes the file.
+func (c *Core) OpenFile(name string) (*safeopen.File, error) {
 	f, err := c.open(path.Join(c.opt.Sysroot, name))
 	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
 		return c.opener.Open(safeopen.Request{Path: name})

@@ -46,7 +46,7 @@ func buildGoArm(t *testing.T, dir string) *goArm {
 	return p
 }
 
-// code gives a function's address and instructions.
+// code returns a function's address and instructions.
 func (p *goArm) code(t *testing.T, name string) (uint64, []uint32) {
 	t.Helper()
 	i := slices.IndexFunc(p.syms, func(s elf.Symbol) bool { return s.Name == name })
@@ -65,7 +65,7 @@ func (p *goArm) code(t *testing.T, name string) (uint64, []uint32) {
 	return s.Value, out
 }
 
-// frame gives the size of a function's frame: of "str x30, [sp, #-N]!".
+// frame returns the size of a function's frame: of "str x30, [sp, #-N]!".
 func (p *goArm) frame(t *testing.T, name string) uint64 {
 	t.Helper()
 	_, code := p.code(t, name)
@@ -78,7 +78,7 @@ func (p *goArm) frame(t *testing.T, name string) uint64 {
 	return 0
 }
 
-// after gives the return address of a call in caller: of "bl callee", or of the first "blr" if callee is "".
+// after returns the return address of a call in caller: of "bl callee", or of the first "blr" if callee is "".
 func (p *goArm) after(t *testing.T, caller, callee string) uint64 {
 	t.Helper()
 	start, code := p.code(t, caller)

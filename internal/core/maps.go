@@ -5,6 +5,7 @@ package core
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"prywalk/internal/elffile"
@@ -69,7 +70,7 @@ func anonymous(s *segment, n *notes) []mapping {
 		out = append(out, c)
 	}
 	at := s.start
-	i, _ := slices.BinarySearchFunc(n.files, at, func(f fileMap, a uint64) int { return cmp.Compare(f.end, a) })
+	i := sort.Search(len(n.files), func(i int) bool { return n.files[i].end >= at })
 	for ; i < len(n.files) && n.files[i].start < s.end; i++ {
 		add(at, n.files[i].start)
 		at = max(at, n.files[i].end)

@@ -51,7 +51,9 @@ func (o Options) Check() []Finding {
 		return []Finding{f}
 	}
 	for i := range checks {
-		c.run(&checks[i])
+		if k := &checks[i]; k.applies(c) {
+			c.add(k.run(c), k.subject)
+		}
 	}
 	if c.opened != nil {
 		c.opened.Close()
@@ -60,38 +62,18 @@ func (o Options) Check() []Finding {
 	return c.findings
 }
 
-func (c *checker) run(k *check) {
-	if !c.applies(k.condition) {
+// add adds a finding unless it is empty, or a failed check has the same detail. subject is its name if it has none.
+func (c *checker) add(f Finding, subject string) {
+	if f.Detail == "" || f.Level == Fail && c.has(f.Detail) {
 		return
 	}
-	for _, f := range k.run(c) {
-		if f.Detail == "" || f.Level == Fail && c.has(f.Detail) {
-			continue
-		}
-		f.Name = cmp.Or(f.Name, k.subject)
-		c.findings = append(c.findings, f)
-	}
+	f.Name = cmp.Or(f.Name, subject)
+	c.findings = append(c.findings, f)
 }
 
-// has: a failed check has the same detail.
+// has reports whether a failed check has the same detail.
 func (c *checker) has(detail string) bool {
 	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
-}
-
-func (c *checker) applies(w condition) bool {
-	switch w {
-	case live:
-		return c.live
-	case asked:
-		return c.PID != 0
-	case target:
-		return c.target != nil && !c.refused
-	case opened:
-		return c.opened != nil
-	case tried:
-		return c.target != nil && !c.refused && c.live && c.Try
-	}
-	return true
 }
 
 type system struct {

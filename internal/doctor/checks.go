@@ -2,59 +2,62 @@
 
 package doctor
 
-type condition uint8
+// Conditions of checks.
+func always(*checker) bool { return true }
 
-const (
-	always condition = iota
-	live             // the running kernel is checked, no other root
-	asked            // a target was given
-	target           // its status is readable
-	opened           // its code was read
-	tried            // its threads may be seized
-)
+// live: the running kernel is checked, no other root.
+func live(c *checker) bool { return c.live }
+
+// asked: a target was given.
+func asked(c *checker) bool { return c.PID != 0 }
+
+// target: its status is readable.
+func target(c *checker) bool { return c.target != nil && !c.refused }
+
+// opened: its code was read.
+func opened(c *checker) bool { return c.opened != nil }
+
+// tried: its threads may be seized.
+func tried(c *checker) bool { return target(c) && c.live && c.Try }
 
 // check is a requirement: subject, condition, examination.
 type check struct {
-	subject   string
-	condition condition
-	run       func(*checker) []Finding
+	subject string
+	applies func(*checker) bool
+	run     func(*checker) Finding
 }
 
 // checks are in the findings' order. One with nothing to report returns an empty Finding.
 var checks = []check{
-	{"kernel", always, single((*checker).kernel)},
-	{"process_vm_readv", live, single((*checker).readMemory)},
-	{"pidfd", live, single((*checker).pidfd)},
-	{"/proc/PID/syscall", always, single((*checker).syscallFile)},
-	{"/proc/PID/schedstat", always, single((*checker).schedstat)},
-	{"hidepid", always, single((*checker).hidepid)},
+	{"kernel", always, (*checker).kernel},
+	{"process_vm_readv", live, (*checker).readMemory},
+	{"pidfd", live, (*checker).pidfd},
+	{"/proc/PID/syscall", always, (*checker).syscallFile},
+	{"/proc/PID/schedstat", always, (*checker).schedstat},
+	{"hidepid", always, (*checker).hidepid},
 
-	{"user", always, single((*checker).user)},
-	{"capabilities", always, single((*checker).capabilities)},
-	{"map_files", always, single((*checker).mapFiles)},
-	{"yama", always, single((*checker).yama)},
-	{"seccomp", always, single((*checker).seccomp)},
-	{"container", always, single((*checker).container)},
+	{"user", always, (*checker).user},
+	{"capabilities", always, (*checker).capabilities},
+	{"map_files", always, (*checker).mapFiles},
+	{"yama", always, (*checker).yama},
+	{"seccomp", always, (*checker).seccomp},
+	{"container", always, (*checker).container},
 
-	{"priority", always, single((*checker).priority)},
-	{"cpu quota", always, single((*checker).quota)},
-	{"open files", live, single((*checker).files)},
-	{"perf events", live, single((*checker).perf)},
+	{"priority", always, (*checker).priority},
+	{"cpu quota", always, (*checker).quota},
+	{"open files", live, (*checker).files},
+	{"perf events", live, (*checker).perf},
 
-	{"process", asked, single((*checker).process)},
-	{"target: state", target, single((*checker).state)},
-	{"access", target, (*checker).accessChecks},
-	{"target: seccomp", target, single((*checker).filter)},
-	{"target: namespaces", target, single((*checker).namespaces)},
-	{"target: open", target, single((*checker).open)},
-	{"target: names", opened, onProgram((*program).names)},
-	{"target: goroutines", opened, onProgram((*program).goroutines)},
-	{"target: code", opened, onProgram((*program).code)},
-	{"target: files", opened, onProgram((*program).unreadable)},
-	{"target: seize", tried, single((*checker).seizes)},
-	{"target: sleepers", tried, single((*checker).sleepers)},
-}
-
-func single(how func(*checker) Finding) func(*checker) []Finding {
-	return func(c *checker) []Finding { return []Finding{how(c)} }
+	{"process", asked, (*checker).process},
+	{"target: state", target, (*checker).state},
+	{"access", target, (*checker).access},
+	{"target: seccomp", target, (*checker).filter},
+	{"target: namespaces", target, (*checker).namespaces},
+	{"target: open", target, (*checker).open},
+	{"target: names", opened, (*checker).names},
+	{"target: goroutines", opened, (*checker).goroutines},
+	{"target: code", opened, (*checker).code},
+	{"target: files", opened, (*checker).unreadable},
+	{"target: seize", tried, (*checker).seizes},
+	{"target: sleepers", tried, (*checker).sleepers},
 }

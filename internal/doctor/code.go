@@ -12,22 +12,15 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// program is a target whose code was read.
-type program struct {
-	*loadedcode.Process
-	system *system
+func (c *checker) goroutines() Finding {
+	_, text := c.opened.Runtimes().WaitingGoroutines(loadedcode.GoroutinesNotShown)
+	return finding(OK, text, "")
 }
-
-func onProgram(how func(*program) Finding) func(*checker) []Finding {
-	return func(c *checker) []Finding { return []Finding{how(&program{c.opened, &c.system})} }
-}
-
-func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().GoroutinesText(), "") }
 
 // code reports generated code without names; nothing for unknown runtimes.
-func (p *program) code() Finding {
+func (c *checker) code() Finding {
 	var files []string
-	for _, m := range p.Space().Modules() {
+	for _, m := range c.opened.Space().Modules() {
 		if at := loadedcode.MappingOf(m); at != nil && at.Path != "" && !slices.Contains(files, at.Path) {
 			files = append(files, at.Path)
 		}
@@ -36,31 +29,31 @@ func (p *program) code() Finding {
 	if !known {
 		return Finding{}
 	}
-	why := p.Runtimes().Incomplete() // unreadable
-	sources := p.Runtimes().FrameSources()
+	why := c.opened.Runtimes().Incomplete() // unreadable
+	sources := c.opened.Runtimes().FrameSources()
 	i := slices.IndexFunc(sources, func(n managed.FrameSource) bool { return hint.HasNames([]string{"[" + n.Name()}) })
 	if i >= 0 {
 		name := sources[i].Name()
 		if why == nil {
 			return finding(OK, name+": functions have names and lines, from its own tables", "")
 		}
-		return p.nameless(&hint, fmt.Sprintf("%s: %v", name, why))
+		return c.nameless(&hint, fmt.Sprintf("%s: %v", name, why))
 	}
-	if p.hasPerfMap() {
+	if c.hasPerfMap() {
 		return finding(OK, hint.Runtime+": /tmp/perf-PID.map names its code", "")
 	}
 	if why != nil {
-		return p.nameless(&hint, fmt.Sprintf("%s: %v", hint.Runtime, why))
+		return c.nameless(&hint, fmt.Sprintf("%s: %v", hint.Runtime, why))
 	}
-	return p.nameless(&hint, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code))
+	return c.nameless(&hint, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code))
 }
 
-func (p *program) nameless(hint *unnamedcode.Hint, detail string) Finding {
-	return finding(OK, detail, "to get names: "+hint.Remedy(p.PID, "record"))
+func (c *checker) nameless(hint *unnamedcode.Hint, detail string) Finding {
+	return finding(OK, detail, "to get names: "+hint.Remedy(c.PID, "record"))
 }
 
-func (p *program) hasPerfMap() bool {
-	f, err := (&loadedcode.Files{PID: p.PID}).PerfMap()
+func (c *checker) hasPerfMap() bool {
+	f, err := (&loadedcode.TrustedFiles{PID: c.PID}).PerfMap()
 	if err != nil {
 		return false
 	}
@@ -69,9 +62,9 @@ func (p *program) hasPerfMap() bool {
 }
 
 // images lists each file once.
-func (p *program) images() (all []*loadedcode.Image) {
+func (c *checker) images() (all []*loadedcode.Image) {
 	seen := map[*loadedcode.Image]bool{}
-	for _, m := range p.Space().Modules() {
+	for _, m := range c.opened.Space().Modules() {
 		at := loadedcode.MappingOf(m)
 		if at == nil || at.Image == nil || at.Path == "[vdso]" || seen[at.Image] {
 			continue
@@ -83,11 +76,11 @@ func (p *program) images() (all []*loadedcode.Image) {
 }
 
 // names counts the files that name all their functions.
-func (p *program) names() Finding {
-	images := p.images()
+func (c *checker) names() Finding {
+	images := c.images()
 	symbols, debug := 0, 0
 	for _, img := range images {
-		separate := p.debugFile(img.BuildID)
+		separate := c.debugFile(img.BuildID)
 		if separate || img.ELF.Section(".symtab") != nil {
 			symbols++
 		}
@@ -103,14 +96,14 @@ func (p *program) names() Finding {
 	return f
 }
 
-// debugFile: the separate debug file of a build id is installed.
-func (p *program) debugFile(id string) bool {
-	return len(id) > 2 && p.system.exists(filepath.Join("usr/lib/debug/.build-id", id[:2], id[2:]+".debug"))
+// debugFile reports whether the separate debug file of a build id is installed.
+func (s *system) debugFile(id string) bool {
+	return len(id) > 2 && s.exists(filepath.Join("usr/lib/debug/.build-id", id[:2], id[2:]+".debug"))
 }
 
-func (p *program) unreadable() Finding {
+func (c *checker) unreadable() Finding {
 	n := 0
-	for _, img := range p.images() {
+	for _, img := range c.images() {
 		if img.FromMemory {
 			n++
 		}

@@ -75,7 +75,7 @@ func TestHiddenProcesses(t *testing.T) {
 	}
 }
 
-// ordinary gives the files of a machine on which an ordinary user runs prywalk.
+// ordinary returns the files of a machine on which an ordinary user runs prywalk.
 func ordinary(more map[string]string) map[string]string {
 	files := map[string]string{
 		"proc/self/status":          status("50", "1000", noCaps, ""),

@@ -39,8 +39,8 @@ func (c *checker) readMemory() Finding {
 }
 
 // copyOwnByte avoids package procmem, which would read in another way if refused.
-func (c *checker) copyOwnByte() error {
-	maps, err := loadedcode.ParseMaps([]byte(c.read("self/maps")))
+func (s *system) copyOwnByte() error {
+	maps, err := loadedcode.ParseMaps([]byte(s.read("self/maps")))
 	if err != nil {
 		return err
 	}
@@ -102,9 +102,9 @@ func (c *checker) hidepid() Finding {
 }
 
 // hiding returns hidepid and gid of the uppermost mount on /proc; the kernel leaves out "0".
-func (c *checker) hiding() (mode string, group int) {
+func (s *system) hiding() (mode string, group int) {
 	mode = "0"
-	for line := range strings.Lines(c.read("self/mountinfo")) {
+	for line := range strings.Lines(s.read("self/mountinfo")) {
 		head, tail, _ := strings.Cut(line, " - ")
 		point, of := strings.Fields(head), strings.Fields(tail)
 		if len(point) < 5 || point[4] != "/proc" || len(of) < 3 || of[0] != "proc" {

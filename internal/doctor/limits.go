@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/osthread"
 	"prywalk/internal/quota"
 )
 
@@ -14,10 +15,7 @@ import (
 func (c *checker) priority() Finding {
 	got := c.estimate()
 	if c.live {
-		_ = onThread(func() error {
-			got = raise()
-			return nil
-		})
+		osthread.Run(func() { got = raise() })
 	}
 	switch got {
 	case "fifo":

@@ -45,12 +45,12 @@ func (c *checker) state() Finding {
 	return Finding{}
 }
 
-// accessChecks are the kernel's checks of access. If unreadable, no later check applies.
-func (c *checker) accessChecks() (all []Finding) {
+// access adds the kernel's checks of access. If they are unreadable, no later check applies.
+func (c *checker) access() Finding {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
 		c.refused = true
-		return []Finding{failure(err)}
+		return failure(err)
 	}
 	for _, g := range gates {
 		if g.Name == "seccomp" {
@@ -63,10 +63,10 @@ func (c *checker) accessChecks() (all []Finding) {
 		case g.Unknown:
 			f.Level = Warn
 		}
-		f.Name, f.Command, f.needsCaps = "target: "+g.Name, g.Command, g.Needs
-		all = append(all, f)
+		f.Command, f.needsCaps = g.Command, g.Needs
+		c.add(f, "target: "+g.Name)
 	}
-	return all
+	return Finding{}
 }
 
 func (c *checker) filter() Finding {

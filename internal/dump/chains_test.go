@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 
@@ -30,7 +31,7 @@ func asleepIn(t *testing.T, exe string) int {
 	return pid
 }
 
-func pausing(p *Process) *Thread {
+func pausing(p *stacks.Process) *stacks.Thread {
 	for i := range p.Threads {
 		if fs := p.Threads[i].Frames; len(fs) > 0 && strings.Contains(fs[0].Function, "pause") {
 			return &p.Threads[i]
@@ -48,7 +49,7 @@ func wantChain(t *testing.T, exe, functions string) {
 	stopAll(t, pid)
 	stopped := sampleOf(t, pid, -1)
 	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: -1})
-	for how, p := range map[string]*Process{"asleep": passive, "stopped": stopped, "core": dead} {
+	for how, p := range map[string]*stacks.Process{"asleep": passive, "stopped": stopped, "core": dead} {
 		th := pausing(p)
 		if th == nil {
 			t.Errorf("%s: no thread in pause", how)

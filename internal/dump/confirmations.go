@@ -20,44 +20,45 @@ const confirmDelay = 100 * time.Millisecond
 // monitor after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const maxConfirmations = 20
 
-// Deadlocks implements [locks.Checker]: it keeps the cycles whose members do not run, and still wait for each other.
-func (l *lockExaminer) Deadlocks(cycles [][]int) (proven [][]int) {
+// ConfirmDeadlocks implements [locks.Checker]: it keeps the cycles whose members do not run, and still wait for each
+// other.
+func (e *lockExaminer) ConfirmDeadlocks(cycles [][]int) (proven [][]int) {
 	for n := 0; n < maxConfirmations && len(cycles) > 0; n++ {
 		began := time.Now()
 		var still [][]int
-		still, cycles = confirmUnchanged(cycles, l.runCountsInCycle)
+		still, cycles = confirmUnchanged(cycles, e.runCountsInCycle)
 		if len(still) > 0 {
 			proven = append(proven, still...)
-			l.locks.Watched = time.Since(began).Round(time.Millisecond)
+			e.locks.UnchangedFor = time.Since(began).Round(time.Millisecond)
 		}
-		cycles = slices.DeleteFunc(cycles, func(c []int) bool { return !l.mayWake(c) })
+		cycles = slices.DeleteFunc(cycles, func(c []int) bool { return !e.mayWake(c) })
 	}
 	slices.SortFunc(proven, func(a, b []int) int { return a[0] - b[0] })
 	return proven
 }
 
-// mayWake reports whether a member waits in a run-time system, which may wake it now and then.
-func (l *lockExaminer) mayWake(cycle []int) bool {
+// mayWake reports whether a member waits in a runtime, which may wake it now and then.
+func (e *lockExaminer) mayWake(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
-		t, _ := l.locks.Thread(tid)
+		t, _ := e.locks.Thread(tid)
 		return t != nil && t.WaitsFor != nil && t.WaitsFor.IsManaged()
 	})
 }
 
-// Possible implements [locks.Checker].
-func (l *lockExaminer) Possible(cycles [][]int) [][]int {
-	still, _ := confirmUnchanged(cycles, l.runCountsAsleep)
+// ConfirmPossibleDeadlocks implements [locks.Checker].
+func (e *lockExaminer) ConfirmPossibleDeadlocks(cycles [][]int) [][]int {
+	still, _ := confirmUnchanged(cycles, e.runCountsAsleep)
 	return still
 }
 
-// Starved implements [locks.Checker]: threads were sampled one after the other.
-func (l *lockExaminer) Starved(pools []locks.Starved) []locks.Starved {
+// ConfirmStarvedPools implements [locks.Checker]: threads were sampled one after the other.
+func (e *lockExaminer) ConfirmStarvedPools(pools []locks.StarvedPool) []locks.StarvedPool {
 	var threads [][]int
 	for i := range pools {
 		threads = append(threads, pools[i].Threads)
 	}
-	still, _ := confirmUnchanged(threads, l.runCountsAsleep)
-	return slices.DeleteFunc(pools, func(s locks.Starved) bool {
+	still, _ := confirmUnchanged(threads, e.runCountsAsleep)
+	return slices.DeleteFunc(pools, func(s locks.StarvedPool) bool {
 		return !slices.ContainsFunc(still, func(tids []int) bool { return tids[0] == s.Threads[0] })
 	})
 }
@@ -83,14 +84,14 @@ func confirmUnchanged(cycles [][]int, read func(cycle []int) map[int]uint64) (st
 }
 
 // runCountsInCycle returns the run counts of members that still wait for the next one's lock.
-func (l *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
+func (e *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
-		s, sl := l.sampleAsleep(tid)
+		s, sl := e.sampleAsleep(tid)
 		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes the word of a managed wait
 			continue
 		}
-		if l.byThread[tid].explainer.WaitWith(sl, s.FutexWord()).Owner == cycle[(i+1)%len(cycle)] {
+		if e.byThread[tid].explainer.WaitWith(sl, s.FutexWord()).Owner == cycle[(i+1)%len(cycle)] {
 			runs[tid] = s.Sched.Runs
 		}
 	}
@@ -98,10 +99,10 @@ func (l *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
 }
 
 // runCountsAsleep returns the run counts of threads still in the same call.
-func (l *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
+func (e *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for _, tid := range tids {
-		if s, sl := l.sampleAsleep(tid); s != nil && s.Call.Args == sl.Args {
+		if s, sl := e.sampleAsleep(tid); s != nil && s.Call.Args == sl.Args {
 			runs[tid] = s.Sched.Runs
 		}
 	}
@@ -109,34 +110,34 @@ func (l *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
 }
 
 // sampleAsleep samples without a stop; nil if the wait is not that of the first sample, sl.
-func (l *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
-	of := l.byThread[tid]
-	if of == nil || of.process.Sleepers[tid] == nil {
+func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
+	proc := e.byThread[tid]
+	if proc == nil || proc.process.Sleepers[tid] == nil {
 		return nil, nil
 	}
-	th := l.newThread(of, tid, nil)
+	th := e.newThread(proc, tid, nil)
 	defer th.Close()
-	s, _ = sampleThread(th, l.options, observe.ModePassiveOnly)
-	sl = of.process.Sleepers[tid]
-	if s == nil || s.State == sample.Running || s.WaitReason() != sl.Wait {
+	s, _ = sampleThread(th, e.options, observe.ModePassiveOnly)
+	sl = proc.process.Sleepers[tid]
+	if s == nil || s.State == sample.Running || s.WaitReason() != sl.Reason {
 		return nil, nil
 	}
 	return s, sl
 }
 
-// Goroutines implements [locks.Checker]: it keeps the cycles whose goroutines did not run.
-func (l *lockExaminer) Goroutines(cycles []locks.GoroutineCycle) []locks.GoroutineCycle {
+// ConfirmGoroutineCycles implements [locks.Checker]: it keeps the cycles whose goroutines did not run.
+func (e *lockExaminer) ConfirmGoroutineCycles(cycles []locks.GoroutineCycle) []locks.GoroutineCycle {
 	if len(cycles) == 0 {
 		return nil
 	}
 	time.Sleep(confirmDelay)
 	return slices.DeleteFunc(cycles, func(c locks.GoroutineCycle) bool {
 		return slices.ContainsFunc(c.Goroutines, func(id uint64) bool {
-			of := l.byPID[c.PID]
-			if of == nil {
+			proc := e.byPID[c.PID]
+			if proc == nil {
 				return true
 			}
-			g := of.process.Goroutine(c.Runtime, id)
+			g := proc.process.Goroutine(c.Runtime, id)
 			return g == nil || g.Unchanged == nil || !g.Unchanged()
 		})
 	})

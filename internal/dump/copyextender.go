@@ -21,38 +21,23 @@ const maxSamples = 6
 // 64 MB around goroutines' stacks.
 const copyExtensionBytes = 1 << 20
 
+// copyExtender plans the next, longer copy of a thread's memory.
 type copyExtender struct {
-	stack  uint64 // bytes
+	stack  uint64 // bytes of stack to copy next
 	memory *budget.Account
-	taken  *int64        // bytes, of this thread's copies
+	taken  int64         // bytes, of this thread's copies
 	pause  time.Duration // longest stop of a running thread; 0: no bound
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// run-time system's data. False: nothing that can be copied.
-func (m *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
-	planned := th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
+// runtime's data. False: nothing that can be copied.
+func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
+	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
-		size := m.stack
-		sp, at := s.Regs.SP(), w.UnreadAddr()
-		end := t.StackEnd(at)
-		away := w.OnOtherStack() || end != t.StackEnd(sp)
-		if away {
-			size = min(end-at+1<<16, size)
-		} else if end > sp {
-			size = min(size, end-sp+1<<16)
-		}
-		if size = min(size, m.bytesWithinPause(s)); size <= uint64(s.Copied()) || !m.charge(int64(size)) {
-			return planned
-		}
-		if away {
-			th.Feedback().CopyOtherDeep(at, size)
-		} else {
-			th.Feedback().CopyDeep(size)
-		}
+		return e.planStack(t, w, th, s) || planned
 	case frames.StopUnproven:
-		th.Feedback().Unproven(s)
+		th.Feedback().StopForRegister(s)
 	case frames.StopBadMemory:
 		if t.StackEnd(w.UnreadAddr()) == 0 {
 			return planned
@@ -64,21 +49,44 @@ func (m *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *obser
 	return true
 }
 
+// planStack plans a longer copy of the stack, or of the other stack that the walk went on to.
+func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
+	from, unread := s.Regs.SP(), w.UnreadAddr()
+	end := t.StackEnd(unread)
+	other := w.OnOtherStack() || end != t.StackEnd(from)
+	if other {
+		from = unread
+	}
+	size := min(e.stack, e.bytesWithinPause(s))
+	if other || end > from {
+		size = min(size, end-from+1<<16)
+	}
+	switch {
+	case size <= uint64(s.Copied()) || !e.charge(int64(size)):
+		return false
+	case other:
+		th.Feedback().CopyOtherDeep(unread, size)
+	default:
+		th.Feedback().CopyDeep(size)
+	}
+	return true
+}
+
 // bytesWithinPause estimates the bytes of stack for the permitted stop, by the last copy.
-func (m *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
-	if m.pause <= 0 || s.How != observe.ByStop {
+func (e *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
+	if e.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
 	}
-	rest := int64(m.pause) - max(s.StopTime-s.CopyTime, 0) // not spent copying
+	rest := int64(e.pause) - max(s.StopTime-s.CopyTime, 0) // not spent copying
 	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
 }
 
 // charge charges a copy that replaces the earlier ones.
-func (m *copyExtender) charge(size int64) bool {
-	more := size - *m.taken
-	if more > 0 && m.memory.Take(more, "stacks") != nil {
+func (e *copyExtender) charge(size int64) bool {
+	more := size - e.taken
+	if more > 0 && e.memory.Take(more, "stacks") != nil {
 		return false
 	}
-	*m.taken = max(*m.taken, size)
+	e.taken = max(e.taken, size)
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/symbols"
 )
@@ -20,14 +21,14 @@ import (
 const framesBesides = 64
 
 // Core describes the stacks of a core's threads.
-func Core(c *core.Core, o Options) *Process {
+func Core(c *core.Core, o Options) *stacks.Process {
 	names := symbols.NewCoreNamer(c.OpenFile, o.Sysroot)
 	defer names.Close()
 	c.JITFuncBounds = names.JITFuncBounds(c.PID)
-	p := &Process{Origin: stacks.Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []Thread{},
+	p := &stacks.Process{Origin: stacks.Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []stacks.Thread{},
 		Native: o.Native}
-	p.Memory = o.account(c.PID)
-	w := walk.New(c.PID, names, p.Memory)
+	p.Budget = o.account(c.PID)
+	w := walk.New(c.PID, names, p.Budget)
 	// at most one frame per word of the core
 	left := int(c.Size() / 8)
 	explain := sleepers.NewCore(c, names)
@@ -52,8 +53,8 @@ func Core(c *core.Core, o Options) *Process {
 	return p
 }
 
-func addCoreGoroutines(p *Process, c *core.Core, o Options, w *walk.Walker) {
-	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
+func addCoreGoroutines(p *stacks.Process, c *core.Core, o Options, w *walk.Walker) {
+	p.WaitingGoroutines, p.WaitingText = c.Runtimes().WaitingGoroutines(loadedcode.GoroutinesNotShown)
 	systems := c.Runtimes().Schedulers()
 	if len(systems) == 0 || !o.Goroutines {
 		return
@@ -61,16 +62,16 @@ func addCoreGoroutines(p *Process, c *core.Core, o Options, w *walk.Walker) {
 	r := goroutines.Reader{Read: c.Read, Space: c.Space(), Walk: w, Locks: o.goroutineLocks}
 	var err error
 	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err == nil { // else the line has the reason
-		p.Parked = ""
+		p.WaitingText = ""
 	}
 }
 
 // LocksOfCore is [ExamineLocks] for a core.
-func LocksOfCore(c *core.Core, o Options) *Locks {
+func LocksOfCore(c *core.Core, o Options) *locks.Locks {
 	out := locks.New()
 	out.Prywalk = o.Prywalk
 	o.goroutineLocks = true
-	out.Processes = []*Process{Core(c, o)}
+	out.Processes = []*stacks.Process{Core(c, o)}
 	out.Examine(locks.AsRead{})
 	return out
 }

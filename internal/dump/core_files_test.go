@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/elffile"
 	"prywalk/internal/testtargets"
 )
@@ -22,7 +23,7 @@ func sleeperCore(t *testing.T, flags ...string) (exe, coreFile string) {
 	return exe, coreOf(t, exe)
 }
 
-// coreOf gives the core of a program that prints when it is ready.
+// coreOf returns the core of a program that prints when it is ready.
 func coreOf(t *testing.T, exe string) string {
 	t.Helper()
 	cmd := exec.Command(exe)
@@ -163,7 +164,7 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 		}
 		c := openCore(t, coreFile, core.Options{Sysroot: root})
 		th := &Core(c, Options{MaxDepth: -1, Sysroot: true}).Threads[0]
-		byCFI := !slices.ContainsFunc(th.Frames, func(f Frame) bool {
+		byCFI := !slices.ContainsFunc(th.Frames, func(f stacks.Frame) bool {
 			return f.Method != "cfi" && f.Method != "context" &&
 				f.Function != "_start"
 		})

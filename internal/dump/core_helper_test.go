@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/procmem"
 )
 
-// need gives the path of a tool from scripts/setup-tests.sh.
+// need returns the path of a tool from scripts/setup-tests.sh.
 func need(t *testing.T, tool string) string {
 	t.Helper()
 	file, err := exec.LookPath(tool)
@@ -89,7 +90,7 @@ func gcore(t *testing.T, pid int) string {
 	return fmt.Sprintf("%s.%d", prefix, pid)
 }
 
-// kernelCore gives the kernel's core of a program that dies.
+// kernelCore returns the kernel's core of a program that dies.
 func kernelCore(t *testing.T, exe string, args ...string) string {
 	t.Helper()
 	pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern")
@@ -132,13 +133,13 @@ func openCore(t *testing.T, file string, o core.Options) *core.Core {
 	return c
 }
 
-func dumpOf(t *testing.T, file string) *Process {
+func dumpOf(t *testing.T, file string) *stacks.Process {
 	t.Helper()
 	return dumpNamed(t, file, false)
 }
 
 // dumpNamed reads a core file. perfMaps reports that this machine has the process's perf map.
-func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
+func dumpNamed(t *testing.T, file string, perfMaps bool) *stacks.Process {
 	t.Helper()
 	c := openCore(t, file, core.Options{})
 	for _, w := range c.Warnings() {
@@ -148,7 +149,7 @@ func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 }
 
 // pcs leaves out inlined calls and frames without a program counter.
-func pcs(th *Thread) []uint64 {
+func pcs(th *stacks.Thread) []uint64 {
 	var out []uint64
 	for i := range th.Frames {
 		if !th.Frames[i].Inlined && th.Frames[i].PC != 0 {
@@ -158,7 +159,7 @@ func pcs(th *Thread) []uint64 {
 	return out
 }
 
-func names(th *Thread) string {
+func names(th *stacks.Thread) string {
 	var out []string
 	for i := range th.Frames {
 		out = append(out, th.Frames[i].Function)

@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
 
-func agree(t *testing.T, tool string, p *Process, theirs map[int][]uint64) (same int) {
+func agree(t *testing.T, tool string, p *stacks.Process, theirs map[int][]uint64) (same int) {
 	t.Helper()
 	for i := range p.Threads {
 		th := &p.Threads[i]
@@ -58,7 +59,7 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 	}
 }
 
-func sampleOf(t *testing.T, pid, maxDepth int) *Process {
+func sampleOf(t *testing.T, pid, maxDepth int) *stacks.Process {
 	t.Helper()
 	target, err := loadedcode.Open(pid)
 	if err != nil {
@@ -72,7 +73,7 @@ func sampleOf(t *testing.T, pid, maxDepth int) *Process {
 	return p
 }
 
-func sameStacks(t *testing.T, live, dead *Process) {
+func sameStacks(t *testing.T, live, dead *stacks.Process) {
 	t.Helper()
 	if live.PID != dead.PID || len(live.Threads) != len(dead.Threads) || len(dead.Threads) == 0 {
 		t.Fatalf("process %d with %d threads, the core's %d with %d", live.PID, len(live.Threads), dead.PID,
@@ -90,7 +91,7 @@ func sameStacks(t *testing.T, live, dead *Process) {
 	}
 }
 
-func sameFrame(a, b Frame) bool { return a.PC == b.PC && a.SP == b.SP && *a.Place == *b.Place }
+func sameFrame(a, b stacks.Frame) bool { return a.PC == b.PC && a.SP == b.SP && *a.Place == *b.Place }
 
 // A core's stack that ends early has the same last frame as a live one.
 func TestStacksOfACoreThatEndEarlyAreMarked(t *testing.T) {

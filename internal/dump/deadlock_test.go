@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/testtargets"
 )
 
@@ -21,7 +22,7 @@ func cycles(t *testing.T) string {
 }
 
 // deadlocksOf waits for the threads' final state.
-func deadlocksOf(t *testing.T, waiters int, pids ...int) *Locks {
+func deadlocksOf(t *testing.T, waiters int, pids ...int) *locks.Locks {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		l := locksOf(t, pids...)

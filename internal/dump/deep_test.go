@@ -8,6 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/core"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
@@ -16,7 +17,7 @@ import (
 	"prywalk/ptrace"
 )
 
-func wholeRecursion(t *testing.T, p *Process) {
+func wholeRecursion(t *testing.T, p *stacks.Process) {
 	t.Helper()
 	for i := range p.Threads {
 		th, n := &p.Threads[i], 0

@@ -3,6 +3,7 @@
 package dump
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/goroutines"
 	"prywalk/internal/dump/sleepers"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
@@ -22,53 +24,49 @@ import (
 	"prywalk/internal/waits"
 )
 
-// results is a process as far as described. The describing goroutine may hang and go on later.
-type results struct {
+// partialProcess is what is known of the process so far. The goroutine that describes it may hang, and may go on after
+// the snapshot was taken.
+type partialProcess struct {
 	mu      sync.Mutex
-	process Process
+	process stacks.Process
 	err     error // the first; ends sampling
 }
 
-func (r *results) update(change func(p *Process)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	change(&r.process)
+// update calls change with the partial result, under its lock: change must be brief.
+func (partial *partialProcess) update(change func(p *stacks.Process)) {
+	partial.mu.Lock()
+	defer partial.mu.Unlock()
+	change(&partial.process)
 }
 
-func (r *results) snapshot(hung error) (*Process, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err == nil {
-		r.err = hung
-	}
-	p := r.process
+func (partial *partialProcess) snapshot(hung error) (*stacks.Process, error) {
+	partial.mu.Lock()
+	defer partial.mu.Unlock()
+	partial.err = cmp.Or(partial.err, hung)
+	p := partial.process
 	p.Threads = slices.Clone(p.Threads)
-	return &p, r.err
+	return &p, partial.err
 }
 
-func (r *results) threads() []Thread {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.process.Threads)
+func (partial *partialProcess) threads() (list []stacks.Thread) {
+	partial.update(func(p *stacks.Process) { list = slices.Clone(p.Threads) })
+	return list
 }
 
-func (r *results) add(d Thread, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.process.Threads = append(r.process.Threads, d)
-	if r.err == nil {
-		r.err = err
-	}
+func (partial *partialProcess) add(d stacks.Thread, err error) {
+	partial.update(func(p *stacks.Process) {
+		p.Threads = append(p.Threads, d)
+		partial.err = cmp.Or(partial.err, err)
+	})
 }
 
-func (r *results) hasEnded() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err != nil
+func (partial *partialProcess) hasEnded() (ended bool) {
+	partial.update(func(*stacks.Process) { ended = partial.err != nil })
+	return ended
 }
 
 type describer struct {
-	*results
+	*partialProcess
 	target    *loadedcode.Process
 	options   Options
 	walk      *walk.Walker
@@ -76,51 +74,46 @@ type describer struct {
 	retries   int // of waits, for all threads
 }
 
-func (r *results) describe(t *loadedcode.Process, o Options, raw *rawSamples) {
+func (partial *partialProcess) describe(t *loadedcode.Process, o Options, raw *rawSamples) {
 	// each step may hang
 	_, _ = t.Refresh() // code loaded after opening
-	r.update(func(p *Process) { p.Name = t.Comm })
+	partial.update(func(p *stacks.Process) { p.Name = t.Comm })
 	names := o.Names
 	if names == nil {
 		names = symbols.NewNamer()
 		defer names.Close()
 	}
 	t.JITFuncBounds = names.JITFuncBounds(t.PID)
-	d := &describer{results: r, target: t, options: o, walk: walk.New(t.PID, names, r.process.Memory),
+	d := &describer{partialProcess: partial, target: t, options: o, walk: walk.New(t.PID, names, partial.process.Budget),
 		explainer: sleepers.NewLive(t, names, waits.NewLiveThreads(t.PID, o.Others))}
-	defer func() { r.update(func(p *Process) { p.Sleepers = d.explainer.Sleepers }) }()
+	defer func() { partial.update(func(p *stacks.Process) { p.Sleepers = d.explainer.Sleepers }) }()
 	d.walk.MaxDepth = o.MaxDepth
 	for th, s := range raw.taken {
 		d.addThread(th, s)
 	}
 	d.renameThreads()
 	tasks := tasksOf(t)
-	r.update(func(p *Process) { setTasks(p, tasks, o.MaxDepth) })
+	partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth) })
 	d.addProgram()
-	if o.Goroutines && !r.hasEnded() {
+	if o.Goroutines && !partial.hasEnded() {
 		d.addGoroutines()
 	}
 }
 
 func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
-	t, s, err := d.complete(th, s)
+	t, s, err := completeStack(d.target, d.walk, d.options, th, s, d.isLastSample)
 	d.explainer.Explain(&t, s)
 	d.add(d.retryWait(th, t), err)
 }
 
-func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (Thread, *observe.RawSample, error) {
-	return completeStack(d.target, d.walk, d.options, th, first, func() bool { return d.options.Atomic || d.hasEnded() })
-}
-
-// completeStack describes a sample, and samples again while the stack lacks data, until over says true. s: the sample
-// that t describes, the last one that was taken.
+// completeStack describes the first sample, and samples again while the stack lacks data, unless isLast. It returns the
+// thread as described, and the sample that it describes: the last one that was taken.
 func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
-	over func() bool) (t Thread, s *observe.RawSample, err error) {
+	isLast func() bool) (t stacks.Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
-	copied := int64(0) // bytes
-	for n := 0; n < maxSamples && s != nil && !over(); n++ {
-		more := copyExtender{stack: uint64(copyExtensionBytes) << (2 * n), memory: w.Memory, taken: &copied,
-			pause: o.MaxPause}
+	more := copyExtender{memory: w.Memory, pause: o.MaxPause}
+	for n := 0; n < maxSamples && s != nil && !isLast(); n++ {
+		more.stack = uint64(copyExtensionBytes) << (2 * n)
 		if w.OutOfMemory || !more.planNext(target, w, th, s) {
 			break
 		}
@@ -128,14 +121,14 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 		if further, err = sampleThread(th, o, observe.ModeAlwaysRead); further == nil || err != nil {
 			break
 		}
-		w.Drop(&t)
+		w.Uncharge(&t)
 		s, t = further, w.LiveThread(target, th.TID, further)
 	}
-	w.Memory.Give(copied)
+	w.Memory.Give(more.taken)
 	return t, s, err
 }
 
-// Retries of waits of which a run-time system may say more.
+// Retries of waits of which a runtime may say more.
 const (
 	maxWaitRetries   = 200
 	maxThreadRetries = 8
@@ -143,24 +136,30 @@ const (
 )
 
 // retryWait samples a thread again while its wait may become known.
-func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
-	x := d.explainer
-	for n := 0; x.Retryable && n < maxThreadRetries && d.retries < maxWaitRetries && !d.options.Atomic &&
-		!d.hasEnded(); n++ {
+func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread {
+	for n := 0; n < maxThreadRetries && d.mayRetryWait(); n++ {
 		d.retries++
 		time.Sleep(waitRetryWait)
 		s, err := sampleThread(th, d.options, observe.ModeAlwaysRead)
 		if s == nil || err != nil {
 			break
 		}
-		d.walk.Drop(&t)
+		d.walk.Uncharge(&t)
 		t = d.walk.LiveThread(d.target, th.TID, s)
-		x.Explain(&t, s)
+		d.explainer.Explain(&t, s)
 	}
 	return t
 }
 
-// Retries of names that run-time systems lack, mostly during garbage collection.
+// mayRetryWait reports whether a further sample may tell more of the last thread's wait, and is allowed.
+func (d *describer) mayRetryWait() bool {
+	return d.explainer.Retryable && d.retries < maxWaitRetries && !d.isLastSample()
+}
+
+// isLastSample reports whether no thread may be sampled again.
+func (d *describer) isLastSample() bool { return d.options.Atomic || d.hasEnded() }
+
+// Retries of names that runtimes lack, mostly during garbage collection.
 const (
 	maxNameRetries = 25
 	nameRetryWait  = 4 * time.Millisecond
@@ -171,7 +170,7 @@ func (d *describer) renameThreads() {
 		time.Sleep(nameRetryWait)
 		for i, t := range d.threads() {
 			if name, ok := walk.GivenName(d.target, t.TID); ok {
-				d.update(func(p *Process) { p.Threads[i].Name = name })
+				d.update(func(p *stacks.Process) { p.Threads[i].Name = name })
 			}
 		}
 	}
@@ -179,12 +178,14 @@ func (d *describer) renameThreads() {
 
 func (d *describer) addProgram() {
 	t := d.target
-	waiting, parked := t.Runtimes().WaitingGoroutines()
+	waiting, parked := t.Runtimes().WaitingGoroutines(loadedcode.GoroutinesNotShown)
 	program, link := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID), ""
 	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
 		link = m.Name
 	}
-	d.update(func(p *Process) { p.Goroutines, p.Parked, p.Program, p.Link = waiting, parked, program, link })
+	d.update(func(p *stacks.Process) {
+		p.WaitingGoroutines, p.WaitingText, p.Program, p.StartedAs = waiting, parked, program, link
+	})
 }
 
 func (d *describer) addGoroutines() {
@@ -197,24 +198,24 @@ func (d *describer) addGoroutines() {
 	r := goroutines.Reader{Read: d.target.Read, Space: d.target.Space(), Walk: d.walk, Now: procmem.Now(),
 		Locks: d.options.goroutineLocks}
 	list, err := r.ReadAll(systems, threads)
-	d.update(func(p *Process) {
+	d.update(func(p *stacks.Process) {
 		if p.Threads, p.GoroutineStacks = threads, list; err == nil { // else the line on their number has the reason
-			p.Parked = ""
+			p.WaitingText = ""
 		}
 	})
 }
 
-// programOf gives the mappings of a process, or of a core.
+// programOf returns the mappings of a process, or of a core.
 func programOf(space *frames.Space, sources []managed.FrameSource, pid int) unnamedcode.Program {
 	p := unnamedcode.Program{PID: pid}
 	for _, m := range space.Modules() {
-		at := loadedcode.MappingOf(m)
-		if at == nil || at.Path == "" || slices.Contains(p.Mappings, at.Path) {
+		mapping := loadedcode.MappingOf(m)
+		if mapping == nil || mapping.Path == "" || slices.Contains(p.Mappings, mapping.Path) {
 			continue
 		}
-		p.Mappings = append(p.Mappings, at.Path)
-		if !strings.HasPrefix(at.Path, "[") {
-			p.Files = append(p.Files, at.Path)
+		p.Mappings = append(p.Mappings, mapping.Path)
+		if !strings.HasPrefix(mapping.Path, "[") {
+			p.Files = append(p.Files, mapping.Path)
 		}
 	}
 	for _, n := range sources {

@@ -13,8 +13,12 @@
 //	ExamineLocks    locks      locks, owners, cycles, the verdict
 //	results         stacks     the data, as JSON; text: for a reader
 //
+// The steps: [Sample] (sample.go, rawsamples.go) observes each thread, walks it (walk.Walker) and explains its sleep
+// (sleepers.Explainer, by package waits); copyextender.go gives cut stacks longer copies; tasks.go adds asyncio's
+// tasks.
+//
 // [ExamineLocks] samples each lock's owner again together with the lock's memory, while stopped or between two equal
-// run counts: so it held the lock at the displayed stack. The lock of a run-time system is read just after the owner's
+// run counts: so it held the lock at the displayed stack. The lock of a runtime is read just after the owner's
 // sample instead: an owner that ran between the two may have released it and taken it again. A changed owner is
 // followed, a bounded number of times. A cycle is a deadlock only if two further samples agree: each member sleeps in
 // the same call, with the same owner in the lock and an unchanged run count. Threads 1 and 2 with run counts 7 and 9

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
@@ -100,7 +101,7 @@ func checkForeign(t *testing.T, pid int, want map[string]wait) {
 	}
 }
 
-func foreign(p *Process, want map[string]wait) (wrong []string) {
+func foreign(p *stacks.Process, want map[string]wait) (wrong []string) {
 	at := map[string]map[schema.Hex]bool{}
 	for i := range p.Threads {
 		th := &p.Threads[i]
@@ -222,7 +223,8 @@ func TestLocksOfGo(t *testing.T) {
 		parked = 0
 		for _, th := range smp().Threads {
 			w := th.WaitsFor
-			if w == nil || !slices.ContainsFunc(th.Frames, func(f Frame) bool { return f.Function == "runtime.stoplockedm" }) {
+			locked := func(f stacks.Frame) bool { return f.Function == "runtime.stoplockedm" }
+			if w == nil || !slices.ContainsFunc(th.Frames, locked) {
 				continue
 			}
 			if w.Kind == waits.Park && w.Owner == 0 && w.Idle == "" && w.Why == "Go's run-time system stores no owner" {

@@ -130,8 +130,8 @@ func main() {
 }
 `
 
-// goroutineLockTexts gives a line per lock: kind, name, waiting and owning functions with counts.
-func goroutineLockTexts(l *Locks) (out []string) {
+// goroutineLockTexts returns a line per lock: kind, name, waiting and owning functions with counts.
+func goroutineLockTexts(l *locks.Locks) (out []string) {
 	in := map[uint64]string{}
 	for _, p := range l.Processes {
 		for i := range p.GoroutineStacks {
@@ -188,10 +188,10 @@ func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
 			if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 				t.Fatalf("%q, %v", line, err)
 			}
-			var l *Locks
+			var l *locks.Locks
 			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				l = goLocksOf(t, cmd.Process.Pid)
-				if slices.Equal(goroutineLockTexts(l), knownGoLocks) && len(l.PossibleGoroutines) == 2 {
+				if slices.Equal(goroutineLockTexts(l), knownGoLocks) && len(l.PossibleGoroutineDeadlocks) == 2 {
 					break
 				}
 			}
@@ -204,7 +204,7 @@ func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
 	}
 }
 
-func goLocksOf(t *testing.T, pid int) *Locks {
+func goLocksOf(t *testing.T, pid int) *locks.Locks {
 	t.Helper()
 	c, err := loadedcode.Open(pid)
 	if err != nil {
@@ -218,13 +218,13 @@ func goLocksOf(t *testing.T, pid int) *Locks {
 	return l
 }
 
-func checkGoLocks(t *testing.T, l *Locks) {
+func checkGoLocks(t *testing.T, l *locks.Locks) {
 	t.Helper()
 	if got := goroutineLockTexts(l); !slices.Equal(got, knownGoLocks) {
 		t.Errorf("locks\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(knownGoLocks, "\n"))
 	}
 	var sizes []int
-	for _, c := range l.PossibleGoroutines {
+	for _, c := range l.PossibleGoroutineDeadlocks {
 		sizes = append(sizes, len(c.Goroutines))
 	}
 	slices.Sort(sizes)

@@ -25,7 +25,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// knownGoroutines prints its goroutines as its run-time system knows them, and then hangs.
+// knownGoroutines prints its goroutines as its runtime knows them, and then hangs.
 const knownGoroutines = `package main
 
 import (
@@ -160,7 +160,7 @@ var internalFrame = regexp.MustCompile(`^runtime\.[a-z]`)
 // goWrapper is the compiler's function for a go statement with arguments, absent in runtime.Stack.
 var goWrapper = regexp.MustCompile(`^\w+\.\w+(\.(gowrap|func)|·dwrap·)\d+ `)
 
-func shown(list []Frame) (out []string) {
+func shown(list []stacks.Frame) (out []string) {
 	for i := range list {
 		f := &list[i]
 		if !internalFrame.MatchString(f.Function) {
@@ -170,7 +170,7 @@ func shown(list []Frame) (out []string) {
 	return out
 }
 
-func sameFrames(list []Frame, own []string) bool {
+func sameFrames(list []stacks.Frame, own []string) bool {
 	own = slices.DeleteFunc(slices.Clone(own), internalFrame.MatchString)
 	ours := shown(list)
 	if n := len(ours); n == len(own)+1 && goWrapper.MatchString(ours[n-1]) {
@@ -194,7 +194,7 @@ func startGoroutines(t *testing.T, text, release string, args ...string) (*exec.
 	return cmd, out
 }
 
-func sampleGoroutines(t *testing.T, pid int) *Process {
+func sampleGoroutines(t *testing.T, pid int) *stacks.Process {
 	t.Helper()
 	c, err := loadedcode.Open(pid)
 	if err != nil {
@@ -208,7 +208,7 @@ func sampleGoroutines(t *testing.T, pid int) *Process {
 	return p
 }
 
-// The oracle is the program's own run-time system.
+// The oracle is the program's own runtime.
 func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 	type program struct {
 		name, release string
@@ -238,7 +238,7 @@ func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 }
 
 // compareGoroutines compares parents for current releases only.
-func compareGoroutines(t *testing.T, p *Process, own map[uint64]ownGoroutine, current bool) {
+func compareGoroutines(t *testing.T, p *stacks.Process, own map[uint64]ownGoroutine, current bool) {
 	t.Helper()
 	seen, wrong := 0, 0
 	labelled := map[uint64]map[string]string{}
@@ -279,7 +279,9 @@ func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 	cmd, out := startGoroutines(t, knownGoroutines, "")
 	ownGoroutines(t, out)
 	p := sampleGoroutines(t, cmd.Process.Pid)
-	for name, write := range map[string]func(io.Writer, *Process) error{"text": text.Write, "merged": text.WriteMerged} {
+	for name, write := range map[string]func(io.Writer, *stacks.Process) error{
+		"text": text.Write, "merged": text.WriteMerged,
+	} {
 		var b bytes.Buffer
 		if err := write(&b, p); err != nil {
 			t.Fatal(err)
@@ -309,7 +311,7 @@ func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 	if err := stacks.WriteJSON(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	var got Process
+	var got stacks.Process
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func main() {
 }
 `
 
-// Each run-time system numbers its goroutines from 1.
+// Each runtime numbers its goroutines from 1.
 func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 	shared := []string{"-buildmode=c-shared"}
 	one := testtargets.BuildGoAs(t, testtargets.GoLibrary, "one.so", shared...)
@@ -78,17 +78,26 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 			for _, file := range c.runtimes {
 				own[file] = ownGoroutines(t, out)
 			}
-			p := sampleGoroutines(t, cmd.Process.Pid)
-			// A goroutine can change its thread while a live process is read.
-			for end := time.Now().Add(time.Minute); (staying(p) == 0 || moving(p) > 0) && time.Now().Before(end); {
-				time.Sleep(50 * time.Millisecond)
-				p = sampleGoroutines(t, cmd.Process.Pid)
-			}
-			compareRuntimes(t, p, own, c.callers)
-			p = Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1, Goroutines: true})
-			compareRuntimes(t, p, own, c.callers)
+			live := untilOnThreads(func() *stacks.Process { return sampleGoroutines(t, cmd.Process.Pid) })
+			compareRuntimes(t, live, own, c.callers)
+			inCore := untilOnThreads(func() *stacks.Process {
+				file := gcore(t, cmd.Process.Pid)
+				defer os.Remove(file)
+				return Core(openCore(t, file, core.Options{}), Options{MaxDepth: -1, Goroutines: true})
+			})
+			compareRuntimes(t, inCore, own, c.callers)
 		})
 	}
+}
+
+// untilOnThreads repeats dump, for a minute at most, until every busy goroutine is on a thread and one is in Stay. A
+// preempted goroutine is on no thread, and in a live process a goroutine can change its thread while prywalk reads.
+func untilOnThreads(dump func() *stacks.Process) *stacks.Process {
+	p := dump()
+	for end := time.Now().Add(time.Minute); (staying(p) == 0 || moving(p) > 0) && time.Now().Before(end); p = dump() {
+		time.Sleep(50 * time.Millisecond)
+	}
+	return p
 }
 
 func startHost(t *testing.T, command ...string) (*exec.Cmd, io.Reader) {
@@ -106,18 +115,18 @@ func startHost(t *testing.T, command ...string) (*exec.Cmd, io.Reader) {
 	return cmd, bufferedOnce(out)
 }
 
-// bufferedOnce gives one byte at a time, so that a scanner takes no more than it returns.
+// bufferedOnce returns a reader of one byte at a time, so that a scanner takes no more than it returns.
 func bufferedOnce(r io.Reader) io.Reader { return &slowReader{r} }
 
 type slowReader struct{ r io.Reader }
 
 func (s *slowReader) Read(b []byte) (int, error) { return s.r.Read(b[:1]) }
 
-func has(g *Goroutine, function string) bool {
-	return slices.ContainsFunc(g.Frames, func(f Frame) bool { return f.Function == function })
+func has(g *stacks.Goroutine, function string) bool {
+	return slices.ContainsFunc(g.Frames, func(f stacks.Frame) bool { return f.Function == function })
 }
 
-func staying(p *Process) (n int) {
+func staying(p *stacks.Process) (n int) {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; g.Wait == "sleep" && has(g, "main.Stay") {
 			n++
@@ -127,7 +136,7 @@ func staying(p *Process) (n int) {
 }
 
 // moving counts the busy goroutines that were on no thread.
-func moving(p *Process) (n int) {
+func moving(p *stacks.Process) (n int) {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; g.Thread == 0 && has(g, "main.compute") {
 			n++
@@ -136,7 +145,7 @@ func moving(p *Process) (n int) {
 	return n
 }
 
-func compareRuntimes(t *testing.T, p *Process, own map[string]map[uint64]ownGoroutine, callers string) {
+func compareRuntimes(t *testing.T, p *stacks.Process, own map[string]map[uint64]ownGoroutine, callers string) {
 	t.Helper()
 	count := map[string]int{}
 	for i := range p.GoroutineStacks {
@@ -192,7 +201,9 @@ func compareRuntimes(t *testing.T, p *Process, own map[string]map[uint64]ownGoro
 	if fmt.Sprint(count) != fmt.Sprint(want) {
 		t.Errorf("goroutines %v, not %v", count, want)
 	}
-	for name, write := range map[string]func(io.Writer, *Process) error{"text": text.Write, "JSON": stacks.WriteJSON} {
+	for name, write := range map[string]func(io.Writer, *stacks.Process) error{
+		"text": text.Write, "JSON": stacks.WriteJSON,
+	} {
 		var b bytes.Buffer
 		if err := write(&b, p); err != nil {
 			t.Fatal(err)
@@ -267,7 +278,7 @@ func main() {
 }
 `
 
-// A plugin's goroutines are the program's: there is one run-time system, with functions of two files.
+// A plugin's goroutines are the program's: there is one runtime, with functions of two files.
 func TestGoroutinesOfAPluginBelongToItsProgram(t *testing.T) {
 	for name, args := range map[string][]string{"symbols": nil, "stripped": stripped} {
 		t.Run(name, func(t *testing.T) {

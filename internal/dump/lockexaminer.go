@@ -9,17 +9,18 @@ import (
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/sleepers"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
+	"prywalk/internal/selfhang"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
 
 type lockExaminer struct {
-	locks    *Locks
+	locks    *locks.Locks
 	options  Options
 	byPID    map[int]*examinedProcess
 	byThread map[int]*examinedProcess
@@ -27,13 +28,13 @@ type lockExaminer struct {
 
 type examinedProcess struct {
 	target    *loadedcode.Process
-	process   *Process
+	process   *stacks.Process
 	explainer *sleepers.Explainer
 }
 
 // ExamineLocks samples all threads of some processes and examines their locks. Of processes that fail, which are
 // missing, it returns the first error. After [ErrHung] sampling ends.
-func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *Locks, err error) {
+func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err error) {
 	out := locks.New()
 	out.Origin = o.origin()
 	o.goroutineLocks = true
@@ -48,76 +49,76 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *Locks, err error
 			}
 		}()
 	}
-	l := &lockExaminer{locks: out, options: o, byPID: map[int]*examinedProcess{}, byThread: map[int]*examinedProcess{}}
-	failed := l.sampleProcesses(targets)
+	e := &lockExaminer{locks: out, options: o, byPID: map[int]*examinedProcess{}, byThread: map[int]*examinedProcess{}}
+	failed := e.sampleProcesses(targets)
 	if errors.Is(failed, ErrHung) {
 		out.Collect()
 		return out, failed
 	}
-	if hung := hang.Watched(func() { out.Examine(l) }); hung != nil {
+	if hung := selfhang.Watched(func() { out.Examine(e) }); hung != nil {
 		return out, hung
 	}
 	return out, failed
 }
 
-// sampleProcesses gives the first error; [ErrHung] ends it.
-func (l *lockExaminer) sampleProcesses(targets []*loadedcode.Process) (first error) {
+// sampleProcesses returns the first error; [ErrHung] ends it.
+func (e *lockExaminer) sampleProcesses(targets []*loadedcode.Process) (first error) {
 	for _, t := range targets {
-		p, err := Sample(t, l.options)
+		p, err := Sample(t, e.options)
 		if p != nil {
-			l.locks.Processes = append(l.locks.Processes, p)
+			e.locks.Processes = append(e.locks.Processes, p)
 		}
 		if errors.Is(err, ErrHung) {
 			return err
 		}
 		if p != nil {
-			l.add(t, p)
+			e.add(t, p)
 		}
 		first = cmp.Or(first, err)
 	}
 	return first
 }
 
-func (l *lockExaminer) add(target *loadedcode.Process, p *Process) {
+func (e *lockExaminer) add(target *loadedcode.Process, p *stacks.Process) {
 	proc := &examinedProcess{target: target, process: p,
-		explainer: sleepers.NewLive(target, l.options.Names, waits.NewLiveThreads(target.PID, l.options.Others))}
-	l.byPID[target.PID] = proc
+		explainer: sleepers.NewLive(target, e.options.Names, waits.NewLiveThreads(target.PID, e.options.Others))}
+	e.byPID[target.PID] = proc
 	for i := range p.Threads {
-		l.byThread[p.Threads[i].TID] = proc
+		e.byThread[p.Threads[i].TID] = proc
 	}
 }
 
 const maxOwnerSamples = 6
 
-// Owners implements [locks.Checker].
-func (l *lockExaminer) Owners(of *Locks) {
+// SampleOwners implements [locks.Checker].
+func (e *lockExaminer) SampleOwners(of *locks.Locks) {
 	for i := range of.Locks {
 		lock := &of.Locks[i]
 		switch {
-		case lock.Owner == 0 || l.byThread[lock.Waiters[0]] == nil:
+		case lock.Owner == 0 || e.byThread[lock.Waiters[0]] == nil:
 		case lock.Kind == waits.Join: // any moment serves: the thread has not ended
-			_, lock.OwnerThread = l.sampleWithLock(lock, lock.Owner)
+			_, lock.OwnerThread = e.sampleWithLock(lock, lock.Owner)
 		default:
-			l.sampleOwner(lock)
+			e.sampleOwner(lock)
 		}
 	}
 }
 
 // sampleOwner keeps an owner in the lock that cannot be sampled.
-func (l *lockExaminer) sampleOwner(lock *Lock) {
+func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	for n := 0; n < maxOwnerSamples; n++ {
-		now, th := l.sampleWithLock(lock, lock.Owner)
-		if now.Owner == lock.Owner {
+		wait, th := e.sampleWithLock(lock, lock.Owner)
+		if wait.Owner == lock.Owner {
 			setOwnerThread(lock, th)
 			return
 		}
-		if now.Owner == 0 {
-			now = l.readLock(lock)
+		if wait.Owner == 0 {
+			wait = e.readLock(lock)
 		}
-		lock.Owner, lock.OwnerName = now.Owner, now.OwnerName
-		lock.OwnerGone, lock.OwnerParent = now.OwnerGone, now.OwnerParent
-		lock.Free, lock.Why = now.Free, now.Why
-		if now.Owner == 0 {
+		lock.Owner, lock.OwnerName = wait.Owner, wait.OwnerName
+		lock.OwnerGone, lock.OwnerParent = wait.OwnerGone, wait.OwnerParent
+		lock.Free, lock.Why = wait.Free, wait.Why
+		if wait.Owner == 0 {
 			return
 		}
 	}
@@ -125,7 +126,7 @@ func (l *lockExaminer) sampleOwner(lock *Lock) {
 }
 
 // setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.
-func setOwnerThread(lock *Lock, th *Thread) {
+func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.OwnerThread = th
 	if th == nil || len(lock.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, lock) {
 		return
@@ -135,41 +136,41 @@ func setOwnerThread(lock *Lock, th *Thread) {
 }
 
 // sampleWithLock samples a thread with the lock's memory, and gives the lock then; d nil: no sample.
-func (l *lockExaminer) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Thread) {
-	sleeper, waiterProc := l.waiter(lock.Waiters[0])
-	proc := l.byThread[tid]
+func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, d *stacks.Thread) {
+	sleeper, waiterProc := e.waiter(lock.Waiters[0])
+	proc := e.byThread[tid]
 	if proc == nil {
-		return l.readLock(lock), nil
+		return e.readLock(lock), nil
 	}
 	memory := newWithLockMemory(taskstack.Of(proc.target))
 	if proc == waiterProc { // the lock has the same address
 		memory.Addr = sleeper.Memory.Addr
 	}
-	th := l.newThread(proc, tid, memory)
+	th := e.newThread(proc, tid, memory)
 	defer th.Close()
-	s, _ := sampleThread(th, l.options, observe.ModeAlwaysRead)
+	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
 	if s == nil {
-		return l.readLock(lock), nil
+		return e.readLock(lock), nil
 	}
-	w := walk.New(proc.target.PID, l.options.Names, nil)
-	w.MaxDepth = l.options.MaxDepth
-	t, s, _ := completeStack(proc.target, w, l.options, th, s, func() bool { return false })
+	w := walk.New(proc.target.PID, e.options.Names, nil)
+	w.MaxDepth = e.options.MaxDepth
+	t, s, _ := completeStack(proc.target, w, e.options, th, s, func() bool { return false })
 	if s == nil {
-		return l.readLock(lock), nil
+		return e.readLock(lock), nil
 	}
 	proc.explainer.Explain(&t, s)
 	if proc == waiterProc {
 		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
-			if now = proc.explainer.WaitWith(sleeper, mem); isSame(&now, lock) {
-				return now, &t
+			if wait = proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
+				return wait, &t
 			}
 		}
 	}
-	return l.readLock(lock), &t
+	return e.readLock(lock), &t
 }
 
 // newThread returns a thread to sample. Its copies have memory, unless nil. The caller closes it.
-func (l *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
+func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
 	th := observe.NewThread(proc.target.PID, tid, nil)
 	th.Feedback().CopyUpTo(firstCopy)
 	th.Memory = proc.target.Memory()
@@ -183,29 +184,29 @@ func (l *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLoc
 const waitersGone = "the threads that waited for it went on"
 
 // readLock asks the first waiters that still wait.
-func (l *lockExaminer) readLock(lock *Lock) waits.Wait {
+func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
-		sleeper, proc := l.waiter(tid)
+		sleeper, proc := e.waiter(tid)
 		if sleeper == nil {
 			continue
 		}
-		mem := waits.WordCopy{Addr: sleeper.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
+		mem := waits.FutexCopy{Addr: sleeper.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
 		mem.Bytes = mem.Bytes[:proc.explainer.Read(mem.Addr, mem.Bytes)]
-		if now := proc.explainer.WaitWith(sleeper, mem); isSame(&now, lock) {
-			return now
+		if wait := proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
+			return wait
 		}
 	}
-	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Free: true, Why: waitersGone}
+	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Holder: waits.Holder{Free: true, Why: waitersGone}}
 }
 
-// isSame reports whether a wait is for the lock: a run-time system is asked again, and gives what its thread waits for
+// isSame reports whether a wait is for the lock: a runtime is asked again, and gives what its thread waits for
 // then.
-func isSame(now *waits.Wait, lock *Lock) bool {
-	return now.Kind == lock.Kind && now.Address == lock.Address
+func isSame(wait *waits.Wait, lock *locks.Lock) bool {
+	return wait.Kind == lock.Kind && wait.Address == lock.Address
 }
 
-func (l *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
-	proc := l.byThread[tid]
+func (e *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
+	proc := e.byThread[tid]
 	if proc == nil {
 		return nil, nil
 	}
@@ -224,11 +225,11 @@ func newWithLockMemory(inner observe.OtherMemory) *withLockMemory {
 	return b
 }
 
-func (b *withLockMemory) copyIn(s *observe.RawSample) waits.WordCopy {
+func (b *withLockMemory) copyIn(s *observe.RawSample) waits.FutexCopy {
 	for i := range s.Mem.Others {
 		if r := &s.Mem.Others[i]; r.Addr == b.Addr && len(r.Bytes) <= waits.CopySize {
-			return waits.WordCopy{Addr: r.Addr, Bytes: r.Bytes}
+			return waits.FutexCopy{Addr: r.Addr, Bytes: r.Bytes}
 		}
 	}
-	return waits.WordCopy{}
+	return waits.FutexCopy{}
 }

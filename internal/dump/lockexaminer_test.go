@@ -8,10 +8,11 @@ import (
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/sleepers"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/waits"
 )
 
-// A thread that waited for a monitor may wait for something else when its run-time system is asked again: what it says
+// A thread that waited for a monitor may wait for something else when its runtime is asked again: what it says
 // then is not of the monitor.
 func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 	monitor := func(owner int) waits.Wait { return waits.ManagedWait(waits.Monitor, "Object", 0x100, owner, false) }
@@ -28,15 +29,15 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 	} {
 		slept := map[int]*waits.Sleeper{}
 		for i, w := range c.answers {
-			slept[first+i] = &waits.Sleeper{State: 'S', Wait: "futex", InCall: true,
+			slept[first+i] = &waits.Sleeper{State: 'S', Reason: "futex", InCall: true,
 				Managed: func() (waits.Wait, bool) { return w, true }}
 		}
-		of := &examinedProcess{process: &Process{PID: 1, Sleepers: slept}, explainer: &sleepers.Explainer{
-			Threads: sameThreads{}, Name: func(int) string { return "holder" },
+		of := &examinedProcess{process: &stacks.Process{PID: 1, Sleepers: slept}, explainer: &sleepers.Explainer{
+			Owners: sameThreads{}, Name: func(int) string { return "holder" },
 			Read: func(uint64, []byte) int { return 0 },
 		}}
 		l := &lockExaminer{locks: locks.New(), byThread: map[int]*examinedProcess{first: of, second: of}}
-		lock := &Lock{Wait: monitor(owner), Waiters: []int{first, second}}
+		lock := &locks.Lock{Wait: monitor(owner), Waiters: []int{first, second}}
 		now := l.readLock(lock)
 		if !isSame(&now, lock) || now.Owner != c.owner || now.Why != c.why || now.Free != (c.owner == 0) {
 			t.Errorf("%+v: %+v", c, now)
@@ -57,8 +58,8 @@ func TestAWaiterThatHasGotTheLockWaitsNoLonger(t *testing.T) {
 		{[]int{1, 2, 3}, &this, []int{1, 2, 3}}, // it has locked it twice
 		{[]int{2}, nil, []int{2}},
 	} {
-		lock := &Lock{Wait: this, Waiters: c.waiters}
-		setOwnerThread(lock, &Thread{TID: 2, WaitsFor: c.now})
+		lock := &locks.Lock{Wait: this, Waiters: c.waiters}
+		setOwnerThread(lock, &stacks.Thread{TID: 2, WaitsFor: c.now})
 		if !slices.Equal(lock.Waiters, c.want) {
 			t.Errorf("now %v: waiters %v, want %v", c.now, lock.Waiters, c.want)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/testtargets"
@@ -111,8 +112,8 @@ func TestGoroutinesThatWaitedAreCountedInACore(t *testing.T) {
 		}
 	}
 	p := Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1})
-	if g := p.Goroutines; g == nil || g.Count != 121 || g.ByReason["chan send"] != 20 || g.Longest != 0 {
-		t.Errorf("%+v, %q", g, p.Parked)
+	if g := p.WaitingGoroutines; g == nil || g.Count != 121 || g.ByReason["chan send"] != 20 || g.Longest != 0 {
+		t.Errorf("%+v, %q", g, p.WaitingText)
 	}
 }
 
@@ -147,7 +148,7 @@ func buildGo(t *testing.T, program, release string, args ...string) string {
 func textsOf(t *testing.T, pid int) string {
 	p := sampleOf(t, pid, -1)
 	var b strings.Builder
-	locks := &Locks{Processes: []*Process{p}}
+	locks := &locks.Locks{Processes: []*stacks.Process{p}}
 	for _, err := range []error{text.Write(&b, p), text.WriteMerged(&b, p), text.WriteLocks(&b, locks),
 		stacks.WriteJSON(&b, p)} {
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
@@ -29,7 +30,7 @@ func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
 		t.Fatal(err)
 	}
 	members := waits.NewLiveThreads(c.PID, nil)
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)
@@ -42,10 +43,10 @@ func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
 				outcome, s, err := l.Begin(th)
 				to := procmem.Now()
 				if err == nil && outcome == observe.Done && s.WaitReason() == "futex" {
-					sl := &waits.Sleeper{State: 'S', Wait: "futex", InCall: true, Args: s.Call.Args, Memory: s.FutexWord(),
-						Stack: []waits.FunctionName{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
+					sl := &waits.Sleeper{State: 'S', Reason: "futex", InCall: true, Args: s.Call.Args, Memory: s.FutexWord(),
+						Stack: []waits.StackFunction{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
 					w := waits.Describe(sl)
-					w.Resolve(members)
+					w.ResolveOwner(members)
 					out = append(out, sighting{from, to, w.Owner, w.Free})
 				}
 				pool.Put(s)

@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/core"
 	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/waits"
 )
@@ -26,7 +27,7 @@ func java(t *testing.T, file string) []string {
 	return []string{exe, filepath.Join("testdata", file)}
 }
 
-// pythons gives the interpreters 3.11 to 3.13, whose locks are supported.
+// pythons returns the interpreters 3.11 to 3.13, whose locks are supported.
 func pythons(t *testing.T) (list []string) {
 	t.Helper()
 	home, _ := os.UserHomeDir()
@@ -43,7 +44,7 @@ func pythons(t *testing.T) (list []string) {
 }
 
 // settle examines locks until they are as wanted.
-func settle(t *testing.T, pid int, wanted func(l *Locks) bool) *Locks {
+func settle(t *testing.T, pid int, wanted func(l *locks.Locks) bool) *locks.Locks {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		l := locksOf(t, pid)
@@ -53,7 +54,7 @@ func settle(t *testing.T, pid int, wanted func(l *Locks) bool) *Locks {
 	}
 }
 
-func lockText(t *testing.T, l *Locks) string {
+func lockText(t *testing.T, l *locks.Locks) string {
 	t.Helper()
 	var b strings.Builder
 	if err := text.WriteLocks(&b, l); err != nil {
@@ -75,14 +76,17 @@ func TestStarvedWorkersAreBlocked(t *testing.T) {
 		{[]string{cxx}, 4, "std::future", "in outer at pools.cc:58"},
 	} {
 		p := startProgram(t, c.command[0], nil, append(c.command[1:], "starved")...)
-		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Starved) == 1 && len(l.Starved[0].Threads) == c.threads })
+		l := settle(t, p.pid, func(l *locks.Locks) bool {
+			return len(l.StarvedPools) == 1 && len(l.StarvedPools[0].Threads) == c.threads
+		})
 		text := lockText(t, l)
-		if len(l.Starved) != 1 || len(l.Starved[0].Threads) != c.threads || l.Starved[0].WaitsIn != c.waitsIn ||
+		if len(l.StarvedPools) != 1 || len(l.StarvedPools[0].Threads) != c.threads ||
+			l.StarvedPools[0].WaitsIn != c.waitsIn ||
 			l.Verdict != locks.VerdictPossible {
-			t.Errorf("%v: %s, %+v", c.command, l.Verdict, l.Starved)
+			t.Errorf("%v: %s, %+v", c.command, l.Verdict, l.StarvedPools)
 			continue
 		}
-		for _, tid := range l.Starved[0].Threads {
+		for _, tid := range l.StarvedPools[0].Threads {
 			if th, _ := l.Thread(tid); th.WaitsFor.Idle != "" {
 				t.Errorf("%v: thread %d %s is idle: %v", c.command, tid, th.Name, th.WaitsFor)
 			}
@@ -94,11 +98,12 @@ func TestStarvedWorkersAreBlocked(t *testing.T) {
 }
 
 // starvedPool has two workers that wait for results, as sampled one after the other.
-func starvedPool() *Locks {
+func starvedPool() *locks.Locks {
 	l := locks.New()
-	stack := []Frame{{Place: &Place{Function: "std::future<int>::get"}}, {Place: &Place{Function: "Pool::worker_loop"}}}
+	stack := []stacks.Frame{{Place: &stacks.Place{Function: "std::future<int>::get"}},
+		{Place: &stacks.Place{Function: "Pool::worker_loop"}}}
 	wait := &waits.Wait{Kind: waits.Future}
-	l.Processes = []*Process{{PID: 1, Threads: []Thread{
+	l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{
 		{TID: 1, Name: "main", State: "S"}, {TID: 2, Name: "w1", State: "S", Frames: stack, WaitsFor: wait},
 		{TID: 3, Name: "w2", State: "S", Frames: stack, WaitsFor: wait},
 	}}}
@@ -109,13 +114,13 @@ func starvedPool() *Locks {
 func TestPoolsWhoseThreadsGoOnAreNotStarved(t *testing.T) {
 	read := starvedPool()
 	read.Examine(locks.AsRead{})
-	if len(read.Starved) != 1 || read.Verdict != locks.VerdictPossible {
-		t.Fatalf("%s, %+v, want one pool", read.Verdict, read.Starved)
+	if len(read.StarvedPools) != 1 || read.Verdict != locks.VerdictPossible {
+		t.Fatalf("%s, %+v, want one pool", read.Verdict, read.StarvedPools)
 	}
 	l := &lockExaminer{locks: starvedPool(), byThread: map[int]*examinedProcess{}}
 	l.locks.Examine(l) // none of the threads waits as before
-	if len(l.locks.Starved) != 0 || l.locks.Verdict == locks.VerdictPossible {
-		t.Errorf("%s, %+v; want no pool", l.locks.Verdict, l.locks.Starved)
+	if len(l.locks.StarvedPools) != 0 || l.locks.Verdict == locks.VerdictPossible {
+		t.Errorf("%s, %+v; want no pool", l.locks.Verdict, l.locks.StarvedPools)
 	}
 }
 
@@ -143,7 +148,7 @@ func TestIdlePoolsAreIdle(t *testing.T) {
 		{[]string{cxx}, 4},
 	} {
 		p := startProgram(t, c.command[0], nil, append(c.command[1:], "idle")...)
-		count := func(l *Locks) (n int) {
+		count := func(l *locks.Locks) (n int) {
 			for i := range l.Processes[0].Threads {
 				if w := l.Processes[0].Threads[i].WaitsFor; w != nil && w.Idle == waits.IdlePool {
 					n++
@@ -151,8 +156,8 @@ func TestIdlePoolsAreIdle(t *testing.T) {
 			}
 			return n
 		}
-		l := settle(t, p.pid, func(l *Locks) bool { return count(l) >= c.pool && l.Verdict == locks.VerdictNone })
-		if count(l) < c.pool || l.Verdict != locks.VerdictNone || len(l.OwnerUnknown) > 0 || len(l.Starved) > 0 {
+		l := settle(t, p.pid, func(l *locks.Locks) bool { return count(l) >= c.pool && l.Verdict == locks.VerdictNone })
+		if count(l) < c.pool || l.Verdict != locks.VerdictNone || len(l.WaitersWithoutOwner) > 0 || len(l.StarvedPools) > 0 {
 			t.Errorf("%v: %d threads idle in pools, want %d; %s\n%s", c.command, count(l), c.pool, l.Verdict, lockText(t, l))
 		}
 	}
@@ -160,9 +165,9 @@ func TestIdlePoolsAreIdle(t *testing.T) {
 
 func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
 	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "blocked")
-	l := settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
+	l := settle(t, p.pid, func(l *locks.Locks) bool { return len(l.WaitersWithoutOwner) == 2 })
 	text := lockText(t, l)
-	if len(l.OwnerUnknown) != 2 || l.Verdict != locks.VerdictUnknown ||
+	if len(l.WaitersWithoutOwner) != 2 || l.Verdict != locks.VerdictUnknown ||
 		!strings.Contains(text, "deadlock unknown: 2 objects have no known owner") {
 		t.Errorf("%s\n%s", l.Verdict, text)
 	}
@@ -170,10 +175,10 @@ func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
 
 func TestACoreHasTheLikelyOwnersOfPythonsLocks(t *testing.T) {
 	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "locks")
-	settle(t, p.pid, func(l *Locks) bool { return len(l.Possible) == 1 })
+	settle(t, p.pid, func(l *locks.Locks) bool { return len(l.PossibleDeadlocks) == 1 })
 	l := LocksOfCore(openCore(t, gcore(t, p.pid), core.Options{}), Options{MaxDepth: -1})
-	if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || l.Verdict != locks.VerdictPossible {
-		t.Errorf("%s, %v\n%s", l.Verdict, l.Possible, lockText(t, l))
+	if len(l.PossibleDeadlocks) != 1 || len(l.PossibleDeadlocks[0]) != 2 || l.Verdict != locks.VerdictPossible {
+		t.Errorf("%s, %v\n%s", l.Verdict, l.PossibleDeadlocks, lockText(t, l))
 	}
 }
 
@@ -181,9 +186,10 @@ func TestACoreHasTheLikelyOwnersOfPythonsLocks(t *testing.T) {
 func TestCrossedLocksOfPython(t *testing.T) {
 	for _, python := range pythons(t) {
 		p := startProgram(t, python, nil, "testdata/pools.py", "locks")
-		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Possible) == 1 })
-		if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || len(l.Deadlocks) != 0 || l.Verdict != locks.VerdictPossible {
-			t.Errorf("%s: locks: %s, %v, %v\n%s", python, l.Verdict, l.Possible, l.Deadlocks, lockText(t, l))
+		l := settle(t, p.pid, func(l *locks.Locks) bool { return len(l.PossibleDeadlocks) == 1 })
+		if len(l.PossibleDeadlocks) != 1 || len(l.PossibleDeadlocks[0]) != 2 || len(l.Deadlocks) != 0 ||
+			l.Verdict != locks.VerdictPossible {
+			t.Errorf("%s: locks: %s, %v, %v\n%s", python, l.Verdict, l.PossibleDeadlocks, l.Deadlocks, lockText(t, l))
 		}
 		for _, m := range l.Locks {
 			if len(m.Likely) != 1 || slices.Contains(m.Waiters, m.Likely[0].TID) ||
@@ -193,14 +199,14 @@ func TestCrossedLocksOfPython(t *testing.T) {
 			}
 		}
 		p = startProgram(t, python, nil, "testdata/pools.py", "rlocks")
-		l = settle(t, p.pid, func(l *Locks) bool { return len(l.Deadlocks) == 1 })
+		l = settle(t, p.pid, func(l *locks.Locks) bool { return len(l.Deadlocks) == 1 })
 		if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 || l.Verdict != locks.VerdictDeadlock {
 			t.Errorf("%s: rlocks: %s, %v\n%s", python, l.Verdict, l.Deadlocks, lockText(t, l))
 		}
 		p = startProgram(t, python, nil, "testdata/pools.py", "uncrossed")
-		l = settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
-		if len(l.Possible)+len(l.Deadlocks) != 0 || l.Verdict != locks.VerdictUnknown ||
-			slices.ContainsFunc(l.Locks, func(m Lock) bool { return len(m.Likely) > 0 }) {
+		l = settle(t, p.pid, func(l *locks.Locks) bool { return len(l.WaitersWithoutOwner) == 2 })
+		if len(l.PossibleDeadlocks)+len(l.Deadlocks) != 0 || l.Verdict != locks.VerdictUnknown ||
+			slices.ContainsFunc(l.Locks, func(m locks.Lock) bool { return len(m.Likely) > 0 }) {
 			t.Errorf("%s: uncrossed: %s\n%s", python, l.Verdict, lockText(t, l))
 		}
 	}
@@ -213,7 +219,7 @@ func TestJoinsOfPythonNameTheThread(t *testing.T) {
 			continue
 		}
 		p := startProgram(t, python, nil, "testdata/pools.py", "joins")
-		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Deadlocks) == 1 })
+		l := settle(t, p.pid, func(l *locks.Locks) bool { return len(l.Deadlocks) == 1 })
 		if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 {
 			t.Errorf("%s: %s, %v\n%s", python, l.Verdict, l.Deadlocks, lockText(t, l))
 			continue
@@ -238,7 +244,7 @@ func TestJoinsOfPythonNameTheThread(t *testing.T) {
 
 func TestRLocksOfPythonWithATimeOutAreNoDeadlock(t *testing.T) {
 	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "timed")
-	owned := func(l *Locks) (n int) {
+	owned := func(l *locks.Locks) (n int) {
 		for i := range l.Processes[0].Threads {
 			if w := l.Processes[0].Threads[i].WaitsFor; w != nil && w.Symbol == "threading.RLock" && w.Owner != 0 {
 				n++
@@ -246,7 +252,7 @@ func TestRLocksOfPythonWithATimeOutAreNoDeadlock(t *testing.T) {
 		}
 		return n
 	}
-	l := settle(t, p.pid, func(l *Locks) bool { return owned(l) == 2 })
+	l := settle(t, p.pid, func(l *locks.Locks) bool { return owned(l) == 2 })
 	if owned(l) != 2 || len(l.Deadlocks) != 0 {
 		t.Errorf("%d waits for an RLock with owner, want 2; %v\n%s", owned(l), l.Deadlocks, lockText(t, l))
 	}
@@ -254,8 +260,9 @@ func TestRLocksOfPythonWithATimeOutAreNoDeadlock(t *testing.T) {
 
 func TestGoroutinesAreNotExamined(t *testing.T) {
 	l := locks.New()
-	stack := []Frame{{Place: &Place{Function: "runtime.futex"}}, {Place: &Place{Function: "runtime.mcall"}}}
-	l.Processes = []*Process{{PID: 1, Threads: []Thread{{TID: 1, Frames: stack}}}}
+	stack := []stacks.Frame{{Place: &stacks.Place{Function: "runtime.futex"}},
+		{Place: &stacks.Place{Function: "runtime.mcall"}}}
+	l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{{TID: 1, Frames: stack}}}}
 	l.Examine(locks.AsRead{})
 	if text := lockText(t, l); l.Verdict != locks.VerdictUnknown || !strings.Contains(text, "goroutines") {
 		t.Errorf("%s\n%s", l.Verdict, text)

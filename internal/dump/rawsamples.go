@@ -13,17 +13,17 @@ import (
 	"prywalk/internal/dump/walk"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/selfhang"
 	"prywalk/ptrace"
 )
 
 // collectFor bounds the wait for running threads, ns.
 const collectFor = 10e9
 
-// rawSamples are a process's samples. The sampling goroutine may hang and go on later.
+// rawSamples are a process's samples. The goroutine that takes them may hang, and go on later.
 type rawSamples struct {
 	threads []*observe.Thread
 	pause   int64 // ns; of [Options].Atomic
@@ -37,10 +37,10 @@ func newRawSamples(threads ...*observe.Thread) *rawSamples {
 	return &rawSamples{threads: threads, taken: map[*observe.Thread]*observe.RawSample{}, failed: map[string]int64{}}
 }
 
-func (g *rawSamples) soFar() *rawSamples {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return &rawSamples{taken: maps.Clone(g.taken), failed: maps.Clone(g.failed)}
+func (raw *rawSamples) soFar() *rawSamples {
+	raw.mu.Lock()
+	defer raw.mu.Unlock()
+	return &rawSamples{taken: maps.Clone(raw.taken), failed: maps.Clone(raw.failed)}
 }
 
 // Bytes of stack: of a thread's first copy, and of all in an atomic dump.
@@ -59,7 +59,8 @@ func (o *Options) firstCopy() int {
 	return firstCopy
 }
 
-// sampleAll gives the error of listing the threads, or [ErrHung].
+// sampleAll samples each thread once. Error: of listing the threads, or [ErrHung]; with ErrHung the samples so far are
+// valid.
 func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	tids, err := t.Threads(nil)
 	if err != nil {
@@ -72,7 +73,7 @@ func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().CopyUpTo(o.firstCopy())
 		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
-		th.Feedback().Plan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, tid), 0))
+		th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th
 	}
@@ -89,7 +90,7 @@ func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	return got.soFar(), err
 }
 
-// sampleThread gives nil if sampling fails. Error: [ErrHung].
+// sampleThread returns nil if sampling fails. Error: [ErrHung].
 func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.RawSample, error) {
 	got := newRawSamples(th)
 	err := got.sampleEach(o, mode)
@@ -97,7 +98,7 @@ func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.Ra
 }
 
 // sampleAtOnce samples all threads at one moment, also new ones.
-func (g *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add func(int) *observe.Thread) error {
+func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
 		tids, _ := t.Threads(nil) // none after its end
@@ -112,18 +113,19 @@ func (g *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add f
 		return fresh
 	}
 	return onController(o, n, func(c *ptrace.Controller, pool *observe.Pool) {
-		g.pause = observe.StopAll(c, pool, more, g.note)
+		raw.pause = observe.StopAll(c, pool, more, raw.note)
 	})
 }
 
-// sampleEach goes on, on another OS thread, after prywalk was stopped by a signal.
-func (g *rawSamples) sampleEach(o Options, mode observe.Mode) error {
-	for todo := g.threads; len(todo) > 0; {
+// sampleEach samples the threads one after the other. After a signal has stopped prywalk, the rest is sampled on
+// another OS thread.
+func (raw *rawSamples) sampleEach(o Options, mode observe.Mode) error {
+	for todo := raw.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
 		err := onController(o, len(todo), func(c *ptrace.Controller, pool *observe.Pool) {
-			l := observe.New(c, pool, mode)
-			l.LimitStops(o.MaxPause)
-			left <- g.sampleSome(l, todo)
+			observer := observe.New(c, pool, mode)
+			observer.LimitStops(o.MaxPause)
+			left <- raw.sampleSome(observer, todo)
 		})
 		if err != nil {
 			return err
@@ -133,48 +135,49 @@ func (g *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	return nil
 }
 
-// sampleSome gives the threads left when prywalk is about to be stopped.
-func (g *rawSamples) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
+// sampleSome samples the threads todo. If prywalk is about to be stopped by a signal, it ends early and gives the
+// unsampled ones.
+func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Thread) (unsampled []*observe.Thread) {
 	for i, th := range todo {
 		if ptrace.Suspending() {
-			left = slices.Clone(todo[i:])
+			unsampled = slices.Clone(todo[i:])
 			break
 		}
-		l.FinishStopped(0, g.note) // no stops during passive reads
-		outcome, s, err := l.Begin(th)
+		observer.FinishStopped(0, raw.note) // no stops during passive reads
+		outcome, s, err := observer.Begin(th)
 		switch {
 		case err != nil:
-			g.note(th, nil, err)
+			raw.note(th, nil, err)
 		case outcome == observe.Done:
-			g.note(th, s, nil)
+			raw.note(th, s, nil)
 		case outcome == observe.Pending:
-			l.Collect(procmem.Now(), g.note)
+			observer.Collect(procmem.Now(), raw.note)
 		}
 	}
-	l.Collect(procmem.Now()+collectFor, g.note)
+	observer.Collect(procmem.Now()+collectFor, raw.note)
 	if !ptrace.Suspending() {
-		l.Abort(g.note)
-		return left
+		observer.CancelAll(raw.note)
+		return unsampled
 	}
-	l.Leave(func(th *observe.Thread, s *observe.RawSample, err error) {
+	observer.FinishOrCancelAll(func(th *observe.Thread, s *observe.RawSample, err error) {
 		if errors.Is(err, ptrace.ErrTimeout) {
-			left = append(left, th)
+			unsampled = append(unsampled, th)
 			return
 		}
-		g.note(th, s, err)
+		raw.note(th, s, err)
 	})
-	return left
+	return unsampled
 }
 
-func (g *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (raw *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
+	raw.mu.Lock()
+	defer raw.mu.Unlock()
 	if err == nil {
-		g.taken[th] = s
+		raw.taken[th] = s
 		return
 	}
 	if r := observe.Reason(err); r != refusal.Exited {
-		g.failed[r.Word()]++
+		raw.failed[r.Word()]++
 	}
 }
 
@@ -182,7 +185,7 @@ func (g *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
 // for that, is off meanwhile, and after a hang.
 func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) error {
 	percent := debug.SetGCPercent(-1)
-	err := hang.OnWatchedThread(func() {
+	err := selfhang.OnWatchedThread(func() {
 		c := ptrace.NewController(ptrace.Options{ReadOnly: o.ReadOnly, MaxPending: n + spareRoom})
 		defer c.Close()
 		f(c, observe.NewPool(0))

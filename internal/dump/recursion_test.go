@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/budget"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
@@ -23,7 +24,7 @@ func runaway(t *testing.T, calls string) int {
 	return cmd.Process.Pid
 }
 
-func sampleWith(t *testing.T, pid int, total int64, o Options) *Process {
+func sampleWith(t *testing.T, pid int, total int64, o Options) *stacks.Process {
 	t.Helper()
 	budget.Process().SetTotal(total)
 	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
@@ -63,7 +64,7 @@ func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 	p = sampleWith(t, pid, 64<<20, Options{})
 	defer p.Close()
 	left := budget.Process().Refusals()
-	if peak := p.Memory.Used(); peak > 32<<20 || !strings.Contains(left, fmt.Sprintf("stacks of process %d", pid)) {
+	if peak := p.Budget.Used(); peak > 32<<20 || !strings.Contains(left, fmt.Sprintf("stacks of process %d", pid)) {
 		t.Errorf("%d bytes taken; %q", peak, left)
 	}
 	for i := range p.Threads {

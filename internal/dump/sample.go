@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/quota"
+	"prywalk/internal/selfhang"
 	"prywalk/internal/symbols"
 )
 
@@ -49,21 +49,22 @@ func (o *Options) account(pid int) *budget.Account {
 
 // ErrHung is part of the error of [Sample] if a read does not return. The process that called Sample must exit: threads
 // may be stopped until then.
-var ErrHung = hang.Err
+var ErrHung = selfhang.Err
 
 // Sample samples all threads of a process once, except those that end. Errors: of listing the threads, or [ErrHung],
 // with the samples so far.
-func Sample(t *loadedcode.Process, o Options) (*Process, error) {
+func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 	origin := o.origin()
 	raw, err := sampleAll(t, o)
 	if err != nil && !errors.Is(err, ErrHung) {
 		return nil, err
 	}
-	r := &results{err: err, process: Process{Origin: origin, PID: t.PID, Name: t.Comm, Threads: []Thread{},
-		Frozen: quota.Root("/").Frozen(t.PID),
-		Failed: raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Memory: o.account(t.PID)}}
-	hung := hang.Watched(func() { r.describe(t, o, raw) })
-	p, err := r.snapshot(hung)
+	partial := &partialProcess{err: err, process: stacks.Process{Origin: origin, PID: t.PID, Name: t.Comm,
+		Threads: []stacks.Thread{},
+		Frozen:  quota.Root("/").Frozen(t.PID),
+		Failed:  raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Budget: o.account(t.PID)}}
+	hung := selfhang.Watched(func() { partial.describe(t, o, raw) })
+	p, err := partial.snapshot(hung)
 	p.SortThreads()
 	return p, err
 }

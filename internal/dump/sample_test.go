@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
@@ -42,7 +43,7 @@ func settled(pid int) bool {
 	return running == 1
 }
 
-func taken(t *testing.T, pid int, o Options) *Process {
+func taken(t *testing.T, pid int, o Options) *stacks.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
 	if err != nil {
@@ -60,7 +61,7 @@ func taken(t *testing.T, pid int, o Options) *Process {
 }
 
 // together repeats an atomic dump, once ready returns, if a stop took more than a second.
-func together(t *testing.T, pid int, ready func()) *Process {
+func together(t *testing.T, pid int, ready func()) *stacks.Process {
 	t.Helper()
 	for end := time.Now().Add(4 * time.Minute); ; {
 		ready()
@@ -78,7 +79,7 @@ func letter(tid int) string {
 }
 
 // seen checks a dump of "mixed N".
-func seen(t *testing.T, p *Process, n int) {
+func seen(t *testing.T, p *stacks.Process, n int) {
 	t.Helper()
 	if len(p.Threads) != n+2 || len(p.Failed) != 0 {
 		t.Errorf("%d threads, %v", len(p.Threads), p.Failed)
@@ -157,7 +158,7 @@ func TestStoppedProcessIsSampledAndStaysStopped(t *testing.T) {
 	for _, atomic := range []bool{false, true} {
 		pid := threads(t, "mixed", "3")
 		stop := func() { stopAll(t, pid) } // they return to their stop by themselves
-		var p *Process
+		var p *stacks.Process
 		if atomic {
 			p = together(t, pid, stop)
 		} else {

@@ -4,6 +4,7 @@ package dump
 
 import (
 	"prywalk/internal/callstack"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
@@ -17,15 +18,15 @@ var (
 )
 
 // setTasks sets the tasks. depth bounds the frames of each; negative: no bound.
-func setTasks(p *Process, list managed.TaskList, depth int) {
+func setTasks(p *stacks.Process, list managed.TaskList, depth int) {
 	p.TasksChanged, p.TasksMore = list.Changed, list.More
 	for i := range list.Tasks {
 		t := &list.Tasks[i]
-		d := Task{Name: t.Name, Family: t.Family, State: taskStates[t.State], Awaits: t.Awaits, AwaitsTasks: t.AwaitsTasks,
-			How: taskHows[t.Proven], Frames: []Frame{}}
+		d := stacks.Task{Name: t.Name, Family: t.Family, State: taskStates[t.State], Awaits: t.Awaits,
+			AwaitsTasks: t.AwaitsTasks, How: taskHows[t.Undisturbed], Frames: []stacks.Frame{}}
 		for j := range t.Frames {
 			if f := &t.Frames[j]; depth < 0 || j < depth {
-				d.Frames = append(d.Frames, Frame{Place: &Place{Function: f.Function, File: f.File, Line: f.Line,
+				d.Frames = append(d.Frames, stacks.Frame{Place: &stacks.Place{Function: f.Function, File: f.File, Line: f.Line,
 					Kind: managed.Kind(t.Runtime), Module: "[" + t.Runtime + "]"}})
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/symbols"
 )
@@ -22,9 +23,9 @@ func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	deadlocksOf(t, 2, p.pid)
 	stopAll(t, p.pid)
 	l := locksOf(t, p.pid)
-	if l.Verdict != locks.VerdictUnknown || l.Unread != len(l.Processes[0].Threads) ||
+	if l.Verdict != locks.VerdictUnknown || l.ThreadsWithUnknownWait != len(l.Processes[0].Threads) ||
 		!strings.Contains(lockText(t, l), "; deadlock unknown: what ") {
-		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.Unread, lockText(t, l))
+		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.ThreadsWithUnknownWait, lockText(t, l))
 	}
 }
 
@@ -43,8 +44,8 @@ func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	threads := l.Processes[0].Threads
-	if l.Verdict != locks.VerdictUnknown || len(threads) == 0 || l.Unread != len(threads) {
-		t.Errorf("%s of %d threads: %d", l.Verdict, len(threads), l.Unread)
+	if l.Verdict != locks.VerdictUnknown || len(threads) == 0 || l.ThreadsWithUnknownWait != len(threads) {
+		t.Errorf("%s of %d threads: %d", l.Verdict, len(threads), l.ThreadsWithUnknownWait)
 	}
 }
 
@@ -67,7 +68,7 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	owner := p.numbers[0]
 	delete(l.byThread, owner)
 	threads := &l.locks.Processes[0].Threads
-	*threads = slices.DeleteFunc(*threads, func(th Thread) bool { return th.TID == owner })
+	*threads = slices.DeleteFunc(*threads, func(th stacks.Thread) bool { return th.TID == owner })
 	l.locks.Examine(l)
 	owned := 0
 	for i := range l.locks.Locks {
@@ -80,10 +81,10 @@ func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 		}
 	}
 	const want = "is not known"
-	if owned != l.locks.Unsampled || owned < 8 || l.locks.Verdict != locks.VerdictUnknown ||
+	if owned != l.locks.UnsampledOwners || owned < 8 || l.locks.Verdict != locks.VerdictUnknown ||
 		!strings.Contains(lockText(t, l.locks), "the stack of "+strconv.Itoa(owned)+" owners "+want) ||
 		!strings.Contains(lockText(t, l.locks), "held by thread "+strconv.Itoa(owner)+", whose stack "+want) {
-		t.Errorf("%d locks owned, %d without a stack: %s", owned, l.locks.Unsampled, lockText(t, l.locks))
+		t.Errorf("%d locks owned, %d without a stack: %s", owned, l.locks.UnsampledOwners, lockText(t, l.locks))
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
@@ -42,7 +44,7 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 	return p
 }
 
-func locksOf(t *testing.T, pids ...int) *Locks {
+func locksOf(t *testing.T, pids ...int) *locks.Locks {
 	t.Helper()
 	var targets []*loadedcode.Process
 	for _, pid := range pids {
@@ -111,7 +113,7 @@ const locksInCPlusPlus = `
 `
 
 // check waits until each row's thread has the expected wait.
-func check(t *testing.T, smp func() *Process, rows []row) {
+func check(t *testing.T, smp func() *stacks.Process, rows []row) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		missing := missing(smp(), rows)
@@ -124,7 +126,7 @@ func check(t *testing.T, smp func() *Process, rows []row) {
 	}
 }
 
-func missing(p *Process, rows []row) (out []string) {
+func missing(p *stacks.Process, rows []row) (out []string) {
 	for _, r := range rows {
 		got := "no thread of that name"
 		for i := range p.Threads {
@@ -142,8 +144,8 @@ func missing(p *Process, rows []row) (out []string) {
 	return out
 }
 
-func liveSample(t *testing.T, pid int) func() *Process {
-	return func() *Process { return sampleOf(t, pid, -1) }
+func liveSample(t *testing.T, pid int) func() *stacks.Process {
+	return func() *stacks.Process { return sampleOf(t, pid, -1) }
 }
 
 func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
@@ -178,7 +180,7 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 				t.Errorf("accept: %+v, %q", f, w.Idle)
 			}
 		case "epoll":
-			if f.Type != "epoll" || len(f.Holds) != 2 || w.Idle != waits.IdleLoop {
+			if f.Type != "epoll" || len(f.Holds) != 2 || w.Idle != waits.IdleEventLoop {
 				t.Errorf("epoll: %+v, %q", f, w.Idle)
 			}
 		case "poll":

@@ -18,7 +18,6 @@ type Type uint16
 // The kinds of ELF files in use here.
 const (
 	TypeRel  Type = 1 // relocatable object
-	TypeExec Type = 2 // executable with fixed addresses
 	TypeDyn  Type = 3 // shared object or position-independent executable
 	TypeCore Type = 4 // memory image of a process
 )

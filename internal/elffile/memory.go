@@ -46,10 +46,10 @@ var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
 // Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec selects
 // between segments that share a page. False if no loaded segment is at off.
-func (f *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
+func (t *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {
-			if s := f.mappedBy(off, page, exec, sameRights); s != nil {
+			if s := t.mappedBy(off, page, exec, sameRights); s != nil {
 				return start - (s.VAddr + (off - s.Off)), true
 			}
 		}
@@ -58,10 +58,10 @@ func (f *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 }
 
 // mappedBy returns the segment in a mapping at file offset off, preferably one that begins there.
-func (f *segmentTable) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
+func (t *segmentTable) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
 	var found *Segment
-	for i := range f.Segments {
-		s := &f.Segments[i]
+	for i := range t.Segments {
+		s := &t.Segments[i]
 		if s.Type != SegLoad || s.FileSize == 0 {
 			continue
 		}

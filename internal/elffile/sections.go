@@ -13,7 +13,6 @@ type SectionType uint32
 
 // The section types in use here.
 const (
-	SecNull     SectionType = 0
 	SecProgBits SectionType = 1
 	SecSymTab   SectionType = 2
 	SecStrTab   SectionType = 3
@@ -27,7 +26,6 @@ type SectionFlags uint64
 
 // The attributes in use here.
 const (
-	SecWrite      SectionFlags = 1
 	SecAlloc      SectionFlags = 2
 	SecExec       SectionFlags = 4
 	SecCompressed SectionFlags = 0x800

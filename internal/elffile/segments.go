@@ -10,10 +10,7 @@ type SegmentType uint32
 // The segment types in use here.
 const (
 	SegLoad    SegmentType = 1          // PT_LOAD
-	SegDynamic SegmentType = 2          // PT_DYNAMIC
-	SegInterp  SegmentType = 3          // PT_INTERP
 	SegNote    SegmentType = 4          // PT_NOTE
-	SegTLS     SegmentType = 7          // PT_TLS
 	SegEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
 )
 
@@ -86,10 +83,10 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 }
 
 // segment returns the first of a type; nil if none.
-func (f *segmentTable) segment(t SegmentType) *Segment {
-	for i := range f.Segments {
-		if f.Segments[i].Type == t {
-			return &f.Segments[i]
+func (t *segmentTable) segment(typ SegmentType) *Segment {
+	for i := range t.Segments {
+		if t.Segments[i].Type == typ {
+			return &t.Segments[i]
 		}
 	}
 	return nil

@@ -26,8 +26,7 @@ const (
 	SymNoType SymbolType = 0
 	SymObject SymbolType = 1
 	SymFunc   SymbolType = 2
-	SymFile   SymbolType = 4 // STT_FILE: the source of the local symbols after it
-	SymTLS    SymbolType = 6
+	SymFile   SymbolType = 4  // STT_FILE: the source of the local symbols after it
 	SymIFunc  SymbolType = 10 // STT_GNU_IFUNC: a function that selects one
 )
 
@@ -100,13 +99,13 @@ func (f *File) HasSymbols(kind SymbolKind) bool {
 // ErrNoSection, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	t, err := f.symbolTable(kind)
-	if t.n <= 1 {
+	if t.entries <= 1 {
 		return nil, err
 	}
-	if err := f.memory.Take(int64(t.n-1)*symbolSize, "symbol table"); err != nil {
+	if err := f.memory.Take(int64(t.entries-1)*symbolSize, "symbol table"); err != nil {
 		return nil, err
 	}
-	syms := make([]Symbol, 0, t.n-1)
+	syms := make([]Symbol, 0, t.entries-1)
 	err = t.each(nil, func(s *Symbol) bool {
 		syms = append(syms, *s)
 		return true
@@ -117,7 +116,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 // EachSymbol calls each until it returns false; s is valid during the call. Errors as of Symbols.
 func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	t, err := f.symbolTable(kind)
-	if t.n <= 1 {
+	if t.entries <= 1 {
 		return err
 	}
 	return t.each(nil, each)
@@ -126,14 +125,13 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 // CountSymbols returns the number that the table's size allows.
 func (f *File) CountSymbols(kind SymbolKind) int {
 	t, _ := f.symbolTable(kind) // 0 entries on error
-	return int(max(t.n, 1) - 1)
+	return int(max(t.entries, 1) - 1)
 }
 
-// symbolTable counts the null symbol.
 type symbolTable struct {
-	f *File
-	w *Window
-	n uint64
+	file     *File
+	contents *Window
+	entries  uint64 // with the null symbol
 }
 
 func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
@@ -155,8 +153,8 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 // each skips the null symbol, and, with names (sorted), what has another NameOff.
 func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
-	for i := uint64(1); i < t.n; i += symbolChunk {
-		step := min(t.n-i, symbolChunk)
+	for i := uint64(1); i < t.entries; i += symbolChunk {
+		step := min(t.entries-i, symbolChunk)
 		b, err := t.read(&buf, i*symbolSize, step*symbolSize)
 		if err != nil {
 			return err
@@ -178,14 +176,14 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 
 // read returns bytes valid until the next call.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
-	if t.w.whole != nil {
-		return t.w.View(off, int(n))
+	if t.contents.whole != nil {
+		return t.contents.View(off, int(n))
 	}
 	if *buf == nil {
 		*buf = make([]byte, n) // the first is the largest
 	}
 	b := (*buf)[:n]
-	if got, err := t.f.r.ReadAt(b, int64(t.w.off+off)); got < len(b) {
+	if got, err := t.file.r.ReadAt(b, int64(t.contents.off+off)); got < len(b) {
 		return nil, fmt.Errorf("reading symbols: %w", shortRead(err))
 	}
 	return b, nil

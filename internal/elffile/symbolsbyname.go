@@ -22,10 +22,10 @@ const (
 // Precondition: names have 1 to 1023 bytes. Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
 	t, _ := f.symbolTable(kind)
-	if t.n <= 1 {
+	if t.entries <= 1 {
 		return
 	}
-	is := func(s *Symbol) bool {
+	eachMatch := func(s *Symbol) bool {
 		got := f.NameBytes(kind, s)
 		i := slices.IndexFunc(names, func(name string) bool { return name == string(got) })
 		return i < 0 || each(i, s)
@@ -40,7 +40,7 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 	} else if len(places) == 0 {
 		return
 	}
-	_ = t.each(places, is) // a damaged table: as far as readable
+	_ = t.each(places, eachMatch) // a damaged table: as far as readable
 }
 
 // offsetsOf returns the sorted offsets of names at the end of a string, which may begin earlier (linkers merge tails);
@@ -51,19 +51,19 @@ func (w *Window) offsetsOf(names []string) (places []uint32, ok bool) {
 		longest = max(longest, len(name))
 	}
 	buf, ends := make([]byte, searchStep+longest+1), newSuffixIndex(names)
-	for at := uint64(0); at < w.size; at += searchStep {
-		n := min(w.size-at, uint64(len(buf)))
+	for off := uint64(0); off < w.size; off += searchStep {
+		n := min(w.size-off, uint64(len(buf)))
 		b := buf[:n]
 		if w.whole != nil {
-			view, err := w.View(at, int(n))
+			view, err := w.View(off, int(n))
 			if err != nil {
 				return nil, false
 			}
 			copy(b, view)
-		} else if got, _ := w.r.ReadAt(b, int64(w.off+at)); uint64(got) < n {
+		} else if got, _ := w.r.ReadAt(b, int64(w.off+off)); uint64(got) < n {
 			return nil, false
 		}
-		if at+n == w.size && n < uint64(len(buf)) { // the table's end is a string's
+		if off+n == w.size && n < uint64(len(buf)) { // the table's end is a string's
 			b = append(b, 0)
 		}
 		for end := 0; ; end++ {
@@ -80,10 +80,10 @@ func (w *Window) offsetsOf(names []string) (places []uint32, ok bool) {
 				if from < 0 || from >= searchStep || string(b[from:end]) != name {
 					continue
 				}
-				if len(places) == maxOffsets || at+uint64(from) > 1<<32-1 {
+				if len(places) == maxOffsets || off+uint64(from) > 1<<32-1 {
 					return nil, false
 				}
-				places = append(places, uint32(at)+uint32(from))
+				places = append(places, uint32(off)+uint32(from))
 			}
 		}
 	}

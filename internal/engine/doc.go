@@ -23,4 +23,10 @@
 // of a tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; as these show that
 // a thread has begun, it also calls Skipper.NoteThreadChange. In FoundRunning it passes the thread's clocks to
 // Steady.NoteRunning and Backoff.NoteObservation.
+//
+// # To add an engine
+//
+// Read the source of samples in a package of its own (as perfevents); make raw samples of it (sampled.go of package
+// observe); implement [Engine] (as perfengine); choose it for a process, and leave it where too many stacks are
+// incomplete (modechooser.go of perfengine).
 package engine

@@ -47,11 +47,12 @@ func (s *SharedState) AddUnassignedSample(e handover.Event) {
 
 // Tick is the present tick. The tracer sets it.
 type Tick struct {
-	Number  int64 // of ticks so far, with skipped ones, without withheld and missed ones
-	At      int64 // CLOCK_MONOTONIC ns
-	Period  int64 // mean distance of ticks, ns
-	Copies  int64 // bytes of stack copied
-	Skipped bool  // ticks were skipped before it
+	Number   int64 // of ticks so far, with skipped ones, without withheld and missed ones
+	At       int64 // CLOCK_MONOTONIC ns
+	Period   int64 // mean distance of ticks, ns
+	Interval int64 // time that an observation of this tick stands for, ns
+	Copies   int64 // bytes of stack copied
+	Skipped  bool  // ticks were skipped before it
 }
 
 // TrackedProcess is what tracer and engine share of a tracked process.

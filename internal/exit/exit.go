@@ -36,7 +36,7 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // With makes an error with an exit code.
@@ -47,7 +47,7 @@ func With(code int, format string, args ...any) error {
 // Usage makes an error with exit code 2.
 func Usage(format string, args ...any) error { return With(WrongUsage, format, args...) }
 
-// Internal gives a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
+// Internal returns a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
 func Internal(err error) error {
 	var e *Error
 	if err == nil || errors.As(err, &e) && e.Code == WrongUsage {

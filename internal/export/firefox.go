@@ -89,54 +89,55 @@ func (ff *firefoxBuilder) take(n int64) bool {
 }
 
 type (
-	obj  = map[string]any
-	list = []any
+	object = map[string]any
+	array  = []any
 )
 
-func (ff *firefoxBuilder) meta() obj {
+func (ff *firefoxBuilder) meta() object {
 	s := ff.Summary()
 	interval := 10.0
 	if s.Rate > 0 {
 		interval = 1000 / s.Rate
 	}
-	category := func(name, color string) obj {
-		return obj{"name": name, "color": color, "subcategories": list{"Other"}}
+	category := func(name, color string) object {
+		return object{"name": name, "color": color, "subcategories": array{"Other"}}
 	}
-	return obj{
+	return object{
 		"version": 24, "preprocessedProfileVersion": firefoxVersion, "processType": 0, "debug": false, "symbolicated": true,
 		"product": cmp.Or(ff.Options.Title, s.Target), "interval": interval, "startTime": float64(ff.start) / 1e6,
-		"categories":   list{category("Other", "grey"), category("Code", "blue"), category("Note", "yellow")},
-		"extensions":   obj{"baseURL": list{}, "id": list{}, "name": list{}, "length": 0},
-		"sampleUnits":  obj{"time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs"},
-		"pausedRanges": list{}, "usesOnlyOneStackType": true, "sourceCodeIsNotOnSearchfox": true, "markerSchema": list{},
+		"categories":   array{category("Other", "grey"), category("Code", "blue"), category("Note", "yellow")},
+		"extensions":   object{"baseURL": array{}, "id": array{}, "name": array{}, "length": 0},
+		"sampleUnits":  object{"time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs"},
+		"pausedRanges": array{}, "usesOnlyOneStackType": true, "sourceCodeIsNotOnSearchfox": true, "markerSchema": array{},
 	}
 }
 
-func (ff *firefoxBuilder) thread(g *view.Group) obj {
+func (ff *firefoxBuilder) thread(g *view.Group) object {
 	view.SortByTime(g.Samples)
 	t := newFirefoxThread(ff)
-	now := 0.0
+	time := 0.0 // ms since the begin; in a profile without times, the sum of the samples' values so far
 	for _, s := range g.Samples {
 		if end := view.NumLabel(s, rec.LabelEnd); end > 0 && ff.start > 0 {
-			now = max(now, float64(end-ff.start)/1e6)
+			time = max(time, float64(end-ff.start)/1e6)
 		} else {
-			now += ff.millis(s)
+			time += ff.millis(s)
 		}
-		t.sample(s, now)
+		t.sample(s, time)
 	}
 	functions := t.funcTable() // numbers the resources
 	s := g.Samples[0]
 	pid, tid := view.NumLabel(s, rec.LabelPID), view.NumLabel(s, rec.LabelTID)
-	return obj{
+	return object{
 		"name": g.Name, "isMainThread": pid == tid, "processType": "default",
 		"processName": view.Label(s, rec.LabelComm), "pid": strconv.FormatInt(pid, 10), "tid": strconv.FormatInt(tid, 10),
 		"processStartupTime": 0, "processShutdownTime": nil, "registerTime": 0, "unregisterTime": nil,
-		"pausedRanges": list{}, "showMarkersInTimeline": false,
-		"markers": obj{"length": 0, "category": list{}, "data": list{}, "endTime": list{}, "name": list{},
-			"phase": list{}, "startTime": list{}},
-		"nativeSymbols": obj{"length": 0, "address": list{}, "functionSize": list{}, "libIndex": list{}, "name": list{}},
+		"pausedRanges": array{}, "showMarkersInTimeline": false,
+		"markers": object{"length": 0, "category": array{}, "data": array{}, "endTime": array{}, "name": array{},
+			"phase": array{}, "startTime": array{}},
+		"nativeSymbols": object{"length": 0, "address": array{}, "functionSize": array{}, "libIndex": array{},
+			"name": array{}},
 		"resourceTable": t.resourceTable(), "frameTable": t.frameTable(), "funcTable": functions,
-		"stackTable":  obj{"length": len(t.stackFrame), "prefix": t.prefix, "frame": t.stackFrame},
+		"stackTable":  object{"length": len(t.stackFrame), "prefix": t.prefix, "frame": t.stackFrame},
 		"samples":     t.samples(),
 		"stringArray": t.strings,
 	}

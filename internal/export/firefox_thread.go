@@ -5,9 +5,10 @@ package export
 import (
 	"slices"
 
-	"prywalk/internal/view"
-
 	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
 )
 
 // firefoxThread has a track's tables. A function and its frame have one number.
@@ -30,20 +31,19 @@ type firefoxThread struct {
 
 func newFirefoxThread(ff *firefoxBuilder) *firefoxThread {
 	return &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{},
-		resourceAt: map[string]int{},
-		prefix:     []any{}, stackFrame: []int{}, stackAt: map[view.Edge]int32{}}
+		resourceAt: map[string]int{}, prefix: []any{}, stackFrame: []int{}, stackAt: map[view.Edge]int32{}}
 }
 
-func (t *firefoxThread) sample(s *profile.Sample, now float64) {
+func (t *firefoxThread) sample(s *profile.Sample, time float64) {
 	if !t.ff.take(firefoxSampleCost) {
 		return
 	}
-	at := int32(-1)
+	stack := int32(-1)
 	for _, f := range slices.Backward(t.ff.Stack(s)) {
-		at = t.stack(at, f)
+		stack = t.stack(stack, f)
 	}
-	t.stacks = append(t.stacks, at)
-	t.times = append(t.times, now)
+	t.stacks = append(t.stacks, stack)
+	t.times = append(t.times, time)
 	t.weights = append(t.weights, t.ff.weight(s))
 	var cpu int64
 	if t.ff.cpu >= 0 {
@@ -76,7 +76,7 @@ func (t *firefoxThread) function(frame int32) int {
 	if _, ok := t.funcAt[frame]; !ok {
 		t.ff.take(firefoxFunctionCost)
 	}
-	return view.IndexIn(&t.funcs, t.funcAt, frame)
+	return rec.NumberIn(&t.funcs, t.funcAt, frame)
 }
 
 // str numbers a text; without memory, "".
@@ -84,14 +84,14 @@ func (t *firefoxThread) str(s string) int {
 	if _, ok := t.stringAt[s]; !ok && !t.ff.take(int64(firefoxTextCost+firefoxByteCost*len(s))) {
 		s = ""
 	}
-	return view.IndexIn(&t.strings, t.stringAt, s)
+	return rec.NumberIn(&t.strings, t.stringAt, s)
 }
 
 func (t *firefoxThread) resource(module string) int {
 	if module == "" {
 		return -1
 	}
-	return view.IndexIn(&t.resources, t.resourceAt, module)
+	return rec.NumberIn(&t.resources, t.resourceAt, module)
 }
 
 func column(n int, v any) []any {
@@ -102,13 +102,13 @@ func column(n int, v any) []any {
 	return c
 }
 
-func (t *firefoxThread) samples() obj {
-	return obj{"length": len(t.stacks), "weightType": t.ff.weightType(), "stack": t.stacks, "time": t.times,
+func (t *firefoxThread) samples() object {
+	return object{"length": len(t.stacks), "weightType": t.ff.weightType(), "stack": t.stacks, "time": t.times,
 		"weight": t.weights, "threadCPUDelta": t.cpuDeltas}
 }
 
 // funcTable also numbers modules for resourceTable.
-func (t *firefoxThread) funcTable() obj {
+func (t *firefoxThread) funcTable() object {
 	n := len(t.funcs)
 	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)
 	for i, f := range t.funcs {
@@ -119,11 +119,11 @@ func (t *firefoxThread) funcTable() obj {
 		}
 	}
 	no := column(n, false)
-	return obj{"length": n, "name": name, "isJS": no, "relevantForJS": no, "resource": resource,
+	return object{"length": n, "name": name, "isJS": no, "relevantForJS": no, "resource": resource,
 		"fileName": file, "lineNumber": line, "columnNumber": column(n, nil)}
 }
 
-func (t *firefoxThread) frameTable() obj {
+func (t *firefoxThread) frameTable() object {
 	n := len(t.funcs)
 	fn, category := make([]int, n), make([]int, n)
 	for i, f := range t.funcs {
@@ -133,16 +133,16 @@ func (t *firefoxThread) frameTable() obj {
 		}
 	}
 	null, zero := column(n, nil), column(n, 0)
-	return obj{"length": n, "address": column(n, -1), "inlineDepth": zero, "category": category, "subcategory": zero,
+	return object{"length": n, "address": column(n, -1), "inlineDepth": zero, "category": category, "subcategory": zero,
 		"func": fn, "nativeSymbol": null, "innerWindowID": null, "line": null, "column": null}
 }
 
 // resourceTable has type 1: libraries.
-func (t *firefoxThread) resourceTable() obj {
+func (t *firefoxThread) resourceTable() object {
 	n := len(t.resources)
 	name := make([]int, n)
 	for i, r := range t.resources {
 		name[i] = t.str(r)
 	}
-	return obj{"length": n, "lib": column(n, nil), "name": name, "host": column(n, nil), "type": column(n, 1)}
+	return object{"length": n, "lib": column(n, nil), "name": name, "host": column(n, nil), "type": column(n, 1)}
 }

@@ -93,15 +93,15 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 		if !e.take(otlpSampleCost) {
 			return nil
 		}
-		is := process{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
-		r := known[is]
+		of := process{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
+		r := known[of]
 		if r == nil {
-			r = &otlpResource{pid: is.pid, comm: is.comm}
-			known[is] = r
+			r = &otlpResource{pid: of.pid, comm: of.comm}
+			known[of] = r
 			all = append(all, r)
 		}
 		stack, attributes := e.tables.stack(s), e.attributes(s)
-		key := row{is, stack, fmt.Sprint(attributes)}
+		key := row{of, stack, fmt.Sprint(attributes)}
 		if rows[key] == nil {
 			rows[key] = &otlpRow{stack: stack, attributes: attributes}
 			r.rows = append(r.rows, rows[key])

@@ -27,7 +27,7 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	o.Value = rec.TypeCPU
 	d, err := view.New(p, o)
 	if err != nil {
-		return nil, fmt.Errorf("no processor time for optimisation: %w", err)
+		return nil, fmt.Errorf("no CPU time for optimisation: %w", err)
 	}
 	defer d.Close()
 	period := max(p.Period, 1)
@@ -47,9 +47,8 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 		}
 	}
 	if len(q.Sample) == 0 {
-		return nil,
-			fmt.Errorf("no processor time for optimisation: no stack with as much as one period of it; record for longer, or " +
-				"at a higher rate")
+		return nil, fmt.Errorf("no CPU time for optimisation: no stack with as much as one period of it; record for " +
+			"longer, or at a higher rate")
 	}
 	return q.Compact(), nil
 }
@@ -64,8 +63,7 @@ func pgoStacks(d *view.Data) (list []*profile.Sample) {
 	sums := map[string]*profile.Sample{}
 	for _, s := range d.Profile.Sample {
 		locs := slices.DeleteFunc(slices.Clone(s.Location), func(l *profile.Location) bool {
-			return l.Mapping == nil &&
-				l.Address == 0
+			return l.Mapping == nil && l.Address == 0
 		})
 		if s.Value[d.ValueIndex] <= 0 || len(locs) == 0 {
 			continue

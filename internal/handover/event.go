@@ -14,20 +14,20 @@ type Kind uint8
 // The kinds of events.
 const (
 	Sampled           Kind = iota // a raw sample
-	Unchanged                     // the thread is unchanged until now (at checkpoints)
+	FoundUnchanged                // the thread is unchanged until now (at checkpoints)
 	ThreadEnded                   // the thread or the recording ends
 	EndedSoFar                    // CPU time of ended threads so far ([attribute.ProcessEnd])
 	ProcessEnded                  // the process or the recording ends
-	ProcessBegan                  // it is sampled from now on
+	ProcessStarted                // the process is sampled from now on
 	Execed                        // the process runs another program, whose first thread is Thread
 	Renamed                       // the first thread's name has changed, and so the process's
 	CheckpointAsked               // write a checkpoint of all before this event
 	RefreshAsked                  // refresh the sinks with all before this event
-	NotObserved                   // no thread was observed from At on, for Length
+	NotObservedFor                // no thread was observed from At on, for Length
 	SampledUnassigned             // a kernel sample of an ended or untracked thread
-	ChildSampled                  // a kernel sample of an untracked child, or a mark (package tracer)
-	ChildTime                     // CPU time of an untracked child in one program
-	ThreadStarted                 // its time begins, before its first sample
+	ChildSampled                  // a kernel sample of an untracked child, or a tick that found one on a CPU
+	ChildCounted                  // CPU time of an untracked child in one program
+	ThreadStarted                 // the thread's time begins, before its first sample
 	Resumed                       // the machine was suspended for Length until At
 )
 
@@ -44,10 +44,12 @@ type Event struct {
 	Reading         sample.Reading   // for ThreadStarted
 	// WalkAtOnce: the next sample needs the hints of a Sampled event, or its walk needs memory that may soon be gone.
 	WalkAtOnce bool
-	// Length is in ns: for a sample, the time for which it stands.
+	// Length is, in ns, the time for which a sample stands, wall time of NotObservedFor and Resumed, and CPU time of
+	// EndedSoFar and ChildCounted.
 	Length int64
-	Found  attribute.Found // for ChildSampled without a raw sample
-	// For ChildTime: Exact, the time is complete; Last, it is the child's last event.
+	// ChildState is for ChildSampled without a raw sample.
+	ChildState attribute.ChildState
+	// For ChildCounted: Exact, the time is complete; Last, it is the child's last event.
 	Exact, Last bool
 	ThreadEnd   *ThreadEnd            // for ThreadEnded
 	ProcessEnd  *attribute.ProcessEnd // for ProcessEnded

@@ -55,7 +55,7 @@ func TestBatchesAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestRequestIsOpenUntilItIsDone: unless it was made anew meanwhile.
+// TestRequestIsOpenUntilItIsDone: unless it was made again meanwhile.
 func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 	var r Request
 	r.Ask()

@@ -4,7 +4,7 @@ package handover
 
 // Waking the aggregator for a few samples costs more than walking them, so they are handed over in batches: after
 // handOverSamples, or handOverAfter ns. What is soon out of date goes at once: a thread or process has begun or ended,
-// a stack is unexpected ([observe.RawSample.OutlineFailed]), the process generates code. A run-time system's new thread
+// a stack is unexpected ([observe.RawSample.OutlineFailed]), the process generates code. A runtime's new thread
 // waits for up to handOverUnnamed ns, as the list of threads is read at most every 15 ms.
 const (
 	handOverAfter   = 100e6
@@ -30,29 +30,39 @@ func (o *Outbox) Add(e Event) { o.events = append(o.events, e) }
 
 // Due reports whether to hand over now.
 func (o *Outbox) Due(now int64) bool {
-	raws, after := 0, int64(handOverAfter)
+	samples, wait := 0, int64(handOverAfter)
 	for i := range o.events {
 		e := &o.events[i]
 		if e.Kind == Sampled {
-			raws++
+			samples++
 		}
-		switch ends := e.Kind == ThreadEnded; {
-		case e.Kind == Unchanged:
-		case e.WalkAtOnce, e.Kind != Sampled && !ends:
+		if wait = min(wait, e.maxWait(now)); wait == 0 {
 			return true
-		case !ends && !isNew(e.Thread, now):
-		case e.Thread.Proc == nil || e.Thread.Proc.Plans.Load() == nil:
-			return true
-		default:
-			after = handOverUnnamed
 		}
 	}
-	return raws >= handOverSamples || now-o.last >= after
+	return samples >= handOverSamples || now-o.last >= wait
 }
 
-// isNew: it has just begun, and may end before its name is known.
+// maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
+func (e *Event) maxWait(now int64) int64 {
+	switch {
+	case e.Kind == FoundUnchanged:
+		return handOverAfter
+	case e.WalkAtOnce:
+		return 0
+	case e.Kind == Sampled && !isNew(e.Thread, now):
+		return handOverAfter
+	case e.Kind != Sampled && e.Kind != ThreadEnded:
+		return 0
+	case e.Thread.Proc != nil && e.Thread.Proc.Plans.Load() != nil:
+		return handOverUnnamed // a runtime names its threads
+	}
+	return 0
+}
+
+// isNew reports whether a thread has just begun, so that it may end before its name is known.
 func isNew(t *SharedThread, now int64) bool {
-	return now-t.Found < NameEvery && !t.Named.Load()
+	return now-t.FirstListedAt < NameEvery && !t.NamedByRuntime.Load()
 }
 
 // HandOver hands the events over if there is room: a producer must not wait while a thread is stopped. tick is the

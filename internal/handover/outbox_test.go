@@ -10,18 +10,18 @@ import (
 )
 
 func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
-	known := &SharedThread{Found: 1}
+	known := &SharedThread{FirstListedAt: 1}
 	const now = 10e9
 	smp := Event{Kind: Sampled, Thread: known}
-	ofNew := Event{Kind: Sampled, Thread: &SharedThread{Found: now - 5e6}}
-	named := &SharedThread{Found: now - 5e6}
-	named.Named.Store(true)
+	ofNew := Event{Kind: Sampled, Thread: &SharedThread{FirstListedAt: now - 5e6}}
+	named := &SharedThread{FirstListedAt: now - 5e6}
+	named.NamedByRuntime.Store(true)
 	ofNamed := Event{Kind: Sampled, Thread: named}
-	listed := &SharedThread{Found: now - 5e6, Proc: &SharedProcess{}}
+	listed := &SharedThread{FirstListedAt: now - 5e6, Proc: &SharedProcess{}}
 	listed.Proc.Plans.Store(&managed.Plan{})
 	ofListed := Event{Kind: Sampled, Thread: listed}
 	surprising := Event{Kind: Sampled, Thread: known, WalkAtOnce: true}
-	clocks := Event{Kind: Unchanged, Thread: known}
+	clocks := Event{Kind: FoundUnchanged, Thread: known}
 	for _, c := range []struct {
 		what   string
 		passed int64
@@ -39,7 +39,7 @@ func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		{"one that waits for long", now - handOverUnnamed, Batch{smp, ofListed}, true},
 		{"the end of one", now - 10e6, Batch{{Kind: ThreadEnded, Thread: listed}}, false},
 		{"a thread that ended", now - 10e6, Batch{{Kind: ThreadEnded, Thread: known}}, true},
-		{"a new process", now - 10e6, Batch{{Kind: ProcessBegan}}, true},
+		{"a new process", now - 10e6, Batch{{Kind: ProcessStarted}}, true},
 	} {
 		for i := range c.events {
 			if c.events[i].Thread == nil && c.events[i].Kind == Sampled {

@@ -18,7 +18,7 @@ const (
 	LacksStacks             // other stacks on which a walk continues (package taskstack)
 	LacksRoots              // the outer ends of stacks
 	LacksSamples            // everything: it runs, and no sample can be walked (32-bit code)
-	LacksFrames             // frames outside of the stack (a run-time system's plan, package managed)
+	LacksFrames             // frames outside of the stack (a runtime's plan, package managed)
 	NumSampleLacks
 )
 

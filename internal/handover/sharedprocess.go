@@ -15,35 +15,35 @@ import (
 	"prywalk/internal/sample"
 )
 
-// SharedProcess is an event's process, as producer and aggregator share it, with the values that flow back about it.
+// SharedProcess is an event's process, as producer and aggregator share it.
 type SharedProcess struct {
-	ID     sample.ProcessID // the producer's, from the first event on
-	Target *loadedcode.Process
-	// Child: a sampled process has started it, and its time counts from its start. Parent is the parent's ID at
-	// discovery, 0 if unknown.
-	Child  bool
-	Parent int
+	// NewSharedProcess sets these, before the producer has the process. Child: a sampled process has started it, and its
+	// time counts from its start. Parent is the parent's ID at discovery, 0 if unknown.
+	Target  *loadedcode.Process
+	Child   bool
+	Parent  int
+	taskDir *procmem.TaskDir // the producer takes it ([SharedProcess.TakeTaskDir])
 
-	// FromStart: all its time lies within the recording. Since is the start of its account, CLOCK_MONOTONIC ns. The
-	// producer sets both before the first event.
+	// The producer writes these before the process's first event. FromStart: all its time lies within the recording.
+	// Since is the start of its account, CLOCK_MONOTONIC ns.
+	ID        sample.ProcessID
 	FromStart bool
 	Since     int64
 
-	// Plans are what is copied of threads that were not walked yet.
+	// The aggregator writes these, and the producer reads them at any time. Plans are what is copied of threads that
+	// were not walked yet. The producer resets otherMemory and usedStack when it takes them.
 	Plans         observe.Plans
-	otherMemory   atomic.Pointer[observe.OtherMemory]
-	lack          atomic.Uint32
-	taskDir       *procmem.TaskDir
-	usedStack     atomic.Int64  // see [SharedProcess.NoteUsedStack]
-	firstCopy     atomic.Int64  // see [SharedProcess.SetFirstCopy]
-	firstStackEnd atomic.Uint64 // see [SharedProcess.FirstStackEnd]
-	codeChanged   atomic.Int64  // last, CLOCK_MONOTONIC ns; 0: never
+	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
+	usedStack     atomic.Int64                        // [SharedProcess.NoteUsedStack]; 0: taken
+	firstCopy     atomic.Int64                        // [SharedProcess.SetFirstCopy]
+	firstStackEnd atomic.Uint64                       // [SharedProcess.FirstStackEnd]
+	codeChangedAt atomic.Int64                        // last change, CLOCK_MONOTONIC ns; 0: never
+	lack          atomic.Uint32                       // a [SampleLack]; the producer raises it, too
 
-	schedulers int // number of schedulers of tasks at the last SetOtherMemory; for the aggregator
-
-	// Comm is its name. Ended: its account is closed. Both are the aggregator's.
-	Comm  string
-	Ended bool
+	// Only the aggregator uses these.
+	Comm       string // the process's name
+	Ended      bool   // its account is closed
+	schedulers int    // number of schedulers of tasks at the last SetOtherMemory
 }
 
 // NewSharedProcess opens the list of threads, as the producer looks up no path of /proc. Child and parent are as in
@@ -51,7 +51,7 @@ type SharedProcess struct {
 func NewSharedProcess(target *loadedcode.Process, child bool, parent int) *SharedProcess {
 	p := &SharedProcess{Target: target, Child: child, Parent: parent}
 	p.taskDir, _ = procmem.OpenTasks(target.PID, nil) // nil if it has ended
-	p.ProgramChanged()
+	p.ResetForProgram()
 	p.MappingsChanged()
 	return p
 }
@@ -72,9 +72,9 @@ func (p *SharedProcess) MappingsChanged() {
 	}
 }
 
-// ProgramChanged updates, after an exec, what is copied besides stacks and what samples will lack, and discards what
-// was known.
-func (p *SharedProcess) ProgramChanged() {
+// ResetForProgram sets what is copied besides stacks and what samples will lack, for the program that runs now: at
+// first, and after an exec.
+func (p *SharedProcess) ResetForProgram() {
 	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
 	tasks := taskstack.Of(p.Target)
 	p.SetOtherMemory(tasks)
@@ -107,16 +107,17 @@ func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 	return *next, true
 }
 
-// codeChangesFor is how long a process counts as generating code, ns.
+// codeChangesFor is how long after a change a process counts as generating code, ns.
 const codeChangesFor = 1e9
 
-// CodeChanged notes that code was added or removed by the time of a sample, CLOCK_MONOTONIC ns.
-func (p *SharedProcess) CodeChanged(at int64) { p.codeChanged.Store(at) }
+// CodeChanged records that code was added or removed by the time of a sample, CLOCK_MONOTONIC ns.
+func (p *SharedProcess) CodeChanged(at int64) { p.codeChangedAt.Store(at) }
 
-// CodeChanging reports that the code changed lately. Samples are then handed over at once.
-func (p *SharedProcess) CodeChanging(at int64) bool {
-	moved := p.codeChanged.Load()
-	return moved != 0 && at-moved < codeChangesFor
+// CodeChanging reports whether the code has changed within the last second before now (CLOCK_MONOTONIC ns). Samples are
+// then handed over at once.
+func (p *SharedProcess) CodeChanging(now int64) bool {
+	changedAt := p.codeChangedAt.Load()
+	return changedAt != 0 && now-changedAt < codeChangesFor
 }
 
 // Program is the program of an untracked process (package descendants).

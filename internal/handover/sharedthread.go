@@ -9,19 +9,20 @@ import (
 	"prywalk/internal/sample"
 )
 
-// SharedThread is an event's thread, as producer and aggregator share it. The producer writes it before the first
-// event.
+// SharedThread is an event's thread, as producer and aggregator share it.
 type SharedThread struct {
-	ID        sample.ThreadID // 0 stands for several threads
-	Proc      *SharedProcess
-	TID       int
-	Feedback  *observe.WalkFeedback
-	Name      string
-	Found     int64 // first listing, CLOCK_MONOTONIC ns
-	CreatedAt int64 // 0 if before the recording
+	// The producer writes these before the thread's first event.
+	ID            sample.ThreadID // 0 stands for several threads
+	Proc          *SharedProcess
+	TID           int
+	Feedback      *observe.WalkFeedback // the aggregator writes the hints in it
+	Name          string                // the kernel's, at the first listing
+	FirstListedAt int64                 // CLOCK_MONOTONIC ns
+	CreatedAt     int64                 // CLOCK_MONOTONIC ns; 0: not observed
 
-	// Named: its name is a run-time system's. Its first events need not be handed over at once.
-	Named atomic.Bool
+	// NamedByRuntime reports that the aggregator has the thread's name from a runtime. The thread's first events need
+	// not be handed over at once then.
+	NamedByRuntime atomic.Bool
 }
 
 // NameEvery is the greatest age of a name, ns: programs name threads after starting them.

@@ -156,7 +156,7 @@ var jvmThreads = map[string][]string{
 	},
 }
 
-// JVMThread gives a thread's role by its name, which the kernel may have cut.
+// JVMThread returns a thread's role by its name, which the kernel may have cut.
 func JVMThread(thread string) string {
 	for role, names := range jvmThreads {
 		for _, name := range names {

@@ -137,7 +137,7 @@ type Hint struct {
 	Version *regexp.Regexp
 }
 
-// OfSystem gives the language of a managed.Runtime.Name, or nil.
+// OfSystem returns the language of a managed.Runtime.Name, or nil.
 func OfSystem(name string) *Language {
 	word, _, _ := strings.Cut(name, " ")
 	for _, l := range All {
@@ -148,7 +148,7 @@ func OfSystem(name string) *Language {
 	return nil
 }
 
-// OfMapping gives the language of a mapping's frames, or nil.
+// OfMapping returns the language of a mapping's frames, or nil.
 func OfMapping(mapping string) *Language {
 	name, ok := strings.CutPrefix(mapping, "[")
 	if !ok {
@@ -168,7 +168,7 @@ func Matches(s string, part func(*Language) *regexp.Regexp) bool {
 	return false
 }
 
-// LastComponent gives a function's name without scope.
+// LastComponent returns a function's name without scope.
 func LastComponent(function string) string {
 	name := WithoutArguments(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
@@ -177,7 +177,7 @@ func LastComponent(function string) string {
 	return name
 }
 
-// WithoutArguments gives a name without function and template arguments.
+// WithoutArguments returns a name without function and template arguments.
 func WithoutArguments(function string) string {
 	out := make([]byte, 0, len(function))
 	depth := 0

@@ -119,7 +119,7 @@ func fileInDir(file string) string {
 // pythonModules matches folders of packages and of the standard library.
 var pythonModules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
-// pythonModule gives "django.db" for an installed "django/db/utils.py"; the module's own name outside of packages.
+// pythonModule returns "django.db" for an installed "django/db/utils.py"; the module's own name outside of packages.
 func pythonModule(_, file string) string {
 	top := pythonModules.FindString(file)
 	if top == "" {
@@ -136,7 +136,7 @@ func pythonModule(_, file string) string {
 	return strings.ReplaceAll(strings.Trim(dir, "/"), "/", ".")
 }
 
-// SourceFile gives a source file's base name, or what stands for a file.
+// SourceFile returns a source file's base name, or what stands for a file.
 func SourceFile(_, file string) string {
 	if file == "" || strings.HasSuffix(file, "/") || strings.HasPrefix(file, "<") {
 		return file

@@ -78,7 +78,7 @@ var rubyAccepts = map[string]string{
 	"webrick/server.rb":      "start",
 }
 
-// rubyMethod gives the method of a label: "block in Foo#bar".
+// rubyMethod returns the method of a label: "block in Foo#bar".
 func rubyMethod(label string) string {
 	if _, in, ok := strings.Cut(label, " in "); ok {
 		label = in
@@ -89,7 +89,7 @@ func rubyMethod(label string) string {
 	return label
 }
 
-// installedIn gives the package of an installed file, the first group of folder, else the file.
+// installedIn returns the package of an installed file, the first group of folder, else the file.
 func installedIn(folder *regexp.Regexp) func(function, file string) string {
 	return func(_, file string) string {
 		if m := folder.FindStringSubmatch(file); m != nil {

@@ -8,7 +8,7 @@ import "regexp"
 var supportModule = regexp.MustCompile(
 	`^(lib(c|m|pthread|dl|rt|stdc\+\+|gcc_s|c\+\+|c\+\+abi|musl-[^.]+)[-.]|ld[-.]|ld-|\[vdso\]$)`)
 
-// supportName matches functions of languages and their run-time systems in any file.
+// supportName matches functions of languages and their runtimes in any file.
 var supportName = regexp.MustCompile(`^(std::|__|_start$|start_thread$|clone3?$|boost::|void std::|bool std::|` +
 	`runtime[./]|sync[./]|internal/|syscall\.|time\.Sleep|core::|alloc::|<?std::sys|java\.|jdk\.|sun\.|` +
 	`pthread_|futex_|lll_|uv_)`)

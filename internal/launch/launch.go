@@ -148,15 +148,7 @@ func (l *Launched) Release() error {
 	return &ExecError{Path: l.path, Err: syscall.Errno(binary.LittleEndian.Uint32(b[:]))}
 }
 
-// Abandon kills an unreleased command, and waits for it.
-func (l *Launched) Abandon() {
-	l.hold.Close()
-	l.status.Close()
-	_ = l.Signal(syscall.SIGKILL)
-	_, _ = l.Wait()
-}
-
-// Signal gives os.ErrProcessDone after the wait.
+// Signal returns os.ErrProcessDone after the wait.
 func (l *Launched) Signal(sig syscall.Signal) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -85,15 +85,3 @@ func TestHeldCommandEndedByASignalHasItsStatus(t *testing.T) {
 		t.Errorf("status %#x %v, want that of SIGKILL", st, err)
 	}
 }
-
-func TestAbandonedCommandNeverRuns(t *testing.T) {
-	mark := filepath.Join(t.TempDir(), "mark")
-	l, err := Start(Command{Args: []string{"touch", mark}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Abandon()
-	if _, err := os.Stat(mark); err == nil {
-		t.Error("it ran")
-	}
-}

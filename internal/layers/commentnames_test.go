@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// foreignNames lists names that comments mention and no source of this tree contains: those of run-time systems,
+// foreignNames lists names that comments mention and no source of this tree contains: those of runtimes,
 // libraries and other tools. Lines that begin with # are comments.
 //
 //go:embed testdata/foreign_names.txt
@@ -59,7 +59,7 @@ type tree struct {
 // onceRead reads the sources once for all checks.
 var onceRead = sync.OnceValues(readTree)
 
-// treeOf gives the sources.
+// treeOf returns the sources.
 func treeOf(t *testing.T) *tree {
 	t.Helper()
 	all, err := onceRead()
@@ -192,7 +192,7 @@ func declare(file *ast.File, names map[string]bool) {
 	}
 }
 
-// receiver gives the prefix "Type." of a method, and nothing for a function.
+// receiver returns the prefix "Type." of a method, and nothing for a function.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""

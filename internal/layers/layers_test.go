@@ -20,13 +20,14 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
+		"internal/osthread"},
 	{"internal/printable", "internal/budget", "internal/incomplete", "internal/unnamedcode", "internal/otlp"},
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute", "internal/symbolized"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits"},
-	{"internal/managed", "internal/console", "internal/sourcelines"},
+	{"internal/managed", "internal/console", "internal/sourcelines", "internal/selfhang"},
 	{"internal/runtimes", "internal/selection"},
 	{"internal/loadedcode", "internal/callstack", "internal/pprofweb"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
@@ -60,7 +61,7 @@ type source struct {
 	file      *ast.File
 }
 
-// sources gives all Go files of the module and of benchmarks but tests, whatever architecture they are for.
+// sources returns all Go files of the module and of benchmarks but tests, whatever architecture they are for.
 func sources(t *testing.T) []source {
 	t.Helper()
 	var all []source
@@ -100,7 +101,7 @@ func (s *source) imports() []string {
 	return paths
 }
 
-// level gives the line of a product package in order, −1 for any other. A package below a listed one
+// level returns the line of a product package in order, −1 for any other. A package below a listed one
 // stands on the same line.
 func level(pkg string) int {
 	return slices.IndexFunc(order, func(line []string) bool { return under(pkg, line) })
@@ -129,7 +130,7 @@ func violation(pkg, imported string) string {
 	return fmt.Sprintf("%s is above it", imported)
 }
 
-// family gives the listed package that pkg is, or is below.
+// family returns the listed package that pkg is, or is below.
 func family(pkg string) string {
 	for _, line := range order {
 		for _, p := range line {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// docsPages gives the text of each page of docs by its name.
+// docsPages returns the text of each page of docs by its name.
 func docsPages(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))

@@ -38,8 +38,8 @@ func TestTextsForPeopleArePrintable(t *testing.T) {
 	}
 }
 
-// printsRaw reports a call of fmt.Print or fmt.Fprint and their kin. A text that is only put together is printed by
-// somebody else.
+// printsRaw reports a call of fmt.Print or fmt.Fprint and their kin. A text that is only put together is printed
+// elsewhere.
 func printsRaw(call *ast.CallExpr) bool {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

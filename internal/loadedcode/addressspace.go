@@ -17,7 +17,8 @@ type AddressSpace interface {
 	Read(addr uint64, b []byte) int
 	// ReadMapped is ReadMem for a mapped file, with a time limit: its file system may not respond.
 	ReadMapped(addr uint64, b []byte) (int, error)
-	// Mappings yields each mapping, ascending; MappingsOf at least those of m's file.
+	// Mappings calls f for each mapping, in ascending order of addresses; MappingsOf at least for those of m's file. An
+	// error: the mappings could not be read, or not all.
 	Mappings(f func(*RawMapping)) error
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
 	// Image returns the image of m's file, or nil.

@@ -75,7 +75,7 @@ func TestEmbeddedBuiltinsOfV8KeepTheFramePointerOnly(t *testing.T) {
 			t.Errorf("%s: SavesFPOnly is %v, want %v", name, got, want)
 		}
 	}
-	r, row, ok := p.code.Rule(frames.Query{PC: at["in"], Caller: true})
+	r, row, ok := p.code.Rule(frames.Query{PC: at["in"], AfterCall: true})
 	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP || row == nil || row.CFAOff != 16 ||
 		row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
 		t.Errorf("in the builtin: rule %+v, %+v, %v; want rbp+16 with rbx unknown", r, row, ok)

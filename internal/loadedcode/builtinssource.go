@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// builtinsSource is the analysis of a file's instructions, with the builtins of run-time systems.
+// builtinsSource is the analysis of a file's instructions, with the builtins of runtimes.
 type builtinsSource struct {
 	*heuristics.Source
 	builtins []managed.Builtins
@@ -19,7 +19,7 @@ type builtinsSource struct {
 
 // Rule implements [frames.RuleSource].
 func (a *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if q.Caller && !q.SPOnly {
+	if q.AfterCall && !q.SPOnly {
 		if b := a.builtinsAt(q.PC); b != nil {
 			if _, called := a.Source.CallBefore(q.PC); !called {
 				return b.Rule(a.arch)
@@ -37,8 +37,8 @@ func (a *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return frames.Call{}, a.builtinsAt(ret) != nil
 }
 
-// builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil. FuncStart spares
-// Continues the symbols.
+// builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil. FuncStart is
+// asked first, as Continues reads symbols.
 func (a *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
 	start, ok := a.FuncStart(pc)
 	if !ok || start != pc {

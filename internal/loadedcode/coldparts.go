@@ -4,8 +4,6 @@ package loadedcode
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
 	"sort"
 
 	"prywalk/internal/elffile"
@@ -29,11 +27,8 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 		c.built = true
 		c.build()
 	}
-	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, start uint64) int {
-		return cmp.Compare(p.start,
-			start)
-	})
-	if !ok {
+	i := sort.Search(len(c.parts), func(i int) bool { return c.parts[i].start >= start })
+	if i == len(c.parts) || c.parts[i].start != start {
 		return 0, 0, false
 	}
 	return c.parts[i].parent.start, c.parts[i].parent.end, true

@@ -3,6 +3,8 @@
 package loadedcode
 
 import (
+	"io"
+
 	"prywalk/internal/elffile"
 	"prywalk/internal/safeopen"
 )
@@ -11,27 +13,28 @@ type opener func(path string) (*safeopen.File, error)
 
 // debugFiles is an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata, opened on first use.
 type debugFiles struct {
-	elf    *elffile.File
-	path   string
-	open   opener // nil: no search
-	files  *filePool
-	tried  bool
-	found  []*elffile.File
-	opened []*pooledFile
+	elf   *elffile.File
+	path  string
+	open  opener // nil: no search
+	files *filePool
+	tried bool
+	found []*elffile.File    // both
+	debug *elffile.DebugFile // the first of found, or nil
 }
 
 func (s *debugFiles) filesOrOpen() []*elffile.File {
-	if s == nil || s.elf == nil || s.tried {
-		return s.list()
+	if s == nil || s.elf == nil {
+		return nil
+	}
+	if s.tried {
+		return s.found
 	}
 	s.tried = true
 	if s.open != nil {
-		for _, p := range s.elf.DebugPaths(s.path) {
-			if f := s.openDebug(p); f != nil {
-				s.found = append(s.found, f)
-				break
-			}
-		}
+		s.debug = s.elf.OpenDebug(s.path, s.openInPool, func(error) {}) // package symbols opens the same file, and warns
+	}
+	if s.debug != nil {
+		s.found = append(s.found, s.debug.File)
 	}
 	if mini, err := s.elf.MiniDebug(); err == nil {
 		s.found = append(s.found, mini)
@@ -39,42 +42,16 @@ func (s *debugFiles) filesOrOpen() []*elffile.File {
 	return s.found
 }
 
-// drop closes the files until the next use.
+// drop closes the files until the next use. The memory of .gnu_debugdata is the image's.
 func (s *debugFiles) drop() {
-	for _, f := range s.found {
-		if f.Memory() != s.elf.Memory() { // embedded ones share the image's
-			f.Release()
-		}
-	}
-	for _, h := range s.opened {
-		s.files.drop(h)
-	}
-	s.tried, s.found, s.opened = false, nil, nil
+	_ = s.debug.Close() // only read
+	s.tried, s.found, s.debug = false, nil, nil
 }
 
-func (s *debugFiles) list() []*elffile.File {
-	if s == nil {
-		return nil
-	}
-	return s.found
-}
-
-func (s *debugFiles) openDebug(path string) *elffile.File {
+func (s *debugFiles) openInPool(path string) (io.ReaderAt, int64, error) {
 	f, err := s.open(path)
 	if err != nil {
-		return nil
+		return nil, 0, err
 	}
-	h := s.files.add(f)
-	debug, err := elffile.OpenIn(s.elf.Memory().Budget(), h, f.Size())
-	if err == nil {
-		debug.Memory().Rename(path)
-		err = s.elf.CheckDebug(debug, h, f.Size())
-	}
-	if err != nil {
-		debug.Release()
-		s.files.drop(h)
-		return nil
-	}
-	s.opened = append(s.opened, h)
-	return debug
+	return s.files.add(f), f.Size(), nil
 }

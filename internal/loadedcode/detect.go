@@ -13,16 +13,18 @@ import (
 )
 
 type detectedRuntimes struct {
-	detections   []detection // one per detector; of a kind with [managed.Runtime.Module] one more than found
+	// detections has one entry for each detector. A runtime in a module of its own ([managed.Runtime.Module]) can be
+	// there several times: of its kind there is an entry for each one that was found, and one to find the next.
+	detections   []detection
 	frameSources []managed.FrameSource
+	schedulers   []managed.Scheduler
 	histories    []managed.CodeHistory
 	images       map[*Image]struct{} // at the last detection
 	unowned      bool                // some code belongs to none
 }
 
 type detection struct {
-	detect        managed.Detector
-	kind          int
+	kind          int             // index in runtimes.Detectors
 	runtime       managed.Runtime // nil: not found
 	reason        error           // why not
 	tries         int             // since new files or run-time code appeared
@@ -32,11 +34,25 @@ type detection struct {
 // maxDetections bounds attempts: at the next refresh, then after 2, 4, 8 more.
 const maxDetections = 8
 
+// isFinal reports whether the search has ended: a runtime was found, there is none, or it did not begin in time.
+func (d *detection) isFinal() bool {
+	return d.runtime != nil || d.tries > 0 && d.reason == nil || d.tries >= maxDetections
+}
+
+// found yields the runtimes that were found.
+func (f *detectedRuntimes) found(yield func(managed.Runtime) bool) {
+	for i := range f.detections {
+		if r := f.detections[i].runtime; r != nil && !yield(r) {
+			return
+		}
+	}
+}
+
 // detect attaches found systems to the new mappings, and searches for others if there are new files or code.
 func (f *detectedRuntimes) detect(h *runtimeHost) {
 	if f.detections == nil {
-		for i, d := range runtimes.List {
-			f.detections = append(f.detections, detection{detect: d, kind: i})
+		for i := range runtimes.Detectors {
+			f.detections = append(f.detections, detection{kind: i})
 		}
 	}
 	for f.attach(h) {
@@ -45,11 +61,11 @@ func (f *detectedRuntimes) detect(h *runtimeHost) {
 	for i := 0; i < len(f.detections); i++ {
 		if s := &f.detections[i]; s.runtime == nil && (fresh || s.tries == 0) {
 			s.tries, s.refreshesLeft = 0, 0
-			f.detectKind(i, h)
+			f.search(i, h)
 		}
 	}
 	f.unowned = len(managed.Unowned(h)) > 0
-	f.listRoles()
+	f.listInterfaces()
 }
 
 // attach attaches the found systems, and reports whether a lost one owned code.
@@ -57,7 +73,7 @@ func (f *detectedRuntimes) attach(h *runtimeHost) (released bool) {
 	for i := range f.detections {
 		if s := &f.detections[i]; s.runtime != nil && !s.runtime.Attach(h) {
 			released = h.release(s.runtime) || released
-			*s = detection{detect: s.detect, kind: s.kind}
+			*s = detection{kind: s.kind}
 		}
 	}
 	return released
@@ -76,29 +92,37 @@ func (f *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
 	return fresh
 }
 
-const maxPerModule = 16
-
-// detectKind searches the modules for a system of the kind of detection i, and adds a detection for the next one.
-func (f *detectedRuntimes) detectKind(i int, h *runtimeHost) {
+// search searches the modules for a runtime of the kind of detection i.
+func (f *detectedRuntimes) search(i int, h *runtimeHost) {
 	s := &f.detections[i]
 	s.tries++
 	s.refreshesLeft = 1 << (s.tries - 1)
-	if s.runtime, s.reason = s.detect(f.withoutKind(s.kind, h)); s.runtime != nil && !s.runtime.Attach(h) {
+	s.runtime, s.reason = runtimes.Detectors[s.kind](f.withoutKind(s.kind, h))
+	if s.runtime != nil && !s.runtime.Attach(h) {
 		h.release(s.runtime)
 		s.runtime = nil
 	}
-	if s.runtime == nil || s.runtime.Module() == nil {
-		return
+	if s.runtime != nil && s.runtime.Module() != nil {
+		f.searchAnother(s.kind)
 	}
-	all, free := 0, false
-	for j := range f.detections {
-		if o := &f.detections[j]; o.kind == s.kind {
-			all++
-			free = free || o.runtime == nil
+}
+
+// maxOfKind bounds the runtimes of a kind.
+const maxOfKind = 16
+
+// searchAnother adds a detection that looks for one more runtime of the kind, unless one is looking already or the kind
+// has maxOfKind.
+func (f *detectedRuntimes) searchAnother(kind int) {
+	n := 0
+	for i := range f.detections {
+		if s := &f.detections[i]; s.kind == kind {
+			if n++; s.runtime == nil {
+				return
+			}
 		}
 	}
-	if !free && all < maxPerModule {
-		f.detections = append(f.detections, detection{detect: s.detect, kind: s.kind})
+	if n < maxOfKind {
+		f.detections = append(f.detections, detection{kind: kind})
 	}
 }
 
@@ -122,53 +146,51 @@ func (f *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
 func (f *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
 	for i := 0; i < len(f.detections); i++ {
 		s := &f.detections[i]
-		if s.runtime != nil || s.tries > 0 && s.reason == nil || s.tries >= maxDetections {
+		if s.isFinal() {
 			continue
 		}
 		if s.refreshesLeft--; s.refreshesLeft <= 0 {
-			f.detectKind(i, h)
+			f.search(i, h)
 			changed = changed || f.detections[i].runtime != nil
 		}
 	}
 	if changed {
-		f.listRoles()
+		f.listInterfaces()
 	}
 	return changed
 }
 
 func (f *detectedRuntimes) starting() bool {
 	return slices.ContainsFunc(f.detections, func(s detection) bool {
-		return s.runtime == nil && errors.Is(s.reason, managed.ErrNotYet) && s.tries < maxDetections
+		return errors.Is(s.reason, managed.ErrNotYet) && !s.isFinal()
 	})
 }
 
-func (f *detectedRuntimes) listRoles() {
-	f.frameSources, f.histories = nil, nil
-	for i := range f.detections {
-		s := f.detections[i].runtime
-		if n, ok := s.(managed.FrameSource); ok {
+func (f *detectedRuntimes) listInterfaces() {
+	f.frameSources, f.schedulers, f.histories = nil, nil, nil
+	for r := range f.found {
+		if n, ok := r.(managed.FrameSource); ok {
 			f.frameSources = append(f.frameSources, n)
 		}
-		if c, ok := s.(managed.CodeHistory); ok {
+		if s, ok := r.(managed.Scheduler); ok {
+			f.schedulers = append(f.schedulers, s)
+		}
+		if c, ok := r.(managed.CodeHistory); ok {
 			f.histories = append(f.histories, c)
 		}
 	}
 }
 
 func (f *detectedRuntimes) changed() (changed bool) {
-	for i := range f.detections {
-		if s := f.detections[i].runtime; s != nil && s.Changed() {
-			changed = true
-		}
+	for r := range f.found {
+		changed = r.Changed() || changed
 	}
 	return changed
 }
 
 func (f *detectedRuntimes) forget() {
-	for i := range f.detections {
-		if s := f.detections[i].runtime; s != nil {
-			s.Forget()
-		}
+	for r := range f.found {
+		r.Forget()
 	}
 }
 
@@ -186,11 +208,9 @@ func (f *detectedRuntimes) unreadReason() error {
 }
 
 func (f *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {
-	for i := range f.detections {
-		if s := f.detections[i].runtime; s != nil {
-			if start, end, ok = s.FuncRange(pc); ok {
-				return start, end, ok
-			}
+	for r := range f.found {
+		if start, end, ok = r.FuncRange(pc); ok {
+			return start, end, ok
 		}
 	}
 	return 0, 0, false
@@ -203,7 +223,7 @@ type runtimeHost struct {
 	analysis *heuristics.Source
 }
 
-// release gives a system's modules their first sources; false if it owns none.
+// release restores the first sources of the modules that owner has, and reports whether there are any.
 func (h *runtimeHost) release(owner managed.Runtime) (released bool) {
 	for _, m := range h.mods {
 		if m.Owner != owner {
@@ -251,8 +271,10 @@ func (h *runtimeHost) Symbol(m *frames.Module, name string) (addr, size uint64, 
 	if img == nil {
 		return 0, 0, false
 	}
-	s := img.symbol(name)
-	return s.addr + m.Bias, s.size, s.ok
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	s := img.symbols.firstNamed(name)
+	return s.Addr + m.Bias, s.Size, s.Name != ""
 }
 
 // OwnSymbols implements managed.Host.

@@ -21,10 +21,10 @@ func (s *fakeSystem) Attach(managed.Host) bool { return s.here }
 
 func detecting(t *testing.T, d managed.Detector) (f *detectedRuntimes, calls *int) {
 	t.Helper()
-	was := runtimes.List
-	t.Cleanup(func() { runtimes.List = was })
+	was := runtimes.Detectors
+	t.Cleanup(func() { runtimes.Detectors = was })
 	calls = new(int)
-	runtimes.List = []managed.Detector{func(h managed.Host) (managed.Runtime, error) {
+	runtimes.Detectors = []managed.Detector{func(h managed.Host) (managed.Runtime, error) {
 		*calls++
 		return d(h)
 	}}
@@ -138,7 +138,7 @@ func TestRuntimeIsFoundForEachModule(t *testing.T) {
 	if f.detect(h); found() != 3 {
 		t.Errorf("%d runtimes with a third module, want 3", found())
 	}
-	for range 3 * maxPerModule { // modules are mapped and unmapped
+	for range 3 * maxOfKind { // modules are mapped and unmapped
 		made[0].here = false
 		h.mods = h.mods[1:]
 		f.detect(h)
@@ -149,10 +149,10 @@ func TestRuntimeIsFoundForEachModule(t *testing.T) {
 	if found() != 3 || len(f.detections) > 4 {
 		t.Errorf("%d runtimes in %d slots, want 3 in at most 4", found(), len(f.detections))
 	}
-	for range maxPerModule {
+	for range maxOfKind {
 		h.mods = append(h.mods, withImage())
 	}
-	if f.detect(h); found() != maxPerModule {
-		t.Errorf("%d runtimes of %d modules, want %d", found(), len(h.mods), maxPerModule)
+	if f.detect(h); found() != maxOfKind {
+		t.Errorf("%d runtimes of %d modules, want %d", found(), len(h.mods), maxOfKind)
 	}
 }

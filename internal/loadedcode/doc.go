@@ -13,8 +13,8 @@
 //   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are
 //     dropped when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
 //
-// Package core makes the same modules from an [AddressSpace]. [Runtimes] finds the run-time systems, which have rules
-// for their code.
+// Package core makes the same modules from an [AddressSpace]. [Runtimes] finds the runtimes, which have
+// rules for their code.
 //
 // # Images
 //

@@ -31,7 +31,7 @@ func (c *fileCode) ReadCode(addr uint64, buf []byte) int {
 }
 
 func (c *fileCode) page(addr uint64) []byte {
-	p := &c.pages[addr/livePage%codePages]
+	p := &c.pages[addr/codePageSize%codePages]
 	if addr-p.start < uint64(len(p.data)) {
 		return p.data[addr-p.start:]
 	}
@@ -39,10 +39,10 @@ func (c *fileCode) page(addr uint64) []byte {
 	if s == nil {
 		return nil
 	}
-	start := max(addr&^(livePage-1), s.VAddr)
-	size := min(livePage-start%livePage, s.FileSize-(start-s.VAddr))
-	if cap(p.data) < livePage {
-		p.data = make([]byte, livePage)
+	start := max(addr&^(codePageSize-1), s.VAddr)
+	size := min(codePageSize-start%codePageSize, s.FileSize-(start-s.VAddr))
+	if cap(p.data) < codePageSize {
+		p.data = make([]byte, codePageSize)
 	}
 	p.start, p.data = start, p.data[:size]
 	p.data = p.data[:c.f.ReadAddr(start, p.data)]

@@ -87,6 +87,12 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
+// Close implements [io.Closer].
+func (h *pooledFile) Close() error {
+	h.pool.drop(h)
+	return nil
+}
+
 // closeUntilRead closes a file until its next read. named: its name still leads to it; else that read fails.
 func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()

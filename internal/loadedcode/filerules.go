@@ -36,8 +36,10 @@ func (p *fileRules) prepare(symbols *fileSymbols) {
 	p.add(&debugCFI{elf: f, from: symbols.from, table: p.table})
 	p.bounds = append(p.bounds, &funcIndex{fileSymbols: symbols})
 	p.cold = coldParts{fileSymbols: symbols}
-	for _, builtinsOf := range runtimes.Builtins {
-		p.builtins = append(p.builtins, builtinsOf(f, symbols))
+	for _, k := range runtimes.Kinds {
+		if k.Builtins != nil {
+			p.builtins = append(p.builtins, k.Builtins(f, symbols))
+		}
 	}
 	p.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
 	a := &builtinsSource{p.code, p.builtins, f.Arch()}
@@ -72,7 +74,7 @@ func (img *Image) preparedTable() managed.FileTable {
 func (img *Image) mayHaveTable() bool {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	return slices.ContainsFunc(runtimes.Tables, func(r managed.TableReader) bool { return r.Has(img.ELF) })
+	return runtimes.HasTable(img.ELF)
 }
 
 // FuncRange implements heuristics.Functions.

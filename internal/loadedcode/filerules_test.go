@@ -36,7 +36,7 @@ func FuzzFileRules(f *testing.F) {
 		for _, at := range []uint64{pc, e.Entry, 0} {
 			for _, s := range p.sources {
 				s.Rule(frames.Query{PC: at})
-				s.Rule(frames.Query{PC: at, Caller: true, SPOnly: true})
+				s.Rule(frames.Query{PC: at, AfterCall: true, SPOnly: true})
 			}
 			if start, end, ok := p.FuncRange(at); ok && (at < start || at >= end) {
 				t.Errorf("%#x is not in its bounds %#x-%#x", at, start, end)

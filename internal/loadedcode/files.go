@@ -8,21 +8,22 @@ import (
 	"strconv"
 
 	"prywalk/internal/process"
+	"prywalk/internal/procmem"
 	"prywalk/internal/safeopen"
 
 	"golang.org/x/sys/unix"
 )
 
-// Files opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, its program's
-// owner.
-type Files struct {
+// TrustedFiles opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, its
+// program's owner.
+type TrustedFiles struct {
 	PID    int
 	tid    int // a live thread's; 0: PID
 	opener safeopen.Opener
 	trust  *safeopen.Trust
 }
 
-func (f *Files) requestInRoot(name string) safeopen.Request {
+func (f *TrustedFiles) requestInRoot(name string) safeopen.Request {
 	tid := f.tid
 	if tid == 0 {
 		tid = f.PID
@@ -30,7 +31,7 @@ func (f *Files) requestInRoot(name string) safeopen.Request {
 	return safeopen.Request{Root: process.Path(tid, "root"), Path: name}
 }
 
-func (f *Files) trusted() *safeopen.Trust {
+func (f *TrustedFiles) trusted() *safeopen.Trust {
 	if f.trust != nil {
 		return f.trust
 	}
@@ -49,7 +50,7 @@ func (f *Files) trusted() *safeopen.Trust {
 
 // Debug opens a debug file below the process's root directory, else below prywalk's. The caller compares build id or
 // checksum.
-func (f *Files) Debug(name string) (*safeopen.File, error) {
+func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 	r := f.requestInRoot(name)
 	r.Trust = f.trusted()
 	g, err := f.opener.Open(r)
@@ -61,7 +62,7 @@ func (f *Files) Debug(name string) (*safeopen.File, error) {
 
 // PerfMap opens /tmp/perf-PID.map, PID in the process's pid namespace, below its root, without symbolic links. A file
 // older than the process is refused, as ids are reused.
-func (f *Files) PerfMap() (*safeopen.File, error) {
+func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
 		if len(st.NSPids) > 0 {
@@ -87,8 +88,7 @@ func startedAt(ticks uint64) int64 {
 		unix.ClockGettime(unix.CLOCK_REALTIME, &now) != nil {
 		return 0
 	}
-	const perSecond = 100 // USER_HZ
-	return now.Nano() - boot.Nano() + int64(ticks)*(1e9/perSecond) - 1e9
+	return now.Nano() - boot.Nano() + int64(ticks)*procmem.ClockTick - 1e9
 }
 
 func perfMapName(pid int) string { return path.Join("/tmp", "perf-"+strconv.Itoa(pid)+".map") }

@@ -15,8 +15,11 @@ import (
 type fileSymbols struct {
 	elf   *elffile.File
 	from  *debugFiles
-	named map[string][]managed.Symbol // by searched names
+	named map[string][]managed.Symbol // of the file's own tables, by searched names
+	first map[string]managed.Symbol   // the first of a name; zero: none
 }
+
+const maxCachedNames = 1 << 10
 
 // Tables implements [managed.FileSymbols]: .symtab, else .dynsym and the symbol tables of debug files.
 func (x *fileSymbols) Tables(yield func(*elffile.File, elffile.SymbolKind)) {
@@ -34,9 +37,33 @@ func (x *fileSymbols) Tables(yield func(*elffile.File, elffile.SymbolKind)) {
 
 // Named implements [managed.FileSymbols].
 func (x *fileSymbols) Named(names ...string) []managed.Symbol {
-	list := x.ownSymbols(names)
+	return append(x.ownSymbols(names), x.debugSymbols(names)...)
+}
+
+// firstNamed returns the first symbol of a name in the file, else in its debug files; the zero Symbol: none.
+func (x *fileSymbols) firstNamed(name string) managed.Symbol {
+	if s, known := x.first[name]; known {
+		return s
+	}
+	names := []string{name}
+	list := findNamed(x.elf, names, elffile.DynSym)
+	if len(list) == 0 {
+		list = findNamed(x.elf, names, elffile.SymTab)
+	}
+	if len(list) == 0 {
+		list = x.debugSymbols(names)
+	}
+	if x.first == nil || len(x.first) >= maxCachedNames {
+		x.first = map[string]managed.Symbol{}
+	}
+	x.first[name] = append(list, managed.Symbol{})[0]
+	return x.first[name]
+}
+
+// debugSymbols returns the symbols of these names in the debug files of a file without symbol table.
+func (x *fileSymbols) debugSymbols(names []string) (list []managed.Symbol) {
 	if x.elf.HasSymbols(elffile.SymTab) {
-		return list
+		return nil
 	}
 	for _, debugFile := range x.from.filesOrOpen() {
 		list = append(list, findNamed(debugFile, names, elffile.SymTab)...)
@@ -55,7 +82,7 @@ func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 	list, known := x.named[key]
 	if !known {
 		list = findNamed(x.elf, search, elffile.DynSym, elffile.SymTab)
-		if x.named == nil || len(x.named) >= maxNames {
+		if x.named == nil || len(x.named) >= maxCachedNames {
 			x.named = map[string][]managed.Symbol{}
 		}
 		x.named[key] = list
@@ -63,9 +90,9 @@ func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 	return slices.DeleteFunc(slices.Clone(list), func(s managed.Symbol) bool { return !slices.Contains(names, s.Name) })
 }
 
-const maxOwned = 1 << 10
+const maxFoundSymbols = 1 << 10
 
-// findNamed returns the symbols of these names in a file's tables, at most maxOwned.
+// findNamed returns the symbols of these names in a file's tables, at most maxFoundSymbols.
 func findNamed(f *elffile.File, names []string, tables ...elffile.SymbolKind) (list []managed.Symbol) {
 	found := map[managed.Symbol]bool{}
 	for _, kind := range tables {
@@ -74,7 +101,7 @@ func findNamed(f *elffile.File, names []string, tables ...elffile.SymbolKind) (l
 				return true
 			}
 			at := managed.Symbol{Name: names[name], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
-			if !found[at] && len(list) < maxOwned {
+			if !found[at] && len(list) < maxFoundSymbols {
 				found[at] = true
 				at.Exported = kind == elffile.DynSym
 				list = append(list, at)

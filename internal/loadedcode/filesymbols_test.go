@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prywalk/internal/runtimes/fixedframe"
 	"prywalk/internal/runtimes/gdbjit"
-	"prywalk/internal/runtimes/hosted"
 	"prywalk/internal/runtimes/ruby"
 	"prywalk/internal/runtimes/v8"
 )
@@ -46,7 +46,7 @@ func TestNamesThatAllDetectorsAskForAreSearchedOnce(t *testing.T) {
 	}
 	img.symbols.ownSymbols(ruby.Symbols)
 	once := r.n
-	for _, asked := range [][]string{v8.Symbols, gdbjit.Symbols, hosted.Symbols} {
+	for _, asked := range [][]string{v8.Symbols, gdbjit.Symbols, fixedframe.Symbols} {
 		img.symbols.ownSymbols(asked)
 	}
 	if r.n != once || once == 0 {

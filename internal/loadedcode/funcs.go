@@ -3,6 +3,7 @@
 package loadedcode
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -66,17 +67,7 @@ func (t pltStubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 }
 
 func compareRanges(a, b funcRange) int {
-	switch {
-	case a.start < b.start:
-		return -1
-	case a.start > b.start:
-		return 1
-	case a.end > b.end:
-		return -1
-	case a.end < b.end:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 }
 
 func (x *funcIndex) add(syms []elffile.Symbol) {

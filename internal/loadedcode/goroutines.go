@@ -16,88 +16,79 @@ import (
 
 const maxReasons = 3
 
-const dumpAdvice = "to see their stacks: prywalk dump -p %d"
-
-const coreDumpAdvice = "to see their stacks: prywalk dump --core"
-
 const otherAdvice = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
 	"or kill -QUIT (ends the process)"
 
 // WaitingGoroutines is the number of waiting goroutines of a Go program; no thread runs them.
 type WaitingGoroutines struct {
-	Count    int            `json:"count"`
-	ByReason map[string]int `json:"by_reason,omitempty"` // in the words of Go's run-time system
+	// Count is the number of goroutines that wait.
+	Count int `json:"count"`
+	// ByReason counts them by what they wait for, in the words of Go's runtime.
+	ByReason map[string]int `json:"by_reason,omitempty"`
 	// Longest is the longest wait in seconds, by Go's own record: a wait begins at the start of the garbage
 	// collection before the first that found it. 0: unknown (fewer than two collections, or a core).
 	Longest float64 `json:"longest_s,omitempty"`
 }
 
+// GoroutinesShown says where the output shows the goroutines that the text counts.
+type GoroutinesShown uint8
+
+// Values of GoroutinesShown.
+const (
+	GoroutinesNotShown GoroutinesShown = iota
+	GoroutinesInTable                  // now
+	GoroutinesRecorded                 // until the end of the recording
+)
+
 // WaitingGoroutines counts waiting goroutines without a stop, with a text for users; nil if not Go, or unknown.
-func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
-	if r == nil || r.pid == 0 {
-		return r.countGoroutines(0, coreDumpAdvice)
-	}
-	return r.countGoroutines(procmem.Now(), fmt.Sprintf(dumpAdvice, r.pid))
-}
-
-// GoroutinesAtEnd returns a line on the goroutines that wait at the end of a recording, or "".
-func (r *Runtimes) GoroutinesAtEnd() string {
-	w, text := r.WaitingGoroutines()
-	if w == nil || w.Count == 0 {
-		return text
-	}
-	return w.sentence("waited at the end", "waited at the end") + "; what they waited for: prywalk report --by wait FILE"
-}
-
-// GoroutinesNow is WaitingGoroutines of a live process, with a line for a table that has their time.
-func (r *Runtimes) GoroutinesNow() (*WaitingGoroutines, string) {
-	w, text := r.WaitingGoroutines()
-	if w == nil || w.Count == 0 {
-		return w, text
-	}
-	return w, w.sentence("waits", "wait") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
-}
-
-// GoroutinesText returns the text of [Runtimes.WaitingGoroutines].
-func (r *Runtimes) GoroutinesText() string {
-	_, text := r.WaitingGoroutines()
-	return text
-}
-
-// countGoroutines is for a moment (CLOCK_MONOTONIC ns; 0 in a core); remedy says how to see the stacks.
-func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
-	n, counted, file, err := r.sumParked()
+func (r *Runtimes) WaitingGoroutines(shown GoroutinesShown) (*WaitingGoroutines, string) {
+	n, counted, whose, err := r.sumParked()
 	unknown := ""
 	if err != nil {
-		unknown = fmt.Sprintf("goroutines that wait are not shown; their number is not known: %v; %s", err, otherAdvice)
-		if file != "" {
-			unknown = fmt.Sprintf("goroutines of %s are not shown; their number is not known: %v; %s",
-				file, err, otherAdvice)
-		}
+		unknown = fmt.Sprintf("goroutines %s are not shown; their number is not known: %v; %s", whose, err, otherAdvice)
 	}
 	if counted == 0 {
 		return nil, unknown
 	}
 	w := &WaitingGoroutines{Count: n.Waiting, ByReason: n.Reasons}
-	if since := int64(n.Since); since > 0 && since < now {
+	if since, now := int64(n.Since), procmem.Now(); r.pid != 0 && since > 0 && since < now {
 		w.Longest = time.Duration(now - since).Seconds()
 	}
 	if n.Waiting == 0 || unknown != "" {
 		return w, unknown
 	}
-	return w, w.sentence("that waits is not shown", "that wait are not shown") + "; " + remedy
+	return w, w.text(shown, r.pid)
 }
 
-// sumParked sums all schedulers; counted is how many could be counted, err an error of another, file its file if there
-// are several.
-func (r *Runtimes) sumParked() (sum managed.Parked, counted int, file string, err error) {
+// text is for process pid; 0: a core's.
+func (w *WaitingGoroutines) text(shown GoroutinesShown, pid int) string {
+	count, are, wait := fmt.Sprintf("%d goroutines", w.Count), "are", "wait"
+	if w.Count == 1 {
+		count, are, wait = "1 goroutine", "is", "waits"
+	}
+	advice := "to see their stacks: prywalk dump --core"
+	if pid != 0 {
+		advice = fmt.Sprintf("to see their stacks: prywalk dump -p %d", pid)
+	}
+	switch shown {
+	case GoroutinesInTable:
+		return count + " " + wait + w.reasons() + "; " + advice
+	case GoroutinesRecorded:
+		return count + " waited at the end" + w.reasons() + "; what they waited for: prywalk report --by wait FILE"
+	}
+	return count + " that " + wait + " " + are + " not shown" + w.reasons() + "; " + advice
+}
+
+// sumParked sums all schedulers; counted is how many could be counted, err an error of another. whose are its
+// goroutines: "that wait", or "of FILE" if there are several schedulers.
+func (r *Runtimes) sumParked() (sum managed.Parked, counted int, whose string, err error) {
 	all := r.Schedulers()
-	sum.Reasons = map[string]int{}
+	sum.Reasons, whose = map[string]int{}, "that wait"
 	for _, s := range all {
 		n, failed := s.Parked()
 		if failed != nil {
-			if err = failed; len(all) > 1 {
-				file = managed.FileOf(s)
+			if err = failed; len(all) > 1 && managed.FileOf(s) != "" {
+				whose = "of " + managed.FileOf(s)
 			}
 			continue
 		}
@@ -110,15 +101,7 @@ func (r *Runtimes) sumParked() (sum managed.Parked, counted int, file string, er
 			sum.Since = n.Since
 		}
 	}
-	return sum, counted, file, err
-}
-
-func (w *WaitingGoroutines) sentence(one, many string) string {
-	text := fmt.Sprintf("%d goroutines %s", w.Count, many)
-	if w.Count == 1 {
-		text = "1 goroutine " + one
-	}
-	return text + w.reasons()
+	return sum, counted, whose, err
 }
 
 func (w *WaitingGoroutines) reasons() string {

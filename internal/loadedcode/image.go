@@ -24,13 +24,12 @@ type Image struct {
 	FromMemory bool
 	Deleted    bool // the file is unlinked
 
-	usage         usage
-	file          *pooledFile // or nil
-	mu            sync.Mutex
-	rules         atomic.Pointer[fileRules] // nil: not made
-	debug         debugFiles
-	symbolsByName map[string]symbolRange
-	symbols       fileSymbols
+	usage   usage
+	file    *pooledFile // or nil
+	mu      sync.Mutex
+	rules   atomic.Pointer[fileRules] // nil: not made
+	debug   debugFiles
+	symbols fileSymbols
 }
 
 var lastImage atomic.Uint64
@@ -40,11 +39,15 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Memory().Rename(m.Path)
-	img := &Image{ID: lastImage.Add(1), Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
-	img.debug.elf, img.debug.path = f, m.Path
+	return imageWith(f, m.Path, f.BuildID(), m.Deleted), nil
+}
+
+func imageWith(f *elffile.File, path, buildID string, deleted bool) *Image {
+	f.Memory().Rename(path)
+	img := &Image{ID: lastImage.Add(1), Path: path, BuildID: buildID, ELF: f, Deleted: deleted}
+	img.debug.elf, img.debug.path = f, path
 	img.symbols.elf, img.symbols.from = f, &img.debug
-	return img, nil
+	return img
 }
 
 // ReadAddr reads at a file address.
@@ -54,8 +57,8 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	return img.ELF.ReadAddr(addr, b)
 }
 
-// lock locks img.mu, which the caller unlocks, and returns the rules.
-func (img *Image) lock() *fileRules {
+// lockRules locks img.mu, which the caller unlocks, and returns the rules, made on first use.
+func (img *Image) lockRules() *fileRules {
 	p := img.preparedRules()
 	img.mu.Lock()
 	return p
@@ -76,22 +79,6 @@ func (img *Image) preparedRules() *fileRules {
 	return p
 }
 
-func (img *Image) forget() {
-	p := img.lock()
-	defer img.mu.Unlock()
-	p.code.Forget()
-}
-
-func (img *Image) release() {
-	if img == nil {
-		return
-	}
-	img.ELF.Release()
-	for _, f := range img.debug.found {
-		f.Release()
-	}
-}
-
 // Clone returns the same file with separate tables, for another goroutine. Precondition: the clone is closed before the
 // cache of the first image, whose open file it shares.
 func (img *Image) Clone() (*Image, error) {
@@ -99,18 +86,18 @@ func (img *Image) Clone() (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Memory().Rename(img.Path)
-	t := &Image{
-		ID: lastImage.Add(1), Path: img.Path, BuildID: img.BuildID, ELF: f, FromMemory: img.FromMemory,
-		Deleted: img.Deleted,
-	}
-	t.debug.elf, t.debug.path = f, img.Path
-	t.symbols.elf, t.symbols.from = f, &t.debug
+	t := imageWith(f, img.Path, img.BuildID, img.Deleted)
+	t.FromMemory = img.FromMemory
 	return t, nil
 }
 
-// Close frees the memory of a clone.
-func (img *Image) Close() { img.release() }
+// Close frees the memory of a clone, or of an image whose cache is closed. A nil one is closed.
+func (img *Image) Close() {
+	if img != nil {
+		img.ELF.Release()
+		img.debug.drop()
+	}
+}
 
 func elfImage(m *frames.Module) *Image {
 	at := MappingOf(m)

@@ -47,7 +47,7 @@ func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.Fi
 // Close closes the files and invalidates the images.
 func (c *ImageCache) Close() error {
 	for _, img := range c.byFile {
-		img.release()
+		img.Close()
 	}
 	c.files.closeAll()
 	return nil
@@ -56,7 +56,7 @@ func (c *ImageCache) Close() error {
 // Image implements AddressSpace; nil if the file is not ELF.
 func (p *Process) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
-	if img, ok := p.cache.named(key); ok {
+	if img, ok := p.cache.current(key); ok {
 		return img
 	}
 	f, err := p.openMapped(m)
@@ -64,7 +64,7 @@ func (p *Process) Image(m *Mapping) *Image {
 		return img // the process has ended
 	}
 	if errors.Is(err, safeopen.ErrStuck) {
-		m.Withheld = true
+		m.Unresponsive = true
 		return nil
 	}
 	if err != nil {
@@ -80,8 +80,8 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// named returns the image of a file, and false if the file must be opened, as it was or may have been written to.
-func (c *ImageCache) named(key fileKey) (*Image, bool) {
+// current returns the image of a file, and false if the file must be opened, as it was or may have been written to.
+func (c *ImageCache) current(key fileKey) (*Image, bool) {
 	img, ok := c.byName[key]
 	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())
 }

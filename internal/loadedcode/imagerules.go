@@ -26,13 +26,13 @@ type imageSource struct {
 
 // Rule implements frames.RuleSource.
 func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	p := s.img.lock()
+	p := s.img.lockRules()
 	defer s.img.mu.Unlock()
 	if s.i >= len(p.sources) {
 		return frames.Rule{}, nil, false
 	}
 	r, row, ok := p.sources[s.i].Rule(q)
-	if ok && row != nil && !q.Caller {
+	if ok && row != nil && !q.AfterCall {
 		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.calls.Source)
 	}
 	return r, row, ok
@@ -71,14 +71,14 @@ var (
 
 // CallBefore implements frames.CallSites.
 func (c imageCalls) CallBefore(ret frames.Addr) (frames.Call, bool) {
-	p := c.img.lock()
+	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.calls.CallBefore(ret)
 }
 
 // FuncStart implements frames.CallSites.
 func (c imageCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
-	p := c.img.lock()
+	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	start, _, ok := p.FuncRange(pc)
 	return start, ok
@@ -86,35 +86,35 @@ func (c imageCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 
 // FuncRange implements [frames.FunctionBounds].
 func (c imageCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
-	p := c.img.lock()
+	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.FuncRange(pc)
 }
 
 // EndsStack implements [frames.StackEnds].
 func (c imageCalls) EndsStack(pc frames.Addr) bool {
-	p := c.img.lock()
+	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.calls.EndsStack(pc)
 }
 
 // EndsInTailCall implements [frames.TailCalls].
 func (c imageCalls) EndsInTailCall(start frames.Addr) bool {
-	p := c.img.lock()
+	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.calls.EndsInTailCall(start)
 }
 
 // SwitchesStack implements [frames.StackSwitches].
 func (c imageCalls) SwitchesStack(pc frames.Addr, caller bool) bool {
-	p := c.img.lock()
+	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.calls.SwitchesStack(pc, caller)
 }
 
 // Popped implements [frames.PoppedRegisters].
 func (c imageCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
-	p := c.img.lock()
+	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.calls.Popped(pc, n)
 }

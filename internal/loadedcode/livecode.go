@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	livePage = 4096
+	codePageSize = 4096
 	// maxLivePages bounds the copied pages: 4 MiB.
 	maxLivePages = 1024
 )
@@ -18,7 +18,7 @@ const (
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory
-	pages  map[uint64][]byte // by address ÷ livePage; nil: unreadable
+	pages  map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
 	// lost: pages were dropped, so that refresh must assume a change.
 	lost bool
 }
@@ -32,11 +32,11 @@ func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
 		at := addr + uint64(done)
-		page := l.page(at / livePage)
+		page := l.page(at / codePageSize)
 		if page == nil {
 			break
 		}
-		done += copy(buf[done:], page[at%livePage:])
+		done += copy(buf[done:], page[at%codePageSize:])
 	}
 	return done
 }
@@ -49,8 +49,8 @@ func (l *liveCode) page(num uint64) []byte {
 		clear(l.pages)
 		l.lost = true
 	}
-	b := make([]byte, livePage)
-	if _, err := readMemory(l.memory, l.tid, num*livePage, b); err != nil {
+	b := make([]byte, codePageSize)
+	if _, err := readMemory(l.memory, l.tid, num*codePageSize, b); err != nil {
 		b = nil
 	}
 	l.pages[num] = b
@@ -59,7 +59,7 @@ func (l *liveCode) page(num uint64) []byte {
 
 func (l *liveCode) drop(start, end uint64) {
 	for num := range l.pages {
-		if num >= start/livePage && num*livePage < end {
+		if num >= start/codePageSize && num*codePageSize < end {
 			delete(l.pages, num)
 		}
 	}
@@ -68,13 +68,13 @@ func (l *liveCode) drop(start, end uint64) {
 // refresh reports whether a copied page has changed, and then forgets all.
 func (l *liveCode) refresh() bool {
 	changed := l.lost
-	now := make([]byte, 0, livePage)
+	now := make([]byte, 0, codePageSize)
 	for num, was := range l.pages {
 		if changed {
 			break
 		}
-		now = now[:livePage]
-		_, err := readMemory(l.memory, l.tid, num*livePage, now)
+		now = now[:codePageSize]
+		_, err := readMemory(l.memory, l.tid, num*codePageSize, now)
 		changed = (err == nil) != (was != nil) || was != nil && !bytes.Equal(now, was)
 	}
 	if changed {

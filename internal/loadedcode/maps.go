@@ -41,8 +41,8 @@ type Mapping struct {
 	StartedAs string
 	// Image is the ELF file; nil for JIT code and unreadable files.
 	Image *Image
-	// Withheld: the file system did not respond; the file's memory is not read.
-	Withheld bool
+	// Unresponsive: the file system did not respond; the file's memory is not read.
+	Unresponsive bool
 	// JIT: code made at run time; its module has the process's addresses.
 	JIT bool
 	// Names names JIT code that describes itself, or is nil.

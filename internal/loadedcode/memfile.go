@@ -52,22 +52,22 @@ var errNotMapped = errors.New("reading a file's contents in a process's memory")
 
 const maxPieces = 4096
 
-// NewMemFile finds the mapped parts of m's file, of one that is loaded twice the ascending run with m; nil if there are
-// none.
+// NewMemFile returns a reader of the mapped parts of m's file; nil: there are none, or the mappings cannot be read. If
+// the file is loaded several times, it reads the one with m: the mappings in ascending order of addresses and of file
+// offsets.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{of: o}
-	found, last := false, uint64(0)
+	found, last := false, uint64(0) // whether m has passed, and the offset of the file's mapping before
 	err := o.MappingsOf(m, func(r *RawMapping) {
-		if r.Dev != m.Dev || r.Inode != m.Inode {
+		another := r.Offset < last // another load of the file begins
+		switch {
+		case r.Dev != m.Dev || r.Inode != m.Inode, found && another:
 			return
-		}
-		if r.Offset < last {
-			if found {
-				return
-			}
+		case another:
 			f.pieces = f.pieces[:0]
 		}
-		if last = r.Offset; found && r.Offset == 0 && r.Start > m.Start {
+		last = r.Offset
+		if found && r.Offset == 0 { // a load of one mapping
 			return
 		}
 		found = found || r.Start == m.Start

@@ -4,6 +4,7 @@ package loadedcode
 
 import (
 	"slices"
+	"sort"
 	"sync/atomic"
 
 	"prywalk/internal/procmem"
@@ -26,7 +27,6 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 	p.spans = withSpan(p.spans, s)
 	p.Memory().SetSpans(slices.Clone(p.spans))
 	p.jit.drop(s.Start, s.End)
-	p.runtimes.code.Forget()
 	p.code = next
 	p.makeModules()
 	p.useModules()
@@ -35,12 +35,7 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 
 // withCode adds s in place of mappings that it overlaps; false if one of these has a file or a name.
 func withCode(list []codeMapping, s *procmem.Span, closed *atomic.Bool) ([]codeMapping, bool) {
-	from, _ := slices.BinarySearchFunc(list, s.Start, func(m codeMapping, start uint64) int {
-		if m.at.End > start {
-			return 1
-		}
-		return -1
-	})
+	from := sort.Search(len(list), func(i int) bool { return list[i].at.End > s.Start })
 	to := from
 	for ; to < len(list) && list[to].at.Start < s.End; to++ {
 		if at := list[to].at; at.Inode != 0 || at.Path != "" {
@@ -88,7 +83,6 @@ func (p *Process) SetCodeTime(at int64, mayRead bool) (changed bool) {
 	}
 	if changed {
 		clear(p.jit.pages)
-		p.runtimes.code.Forget()
 		p.space.Forget()
 	}
 	return changed

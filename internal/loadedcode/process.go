@@ -32,7 +32,7 @@ type Process struct {
 	code     []codeMapping  // ascending
 	spans    []procmem.Span // ascending
 	jit      *liveCode
-	files    *Files
+	files    *TrustedFiles
 	runtimes *Runtimes
 	noLinks  bool         // map_files cannot be followed
 	closed   *atomic.Bool // set by Close
@@ -79,7 +79,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}, closed: new(atomic.Bool)}
+	p := &Process{Process: of, cache: c, files: &TrustedFiles{PID: pid, tid: of.MemoryTID()}, closed: new(atomic.Bool)}
 	if err := p.start(); err != nil {
 		p.Close()
 		return nil, err
@@ -101,7 +101,7 @@ func (p *Process) start() error {
 // checkReadable reads one byte: ptrace's access check can deny it.
 func (p *Process) checkReadable() error {
 	for _, c := range p.code {
-		if c.at.Perm&PermRead == 0 || c.at.Withheld {
+		if c.at.Perm&PermRead == 0 || c.at.Unresponsive {
 			continue
 		}
 		var b [1]byte
@@ -134,10 +134,11 @@ func (p *Process) closeAllButNames() {
 // Space returns the executable part of the address space.
 func (p *Process) Space() *frames.Space { return p.space }
 
-// AddressSpace returns the number of the address space of the last Refresh: another one is that of another program.
-func (p *Process) AddressSpace() uint64 { return p.addressSpace }
+// AddressSpaceNumber returns the number of the address space of the last Refresh: another one is that of another
+// program.
+func (p *Process) AddressSpaceNumber() uint64 { return p.addressSpace }
 
-// Runtimes returns the process's run-time systems.
+// Runtimes returns the process's runtimes.
 func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 
 // CodeMappings returns the number of executable mappings.

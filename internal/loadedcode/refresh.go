@@ -3,7 +3,6 @@
 package loadedcode
 
 import (
-	"io"
 	"os"
 	"slices"
 	"sort"
@@ -42,7 +41,6 @@ func (p *Process) Refresh() (changed bool, err error) {
 	generated := p.runtimes.detected.changed()
 	rewritten := p.jit.refresh() || generated
 	if rewritten {
-		p.runtimes.code.Forget()
 		p.space.Forget()
 	}
 	if !execed && slices.EqualFunc(next, p.code, func(a, b codeMapping) bool { return a.at == b.at }) {
@@ -58,44 +56,28 @@ func (p *Process) Refresh() (changed bool, err error) {
 }
 
 func (p *Process) resetAfterExec() error {
-	err := p.AfterExec()
+	err := p.AdoptProgram()
 	p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
 	p.jit.lost = true
 	p.runtimes.detected = detectedRuntimes{}
 	return err
 }
 
+// readMaps reads the list of mappings. That of an ended thread is empty: then it reads another's.
 func (p *Process) readMaps() error {
-	f, err := os.Open(process.Path(p.MemoryTID(), "maps"))
-	if err != nil {
-		return process.Explain(p.PID, err)
-	}
-	defer f.Close()
-	p.text = p.text[:0]
 	for {
-		p.text = slices.Grow(p.text, 1<<14)
-		n, err := f.Read(p.text[len(p.text):cap(p.text)])
-		p.text = p.text[:len(p.text)+n]
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
+		var err error
+		if p.text, err = procmem.ReadMaps(p.MemoryTID(), p.text); err != nil {
 			return process.Explain(p.PID, err)
 		}
+		if len(p.text) > 0 {
+			return nil
+		}
+		if !p.NextThread() {
+			return process.Explain(p.PID, os.ErrNotExist)
+		}
+		p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
 	}
-	if len(p.text) == 0 {
-		return p.useOtherThread()
-	}
-	return nil
-}
-
-// useOtherThread reads another thread's list: that of an ended thread is empty.
-func (p *Process) useOtherThread() error {
-	if !p.NextThread() {
-		return process.Explain(p.PID, os.ErrNotExist)
-	}
-	p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
-	return p.readMaps()
 }
 
 // parseMappings parses the list and returns the executable mappings; unchanged ones keep their modules, unless execed.
@@ -184,7 +166,7 @@ func (p *Process) makeModules() (anonymous []*frames.Module) {
 			continue
 		}
 		c.mod = NewModule(p, c.at)
-		if c.at.JIT && !c.at.Withheld {
+		if c.at.JIT && !c.at.Unresponsive {
 			p.runtimes.SetSources(c.mod)
 		}
 		if c.at.JIT && c.at.Inode == 0 {
@@ -203,7 +185,8 @@ func (p *Process) useModules() {
 	p.space.SetModules(mods)
 }
 
-// StackEnd returns the end of the mapping with sp, or 0.
+// StackEnd returns the end of the writable mapping with sp, or of the first thread's stack if sp is less than
+// maxMainStackGrowth below it; 0: none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
 	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
@@ -232,14 +215,8 @@ func (p *Process) FirstStackEnd() uint64 {
 	return 0
 }
 
-// DropCaches drops cached rules and analyses, also of shared files, for measurements.
+// DropCaches drops cached rules, and what runtimes have read, for measurements.
 func (p *Process) DropCaches() {
 	p.space.Forget()
-	p.runtimes.code.Forget()
 	p.runtimes.detected.forget()
-	for i := range p.code {
-		if img := p.code[i].at.Image; img != nil {
-			img.forget()
-		}
-	}
 }

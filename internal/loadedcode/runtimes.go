@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtimes are a process's run-time systems, with rules for code made at run time. A nil one is empty. Not safe for
+// Runtimes are a process's runtimes, with rules for code made at run time. A nil one is empty. Not safe for
 // concurrent use.
 type Runtimes struct {
 	arch     frames.Arch
@@ -35,7 +35,7 @@ func (r *Runtimes) SetSources(mod *frames.Module) {
 	mod.Calls = r.code
 }
 
-// Attach finds run-time systems among mods and sets their modules' sources.
+// Attach finds runtimes among mods and sets their modules' sources.
 func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
 	r.host = runtimeHost{AddressSpace: o, arch: r.arch, mods: mods, analysis: r.code}
 	r.detected.detect(&r.host)
@@ -54,16 +54,21 @@ func setNameLookup(m *frames.Module) {
 	}
 }
 
-// Starting reports whether a present run-time system is not ready, so that [Process.Refresh] is worthwhile soon.
+// Starting reports whether a present runtime is not ready, so that [Process.Refresh] is worthwhile soon.
 func (r *Runtimes) Starting() bool { return r != nil && r.detected.starting() }
 
-// Incomplete returns why a present run-time system is not read, or nil.
-func (r *Runtimes) Incomplete() error { return r.detected.unreadReason() }
+// Incomplete returns why a present runtime is not read, or nil.
+func (r *Runtimes) Incomplete() error {
+	if r == nil {
+		return nil
+	}
+	return r.detected.unreadReason()
+}
 
 // HasCodeHistory reports whether there is a [managed.CodeHistory].
 func (r *Runtimes) HasCodeHistory() bool { return r != nil && len(r.detected.histories) > 0 }
 
-// FrameSources returns the run-time systems with managed frames.
+// FrameSources returns the runtimes with managed frames.
 func (r *Runtimes) FrameSources() []managed.FrameSource {
 	if r == nil {
 		return nil
@@ -71,17 +76,12 @@ func (r *Runtimes) FrameSources() []managed.FrameSource {
 	return r.detected.frameSources
 }
 
-// Schedulers returns the run-time systems with tasks on separate stacks.
-func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
+// Schedulers returns the runtimes with tasks on separate stacks.
+func (r *Runtimes) Schedulers() []managed.Scheduler {
 	if r == nil {
 		return nil
 	}
-	for i := range r.detected.detections {
-		if s, is := r.detected.detections[i].runtime.(managed.Scheduler); is {
-			out = append(out, s)
-		}
-	}
-	return out
+	return r.detected.schedulers
 }
 
 // TaskOffsets returns, for each scheduler, the stacks of tasks without a thread.

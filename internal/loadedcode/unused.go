@@ -11,14 +11,14 @@ import "sync/atomic"
 type usage struct {
 	// users counts mappings in live processes, modules all ever made, swept those at the last sweep: a program that is
 	// started repeatedly often has no user.
-	users, modules, swept atomic.Int64
-	idle                  atomic.Bool // no user or new module at the last sweep
+	users, modules, modulesAtSweep atomic.Int64
+	idle                           atomic.Bool // no user or new module at the last sweep
 }
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.
 func (img *Image) Unused() bool {
 	u := &img.usage
-	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
+	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.modulesAtSweep.Load())
 }
 
 // CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name is
@@ -34,8 +34,8 @@ func (c *ImageCache) CloseUnused() {
 			img.dropHeaders()
 		}
 		known := img.usage.modules.Load()
-		img.usage.idle.Store(img.usage.users.Load() == 0 && known == img.usage.swept.Load())
-		img.usage.swept.Store(known)
+		img.usage.idle.Store(img.usage.users.Load() == 0 && known == img.usage.modulesAtSweep.Load())
+		img.usage.modulesAtSweep.Store(known)
 	}
 }
 
@@ -60,7 +60,7 @@ func (img *Image) drop() (named bool) {
 func (img *Image) dropHeaders() {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.symbolsByName, img.symbols.named = nil, nil
+	img.symbols.named, img.symbols.first = nil, nil
 	img.ELF.FreeAll()
 }
 

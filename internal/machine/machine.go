@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUModel gives the first "model name" of /proc/cpuinfo; where there is none, as on
+// CPUModel returns the first "model name" of /proc/cpuinfo; where there is none, as on
 // arm64, the name of the architecture.
 func CPUModel() string {
 	text, _ := os.ReadFile("/proc/cpuinfo") // or it is as if it were empty
@@ -23,7 +23,7 @@ func CPUModel() string {
 	return runtime.GOARCH
 }
 
-// Kernel gives the kernel's version, as in 6.1.0, without what a distributor appends; ""
+// Kernel returns the kernel's version, as in 6.1.0, without what a distributor appends; ""
 // if the kernel does not say.
 func Kernel() string {
 	var u unix.Utsname
@@ -34,7 +34,7 @@ func Kernel() string {
 	return version
 }
 
-// Load gives the load average of the last minute, 0 if the kernel does not say.
+// Load returns the load average of the last minute, 0 if the kernel does not say.
 func Load() float64 {
 	var si unix.Sysinfo_t
 	if unix.Sysinfo(&si) != nil {

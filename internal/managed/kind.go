@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/languages"
 )
 
-// Kind gives the kind of frames of a [Runtime.Name]: "cpython" for "CPython 3.12.1".
+// Kind returns the kind of frames of a [Runtime.Name]: "cpython" for "CPython 3.12.1".
 func Kind(name string) string {
 	if l := languages.OfSystem(name); l != nil && l.Kind != "" {
 		return l.Kind

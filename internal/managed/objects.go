@@ -2,9 +2,9 @@
 
 package managed
 
-// CacheEntry has the times of a cached object.
+// CacheEntry has the times of a cached object: CLOCK_MONOTONIC, ns.
 type CacheEntry struct {
-	Serial      uint64 // unique, the Cookie of a [Ref]
+	Serial      uint64 // the Cookie of a [Ref], of this object and equal ones
 	FirstRead   int64  // first read
 	LastChecked int64  // last verified
 	LastWalked  int64  // last copy whose walk used it
@@ -19,11 +19,11 @@ type Cached interface {
 	Entry() *CacheEntry
 }
 
-const maxObjects = 1 << 16
+const maxObjects = 1 << 17
 
 // Objects caches named objects (code objects, iseqs, functions) by address, to verify them after each stop, and by
 // serial number, for the Refs of a walk. A replaced object's serial number stays valid for current walks. The zero
-// value is empty. For the walking goroutine; Skip is shared with the tracer.
+// value is empty. For the walking goroutine; Skip, the addresses that stops need not copy, is shared with the tracer.
 type Objects[E Cached] struct {
 	Skip     SkipSet
 	byAddr   map[uint64]E
@@ -32,24 +32,40 @@ type Objects[E Cached] struct {
 	eviction IdleEviction
 }
 
-// At gives the object last known at an address, or the zero value.
+// At returns the object last known at an address, or the zero value.
 func (o *Objects[E]) At(addr uint64) E { return o.byAddr[addr] }
 
-// Of gives the object with a serial number, or the zero value.
+// Of returns the object with a serial number, or the zero value.
 func (o *Objects[E]) Of(serial uint64) E { return o.bySerial[serial] }
 
-// Len gives the number of objects.
+// Len returns the number of objects.
 func (o *Objects[E]) Len() int { return max(len(o.byAddr), len(o.bySerial)) }
 
-// Add caches and numbers the object at an address.
+// Add numbers an object as Number does, and caches it at an address.
 func (o *Objects[E]) Add(addr uint64, e E) {
+	o.Number(e)
+	o.byAddr[addr] = e
+}
+
+// Number gives an object a serial number, unless it has that of an equal one.
+func (o *Objects[E]) Number(e E) {
 	if o.byAddr == nil {
 		o.byAddr, o.bySerial = map[uint64]E{}, map[uint64]E{}
 	}
-	o.serial++
-	e.Entry().Serial = o.serial
-	o.byAddr[addr], o.bySerial[o.serial] = e, e
-	o.Skip.Add(addr)
+	if e.Entry().Serial == 0 {
+		o.serial++
+		e.Entry().Serial = o.serial
+	}
+	o.bySerial[e.Entry().Serial] = e
+}
+
+// Walked notes that the walk of a copy made at a time used an object.
+func (o *Objects[E]) Walked(e E, at int64) {
+	entry := e.Entry()
+	entry.LastWalked = max(entry.LastWalked, at)
+	if o.bySerial[entry.Serial] != e { // of equal objects the one in use stays
+		o.Number(e)
+	}
 }
 
 // Drop drops the object at an address, so that stops copy it again.
@@ -73,14 +89,16 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a time, and evicts objects that are unused or too many.
-func (o *Objects[E]) Begin(at int64) {
-	if len(o.bySerial) > 2*maxObjects {
+// Begin begins the walk of a copy made at a time, and evicts objects that are unused or too many. It reports whether
+// serial numbers may have lost their object.
+func (o *Objects[E]) Begin(at int64) (evicted bool) {
+	if o.Len() > maxObjects {
 		o.Forget()
+		return true
 	}
 	before, due := o.eviction.Due(at)
 	if !due {
-		return
+		return false
 	}
 	for addr, e := range o.byAddr {
 		if e.Entry().LastWalked < before {
@@ -92,4 +110,5 @@ func (o *Objects[E]) Begin(at int64) {
 			delete(o.bySerial, serial)
 		}
 	}
+	return true
 }

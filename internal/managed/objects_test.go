@@ -4,7 +4,12 @@ package managed
 
 import "testing"
 
-type object struct{ CacheEntry }
+type object struct {
+	CacheEntry
+	id uint64
+}
+
+func (o *object) Identity() uint64 { return o.id }
 
 func TestObjectsWithoutWalksAreDropped(t *testing.T) {
 	const second = 1e9
@@ -16,9 +21,10 @@ func TestObjectsWithoutWalksAreDropped(t *testing.T) {
 		at := int64(i+1) * second
 		steady.LastWalked = at
 		for k := range uint64(5) {
-			o.Add(0x1000+16*(5*i+k), &object{CacheEntry{LastWalked: at}})
+			o.Add(0x1000+16*(5*i+k), &object{CacheEntry: CacheEntry{LastWalked: at}})
+			o.Skip.Add(0x1000 + 16*(5*i+k))
 		}
-		o.Add(0x800, &object{CacheEntry{LastWalked: at}})
+		o.Add(0x800, &object{CacheEntry: CacheEntry{LastWalked: at}})
 		o.Begin(at)
 		most = max(most, o.Len())
 	}
@@ -51,5 +57,21 @@ func TestNewObjectAtAnAddressHasANewSerial(t *testing.T) {
 	}
 	if o.Forget(); o.Len() != 0 || o.Of(second.Serial) != nil {
 		t.Error("objects are left after Forget")
+	}
+}
+
+func TestEqualObjectsShareASerialUntilNoneIsWalked(t *testing.T) {
+	var o Objects[*object]
+	first := &object{}
+	o.Add(8, first)
+	equal := &object{CacheEntry: CacheEntry{Serial: first.Serial}}
+	o.Add(16, equal)
+	if o.Of(first.Serial) != equal || o.At(8) != first {
+		t.Errorf("of the serial: %p, at 8: %p; want the newer, %p, and %p", o.Of(first.Serial), o.At(8), equal, first)
+	}
+	o.Walked(first, 2*evictionPeriod)
+	o.Begin(2 * evictionPeriod)
+	if !o.Begin(3*evictionPeriod+1) || o.At(16) != nil || o.Of(equal.Serial) != first {
+		t.Errorf("of the serial: %p, want %p, which was walked last; at 16: %p", o.Of(equal.Serial), first, o.At(16))
 	}
 }

@@ -14,29 +14,39 @@ type Plan struct {
 	GlobalLock [2]uint64
 }
 
-// Step is one read. Slots are variables, 0 until filled.
+// Step is one read. Slots are variables, 0 until filled. The fields that each operation has, besides
+// OnlyAsleep (constructors: steps.go):
+//
+//	Load                    Base Off To
+//	Copy                    Base Off    End Max
+//	CopyArray               Base Off    End Max Size
+//	CopyList                Base Off        Max Size Next
+//	FindNode                Base Off To End Max Size Next At
+//	AddScaled               Base Off To         Size
+//	CopyTargets                  Off        Max Size Next At OnlyZero Mask Value Except WholePage
+//	SaveNodes, RestoreNodes (none)
 type Step struct {
 	Op Op
 	// Base is the slot of the address to which Off is added.
 	Base uint8
 	Off  int64
-	// To is the slot written by Load, FindNode and AddScaled.
+	// To is the slot that is written.
 	To uint8
-	// End is the slot with the end address of Copy and CopyArray, or with the value that FindNode searches; 0: none.
+	// End is the slot with the end address, or with the value that FindNode searches; 0: none.
 	End uint8
-	// Max bounds the bytes of Copy and CopyArray, or the number of nodes, of Size bytes each.
+	// Max bounds the bytes of Copy and CopyArray, or the number of nodes, of Size bytes each. For
+	// AddScaled Size is the factor.
 	Max, Size uint32
-	// Next is the offset of the link in a node.
+	// Next is the offset of the link in a node; for CopyTargets, of the copied bytes from the address in the node.
 	Next int32
-	// At is the offset of the word tested by FindNode, OnlyZero and Mask.
+	// At is the offset of the word tested.
 	At int32
-	// OnlyZero restricts CopyTargets to nodes whose word at At is 0.
+	// OnlyZero: only nodes whose word at At is 0.
 	OnlyZero bool
-	// Mask restricts CopyTargets to nodes whose word at At has the bits Value under Mask, Except to the others; 0: all.
+	// Mask: only nodes whose word at At has the bits Value under Mask, with Except only the others; 0: all.
 	Mask, Value uint64
 	Except      bool
-	// WholePage lets CopyTargets copy the object's whole page.
-	WholePage bool
+	WholePage   bool // the object's whole page is copied
 	// OnlyAsleep restricts the step to sleeping threads.
 	OnlyAsleep bool
 }

@@ -42,7 +42,7 @@ type Symbol struct {
 	Function, Exported bool
 }
 
-// Unowned gives the modules of generated code without an owner.
+// Unowned returns the modules of generated code without an owner.
 func Unowned(h Host) (made []*frames.Module) {
 	for _, m := range h.Modules() {
 		if m.Generated && m.Owner == nil {
@@ -123,16 +123,15 @@ type FrameSource interface {
 	Runtime
 	// Plan gives what the tracer copies besides the stack, or nil. A walk may change it.
 	Plan() *Plan
-	// Anchor gives the plan's start address for a thread. pthread is the thread pointer (fs base, TPIDR_EL0), 0 if
-	// unknown.
-	Anchor(innerTID int, pthread uint64) (addr uint64, ok bool)
+	// Anchor gives the plan's start address for a thread. threadPointer is fs base or TPIDR_EL0, 0 if unknown.
+	Anchor(innerTID int, threadPointer uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
 	// ManagedFrames is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an
 	// incomplete walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost
-	// first. instead: they replace the frame, as an interpreter's loop or compiled code; in a file's code it is
+	// first. replacesFrame: they replace the frame, as an interpreter's loop or compiled code; in a file's code it is
 	// recorded, and shown on request.
-	ManagedFrames(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
+	ManagedFrames(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, replacesFrame bool)
 	// End ends the walk. [Broken] drops the Refs and keeps the native frames.
 	End() Health
 	// Symbolize appends the functions of a new Ref during its walk, innermost inlined call first.
@@ -197,13 +196,13 @@ type Frame struct {
 	Inlined bool
 }
 
-// Certainty is how far a Frame is proven.
+// Certainty says how it is known that a Frame describes the code of the copied stack.
 type Certainty uint8
 
 // Values of Certainty.
 const (
-	// Proven: the memory did not change between copy and read.
-	Proven Certainty = iota
+	// Unchanged: the memory did not change between copy and read.
+	Unchanged Certainty = iota
 	// Checked: a copied identity is unchanged.
 	Checked
 	// Freed: the function was freed; its frame is [freed].

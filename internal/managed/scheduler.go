@@ -108,7 +108,7 @@ type TaskLock struct {
 	Taken   frames.Addr // address of the locking instruction
 }
 
-// FileOf gives the path of a scheduler's file, or "".
+// FileOf returns the path of a scheduler's file, or "".
 func FileOf(s Scheduler) string {
 	if m := s.Module(); m != nil {
 		return m.Name

@@ -2,7 +2,7 @@
 
 package managed
 
-// One constructor for each operation of a plan that has operands: base, to, end and want are slots, off and at are
+// One constructor for each operation of a plan, and what restricts it: base, to, end and want are slots, off and at are
 // offsets in bytes, size and most bound what is copied.
 
 // LoadStep reads the word at base + off into slot to ([Load]).
@@ -47,6 +47,12 @@ func FindNodeStep(base uint8, size uint32, linkAt, at int32, want uint8, most ui
 func AddScaledStep(base uint8, off int64, scale uint32, to uint8) Step {
 	return Step{Op: AddScaled, Base: base, Off: off, Size: scale, To: to}
 }
+
+// SaveNodesStep saves the nodes for RestoreNodesStep ([SaveNodes]).
+func SaveNodesStep() Step { return Step{Op: SaveNodes} }
+
+// RestoreNodesStep restores the nodes of the first CopyListStep or the last SaveNodesStep ([RestoreNodes]).
+func RestoreNodesStep() Step { return Step{Op: RestoreNodes} }
 
 // Where restricts CopyTargets to nodes whose word at at has the bits value under mask.
 func (s Step) Where(at int32, mask, value uint64) Step {

@@ -34,8 +34,8 @@ type Task struct {
 	AwaitsTasks []string
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame
-	// Proven: no interpreter thread ran during the reading.
-	Proven bool
+	// Undisturbed: no interpreter thread ran during the reading.
+	Undisturbed bool
 }
 
 // Watch reports whether threads sleep during a reading.

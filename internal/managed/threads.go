@@ -8,7 +8,8 @@ type Threads interface {
 	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), or false. It is called about
 	// once a second per thread.
 	ThreadName(innerTID int) (name string, ok bool)
-	// Postponed reports whether a query since its last call may succeed later, as when objects were being moved.
+	// Postponed reports whether a query since its last call has failed that may succeed later, as when objects were
+	// being moved.
 	Postponed() bool
 	// Role gives the role of a thread with a displayed name ([languages.RoleApplication] …); false if unknown.
 	Role(innerTID int, name string) (role string, ok bool)
@@ -16,7 +17,7 @@ type Threads interface {
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
 	// HeldLocks gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
 	HeldLocks() []HeldLock
-	// Coroutines gives the tasks without a thread, at most [MostTasks], each read consistently ([Task.Proven]).
+	// Coroutines gives the tasks without a thread, at most [MostTasks], each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
 	// TaskPlaces gives the places of all current tasks without a thread, for TaskAt.
 	TaskPlaces() []uint64

@@ -4,7 +4,8 @@ package managed
 
 import "prywalk/frames"
 
-// FindFrame gives the CFA of the frame at pc, if it is verified. unread is the address of an unreadable word, 0: none.
+// FindFrame returns the CFA of the frame at pc, if it is verified. unread is the address of an unreadable word, 0:
+// none.
 type FindFrame func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
 
 // VerifiedRule is the rule of frames that are searched and verified. The return address is at CFA−8.

@@ -50,18 +50,20 @@ type View struct {
 	Sample *Sample
 	// UsedLive: the process was read. The answers hold only if the thread does not run until the end of the walk.
 	UsedLive bool
-	// Pages are of the process as it is now.
+	// Pages are of the process as it is now: since Begun, CLOCK_MONOTONIC, ns.
 	Pages       Pages
+	Begun       int64
 	asked, live bool
 }
 
 // Begin begins the walk of s.
 func (v *View) Begin(s *Sample) {
 	v.Sample, v.UsedLive, v.asked, v.live = s, false, false, false
+	v.Begun = procmem.Now()
 	v.Pages.Reset(s.Live)
 }
 
-// Word gives the word at an address; false if it is not readable as of the sample.
+// Word returns the word at an address; false if it is not readable as of the sample.
 func (v *View) Word(addr uint64) (uint64, bool) {
 	if w, ok := v.Sample.Mem.Word(addr); ok {
 		return w, true
@@ -79,7 +81,7 @@ func (v *View) Value(addr uint64) uint64 {
 	return w
 }
 
-// Current gives the word that is at an address now.
+// Current returns the word that is at an address now.
 func (v *View) Current(addr uint64) (uint64, bool) {
 	if v.Sample == nil || v.Sample.Live == nil {
 		return 0, false
@@ -121,7 +123,7 @@ type Span struct{ Start, End uint64 }
 // Has reports whether an address is in the span.
 func (s Span) Has(addr uint64) bool { return addr >= s.Start && addr < s.End }
 
-// ModuleAgain gives a runtime's module as it is mapped now, or nil.
+// ModuleAgain returns a runtime's module as it is mapped now, or nil.
 func ModuleAgain(h Host, was *frames.Module) *frames.Module {
 	for _, m := range h.Modules() {
 		if SameModule(m, was) {

@@ -37,7 +37,7 @@ type WaitAnswer struct {
 	Address uint64
 	// Owner is the owning thread's ID at the query.
 	Owner int
-	// OwnerName is the owner's name in the runtime.
+	// OwnerName is the owner's name in the runtime, set by CPython only.
 	OwnerName string
 	// Timed: its call has a time-out.
 	Timed bool

@@ -63,9 +63,11 @@ func New(version string, o Options) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "dump_stacks", Annotations: reads,
 		Description: "Show the stacks of all threads of a process now, equal stacks together."}, o.dumpStacks)
 	mcp.AddTool(s, &mcp.Tool{Name: "dump_locks", Annotations: reads,
-		Description: "Show which locks threads of a process wait for, who holds them, and deadlocks."}, o.dumpLocks)
+		Description: "Show which locks threads of a process wait for, who holds them, and deadlocks."},
+		ofProcess(&o, "What an owner does: dump_stacks.", "dump", "--locks"))
 	mcp.AddTool(s, &mcp.Tool{Name: "check_access", Annotations: reads,
-		Description: "Show what the kernel allows for a process, and the remedy for what it does not."}, o.checkAccess)
+		Description: "Show what the kernel allows for a process, and the remedy for what it does not."},
+		ofProcess(&o, "", "doctor"))
 	mcp.AddTool(s, &mcp.Tool{Name: "list_recordings", Annotations: reads,
 		Description: "List the recordings that report and diff can read."}, o.listRecordings)
 	mcp.AddTool(s, &mcp.Tool{Name: "report", Annotations: reads,
@@ -102,22 +104,15 @@ func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in str
 		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
-func (o *Options) dumpLocks(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
-	pid, err := in.flag()
-	if err != nil {
-		return nil, nil, err
+// ofProcess returns a tool that runs a command with -p, and has no other parameters.
+func ofProcess(o *Options, next, command string, args ...string) mcp.ToolHandlerFor[target, any] {
+	return func(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
+		pid, err := in.flag()
+		if err != nil {
+			return nil, nil, err
+		}
+		return o.runCommand(ctx, nil, next, command, append([]string{"-p", pid}, args...)...)
 	}
-	return o.runCommand(ctx, nil, "What an owner does: dump_stacks.", "dump", "-p", pid, "--locks")
-}
-
-func (o *Options) checkAccess(ctx context.Context, _ *mcp.CallToolRequest, in target) (
-	*mcp.CallToolResult, any, error,
-) {
-	pid, err := in.flag()
-	if err != nil {
-		return nil, nil, err
-	}
-	return o.runCommand(ctx, nil, "", "doctor", "-p", pid)
 }
 
 func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct {

@@ -37,7 +37,7 @@ func (r *runs) run(_ context.Context, files []*os.File, args ...string) (string,
 	return r.output, r.code, nil
 }
 
-// connect gives a client of a server in a directory with one recording.
+// connect returns a client of a server in a directory with one recording.
 func connect(t *testing.T, r *runs, allow bool) *mcp.ClientSession {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func connectTo(t *testing.T, o Options) *mcp.ClientSession {
 	return client
 }
 
-// call gives a tool's text, and whether it is an error.
+// call returns a tool's text, and whether it is an error.
 func call(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
 	t.Helper()
 	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})

@@ -46,44 +46,40 @@ func futexCall(arch frames.Arch) int64 {
 }
 
 // copyFutexWord copies around the futex word of a sleeper. Precondition: between the two reads of the run count.
-func (o *Observer) copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
-	to := &s.futexCopy
-	to.n = 0
+func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
+	word := &s.futexCopy
+	word.n = 0
 	addr, ok := uint64(0), false
 	if call.Nr == futexCall(s.Regs.Arch) || isRestart(call.Nr) {
-		addr, ok = waits.OwnerWord(&call.Args)
+		addr, ok = waits.WordWithOwner(&call.Args)
 	}
 	if !ok || addr < waits.CopyBefore {
 		return
 	}
-	to.at = addr - waits.CopyBefore
+	word.addr = addr - waits.CopyBefore
 	stack := &s.Mem.Stack
-	if off := to.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
-		to.n = copy(to.bytes[:], stack.Bytes[off:])
+	if off := word.addr - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
+		word.n = copy(word.bytes[:], stack.Bytes[off:])
 		return
 	}
-	if t.Memory != nil && to.at&^0xfff != addr&^0xfff {
-		if start := t.Memory.MappingStart(addr); start > to.at && start <= addr {
-			to.at = start
+	if t.Memory != nil && word.addr&^0xfff != addr&^0xfff {
+		if start := t.Memory.MappingStart(addr); start > word.addr && start <= addr {
+			word.addr = start
 		}
 	}
-	if t.Memory != nil && o.ctl.Pending() == 0 {
-		to.n = t.Memory.CopyKnown(t.TID, to.at, to.bytes[:])
-		return
-	}
-	to.n, _ = t.copy(to.at, to.bytes[:]) // on error no owner is named
+	word.n, _ = t.copy(word.addr, word.bytes[:]) // on error no owner is named
 }
 
 // dropStaleFutexCopy drops the copy if the thread has run since, except to stop.
 func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
-	if s.State != sample.Sleeping || s.Sched.Runs-t.lastClocks.Runs > 1 || !stop.SchedOK {
+	if s.State != sample.Sleeping || s.Sched.Runs-t.clocks.last.Runs > 1 || !stop.SchedOK {
 		s.futexCopy.n = 0
 	}
 }
 
 // FutexWord returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
-func (s *RawSample) FutexWord() waits.WordCopy {
-	return waits.WordCopy{Addr: s.futexCopy.at, Bytes: s.futexCopy.bytes[:s.futexCopy.n]}
+func (s *RawSample) FutexWord() waits.FutexCopy {
+	return waits.FutexCopy{Addr: s.futexCopy.addr, Bytes: s.futexCopy.bytes[:s.futexCopy.n]}
 }
 
 // ownFrames is the assumed size, in bytes, of the innermost frames: the C library's wrapper and its caller.
@@ -94,6 +90,8 @@ func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
 
+// wordIsZero reads a word that the kernel has read at the call's entry, so that its page is there. It is also called by
+// the walking goroutine, for which [procmem.Memory.Copy] is not.
 func wordIsZero(tid int, addr uint64) bool {
 	var word [8]byte
 	n, err := procmem.ReadVM(tid, addr, word[:])
@@ -105,9 +103,9 @@ const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 // waitsForFirstByte reports whether a read waits for its first byte only, so that the kernel can restart it (fs/pipe.c,
 // fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c), unlike terminals (drivers/tty/n_tty.c,
 // VMIN) and sockets with time-outs. A thread may have its own descriptor table.
-func waitsForFirstByte(t *Thread, fd int32) bool {
+func waitsForFirstByte(id ThreadID, fd int32) bool {
 	var buf [24]byte
-	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"
+	table := "/proc/" + strconv.Itoa(id.PID) + "/task/" + strconv.Itoa(id.TID) + "/fd/"
 	to, err := procmem.Readlink(table+strconv.Itoa(int(fd)), buf[:])
 	if err != nil {
 		return false

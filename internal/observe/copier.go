@@ -13,42 +13,45 @@ import (
 // tailCopy is the bytes of the outermost frames, behind a gap.
 const tailCopy = 64 << 10
 
+// copier prepares what observations copy to, and says what they copy. Its buffers are used by one observation at a
+// time: [copier.keepCopy] copies from them to the raw sample.
 type copier struct {
-	arch        frames.Arch
 	reader      ptrace.Reader
 	otherStacks otherStacks
 	deep        deepstack.Copier
 	plan        plannedMemory
-	larger      []byte
-	tail        []byte
+	larger      []byte // [ptrace.Request.Larger]
+	tail        []byte // [ptrace.Request.Tail]
 	regions     [maxRegions]frames.Region
 }
 
+// fillRequest sets what a stop reads into s.
 func (c *copier) fillRequest(t *Thread, s *RawSample, req *ptrace.Request) {
-	hints := t.hints.get()
+	hints := t.hints()
 	*req = ptrace.Request{
-		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
+		Stack: s.buffers.stack, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
 		CopyEnd: hints.CopyEnd, ToMappingEnd: hints.ToEnd && t.OtherMemory == nil,
-		Memory: t.Memory, Files: t.files, OtherMemory: c.otherMemory(t, s), Regions: c.regions[:],
+		Memory: t.Memory, Files: t.files, OtherMemory: c.otherMemory(t, s, false), Regions: c.regions[:],
 	}
 }
 
+// keepCopy takes over into s what the stop has copied by req.
 func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
-		s.reserveStack(stop.StackLen)
-		s.touched = max(s.touched, copy(s.buf, c.larger))
+		s.buffers.reserveStack(stop.StackLen)
+		s.buffers.touched = max(s.buffers.touched, copy(s.buffers.stack, c.larger))
 	}
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	failed := t.hints.get().Deep.Misled || s.outline != nil && c.deep.Misled()
+	failed := t.hints().Deep.Misled || s.outline != nil && c.deep.Misled()
 	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
 	regions := c.addTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepOthers(c.regions[:regions])
-	t.stackBytes = stop.StackLen
-	t.otherBytes = max(len(s.othersBuf)-stop.TailLen, t.otherBytes-t.otherBytes/8)
+	t.copies.stackBytes = stop.StackLen
+	t.copies.otherBytes = max(len(s.buffers.others)-stop.TailLen, t.copies.otherBytes-t.copies.otherBytes/8)
 }
 
 // setLimit sets Limit and NotRoot. Precondition: s.Mem and s.TailAt are set.
@@ -81,12 +84,12 @@ func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 
 // prepareBuffers chooses whether a stop copies by an outline, and reserves buffers. Precondition: no thread is stopped.
 func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
-	hints := t.hints.get()
-	s.reserveOthers(t.otherBytes)
+	hints := t.hints()
+	s.buffers.reserveOthers(t.copies.otherBytes)
 	s.outline = hints.Deep.Outline
 	if s.outline == nil {
-		s.reserveStack(hints.ToReserve(t.expectedOtherBytes()))
-		s.touch(t.stackBytes)
+		s.buffers.reserveStack(hints.ToReserve(t.expectedOtherBytes()))
+		s.buffers.touch(t.copies.stackBytes)
 		if c.larger == nil {
 			c.larger = make([]byte, deepstack.WholeBytes)
 			procmem.Touch(c.larger)
@@ -95,68 +98,56 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 		}
 		return
 	}
-	s.reserveStack(deepstack.TopBytes)
-	s.touch(deepstack.TopBytes)
+	s.buffers.reserveStack(deepstack.TopBytes)
+	s.buffers.touch(deepstack.TopBytes)
 	c.deep.Reserve(hints.Bytes)
-	if t.mayBeDeep() {
-		c.deep.CheckPresent(t.Memory, s.outline)
-	}
 }
 
-// mayBeDeep reports whether the stack may be deep at the next sample, as guessed from the last one. A wrong guess costs
-// time, but no frames.
-func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - expectedGrowth) }
-
-func (c *CopyHints) deepAt(sp frames.Addr) bool {
-	return c.Root == 0 || c.Changing || c.Root-sp >= deepstack.DeepFrom
-}
-
+// outlineFor returns the outline if the stack is deep at a stack pointer.
 func (c *CopyHints) outlineFor(sp frames.Addr) *deepstack.Outline {
-	if c.deepAt(sp) {
+	if c.Root == 0 || c.Changing || c.Root-sp >= deepstack.DeepFrom {
 		return c.Deep.Outline
 	}
 	return nil
 }
 
-// expectedGrowth of a stack until the next observation, in bytes.
-const expectedGrowth = 16 << 10
-
 // expectedTaskBytes is the least expected other memory of a thread with tasks, in bytes.
 const expectedTaskBytes = 24 << 10
 
+// expectedOtherBytes returns how many bytes besides the stack the next copy probably has.
 func (t *Thread) expectedOtherBytes() int {
 	if t.OtherMemory != nil {
-		return max(t.otherBytes, expectedTaskBytes)
+		return max(t.copies.otherBytes, expectedTaskBytes)
 	}
-	return t.otherBytes
+	return t.copies.otherBytes
 }
 
 // largerBuffer returns nil if the thread changes stacks: their ends are unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
-	if s.outline != nil || t.hints.get().Changing {
+	if s.outline != nil || t.hints().Changing {
 		return nil
 	}
 	return c.larger
 }
 
-// tailBuffer returns nil if a run-time system knows the stacks' ends.
+// tailBuffer returns nil if a runtime knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
-	hints := t.hints.get()
+	hints := t.hints()
 	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {
 		return nil
 	}
 	return c.tail
 }
 
-// otherMemory returns what is copied besides the stack in one piece, or nil.
-func (c *copier) otherMemory(t *Thread, s *RawSample) OtherMemory {
-	inner := c.memoryWithoutOutline(t)
+// otherMemory returns what is copied besides the stack in one piece, or nil. asleep: for a passive read.
+func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
+	inner := c.memoryWithoutOutline(t, asleep)
 	if s.outline == nil {
 		return inner
 	}
-	hints := t.hints.get()
+	hints := t.hints()
 	c.deep.Use(deepstack.Stack{
-		Outline: s.outline, Top: s.buf, InOnePiece: hints.Bytes, Root: hints.Root, ChangesStacks: hints.Changing,
+		Outline: s.outline, Top: s.buffers.stack, InOnePiece: hints.Bytes, Root: hints.Root, ChangesStacks: hints.Changing,
 	}, inner)
 	return &c.deep
 }

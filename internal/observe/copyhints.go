@@ -20,25 +20,25 @@ type CopyHints struct {
 
 // readHints are the parts of [CopyHints] that concern no size.
 type readHints struct {
-	// Unproven is the [siteKey] where a passive read lacked a register that a stop has, or 0.
-	Unproven uint64
-	// Retries counts raw samples that lacked something. A change forces a read of an unchanged thread.
+	// MissingRegisterSite is the [siteKey] where a passive read lacked a register that a stop has, or 0.
+	MissingRegisterSite uint64
+	// Retries counts raw samples that lacked something. After a change an unchanged thread is read again.
 	Retries uint32
 	// Incomplete: the last walk lacked memory or a rule that may appear later (exec, dlopen).
 	Incomplete bool
-	Plan       *managed.Plan // what to copy for a run-time system, or nil
+	Plan       *managed.Plan // what to copy for a runtime, or nil
 	Anchor     frames.Addr   // where the plan begins, or 0
 }
 
 // hintBuffer passes the newest hints between goroutines, without waiting or allocation.
 type hintBuffer struct {
 	slots  [3]CopyHints
-	middle atomic.Uint32 // index of the third slot; with isNew if not read yet
+	middle atomic.Uint32 // index of the third slot, and unreadBit
 	writer uint32
 	reader uint32
 }
 
-const isNew = 4
+const unreadBit = 4 // of hintBuffer.middle
 
 func (h *hintBuffer) init(hints CopyHints) {
 	h.slots[0] = hints
@@ -50,32 +50,33 @@ func (h *hintBuffer) init(hints CopyHints) {
 // put is for the walking goroutine only.
 func (h *hintBuffer) put(hints CopyHints) {
 	h.slots[h.writer] = hints
-	h.writer = h.middle.Swap(h.writer|isNew) &^ isNew
+	h.writer = h.middle.Swap(h.writer|unreadBit) &^ unreadBit
 }
 
 // take makes the newest hints those of get, and reports whether they are new. Precondition: on the observing goroutine.
 func (h *hintBuffer) take() bool {
-	if h.middle.Load()&isNew == 0 {
+	if h.middle.Load()&unreadBit == 0 {
 		return false
 	}
-	h.reader = h.middle.Swap(h.reader) &^ isNew
+	h.reader = h.middle.Swap(h.reader) &^ unreadBit
 	return true
 }
 
 func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
 
-// takeHints reports whether new hints force a read of an unchanged thread.
+// takeHints makes the newest hints those of this observation, and reports whether an unchanged thread is to be read
+// again for them.
 func (o *Observer) takeHints(t *Thread) (again bool) {
-	root := t.hints.get().Root
-	if !t.hints.take() {
+	root := t.hints().Root
+	if !t.feedback.handedOver.take() {
 		return false
 	}
-	hints := t.hints.get()
-	o.unproven.note(hints.Unproven)
-	again = hints.Retries != t.retried
-	t.retried = hints.Retries
-	if hints.Root != root && t.kept.awaitsRoot {
-		t.kept.awaitsRoot = false
+	hints := t.hints()
+	o.missingRegisters.note(hints.MissingRegisterSite)
+	again = hints.Retries != t.copies.seenRetries
+	t.copies.seenRetries = hints.Retries
+	if kept := &t.sleep.kept; hints.Root != root && kept.awaitsRoot {
+		kept.awaitsRoot = false
 		again = true
 	}
 	return again

@@ -44,7 +44,7 @@ func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	if n := testing.AllocsPerRun(100, func() {
 		th.feedback.handOver()
-		th.hints.take()
+		th.feedback.handedOver.take()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -61,7 +61,7 @@ func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	if !l.takeHints(th) || l.takeHints(th) {
 		t.Error("not read again, or more than once")
 	}
-	if n := th.hints.get(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {
+	if n := th.hints(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {
 		t.Errorf("%+v", n)
 	}
 }

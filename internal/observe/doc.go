@@ -6,9 +6,9 @@
 //
 // [Observer.Begin] tries three ways, in this order ([Outcome]):
 //
-//	unchanged     Unchanged  observer.go     the thread has not run since its last observation: one read
-//	passive read  Done       passiveread.go  the thread sleeps: registers and stack by /proc, proved by its run count
-//	stop          Pending    stop.go         the thread runs, or lacks a register: package ptrace, for tens of µs
+//	unchanged     Unchanged  sleepevidence.go  the thread has not run since its last observation: one read
+//	passive read  Done       passiveread.go    the thread sleeps: registers and stack by /proc, proved by its run count
+//	stop          Pending    stop.go           the thread runs, or lacks a register: package ptrace, for tens of µs
 //
 // The run count, the third field of /proc/PID/task/TID/schedstat, is how often the thread arrived on a CPU: a sequence
 // lock written by the scheduler. If it equals that of the last observation off the CPU, the stack is unchanged; if it
@@ -22,8 +22,7 @@
 //	copysize   how many bytes of stack the next copy has, learned from walks
 //	deepstack  a stack deeper than 64 KiB in pieces
 //	taskstack  the stack of the goroutine that a thread has left
-//	copyplan   what a run-time system's plan names
-//	hang       reads of this process that never return
+//	copyplan   what a runtime's plan names
 //
 // # Exec
 //

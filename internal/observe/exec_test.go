@@ -3,14 +3,20 @@
 package observe
 
 import (
+	"errors"
+	"io"
+	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/osthread"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -35,7 +41,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	t.Cleanup(func() { _ = proc.Close() })
 	th.Memory = proc.Memory()
 	copiedStackLen := func() (n int) {
-		OnThread(func() {
+		osthread.Run(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
 			what, raw, err := New(ctl, NewPool(1), ModePassiveOnly).Begin(th)
@@ -54,7 +60,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 		t.Fatal(err)
 	}
 	testtargets.Eventually(t, "sleep sleeps", asleepAs(th, "sleep"))
-	th.tls, th.tlsSpace = 1, th.addressSpace() // as of a stop before
+	th.copies.tls, th.copies.tlsSpace = 1, th.addressSpace() // as of a stop before
 	if renewed {
 		th.Memory.Renew(th.PID)
 	}
@@ -66,6 +72,78 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	}
 }
 
+// A stop that copies nothing of the new program, as its memory was opened before the exec, is repeated. Both stops are
+// recorded: the thread has noticed two.
+func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
+	th, in := runsAfterALine(t)
+	observing(NewPool(1), ModeAlwaysStop, func(l *Observer) {
+		s, err := oneSample(l, th)
+		if err != nil || len(th.TakeLostStops()) != 0 {
+			t.Fatalf("a stop of the shell: %v, or it is recorded as lost", err)
+		}
+		l.pool.Put(s)
+		execs(t, th, in)
+		finished := l.ctl.Stats().Finished
+		th.stops.notStopped.Refused = true // before these stops
+		s, err = oneSample(l, th)
+		if err != nil || len(s.Mem.Stack.Bytes) == 0 || s.How != ByStop || !s.NotStopped.Refused {
+			t.Fatalf("%v; %+v; want a stack of the new program, and the refusal before", err, s)
+		}
+		lost := th.TakeLostStops()
+		if n := l.ctl.Stats().Finished - finished; n != 2 || len(lost) != 1 || lost[0].Time <= 0 {
+			t.Errorf("%d stops, of which lost: %+v; want 2, the first one lost, with its length", n, lost)
+		}
+		if again := th.TakeLostStops(); len(again) != 0 || !th.sleep.base.valid {
+			t.Errorf("lost stops are returned twice: %v; the sample is a baseline: %v, want true", again, th.sleep.base.valid)
+		}
+	})
+}
+
+// If the stop cannot be requested again, the first one is recorded all the same, and is no baseline.
+func TestAStopThatIsNotRepeatedAfterAnExecIsRecorded(t *testing.T) {
+	th, in := runsAfterALine(t)
+	observing(NewPool(1), ModeAuto, func(l *Observer) {
+		execs(t, th, in)
+		if outcome, _, err := l.Begin(th); outcome != Pending {
+			t.Fatalf("outcome %v, %v; want Pending", outcome, err)
+		}
+		l.LimitStops(1) // ns: no further stop is allowed
+		if err := collected(l); !errors.Is(err, refusal.MaxPause) || len(th.TakeLostStops()) != 1 || th.sleep.base.valid {
+			t.Errorf("%v, a baseline: %v; want refused, one lost stop, and no baseline", err, th.sleep.base.valid)
+		}
+	})
+}
+
+// runsAfterALine returns a shell that, after a line, calls exec and computes for ever. Its memory is open.
+func runsAfterALine(t *testing.T) (th *Thread, in io.Writer) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "read x; exec sh -c 'while :; do :; done'")
+	in, _ = testtargets.Talk(t, cmd)
+	th = NewThread(cmd.Process.Pid, cmd.Process.Pid, nil)
+	t.Cleanup(th.Close)
+	testtargets.Eventually(t, "the shell reads", asleepAs(th, "sh"))
+	proc, err := loadedcode.Open(th.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proc.Close() })
+	th.Memory = proc.Memory()
+	return th, in
+}
+
+// execs makes the shell call exec, and returns when it runs the new program.
+func execs(t *testing.T, th *Thread, in io.Writer) {
+	t.Helper()
+	if _, err := in.Write([]byte{'\n'}); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Eventually(t, "the new program runs", func() bool {
+		args, err := os.ReadFile("/proc/" + strconv.Itoa(th.PID) + "/cmdline")
+		call, callErr := th.files.Syscall()
+		return err == nil && strings.HasPrefix(string(args), "sh\x00-c\x00while") && callErr == nil && call.Running
+	})
+}
+
 func asleepAs(th *Thread, name string) func() bool {
 	return func() bool {
 		var comm procmem.Comm
@@ -73,7 +151,7 @@ func asleepAs(th *Thread, name string) func() bool {
 		if err != nil || call.Running || call.Nr < 0 || th.files.Comm(&comm) != nil || comm.String() != name {
 			return false
 		}
-		nr := process.SyscallName(hostArch(), call.Nr)
+		nr := process.HostSyscallName(call.Nr)
 		return strings.Contains(nr, "read") || strings.Contains(nr, "nanosleep")
 	}
 }

@@ -17,17 +17,21 @@ import (
 //	deepstack.Learner    package deepstack  the frame ends of a deep stack
 //	noteMissingRegister  keptregs.go        where a register is missing
 
-// WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
+// WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine;
+// the observing one only takes the hints from handedOver.
 type WalkFeedback struct {
-	sizes  *copysize.Learner
-	deep   deepstack.Learner
-	reads  readHints
-	buffer *hintBuffer
-	thread *Thread // for its PID and TID, which do not change
+	sizes *copysize.Learner
+	deep  deepstack.Learner
+	reads readHints
+	id    ThreadID
+	// handedOver passes the hints to the observing goroutine.
+	handedOver hintBuffer
 }
 
-func newFeedback(t *Thread) *WalkFeedback {
-	return &WalkFeedback{buffer: &t.hints, thread: t, sizes: copysize.NewLearner()}
+func newFeedback(id ThreadID) *WalkFeedback {
+	feedback := &WalkFeedback{id: id, sizes: copysize.NewLearner()}
+	feedback.handedOver.init(feedback.hints())
+	return feedback
 }
 
 // Walked learns from a finished walk of s. Precondition: p has the mappings as of then. walked has the walk's frames,
@@ -45,7 +49,7 @@ func (feedback *WalkFeedback) Walked(
 	if feedback.deep.Walked(end, w, &c, walked) {
 		feedback.sizes.RaiseTo(deepstack.WholeBytes)
 	}
-	feedback.reads.Unproven = 0
+	feedback.reads.MissingRegisterSite = 0
 	if end == copysize.EndNoRegister {
 		feedback.noteMissingRegister(s)
 	}
@@ -59,8 +63,8 @@ func mayGetFurther(stop frames.StopReason) bool {
 
 func (s *RawSample) stackCopy() copysize.Copy {
 	return copysize.Copy{
-		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buf), Stop: s.How == ByStop,
-		KernelSample: s.How == BySample, InPieces: s.outline != nil, Shape: s.Shape,
+		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), Stop: s.How == ByStop,
+		KernelSample: s.How == ByKernelSample, InPieces: s.outline != nil, Shape: s.Shape,
 	}
 }
 
@@ -74,7 +78,22 @@ func (feedback *WalkFeedback) hints() CopyHints {
 	return CopyHints{feedback.sizes.Hints, feedback.deep.Hints, feedback.reads}
 }
 
-func (feedback *WalkFeedback) handOver() { feedback.buffer.put(feedback.hints()) }
+// DiscardFormerProgram discards, after an exec, what walks of the former program have shown. The arguments are those of
+// [Thread.SetFirstCopy] and [Thread.SetFirstStackEnd]. The next observation is a whole one.
+func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEnd frames.Addr) {
+	feedback.sizes = feedback.sizes.Restarted()
+	feedback.setFirstCopy(firstCopy)
+	feedback.sizes.SetFirstStackEnd(firstStackEnd)
+	feedback.deep = deepstack.Learner{}
+	feedback.reads = readHints{Retries: feedback.reads.Retries + 1}
+	feedback.handOver()
+}
+
+func (feedback *WalkFeedback) setFirstCopy(n int64) {
+	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.Max)
+}
+
+func (feedback *WalkFeedback) handOver() { feedback.handedOver.put(feedback.hints()) }
 
 // # For single observations
 
@@ -102,8 +121,8 @@ func (feedback *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
 	feedback.handOver()
 }
 
-// Unproven makes the next observation stop the sleeper for a missing register, if permitted and harmless.
-func (feedback *WalkFeedback) Unproven(s *RawSample) {
+// StopForRegister makes the next observation stop the sleeper for a missing register, if permitted and harmless.
+func (feedback *WalkFeedback) StopForRegister(s *RawSample) {
 	feedback.noteMissingRegister(s)
 	feedback.handOver()
 }

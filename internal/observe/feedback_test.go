@@ -15,7 +15,7 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 	const from, depth = 1 << 30, 60 << 10
 	raw := func(deep, known bool, tailAt frames.Addr) *RawSample {
 		stack := frames.Region{Addr: from, Bytes: make([]byte, depth+copysize.Margin)}
-		s := &RawSample{copiedMemory: copiedMemory{Mem: frames.Snapshot{Stack: stack}}}
+		s := &RawSample{Mem: frames.Snapshot{Stack: stack}}
 		s.TailAt = tailAt
 		req, stop := &ptrace.Request{}, &ptrace.Stop{}
 		stop.InLarger = deep
@@ -51,8 +51,8 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 	tracee := func() bool {
 		l.takeHints(th)
 		s := &RawSample{}
-		l.prepareBuffers(th, s)
-		l.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
+		l.copier.prepareBuffers(th, s)
+		l.copier.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
 		return s.OutlineFailed()
 	}
 	k.deep.Outline = &deepstack.Outline{}
@@ -87,17 +87,17 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	copied := func() int {
 		l.takeHints(th)
 		s := &RawSample{}
-		l.prepareBuffers(th, s)
-		return int(min(th.hints.get().CopyEnd-from, uint64(len(s.buf))))
+		l.copier.prepareBuffers(th, s)
+		return int(min(th.hints().CopyEnd-from, uint64(len(s.buffers.stack))))
 	}
 	before := copied()
 	if before != root-from+copysize.Margin {
 		t.Fatalf("%d bytes at first", before)
 	}
 	search := func(n int, how How) *frames.Walker {
-		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, copysize.Min)}}
+		s := &RawSample{How: how, buffers: sampleBuffers{stack: make([]byte, copysize.Min)}}
 		s.Limit = copysize.LimitCopyEnd
-		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, StackEnd: from + 1<<20}
+		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, StackEnd: from + 1<<20}
 		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
 		s.Regs.Set(frames.X86RSP, from+redZone)
 		s.Regs.Set(frames.X86RBP, 0)
@@ -128,8 +128,8 @@ func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
 		{0, copysize.First}, {4 << 10, copysize.First}, {2 << 20, 2 << 20}, {1 << 40, copysize.Max},
 	} {
 		th := NewThread(1, 1, nil)
-		if th.SetFirstCopy(c.learned); int64(th.hints.get().Bytes) != c.want || !th.hints.get().ToEnd {
-			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.hints.get().Bytes, c.want)
+		if th.SetFirstCopy(c.learned); int64(th.hints().Bytes) != c.want || !th.hints().ToEnd {
+			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.hints().Bytes, c.want)
 		}
 	}
 }

@@ -40,17 +40,22 @@ func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 
 // EndsAtRecord reports whether a walk ended at the first record of [RawSample.Chain].
 func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
-	at, stop := w.UnreadAddr(), w.StopReason()
-	lacks := stop == frames.StopBadMemory || stop == frames.StopStackCut
-	return s.How == BySample && len(s.chain.returns) > 0 && lacks &&
-		(at == s.chain.record || at == s.chain.record+8)
+	if s.How != ByKernelSample || len(s.chain.returns) == 0 {
+		return false
+	}
+	stop := w.StopReason()
+	if stop != frames.StopBadMemory && stop != frames.StopStackCut {
+		return false
+	}
+	lacked := w.UnreadAddr()
+	return lacked == s.chain.record || lacked == s.chain.record+8
 }
 
 // AddRecords adds the records of [RawSample.Chain] to the copy. next has the known addresses of the following records;
 // 0 is the end.
 func (s *RawSample) AddRecords(next []frames.Addr) {
 	chain := &s.chain
-	at := chain.record
+	record := chain.record
 	n := min(len(next), len(chain.returns))
 	if chain.words == nil {
 		chain.words = make([]byte, recordBytes*maxRecords)
@@ -62,38 +67,40 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 			chain.words = binary.LittleEndian.AppendUint64(chain.words, next[i])
 		}
 		chain.words = binary.LittleEndian.AppendUint64(chain.words, ret)
-		place := at
+		first := record
 		if i == n { // the address of the next record is unknown
-			place += 8
+			first += 8
 		}
-		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: place, Bytes: chain.words[from:]})
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: first, Bytes: chain.words[from:]})
 		if i == n || next[i] == 0 {
 			break
 		}
-		at = next[i]
+		record = next[i]
 	}
 	chain.returns = chain.returns[:0]
 }
 
+// follow follows the frame records in a kernel sample's copy of the stack, and keeps the first one outside, with the
+// return addresses from there on.
 func (f *frameChain) follow(r *perfevents.Record) {
 	f.returns = f.returns[:0]
-	at, ok := r.Regs.Get(frames.X86RBP)
+	record, ok := r.Regs.Get(frames.X86RBP)
 	n := len(r.Chain) / 8
 	if !ok || r.Regs.Arch != frames.X86_64 || n < 2 || r.ChainAt(0) != r.Regs.PC {
 		return
 	}
 	stack := frames.Snapshot{Stack: frames.Region{Addr: r.Regs.SP(), Bytes: r.Stack}}
 	for i := 1; i < n; i++ {
-		next, ok := stack.Word(at)
-		ret, ok2 := stack.Word(at + 8)
+		next, ok := stack.Word(record)
+		ret, ok2 := stack.Word(record + 8)
 		switch {
 		case ok && ok2 && ret != r.ChainAt(i):
 			return
 		case ok && ok2:
-			at = next
+			record = next
 			continue
 		}
-		f.record = at
+		f.record = record
 		for ; i < n && len(f.returns) < maxRecords; i++ {
 			f.returns = append(f.returns, r.ChainAt(i))
 		}

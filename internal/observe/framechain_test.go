@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/process"
 	"prywalk/internal/testtargets"
-	"prywalk/ptrace"
 )
 
 // kernelChain follows frame pointers as perf_callchain_user does.
@@ -73,11 +73,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 	}
 	defer func() { _ = p.Close() }()
 	pool := NewPool(16)
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		l := New(ctl, pool, ModeAlwaysStop)
-		defer l.Close()
+	observing(pool, ModeAlwaysStop, func(l *Observer) {
 		tasks, threads := taskstack.Of(p), map[int]*Thread{}
 		var full, chained frames.Walker
 		done := func(_ *Thread, s *RawSample, err error) {
@@ -134,13 +130,13 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 			}
 			l.Collect(0, done)
 		}
-		l.Abort(done)
+		l.CancelAll(done)
 	})
 	return n
 }
 
 func TestAChainOfFramePointersGivesTheStackThatAllMemoryGives(t *testing.T) {
-	if hostArch() != frames.X86_64 {
+	if process.HostArch() != frames.X86_64 {
 		t.Skip("on arm64 the kernel's chain ends with the first stack")
 	}
 	exe := filepath.Join(t.TempDir(), "collects")

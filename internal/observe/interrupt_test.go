@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
@@ -17,7 +18,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 	testtargets.Child(t, cmd)
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
 	defer th.Close()
-	OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		for _, again := range []bool{false, true} {
@@ -29,7 +30,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					th.lastClocks = sched
+					th.clocks.last = sched
 					if mayWait {
 						th.skid.AttributeStop(1, false, false) // it is at another place
 					} else {
@@ -60,6 +61,25 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 				})
 			}
 			l.Close()
+		}
+	})
+}
+
+func TestCancelledStopsAreNotWaitedFor(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	testtargets.Child(t, cmd)
+	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
+	defer th.Close()
+	observing(NewPool(4), ModeAlwaysStop, func(l *Observer) {
+		outcome, _, err := l.Begin(th)
+		if n := l.PendingStops(); outcome != Pending || err != nil || n != 1 || !th.Pending() {
+			t.Fatalf("outcome %d, %v: %d waited for, want 1", outcome, err, n)
+		}
+		if !l.Cancel(th) || l.PendingStops() != 0 || th.Pending() {
+			t.Errorf("%d waited for after it was cancelled, want 0", l.PendingStops())
+		}
+		if l.Cancel(th) {
+			t.Error("cancelled twice")
 		}
 	})
 }

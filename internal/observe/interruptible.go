@@ -8,21 +8,18 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
+// Interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
 // its time-out (kernel/signal.c; signal(7)) or package ptrace restarts it, and no user memory is written.
-func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
+func Interruptible(id ThreadID, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on the way into a call
 	}
-	rule, ok := interruptRules[process.SyscallName(hostArch(), call.Nr)]
-	return ok && (hostArch() != frames.AArch64 || !rule.repaired) && rule.holds(t, call)
+	rule, ok := interruptRules[process.HostSyscallName(call.Nr)]
+	return ok && (process.HostArch() != frames.AArch64 || !rule.repaired) && rule.holds(id, call)
 }
 
-// Interruptible is interruptible for tests and measurements.
-func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
-
-// InterruptRule returns, for docs/system-calls.md, when a thread may be stopped in a call, "" for never. repaired: on
-// x86-64 only.
+// InterruptRule returns, for docs/affected-calls.tsv, when a thread may be stopped in a call, "" for never. repaired:
+// on x86-64 only.
 func InterruptRule(name string) (when string, repaired bool) {
 	rule := interruptRules[name]
 	return rule.when, rule.repaired
@@ -30,7 +27,7 @@ func InterruptRule(name string) (when string, repaired bool) {
 
 type interruptRule struct {
 	when  string
-	holds func(*Thread, *procmem.SyscallInfo) bool
+	holds func(ThreadID, *procmem.SyscallInfo) bool
 	// The call returns EINTR, and package ptrace restarts it, on x86-64 only ([ptrace.Tracee.SetSleeping]).
 	repaired bool
 }
@@ -61,39 +58,39 @@ var interruptRules = map[string]interruptRule{
 
 // futexOnlyWaits excludes requeuing and priority inheritance, which may return EAGAIN (kernel/futex/requeue.c). A
 // time-out is kept as a moment (kernel/futex/waitwake.c, futex_wait).
-func futexOnlyWaits(_ *Thread, call *procmem.SyscallInfo) bool {
+func futexOnlyWaits(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const flags, wait, waitBitset = 128 | 256, 0, 9
 	op := uint32(call.Args[1]) &^ flags
 	return op == wait || op == waitBitset
 }
 
 // Each interruption writes revents (fs/select.c, do_sys_poll). The time-out is kept as a moment.
-func pollArrayInOwnFrames(_ *Thread, call *procmem.SyscallInfo) bool {
+func pollArrayInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
 	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
 }
 
 // ppollWithoutTimeout excludes a time-out: the kernel writes back the rest, which prolongs the call, or returns EINTR
 // (fs/select.c, poll_select_finish). It excludes a mask: blocked signals arrive during the restart.
-func ppollWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
-	return pollArrayInOwnFrames(t, call) && call.Args[2] == 0 && call.Args[3] == 0
+func ppollWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
+	return pollArrayInOwnFrames(id, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
 // Interruptions do not write the sets (fs/select.c, core_sys_select); a time-out as for ppoll.
-func selectWithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
+func selectWithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
 // The C library always passes a structure with the mask's address, which may be 0.
-func pselectWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
+func pselectWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
-	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(t.TID, at))
+	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(id.TID, at))
 }
 
 // Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
-func noRemainingTime(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
+func noRemainingTime(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
 // clockSleepRestarts accepts relative sleeps without a place for the remaining time, and absolute ones whose moment,
 // which is read again, is in own frames. It excludes CPU-time and alarm clocks.
-func clockSleepRestarts(_ *Thread, call *procmem.SyscallInfo) bool {
+func clockSleepRestarts(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {
 	case realtime, monotonic, boottime, tai:
@@ -107,10 +104,10 @@ func clockSleepRestarts(_ *Thread, call *procmem.SyscallInfo) bool {
 
 // waitNotForOwnGroup excludes the caller's group, which the kernel looks up only at the call's begin (kernel/exit.c,
 // kernel_wait4).
-func waitNotForOwnGroup(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
+func waitNotForOwnGroup(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
 // Each interruption writes siginfo (kernel/exit.c, waitid); the caller's group as for wait4.
-func waitidInOwnFrames(_ *Thread, call *procmem.SyscallInfo) bool {
+func waitidInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const ofGroup = 2
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
 		return false
@@ -119,19 +116,19 @@ func waitidInOwnFrames(_ *Thread, call *procmem.SyscallInfo) bool {
 }
 
 // ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
-func alwaysInterruptible(*Thread, *procmem.SyscallInfo) bool { return true }
+func alwaysInterruptible(ThreadID, *procmem.SyscallInfo) bool { return true }
 
 // A time-out would begin again (fs/eventpoll.c, do_epoll_wait).
-func epollWithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
+func epollWithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
 
-func epollPwaitWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
-	return epollWithoutTimeout(t, call) && call.Args[4] == 0
+func epollPwaitWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
+	return epollWithoutTimeout(id, call) && call.Args[4] == 0
 }
 
-func epollPwait2WithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool {
+func epollPwait2WithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return call.Args[3] == 0 && call.Args[4] == 0
 }
 
-func readRestarts(t *Thread, call *procmem.SyscallInfo) bool {
-	return waitsForFirstByte(t, int32(call.Args[0]))
+func readRestarts(id ThreadID, call *procmem.SyscallInfo) bool {
+	return waitsForFirstByte(id, int32(call.Args[0]))
 }

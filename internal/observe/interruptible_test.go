@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/osthread"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
@@ -18,7 +19,7 @@ import (
 func numberOf(t *testing.T, name string) int64 {
 	t.Helper()
 	for nr := range int64(600) {
-		if process.SyscallName(hostArch(), nr) == name {
+		if process.HostSyscallName(nr) == name {
 			return nr
 		}
 	}
@@ -33,11 +34,11 @@ type callOf struct {
 }
 
 // hold checks calls of a thread with its stack pointer at sp.
-func hold(t *testing.T, thread *Thread, sp uint64, calls []callOf) {
+func hold(t *testing.T, thread ThreadID, sp uint64, calls []callOf) {
 	t.Helper()
 	for _, c := range calls {
 		call := procmem.SyscallInfo{Nr: numberOf(t, c.name), Args: c.args, SP: sp}
-		if got := interruptible(thread, &call); got != c.want {
+		if got := Interruptible(thread, &call); got != c.want {
 			t.Errorf("%s%#x: %v", c.name, c.args, got)
 		}
 	}
@@ -52,8 +53,8 @@ const (
 )
 
 func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
-	x86 := hostArch() == frames.X86_64 // where calls that give EINTR restart
-	hold(t, &Thread{PID: os.Getpid(), TID: os.Getpid()}, stack, []callOf{
+	x86 := process.HostArch() == frames.X86_64 // where calls that give EINTR restart
+	hold(t, ThreadID{os.Getpid(), os.Getpid()}, stack, []callOf{
 		{"nanosleep", [6]uint64{frame, 0}, true},
 		{"nanosleep", [6]uint64{heap, 0}, true},
 		{"nanosleep", [6]uint64{frame, frame}, false}, // the rest would be written
@@ -107,7 +108,7 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 		{"connect", [6]uint64{}, false},
 		{"io_uring_enter", [6]uint64{}, false},
 	})
-	if interruptible(&Thread{PID: os.Getpid()}, &procmem.SyscallInfo{Nr: -1}) {
+	if Interruptible(ThreadID{PID: os.Getpid()}, &procmem.SyscallInfo{Nr: -1}) {
 		t.Error("a page fault is taken for a call")
 	}
 }
@@ -116,7 +117,7 @@ func TestMaskOfPselectIsLookedUpInTheThreadsFrames(t *testing.T) {
 	var packs [2]struct{ mask, size uint64 } // as in the C library's frame
 	packs[0].size, packs[1].mask, packs[1].size = 8, frame, 8
 	sp := uint64(reflect.ValueOf(&packs).Pointer())
-	self := &Thread{PID: os.Getpid(), TID: os.Getpid()}
+	self := ThreadID{os.Getpid(), os.Getpid()}
 	hold(t, self, sp, []callOf{
 		{"pselect6", [6]uint64{5: sp}, true},
 		{"pselect6", [6]uint64{5: sp + 16}, false},
@@ -158,7 +159,7 @@ func TestOnlyReadsOfPlainFilesAreInterrupted(t *testing.T) {
 	}
 	defer unix.Close(epoll)
 	fd := func(fd int) [6]uint64 { return [6]uint64{uint64(fd)} }
-	hold(t, &Thread{PID: os.Getpid(), TID: os.Getpid()}, stack, []callOf{
+	hold(t, ThreadID{os.Getpid(), os.Getpid()}, stack, []callOf{
 		{"read", fd(int(r.Fd())), true},
 		{"readv", fd(int(r.Fd())), true},
 		{"read", fd(event), true},
@@ -183,7 +184,7 @@ func TestDescriptorsAreLookedUpInTheThreadsOwnTable(t *testing.T) {
 	defer w.Close()
 	tid, done, quit := make(chan int), make(chan error), make(chan bool)
 	// The process's first thread would not end, and /proc/self/fd would stay that table.
-	go OnThread(func() {
+	go osthread.Run(func() {
 		err := unix.Unshare(unix.CLONE_FILES)
 		if err == nil {
 			err = unix.Close(int(r.Fd()))
@@ -192,12 +193,12 @@ func TestDescriptorsAreLookedUpInTheThreadsOwnTable(t *testing.T) {
 		done <- err
 		<-quit
 	})
-	thread := &Thread{PID: os.Getpid(), TID: <-tid}
+	thread := ThreadID{os.Getpid(), <-tid}
 	defer close(quit)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	args := [6]uint64{uint64(r.Fd())}
 	hold(t, thread, stack, []callOf{{"read", args, false}})
-	hold(t, &Thread{PID: os.Getpid(), TID: unix.Gettid()}, stack, []callOf{{"read", args, true}})
+	hold(t, ThreadID{os.Getpid(), unix.Gettid()}, stack, []callOf{{"read", args, true}})
 }

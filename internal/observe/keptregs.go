@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
@@ -13,8 +14,8 @@ import (
 
 // # Registers kept from a stop
 //
-// If a walk of a passive read lacks a register (see package frames, Walker.ProvenRegs), the thread is stopped once in
-// its sleep, if that does not harm its call ([interruptible]). The registers then hold for passive reads at the same
+// If a walk of a passive read lacks a register (see package frames, Walker.FoundRegs), the thread is stopped once in
+// its sleep, if that does not harm its call ([Interruptible]). The registers then hold for passive reads at the same
 // place of the same call, with the same stack up to the outermost frame.
 
 // maxKept bounds the compared bytes of stack.
@@ -26,8 +27,6 @@ type keptRegs struct {
 	regs  frames.Regs
 	stack []byte // from the stack pointer up; empty if no registers are kept
 	runs  uint64 // run count at the stop
-	// asleepIn is the call of a sleeper being stopped for a register; Nr −1: none.
-	asleepIn procmem.SyscallInfo
 	// awaitsRoot: the last passive read's stack differed, perhaps only beyond the outermost frame.
 	awaitsRoot bool
 }
@@ -58,14 +57,11 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// recall restores the registers of t. If the stack differs and the walk finds another root, the thread is read again.
-func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
-	t.kept.awaitsRoot = false
-	if t.kept.recall(s, call, t.hints.get().Root) {
-		return true
-	}
-	t.kept.awaitsRoot = len(t.kept.stack) > 0 && t.kept.isSameCall(call)
-	return false
+// recallOrAwaitRoot is recall. If the stack differs, a walk that finds another root has the thread read again.
+func (k *keptRegs) recallOrAwaitRoot(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
+	recalled := k.recall(s, call, root)
+	k.awaitsRoot = !recalled && len(k.stack) > 0 && k.isSameCall(call)
+	return recalled
 }
 
 func (k *keptRegs) isSameCall(call *procmem.SyscallInfo) bool {
@@ -80,7 +76,7 @@ func (k *keptRegs) isSameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 
 // restart_syscall(2)
 func isRestart(nr int64) bool {
-	if hostArch() == frames.AArch64 {
+	if process.HostArch() == frames.AArch64 {
 		return nr == 128
 	}
 	return nr == 219
@@ -94,10 +90,11 @@ func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
-	call := &t.kept.asleepIn
+// restoreSleeper makes s, of a stop, one of a sleeper that was stopped for a register in call, and keeps the registers.
+// It does nothing if the thread has left the call.
+func (e *sleepEvidence) restoreSleeper(s *RawSample, call *procmem.SyscallInfo, stop *ptrace.Stop) {
 	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
-	if call.Nr < 0 || stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {
+	if stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {
 		return
 	}
 	s.Regs.PC = call.PC
@@ -106,13 +103,13 @@ func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 	s.OnCPU = false
 	s.Basis = sample.Exact
 	s.wchan = s.wchan[:0]
-	t.kept.keep(s)
+	e.kept.keep(s)
 	// The thread runs once more to re-enter its call; until then it counts as asleep.
-	t.base.state = sample.Sleeping
+	e.base.state = sample.Sleeping
 }
 
-// unprovenSites is a hash table of [siteKey]s where a register was missing. A collision replaces the older one.
-type unprovenSites [1024]uint64
+// missingRegisterSites is a hash table of [siteKey]s where a register was missing. A collision replaces the older one.
+type missingRegisterSites [1024]uint64
 
 // siteKey depends on the program counter, and on x86-64, where a missing register depends on the callers, on the thread
 // and its stack pointer.
@@ -123,38 +120,45 @@ func siteKey(tid int, s *RawSample) uint64 {
 	return (s.Regs.PC*0x9e3779b97f4a7c15 ^ s.Regs.SP()*0xc2b2ae3d27d4eb4f ^ uint64(tid)*0x165667b19e3779f9) | 1
 }
 
-func (u *unprovenSites) slot(key uint64) *uint64 {
+func (u *missingRegisterSites) slot(key uint64) *uint64 {
 	return &u[key*0x9e3779b97f4a7c15>>54%uint64(len(u))]
 }
 
-func (u *unprovenSites) note(key uint64) {
+func (u *missingRegisterSites) note(key uint64) {
 	if key != 0 {
 		*u.slot(key) = key
 	}
 }
 
-func (u *unprovenSites) has(key uint64) bool { return *u.slot(key) == key }
+func (u *missingRegisterSites) has(key uint64) bool { return *u.slot(key) == key }
 
 func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
-	if s.How != ByPassiveRead || !interruptible(feedback.thread, &s.Call) {
+	if s.How != ByPassiveRead || !Interruptible(feedback.id, &s.Call) {
 		return
 	}
-	feedback.reads.Unproven = siteKey(feedback.thread.TID, s)
+	feedback.reads.MissingRegisterSite = siteKey(feedback.id.TID, s)
 	feedback.readAgainIf(!s.stopRefused)
 }
 
-func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
-
-// prepareStopForRegister reports whether to stop a sleeper for a missing register, and sets kept.asleepIn. If the stop
-// is not allowed, it sets s.stopRefused.
-func (o *Observer) prepareStopForRegister(t *Thread, s *RawSample) bool {
-	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
+// tryStopForRegister reports whether to stop a sleeper for a missing register. If one is missing and the stop is not
+// allowed, it sets s.stopRefused.
+func (o *Observer) tryStopForRegister(t *Thread, s *RawSample) bool {
+	if s.recalled || !o.missingRegisters.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.stopRefused = !o.mayStopSleepers() || t.kept.isSameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.wasHarmed() || !o.stopLimit.tryAdmitStop(t)
-	if !s.stopRefused {
-		t.kept.asleepIn = s.Call
+	s.stoppedForRegister = o.mayStopForRegister(t, s)
+	s.stopRefused = !s.stoppedForRegister
+	return s.stoppedForRegister
+}
+
+func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
+	switch {
+	case !o.mayStopSleepers(), t.abortedCall.wasHarmed():
+		return false
+	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs): // stopped in this sleep already
+		return false
+	case !Interruptible(t.ThreadID, &s.Call):
+		return false
 	}
-	return !s.stopRefused
+	return o.limit.tryAdmitStop(t)
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
 
 func rawAt(call procmem.SyscallInfo, stack ...byte) *RawSample {
 	s := &RawSample{Call: call, How: ByPassiveRead}
-	s.Regs = frames.Regs{Arch: hostArch(), PC: call.PC}
-	s.Regs.Set(hostArch().SP(), call.SP)
+	s.Regs = frames.Regs{Arch: process.HostArch(), PC: call.PC}
+	s.Regs.Set(process.HostArch().SP(), call.SP)
 	s.Mem.Stack = frames.Region{Addr: 0x7000, Bytes: stack}
 	return s
 }
@@ -26,7 +27,7 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 	k.keep(stopped)
 	restart := sleep
 	restart.Nr = 219
-	if hostArch() == frames.AArch64 {
+	if process.HostArch() == frames.AArch64 {
 		restart.Nr = 128
 	}
 	otherArgs, otherSP, otherPC, otherCall := sleep, sleep, sleep, sleep
@@ -77,8 +78,11 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 			return l.takeHints(th)
 		}
 		walked(before)
-		th.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
-		changed := func() bool { call := sleep; return th.recall(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call) }
+		th.sleep.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
+		changed := func() bool {
+			call := sleep
+			return th.sleep.kept.recallOrAwaitRoot(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call, th.hints().Root)
+		}
 		if changed() || l.takeHints(th) {
 			t.Fatal("recalled before, or read again")
 		}

@@ -28,51 +28,17 @@ func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) bool {
 	return true
 }
 
-func (f *futexStack) isIn(name []byte) bool { return string(name) == string(f.wchan[:f.wchanLen]) }
-
-// futexSleep is a thread's last kernel stack in futex(2).
-type futexSleep struct {
-	futexStack
-	reads int
-	noted bool // read, but perhaps not of this sleep
-	known bool // proved by the run count
-}
-
-// futexReads of a thread's kernel stacks precede the first kept one.
-const futexReads = 4
-
-func (f *futexSleep) isUnchanged(t *Thread, call *procmem.SyscallInfo) bool {
-	if !f.known || f.op != call.Args[1] {
-		return false
-	}
-	var buf [len(f.wchan) + 1]byte
-	name, err := t.files.Wchan(buf[:])
-	return err == nil && f.isIn(name)
-}
-
-func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	f.known, f.noted = false, false
-	f.reads++
-	if f.reads < futexReads || len(text) == 0 {
-		return
-	}
-	var buf [len(f.wchan) + 1]byte
-	name, err := t.files.Wchan(buf[:])
-	f.noted = err == nil && f.set(call, name, text)
-}
-
-func (f *futexSleep) confirm() { f.known, f.noted = f.known || f.noted, false }
-
 // maxFutexStacks is enough: an operation has one or two kernel stacks.
 const maxFutexStacks = 8
 
-// futexStacks are those of all threads, as some threads live for one sleep only.
+// futexStacks are those of all threads.
 type futexStacks struct {
 	stacks    [maxFutexStacks]futexStack
 	next      uint8
 	candidate futexStack // the last one read, not proved yet
 }
 
+// kernelStackOf returns the known stack of a thread in futex(2), or nil.
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
 	var name []byte
@@ -87,13 +53,14 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 				return nil
 			}
 		}
-		if cached.isIn(name) {
+		if string(name) == string(cached.wchan[:cached.wchanLen]) {
 			return cached.text
 		}
 	}
 	return nil
 }
 
+// keepCandidate keeps a stack that was read of a thread in futex(2), until confirm.
 func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.candidate.wchan) + 1]byte
 	f.candidate.wchanLen = 0
@@ -102,6 +69,7 @@ func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text [
 	}
 }
 
+// confirm keeps the candidate for other threads: its thread has slept while the stack was read.
 func (f *futexStacks) confirm() {
 	if f.candidate.wchanLen == 0 {
 		return
@@ -126,38 +94,33 @@ const (
 )
 
 // ReadKernelStacks makes passive reads include [KernelStack], if permitted.
-func (o *Observer) ReadKernelStacks() { o.kernel.wanted = true }
+func (o *Observer) ReadKernelStacks() { o.passive.kernel.wanted = true }
 
+// read reads the kernel stack of a sleeper into s. What it reads is proved, and kept for other threads, by confirm.
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
-	f := &t.futex
-	if !k.wanted || t.ranBetween {
+	k.candidate.wchanLen = 0
+	s.KernelText = s.KernelText[:0]
+	if !k.wanted || t.sleep.unconfirmedSinceRead {
 		return
 	}
 	if cap(s.KernelText) == 0 {
 		s.KernelText = make([]byte, 0, maxKernelText)
 	}
 	inFutex := call.Nr == futexCall(s.Regs.Arch)
-	if inFutex && f.isUnchanged(t, call) {
-		s.KernelText = append(s.KernelText[:0], f.text...)
-		return
-	}
 	if inFutex {
 		if text := k.kernelStackOf(t, call); text != nil {
 			s.KernelText = append(s.KernelText[:0], text...)
-			f.note(t, call, text)
 			return
 		}
 	}
 	text, err := t.files.KernelStack(s.KernelText[:maxKernelText])
-	if err == nil {
-		s.KernelText = text
-		k.failed = 0
-		if inFutex {
-			f.note(t, call, text)
-			k.keepCandidate(t, call, text)
-		}
+	if err != nil {
+		k.failed++
+		k.wanted = !errors.Is(err, refusal.Denied) && k.failed < kernelTries
 		return
 	}
-	k.failed++
-	k.wanted = !errors.Is(err, refusal.Denied) && k.failed < kernelTries
+	s.KernelText, k.failed = text, 0
+	if inFutex {
+		k.keepCandidate(t, call, text)
+	}
 }

@@ -27,8 +27,8 @@ func TestThreadRanUpToTheMomentIfItsClockSaysSo(t *testing.T) {
 		{"it was not stopped", baseline{runs: 7, valid: true, cpu: 500}, procmem.SchedStat{CPU: 500 + woken, Runs: 8}, false},
 		{"nothing is known", baseline{detachedAt: letGo}, procmem.SchedStat{CPU: woken, Runs: 1}, false},
 	} {
-		th := &Thread{base: tt.base, clockReads: clockReads{lastClocks: tt.now}}
-		if got := th.base.lastRun(&th.lastClocks).RanUntil(woken); got != tt.want {
+		th := &Thread{sleep: sleepEvidence{base: tt.base}, clocks: clockReads{last: tt.now}}
+		if got := th.sleep.base.lastRun(&th.clocks.last).RanUntil(woken); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}

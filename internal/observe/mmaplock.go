@@ -3,9 +3,7 @@
 package observe
 
 import (
-	"prywalk/frames"
 	"prywalk/internal/procmem"
-	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
 
@@ -31,46 +29,38 @@ const (
 	lockWait     = 1e6     // ns, longest wait for the lock in an observation
 )
 
-type mmapLock struct {
-	ctl       *ptrace.Controller
-	stopLimit *stopLimit
-	threads   *procmem.SyscallThreads // nil if the calling thread reads
+// lockedReads are an observer's reads of memory, which take mmap_lock.
+type lockedReads struct {
+	ctl     *ptrace.Controller
+	limit   *stopLimit
+	threads *procmem.SyscallThreads // read while the lock is watched; nil: the calling thread always reads
 }
 
 // LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched, see above.
-func (lock *mmapLock) LimitLockWait() { lock.threads = procmem.NewSyscallThreads() }
+func (o *Observer) LimitLockWait() { o.reads.threads = procmem.NewSyscallThreads() }
 
-func (lock *mmapLock) closeThreads() {
-	if lock.threads != nil {
-		lock.threads.Close()
-	}
-}
-
-func (lock *mmapLock) beginReads(t *Thread, stopped bool) bool {
+// begin begins the reads of an observation; stopped: in a stop. It returns false if no thread is idle to make them.
+func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	m := t.Memory
-	if m == nil || lock.threads == nil {
+	if m == nil || r.threads == nil {
 		return true
 	}
 	if t.TID != t.PID {
 		m.WatchMmapLockOnce(firstWatched)
 	}
-	if lock.readsByThread(m, stopped) {
-		m.SetSyscallThreads(lock.threads)
-	} else {
-		m.SetSyscallThreads(nil)
+	threads := r.threads
+	watched := m.WatchesMmapLock() || r.limit.limit > 0
+	if !watched || !stopped && r.ctl.Pending() == 0 && !m.MmapLockOftenHeld() {
+		threads = nil
 	}
+	m.SetSyscallThreads(threads)
 	return m.BeginReads(lockWait)
 }
 
-func (lock *mmapLock) readsByThread(m *procmem.Memory, stopped bool) bool {
-	watched := m.WatchesMmapLock() || lock.stopLimit.limit > 0
-	return watched && (stopped || lock.ctl.Pending() > 0 || m.MmapLockOftenHeld())
-}
-
-// endReads returns false if a read was late: then no byte read since beginReads may be used.
-func (lock *mmapLock) endReads(t *Thread) bool {
+// end returns false if a read was late: then no byte read since begin may be used.
+func (r *lockedReads) end(t *Thread) bool {
 	m := t.Memory
-	if m == nil || lock.threads == nil {
+	if m == nil || r.threads == nil {
 		return true
 	}
 	if m.WaitedForLock() {
@@ -79,17 +69,24 @@ func (lock *mmapLock) endReads(t *Thread) bool {
 	return !m.TimedOut()
 }
 
-func (t *Thread) watchLock(c ptrace.Cause) {
+func (r *lockedReads) close() {
+	if r.threads != nil {
+		r.threads.Close()
+	}
+}
+
+// watchMmapLock watches the lock after a long stop, if the lock was the cause.
+func (t *Thread) watchMmapLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.WatchMmapLock(watchedFor)
 	}
 }
 
-// waitForMappings reports whether the lock was held.
-func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
+// awaitMmapLock waits for the lock before a stop, if it is watched, and reports whether it was held.
+func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
-	if m == nil || o.mode != ModeAuto || t.UsesSamples() || !m.WatchesMmapLock() && o.stopLimit.limit == 0 {
+	if m == nil || o.mode != ModeAuto || t.IsKernelSampled() || !m.WatchesMmapLock() && o.limit.limit == 0 {
 		return false
 	}
 	took := m.AwaitMmapLock()
@@ -101,28 +98,13 @@ func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	return true
 }
 
-func (o *Observer) noteLostStop(t *Thread) error {
-	t.base.valid = false
-	t.lostStop, _ = t.stopTimes(&o.stop)
-	t.lostStop = max(t.lostStop, 1)
-	o.stopLimit.noteStop(t, t.lostStop)
-	t.noteStopInCall(frames.Region{}, &o.stop) // what was copied is not used
-	return refusal.MapLock
-}
-
-// TakeLostStop returns and resets the length of a stop without a sample ([refusal.MapLock]), in ns.
-func (t *Thread) TakeLostStop() (ns int64) {
-	ns, t.lostStop = t.lostStop, 0
-	return ns
-}
-
 // readAgain repeats the passive read after a wait for the lock.
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
-	if t.lastClocks, err = t.files.SchedStat(); err != nil {
+	if t.clocks.last, err = t.files.SchedStat(); err != nil {
 		return false, err
 	}
-	o.ForgetWake()
-	o.Woken(procmem.Now())
-	t.skid.BeginSample(o.wake().At, t.lastClocks.Runs)
-	return o.readPassively(t, s, t.lastClocks)
+	o.preemption.ForgetWake()
+	o.preemption.Woken(procmem.Now())
+	t.skid.BeginSample(o.preemption.wake().At, t.clocks.last.Runs)
+	return o.passive.read(t, s, t.clocks.last)
 }

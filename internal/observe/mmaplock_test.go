@@ -33,11 +33,7 @@ func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
 	defer th.Close()
 	th.Memory = proc.Memory()
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		l := New(ctl, NewPool(4), ModeAuto)
-		defer l.Close()
+	observing(NewPool(4), ModeAuto, func(l *Observer) {
 		f(l, th)
 	})
 }
@@ -48,7 +44,7 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 		if awaited != 0 || stopped == 0 {
 			t.Errorf("%d of %d observations have waited for a lock that was not found held before", awaited, stopped)
 		}
-		th.watchLock(ptrace.CauseLock)
+		th.watchMmapLock(ptrace.CauseLock)
 		awaited, stopped = observations(t, l, th, func(awaited, _ int) bool { return awaited > 0 })
 		if awaited == 0 {
 			t.Errorf("none of %d observations has waited before its stop", stopped)
@@ -60,11 +56,11 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
 		l.LimitLockWait()
-		th.watchLock(ptrace.CauseCopy)
+		th.watchMmapLock(ptrace.CauseCopy)
 		if th.Memory.WatchesMmapLock() {
 			t.Error("a copy that was long for its length has the lock watched")
 		}
-		th.watchLock(ptrace.CauseLock)
+		th.watchMmapLock(ptrace.CauseLock)
 		done, failed := 0, 0
 		for end := time.Now().Add(testtargets.Patience); (done < 20 || failed == 0) && time.Now().Before(end); {
 			switch s, err := oneSample(l, th); {
@@ -86,17 +82,13 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 		if done < 20 {
 			t.Errorf("%d observations", done)
 		}
-		t.Logf("%d observations, %d given up for the lock", done, failed)
+		t.Logf("%d observations, %d lost to the lock", done, failed)
 	})
 }
 
 func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "plain")
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		l := New(ctl, NewPool(4), ModeAlwaysRead)
-		defer l.Close()
+	observing(NewPool(4), ModeAlwaysRead, func(l *Observer) {
 		l.LimitLockWait()
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -104,7 +96,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 		}
 		defer r.Close()
 		defer w.Close()
-		l.threads.BlockIdle(int(r.Fd()))
+		l.reads.threads.BlockIdle(int(r.Fd()))
 		s.thread.Memory = s.proc.Memory()
 		for range 3 {
 			outcome, raw, err := l.Begin(s.thread)
@@ -139,19 +131,20 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if outcome == Pending && err == nil {
-				held = l.threads.BlockIdle(int(r.Fd()))
+				held = l.reads.threads.BlockIdle(int(r.Fd()))
 				err = collected(l)
-				if ns := th.TakeLostStop(); !errors.Is(err, refusal.MapLock) || ns <= 0 || th.TakeLostStop() != 0 {
-					t.Errorf("%v, stopped for %d ns", err, ns)
+				lost := th.TakeLostStops()
+				if !errors.Is(err, refusal.MapLock) || len(lost) != 1 || lost[0].Time <= 0 || lost[0].Cause != ptrace.CauseLock {
+					t.Errorf("%v, lost stops: %+v", err, lost)
 				}
 			}
 		}
 		var st procmem.Status
-		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || l.Pending() != 0 {
-			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, l.Pending())
+		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || l.Attached() != 0 {
+			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, l.Attached())
 		}
 		for range 3 {
-			if outcome, s, err := l.Begin(th); !errors.Is(err, refusal.MapLock) || l.Pending() != 0 {
+			if outcome, s, err := l.Begin(th); !errors.Is(err, refusal.MapLock) || l.Attached() != 0 {
 				t.Errorf("observation meanwhile: %v, %v, %v", outcome, s, err)
 			}
 		}
@@ -175,14 +168,14 @@ func oneSample(l *Observer, th *Thread) (s *RawSample, err error) {
 	if err != nil || outcome != Pending {
 		return s, err
 	}
-	for l.Pending() > 0 {
+	for l.Attached() > 0 {
 		l.Collect(procmem.Now()+1e9, func(_ *Thread, raw *RawSample, failed error) { s, err = raw, failed })
 	}
 	return s, err
 }
 
 func collected(l *Observer) (err error) {
-	for l.Pending() > 0 {
+	for l.Attached() > 0 {
 		l.Collect(procmem.Now()+1e9, func(_ *Thread, s *RawSample, failed error) {
 			l.pool.Put(s)
 			err = failed

@@ -5,9 +5,7 @@ package observe
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
-	"prywalk/frames"
 	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
@@ -28,6 +26,9 @@ var modeNames = [...]string{"auto", "passive", "no-reuse", "stop"}
 // String returns the name on the command line.
 func (m Mode) String() string { return modeNames[m] }
 
+// rereadsUnchanged reports whether threads are read that have not run since their last observation.
+func (m Mode) rereadsUnchanged() bool { return m == ModeAlwaysRead || m == ModeAlwaysStop }
+
 // ParseMode is the inverse of String.
 func ParseMode(name string) (Mode, error) {
 	for i, n := range modeNames {
@@ -47,11 +48,4 @@ func Reason(err error) refusal.Reason {
 		return r
 	}
 	return refusal.Other // prywalk's own threads: --stats has no word for them
-}
-
-func hostArch() frames.Arch {
-	if runtime.GOARCH == "arm64" {
-		return frames.AArch64
-	}
-	return frames.X86_64
 }

@@ -12,11 +12,23 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/observe/copysize"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
+
+// observing calls f with an observer, on the thread of its controller.
+func observing(pool *Pool, mode Mode, f func(l *Observer)) {
+	osthread.Run(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		l := New(ctl, pool, mode)
+		defer l.Close()
+		f(l)
+	})
+}
 
 func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 	for _, c := range []struct {
@@ -76,9 +88,9 @@ func TestStopLimitBelowAnyStopStaysClosed(t *testing.T) {
 func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	p := NewPool(4)
 	a, b := p.Get(), p.Get()
-	a.reserveStack(1 << 10)
-	b.reserveStack(2 * maxKeptBuffer)
-	b.reserveStack(4 * maxKeptBuffer)
+	a.buffers.reserveStack(1 << 10)
+	b.buffers.reserveStack(2 * maxKeptBuffer)
+	b.buffers.reserveStack(4 * maxKeptBuffer)
 	if got := p.BytesInUse(); got != 1<<10+4*maxKeptBuffer {
 		t.Errorf("%d bytes out", got)
 	}
@@ -100,7 +112,7 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 		var out []*RawSample
 		for range n {
 			s := p.Get()
-			s.reserveStack(1 << 10)
+			s.buffers.reserveStack(1 << 10)
 			out = append(out, s)
 		}
 		for _, s := range out {
@@ -126,16 +138,16 @@ func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 	const n = 1 << 20
 	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copysize.Margin}, {2 * n, n}} {
 		s := &RawSample{}
-		s.reserveStack(n)
-		if s.touch(c.expected); s.touched != c.want {
-			t.Errorf("%d bytes are expected, %d are there, want %d", c.expected, s.touched, c.want)
+		s.buffers.reserveStack(n)
+		if s.buffers.touch(c.expected); s.buffers.touched != c.want {
+			t.Errorf("%d bytes are expected, %d are there, want %d", c.expected, s.buffers.touched, c.want)
 		}
-		s.buf[0] = 1
-		if s.touch(0); s.touched != c.want || s.buf[0] != 1 {
-			t.Errorf("%d bytes are there, want %d; the first is %d", s.touched, c.want, s.buf[0])
+		s.buffers.stack[0] = 1
+		if s.buffers.touch(0); s.buffers.touched != c.want || s.buffers.stack[0] != 1 {
+			t.Errorf("%d bytes are there, want %d; the first is %d", s.buffers.touched, c.want, s.buffers.stack[0])
 		}
-		if s.reserveStack(2 * n); s.touched != 0 {
-			t.Errorf("%d bytes of another buffer are there", s.touched)
+		if s.buffers.reserveStack(2 * n); s.buffers.touched != 0 {
+			t.Errorf("%d bytes of another buffer are there", s.buffers.touched)
 		}
 	}
 }
@@ -146,7 +158,7 @@ func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
 	var out []*RawSample
 	for range 2 * maxKeptBytes / each {
 		s := p.Get()
-		s.reserveStack(each)
+		s.buffers.reserveStack(each)
 		out = append(out, s)
 	}
 	for _, s := range out {
@@ -165,7 +177,7 @@ func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
 
 func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
 	for range 100 {
-		OnThread(func() {
+		osthread.Run(func() {
 			if unix.Gettid() == os.Getpid() {
 				t.Error("the first thread, which never ends")
 			}
@@ -209,34 +221,20 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 			continue
 		}
 		begun++
-		if th.expectedStopTime > limit {
-			t.Fatalf("begun, though %d ns are expected", th.expectedStopTime)
+		if th.stops.expectedTime > limit {
+			t.Fatalf("begun, though %d ns are expected", th.stops.expectedTime)
 		}
 		length := rng.Int64N(150e3)
 		if rng.IntN(30) == 0 {
 			length = rng.Int64N(5e6)
 		}
-		before := th.expectedStopTime
+		before := th.stops.expectedTime
 		p.noteStop(th, length)
-		if want := max(before+(length-before)/8, minStopTime); th.expectedStopTime != want {
-			t.Fatalf("%d ns are expected after one of %d, want %d", th.expectedStopTime, length, want)
+		if want := max(before+(length-before)/8, minStopTime); th.stops.expectedTime != want {
+			t.Fatalf("%d ns are expected after one of %d, want %d", th.stops.expectedTime, length, want)
 		}
 	}
 	if begun < 1000 || left < 1000 {
 		t.Errorf("%d begun, %d left out", begun, left)
-	}
-}
-
-func TestSamplesThatWereGivenUpAreNotWaitedFor(t *testing.T) {
-	l := &Observer{}
-	a, b := &Thread{}, &Thread{}
-	tag := l.pending.add(a)
-	l.pending.add(b)
-	if n := l.Waiting(); n != 2 {
-		t.Errorf("%d of two", n)
-	}
-	l.pending.take(tag)
-	if n := l.Waiting(); n != 1 {
-		t.Errorf("%d of one", n)
 	}
 }

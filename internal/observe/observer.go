@@ -17,36 +17,29 @@ type Outcome uint8
 
 // The outcomes. Only Done has a raw sample, and only Failed an error.
 const (
-	Failed        Outcome = iota // no observation; [Reason] classifies the error
-	Pending                      // [Observer.Collect] finishes it
-	Unchanged                    // not run since its last observation
-	Done                         // the raw sample is complete
-	LeftToSamples                // running, and sampled by the kernel
-	Queued                       // left until it has a CPU
+	Failed       Outcome = iota // no observation; [Reason] classifies the error
+	Pending                     // [Observer.Collect] finishes it
+	Unchanged                   // not run since its last observation
+	Done                        // the raw sample is complete
+	LeftToEngine                // running: the kernel samples it, for the engine
+	WaitsForCPU                 // left until it has a CPU
 )
 
 // Observer observes threads. Precondition of all methods: they run on the controller's OS thread.
 type Observer struct {
-	ctl            *ptrace.Controller
-	pool           *Pool
-	mode           Mode
-	stopsOnlyOnCPU bool
-	stopLimit      stopLimit
-	schedstats     schedstatCache
-	unproven       unprovenSites
-	kernel         kernelStacks
-	pending        pendingStops
-	req            ptrace.Request
-	stop           ptrace.Stop
-	copier
-	mmapLock
-	preemption
+	requestedStops
+	passive          passiveReader
+	missingRegisters missingRegisterSites
+	stopsOnlyOnCPU   bool
 }
 
 // New returns an observer that takes raw samples from pool.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
-	o := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
-	o.mmapLock = mmapLock{ctl: ctl, stopLimit: &o.stopLimit}
+	o := &Observer{requestedStops: requestedStops{
+		ctl: ctl, pool: pool, mode: mode, pending: map[*ptrace.Tracee]*Thread{}, preemption: Preemption{ctl: ctl},
+	}}
+	o.reads = lockedReads{ctl: ctl, limit: &o.limit}
+	o.passive.copier = &o.copier
 	return o
 }
 
@@ -57,104 +50,118 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	sleeps, and was read                                     Done
 //	is in a group stop, and --max-pause permits no stop      Done
 //	sleeps, but a register is missing; is in a group stop    Pending
-//	runs, and is sampled by the kernel                       LeftToSamples
-//	runs in a call that gives up at each stop                Failed: refusal.InCall
-//	is queued, and only threads on a CPU are to be stopped   Queued
+//	runs, and is sampled by the kernel                       LeftToEngine
+//	runs in a call that each stop aborts                     Failed: refusal.InCall
+//	is queued, and only threads on a CPU are to be stopped   WaitsForCPU
 //	runs                                                     Pending
 //	could not be read, or may not be stopped                 Failed
 //
-// A pending thread keeps the raw sample. After LeftToSamples and Failed the next observation has no baseline.
+// A pending thread keeps the raw sample. After LeftToEngine and Failed the next observation has no baseline.
+//
+// Begin is not called at each tick: package backoff leaves a sleeper out of most ticks.
 func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
-	sched, err := o.readClocks(t)
+	sched, err := t.readClocks()
 	if err != nil {
 		return Failed, nil, err
 	}
-	t.kept.asleepIn.Nr = -1
-	t.skid.BeginSample(o.wake().At, sched.Runs)
-	mustReread := o.takeHints(t) || o.mode >= ModeAlwaysRead
-	if !mustReread && t.checkUnchanged(sched) {
+	t.skid.BeginSample(o.preemption.wake().At, sched.Runs)
+	if o.isUnchanged(t, sched) {
 		return Unchanged, nil, nil
 	}
 	s := o.pool.Get()
-	asleep, err := o.readAsleep(t, s, sched)
-	switch {
-	case err != nil:
-		return o.endWithout(t, s, Failed, err)
-	case asleep && !o.classifySleeper(t, s):
-		t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
+	outcome, err := o.decide(t, s, sched)
+	switch outcome {
+	case Done:
+		t.sleep.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 		s.NotStopped = t.TakeNotStopped()
 		return Done, s, nil
-	case asleep: // is stopped
-	case t.UsesSamples():
-		return o.endWithout(t, s, LeftToSamples, nil)
-	case o.mode != ModeAlwaysStop && t.trySuppressStop():
-		return o.endWithout(t, s, Failed, refusal.InCall)
-	case o.deferUntilOnCPU(t):
-		return o.endWithout(t, s, Queued, nil)
+	case Pending:
+		if err = o.request(t, s, false); err == nil {
+			return Pending, nil, nil
+		}
+		outcome = Failed
+		asleep := s.How == ByPassiveRead
+		t.stops.notStopped.Refused = t.stops.notStopped.Refused || !asleep
 	}
-	if err := o.requestStop(t, s, false); err != nil {
-		t.notStopped.Refused = t.notStopped.Refused || !asleep
-		return o.endWithout(t, s, Failed, err)
-	}
-	return Pending, nil, nil
-}
-
-// endWithout ends an observation without a raw sample. Only a queued thread keeps its baseline.
-func (o *Observer) endWithout(t *Thread, s *RawSample, outcome Outcome, err error) (Outcome, *RawSample, error) {
-	t.base.valid = t.base.valid && outcome == Queued
+	t.sleep.base.valid = t.sleep.base.valid && outcome == WaitsForCPU
 	o.pool.Put(s)
 	return outcome, nil, err
 }
 
-// readAsleep reports whether the thread sleeps, and was read.
-func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
-	if !o.beginReads(t, false) {
-		return false, refusal.MapLock
-	}
-	if o.mode != ModeAlwaysStop {
-		if asleep, err = o.readPassively(t, s, sched); err != nil {
-			return false, err
-		}
-	}
-	if !asleep && o.waitForMappings(t, s) {
-		if asleep, err = o.readAgain(t, s); err != nil {
-			return false, err
-		}
-	}
-	if !o.endReads(t) {
-		return false, refusal.MapLock
-	}
-	if asleep {
-		t.gaveUpCall.noteLeftCall()
-	}
-	return asleep, nil
-}
-
 // readClocks reads the thread's clocks, and keeps them as its last ones.
-func (o *Observer) readClocks(t *Thread) (sched procmem.SchedStat, err error) {
+func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
+	last := &t.clocks.last
 	sched, err = t.files.SchedStat()
-	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
+	if err == nil && (sched.Runs < last.Runs || sched.CPU < last.CPU) {
 		err = ptrace.ErrGone // the number was reused
 	}
 	if err == nil {
-		if t.lastClocks == (procmem.SchedStat{}) {
-			t.firstClocks = sched
+		if *last == (procmem.SchedStat{}) {
+			t.clocks.first = sched
 		}
-		t.lastClocks = sched
+		*last = sched
 	}
 	return sched, err
 }
 
-// checkUnchanged reports whether the last observation holds, and is not repeated for an incomplete stack.
-func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
-	switch {
-	case !t.base.isUnchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
-		t.retryBackoff = retryBackoff{}
-	case !t.retryBackoff.countUnchanged(t.hints.get().Incomplete):
-		t.ranBetween = false
-		return true
+// isUnchanged reports whether the last observation holds and is not to be repeated. An unchanged
+// thread is read again:
+//
+//   - in a mode for measurements ([Mode.rereadsUnchanged])
+//   - if a walk lacked something that the next copy can have ([Observer.takeHints], [readHints.Retries])
+//   - if its stack differed from that of the kept registers, and the walk has found another outermost frame
+//     ([keptRegs.awaitsRoot])
+//   - sometimes, while its stack is incomplete ([retryBackoff])
+func (o *Observer) isUnchanged(t *Thread, sched procmem.SchedStat) bool {
+	if o.takeHints(t) || o.mode.rereadsUnchanged() {
+		return false
 	}
-	return false
+	return t.sleep.isUnchanged(sched, t.files, t.hints().Incomplete)
+}
+
+// decide reads the thread if it sleeps, and returns how its observation goes on: Pending if it is to be stopped now.
+func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
+	asleep, err := o.readAsleep(t, s, sched)
+	switch {
+	case err != nil:
+		return Failed, err
+	case asleep && o.classifySleeper(t, s):
+		return Pending, nil
+	case asleep:
+		return Done, nil
+	case t.IsKernelSampled():
+		return LeftToEngine, nil
+	case o.mode != ModeAlwaysStop && t.trySuppressStop():
+		return Failed, refusal.InCall
+	case o.deferUntilOnCPU(t):
+		return WaitsForCPU, nil
+	}
+	return Pending, nil
+}
+
+// readAsleep reports whether the thread sleeps, and was read.
+func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
+	if !o.reads.begin(t, false) {
+		return false, refusal.MapLock
+	}
+	if o.mode != ModeAlwaysStop {
+		if asleep, err = o.passive.read(t, s, sched); err != nil {
+			return false, err
+		}
+	}
+	if !asleep && o.awaitMmapLock(t, s) {
+		if asleep, err = o.readAgain(t, s); err != nil {
+			return false, err
+		}
+	}
+	if !o.reads.end(t) {
+		return false, refusal.MapLock
+	}
+	if asleep {
+		t.abortedCall.noteLeft()
+		s.stopRefused = !o.mayStopSleepers()
+	}
+	return asleep, nil
 }
 
 // classifySleeper sets a passively read thread's state, and reports whether to stop it: for a missing register, or if
@@ -172,28 +179,28 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 		s.State = sample.Sleeping
 	}
 	// Without a baseline the thread is new and has no interval: OnCPU does not matter.
-	if t.sampleStack == 0 && t.base.valid {
+	if t.kernelSampleStackBytes == 0 && t.sleep.base.valid {
 		s.OnCPU = o.wasOnCPU(t, s, st.Processor)
 	}
 	switch st.State {
 	case 'T':
-		s.stopRefused = !o.stopLimit.tryAdmitStop(t)
+		s.stopRefused = !o.limit.tryAdmitStop(t)
 		return !s.stopRefused
 	case 'S':
-		return o.prepareStopForRegister(t, s)
+		return o.tryStopForRegister(t, s)
 	}
 	return false
 }
 
 // wasOnCPU reports whether a sleeper was on a CPU, its last one, until the tracer woke and preempted it.
 func (o *Observer) wasOnCPU(t *Thread, s *RawSample, cpu int) bool {
-	wake, now := o.wake(), procmem.Now()
+	wake, now := o.preemption.wake(), procmem.Now()
 	if !t.skid.ShowsPlaceAsleep(wake, now) {
 		return false
 	}
 	_, preempted := t.skid.Preempted()
-	preempted = preempted && s.Sched.Runs == t.lastClocks.Runs ||
-		cpu == o.detector.CPU(wake.At) && o.detector.Preempted(t.files, wake.At)
+	preempted = preempted && s.Sched.Runs == t.clocks.last.Runs ||
+		cpu == o.preemption.detector.CPU(wake.At) && o.preemption.detector.Preempted(t.files, wake.At)
 	if preempted {
 		t.skid.NoteExactSample(now)
 	}
@@ -202,7 +209,6 @@ func (o *Observer) wasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 
 // Close closes the observer's files.
 func (o *Observer) Close() {
-	o.detector.Close()
-	o.schedstats.close()
-	o.closeThreads()
+	o.preemption.detector.Close()
+	o.reads.close()
 }

@@ -11,7 +11,6 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
-	"prywalk/ptrace"
 )
 
 // The program that is always found queued is stopped in the end.
@@ -32,11 +31,7 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 	if _, known := threads[0].files.OnCPU(); !known {
 		t.Skip("the kernel does not tell who is on a processor (before 6.15 without CONFIG_SCHED_DEBUG)")
 	}
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		l := New(ctl, NewPool(16), ModeAuto)
-		defer l.Close()
+	observing(NewPool(16), ModeAuto, func(l *Observer) {
 		l.StopOnlyOnCPU()
 		done := func(_ *Thread, s *RawSample, err error) {
 			if err != nil {
@@ -50,7 +45,7 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			for outcome == Pending && l.Pending() > 0 {
+			for outcome == Pending && l.Attached() > 0 {
 				l.Collect(procmem.Now()+1e9, done)
 			}
 			return outcome
@@ -60,12 +55,12 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 			seen[tracee(threads[i%3])]++
 			procmem.SleepUntil(procmem.Now() + 1e6)
 		}
-		if all := seen[Pending] + seen[Queued] + seen[Unchanged]; seen[Queued] == 0 || all < 300 {
-			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[Queued], seen[Unchanged])
+		if all := seen[Pending] + seen[WaitsForCPU] + seen[Unchanged]; seen[WaitsForCPU] == 0 || all < 300 {
+			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[WaitsForCPU], seen[Unchanged])
 		}
-		threads[0].base.valid = false
-		threads[0].queuedSince = procmem.Now() - maxQueued
-		if tracee(threads[0]) != Pending || threads[0].queuedSince != 0 {
+		threads[0].sleep.base.valid = false
+		threads[0].stops.queuedSince = procmem.Now() - maxQueued
+		if tracee(threads[0]) != Pending || threads[0].stops.queuedSince != 0 {
 			t.Error("one that is always queued is not stopped")
 		}
 	})
@@ -85,20 +80,16 @@ func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 	}
 	var s procmem.Stat
 	testtargets.Eventually(t, "it sleeps", func() bool { return procmem.ReadStat(asleep, &s) == nil && s.State == 'S' })
-	OnThread(func() {
-		ctl := ptrace.NewController(ptrace.Options{})
-		defer ctl.Close()
-		l := New(ctl, NewPool(1), ModeAuto)
-		defer l.Close()
-		for tries := 20_000; !l.RunsOrPreempted(filesOf(busy)); tries-- {
+	observing(NewPool(1), ModeAuto, func(l *Observer) {
+		for tries := 20_000; !l.preemption.RunsOrPreempted(filesOf(busy)); tries-- {
 			if tries == 0 {
 				t.Error("who computes is never on a processor")
 				return
 			}
 			procmem.SleepUntil(procmem.Now() + 1e6)
-			l.Woken(procmem.Now())
+			l.preemption.Woken(procmem.Now())
 		}
-		if l.RunsOrPreempted(filesOf(asleep)) || l.RunsOrPreempted(filesOf(gone.Process.Pid)) {
+		if l.preemption.RunsOrPreempted(filesOf(asleep)) || l.preemption.RunsOrPreempted(filesOf(gone.Process.Pid)) {
 			t.Error("who sleeps, or has ended, is on a processor")
 		}
 	})

@@ -13,7 +13,7 @@ import (
 // before:
 //
 //	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
-//	plannedMemory       package copyplan   what a run-time system's plan names: frames that are objects
+//	plannedMemory       package copyplan   what a runtime's plan names: frames that are objects
 //	otherStacks         otherstacks.go     around places on other stacks, where walks lacked memory
 //	deepstack.Copier    package deepstack  pieces of a deep stack, instead of one piece
 

@@ -18,8 +18,8 @@ type otherStacks struct {
 	firstStack [copysize.MaxOtherStacks]bool
 }
 
-func (c *copier) memoryWithoutOutline(t *Thread) ptrace.OtherMemory {
-	places, inner := &t.hints.get().Others, c.withPlan(t, t.OtherMemory)
+func (c *copier) memoryWithoutOutline(t *Thread, asleep bool) ptrace.OtherMemory {
+	places, inner := &t.hints().Others, c.withPlan(t, t.OtherMemory, asleep)
 	if places[0].At == 0 {
 		return inner
 	}

@@ -8,6 +8,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/observe/copysize"
 	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -17,8 +18,15 @@ import (
 // passiveTries bounds the tries on a thread that runs meanwhile.
 const passiveTries = 3
 
-// readPassively returns false if the thread runs, or the kernel does not count arrivals (CONFIG_SCHED_INFO).
-func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedStat) (bool, error) {
+// passiveReader reads sleepers without a stop.
+type passiveReader struct {
+	copier *copier
+	kernel kernelStacks
+}
+
+// read returns false if the thread runs, or the kernel does not count arrivals (CONFIG_SCHED_INFO). before are clocks
+// of the thread that were read just before.
+func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) (asleep bool, err error) {
 	for range passiveTries {
 		if before.Runs == 0 {
 			return false, nil
@@ -36,7 +44,7 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if call.SP == 0 && isZombie(t.files) {
 			return false, ptrace.ErrZombie
 		}
-		if err := o.copyAsleep(t, s, &call); err != nil {
+		if err := r.copyAsleep(t, s, &call); err != nil {
 			return false, err
 		}
 		after, err := t.files.SchedStat()
@@ -44,7 +52,7 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			return false, err
 		}
 		if after.Runs == before.Runs {
-			o.keepPassiveRead(t, s, &call, after)
+			r.keep(t, s, &call, after)
 			return true, nil
 		}
 		before = after
@@ -53,29 +61,25 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 }
 
 // copyAsleep copies what a walk of the sleeper needs. It holds if the run count stays the same.
-func (o *Observer) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
-	if err := o.copyAt(t, s, *call); err != nil {
+func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
+	if err := r.copier.copyAt(t, s, *call); err != nil {
 		return err
 	}
-	s.recalled = t.recall(s, call)
-	s.stopRefused = !o.mayStopSleepers()
-	o.copyOtherMemory(t, s)
-	o.copyFutexWord(t, s, call)
-	t.futex.noted = false
-	o.kernel.candidate.wchanLen = 0
-	s.KernelText = s.KernelText[:0]
-	o.kernel.read(t, s, call)
+	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints().Root)
+	r.copier.copyOtherMemory(t, s)
+	copyFutexWord(t, s, call)
+	r.kernel.read(t, s, call)
 	return nil
 }
 
-func (o *Observer) keepPassiveRead(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
+// keep completes the sample of a passive read that is proved: sched are the clocks read after it.
+func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
 	s.Sched = sched
 	s.At = procmem.Now()
 	s.How = ByPassiveRead
 	s.Call = *call
-	t.ranBetween = true // until it is found unchanged
-	t.futex.confirm()
-	o.kernel.confirm()
+	t.sleep.unconfirmedSinceRead = true // until it is found unchanged
+	r.kernel.confirm()
 	if call.Nr < 0 || isRestart(call.Nr) {
 		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 	}
@@ -99,8 +103,9 @@ func checkStoppable(files *procmem.ThreadFiles) error {
 }
 
 func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error {
-	s.Regs = frames.Regs{Arch: c.arch, PC: call.PC}
-	s.Regs.Set(c.arch.SP(), call.SP)
+	arch := process.HostArch()
+	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
+	s.Regs.Set(arch.SP(), call.SP)
 	if call.Nr >= 0 {
 		setArguments(&s.Regs, &call)
 	}
@@ -108,13 +113,13 @@ func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error
 	switch {
 	case call.Nr < 0: // a red zone may be in use
 		below = redZone
-	case c.arch == frames.AArch64:
+	case arch == frames.AArch64:
 		below = belowSP
 	}
-	if c.arch == frames.AArch64 {
+	if arch == frames.AArch64 {
 		s.Regs.PACMask = signatureBits
 	}
-	if outline := t.hints.get().outlineFor(call.SP); outline != nil {
+	if outline := t.hints().outlineFor(call.SP); outline != nil {
 		return s.copyTop(t, call.SP, outline)
 	}
 	return s.copyStack(t, call.SP, below)
@@ -129,13 +134,13 @@ const signatureBits = 0x7f << 48
 // copyOtherMemory copies what a stop copies besides the stack ([OtherMemory]). The thread pointer is that of the last
 // stop.
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
-	hints := t.hints.get()
+	hints := t.hints()
 	s.outlineFailed = hints.Deep.Misled
 	if s.outline != nil {
 		c.deep.Reserve(hints.Bytes)
 	}
 	t.prepareFindAnchor()
-	other := c.otherMemory(t, s)
+	other := c.otherMemory(t, s, true)
 	if other == nil {
 		return
 	}
@@ -148,14 +153,12 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 		c.reader.SetStack(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	if hints.Plan != nil && t.Memory != nil {
-		t.lastPlan.CheckNodes(t.Memory, hints.Plan)
+		t.copies.lastPlan.CheckNodes(t.Memory, hints.Plan)
 	}
-	c.plan.Asleep = true
 	if s.outline != nil {
 		c.reader.Prefetch(&c.deep, &s.Regs)
 	}
 	n := other.Regions(&s.Regs, &c.reader, c.regions[:])
-	c.plan.Asleep = false
 	s.outlineFailed = s.outlineFailed || s.outline != nil && c.deep.Misled()
 	s.keepOthers(c.regions[:n])
 }
@@ -167,7 +170,7 @@ const redZone = 128
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
 	from := t.copyStart(sp, below)
-	hints := t.hints.get()
+	hints := t.hints()
 	asked, end := hints.Bytes, hints.CopyEnd
 	if end > from && end-from < uint64(asked) {
 		s.Limit, asked = copysize.LimitCopyEnd, int(end-from)
@@ -191,10 +194,10 @@ func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
 }
 
 func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
-	s.reserveStack(asked)
-	n, err := t.copy(from, s.buf[:asked])
+	s.buffers.reserveStack(asked)
+	n, err := t.copy(from, s.buffers.stack[:asked])
 	if t.reopenAfterExec(n) {
-		n, err = t.copy(from, s.buf[:asked])
+		n, err = t.copy(from, s.buffers.stack[:asked])
 	}
 	// An unmapped stack is empty.
 	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) {
@@ -214,7 +217,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 
 // setStack describes a copy of n of the asked bytes.
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
-	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
+	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
 	if n == asked {
 		s.Mem.StackEnd += copysize.Max

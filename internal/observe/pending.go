@@ -3,100 +3,96 @@
 package observe
 
 import (
+	"math"
+
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/ptrace"
 )
 
-const pendingLimit = 2e9 // ns
+// pendingLimit is the longest time, in ns, that a stop is pending.
+const pendingLimit = 2e9
 
-// Pending returns the number of pending stops, including given-up ones.
-func (o *Observer) Pending() int { return o.ctl.Pending() }
+// Attached returns the number of pending stops, including cancelled ones of threads that have not stopped.
+func (st *requestedStops) Attached() int { return st.ctl.Pending() }
 
-// Waiting returns the number of pending stops, without given-up ones.
-func (o *Observer) Waiting() (n int) { return o.pending.len() }
+// PendingStops returns the number of pending stops, without cancelled ones.
+func (st *requestedStops) PendingStops() int { return len(st.pending) }
 
-// pendingStops has the threads to stop. The index is Tracee.Tag − 1.
-type pendingStops []*Thread
-
-// add returns the thread's tag, which is not zero.
-func (p *pendingStops) add(t *Thread) uint64 {
-	for i, had := range *p {
-		if had == nil {
-			(*p)[i] = t
-			return uint64(i) + 1
-		}
-	}
-	*p = append(*p, t)
-	return uint64(len(*p))
+// Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. done gets a
+// raw sample or an error.
+func (st *requestedStops) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
+	st.finishUntil(0, done)
+	st.markQueued()
+	st.finishUntil(deadline, done)
+	st.cancelBegunBefore(procmem.Now()-pendingLimit, done)
 }
 
-func (p pendingStops) take(tag uint64) *Thread {
-	if tag == 0 || tag > uint64(len(p)) {
-		return nil
+// finishUntil finishes the observations of threads that stop until the deadline.
+func (st *requestedStops) finishUntil(deadline int64, done func(*Thread, *RawSample, error)) {
+	for tracee := st.ctl.WaitAny(deadline); tracee != nil; tracee = st.ctl.WaitAny(deadline) {
+		st.finishOne(tracee, done)
 	}
-	t := p[tag-1]
-	p[tag-1] = nil
-	return t
 }
 
-func (p pendingStops) len() (n int) {
-	for _, t := range p {
-		if t != nil {
+// FinishStopped finishes the observations of all stopped threads between two calls of Begin, and returns their number.
+// It busy-waits for the first one until the deadline (0: not at all).
+func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) (n int) {
+	for tracee := st.ctl.SpinAny(deadline); tracee != nil; tracee = st.ctl.SpinAny(0) {
+		if st.finishOne(tracee, done) {
 			n++
 		}
 	}
 	return n
 }
 
-// Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. done gets a
-// raw sample or an error.
-func (o *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
-	o.finishPending(0, false, done)
-	o.markQueued(o.pending)
-	o.finishPending(deadline, false, done)
-	o.giveUp(procmem.Now()-pendingLimit, done)
+// finishOne finishes the observation of a thread that has stopped or ended. It returns false if the stop was cancelled,
+// or is requested again because of an exec.
+func (st *requestedStops) finishOne(tracee *ptrace.Tracee, done func(*Thread, *RawSample, error)) bool {
+	t := st.pending[tracee]
+	if t == nil {
+		st.ctl.Cancel(tracee)
+		return false
+	}
+	delete(st.pending, tracee)
+	s, err := st.finish(t, tracee)
+	if err == nil && t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
+		if err = st.repeatStop(t, s); err == nil {
+			return false
+		}
+	}
+	if err != nil {
+		st.pool.Put(s)
+		s = nil
+	}
+	done(t, s, err)
+	return true
 }
 
-// FinishStopped finishes the observations of all stopped threads between two calls of Begin, and returns their number.
-// It busy-waits for the first one until the deadline (0: not at all).
-func (o *Observer) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) int {
-	return o.finishPending(deadline, true, done)
-}
-
-// finishPending finishes the observations of threads that stop until the deadline. onlyFirst: it busy-waits, and only
-// for the first one.
-func (o *Observer) finishPending(deadline int64, onlyFirst bool, done func(*Thread, *RawSample, error)) (n int) {
-	wait := o.ctl.WaitAny
-	if onlyFirst {
-		wait = o.ctl.SpinAny
+// repeatStop requests the stop again whose sample s has no memory of the new program. A call that the first stop has
+// aborted is left alone.
+func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
+	t.noteLostStop(LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
+	t.stops.notStopped = s.NotStopped // fillSample has taken it
+	if st.mode != ModeAlwaysStop && t.trySuppressStop() {
+		return refusal.InCall
 	}
-	for tracee := wait(deadline); tracee != nil; tracee = wait(deadline) {
-		if onlyFirst {
-			deadline = 0
-		}
-		t := o.pending.take(tracee.Tag)
-		if t == nil {
-			o.ctl.Cancel(tracee)
-			continue
-		}
-		s, err := o.finish(t, tracee)
-		if err == nil && t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
-			if err = o.requestStop(t, s, true); err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			o.pool.Put(s)
-			s = nil
-		}
-		done(t, s, err)
-		n++
-	}
-	return n
+	err := st.request(t, s, true)
+	t.stops.notStopped.Refused = t.stops.notStopped.Refused || err != nil
+	return err
 }
 
 // reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec, and reports whether
-// it did.
+// it did. Precondition: this process has not stopped the thread. What else an exec renews: package procmem
+// (addressspace.go).
+//
+// An exec is found in three ways, as it can come at any moment:
+//
+//   - before a process is observed, by its address space (execs.detect in package tracer)
+//   - in an observation that copies memory: here, as the copy is empty
+//   - in an observation that copies none, or that comes before the address space is new: by the clocks of the first
+//     thread, which may be those of the thread that has called exec and gets the first one's id
+//     (observations.clocksMayBeExecCallers in package tracer)
 func (t *Thread) reopenAfterExec(n int) bool {
 	if n > 0 || t.Memory == nil {
 		return false
@@ -105,71 +101,48 @@ func (t *Thread) reopenAfterExec(n int) bool {
 	return t.Memory.Renew(t.PID) != before
 }
 
-// threadPointer is that of the last stop, 0 if it is unknown or of a former program.
-func (t *Thread) threadPointer() uint64 {
-	if t.tlsSpace != t.addressSpace() {
-		return 0
-	}
-	return t.tls
-}
-
-func (t *Thread) addressSpace() uint64 {
-	if t.Memory == nil {
-		return 0
-	}
-	return t.Memory.Space()
-}
-
-func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
-	for i, t := range o.pending {
-		if t == nil || t.begun > before {
-			continue
-		}
-		o.cancel(uint64(i) + 1)
-		done(t, nil, ptrace.ErrTimeout)
-	}
-}
-
-// GiveUp ends a thread's pending observation, if any, without a call of done, and reports whether there was one.
-func (o *Observer) GiveUp(t *Thread) bool {
-	for i, pending := range o.pending {
-		if pending == t {
-			o.cancel(uint64(i) + 1)
-			return true
+func (st *requestedStops) cancelBegunBefore(before int64, done func(*Thread, *RawSample, error)) {
+	for _, t := range st.pending {
+		if t.stops.begun <= before {
+			st.Cancel(t)
+			done(t, nil, ptrace.ErrTimeout)
 		}
 	}
-	return false
 }
 
-func (o *Observer) cancel(tag uint64) {
-	t := o.pending.take(tag)
-	o.pool.Put(t.pending)
-	t.pending = nil
-	o.ctl.Cancel(t.stopping)
+// Cancel ends a thread's pending observation, if any, without a call of done, and reports whether there was one.
+func (st *requestedStops) Cancel(t *Thread) bool {
+	if !t.Pending() {
+		return false
+	}
+	delete(st.pending, t.stops.tracee)
+	st.pool.Put(t.stops.sample)
+	t.stops.sample = nil
+	t.files.CloseKeptSchedstat()
+	st.ctl.Cancel(t.stops.tracee)
+	return true
 }
 
-// AwaitsTracer reports whether the pending thread stops only when the tracer sleeps, as it waits for its CPU.
-func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer }
-
-// Of [Observer.Leave], in ns. The kernel detaches the remaining threads when the controller's OS thread ends.
+// Of [Observer.FinishOrCancelAll], in ns.
 const (
 	leaveTimeout = 500e6
 	leavePoll    = 5e6
 )
 
-// Leave finishes pending observations for at most 0.5 s and aborts the others, before this process is stopped
-// ([ptrace.Suspending]). The caller then closes the controller.
-func (o *Observer) Leave(done func(*Thread, *RawSample, error)) {
-	o.ctl.AcknowledgeSuspend()
-	o.finishPending(0, false, done)
-	o.markQueued(o.pending)
-	for end := procmem.Now() + leaveTimeout; o.Waiting() > 0 && procmem.Now() < end; {
-		o.finishPending(procmem.Now()+leavePoll, false, done)
+// FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before this process is
+// stopped ([ptrace.Suspending]). The caller then closes the controller, and the kernel detaches the threads that are
+// left when the OS thread ends.
+func (st *requestedStops) FinishOrCancelAll(done func(*Thread, *RawSample, error)) {
+	st.ctl.AcknowledgeSuspend()
+	st.finishUntil(0, done)
+	st.markQueued()
+	for end := procmem.Now() + leaveTimeout; st.PendingStops() > 0 && procmem.Now() < end; {
+		st.finishUntil(procmem.Now()+leavePoll, done)
 	}
-	o.Abort(done)
+	st.CancelAll(done)
 }
 
-// Abort gives up all pending observations.
-func (o *Observer) Abort(done func(*Thread, *RawSample, error)) {
-	o.giveUp(procmem.Now()+pendingLimit, done)
+// CancelAll cancels all pending observations.
+func (st *requestedStops) CancelAll(done func(*Thread, *RawSample, error)) {
+	st.cancelBegunBefore(math.MaxInt64, done)
 }

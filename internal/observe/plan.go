@@ -6,12 +6,13 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe/copyplan"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
-// plannedMemory copies what a plan of a run-time system names, in addition to what Inner copies.
+// plannedMemory copies what a plan of a runtime names, in addition to what Inner copies.
 type plannedMemory struct {
 	ptrace.Wrapped
 	copyplan.Copier
@@ -27,7 +28,7 @@ func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []fram
 
 // plan returns the thread's plan, and where it begins (0: the plan finds that); nil: nothing to carry out.
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
-	hints := t.hints.get()
+	hints := t.hints()
 	plan, anchor := hints.Plan, hints.Anchor
 	if plan == nil && t.Plans != nil {
 		plan, anchor = t.Plans.Load(), 0
@@ -39,31 +40,32 @@ func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 }
 
 // withPlan returns an OtherMemory that also carries out the thread's plan, if any.
-func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory) ptrace.OtherMemory {
+func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptrace.OtherMemory {
 	plan, anchor := t.plan()
 	if plan == nil {
 		return inner
 	}
 	c.plan.Inner = inner
-	c.plan.Use(plan, anchor, t.innerTID, &t.lastPlan)
+	c.plan.Asleep = asleep
+	c.plan.Use(plan, anchor, t.copies.innerTID, &t.copies.lastPlan)
 	return &c.plan
 }
 
 // prepareFindAnchor reads, once, the id by which a plan finds the thread's anchor. Precondition: the thread is not
 // stopped.
 func (t *Thread) prepareFindAnchor() {
-	if t.innerTID != 0 {
+	if t.copies.innerTID != 0 {
 		return
 	}
 	if plan, anchor := t.plan(); plan == nil || anchor != 0 {
 		return
 	}
-	t.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
+	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
-// Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, so the thread
-// is read again.
-func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
+// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. If it is new, the thread is read
+// again.
+func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNew bool) {
 	if feedback.reads.Plan == p && feedback.reads.Anchor == anchor {
 		return false
 	}
@@ -73,10 +75,10 @@ func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again b
 	return p != nil
 }
 
-// WaitsForRuntimeLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
+// WaitsForRuntimeLock reports whether a sleeper waits for its runtime's lock, which computing threads pass on.
 func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
-	plan := t.hints.get().Plan
-	if plan == nil || plan.GlobalLock[1] == 0 || call.Nr != futexCall(hostArch()) {
+	plan := t.hints().Plan
+	if plan == nil || plan.GlobalLock[1] == 0 || call.Nr != futexCall(process.HostArch()) {
 		return false
 	}
 	word, ok := waits.FutexWord(&call.Args)

@@ -6,22 +6,24 @@ import (
 	"testing"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
 
 func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
 	const lock, wait = 0x7000, 0
-	th := &Thread{}
-	th.hints.init(CopyHints{})
-	call := procmem.SyscallInfo{Nr: futexCall(hostArch()), Args: [6]uint64{lock + 8, wait}}
+	th := NewThread(1, 1, nil)
+	th.feedback.handedOver.init(CopyHints{})
+	call := procmem.SyscallInfo{Nr: futexCall(process.HostArch()), Args: [6]uint64{lock + 8, wait}}
 	if th.WaitsForRuntimeLock(&call) {
 		t.Error("without a plan")
 	}
-	th.hints.init(CopyHints{readHints: readHints{Plan: &managed.Plan{}}})
+	th.feedback.handedOver.init(CopyHints{readHints: readHints{Plan: &managed.Plan{}}})
 	if th.WaitsForRuntimeLock(&call) {
 		t.Error("where none is known")
 	}
-	th.hints.init(CopyHints{readHints: readHints{Plan: &managed.Plan{GlobalLock: [2]uint64{lock, lock + 48}}}})
+	plan := &managed.Plan{GlobalLock: [2]uint64{lock, lock + 48}}
+	th.feedback.handedOver.init(CopyHints{readHints: readHints{Plan: plan}})
 	if !th.WaitsForRuntimeLock(&call) {
 		t.Error("not there")
 	}

@@ -8,17 +8,16 @@ import (
 	"prywalk/ptrace"
 )
 
-// Largest kept buffer, in bytes.
-const maxKeptBuffer = 512 << 10
-
-// All kept buffers, in bytes.
-const maxKeptBytes = 24 << 20
+const (
+	maxKeptBuffer = 512 << 10 // largest kept buffer, in bytes
+	maxKeptBytes  = 24 << 20  // all kept buffers, in bytes
+)
 
 // Pool keeps raw samples for reuse.
 type Pool struct {
 	free         chan *RawSample
-	bytesOut     atomic.Int64
-	bytesWaiting atomic.Int64
+	bytesOut     atomic.Int64 // bytes of stack in raw samples in use
+	bytesWaiting atomic.Int64 // part of them in raw samples that wait for walks
 	freeBytes    atomic.Int64 // bytes in free
 	leastFree    atomic.Int64 // least free since the last Trim
 	frugal       bool
@@ -47,15 +46,6 @@ func (p *Pool) mayKeep(room int64) bool {
 // BytesInUse returns the bytes of stack in raw samples in use. For any goroutine.
 func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
 
-// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its stack.
-func (s *RawSample) BeginWaiting() int64 {
-	if s.pool != nil && s.waitingBytes == 0 {
-		s.waitingBytes = s.chargedBytes
-		s.pool.bytesWaiting.Add(s.waitingBytes)
-	}
-	return s.waitingBytes
-}
-
 // BytesWaiting returns the bytes of stack that wait for walks. For any goroutine.
 func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
 
@@ -64,20 +54,20 @@ func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *RawSample, n)}
 }
 
-// Get returns an empty raw sample. It pins the tracer: preempted in the channel's lock, it would wait for an ordinary
-// thread.
+// Get returns an empty raw sample. The goroutine is pinned, because a tracer that is preempted while it holds the
+// channel's lock could not run until an ordinary thread does.
 func (p *Pool) Get() *RawSample {
 	ptrace.Pin()
 	defer ptrace.Unpin()
 	select {
 	case s := <-p.free:
-		p.freeBytes.Add(-int64(cap(s.buf)))
+		p.freeBytes.Add(-int64(cap(s.buffers.stack)))
 		p.leastFree.Store(min(p.leastFree.Load(), int64(len(p.free))))
 		s.reset()
 		return s
 	default:
 		p.leastFree.Store(0)
-		s := &RawSample{pooled: pooled{pool: p}}
+		s := &RawSample{buffers: sampleBuffers{pool: p}}
 		s.reset()
 		return s
 	}
@@ -88,7 +78,7 @@ func (p *Pool) Trim() {
 	for n := p.leastFree.Load(); n > 0; n-- {
 		select {
 		case s := <-p.free:
-			p.freeBytes.Add(-int64(cap(s.buf)))
+			p.freeBytes.Add(-int64(cap(s.buffers.stack)))
 		default:
 		}
 	}
@@ -100,10 +90,10 @@ func (p *Pool) Put(s *RawSample) {
 	if s == nil {
 		return
 	}
-	p.bytesOut.Add(-s.chargedBytes)
-	p.bytesWaiting.Add(-s.waitingBytes)
-	s.chargedBytes, s.waitingBytes = 0, 0
-	room := int64(cap(s.buf))
+	p.bytesOut.Add(-s.buffers.chargedBytes)
+	p.bytesWaiting.Add(-s.buffers.waitingBytes)
+	s.buffers.chargedBytes, s.buffers.waitingBytes = 0, 0
+	room := int64(cap(s.buffers.stack))
 	if !p.mayKeep(room) {
 		return
 	}
@@ -112,25 +102,5 @@ func (p *Pool) Put(s *RawSample) {
 	case p.free <- s:
 	default:
 		p.freeBytes.Add(-room)
-	}
-}
-
-type pooled struct {
-	pool         *Pool
-	chargedBytes int64
-	waitingBytes int64
-}
-
-// reserveStack sets the size of the stack's buffer. Precondition: no thread is stopped.
-func (s *RawSample) reserveStack(n int) {
-	if cap(s.buf) < n {
-		s.buf = make([]byte, n)
-		s.touched = 0
-	}
-	s.buf = s.buf[:n]
-	if s.pool != nil {
-		held := int64(cap(s.buf))
-		s.pool.bytesOut.Add(held - s.chargedBytes)
-		s.chargedBytes = held
 	}
 }

@@ -8,28 +8,32 @@ import (
 	"prywalk/ptrace"
 )
 
-// preemption finds the thread that the tracer has preempted (package skid).
-type preemption struct {
-	ctl        *ptrace.Controller
+// Preemption finds the thread that the tracer has preempted (package skid). Precondition of all methods: as of those of
+// [Observer].
+type Preemption struct {
+	ctl        *ptrace.Controller // which knows what woke the tracer
 	lastWake   skid.Wake
 	detector   skid.PreemptionDetector
 	candidates []candidate
 }
 
+// Preemption returns what finds the thread that the tracer has preempted.
+func (o *Observer) Preemption() *Preemption { return &o.preemption }
+
 // Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
-func (p *preemption) Woken(at int64) {
+func (p *Preemption) Woken(at int64) {
 	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
 	p.detector.BeginTick(at)
 }
 
 // ForgetWake notes that the tracer has worked since its sleep, so that at the next tick it has preempted no thread.
-func (p *preemption) ForgetWake() { p.ctl.ClearWokenByTimer() }
+func (p *Preemption) ForgetWake() { p.ctl.ClearWokenByTimer() }
 
 // Nap makes the tracer sleep until a moment, CLOCK_MONOTONIC ns.
-func (p *preemption) Nap(until int64) { p.ctl.NanosleepUntil(until) }
+func (p *Preemption) Nap(until int64) { p.ctl.NanosleepUntil(until) }
 
 // wake includes wake-ups while the tracer waited for stops.
-func (p *preemption) wake() skid.Wake {
+func (p *Preemption) wake() skid.Wake {
 	if at := p.ctl.WokenAt(); at > p.lastWake.At {
 		return skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
 	}
@@ -37,24 +41,25 @@ func (p *preemption) wake() skid.Wake {
 }
 
 // PreemptedOn returns the CPU on which the tracer has preempted a thread since Woken, if it has.
-func (p *preemption) PreemptedOn() (cpu int, ok bool) {
+func (p *Preemption) PreemptedOn() (cpu int, ok bool) {
 	if !p.detector.HasPreempted() {
 		return -1, false
 	}
 	return p.detector.CPU(p.wake().At), true
 }
 
-func (p *preemption) markQueued(pending pendingStops) {
-	for _, t := range pending {
-		if t != nil && !t.skid.Decided() && p.checkAwaitsTracer(t) {
-			t.stopping.MarkQueued()
+// markQueued marks the pending threads that are queued for the tracer's CPU.
+func (st *requestedStops) markQueued() {
+	for tracee, t := range st.pending {
+		if !t.skid.Decided() && st.preemption.checkAwaitsTracer(t) {
+			tracee.MarkQueued()
 		}
 	}
 }
 
 // checkAwaitsTracer reports whether a thread waits for the tracer's CPU.
-func (p *preemption) checkAwaitsTracer(t *Thread) bool {
-	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.lastClocks), p.wake())
+func (p *Preemption) checkAwaitsTracer(t *Thread) bool {
+	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())
 }
 
 // More candidates would take longer than the preempted thread waits.
@@ -68,28 +73,28 @@ type candidate struct {
 
 // AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. If there are too many, it
 // drops all and returns false.
-func (p *preemption) AddCandidate(t *Thread) bool {
-	if !t.skid.HasManyCalls() || t.Pending() || t.UsesSamples() {
+func (p *Preemption) AddCandidate(t *Thread) bool {
+	if !t.skid.HasManyCalls() || t.Pending() || t.IsKernelSampled() {
 		return true
 	}
 	s, err := t.files.SchedStat()
-	if err != nil || s.Runs == t.lastClocks.Runs {
+	if err != nil || s.Runs == t.clocks.last.Runs {
 		return true
 	}
 	if len(p.candidates) == maxCandidates {
 		p.candidates = p.candidates[:0]
 		return false
 	}
-	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.lastClocks.CPU)})
+	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.clocks.last.CPU)})
 	return true
 }
 
 // WokenByTimer reports whether the tracer's timer woke it: else it has preempted no thread.
-func (p *preemption) WokenByTimer() bool { return p.wake().ByTimer }
+func (p *Preemption) WokenByTimer() bool { return p.wake().ByTimer }
 
 // FindPreempted returns the candidate that the tracer has preempted, or nil, in 5 µs for each. Those with most CPU time
 // come first.
-func (p *preemption) FindPreempted() *Thread {
+func (p *Preemption) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
 		most, last := 0, len(list)-1
@@ -110,25 +115,23 @@ func (p *preemption) FindPreempted() *Thread {
 // ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
 func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
 
-// Stat reads the thread's /proc stat.
-func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
-
-// LastCPU returns a thread's last CPU, or −1 if unknown.
-func (p *preemption) LastCPU(t *Thread) int {
+// LastCPU returns a thread's last CPU, or −1 if unknown, and whether the thread outranks the tracer: the tracer's
+// wake-up does not preempt it there.
+func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
 	if cpu, ok := t.skid.Preempted(); ok {
-		return cpu
+		return cpu, false
 	}
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
-		return -1
+		return -1, false
 	}
-	return st.Processor
+	return st.Processor, skid.OutranksCaller(&st)
 }
 
 // RunsOrPreempted reports whether an unobserved process's first thread is on a CPU (one arrival more than departures:
 // kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. Its CPU
 // time cannot show that: the kernel updates it at ticks only.
-func (p *preemption) RunsOrPreempted(files *procmem.ThreadFiles) bool {
+func (p *Preemption) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()
 	if err != nil || files.Status(&s) != nil || s.State != 'R' {

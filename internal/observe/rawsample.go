@@ -3,8 +3,6 @@
 package observe
 
 import (
-	"math/bits"
-
 	"prywalk/frames"
 	"prywalk/internal/observe/copyplan"
 	"prywalk/internal/observe/copysize"
@@ -24,18 +22,18 @@ const (
 	_ How = iota
 	ByStop
 	ByPassiveRead
-	BySample // of a running thread, by the kernel
+	ByKernelSample // of a running thread, by the kernel
 	FromCore
 )
 
-// String returns the name in JSON.
+// String returns the name in JSON, in which a stop is a freeze and a passive read a peek.
 func (h How) String() string {
 	switch h {
 	case ByStop:
 		return "freeze"
 	case ByPassiveRead:
 		return "peek"
-	case BySample:
+	case ByKernelSample:
 		return "sample"
 	case FromCore:
 		return "core"
@@ -46,6 +44,7 @@ func (h How) String() string {
 // RawSample is one observation of one thread. [Pool.Get] returns an empty one.
 type RawSample struct {
 	Regs  frames.Regs
+	Mem   frames.Snapshot
 	Sched procmem.SchedStat
 	// CLOCK_MONOTONIC ns.
 	At    int64
@@ -65,13 +64,12 @@ type RawSample struct {
 	StopCost
 	CallEffect
 	KernelStack
+	copyShape
+	knownRegs
 	futexCopy futexCopy
 	chain     frameChain
 
-	copiedMemory
-	knownRegs
-	copyShape
-	pooled
+	buffers sampleBuffers
 }
 
 // StopCost is the cost of a stop's reads, in ns and system calls.
@@ -102,23 +100,18 @@ type KernelStack struct {
 // futexCopy is the memory around a sleeper's futex(2) word.
 type futexCopy struct {
 	bytes [waits.CopySize]byte
-	at    uint64
+	addr  uint64
 	n     int // 0 if there is no copy
-}
-
-type copiedMemory struct {
-	Mem       frames.Snapshot
-	buf       []byte
-	touched   int // bytes of buf that have pages
-	othersBuf []byte
 }
 
 // knownRegs says which registers a passive read has.
 type knownRegs struct {
-	recalled    bool // those of an earlier stop
-	stopRefused bool // one is missing, and no stop was allowed
+	recalled           bool // those of an earlier stop
+	stopRefused        bool // no stop was allowed to read registers that may be missing
+	stoppedForRegister bool // one is missing, and a stop is to read it
 }
 
+// copyShape says which parts of the stack were copied.
 type copyShape struct {
 	outline       *deepstack.Outline // pieces were copied by it; nil: one piece
 	outlineFailed bool               // this outline, or the last one, did not lead to the outermost frame
@@ -127,14 +120,13 @@ type copyShape struct {
 
 // reset keeps the buffers.
 func (s *RawSample) reset() {
-	mem := frames.Snapshot{Others: s.Mem.Others[:0]}
 	*s = RawSample{
-		Call:         procmem.SyscallInfo{Nr: -1},
-		CallEffect:   CallEffect{BrokenCall: -1},
-		KernelStack:  KernelStack{Kernel: s.Kernel[:0], KernelText: s.KernelText[:0]},
-		chain:        frameChain{returns: s.chain.returns[:0], words: s.chain.words[:0]},
-		copiedMemory: copiedMemory{Mem: mem, buf: s.buf, touched: s.touched, othersBuf: s.othersBuf},
-		pooled:       s.pooled,
+		Mem:         frames.Snapshot{Others: s.Mem.Others[:0]},
+		Call:        procmem.SyscallInfo{Nr: -1},
+		CallEffect:  CallEffect{BrokenCall: -1},
+		KernelStack: KernelStack{Kernel: s.Kernel[:0], KernelText: s.KernelText[:0]},
+		chain:       frameChain{returns: s.chain.returns[:0], words: s.chain.words[:0]},
+		buffers:     s.buffers,
 	}
 }
 
@@ -146,35 +138,20 @@ func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
 const maxRegions = 8 + deepstack.MaxRegions + copyplan.MaxRegions
 
-const minTouched = 16 << 10 // bytes of an unknown stack
-
-// touch provides pages for a stack of n bytes. Precondition: no thread is stopped.
-func (s *RawSample) touch(n int) {
-	n = min(max(n+copysize.Margin, minTouched), len(s.buf))
-	procmem.Touch(s.buf[min(s.touched, n):n])
-	s.touched = max(s.touched, n)
-}
-
+// keepOthers adds copies of regions to Mem.
 func (s *RawSample) keepOthers(rs []frames.Region) {
 	n := 0
 	for i := range rs {
 		n += len(rs[i].Bytes)
 	}
-	s.reserveOthers(n)
-	s.othersBuf = s.othersBuf[:0]
+	s.buffers.reserveOthers(n)
+	kept := s.buffers.others[:0]
 	for i := range rs {
-		at := len(s.othersBuf)
-		s.othersBuf = append(s.othersBuf, rs[i].Bytes...)
-		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: rs[i].Addr, Bytes: s.othersBuf[at:]})
+		from := len(kept)
+		kept = append(kept, rs[i].Bytes...)
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: rs[i].Addr, Bytes: kept[from:]})
 	}
-}
-
-// reserveOthers rounds n bytes up to a power of two, as depths vary.
-func (s *RawSample) reserveOthers(n int) {
-	if cap(s.othersBuf) < n {
-		s.othersBuf = make([]byte, 1<<bits.Len(uint(n)))
-		procmem.Touch(s.othersBuf)
-	}
+	s.buffers.others = kept
 }
 
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.

@@ -5,6 +5,7 @@ package observe
 import (
 	"prywalk/frames"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/process"
 	"prywalk/internal/sample"
 )
 
@@ -19,14 +20,21 @@ const maxKernel = 64 // kernel frames of a sample
 
 // SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled. A sampled thread
 // is not stopped while it runs.
-func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
+func (t *Thread) SetSampleStack(stack int) { t.kernelSampleStackBytes = stack }
 
-// UsesSamples reports whether samples of the thread are used.
-func (t *Thread) UsesSamples() bool { return t.sampleStack != 0 && !t.isBeyondSamples() }
+// IsKernelSampled reports whether the thread is observed by the kernel's samples while it runs.
+func (t *Thread) IsKernelSampled() bool {
+	return t.kernelSampleStackBytes != 0 && !t.stackExceedsSamples()
+}
 
-func (t *Thread) isBeyondSamples() bool {
-	hints := t.hints.get()
-	return hints.TooDeepForSamples || hints.Used > t.sampleStack
+// IsTooDeepForKernelSamples reports whether a thread is stopped though the kernel samples it: its stack is too deep.
+func (t *Thread) IsTooDeepForKernelSamples() bool {
+	return t.kernelSampleStackBytes != 0 && t.stackExceedsSamples()
+}
+
+func (t *Thread) stackExceedsSamples() bool {
+	hints := t.hints()
+	return hints.TooDeepForSamples || hints.Used > t.kernelSampleStackBytes
 }
 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
@@ -34,20 +42,17 @@ func (t *Thread) SetRate(hz float64) {
 	t.feedback.sizes.SetRate(hz)
 }
 
-// StoppedForDepth reports whether a sampled thread is stopped because its stack is deep.
-func (t *Thread) StoppedForDepth() bool { return t.sampleStack != 0 && t.isBeyondSamples() }
-
 // FromSample makes a raw sample from a usable kernel sample, without clocks.
 func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
-	s.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
-	n, asked := copy(s.buf, r.Stack), r.Asked
+	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
+	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
 	if r.Longest {
 		s.FullSampleBytes = asked
 	}
 	s.Regs = r.Regs
 	s.At = r.Time
-	s.How = BySample
+	s.How = ByKernelSample
 	s.State = sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
 	s.OnCPU, s.Basis = true, sample.Exact
@@ -59,10 +64,7 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 }
 
 // SetNoUserSpace zeroes the registers, as of a kernel thread.
-func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
+func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: process.HostArch()} }
 
 // IsLongestSample reports whether it is a kernel sample with as much stack as possible.
-func (s *RawSample) IsLongestSample() bool { return s.How == BySample && s.FullSampleBytes > 0 }
-
-// Drop returns an unused raw sample to the pool.
-func (o *Observer) Drop(s *RawSample) { o.pool.Put(s) }
+func (s *RawSample) IsLongestSample() bool { return s.How == ByKernelSample && s.FullSampleBytes > 0 }

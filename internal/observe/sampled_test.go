@@ -51,9 +51,9 @@ func TestAThreadIsStoppedWhileItsStackIsTooDeepForSamples(t *testing.T) {
 	}{{false, 8 << 10, true}, {true, 8 << 10, false}, {false, 8<<10 + 1, false}, {false, 0, true}} {
 		k.sizes.TooDeepForSamples, k.sizes.Used = c.tooDeep, c.used
 		k.handOver()
-		th.hints.take()
-		if th.UsesSamples() != c.samples || th.StoppedForDepth() == c.samples {
-			t.Errorf("%+v: by samples %t, stopped for its depth %t", c, th.UsesSamples(), th.StoppedForDepth())
+		th.feedback.handedOver.take()
+		if th.IsKernelSampled() != c.samples || th.IsTooDeepForKernelSamples() == c.samples {
+			t.Errorf("%+v: by samples %t, stopped for its depth %t", c, th.IsKernelSampled(), th.IsTooDeepForKernelSamples())
 		}
 	}
 }

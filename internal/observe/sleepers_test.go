@@ -4,6 +4,7 @@ package observe
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os/exec"
 	"slices"
@@ -14,8 +15,10 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/osthread"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
@@ -42,7 +45,7 @@ type sleeper struct {
 
 func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	t.Helper()
-	if hostArch() != frames.X86_64 {
+	if process.HostArch() != frames.X86_64 {
 		t.Skip("a passive read lacks other registers there: integration/arm64")
 	}
 	exe, err := testtargets.Compile("sleepers.c", variants[variant]...)
@@ -85,16 +88,18 @@ func (s *sleeper) runs() uint64 {
 	return sched.Runs
 }
 
-// untilAsleep waits until the thread sleeps in its call with a higher run count.
+// untilAsleep waits until the thread sleeps in its call with a higher run count. The count is read first: a count
+// that is read after the call may be that of a thread that has just been woken from it.
 func (s *sleeper) untilAsleep(runs uint64) {
 	s.t.Helper()
 	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+		hasRun := s.runs() > runs
 		call, err := s.thread.files.Syscall()
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		name := process.SyscallName(hostArch(), call.Nr)
-		if !call.Running && s.runs() > runs && (strings.Contains(name, kernelNames[s.call]) || isRestart(call.Nr)) {
+		name := process.HostSyscallName(call.Nr)
+		if !call.Running && hasRun && (strings.Contains(name, kernelNames[s.call]) || isRestart(call.Nr)) {
 			return
 		}
 	}
@@ -137,40 +142,43 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 		if f.Module == nil || f.Module != s.proc.Main() && f.Module.Name != s.proc.Main().Name {
 			continue
 		}
-		named := s.names.Frames(f.Module, s.proc.PID, f.LookupPC(hostArch())-f.Module.Bias, nil)
+		named := s.names.Frames(f.Module, s.proc.PID, f.LookupPC(process.HostArch())-f.Module.Bias, nil)
 		if len(named) > 0 {
 			o.chain = append(o.chain, named[len(named)-1].Name)
 			o.methods = append(o.methods, f.Method)
 		}
 	}
-	o.stop, o.proven = w.StopReason(), w.ProvenRegs()
+	o.stop, o.proven = w.StopReason(), w.FoundRegs()
 	switch {
 	case o.stop.Complete():
 		s.thread.feedback.sizes.Root = w.Frame().SP
 		s.thread.feedback.handOver()
 	case o.stop == frames.StopUnproven:
-		s.thread.feedback.Unproven(raw)
+		s.thread.feedback.StopForRegister(raw)
 	}
 	return o
 }
 
-// samples makes n observations of the sleeping thread.
+// samples makes n observations of the sleeping thread. One that finds it awake is repeated.
 func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome) {
 	s.t.Helper()
-	OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(opts)
 		defer ctl.Close()
 		pool := NewPool(4)
 		l := New(ctl, pool, mode)
-		for range n {
+		for len(got) < n {
 			s.untilAsleep(0)
+			runs := s.runs()
 			o, raw, err := l.Begin(s.thread)
 			if err == nil && o == Pending {
 				l.Collect(procmem.Now()+60e9, func(_ *Thread, c *RawSample, e error) { raw, err = c, e })
 			}
 			switch {
+			case errors.Is(err, refusal.Running) && s.runs() != runs: // it woke up meanwhile
 			case err != nil:
 				s.t.Error(err)
+				return
 			case o == Unchanged:
 				got = append(got, outcome{how: unchanged})
 			default:
@@ -233,7 +241,7 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 		s := startSleeper(t, variant, "read", "large")
 		pool := NewPool(4)
 		copied := 0
-		OnThread(func() {
+		osthread.Run(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
 			l := New(ctl, pool, ModePassiveOnly)
@@ -244,7 +252,7 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 					return
 				}
 				o := s.walk(raw)
-				if copied = len(raw.Mem.Stack.Bytes) + len(raw.othersBuf); o.stop.Complete() {
+				if copied = len(raw.Mem.Stack.Bytes) + len(raw.buffers.others); o.stop.Complete() {
 					if !slices.Equal(o.chain, chains["large"]) || o.how != ByPassiveRead {
 						t.Errorf("%+v", o)
 					}

@@ -4,73 +4,99 @@ package observe
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
 
-// requestStop begins a stop. retry: the last one copied nothing. All that takes time precedes the interrupt: files and
-// buffers, the pages to copy, and the clocks last of all, so that a new arrival on a CPU shows that the thread ran.
-// What only records the stop follows it.
-func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
+// requestedStops requests stops of threads, and finishes them when the threads have stopped.
+type requestedStops struct {
+	ctl        *ptrace.Controller
+	pool       *Pool
+	mode       Mode
+	limit      stopLimit
+	pending    map[*ptrace.Tracee]*Thread // requested stops
+	req        ptrace.Request
+	stop       ptrace.Stop
+	copier     copier
+	reads      lockedReads
+	preemption Preemption
+}
+
+// request begins a stop. retry: the last one copied nothing. All that takes time precedes the interrupt; what only
+// records the stop follows it.
+func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
-	case o.mode == ModePassiveOnly:
+	case st.mode == ModePassiveOnly:
 		return refusal.Running
-	case !o.stopLimit.tryAdmitStop(t):
+	case !st.limit.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
-	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t) // by t.lastClocks, before interrupt changes them
-	o.prepareBuffers(t, s)                                   // sets s.outline and reserves what the stop copies to
-	t.prepareFindAnchor()
-	call, runs, asleep := o.sleepingCall(t)
-	// Which pages are present holds only for a moment: near the interrupt.
-	if hints := t.hints.get(); hints.Plan != nil && t.Memory != nil {
-		t.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
-	}
-	o.schedstats.keepOpen(t.files) // interrupt and the stop read it
-	tracee, err := o.interrupt(t, retry)
+	// The decision is by the last clocks, which noteRequested replaces.
+	awaitsTracerCPU := t.skid.DecideAtOnce() && st.preemption.checkAwaitsTracer(t)
+	st.prepare(t, s)
+	tracee, err := st.interrupt(t, retry)
 	if err != nil {
+		t.files.CloseKeptSchedstat()
 		return err
 	}
 	// From here on the thread may stop at any time; Collect finishes the stop, and uses what follows.
-	if asleep {
-		tracee.SetSleeping(&call, runs)
-	}
-	if before, ok := tracee.ClocksBefore(); ok {
-		// the thread has got a CPU since checkAwaitsTracer
-		if waits && before.Runs != t.lastClocks.Runs {
-			t.skid.NoteRunOn()
-			waits = false
-		}
-		t.lastClocks = before
-	}
-	t.pending = s
-	t.stopping = tracee
-	t.begun = procmem.Now()
-	tracee.Tag = o.pending.add(t)
-	t.awaitsTracer = waits
-	if waits {
-		tracee.MarkQueued()
-	}
+	st.noteRequested(t, s, tracee, awaitsTracerCPU)
 	return nil
 }
 
-// interrupt asks a thread to stop. Just before, unless the thread only computes, it reads the clocks.
-func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
-	if retry || t.skid.DecideAtOnce() {
-		return o.ctl.BeginReadingClocks(t.files)
+// prepare reserves what the stop copies to, and opens and checks what it reads. Which pages are present holds only for
+// a moment, so this is done just before the interrupt.
+func (st *requestedStops) prepare(t *Thread, s *RawSample) {
+	st.copier.prepareBuffers(t, s)
+	t.prepareFindAnchor()
+	if hints := t.hints(); hints.Plan != nil && t.Memory != nil {
+		t.copies.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
 	}
-	return o.ctl.BeginWithClocks(t.files, &t.lastClocks)
+	t.files.KeepSchedstatOpen() // until the end of the stop, as interrupt and the stop read it
+}
+
+// interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before: a new arrival on a
+// CPU then shows that the thread ran.
+func (st *requestedStops) interrupt(t *Thread, retry bool) (tracee *ptrace.Tracee, err error) {
+	call, runs, asleep := st.sleepingCall(t)
+	if retry || t.skid.DecideAtOnce() {
+		tracee, err = st.ctl.BeginReadingClocks(t.files)
+	} else {
+		tracee, err = st.ctl.BeginWithClocks(t.files, &t.clocks.last)
+	}
+	if err == nil && asleep {
+		tracee.SetSleeping(&call, runs)
+	}
+	return tracee, err
+}
+
+// noteRequested records a requested stop. awaitsTracerCPU: the thread waited for the tracer's CPU just before.
+func (st *requestedStops) noteRequested(t *Thread, s *RawSample, tracee *ptrace.Tracee, awaitsTracerCPU bool) {
+	if before, ok := tracee.ClocksBefore(); ok {
+		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
+			t.skid.NoteRunOn()
+			awaitsTracerCPU = false
+		}
+		t.clocks.last = before
+	}
+	stops := &t.stops
+	stops.sample, stops.tracee, stops.begun, stops.awaitsTracer = s, tracee, procmem.Now(), awaitsTracerCPU
+	st.pending[tracee] = t
+	if awaitsTracerCPU {
+		tracee.MarkQueued()
+	}
 }
 
 // sleepingCall returns the system call of a thread that sleeps in it, and its run count, if both were read during one
 // sleep; else false. Only the repair of interrupted calls on arm64 needs them ([ptrace.Tracee.SetSleeping]).
-func (o *Observer) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
-	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
+func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
+	if st.mode != ModeAlwaysStop || process.HostArch() != frames.AArch64 {
 		return call, 0, false
 	}
-	runs = t.lastClocks.Runs
+	runs = t.clocks.last.Runs
 	for range passiveTries {
 		call, err := t.files.Syscall()
 		if err != nil || call.Running || call.Nr < 0 {
@@ -85,52 +111,59 @@ func (o *Observer) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint6
 	return call, 0, false
 }
 
-func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
-	s := t.pending
-	t.pending = nil
-	o.fillRequest(t, s, &o.req)
-	o.req.MaxStop = o.stopLimit.limit
-	o.beginReads(t, true) // on false, reads in the stop return nothing
-	err := o.ctl.Finish(tracee, &o.req, &o.stop)
-	if err == nil && !o.endReads(t) {
-		return s, o.noteLostStop(t)
+// finish reads a thread that has stopped or ended, and lets it go. The raw sample is valid without an error.
+func (st *requestedStops) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
+	s := t.stops.sample
+	t.stops.sample = nil
+	st.copier.fillRequest(t, s, &st.req)
+	st.req.MaxStop = st.limit.limit
+	st.reads.begin(t, true) // on false, reads in the stop return nothing
+	err := st.ctl.Finish(tracee, &st.req, &st.stop)
+	t.files.CloseKeptSchedstat()
+	if err == nil && !st.reads.end(t) {
+		return s, st.discardLateStop(t)
 	}
 	if t.Memory != nil {
 		t.Memory.CountWatchedStop()
 	}
-	if err == nil && !o.stop.SchedOK {
+	if err == nil && !st.stop.SchedOK {
 		err = ptrace.ErrGone // killed, or the number was reused
 	}
 	if err != nil {
-		t.base.valid = false
+		t.sleep.base.valid = false
 		return s, err
 	}
-	o.fillFromStop(t, s)
+	st.fillSample(t, s)
 	return s, nil
 }
 
-func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
-	stop := &o.stop
+// fillSample fills s from the finished stop. Before, s may have a passive read of the thread.
+func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
+	stop := &st.stop
+	// Of the passive read, for restoreSleeper: what follows overwrites it.
+	sleptIn, forRegister := s.Call, s.stoppedForRegister
+
 	s.Regs = stop.Regs
 	s.Sched = stop.Sched
 	s.At = stop.Stop
 	s.How = ByStop
-	s.State = sample.Running // a passive read may have set others
+	s.State = sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.CallEffect = callEffectOf(stop)
 	s.CopyTime = stop.MemoryRead - stop.RegsRead
 	s.Calls = stop.Calls
-	s.recalled, s.stopRefused = false, false
-	o.keepCopy(t, s, &o.req, stop)
-	t.stackPointer = stop.Regs.SP()
-	t.tls, t.tlsSpace = stop.Regs.TLS, t.addressSpace()
-	t.queuedSince = 0
-	o.setTimes(t, s)
-	t.base = baselineOf(stop)
+	s.knownRegs = knownRegs{}
+	st.copier.keepCopy(t, s, &st.req, stop)
+	t.copies.tls, t.copies.tlsSpace = stop.Regs.TLS, t.addressSpace()
+	t.stops.queuedSince = 0
+	st.setTimes(t, s)
+	t.sleep.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
 		s.State = sample.Stopped
 	}
-	t.restoreSleeper(s, stop)
+	if forRegister {
+		t.sleep.restoreSleeper(s, &sleptIn, stop)
+	}
 	if s.State != sample.Sleeping {
 		s.KernelText = s.KernelText[:0]
 	}
@@ -143,27 +176,40 @@ func callEffectOf(stop *ptrace.Stop) CallEffect {
 	return CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
 }
 
-func (o *Observer) setTimes(t *Thread, s *RawSample) {
-	stop := &o.stop
-	s.StopTime, s.RanOn = t.stopTimes(stop)
+func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
+	stop := &st.stop
+	s.StopTime, s.RanOn = stopTimes(stop, t.clocks.last.Runs)
 	if s.StopTime > LongStop {
-		s.StopCause = o.ctl.CauseOf(stop, s.Copied())
-		t.watchLock(s.StopCause)
+		s.StopCause = st.ctl.CauseOf(stop, s.Copied())
+		t.watchMmapLock(s.StopCause)
 	}
-	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
-	o.stopLimit.noteStop(t, s.StopTime)
+	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, stop.Sched.Runs == t.clocks.last.Runs, stop.InSyscall)
+	st.limit.noteStop(t, s.StopTime)
 }
 
 // Longest time of a running thread from the interrupt to its stop, in ns.
 const maxStopEntry = 20e3
 
-// stopTimes returns an upper bound of the stop's length, and how long the thread ran before it, in ns. The way into the
-// stop beyond maxStopEntry is no part of it: without a new arrival on a CPU the thread was in the kernel, or the
-// hypervisor had its CPU; with one it was queued or blocked.
-func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
-	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. The way into
+// the stop beyond maxStopEntry is no part of it: if the thread has not arrived on a CPU since it had runs arrivals, it
+// was in the kernel, or the hypervisor had its CPU; else it was queued or blocked.
+func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
+	if stop.SchedOK && stop.Sched.Runs == runs {
 		from := max(stop.Interrupt, stop.LastRunning-maxStopEntry)
 		return stop.Detach - from, from - stop.Interrupt
 	}
 	return stop.Detach - stop.LastRunning, 0
+}
+
+// discardLateStop records a stop in which a read was late: what it copied is not used.
+func (st *requestedStops) discardLateStop(t *Thread) error {
+	length, _ := stopTimes(&st.stop, t.clocks.last.Runs)
+	st.limit.noteStop(t, length)
+	t.noteStopInCall(frames.Region{}, &st.stop)
+	t.noteLostStop(LostStop{Time: length, Cause: ptrace.CauseLock, CallEffect: callEffectOf(&st.stop)})
+	return refusal.MapLock
+}
+
+func (st *requestedStops) mayStopSleepers() bool {
+	return st.mode != ModePassiveOnly && !st.ctl.ReadOnly()
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
-// discovered since its last call. Threads in calls that a stop would harm ([interruptible]), or that do not stop within
+// discovered since its last call. Threads in calls that a stop would harm ([Interruptible]), or that do not stop within
 // a second, are read passively until none has run since. done is called once for each thread. StopAll returns the time
 // from the first stop to the last detach, in ns.
 //
@@ -59,10 +59,10 @@ type stopAll struct {
 type heldState uint8
 
 const (
-	heldAsleep heldState = iota
-	heldPending
+	heldAsleep  heldState = iota // to be read passively
+	heldPending                  // its stop is requested
 	heldStopped
-	heldDone
+	heldDone // done was called, or is about to be
 )
 
 type heldThread struct {
@@ -74,11 +74,12 @@ type heldThread struct {
 	call        procmem.SyscallInfo // as read before the stop
 }
 
+// add requests a stop of a thread, unless a stop would harm its call.
 func (s *stopAll) add(t *Thread) {
 	h := &heldThread{thread: t}
 	s.passive.takeHints(t)
 	s.threads = append(s.threads, h)
-	_, err := s.passive.readClocks(t)
+	_, err := t.readClocks()
 	if err == nil {
 		h.call, err = t.files.Syscall()
 	}
@@ -86,22 +87,22 @@ func (s *stopAll) add(t *Thread) {
 		s.end(h, nil, err)
 		return
 	}
-	if h.call.Running || interruptible(t, &h.call) {
+	if h.call.Running || Interruptible(t.ThreadID, &h.call) {
 		s.requestStop(h, len(s.threads))
 	}
 }
 
-// Precondition: h.call was read after the thread's lastClocks.
+// requestStop requests the stop of a thread. Precondition: h.call was read after the thread's last clocks.
 func (s *stopAll) requestStop(h *heldThread, tag int) {
 	s.setRaw(h, s.passive.pool.Get())
-	h.raw.reserveStack(h.thread.hints.get().Bytes)
-	tracee, err := s.ctl.BeginWithClocks(h.thread.files, &h.thread.lastClocks)
+	h.raw.buffers.reserveStack(h.thread.hints().Bytes)
+	tracee, err := s.ctl.BeginWithClocks(h.thread.files, &h.thread.clocks.last)
 	if err != nil {
 		s.end(h, nil, err)
 		return
 	}
 	if call := &h.call; !call.Running {
-		tracee.SetSleeping(call, h.thread.lastClocks.Runs)
+		tracee.SetSleeping(call, h.thread.clocks.last.Runs)
 	}
 	tracee.Tag = uint64(tag)
 	h.tracee = tracee
@@ -109,6 +110,7 @@ func (s *stopAll) requestStop(h *heldThread, tag int) {
 	s.pending++
 }
 
+// wait waits until the threads have stopped. Those that have not in time are read passively.
 func (s *stopAll) wait() {
 	for s.pending > 0 {
 		tracee := s.ctl.WaitAny(s.waitUntil)
@@ -126,13 +128,14 @@ func (s *stopAll) wait() {
 		if h.state == heldPending {
 			s.ctl.Cancel(h.tracee)
 			s.setRaw(h, nil)
-			h.state = heldAsleep // later read passively
+			h.state = heldAsleep
 			s.pending--
 		}
 	}
 }
 
-// readAllPassively reports whether any thread has changed.
+// readAllPassively reads all sleepers that have run since their last read, and requests stops of those that run. It
+// reports whether there were any.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, h := range s.threads {
 		if h.state != heldAsleep {
@@ -195,9 +198,9 @@ func (s *stopAll) finish(h *heldThread) {
 			s.end(h, h.raw, nil)
 		}
 	case heldStopped:
-		s.req = ptrace.Request{Stack: h.raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
-			OtherMemory: s.passive.memoryWithoutOutline(h.thread),
-			Regions:     s.passive.regions[:]}
+		s.req = ptrace.Request{Stack: h.raw.buffers.stack, Memory: h.thread.Memory, Files: h.thread.files,
+			OtherMemory: s.passive.copier.memoryWithoutOutline(h.thread, false),
+			Regions:     s.passive.copier.regions[:]}
 		if h.stackCopied {
 			s.req.Stack = nil
 		}
@@ -224,7 +227,7 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 	if !h.stackCopied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
-	raw.keepOthers(s.passive.regions[:stop.Regions])
+	raw.keepOthers(s.passive.copier.regions[:stop.Regions])
 	raw.StopTime = stop.Detach - stop.LastRunning
 	raw.CallEffect = callEffectOf(stop)
 	raw.Call, raw.State = h.call, sample.Sleeping

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"prywalk/internal/osthread"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -16,7 +17,7 @@ func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 		pid, _ := testtargets.Threads(t, "vforks") // its own: the thread stays attached until the tracer's has ended
 		th := NewThread(pid, pid, nil)
 		pool := NewPool(4)
-		OnThread(func() {
+		osthread.Run(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
 			calls := 0

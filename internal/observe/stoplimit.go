@@ -2,12 +2,7 @@
 
 package observe
 
-import (
-	"time"
-
-	"prywalk/internal/procmem"
-	"prywalk/internal/sample"
-)
+import "time"
 
 const (
 	firstStopTime = 30e3 // expected length of a first stop, ns
@@ -23,28 +18,29 @@ type stopLimit struct {
 }
 
 // LimitStops skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
-func (o *Observer) LimitStops(d time.Duration) { o.stopLimit.limit = int64(d) }
+func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = int64(d) }
 
-func (p *stopLimit) tryAdmitStop(t *Thread) bool {
-	if p.limit <= 0 {
+func (l *stopLimit) tryAdmitStop(t *Thread) bool {
+	if l.limit <= 0 {
 		return true
 	}
-	if t.expectedStopTime == 0 {
-		t.expectedStopTime = p.meanStopTime
-		if p.meanStopTime == 0 {
-			t.expectedStopTime = firstStopTime
+	expected := &t.stops.expectedTime
+	if *expected == 0 {
+		*expected = l.meanStopTime
+		if l.meanStopTime == 0 {
+			*expected = firstStopTime
 		}
 	}
-	if t.expectedStopTime <= p.limit {
+	if *expected <= l.limit {
 		return true
 	}
-	t.expectedStopTime = max(t.expectedStopTime-t.expectedStopTime/stopLimitDecay-1, minStopTime)
+	*expected = max(*expected-*expected/stopLimitDecay-1, minStopTime)
 	return false
 }
 
-func (p *stopLimit) noteStop(t *Thread, ns int64) {
-	t.expectedStopTime = movingMean(t.expectedStopTime, ns)
-	p.meanStopTime = movingMean(p.meanStopTime, ns)
+func (l *stopLimit) noteStop(t *Thread, ns int64) {
+	t.stops.expectedTime = movingMean(t.stops.expectedTime, ns)
+	l.meanStopTime = movingMean(l.meanStopTime, ns)
 }
 
 func movingMean(mean, ns int64) int64 {
@@ -52,34 +48,4 @@ func movingMean(mean, ns int64) int64 {
 		return max(ns, minStopTime)
 	}
 	return max(mean+(ns-mean)/8, minStopTime)
-}
-
-// # Queued threads
-//
-// A queued thread stops when it gets a CPU, maybe tens of milliseconds later; by then a CPU quota may hold up the
-// tracer. A thread with many system calls that the tracer has preempted is stopped all the same (package skid).
-
-const maxQueued = 4e9 // ns
-
-// StopOnlyOnCPU limits stops to threads on a CPU, where the kernel shows that, and those not stopped for 4 s since they
-// were found queued.
-func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
-
-func (o *Observer) deferUntilOnCPU(t *Thread) bool {
-	if !o.stopsOnlyOnCPU {
-		return false
-	}
-	if on, known := t.files.OnCPU(); on || !known {
-		return false
-	}
-	if t.skid.Basis() != sample.FewCalls && o.checkAwaitsTracer(t) {
-		if _, ok := t.skid.Preempted(); ok {
-			return false
-		}
-	}
-	now := procmem.Now()
-	if t.queuedSince == 0 {
-		t.queuedSince = now
-	}
-	return now-t.queuedSince < maxQueued
 }

@@ -20,17 +20,16 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		stop          *ptrace.Stop
-		stopped, late int64
+		stop           *ptrace.Stop
+		stopped, ranOn int64
 	}{
 		"at once":                        {stop(1000, 7), 40 * us, 0},
 		"on its way":                     {stop(1015, 7), 55 * us, 0},
 		"at work in the kernel for long": {stop(3000, 7), 40*us + maxStopEntry, 2000*us - maxStopEntry},
 		"queued for long":                {stop(3000, 8), 40 * us, 0},
 	} {
-		th := &Thread{clockReads: clockReads{lastClocks: procmem.SchedStat{Runs: 7}}}
-		if stopped, late := th.stopTimes(c.stop); stopped != c.stopped || late != c.late {
-			t.Errorf("%s: stopped for %d ns, late by %d, want %d and %d", name, stopped, late, c.stopped, c.late)
+		if stopped, ranOn := stopTimes(c.stop, 7); stopped != c.stopped || ranOn != c.ranOn {
+			t.Errorf("%s: stopped for %d ns, ran on for %d, want %d and %d", name, stopped, ranOn, c.stopped, c.ranOn)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestFunctionsForParca(t *testing.T) {
 	}
 }
 
-// withoutResources gives sums of all resources.
+// withoutResources returns sums of all resources.
 func withoutResources(sums map[string]int64) map[string]int64 {
 	out := map[string]int64{}
 	for k, v := range sums {
@@ -67,7 +67,7 @@ func withoutResources(sums map[string]int64) map[string]int64 {
 	return out
 }
 
-// indices gives the functions of all lines in the order of locations.
+// indices returns the functions of all lines in the order of locations.
 func indices(t *testing.T, s *source) (list []uint64) {
 	t.Helper()
 	for _, l := range s.tables[tableLocations] {

@@ -42,7 +42,7 @@ func sampleMessage(samples int) protobuf.Message {
 	return m
 }
 
-// sums gives the values of a message by resource, stack's names and attributes, and checks that every entry of the
+// sums returns the values of a message by resource, stack's names and attributes, and checks that every entry of the
 // dictionary is there.
 func sums(t *testing.T, m []byte) map[string]int64 {
 	t.Helper()

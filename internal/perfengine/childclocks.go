@@ -14,12 +14,12 @@ import (
 // childClocks reports the CPU time of untracked descendants by program, for ordinary users
 // ([perfevents.OpenDescendants]).
 type childClocks struct {
-	shared  *engine.SharedState
-	threads func() int         // number of tracked threads
-	reader  *perfevents.Reader // nil without records
-	table   *descendants.Table[*handover.SharedProcess, struct{}]
-	checked int64 // last check of the cost, CLOCK_MONOTONIC ns
-	records int   // since then
+	shared    *engine.SharedState
+	threads   func() int         // number of tracked threads
+	reader    *perfevents.Reader // nil without records
+	table     *descendants.Table[*handover.SharedProcess, struct{}]
+	checkedAt int64 // last check of the cost, CLOCK_MONOTONIC ns
+	records   int   // since then
 }
 
 const (
@@ -33,7 +33,7 @@ func (c *childClocks) begin(r *perfevents.Reader) {
 	if r != nil {
 		c.reader = r
 		c.table = descendants.New[*handover.SharedProcess, struct{}]()
-		c.checked = procmem.Now()
+		c.checkedAt = procmem.Now()
 	}
 }
 
@@ -72,13 +72,13 @@ func (c *childClocks) report(now int64) {
 		return
 	}
 	c.records += c.table.DrainClocks(c.reader)
-	if since := now - c.checked; since >= checkEvery {
+	if since := now - c.checkedAt; since >= checkEvery {
 		costly := float64(c.records) > maxRecords*float64(since)/1e9 || c.threads()*c.reader.Events() > maxInherited
 		if costly || c.reader.CPUsChanged() {
 			c.giveUp()
 			return
 		}
-		c.checked, c.records = now, 0
+		c.checkedAt, c.records = now, 0
 		c.table.FindLostEnds()
 	}
 	for p := range c.table.All() {
@@ -93,7 +93,7 @@ func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.SharedProce
 	for i, s := range p.Times {
 		s.Program.Freeze()
 		c.shared.Out.Add(handover.Event{
-			Kind: handover.ChildTime, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
+			Kind: handover.ChildCounted, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
 			Last: i == len(p.Times)-1,
 		})
 	}
@@ -107,7 +107,7 @@ func (c *childClocks) giveUp() {
 	c.reader.Close()
 	c.reader = nil
 	c.table = nil
-	c.checked = 0
+	c.checkedAt = 0
 	c.records = 0
 }
 

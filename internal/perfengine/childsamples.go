@@ -119,7 +119,7 @@ func (c *childSamples) processEnded(p *process) {
 	}
 }
 
-// end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
+// end ends the samples of children. If the recording continues, the waiting samples are reported.
 func (c *childSamples) end(recordingContinues bool) {
 	if c.table == nil {
 		return
@@ -129,7 +129,7 @@ func (c *childSamples) end(recordingContinues bool) {
 			if recordingContinues {
 				c.report(handover.ChildSampled, p.Waiter, kept)
 			} else {
-				c.shared.Observer.Drop(kept.raw)
+				c.shared.Pool.Put(kept.raw)
 			}
 		}
 	}

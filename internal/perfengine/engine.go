@@ -147,8 +147,8 @@ func (e *Engine) DrainAll(now int64) {
 	if !e.stream.on() {
 		return
 	}
-	r, before := e.stream.reader, e.stream.drained
-	e.stream.drained = now
+	r, before := e.stream.reader, e.stream.drainedAt
+	e.stream.drainedAt = now
 	ptrace.Pin() // an allocation accepts preemption
 	e.childSamples.drain(r, e.samples.take)
 	ptrace.Unpin()
@@ -170,7 +170,7 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 		return false
 	}
 	now := procmem.Now()
-	if now-e.stream.drained < drainAfter*e.stream.reader.Period() {
+	if now-e.stream.drainedAt < drainAfter*e.stream.reader.Period() {
 		return true
 	}
 	if e.showsAllThreads() {

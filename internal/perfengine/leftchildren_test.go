@@ -25,9 +25,9 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 			r.tick()
 			var s runstats.Observed
 			r.choice.stats(&s)
-			sampled, noted := r.childSamples.table != nil, strings.Contains(s.EngineNote, "short-lived children")
+			sampled, noted := r.childSamples.table != nil, strings.Contains(s.FallbackNote, "short-lived children")
 			if sampled == choose || noted != choose || choose && r.Coverage().Complete {
-				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.EngineNote,
+				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.FallbackNote,
 					r.Coverage().Complete)
 			}
 			r.UntrackedLackRoots.Store(false)

@@ -38,7 +38,7 @@ type modeChooser struct {
 	fellBack, sampledAnyway [handover.NumSampleLacks]int64
 	childrenFellBack        bool
 
-	checked        int64 // CLOCK_MONOTONIC ns
+	checkedAt      int64 // CLOCK_MONOTONIC ns
 	receivedBefore int64 // samples, at the last check
 	ranBefore      int64 // CPU time of the targets then, ns; 0 begins a new count
 }
@@ -124,8 +124,8 @@ func (c *modeChooser) switchAllToStops() {
 }
 
 func (c *modeChooser) checkIfDue(now int64) {
-	if now-c.checked >= checkEvery {
-		c.checked = now
+	if now-c.checkedAt >= checkEvery {
+		c.checkedAt = now
 		c.check(now)
 	}
 }
@@ -203,12 +203,12 @@ func (c *modeChooser) stats(o *runstats.Observed) {
 		o.Engine = "perf"
 	case c.stream.gaveUpReader != nil:
 		o.Engine = "perf, then ptrace"
-		o.EngineNote = c.stream.gaveUp
+		o.FallbackNote = c.stream.gaveUp
 		reader = c.stream.gaveUpReader
 	}
 	for _, note := range []string{c.fallbackNote(o.Engine), c.scope.note(), c.sampledAnywayNote()} {
 		if note != "" {
-			o.EngineNote = strings.TrimPrefix(o.EngineNote+"; "+note, "; ")
+			o.FallbackNote = strings.TrimPrefix(o.FallbackNote+"; "+note, "; ")
 		}
 	}
 	if reader != nil {

@@ -58,12 +58,12 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 			r.tick()
 			p := r.procs.all[0]
 			for range 3 {
-				r.choice.receivedBefore, p.receivedBefore, r.choice.checked = r.samples.counts.received, p.received, 0
+				r.choice.receivedBefore, p.receivedBefore, r.choice.checkedAt = r.samples.counts.received, p.received, 0
 				r.more += 1e12
 				p.ranBefore = -1e12
 				now := procmem.Now()
-				if r.stream.drained = now; late {
-					r.stream.drained -= r.stream.reader.TimeToFull() + 1
+				if r.stream.drainedAt = now; late {
+					r.stream.drainedAt -= r.stream.reader.TimeToFull() + 1
 				}
 				if r.DrainAll(now); r.stream.reader == nil {
 					break
@@ -110,7 +110,7 @@ func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.
 			r.tick()
 			var s runstats.Observed
 			r.choice.stats(&s)
-			return s.EngineNote
+			return s.FallbackNote
 		}
 		for _, want := range []struct {
 			lack handover.SampleLack

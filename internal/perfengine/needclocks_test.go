@@ -13,7 +13,7 @@ func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
 		r.tick()
 		for r.EngineSamples < 3*clocksAfterSamples {
-			r.stream.drained = 1
+			r.stream.drainedAt = 1
 			r.DrainIfDue()
 		}
 		if r.samples.counts.dropped != 0 {

@@ -53,9 +53,10 @@ func Forced(o Options) (*Source, error) {
 	s := &Source{}
 	err := s.openAll(o)
 	if errors.Is(err, ErrDenied) && perfevents.TryPerThread() == nil {
-		if own, e := perfevents.OpenPerThread(perfevents.Options{Freq: o.Freq, UserChains: true}); e == nil {
-			own.Pause()
-			s.Events, err = own, nil
+		perThread, refused := perfevents.OpenPerThread(perfevents.Options{Freq: o.Freq, UserChains: true})
+		if refused == nil {
+			perThread.Pause()
+			s.Events, err = perThread, nil
 		}
 	}
 	if err != nil {
@@ -71,12 +72,12 @@ func DescendantsOnly(o Options) *Source { return (&Source{}).withDescendants(o) 
 const frugalRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {
-	with := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
-	with.UserChains = !s.MayFallBack // else the processes that need them are stopped
+	events := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
+	events.UserChains = !s.MayFallBack // else the processes that need them are stopped
 	if o.Frugal {
-		with.Rings = frugalRings
+		events.Rings = frugalRings
 	}
-	r, err := perfevents.Open(with)
+	r, err := perfevents.Open(events)
 	if err == nil {
 		r.Pause()
 		s.Events = r

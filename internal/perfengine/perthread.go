@@ -22,26 +22,26 @@ type perThread struct {
 }
 
 const (
-	comparedAfter   = 200  // periods of CPU time between comparisons
-	missingShare    = 20   // one part in it of the samples may be missing
-	maxInconclusive = 10   // comparisons without a result that restart the counts
-	clockTick       = 10e6 // unit of stime, ns
+	comparedAfter   = 200 // periods of CPU time between comparisons
+	missingShare    = 20  // one part in it of the samples may be missing
+	maxInconclusive = 10  // comparisons without a result that restart the counts
 )
 
-// threadEvents are the events of a thread. from, kernel and received begin together.
+// threadEvents are the events of a thread. Samples are compared with CPU time since one moment, at which the counts
+// begin.
 type threadEvents struct {
 	open         int    // number of descriptors, 0 if not sampled
-	from         int64  // CPU time, ns
-	kernel       uint64 // kernel time, clock ticks
-	received     int64  // samples since
+	cpuFrom      int64  // CPU time at that moment, ns
+	kernelFrom   uint64 // time in the kernel at that moment, clock ticks
+	received     int64  // samples since that moment
 	inconclusive int64  // comparisons that found no reason for missing samples
 	rateChanged  bool   // since the counts began
 	stopped      bool   // no longer sampled
 }
 
 func (t *threadEvents) restart(cpu int64, kernel uint64) {
-	t.from = cpu
-	t.kernel = kernel
+	t.cpuFrom = cpu
+	t.kernelFrom = kernel
 	t.received = 0
 	t.inconclusive = 0
 	t.rateChanged = false
@@ -52,7 +52,7 @@ func (t *threadEvents) lacksSamples(expected int64) bool {
 }
 
 func (t *threadEvents) inKernel(cpu int64, kernel uint64) bool {
-	return (int64(kernel-t.kernel)-1)*clockTick*missingShare > cpu-t.from
+	return (int64(kernel-t.kernelFrom)-1)*procmem.ClockTick*missingShare > cpu-t.cpuFrom
 }
 
 func (p *perThread) begin(*thread) {} // a stop must find it running first
@@ -72,8 +72,8 @@ func (p *perThread) stopFoundRunning(th *thread, s *observe.RawSample) {
 		return
 	}
 	var st procmem.Stat
-	_ = th.Observed.Stat(&st) // on error no time in the kernel
-	*events = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
+	_ = th.Observed.Files().Stat(&st) // on error no time in the kernel
+	*events = threadEvents{open: n, cpuFrom: int64(s.Sched.CPU), kernelFrom: st.STime}
 	th.ExemptFromStops(p.reader.Stack())
 }
 
@@ -100,12 +100,12 @@ func (p *perThread) compare(th *thread) {
 		return
 	}
 	cpu := th.lastReading.CPU
-	expected := (cpu - events.from) / p.reader.Period()
+	expected := (cpu - events.cpuFrom) / p.reader.Period()
 	if expected < comparedAfter*(events.inconclusive+1) && !events.rateChanged {
 		return
 	}
 	var st procmem.Stat
-	if th.Observed.Stat(&st) != nil {
+	if th.Observed.Files().Stat(&st) != nil {
 		return
 	}
 	if events.rateChanged {

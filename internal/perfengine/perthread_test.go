@@ -37,7 +37,7 @@ func TestAThreadThatAStopFoundRunningIsSampled(t *testing.T) {
 			}
 		}
 		for _, th := range r.procs.all[0].threads {
-			f, sampled := th.events, th.Observed.UsesSamples()
+			f, sampled := th.events, th.Observed.IsKernelSampled()
 			if f.open != 0 && f.open != r.stream.reader.Events() || f.open == 0 && !f.stopped && sampled {
 				t.Errorf("thread %d has %d events, sampled: %v", th.Observed.TID, f.open, sampled)
 			}
@@ -75,14 +75,14 @@ func TestAThreadThatMayNotBeSampledAnyMoreIsStopped(t *testing.T) {
 		}
 		th.Observed.TID = tid
 		f := th.events
-		if r.perThread.refused != unfollowed+1 || !f.stopped || f.open != 0 || th.Observed.UsesSamples() {
-			t.Errorf("%d refused; %+v, sampled: %v", r.perThread.refused-unfollowed, f, th.Observed.UsesSamples())
+		if r.perThread.refused != unfollowed+1 || !f.stopped || f.open != 0 || th.Observed.IsKernelSampled() {
+			t.Errorf("%d refused; %+v, sampled: %v", r.perThread.refused-unfollowed, f, th.Observed.IsKernelSampled())
 		}
 		if note := r.perThread.note(); !strings.Contains(note, "gives no samples") {
 			t.Errorf("%q", note)
 		}
 		for range 3 {
-			if r.tick(); th.Observed.UsesSamples() {
+			if r.tick(); th.Observed.IsKernelSampled() {
 				t.Error("it is sampled all the same")
 			}
 		}
@@ -114,15 +114,15 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 			th := r.procs.all[0].threads[r.of.Target.PID]
 			r.Files.Take(1)
 			var st procmem.Stat
-			if err := th.Observed.Stat(&st); err != nil {
+			if err := th.Observed.Files().Stat(&st); err != nil {
 				t.Fatal(err)
 			}
 			th.events = threadEvents{
-				open: 1, received: v.received, inconclusive: v.inconclusive, kernel: st.STime - uint64(v.inKernel),
+				open: 1, received: v.received, inconclusive: v.inconclusive, kernelFrom: st.STime - uint64(v.inKernel),
 			}
 			th.lastReading = sample.Reading{CPU: v.periods * r.stream.reader.Period()}
 			r.perThread.compare(th)
-			if f := th.events; (f.open == 1) != v.followed || f.stopped == v.followed || (f.from > 0) != v.again {
+			if f := th.events; (f.open == 1) != v.followed || f.stopped == v.followed || (f.cpuFrom > 0) != v.again {
 				t.Errorf("%+v: %+v", v, f)
 			}
 			th.lastReading = sample.Reading{}

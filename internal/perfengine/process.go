@@ -89,7 +89,7 @@ func (th *thread) AfterObservation(raw *observe.RawSample) {
 	if raw.How != observe.ByStop || raw.State != sample.Running {
 		return
 	}
-	if !th.deep && th.Observed.StoppedForDepth() {
+	if !th.deep && th.Observed.IsTooDeepForKernelSamples() {
 		th.deep = true
 		e.samples.counts.deepThreads++
 	}

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -61,8 +62,8 @@ func (r *rig) tick() {
 		switch {
 		case err != nil:
 		case outcome == observe.Unchanged:
-			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
-		case outcome == observe.LeftToSamples:
+			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now), th.Observed.Asleep())
+		case outcome == observe.LeftToEngine:
 			th.EnginePart.FoundRunning()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
@@ -105,7 +106,7 @@ func (r *rig) track(t *testing.T) {
 		th := &engine.TrackedThread{Observed: l, Handover: &handover.SharedThread{
 			ID: sample.ThreadID(i + 1), Proc: r.of.Handover, TID: tid, Feedback: l.Feedback(),
 		}}
-		th.Backoff = backoff.ThreadState{Owner: th, Observed: l}
+		th.Backoff = backoff.ThreadState{Observed: l}
 		r.idle.Add(&th.Backoff)
 		r.list, r.threads[l] = append(r.list, th), th
 		th.EnginePart = r.of.EnginePart.TrackThread(th)
@@ -114,7 +115,7 @@ func (r *rig) track(t *testing.T) {
 
 func (r *rig) end() {
 	r.Ending = true
-	r.Observer.Abort(r.done)
+	r.Observer.CancelAll(r.done)
 	for _, th := range r.list {
 		th.EnginePart.Ended(true)
 		th.Observed.Close()
@@ -135,7 +136,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 	t.Cleanup(func() { _ = target.Close() })
 	shared := handover.NewSharedProcess(target, false, 0)
 	shared.ID = 1
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		run := newRun()

@@ -3,6 +3,9 @@
 package perfengine
 
 import (
+	"cmp"
+	"slices"
+
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
@@ -73,7 +76,7 @@ func (s *samples) take(r *perfevents.Record) {
 	switch {
 	case th == nil:
 		s.keepUnassigned(p, r)
-	case !th.Observed.UsesSamples():
+	case !th.Observed.IsKernelSampled():
 	case len(th.waiting) >= maxSamples || s.shared.Pool.BytesWaiting() > maxWaitingBytes:
 		s.counts.dropped++
 	default:
@@ -138,11 +141,7 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	if asleep && th.Steady.IsSteady() && s.shared.Tick.Skipped {
 		now = before.UntilAsleep(now)
 	}
-	for i := range th.waiting {
-		for j := i; j > 0 && th.waiting[j].At < th.waiting[j-1].At; j-- {
-			th.waiting[j], th.waiting[j-1] = th.waiting[j-1], th.waiting[j]
-		}
-	}
+	slices.SortStableFunc(th.waiting, func(a, b *observe.RawSample) int { return cmp.Compare(a.At, b.At) })
 	for i, raw := range th.waiting {
 		s.report(th, raw, before.Between(now, raw.At))
 		th.waiting[i] = nil
@@ -150,15 +149,17 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	th.waiting = th.waiting[:0]
 }
 
+// firstReading returns the reading from which the waiting samples' time counts: now, or for a thread that began within
+// the recording, clocks of zero at its begin.
 func (th *thread) firstReading(now sample.Reading) sample.Reading {
 	if !th.FromZero {
 		return now
 	}
-	at := now.Wall - now.CPU - now.RunQueue
-	for _, s := range th.waiting {
-		at = min(at, s.At)
+	began := now.Wall - now.CPU - now.RunQueue
+	for _, raw := range th.waiting {
+		began = min(began, raw.At)
 	}
-	return sample.Reading{Wall: at}
+	return sample.Reading{Wall: began}
 }
 
 func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) {
@@ -181,14 +182,14 @@ func (s *samples) reportWaiting(th *thread) {
 }
 
 func (s *samples) foundRunning(th *thread) {
-	now := procmem.ReadingAt(th.Observed.LastSched(), procmem.Now())
+	now := procmem.ReadingAt(th.Observed.LastClocks(), procmem.Now())
 	s.clocksRead(th, now, false)
 	th.Steady.NoteRunning(schedule.Clocks(now))
 	if !th.begun {
 		th.begun = true
 		s.shared.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: now})
 	}
-	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
+	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastClocks())
 }
 
 func (s *samples) adaptCopyLength(now int64) {

@@ -9,10 +9,10 @@ import (
 
 // stream is the source of the kernel's samples and its state: on, paused or given up.
 type stream struct {
-	reader  *perfevents.Reader // nil if there is none, or it was given up
-	paused  bool               // no process is sampled at present
-	held    bool               // paused until release
-	drained int64              // last reading, CLOCK_MONOTONIC ns
+	reader    *perfevents.Reader // nil if there is none, or it was given up
+	paused    bool               // no process is sampled at present
+	held      bool               // paused until release
+	drainedAt int64              // last reading, CLOCK_MONOTONIC ns
 
 	gaveUp       string // why samples were given up, or ""
 	gaveUpReader *perfevents.Reader

@@ -27,52 +27,53 @@ const (
 	maxUnassigned = 256
 )
 
-func (c *unassignedSamples) full() bool { return len(c.list) >= maxUnassigned }
+func (u *unassignedSamples) full() bool { return len(u.list) >= maxUnassigned }
 
-func (c *unassignedSamples) keep(p *process, tid int, raw *observe.RawSample) {
-	c.list = append(c.list, unassignedSample{p, tid, raw})
+func (u *unassignedSamples) keep(p *process, tid int, raw *observe.RawSample) {
+	u.list = append(u.list, unassignedSample{p, tid, raw})
 }
 
 // assign gives a new thread its samples.
-func (c *unassignedSamples) assign(th *thread) {
-	kept := c.list[:0]
-	for _, u := range c.list {
-		if u.tid != th.Observed.TID || u.proc != th.proc {
-			kept = append(kept, u)
+func (u *unassignedSamples) assign(th *thread) {
+	kept := u.list[:0]
+	for _, s := range u.list {
+		if s.tid != th.Observed.TID || s.proc != th.proc {
+			kept = append(kept, s)
 			continue
 		}
-		th.waiting = append(th.waiting, u.raw)
+		th.waiting = append(th.waiting, s.raw)
 		if th.Handover.CreatedAt != 0 {
-			th.Handover.CreatedAt = min(th.Handover.CreatedAt, u.raw.At)
+			th.Handover.CreatedAt = min(th.Handover.CreatedAt, s.raw.At)
 		}
 	}
-	clear(c.list[len(kept):])
-	c.list = kept
+	clear(u.list[len(kept):])
+	u.list = kept
 }
 
 // reportProcess reports the waiting samples of a process that has ended or is no longer sampled.
-func (c *unassignedSamples) reportProcess(p *process) {
-	c.reportIf(func(u *unassignedSample) bool { return u.proc == p })
+func (u *unassignedSamples) reportProcess(p *process) {
+	u.reportIf(func(s *unassignedSample) bool { return s.proc == p })
 }
 
-func (c *unassignedSamples) reportOverdue() {
-	c.reportIf(func(u *unassignedSample) bool {
-		return c.shared.Ending || c.shared.Tick.At-u.raw.At > unassignedFor
+// reportOverdue reports the samples that have waited for unassignedFor; in the last tick, all.
+func (u *unassignedSamples) reportOverdue() {
+	u.reportIf(func(s *unassignedSample) bool {
+		return u.shared.Ending || u.shared.Tick.At-s.raw.At > unassignedFor
 	})
 }
 
-func (c *unassignedSamples) reportIf(due func(*unassignedSample) bool) {
-	kept := c.list[:0]
-	for i := range c.list {
-		u := c.list[i]
-		if due(&c.list[i]) {
-			c.shared.AddUnassignedSample(handover.Event{
-				Kind: handover.SampledUnassigned, Proc: u.proc.Handover, RawSample: u.raw,
+func (u *unassignedSamples) reportIf(due func(*unassignedSample) bool) {
+	kept := u.list[:0]
+	for i := range u.list {
+		s := &u.list[i]
+		if due(s) {
+			u.shared.AddUnassignedSample(handover.Event{
+				Kind: handover.SampledUnassigned, Proc: s.proc.Handover, RawSample: s.raw,
 			})
 		} else {
-			kept = append(kept, u)
+			kept = append(kept, *s)
 		}
 	}
-	clear(c.list[len(kept):])
-	c.list = kept
+	clear(u.list[len(kept):])
+	u.list = kept
 }

@@ -162,7 +162,7 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 	return true
 }
 
-// The body: pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
+// parseMmap2 parses a body of pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
 func parseMmap2(misc uint16, body []byte, r *Record) bool {
 	const fixed = 64
 	if len(body) < fixed {
@@ -184,7 +184,8 @@ func untilNUL(b []byte) []byte {
 	return name
 }
 
-// The body: ids, time, CPU, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
+// parseSample parses a body of ids, time, CPU, kernel frames, registers, stack (kernel/events/core.c,
+// perf_output_sample).
 func parseSample(b []byte, r *Record) bool {
 	if len(b) < 32 {
 		return false
@@ -217,7 +218,7 @@ func parseSample(b []byte, r *Record) bool {
 	return parseStack(b, r)
 }
 
-// The part: size, bytes, number of valid bytes.
+// parseStack parses the last part of a sample: size, bytes, number of valid bytes.
 func parseStack(b []byte, r *Record) bool {
 	if len(b) < 8 {
 		return false
@@ -242,15 +243,19 @@ func callchain(b []byte) (kernel, user []byte) {
 	if len(b) >= 8 && word(b) == contextKernel {
 		b = b[8:]
 	}
-	at := 0
-	for at < len(b) && word(b[at:]) < contextFrom {
-		at += 8
-	}
-	if kernel, b = b[:at], b[at:]; len(b) < 8 || word(b) != contextUser {
+	kernel, b = cutAtMarker(b)
+	if len(b) < 8 || word(b) != contextUser {
 		return kernel, nil
 	}
-	b = b[8:]
-	for at = 0; at < len(b) && word(b[at:]) < contextFrom; at += 8 {
+	user, _ = cutAtMarker(b[8:])
+	return kernel, user
+}
+
+// cutAtMarker returns the addresses before the next marker, and the rest from that on.
+func cutAtMarker(b []byte) (addresses, rest []byte) {
+	end := 0
+	for end < len(b) && word(b[end:]) < contextFrom {
+		end += 8
 	}
-	return kernel, b[:at]
+	return b[:end], b[end:]
 }

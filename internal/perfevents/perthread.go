@@ -17,7 +17,7 @@ import (
 // OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: [ErrDenied],
 // [ErrUnsupported].
 func OpenPerThread(o Options) (*Reader, error) {
-	o.NoKernel, o.Tasks, o.Programs, o.Switches = true, false, false, false
+	o.NoKernel, o.Programs = true, false
 	return openWithin(&Reader{opts: o, threads: map[int][]int{}})
 }
 
@@ -27,7 +27,7 @@ func (r *Reader) PerThread() bool { return r.threads != nil }
 // Events returns the number of descriptors per thread.
 func (r *Reader) Events() int { return len(r.rings) }
 
-// OpenThreads gives the number of threads with events.
+// OpenThreads returns the number of threads with events.
 func (r *Reader) OpenThreads() int { return len(r.threads) }
 
 // OpenThread starts samples of a thread. The error wraps ESRCH if there is none. Precondition: PerThread.

@@ -45,8 +45,7 @@ type Options struct {
 	Rings      int     // bound of the locked bytes of all rings; 0: 128 MiB
 	NoKernel   bool    // omit kernel frames
 	UserChains bool    // add [Record.Chain]
-	// Tasks adds records of creations and exits of threads, Programs of names and mapped code, Switches of switches.
-	Tasks, Programs, Switches bool
+	Programs   bool    // add records of creations and exits of threads, of names and of mapped code
 }
 
 // Reader samples all online CPUs. Not safe for concurrent use.
@@ -175,7 +174,7 @@ func (r *Reader) Stack() int { return r.opts.Stack }
 func (r *Reader) Samples() int64 { return r.samples }
 
 // ParseOnly selects the processes whose samples are parsed; nil: all.
-func (r *Reader) ParseOnly(pid func(pid int) bool) { r.rec.want = pid }
+func (r *Reader) ParseOnly(want func(pid int) bool) { r.rec.want = want }
 
 // Lost returns the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
@@ -362,14 +361,8 @@ func (o *Options) attr() unix.PerfEventAttr {
 	if !o.UserChains {
 		a.Bits |= unix.PerfBitExcludeCallchainUser
 	}
-	if o.Tasks || o.Programs {
-		a.Bits |= unix.PerfBitTask
-	}
 	if o.Programs {
-		a.Bits |= unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitMmap | unix.PerfBitMmap2
-	}
-	if o.Switches {
-		a.Bits |= unix.PerfBitContextSwitch
+		a.Bits |= unix.PerfBitTask | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitMmap | unix.PerfBitMmap2
 	}
 	return a
 }

@@ -15,7 +15,7 @@ const (
 	offHead   = 1024
 	offTail   = 1032
 	headerLen = 8
-	largest   = 1 << 16
+	largest   = 1 << 16 // bytes of a record
 )
 
 type ring struct {
@@ -79,23 +79,23 @@ func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(
 		return head, false
 	}
 	for tail != head {
-		at := tail & (size - 1)
-		h := word(data[at:]) // 8-aligned: a header does not wrap
-		n := h >> 48
+		offset := tail & (size - 1)
+		header := word(data[offset:]) // 8-aligned: a header does not wrap
+		recordType, misc, n := uint32(header), uint16(header>>32), header>>48
 		if n < headerLen || n%headerLen != 0 || n > head-tail {
 			return head, false
 		}
-		if uint32(h) < 64 && types>>uint32(h)&1 == 0 {
+		if recordType < 64 && types>>recordType&1 == 0 {
 			tail += n
 			continue
 		}
-		body := data[at+headerLen : min(at+n, size)]
-		if at+n > size {
-			k := copy(wrap, body)
-			k += copy(wrap[k:], data[:at+n-size])
-			body = wrap[:k]
+		body := data[offset+headerLen : min(offset+n, size)]
+		if offset+n > size {
+			copied := copy(wrap, body)
+			copied += copy(wrap[copied:], data[:offset+n-size])
+			body = wrap[:copied]
 		}
-		if !parse(uint32(h), uint16(h>>32), body, r) {
+		if !parse(recordType, misc, body, r) {
 			return head, false
 		}
 		if r.Kind != Other {

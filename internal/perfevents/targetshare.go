@@ -29,16 +29,16 @@ type lostSamples struct {
 	unknown int64
 }
 
-func (m *lostSamples) add(s *targetShare, lost int64) {
+func (l *lostSamples) add(s *targetShare, lost int64) {
 	if s.all == 0 {
-		m.unknown += lost
+		l.unknown += lost
 		return
 	}
-	m.targets += float64(lost) * s.targets / s.all
+	l.targets += float64(lost) * s.targets / s.all
 }
 
 // SetTargets selects the processes of LostOfTargets; nil: all.
-func (r *Reader) SetTargets(pid func(pid int) bool) { r.isTarget = pid }
+func (r *Reader) SetTargets(isTarget func(pid int) bool) { r.isTarget = isTarget }
 
 // LostOfTargets estimates the lost samples of the targets.
 func (r *Reader) LostOfTargets() int64 {

@@ -6,6 +6,7 @@ package pprofweb
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -76,8 +77,8 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	defer withoutSettings()()
 	err = driver.PProf(&driver.Options{
 		Fetch: inMemory{p},
-		Flagset: &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"},
-			out: o.Log},
+		Flagset: &pprofFlags{flag.NewFlagSet("pprof", flag.ContinueOnError),
+			[]string{"-http", addr, "-symbolize=none", "-no_browser", "profile"}},
 		UI:            &pprofUI{o.Log},
 		Obj:           noTool{},
 		Sym:           noSymbols{},
@@ -155,32 +156,10 @@ func (h inMemory) Fetch(string, time.Duration, time.Duration) (*profile.Profile,
 	return h.p.Copy(), "", nil
 }
 
-// pprofFlags is a driver.FlagSet with fixed values.
+// pprofFlags is a driver.FlagSet of the arguments that it was made with.
 type pprofFlags struct {
-	set map[string]string
-	out io.Writer
-}
-
-// Bool returns the fixed value.
-func (f *pprofFlags) Bool(name string, def bool, _ string) *bool {
-	if v, ok := f.set[name]; ok {
-		def = v == "true"
-	}
-	return &def
-}
-
-// Int returns the default.
-func (f *pprofFlags) Int(_ string, def int, _ string) *int { return &def }
-
-// Float64 returns the default.
-func (f *pprofFlags) Float64(_ string, def float64, _ string) *float64 { return &def }
-
-// String returns the fixed value.
-func (f *pprofFlags) String(name, def, _ string) *string {
-	if v, ok := f.set[name]; ok {
-		def = v
-	}
-	return &def
+	*flag.FlagSet
+	args []string
 }
 
 // StringList returns an empty list.
@@ -192,8 +171,11 @@ func (f *pprofFlags) ExtraUsage() string { return "" }
 // AddExtraUsage does nothing.
 func (f *pprofFlags) AddExtraUsage(string) {}
 
-// Parse returns the one source.
-func (f *pprofFlags) Parse(func()) []string { return []string{"profile"} }
+// Parse parses the arguments, and returns the sources among them.
+func (f *pprofFlags) Parse(func()) []string {
+	_ = f.FlagSet.Parse(f.args) // all are pprof's flags
+	return f.Args()
+}
 
 // pprofUI forwards messages, and never asks.
 type pprofUI struct{ out io.Writer }

@@ -7,24 +7,21 @@ import (
 	"io"
 )
 
-// JSONWriter writes JSON in parts. After an error it writes nothing.
-type JSONWriter struct {
-	to  io.Writer
-	err error
+// WriteJSON writes a value as a line of JSON.
+func WriteJSON(w io.Writer, v any) error {
+	out := NewJSONWriter(w)
+	out.Bytes(append(out.Encode(v), '\n'))
+	return out.Err()
 }
 
+// JSONWriter writes JSON in parts. After an error it writes nothing.
+type JSONWriter struct{ Writer }
+
 // NewJSONWriter does not flush w.
-func NewJSONWriter(w io.Writer) *JSONWriter { return &JSONWriter{to: w} }
+func NewJSONWriter(w io.Writer) *JSONWriter { return &JSONWriter{Writer{to: w}} }
 
 // Text writes a part of JSON.
 func (j *JSONWriter) Text(s string) { j.Bytes([]byte(s)) }
-
-// Bytes writes a part of JSON.
-func (j *JSONWriter) Bytes(b []byte) {
-	if j.err == nil {
-		_, j.err = j.to.Write(b)
-	}
-}
 
 // Comma separates element i of a list.
 func (j *JSONWriter) Comma(i int) {
@@ -39,9 +36,7 @@ func (j *JSONWriter) Value(v any) { j.Bytes(j.Encode(v)) }
 // Encode returns the text of a value as [JSON] makes it printable.
 func (j *JSONWriter) Encode(v any) []byte {
 	text, err := json.Marshal(v)
-	if j.err == nil {
-		j.err = err
-	}
+	j.Fail(err)
 	return JSON(text)
 }
 
@@ -50,6 +45,3 @@ func (j *JSONWriter) Begin(object any, list string) {
 	text := j.Encode(object)
 	j.Text(string(text[:max(0, len(text)-1)]) + `,"` + list + `":[`)
 }
-
-// Err returns the first error.
-func (j *JSONWriter) Err() error { return j.err }

@@ -22,11 +22,15 @@ func String(s string) string {
 	if clean == len(s) {
 		return s
 	}
+	return escapeExcept(s, strconv.IsPrint)
+}
+
+// escapeExcept escapes bytes that are not UTF-8, and the characters for which keep is false.
+func escapeExcept(s string, keep func(rune) bool) string {
 	var b strings.Builder
-	b.WriteString(s[:clean])
-	for rest := s[clean:]; rest != ""; {
+	for rest := s; rest != ""; {
 		r, n := utf8.DecodeRuneInString(rest)
-		if strconv.IsPrint(r) && !(r == utf8.RuneError && n == 1) {
+		if keep(r) && !(r == utf8.RuneError && n == 1) {
 			b.WriteString(rest[:n])
 		} else {
 			b.WriteString(escape(r, rest[:n]))
@@ -49,17 +53,7 @@ func UTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	var b strings.Builder
-	for rest := s; rest != ""; {
-		r, n := utf8.DecodeRuneInString(rest)
-		if r == utf8.RuneError && n == 1 {
-			b.WriteString(escape(r, rest[:n]))
-		} else {
-			b.WriteString(rest[:n])
-		}
-		rest = rest[n:]
-	}
-	return b.String()
+	return escapeExcept(s, func(rune) bool { return true })
 }
 
 // Line is String with spaces for line feeds.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -60,14 +61,7 @@ func (p procRoot) comm(pid int) string {
 	if err != nil {
 		return "?"
 	}
-	return string(trimNewline(text))
-}
-
-func trimNewline(b []byte) []byte {
-	if n := len(b); n > 0 && b[n-1] == '\n' {
-		return b[:n-1]
-	}
-	return b
+	return strings.TrimSuffix(string(text), "\n")
 }
 
 // liveThread returns a live thread of a process whose first one has ended, or 0.

@@ -124,9 +124,9 @@ func (p *Process) NextThread() bool {
 	return true
 }
 
-// AfterExec chooses the first thread for MemoryTID: after an exec it lives. The error reports a program that cannot be
-// sampled, or of another architecture.
-func (p *Process) AfterExec() error {
+// AdoptProgram makes the first thread that of MemoryTID after an exec, which it has survived. The error reports a
+// program that cannot be sampled, or of another architecture.
+func (p *Process) AdoptProgram() error {
 	p.tid = p.PID
 	machine, err := defaultProc.machine(p.PID, p.tid)
 	if err == nil && archOf(machine) != p.Arch {

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"runtime"
 	"strconv"
 
 	"prywalk/frames"
@@ -24,4 +25,15 @@ func SyscallName(arch frames.Arch, nr int64) string {
 		return names[nr]
 	}
 	return "syscall_" + strconv.FormatInt(nr, 10)
+}
+
+// HostSyscallName returns a system call's name on this machine.
+func HostSyscallName(nr int64) string { return SyscallName(HostArch(), nr) }
+
+// HostArch returns this machine's architecture.
+func HostArch() frames.Arch {
+	if runtime.GOARCH == "arm64" {
+		return frames.AArch64
+	}
+	return frames.X86_64
 }

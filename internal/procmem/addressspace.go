@@ -17,10 +17,12 @@ import "golang.org/x/sys/unix"
 //
 //   - tracer: execs.detect ends the other threads, clears the rejected names, has the threads listed again, and
 //     forgets the forks that would explain unobserved children (descendants.ChildFinder)
-//   - loadedcode: Process.resetAfterExec drops mappings, run-time systems and files
-//   - aggregator: processAccount.programChanged renews the name, the counts of incomplete walks, what is known of the
+//   - loadedcode: Process.resetAfterExec drops mappings, runtimes and files
+//   - aggregator: processState.renewProgram renews the name, the counts of incomplete walks, what is known of the
 //     program, and the waits
-//   - handover: SharedProcess.ProgramChanged renews what is copied besides stacks and what samples will lack
+//   - observe: Thread.threadPointer is unknown until the next stop; WalkFeedback.DiscardFormerProgram renews the copy
+//     hints of the first thread
+//   - handover: SharedProcess.ResetForProgram renews what is copied besides stacks and what samples will lack
 //   - attribute: Attribution.moveAccount gives the account of the calling thread to the first one
 //   - perfengine: the choice of the engine, as the process's lack of roots is renewed
 //

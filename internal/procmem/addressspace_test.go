@@ -3,8 +3,12 @@
 package procmem
 
 import (
+	"math/rand/v2"
 	"os/exec"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
 )
@@ -40,5 +44,45 @@ func TestExecIsFoundWithAndWithoutDescriptors(t *testing.T) {
 				t.Errorf("address space %d after one exec; no files: %v", n, m.hasNoFiles())
 			}
 		})
+	}
+}
+
+// All files are of one address space, also if an exec comes between two opens. Of 600 rounds with a program that does
+// nothing but exec, about 6 have one there.
+func TestFilesOpenedDuringAnExecAreOfOneAddressSpace(t *testing.T) {
+	exe, err := testtargets.Compile("execloop.c", "-O1", "-static")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	pid := cmd.Process.Pid
+	m := OpenMemory(pid)
+	defer m.Close()
+	for range 600 {
+		m.Reopen(pid)
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		testtargets.Eventually(t, "it is stopped", func() bool {
+			var st Stat
+			return ReadStat(pid, &st) == nil && st.State == 'T'
+		})
+		testtargets.Eventually(t, "the files of the last program are opened", func() bool {
+			m.triedAt = 0
+			m.Renew(pid)
+			return !m.Ended()
+		})
+		if isEmptied(m.mem.fd()) {
+			t.Fatal("mem is of a former address space, and pagemap is not")
+		}
+		var b [16]byte
+		if preadMem(m.maps.fd(), b[:], 0) <= 0 {
+			t.Fatal("maps is of a former address space, and pagemap is not")
+		}
+		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(rand.N(500 * time.Microsecond))
 	}
 }

@@ -2,6 +2,14 @@
 
 // Package procmem reads other processes' memory and small files under /proc.
 //
+// # Files
+//
+//	memory of a process   memory.go span.go query_unsafe.go addressspace.go mmaplockwatch.go readvm.go touch.go
+//	its files in /proc    threadfiles.go taskdir.go identity.go pidcounter.go descriptor.go fdbudget.go path.go
+//	  their formats       schedstat.go sched.go syscall.go stat.go status.go, with cursor.go
+//	own OS threads        syscallthread.go (reads of memory) pathopener.go (lookups of paths)
+//	raw calls             sys_unsafe.go clock.go perfring_unsafe.go, counted in calls.go
+//
 // # Algorithm
 //
 // [Memory] reads a process's memory without waiting for pages; [ReadVM] waits for them.

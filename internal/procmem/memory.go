@@ -18,7 +18,10 @@ import (
 //	file or shared       only pages that are present (proc_pid_pagemap(5))
 //	process has swap     only pages that are present
 //
-// [Memory.Copy], [Memory.CopyKnown], [Memory.MappingStart] and [Memory.MappingEnd] are for one goroutine; the rest is
+// Without pagemap (a kernel without CONFIG_PROC_PAGE_MONITOR) presence is unknown: files and shared memory are not
+// read, and a read of anonymous memory may wait for swap.
+//
+// [Memory.Copy], [Memory.MappingStart] and [Memory.MappingEnd] are for one goroutine; the rest is
 // safe for concurrent use.
 type Memory struct {
 	mem, maps, pagemap descriptor
@@ -30,12 +33,9 @@ type Memory struct {
 	denied             bool                   // it may not be opened, since the last exec
 	start              [2]uint64              // without files: addresses of program and stack; 0: unknown
 	swapped            atomic.Bool
-	noQueries          atomic.Bool   // the kernel has no PROCMAP_QUERY
-	updates            atomic.Uint64 // readings of the mappings
+	noQueries          atomic.Bool // the kernel has no PROCMAP_QUERY
 
 	recent        recentSpans
-	private       privatePages
-	checked       checkedRange
 	lastAnonymous uint64 // address of the last copy, or 0
 	threadReads   threadReads
 	mmapLockWatch
@@ -82,13 +82,13 @@ func (m *Memory) Reopen(tid int) {
 	}
 }
 
-// openFiles opens the files by a thread. Precondition: opening is locked.
+// openFiles opens the files by a thread. pagemap is first, as [Memory.Ended] reads it: after an exec between two opens
+// it is of the former address space, and all are opened again. Precondition: opening is locked.
 func (m *Memory) openFiles(tid int) {
-	m.updates.Add(1)
 	m.noQueries.Store(false)
+	m.pagemap.open(tid, "pagemap")
 	m.mem.open(tid, "mem")
 	m.maps.open(tid, "maps")
-	m.pagemap.open(tid, "pagemap")
 	m.foreign.Store(false)
 }
 
@@ -103,10 +103,7 @@ func (m *Memory) Close() {
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
 // SetSwapped states, at each reading of the mappings, whether the process has pages in swap.
-func (m *Memory) SetSwapped(swapped bool) {
-	m.swapped.Store(swapped)
-	m.updates.Add(1)
-}
+func (m *Memory) SetSwapped(swapped bool) { m.swapped.Store(swapped) }
 
 // Spans returns the mappings, not to be modified.
 func (m *Memory) Spans() []Span {
@@ -152,15 +149,6 @@ func (m *Memory) AwaitMmapLock() int64 {
 	return Now() - began
 }
 
-// CopyKnown is [Memory.Copy] without a check of pages known to be the process's own. If the process has given one up
-// since (madvise(2), MADV_DONTNEED), the read may wait. Precondition: no thread is stopped or about to be.
-func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
-	if m.isPrivate(addr, len(buf)) {
-		return vmReadAll(m.reader(), tid, addr, buf)
-	}
-	return m.Copy(tid, addr, buf)
-}
-
 // MappingStart returns the start of addr's mapping, or 0 if unknown.
 //
 //go:nosplit
@@ -183,6 +171,8 @@ func (m *Memory) MappingEnd(addr uint64) uint64 {
 	return s.End
 }
 
+// readAnonymous reads a part of a mapping whose missing pages have no provider. by: the threads that read, or nil.
+//
 //go:nosplit
 func (m *Memory) readAnonymous(by *threadReads, tid int, addr uint64, buf []byte) int {
 	fd, done := m.mem.fd(), 0
@@ -203,6 +193,7 @@ func (m *Memory) readAnonymous(by *threadReads, tid int, addr uint64, buf []byte
 // /proc/PID/mem does for each page.
 const manyPages = 8
 
+// readPresent reads up to the first page that is not present, if many are; else nothing.
 func (m *Memory) readPresent(by *threadReads, tid int, addr uint64, buf []byte) int {
 	fd := m.pagemap.fd()
 	if fd < 0 {
@@ -222,10 +213,8 @@ func (m *Memory) readPresent(by *threadReads, tid int, addr uint64, buf []byte) 
 	return vmReadAll(by, tid, addr, buf[:min(from+there*pageSize-addr, uint64(len(buf)))])
 }
 
+// copyPresent is Copy where a missing page may have a provider.
 func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind SpanKind) int {
-	if kind == FileBacked && m.checked.has(addr, uint64(len(buf))) {
-		return vmReadAll(m.reader(), tid, addr, buf)
-	}
 	if buf = buf[:m.present(m.reader(), addr, len(buf), kind)]; len(buf) == 0 {
 		return 0
 	}
@@ -251,7 +240,6 @@ func vmReadAll(by *threadReads, tid int, addr uint64, buf []byte) int {
 const (
 	pagePresent = 1 << 63
 	pageSwapped = 1 << 62
-	pageOfFile  = 1 << 61 // or shared memory's
 )
 
 // present returns how many of n bytes at addr need no provider.
@@ -264,18 +252,17 @@ func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int
 		return 0
 	}
 	var entries [64 * 8]byte
-	for at := addr &^ (pageSize - 1); at < addr+uint64(n); {
-		left := (addr + uint64(n) - at + pageSize - 1) / pageSize
-		got := preadBy(by, fd, entries[:min(left*8, uint64(len(entries)))], at/pageSize*8)
+	for page := addr &^ (pageSize - 1); page < addr+uint64(n); {
+		left := (addr + uint64(n) - page + pageSize - 1) / pageSize
+		got := preadBy(by, fd, entries[:min(left*8, uint64(len(entries)))], page/pageSize*8)
 		if got < 8 {
-			return int(max(at, addr) - addr)
+			return int(max(page, addr) - addr)
 		}
 		for i := 0; i+8 <= got; i += 8 {
 			if !isPresent(le64(entries[i:]), kind) {
-				return int(max(at, addr) - addr)
+				return int(max(page, addr) - addr)
 			}
-			m.notePage(at, le64(entries[i:]), kind)
-			at += pageSize
+			page += pageSize
 		}
 	}
 	return n
@@ -301,36 +288,20 @@ func le64(b []byte) (v uint64) {
 func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	done := 0
 	for done < len(buf) {
-		at, want := addr+uint64(done), buf[done:]
-		var s Span
-		if !findSpan(m.table.Load(), at, &s) && !m.query(nil, at, &s) {
-			if !m.noQueries.Load() {
-				break
-			}
-			s = Span{End: at + uint64(len(want)), Kind: FileBacked}
+		from, want := addr+uint64(done), buf[done:]
+		span, ok := m.spanForRead(from, len(want))
+		if !ok {
+			break
 		}
-		if s.Kind == NotMemory && (!m.query(nil, at, &s) || s.Kind == NotMemory) {
-			made, _, ok := m.QueryAnonymous(at)
-			if !ok {
-				break
-			}
-			s = made
+		if left := span.End - from; left < uint64(len(want)) {
+			want = want[:left]
 		}
-		if n := s.End - at; n < uint64(len(want)) {
-			want = want[:n]
-		}
-		var n int
-		var err error
-		if fd := m.mem.fd(); s.Kind == Anonymous && fd >= 0 {
-			n = m.readAnonymous(nil, tid, at, want)
-		} else {
-			n, err = readVMBy(vmReadMayWait, tid, at, want)
-		}
+		n, err := m.readSpan(tid, &span, from, want)
 		done += n
+		if done == 0 && err != nil {
+			return 0, err
+		}
 		if n < len(want) {
-			if done == 0 && err != nil {
-				return 0, err
-			}
 			break
 		}
 	}
@@ -338,4 +309,25 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 		return 0, ErrFault
 	}
 	return done, nil
+}
+
+// spanForRead returns the mapping of addr, of which n bytes are to be read: by the table, else by the kernel. Where the
+// kernel cannot be asked, it returns n bytes from addr as a mapping of a file, which may be absent. It returns false if
+// no memory is mapped there.
+func (m *Memory) spanForRead(addr uint64, n int) (s Span, ok bool) {
+	if !findSpan(m.table.Load(), addr, &s) && !m.query(nil, addr, &s) {
+		return Span{End: addr + uint64(n), Kind: FileBacked}, m.noQueries.Load()
+	}
+	if s.Kind != NotMemory || m.query(nil, addr, &s) && s.Kind != NotMemory {
+		return s, true
+	}
+	s, _, ok = m.QueryAnonymous(addr) // readable memory that is not writable
+	return s, ok
+}
+
+func (m *Memory) readSpan(tid int, s *Span, addr uint64, buf []byte) (int, error) {
+	if s.Kind == Anonymous && m.mem.fd() >= 0 {
+		return m.readAnonymous(nil, tid, addr, buf), nil
+	}
+	return readVMBy(vmReadMayWait, tid, addr, buf)
 }

@@ -5,11 +5,9 @@ package procmem
 import (
 	"bytes"
 	"cmp"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,65 +216,6 @@ func TestOnlyPresentPagesOfAFileAreCopied(t *testing.T) {
 	}
 }
 
-// In a stop, and for shared memory and files, it is read each time.
-func TestPresenceOfAPrivatePageIsReadOnce(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.Write(bytes.Repeat([]byte("x"), 4*page)); err != nil {
-		t.Fatal(err)
-	}
-	private, shared := mapped(t, int(f.Fd()), 4, unix.MAP_PRIVATE), mapped(t, int(f.Fd()), 4, unix.MAP_SHARED)
-	for i := range 2 {
-		private[i*page], shared[i*page] = 'y', 'y'
-	}
-	touched := private[3*page]
-	runtime.KeepAlive(touched)
-	m := own(t, spanOf(private, FileBacked), spanOf(shared, FileBacked))
-	m.SetSwapped(false)
-	var buf [64]byte
-	for _, b := range [][]byte{private[2*page:], shared} {
-		m.CopyKnown(os.Getpid(), address(b), buf[:])
-	}
-	cost := func(b []byte) int64 {
-		before := Calls()
-		if n := m.CopyKnown(os.Getpid(), address(b), buf[:]); n != len(buf) {
-			t.Errorf("%d bytes, want %d", n, len(buf))
-		}
-		return Calls() - before
-	}
-	for _, c := range []struct {
-		what string
-		b    []byte
-		want int64
-	}{
-		{"first copy", private[8:], 2}, {"second copy", private[16:], 1}, {"and the next page", private[page-8:], 2},
-		{"both again", private[page-8:], 1},
-		{"of a file", private[3*page:], 2}, {"of a file again", private[3*page:], 2}, {"shared", shared, 2},
-		{"shared again", shared, 2},
-	} {
-		if got := cost(c.b); got != c.want {
-			t.Errorf("%s: %d calls, want %d", c.what, got, c.want)
-		}
-	}
-	if err := unix.Madvise(private[page:2*page], unix.MADV_DONTNEED); err != nil {
-		t.Fatal(err)
-	}
-	if n := m.Copy(os.Getpid(), address(private[page:]), buf[:]); n != 0 {
-		t.Errorf("in a stop: %d bytes of a discarded page, want 0", n)
-	}
-	m.SetSwapped(false)
-	if got := cost(private); got != 2 {
-		t.Errorf("after the mappings were read again: %d calls, want 2", got)
-	}
-	m.SetSwapped(true)
-	if got := cost(private) + cost(private); got != 4 {
-		t.Errorf("two copies while pages are in swap: %d calls, want 4", got)
-	}
-}
-
 func TestPagesInSwapAreNotReadBack(t *testing.T) {
 	if !isPresent(0, Anonymous) || !isPresent(pagePresent, Anonymous) || isPresent(pageSwapped, Anonymous) {
 		t.Error("isPresent is wrong for anonymous memory")
@@ -339,46 +278,6 @@ func TestMemoryCopiesWithoutAllocating(t *testing.T) {
 func TestMapQueryHasTheKernelsSize(t *testing.T) {
 	if size := unsafe.Sizeof(mapQuery{}); size != procmapQuery>>16&0x3fff {
 		t.Errorf("mapQuery has %d bytes, want %d", size, procmapQuery>>16&0x3fff)
-	}
-}
-
-func TestPresenceOfAPageIsReadBeforeAStop(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.Write(bytes.Repeat([]byte("x"), 2*page)); err != nil {
-		t.Fatal(err)
-	}
-	b := mapped(t, int(f.Fd()), 2, unix.MAP_PRIVATE)
-	b[0] = 'y'
-	if b[page] != 'x' {
-		t.Fatalf("byte of the file is %q, want x", b[page])
-	}
-	m, at := own(t, spanOf(b, FileBacked)), address(b)
-	calls := func(at uint64) int64 {
-		buf, before := make([]byte, 64), Calls()
-		if n := m.Copy(os.Getpid(), at, buf); n != len(buf) || buf[8] != 'x' {
-			t.Errorf("%d bytes, %q; want %d", n, buf, len(buf))
-		}
-		return Calls() - before
-	}
-	if n := calls(at + 8); n != 2 {
-		t.Errorf("%d calls without a read before, want 2", n)
-	}
-	m.CheckPresent(at, 128)
-	m.checked.until = math.MaxInt64 // however slow the machine is
-	if inside, beyond := calls(at+8), calls(at+100); inside != 1 || beyond != 2 {
-		t.Errorf("%d calls within the page that was read before, %d beyond; want 1 and 2", inside, beyond)
-	}
-	m.checked.until = 1
-	if n := calls(at + 8); n != 2 {
-		t.Errorf("%d calls after the answer has expired, want 2", n)
-	}
-	m.CheckPresent(at+pageSize+8, 64)
-	if n := calls(at + pageSize + 8); n != 2 {
-		t.Errorf("%d calls for a page of the file, want 2", n)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/refusal"
 )
 
@@ -96,12 +98,17 @@ func TestMalformedTaskEntriesEndTheList(t *testing.T) {
 	}
 }
 
-func TestStatHasPlacesOfProgramAndStack(t *testing.T) {
-	text := "42 (a) S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096 10 1844674 26 27 28 " +
-		"0 0 0 0 0 0 0 0 0 17 5 0"
-	var s Stat
-	if err := ParseStat([]byte(text), &s); err != nil || s.StartCode != 26 || s.StartStack != 28 || s.Processor != 5 {
-		t.Errorf("stat %+v, error %v", s, err)
+func TestStatHasPlacesOfProgramAndStackAndThePriority(t *testing.T) {
+	const upToProcessor = "42 (a) S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096 10 1844674 26 27 28 " +
+		"0 0 0 0 0 0 0 0 0 17 5"
+	for end, want := range map[string][2]int{
+		"": {}, " 40": {}, " 40 1": {40, unix.SCHED_FIFO}, " 0 6 0 0": {0, unix.SCHED_DEADLINE},
+	} {
+		var s Stat
+		if err := ParseStat([]byte(upToProcessor+end), &s); err != nil || s.StartCode != 26 || s.StartStack != 28 ||
+			s.Processor != 5 || [2]int{s.RTPriority, s.Policy} != want {
+			t.Errorf("%q: stat %+v, error %v", end, s, err)
+		}
 	}
 }
 

@@ -66,18 +66,18 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 // sched_info_arrive).
 type arrivals struct {
 	runs, departures, cpu uint64
-	missing               int64 // arrivals known to be uncounted
+	uncounted             int64 // arrivals that runs is known to lack
 }
 
-// onCPU reports whether the thread is on a CPU. left is its departures. It may be wrong until the thread was seen off a
-// CPU, or twice on one without a departure in between.
-func (a *arrivals) onCPU(now SchedStat, left uint64) bool {
-	missing := int64(left - now.Runs)
-	off := missing
-	if now.Runs == a.runs && left == a.departures && now.CPU > a.cpu { // it has run without a departure
-		off++
+// onCPU reports whether the thread is on a CPU. The result may be wrong until the thread was seen off a CPU, or twice
+// on one without a departure in between.
+func (a *arrivals) onCPU(now SchedStat, departures uint64) bool {
+	missing := int64(departures - now.Runs)
+	uncounted := missing
+	if now.Runs == a.runs && departures == a.departures && now.CPU > a.cpu { // the thread has run: it is on a CPU
+		uncounted++
 	}
-	a.runs, a.departures, a.cpu = now.Runs, left, now.CPU
-	a.missing = max(a.missing, off)
-	return missing < a.missing
+	a.runs, a.departures, a.cpu = now.Runs, departures, now.CPU
+	a.uncounted = max(a.uncounted, uncounted)
+	return missing < a.uncounted
 }

@@ -84,7 +84,7 @@ func neighbourAfter(t *[]Span, s *Span) neighbour {
 	return cannotGrow
 }
 
-// recentSpans are the mappings of recent queries, in addition to the table of.
+// recentSpans are the mappings of recent queries. They hold as long as the table is the same.
 type recentSpans struct {
 	spans [8]Span
 	table *[]Span
@@ -92,12 +92,12 @@ type recentSpans struct {
 }
 
 //go:nosplit
-func (a *recentSpans) find(t *[]Span, addr uint64, out *Span) bool {
-	if t != a.table {
-		a.spans, a.table = [len(a.spans)]Span{}, t
+func (r *recentSpans) find(t *[]Span, addr uint64, out *Span) bool {
+	if t != r.table {
+		r.spans, r.table = [len(r.spans)]Span{}, t
 	}
-	for i := range a.spans {
-		if s := &a.spans[i]; addr-s.Start < s.End-s.Start {
+	for i := range r.spans {
+		if s := &r.spans[i]; addr-s.Start < s.End-s.Start {
 			*out = *s
 			return true
 		}
@@ -106,90 +106,20 @@ func (a *recentSpans) find(t *[]Span, addr uint64, out *Span) bool {
 }
 
 //go:nosplit
-func (a *recentSpans) add(s *Span) {
-	for i := range a.spans {
-		if old := &a.spans[i]; old.Start < s.End && s.Start < old.End {
+func (r *recentSpans) add(s *Span) {
+	for i := range r.spans {
+		if old := &r.spans[i]; old.Start < s.End && s.Start < old.End {
 			*old = *s
 			return
 		}
 	}
-	a.spans[a.end%uint8(len(a.spans))] = *s
-	a.end++
-}
-
-// # Pages of its own
-//
-// A written page of a private file mapping (a static variable) is the process's own copy. Until given up or swapped
-// out, it is as safe to read as anonymous memory: outside of stops it is checked once per reading of the mappings.
-// Other pages of files can be evicted, and are always checked.
-
-// privatePages has pages known to be the process's own. For one goroutine.
-type privatePages struct {
-	pages   [8]uint64
-	end     uint8
-	updates uint64
-}
-
-func (m *Memory) isPrivate(addr uint64, n int) bool {
-	if uint64(n) > pageSize || m.swapped.Load() || m.private.updates != m.updates.Load() {
-		return false
-	}
-	for page := addr &^ (pageSize - 1); page < addr+uint64(n); page += pageSize {
-		if !m.private.has(page) {
-			return false
-		}
-	}
-	return true
-}
-
-func (o *privatePages) has(page uint64) bool {
-	for _, p := range o.pages {
-		if p == page {
-			return page != 0
-		}
-	}
-	return false
-}
-
-// notePage records a page that is the process's own.
-func (m *Memory) notePage(page, entry uint64, kind SpanKind) {
-	if kind != FileBacked || entry&pagePresent == 0 || entry&pageOfFile != 0 {
-		return
-	}
-	if now := m.updates.Load(); m.private.updates != now {
-		m.private = privatePages{updates: now}
-	}
-	if m.private.has(page) {
-		return
-	}
-	m.private.pages[m.private.end%uint8(len(m.private.pages))] = page
-	m.private.end++
+	r.spans[r.end%uint8(len(r.spans))] = *s
+	r.end++
 }
 
 // # Checks before the stop
 
-// checkedRange is readable without waiting.
-type checkedRange struct {
-	addr, n uint64
-	until   int64 // CLOCK_MONOTONIC, ns
-}
-
 const checkedFor = 2e6 // validity of a check, ns
-
-// CheckPresent checks before a stop whether a range of a file's mapping, at most a page, is in present pages of the
-// process's own. A [Memory.Copy] soon after then omits the check.
-func (m *Memory) CheckPresent(addr uint64, n int) {
-	var s Span
-	m.checked = checkedRange{}
-	if uint64(n) <= pageSize && m.lookup(addr, uint64(n), &s) && s.Kind == FileBacked && !m.swapped.Load() &&
-		m.present(m.reader(), addr, n, FileBacked) == n && m.isPrivate(addr, n) {
-		m.checked = checkedRange{addr, uint64(n), Now() + checkedFor}
-	}
-}
-
-func (r *checkedRange) has(addr, n uint64) bool {
-	return r.until != 0 && addr >= r.addr && addr-r.addr <= r.n && n <= r.n-(addr-r.addr) && Now() < r.until
-}
 
 // MaxPlaces bounds the places of [Memory.CheckPlaces].
 const MaxPlaces = 62
@@ -205,22 +135,22 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (unti
 	var pages [2 * MaxPlaces]uint64
 	n, known := 0, places[:min(len(places), MaxPlaces)]
 	var in Span
-	for _, at := range known {
-		if off := at - in.Start; off >= in.End-in.Start || in.End-at < size {
-			if !m.lookup(at, size, &in) || in.End-at < size {
+	for _, place := range known {
+		if off := place - in.Start; off >= in.End-in.Start || in.End-place < size {
+			if !m.lookup(place, size, &in) || in.End-place < size {
 				in = Span{}
 				continue
 			}
 		}
 		if in.Kind == Anonymous {
-			n = addPage(&pages, n, at&^(pageSize-1))
-			n = addPage(&pages, n, (at+size-1)&^(pageSize-1))
+			n = addPage(&pages, n, place&^(pageSize-1))
+			n = addPage(&pages, n, (place+size-1)&^(pageSize-1))
 		}
 	}
 	n = presentPages(fd, pages[:n])
-	for i, at := range known {
-		_, first := slices.BinarySearch(pages[:n], at&^(pageSize-1))
-		_, last := slices.BinarySearch(pages[:n], (at+size-1)&^(pageSize-1))
+	for i, place := range known {
+		_, first := slices.BinarySearch(pages[:n], place&^(pageSize-1))
+		_, last := slices.BinarySearch(pages[:n], (place+size-1)&^(pageSize-1))
 		present[i] = first && last
 	}
 	if n == 0 {

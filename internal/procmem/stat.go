@@ -18,6 +18,9 @@ func (c *Comm) String() string { return string(c.Bytes()) }
 
 func (c *Comm) set(b []byte) { c.n = uint8(copy(c.buf[:], b)) }
 
+// ClockTick is the unit of times in /proc/PID/stat, ns: USER_HZ is 100 (include/asm-generic/param.h).
+const ClockTick = 10e6
+
 // Stat is part of /proc/PID/stat (proc(5)).
 type Stat struct {
 	PID                    int    // of the thread
@@ -31,6 +34,8 @@ type Stat struct {
 	Comm      Comm
 	State     byte // one of R S D T t Z X I
 	Processor int  // last CPU, −1 if unknown
+	// RTPriority is 1 to 99 for the policies SCHED_FIFO and SCHED_RR, else 0; Policy as in sched(7).
+	RTPriority, Policy int
 	// StartCode and StartStack are addresses of the program and of its stack: 0 while an exec loads the program, and
 	// after the process's end; 1 and 0 if they are hidden (fs/proc/array.c, do_task_stat).
 	StartCode, StartStack uint64
@@ -90,6 +95,10 @@ func (s *Stat) parseFields(c *cursor) {
 	}
 	if s.Processor = int(rest.uint()); rest.bad {
 		s.Processor, s.StartCode, s.StartStack = -1, 0, 0
+		return
+	}
+	if s.RTPriority, s.Policy = int(rest.uint()), int(rest.uint()); rest.bad {
+		s.RTPriority, s.Policy = 0, 0
 	}
 }
 

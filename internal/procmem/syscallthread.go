@@ -24,21 +24,21 @@ const maxSyscallThreads = 4
 
 // NewSyscallThreads starts the threads. Precondition: the goroutine is locked to its OS thread, and not pinned.
 func NewSyscallThreads() *SyscallThreads {
-	r := &SyscallThreads{}
-	for r.n < len(r.all) {
+	ts := &SyscallThreads{}
+	for ts.n < len(ts.all) {
 		t := startSyscallThread()
 		if t == nil {
 			break
 		}
 		t.prioritize()
-		r.all[r.n] = t
-		r.n++
+		ts.all[ts.n] = t
+		ts.n++
 	}
-	return r
+	return ts
 }
 
-func (r *SyscallThreads) idle() *syscallThread {
-	for _, t := range r.all[:r.n] {
+func (ts *SyscallThreads) idle() *syscallThread {
+	for _, t := range ts.all[:ts.n] {
 		if t.idle() {
 			return t
 		}
@@ -47,16 +47,16 @@ func (r *SyscallThreads) idle() *syscallThread {
 }
 
 // Close ends each thread after its current call.
-func (r *SyscallThreads) Close() {
-	for _, t := range r.all[:r.n] {
+func (ts *SyscallThreads) Close() {
+	for _, t := range ts.all[:ts.n] {
 		t.start(unix.SYS_EXIT, [6]uintptr{})
 	}
-	r.n = 0
+	ts.n = 0
 }
 
 // BlockIdle blocks each idle thread in a read of a byte of fd, and returns their number. For tests.
-func (r *SyscallThreads) BlockIdle(fd int) (n int) {
-	for t := r.idle(); t != nil; t = r.idle() {
+func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
+	for t := ts.idle(); t != nil; t = ts.idle() {
 		t.start(unix.SYS_READ, [6]uintptr{uintptr(fd), t.bufAddr(), 1})
 		n++
 	}
@@ -80,16 +80,18 @@ const maxUncontendedRead = 200e3
 
 // SetSyscallThreads sets the threads that read for one goroutine. nil: the calling thread reads, once no call is
 // pending.
-func (m *Memory) SetSyscallThreads(r *SyscallThreads) {
-	if r != m.threadReads.threads && !(r == nil && m.CallPending()) {
-		m.threadReads.threads, m.threadReads.thread, m.threadReads.callPending, m.threadReads.timedOut = r, nil, false, false
+func (m *Memory) SetSyscallThreads(threads *SyscallThreads) {
+	r := &m.threadReads
+	if threads != r.threads && !(threads == nil && m.CallPending()) {
+		r.threads, r.thread, r.callPending, r.timedOut = threads, nil, false, false
 	}
 }
 
 // CallPending reports whether a late call is still pending.
 func (m *Memory) CallPending() bool {
-	m.threadReads.callPending = m.threadReads.callPending && !m.threadReads.thread.idle()
-	return m.threadReads.callPending
+	r := &m.threadReads
+	r.callPending = r.callPending && !r.thread.idle()
+	return r.callPending
 }
 
 //go:nosplit
@@ -106,20 +108,25 @@ func (m *Memory) UsesSyscallThreads() bool { return m.threadReads.threads != nil
 // BeginReads begins an observation whose reads may wait for ns in total. It returns false if no thread is idle.
 func (m *Memory) BeginReads(ns int64) bool {
 	r := &m.threadReads
-	if r.waitLeft, r.deadline, r.timedOut, r.waitedForLock = ns, 0, false, false; r.threads == nil {
+	r.waitLeft, r.deadline, r.timedOut, r.waitedForLock = ns, 0, false, false
+	switch {
+	case r.threads == nil:
 		return true
-	}
-	if r.timedOut = m.CallPending(); !r.timedOut && (r.thread == nil || !r.thread.idle()) {
-		r.thread = r.threads.idle()
-		if r.timedOut = r.thread == nil; r.timedOut && r.threads.n == 0 {
-			r.threads, r.timedOut = nil, false
-			return true
+	case m.CallPending():
+		r.timedOut = true
+		return false
+	case r.thread != nil && r.thread.idle():
+	case r.threads.n == 0: // none could be started: the calling thread reads
+		r.threads, r.thread = nil, nil
+		return true
+	default:
+		if r.thread = r.threads.idle(); r.thread == nil {
+			r.timedOut = true
+			return false
 		}
 	}
-	if !r.timedOut {
-		r.thread.follow(CPU())
-	}
-	return !r.timedOut
+	r.thread.follow(CPU())
+	return true
 }
 
 // SetDeadline sets the deadline of this observation's reads (CLOCK_MONOTONIC, ns; 0: none).

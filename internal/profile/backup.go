@@ -58,7 +58,7 @@ func IsRecording(path string) bool {
 	}
 	var magic [2]byte
 	_, err = f.ReadAt(magic[:], 0)
-	return err == nil && magic == [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
+	return err == nil && magic == gzipMagic
 }
 
 // maxEmptySize is the largest size of a recording without samples, bytes.

@@ -81,7 +81,7 @@ func TestAProfileForTheCompilerReplacesNoRecording(t *testing.T) {
 	if err := b.WriteFile(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	types := []*pprof.ValueType{{Type: TypeSamples, Unit: "count"}, {Type: TypeCPU, Unit: nanoseconds}}
+	types := []*pprof.ValueType{{Type: TypeSamples, Unit: "count"}, {Type: TypeCPU, Unit: Nanoseconds}}
 	pgo := &pprof.Profile{SampleType: types}
 	if err := WritePGO(path, pgo.Write); err == nil {
 		t.Error("a recording was replaced")

@@ -75,7 +75,8 @@ func (b *Builder) Sizes() Sizes {
 
 func (b *Builder) sizes() Sizes {
 	t := &b.tables
-	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.kept), len(t.labels) + b.journal.generations.size()}
+	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.survivors),
+		len(t.labels) + b.journal.generations.size()}
 }
 
 // Add appends an interval.
@@ -86,7 +87,7 @@ func (b *Builder) Add(iv Interval) {
 		return
 	}
 	if b.meta.Aggregate {
-		b.sums.add(iv.Stack, b.tables.labelNumberOf(&iv), &iv)
+		b.sums.add(iv.Stack, b.tables.labelNumber(labelsOf(&iv)), &iv)
 		return
 	}
 	b.journal.append(iv.Stack, &iv)

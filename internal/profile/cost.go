@@ -6,32 +6,32 @@ import "prywalk/internal/protobuf"
 
 // cost is an upper estimate of a decoded profile's memory, bytes: two bytes of a file can become several hundred.
 type cost struct {
-	ownDecoder int64 // decoded by Read
-	library    int64 // decoded by the library
-	left       int
-	ok         bool // well-formed to the end
+	ownDecoder   int64 // decoded by [Read]
+	pprofDecoder int64 // decoded by the pprof library
+	messagesLeft int
+	ok           bool // well-formed to the end
 
 	samples, strings int
 }
 
 // Bytes per entry, with garbage of growing lists (TestCostsAreNotLess).
 const (
-	entryCost   = 320
-	sampleCost  = 240
-	packedCost  = 24 // in a packed list
-	singleCost  = 72 // by itself
-	commentCost = 160
-	lineCost    = 240
-	stringCost  = 144 // and its bytes
-	labelCost   = 512 // per map of labels, and per eight labels more
-	textCost    = 64
-	labelsCost  = 1500
-	textFactor  = 64 // per byte of an old text format
+	entryCost          = 320
+	sampleCost         = 240
+	packedCost         = 24 // in a packed list
+	singleCost         = 72 // by itself
+	commentCost        = 160
+	lineCost           = 240
+	stringCost         = 144 // and its bytes
+	labelMapCost       = 512 // per map of labels, and per eight labels more
+	textLabelCost      = 64
+	labelledSampleCost = 1500
+	textFactor         = 64 // per byte of an old text format
 )
 
 func costOf(data []byte) cost {
-	c := cost{left: maxMessages, ok: true}
-	for len(data) > 0 && c.left >= 0 {
+	c := cost{messagesLeft: maxMessages, ok: true}
+	for len(data) > 0 && c.messagesLeft >= 0 {
 		f, rest, err := protobuf.Next(data)
 		if err != nil {
 			c.ok = false
@@ -45,10 +45,10 @@ func costOf(data []byte) cost {
 
 // addField adds what decoding a field of the profile's top message takes, bytes.
 func (c *cost) addField(f protobuf.Field) {
-	c.left--
+	c.messagesLeft--
 	both := func(n int64) {
 		c.ownDecoder += n
-		c.library += n
+		c.pprofDecoder += n
 	}
 	switch f.Number {
 	case fieldString:
@@ -74,16 +74,16 @@ func (c *cost) sample(body []byte) {
 		n := int64(singleCost + packedCost*varints(f.Body))
 		switch f.Number {
 		case sampleLocations:
-			c.library += n
+			c.pprofDecoder += n
 		case sampleValues:
 			c.ownDecoder += n
-			c.library += n
+			c.pprofDecoder += n
 		case sampleLabel:
 			labels++
 		}
 	})
 	if labels > 0 {
-		c.library += labelsCost + labels*labelCost
+		c.pprofDecoder += labelledSampleCost + labels*labelMapCost
 	}
 }
 
@@ -97,13 +97,13 @@ func (c *cost) nested(body []byte) (n int) {
 }
 
 func (c *cost) each(body []byte, do func(protobuf.Field)) {
-	for len(body) > 0 && c.left >= 0 {
+	for len(body) > 0 && c.messagesLeft >= 0 {
 		f, rest, err := protobuf.Next(body)
 		if err != nil {
 			c.ok = false
 			return
 		}
-		c.left--
+		c.messagesLeft--
 		do(f)
 		body = rest
 	}

@@ -146,7 +146,8 @@ func bombs(size int) map[string][]byte {
 	proto := map[string][]byte{
 		"samples": repeat(fieldSample), "mappings": repeat(fieldMapping), "locations": repeat(fieldLocation),
 		"functions": repeat(fieldFunction), "strings": repeat(fieldString), "types": repeat(fieldSampleType),
-		"periods": repeat(fieldPeriodType), "comments": repeat(fieldComment, 1), "labels": within(fieldSample, sampleLabel),
+		"periods": repeat(fieldPeriodType), "comments": repeat(fieldComment, 1),
+		"labels":       within(fieldSample, sampleLabel),
 		"label maps":   repeat(fieldSample, sampleLabel<<3|protobuf.Bytes, 2, labelNum<<3, 1),
 		"lines":        within(fieldLocation, 4),
 		"packed stack": one(fieldSample, sampleLocations), "packed values": one(fieldSample, sampleValues),
@@ -160,7 +161,7 @@ func bombs(size int) map[string][]byte {
 	return proto
 }
 
-// taken gives allocation and charged memory of a read.
+// taken returns allocation and charged memory of a read.
 func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err error) {
 	t.Helper()
 	mem := budget.New(limit)
@@ -227,8 +228,8 @@ func TestMemoryIsInProportionToTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	st, err := os.Stat(sparse)
-	if err != nil || stored(st) > 1<<20 {
-		t.Errorf("%d bytes are stored, %v", stored(st), err)
+	if err != nil || bytesOnDisk(st) > 1<<20 {
+		t.Errorf("%d bytes are stored, %v", bytesOnDisk(st), err)
 	}
 }
 

@@ -17,60 +17,64 @@ import (
 // they are cut out before decoding, and added afterwards, shared and read-only.
 type decoder struct {
 	memory  *budget.Account
-	samples [][]byte
+	samples [][]byte // Sample messages, in order
 	strings []string
 
-	locations map[uint64]*profile.Location
-	stacks    map[string][]*profile.Location
-	texts     map[string]map[string][]string
-	units     map[string]map[string][]string
-	buf       []byte
+	locations map[uint64]*profile.Location // by id
 
-	ids, text, number []byte
+	// What samples share, by its encoded form: stacks, labels with texts, and the units of labels with numbers.
+	stacks map[string][]*profile.Location
+	texts  map[string]map[string][]string
+	units  map[string]map[string][]string
+
+	buf, ids, text, number []byte // of one sample, kept for their room
+
+	err error // the first; decode then fails
 }
 
 // decode decodes data that costOf has accepted.
 func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
-	s := &decoder{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
+	d := &decoder{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
 		stacks: map[string][]*profile.Location{},
 		texts:  map[string]map[string][]string{}, units: map[string]map[string][]string{}}
-	p, err := profile.ParseUncompressed(s.stripSamples(data))
+	p, err := profile.ParseUncompressed(d.stripSamples(data))
 	if err != nil {
 		return nil, err
 	}
 	if err := p.CheckValid(); err != nil {
 		return nil, err
 	}
-	s.locations = make(map[uint64]*profile.Location, len(p.Location))
+	d.locations = make(map[uint64]*profile.Location, len(p.Location))
 	for _, l := range p.Location {
-		s.locations[l.ID] = l
+		d.locations[l.ID] = l
 	}
 	for i, sample := range p.Sample {
-		if err := s.addStackAndLabels(sample, s.samples[i]); err != nil {
-			return nil, err
+		if d.addStackAndLabels(sample, d.samples[i]); d.err != nil {
+			return nil, d.err
 		}
 	}
 	return p, nil
 }
 
-func (s *decoder) stripSamples(data []byte) []byte {
+// stripSamples returns the profile without its samples' stacks and labels.
+func (d *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
 		f, rest, _ := protobuf.Next(data) // costOf has checked
 		data = rest
 		switch f.Number {
 		case fieldString:
-			s.strings = append(s.strings, string(f.Body))
+			d.strings = append(d.strings, string(f.Body))
 		case fieldSample:
-			s.samples = append(s.samples, f.Body)
-			s.buf = s.buf[:0]
+			d.samples = append(d.samples, f.Body)
+			d.buf = d.buf[:0]
 			for body := f.Body; len(body) > 0; {
 				g, rest, _ := protobuf.Next(body)
 				if body = rest; g.Number != sampleLocations && g.Number != sampleLabel {
-					s.buf = append(s.buf, g.Raw...)
+					d.buf = append(d.buf, g.Raw...)
 				}
 			}
-			out.Bytes(fieldSample, s.buf)
+			out.Bytes(fieldSample, d.buf)
 			continue
 		}
 		out = append(out, f.Raw...)
@@ -78,8 +82,8 @@ func (s *decoder) stripSamples(data []byte) []byte {
 	return out
 }
 
-func (s *decoder) addStackAndLabels(sample *profile.Sample, body []byte) error {
-	ids, text, number := s.ids[:0], s.text[:0], s.number[:0]
+func (d *decoder) addStackAndLabels(sample *profile.Sample, body []byte) {
+	ids, text, number := d.ids[:0], d.text[:0], d.number[:0]
 	for len(body) > 0 {
 		f, rest, _ := protobuf.Next(body)
 		body = rest
@@ -94,39 +98,47 @@ func (s *decoder) addStackAndLabels(sample *profile.Sample, body []byte) error {
 			number = append(number, f.Raw...)
 		}
 	}
-	s.ids, s.text, s.number = ids, text, number
-	var err error
-	if sample.Location, err = s.stack(ids); err != nil {
-		return err
-	}
-	if err := s.textLabels(sample, text); err != nil {
-		return err
-	}
-	return s.numberLabels(sample, number)
+	d.ids, d.text, d.number = ids, text, number
+	sample.Location, sample.Label = d.stack(ids), d.textLabels(text)
+	d.numberLabels(sample, number)
 }
 
-func errDamaged(what string) error { return fmt.Errorf("a sample with a %s that is not there", what) }
+// fail notes that a sample refers to something that is not there.
+func (d *decoder) fail(what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("a sample with a %s that is not there", what)
+	}
+}
 
-func (s *decoder) stack(ids []byte) ([]*profile.Location, error) {
-	if st, ok := s.stacks[string(ids)]; ok {
-		return st, nil
+// take charges memory to be allocated, bytes; false after an error.
+func (d *decoder) take(n int, what string) bool {
+	if d.err == nil {
+		d.err = d.memory.Take(int64(n), what)
+	}
+	return d.err == nil
+}
+
+func (d *decoder) stack(ids []byte) []*profile.Location {
+	if stack, ok := d.stacks[string(ids)]; ok {
+		return stack
 	}
 	n := varints(ids)
-	if err := s.memory.Take(int64(labelCost+len(ids)+8*n), "stacks"); err != nil {
-		return nil, err
+	if !d.take(labelMapCost+len(ids)+8*n, "stacks") {
+		return nil
 	}
-	st := make([]*profile.Location, 0, n)
+	stack := make([]*profile.Location, 0, n)
 	for rest := ids; len(rest) > 0; {
 		id, k := binary.Uvarint(rest)
-		l := s.locations[id]
+		l := d.locations[id]
 		if k <= 0 || l == nil {
-			return nil, errDamaged("location")
+			d.fail("location")
+			return nil
 		}
-		st, rest = append(st, l), rest[k:]
+		stack, rest = append(stack, l), rest[k:]
 	}
-	st = slices.Clip(st)
-	s.stacks[string(ids)] = st
-	return st, nil
+	stack = slices.Clip(stack)
+	d.stacks[string(ids)] = stack
+	return stack
 }
 
 // label is a Label; its fields are indices of strings.
@@ -155,109 +167,80 @@ func readLabel(body []byte) (l label) {
 
 func isText(body []byte) bool { return readLabel(body).text != 0 }
 
-func (s *decoder) stringAt(i uint64) (string, error) {
-	if i >= uint64(len(s.strings)) {
-		return "", errDamaged("string")
+// stringAt returns "" after an error.
+func (d *decoder) stringAt(i uint64) string {
+	if i >= uint64(len(d.strings)) {
+		d.fail("string")
+		return ""
 	}
-	return s.strings[i], nil
+	return d.strings[i]
 }
 
-func (s *decoder) textLabels(sample *profile.Sample, list []byte) error {
-	if len(list) == 0 {
-		return nil
-	}
-	m, ok := s.texts[string(list)]
-	if ok {
-		sample.Label = m
-		return nil
+func (d *decoder) textLabels(list []byte) map[string][]string {
+	m, ok := d.texts[string(list)]
+	if ok || len(list) == 0 {
+		return m
 	}
 	m = map[string][]string{}
 	for rest := list; len(rest) > 0; {
 		f, more, _ := protobuf.Next(rest)
 		rest = more
-		n := int64(textCost + len(f.Raw))
+		n := textLabelCost + len(f.Raw)
 		if len(m)%8 == 0 {
-			n += labelCost
+			n += labelMapCost
 		}
-		if err := s.memory.Take(n, "labels"); err != nil {
-			return err
+		if !d.take(n, "labels") {
+			return nil
 		}
 		l := readLabel(f.Body)
-		key, err := s.stringAt(l.key)
-		if err != nil {
-			return err
-		}
-		value, err := s.stringAt(l.text)
-		if err != nil {
-			return err
-		}
-		m[key] = append(m[key], value)
+		key := d.stringAt(l.key)
+		m[key] = append(m[key], d.stringAt(l.text))
 	}
-	s.texts[string(list)] = m
-	sample.Label = m
-	return nil
+	d.texts[string(list)] = m
+	return m
 }
 
-func (s *decoder) numberLabels(sample *profile.Sample, list []byte) error {
+func (d *decoder) numberLabels(sample *profile.Sample, list []byte) {
 	var values map[string][]int64
-	s.buf = s.buf[:0] // keys and units, which select the shared map of units
-	for rest := list; len(rest) > 0; {
+	d.buf = d.buf[:0] // the list for unitsOf
+	for rest := list; len(rest) > 0 && d.err == nil; {
 		f, more, _ := protobuf.Next(rest)
 		rest = more
 		l := readLabel(f.Body)
-		key, err := s.stringAt(l.key)
-		if err != nil {
-			return err
-		}
+		key := d.stringAt(l.key)
 		if l.number == 0 && l.unit == 0 {
 			continue
 		}
+		if (len(values) == 0 || len(values) >= 8) && !d.take(labelMapCost, "labels") {
+			return
+		}
 		if values == nil {
 			values = map[string][]int64{}
-			err = s.memory.Take(labelCost, "labels")
-		} else if len(values) >= 8 {
-			err = s.memory.Take(labelCost, "labels")
-		}
-		if err != nil {
-			return err
 		}
 		values[key] = append(values[key], int64(l.number))
-		s.buf = binary.AppendUvarint(binary.AppendUvarint(s.buf, l.key), l.unit)
+		d.buf = binary.AppendUvarint(binary.AppendUvarint(d.buf, l.key), l.unit)
 	}
-	if values == nil {
-		return nil
+	if len(values) == 0 {
+		return
 	}
 	sample.NumLabel = values
-	units, ok := s.units[string(s.buf)]
+	units, ok := d.units[string(d.buf)]
 	if !ok {
-		var err error
-		if units, err = s.unitsOf(s.buf); err != nil {
-			return err
-		}
-		s.units[string(s.buf)] = units
+		units = d.unitsOf(d.buf)
+		d.units[string(d.buf)] = units
 	}
 	sample.NumUnit = units
-	return nil
 }
 
-func (s *decoder) unitsOf(list []byte) (map[string][]string, error) {
+// unitsOf returns the units by key, "" for numbers without one. list has pairs of indices: a key and a unit.
+func (d *decoder) unitsOf(list []byte) map[string][]string {
 	out, count := map[string][]string{}, map[string]int{}
-	for len(list) > 0 {
-		if err := s.memory.Take(labelCost, "labels"); err != nil {
-			return nil, err
-		}
-		k, n := binary.Uvarint(list)
-		u, n2 := binary.Uvarint(list[n:])
-		list = list[n+n2:]
-		key, err := s.stringAt(k)
-		if err != nil {
-			return nil, err
-		}
-		unit, err := s.stringAt(u)
-		if err != nil {
-			return nil, err
-		}
-		if u != 0 {
+	for len(list) > 0 && d.take(labelMapCost, "labels") {
+		keyIndex, size := binary.Uvarint(list)
+		unitIndex, unitSize := binary.Uvarint(list[size:])
+		list = list[size+unitSize:]
+		key, unit := d.stringAt(keyIndex), d.stringAt(unitIndex)
+		if unitIndex != 0 {
 			out[key] = append(padTo(out[key], count[key]), unit)
 		}
 		count[key]++
@@ -265,7 +248,7 @@ func (s *decoder) unitsOf(list []byte) (map[string][]string, error) {
 	for key, units := range out {
 		out[key] = padTo(units, count[key])
 	}
-	return out, nil
+	return out
 }
 
 func padTo(list []string, n int) []string {

@@ -27,6 +27,7 @@ const (
 	fieldDocURL        = 15
 )
 
+// profile.proto, messages Sample and Label.
 const (
 	sampleLocations = 1
 	sampleValues    = 2
@@ -45,28 +46,27 @@ type functionKey struct {
 
 type encoder struct {
 	*frozenTables
-	out        stream
-	strings    stringTable
-	functions  map[functionKey]uint64
-	funcList   []functionKey
-	mappings   []mappingFlags
-	labelMsgs  [][]byte
-	generation int
-	used       []bool
-	final      []finalName
-	msg, sub   protobuf.Message
+	out       stream
+	strings   stringTable
+	functions map[functionKey]uint64 // ids
+	funcList  []functionKey          // by id − 1
+	mappings  []mappingFlags         // by module
+	labelMsgs [][]byte               // encoded label sets, by number; nil: not encoded yet
+	used      []bool                 // locations that samples have
+	final     []finalName
+	msg, sub  protobuf.Message
 }
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-// encode writes the tables, and returns newly final names.
-func (v *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
+// encode writes the profile, and returns the names that have become final.
+func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
-		frozenTables: v, out: stream{w: buf}, strings: newStringTable(),
+		frozenTables: t, out: stream{w: buf}, strings: newStringTable(),
 		functions: map[functionKey]uint64{},
-		mappings:  make([]mappingFlags, len(v.modules)),
-		used:      make([]bool, len(v.locs)),
+		mappings:  make([]mappingFlags, len(t.modules)),
+		used:      make([]bool, len(t.locs)),
 	}
 	e.header()
 	e.samples()
@@ -84,9 +84,9 @@ func (v *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 
 func (e *encoder) header() {
 	for _, t := range valueTypes {
-		e.out.message(fieldSampleType, e.valueType(t[0], t[1]))
+		e.out.message(fieldSampleType, e.valueType(t.name, t.unit))
 	}
-	e.out.message(fieldPeriodType, e.valueType(TypeCPU, nanoseconds))
+	e.out.message(fieldPeriodType, e.valueType(TypeCPU, Nanoseconds))
 	e.out.int(fieldPeriod, e.meta.Period.Nanoseconds())
 	e.out.int(fieldDefaultSample, e.strings.add(TypeCPU))
 	if !e.meta.Start.IsZero() {
@@ -110,7 +110,6 @@ func (e *encoder) samples() {
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
-	e.generation = -1
 	err := eachRecord(e.chunks, e.yield, e.beginGeneration, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
@@ -121,35 +120,32 @@ func (e *encoder) samples() {
 }
 
 func (e *encoder) beginGeneration(n int) (err error) {
-	if n != e.generation {
-		e.generation = n
-		e.labels, err = e.generations[n].labels()
-		e.labelMsgs = make([][]byte, len(e.labels))
-	}
+	e.labels, err = e.generations[n].labels()
+	e.labelMsgs = make([][]byte, len(e.labels))
 	return err
 }
 
-// sample writes a Sample: location_id 1, value 2, label 3.
+// sample writes a Sample.
 func (e *encoder) sample(r *record, timed bool) {
 	e.msg = e.msg[:0]
 	e.sub = e.sub[:0]
 	for s := e.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
-		id := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+		id := firstLoc(s)
 		e.used[id] = true
 		e.sub = binary.AppendUvarint(e.sub, uint64(id)+1)
 	}
-	e.msg.Bytes(1, e.sub)
+	e.msg.Bytes(sampleLocations, e.sub)
 	e.sub = e.sub[:0]
 	for _, v := range [...]int64{r.samples, r.wall, r.runqueue, r.cpu} {
 		e.sub = binary.AppendUvarint(e.sub, uint64(v))
 	}
-	e.msg.Bytes(2, e.sub)
+	e.msg.Bytes(sampleValues, e.sub)
 	if e.labelMsgs[r.labels] == nil {
 		e.labelMsgs[r.labels] = e.labelSet(&e.labels[r.labels])
 	}
 	e.msg = append(e.msg, e.labelMsgs[r.labels]...)
 	if timed {
-		e.numLabel(&e.msg, LabelEnd, r.end, nanoseconds)
+		e.numLabel(&e.msg, LabelEnd, r.end, Nanoseconds)
 	}
 	e.out.message(fieldSample, e.msg)
 }
@@ -183,22 +179,22 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	return m
 }
 
-// label appends a Label: key 1, str 2; none for an empty value.
+// label appends a Label with a text; none for an empty one.
 func (e *encoder) label(to *protobuf.Message, key, value string) {
 	if value == "" {
 		return
 	}
 	e.sub = e.sub[:0]
-	e.sub.Int(1, e.strings.add(key))
-	e.sub.Int(2, e.strings.add(value))
-	to.Bytes(3, e.sub)
+	e.sub.Int(labelKey, e.strings.add(key))
+	e.sub.Int(labelStr, e.strings.add(value))
+	to.Bytes(sampleLabel, e.sub)
 }
 
-// numLabel appends a Label: key 1, num 3, num_unit 4.
+// numLabel appends a Label with a number.
 func (e *encoder) numLabel(to *protobuf.Message, key string, value int64, unit string) {
 	e.sub = e.sub[:0]
-	e.sub.Int(1, e.strings.add(key))
-	e.sub.Int(3, value)
-	e.sub.Int(4, e.strings.add(unit))
-	to.Bytes(3, e.sub)
+	e.sub.Int(labelKey, e.strings.add(key))
+	e.sub.Int(labelNum, value)
+	e.sub.Int(labelUnit, e.strings.add(unit))
+	to.Bytes(sampleLabel, e.sub)
 }

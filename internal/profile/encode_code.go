@@ -5,6 +5,8 @@ package profile
 import (
 	"cmp"
 	"slices"
+
+	"prywalk/internal/unnamedcode"
 )
 
 func (e *encoder) locations(r Resolver) {
@@ -52,7 +54,7 @@ func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 		}
 	}
 	if l.machinery && len(fs) == 0 { // a frame type needs a function
-		fs = append(fs, Frame{Name: namelessFunction(m.Path)})
+		fs = append(fs, Frame{Name: unnamedcode.Bracketed(m.Path)})
 	}
 	return fs
 }
@@ -67,7 +69,7 @@ func (e *encoder) lineOf(l *location, f Frame) {
 	flags.lines = flags.lines || f.Line != 0
 	flags.inlined = flags.inlined || f.Inlined
 	if l.machinery {
-		f.System = withFrameType(cmp.Or(f.System, f.Name), Machinery)
+		f.System = SystemNameOfType(cmp.Or(f.System, f.Name), Machinery)
 	}
 	e.line(f)
 }

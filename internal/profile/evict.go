@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sizes at which a discarding Builder evicts, unless twice those after the last eviction are more.
+// Sizes at which a discarding Builder evicts, unless twice those after the last eviction are more; if all sinks are a
+// [StackHolder].
 const (
 	maxStacks    = 1 << 15
 	maxLocations = 1 << 16
@@ -31,16 +32,16 @@ func (b *Builder) NeedsEviction() bool {
 func (b *Builder) BeginEpoch() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tables.used = [2]map[sample.StackID]struct{}{{}, b.tables.used[0]}
+	b.tables.usedByEpoch = [2]map[sample.StackID]struct{}{{}, b.tables.usedByEpoch[0]}
 }
 
 func (t *tables) markUsed(id sample.StackID) {
-	if t.used[0] != nil {
-		t.used[0][id] = struct{}{}
+	if t.usedByEpoch[0] != nil {
+		t.usedByEpoch[0][id] = struct{}{}
 	}
 }
 
-// Evict bounds the tables of a recording without end. It keeps the stacks of the sequence, of kept intervals, and of
+// Evict bounds the tables of a recording without end. It keeps the stacks in except, of kept intervals, and of
 // this epoch and the last, with their numbers; locations and frame lists are renumbered. An evicted stack has no
 // locations, and a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing. Precondition:
 // no number of a location or frame list is used after a change of [Builder.Evictions].
@@ -50,14 +51,14 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	if !b.meta.Discard && !b.meta.Rotates {
 		return
 	}
-	old, now := &b.tables, newTables()
-	now.base, now.kept = old.base+sample.StackID(len(old.stacks)), map[sample.StackID]string{}
+	old, kept := &b.tables, newTables()
+	kept.base, kept.survivors = old.base+sample.StackID(len(old.stacks)), map[sample.StackID]string{}
 	if b.meta.Main != nil {
-		now.module(b.meta.Main)
+		kept.module(b.meta.Main)
 	}
-	now.used = old.used
+	kept.usedByEpoch = old.usedByEpoch
 	keep := func(yield func(sample.StackID) bool) {
-		for _, epoch := range old.used {
+		for _, epoch := range old.usedByEpoch {
 			for id := range epoch {
 				if !yield(id) {
 					return
@@ -67,15 +68,15 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 		b.stacksOfIntervals(yield)
 		except(yield)
 	}
-	m := tableMove{from: old, to: &now, locations: map[uint32]uint32{}}
+	m := tableMove{from: old, to: &kept, locations: map[uint32]uint32{}}
 	for id := range keep {
 		m.stack(id)
 	}
 	for i := range b.sums.rows {
-		b.sums.rows[i].labels = now.labelNumber(old.labels[b.sums.rows[i].labels])
+		b.sums.rows[i].labels = kept.labelNumber(old.labels[b.sums.rows[i].labels])
 	}
 	b.sums.reindex()
-	b.tables = now
+	b.tables = kept
 	b.evicted++
 	b.rotated, b.needed = false, b.sizes()
 }
@@ -89,15 +90,15 @@ type tableMove struct {
 
 func (m *tableMove) stack(id sample.StackID) {
 	s := m.from.stackOfID(id)
-	if _, ok := m.to.kept[id]; ok || s == "" {
+	if _, ok := m.to.survivors[id]; ok || s == "" {
 		return
 	}
 	m.key = m.key[:0]
 	for ; len(s) > 0; s = s[locSize:] {
-		m.key = binary.LittleEndian.AppendUint32(m.key, m.location(binary.LittleEndian.Uint32([]byte(s[:locSize]))))
+		m.key = binary.LittleEndian.AppendUint32(m.key, m.location(firstLoc(s)))
 	}
 	text := string(m.key)
-	m.to.kept[id] = text
+	m.to.survivors[id] = text
 	if _, ok := m.to.byStack[text]; !ok {
 		m.to.byStack[text] = id
 	}
@@ -137,15 +138,9 @@ func (b *Builder) Evictions() int {
 }
 
 // stackOfID returns locSize bytes per location; "" if evicted.
-func (t *tables) stackOfID(id sample.StackID) string { return findStack(t.stacks, t.base, t.kept, id) }
-
-func (v *frozenTables) stackOfID(id sample.StackID) string {
-	return findStack(v.stacks, v.base, v.kept, id)
-}
-
-func findStack(stacks []string, base sample.StackID, kept map[sample.StackID]string, id sample.StackID) string {
-	if id >= base && int(id-base) < len(stacks) {
-		return stacks[id-base]
+func (n *numbered) stackOfID(id sample.StackID) string {
+	if id >= n.base && int(id-n.base) < len(n.stacks) {
+		return n.stacks[id-n.base]
 	}
-	return kept[id]
+	return n.survivors[id]
 }

@@ -4,7 +4,9 @@ package profile
 
 import (
 	"fmt"
+	"io"
 	"slices"
+	"sync"
 	"testing"
 
 	"prywalk/internal/sample"
@@ -22,9 +24,9 @@ func evictedStacks(b *Builder, m *ModuleInfo, n int) (ids []sample.StackID) {
 }
 
 func textOf(b *Builder, id sample.StackID) (text string) {
-	for _, l := range b.Stack(id, nil) {
-		at := b.LocOf(l)
-		text += fmt.Sprint(at.Module, at.Addr, at.Synthetic, at.Machinery, b.FramesOf(at.FramesID), ";")
+	locs, _ := b.Stack(id, nil)
+	for _, at := range locs {
+		text += fmt.Sprint(at.Module, at.Addr, at.Synthetic, at.Machinery, at.Frames, ";")
 	}
 	return text
 }
@@ -114,9 +116,128 @@ func TestNamesOfEvictedStacksAreForgotten(t *testing.T) {
 	}
 }
 
+// TestNamesAreOfTheirLocationsWhileOthersAreEvicted: top shows and names stacks on other goroutines than the one that
+// evicts.
+func TestNamesAreOfTheirLocationsWhileOthersAreEvicted(t *testing.T) {
+	m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "/bin/a", File: 1}
+	b := NewBuilder(Meta{Discard: true})
+	n := NewNames(b, nil)
+	const kept = 100
+	var ids []sample.StackID
+	for i := range 2 * kept {
+		described := b.InternFrames([]Frame{{Name: fmt.Sprint("managed", i)}})
+		id := b.Intern([]Loc{{Module: m, Addr: m.Start + uint64(i)}, {Module: m, FramesID: described}})
+		if i >= kept { // so that its numbers change
+			ids = append(ids, id)
+		}
+	}
+	quit, evicted := make(chan struct{}), make(chan struct{})
+	go n.Run(byAddress{}, quit)
+	defer close(quit)
+	go func() {
+		defer close(evicted)
+		for round := range 200 {
+			evictedStacks(b, m, 10*round)
+			b.Evict(slices.Values(ids))
+		}
+	}()
+	for named := 0; named < kept; {
+		select {
+		case <-evicted:
+		default:
+			named = 0 // at least one round after the last eviction
+		}
+		for i, id := range ids {
+			locs := n.Stack(id, nil, nil)
+			if len(locs) != 2 || locs[1].Frames[0].Name != fmt.Sprint("managed", kept+i) ||
+				locs[0].Final && locs[0].Frames[0].Name != fmt.Sprint("f", kept+i) {
+				t.Fatalf("stack %d is %+v", i, locs)
+			}
+			if locs[0].Final {
+				named++
+			}
+		}
+	}
+}
+
+// Code without a name yet is named again in the midst of an eviction, which renumbers the locations.
+func TestGeneratedCodeIsNamedByItsLocationDuringAnEviction(t *testing.T) {
+	m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "[anon]"}
+	b := NewBuilder(Meta{Discard: true})
+	n := NewNames(b, nil)
+	const all = 10
+	var ids []sample.StackID
+	for i := range all {
+		ids = append(ids, b.Intern([]Loc{{Module: m, Addr: m.Start + uint64(i)}}))
+	}
+	for _, id := range ids {
+		n.Stack(id, nameless{}, nil)
+	}
+	kept := ids[all/2:]
+	n.NameSomeGenerated(during(sync.OnceFunc(func() {
+		b.Evict(slices.Values(kept))
+		n.Stack(kept[0], nil, nil)
+	})))
+	n.NameSomeGenerated(byAddress{})
+	for i, id := range kept {
+		for _, l := range n.Stack(id, nil, nil) {
+			if want := fmt.Sprint("f", all/2+i); l.Final && len(l.Frames) > 0 && l.Frames[0].Name != want {
+				t.Errorf("location %d is named %s, want %s", l.ID, l.Frames[0].Name, want)
+			}
+		}
+	}
+}
+
+type nameless struct{}
+
+func (nameless) Resolve(*ModuleInfo, uint64) []Frame { return nil }
+
+// during calls a function while it resolves.
+type during func()
+
+func (d during) Resolve(m *ModuleInfo, addr uint64) []Frame {
+	d()
+	return byAddress{}.Resolve(m, addr)
+}
+
 // byAddress names functions by their addresses.
 type byAddress struct{}
 
 func (byAddress) Resolve(_ *ModuleInfo, addr uint64) []Frame {
 	return []Frame{{Name: fmt.Sprint("f", addr&0xff)}}
+}
+
+// evicting evicts everything while a recording is written.
+type evicting struct {
+	byAddress
+	b *Builder
+}
+
+func (e evicting) Resolve(m *ModuleInfo, addr uint64) []Frame {
+	e.b.Evict(func(func(sample.StackID) bool) {})
+	return e.byAddress.Resolve(m, addr)
+}
+
+func (e evicting) IsFinal(*ModuleInfo) bool { return true }
+
+// TestFinalNamesAreThoseOfTheirLocations: an eviction during a write renumbers locations.
+func TestFinalNamesAreThoseOfTheirLocations(t *testing.T) {
+	m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "/bin/a", File: 1}
+	b := NewBuilder(Meta{Rotates: true})
+	stack := func(i int) sample.StackID { return b.Intern([]Loc{{Module: m, Addr: m.Start + uint64(i)}}) }
+	for i := range 10 {
+		stack(i) // evicted, so that the others have lower numbers
+	}
+	for i := range 20 {
+		b.Add(Interval{Stack: stack(10 + i), PID: 7, TID: 7, CPU: 1, Wall: 1, Samples: 1})
+	}
+	if err := b.Write(io.Discard, evicting{b: b}); err != nil {
+		t.Fatal(err)
+	}
+	for loc, id := range b.tables.finalNames {
+		at := b.tables.locs[loc]
+		if want := fmt.Sprint("f", at.addr-m.Start); id != 0 && b.tables.frameLists[id-1][0].Name != want {
+			t.Errorf("location %d has the name %v, want %s", loc, b.tables.frameLists[id-1], want)
+		}
+	}
 }

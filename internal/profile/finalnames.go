@@ -9,9 +9,13 @@ type finalName struct {
 	names []Frame
 }
 
-func (b *Builder) keepFinal(final []finalName) {
+// keepFinal drops names of locations that were renumbered since a number of evictions.
+func (b *Builder) keepFinal(final []finalName, evictions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.evicted != evictions {
+		return
+	}
 	for _, f := range final {
 		b.tables.keepFinal(f.loc, f.names)
 	}

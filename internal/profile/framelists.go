@@ -4,7 +4,6 @@ package profile
 
 import (
 	"encoding/binary"
-	"path/filepath"
 	"strings"
 )
 
@@ -23,12 +22,12 @@ func (t *tables) internFrames(fs []Frame) FramesID {
 	if id, ok := t.byFrames[string(t.key)]; ok {
 		return id
 	}
-	own := make([]Frame, len(fs))
+	list := make([]Frame, len(fs))
 	for i, f := range fs {
 		f.Name, f.System, f.File = t.shared(f.Name), t.shared(f.System), t.shared(f.File)
-		own[i] = f
+		list[i] = f
 	}
-	t.frameLists = append(t.frameLists, own)
+	t.frameLists = append(t.frameLists, list)
 	id := FramesID(len(t.frameLists))
 	t.byFrames[string(t.key)] = id
 	return id
@@ -58,10 +57,8 @@ func SystemNameOfType(name, typ string) string {
 	if typ == "" {
 		return ""
 	}
-	return withFrameType(name, typ)
+	return name + " [" + typ + "]"
 }
-
-func withFrameType(name, typ string) string { return name + " [" + typ + "]" }
 
 // FrameType returns the frame type at the end of a system name, or "".
 func FrameType(name, system string) string {
@@ -78,21 +75,4 @@ func FrameType(name, system string) string {
 
 func isFrameType(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
-}
-
-func namelessFunction(path string) string {
-	if strings.HasPrefix(path, "[") {
-		return path
-	}
-	return "[" + filepath.Base(path) + "]"
-}
-
-// FramesOf returns the functions of a list, nil for 0. Read-only.
-func (b *Builder) FramesOf(id FramesID) []Frame {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if id == 0 || int(id) > len(b.tables.frameLists) {
-		return nil
-	}
-	return b.tables.frameLists[id-1]
 }

@@ -8,11 +8,14 @@ import (
 	"prywalk/internal/sample"
 )
 
+// chunkSize is in bytes.
 const chunkSize = 1 << 16
 
+// maxRecord bounds a record in the journal, in bytes.
 const maxRecord = 7 * binary.MaxVarintLen64
 
-// record is an interval as numbers; in the journal, end is less the previous one in the chunk.
+// record is an interval as numbers; in the journal, end is stored as the difference from the previous record in the
+// chunk.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
@@ -24,18 +27,15 @@ type journal struct {
 	last        int64 // end of the last record
 	generations generations
 	spill       spill
-	spilled     int
+	spilled     int // chunks in the file, the first ones
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
 
 func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
-	generation, labels := -1, []labelSet(nil)
+	var labels []labelSet
 	begin := func(n int) (err error) {
-		if n != generation {
-			generation = n
-			labels, err = j.generations.all[n].labels()
-		}
+		labels, err = j.generations.all[n].labels()
 		return err
 	}
 	return eachRecord(j.chunks, nil, begin, func(r *record) error {
@@ -76,7 +76,8 @@ func (j *journal) spillOldest() {
 	}
 }
 
-// eachRecord calls begin, if not nil, before each chunk with its generation, yield after it, and f until an error.
+// eachRecord calls f for each record until an error, yield after each chunk, and begin, if not nil, before the first
+// chunk of each generation.
 func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
@@ -85,7 +86,7 @@ func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, 
 		if err != nil {
 			return err
 		}
-		if begin != nil {
+		if begin != nil && (i == 0 || chunks[i].generation != chunks[i-1].generation) {
 			if err := begin(chunks[i].generation); err != nil {
 				return err
 			}
@@ -135,12 +136,12 @@ type sums struct {
 }
 
 func (s *sums) add(stack sample.StackID, labels uint32, iv *Interval) {
-	s.record(&record{
+	s.addRecord(&record{
 		stack: stack, labels: labels, samples: iv.Samples, wall: iv.Wall, runqueue: iv.RunQueue, cpu: iv.CPU,
 	})
 }
 
-func (s *sums) record(a *record) {
+func (s *sums) addRecord(a *record) {
 	k := sumKey{a.stack, a.labels}
 	i, ok := s.index[k]
 	if !ok {

@@ -13,51 +13,51 @@ const maxLabelSets = 1 << 13
 // generation is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the
 // time: those of an ended generation are packed and spilled.
 type generation struct {
-	// by number; nil after the generation's end
-	sets   []labelSet
-	packed chunk
+	sets   []labelSet // by number; nil after the generation's end
+	packed chunk      // sets, after the end
 }
 
 type generations struct {
 	all     []generation
-	numbers map[labelSet]uint32
+	numbers map[labelSet]uint32 // of the last one
 }
 
-func (e *generations) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
+// numberOf numbers the label set of an interval. began reports that a new generation begins with it.
+func (g *generations) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
-	if n, ok := e.numbers[k]; ok {
+	if n, ok := g.numbers[k]; ok {
 		return n, false
 	}
-	if began = len(e.all) == 0 || len(e.numbers) >= maxLabelSets; began {
-		e.begin(s)
+	if began = len(g.all) == 0 || len(g.numbers) >= maxLabelSets; began {
+		g.begin(s)
 	}
-	now := &e.all[len(e.all)-1]
-	n = uint32(len(now.sets))
-	now.sets = append(now.sets, k)
-	e.numbers[k] = n
+	current := &g.all[len(g.all)-1]
+	n = uint32(len(current.sets))
+	current.sets = append(current.sets, k)
+	g.numbers[k] = n
 	return n, began
 }
 
-func (e *generations) begin(s *spill) {
-	if n := len(e.all); n > 0 {
-		over := &e.all[n-1]
-		*over = generation{packed: chunk{bytes: pack(over.sets)}}
+func (g *generations) begin(s *spill) {
+	if n := len(g.all); n > 0 {
+		ended := &g.all[n-1]
+		*ended = generation{packed: chunk{bytes: pack(ended.sets)}}
 		if s.enabled() {
-			s.write(&over.packed)
+			s.write(&ended.packed)
 		}
 	}
-	e.all = append(e.all, generation{})
-	e.numbers = map[labelSet]uint32{}
+	g.all = append(g.all, generation{})
+	g.numbers = map[labelSet]uint32{}
 }
 
-func (e *generations) size() int { return len(e.numbers) }
+func (g *generations) size() int { return len(g.numbers) }
 
-func (e *generation) labels() ([]labelSet, error) {
-	if e.sets != nil {
-		return e.sets, nil
+func (g *generation) labels() ([]labelSet, error) {
+	if g.sets != nil {
+		return g.sets, nil
 	}
 	var buf []byte
-	b, err := e.packed.load(&buf)
+	b, err := g.packed.load(&buf)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,7 @@ func (e *generation) labels() ([]labelSet, error) {
 func (l *labelSet) numbers() [5]*int {
 	return [...]*int{&l.pid, &l.tid, &l.innerPID, &l.innerTID, &l.owner}
 }
+
 func (l *labelSet) texts() [8]*string {
 	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels}
 }
@@ -121,7 +122,7 @@ const (
 	// The object waited for, and its owner's tid at the sleep's first sample, or [OwnerNoneText].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
-	// "goroutine" or "coroutine" of a sample without a thread.
+	// "goroutine" or "asyncio task" of a sample without a thread.
 	LabelTask = "task"
 	// End of the interval, Unix epoch, ns.
 	LabelEnd = "end_timestamp_ns"

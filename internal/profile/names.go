@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/sample"
+	"prywalk/internal/unnamedcode"
 )
 
 // Names gives sinks the frames of a Builder's stacks during the recording. Each location is resolved once, by the
@@ -19,13 +20,12 @@ type Names struct {
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
-	queue            []LocID
+	queue            []Named // to resolve; their Frames are not set
 	queued           map[LocID]bool
-	unnamedGenerated []LocID // generated code without a name yet
-	changes, renamed int64
-	evictions        int // the Builder's, when known was emptied
+	unnamedGenerated []Named // generated code without a name yet; their Frames are not set
+	changes, renamed int64   // new names, and those of them that replaced others
+	evictions        int     // Builder.Evictions as of the locations here; another eviction makes them invalid
 	wake             chan struct{}
-	buf              []LocID
 }
 
 // Named is a location with its functions.
@@ -34,66 +34,77 @@ type Named struct {
 	ID LocID
 	// Frames are the functions, innermost inlined call first; empty: no name (yet).
 	Frames []Frame
-	// Final is false while it is queued.
+	// Final is false while the location is queued.
 	Final bool
 }
 
 const (
-	// Number of names at which all are forgotten.
+	// maxKnownNames is the number of names at which all are forgotten.
 	maxKnownNames = 1 << 17
 	// Generated code to name again, in all and per [Names.NameSomeGenerated].
 	maxUnnamedGenerated, generatedNamesPerCall = 1 << 12, 256
-	// Least time between two calls of onNewNames.
+	// minNotifyInterval is the least time between two calls of onNewNames.
 	minNotifyInterval = 200 * time.Millisecond
 	dropUnusedEvery   = 10 * time.Second
 )
 
-// NewNames returns the Names of a recording. named, if not nil, is called after new names, and must not block.
+// NewNames returns the Names of a recording. onNewNames, if not nil, is called after new names, and must not block.
 func NewNames(b *Builder, onNewNames func()) *Names {
 	return &Names{builder: b, onNewNames: onNewNames, known: map[LocID][]Frame{}, queued: map[LocID]bool{},
 		wake: make(chan struct{}, 1), evictions: b.Evictions()}
 }
 
 // Stack appends a stack's locations, innermost first; none if it was evicted. r resolves unknown ones; nil: they are
-// queued.
+// queued. Precondition with r: no stack is evicted until Stack returns, as it releases the lock.
 func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.forgetEvicted()
-	buf := n.builder.Stack(id, n.buf[:0])
-	n.buf = nil // n.location may release the lock
-	for _, l := range buf {
-		out = append(out, n.location(l, r))
+	from := len(out)
+	out = n.locations(id, out)
+	for i := from; i < len(out); i++ {
+		n.addFrames(&out[i], r)
 	}
-	n.buf = buf
 	return out
 }
 
-func (n *Names) location(id LocID, r Resolver) Named {
-	at := Named{Loc: n.builder.LocOf(id), ID: id, Final: true}
-	fs, ok := n.known[id]
-	switch {
-	case at.Synthetic != "":
-		at.Frames = []Frame{{Name: at.Synthetic}}
-	case at.FramesID != 0:
-		at.Frames = n.builder.FramesOf(at.FramesID)
-	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else it may be named by now
-		at.Frames = fs
-	case r != nil:
-		at.Frames = n.resolve(r, id, at.Loc)
-	default:
-		at.Final = false
-		n.enqueue(id)
+// locations appends a stack's locations, and drops the names of renumbered ones. Precondition: n.mu is held.
+func (n *Names) locations(id sample.StackID, out []Named) []Named {
+	out, evictions := n.builder.Stack(id, out)
+	if evictions != n.evictions {
+		n.evictions, n.queue, n.unnamedGenerated = evictions, nil, nil
+		clear(n.known)
+		clear(n.queued)
 	}
-	return at
+	return out
 }
 
-func (n *Names) enqueue(id LocID) {
-	if n.queued[id] {
+// addFrames sets the frames of a location: known ones, else those that r gives; with nil, it enqueues the location.
+func (n *Names) addFrames(l *Named, r Resolver) {
+	fs, known := n.known[l.ID]
+	l.Final = true
+	switch {
+	case l.Synthetic != "":
+		l.Frames = []Frame{{Name: l.Synthetic}}
+	case l.FramesID != 0: // Builder.Stack has set them
+	case l.Module == nil, known && (r == nil || !l.mayGetName(fs)):
+		l.Frames = fs
+	case r != nil:
+		l.Frames = n.resolve(r, *l)
+	default:
+		l.Final = false
+		n.enqueue(*l)
+	}
+}
+
+// mayGetName reports whether code with the known frames fs may have a name by now: generated code without one.
+func (l *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && l.Module.File == 0 }
+
+func (n *Names) enqueue(l Named) {
+	if n.queued[l.ID] {
 		return
 	}
-	n.queued[id] = true
-	n.queue = append(n.queue, id)
+	n.queued[l.ID] = true
+	n.queue = append(n.queue, l)
 	select {
 	case n.wake <- struct{}{}:
 	default:
@@ -101,7 +112,7 @@ func (n *Names) enqueue(id LocID) {
 }
 
 // resolve releases the lock for r. Precondition: n.mu is held.
-func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
+func (n *Names) resolve(r Resolver, l Named) []Frame {
 	evictions := n.evictions
 	n.mu.Unlock()
 	fs := slices.Clone(r.Resolve(l.Module, l.Addr-l.Module.Bias))
@@ -109,32 +120,23 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 	if evictions != n.evictions {
 		return fs
 	}
-	before, again := n.known[id]
-	if !again || !slices.Equal(before, fs) {
+	before, known := n.known[l.ID]
+	if !known || !slices.Equal(before, fs) {
 		n.changes++
-		if again {
+		if known {
 			n.renamed++
 		}
 	}
 	if len(n.known) >= maxKnownNames {
 		clear(n.known)
 	}
-	n.known[id] = fs
-	delete(n.queued, id)
-	nothing := len(fs) == 0 || fs[0].Name == namelessFunction(l.Module.Path)
-	if nothing && l.Module.File == 0 && len(n.unnamedGenerated) < maxUnnamedGenerated {
-		n.unnamedGenerated = append(n.unnamedGenerated, id)
+	n.known[l.ID] = fs
+	delete(n.queued, l.ID)
+	unnamed := len(fs) == 0 || fs[0].Name == unnamedcode.Bracketed(l.Module.Path)
+	if unnamed && l.Module.File == 0 && len(n.unnamedGenerated) < maxUnnamedGenerated {
+		n.unnamedGenerated = append(n.unnamedGenerated, l)
 	}
 	return fs
-}
-
-// forgetEvicted drops names of renumbered locations. Precondition: n.mu is held.
-func (n *Names) forgetEvicted() {
-	if now := n.builder.Evictions(); now != n.evictions {
-		n.evictions, n.queue, n.unnamedGenerated = now, nil, nil
-		clear(n.known)
-		clear(n.queued)
-	}
 }
 
 // Run resolves queued locations until quit is closed, and now and then calls r's DropUnused, if it has that.
@@ -146,8 +148,8 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 		case <-quit:
 			return
 		case <-every.C:
-			if rest, ok := r.(interface{ DropUnused() }); ok {
-				rest.DropUnused()
+			if tables, ok := r.(interface{ DropUnused() }); ok {
+				tables.DropUnused()
 			}
 		case <-n.wake:
 			for n.resolveSome(r, quit) {
@@ -162,8 +164,8 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 // ResolveNow resolves queued locations, and generated code without a name again.
 func (n *Names) ResolveNow(r Resolver) {
 	n.mu.Lock()
-	for _, id := range n.unnamedGenerated {
-		n.enqueue(id)
+	for _, l := range n.unnamedGenerated {
+		n.enqueue(l)
 	}
 	n.unnamedGenerated = nil
 	n.mu.Unlock()
@@ -177,7 +179,6 @@ func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for time.Since(began) < minNotifyInterval {
-		n.forgetEvicted()
 		select {
 		case <-quit:
 			return false
@@ -186,9 +187,9 @@ func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 		if len(n.queue) == 0 {
 			return resolved
 		}
-		id := n.queue[0]
+		l := n.queue[0]
 		n.queue = n.queue[1:]
-		n.resolve(r, id, n.builder.LocOf(id))
+		n.resolve(r, l)
 		resolved = true
 	}
 	return true
@@ -198,19 +199,20 @@ func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 func (n *Names) NameSomeGenerated(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.forgetEvicted()
-	list := slices.Clone(n.unnamedGenerated[:min(len(n.unnamedGenerated), generatedNamesPerCall)])
-	n.unnamedGenerated = slices.Delete(n.unnamedGenerated, 0, len(list))
-	for _, id := range list {
-		n.resolve(r, id, n.builder.LocOf(id))
+	for range min(len(n.unnamedGenerated), generatedNamesPerCall) {
+		if len(n.unnamedGenerated) == 0 { // an eviction has renumbered the rest
+			return
+		}
+		l := n.unnamedGenerated[0]
+		n.unnamedGenerated = n.unnamedGenerated[1:]
+		n.resolve(r, l)
 	}
 }
 
-// NameGenerated names the stacks' code in modules that is selects, on the goroutine that owns r's tables.
-func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is func(*ModuleInfo) bool) {
+// NameGenerated names the stacks' code in selected modules, on the goroutine that owns r's tables.
+func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, selected func(*ModuleInfo) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.forgetEvicted()
 	left := maxUnnamedGenerated
 	seen := map[sample.StackID]bool{}
 	for stack := range stacks {
@@ -218,22 +220,22 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 			continue
 		}
 		seen[stack] = true
-		for _, id := range n.builder.Stack(stack, nil) {
-			if _, ok := n.known[id]; ok || left == 0 {
+		for _, l := range n.locations(stack, nil) {
+			if _, ok := n.known[l.ID]; ok || left == 0 {
 				continue
 			}
-			if l := n.builder.LocOf(id); l.Module != nil && l.FramesID == 0 && is(l.Module) {
+			if l.Module != nil && l.FramesID == 0 && selected(l.Module) {
 				left--
 				if fs := r.Resolve(l.Module, l.Addr-l.Module.Bias); len(fs) > 0 {
-					n.known[id] = fs
+					n.known[l.ID] = fs
 				}
 			}
 		}
 	}
 }
 
-// Waiting returns the number of queued locations.
-func (n *Names) Waiting() int {
+// Pending returns the number of queued locations.
+func (n *Names) Pending() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.queued)

@@ -24,6 +24,7 @@ const MaxSize = 1 << 29
 // maxLegacy bounds the old formats, which parse slowly, bytes.
 const maxLegacy = 1 << 24
 
+// maxMessages bounds the fields of a profile, nested ones included.
 const maxMessages = 1 << 25
 
 var (
@@ -68,7 +69,7 @@ func readFile(path string) (*profile.Profile, *budget.Account, error) {
 		p, memory, err := readStream(f)
 		return p, memory, wrapRead(path, err)
 	}
-	memory := memoryFor(stored(st))
+	memory := memoryFor(bytesOnDisk(st))
 	p, err := readFrom(f, st.Size(), memory)
 	return p, memory, wrapRead(path, err)
 }
@@ -89,8 +90,8 @@ func memoryFor(bytes int64) *budget.Account {
 	return budget.Process().AccountOfWhole("the profile")
 }
 
-// stored omits holes.
-func stored(st os.FileInfo) int64 {
+// bytesOnDisk omits holes.
+func bytesOnDisk(st os.FileInfo) int64 {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
 		return min(st.Size(), 512*sys.Blocks)
 	}
@@ -147,13 +148,13 @@ func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 
 // readFrom reads size bytes; the account stays charged with a profile that it returns.
 func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Profile, err error) {
-	before, own := memory.Used(), int64(0)
+	before, kept := memory.Used(), int64(0) // kept: what the profile takes
 	defer func() {
 		if err != nil {
 			memory.Close()
 			return
 		}
-		memory.Give(memory.Used() - before - own)
+		memory.Give(memory.Used() - before - kept)
 	}()
 	data, err := uncompressed(io.NewSectionReader(r, 0, size), memory)
 	if err != nil {
@@ -166,29 +167,29 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 		return nil, ErrTruncated
 	}
 	c := costOf(data)
-	if c.left < 0 {
+	if c.messagesLeft < 0 {
 		return nil, ErrTooLarge
 	}
 	if c.ok {
 		if err := memory.Take(c.ownDecoder+int64(len(data)), "contents"); err != nil {
 			return nil, tooLarge(err)
 		}
-		own = c.ownDecoder
+		kept = c.ownDecoder
 		return parse(func() (*profile.Profile, error) { return decode(data, &c, memory) })
 	}
 	if len(data) > maxLegacy {
 		return nil, ErrFormat
 	}
-	if err := memory.Take(c.library+textFactor*int64(len(data)), "contents"); err != nil {
+	if err := memory.Take(c.pprofDecoder+textFactor*int64(len(data)), "contents"); err != nil {
 		return nil, tooLarge(err)
 	}
-	own = c.library
+	kept = c.pprofDecoder
 	return parse(func() (*profile.Profile, error) { return profile.ParseData(data) })
 }
 
 func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
 
-// parse makes a decoder's panics and errors ErrFormat.
+// parse calls a decoder, and returns its panics and errors as [ErrFormat].
 func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -196,9 +197,9 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 		}
 	}()
 	p, err = read()
-	var none *budget.Error
+	var exceeded *budget.Error
 	switch {
-	case errors.As(err, &none):
+	case errors.As(err, &exceeded):
 		return nil, tooLarge(err)
 	case err != nil:
 		return nil, ErrFormat
@@ -207,6 +208,8 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 	}
 	return p, nil
 }
+
+var gzipMagic = [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
 
 // uncompressed reads at most MaxSize; it inflates once more before, for the size.
 func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
@@ -217,7 +220,7 @@ func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
 		return nil, ErrEmpty
 	case n == 0:
 		return nil, err
-	case magic != [2]byte{0x1f, 0x8b}:
+	case magic != gzipMagic:
 		return exactly(r, r.Size(), memory)
 	}
 	room := min(MaxSize, memory.Left())

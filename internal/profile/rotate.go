@@ -12,17 +12,17 @@ import (
 // added meanwhile. Stacks, locations and names stay until [Builder.Evict]. After an error the new part has all
 // intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
-	v, journal, sums := b.endPart()
-	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, v, r) })
+	view, endedJournal, endedSums := b.endPart()
+	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, view, r) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil {
 		b.rotated = true
-		journal.spill.close()
+		endedJournal.spill.close()
 		return nil
 	}
-	b.meta.Start = v.meta.Start
-	return errors.Join(err, b.restore(journal, sums))
+	b.meta.Start = view.meta.Start
+	return errors.Join(err, b.restore(endedJournal, endedSums))
 }
 
 // PartStart returns the begin of the present part.
@@ -36,20 +36,21 @@ func (b *Builder) PartStart() time.Time {
 func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v, journal, rows := b.freezeLocked(), b.journal, b.sums
+	view, endedJournal, endedSums := b.freeze(), b.journal, b.sums
 	b.journal, b.sums = newJournal(b.meta.SpillTo), sums{}
-	b.meta.Start = v.end
-	return v, journal, rows
+	b.meta.Start = view.end
+	return view, endedJournal, endedSums
 }
 
-func (b *Builder) restore(before journal, rows sums) error {
+// restore puts the intervals of an ended part back, before those added since. Precondition: b.mu is held.
+func (b *Builder) restore(journalBefore journal, sumsBefore sums) error {
 	late := b.journal
 	defer late.spill.close()
-	b.journal = before
+	b.journal = journalBefore
 	err := late.intervals(b.journal.append)
 	for i := range b.sums.rows {
-		rows.record(&b.sums.rows[i])
+		sumsBefore.addRecord(&b.sums.rows[i])
 	}
-	b.sums = rows
+	b.sums = sumsBefore
 	return err
 }

@@ -37,22 +37,20 @@ type StackHolder interface {
 	HeldStacks() (stacks iter.Seq[sample.StackID], ok bool)
 }
 
-// Stack appends a stack's locations, innermost first; none if it was evicted.
-func (b *Builder) Stack(id sample.StackID, out []LocID) []LocID {
-	b.mu.Lock()
-	s := b.tables.stackOfID(id)
-	b.mu.Unlock()
-	for ; len(s) > 0; s = s[locSize:] {
-		out = append(out, LocID(uint32(s[0])|uint32(s[1])<<8|uint32(s[2])<<16|uint32(s[3])<<24))
-	}
-	return out
-}
-
-// LocOf returns a location; its address is in the first of equal modules.
-func (b *Builder) LocOf(id LocID) Loc {
+// Stack appends a stack's locations, innermost first, with the frames of [Builder.InternFrames]; none if it was
+// evicted. The locations' IDs hold while [Builder.Evictions] is evictions.
+func (b *Builder) Stack(id sample.StackID, out []Named) (locs []Named, evictions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.tables.locOf(id)
+	for s := b.tables.stackOfID(id); len(s) > 0; s = s[locSize:] {
+		l := Named{ID: LocID(firstLoc(s))}
+		l.Loc = b.tables.locOf(l.ID)
+		if l.FramesID != 0 {
+			l.Frames = b.tables.frameLists[l.FramesID-1]
+		}
+		out = append(out, l)
+	}
+	return out, b.evicted
 }
 
 func (t *tables) locOf(id LocID) Loc {

@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/outfile"
 )
 
+// maxChunksInMemory bounds the chunks of a journal in memory, 4 MiB, while the others are spilled.
 const maxChunksInMemory = 64
 
 // spill is an unnamed file for the older journal; after an error, chunks stay in memory.
@@ -22,7 +23,7 @@ type chunk struct {
 	bytes      []byte
 	file       *os.File
 	at         int64
-	n          int
+	size       int
 	generation int
 }
 
@@ -35,7 +36,7 @@ func (s *spill) write(c *chunk) {
 		s.dir = "" // earlier chunks stay readable
 		return
 	}
-	*c = chunk{file: s.file, at: s.size, n: n, generation: c.generation}
+	*c = chunk{file: s.file, at: s.size, size: n, generation: c.generation}
 	s.size += int64(n)
 }
 
@@ -63,10 +64,10 @@ func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {
 		return c.bytes, nil
 	}
-	if cap(*buf) < c.n {
-		*buf = make([]byte, max(c.n, chunkSize))
+	if cap(*buf) < c.size {
+		*buf = make([]byte, max(c.size, chunkSize))
 	}
-	b := (*buf)[:c.n]
+	b := (*buf)[:c.size]
 	if _, err := c.file.ReadAt(b, c.at); err != nil {
 		return nil, err
 	}

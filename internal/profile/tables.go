@@ -45,21 +45,28 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
+// maxPointers bounds tables.byPointer.
 const maxPointers = 1 << 16
 
-// tables number repeated values. Slices are append-only: a copy of their headers is consistent; modules change, and are
-// copied.
-type tables struct {
+// numbered are the repeated values by their numbers. All are append-only, so that a copy of the lists is consistent,
+// except modules and finalNames.
+type numbered struct {
 	modules    []*ModuleInfo
 	names      []string
 	locs       []location
 	stacks     []string // locSize bytes per location, innermost first; the first has number base
 	base       sample.StackID
-	kept       map[sample.StackID]string      // those before base that were not evicted
-	used       [2]map[sample.StackID]struct{} // this age and the last ([Builder.BeginEpoch]); nil: no ages
-	labels     []labelSet                     // of aggregated intervals; the journal has its own
-	frameLists [][]Frame                      // by FramesID − 1
-	finalNames []FramesID                     // of a FinalResolver; may be shorter than locs
+	survivors  map[sample.StackID]string // those before base that were not evicted; not changed after the eviction
+	labels     []labelSet                // of aggregated intervals; the journal has its own
+	frameLists [][]Frame                 // by FramesID − 1
+	finalNames []FramesID                // of a FinalResolver; may be shorter than locs
+}
+
+// tables number repeated values.
+type tables struct {
+	numbered
+	// usedByEpoch are the stacks used in this epoch and in the last ([Builder.BeginEpoch]); nil: no epochs.
+	usedByEpoch [2]map[sample.StackID]struct{}
 
 	byFrames  map[string]FramesID
 	byPointer map[*ModuleInfo]uint32
@@ -104,37 +111,40 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	return i
 }
 
-func (t *tables) nameNumber(s string) uint32 {
-	i, ok := t.byName[s]
+// NumberIn returns the index of x in a list, to which it appends a new x; numbers has all indices.
+func NumberIn[T comparable, N int | int32 | uint32](list *[]T, numbers map[T]N, x T) N {
+	n, ok := numbers[x]
 	if !ok {
-		i = uint32(len(t.names))
-		t.names = append(t.names, s)
-		t.byName[s] = i
+		n = N(len(*list))
+		*list = append(*list, x)
+		numbers[x] = n
 	}
-	return i
+	return n
 }
+
+func (t *tables) nameNumber(s string) uint32 { return NumberIn(&t.names, t.byName, s) }
 
 // loc numbers a location. Addresses of a module with equal frames are one: recompiled functions move.
 func (t *tables) loc(l *Loc) uint32 {
-	k := location{framesID: l.FramesID, machinery: l.Machinery}
+	numbers := location{framesID: l.FramesID, machinery: l.Machinery}
 	switch {
 	case l.Synthetic != "":
-		k.synthetic = t.nameNumber(l.Synthetic) + 1
+		numbers.synthetic = t.nameNumber(l.Synthetic) + 1
 	case l.Module != nil:
 		i := t.module(l.Module)
-		k.module, k.addr = i+1, l.Addr-l.Module.Start+t.modules[i].Start
+		numbers.module, numbers.addr = i+1, l.Addr-l.Module.Start+t.modules[i].Start
 	default:
-		k.addr = l.Addr
+		numbers.addr = l.Addr
 	}
-	of := k
+	key := numbers
 	if l.FramesID != 0 {
-		of.addr = 0
+		key.addr = 0
 	}
-	i, ok := t.byLoc[of]
+	i, ok := t.byLoc[key]
 	if !ok {
 		i = uint32(len(t.locs))
-		t.locs = append(t.locs, k)
-		t.byLoc[of] = i
+		t.locs = append(t.locs, numbers)
+		t.byLoc[key] = i
 	}
 	return i
 }
@@ -160,7 +170,13 @@ func (t *tables) stackOf(stack []LocID) sample.StackID {
 	return t.internKey()
 }
 
+// locSize is the size of a location in a stack, in bytes.
 const locSize = 4
+
+// firstLoc returns the innermost location of a stack that is not empty.
+func firstLoc(stack string) uint32 {
+	return uint32(stack[0]) | uint32(stack[1])<<8 | uint32(stack[2])<<16 | uint32(stack[3])<<24
+}
 
 func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
 	key = slices.Grow(key, locSize*len(stack))
@@ -170,6 +186,7 @@ func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
 	return key
 }
 
+// internKey numbers the stack in t.key.
 func (t *tables) internKey() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
 		t.markUsed(id)
@@ -195,14 +212,4 @@ func (l *labelSet) interval() Interval {
 	}
 }
 
-func (t *tables) labelNumberOf(iv *Interval) uint32 { return t.labelNumber(labelsOf(iv)) }
-
-func (t *tables) labelNumber(k labelSet) uint32 {
-	i, ok := t.byLabels[k]
-	if !ok {
-		i = uint32(len(t.labels))
-		t.labels = append(t.labels, k)
-		t.byLabels[k] = i
-	}
-	return i
-}
+func (t *tables) labelNumber(k labelSet) uint32 { return NumberIn(&t.labels, t.byLabels, k) }

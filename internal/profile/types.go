@@ -15,30 +15,31 @@ type LocID uint32
 
 // Loc is an entry of a stack: code or synthetic.
 type Loc struct {
-	// Module is nil if unknown or synthetic.
+	// Module has the address; nil if unknown, or for a synthetic entry.
 	Module *ModuleInfo
-	// Addr is exact for innermost and signal-interrupted frames, else the return address − 1.
+	// Addr is the address to name ([frames.Frame.LookupPC]): the next instruction of innermost and interrupted frames,
+	// else an address within the call.
 	Addr uint64
 	// Synthetic is the name of an entry that is no code, in brackets, or "".
 	Synthetic string
-	// FramesOf is from [Builder.InternFrames]; 0: the Resolver is called.
+	// FramesID is from [Builder.InternFrames]; 0: the Resolver is called.
 	FramesID FramesID
-	// Machinery is set for interpreter frames: native functions that run managed frames.
+	// Machinery is set for frames of interpreters: native functions that run managed ones.
 	Machinery bool
 }
 
 // FramesID is a number from [Builder.InternFrames]; 0: none.
 type FramesID uint32
 
-// Machinery is the frame type of interpreter frames. The type ends the system name: "fib [c2]" ([FrameType]).
+// Machinery is the frame type of interpreters' frames. A type is at the end of a system name: "fib [c2]" ([FrameType]).
 const Machinery = "machinery"
 
 // ModuleInfo is a mapping of code, immutable once used. Mappings with equal fields (except Origin), and of the same
 // part of one File, are one module.
 type ModuleInfo struct {
-	// The bounds at run time; End is excluded.
+	// Start and End are the bounds at run time, End excluded.
 	Start, End uint64
-	// In bytes, of Start.
+	// FileOffset is Start's offset in the file, in bytes.
 	FileOffset uint64
 	// Bias is the address at run time − that in the ELF file, modulo 2^64.
 	Bias uint64
@@ -48,9 +49,9 @@ type ModuleInfo struct {
 	BuildID string
 	// Owner is the only process with this code (JIT), 0 for files.
 	Owner int
-	// Grows is set for JIT code: another End is the same module.
+	// Grows is set for JIT code, which is the same module with another End.
 	Grows bool
-	// File identifies the contents; 0: addresses do.
+	// File identifies the contents; with 0, the addresses identify the module.
 	File   FileID
 	Origin Origin
 }
@@ -58,12 +59,11 @@ type ModuleInfo struct {
 // FileID identifies a file's contents.
 type FileID uint64
 
-// Origin is a module's code, for the Resolver.
+// Origin is where a Resolver finds a module's code.
 type Origin struct {
-	// The unwinder's module, and a process that ran it; nil: not unwound.
-	Module *frames.Module
-	PID    int
-	Kernel bool
+	Module *frames.Module // the unwinder's; nil: not unwound
+	PID    int            // a process that ran it
+	Kernel bool           // the kernel's code
 }
 
 // Frame is a function at an address; inlined calls make several.
@@ -89,7 +89,7 @@ type Interval struct {
 	PID, TID int
 	// InnerPID and InnerTID are the numbers in the process's pid namespace, 0 if equal.
 	InnerPID, InnerTID int
-	// Start of the process, clock ticks after boot: pids are reused. Not in files.
+	// Start is that of the process, in clock ticks after boot, as pids are reused. It is not in files.
 	Start        uint64
 	Comm, Thread string
 	Role         string
@@ -103,9 +103,9 @@ type Interval struct {
 	Task string
 	// Labels are the program's, as [LabelText].
 	Labels string
-	// End of the interval, Unix epoch, ns; it began Wall earlier. Dropped when aggregating.
+	// End is the interval's end, Unix epoch, ns; the begin is Wall earlier. Aggregating drops it.
 	End int64
-	// Number of ticks.
+	// Samples is the number of ticks.
 	Samples int64
 	// Wall, RunQueue and CPU are times in ns: all, in the run queue, on a CPU.
 	Wall, RunQueue, CPU int64
@@ -115,7 +115,7 @@ type Interval struct {
 type Meta struct {
 	Start  time.Time
 	Period time.Duration
-	// Main binary; nil if unknown ([Builder.SetMain]).
+	// Main is the main binary; nil if unknown ([Builder.SetMain]).
 	Main *ModuleInfo
 	// Aggregate adds up equal stacks and labels, without times.
 	Aggregate bool

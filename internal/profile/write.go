@@ -9,48 +9,31 @@ import (
 	"io"
 	"slices"
 	"time"
-
-	"prywalk/internal/sample"
 )
 
 // frozenTables is an immutable view of a Builder's tables.
 type frozenTables struct {
+	numbered
 	meta        Meta
 	end         time.Time
 	comments    []string
-	modules     []*ModuleInfo
-	names       []string
-	locs        []location
-	frameLists  [][]Frame
-	finalNames  []FramesID
-	stacks      []string
-	base        sample.StackID
-	kept        map[sample.StackID]string
-	labels      []labelSet
 	generations []generation
 	chunks      []chunk
 	sums        []record
 	main        int // index of the main binary's module, −1 if none
 	yield       func()
+	evictions   int
 }
 
+// freeze returns the present view. Precondition: b.mu is held.
 func (b *Builder) freeze() *frozenTables {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.freezeLocked()
-}
-
-// freezeLocked returns the present view. Precondition: b.mu is held.
-func (b *Builder) freezeLocked() *frozenTables {
 	v := &frozenTables{
-		meta: b.meta, end: b.end, comments: b.comments,
-		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, frameLists: b.tables.frameLists,
-		finalNames: slices.Clone(b.tables.finalNames),
-		stacks:     b.tables.stacks, base: b.tables.base, kept: b.tables.kept, labels: b.tables.labels,
+		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
 		generations: slices.Clone(b.journal.generations.all),
 		chunks:      slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
-		main: -1, yield: b.yield,
+		main: -1, yield: b.yield, evictions: b.evicted,
 	}
+	v.modules, v.finalNames = slices.Clone(v.modules), slices.Clone(v.finalNames)
 	if b.meta.Main != nil {
 		v.main = int(b.tables.module(b.meta.Main))
 	}
@@ -62,7 +45,10 @@ func (b *Builder) freezeLocked() *frozenTables {
 
 // Write writes a compressed profile of the intervals so far; more may be added meanwhile. A nil r names nothing.
 func (b *Builder) Write(w io.Writer, r Resolver) error {
-	return b.writeView(w, b.freeze(), r)
+	b.mu.Lock()
+	v := b.freeze()
+	b.mu.Unlock()
+	return b.writeView(w, v, r)
 }
 
 func (b *Builder) writeView(w io.Writer, v *frozenTables, r Resolver) error {
@@ -75,7 +61,7 @@ func (b *Builder) writeView(w io.Writer, v *frozenTables, r Resolver) error {
 	if err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
-	b.keepFinal(final)
+	b.keepFinal(final, v.evictions)
 	if err := zip.Close(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
@@ -97,8 +83,9 @@ const (
 	TypeCPU = "cpu"
 )
 
-const nanoseconds = "nanoseconds"
+// Nanoseconds is the unit of times in profiles.
+const Nanoseconds = "nanoseconds"
 
-var valueTypes = [][2]string{
-	{TypeSamples, "count"}, {TypeWall, nanoseconds}, {TypeRunQueue, nanoseconds}, {TypeCPU, nanoseconds},
+var valueTypes = []struct{ name, unit string }{
+	{TypeSamples, "count"}, {TypeWall, Nanoseconds}, {TypeRunQueue, Nanoseconds}, {TypeCPU, Nanoseconds},
 }

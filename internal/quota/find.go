@@ -3,6 +3,8 @@
 package quota
 
 import (
+	"cmp"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,15 +44,7 @@ func (r Root) limits(groups groups, mounts []mount) []Limit {
 		}
 		all = append(all, r.limitsUpFrom(&m, groups.pathIn(&m), accounts(mounts, groups))...)
 	}
-	slices.SortStableFunc(all, func(a, b Limit) int {
-		switch {
-		case a.Share() < b.Share():
-			return -1
-		case a.Share() > b.Share():
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b Limit) int { return cmp.Compare(a.Share(), b.Share()) })
 	return all
 }
 
@@ -76,10 +70,9 @@ func (r Root) nameOf(path string) string {
 
 // limitsUpFrom goes up to the mount's root.
 func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
-	below, ok := m.pathBelow(group)
-	for own := true; ok; own = false {
-		dir := r.path(filepath.Join(m.at, below))
-		if l, limited := read(dir, m.v2); limited {
+	own := true
+	for below := range m.upFrom(group) {
+		if l, limited := read(r.path(filepath.Join(m.at, below)), m.v2); limited {
 			l.Own = own
 			if !m.v2 {
 				if l.acct = acct(filepath.Join(m.root, below)); l.acct != "" {
@@ -88,12 +81,19 @@ func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (al
 			}
 			all = append(all, l)
 		}
-		if below == "/" || below == "." {
-			break
-		}
-		below = filepath.Dir(below)
+		own = false
 	}
 	return all
+}
+
+// upFrom yields the paths below the mount of a group and of its ancestors, up to the mount's root.
+func (m *mount) upFrom(group string) iter.Seq[string] {
+	return func(yield func(below string) bool) {
+		below, ok := m.pathBelow(group)
+		for ok && yield(below) && below != "/" {
+			below = filepath.Dir(below)
+		}
+	}
 }
 
 // pathBelow returns a group's path below the mount; false: none.

@@ -20,11 +20,12 @@ func (r Root) Frozen(pid int) string {
 func (r Root) frozenBy(groups groups, mounts []mount) string {
 	for i := range mounts {
 		m := &mounts[i]
-		below, ok := m.pathBelow(groups.pathIn(m))
+		group := groups.pathIn(m)
+		below, ok := m.pathBelow(group)
 		if !ok || !m.frozen(r.path(filepath.Join(m.at, below))) {
 			continue
 		}
-		for up := below; up != "/" && up != "."; up = filepath.Dir(up) {
+		for up := range m.upFrom(group) {
 			if m.freezes(r.path(filepath.Join(m.at, up))) {
 				return filepath.Join(m.at, up)
 			}

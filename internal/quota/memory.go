@@ -20,15 +20,11 @@ func (r Root) Memory() (least int64) {
 			}
 			names = []string{"memory.limit_in_bytes"}
 		}
-		below, ok := m.pathBelow(groups.pathIn(&m))
-		for ; ok; below = filepath.Dir(below) {
+		for below := range m.upFrom(groups.pathIn(&m)) {
 			for _, name := range names {
 				if n := limit(readWord(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
 					least = n
 				}
-			}
-			if below == "/" || below == "." {
-				break
 			}
 		}
 	}

@@ -38,13 +38,13 @@ func newBackgroundResolver() *backgroundResolver {
 	}
 }
 
-func (l *topRun) nameInBackground() (stop func()) {
+func (t *topRun) nameInBackground() (stop func()) {
 	r := newBackgroundResolver()
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		defer r.close()
-		l.liveNames.Run(r, quit)
+		t.liveNames.Run(r, quit)
 	}()
 	return func() {
 		close(quit)
@@ -54,9 +54,9 @@ func (l *topRun) nameInBackground() (stop func()) {
 
 func (r *backgroundResolver) close() {
 	_ = r.Close()
-	for _, t := range r.private {
-		if t.image != nil {
-			t.image.Close()
+	for _, p := range r.private {
+		if p.image != nil {
+			p.image.Close()
 		}
 	}
 }
@@ -64,15 +64,15 @@ func (r *backgroundResolver) close() {
 // DropUnused closes private images. They are opened again on demand.
 func (r *backgroundResolver) DropUnused() {
 	now := r.now()
-	for img, t := range r.private {
-		over := img.Unused()
-		if t.image != nil && (over || now.Sub(t.used) > t.closeAfter) {
-			r.Forget(t.image)
-			t.image.Close()
-			t.image = nil
-			t.closeAfter = min(2*t.closeAfter, maxUnusedTime)
+	for img, p := range r.private {
+		unused := img.Unused()
+		if p.image != nil && (unused || now.Sub(p.used) > p.closeAfter) {
+			r.Forget(p.image)
+			p.image.Close()
+			p.image = nil
+			p.closeAfter = min(2*p.closeAfter, maxUnusedTime)
 		}
-		if over {
+		if unused {
 			delete(r.private, img)
 		}
 	}
@@ -82,17 +82,17 @@ func (r *backgroundResolver) DropUnused() {
 
 // Resolve implements profile.Resolver.
 func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	own := r.modules[m]
-	if own == nil {
-		own = r.privateModule(m)
-		r.modules[m] = own
+	private := r.modules[m]
+	if private == nil {
+		private = r.privateModule(m)
+		r.modules[m] = private
 	}
 	if m.Origin.Module != nil {
-		if at := loadedcode.MappingOf(m.Origin.Module); at != nil && r.private[at.Image] != nil {
-			r.private[at.Image].used = r.now()
+		if mapping := loadedcode.MappingOf(m.Origin.Module); mapping != nil && r.private[mapping.Image] != nil {
+			r.private[mapping.Image].used = r.now()
 		}
 	}
-	return r.resolver.Resolve(own, addr)
+	return r.resolver.Resolve(private, addr)
 }
 
 // privateModule returns a module with private tables. Names of self-describing code belong to the aggregator's
@@ -101,32 +101,32 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 	if m.Origin.Module == nil {
 		return m
 	}
-	at := loadedcode.MappingOf(m.Origin.Module)
-	if at == nil {
+	shared := loadedcode.MappingOf(m.Origin.Module)
+	if shared == nil {
 		return m
 	}
-	module, mapping := *m.Origin.Module, *at
+	module, mapping := *m.Origin.Module, *shared
 	mapping.Names = nil
-	if at.Image != nil {
-		mapping.Image = r.image(at.Image)
+	if shared.Image != nil {
+		mapping.Image = r.image(shared.Image)
 	}
 	module.Origin = &mapping
-	own := *m
-	own.Origin.Module = &module
-	return &own
+	private := *m
+	private.Origin.Module = &module
+	return &private
 }
 
 // image returns a private image; nil if it cannot be opened.
 func (r *backgroundResolver) image(img *loadedcode.Image) *loadedcode.Image {
-	t := r.private[img]
-	if t == nil {
-		t = &privateImage{closeAfter: minUnusedTime}
-		r.private[img] = t
+	p := r.private[img]
+	if p == nil {
+		p = &privateImage{closeAfter: minUnusedTime}
+		r.private[img] = p
 	}
-	if t.image == nil && !t.failed {
+	if p.image == nil && !p.failed {
 		var err error
-		t.image, err = img.Clone()
-		t.failed = err != nil
+		p.image, err = img.Clone()
+		p.failed = err != nil
 	}
-	return t.image
+	return p.image
 }

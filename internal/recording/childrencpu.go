@@ -12,7 +12,7 @@ import (
 
 // childrenCPU is of the targets' unrecorded descendants.
 type childrenCPU struct {
-	ticks uint64 // of all, ended ones that were waited for included; USER_HZ
+	ticks uint64 // of all, ended ones that were waited for included; [procmem.ClockTick]
 	live  map[int]uint64
 	known bool // of all targets
 }
@@ -39,9 +39,6 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 	return c
 }
 
-// USER_HZ
-const ticksPerSecond = 100
-
 const minChildrenCPU = 0.1
 
 // since describes the time since a reading; "" if little or unknown.
@@ -49,7 +46,7 @@ func (c *childrenCPU) since(before *childrenCPU) string {
 	if !c.known || !before.known || c.ticks <= before.ticks {
 		return ""
 	}
-	used := float64(c.ticks-before.ticks) / ticksPerSecond
+	used := float64(c.ticks-before.ticks) * procmem.ClockTick / 1e9
 	if used < minChildrenCPU {
 		return ""
 	}

@@ -62,14 +62,17 @@ func (r *recording) launchAndRecord(args []string) error {
 
 // recordLaunched samples until the command's end, and writes the recording, even without samples.
 func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) error {
-	procs, err := r.open([]int{l.PID})
+	procs, err := r.openWatched([]int{l.PID})
+	if r.hung {
+		return err
+	}
 	if err != nil {
 		ended := errors.Is(err, refusal.Exited) || errors.Is(err, refusal.Zombie)
 		if !ended {
 			console.Errorf("%v", err)
 		}
 		r.prepare(nil)
-		if err := r.write(); err != nil || !ended {
+		if err := r.writeWatched(); err != nil || !ended {
 			return err
 		}
 		console.Infof("%s", runsummary.TooShortLine(&r.stats, r.output.path))

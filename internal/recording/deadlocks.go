@@ -9,36 +9,34 @@ import (
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/hang"
+	"prywalk/internal/selfhang"
 )
 
-func (r *recording) findDeadlocks() {
-	if r.endless || r.hung {
-		return
+// findDeadlocks fails if a read hangs.
+func (r *recording) findDeadlocks() error {
+	if r.live {
+		return nil
 	}
 	pids := r.sampler.PossibleDeadlocks()
 	if len(pids) == 0 {
-		return
+		return nil
 	}
 	var targets []*loadedcode.Process
-	hung := hang.Watched(func() {
-		for _, pid := range pids {
-			if t, err := r.images.Open(pid); err == nil {
-				targets = append(targets, t)
-			}
-		}
+	hung := selfhang.Watched(func() {
+		targets = openAll(r.images, pids)
 	})
 	if hung != nil || len(targets) == 0 {
-		return
+		return hung
 	}
 	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: r.samplerOpts.MaxDepth, ReadOnly: r.samplerOpts.ReadOnly})
 	if errors.Is(err, dump.ErrHung) {
-		return
+		return err
 	}
 	for _, t := range targets {
 		t.Close()
 	}
 	r.deadlocks = text.Sentences(l)
+	return nil
 }
 
 func (r *recording) reportDeadlocks() {

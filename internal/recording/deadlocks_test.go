@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// comments records a process for a short time, and gives the recording's comments.
-func comments(t *testing.T, pid int) []string {
+// recorded records a process for a short time.
+func recorded(t *testing.T, pid int) *profile.Profile {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "prywalk.pb.gz")
 	err := RecordProcesses(Options{
@@ -37,7 +37,7 @@ func comments(t *testing.T, pid int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Comments
+	return p
 }
 
 // TestADeadlockIsInTheRecording: one that stands when the sampling ends is in the comments, with threads and locks; a
@@ -56,7 +56,7 @@ func TestADeadlockIsInTheRecording(t *testing.T) {
 		}
 		var lines []string
 		for range 20 { // until its threads have come to wait for each other
-			if lines = comments(t, cmd.Process.Pid); !want || slices.ContainsFunc(lines, isDeadlock) {
+			if lines = recorded(t, cmd.Process.Pid).Comments; !want || slices.ContainsFunc(lines, isDeadlock) {
 				break
 			}
 		}

@@ -5,29 +5,30 @@ package recording
 import (
 	"fmt"
 
-	"prywalk/internal/observe/hang"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/runstats"
+	"prywalk/internal/selfhang"
 )
 
 const maxGoPrograms = 16
 
-func (r *recording) countGoroutines() {
-	if r.endless || r.hung {
-		return
+// countGoroutines fails if a read hangs.
+func (r *recording) countGoroutines() error {
+	if r.live {
+		return nil
 	}
 	lines := unreadGoroutines(r.stats.Goroutines)
-	hung := hang.Watched(func() {
+	hung := selfhang.Watched(func() {
 		for _, pid := range r.pids[:min(len(r.pids), maxGoPrograms)] {
 			t, err := r.images.Open(pid)
 			if err != nil {
 				continue
 			}
-			parked := t.Runtimes().GoroutinesText
+			shown := loadedcode.GoroutinesNotShown
 			if r.samplerOpts.Tasks {
-				parked = t.Runtimes().GoroutinesAtEnd
+				shown = loadedcode.GoroutinesRecorded
 			}
-			text := parked()
-			if text != "" {
+			if _, text := t.Runtimes().WaitingGoroutines(shown); text != "" {
 				lines = append(lines, fmt.Sprintf("%s (pid %d): %s", t.Comm, pid, text))
 			}
 			_ = t.Close()
@@ -36,6 +37,7 @@ func (r *recording) countGoroutines() {
 	if hung == nil {
 		r.goroutines = lines
 	}
+	return hung
 }
 
 // unreadGoroutines notes that the recording was too short to read each goroutine.

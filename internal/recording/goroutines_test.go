@@ -21,7 +21,7 @@ func TestGoroutinesThatWaitAreInTheRecording(t *testing.T) {
 	}
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	lines := comments(t, cmd.Process.Pid)
+	lines := recorded(t, cmd.Process.Pid).Comments
 	if !slices.ContainsFunc(lines, func(s string) bool {
 		return strings.Contains(s, "): 21 goroutines that wait are not shown (20 chan receive, 1 sleep)")
 	}) {

@@ -18,20 +18,23 @@ import (
 // targetGroups observes what holds up the targets' control groups: CPU quotas, and freezing.
 type targetGroups struct {
 	pids   func() []int
-	notify func([]holdUp) // nil: none; called with what holds up targets now
+	notify func([]obstruction) // nil: none; called with what holds up targets now
 	groups *quota.Groups
-	frozen map[int]*runstats.FrozenTarget // all that were found, by PID
+	frozen map[int]*runstats.FrozenTarget // the first maxFrozenTargets that were found, by PID
 	last   []int                          // processes of the last reading
 	readAt time.Time
 
 	quit, done chan struct{}
 }
 
-// holdUp is one control group's, as a sentence; key is the same at each reading.
-type holdUp struct {
+// obstruction is one control group's, as a sentence; key is the same at each reading.
+type obstruction struct {
 	key, text string
 	frozen    bool // else it was throttled
 }
+
+// maxFrozenTargets bounds the frozen targets in statistics, as an agent's have no end.
+const maxFrozenTargets = 1 << 14
 
 // Rest between readings of the groups: the longer of groupsInterval and groupsCPUDivisor × the last one's CPU time.
 const (
@@ -41,7 +44,7 @@ const (
 
 // observeGroups reads the control groups of processes now, and then in the background until end is called. notify is
 // called after each reading.
-func observeGroups(root quota.Root, pids func() []int, notify func([]holdUp)) *targetGroups {
+func observeGroups(root quota.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
 	g := &targetGroups{
 		pids: pids, notify: notify, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
 		quit: make(chan struct{}), done: make(chan struct{}),
@@ -89,6 +92,9 @@ func (g *targetGroups) read(pids []int) {
 		}
 		f := g.frozen[pids[i]]
 		if f == nil {
+			if len(g.frozen) >= maxFrozenTargets {
+				continue
+			}
 			f = &runstats.FrozenTarget{PID: pids[i], AtStart: g.readAt.IsZero()}
 			g.frozen[pids[i]] = f
 		}
@@ -102,7 +108,7 @@ func (g *targetGroups) read(pids []int) {
 }
 
 // frozenNow returns a sentence for each group that freezes processes.
-func frozenNow(pids []int, frozenBy []string) (all []holdUp) {
+func frozenNow(pids []int, frozenBy []string) (all []obstruction) {
 	first, n := map[string]int{}, map[string]int64{}
 	for i, dir := range frozenBy {
 		if dir != "" {
@@ -111,19 +117,19 @@ func frozenNow(pids []int, frozenBy []string) (all []holdUp) {
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(first)) {
-		all = append(all, holdUp{dir, fmt.Sprintf("the cgroup %s is frozen (as by docker pause): no thread of %s runs", dir,
-			runsummary.FirstAndOthers(first[dir], n[dir])), true})
+		all = append(all, obstruction{dir, fmt.Sprintf("the cgroup %s is frozen (as by docker pause): no thread of %s runs",
+			dir, runsummary.FirstAndOthers(first[dir], n[dir])), true})
 	}
 	return all
 }
 
 // throttledNow returns a sentence for each group that was throttled since the last reading for long enough.
-func (g *targetGroups) throttledNow(now time.Time) (all []holdUp) {
+func (g *targetGroups) throttledNow(now time.Time) (all []obstruction) {
 	for _, q := range g.groups.ThrottledNow() {
 		var s runstats.Stats
 		s.Seconds, s.TargetQuotas = now.Sub(g.readAt).Seconds(), []runstats.Throttling{runstats.Throttling(q)}
 		for _, text := range runsummary.TargetGroups(&s) {
-			all = append(all, holdUp{key: q.Cgroup, text: text})
+			all = append(all, obstruction{key: q.Cgroup, text: text})
 		}
 	}
 	return all

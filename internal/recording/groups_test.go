@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,9 +51,9 @@ func (g *groupTree) freeze(group string, frozen bool) {
 
 // observe observes the groups of a run's processes, which the caller may change between readings, and returns what
 // was notified last.
-func (g *groupTree) observe(pids *[]int) (groups *targetGroups, now *[]holdUp) {
-	now = new([]holdUp)
-	groups = &targetGroups{pids: func() []int { return *pids }, notify: func(all []holdUp) { *now = all },
+func (g *groupTree) observe(pids *[]int) (groups *targetGroups, now *[]obstruction) {
+	now = new([]obstruction)
+	groups = &targetGroups{pids: func() []int { return *pids }, notify: func(all []obstruction) { *now = all },
 		groups: quota.Root(g.root).Groups(), frozen: map[int]*runstats.FrozenTarget{},
 		quit: make(chan struct{}), done: make(chan struct{})}
 	close(groups.done)
@@ -91,6 +92,22 @@ func TestFreezingBetweenStartAndEndIsFound(t *testing.T) {
 	}
 }
 
+// TestFrozenTargetsAreLimited: an agent runs for months, on a host that pauses one container after another.
+func TestFrozenTargetsAreLimited(t *testing.T) {
+	tree := newGroupTree(t)
+	tree.freeze("/a", true)
+	tree.process(1<<21, "/a")
+	pids := []int{}
+	groups, now := tree.observe(&pids)
+	for pid := range maxFrozenTargets {
+		groups.frozen[pid] = &runstats.FrozenTarget{PID: pid}
+	}
+	groups.read([]int{1 << 21})
+	if len(groups.frozen) != maxFrozenTargets || len(*now) != 1 {
+		t.Errorf("%d frozen targets, %d obstructions, want %d and 1", len(groups.frozen), len(*now), maxFrozenTargets)
+	}
+}
+
 func TestThrottlingIsThatSinceTheLastReading(t *testing.T) {
 	tree := newGroupTree(t)
 	tree.process(7, "/a")
@@ -112,5 +129,25 @@ func TestThrottlingIsThatSinceTheLastReading(t *testing.T) {
 	var s runstats.Stats
 	if groups.end(&s); len(s.TargetQuotas) != 1 || s.TargetQuotas[0].ThrottledPeriods != 9 {
 		t.Errorf("%+v, want 9 throttled periods in all", s.TargetQuotas)
+	}
+}
+
+func TestAgentForgetsThrottledGroupsThatAreGone(t *testing.T) {
+	dir := t.TempDir()
+	group := func(name string) obstruction {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return obstruction{key: filepath.Join(dir, name), text: name + " was throttled"}
+	}
+	a, b, c := group("a"), group("b"), group("c")
+	s := &agentRun{frozen: map[string]bool{}, throttled: map[string]bool{}}
+	s.reportObstructions([]obstruction{a, b})
+	if err := os.Remove(a.key); err != nil {
+		t.Fatal(err)
+	}
+	s.reportObstructions([]obstruction{c})
+	if want := map[string]bool{b.key: true, c.key: true}; !maps.Equal(s.throttled, want) {
+		t.Errorf("%v, want %v", s.throttled, want)
 	}
 }

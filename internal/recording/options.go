@@ -39,7 +39,7 @@ type Options struct {
 
 // TopOptions configure [RunTop].
 type TopOptions struct {
-	// The first clock.
+	// Clock is the one by which rows are ordered at the start.
 	Clock top.Clock
 	// Window is what a table covers.
 	Window time.Duration
@@ -69,7 +69,7 @@ func newRecording(o Options) *recording {
 }
 
 // onTerminal reports whether tables are redrawn on a terminal.
-func (l *topRun) onTerminal() bool {
+func (t *topRun) onTerminal() bool {
 	term := os.Getenv("TERM")
-	return !l.display.Once && !l.display.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
+	return !t.display.Once && !t.display.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
 }

@@ -13,40 +13,51 @@ import (
 
 // outputState is the state of the written file. Safe for concurrent use.
 type outputState struct {
-	mu    sync.Mutex
-	path  string
-	at    time.Time // of the last write
-	whole bool      // it had the whole recording
+	mu       sync.Mutex
+	path     string
+	written  time.Time // of the last write
+	complete bool      // it completed the recording
+	parts    int       // complete files before this one
 }
 
-func (d *outputState) setPath(path string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.path = path
+func (s *outputState) setPath(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.path = path
 }
 
-func (d *outputState) noteWrite(whole bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.at, d.whole = time.Now(), whole
+// noteComplete states that the file is complete, as a part of the recording, and another one is begun.
+func (s *outputState) noteComplete(next string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts++
+	s.path, s.written, s.complete = next, time.Time{}, false
 }
 
-func (d *outputState) String() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (s *outputState) noteWrite(complete bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written, s.complete = time.Now(), complete
+}
+
+func (s *outputState) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case d.whole && d.path == "-":
+	case s.complete && s.path == "-":
 		return "the whole recording was written to the standard output"
-	case d.whole:
-		return fmt.Sprintf("the whole recording is in %s", d.path)
-	case !d.at.IsZero():
+	case s.complete:
+		return fmt.Sprintf("the whole recording is in %s", s.path)
+	case !s.written.IsZero():
 		return fmt.Sprintf("%s has the recording until %s, %s ago; the rest is lost",
-			d.path, d.at.Format(time.TimeOnly), time.Since(d.at).Round(100*time.Millisecond))
-	case d.path == "" || !outfile.Replaceable(d.path):
+			s.path, s.written.Format(time.TimeOnly), time.Since(s.written).Round(100*time.Millisecond))
+	case s.parts > 0:
+		return fmt.Sprintf("the parts before %s are complete (%d); the rest is lost", s.path, s.parts)
+	case s.path == "" || !outfile.Replaceable(s.path):
 		return "the recording was not finished"
 	}
-	if _, err := os.Lstat(d.path); err == nil {
-		return fmt.Sprintf("this recording was not written; %s is an older file", d.path)
+	if _, err := os.Lstat(s.path); err == nil {
+		return fmt.Sprintf("this recording was not written; %s is an older file", s.path)
 	}
 	return "nothing was written"
 }

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/aggregator"
 	"prywalk/internal/console"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/outfile"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -25,6 +24,7 @@ import (
 	"prywalk/internal/runstats"
 	"prywalk/internal/runsummary"
 	"prywalk/internal/sampler"
+	"prywalk/internal/selfhang"
 )
 
 const checkpointEvery = 10 * time.Second
@@ -33,7 +33,7 @@ type recording struct {
 	samplerOpts sampler.Options
 	options     Options
 	pids        []int
-	endless     bool // of top or agent: no progress, no examination at the end
+	live        bool // of top or agent: no progress, no examination at the end
 
 	images  *loadedcode.ImageCache
 	builder *profile.Builder
@@ -42,18 +42,18 @@ type recording struct {
 	output  output
 	signals signalHandler
 
-	stats      runstats.Stats
-	deadlocks  []string         // found at the end, a sentence each
-	goroutines []string         // waiting at the end, a line per Go process
-	refused    map[string]int64 // selected but not opened, by reason
-	openError  error            // the last error of these
-	hung       bool             // in a read: prywalk must exit
-	heldUp     func([]holdUp)   // for top and agent: called about once a second
+	stats          runstats.Stats
+	deadlocks      []string            // found at the end, a sentence each
+	goroutines     []string            // waiting at the end, a line per Go process
+	refused        map[string]int64    // selected but not opened, by reason
+	openError      error               // the last error of these
+	hung           bool                // in a read: prywalk must exit
+	onObstructions func([]obstruction) // for top and agent: called about once a second
 }
 
-// run calls during with an open output, handled signals, and a sampler of the processes. The first ending signal ends
-// the context.
-func (r *recording) run(during func(context.Context, []*loadedcode.Process) error) error {
+// run opens the output and the processes, handles signals, makes the sampler, and calls body. Its context ends with the
+// first ending signal.
+func (r *recording) run(body func(context.Context, []*loadedcode.Process) error) error {
 	pid := 0 // of %p
 	if len(r.pids) > 0 {
 		pid = r.pids[0]
@@ -63,17 +63,13 @@ func (r *recording) run(during func(context.Context, []*loadedcode.Process) erro
 	}
 	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
-	var procs []*loadedcode.Process
-	var err error
-	if hung := hang.Watched(func() { procs, err = r.open(r.pids) }); hung != nil {
-		return hung
-	}
+	procs, err := r.openWatched(r.pids)
 	if err != nil {
 		return err
 	}
 	r.prepare(procs)
 	defer r.close()
-	return during(ctx, procs)
+	return body(ctx, procs)
 }
 
 func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process) error {
@@ -100,6 +96,15 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		console.Infof("%s", line)
 	}
 	return err
+}
+
+// openWatched is open, and returns [selfhang.Err] if a read of a process hangs.
+func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err error) {
+	if hung := selfhang.Watched(func() { procs, err = r.open(pids) }); hung != nil {
+		r.hung = true
+		return nil, hung
+	}
+	return procs, err
 }
 
 // openGCPercent is GOGC while processes are opened: collections would delay the first stack.
@@ -147,7 +152,7 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 func (r *recording) prepare(procs []*loadedcode.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.samplerOpts.Freq), Aggregate: r.options.Aggregate,
-		SpillTo: os.TempDir(), Discard: r.endless && r.output.path == "", Rotates: r.output.rotation != nil,
+		SpillTo: os.TempDir(), Discard: r.live && r.output.path == "", Rotates: r.output.rotation != nil,
 	})
 	r.names = newResolver()
 	r.names.ReadPerfMapsInSteps()
@@ -176,8 +181,19 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler. After an error, which is prywalk's own, the samples must still be written.
+// sample runs the sampler, then the examinations of the targets. After an error, which is prywalk's own, the samples
+// must still be written.
 func (r *recording) sample(ctx context.Context) error {
+	err := r.runSampler(ctx)
+	if err == nil {
+		err = r.examine(r.findDeadlocks, r.countGoroutines)
+	}
+	r.setTimes()
+	return err
+}
+
+// runSampler samples until ctx ends, for the duration at most, and sets the counts.
+func (r *recording) runSampler(ctx context.Context) error {
 	if d := r.options.Duration; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
@@ -191,8 +207,8 @@ func (r *recording) sample(ctx context.Context) error {
 	if r.options.Control {
 		go serveControl(r.sampler, os.Stdin, os.Stdout)
 	}
-	groups := observeGroups("/", r.sampler.PIDs, r.heldUp)
-	p := startProgress(r.sampler, r.endless || r.signals.command.Load() != nil)
+	groups := observeGroups("/", r.sampler.PIDs, r.onObstructions)
+	p := startProgress(r.sampler, r.live || r.signals.command.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
@@ -204,11 +220,12 @@ func (r *recording) sample(ctx context.Context) error {
 		r.stats.Refused = r.refused
 	}
 	p.stop()
-	if err == nil {
-		r.findDeadlocks()
-		r.countGoroutines()
-	}
-	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq { // the period is the mean one
+	return err
+}
+
+// setTimes sets the recording's period, which is the mean one at a lower rate than asked for, and its window.
+func (r *recording) setTimes() {
+	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq {
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
 	}
 	if !r.stats.Begun.IsZero() {
@@ -218,7 +235,18 @@ func (r *recording) sample(ctx context.Context) error {
 		}
 		r.builder.SetWindow(begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
 	}
-	return err
+}
+
+// examine runs examinations of the targets after the sampling. An error is of a read that hangs: threads may be stopped
+// until prywalk exits, and the read still uses r.images.
+func (r *recording) examine(examinations ...func() error) error {
+	for _, examination := range examinations {
+		if err := examination(); err != nil {
+			r.hung = true
+			return err
+		}
+	}
+	return nil
 }
 
 // reportResult fails without samples.
@@ -250,8 +278,8 @@ func (r *recording) reportResult() error {
 
 func (r *recording) endedWithoutSamples() bool {
 	s := &r.stats
-	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
-	return r.signals.command.Load() != nil && blame == 0 && r.options.Threads == ""
+	refusedCount := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
+	return r.signals.command.Load() != nil && refusedCount == 0 && r.options.Threads == ""
 }
 
 // refusalError explains refused observations; nil: none.

@@ -4,6 +4,7 @@ package recording
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,13 +16,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/launch"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
+	"prywalk/internal/selfhang"
 	"prywalk/internal/testtargets"
 )
 
-// written gives a recording with two samples that is written to a file, while signals are obeyed as record does.
+// written returns a recording with two samples that is written to a file, while signals are obeyed as record does.
 // between is called in the write, before the names are looked up.
 func written(t *testing.T, begin func(context.Context), between func(r *recording)) (file string, r *recording) {
 	t.Helper()
@@ -106,7 +109,7 @@ func TestSignalsWithinASecondAreOne(t *testing.T) {
 	}
 	at(unix.SIGHUP, 0, true, false, false)
 	at(unix.SIGHUP, 20*time.Millisecond, false, true, false)
-	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command is told of it
+	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command gets it, too
 	at(unix.SIGINT, sameRequestTime-1, false, false, false)
 	at(unix.SIGINT, sameRequestTime, false, false, true)
 }
@@ -204,4 +207,43 @@ func TestTheRecordingOnDiskIsReported(t *testing.T) {
 	says("the whole recording is in " + path)
 	d.setPath("-")
 	says("standard output")
+}
+
+// TestAHangInTheExaminationIsNotForgotten: threads may be stopped until prywalk exits, so nothing more is done with the
+// targets.
+func TestAHangInTheExaminationIsNotForgotten(t *testing.T) {
+	r := newRecording(Options{})
+	hangs := fmt.Errorf("%w in read", selfhang.Err)
+	more := false
+	err := r.examine(func() error { return nil }, func() error { return hangs }, func() error { more = true; return nil })
+	if !errors.Is(err, selfhang.Err) || !r.hung || more {
+		t.Errorf("error %v, hung %v, goes on: %v; want the error, hung, and an end", err, r.hung, more)
+	}
+}
+
+// The command's first executable mapping has no provider of its pages (userfaultfd(2)).
+func TestAHangWhileACommandIsOpenedEndsTheRecording(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root's userfaults are raised by other processes' reads")
+	}
+	exe, err := testtargets.Compile("lazy.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "code")
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Ready(t, cmd)
+	r := newRecording(Options{})
+	ended := make(chan error, 1)
+	go func() { ended <- r.recordLaunched(t.Context(), &launch.Launched{PID: cmd.Process.Pid}) }()
+	select {
+	case err = <-ended:
+	case <-time.After(testtargets.Patience / 4):
+		t.Fatal("the recording waits for the read")
+	}
+	if !errors.Is(err, selfhang.Err) || !r.hung {
+		t.Errorf("error %v, hung %v; want a read that hangs, and hung", err, r.hung)
+	}
 }

@@ -36,17 +36,17 @@ const (
 	timePattern = `[0-9]{8}-[0-9]{6}`
 )
 
-// newRotation puts the time in place of %t, or before the first dot of the file's name.
+// newRotation puts the time in place of timeMark, or before the first dot of the file's name.
 func newRotation(path string, every time.Duration, keep int) *rotation {
 	r := &rotation{every: every, keep: keep, dir: filepath.Dir(path)}
 	name := filepath.Base(path)
 	var found bool
-	if r.prefix, r.suffix, found = strings.Cut(name, "%t"); !found {
-		at := strings.IndexByte(name[1:], '.') + 1
-		if at == 0 {
-			at = len(name)
+	if r.prefix, r.suffix, found = strings.Cut(name, timeMark); !found {
+		end := strings.IndexByte(name[1:], '.') + 1
+		if end == 0 {
+			end = len(name)
 		}
-		r.prefix, r.suffix = name[:at]+"-", name[at:]
+		r.prefix, r.suffix = name[:end]+"-", name[end:]
 	}
 	return r
 }
@@ -83,17 +83,19 @@ func (r *rotation) prune() {
 		return
 	}
 	name := regexp.MustCompile("^" + regexp.QuoteMeta(r.prefix) + timePattern + regexp.QuoteMeta(r.suffix) + "$")
-	var list []string
+	var list []os.FileInfo
 	entries, err := os.ReadDir(r.dir)
 	for _, e := range entries {
-		path := filepath.Join(r.dir, e.Name())
-		if e.Type().IsRegular() && name.MatchString(e.Name()) && profile.IsRecording(path) {
-			list = append(list, path)
+		if e.Type().IsRegular() && name.MatchString(e.Name()) && profile.IsRecording(filepath.Join(r.dir, e.Name())) {
+			if info, err := e.Info(); err == nil {
+				list = append(list, info)
+			}
 		}
 	}
-	slices.Sort(list)
+	// Not by name: an hour of local time comes twice when summer time ends.
+	slices.SortStableFunc(list, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for len(list) > r.keep {
-		err = cmp.Or(os.Remove(list[0]), err)
+		err = cmp.Or(os.Remove(filepath.Join(r.dir, list[0].Name())), err)
 		list = list[1:]
 	}
 	if err != nil {
@@ -113,18 +115,17 @@ func (r *recording) rotate() (done bool) {
 	}
 	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
 	if err := r.builder.Rotate(o.path, r.names); err != nil {
-		if !o.failed {
+		if !o.failureReported {
 			console.Errorf("%v; it is tried again at the next checkpoint", err)
 		}
-		o.failed = true
+		o.failureReported = true
 		o.rotation.due.Store(true)
 		return true
 	}
 	o.rotation.written++
-	o.state.noteWrite(true)
-	o.failed = false
+	o.failureReported = false
 	o.path = o.rotation.path(r.builder.PartStart())
-	o.state.setPath(o.path)
+	o.state.noteComplete(o.path)
 	o.rotation.prune()
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/profile"
 )
 
 func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
@@ -22,6 +23,21 @@ func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
 	r := newRotation(filepath.Join(file, "r.pb.gz"), time.Hour, 0) // ENOTDIR
 	if got, want := r.path(at), filepath.Join(file, "r-20260203-040506.pb.gz"); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestTheTimeIsPutInPlaceOfItsPlaceholderOnly(t *testing.T) {
+	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.Local)
+	for output, want := range map[string]string{
+		"a%t.pb.gz":  "a20260203-040506.pb.gz",
+		"a-%p.pb.gz": "a-7-20260203-040506.pb.gz",
+		"a%%t.pb.gz": "a%t-20260203-040506.pb.gz",
+	} {
+		dir := t.TempDir()
+		r := newRotation(expandPath(filepath.Join(dir, output), 7, timeMark), time.Hour, 0)
+		if got := r.path(at); got != filepath.Join(dir, want) {
+			t.Errorf("%s: %s, want %s", output, got, want)
+		}
 	}
 }
 
@@ -62,5 +78,45 @@ func TestTopOfProcessesThatHaveAllEndedHasAHeading(t *testing.T) {
 	l := &topRun{}
 	if l.setTarget(nil); l.target != "no process" {
 		t.Errorf("got %q", l.target)
+	}
+}
+
+// TestAnAbortAfterAPartNamesWhatIsWritten: the part that was begun is not.
+func TestAnAbortAfterAPartNamesWhatIsWritten(t *testing.T) {
+	r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz"), Rotate: time.Hour})
+	r.output.setPath(&r.options, 1)
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	defer r.close()
+	r.output.rotation.due.Store(true)
+	if !r.rotate() {
+		t.Fatal("it was not rotated")
+	}
+	want := "the parts before " + r.output.path + " are complete (1); the rest is lost"
+	if got := r.output.state.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestTheOldestPartsAreRemoved: when summer time ends, the names of an hour come twice.
+func TestTheOldestPartsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	r := newRotation(filepath.Join(dir, "r.pb.gz"), time.Hour, 2)
+	names := []string{"r-20261025-023000.pb.gz", "r-20261025-025000.pb.gz", "r-20261025-020001.pb.gz"}
+	written := time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC)
+	for i, name := range names {
+		path := filepath.Join(dir, name)
+		if err := profile.NewBuilder(profile.Meta{}).WriteFile(path, nil); err != nil {
+			t.Fatal(err)
+		}
+		at := written.Add(time.Duration(i) * 20 * time.Minute)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.prune()
+	left, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if want := []string{filepath.Join(dir, names[2]), filepath.Join(dir, names[1])}; !slices.Equal(left, want) {
+		t.Errorf("%q are left, want %q", left, want)
 	}
 }

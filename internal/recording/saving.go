@@ -12,20 +12,20 @@ import (
 	"time"
 
 	"prywalk/internal/console"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runsummary"
 	"prywalk/internal/sampler"
+	"prywalk/internal/selfhang"
 )
 
 type output struct {
-	path     string    // "-": standard output; "": none
-	rotation *rotation // nil: one file
-	keepOld  bool      // keep an earlier run's file as path.old
-	failed   bool      // the failure of the last write was reported
-	state    outputState
+	path            string    // "-": standard output; "": none
+	rotation        *rotation // nil: one file
+	keepOld         bool      // keep an earlier run's file as path.old
+	failureReported bool      // the failure of the last write was reported
+	state           outputState
 }
 
 // checkpoint reports the first failure only.
@@ -46,8 +46,8 @@ func (r *recording) checkpoint(yield func()) {
 		return
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
-	if err := r.save(false); err != nil && !r.output.failed {
-		r.output.failed = true
+	if err := r.save(false); err != nil && !r.output.failureReported {
+		r.output.failureReported = true
 		console.Errorf("%v", err)
 	}
 	r.names.DropUnused()
@@ -65,7 +65,7 @@ func (r *recording) save(whole bool) error {
 		return err
 	}
 	r.output.state.noteWrite(whole)
-	r.output.failed = false
+	r.output.failureReported = false
 	return nil
 }
 
@@ -90,7 +90,9 @@ func (r *recording) write() error {
 		}
 		defer release()
 		r.stats.Syscalls = procmem.Calls()
-		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return runsummary.WriteJSON(w, &r.stats) })
+		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error {
+			return runsummary.WriteJSON(w, &r.stats)
+		})
 		if err != nil {
 			return fmt.Errorf("--stats: %w; %s", err, &r.output.state)
 		}
@@ -120,7 +122,7 @@ func (r *recording) saveWithNames() error {
 // writeWatched returns if a read of a file with names hangs.
 func (r *recording) writeWatched() error {
 	var err error
-	if hung := hang.Watched(func() { err = r.write() }); hung != nil {
+	if hung := selfhang.Watched(func() { err = r.write() }); hung != nil {
 		r.hung = true
 		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.output.path, hung)
 	}
@@ -162,22 +164,21 @@ func (r *recording) setOutput(pid int) error {
 }
 
 func (o *output) setPath(options *Options, pid int) {
-	o.path = expand(options.Output, pid)
+	o.path = expandPath(options.Output, pid, time.Now().Format(timeFormat))
 	switch {
 	case console.IsStdout(o.path):
 		o.path = "-"
 	case options.Rotate > 0 && o.path != "":
-		o.rotation = newRotation(expandPID(options.Output, pid), options.Rotate, options.Keep)
+		o.rotation = newRotation(expandPath(options.Output, pid, timeMark), options.Rotate, options.Keep)
 		o.path = o.rotation.path(time.Now())
 	}
 	o.state.setPath(o.path)
 }
 
-func expandPID(path string, pid int) string {
-	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", "%t", "%%", "%").Replace(path)
-}
+// timeMark stands for the time in an expanded path; no path has it.
+const timeMark = "\x00"
 
-func expand(path string, pid int) string {
-	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%",
-		"%").Replace(path)
+// expandPath replaces %p by a process, and %t by the text of a time.
+func expandPath(path string, pid int, at string) string {
+	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", at, "%%", "%").Replace(path)
 }

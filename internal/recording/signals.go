@@ -49,9 +49,13 @@ type signalHandler struct {
 	skipNames    chan struct{} // closed by the first signal after samplingOver
 }
 
-// handle returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [sameRequestTime]
-// exits at once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is
-// for the command only (a JVM prints its threads).
+// handle returns a context that the first ending signal ends. stop ends the handling.
+//
+//	SIGINT, SIGTERM, SIGHUP   end the recording, and are sent to a launched command that did not get them; one later than
+//	                          [sameRequestTime] exits at once
+//	SIGQUIT                   the same, but with a launched command only sent to that (a JVM prints its threads), and
+//	                          a checkpoint
+//	SIGUSR1                   a checkpoint
 func (h *signalHandler) handle(output *outputState) (_ context.Context, stop func()) {
 	activeHandlers.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -76,15 +80,15 @@ func (h *signalHandler) handle(output *outputState) (_ context.Context, stop fun
 				h.checkpointNow()
 				continue
 			}
-			first, again, leave := w.classify(sig, time.Now())
-			if !again {
+			isFirst, isRepeat, leavesNow := w.classify(sig, time.Now())
+			if !isRepeat {
 				h.forward(sig)
 			}
 			h.endRequested.Store(true)
 			switch {
-			case leave:
+			case leavesNow:
 				abort(output, 128+int(sig))
-			case first && h.samplingOver.Load():
+			case isFirst && h.samplingOver.Load():
 				close(h.skipNames)
 			}
 			cancel()
@@ -113,15 +117,15 @@ type endRequests struct {
 	received map[syscall.Signal]bool
 }
 
-// classify: the first signal, one that repeats another within [sameRequestTime], or a later one that asks to leave at
-// once.
-func (w *endRequests) classify(sig syscall.Signal, now time.Time) (first, again, leave bool) {
-	if first = w.first.IsZero(); first {
+// classify reports whether a signal is the first one, whether it repeats another of its kind within [sameRequestTime]
+// of the first, and whether it comes later and so asks to leave at once.
+func (w *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
+	if isFirst = w.first.IsZero(); isFirst {
 		w.first, w.received = now, map[syscall.Signal]bool{}
 	}
-	again, w.received[sig] = w.received[sig], true
-	leave = now.Sub(w.first) >= sameRequestTime
-	return first, again && !leave, leave
+	isRepeat, w.received[sig] = w.received[sig], true
+	leavesNow = now.Sub(w.first) >= sameRequestTime
+	return isFirst, isRepeat && !leavesNow, leavesNow
 }
 
 // checkpointNow asks for a checkpoint at the next tick, if any are written.
@@ -135,8 +139,8 @@ func (h *signalHandler) checkpointNow() {
 const interruptGrace = 300 * time.Millisecond
 
 // forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
-// the command; other senders to prywalk only. An interrupt outside of the foreground may be either: it is passed if the
-// command still runs after [interruptGrace].
+// the command; other senders to prywalk only. An interrupt outside of the foreground may be either, also while the
+// command starts: it is passed if the command still runs after [interruptGrace].
 func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
 		h.pending.Store(int32(sig))
@@ -146,7 +150,7 @@ func (h *signalHandler) forward(sig syscall.Signal) {
 	case sig != unix.SIGINT && sig != unix.SIGQUIT:
 		pass()
 	case inForeground():
-	case sig == unix.SIGQUIT, h.command.Load() == nil:
+	case sig == unix.SIGQUIT:
 		pass()
 	default:
 		time.AfterFunc(interruptGrace, pass)

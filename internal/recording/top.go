@@ -15,31 +15,34 @@ import (
 
 	"prywalk/internal/console"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/hang"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
 	"prywalk/internal/runsummary"
+	"prywalk/internal/sample"
+	"prywalk/internal/selfhang"
 	"prywalk/internal/top"
 )
+
+var _ profile.StackHolder = (*topRun)(nil) // else nothing is evicted
 
 type topRun struct {
 	*recording
 	display      TopOptions
 	store        *top.Store
-	functions    *top.Functions
+	functions    *top.FunctionTable
 	liveNames    *profile.Names
 	lastSnapshot *top.Snapshot // as plain text
 
-	target          string
-	refreshed       chan struct{} // something new to show; holds one
-	done            chan struct{} // closed at the sampling's end
-	ended           atomic.Bool
-	failure         error
-	trouble         string
-	refused         int64 // refused observations when trouble was set
-	begun           time.Time
-	goroutineCounts atomic.Pointer[[]top.Goroutines]
-	heldUpNow       atomic.Pointer[string]
+	target           string
+	refreshed        chan struct{} // something new to show; holds one
+	done             chan struct{} // closed at the sampling's end
+	ended            atomic.Bool
+	failure          error
+	trouble          string
+	refusedAtTrouble int64 // refused observations when trouble was set
+	begun            time.Time
+	goroutineCounts  atomic.Pointer[[]top.Goroutines]
+	heldUpNow        atomic.Pointer[string]
 }
 
 // RunTop shows live tables.
@@ -47,161 +50,165 @@ func RunTop(o Options, display TopOptions) error {
 	if err := console.CheckStdout(); err != nil {
 		return err
 	}
-	l := newTopRun(o, display)
-	return l.run(l.sampleAndShow)
+	t := newTopRun(o, display)
+	return t.run(t.sampleAndShow)
 }
 
 func newTopRun(o Options, display TopOptions) *topRun {
-	l := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
+	t := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
-	l.endless = true
-	l.heldUp = l.noteHeldUp
-	l.samplerOpts.Sinks = append(l.samplerOpts.Sinks, l)
-	return l
+	t.live = true
+	t.onObstructions = t.noteObstructions
+	t.samplerOpts.Sinks = append(t.samplerOpts.Sinks, t)
+	return t
 }
 
-func (l *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process) error {
+func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var goPIDs []int
-	if hung := hang.Watched(func() { goPIDs = l.countNow(procs) }); hung != nil {
-		l.hung = true
+	if hung := selfhang.Watched(func() { goPIDs = t.storeGoroutineCounts(procs) }); hung != nil {
+		t.hung = true
 		return hung
 	}
-	l.begun = time.Now()
-	l.store = top.NewStore(l.begun, l.notify)
-	l.setTarget(procs)
-	l.liveNames = profile.NewNames(l.builder, l.notify)
-	l.functions = top.NewFunctions(l.liveNames)
-	stopNames := l.nameInBackground()
-	stopCounts := l.countInBackground(goPIDs)
+	t.begun = time.Now()
+	t.store = top.NewStore(t.begun, t.notify)
+	t.setTarget(procs)
+	t.liveNames = profile.NewNames(t.builder, t.notify)
+	t.functions = top.NewFunctionTable(t.liveNames)
+	stopNames := t.nameInBackground()
+	stopCounts := t.countInBackground(goPIDs)
 	go func() {
-		defer close(l.done)
-		l.failure = l.sample(ctx)
-		l.ended.Store(true)
-		l.notify()
+		defer close(t.done)
+		t.failure = t.sample(ctx)
+		t.ended.Store(true)
+		t.notify()
 	}()
-	shown := l.show(ctx, cancel)
+	shown := t.show(ctx, cancel)
 	cancel()
-	<-l.done
+	<-t.done
 	stopNames()
 	stopCounts()
-	return l.finish(shown)
+	return t.finish(shown)
 }
 
-func (l *topRun) setTarget(procs []*loadedcode.Process) {
+func (t *topRun) setTarget(procs []*loadedcode.Process) {
 	if len(procs) == 0 { // all have ended since they were selected
-		l.target = "no process"
+		t.target = "no process"
 		return
 	}
-	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
+	t.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
-		l.target = fmt.Sprintf("%s and %s", l.target, runsummary.Plural(int64(n-1), "other"))
+		t.target = fmt.Sprintf("%s and %s", t.target, runsummary.Plural(int64(n-1), "other"))
 	}
 }
 
-// noteHeldUp makes one line of what holds up the targets now.
-func (l *topRun) noteHeldUp(all []holdUp) {
+// noteObstructions makes one line of what holds up the targets now.
+func (t *topRun) noteObstructions(all []obstruction) {
 	var texts []string
 	for _, h := range all {
 		texts = append(texts, h.text)
 	}
 	line := strings.Join(texts, "; ")
-	l.heldUpNow.Store(&line)
+	t.heldUpNow.Store(&line)
 }
 
-func (l *topRun) notify() {
+func (t *topRun) notify() {
 	select {
-	case l.refreshed <- struct{}{}:
+	case t.refreshed <- struct{}{}:
 	default:
 	}
 }
 
 // Add implements profile.Sink.
-func (l *topRun) Add(iv profile.Interval) { l.store.Add(iv) }
+func (t *topRun) Add(iv profile.Interval) { t.store.Add(iv) }
 
 // Refresh implements profile.Watcher.
-func (l *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	l.liveNames.NameSomeGenerated(l.names)
-	l.store.Refresh(at, open)
+func (t *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	t.liveNames.NameSomeGenerated(t.names)
+	t.store.Refresh(at, open)
 }
 
-func (l *topRun) show(ctx context.Context, cancel func()) error {
-	if l.onTerminal() {
-		return l.showOnTerminal(ctx)
+// HeldStacks implements [profile.StackHolder].
+func (t *topRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return t.store.HeldStacks() }
+
+func (t *topRun) show(ctx context.Context, cancel func()) error {
+	if t.onTerminal() {
+		return t.showOnTerminal(ctx)
 	}
-	return l.showAsText(ctx, cancel)
+	return t.showAsText(ctx, cancel)
 }
 
 // finish prints the last table of plain text, and writes the recording.
-func (l *topRun) finish(shown error) error {
-	if l.hung {
-		return l.writeHung(l.failure)
+func (t *topRun) finish(shown error) error {
+	if t.hung {
+		return t.writeHung(t.failure)
 	}
-	if !l.onTerminal() && !l.display.Once && shown == nil {
-		shown = l.printLast()
+	if !t.onTerminal() && !t.display.Once && shown == nil {
+		shown = t.printLast()
 	}
 	if errors.Is(shown, unix.EPIPE) { // the reader has exited
 		shown = nil
 	}
-	if l.output.path != "" {
-		if err := l.writeWatched(); err != nil {
-			return errors.Join(l.failure, shown, err)
+	if t.output.path != "" {
+		if err := t.writeWatched(); err != nil {
+			return errors.Join(t.failure, shown, err)
 		}
 	}
-	if err := errors.Join(l.failure, shown); err != nil {
+	if err := errors.Join(t.failure, shown); err != nil {
 		return err
 	}
-	if l.output.path == "" {
-		if refused := l.refusalError(); refused != nil && l.stats.Samples == 0 {
+	if t.output.path == "" {
+		if refused := t.refusalError(); refused != nil && t.stats.Samples == 0 {
 			return refused
 		}
-		if l.stats.Samples == 0 {
-			return runsummary.NoSamples(&l.stats, l.options.Threads)
+		if t.stats.Samples == 0 {
+			return runsummary.NoSamples(&t.stats, t.options.Threads)
 		}
 		return nil
 	}
-	return l.reportResult()
+	return t.reportResult()
 }
 
 // printLast prints all that was sampled, as report does.
-func (l *topRun) printLast() error {
-	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
-	l.snapshot(0)
-	l.liveNames.ResolveNow(l.names)
-	return l.print(l.snapshot(0))
+func (t *topRun) printLast() error {
+	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
+	t.snapshot(0)
+	t.liveNames.ResolveNow(t.names)
+	return t.print(t.snapshot(0))
 }
 
 // snapshot reuses the memory of the last one.
-func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
-	l.lastSnapshot = l.store.Snapshot(l.functions, window, l.display.Clock, l.lastSnapshot)
-	return l.lastSnapshot
+func (t *topRun) snapshot(window time.Duration) *top.Snapshot {
+	t.lastSnapshot = t.store.Snapshot(t.functions, window, t.display.Clock, t.lastSnapshot)
+	return t.lastSnapshot
 }
 
-func (l *topRun) state() top.State {
-	g := l.sampler.Progress()
+// State implements top.Source.
+func (t *topRun) State() top.State {
+	g := t.sampler.Progress()
 	st := top.State{
-		Target: l.target, Threads: g.Threads, Complete: -1, Ended: l.ended.Load(),
+		Target: t.target, Threads: g.Threads, Complete: -1, Ended: t.ended.Load(),
 	}
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if refused := g.Denied + g.Traced; refused > l.refused { // ExplainFailures reads files
-		l.refused = refused
-		l.trouble = ""
-		if err := process.ExplainFailures(l.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
+	if refused := g.Denied + g.Traced; refused > t.refusedAtTrouble { // ExplainFailures reads files
+		t.refusedAtTrouble = refused
+		t.trouble = ""
+		if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
 			Succeeded: g.Stops}); err != nil {
-			l.trouble = "some threads cannot be sampled: " + err.Error()
+			t.trouble = "some threads cannot be sampled: " + err.Error()
 			if g.Stops == 0 {
-				l.trouble = "running threads cannot be sampled: " + err.Error()
+				t.trouble = "running threads cannot be sampled: " + err.Error()
 			}
 		}
 	}
-	st.Trouble = l.trouble
-	if line := l.heldUpNow.Load(); line != nil && !st.Ended {
+	st.Trouble = t.trouble
+	if line := t.heldUpNow.Load(); line != nil && !st.Ended {
 		st.HeldUp = *line
 	}
-	if list := l.goroutineCounts.Load(); list != nil {
+	if list := t.goroutineCounts.Load(); list != nil {
 		st.Goroutines = *list
 	}
 	return st

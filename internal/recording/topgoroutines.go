@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/hang"
+	"prywalk/internal/selfhang"
 	"prywalk/internal/top"
 )
 
@@ -17,28 +17,30 @@ const (
 	countPauseFactor = 50
 )
 
-// countNow returns the processes with Go. Precondition: no other goroutine uses the processes.
-func (l *topRun) countNow(procs []*loadedcode.Process) (pids []int) {
+// storeGoroutineCounts counts the goroutines that wait, and returns the processes with Go. Precondition: no other
+// goroutine uses the processes.
+func (t *topRun) storeGoroutineCounts(procs []*loadedcode.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), maxGoPrograms)] {
 		if !p.Alive() {
 			continue
 		}
-		n, text := p.Runtimes().WaitingGoroutines()
-		if l.samplerOpts.Tasks {
-			n, text = p.Runtimes().GoroutinesNow()
+		shown := loadedcode.GoroutinesNotShown
+		if t.samplerOpts.Tasks {
+			shown = loadedcode.GoroutinesInTable
 		}
+		n, text := p.Runtimes().WaitingGoroutines(shown)
 		if n != nil || text != "" {
 			list = append(list, top.Goroutines{PID: p.PID, WaitingGoroutines: n, Text: text})
 			pids = append(pids, p.PID)
 		}
 	}
-	l.goroutineCounts.Store(&list)
+	t.goroutineCounts.Store(&list)
 	return pids
 }
 
 // countInBackground counts until stop is called. It opens the processes again: a Process belongs to one goroutine.
-func (l *topRun) countInBackground(pids []int) (stop func()) {
+func (t *topRun) countInBackground(pids []int) (stop func()) {
 	if len(pids) == 0 {
 		return func() {}
 	}
@@ -56,11 +58,11 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 			case <-time.After(wait):
 			}
 			began := time.Now()
-			hung = hang.Watched(func() {
+			hung = selfhang.Watched(func() {
 				if procs == nil {
 					procs = openAll(images, pids)
 				}
-				l.countNow(procs)
+				t.storeGoroutineCounts(procs)
 			})
 			wait = max(minCountPause, countPauseFactor*time.Since(began))
 		}

@@ -25,24 +25,24 @@ var screen atomic.Pointer[tea.Program]
 const framesPerSecond = 20
 
 // showOnTerminal shows the table until the user, the time or a signal ends it.
-func (l *topRun) showOnTerminal(ctx context.Context) error {
+func (t *topRun) showOnTerminal(ctx context.Context) error {
 	console.Stderr.Buffer()
 	defer console.Stderr.Flush()
-	m := top.NewModel(l, top.Options{Color: console.UseColor(os.Stdout), Window: l.display.Window,
-		Clock: l.display.Clock})
+	m := top.NewModel(t, top.Options{Color: console.UseColor(os.Stdout), Window: t.display.Window,
+		Clock: t.display.Clock})
 	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithOutput(os.Stdout))
 	screen.Store(p)
 	defer screen.Store(nil)
 	closed := make(chan struct{})
 	defer close(closed)
-	go l.forwardRefreshes(ctx, p, closed)
+	go t.forwardRefreshes(ctx, p, closed)
 	if _, err := p.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("cannot show the table on this terminal: %w; --once prints it as text", err)
 	}
 	return nil
 }
 
-func (l *topRun) forwardRefreshes(ctx context.Context, p *tea.Program, closed <-chan struct{}) {
+func (t *topRun) forwardRefreshes(ctx context.Context, p *tea.Program, closed <-chan struct{}) {
 	for {
 		select {
 		case <-closed:
@@ -50,8 +50,8 @@ func (l *topRun) forwardRefreshes(ctx context.Context, p *tea.Program, closed <-
 		case <-ctx.Done():
 			p.Quit()
 			return
-		case <-l.refreshed:
-			if l.ended.Load() && l.options.Duration > 0 && time.Since(l.begun) >= l.options.Duration {
+		case <-t.refreshed:
+			if t.ended.Load() && t.options.Duration > 0 && time.Since(t.begun) >= t.options.Duration {
 				p.Quit()
 				return
 			}
@@ -61,16 +61,13 @@ func (l *topRun) forwardRefreshes(ctx context.Context, p *tea.Program, closed <-
 }
 
 // Snapshot implements top.Source.
-func (l *topRun) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
-	return l.store.Snapshot(l.functions, window, c, used)
+func (t *topRun) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
+	return t.store.Snapshot(t.functions, window, c, used)
 }
 
-// State implements top.Source.
-func (l *topRun) State() top.State { return l.state() }
-
 // Write implements top.Source.
-func (l *topRun) Write(text string) (string, error) {
-	name := expand("prywalk-top-%p-%t.txt", l.pids[0])
+func (t *topRun) Write(text string) (string, error) {
+	name := expandPath("prywalk-top-%p-%t.txt", t.pids[0], time.Now().Format(timeFormat))
 	return name, profile.WriteFileAtomic(name, func(w io.Writer) error {
 		_, err := io.Copy(w, strings.NewReader(text))
 		return err
@@ -78,7 +75,7 @@ func (l *topRun) Write(text string) (string, error) {
 }
 
 // Suspend implements top.Source.
-func (l *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
+func (t *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
 
 // closeScreen restores the terminal, and prints held messages.
 func closeScreen() {

@@ -60,7 +60,7 @@ func (r Reason) Error() string { return reasons[r%NumReasons].text }
 // Word is its name in recordings and --stats.
 func (r Reason) Word() string { return reasons[r%NumReasons].word }
 
-// Of gives an error's reason: [NoFiles] for EMFILE and ENFILE, [Other] if none.
+// Of returns an error's reason: [NoFiles] for EMFILE and ENFILE, [Other] if none.
 func Of(err error) Reason {
 	if r, ok := err.(Reason); ok { //nolint:errorlint // the same as below, without allocation
 		return r

@@ -26,68 +26,85 @@ type Stats struct {
 	ObservationGaps
 	Attributed
 	OwnQuota
-	// TargetQuotas are those of the targets' control groups that throttled them; absent: none did.
+	// TargetQuotas are the CPU quotas of the targets' control groups that throttled a group while it was recorded;
+	// absent: none did.
 	TargetQuotas []Throttling `json:"target_quotas,omitempty"`
 	// FrozenTargets are the targets with a control group that was found frozen; it is checked about once a second.
 	FrozenTargets []FrozenTarget `json:"frozen_targets,omitempty"`
-	// Goroutines are those that wait without a thread; nil: none.
+	// Goroutines counts the waiting goroutines of Go programs; absent: there was none.
 	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
-	// Tasks is the same of tasks of asyncio.
+	// Tasks counts the waiting tasks of Python's asyncio; absent: there was none.
 	Tasks *WaitingTasks `json:"tasks,omitempty"`
-	// Syscalls are those that prywalk counts; the Go runtime's are not among them.
+	// Syscalls is the number of prywalk's own system calls, without those of the Go runtime.
 	Syscalls int64 `json:"syscalls"`
 }
 
 // Observations count ticks and observations.
 type Observations struct {
-	Ticks       int64 `json:"ticks"`
+	// Ticks are the ticks that were done.
+	Ticks int64 `json:"ticks"`
+	// MissedTicks are the ticks that were omitted because they came a whole period late, or because the aggregator was
+	// too far behind.
 	MissedTicks int64 `json:"missed_ticks"`
-	// Attempted = Stops + PassiveReads + Unchanged + Failed.
-	Attempted    int64 `json:"attempted"`
-	Stops        int64 `json:"frozen"`
+	// Attempted is the number of observations of single threads: Stops + PassiveReads + Unchanged + the sum of Failed.
+	Attempted int64 `json:"attempted"`
+	// Stops are the observations for which the thread was stopped.
+	Stops int64 `json:"frozen"`
+	// PassiveReads are the observations of sleeping threads that were read without a stop.
 	PassiveReads int64 `json:"peeked"`
-	Unchanged    int64 `json:"reused"`
-	// SleptAgain is always 0.
+	// Unchanged are the observations of threads that had not run since their last stack was read, so that it holds.
+	Unchanged int64 `json:"reused"`
+	// SleptAgain is always 0: each sleeper that is read is walked. The field is kept for programs that require it.
 	SleptAgain int64 `json:"slept_again"`
 }
 
 // Observed is how running threads were observed.
 type Observed struct {
-	// Engine is "ptrace", "perf", or "perf, then ptrace".
+	// Engine is how running threads were sampled: "perf" (by the kernel), "ptrace" (by stops), or "perf, then ptrace".
 	Engine string `json:"engine"`
-	// WhyEngine names the processes that ptrace sampled though perf events work, or is why wanted perf events are
+	// EngineNote names the processes that ptrace sampled though perf events work, or is why wanted perf events are
 	// missing.
-	WhyEngine string `json:"engine_note,omitempty"`
-	// EngineNote names the processes that ptrace sampled though perf events work.
-	EngineNote string `json:"-"`
-	// Sampled are the kernel's samples of running threads, not in Attempted. Claimed are those of threads that ended
-	// before their clocks were read again, and marks of newborn processes never opened: not in the profile, but claims
-	// on unobserved time.
+	EngineNote string `json:"engine_note,omitempty"`
+	// FallbackNote names the processes that ptrace sampled though perf events work. If it is empty, EngineNote is why
+	// wanted perf events are missing, if they are.
+	FallbackNote string `json:"-"`
+	// Sampled are the kernel's samples of running threads; they are no part of Attempted.
 	Sampled int64 `json:"sampled"`
+	// Claimed are kernel samples of threads that ended before their clocks were read again, and of newborn processes
+	// that were never opened. They are not in the profile; they decide which stacks get the time of ended threads.
 	Claimed int64 `json:"claimed"`
-	// LostSamples found no room in buffers, of all programs; LostOfTargets estimates the targets' part.
-	// ThrottledSamples is how often the kernel sampled less than asked for.
-	LostSamples      int64 `json:"lost_samples"`
-	LostOfTargets    int64 `json:"lost_samples_of_targets"`
+	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.
+	LostSamples int64 `json:"lost_samples"`
+	// LostOfTargets is an estimate of the targets' part of LostSamples.
+	LostOfTargets int64 `json:"lost_samples_of_targets"`
+	// ThrottledSamples is how often the kernel took fewer samples than asked for.
 	ThrottledSamples int64 `json:"throttled_samples"`
-	// SampleStack is the bytes of stack with each.
+	// SampleStack is the number of bytes of stack in each kernel sample.
 	SampleStack int `json:"sample_stack_bytes,omitempty"`
 }
 
 // Unobserved count ticks at which a thread was not observed, or in vain.
 type Unobserved struct {
-	// Inferred are ticks at which a backed-off thread was not observed, and had not run by its next observation;
-	// Unseen, and had run.
+	// Inferred are ticks at which a thread that had slept for long was not observed, and the next observation found
+	// that it had slept on. They count as samples.
 	Inferred int64 `json:"inferred"`
-	Unseen   int64 `json:"unseen"`
-	// Queued are ticks at which a thread's last stop was pending; not Attempted.
-	Queued int64 `json:"queued"`
-	// TicksWithheld are ticks omitted because targets had lost more than MaxOverhead.
+	// Unseen are ticks at which a thread that had slept for long was not observed, and the next observation found that
+	// it had run.
+	Unseen int64 `json:"unseen"`
+	// LeftToLaterTick are ticks at which a thread was not observed because its last stop was pending, too little of
+	// prywalk's CPU quota was left, over 64 MB of copied stacks waited to be walked, the thread waited for a CPU, or an
+	// exec was possible; they are no part of Attempted.
+	LeftToLaterTick int64 `json:"queued"`
+	// TicksWithheld are ticks omitted because targets had lost, or prywalk had used, more than MaxOverhead.
 	TicksWithheld int64 `json:"ticks_withheld"`
 	// TicksLeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed.
 	// Sleepers count as Inferred or Unseen.
 	TicksLeftOut int64 `json:"ticks_left_out"`
-	// Failed are observations that gave nothing, by reason.
+	// Failed are observations that gave nothing, by reason: exited, zombie, kernel-thread and 32-bit (the thread is one
+	// of these); traced (another tracer is attached); denied (the kernel refused); timeout (no stop within 2 s);
+	// max-pause (omitted for --max-pause); busy (too many stops were pending); running (the thread ran, and stops were
+	// not allowed); in-call (the thread is in a system call that a stop makes fail or begin again); map-lock (the lock
+	// of the process's mappings was not free); open-files (prywalk has too many open files); other.
 	Failed map[string]int64 `json:"failed"`
 	// Unopened are processes that started and were not opened, as prywalk had too many open files.
 	Unopened int64 `json:"processes_unopened,omitempty"`
@@ -97,15 +114,17 @@ type Unobserved struct {
 
 // Walks count walks of stacks.
 type Walks struct {
-	// Incomplete are those that did not reach the thread's first function, by reason.
+	// Incomplete are the walked stacks that do not reach the thread's first function, by stop reason.
 	Incomplete map[string]int64 `json:"incomplete"`
-	// Whole are those that did.
+	// Whole are the walked stacks that reach the thread's first function, by how the thread was observed.
 	Whole WholeByMethod `json:"complete_by_look"`
 }
 
 // WholeByMethod are complete stacks, by how they were observed.
 type WholeByMethod struct {
-	ByStop        int64 `json:"frozen"`
+	// ByStop are those of stopped threads.
+	ByStop int64 `json:"frozen"`
+	// ByPassiveRead are those of threads that were read without a stop.
 	ByPassiveRead int64 `json:"peeked"`
 }
 
@@ -113,34 +132,39 @@ type WholeByMethod struct {
 type Calls struct {
 	// Restarted are system calls that a stop interrupted and prywalk restarted.
 	Restarted int64 `json:"syscalls_restarted"`
-	// Broken are those that gave EINTR or EAGAIN, as a restart is unsound or not allowed; BrokenCalls by name.
-	Broken      int64            `json:"syscalls_broken"`
+	// Broken are system calls that gave EINTR or EAGAIN because of a stop: a restart is unsound or not allowed.
+	Broken int64 `json:"syscalls_broken"`
+	// BrokenCalls are the calls of Broken by name.
 	BrokenCalls map[string]int64 `json:"broken_calls"`
-	// ReportedTwice are those that a supervisor saw twice (seccomp user notification).
-	ReportedTwice      int64            `json:"syscalls_told_twice"`
+	// ReportedTwice are system calls on names, attributes and mounts that a seccomp supervisor
+	// (SECCOMP_RET_USER_NOTIF) could see twice because of a stop.
+	ReportedTwice int64 `json:"syscalls_told_twice"`
+	// ReportedTwiceCalls are the calls of ReportedTwice by name.
 	ReportedTwiceCalls map[string]int64 `json:"told_twice_calls"`
 }
 
 // Stopped is how long threads were stopped, and why.
 type Stopped struct {
-	// FramesByMethod are the frames of all stacks by how they were found.
+	// FramesByMethod are the frames of all walked stacks by how they were found: context, cfi, fp, heuristic or scan.
 	FramesByMethod map[string]int64 `json:"frames_by_method"`
-	// StopTime is the length of stops, from interrupt to detach, less the time queued or in the kernel before the
-	// stop.
+	// StopTime is the length of stops, in µs, from the interrupt to the detach, less the time in which the thread waited
+	// for a CPU or was still in the kernel.
 	StopTime Quantiles[Nanos] `json:"freeze_us,omitzero"`
 	// LongestStop is the longest.
 	LongestStop Stop `json:"-"`
-	// StopTimes is their histogram by powers of two.
+	// StopTimes is the histogram of the lengths of stops by powers of two.
 	StopTimes []Bucket `json:"freezes,omitempty"`
-	// LongStops are stops over observe.LongStop (262 µs) by cause (ptrace.Cause).
+	// LongStops are stops over 262 µs (2^18 ns) by the cause that took most of the stop: copy, fault, lock, preempted,
+	// stolen, turn or other.
 	LongStops Causes `json:"long_freezes"`
-	// LateStops are interrupts after which a running thread ran on for longer; no part of a stop.
+	// LateStops are interrupts after which a running thread ran on for more than 262 µs; that time is no part of a stop.
 	LateStops LongEvents `json:"late_stops"`
-	// AwaitedLocks are longer waits for a process's mmap lock before a stop.
+	// AwaitedLocks are waits of more than 262 µs for the lock of a process's mappings before a stop.
 	AwaitedLocks LongEvents `json:"awaited_locks"`
 	// CopiedBytes are the bytes of stack that a stop copied.
 	CopiedBytes Quantiles[int64] `json:"copied_bytes,omitzero"`
-	// Lost is the targets' loss in seconds: all stops and 10 µs for each, and 20 µs for each kernel sample.
+	// Lost is an estimate of the time that the targets lost, in seconds: the length of each stop and 10 µs more for
+	// cold caches, and 20 µs for each kernel sample.
 	Lost float64 `json:"lost_s"`
 }
 
@@ -155,10 +179,13 @@ func (n Nanos) Duration() time.Duration { return time.Duration(n) }
 
 // Quantiles are of N values.
 type Quantiles[T int64 | Nanos] struct {
-	N   int64 `json:"-"`
-	P50 T     `json:"p50"`
-	P99 T     `json:"p99"`
-	Max T     `json:"max"`
+	N int64 `json:"-"`
+	// P50 is the median.
+	P50 T `json:"p50"`
+	// P99 is the value that 99 % do not exceed.
+	P99 T `json:"p99"`
+	// Max is the largest value.
+	Max T `json:"max"`
 }
 
 // IsZero reports whether there are no values.
@@ -172,13 +199,17 @@ type Stop struct {
 
 // Bucket counts lengths below a bound, and not below the bucket before.
 type Bucket struct {
-	Below Nanos `json:"below_us"` // a power of two
-	N     int64 `json:"n"`
+	// Below is the bound in µs: a power of two in ns.
+	Below Nanos `json:"below_us"`
+	// N is the number of lengths.
+	N int64 `json:"n"`
 }
 
 // LongEvents counts what took long.
 type LongEvents struct {
-	N   int64 `json:"n"`
+	// N is the number of them.
+	N int64 `json:"n"`
+	// Max is the longest, in µs.
 	Max Nanos `json:"max_us"`
 }
 
@@ -201,72 +232,85 @@ func (c Causes) MarshalJSON() ([]byte, error) {
 
 // Run is the whole run's.
 type Run struct {
-	// ThreadsMax is the most threads at once.
+	// ThreadsMax is the largest number of threads at a time.
 	ThreadsMax int64 `json:"threads_max"`
 	// Backlog is the most bytes of copied stacks that waited to be walked.
 	Backlog int64 `json:"-"`
 	// Begun is the first tick.
 	Begun time.Time `json:"-"`
-	// Seconds is the time from the first tick to the last reading of the clocks, Freq the ticks done a second.
+	// Seconds is the time from the first tick to the last reading of the clocks, in seconds.
 	Seconds float64 `json:"duration_s"`
-	Freq    float64 `json:"frequency_got"`
+	// Freq is the number of ticks done a second.
+	Freq float64 `json:"frequency_got"`
 }
 
 // Requested are the options of these names.
 type Requested struct {
-	FreqAsked   float64 `json:"frequency_asked"`
+	// FreqAsked is --freq, in Hz.
+	FreqAsked float64 `json:"frequency_asked"`
+	// MaxOverhead is --max-overhead, as a fraction of 1; absent: no limit.
 	MaxOverhead float64 `json:"max_overhead,omitempty"`
-	MaxPause    Nanos   `json:"max_pause_us,omitempty"`
-	Subset      int     `json:"subset,omitempty"`
-	// NotDrawn are due observations left out at random, for Subset or MaxOverhead.
+	// MaxPause is --max-pause, in µs; absent: no limit.
+	MaxPause Nanos `json:"max_pause_us,omitempty"`
+	// Subset is --subset: the most threads that are sampled at a time; absent: all.
+	Subset int `json:"subset,omitempty"`
+	// NotDrawn are due observations that were left out at random, for Subset or MaxOverhead.
 	NotDrawn int64 `json:"not_drawn,omitempty"`
 }
 
 // PerThread is how often threads were observed.
 type PerThread struct {
-	// SlowestThread is the lowest rate of observations of a thread that was there for a second or more.
+	// SlowestThread is the lowest rate of observations, in Hz, of a thread that existed for a second or more.
 	SlowestThread float64 `json:"slowest_thread_rate,omitempty"`
-	// Rates are those of such threads, at most 10,000.
+	// Rates are the rates of threads that existed for a second or more, at most 10,000 of them.
 	Rates []ThreadRate `json:"thread_rates,omitempty"`
 }
 
 // ThreadRate is how often a thread was observed.
 type ThreadRate struct {
-	PID     int    `json:"pid"`
-	TID     int    `json:"tid"`
-	Name    string `json:"thread"`
-	Samples int64  `json:"looks"` // ticks at which its stack was seen
-	// Seconds is the time from first to last observation, Rate the observations a second.
+	// PID is the number of the thread's process.
+	PID int `json:"pid"`
+	// TID is the thread's number.
+	TID int `json:"tid"`
+	// Name is the thread's name.
+	Name string `json:"thread"`
+	// Samples are the ticks at which the thread's stack was seen.
+	Samples int64 `json:"looks"`
+	// Seconds is the time from first to last observation.
 	Seconds float64 `json:"-"`
-	Rate    float64 `json:"rate"`
+	// Rate is the number of observations a second.
+	Rate float64 `json:"rate"`
 }
 
-// CPU is processor time, in seconds.
+// CPU is CPU time, in seconds.
 type CPU struct {
-	// SelfCPU is prywalk's, TargetCPU what the kernel charged the targets, ProfiledCPU the profile's.
-	SelfCPU     float64 `json:"cpu_self_s"`
-	TargetCPU   float64 `json:"cpu_target_s"`
+	// SelfCPU is prywalk's own CPU time, in seconds.
+	SelfCPU float64 `json:"cpu_self_s"`
+	// TargetCPU is the CPU time that the kernel charged the targets while they were recorded, in seconds.
+	TargetCPU float64 `json:"cpu_target_s"`
+	// ProfiledCPU is the CPU time in the profile, in seconds: that of each thread from its first observation on.
 	ProfiledCPU float64 `json:"cpu_profiled_s"`
-	// IncompleteCPU is the profile's under incomplete stacks, by stop reason.
+	// IncompleteCPU is the CPU time in the profile under incomplete stacks, in seconds, by stop reason.
 	IncompleteCPU map[string]float64 `json:"cpu_incomplete_s"`
 	// IncompleteUnobservedCPU is the part of IncompleteCPU in UnobservedCPU.
 	IncompleteUnobservedCPU map[string]float64 `json:"-"`
-	// UnobservedCPU is the profile's that no sample stands for: between samples, of unobserved threads
-	// (ExitedUnseenCPU), and ShortLivedCPU.
+	// UnobservedCPU is the unexplained part of ProfiledCPU, in seconds: no sample covers it. It includes ShortLivedCPU.
 	UnobservedCPU   float64 `json:"cpu_unobserved_s"`
 	ExitedUnseenCPU float64 `json:"-"`
-	// EstimatedCPU is the profile's of ended threads that no sample stands for, shared among the stacks of newborn
-	// threads.
+	// EstimatedCPU is the CPU time of ended threads and processes, in seconds, that was divided among the stacks of
+	// threads that had just started.
 	EstimatedCPU float64 `json:"cpu_estimated_s"`
-	// ShortLivedCPU is that of unobserved children; ProgramCPU its part with a known program, an estimate.
+	// ShortLivedCPU is the part of UnobservedCPU under [short-lived children], in seconds.
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
-	ProgramCPU    float64 `json:"cpu_program_estimated_s"`
-	// ShortRuns are runs on a processor of threads whose runs take less than 1 ms on average, ShortRunsCPU their CPU
-	// time. SwitchCost is the CPU time of a timed sleep: the most that samples miss of a run; 0: not measured, as it
-	// has no weight.
-	ShortRuns    int64   `json:"short_runs"`
+	// ProgramCPU is the part of ShortLivedCPU whose program is known, in seconds, an estimate.
+	ProgramCPU float64 `json:"cpu_program_estimated_s"`
+	// ShortRuns are runs on a CPU of threads whose runs take less than 1 ms on average.
+	ShortRuns int64 `json:"short_runs"`
+	// ShortRunsCPU is the CPU time of ShortRuns, in seconds.
 	ShortRunsCPU float64 `json:"cpu_short_runs_s"`
-	SwitchCost   Nanos   `json:"switch_us,omitempty"`
+	// SwitchCost is the measured CPU time of a timed sleep, in µs: the most that samples miss of a run. It is absent
+	// where that cannot affect shares.
+	SwitchCost Nanos `json:"switch_us,omitempty"`
 }
 
 // Unsampled bounds the CPU time that samples miss at switches of threads with short runs, and so any share's error.
@@ -279,51 +323,57 @@ func (c *CPU) Unsampled() float64 {
 
 // ObservationGaps is the time without observations, in seconds.
 type ObservationGaps struct {
-	// NotObserved is the time in which ticks were due and not done, in so many Gaps, the longest LongestGap.
+	// NotObserved is the time in which ticks were due and prywalk observed no thread, in seconds.
 	NotObserved float64 `json:"not_observed_s"`
-	Gaps        int64   `json:"not_observed_gaps"`
-	LongestGap  float64 `json:"longest_gap_s"`
-	// Suspended is how long the machine was suspended; no clock of the recording runs then.
+	// Gaps is the number of gaps, the pieces of NotObserved.
+	Gaps int64 `json:"not_observed_gaps"`
+	// LongestGap is the length of the longest gap, in seconds.
+	LongestGap float64 `json:"longest_gap_s"`
+	// Suspended is how long the host was suspended, in seconds. It is no part of duration_s.
 	Suspended float64 `json:"suspended_s"`
 }
 
 // Attributed are sums of what was attributed.
 type Attributed struct {
-	// Samples is the sum of the profile's samples: ticks at which a stack was seen, Complete of them with a
-	// complete one.
-	Samples  int64 `json:"samples"`
+	// Samples is the sum of the profile's samples: ticks at which a stack was seen, and those of Inferred.
+	Samples int64 `json:"samples"`
+	// Complete is the part of Samples with a complete stack.
 	Complete int64 `json:"complete"`
-	// Stacks were walked.
+	// Stacks are the stacks that were walked.
 	Stacks int64 `json:"stacks"`
 	// Scheduling is that of the tracer's OS thread: "fifo", "nice" or "normal".
 	Scheduling string `json:"scheduling"`
-	// PriorityLowered is how often it lost its real-time priority for a while because it did not sleep.
+	// PriorityLowered is how often the tracer lost its real-time priority for at least a second, because it had run for
+	// 20 ms without a sleep.
 	PriorityLowered int64 `json:"priority_lowered,omitempty"`
 }
 
 // OwnQuota is the CPU quota of prywalk.
 type OwnQuota struct {
-	// Quota is the tightest, in processors; 0: none, or a real-time priority.
+	// Quota is the CPU quota that binds prywalk, in CPUs; absent: none, or the tracer has a real-time priority.
 	Quota float64 `json:"cpu_quota,omitempty"`
-	// TicksWithheldByQuota are ticks omitted because too little of it was left.
+	// TicksWithheldByQuota are ticks omitted because too little of the quota was left.
 	TicksWithheldByQuota int64 `json:"ticks_withheld_quota"`
-	// Throttled is how long prywalk's group stood still, in seconds, summed over processors. StopsThrottled are
-	// stops of more than 1 ms in which it did.
-	Throttled      float64 `json:"throttled_s"`
-	StopsThrottled int64   `json:"freezes_throttled"`
+	// Throttled is how long prywalk's cgroup was throttled, in seconds, summed over CPUs.
+	Throttled float64 `json:"throttled_s"`
+	// StopsThrottled are stops of more than 1 ms in which prywalk's cgroup was throttled.
+	StopsThrottled int64 `json:"freezes_throttled"`
 }
 
 // Throttling is what the CPU quota of a target's control group withheld from it while it was recorded.
 type Throttling struct {
-	// PID is a target in the group, Cgroup the group's directory.
-	PID    int    `json:"pid"`
+	// PID is a target in the group.
+	PID int `json:"pid"`
+	// Cgroup is the group's directory.
 	Cgroup string `json:"cgroup"`
-	// CPUs is the quota in processors.
+	// CPUs is the quota, as CPU time divided by wall time.
 	CPUs float64 `json:"cpu_quota"`
-	// Periods are those in which the group ran; in ThrottledPeriods of these it used up the quota.
-	Periods          int64 `json:"periods"`
+	// Periods are the quota's periods in which the group ran.
+	Periods int64 `json:"periods"`
+	// ThrottledPeriods are the periods in which the group used up the quota.
 	ThrottledPeriods int64 `json:"throttled_periods"`
-	// Seconds is how long it waited for the next period, summed over processors: run queue time of its threads.
+	// Seconds is how long the group waited for the next period, in seconds, summed over every CPU. It is run queue
+	// time of the group's threads.
 	Seconds float64 `json:"throttled_s"`
 }
 
@@ -333,28 +383,30 @@ type FrozenTarget struct {
 	PID int `json:"pid"`
 	// Cgroup is the group's directory.
 	Cgroup string `json:"cgroup"`
-	// AtStart and AtEnd report that it was frozen when the recording began, and when it ended; neither: only in between.
+	// AtStart reports that the target was frozen when the recording began. If AtEnd is false, too, it was frozen only in
+	// between.
 	AtStart bool `json:"at_start"`
-	AtEnd   bool `json:"at_end"`
+	// AtEnd reports that the target was frozen when the recording ended.
+	AtEnd bool `json:"at_end"`
 }
 
 // WaitingTasks are tasks without a thread while they wait, observed on a clock of their own; not in [Observations]
 // and [Attributed].
 type WaitingTasks struct {
-	// MostAtOnce is the most records in a process at once, ended ones included.
+	// MostAtOnce is the largest number of records of tasks in a process at a time, ended ones included.
 	MostAtOnce int64 `json:"most"`
-	// Unread are records not read before their process's account ended: too many for that time. They are not in the
-	// profile.
+	// Unread are records that were not read before their process ended. They are not in the profile.
 	Unread int64 `json:"unread,omitempty"`
-	// Observations is how often one was found that waited; Walked those with a walked stack, as the task had run since;
-	// Incomplete of these did not end at a goroutine's first function. ChangedInVain are attempts on tasks that ran
-	// each time.
-	Observations  int64 `json:"seen"`
-	Walked        int64 `json:"walked"`
-	Incomplete    int64 `json:"incomplete"`
+	// Observations is how often a waiting task was observed.
+	Observations int64 `json:"seen"`
+	// Walked are the observations with a walked stack, because the task had run since the last one.
+	Walked int64 `json:"walked"`
+	// Incomplete are the walked stacks that do not reach the task's first function.
+	Incomplete int64 `json:"incomplete"`
+	// ChangedInVain are failed attempts, because the task ran each time it was read.
 	ChangedInVain int64 `json:"changed"`
-	// Blocked is their wall time in the profile, in seconds; their samples count 0 ticks.
+	// Blocked is the tasks' blocked time in the profile, in seconds; their samples count no ticks.
 	Blocked float64 `json:"blocked_s"`
-	// CPU is the processor time of following them, in seconds, part of cpu_self_s.
+	// CPU is the part of cpu_self_s that prywalk needed for the tasks, in seconds.
 	CPU float64 `json:"cpu_s"`
 }

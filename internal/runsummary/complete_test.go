@@ -79,10 +79,10 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 // TestClosingLineNamesWhatWasStopped: where the kernel samples the others.
 func TestClosingLineNamesWhatWasStopped(t *testing.T) {
 	var s runstats.Stats
-	s.EngineNote = "sampled by stops, not by the kernel: 2 threads with deep stacks"
+	s.FallbackNote = "sampled by stops, not by the kernel: 2 threads with deep stacks"
 	for engine, want := range map[string]bool{"perf": true, "perf, then ptrace": true, "ptrace": false} {
 		s.Engine = engine
-		if line := said(&s); strings.Contains(line, "note: "+s.EngineNote+" | ") != want {
+		if line := said(&s); strings.Contains(line, "note: "+s.FallbackNote+" | ") != want {
 			t.Errorf("%s: %s", engine, line)
 		}
 	}

@@ -19,10 +19,10 @@ func filled() *runstats.Stats {
 	s := &runstats.Stats{}
 	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = 1, 2, 3, 4, 5, 6
 	s.SleptAgain = 191
-	s.Engine, s.WhyEngine = "perf", "a note"
+	s.Engine, s.EngineNote = "perf", "a note"
 	s.Sampled, s.Claimed, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
 	s.LostOfTargets = 3
-	s.Inferred, s.Unseen, s.Queued, s.TicksWithheld = 12, 13, 14, 15
+	s.Inferred, s.Unseen, s.LeftToLaterTick, s.TicksWithheld = 12, 13, 14, 15
 	s.TicksLeftOut = 192
 	s.Failed, s.Incomplete = map[string]int64{"exited": 16, "denied": 17}, map[string]int64{"depth": 18}
 	s.Whole = runstats.WholeByMethod{ByStop: 19, ByPassiveRead: 20}
@@ -57,7 +57,7 @@ func TestStatsKeepTheirFormAndOrder(t *testing.T) {
 	empty := &runstats.Stats{}
 	empty.Syscalls = 75
 	fallback := filled()
-	fallback.WhyEngine, fallback.EngineNote = "why not", ""
+	fallback.EngineNote, fallback.FallbackNote = "why not", ""
 	for name, s := range map[string]*runstats.Stats{
 		"filled.json": filled(), "empty.json": empty, "fallback.json": fallback,
 	} {

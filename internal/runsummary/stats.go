@@ -40,8 +40,8 @@ var engines = map[string]string{
 
 func engine(s *runstats.Stats) string {
 	text := engines[s.Engine]
-	if s.EngineNote != "" {
-		text += " (" + s.EngineNote + ")"
+	if s.FallbackNote != "" {
+		text += " (" + s.FallbackNote + ")"
 	}
 	return text + lostSamples(s)
 }

@@ -62,7 +62,7 @@ func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 	} {
 		s := &runstats.Stats{}
 		if s.Engine = engine; engine == "ptrace" {
-			s.EngineNote = note
+			s.FallbackNote = note
 		}
 		if full := CommentLine(s); !strings.HasSuffix(full, "; "+want) {
 			t.Errorf("%q: %q", engine, full)

@@ -125,7 +125,7 @@ func failures(s *runstats.Stats) (text string) {
 func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
 	if s.NotObserved >= minReportedTime {
-		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no processor: %s, longest %.1f s)",
+		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no CPU: %s, longest %.1f s)",
 			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
 	}
 	if s.Suspended >= minReportedTime {
@@ -278,10 +278,10 @@ func FirstAndOthers(pid int, n int64) string {
 
 // engineNote is what ptrace stopped in a recording by kernel samples, and why.
 func engineNote(s *runstats.Stats) string {
-	if s.EngineNote == "" || s.Engine == "ptrace" {
+	if s.FallbackNote == "" || s.Engine == "ptrace" {
 		return ""
 	}
-	return ", " + s.EngineNote
+	return ", " + s.FallbackNote
 }
 
 // minEndedUnobservedShare is the least reported share of CPU time of unobserved processes.

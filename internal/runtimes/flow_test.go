@@ -15,6 +15,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	dumptext "prywalk/internal/dump/text"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
@@ -30,7 +31,7 @@ import (
 const hotID = 15
 
 func TestMain(m *testing.M) {
-	runtimes.List = append([]managed.Detector{detectToy}, runtimes.List...)
+	runtimes.Detectors = append([]managed.Detector{detectToy}, runtimes.Detectors...)
 	os.Exit(m.Run())
 }
 
@@ -99,7 +100,7 @@ func TestCoresHaveManagedFrames(t *testing.T) {
 	checkDump(t, p)
 }
 
-// threadNames gives the names of a process's threads by their numbers.
+// threadNames returns the names of a process's threads by their numbers.
 func threadNames(t *testing.T, pid int) map[int]string {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
@@ -119,7 +120,7 @@ func threadNames(t *testing.T, pid int) map[int]string {
 }
 
 // checkDump checks the stacks of a dump, and its text.
-func checkDump(t *testing.T, p *dump.Process) {
+func checkDump(t *testing.T, p *stacks.Process) {
 	t.Helper()
 	for i := range p.Threads {
 		th := &p.Threads[i]
@@ -152,7 +153,7 @@ func checkDump(t *testing.T, p *dump.Process) {
 }
 
 // ofDump is a frame as want has it.
-func ofDump(f *dump.Frame) string {
+func ofDump(f *stacks.Frame) string {
 	switch {
 	case f.Machinery:
 		return "{" + f.Function + "}"
@@ -203,7 +204,7 @@ func TestRecordingsAndReportsHaveManagedFrames(t *testing.T) {
 	}
 }
 
-// ofSample gives the frames of a sample as want has them.
+// ofSample returns the frames of a sample as want has them.
 func ofSample(s *pprof.Sample) (out []string) {
 	for _, l := range s.Location {
 		for i, ln := range l.Line {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runtimes lists the run-time systems that prywalk knows, a folder each.
+// Package runtimes lists the runtimes that prywalk knows, a folder each.
 package runtimes
 
 import (
@@ -9,51 +9,87 @@ import (
 	"prywalk/internal/elffile"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython"
+	"prywalk/internal/runtimes/fixedframe"
 	"prywalk/internal/runtimes/gdbjit"
 	"prywalk/internal/runtimes/golang"
-	"prywalk/internal/runtimes/hosted"
 	"prywalk/internal/runtimes/hotspot"
 	"prywalk/internal/runtimes/php"
 	"prywalk/internal/runtimes/ruby"
 	"prywalk/internal/runtimes/v8"
 )
 
-// List has the detectors in the order in which they are asked: those of known code before those that take generated
-// code of unknown origin. A process has at most one of each, but for those with [managed.Runtime.Module]. It must not
-// change once a process is open.
-var List = []managed.Detector{
-	hotspot.Detect, cpython.Detect, php.Detect, ruby.Detect, v8.Detect,
-	gdbjit.Detect, hosted.Detect, hosted.DetectHaskell, golang.Detect,
+// Kind is all that one kind of runtime registers.
+type Kind struct {
+	Detect managed.Detector
+	// Symbols are the names that Detect asks of each module, which are searched for together: any other name costs a
+	// search of the whole table.
+	Symbols []string
+	// Tables reads the tables of functions that the language's compiler puts into ELF files; nil: none.
+	Tables managed.TableReader
+	// Builtins gives the runtime's code in an ELF file, if that follows a convention of its own; nil: none does.
+	Builtins BuiltinsOf
+	// PerfMapPosition parses the names that the JIT compiler writes into perf maps: file and line (from 1); false for a
+	// name in another form. nil: no names have a position.
+	PerfMapPosition func(name string) (file string, line int, ok bool)
 }
 
-// Symbols are the names that detectors ask of each module.
-var Symbols = slices.Concat(ruby.Symbols, v8.Symbols, gdbjit.Symbols, hosted.Symbols)
+// BuiltinsOf gives a file's [managed.Builtins], whose parts are read on first use.
+type BuiltinsOf = func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins
 
-// Tables has the languages whose compilers put tables of functions into ELF files; a file has at most one.
-var Tables = []managed.TableReader{golang.Files{}}
+// Kinds are in the order in which their detectors are asked: those of known code before those that take generated code
+// of unknown origin.
+var Kinds = []Kind{
+	{Detect: hotspot.Detect},
+	{Detect: cpython.Detect},
+	{Detect: php.Detect},
+	{Detect: ruby.Detect, Symbols: ruby.Symbols},
+	{Detect: v8.Detect, Symbols: v8.Symbols, Builtins: v8.BuiltinsOf, PerfMapPosition: v8.PerfMapPosition},
+	{Detect: gdbjit.Detect, Symbols: gdbjit.Symbols},
+	{Detect: fixedframe.Detect, Symbols: fixedframe.Symbols},
+	{Detect: fixedframe.DetectHaskell},
+	{Detect: golang.Detect, Tables: golang.Files{}},
+}
+
+// What [Kinds] has, by use.
+var (
+	// Detectors must not change once a process is open. A process has at most one runtime of each, but for those with
+	// [managed.Runtime.Module].
+	Detectors []managed.Detector
+	// Symbols has the names that detectors ask of each module.
+	Symbols []string
+)
+
+func init() {
+	for _, k := range Kinds {
+		Detectors, Symbols = append(Detectors, k.Detect), append(Symbols, k.Symbols...)
+	}
+}
 
 // TableOf reads the table of functions of an ELF file; nil for none.
 func TableOf(f *elffile.File) managed.FileTable {
-	for _, r := range Tables {
-		if t := r.Read(f); t != nil {
+	for _, k := range Kinds {
+		if k.Tables == nil {
+			continue
+		}
+		if t := k.Tables.Read(f); t != nil {
 			return t
 		}
 	}
 	return nil
 }
 
-// Builtins has the run-time systems with code in ELF files that follows a convention of its own. A file's part is read
-// on first use.
-var Builtins = []func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins{v8.BuiltinsOf}
+// HasTable reports whether an ELF file has a table of functions.
+func HasTable(f *elffile.File) bool {
+	return slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Tables != nil && k.Tables.Has(f) })
+}
 
-// PerfMapPositions parse the names that JIT compilers write into perf maps: file and line (from 1); false for a name in
-// another form.
-var PerfMapPositions = []func(name string) (file string, line int, ok bool){v8.PerfMapPosition}
-
-// PerfMapPosition gives the position in a name of a perf map; "" and 0 if it has none.
+// PerfMapPosition returns the position in a name of a perf map; "" and 0 if it has none.
 func PerfMapPosition(name string) (file string, line int) {
-	for _, parse := range PerfMapPositions {
-		if file, line, ok := parse(name); ok {
+	for _, k := range Kinds {
+		if k.PerfMapPosition == nil {
+			continue
+		}
+		if file, line, ok := k.PerfMapPosition(name); ok {
 			return file, line
 		}
 	}

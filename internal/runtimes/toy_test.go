@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// toy is the run-time system of internal/testtargets/src/toy.c: the example of how one is added. Its interpreter has
+// toy is the runtime of internal/testtargets/src/toy.c: the example of how one is added. Its interpreter has
 // its frames on the C stack, and its compiled code keeps the frame pointer: it needs no plan and no rules.
 type toy struct {
 	managed.Base
@@ -159,7 +159,7 @@ func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]m
 	}
 	out = append(out, fn)
 	if l.Unchanged() {
-		return out, managed.Proven
+		return out, managed.Unchanged
 	}
 	if id, _, _, ok := function(r.Object, l); !ok || id != r.Cookie { // it could be freed while it was read
 		return out, managed.Freed

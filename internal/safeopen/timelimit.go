@@ -141,28 +141,38 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 	return none, ErrStuck
 }
 
-// skippedFiles are notes on unused files.
+// skippedFiles counts the unused files by reason, with the first one's name.
 var skippedFiles struct {
 	sync.Mutex
-	stuck, foreign, outdated                int
-	firstStuck, firstForeign, firstOutdated string
+	byReason [len(skipReasons)]skipped
+}
+
+type skipped struct {
+	count int
+	first string
+}
+
+// skipReasons are the reasons for which an existing file is not used, each with its text for a number and a name.
+var skipReasons = [...]struct {
+	err  error
+	text string
+}{
+	{ErrStuck, "names may be missing: file systems did not answer in time, %d times, first for %q"},
+	{ErrNotTrusted, "names may be missing: %d files skipped that other users may have written, first %q"},
+	{ErrOutdated, "names may be missing: files older than the process that has their number now were left alone, " +
+		"%d times, first %q; touch it if it is this process's"},
 }
 
 func noteSkipped(name string, err error) {
 	skippedFiles.Lock()
 	defer skippedFiles.Unlock()
-	switch {
-	case errors.Is(err, ErrStuck):
-		if skippedFiles.stuck++; skippedFiles.stuck == 1 {
-			skippedFiles.firstStuck = name
+	for i := range skipReasons {
+		if !errors.Is(err, skipReasons[i].err) {
+			continue
 		}
-	case errors.Is(err, ErrNotTrusted):
-		if skippedFiles.foreign++; skippedFiles.foreign == 1 {
-			skippedFiles.firstForeign = name
-		}
-	case errors.Is(err, ErrOutdated):
-		if skippedFiles.outdated++; skippedFiles.outdated == 1 {
-			skippedFiles.firstOutdated = name
+		s := &skippedFiles.byReason[i]
+		if s.count++; s.count == 1 {
+			s.first = name
 		}
 	}
 }
@@ -172,18 +182,10 @@ func SkippedFiles() []string {
 	skippedFiles.Lock()
 	defer skippedFiles.Unlock()
 	var out []string
-	if n := skippedFiles.stuck; n > 0 {
-		out = append(out, fmt.Sprintf("names may be missing: file systems did not answer in time, %d times, first for %q", n,
-			skippedFiles.firstStuck))
-	}
-	if n := skippedFiles.foreign; n > 0 {
-		out = append(out,
-			fmt.Sprintf("names may be missing: %d files skipped that other users may have written, first %q", n,
-				skippedFiles.firstForeign))
-	}
-	if n := skippedFiles.outdated; n > 0 {
-		out = append(out, fmt.Sprintf("names may be missing: files older than the process that has their number now were "+
-			"left alone, %d times, first %q; touch it if it is this process's", n, skippedFiles.firstOutdated))
+	for i, s := range skippedFiles.byReason {
+		if s.count > 0 {
+			out = append(out, fmt.Sprintf(skipReasons[i].text, s.count, s.first))
+		}
 	}
 	return out
 }

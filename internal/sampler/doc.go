@@ -13,7 +13,53 @@
 //   - The aggregator (package aggregator) walks the copies, and attributes the threads' clocks to stacks.
 //   - The discovery (discovery.go) searches for new processes, children or those that a rule selects.
 //
-// The goroutine that called Run waits for them, and detects hangs meanwhile (watchdog.go).
+// The goroutine that called Run waits for them, and detects hangs meanwhile (hangs.go).
+//
+// Other goroutines and OS threads are started where they are needed: the reaper of ended threads for which a seize
+// waits ([ptrace.NewController]), the watchdog of the tracer's priority (ptrace/priority.go), the garbage collector
+// between stops (package selfruntime), the opener of paths at ordinary priority, up to five OS threads unknown to Go
+// that read memory and open paths (package procmem), and those for signals, rotation, progress and the targets' control
+// groups (package recording).
+//
+// # Ownership
+//
+// The tracer's OS thread owns processes, threads, observe.Observer and ptrace.Controller; others read the atomics
+// of handover.SharedProcess. The aggregator owns modules, rules and runtimes (loadedcode.Process, of which only the
+// Memory is shared), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine at a time.
+// Locks protect what several goroutines use: Memory.opening the files of a target's memory, Image.mu a file's symbols,
+// Builder.mu the recording, Names.mu and the sinks' own locks what top and agent show.
+//
+// # Objects of a process and of a thread
+//
+// Each package has its own object of a process, and one of a thread. All but those of loadedcode and handover are used
+// by one goroutine. In the order of their making:
+//
+//	object                      made by                    dropped by                   at an exec
+//	loadedcode.Process          caller of New, openFound   Sampler.closeTarget          Refresh reads mappings, runtimes
+//	handover.SharedProcess      Sampler.add                tracer's, aggregator's end   ResetForProgram renews it
+//	tracer.process              tracked.trackProcess       tracked.dropEnded            execs.detect; keeps its account
+//	  backoff.ProcessState      the same                   with it                      stays
+//	  engine part (perfengine)  Engine.Track               ProcessPart.Ended            is chosen again (SampleLack)
+//	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
+//	attribute.accountedProcess  Attribution.process        Attribution.closeProcess     stays: one account
+//
+// Before a child is tracked, its observations are kept by tracer.newChildren or, with kernel samples, by the engine.
+//
+// At an exec the kernel ends all threads but the one that has called it, which gets the first one's number. So the
+// tracer makes a new object for the first thread, unless the first thread has called exec, and the account of the
+// caller goes on:
+//
+//	object                      made by                    dropped by                   at an exec
+//	tracer.thread               tracked.track              tracked.dropThread           execs.passAccountOn to the first
+//	  observe.Thread            procOpens.takeOpened       with it                      WalkFeedback.DiscardFormerProgram
+//	  backoff.ThreadState       tracked.track              with it                      as tracer.thread
+//	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as tracer.thread
+//	handover.SharedThread       tracked.track              with its last event          as tracer.thread
+//	aggregator.threadState      states.thread              forgetThread                 handleExec drops the caller's
+//	attribute.accountedThread   Attribution.thread         Attribution.finishThread     moveAccount to the first
+//
+// What shows an exec: to the tracer the number of the address space ([procmem.Memory.Renew]), and to the aggregator the
+// event Execed, or the same number when it reads the mappings again (processState.refresh).
 //
 // # Invariants
 //

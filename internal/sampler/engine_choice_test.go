@@ -40,11 +40,11 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	c, g := start(t, "burners", "1"), goProgram(t)
 	o := choosing(t, 199)
 	stoppedC, sampledGo := 0, 0
-	o.walked = func(p *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Listener.Walked = func(p *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		switch {
 		case p.Target.PID == c.pid && s.How == observe.ByStop:
 			stoppedC++
-		case p.Target.PID == g && s.How == observe.BySample:
+		case p.Target.PID == g && s.How == observe.ByKernelSample:
 			sampledGo++
 		}
 	}
@@ -53,8 +53,8 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stops+20 })
 	}, c.pid, g)
 	if r.Engine != "perf" ||
-		!strings.Contains(r.EngineNote, "sampled by stops, not by the kernel: 1 process with stacks in several places") {
-		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
+		!strings.Contains(r.FallbackNote, "sampled by stops, not by the kernel: 1 process with stacks in several places") {
+		t.Errorf("engine %q (%s)", r.Engine, r.FallbackNote)
 	}
 	if stoppedC != 0 || sampledGo != 0 || r.Sampled == 0 {
 		t.Errorf("%d freezes of C, %d samples of Go, %d samples", stoppedC, sampledGo, r.Sampled)
@@ -70,8 +70,8 @@ func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
 		before = events(&o).Samples()
 		stopped(t, s, 100)
 	}, g)
-	if r.Engine != "ptrace" || r.EngineNote != "1 process with stacks in several places" || r.Sampled != 0 {
-		t.Errorf("engine %q (%s), %d sampled", r.Engine, r.EngineNote, r.Sampled)
+	if r.Engine != "ptrace" || r.FallbackNote != "1 process with stacks in several places" || r.Sampled != 0 {
+		t.Errorf("engine %q (%s), %d sampled", r.Engine, r.FallbackNote, r.Sampled)
 	}
 	if n := events(&o).Samples(); n != before {
 		t.Errorf("%d samples while no process is sampled", n-before)
@@ -86,7 +86,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	target := start(t, "exec", exe)
 	o := choosing(t, 199)
 	walked := make(chan *handover.SharedProcess, 1)
-	o.walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Listener.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		select {
 		case walked <- p:
 		default:
@@ -108,8 +108,8 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 		})
 	}, target.pid)
 	const note = "sampled by stops, not by the kernel: 1 process with stacks that samples do not show whole"
-	if r.Engine != "perf" || r.EngineNote != note {
-		t.Errorf("engine %q (%s)", r.Engine, r.EngineNote)
+	if r.Engine != "perf" || r.FallbackNote != note {
+		t.Errorf("engine %q (%s)", r.Engine, r.FallbackNote)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

@@ -80,7 +80,7 @@ func TestSkippedTicksAreCounted(t *testing.T) {
 	if r.TicksLeftOut == 0 || r.TicksLeftOut >= r.Ticks {
 		t.Errorf("%d of %d ticks left out", r.TicksLeftOut, r.Ticks)
 	}
-	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
+	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
 }
@@ -133,8 +133,8 @@ func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 		events(&o).Pause()
 		stopped(t, s, 50)
 	}, target.pid)
-	if r.Engine != "perf, then ptrace" || r.EngineNote == "" || r.Stops == 0 || r.Sampled == 0 {
-		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Stops, r.Sampled)
+	if r.Engine != "perf, then ptrace" || r.FallbackNote == "" || r.Stops == 0 || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.Sampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -174,7 +174,7 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 	defer events(&o).Close()
 	r := record(t, o, time.Second, learned(t), target.pid)
 	if r.Engine != "perf" || r.SampleStack != perfevents.MinStack || r.Sampled == 0 {
-		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.EngineNote, r.SampleStack, r.Sampled)
+		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.FallbackNote, r.SampleStack, r.Sampled)
 	}
 	if whole := r.Whole.ByStop; whole < r.Stops/2 {
 		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Stops)
@@ -203,14 +203,14 @@ func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	walks := 0
-	o.walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Listener.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		if walks++; walks == 20 {
 			p.NoteLack(handover.LacksFrames)
 		}
 	}
 	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 50) }, target.pid)
-	if r.Engine != "perf" || r.EngineNote == "" || r.Stops == 0 || r.Sampled == 0 {
-		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.EngineNote, r.Stops, r.Sampled)
+	if r.Engine != "perf" || r.FallbackNote == "" || r.Stops == 0 || r.Sampled == 0 {
+		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.Sampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

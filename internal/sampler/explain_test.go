@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/aggregator"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -32,7 +33,8 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 			free.Add(1)
 		}
 	}
-	r := run(t, Options{Freq: 99, explained: count}, func(*Sampler) bool { return all.Load() >= want }, nil, p.PID)
+	enough := func(*Sampler) bool { return all.Load() >= want }
+	r := run(t, Options{Freq: 99, Listener: aggregator.Listener{Explained: count}}, enough, nil, p.PID)
 	t.Logf("of %d waits %d name an owner, in %d nobody had the lock", all.Load(), owned.Load(), free.Load())
 	if all.Load() < want || owned.Load()+free.Load() < all.Load()*99/100 {
 		t.Error("see above")

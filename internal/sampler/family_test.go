@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/tracer"
 )
 
 func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
@@ -154,7 +153,7 @@ func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (w
 	}, s.pid)
 	s.signal(t, unix.SIGKILL)
 	used := func(s *procmem.Stat) float64 {
-		return float64(s.UTime+s.STime+s.ChildUTime+s.ChildSTime) / tracer.TicksPerSecond
+		return float64(s.UTime+s.STime+s.ChildUTime+s.ChildSTime) * procmem.ClockTick / 1e9
 	}
 	return used(&after) - used(&before), r
 }

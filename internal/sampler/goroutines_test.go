@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,7 +129,7 @@ func TestAShortRecordingHasAllGoroutines(t *testing.T) {
 	}
 }
 
-// Two libraries in a program of C have a run-time system each.
+// Two libraries in a program of C have a runtime each.
 func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 	shared := []string{"-buildmode=c-shared"}
 	one := testtargets.BuildGoAs(t, testtargets.GoLibrary, "one.so", shared...)
@@ -168,5 +169,67 @@ func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 		"two.so chan receive": 20, "two.so sync.Mutex.Lock": 20}
 	if !maps.Equal(parked, want) || !busy["one.so"] || !busy["two.so"] {
 		t.Errorf("%v and %v, not %v and both", parked, busy, want)
+	}
+}
+
+// underRaceDetector sorts, and calls the race detector, which is C++ on another stack, at nearly each instruction.
+const underRaceDetector = `package main
+
+import (
+	"fmt"
+	"sort"
+)
+
+type pair struct{ key, value int }
+
+//go:noinline
+func burn(n int) (sum int) {
+	pairs := make([]pair, n)
+	for i := range pairs {
+		pairs[i] = pair{i * 7919 % n, i}
+	}
+	sort.Slice(pairs, func(i, j int) bool { return pairs[i].key < pairs[j].key })
+	for _, p := range pairs {
+		sum += p.key
+	}
+	return sum
+}
+
+func main() {
+	for n := 0; ; n++ {
+		if burn(20000); n == 0 {
+			fmt.Println("ready")
+		}
+	}
+}
+`
+
+func TestGoProgramsUnderTheRaceDetectorHaveWholeStacks(t *testing.T) {
+	cmd := exec.Command(testtargets.BuildGoAs(t, underRaceDetector, "racing", "-race"))
+	testtargets.Ready(t, cmd)
+	r := record(t, Options{Freq: 199}, 2*time.Second, nil, cmd.Process.Pid)
+	whole, cut, inDetector := 0, 0, 0
+	for _, s := range r.Sample {
+		frames := stack(s)
+		if !slices.Contains(frames, "main.burn") && !slices.Contains(frames, "racecall") {
+			continue
+		}
+		if outermost := frames[len(frames)-1]; outermost == "runtime.goexit" {
+			whole++
+		} else if cut++; cut <= 3 {
+			t.Log(frames)
+		}
+		for _, name := range frames {
+			if strings.HasPrefix(name, "_Z") {
+				t.Errorf("%s is not demangled", name)
+			}
+		}
+		if slices.Contains(frames, "racecall") {
+			inDetector++
+		}
+	}
+	// The detector's code has no call frame information in a program that Go has linked.
+	if whole < 50 || cut*50 > whole || inDetector < 20 {
+		t.Errorf("%d whole stacks, %d cut, %d in the race detector", whole, cut, inDetector)
 	}
 }

@@ -61,7 +61,7 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 }
 
 // A run that ends while it is held, before its first tick, does not wait for Resume.
-func TestEndOfARunHeldBeforeTheFirstTick(t *testing.T) {
+func TestEndOfASamplerHeldBeforeTheFirstTick(t *testing.T) {
 	p := start(t, "burners", "1")
 	images := loadedcode.NewImageCache(0)
 	defer images.Close()

@@ -57,9 +57,9 @@ func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
 	calls := procmem.Calls()
 	r := record(t, Options{}, 3*time.Second, nil, target.pid)
 	calls = procmem.Calls() - calls
-	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d queued, %d frozen", calls, r.Ticks, r.ThreadsMax, r.Attempted,
-		r.Queued, r.Stops)
-	if got := r.Attempted + r.Queued + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
+	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d left to a later tick, %d stopped",
+		calls, r.Ticks, r.ThreadsMax, r.Attempted, r.LeftToLaterTick, r.Stops)
+	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
 	// A stop takes about ten calls.

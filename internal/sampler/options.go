@@ -7,15 +7,12 @@ import (
 	"regexp"
 	"time"
 
-	"prywalk/frames"
 	"prywalk/internal/aggregator"
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
-	"prywalk/internal/sample"
 	"prywalk/internal/tracer"
-	"prywalk/internal/waits"
 )
 
 // In ticks per second.
@@ -84,11 +81,11 @@ type Options struct {
 	// EventLog, if set, takes the attribution's events ([attribute.Recorder]), on the aggregator's goroutine.
 	EventLog io.Writer
 
-	// walked and explained are those of [aggregator.Options], for tests.
-	walked    func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
-	explained func(*observe.RawSample, *waits.Wait)
-	// producer, if set, makes the producer, for tests.
-	producer func(*handover.Common, <-chan *handover.SharedProcess) handover.Producer
+	// Listener is called for walks and waits, on the aggregator's goroutine.
+	Listener aggregator.Listener
+	// NewProducer, if set, makes the producer of events, in place of a [tracer.Tracer]. Found processes come from the
+	// channel.
+	NewProducer func(*handover.Common, <-chan *handover.SharedProcess) handover.Producer
 }
 
 func (o *Options) tracerOptions() tracer.Options {
@@ -106,8 +103,8 @@ func (o *Options) tracerOptions() tracer.Options {
 func (o *Options) aggregatorOptions() aggregator.Options {
 	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, ThreadsFiltered: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
-		Kernel: o.KernelStacks, Save: o.Checkpoint, Sinks: o.Sinks, Walked: o.walked, Explained: o.explained,
-		Events: o.EventLog, Tasks: o.Tasks,
+		Kernel: o.KernelStacks, SaveCheckpoint: o.Checkpoint, Sinks: o.Sinks, Listener: o.Listener, Events: o.EventLog,
+		Tasks: o.Tasks,
 	}
 	options.Period = int64(float64(time.Second) / o.Freq)
 	if s := o.Engine; s != nil && s.Period() > 0 {

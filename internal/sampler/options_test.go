@@ -133,21 +133,6 @@ func TestDeepStacksAreWhole(t *testing.T) {
 	}
 }
 
-func TestReadOnlyRestartsNothing(t *testing.T) {
-	target := start(t, "mixed", "5")
-	if r := recordUntil(t, Options{ReadOnly: true}, burnt(5), target.pid); r.Restarted != 0 || r.Stops == 0 {
-		t.Errorf("%d restarted, %d frozen", r.Restarted, r.Stops)
-	}
-}
-
-func TestStopLimitBelowAnyStopStopsNothing(t *testing.T) {
-	target := start(t, "mixed", "5")
-	r := record(t, Options{MaxPause: 1, Freq: 999}, time.Second, nil, target.pid)
-	if r.Stops != 0 || r.Failed["max-pause"] == 0 || r.PassiveReads < 5 || r.Unchanged == 0 {
-		t.Errorf("%d frozen, %d peeked, %d reused, %v", r.Stops, r.PassiveReads, r.Unchanged, r.Failed)
-	}
-}
-
 // The functions in which such a thread sleeps are known, the ones in which it runs are not.
 func TestCPUTimeOfThreadsThatMayNotBeStoppedIsInNoFunction(t *testing.T) {
 	target := start(t, "bursts", "1")
@@ -163,22 +148,5 @@ func TestCPUTimeOfThreadsThatMayNotBeStoppedIsInNoFunction(t *testing.T) {
 	}
 	if notObserved < 100*functions {
 		t.Errorf("%d ns are %s, %d in stacks of sleeps", notObserved, attribute.NotObserved, functions)
-	}
-}
-
-func TestStopLimitAboveAnyStopKeepsNone(t *testing.T) {
-	target := start(t, "mixed", "5")
-	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Stops == 0 ||
-		r.Failed["max-pause"] != 0 {
-		t.Errorf("%d frozen, %v", r.Stops, r.Failed)
-	}
-}
-
-func TestMaxOverheadLowersTheRate(t *testing.T) {
-	target := start(t, "mixed", "1")
-	// A stop costs at least 20 µs: 0.01 % are at most five a second.
-	r := record(t, Options{Freq: 999, MaxOverhead: 0.0001}, 1500*time.Millisecond, nil, target.pid)
-	if r.Ticks > 100 {
-		t.Errorf("%d ticks", r.Ticks)
 	}
 }

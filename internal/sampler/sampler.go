@@ -56,7 +56,7 @@ func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*
 	options := o.aggregatorOptions()
 	options.Builder = b
 	options.Images = images
-	options.Close = s.closeTarget
+	options.CloseProcess = s.closeTarget
 	s.aggregator = aggregator.New(options, s.common)
 	for _, target := range procs {
 		s.add(target, false, 0)
@@ -159,8 +159,8 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 
 // newProducer: the run begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
 func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
-	if s.opts.producer != nil {
-		return s.opts.producer(s.common, s.control.Arriving())
+	if s.opts.NewProducer != nil {
+		return s.opts.NewProducer(s.common, s.control.Arriving())
 	}
 	return tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 }

@@ -37,14 +37,6 @@ func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 	}
 }
 
-func TestSubsetOfAllIsAll(t *testing.T) {
-	target := start(t, "burners", "2")
-	r := record(t, Options{Freq: 199, Subset: 100}, time.Second, func(s *Sampler) { stopped(t, s, 40) }, target.pid)
-	if r.NotDrawn != 0 || r.Stops == 0 {
-		t.Errorf("%d not drawn, %d frozen", r.NotDrawn, r.Stops)
-	}
-}
-
 // Eight threads compute, and a tick observes one, or the limit permits one tick: most threads have their first sample
 // late, or none.
 func TestTimeBeforeTheFirstSampleIsAttributed(t *testing.T) {

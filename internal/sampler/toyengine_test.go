@@ -73,11 +73,13 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 				e.tasks++
 				lt := observe.NewThread(p.Target.PID, tid, nil)
 				e.threads = append(e.threads, &toyThread{
-					shared: &handover.SharedThread{ID: e.tasks, Proc: p, TID: tid, Feedback: lt.Feedback(), Found: procmem.Now()},
-					files:  procmem.OpenThread(p.Target.PID, tid, nil),
+					shared: &handover.SharedThread{
+						ID: e.tasks, Proc: p, TID: tid, Feedback: lt.Feedback(), FirstListedAt: procmem.Now(),
+					},
+					files: procmem.OpenThread(p.Target.PID, tid, nil),
 				})
 			}
-			out = append(out, handover.Event{Kind: handover.ProcessBegan, Proc: p})
+			out = append(out, handover.Event{Kind: handover.ProcessStarted, Proc: p})
 		default:
 			return out
 		}
@@ -154,7 +156,7 @@ func TestAnotherEngineRecords(t *testing.T) {
 	}
 	begun := time.Now()
 	enough := func(*Sampler) bool { return time.Since(begun) > time.Second }
-	r := run(t, Options{producer: toy}, enough, nil, target.pid)
+	r := run(t, Options{NewProducer: toy}, enough, nil, target.pid)
 	asleep := func(s *pprof.Sample) bool { return in("sleep_here")(s) && label(s, "state") == "sleeping" }
 	ticks, wall := r.sumOf(0, asleep), r.sumOf(1, asleep)
 	if r.Engine != "toy" || r.PassiveReads == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {

@@ -46,8 +46,8 @@ func (g *GapDetector) BeginTick(now, period int64) {
 	g.lastTick, g.usualDistance = now, max(g.usualDistance, period)
 }
 
-// MaxGap returns the longest time without an observation that is no gap yet, ns.
-func (g *GapDetector) MaxGap() int64 { return max(gapTicks*g.usualDistance, minGap) }
+// Threshold returns the longest time without an observation that is no gap yet, ns.
+func (g *GapDetector) Threshold() int64 { return max(gapTicks*g.usualDistance, minGap) }
 
 // NoteObservation records an observation, and returns the gap that it ends, as [GapDetector.EndGap].
 func (g *GapDetector) NoteObservation(now int64) (from, length int64) {
@@ -58,7 +58,7 @@ func (g *GapDetector) NoteObservation(now int64) (from, length int64) {
 
 // EndGap returns the start and length of the gap that ends now. A length of 0 means none.
 func (g *GapDetector) EndGap(now int64) (from, length int64) {
-	if g.usualDistance == 0 || now-g.lastObservation <= g.MaxGap() {
+	if g.usualDistance == 0 || now-g.lastObservation <= g.Threshold() {
 		return 0, 0
 	}
 	from, length = g.lastObservation, now-g.lastObservation-g.usualDistance

@@ -14,15 +14,15 @@ type Subset struct {
 	undecided, toDraw int // threads of this tick: undecided; still to draw
 }
 
-// NewSubset returns a Subset that draws at most most threads in a tick; 0 means no limit.
-func NewSubset(most int, seed uint64) Subset {
-	return Subset{maxDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
+// NewSubset returns a Subset that draws at most limit threads in a tick; 0 means no limit.
+func NewSubset(limit int, seed uint64) Subset {
+	return Subset{maxDrawn: limit, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick with due threads, of which the budget admits at most most, at least one. It returns the number of
-// due threads for each drawn one, by which an observation stands for more time.
-func (s *Subset) Begin(due, most int) (duePerDrawn float64) {
-	s.undecided, s.toDraw = due, min(due, most)
+// Begin begins a tick with due threads, of which the budget admits limit, at least one. It returns the number of due
+// threads for each drawn one, by which an observation stands for more time.
+func (s *Subset) Begin(due, limit int) (duePerDrawn float64) {
+	s.undecided, s.toDraw = due, min(due, limit)
 	if s.maxDrawn > 0 {
 		s.toDraw = min(s.toDraw, s.maxDrawn)
 	}

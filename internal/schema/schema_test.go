@@ -38,7 +38,7 @@ var forms = []struct{ name, pkg, of, title string }{
 }
 
 // TestSchemasAreThoseOfTheTypes: a field that is added, removed or renamed, or may now be left out, changes a schema.
-// With -update the schemas are written anew; the change is then to be read, and [schema.Number] to be raised where a
+// With -update the schemas are written again; the change is then to be read, and [schema.Number] to be raised where a
 // field has gone or changed its meaning.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	paths := map[string]bool{}
@@ -174,7 +174,7 @@ var written = map[string]node{
 	"time.Time":                        {Type: "string", Format: "date-time"},
 }
 
-// of gives the schema of a type.
+// of returns the schema of a type.
 func (m *maker) of(typ types.Type) *node {
 	if named, ok := types.Unalias(typ).(*types.Named); ok {
 		name := named.Obj().Pkg().Path() + "." + named.Obj().Name()
@@ -223,7 +223,7 @@ func (m *maker) of(typ types.Type) *node {
 // closedSets are the types whose constants are all their values.
 var closedSets = []string{"Verdict"}
 
-// values gives the constants of a type of texts.
+// values returns the constants of a type of texts.
 func (m *maker) values(of *types.Named) (list []string) {
 	if !slices.Contains(closedSets, of.Obj().Name()) {
 		return nil
@@ -237,7 +237,7 @@ func (m *maker) values(of *types.Named) (list []string) {
 	return list
 }
 
-// definition gives a reference to a struct's schema, which stands once.
+// definition returns a reference to a struct's schema, which stands once.
 func (m *maker) definition(of *types.Named) *node {
 	name := strings.ToLower(strings.TrimPrefix(of.Obj().Name(), "json"))
 	for i := range of.TypeArgs().Len() {
@@ -255,7 +255,7 @@ func (m *maker) definition(of *types.Named) *node {
 	return &node{Ref: "#/$defs/" + name}
 }
 
-// object gives the schema of a struct.
+// object returns the schema of a struct.
 func (m *maker) object(of *types.Named) *node {
 	n := &node{Type: "object", Additional: closed, Required: []string{}}
 	names := map[string]string{}

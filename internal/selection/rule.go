@@ -89,11 +89,6 @@ func userID(name string) (int, error) {
 	return n, nil
 }
 
-// Empty reports whether nothing is set.
-func (r *Rule) Empty() bool {
-	return !r.All && r.Cgroup == "" && r.Unit == "" && r.UID < 0 && r.Match == nil
-}
-
 // String returns flags.
 func (r Rule) String() string {
 	var parts []string
@@ -114,9 +109,6 @@ func (r Rule) String() string {
 
 // inGroups reads /proc/PID/cgroup (cgroups(7)): a line is number:controllers:path; version 2 has no controllers.
 func (r *Rule) inGroups(text string) bool {
-	if r.Cgroup == "" && r.Unit == "" {
-		return true
-	}
 	group, unit := r.Cgroup == "", r.Unit == ""
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)

@@ -14,6 +14,8 @@ import (
 //   - That of a thread with many system calls, drawn at random, for exact samples ([SyscallStops]).
 //   - That of a thread that computes much but is always found asleep ([HiddenDetector]): it may wait for one that the
 //     tracer's wake-up preempts, as a server for its client.
+//   - None of a thread that outranks the tracer: there the tracer would run only while that thread sleeps, and would
+//     never find it running.
 //   - Else one where the tracer preempts no target thread. If all CPUs are busy, a move does not help, and moves
 //     become rarer.
 const (
@@ -45,6 +47,8 @@ type CPUChooser struct {
 	preferredAt  int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
 	nextPrefer   int64 // earliest next move to a thread's CPU, CLOCK_MONOTONIC ns
 	rng          *rand.Rand
+
+	outranked unix.CPUSet // CPUs of threads that outrank the tracer, in this tick
 }
 
 // NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
@@ -74,10 +78,19 @@ func (c *CPUChooser) Prefer(cpu int) {
 	}
 }
 
+// Avoid records the CPU of a thread that outranks the tracer ([OutranksCaller]).
+func (c *CPUChooser) Avoid(cpu int) {
+	if c.allowedKnown && cpu >= 0 && c.allowed.IsSet(cpu) {
+		c.outranked.Set(cpu)
+	}
+}
+
 // EndTick ends a tick, and moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
 func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !c.allowedKnown:
+	case c.outranked.Count() > 0:
+		c.leaveOutranked(now)
 	case c.preferCalls > 0:
 		c.preferCalls, c.preferredAt = 0, now
 		if c.preferredCPU != c.drawnCPU && now >= c.nextPrefer {
@@ -94,6 +107,21 @@ func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
 		}
 	default:
 		c.avoidPreemption(now, inTheWay, cpu)
+	}
+}
+
+// leaveOutranked moves the tracer away from the CPUs of threads that outrank it, if it may run on others.
+func (c *CPUChooser) leaveOutranked(now int64) {
+	others := c.allowed
+	for i := range others {
+		others[i] &^= c.outranked[i]
+	}
+	c.outranked.Zero()
+	c.preferCalls = 0
+	if now >= c.nextMove && others.Count() > 0 {
+		c.preferredCPU = -1
+		c.moveTo(&others)
+		c.nextMove = now + minStay
 	}
 }
 

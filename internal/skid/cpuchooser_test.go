@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
@@ -130,4 +132,60 @@ func TestAlarmIsRearmedAfterAMoveOfTheTracer(t *testing.T) {
 		}
 	}()
 	<-done
+}
+
+func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {
+	var cpus unix.CPUSet
+	for c := range 3 {
+		cpus.Set(c)
+	}
+	var got []unix.CPUSet
+	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay, rng: rand.New(rand.NewPCG(1, 2)),
+		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
+	p.Prefer(0)
+	p.EndTick(1, false, 1)
+	p.Avoid(0)
+	p.Prefer(0) // of another thread
+	p.EndTick(2, false, 0)
+	if last := got[len(got)-1]; last.IsSet(0) || !last.IsSet(1) || !last.IsSet(2) || p.MayMove() {
+		t.Fatalf("allowed CPUs %v, want 1 and 2", last)
+	}
+	moves := len(got)
+	p.Avoid(0)
+	p.EndTick(3, false, 1)
+	for c := range 3 { // none is better
+		p.Avoid(c)
+	}
+	p.EndTick(10e9, false, 1)
+	p.Avoid(7) // not in the allowed set
+	p.EndTick(20e9, false, 1)
+	if len(got) != moves {
+		t.Errorf("%d moves, want none so soon, and none where no CPU is better", len(got)-moves)
+	}
+	// A preference ends even if the tracer could not leave at once.
+	p.Avoid(0)
+	p.EndTick(30e9, false, 1)
+	p.Prefer(1)
+	p.EndTick(30e9+1, false, 1)
+	p.Avoid(1)
+	p.EndTick(30e9+2, false, 1)
+	p.EndTick(30e9+2*preferFor, false, 1)
+	if last := got[len(got)-1]; last.Count() != 3 {
+		t.Errorf("allowed CPUs %v after a preference has ended, want all", last)
+	}
+}
+
+func TestRankOfPolicies(t *testing.T) {
+	runtime.LockOSThread() // an ordinary thread
+	defer runtime.UnlockOSThread()
+	for want, policies := range map[bool][]int{
+		true:  {unix.SCHED_FIFO, unix.SCHED_RR, unix.SCHED_DEADLINE},
+		false: {unix.SCHED_NORMAL, unix.SCHED_BATCH, unix.SCHED_IDLE},
+	} {
+		for _, policy := range policies {
+			if got := OutranksCaller(&procmem.Stat{Policy: policy, RTPriority: 1}); got != want {
+				t.Errorf("policy %d: %v", policy, got)
+			}
+		}
+	}
 }

@@ -86,8 +86,8 @@ func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) 
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
-	at, ok := files.LastRun()
-	return ok && at == d.arrival && d.noteKnown(woken)
+	lastRun, ok := files.LastRun()
+	return ok && lastRun == d.arrival && d.noteKnown(woken)
 }
 
 // byClock is Preempted by the thread's own clock; false may be inconclusive.
@@ -108,13 +108,13 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 // in t. runs is the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may
 // take it from the tracer's queue; one in a system call, which sleeps or soon will, is taken less often, so calls would
 // get more than their share.
-func (d *PreemptionDetector) CheckBeforeSample(t *ThreadState, files *procmem.ThreadFiles, runs uint64,
+func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem.ThreadFiles, runs uint64,
 	woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
-	at, ok := files.LastRun()
-	if !ok || at != d.arrival {
+	lastRun, ok := files.LastRun()
+	if !ok || lastRun != d.arrival {
 		return false
 	}
 	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.CPU(woken)
@@ -125,8 +125,8 @@ func (d *PreemptionDetector) CheckBeforeSample(t *ThreadState, files *procmem.Th
 // last stop. waits: the thread is queued on the tracer's CPU and cannot stop before the tracer sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's value. It
-// takes some µs: called at once only if [ThreadState.DecideAtOnce], else for threads that do not stop in time.
-func (d *PreemptionDetector) Decide(t *ThreadState, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
+// takes some µs: called at once only if [StopClassifier.DecideAtOnce], else for threads that do not stop in time.
+func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.decided {
 		return t.preempted
 	}

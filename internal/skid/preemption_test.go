@@ -35,7 +35,7 @@ func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 		if known {
 			d.noteKnown(wake.At)
 		}
-		var th ThreadState
+		var th StopClassifier
 		before := procmem.Calls()
 		if d.Decide(&th, files, Run{}, wake) && known {
 			t.Error("one wake-up preempts a second thread")
@@ -55,7 +55,7 @@ func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 		runs  uint64
 		want  bool
 	}{{woken, 7, true}, {woken, 8, false}, {woken + 1000, 7, false}} {
-		th := ThreadState{foundAt: woken, foundRuns: 7, cpu: 3}
+		th := StopClassifier{foundAt: woken, foundRuns: 7, cpu: 3}
 		th.BeginSample(c.woken, c.runs)
 		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Decided() != c.want {
 			t.Errorf("woken %d, %d runs: preempted %v on CPU %d, decided %v; want %v on 3", c.woken, c.runs, ok, cpu,
@@ -85,7 +85,7 @@ func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 		{true, false, true, sample.Exact}, {true, true, false, sample.Skids}, {false, false, true, sample.Exact},
 		{false, true, true, sample.FewCalls},
 	} {
-		var th ThreadState
+		var th StopClassifier
 		for range decidedAfter {
 			th.AttributeStop(at-1, true, c.calls)
 		}

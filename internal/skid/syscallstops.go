@@ -5,8 +5,8 @@ package skid
 import "prywalk/internal/sample"
 
 const (
-	// a thread makes many calls once this share of its stops is at the end of a system call, until it falls below
-	// manyUntil
+	// A thread makes many calls from when the share of its stops at the end of a system call is above manyAbove until it
+	// is below manyUntil.
 	manyAbove = 0.2
 	manyUntil = 0.03
 	// maxCarryTime is how long CPU time is carried to the next exact sample, in ns: less than the limit after which it
@@ -27,35 +27,35 @@ type SyscallStops struct {
 }
 
 // noteStop records a stop of a thread on a CPU; inSyscall: at the end of a call.
-func (c *SyscallStops) noteStop(now int64, inSyscall bool) {
-	at := 0.0
+func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
+	atCallEnd := 0.0
 	if inSyscall {
-		at = 1
+		atCallEnd = 1
 	}
-	c.stops = min(c.stops+1, recentStops)
-	c.share += (at - c.share) / c.stops
-	many := c.share > manyAbove || c.many && c.share >= manyUntil
-	if many && !c.many {
-		c.exactAt = now
+	s.stops = min(s.stops+1, recentStops)
+	s.share += (atCallEnd - s.share) / s.stops
+	many := s.share > manyAbove || s.many && s.share >= manyUntil
+	if many && !s.many {
+		s.exactAt = now
 	}
-	c.many = many
+	s.many = many
 }
 
 // carriesCPU reports whether CPU time of an inexact sample is carried to the next exact one.
-func (c *SyscallStops) carriesCPU(now int64) bool {
-	return c.many && now-c.exactAt < maxCarryTime
+func (s *SyscallStops) carriesCPU(now int64) bool {
+	return s.many && now-s.exactAt < maxCarryTime
 }
 
 // Basis is how far an inexact sample shows where CPU time was spent.
-func (c *SyscallStops) Basis() sample.Basis {
+func (s *SyscallStops) Basis() sample.Basis {
 	switch {
-	case c.many:
+	case s.many:
 		return sample.ManyCalls
-	case c.stops < decidedAfter:
+	case s.stops < decidedAfter:
 		return sample.Undecided
 	}
 	return sample.FewCalls
 }
 
 // HasManyCalls reports whether only samples from the thread's own CPU are exact.
-func (c *SyscallStops) HasManyCalls() bool { return c.many }
+func (s *SyscallStops) HasManyCalls() bool { return s.many }

@@ -79,10 +79,11 @@ var explained = []string{"same", "plt", "only here", "none"}
 // symbolExtents returns the place of each symbol of a file.
 func symbolExtents(table *Table) map[string][]extent {
 	at := make(map[string][]extent)
-	for _, f := range []*elffile.File{table.opt.File, table.debugFile()} {
-		if f == nil {
-			continue
-		}
+	files := []*elffile.File{table.opt.File}
+	if d := table.debugFile(); d != nil {
+		files = append(files, d.File)
+	}
+	for _, f := range files {
 		syms, _ := f.Symbols(elffile.SymTab)
 		for i := range syms {
 			name := f.SymbolName(elffile.SymTab, &syms[i])

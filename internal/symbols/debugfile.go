@@ -5,78 +5,27 @@ package symbols
 import (
 	"errors"
 	"fmt"
-	"io"
-	"path"
 
 	"prywalk/internal/elffile"
 	"prywalk/internal/symbols/dwarfinfo"
 )
 
+// debugFiles are a table's debug files, open until Table.Close.
 type debugFiles struct {
 	tried bool
-	file  *elffile.File
-	path  string
-	open  []io.Closer
-	files []*elffile.File
+	file  *elffile.DebugFile // of the file; nil: none
+	alt   *elffile.DebugFile // shared by several files; nil: none
 }
 
-func (d *debugFiles) close() error {
-	var errs []error
-	for _, c := range d.open {
-		errs = append(errs, c.Close())
-	}
-	for _, f := range d.files {
-		f.Release()
-	}
-	d.open, d.files = nil, nil
-	return errors.Join(errs...)
-}
+func (d *debugFiles) close() error { return errors.Join(d.file.Close(), d.alt.Close()) }
 
-func (t *Table) debugFile() *elffile.File {
-	if t.debug.tried {
-		return t.debug.file
+// debugFile returns the file's debug file, or nil.
+func (t *Table) debugFile() *elffile.DebugFile {
+	if f := t.opt.File; !t.debug.tried && f != nil && t.opt.Open != nil {
+		t.debug.file = f.OpenDebug(t.opt.Path, t.opt.Open, t.warn)
 	}
 	t.debug.tried = true
-	f := t.opt.File
-	if f == nil || t.opt.Open == nil {
-		return nil
-	}
-	for _, p := range f.DebugPaths(t.opt.Path) {
-		if d := t.openELF(p, func(d *elffile.File, r io.ReaderAt, size int64) error {
-			return f.CheckDebug(d, r, size)
-		}); d != nil {
-			t.debug.file, t.debug.path = d, p
-			return d
-		}
-	}
-	return nil
-}
-
-// openELF opens a file until Table.Close; nil if missing or rejected by keep.
-func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size int64) error) *elffile.File {
-	r, size, err := t.opt.Open(p)
-	if err != nil || r == nil {
-		return nil
-	}
-	c, _ := r.(io.Closer)
-	f, err := elffile.OpenIn(t.opt.File.Memory().Budget(), r, size)
-	if err == nil {
-		f.Memory().Rename(p)
-		err = keep(f, r, size)
-	}
-	if err != nil {
-		f.Release()
-		t.warn(fmt.Errorf("debug file %s is not used: %w", p, err))
-		if c != nil {
-			c.Close()
-		}
-		return nil
-	}
-	if c != nil {
-		t.debug.open = append(t.debug.open, c)
-	}
-	t.debug.files = append(t.debug.files, f)
-	return f
+	return t.debug.file
 }
 
 func (t *Table) loadDwarf() {
@@ -85,10 +34,11 @@ func (t *Table) loadDwarf() {
 		return
 	}
 	if !hasDwarf(f) {
-		if f = t.debugFile(); f == nil || !hasDwarf(f) {
+		d := t.debugFile()
+		if d == nil || !hasDwarf(d.File) {
 			return
 		}
-		where = t.debug.path
+		f, where = d.File, d.Path
 	}
 	s, err := sectionsOf(f)
 	if err != nil {
@@ -140,31 +90,22 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 
 // supplement opens the file with shared debug information (dwz).
 func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
-	link, id, ok := f.DebugAltLink()
-	if !ok || t.opt.Open == nil {
+	if t.opt.Open == nil {
 		return nil
 	}
-	if !path.IsAbs(link) {
-		link = path.Join(path.Dir(where), link)
-	}
-	for _, p := range []string{link, elffile.BuildIDPath(id)} {
-		if p == "" {
-			continue
-		}
-		alt := t.openELF(p, func(f *elffile.File, _ io.ReaderAt, _ int64) error {
-			if f.BuildID() != id {
-				return elffile.ErrOtherBuild
-			}
-			return nil
-		})
-		if alt == nil {
-			continue
-		}
-		if s, err := sectionsOf(alt); err == nil {
+	alt, link := f.OpenAlt(where, t.opt.Open, t.warn)
+	if t.debug.alt = alt; alt != nil {
+		s, err := sectionsOf(alt.File)
+		if err == nil {
 			return dwarfinfo.New(s, nil)
 		}
+		t.warn(fmt.Errorf("debug information of %s: the shared part %s is not used: %w; names that it holds are not shown",
+			where, alt.Path, err))
+		return nil
 	}
-	t.warn(fmt.Errorf("debug information of %s: the shared part %s is missing; names that it holds are not shown", where,
-		link))
+	if link != "" {
+		t.warn(fmt.Errorf("debug information of %s: the shared part %s is missing; names that it holds are not shown", where,
+			link))
+	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"sort"
 
 	"prywalk/internal/elffile"
 )
@@ -78,12 +79,7 @@ func codeOf(f *elffile.File) []extent {
 }
 
 func (x *symIndex) codeEnd(addr uint64) uint64 {
-	i, _ := slices.BinarySearchFunc(x.code, addr, func(e extent, a uint64) int {
-		if e.lo <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(x.code), func(i int) bool { return x.code[i].lo > addr })
 	if i == 0 || addr >= x.code[i-1].hi {
 		return 0
 	}
@@ -285,12 +281,7 @@ const maxNested = 16
 
 // find returns the innermost symbol around addr; nil if none.
 func (x *symIndex) find(addr uint64) *symbol {
-	i, _ := slices.BinarySearchFunc(x.syms, addr, func(s symbol, a uint64) int {
-		if s.addr <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(x.syms), func(i int) bool { return x.syms[i].addr > addr })
 	for n := 0; i > 0 && n < maxNested; n++ {
 		i--
 		if s := &x.syms[i]; addr-s.addr < uint64(s.size) {

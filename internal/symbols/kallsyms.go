@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"sync"
 )
@@ -53,13 +54,13 @@ func ParseKernelNames(b []byte) (*KernelNames, error) {
 		if len(kind) != 1 || !bytes.ContainsAny(kind, "tTwW") || len(name) == 0 {
 			continue
 		}
-		at, err := strconv.ParseUint(string(addr), 16, 64)
-		if err != nil || at == 0 || len(k.text)+len(name) > math.MaxUint32 {
+		value, err := strconv.ParseUint(string(addr), 16, 64)
+		if err != nil || value == 0 || len(k.text)+len(name) > math.MaxUint32 {
 			continue
 		}
 		from := uint32(len(k.text))
 		k.text = append(k.text, name...)
-		k.funcs = append(k.funcs, kernelFunc{at, from, from + uint32(len(name))})
+		k.funcs = append(k.funcs, kernelFunc{value, from, from + uint32(len(name))})
 	}
 	if len(k.funcs) == 0 {
 		return nil, ErrKernelHidden
@@ -71,12 +72,7 @@ func ParseKernelNames(b []byte) (*KernelNames, error) {
 // Name returns the function at an address; "" below the first. Of several names the last counts: the first are labels,
 // as _stext.
 func (k *KernelNames) Name(addr uint64) string {
-	i, _ := slices.BinarySearchFunc(k.funcs, addr, func(f kernelFunc, addr uint64) int {
-		if f.addr <= addr {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(k.funcs), func(i int) bool { return k.funcs[i].addr > addr })
 	if i == 0 {
 		return ""
 	}

@@ -12,10 +12,11 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/budget"
+	"prywalk/internal/elffile"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/runtimes"
-	"prywalk/internal/runtimes/perfmap"
 	"prywalk/internal/safeopen"
+	"prywalk/internal/symbols/perfmap"
 	"prywalk/internal/unnamedcode"
 )
 
@@ -23,9 +24,9 @@ import (
 type Namer struct {
 	tables map[*loadedcode.Image]*Table
 	maps   map[int]*perfmap.Reader
-	files  map[int]*loadedcode.Files
-	ended  map[int]bool                             // processes that had ended at the last [Namer.DropUnused]
-	open   func(string) (io.ReaderAt, int64, error) // opens debug files of a core; nil: of live processes
+	files  map[int]*loadedcode.TrustedFiles
+	ended  map[int]bool                              // processes that had ended at the last [Namer.DropUnused]
+	open   func(path string) (*safeopen.File, error) // opens debug files of a core; nil: of live processes
 	// mapFile returns nil for a process without perf map.
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *budget.Budget // nil: prywalk's
@@ -38,26 +39,21 @@ type Namer struct {
 // NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
 	n := &Namer{
-		tables: map[*loadedcode.Image]*Table{}, maps: map[int]*perfmap.Reader{}, files: map[int]*loadedcode.Files{},
+		tables: map[*loadedcode.Image]*Table{}, maps: map[int]*perfmap.Reader{}, files: map[int]*loadedcode.TrustedFiles{},
 	}
-	n.mapFile = n.openPerfMap
+	n.mapFile = func(pid int) (io.ReadCloser, int64) { return readerOfMap(n.filesOf(pid).PerfMap()) }
 	return n
 }
 
 // NewCoreNamer makes a namer for a core's process. open opens files by path; perfMaps: also its perf map.
-func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) *Namer {
+func NewCoreNamer(open func(path string) (*safeopen.File, error), perfMaps bool) *Namer {
 	n := NewNamer()
 	n.open = open
 	n.mapFile = func(pid int) (io.ReadCloser, int64) {
 		if !perfMaps {
 			return nil, 0
 		}
-		r, size, err := open("/tmp/perf-" + strconv.Itoa(pid) + ".map")
-		if err != nil {
-			return nil, 0
-		}
-		c, _ := r.(io.Closer)
-		return sectionCloser{io.NewSectionReader(r, 0, size), c}, size
+		return readerOfMap(open("/tmp/perf-" + strconv.Itoa(pid) + ".map"))
 	}
 	return n
 }
@@ -65,12 +61,12 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 // Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map, or
 // the mapping's name in brackets. addr is a module address within the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
-	at := loadedcode.MappingOf(m)
-	if at == nil {
+	mapping := loadedcode.MappingOf(m)
+	if mapping == nil {
 		return out
 	}
-	if at.Image != nil {
-		return n.table(at.Image, pid).Frames(addr, out)
+	if mapping.Image != nil {
+		return n.table(mapping.Image, pid).Frames(addr, out)
 	}
 	if pm := n.perfMap(pid, true); pm != nil {
 		if name, _, _, ok := pm.Lookup(addr + m.Bias); ok {
@@ -79,8 +75,8 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 			return append(out, f)
 		}
 	}
-	if at.Names != nil {
-		if system, ok := at.Names.Name(addr + m.Bias); ok {
+	if mapping.Names != nil {
+		if system, ok := mapping.Names.Name(addr + m.Bias); ok {
 			name, _ := displayName(system)
 			return append(out, Frame{Name: name, System: system})
 		}
@@ -93,11 +89,11 @@ func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
 	}
-	o := Options{File: img.ELF, Path: img.Path, Open: n.open, Language: img.Table()}
-	if n.open == nil {
-		o.Open = n.openDebug(pid)
+	open := n.open
+	if open == nil {
+		open = n.filesOf(pid).Debug
 	}
-	t := New(o)
+	t := New(Options{File: img.ELF, Path: img.Path, Open: opener(open), Language: img.Table()})
 	n.tables[img] = t
 	return t
 }
@@ -142,17 +138,17 @@ func (n *Namer) Close() error {
 	return errors.Join(errs...)
 }
 
-func (n *Namer) filesOf(pid int) *loadedcode.Files {
+func (n *Namer) filesOf(pid int) *loadedcode.TrustedFiles {
 	f := n.files[pid]
 	if f == nil {
-		f = &loadedcode.Files{PID: pid}
+		f = &loadedcode.TrustedFiles{PID: pid}
 		n.files[pid] = f
 	}
 	return f
 }
 
-func (n *Namer) openPerfMap(pid int) (io.ReadCloser, int64) {
-	f, err := n.filesOf(pid).PerfMap()
+// readerOfMap returns nil for a perf map that could not be opened.
+func readerOfMap(f *safeopen.File, err error) (io.ReadCloser, int64) {
 	if err != nil {
 		return nil, 0
 	}
@@ -160,19 +156,16 @@ func (n *Namer) openPerfMap(pid int) (io.ReadCloser, int64) {
 }
 
 type mapReader struct {
-	section *io.SectionReader
-	f       *safeopen.File
+	*io.SectionReader
+	f *safeopen.File
 }
-
-// Read implements io.Reader.
-func (m mapReader) Read(b []byte) (int, error) { return m.section.Read(b) }
 
 // Seek implements io.Seeker, with unix.SEEK_DATA.
 func (m mapReader) Seek(off int64, whence int) (int64, error) {
 	if whence == unix.SEEK_DATA {
 		return m.f.NextData(off)
 	}
-	return m.section.Seek(off, whence)
+	return m.SectionReader.Seek(off, whence)
 }
 
 // Stat describes the file.
@@ -181,25 +174,12 @@ func (m mapReader) Stat() (os.FileInfo, error) { return m.f.Stat() }
 // Close implements io.Closer.
 func (m mapReader) Close() error { return m.f.Close() }
 
-func (n *Namer) openDebug(pid int) func(string) (io.ReaderAt, int64, error) {
-	return func(name string) (io.ReaderAt, int64, error) {
-		f, err := n.filesOf(pid).Debug(name)
+func opener(open func(path string) (*safeopen.File, error)) elffile.Opener {
+	return func(path string) (io.ReaderAt, int64, error) {
+		f, err := open(path)
 		if err != nil {
 			return nil, 0, err
 		}
 		return f, f.Size(), nil
 	}
-}
-
-type sectionCloser struct {
-	*io.SectionReader
-	c io.Closer // may be nil
-}
-
-// Close implements io.Closer.
-func (s sectionCloser) Close() error {
-	if s.c == nil {
-		return nil
-	}
-	return s.c.Close()
 }

@@ -65,7 +65,7 @@ func TestDebugFilesOfOtherUsersAreNotOpened(t *testing.T) {
 		if err := os.Chown(name, uid, uid); err != nil {
 			t.Fatal(err)
 		}
-		f, err := (&loadedcode.Files{PID: os.Getpid()}).Debug(name)
+		f, err := (&loadedcode.TrustedFiles{PID: os.Getpid()}).Debug(name)
 		if (err == nil) != opened {
 			t.Errorf("file of user %d: error %v, want it opened: %v", uid, err, opened)
 		}

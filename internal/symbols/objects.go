@@ -5,6 +5,7 @@ package symbols
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
@@ -32,12 +33,7 @@ func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
 		t.objects = t.readObjects()
 	}
 	o := t.objects
-	i, _ := slices.BinarySearchFunc(o.list, addr, func(s object, a uint64) int {
-		if s.addr <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(o.list), func(i int) bool { return o.list[i].addr > addr })
 	if i == 0 || addr-o.list[i-1].addr >= o.list[i-1].size {
 		return "", 0, false
 	}
@@ -58,7 +54,7 @@ func (t *Table) readObjects() *objects {
 		return o
 	}
 	if d := t.debugFile(); d != nil {
-		if o := objectsOf(d, elffile.SymTab); o != nil {
+		if o := objectsOf(d.File, elffile.SymTab); o != nil {
 			return o
 		}
 	}
@@ -97,10 +93,10 @@ func isObject(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymObject && s.Section != elffile.SectionUndef && s.Size > 0 && s.NameOff != 0
 }
 
-// VariableAt gives the static variable at an address in the process pid; its name is "" if there is none.
+// VariableAt returns the static variable at an address in the process pid; its name is "" if there is none.
 func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.Variable) {
-	if img, at := loadedcode.ImageAt(space, addr); img != nil {
-		v.Name, v.Offset, _ = n.table(img, pid).Object(at)
+	if img, fileAddr := loadedcode.ImageAt(space, addr); img != nil {
+		v.Name, v.Offset, _ = n.table(img, pid).Object(fileAddr)
 	}
 	return v
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"prywalk/internal/runtimes/perfmap"
+	"prywalk/internal/symbols/perfmap"
 )
 
 // ReadPerfMapsInSteps makes function bounds use perf maps read in steps; names need whole ones.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"prywalk/internal/budget"
-	"prywalk/internal/runtimes/perfmap"
+	"prywalk/internal/symbols/perfmap"
 )
 
 // allocated returns the bytes that f allocates.

@@ -5,7 +5,6 @@ package symbols
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"prywalk/internal/elffile"
@@ -19,8 +18,8 @@ type Options struct {
 	File *elffile.File
 	// Path is the file's path in the process, to find debug files; may be "".
 	Path string
-	// Open opens a debug file by its path below the process's root; nil: no search. Table.Close closes an [io.Closer].
-	Open func(path string) (r io.ReaderAt, size int64, err error)
+	// Open opens a debug file by its path below the process's root, until Table.Close; nil: no search.
+	Open elffile.Opener
 	// Language is a compiler's own table in the file (Go's); nil: none.
 	Language managed.FileTable
 }
@@ -56,6 +55,7 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	start := len(out)
 	if t.opt.Language != nil {
 		if out = t.opt.Language.Lines(addr, out); len(out) > start {
+			t.demangleAll(out[start:])
 			return out
 		}
 	}
@@ -182,6 +182,15 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
+// demangleAll names functions of C++ and Rust that the linker of Go has linked.
+func (t *Table) demangleAll(calls []Frame) {
+	for i := range calls {
+		if isMangled(calls[i].System) {
+			calls[i].Name = t.demangled(calls[i].System)
+		}
+	}
+}
+
 func (t *Table) demangled(system string) string {
 	if n, ok := t.names[system]; ok {
 		return n
@@ -204,7 +213,7 @@ func (t *Table) symbols() *symIndex {
 	b := builder{x: t.syms}
 	if !b.addTable(f, elffile.SymTab) {
 		d := t.debugFile()
-		if d == nil || !b.addTable(d, elffile.SymTab) {
+		if d == nil || !b.addTable(d.File, elffile.SymTab) {
 			b.addTable(f, elffile.DynSym)
 			if mini, err := f.MiniDebug(); err == nil {
 				b.addTable(mini, elffile.SymTab)

@@ -11,14 +11,14 @@ import (
 
 // NamesFinal reports whether a module's names are final: its file is unused, or its process has ended.
 func (n *Namer) NamesFinal(m *frames.Module) bool {
-	at := loadedcode.MappingOf(m)
-	if at == nil {
+	mapping := loadedcode.MappingOf(m)
+	if mapping == nil {
 		return true
 	}
-	if at.Image != nil {
-		return at.Image.Unused()
+	if mapping.Image != nil {
+		return mapping.Image.Unused()
 	}
-	return at.ProcessClosed()
+	return mapping.ProcessClosed()
 }
 
 // DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call. They are

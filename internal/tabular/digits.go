@@ -113,6 +113,7 @@ func (p Precision) Value(v int64, unit string) string {
 	return fmt.Sprintf("%.0fns", ns)
 }
 
+// decimals are those of three significant digits.
 func decimals(f float64) int {
 	switch a := math.Abs(f); {
 	case a >= 99.95:

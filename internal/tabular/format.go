@@ -50,20 +50,11 @@ func Nanos(ns int64) string {
 func scaled(v float64, scales []scale, small string) string {
 	for _, s := range scales {
 		if math.Abs(v) >= s.from*0.9995 {
-			return significant(v/s.per) + s.name
+			f := v / s.per
+			return fmt.Sprintf("%.*f%s", decimals(f), f, s.name)
 		}
 	}
 	return fmt.Sprintf("%.0f%s", v, small)
-}
-
-func significant(f float64) string {
-	switch a := math.Abs(f); {
-	case a >= 99.95:
-		return fmt.Sprintf("%.0f", f)
-	case a >= 9.995:
-		return fmt.Sprintf("%.1f", f)
-	}
-	return fmt.Sprintf("%.2f", f)
 }
 
 // TrimFloat formats at most two decimals, without trailing zeros.

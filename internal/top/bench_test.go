@@ -73,7 +73,7 @@ func (f *fixture) display(v tableView) *Model {
 }
 
 func (f *fixture) displayed(m *Model) {
-	f.store.slices[len(f.store.slices)-1].shares = nil
+	f.store.timeSlices[len(f.store.timeSlices)-1].shares = nil
 	m.Update(Refreshed{})
 	m.Text()
 }

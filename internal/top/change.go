@@ -13,9 +13,8 @@ const (
 	baseSlices   = 20
 	// minBaseSlices is the fewest slices before the recent ones.
 	minBaseSlices = 8
-	// minMarkedShare is the least share of a row with a mark, significanceLevel the error rate of a refresh.
-	minMarkedShare    = 0.01
-	significanceLevel = tabular.SignificanceLevel
+	// minMarkedShare is the least share of a row with a mark.
+	minMarkedShare = 0.01
 )
 
 // Change is a mark's meaning.
@@ -33,33 +32,33 @@ type shares struct {
 	clock Clock
 	names int64
 	sum   int64
-	n     int64
+	ticks int64
 	self  map[int32]int64
 	total map[int32]int64
 }
 
-func (s *Store) shares(out []*shares, n *Functions, clock Clock) []*shares {
-	for i := max(0, len(s.slices)-minSlices); i < len(s.slices); i++ {
-		sl := &s.slices[i]
-		if sl.shares == nil || sl.shares.clock != clock || sl.shares.names != n.changes {
-			sl.shares = s.sharesOf(sl, n, clock)
+func (s *Store) shares(out []*shares, functions *FunctionTable, clock Clock) []*shares {
+	for i := max(0, len(s.timeSlices)-minSlices); i < len(s.timeSlices); i++ {
+		slice := &s.timeSlices[i]
+		if slice.shares == nil || slice.shares.clock != clock || slice.shares.names != functions.changes {
+			slice.shares = s.sharesOf(slice, functions, clock)
 		}
-		out = append(out, sl.shares)
+		out = append(out, slice.shares)
 	}
 	return out
 }
 
-func (s *Store) sharesOf(sl *slice, n *Functions, clock Clock) *shares {
-	sh := &shares{clock: clock, names: n.changes, self: map[int32]int64{}, total: map[int32]int64{}}
+func (s *Store) sharesOf(slice *timeSlice, functions *FunctionTable, clock Clock) *shares {
+	sh := &shares{clock: clock, names: functions.changes, self: map[int32]int64{}, total: map[int32]int64{}}
 	seen := map[int32]int{}
-	for i, d := range sl.deltas {
+	for i, d := range slice.deltas {
 		v := d.v.Of(clock)
 		if v <= 0 {
 			continue
 		}
 		sh.sum += v
-		sh.n += max(0, d.v.Samples)
-		for depth, f := range n.functionsOf(s.cells[d.cell].key.stack) {
+		sh.ticks += max(0, d.v.Samples)
+		for depth, f := range functions.functionsOf(s.cells[d.cell].key.stack) {
 			if depth == 0 {
 				sh.self[f] += v
 			}
@@ -96,12 +95,12 @@ func (snap *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	}
 	var counts []int64
 	for _, p := range snap.sliceShares {
-		counts = append(counts, p.n)
+		counts = append(counts, p.ticks)
 	}
 	if tests == 0 {
 		return out
 	}
-	bound := tabular.StudentBound(significanceLevel/float64(tests), len(snap.sliceShares)-2)
+	bound := tabular.StudentBound(tabular.SignificanceLevel/float64(tests), len(snap.sliceShares)-2)
 	for i, h := range histories {
 		if h != nil {
 			out[i] = detectChange(h, counts, k, bound)

@@ -5,6 +5,8 @@ package top
 import (
 	"math/rand/v2"
 	"testing"
+
+	"prywalk/internal/tabular"
 )
 
 // load draws slices of ticks with the probabilities in shares; phases makes the first two swing.
@@ -40,7 +42,7 @@ func (b *sliceOf) add(f int32) {
 		b.s = &shares{self: map[int32]int64{}, total: map[int32]int64{}}
 	}
 	b.s.sum += 1e7
-	b.s.n++
+	b.s.ticks++
 	b.s.self[f] += 1e7
 	b.s.total[f] += 1e7
 }
@@ -88,7 +90,7 @@ func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %.2f %% of %d tables have a mark", c.what, 100*float64(marked)/tables, tables)
-		if float64(marked) > significanceLevel*tables {
+		if float64(marked) > tabular.SignificanceLevel*tables {
 			t.Errorf("%s: %d of %d tables have a mark", c.what, marked, tables)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// completeCPU: ok is false without CPU time.
+// completeCPU returns ok = false if there is no CPU time.
 func (snap *Snapshot) completeCPU(scope Scope) (c incomplete.Completeness, ok bool) {
 	for i := range snap.Cells {
 		if cell := &snap.Cells[i]; cell.v.CPU != 0 && snap.contains(scope, cell) {

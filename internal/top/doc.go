@@ -8,7 +8,7 @@
 // at each refresh (profile.Watcher). A refresh adds a slice, the changes of cells, less the last refresh's open
 // intervals. A window is the sum of the last slices.
 //
-// Names come from [profile.Names]; a function without one yet is shown by its module ([Functions]).
+// Names come from [profile.Names]; a function without one yet is shown by its module ([FunctionTable]).
 //
 // A [Snapshot] is a window's cells. Tables need nothing else, so that a paused display can be sorted and filtered.
 package top

@@ -18,8 +18,8 @@ const (
 // then without stack. Sums stay exact.
 func (s *Store) evict() {
 	used := make([]bool, len(s.cells))
-	for i := range s.slices {
-		for _, d := range s.slices[i].deltas {
+	for i := range s.timeSlices {
+		for _, d := range s.timeSlices[i].deltas {
 			used[d.cell] = true
 		}
 	}
@@ -51,9 +51,9 @@ func (s *Store) evict() {
 		}
 		s.addEvicted(c, threads)
 	}
-	for i := range s.slices {
-		for j := range s.slices[i].deltas {
-			d := &s.slices[i].deltas[j]
+	for i := range s.timeSlices {
+		for j := range s.timeSlices[i].deltas {
+			d := &s.timeSlices[i].deltas[j]
 			d.cell = moved[d.cell]
 		}
 	}

@@ -3,11 +3,14 @@
 package top
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"prywalk/internal/profile"
 )
 
 // TestAnOpenThreadIsTheSameAfterEviction: an eviction removes ended threads, and moves the others.
@@ -49,4 +52,36 @@ func TestAnOpenThreadIsTheSameAfterEviction(t *testing.T) {
 	}
 	m.Update(Refreshed{})
 	is101("after")
+}
+
+// TestOnlyStacksOfCellsAreKept: a recording of days has new stacks without end.
+func TestOnlyStacksOfCellsAreKept(t *testing.T) {
+	f := newFixture(t)
+	f.builder = profile.NewBuilder(profile.Meta{Discard: true})
+	f.names = profile.NewNames(f.builder, nil)
+	f.of = NewFunctionTable(f.names)
+	f.store.maxCells = 1000
+	most, evictions := 0, 0
+	serve := f.at("serve", "main")
+	for s := range uint64(400) {
+		f.add(f.ran(101, serve, 10))
+		for i := range uint64(200) {
+			f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Addr: 1<<30 + 200*s + i}}), 10))
+		}
+		f.refresh()
+		if stacks, ok := f.store.HeldStacks(); ok && f.builder.NeedsEviction() {
+			f.builder.Evict(stacks)
+			evictions++
+		}
+		most = max(most, f.builder.Sizes().Stacks)
+	}
+	if most > 50_000 || evictions < 2 {
+		t.Errorf("up to %d stacks in %d evictions, of 80000", most, evictions)
+	}
+	rows := f.snapshot(0, CPU).Functions(WholeProgram)
+	SortFunctions(rows, CPU, BySelf)
+	i := slices.IndexFunc(rows, func(r FunctionRow) bool { return r.Name == "serve" })
+	if i < 0 || rows[i].Self.CPU != 400*10e6 {
+		t.Errorf("serve has %+v", rows)
+	}
 }

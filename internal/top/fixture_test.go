@@ -23,7 +23,7 @@ type fixture struct {
 	builder *profile.Builder
 	store   *Store
 	names   *profile.Names
-	of      *Functions
+	of      *FunctionTable
 	app     *profile.ModuleInfo
 	libc    *profile.ModuleInfo
 	open    []profile.Interval
@@ -42,7 +42,7 @@ func newFixture(t testing.TB) *fixture {
 	f.onNames = func() {}
 	f.store = NewStore(begun, nil)
 	f.names = profile.NewNames(f.builder, func() { f.onNames() })
-	f.of = NewFunctions(f.names)
+	f.of = NewFunctionTable(f.names)
 	f.resolve = func(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 		return []profile.Frame{{Name: functionNames[(addr>>4)%uint64(len(functionNames))]}}
 	}

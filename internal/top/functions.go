@@ -19,8 +19,8 @@ type Frame struct {
 	mapping, ruleFile string
 }
 
-// Functions numbers the functions of stacks. Safe for concurrent use.
-type Functions struct {
+// FunctionTable numbers the functions of stacks. Safe for concurrent use.
+type FunctionTable struct {
 	names *profile.Names
 
 	mu         sync.Mutex
@@ -35,89 +35,89 @@ type Functions struct {
 	renamed    int64
 }
 
-// NewFunctions takes the recording's names.
-func NewFunctions(names *profile.Names) *Functions {
-	return &Functions{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
+// NewFunctionTable takes the recording's names.
+func NewFunctionTable(names *profile.Names) *FunctionTable {
+	return &FunctionTable{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
 		knownPaths: map[string]bool{}}
 }
 
-func (n *Functions) update() {
-	changes, renamed := n.names.Changes()
-	if renamed != n.renamed {
-		clear(n.whole)
+func (t *FunctionTable) update() {
+	changes, renamed := t.names.Changes()
+	if renamed != t.renamed {
+		clear(t.whole)
 	}
-	n.changes, n.renamed = changes, renamed
+	t.changes, t.renamed = changes, renamed
 }
 
-// functionsOf returns a stack's functions, innermost first; modules in place of missing names. Precondition: n.mu is
+// functionsOf returns a stack's functions, innermost first; modules in place of missing names. Precondition: t.mu is
 // held.
-func (n *Functions) functionsOf(id sample.StackID) []int32 {
-	if fs, ok := n.whole[id]; ok {
+func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
+	if fs, ok := t.whole[id]; ok {
 		return fs
 	}
 	if id == evictedStack {
-		return []int32{n.frameIndex(Frame{Frame: view.Frame{Name: evictedName}})}
+		return []int32{t.frameIndex(Frame{Frame: view.Frame{Name: evictedName}})}
 	}
 	var out, machinery []int32
 	final := true
-	n.buf = n.names.Stack(id, nil, n.buf[:0])
-	for i := range n.buf {
-		l := &n.buf[i]
+	t.buf = t.names.Stack(id, nil, t.buf[:0])
+	for i := range t.buf {
+		l := &t.buf[i]
 		final = final && l.Final
 		if l.Machinery {
-			machinery = n.appendFrames(l, machinery)
+			machinery = t.appendFrames(l, machinery)
 			continue
 		}
-		out = n.appendFrames(l, out)
+		out = t.appendFrames(l, out)
 	}
 	if len(out) == 0 {
 		out = machinery
 	}
 	if final {
-		if len(n.whole) >= maxUnusedCells {
-			clear(n.whole)
+		if len(t.whole) >= maxUnusedCells {
+			clear(t.whole)
 		}
-		n.whole[id] = out
+		t.whole[id] = out
 	}
 	return out
 }
 
 // appendFrames appends the numbers of a location's frames, innermost first.
-func (n *Functions) appendFrames(l *profile.Named, out []int32) []int32 {
-	path := n.pathOf(l.Module)
+func (t *FunctionTable) appendFrames(l *profile.Named, out []int32) []int32 {
+	path := t.pathOf(l.Module)
 	module := view.ModuleName(path)
 	some := false
 	for _, f := range l.Frames {
 		if f.Name != "" {
 			some = true
-			out = append(out, n.frameIndex(Frame{view.FrameOf(f.Name, path, f.File), module, waits.RulesFile(module, f.File)}))
+			out = append(out, t.frameIndex(Frame{view.FrameOf(f.Name, path, f.File), module, waits.RulesFile(module, f.File)}))
 		}
 	}
 	if !some {
-		out = append(out, n.frameIndex(Frame{Frame: view.FrameOf(unnamedcode.Bracketed(module), path, ""), mapping: module}))
+		out = append(out, t.frameIndex(Frame{Frame: view.FrameOf(unnamedcode.Bracketed(module), path, ""), mapping: module}))
 	}
 	return out
 }
 
 // pathOf records the module's path; "": none.
-func (n *Functions) pathOf(m *profile.ModuleInfo) string {
+func (t *FunctionTable) pathOf(m *profile.ModuleInfo) string {
 	if m == nil || m.Path == "" {
 		return ""
 	}
-	if !n.knownPaths[m.Path] {
-		n.knownPaths[m.Path] = true
-		n.paths = append(n.paths, m.Path)
+	if !t.knownPaths[m.Path] {
+		t.knownPaths[m.Path] = true
+		t.paths = append(t.paths, m.Path)
 	}
 	return m.Path
 }
 
-func (n *Functions) frameIndex(f Frame) int32 {
-	k, ok := n.index[f]
+func (t *FunctionTable) frameIndex(f Frame) int32 {
+	k, ok := t.index[f]
 	if !ok {
-		k = int32(len(n.frames))
-		n.frames = append(n.frames, f)
-		n.support = append(n.support, f.IsSupport())
-		n.index[f] = k
+		k = int32(len(t.frames))
+		t.frames = append(t.frames, f)
+		t.support = append(t.support, f.IsSupport())
+		t.index[f] = k
 	}
 	return k
 }

@@ -13,7 +13,7 @@ import (
 // GroupRow is a thread or a wait.
 type GroupRow struct {
 	Values Values
-	// Threads is the number of threads and the mean number of tasks at a time.
+	// Threads is the number of threads, plus the mean number of tasks at a time.
 	Threads      int
 	index        int32
 	mainFunction int32 // the program's function with most time; −1: none
@@ -134,9 +134,9 @@ func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order,
 			all++
 		}
 	}
-	at := int32(0)
+	start := int32(0)
 	for k := range ends {
-		at, ends[k] = at+ends[k], at
+		start, ends[k] = start+ends[k], start
 	}
 	t.order = slices.Grow(t.order[:0], all)[:all]
 	for i := range snap.Cells {

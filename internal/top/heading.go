@@ -70,8 +70,8 @@ func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 		second[0] += fmt.Sprintf(" (%.2f processors)", float64(v.CPU)/float64(snap.Length))
 	}
 	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
-	if snap.Waiting > 0 {
-		second = append(second, fmt.Sprintf("looking up %d symbols", snap.Waiting))
+	if snap.PendingNames > 0 {
+		second = append(second, fmt.Sprintf("looking up %d symbols", snap.PendingNames))
 	}
 	return []string{s.joined(" · ", first...), s.joined(" · ", second...)}
 }

@@ -13,11 +13,11 @@ import (
 // idleRule returns the rule by which all time of the cells is idle, or "". No cell is without time (addCell).
 func (snap *Snapshot) idleRule(cells []int32) (rule string) {
 	for _, i := range cells {
-		of := snap.ruleOf(&snap.Cells[i])
-		if of == "" || rule != "" && of != rule {
+		cellRule := snap.ruleOf(&snap.Cells[i])
+		if cellRule == "" || rule != "" && cellRule != rule {
 			return ""
 		}
-		rule = of
+		rule = cellRule
 	}
 	return rule
 }
@@ -37,13 +37,12 @@ func (snap *Snapshot) ruleOf(c *Cell) string {
 	if !known {
 		w := &snap.waits[c.wait]
 		call, _, _ := strings.Cut(w.name, ": ")
-		rule = waits.Idle(call, w.kind, func(i int) (waits.Frame, bool) {
-			if i >= len(c.stack) {
-				return waits.Frame{}, false
-			}
-			f := &snap.frames[c.stack[i]]
-			return waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}, true
-		})
+		stack := make([]waits.Frame, len(c.stack))
+		for i, n := range c.stack {
+			f := &snap.frames[n]
+			stack[i] = waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}
+		}
+		rule = waits.Idle(call, w.kind, stack)
 		if snap.idleRules == nil {
 			snap.idleRules = map[idleKey]string{}
 		}

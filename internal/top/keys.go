@@ -158,8 +158,8 @@ func (m *Model) openRow() {
 	id := m.page.ids[m.cursor]
 	switch m.view {
 	case threadsView:
-		at := slices.IndexFunc(m.snapshot.threads, func(th thread) bool { return th.id == id })
-		m.scope.Thread, m.scopeName = id, m.snapshot.threadName(int32(at))
+		index := slices.IndexFunc(m.snapshot.threads, func(th thread) bool { return th.id == id })
+		m.scope.Thread, m.scopeName = id, m.snapshot.threadName(int32(index))
 		m.view = functionsView
 	case waitsView:
 		m.scope.Wait, m.scopeName = id, "in "+m.snapshot.waits[id].name
@@ -185,10 +185,10 @@ func (m *Model) goBack() {
 }
 
 func (m *Model) write() {
-	was := m.screen.Color
+	color := m.screen.Color
 	m.screen.Color = false
 	text := m.Text()
-	m.screen.Color = was
+	m.screen.Color = color
 	name, err := m.source.Write(text + "\n")
 	if err != nil {
 		m.message = err.Error()

@@ -13,17 +13,18 @@ import (
 
 // Goroutines are a process's waiting ones, which no row shows.
 type Goroutines struct {
+	// PID is the number of the process.
 	PID int `json:"pid"`
 	*loadedcode.WaitingGoroutines
 	Text string `json:"-"`
 }
 
-// largeRow: rows from 1/largeRow of the time get a note if they have no name.
+// Rows without a name get a note from 1/largeRow of the time on.
 const largeRow = 20
 
 // nameNotes tells how to get names; nothing while names are pending.
 func (snap *Snapshot) nameNotes(c Clock) []string {
-	if snap.Waiting > 0 {
+	if snap.PendingNames > 0 {
 		return nil
 	}
 	p := unnamedcode.Program{PID: snap.onePID(), Again: "run top again", OneRow: true}
@@ -70,7 +71,7 @@ func (snap *Snapshot) notes(st *State, c Clock) (notes []string) {
 	return append(notes, snap.nameNotes(c)...)
 }
 
-// noteLinesDivisor: notes take at most 1/noteLinesDivisor of the screen's lines.
+// Notes take at most 1/noteLinesDivisor of the screen's lines.
 const noteLinesDivisor = 4
 
 func (m *Model) noteLines() []string {

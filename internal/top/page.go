@@ -63,13 +63,7 @@ func (m *Model) tableLines() []string {
 	if s.Height > 0 {
 		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines)-len(notes))
 	}
-	if at := slices.Index(m.page.ids, m.follow); at >= 0 && m.follow >= 0 {
-		m.cursor = at
-	}
-	m.cursor = max(0, min(m.cursor, rows-1))
-	m.top = max(0, min(m.top, m.cursor, rows-m.page.visibleRows))
-	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
-
+	m.placeCursor()
 	head, shown := draw(m.top, min(rows, m.top+m.page.visibleRows))
 	lines = append(lines, s.paint(dim, head))
 	for i, r := range shown {
@@ -89,6 +83,16 @@ func (m *Model) tableLines() []string {
 		lines = append(lines, s.paint(dim, n))
 	}
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
+}
+
+// placeCursor puts the cursor at the followed row, or keeps it within the rows, and scrolls the page to it.
+func (m *Model) placeCursor() {
+	if row := slices.Index(m.page.ids, m.follow); row >= 0 && m.follow >= 0 {
+		m.cursor = row
+	}
+	m.cursor = max(0, min(m.cursor, m.page.rows-1))
+	m.top = max(0, min(m.top, m.cursor, m.page.rows-m.page.visibleRows))
+	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
 }
 
 // selected marks a row; ">" without colours.
@@ -145,18 +149,18 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	if m.view == functionsView {
 		rows := matching(o.Functions(m.scope), m.filter,
 			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
-		rows = deleteEmpty(rows, clock)
+		rows = withTime(rows, clock)
 		SortFunctions(rows, clock, m.order)
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rows[i].id)
 		}
-		var changes []Change
+		changes := make([]Change, len(rows))
 		if m.scope == WholeProgram && !m.paused && clock == m.clock {
 			changes = o.Changes(rows, m.order == ByTotal)
 		}
 		wide := widthOf(rows)
 		return len(rows), func(from, to int) (string, []string) {
-			return s.functionLines(rows[from:to], changesIn(changes, from, to), clock, prec, wide)
+			return s.functionLines(rows[from:to], changes[from:to], clock, prec, wide)
 		}
 	}
 	what, list := "thread", o.Threads(m.scope, clock)
@@ -168,23 +172,6 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		m.page.ids = append(m.page.ids, list[i].id())
 	}
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
-}
-
-func changesIn(changes []Change, from, to int) []Change {
-	if changes == nil {
-		return nil
-	}
-	return changes[from:to]
-}
-
-func deleteEmpty(rows []FunctionRow, c Clock) []FunctionRow {
-	kept := rows[:0]
-	for i := range rows {
-		if rows[i].Total.Of(c) > 0 {
-			kept = append(kept, rows[i])
-		}
-	}
-	return kept
 }
 
 func (m *Model) status(rows int) string {

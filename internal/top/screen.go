@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/profile"
 	"prywalk/internal/tabular"
 )
 
@@ -76,7 +77,7 @@ func widthOf(rows []FunctionRow) width {
 	return w
 }
 
-// functionLines takes nil changes as none.
+// functionLines has a change for each row.
 func (s Screen) functionLines(
 	rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision, w width,
 ) (head string, lines []string) {
@@ -85,9 +86,9 @@ func (s Screen) functionLines(
 		r := &rows[i]
 		self, total := r.Self.Of(c), r.Total.Of(c)
 		cells[0] = append(cells[0], prec.Share(self))
-		cells[1] = append(cells[1], prec.Value(self, "nanoseconds"))
+		cells[1] = append(cells[1], prec.Value(self, profile.Nanoseconds))
 		cells[2] = append(cells[2], prec.Share(total))
-		cells[3] = append(cells[3], prec.Value(total, "nanoseconds"))
+		cells[3] = append(cells[3], prec.Value(total, profile.Nanoseconds))
 	}
 	for i, h := range []string{"self%", "self", "total%", "total"} {
 		least := valueWidth
@@ -109,11 +110,7 @@ func (s Screen) functionLines(
 		title = tabular.Pad(title, wide.Name) + "  module"
 	}
 	for i := range rows {
-		mark := " "
-		if changes != nil {
-			mark = marks[changes[i]]
-		}
-		lines = append(lines, s.cut(mark+figures(i+1)+s.names(&rows[i].Frame, wide)))
+		lines = append(lines, s.cut(marks[changes[i]]+figures(i+1)+s.names(&rows[i].Frame, wide)))
 	}
 	return s.cut(head + title), lines
 }
@@ -212,7 +209,7 @@ func (snap *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Cl
 			lines = append(lines, "")
 		}
 		v := r.Values
-		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), "nanoseconds") + " " + string(c)
+		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), profile.Nanoseconds) + " " + string(c)
 		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
 			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())},
 			" · "), " ")))

@@ -17,7 +17,7 @@ type Cell struct {
 	v      Values
 }
 
-// Snapshot is an immutable window at one time.
+// Snapshot is the window at one time. Its contents stay until it is reused. It is for one goroutine.
 type Snapshot struct {
 	// At is its end, Since the time sampled so far.
 	At            time.Time
@@ -29,8 +29,8 @@ type Snapshot struct {
 	waits         []wait
 	paths         []string
 	sliceShares   []*shares // of the last slices, oldest first
-	// Waiting are addresses without a name yet.
-	Waiting int
+	// PendingNames are addresses without a name yet.
+	PendingNames int
 	// Whole: the window is the whole recording.
 	Whole     bool
 	scratch   scratch
@@ -39,20 +39,20 @@ type Snapshot struct {
 
 // Snapshot returns a window of at least this length, if there is as much; 0: all. Changes are by clock. It reuses the
 // memory of used, which may be nil.
-func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
+func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.update()
+	functions.mu.Lock()
+	defer functions.mu.Unlock()
+	functions.update()
 	out := &Snapshot{At: time.Now(), Whole: window == 0}
 	if used != nil {
 		out.Cells, out.sliceShares, out.scratch = used.Cells[:0], used.sliceShares[:0], used.scratch
 		*used = Snapshot{}
 	}
-	if k := len(s.slices); k > 0 {
-		out.At = time.Unix(0, s.slices[k-1].to)
-		out.Since = time.Duration(s.slices[k-1].to - s.begin)
+	if k := len(s.timeSlices); k > 0 {
+		out.At = time.Unix(0, s.timeSlices[k-1].to)
+		out.Since = time.Duration(s.timeSlices[k-1].to - s.begin)
 	}
 	out.waits = s.waits[:len(s.waits):len(s.waits)]
 	out.threads, s.threadsShared = s.threads[:len(s.threads):len(s.threads)], true
@@ -60,25 +60,25 @@ func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *
 		out.Whole, out.Length = true, out.Since
 		out.Cells = slices.Grow(out.Cells, len(s.cells))
 		for i := range s.cells {
-			out.addCell(n, s.cells[i].key, s.cells[i].all)
+			out.addCell(functions, s.cells[i].key, s.cells[i].all)
 		}
 	} else {
-		s.sum(out, n, window)
+		s.sum(out, functions, window)
 	}
-	out.sliceShares = s.shares(out.sliceShares, n, clock)
-	out.frames = n.frames[:len(n.frames):len(n.frames)]
-	out.support = n.support[:len(n.support):len(n.support)]
-	out.Waiting, out.paths = n.names.Waiting(), n.paths[:len(n.paths):len(n.paths)]
+	out.sliceShares = s.shares(out.sliceShares, functions, clock)
+	out.frames = functions.frames[:len(functions.frames):len(functions.frames)]
+	out.support = functions.support[:len(functions.support):len(functions.support)]
+	out.PendingNames, out.paths = functions.names.Pending(), functions.paths[:len(functions.paths):len(functions.paths)]
 	return out
 }
 
-func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
-	last := s.slices[len(s.slices)-1].to
+func (s *Store) sum(out *Snapshot, functions *FunctionTable, window time.Duration) {
+	last := s.timeSlices[len(s.timeSlices)-1].to
 	s.sums, s.summed = slices.Grow(s.sums[:0], len(s.cells))[:len(s.cells)], s.summed[:0]
 	from := last
-	for i := len(s.slices) - 1; i >= 0 && last-from < int64(window); i-- {
-		from = s.slices[i].from
-		for _, d := range s.slices[i].deltas {
+	for i := len(s.timeSlices) - 1; i >= 0 && last-from < int64(window); i-- {
+		from = s.timeSlices[i].from
+		for _, d := range s.timeSlices[i].deltas {
 			v := &s.sums[d.cell]
 			if *v == (Values{}) {
 				s.summed = append(s.summed, d.cell) // twice, if the sum was 0 between
@@ -89,16 +89,16 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 	out.Length = time.Duration(last - from)
 	out.Cells = slices.Grow(out.Cells, len(s.summed))
 	for _, c := range s.summed {
-		out.addCell(n, s.cells[c].key, s.sums[c])
+		out.addCell(functions, s.cells[c].key, s.sums[c])
 		s.sums[c] = Values{}
 	}
 }
 
 // addCell drops a cell without time. Values are negative if open intervals ended with less.
-func (snap *Snapshot) addCell(n *Functions, k cellKey, v Values) {
+func (snap *Snapshot) addCell(functions *FunctionTable, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {
-		snap.Cells = append(snap.Cells, Cell{n.functionsOf(k.stack), k.thread, k.wait, v})
+		snap.Cells = append(snap.Cells, Cell{functions.functionsOf(k.stack), k.thread, k.wait, v})
 	}
 }
 

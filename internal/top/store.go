@@ -21,13 +21,15 @@ const (
 	minSlices = recentSlices + baseSlices
 )
 
-// thread: tid 0 is no single one. Tasks of one first function are one thread: task is their kind, name the function.
+// thread is a thread, or several if tid is 0. Tasks of one first function are one thread: task is their kind, name the
+// function.
 type thread struct {
 	id               int32 // given once; an eviction changes the index
 	pid, tid         int
 	comm, name, task string
 }
 
+// lastCell is the cell of a thread's last interval, and what selects it.
 type lastCell struct {
 	valid       bool
 	stack       sample.StackID
@@ -38,8 +40,10 @@ type lastCell struct {
 
 // wait may be a state.
 type wait struct {
-	name string // as in report --by wait
-	// kind is [waits.None] for a state. [waits.DisplayLabel] begins a semaphore's name with its type.
+	// name is the call, and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
+	// wait, a lock keeps its address, and no function is added.
+	name string
+	// kind is [waits.NoWait] for a state. [waits.LabelForReader] begins a semaphore's name with its type.
 	kind waits.Kind
 }
 
@@ -50,7 +54,7 @@ type threadKey struct {
 
 func (t *thread) key() threadKey {
 	k := threadKey{pid: t.pid, tid: t.tid, task: t.task}
-	if t.task != "" {
+	if t.task != "" || t.tid == 0 {
 		k.name = t.name
 	}
 	return k
@@ -73,8 +77,9 @@ type delta struct {
 	v    Values
 }
 
-type slice struct {
-	from, to int64
+// timeSlice is what was added between two refreshes.
+type timeSlice struct {
+	from, to int64 // Unix epoch, ns
 	deltas   []delta
 	shares   *shares
 }
@@ -94,7 +99,7 @@ type Store struct {
 
 	touched    []int32
 	open       []delta // open intervals at the last refresh
-	slices     []slice
+	timeSlices []timeSlice
 	freeDeltas [][]delta
 	sums       []Values // by cell, in a snapshot's window
 	summed     []int32
@@ -121,25 +126,29 @@ func (s *Store) Add(iv profile.Interval) {
 	s.add(&iv)
 }
 
-func (s *Store) add(iv *profile.Interval) (int32, Values) {
-	k := s.threadIndex(iv)
-	last := &s.lastCells[k]
-	if !last.valid || last.stack != iv.Stack || last.wait != iv.Wait || last.state != iv.State ||
-		last.waitsFor != iv.WaitsFor {
-		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cellIndex(cellKey{iv.Stack, k, s.waitIndex(iv)})}
+func (s *Store) add(iv *profile.Interval) (cell int32, v Values) {
+	th := s.threadIndex(iv)
+	last := &s.lastCells[th]
+	if !last.isOf(iv) {
+		key := cellKey{iv.Stack, th, s.waitIndex(iv)}
+		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cellIndex(key)}
 	}
-	n := last.cell
-	v := Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
-	s.addSinceRefresh(n, v)
-	return n, v
+	v = Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
+	s.addSinceRefresh(last.cell, v)
+	return last.cell, v
 }
 
-func (s *Store) addSinceRefresh(n int32, v Values) {
-	c := &s.cells[n]
+// isOf reports whether an interval of the thread belongs to the cell.
+func (l *lastCell) isOf(iv *profile.Interval) bool {
+	return l.valid && l.stack == iv.Stack && l.wait == iv.Wait && l.state == iv.State && l.waitsFor == iv.WaitsFor
+}
+
+func (s *Store) addSinceRefresh(cell int32, v Values) {
+	c := &s.cells[cell]
 	c.sinceRefresh.add(v)
 	if !c.touched {
 		c.touched = true
-		s.touched = append(s.touched, n)
+		s.touched = append(s.touched, cell)
 	}
 }
 
@@ -187,7 +196,10 @@ func (s *Store) copySharedThreads() {
 	}
 }
 
-// waitIndex returns the number of an interval's wait, which is named as in report --by wait.
+// maxWaits bounds the waits with names of their own: locks and threads to join may come without end.
+const maxWaits = 1 << 12
+
+// waitIndex returns the number of an interval's wait: beyond maxWaits, of its call and kind only.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
 	name := iv.Wait
 	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
@@ -197,10 +209,14 @@ func (s *Store) waitIndex(iv *profile.Interval) int32 {
 	case strings.HasPrefix(what, "/"):
 		name += ": file"
 	case what != "":
-		shown, _, _ := strings.Cut(waits.DisplayLabel(what), ":[")
+		shown, _, _ := strings.Cut(waits.LabelForReader(what), ":[")
 		name += ": " + shown
 	}
 	n, ok := s.byWait[name]
+	if !ok && len(s.waits) >= maxWaits && kind != "" {
+		name = iv.Wait + ": " + kind
+		n, ok = s.byWait[name]
+	}
 	if !ok {
 		n = int32(len(s.waits))
 		s.waits = append(s.waits, wait{name, waits.Kind(kind)})
@@ -219,6 +235,17 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	}
 }
 
+// HeldStacks implements [profile.StackHolder]: the stacks of all cells.
+func (s *Store) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
+	return func(yield func(sample.StackID) bool) {
+		for i := range s.cells { // it changes on Add's goroutine only, which evicts, too
+			if !yield(s.cells[i].key.stack) {
+				return
+			}
+		}
+	}, true
+}
+
 // Finish is the last refresh, without open intervals.
 func (s *Store) Finish(at time.Time) { s.Refresh(at.UnixNano(), func(func(profile.Interval) bool) {}) }
 
@@ -232,20 +259,20 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 		s.open = append(s.open, delta{n, v})
 	}
 	from := s.begin
-	if n := len(s.slices); n > 0 {
-		from = s.slices[n-1].to
+	if n := len(s.timeSlices); n > 0 {
+		from = s.timeSlices[n-1].to
 	}
-	sl := slice{from: from, to: max(at, from), deltas: s.newDeltas(len(s.touched))}
+	slice := timeSlice{from: from, to: max(at, from), deltas: s.newDeltas(len(s.touched))}
 	for _, n := range s.touched {
 		c := &s.cells[n]
 		if c.sinceRefresh != (Values{}) {
-			sl.deltas = append(sl.deltas, delta{n, c.sinceRefresh})
+			slice.deltas = append(slice.deltas, delta{n, c.sinceRefresh})
 		}
 		c.all.add(c.sinceRefresh)
 		c.sinceRefresh, c.touched = Values{}, false
 	}
 	s.touched = s.touched[:0]
-	s.slices = append(s.slices, sl)
+	s.timeSlices = append(s.timeSlices, slice)
 	s.dropOld()
 }
 
@@ -263,13 +290,13 @@ func (s *Store) newDeltas(n int) []delta {
 
 // dropOld drops slices outside of all windows, and surplus cells.
 func (s *Store) dropOld() {
-	last := s.slices[len(s.slices)-1].to
+	last := s.timeSlices[len(s.timeSlices)-1].to
 	old := 0
-	for len(s.slices)-old > minSlices && s.slices[old].to < last-int64(maxSliceAge) {
-		s.freeDeltas = append(s.freeDeltas, s.slices[old].deltas)
+	for len(s.timeSlices)-old > minSlices && s.timeSlices[old].to < last-int64(maxSliceAge) {
+		s.freeDeltas = append(s.freeDeltas, s.timeSlices[old].deltas)
 		old++
 	}
-	s.slices = slices.Delete(s.slices, 0, old)
+	s.timeSlices = slices.Delete(s.timeSlices, 0, old)
 	if len(s.cells) > max(s.maxCells, 2*s.keptCells) {
 		s.evict()
 		s.keptCells = len(s.cells)

@@ -109,7 +109,7 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 		most = max(most, len(f.store.cells))
 	}
 	used := 0
-	for _, sl := range f.store.slices {
+	for _, sl := range f.store.timeSlices {
 		used += len(sl.deltas)
 	}
 	if most > 2*(used+1000) || len(f.store.threads) > most {
@@ -140,7 +140,7 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 		f.refresh()
 	}
 	o := f.snapshot(0, CPU)
-	if got := o.Total(WholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.slices)) {
+	if got := o.Total(WholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
 		t.Errorf("cpu %d of %d in %d cells", got, cpu, len(f.store.cells))
 	}
 	found := false
@@ -167,11 +167,11 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	o := f.store.Snapshot(f.of, 0, CPU, nil)
 	rows := o.Functions(WholeProgram)
 	SortFunctions(rows, CPU, BySelf)
-	if o.Waiting == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
-		t.Errorf("%d to come, first %+v", o.Waiting, rows[0].Frame)
+	if o.PendingNames == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
+		t.Errorf("%d to come, first %+v", o.PendingNames, rows[0].Frame)
 	}
 	close(goOn)
-	for o.Waiting > 0 {
+	for o.PendingNames > 0 {
 		<-described
 		o = f.store.Snapshot(f.of, 0, CPU, nil)
 	}
@@ -262,5 +262,51 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 		if name := r.Name + " " + r.Module; !want[name] || r.Nameless != (r.Name == "app+0x1f0") {
 			t.Errorf("%s (nameless: %v), report has %v", name, r.Nameless, want)
 		}
+	}
+}
+
+// TestTimeWithoutAThreadIsApartByName: that of ended children, by command, as in report --by thread.
+func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
+	f := newFixture(t)
+	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
+		iv := f.ran(0, f.at("main"), ms)
+		iv.Thread = name
+		f.add(iv)
+	}
+	f.refresh()
+	got := map[string]time.Duration{}
+	for _, row := range f.snapshot(0, CPU).Threads(WholeProgram, CPU) {
+		got[row.Name()] += time.Duration(row.Values.CPU)
+	}
+	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
+		if got[name+" app (pid 7)"] != time.Duration(ms)*time.Millisecond {
+			t.Errorf("%s: want %d ms; rows %v", name, ms, got)
+		}
+	}
+}
+
+// TestWaitsAreBounded: a mutex for each connection, or a thread to join for each request.
+func TestWaitsAreBounded(t *testing.T) {
+	f := newFixture(t)
+	const n = 3 * maxWaits
+	for i := range n {
+		iv := f.slept(101, f.at("main"), "futex", 10)
+		iv.WaitsFor = fmt.Sprintf("mutex %#x", 4096*i)
+		f.add(iv)
+	}
+	f.refresh()
+	if len(f.store.waits) > maxWaits+1 {
+		t.Errorf("%d waits, want at most %d", len(f.store.waits), maxWaits+1)
+	}
+	total, rest := int64(0), int64(0)
+	for _, row := range f.snapshot(0, Wall).Waits(WholeProgram, Wall) {
+		total += row.Values.Wall
+		if row.Name() == "futex: mutex" {
+			rest = row.Values.Wall
+		}
+	}
+	if total != n*10e6 || rest != (n-maxWaits)*10e6 {
+		t.Errorf("%d ns in all, %d of waits without a name of their own; want %d, %d", total, rest, int64(n*10e6),
+			int64((n-maxWaits)*10e6))
 	}
 }

@@ -83,7 +83,7 @@ func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
 // Order is what a table is sorted by.
 type Order string
 
-// The orders.
+// Values of [Order].
 const (
 	BySelf  Order = "self"
 	ByTotal Order = "total"
@@ -131,7 +131,7 @@ type StackRow struct {
 // StacksOf returns the stacks that contain a function (negative: all), the largest first.
 func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow {
 	var rows []StackRow
-	at := map[string]int{}
+	indexes := map[string]int{}
 	members := []map[int32]bool{}
 	var key []byte
 	for i := range snap.Cells {
@@ -143,10 +143,10 @@ func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []Stack
 		for _, f := range c.stack {
 			key = append(key, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
 		}
-		n, ok := at[string(key)]
+		n, ok := indexes[string(key)]
 		if !ok {
 			n = len(rows)
-			at[string(key)] = n
+			indexes[string(key)] = n
 			rows = append(rows, StackRow{Frames: c.stack})
 			members = append(members, map[int32]bool{})
 		}
@@ -170,6 +170,11 @@ func (snap *Snapshot) Total(scope Scope) (v Values) {
 		}
 	}
 	return v
+}
+
+// withTime drops the rows without time by a clock.
+func withTime(rows []FunctionRow, c Clock) []FunctionRow {
+	return slices.DeleteFunc(rows, func(r FunctionRow) bool { return r.Total.Of(c) <= 0 })
 }
 
 func matching[R any](rows []R, re *regexp.Regexp, text func(*R) string) []R {

@@ -3,7 +3,6 @@
 package top
 
 import (
-	"encoding/json"
 	"io"
 	"strings"
 
@@ -45,14 +44,14 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows := deleteEmpty(o.Functions(WholeProgram), c)
+	rows := withTime(o.Functions(WholeProgram), c)
 	SortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, functions)
 	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(WholeProgram, c), widthOf(rows)))
-	waits := o.Waits(WholeProgram, Wall)
-	table(s.groupLines(waits[:min(len(waits), groupRows)], "wait", Wall, o.precision(WholeProgram, Wall)))
-	threads := o.Threads(WholeProgram, c)
-	table(s.groupLines(threads[:min(len(threads), groupRows)], "thread", c, o.precision(WholeProgram, c)))
+	waits := firstRows(o.Waits(WholeProgram, Wall), groupRows)
+	table(s.groupLines(waits, "wait", Wall, o.precision(WholeProgram, Wall)))
+	threads := firstRows(o.Threads(WholeProgram, c), groupRows)
+	table(s.groupLines(threads, "thread", c, o.precision(WholeProgram, c)))
 	for _, n := range notes {
 		put("", string(tabular.Paragraph(width, "  ", n)))
 	}
@@ -69,11 +68,16 @@ func firstRows[R any](rows []R, n int) []R {
 
 // jsonValues has a value per clock, as in report --json, in ns.
 type jsonValues struct {
-	Samples  int64 `json:"samples"`
-	Wall     int64 `json:"wall"`
+	// Samples are ticks at which a stack was known.
+	Samples int64 `json:"samples"`
+	// Wall is wall time, in ns.
+	Wall int64 `json:"wall"`
+	// RunQueue is the time in which threads were ready to run and did not run, in ns.
 	RunQueue int64 `json:"runqueue"`
-	CPU      int64 `json:"cpu"`
-	Blocked  int64 `json:"blocked"`
+	// CPU is user and kernel time, in ns.
+	CPU int64 `json:"cpu"`
+	// Blocked is the rest of Wall, in ns: asleep or stopped.
+	Blocked int64 `json:"blocked"`
 }
 
 func (v Values) json() jsonValues {
@@ -81,43 +85,70 @@ func (v Values) json() jsonValues {
 }
 
 type jsonFunction struct {
-	Name   string     `json:"name"`
-	Module string     `json:"module"`
-	Self   jsonValues `json:"self"`
-	Total  jsonValues `json:"total"`
-	Change int        `json:"change,omitempty"`
+	// Name is the function's name; until the names of a file are looked up, the file is one row.
+	Name string `json:"name"`
+	// Module is the program's or library's file; of a managed function its package or file.
+	Module string `json:"module"`
+	// Self is the time in the function itself, by clock.
+	Self jsonValues `json:"self"`
+	// Total is the time in the function and in all that it called, by clock.
+	Total jsonValues `json:"total"`
+	// Change is 1 if the share has grown (▲), -1 if it has fallen (▼); absent without a mark.
+	Change int `json:"change,omitempty"`
 }
 
 type jsonGroup struct {
-	Name    string     `json:"name"`
-	PID     int        `json:"pid,omitempty"`
-	TID     int        `json:"tid,omitempty"`
-	Threads int        `json:"threads,omitempty"`
-	In      string     `json:"in,omitempty"`
-	Idle    string     `json:"idle,omitempty"`
-	Total   jsonValues `json:"total"`
+	// Name is the thread's name, or what a wait is for.
+	Name string `json:"name"`
+	// PID is the number of the thread's process.
+	PID int `json:"pid,omitempty"`
+	// TID is the thread's number.
+	TID int `json:"tid,omitempty"`
+	// Threads is how many threads, goroutines and tasks are in this wait at a time.
+	Threads int `json:"threads,omitempty"`
+	// In is the function that has most of the time.
+	In string `json:"in,omitempty"`
+	// Idle is the rule by which this is an idle wait; absent if it is not.
+	Idle string `json:"idle,omitempty"`
+	// Total is the time, by clock.
+	Total jsonValues `json:"total"`
 }
 
 // jsonTable is one refresh. Fields may be added; existing ones keep their meaning.
 type jsonTable struct {
 	schema.Head
-	Target   string   `json:"target"`
-	Time     float64  `json:"time"`    // Unix epoch, seconds
-	Seconds  float64  `json:"seconds"` // length of the window
-	Since    float64  `json:"since"`   // time sampled so far, seconds
-	Threads  int      `json:"threads"`
+	// Target is what is sampled.
+	Target string `json:"target"`
+	// Time is when the window ends: seconds since the Unix epoch.
+	Time float64 `json:"time"`
+	// Seconds is the length of the window, which the other fields are about.
+	Seconds float64 `json:"seconds"`
+	// Since is how long top has sampled, in seconds.
+	Since float64 `json:"since"`
+	// Threads is the number of threads.
+	Threads int `json:"threads"`
+	// Complete is the share of the samples with complete stacks, 0 to 1.
 	Complete *float64 `json:"complete,omitempty"`
 	// CompleteCPU is the share of the window's CPU time with complete stacks.
-	CompleteCPU *float64       `json:"complete_cpu,omitempty"`
-	Trouble     string         `json:"trouble,omitempty"`
-	HeldUp      string         `json:"held_up,omitempty"`
-	Goroutines  []Goroutines   `json:"goroutines_waiting,omitempty"`
-	Ended       bool           `json:"ended,omitempty"`
-	Waiting     int            `json:"names_to_come,omitempty"`
-	Total       jsonValues     `json:"total"`
-	Functions   []jsonFunction `json:"functions"`
-	ByThread    []jsonGroup    `json:"by_thread"`
-	ByWait      []jsonGroup    `json:"by_wait"`
+	CompleteCPU *float64 `json:"complete_cpu,omitempty"`
+	// Trouble is why samples are refused.
+	Trouble string `json:"trouble,omitempty"`
+	// HeldUp says which cgroups of targets are frozen now, or used up their CPU quota in the last second.
+	HeldUp string `json:"held_up,omitempty"`
+	// Goroutines counts the waiting goroutines of each Go process.
+	Goroutines []Goroutines `json:"goroutines_waiting,omitempty"`
+	// Ended reports that no target is left.
+	Ended bool `json:"ended,omitempty"`
+	// Waiting is the number of addresses without a name yet.
+	Waiting int `json:"names_to_come,omitempty"`
+	// Total is the time of the window, by clock.
+	Total jsonValues `json:"total"`
+	// Functions are the rows of the table.
+	Functions []jsonFunction `json:"functions"`
+	// ByThread are the threads, idle ones last.
+	ByThread []jsonGroup `json:"by_thread"`
+	// ByWait are the waits, idle ones last.
+	ByWait []jsonGroup `json:"by_wait"`
 }
 
 // WriteJSON writes a line of JSON: so many functions, threads and waits each (0: all).
@@ -125,7 +156,7 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, HeldUp: st.HeldUp, Goroutines: st.Goroutines, Ended: st.Ended,
-		Waiting: o.Waiting, Total: o.Total(WholeProgram).json(),
+		Waiting: o.PendingNames, Total: o.Total(WholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {
@@ -152,10 +183,5 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
 			Total: r.Values.json(), Idle: r.Idle})
 	}
-	text, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(printable.JSON(text), '\n'))
-	return err
+	return printable.WriteJSON(w, t)
 }

@@ -18,7 +18,7 @@ func (v *Values) add(o Values) {
 // Clock is a kind of time.
 type Clock string
 
-// The clocks, as in report --value.
+// Values of [Clock], as of report --value.
 const (
 	CPU      Clock = "cpu"
 	RunQueue Clock = "runqueue"

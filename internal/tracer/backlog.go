@@ -12,10 +12,10 @@ import (
 
 // backlog hands events over to the aggregator, and bounds the copies of stacks that wait for their walks.
 type backlog struct {
-	*engine.SharedState
-	stops    *stops
-	paused   int64 // of the present tick: wait for the aggregator, ns
-	maxBytes int64 // most bytes of copies that waited
+	shared    *engine.SharedState
+	stops     *stops
+	pausedFor int64 // for the aggregator, in the present tick, ns
+	maxBytes  int64 // most bytes of copies that waited
 }
 
 const (
@@ -31,44 +31,44 @@ const (
 	catchUpStep = 200e3
 )
 
-func (b *backlog) beginTick() { b.paused = 0 }
+func (b *backlog) beginTick() { b.pausedFor = 0 }
 
 // isFull reports whether the aggregator is far behind, or a garbage collection is due.
 func (b *backlog) isFull(now int64) bool {
-	return !b.Queue.HasRoom() || b.Pool.BytesInUse() > MaxBacklog || b.Garbage.Draining(now)
+	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesInUse() > MaxBacklog || b.shared.Garbage.Draining(now)
 }
 
 // roomForCopy reports whether a further stack may be copied. It may pause.
 func (b *backlog) roomForCopy() bool {
-	if b.Out.Len() >= handOverEarly {
+	if b.shared.Out.Len() >= handOverEarly {
 		b.handOver()
 	}
-	waiting := b.Pool.BytesWaiting()
+	waiting := b.shared.Pool.BytesWaiting()
 	b.maxBytes = max(b.maxBytes, waiting)
-	if waiting > SomeBacklog && b.Tick.Copies > SomeBacklog {
-		for b.paused < CatchUpFor && b.Pool.BytesWaiting() > SomeBacklog/2 {
+	if waiting > SomeBacklog && b.shared.Tick.Copies > SomeBacklog {
+		for b.pausedFor < CatchUpFor && b.shared.Pool.BytesWaiting() > SomeBacklog/2 {
 			b.handOver()
 			began := procmem.Now()
-			b.paused += b.stops.pause(began+catchUpStep) - began
+			b.pausedFor += b.stops.pause(began+catchUpStep) - began
 		}
 	}
-	return b.Ending || b.Pool.BytesWaiting() <= MaxBacklog
+	return b.shared.Ending || b.shared.Pool.BytesWaiting() <= MaxBacklog
 }
 
 // handOver sends the outbox to the aggregator if there is room.
 func (b *backlog) handOver() {
 	ptrace.Pin() // a send wakes the aggregator on this CPU
 	defer ptrace.Unpin()
-	b.Out.HandOver(b.Tick.At)
+	b.shared.Out.HandOver(b.shared.Tick.At)
 }
 
 // handOverAll sends the last events. It waits for room while stops are pending.
-func (b *backlog) handOverAll() { b.Out.Flush(b.send) }
+func (b *backlog) handOverAll() { b.shared.Out.Flush(b.send) }
 
 func (b *backlog) send(events handover.Batch) {
-	for !b.Queue.HasRoom() && b.stops.pollAndSleep() {
+	for !b.shared.Queue.HasRoom() && b.stops.pollAndSleep() {
 	}
-	b.Queue.Send(events)
+	b.shared.Queue.Send(events)
 }
 
 func (b *backlog) stats(s *runstats.Stats) { s.Backlog = b.maxBytes }

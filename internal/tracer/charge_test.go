@@ -22,7 +22,7 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 		c.pace.budget.AddStop(1e12)
 		before := c.pace.budget.Lost()
 		now, next := c.scheduleTick()
-		if c.tickIfAdmitted(now, next); c.pace.budget.Withheld != 1 {
+		if c.makeTick(now, next); c.pace.budget.Withheld != 1 {
 			t.Fatalf("%d ticks were withheld", c.pace.budget.Withheld)
 		}
 		c.EngineSamples += 100
@@ -53,7 +53,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 		o := Options{Freq: 99, MaxOverhead: limit, Mode: observe.ModeAlwaysRead}
 		onTicksOf(t, o, func(_ func(), c *Tracer) {
 			now, next := c.scheduleTick()
-			c.tickIfAdmitted(now, next)
+			c.makeTick(now, next)
 			if c.counts.attempted < first || c.counts.attempted > first+1 { // the first thread is no sleeper
 				t.Errorf("limit %v: %d of %d threads observed, want %d", limit, c.counts.attempted, threads, first)
 			}
@@ -82,7 +82,7 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 		testtargets.Eventually(t, "the process ends", func() bool { return !p.Target.Alive() })
 		p.list.makeDue()
 		now, next := c.scheduleTick()
-		c.tickIfAdmitted(now, next)
+		c.makeTick(now, next)
 		ends := 0
 		for len(c.Queue.Batches()) > 0 {
 			for _, e := range <-c.Queue.Batches() {

@@ -8,10 +8,11 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// counts counts observations by their outcomes ([observe.Outcome]).
+// counts has the numbers of observations by outcome: attempted ones gave a sample, found the thread unchanged, or
+// failed. Those left to a later tick or to an engine do not count as attempted.
 type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
-	queued                                      int64
+	leftToLaterTick                             int64
 	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run; had run
 	failed                                      [refusal.NumReasons]int64
 	shortRuns                                   shortRuns
@@ -21,17 +22,17 @@ type counts struct {
 // noteBegin counts an observation that is begun.
 func (c *counts) noteBegin() { c.attempted++ }
 
-// noteQueued counts an observation that is left to a later tick before it is begun.
-func (c *counts) noteQueued() { c.queued++ }
+// noteNotAdmitted counts an observation that is left to a later tick before it is begun.
+func (c *counts) noteNotAdmitted() { c.leftToLaterTick++ }
 
 // notePostponed counts an observation that was begun and is left to a later tick.
 func (c *counts) notePostponed() {
 	c.attempted--
-	c.queued++
+	c.leftToLaterTick++
 }
 
-// noteLeftToSamples counts an observation that was begun and is an engine's.
-func (c *counts) noteLeftToSamples() { c.attempted-- }
+// noteLeftToEngine counts an observation that was begun and is left to an engine.
+func (c *counts) noteLeftToEngine() { c.attempted-- }
 
 // noteUnchanged counts an unchanged thread, and the ticks of its back-off.
 func (c *counts) noteUnchanged(inferred int64) {
@@ -71,7 +72,7 @@ func (c *counts) ended() int64 { return c.failed[refusal.Exited] }
 
 func (c *counts) stats(s *runstats.Stats) {
 	s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = c.attempted, c.byStop, c.byPassiveRead, c.unchanged
-	s.Queued, s.Inferred, s.Unseen = c.queued, c.inferred, c.ranInBackoff
+	s.LeftToLaterTick, s.Inferred, s.Unseen = c.leftToLaterTick, c.inferred, c.ranInBackoff
 	s.Failed = map[string]int64{}
 	for reason, failed := range c.failed {
 		if failed != 0 {
@@ -91,7 +92,7 @@ func (c *counts) progress(p *Progress) {
 	}
 }
 
-// shortRuns counts runs shorter than shortRun on average. cpu is in ns.
+// shortRuns are the runs of threads whose runs are shorter than shortRun ns on average. cpu is in ns.
 type shortRuns struct{ n, cpu int64 }
 
 const shortRun = 1e6

@@ -4,8 +4,9 @@
 //
 // # Algorithm
 //
-// A loop makes ticks and sleeps between them (makeTicks in tick.go). A tick is a list of steps: new threads and
-// children are observed before all others, as they may be short-lived; then the threads that are due.
+// A loop makes ticks and sleeps between them. A tick is a list of steps: new threads and children are observed before
+// all others, as they may be short-lived; then the threads that are due. The file tick.go has the loop, the steps in
+// the order of their execution, and what each step changes.
 //
 //	makeTicks ─► tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
 //	                     which threads   one thread       pending      one thread: unchanged,
@@ -18,7 +19,8 @@
 // # Parts
 //
 // A part is a type with a file of its own, which alone uses its fields: other parts call its methods. A part has
-// pointers to the parts above it that it calls.
+// pointers to the parts above it that it calls. What a stop has read goes the other way, to the part that has begun the
+// stop: [Tracer.stopFinished].
 //
 //	pace          when ticks are made, how many threads they observe: rate, budget, CPU quota, subset
 //	counts        outcomes of observations, lengths of stops
@@ -40,6 +42,20 @@
 // All share [Options], which nothing changes, and [engine.SharedState]: the present tick, the outbox and the back-offs
 // (package backoff), of which only tick.go and run.go set the tick. A [process] and a [thread] have a field for each
 // part that keeps something there.
+//
+// # What a tick leaves out
+//
+// In this order, with what counts it in [runstats.Stats]:
+//
+//	schedule.TickSkipper  ticks at which kernel samples show all that changes      TicksLeftOut
+//	schedule.Ticks        ticks whose whole period has passed                      MissedTicks
+//	pace.withinQuota      ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
+//	pace.withinBudget     ticks beyond what targets may lose                       TicksWithheld
+//	backlog.isFull        ticks for which the aggregator is too far behind         MissedTicks
+//	package backoff       sleepers, until the end of their back-off                Inferred, Unseen
+//	pace.draw             due threads, at random, by subset or budget              NotDrawn
+//	observations          threads with a pending stop, without quota, room or a
+//	                      CPU, or amid an exec                                     LeftToLaterTick
 //
 // # Invariants
 //

@@ -14,9 +14,9 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 		"looks":                func(c *Tracer) { c.selector.observe(c.tracked.procs[0].backoff.Due) },
 		"looks that are drawn": func(c *Tracer) {
 			c.pace.subset.Begin(3, 3)
-			c.selector.observeDrawn(c.tracked.procs[0].backoff.Due)
+			c.selector.drawAndObserve(c.tracked.procs[0].backoff.Due)
 		},
-		"a tick without looks": func(c *Tracer) { c.Garbage.Request(); c.tickIfAdmitted(procmem.Now(), 0) },
+		"a tick without looks": func(c *Tracer) { c.Garbage.Request(); c.makeTick(procmem.Now(), 0) },
 		"a tick withheld":      func(c *Tracer) { c.withheldTick(procmem.Now(), 0) },
 		"a collection": func(c *Tracer) {
 			done := make(chan struct{})

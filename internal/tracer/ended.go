@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
@@ -18,7 +17,7 @@ import (
 //
 // if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
-	*engine.SharedState
+	out       *handover.Outbox
 	opts      *Options
 	stops     *stops
 	clockPass int64 // number of the last pass
@@ -65,7 +64,7 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 		case th.clockPass < used.clockPass:
 			th.end.AtStart = sample.Reading{}
 		case th.end.AtStart != (sample.Reading{}): // else it was not read, as another thread ended meanwhile
-			e.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
+			e.out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
 		}
 	}
 }
@@ -85,7 +84,8 @@ func (e *endedThreads) readAtEnd(p *process, now int64) {
 	}
 }
 
-// Precondition: the process's clock was just read.
+// completeAccount adds the CPU time of ended threads to what the end of a process reports. Precondition: the process's
+// clock was just read.
 func (e *endedThreads) completeAccount(p *process, now int64) {
 	if !p.Target.Alive() {
 		p.account.EndedThreads += int64(p.Clock.Now)
@@ -107,7 +107,7 @@ func (e *endedThreads) completeAccount(p *process, now int64) {
 func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
 	if sched, err := th.Observed.Files().SchedStat(); err == nil {
 		th.end.AtStart = procmem.ReadingAt(sched, now)
-		e.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
+		e.out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
 	}
 }
 
@@ -126,7 +126,7 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	}
 }
 
-// noteEnd records that a thread of a process has ended, whose time is in the account.
+// noteEnd records that a thread of a process has ended whose time is in the account.
 func (e *endedThreads) noteEnd(p *process) { p.endedReport.pending = true }
 
 // reportDue reports whether to report what ended threads have used so far.
@@ -139,12 +139,12 @@ func (e *endedThreads) reportDue(p *process, now int64) bool {
 // reads no clock ([endedThreads.readInLastPass]) have ended.
 func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 	p.endedReport.pending = false
-	all, err := procmem.ProcessCPU(p.Target.PID)
+	process, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
 	}
-	alive, complete := e.threadsCPU(p, true, nil)
-	return max(int64(all)-alive, 0), complete && p.isSettled()
+	threads, complete := e.threadsCPU(p, true, nil)
+	return max(int64(process)-threads, 0), complete && p.isSettled()
 }
 
 func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }
@@ -154,15 +154,15 @@ func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	at := procmem.Now()
 	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
 	if ok {
-		e.Out.Add(handover.Event{
+		e.out.Add(handover.Event{
 			Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.EndedThreads + used,
 		})
 	}
 }
 
-// boundEndedCPU reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw.
+// boundEndedCPU reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to note.
 // best has the closest bounds, if ok.
-func (e *endedThreads) boundEndedCPU(p *process, saw func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
+func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {
 		if try > 0 && procmem.Now()-began > countFor {
@@ -172,12 +172,12 @@ func (e *endedThreads) boundEndedCPU(p *process, saw func(*thread, procmem.Sched
 		if err != nil {
 			break
 		}
-		alive, complete := e.threadsCPU(p, false, saw)
+		threads, complete := e.threadsCPU(p, false, note)
 		after, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil || !complete {
 			continue
 		}
-		used := cpuBounds{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
+		used := cpuBounds{max(int64(before)-threads, 0), max(int64(after)-threads, 0), e.clockPass}
 		if !ok || used.most-used.least < best.most-best.least {
 			best, ok = used, true
 		}
@@ -189,9 +189,9 @@ func (e *endedThreads) boundEndedCPU(p *process, saw func(*thread, procmem.Sched
 }
 
 // threadsCPU makes a pass over the clocks of a process's threads, and returns their sum, ns. complete: no thread has
-// ended meanwhile, unless that is permitted. saw, which may be nil, is called for tracked threads.
+// ended meanwhile, unless mayEnd. note, which may be nil, is called for each tracked thread.
 func (e *endedThreads) threadsCPU(
-	p *process, mayEnd bool, saw func(*thread, procmem.SchedStat),
+	p *process, mayEnd bool, note func(*thread, procmem.SchedStat),
 ) (sum int64, complete bool) {
 	e.clockPass++
 	tids, err := p.TaskDir.List(e.tids[:0])
@@ -214,8 +214,8 @@ func (e *endedThreads) threadsCPU(
 		sum += int64(sched.CPU)
 		if th != nil {
 			th.clockPass = e.clockPass
-			if saw != nil {
-				saw(th, sched)
+			if note != nil {
+				note(th, sched)
 			}
 		}
 	}

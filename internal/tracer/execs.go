@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 )
@@ -16,7 +15,7 @@ import (
 // are known to have ended without an exec ([process.mayBeInExec]), their end is not reported, and what was read of the
 // first thread is not used ([process.isSettled]).
 type execs struct {
-	*engine.SharedState
+	out         *handover.Outbox
 	opts        *Options
 	stops       *stops
 	tracked     *tracked
@@ -28,94 +27,123 @@ type execs struct {
 type execState struct {
 	addressSpace uint64 // number of the tracked program's ([procmem.Memory.Space])
 	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
+
+	// changingSince is when a listing first was one of no thread or of an ended address space, CLOCK_MONOTONIC ns; 0: the
+	// last one was not.
+	changingSince int64
 }
 
 // begin records the program that a process runs when it is tracked.
 func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
 
 // detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed.
-// The account of the thread that called exec goes on.
-func (x *execs) detect(p *process, now int64) {
+// The account of the thread that called exec goes on. What else an exec renews: package sampler (doc.go).
+func (e *execs) detect(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.execState.addressSpace {
 		return
 	}
 	p.execState.addressSpace = space
-	x.newChildren.noteExec(p)
-	first, caller := p.firstThread(), p.execCaller()
-	if first != nil && caller == first {
-		x.tracked.reportUnchanged(first)
+	e.newChildren.noteExec(p)
+	caller := p.execCaller()
+	if caller != nil && caller.isFirst() {
+		e.tracked.reportUnchanged(caller)
 	}
-	for _, th := range p.list.all() {
-		if th != caller && !th.gone && (th == first || !th.alive()) {
-			x.endThread(th)
-		}
-	}
+	e.endOthers(p, caller)
 	p.list.forgetAllRejected()
 	p.list.hintChange()
-	e := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
-	if caller == nil || caller != first {
-		first = x.tracked.discover(p, p.Target.PID, now)
-		x.continueAs(caller, first, &e)
-	}
-	if first != nil {
-		e.Thread = first.Handover
-	}
-	x.Out.Add(e)
+	e.out.Add(e.handOverAccount(p, caller, now))
 }
 
-// execCaller returns the thread whose clocks go on as those of the first one now, or nil: it was not tracked. Of
-// several that are possible, it is assumed to be the one that has used most CPU time: then, if it is another, no time
-// is counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
-func (p *process) execCaller() (found *thread) {
+// endOthers ends the threads that the exec has ended, and the former first thread, but not caller.
+func (e *execs) endOthers(p *process, caller *thread) {
+	for _, th := range p.list.all() {
+		if th == caller || th.gone { // the files of one that is gone would be opened again
+			continue
+		}
+		if th.isFirst() || !th.alive() {
+			e.endThread(th)
+		}
+	}
+}
+
+// handOverAccount makes the account of caller, which may be nil, that of the new program's first thread, which may not
+// be selected. It returns the event that reports the exec.
+func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.Event {
+	event := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
+	if caller != nil && caller.isFirst() {
+		event.Thread = caller.Handover
+		return event
+	}
+	first := e.tracked.discover(p, p.Target.PID, now)
+	switch {
+	case caller == nil:
+		e.beginAccount(first, now)
+	case first == nil:
+		e.endThread(caller)
+	default:
+		e.passAccountOn(caller, first)
+		event.Caller = caller.Handover
+	}
+	if first != nil {
+		event.Thread = first.Handover
+	}
+	return event
+}
+
+// execCaller returns the thread whose clocks go on as those of the first one, or nil: it was not tracked. Of several
+// that are possible, it is assumed to be the one that has used most CPU time: then, if it is another, no time is
+// counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
+func (p *process) execCaller() (caller *thread) {
 	first := p.firstThread()
-	now, err := p.schedStat(first, p.Target.PID)
+	clocks, err := p.schedStat(first, p.Target.PID)
 	if err != nil {
 		return nil
 	}
 	for _, th := range p.list.all() {
 		last := &th.accountedClocks
-		possible := last.CPU <= now.CPU && last.RunQueue <= now.RunQueue && last.Runs <= now.Runs
-		if possible && (found == nil || last.CPU > found.accountedClocks.CPU) && !th.gone && (th == first || !th.alive()) {
-			found = th
+		older := last.CPU <= clocks.CPU && last.RunQueue <= clocks.RunQueue && last.Runs <= clocks.Runs
+		mostCPU := caller == nil || last.CPU > caller.accountedClocks.CPU
+		if older && mostCPU && !th.gone && (th == first || !th.alive()) {
+			caller = th
 		}
 	}
-	return found
+	return caller
 }
 
-// endThread ends a thread, and gives up its stop.
-func (x *execs) endThread(th *thread) {
-	x.stops.giveUp(th.Observed)
-	x.tracked.endThread(th)
+// endThread ends a thread, and cancels its stop.
+func (e *execs) endThread(th *thread) {
+	e.stops.cancel(th.Observed)
+	e.tracked.endThread(th)
 }
 
-// continueAs makes first, unless nil, the successor of the thread that has called exec, nil if that was not tracked.
-func (x *execs) continueAs(caller, first *thread, e *handover.Event) {
-	switch {
-	case caller == nil && first == nil:
-	case first == nil:
-		x.endThread(caller)
-	case caller != nil:
-		x.stops.giveUp(caller.Observed)
-		x.tracked.reportUnchanged(caller)
-		first.FromZero, first.end.AtStart = false, caller.end.AtStart
-		first.Handover.CreatedAt = caller.Handover.CreatedAt
-		x.tracked.dropThread(caller, true)
-		e.Caller = caller.Handover
-	case x.opts.Threads != nil: // the calling thread was not selected
+// passAccountOn makes the account of the thread that has called exec that of the new first thread, which goes on with
+// its clocks.
+func (e *execs) passAccountOn(caller, first *thread) {
+	e.stops.cancel(caller.Observed)
+	e.tracked.reportUnchanged(caller)
+	first.FromZero, first.end.AtStart = false, caller.end.AtStart
+	first.Handover.CreatedAt = caller.Handover.CreatedAt
+	e.tracked.dropThread(caller, true)
+}
+
+// beginAccount begins the account of a new first thread, which may be nil, if the thread that has called exec was not
+// selected by its name: its CPU time so far is not attributed.
+func (e *execs) beginAccount(first *thread, now int64) {
+	if first != nil && e.opts.Threads != nil {
 		first.FromZero, first.Handover.CreatedAt = false, 0
-		x.ended.readThreadAtStart(first, e.At)
+		e.ended.readThreadAtStart(first, now)
 	}
 }
 
-// runsTrackedProgram reports that the address space is still the one of the program that was tracked.
+// runsTrackedProgram reports whether the address space is still the one of the program that was tracked.
 func (p *process) runsTrackedProgram() bool {
 	memory := p.Target.Memory()
 	return memory.Space() == p.execState.addressSpace && !memory.Ended()
 }
 
-// isSettled reports that no exec is in progress, or unknown: what was read of the first thread just before is of the
-// thread that was tracked, and a thread that was missing just before has ended.
+// isSettled reports whether it is certain that no exec is in progress: what was read of the first thread just before is
+// of the thread that was tracked, and a thread that was missing just before has ended.
 func (p *process) isSettled() bool {
 	if p.list.len() <= 1 {
 		return true
@@ -124,27 +152,64 @@ func (p *process) isSettled() bool {
 	return err == nil && n > 1 && p.runsTrackedProgram()
 }
 
-// mayBeInExec reports whether the first thread, which is alone now after others, may be the one of these that is about
-// to replace the address space. It is not if it sleeps, or has used more CPU time than that takes.
-func (p *process) mayBeInExec(tids []int) bool {
-	list, state := &p.list, &p.execState
-	if !list.begun() || list.len() <= 1 || len(tids) != 1 || tids[0] != p.Target.PID {
+// mayBeInExec reports whether a listing of a live process may have been read during an exec that is not found yet:
+//
+//	no thread                       the calling task is getting the first thread's number
+//	the address space has ended     the new one is not open yet
+//	only the first thread is left   it may be about to replace the address space
+//
+// Such a listing ends no thread; the next one is hinted at.
+func (p *process) mayBeInExec(tids []int, now int64) bool {
+	state := &p.execState
+	if p.list.len() <= 1 { // there is no thread whose end would be wrong
+		state.changingSince, state.aloneSince = 0, 0
+		return false
+	}
+	if len(tids) == 0 || !p.runsTrackedProgram() {
+		return p.mayBeChangingProgram(now)
+	}
+	state.changingSince = 0
+	if onlyFirst := len(tids) == 1 && tids[0] == p.Target.PID; !onlyFirst || !p.list.begun() {
 		state.aloneSince = 0
 		return false
 	}
-	list.hintChange()
+	return p.firstThreadMayExec()
+}
+
+// mayBeChangingProgram reports whether an exec may be between the first thread's number and the opening of the new
+// address space, which takes up to longestChange: a new program that may not be read never shows.
+func (p *process) mayBeChangingProgram(now int64) bool {
+	state := &p.execState
+	if state.changingSince == 0 {
+		state.changingSince = now
+	}
+	if now-state.changingSince >= longestChange {
+		return false
+	}
+	p.list.hintChange()
+	return true
+}
+
+// firstThreadMayExec reports whether the first thread, found alone after others, may be about to replace the address
+// space: it does not sleep, and has not used longestExec of CPU time since.
+func (p *process) firstThreadMayExec() bool {
+	state := &p.execState
+	p.list.hintChange()
 	var st procmem.Stat
-	now, err := p.schedStat(p.firstThread(), p.Target.PID)
+	clocks, err := p.schedStat(p.firstThread(), p.Target.PID)
 	switch {
 	case err != nil || procmem.ReadStat(p.Target.PID, &st) != nil:
 		return false
 	case state.aloneSince == 0:
-		state.aloneSince = now.CPU + 1
+		state.aloneSince = clocks.CPU + 1
 		return true
 	}
-	return (st.State == 'R' || st.State == 'D') && now.CPU < state.aloneSince+longestExec
+	return (st.State == 'R' || st.State == 'D') && clocks.CPU < state.aloneSince+longestExec
 }
 
 // longestExec bounds the CPU time between the end of the other threads and the new address space, ns: some 50 µs, and
 // the error of a running thread's clock.
 const longestExec = 15e6
+
+// longestChange bounds the wall time between the end of an address space and the opening of the next one, ns.
+const longestChange = 1e9

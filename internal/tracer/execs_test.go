@@ -124,13 +124,40 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 			s := c.Pool.Get()
 			s.How, s.Sched = observe.ByStop, first.accountedClocks
 			s.Sched.CPU += 1e6
-			before := c.counts.queued
-			c.observations.finishPending(first, s, nil)
-			if postponed := c.counts.queued > before; postponed != (space != 0) {
+			before := c.counts.leftToLaterTick
+			c.observations.accept(first, s)
+			if postponed := c.counts.leftToLaterTick > before; postponed != (space != 0) {
 				t.Errorf("%s: the sample is postponed: %v", name, postponed)
 			}
 			delete(p.list.byTID, -1)
 			p.execState.addressSpace = p.Target.Memory().Space()
 		}
+	})
+}
+
+// Such a listing ends no thread: one without threads, as while the caller of exec takes the first thread's number, and
+// one of the new program's threads, while its address space cannot be opened yet.
+func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "main")
+	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
+		tick()
+		p := c.tracked.procs[0]
+		p.list.byTID[-1] = &thread{}
+		now := procmem.Now()
+		if !p.mayBeInExec(nil, now) {
+			t.Error("a listing without threads of a live process is applied")
+		}
+		if p.mayBeInExec([]int{pid, pid + 1}, now) {
+			t.Error("a listing of the tracked program is not applied")
+		}
+		p.execState.addressSpace++
+		for after, want := range map[int64]bool{0: true, longestChange / 2: true, longestChange: false} {
+			p.execState.changingSince = now
+			if got := p.mayBeInExec([]int{pid, pid + 1}, now+after); got != want {
+				t.Errorf("%d ns after the first listing of another program: left out: %v, want %v", after, got, want)
+			}
+		}
+		p.execState.addressSpace--
+		delete(p.list.byTID, -1)
 	})
 }

@@ -5,7 +5,6 @@ package tracer
 import (
 	"time"
 
-	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
@@ -14,7 +13,7 @@ import (
 
 // gaps reports long times without observations ([schedule.GapDetector]), and detects suspensions of the machine.
 type gaps struct {
-	*engine.SharedState
+	out      *handover.Outbox
 	detector schedule.GapDetector
 	lastEnd  int64 // end of the last gap, CLOCK_MONOTONIC ns
 }
@@ -36,7 +35,7 @@ func (g *gaps) endGap(now int64) { g.report(g.detector.EndGap(now)) }
 func (g *gaps) report(from, length int64) {
 	if length > 0 {
 		g.lastEnd = from + length
-		g.Out.Add(handover.Event{Kind: handover.NotObserved, At: from, Length: length})
+		g.out.Add(handover.Event{Kind: handover.NotObservedFor, At: from, Length: length})
 	}
 }
 
@@ -48,8 +47,8 @@ func (g *gaps) suspension(now int64) int64 {
 	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 }
 
-// longest returns the longest time without an observation that is no gap yet, ns.
-func (g *gaps) longest() int64 { return g.detector.MaxGap() }
+// gapThreshold returns the longest time without an observation that is no gap yet, ns.
+func (g *gaps) gapThreshold() int64 { return g.detector.Threshold() }
 
 func (g *gaps) stats(s *runstats.Stats) {
 	d := &g.detector

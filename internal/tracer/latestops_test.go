@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
 	"prywalk/internal/selfruntime"
@@ -49,7 +50,7 @@ func free(tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == 0 && stateOf(tid) != "t"
 }
 
-// late is a tracer that has given up a stop of a vfork parent, which stops when its child is killed.
+// late is a tracer that has cancelled a stop of a vfork parent, which stops when its child is killed.
 type late struct {
 	c     *Tracer
 	ctl   *ptrace.Controller
@@ -63,7 +64,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 	defer selfruntime.DisableAutoGC(false)() // a collection would stop this process until the tracer has timed out
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 		defer ctl.Close()
 		c := newTracer(Options{Freq: 99})
@@ -75,8 +76,8 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 			return
 		}
 		ctl.Cancel(given)
-		if free(pid) || c.Observer.Pending() != 1 {
-			t.Error("the stop was not given up: the test shows nothing")
+		if free(pid) || c.Observer.Attached() != 1 {
+			t.Error("the stop was not cancelled: the test shows nothing")
 		}
 		l := &late{c: c, ctl: ctl, until: procmem.Now() + int64(attendWithin), freed: make(chan struct{})}
 		if hold {
@@ -85,7 +86,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 		go l.release(t, pid, child)
 		f(l)
 		if !free(pid) {
-			t.Error("stopped by an interrupt that was given up, when the tracer's wait is over")
+			t.Error("stopped by an interrupt of a cancelled stop, when the tracer's wait is over")
 		}
 		<-l.freed
 	})
@@ -118,7 +119,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a tick withheld": func(l *late) {
 			l.c.pace.budget = schedule.NewOverheadBudget(99, 0.01, 1)
 			l.c.pace.budget.AddStop(1e9)
-			l.c.tickIfAdmitted(procmem.Now(), l.until)
+			l.c.makeTick(procmem.Now(), l.until)
 		},
 		"a pause":      func(l *late) { l.breathe() },
 		"a collection": func(l *late) { l.c.Garbage.Await(l.freed) },
@@ -172,7 +173,7 @@ func (l *late) breathe() {
 func TestThreadsThatStopAfterTheRecordingAreNotStopped(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		given, err := ctl.Begin(pid)
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 
 // listings lists the threads of processes: it tracks those that have begun, and ends those that are missing.
 type listings struct {
-	*engine.SharedState
+	out         *handover.Outbox
+	tick        *engine.Tick
 	engine      engine.Engine
 	opens       *procOpens
 	ended       *endedThreads
@@ -39,26 +40,30 @@ func (l *listings) refreshAll(now int64) {
 
 // refresh lists a process's threads if that is due. At each call it also looks for an exec.
 func (l *listings) refresh(p *process, now int64) {
-	list := &p.list
 	p.noteCount(now)
-	if list.begun() && l.opens.busy() {
+	if p.list.begun() && l.opens.busy() {
 		return
 	}
-	if !list.due(now, &p.Clock, l.threadCount) {
+	if !p.list.due(now, &p.Clock, l.threadCount) {
 		l.execs.detect(p, now)
 		return
 	}
-	tids, err := list.read(p.TaskDir, now, p.Clock.Now)
-	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
+	tids, err := p.list.read(p.TaskDir, now, p.Clock.Now)
+	alive := p.Target.Alive()
+	if err != nil || !alive { // a zombie still lists its first thread
 		tids = nil
 	}
 	l.execs.detect(p, now)
-	if p.mayBeInExec(tids) {
-		return
+	if !alive || !p.mayBeInExec(tids, now) {
+		l.apply(p, tids, now)
 	}
+}
+
+// apply tracks the threads that a listing has and ends those that it lacks.
+func (l *listings) apply(p *process, tids []int, now int64) {
 	l.markListed(p, tids, now)
-	list.forgetRejected(tids)
-	if !list.begun() {
+	p.list.forgetRejected(tids)
+	if !p.list.begun() {
 		l.ended.readAtStart(p, now)
 	}
 	l.endMissing(p)
@@ -112,7 +117,7 @@ func (l *listings) checkName(p *process) {
 	if th := p.firstThread(); th != nil {
 		var name procmem.Comm
 		if th.Observed.Files().Comm(&name) == nil && p.list.setFirstName(&name) {
-			l.Out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: l.Tick.At})
+			l.out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: l.tick.At})
 		}
 	}
 }

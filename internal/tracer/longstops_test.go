@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/internal/observe"
+	procs "prywalk/internal/process"
 	"prywalk/internal/runstats"
 	"prywalk/ptrace"
 )
@@ -28,5 +29,23 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 	}
 	if want := (runstats.LongEvents{N: 2, Max: 3e6}); c.lateStops != want {
 		t.Errorf("late: %v, want %v", c.lateStops, want)
+	}
+}
+
+// A stop without a sample has stopped the thread, and may have aborted a call.
+func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
+	var c stopCounts
+	th := &observe.Thread{ThreadID: observe.ThreadID{PID: 1, TID: 2}}
+	c.noteLostStop(th, &observe.LostStop{Time: 3e6, Cause: ptrace.CauseCopy,
+		CallEffect: observe.CallEffect{Broken: true, BrokenCall: 0}})
+	c.noteLostStop(&observe.Thread{}, &observe.LostStop{Time: 1,
+		CallEffect: observe.CallEffect{Restarted: true, BrokenCall: -1}})
+	want := runstats.Causes{"copy": {N: 1, Max: 3e6}}
+	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 2 {
+		t.Errorf("long stops %v of %d, want %v of 2", got, c.lengths.N, want)
+	}
+	calls := c.calls(1, 0)
+	if calls.Restarted != 1 || calls.BrokenCalls[procs.HostSyscallName(0)] != 1 || c.longest.TID != 2 {
+		t.Errorf("%+v, longest of thread %d; want one restarted and one broken call, and thread 2", calls, c.longest.TID)
 	}
 }

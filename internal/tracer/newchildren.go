@@ -24,10 +24,10 @@ import (
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them. Each tick
 // finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. A marked
 // process is stopped once; other marks are attributed as the stops of processes with the same program
-// ([attribute.FoundMissed]). If the process is tracked later, its marks become samples of its first thread. If it ends
-// before, they share the CPU time of the children of its nearest tracked ancestor.
+// ([attribute.ChildNotStopped]). If the process is tracked later, its marks become samples of its first thread. If it
+// ends before, they share the CPU time of the children of its nearest tracked ancestor.
 type newChildren struct {
-	*engine.SharedState
+	shared       *engine.SharedState
 	pace         *pace
 	counts       *counts
 	untracked    *foundChildren // nil if children are not followed
@@ -37,7 +37,6 @@ type newChildren struct {
 	backlog      *backlog
 	opens        *procOpens
 	precedesExec bool  // processes may be stopped before their exec, too
-	interval     int64 // time that a mark of this tick stands for, ns
 	unassigned   int64 // observations of processes that are not tracked yet
 }
 
@@ -56,16 +55,17 @@ type newChild struct {
 
 // mark is a tick at which a process was on a CPU.
 type mark struct {
-	at, interval int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
-	program      *handover.Program
-	raw          *observe.RawSample // of a stop, or nil
-	found        attribute.Found    // why there is no raw sample
+	at         int64 // CLOCK_MONOTONIC ns
+	standsFor  int64 // ns
+	program    *handover.Program
+	raw        *observe.RawSample   // of a stop, or nil
+	childState attribute.ChildState // why there is no raw sample
 }
 
 func (n *newChildren) stats(s *runstats.Stats) { s.Claimed += n.unassigned }
 
 func (n *newChildren) begin() {
-	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *newChild](n.Files)
+	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *newChild](n.shared.Files)
 	n.precedesExec = mayPrecedeExec()
 	n.untracked.BeforeReads(func() {
 		if !n.opens.busy() {
@@ -82,9 +82,8 @@ func mayPrecedeExec() bool {
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
 }
 
-// observe marks and stops untracked processes. interval is the time that a mark stands for, ns.
-func (n *newChildren) observe(now, interval int64) {
-	n.interval = interval
+// observe marks and stops untracked processes.
+func (n *newChildren) observe(now int64) {
 	if n.untracked == nil {
 		return
 	}
@@ -108,7 +107,7 @@ func (n *newChildren) observe(now, interval int64) {
 
 // find searches for new processes. It returns false if the search continues.
 func (n *newChildren) find(now int64) (done bool) {
-	last := n.creations.last(n.Tick.Number)
+	last := n.creations.last(n.shared.Tick.Number)
 	switch {
 	case n.opens.busy():
 		return false
@@ -126,7 +125,7 @@ func (n *newChildren) find(now int64) (done bool) {
 const exiting = 0x04
 
 func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
-	if !n.Observer.RunsOrPreempted(found.Files) {
+	if !n.shared.Observer.Preemption().RunsOrPreempted(found.Files) {
 		return
 	}
 	ptrace.Pin() // allocates, see [procOpens.takeOpened]
@@ -136,22 +135,23 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 		found.Value = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
-	m := mark{at: n.Tick.At, interval: n.interval, program: ran, found: attribute.FoundProgramOnly}
+	tick := &n.shared.Tick
+	m := mark{at: tick.At, standsFor: tick.Interval, program: ran, childState: attribute.ChildProgramOnly}
 	if s.Flags&exiting != 0 {
-		m.found = attribute.FoundInExit
+		m.childState = attribute.ChildInExit
 	}
 	child.marks = append(child.marks, m)
 	ptrace.Unpin()
-	if m.found == attribute.FoundProgramOnly && !child.refused && s.Threads == 1 && (n.precedesExec ||
-		!n.untracked.MayExec(found, s)) {
+	mayStop := s.Threads == 1 && (n.precedesExec || !n.untracked.MayExec(found, s))
+	if m.childState == attribute.ChildProgramOnly && !child.refused && mayStop {
 		n.stopChild(child, found.PID)
 	}
 }
 
 func (n *newChildren) stopChild(child *newChild, pid int) {
 	var err error
-	if !n.admitsStop() || !n.opens.run(func() { err = child.open(pid, n.Files) }) {
-		child.marks[len(child.marks)-1].found = attribute.FoundMissed
+	if !n.admitsStop() || !n.opens.run(func() { err = child.open(pid, n.shared.Files) }) {
+		child.marks[len(child.marks)-1].childState = attribute.ChildNotStopped
 		return
 	}
 	if err != nil {
@@ -159,21 +159,21 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, s, err := n.stops.begin(stopTarget{child: child}, child.thread)
+	outcome, raw, err := n.stops.begin(child.thread)
 	switch outcome {
 	case observe.Failed, observe.Done:
-		n.finish(child, s, err)
+		n.stopFinished(child, raw, err)
 	case observe.Unchanged:
 		n.counts.noteUnchanged(0)
 		n.unassigned++
-	case observe.Queued:
+	case observe.WaitsForCPU:
 		n.counts.notePostponed()
 	}
 	n.stops.pollBegun(child.thread, outcome)
 }
 
 func (n *newChildren) admitsStop() bool {
-	return !n.Ending && !n.opens.busy() && !n.pace.drawsSubset() && n.Observer.Pending() == 0 &&
+	return !n.shared.Ending && !n.opens.busy() && !n.pace.drawsSubset() && n.shared.Observer.Attached() == 0 &&
 		n.pace.admitsObservation() && n.backlog.roomForCopy()
 }
 
@@ -181,6 +181,7 @@ func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
 	if child.thread == nil {
 		child.memory = procmem.OpenMemory(pid)
 		child.thread = observe.NewThread(pid, pid, budget)
+		child.thread.Owner = child
 		child.thread.Memory = child.memory
 		_ = child.thread.Files().OpenDir() // on error the stop fails
 	} else {
@@ -193,31 +194,37 @@ func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
 	return nil
 }
 
-func (n *newChildren) finish(child *newChild, s *observe.RawSample, err error) {
+// stopFinished adds what a stop has read to the last mark, or counts its error.
+func (n *newChildren) stopFinished(child *newChild, raw *observe.RawSample, err error) {
 	if err != nil {
-		r := observe.Reason(err)
-		n.counts.noteFailure(r)
-		child.refused = child.refused || r == refusal.Denied
+		reason := observe.Reason(err)
+		n.counts.noteFailure(reason)
+		child.refused = child.refused || reason == refusal.Denied
 		return
 	}
 	n.unassigned++ // noteThreadTracked subtracts it
-	n.stops.countObservation(child.thread, s)
+	n.stops.countObservation(child.thread, raw)
 	m := &child.marks[len(child.marks)-1]
 	switch {
-	case m.raw != nil || m.found == attribute.FoundInExit:
-		n.Observer.Drop(s)
-	case s.How == observe.ByStop && procs.SyscallName(s.Regs.Arch, s.BrokenCall) == "execve",
-		!child.mappings.HasCode(s.Regs.PC):
-		m.found = attribute.FoundInExec // its code is another program's
-		n.Observer.Drop(s)
+	case m.raw != nil || m.childState == attribute.ChildInExit:
+		n.shared.Pool.Put(raw)
+	case child.stoppedInExec(raw):
+		m.childState = attribute.ChildInExec
+		n.shared.Pool.Put(raw)
 	default:
 		// It was stopped because it was on a CPU.
-		s.State = sample.Running
-		s.OnCPU = true
-		s.Basis = sample.Exact
-		m.raw = s
+		raw.State = sample.Running
+		raw.OnCPU = true
+		raw.Basis = sample.Exact
+		m.raw = raw
 		m.program.Maps = child.mappings.Code
 	}
+}
+
+// stoppedInExec reports whether the process runs, or is about to run, another program's code than that of its mappings.
+func (child *newChild) stoppedInExec(raw *observe.RawSample) bool {
+	brokeExec := raw.How == observe.ByStop && procs.SyscallName(raw.Regs.Arch, raw.BrokenCall) == "execve"
+	return brokeExec || !child.mappings.HasCode(raw.Regs.PC)
 }
 
 // noteProcessTracked keeps the marks for the first thread; those without a raw sample are reported at once.
@@ -253,8 +260,8 @@ func (n *newChildren) noteThreadTracked(th *thread) {
 		}
 		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
 		n.unassigned--
-		n.AddSample(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
-			Length: m.interval})
+		n.shared.AddSample(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
+			Length: m.standsFor})
 		m.raw = nil
 	}
 }
@@ -282,21 +289,22 @@ func (n *newChildren) reportMarks(waiter *handover.SharedProcess, marks []mark) 
 		m := &marks[i]
 		e := handover.Event{
 			Kind: handover.ChildSampled, Proc: waiter, Program: m.program, RawSample: m.raw,
-			At: m.at, Length: m.interval, Found: m.found,
+			At: m.at, Length: m.standsFor, ChildState: m.childState,
 		}
 		if m.raw == nil {
-			n.Out.Add(e)
+			n.shared.Out.Add(e)
 			continue
 		}
-		n.AddSample(e)
+		n.shared.AddSample(e)
 		m.raw = nil
 	}
 }
 
 func (n *newChildren) reportUsed(found *foundChild) {
 	for _, u := range found.Times {
-		n.Out.Add(handover.Event{
-			Kind: handover.ChildTime, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.Tick.At, Length: u.NS,
+		n.shared.Out.Add(handover.Event{
+			Kind: handover.ChildCounted, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.shared.Tick.At,
+			Length: u.NS,
 		})
 	}
 }
@@ -304,7 +312,7 @@ func (n *newChildren) reportUsed(found *foundChild) {
 func (n *newChildren) drop(child *newChild) {
 	for i := range child.marks {
 		if s := child.marks[i].raw; s != nil {
-			n.Observer.Drop(s)
+			n.shared.Pool.Put(s)
 		}
 	}
 	child.marks = nil
@@ -313,7 +321,7 @@ func (n *newChildren) drop(child *newChild) {
 
 func (n *newChildren) close(child *newChild) {
 	if child.thread != nil {
-		n.stops.giveUp(child.thread)
+		n.stops.cancel(child.thread)
 		child.thread.Close()
 		child.memory.Close()
 		child.thread = nil

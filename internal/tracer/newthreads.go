@@ -10,15 +10,15 @@ import (
 // newThreads finds threads created since the last tick, at the end of a process's list, and observes them before all
 // others: otherwise the beginnings of threads would be under-represented.
 type newThreads struct {
-	*engine.SharedState
+	tick         *engine.Tick
 	pace         *pace
 	creations    *taskCreations
 	counts       *counts
 	stops        *stops
 	tracked      *tracked
 	observations *observations
-	tids         []int
-	aroundRead   func() // for tests: called before and after a list is read
+	readTail     func(dir *procmem.TaskDir, from int, into []int) ([]int, error) // as [procmem.TaskDir.ListFrom]
+	tids         []int                                                           // the last tail
 }
 
 const (
@@ -42,9 +42,9 @@ type threadListTail struct {
 	creations int64 // taskCreations.count then
 }
 
-// observeStopped observes the new threads of processes whose running threads are stopped. Where a tick observes a part
-// of the threads, it only finds the new ones of all processes.
-func (n *newThreads) observeStopped(now int64) {
+// observeUnsampled observes the new threads of processes whose running threads no engine samples: they are stopped.
+// Where a tick observes a part of the threads, it only finds the new ones of all processes.
+func (n *newThreads) observeUnsampled(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
 		switch {
@@ -57,7 +57,7 @@ func (n *newThreads) observeStopped(now int64) {
 	}
 }
 
-// observeSampled observes the new threads of processes whose running threads an engine observes.
+// observeSampled observes the new threads of processes whose running threads an engine samples.
 func (n *newThreads) observeSampled(now int64) {
 	if n.pace.drawsSubset() {
 		return
@@ -69,7 +69,7 @@ func (n *newThreads) observeSampled(now int64) {
 	}
 }
 
-// observe reads the list once more if a new thread has ended meanwhile.
+// observe observes the new threads of a process, and reads the list once more if one of them has ended meanwhile.
 func (n *newThreads) observe(p *process, now int64) {
 	for range maxListings {
 		before := len(p.backoff.Due)
@@ -81,7 +81,7 @@ func (n *newThreads) observe(p *process, now int64) {
 		}
 		for _, t := range found {
 			th := ownerOf(t)
-			if procmem.Now()-n.Tick.At > n.Tick.Period/longDiscovery {
+			if procmem.Now()-n.tick.At > n.tick.Period/longDiscovery {
 				n.stops.yieldCPU() // too many to observe in time
 			}
 			n.observations.observe(th)
@@ -94,9 +94,10 @@ func (n *newThreads) observe(p *process, now int64) {
 	}
 }
 
+// find tracks the threads at the end of a process's list that are not known, if a task was created since the last read.
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
-	creations := n.creations.countUntil(n.Tick.Number)
+	creations := n.creations.countUntil(n.tick.Number)
 	if creations == p.tail.creations || now-p.tail.readAt < int64(list.listed())*skipCost*skipShare {
 		return
 	}
@@ -110,9 +111,7 @@ func (n *newThreads) find(p *process, now int64) {
 	p.tail = threadListTail{readAt: now, creations: creations}
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
-		n.callTestHook()
-		tids, err := p.TaskDir.ListFrom(from, n.tids[:0])
-		n.callTestHook()
+		tids, err := n.readTail(p.TaskDir, from, n.tids[:0])
 		n.tids = tids
 		if err != nil {
 			return
@@ -127,11 +126,5 @@ func (n *newThreads) find(p *process, now int64) {
 				list.addListed(tid)
 			}
 		}
-	}
-}
-
-func (n *newThreads) callTestHook() {
-	if n.aroundRead != nil {
-		n.aroundRead()
 	}
 }

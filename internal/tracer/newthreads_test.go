@@ -56,18 +56,22 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 	}
 	const late = 3e9 // ns
 	for round := range 5 {
-		calls := 0
+		reads := 0
 		bear(2)
-		c.newThreads.aroundRead = func() {
-			if calls++; calls <= 2 {
-				bear(1 + round) // first before the list is made, then after
+		c.newThreads.readTail = func(dir *procmem.TaskDir, from int, into []int) ([]int, error) {
+			if reads++; reads > 1 {
+				return dir.ListFrom(from, into)
 			}
+			bear(1 + round) // before the list is made
+			tids, err := dir.ListFrom(from, into)
+			bear(1 + round) // and after
+			return tids, err
 		}
 		tick(1e7)
 		if got, want := len(p.list.byTID), found+2+1+round; got != want {
 			t.Fatalf("round %d: %d threads are known, want %d: those that the list showed", round, got, want)
 		}
-		c.newThreads.aroundRead = nil
+		c.newThreads.readTail = (*procmem.TaskDir).ListFrom
 		tick(late)
 		if found += 2 + 2*(1+round); len(p.list.byTID) != found {
 			t.Fatalf("round %d: %d threads are known at the tick after, want %d", round, len(p.list.byTID), found)

@@ -17,7 +17,7 @@ import (
 
 // observations observes threads, one at a time.
 type observations struct {
-	*engine.SharedState
+	shared  *engine.SharedState
 	pace    *pace
 	counts  *counts
 	gaps    *gaps
@@ -26,30 +26,21 @@ type observations struct {
 	backlog *backlog
 	tracked *tracked
 
-	own      ownWork
-	interval int64 // time that an observation of this tick stands for, ns
+	own ownWork
 }
 
-func (o *observations) beginTick(interval int64) {
-	o.interval = interval
-	o.own.measure(o.Tick.Number, o.Tick.At)
-}
-
-// extendInterval makes an observation stand for more time, as only one of duePerDrawn threads is observed.
-func (o *observations) extendInterval(duePerDrawn float64) {
-	o.interval = int64(float64(o.interval) * duePerDrawn)
-}
+func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
 
 // wasTried reports whether an observation of a thread was begun in this tick, or not admitted.
-func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.Tick.Number }
+func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.shared.Tick.Number }
 
 // observe begins an observation of a thread, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
-	th.triedTick = o.Tick.Number
+	th.triedTick = o.shared.Tick.Number
 	o.engine.DrainIfDue()
 	if !o.pace.admitsObservation() || !o.backlog.roomForCopy() || th.Observed.Pending() {
 		if !th.Backoff.BackedOff() { // else its next observation counts this tick
-			o.counts.noteQueued()
+			o.counts.noteNotAdmitted()
 		}
 		return
 	}
@@ -59,9 +50,9 @@ func (o *observations) observe(th *thread) {
 	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, raw, err := o.stops.begin(stopTarget{thread: th}, th.Observed)
+	outcome, raw, err := o.stops.begin(th.Observed)
 	o.apply(th, outcome, raw, err)
-	if outcome != observe.LeftToSamples {
+	if outcome != observe.LeftToEngine {
 		th.Steady = schedule.SteadyDetector{}
 	}
 	o.stops.pollBegun(th.Observed, outcome)
@@ -69,26 +60,26 @@ func (o *observations) observe(th *thread) {
 
 // apply counts the outcome of [observe.Observer.Begin], and uses what was read.
 func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.RawSample, err error) {
-	clocks := th.Observed.LastSched()
+	clocks := th.Observed.LastClocks()
 	switch {
-	case (outcome == observe.Unchanged || outcome == observe.LeftToSamples) && o.mayBeOfCaller(th, clocks):
+	case (outcome == observe.Unchanged || outcome == observe.LeftToEngine) && o.clocksMayBeExecCallers(th, clocks):
 		o.noteChanged(th)
 		o.postpone(th, nil)
 	case err != nil:
 		o.fail(th, err)
 	case outcome == observe.Unchanged:
 		o.noteUnchanged(th, clocks)
-	case outcome == observe.LeftToSamples:
-		o.counts.noteLeftToSamples()
+	case outcome == observe.LeftToEngine:
+		o.counts.noteLeftToEngine()
 		o.noteChanged(th)
 		th.accountedClocks = clocks
 		th.EnginePart.FoundRunning() // its engine observes it
-	case outcome == observe.Queued:
+	case outcome == observe.WaitsForCPU:
 		o.counts.notePostponed()
 		o.noteChanged(th)
 	case outcome == observe.Done:
 		o.noteChanged(th)
-		o.finishPending(th, raw, nil)
+		o.accept(th, raw)
 	case outcome == observe.Pending:
 		o.noteChanged(th)
 	}
@@ -97,74 +88,84 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 func (o *observations) noteUnchanged(th *thread, clocks procmem.SchedStat) {
 	th.accountedClocks = clocks
 	if th.EnginePart != nil {
-		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.Tick.At), th.Observed.Asleep())
+		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At), th.Observed.Asleep())
 	}
-	th.observedTick = o.Tick.Number
-	o.counts.noteUnchanged(o.Backoff.NoteUnchanged(&th.Backoff))
+	th.observedTick = o.shared.Tick.Number
+	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(&th.Backoff))
 }
 
-func (o *observations) finishPending(th *thread, s *observe.RawSample, err error) {
+// stopFinished uses what a stop has read, or counts its error.
+func (o *observations) stopFinished(th *thread, raw *observe.RawSample, err error) {
 	if err != nil {
 		o.fail(th, err)
 		return
 	}
-	if o.mayBeOfCaller(th, s.Sched) && !th.provesNoExec(s) {
-		o.postpone(th, s)
-		return
-	}
-	o.finish(th, s)
+	o.accept(th, raw)
 }
 
-// mayBeOfCaller reports that the clocks that were read of a first thread may be those of another, which has called exec
-// ([execs]).
-func (o *observations) mayBeOfCaller(th *thread, clocks procmem.SchedStat) bool {
+// accept reports a sample, unless it may be of another thread, which has called exec.
+func (o *observations) accept(th *thread, raw *observe.RawSample) {
+	if o.clocksMayBeExecCallers(th, raw.Sched) && !th.provesNoExec(raw) {
+		o.postpone(th, raw)
+		return
+	}
+	o.report(th, raw)
+}
+
+// clocksMayBeExecCallers reports whether the clocks that were read of a first thread may be those of another, which has
+// called exec ([execs]).
+func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedStat) bool {
 	if !th.isFirst() || clocks == th.accountedClocks {
 		return false
 	}
-	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs || !th.proc.isSettled()
+	return th.clocksWentBack(clocks) || !th.proc.isSettled()
 }
 
-// provesNoExec reports that a sample of a first thread is of the thread that was tracked: a thread that takes another's
-// number does not stop until its address space is new, nor is it in another system call.
+// provesNoExec reports whether a sample of a first thread is surely of the thread that was tracked: a thread that takes
+// another's number does not stop until its address space is new, nor is it in another system call.
 func (th *thread) provesNoExec(s *observe.RawSample) bool {
-	switch s.How {
-	case observe.ByStop:
-	case observe.ByPassiveRead:
-		if s.Call.Running || s.Call.Nr < 0 || s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT {
-			return false
-		}
-	default:
+	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
 		return false
 	}
-	return s.Sched.CPU >= th.accountedClocks.CPU && s.Sched.Runs >= th.accountedClocks.Runs &&
-		th.proc.runsTrackedProgram()
+	return !th.clocksWentBack(s.Sched) && th.proc.runsTrackedProgram()
+}
+
+// inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
+func inOtherCall(s *observe.RawSample) bool {
+	exec := s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT
+	return !s.Call.Running && s.Call.Nr >= 0 && !exec
+}
+
+// clocksWentBack reports whether the clocks are older than those in the thread's account: they are another thread's.
+func (th *thread) clocksWentBack(clocks procmem.SchedStat) bool {
+	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs
 }
 
 // postpone leaves a thread to the next tick. raw is not used; it may be nil.
 func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	if raw != nil {
-		o.Observer.Drop(raw)
+		o.shared.Pool.Put(raw)
 	}
-	th.Observed.ForgetLast(th.accountedClocks)
+	th.Observed.ResetBaseline(th.accountedClocks)
 	o.counts.notePostponed()
 	th.proc.list.hintChange()
 }
 
-func (o *observations) finish(th *thread, s *observe.RawSample) {
+// report hands a sample over to the aggregator, and takes its clocks as those of the thread's account.
+func (o *observations) report(th *thread, s *observe.RawSample) {
 	th.accountedClocks = s.Sched
 	if th.EnginePart != nil {
 		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
 	}
-	if th.Observed.UsesSamples() {
+	if th.Observed.IsKernelSampled() {
 		s.OnCPU, s.Basis = false, sample.Exact
 	}
 	o.stops.countObservation(th.Observed, s)
-	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
-	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
+	o.preferCPUOf(th, s)
 	o.gaps.endGap(s.At)
-	th.observedTick = o.Tick.Number
-	o.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
-	o.AddSample(handover.Event{
+	th.observedTick = o.shared.Tick.Number
+	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
+	o.shared.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		Length:     o.standsFor(th, s),
 		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
@@ -176,19 +177,22 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 
 // standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
+	tick := &o.shared.Tick
 	if !th.FromZero || s.How != observe.ByStop {
-		return o.interval
+		return tick.Interval
 	}
-	return int64(float64(o.interval) * (1 - o.own.lostPart(o.Tick.Number, s.StopTime, o.Tick.Period)))
+	return int64(float64(tick.Interval) * (1 - o.own.lostPart(tick.Number, s.StopTime, tick.Period)))
 }
 
 // preferCPUOf makes the tracer sleep on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).
-func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
-	if th.Observed.UsesSamples() {
+func (o *observations) preferCPUOf(th *thread, s *observe.RawSample) {
+	if th.Observed.IsKernelSampled() {
 		return
 	}
-	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.Tick.Period, o.interval))
-	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
+	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
+	distance := max(o.shared.Tick.Period, o.shared.Tick.Interval)
+	hides := th.hidden.Update(int64(s.Sched.CPU), s.OnCPU || inTurn, s.State == sample.Running, distance)
+	if hides || s.How == observe.ByStop && th.Observed.ManyCalls() {
 		o.stops.preferCPUOf(th.Observed)
 	}
 }
@@ -200,7 +204,7 @@ func (o *observations) fail(th *thread, err error) {
 	switch {
 	case reason != refusal.Exited:
 	case th.isFirst() || !th.proc.isSettled(): // the next listing decides ([execs])
-		th.Observed.ForgetLast(th.accountedClocks)
+		th.Observed.ResetBaseline(th.accountedClocks)
 		th.proc.list.hintChange()
 	default:
 		o.tracked.endThread(th)
@@ -208,5 +212,5 @@ func (o *observations) fail(th *thread, err error) {
 }
 
 func (o *observations) noteChanged(th *thread) {
-	o.counts.noteRan(o.Backoff.NoteChanged(&th.Backoff))
+	o.counts.noteRan(o.shared.Backoff.NoteChanged(&th.Backoff))
 }

@@ -12,7 +12,8 @@ import (
 // CPUs more often at ticks than on average, and an observation of a new thread stands for less time.
 type ownWork struct {
 	lastNewThread int64   // last tick with a new thread
-	at, cpu       int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0 if not measured
+	measuredAt    int64   // the last tick, CLOCK_MONOTONIC ns; 0: not measured
+	cpuThen       int64   // the tracer's CPU time at it, ns
 	distance      int64   // time between the last two ticks, ns
 	workPart      float64 // part of distance that is the tracer's work
 }
@@ -22,17 +23,17 @@ const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {
 	if tick-o.lastNewThread > wantedFor {
-		o.at = 0
+		o.measuredAt = 0
 		o.distance = 0
 		o.workPart = 0
 		return
 	}
 	cpu := int64(selfruntime.CPUTime())
-	if o.at != 0 && now > o.at {
-		o.distance = now - o.at
-		o.workPart = float64(cpu-o.cpu) / float64(o.distance)
+	if o.measuredAt != 0 && now > o.measuredAt {
+		o.distance = now - o.measuredAt
+		o.workPart = float64(cpu-o.cpuThen) / float64(o.distance)
 	}
-	o.at, o.cpu = now, cpu
+	o.measuredAt, o.cpuThen = now, cpu
 }
 
 // lostPart returns the part of an interval that all CPUs together had no time for the targets, as the tracer worked on

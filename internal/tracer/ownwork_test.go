@@ -16,7 +16,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 	n := int64(runtime.NumCPU())
 	c := newTracer(Options{Freq: 1e9 / apart})
 	c.Tick.Period = c.pace.ticks.Period()
-	c.observations.interval, c.observations.own.workPart = apart, 0.25
+	c.Tick.Interval, c.observations.own.workPart = apart, 0.25
 	byStop := &observe.RawSample{How: observe.ByStop, StopTime: apart / 10}
 	for _, of := range []struct {
 		name    string
@@ -25,7 +25,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 		want    int64
 	}{
 		{"born before", false, byStop, apart},
-		{"sampled", true, &observe.RawSample{How: observe.BySample}, apart},
+		{"sampled", true, &observe.RawSample{How: observe.ByKernelSample}, apart},
 		{"young", true, byStop, apart - (apart/4+(n-1)*apart/10)/n},
 	} {
 		got := c.observations.standsFor(&thread{TrackedThread: engine.TrackedThread{FromZero: of.created}}, of.raw)
@@ -38,14 +38,14 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 func TestOwnWorkIsMeasuredWhileItIsAskedFor(t *testing.T) {
 	o := ownWork{lastNewThread: 1000}
 	o.measure(1001, 1e9)
-	if o.at != 1e9 || o.workPart != 0 {
+	if o.measuredAt != 1e9 || o.workPart != 0 {
 		t.Errorf("%+v after the first tick", o)
 	}
-	o.cpu -= 1e9
-	if o.measure(1002, 3e9); o.workPart < 0.5 || o.at != 3e9 {
+	o.cpuThen -= 1e9
+	if o.measure(1002, 3e9); o.workPart < 0.5 || o.measuredAt != 3e9 {
 		t.Errorf("%+v", o)
 	}
-	if o.measure(1000+wantedFor+1, 4e9); o.at != 0 || o.workPart != 0 {
+	if o.measure(1000+wantedFor+1, 4e9); o.measuredAt != 0 || o.workPart != 0 {
 		t.Errorf("it is not asked for, %+v", o)
 	}
 }

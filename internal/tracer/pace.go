@@ -16,7 +16,7 @@ import (
 // pace decides when ticks are made, and how many threads they observe: by the requested rate, what targets may lose,
 // and prywalk's own CPU quota (package schedule).
 type pace struct {
-	*engine.SharedState
+	shared *engine.SharedState
 	ticks  *schedule.Ticks
 	budget schedule.OverheadBudget
 	quota  *schedule.Quota // nil if there is none, or the tracer's priority is above it
@@ -25,7 +25,7 @@ type pace struct {
 
 func newPace(s *engine.SharedState, o *Options, start int64) *pace {
 	p := &pace{
-		SharedState: s, ticks: schedule.NewTicks(start, o.Freq), subset: schedule.NewSubset(o.Subset, uint64(start)),
+		shared: s, ticks: schedule.NewTicks(start, o.Freq), subset: schedule.NewSubset(o.Subset, uint64(start)),
 		budget: schedule.NewOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
 	}
 	p.budget.AllowParts()
@@ -43,7 +43,7 @@ func (p *pace) begin(now int64, freq float64) {
 
 // resume begins again after a time without ticks.
 func (p *pace) resume(now int64) {
-	p.Skipper.End(0, p.period())
+	p.shared.Skipper.End(0, p.period())
 	p.ticks.Restart(now, p.budget.UpdateRate(now))
 }
 
@@ -51,7 +51,7 @@ func (p *pace) resume(now int64) {
 func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 	p.quota = schedule.NewQuota(limits, scheduling)
 	if p.quota.MustStopOnlyOnCPU() {
-		p.Observer.StopOnlyOnCPU()
+		p.shared.Observer.StopOnlyOnCPU()
 	}
 }
 
@@ -71,12 +71,12 @@ func (p *pace) next(now int64) (tick int64, sampleRate float64) {
 	return p.ticks.Next(now), p.budget.SampleRate(rate)
 }
 
-func (p *pace) chargeSamples() { p.budget.ChargeSamples(p.EngineSamples) }
+func (p *pace) chargeSamples() { p.budget.ChargeSamples(p.shared.EngineSamples) }
 
 // withinQuota reports whether prywalk's CPU quota admits a tick. It may move the process to another CPU.
 func (p *pace) withinQuota() bool {
-	if p.quota.MoveIfDue(p.Observer.Waiting()) {
-		p.Observer.Woken(procmem.Now())
+	if p.quota.MoveIfDue(p.shared.Observer.PendingStops()) {
+		p.shared.Observer.Preemption().Woken(procmem.Now())
 	}
 	return p.quota.AdmitTick()
 }
@@ -108,7 +108,7 @@ func (p *pace) noteMissed() { p.ticks.Missed++ }
 
 // drawsSubset reports whether a tick may observe a part of the due threads.
 func (p *pace) drawsSubset() bool {
-	return !p.Ending && (p.subset.Limited() || p.budget.ObservesPart())
+	return !p.shared.Ending && (p.subset.Limited() || p.budget.ObservesPart())
 }
 
 // beginDraw begins a tick with a number of due threads. It returns the number of due threads for each drawn one.
@@ -120,7 +120,7 @@ func (p *pace) beginDraw(due int) (duePerDrawn float64) {
 func (p *pace) draw() bool { return p.subset.Draw() }
 
 // admitsObservation reports whether prywalk's CPU quota admits an observation.
-func (p *pace) admitsObservation() bool { return p.Ending || p.quota.AdmitObservation() }
+func (p *pace) admitsObservation() bool { return p.shared.Ending || p.quota.AdmitObservation() }
 
 // chargeStop charges a stop's length, ns. It returns it without the time in which the quota suspended prywalk.
 func (p *pace) chargeStop(ns int64) (own int64) {
@@ -131,16 +131,16 @@ func (p *pace) chargeStop(ns int64) (own int64) {
 
 // maySkip reports whether the next ticks may be skipped if the targets permit it.
 func (p *pace) maySkip(now int64) bool {
-	return !p.Ending && !p.drawsSubset() && !p.isLimited() && p.quota == nil && p.Observer.Pending() == 0 &&
-		p.Skipper.MaySkip(now)
+	return !p.shared.Ending && !p.drawsSubset() && !p.isLimited() && p.quota == nil && p.shared.Observer.Attached() == 0 &&
+		p.shared.Skipper.MaySkip(now)
 }
 
 // skip returns the time of the first tick that is not skipped, and false if none is. steady: the targets are steady.
 func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
 	if steady {
-		return p.ticks.Skip(&p.Skipper, next)
+		return p.ticks.Skip(&p.shared.Skipper, next)
 	}
-	return p.ticks.SkipCostly(&p.Skipper, next)
+	return p.ticks.SkipCostly(&p.shared.Skipper, next)
 }
 
 func (p *pace) progress(to *Progress) {
@@ -150,7 +150,7 @@ func (p *pace) progress(to *Progress) {
 func (p *pace) stats(s *runstats.Stats) {
 	s.MissedTicks = p.ticks.Missed
 	s.TicksWithheld = p.budget.Withheld
-	s.TicksLeftOut = p.Skipper.Skipped
+	s.TicksLeftOut = p.shared.Skipper.Skipped
 	s.Lost = p.budget.Lost() / 1e9
 	s.OwnQuota = runstats.OwnQuota(p.quota.Stats())
 	s.NotDrawn = p.subset.NotDrawn

@@ -64,7 +64,7 @@ func (p *process) readClockAt(now int64, alive bool) {
 	if p.Clock.Now != before {
 		p.Clock.ChangedAt = now
 	}
-	p.backoff.Clock(now, p.Clock.Now, p.Clock.Valid)
+	p.backoff.SetClock(now, p.Clock.Now, p.Clock.Valid)
 }
 
 func (p *process) alive() bool {
@@ -97,7 +97,7 @@ type thread struct {
 	clockPass int64 // of endedThreads: last pass over the clocks that read its clock
 }
 
-func ownerOf(t *backoff.ThreadState) *thread { return t.Owner.(*thread) }
+func ownerOf(t *backoff.ThreadState) *thread { return t.Observed.Owner.(*thread) }
 
 func (th *thread) isFirst() bool { return th.Observed.TID == th.proc.Target.PID }
 
@@ -107,15 +107,12 @@ func (th *thread) alive() bool {
 	return err == nil
 }
 
-// TicksPerSecond is the unit of start times in /proc (USER_HZ).
-const TicksPerSecond = 100
-
-// BootTicks returns the present time in clock ticks (1/100 s) after boot, as start times in /proc.
-func BootTicks() uint64 { return uint64(procmem.SinceBoot()) / (1e9 / TicksPerSecond) }
+// BootTicks returns the present time in clock ticks ([procmem.ClockTick]) after boot, as start times in /proc.
+func BootTicks() uint64 { return uint64(procmem.SinceBoot()) / procmem.ClockTick }
 
 // startOf converts a start time to CLOCK_MONOTONIC ns.
 func startOf(ticks uint64) int64 {
-	return int64(ticks)*(1e9/TicksPerSecond) + procmem.Now() - procmem.SinceBoot()
+	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
@@ -12,7 +11,7 @@ import (
 // procOpens opens files of /proc/PID by path, for a tracer with a real-time priority on an ordinary thread
 // ([procmem.PathOpener]). What takes longer than openFor is left to a later tick.
 type procOpens struct {
-	*engine.SharedState
+	files  *procmem.FDBudget
 	stops  *stops
 	opener *procmem.PathOpener // nil if the tracer opens files itself
 	job    *procmem.Job        // the last one, or nil
@@ -102,7 +101,7 @@ func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bo
 func (opens *procOpens) openAll() {
 	for i := range opens.opened {
 		o := &opens.opened[i]
-		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, opens.Files)
+		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, opens.files)
 		_ = o.thread.Files().OpenDir() // if it has ended, its first read fails
 	}
 }
@@ -127,7 +126,7 @@ func (opens *procOpens) takeOpened(p *process, tid int) *observe.Thread {
 	}
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
 	defer ptrace.Unpin()
-	t := observe.NewThread(p.Target.PID, tid, opens.Files)
+	t := observe.NewThread(p.Target.PID, tid, opens.files)
 	if !opens.byTracer() && p.TaskDir != nil {
 		t.Files().OpenDirIn(p.TaskDir)
 	}

@@ -3,13 +3,13 @@
 package tracer
 
 import (
-	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 )
 
 // requests asks the aggregator for checkpoints of the recording, and for refreshes of what is watched.
 type requests struct {
-	*engine.SharedState
+	open    *handover.Requests
+	out     *handover.Outbox
 	opts    *Options
 	tracked *tracked
 	backlog *backlog
@@ -25,12 +25,12 @@ const (
 
 // addDue requests a checkpoint, at once if asked, and a refresh.
 func (r *requests) addDue(now int64, asked bool) {
-	if request := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
+	if request := &r.open.Checkpoint; asked || r.checkpointDue(now) {
 		request.Ask()
 		r.add(handover.Event{Kind: handover.CheckpointAsked})
 		r.checkpointed = now
 	}
-	if request := &r.Requests.Refresh; r.refreshDue(now) {
+	if request := &r.open.Refresh; r.refreshDue(now) {
 		request.Ask()
 		r.add(handover.Event{Kind: handover.RefreshAsked, At: now})
 		r.refreshed = now
@@ -41,16 +41,16 @@ func (r *requests) begin(now int64) { r.checkpointed, r.refreshed = now, now }
 
 func (r *requests) add(e handover.Event) {
 	r.tracked.reportAllUnchanged()
-	r.Out.Add(e)
+	r.out.Add(e)
 	r.backlog.handOver() // or after a later tick, if the aggregator is far behind
 }
 
 func (r *requests) checkpointDue(now int64) bool {
-	every, request := int64(r.opts.CheckpointEvery), &r.Requests.Checkpoint
+	every, request := int64(r.opts.CheckpointEvery), &r.open.Checkpoint
 	return every > 0 && !request.Open() && now-r.checkpointed > max(every, checkpointPart*request.Took())
 }
 
 func (r *requests) refreshDue(now int64) bool {
-	every, request := int64(r.opts.WatchEvery), &r.Requests.Refresh
+	every, request := int64(r.opts.WatchEvery), &r.open.Refresh
 	return every > 0 && !request.Open() && now-r.refreshed >= max(every, refreshPart*request.Took())
 }

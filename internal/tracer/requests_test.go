@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 )
 
 func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	const second = int64(time.Second)
 	c := &requests{
-		SharedState: &engine.SharedState{Common: handover.NewCommon()}, opts: &Options{CheckpointEvery: 10 * time.Second},
+		open: &handover.Requests{}, opts: &Options{CheckpointEvery: 10 * time.Second},
 	}
 	c.begin(100 * second)
 	if c.checkpointDue(100 * second) {
@@ -22,11 +21,11 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	if c.checkpointDue(109*second) || !c.checkpointDue(111*second) {
 		t.Error("not after 10 s")
 	}
-	c.Requests.Checkpoint.Done(2*second, false)
+	c.open.Checkpoint.Done(2*second, false)
 	if c.checkpointDue(139*second) || !c.checkpointDue(141*second) {
 		t.Error("one that took 2 s is not followed after 40 s")
 	}
-	c.Requests.Checkpoint.Ask()
+	c.open.Checkpoint.Ask()
 	if c.checkpointDue(1000 * second) {
 		t.Error("while one is still to be written")
 	}
@@ -35,9 +34,9 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 func TestRefreshesBecomeRarerWhereOneTakesLong(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	c := &requests{
-		SharedState: &engine.SharedState{Common: handover.NewCommon()}, opts: &Options{WatchEvery: time.Second},
+		open: &handover.Requests{}, opts: &Options{WatchEvery: time.Second},
 	}
-	r := &c.Requests.Refresh
+	r := &c.open.Refresh
 	c.begin(5000 * ms)
 	if c.refreshDue(5000*ms) || c.refreshDue(5999*ms) || !c.refreshDue(6000*ms) {
 		t.Error("not after a second")

@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
@@ -34,7 +35,7 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	defer t.creations.close()
 	for again := true; again; {
 		again = false
-		observe.OnThread(func() {
+		osthread.Run(func() {
 			defer t.Failure.Guard(stop)
 			t.control.thread.Store(int64(unix.Gettid()))
 			again = t.runHere(ctx)
@@ -68,7 +69,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	defer t.run.setTotals(t.control, ctl)
 	t.run.lastRead = 0
 	if t.makeTicks(ctx, ctl) {
-		t.stops.releaseAll()
+		t.stops.finishOrCancelAll()
 		t.backlog.handOver()
 		return true
 	}
@@ -117,7 +118,7 @@ func (t *Tracer) observeLast(now int64) {
 		p.list.makeDue()
 	}
 	t.tick(now, now+lastTickFor)
-	t.stops.giveUpAll()
+	t.stops.cancelAll()
 	t.newChildren.end()
 	t.listings.endAll()
 	if ender != nil {
@@ -133,7 +134,7 @@ const heldStep = 20e6 // between checks during a Hold, ns
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	over := func() bool { return ctx.Err() != nil || ptrace.Suspending() }
-	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Pending() > 0 && procmem.Now() < end && !over(); {
+	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Attached() > 0 && procmem.Now() < end && !over(); {
 		t.stops.finishUntil(procmem.Now() + heldStep)
 	}
 	t.backlog.handOver()
@@ -145,7 +146,7 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	t.control.holding.Store(true)
 	defer t.control.holding.Store(false)
 	for t.control.holdAsked.Load() && !over() {
-		if t.Observer.Pending() > 0 {
+		if t.Observer.Attached() > 0 {
 			t.stops.finishUntil(procmem.Now() + heldStep)
 			sleepUntil(ctx, ctl, procmem.Now()+heldStep)
 			continue

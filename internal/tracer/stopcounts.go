@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"prywalk/internal/observe"
+	procs "prywalk/internal/process"
 	"prywalk/internal/runstats"
 	"prywalk/ptrace"
 )
@@ -21,18 +22,8 @@ type stopCounts struct {
 
 // noteStop counts a sample by a stop.
 func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
-	if s.StopTime > c.lengths.Max {
-		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: s.Copied()}
-	}
-	c.callEffects.add(s)
-	c.lengths.Add(s.StopTime)
+	c.note(t, &observe.LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect}, s.Copied())
 	c.copies.Add(s.Copied())
-	if s.Restarted {
-		c.restarted++
-	}
-	if s.StopTime > observe.LongStop {
-		c.longStopsBy[s.StopCause].Add(s.StopTime)
-	}
 	if s.RanOn > observe.LongStop {
 		c.lateStops.Add(s.RanOn)
 	}
@@ -41,14 +32,24 @@ func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 	}
 }
 
-// noteLostStop counts a stop of ns without a sample.
-func (c *stopCounts) noteLostStop(t *observe.Thread, ns int64) {
-	if ns > c.lengths.Max {
-		c.longest = runstats.Stop{PID: t.PID, TID: t.TID}
+// noteLostStop counts a stop without a sample.
+func (c *stopCounts) noteLostStop(t *observe.Thread, stop *observe.LostStop) { c.note(t, stop, 0) }
+
+func (c *stopCounts) note(t *observe.Thread, stop *observe.LostStop, copied int64) {
+	if stop.Time > c.lengths.Max {
+		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: copied}
 	}
-	c.lengths.Add(ns)
-	if ns > observe.LongStop {
-		c.longStopsBy[ptrace.CauseLock].Add(ns)
+	c.noteEffect(&stop.CallEffect)
+	c.lengths.Add(stop.Time)
+	if stop.Time > observe.LongStop {
+		c.longStopsBy[stop.Cause].Add(stop.Time)
+	}
+}
+
+func (c *stopCounts) noteEffect(e *observe.CallEffect) {
+	c.callEffects.add(e)
+	if e.Restarted {
+		c.restarted++
 	}
 }
 
@@ -57,13 +58,12 @@ func (c *stopCounts) stats(s *runstats.Stopped) {
 	if c.lengths.N == 0 {
 		return
 	}
-	n := c.lengths.N
 	s.StopTime = runstats.Quantiles[runstats.Nanos]{
-		N: n, P50: runstats.Nanos(c.lengths.Quantile(0.5)), P99: runstats.Nanos(c.lengths.Quantile(0.99)),
+		N: c.lengths.N, P50: runstats.Nanos(c.lengths.Quantile(0.5)), P99: runstats.Nanos(c.lengths.Quantile(0.99)),
 		Max: runstats.Nanos(c.lengths.Max),
 	}
 	s.CopiedBytes = runstats.Quantiles[int64]{
-		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
+		N: c.copies.N, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
 	}
 	s.StopTimes = c.lengths.Buckets()
 	s.LongStops = c.longStops()
@@ -97,15 +97,15 @@ type callEffects struct {
 	broken, reported [maxCalls + 1]int64
 }
 
-func (c *callEffects) add(s *observe.RawSample) {
+func (c *callEffects) add(e *observe.CallEffect) {
 	at := maxCalls
-	if s.BrokenCall >= 0 && s.BrokenCall < maxCalls {
-		at = int(s.BrokenCall)
+	if e.BrokenCall >= 0 && e.BrokenCall < maxCalls {
+		at = int(e.BrokenCall)
 	}
-	if s.Broken {
+	if e.Broken {
 		c.broken[at]++
 	}
-	if s.ReportedTwice {
+	if e.ReportedTwice {
 		c.reported[at]++
 	}
 }
@@ -119,7 +119,7 @@ func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
 		}
 		name := "other"
 		if nr < maxCalls {
-			name = observe.CallName(int64(nr))
+			name = procs.HostSyscallName(int64(nr))
 		}
 		byName[name] += n
 		all -= n

@@ -12,92 +12,61 @@ import (
 	"prywalk/ptrace"
 )
 
-// stops begins observations, and finishes requested stops during every wait of the tracer. A given-up stop cannot be
-// cancelled: the thread stops when its system call ends, maybe hours later, until this OS thread detaches from it or
-// ends.
+// stops begins observations, and finishes requested stops during every wait of the tracer. An interrupt cannot be
+// taken back: after a cancel the thread stops when its system call ends, maybe hours later, until this OS thread
+// detaches from it or ends.
 type stops struct {
-	*engine.SharedState
+	shared   *engine.SharedState
 	engine   engine.Engine
 	pace     *pace
 	counts   *counts
 	cpus     *skid.CPUChooser
-	targets  map[*observe.Thread]stopTarget
-	finish   func(stopTarget, *observe.RawSample, error)      // uses what a stop has read
-	finished func(*observe.Thread, *observe.RawSample, error) // the method stopFinished, bound once
+	finished func(*observe.Thread, *observe.RawSample, error) // [Tracer.stopFinished]
 
 	// Of the present tick:
 	spinsLeft  int   // busy-waits that may still fail
 	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
 }
 
-// stopTarget is a thread of a tracked process, or the first thread of an untracked one.
-type stopTarget struct {
-	thread *thread
-	child  *newChild
-}
-
-func newStops(
-	s *engine.SharedState, e engine.Engine, p *pace, c *counts, finish func(stopTarget, *observe.RawSample, error),
-) *stops {
-	made := &stops{
-		SharedState: s, engine: e, pace: p, counts: c, cpus: &skid.CPUChooser{}, finish: finish,
-		targets: map[*observe.Thread]stopTarget{},
-	}
-	made.finished = made.stopFinished
-	return made
-}
-
 // A running thread usually stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail,
-// for an eighth of it.
+// and these may take one part in spinShare of it.
 const (
-	spinFor  = 40e3
-	maxSpins = 8
+	spinFor   = 40e3
+	maxSpins  = 8
+	spinShare = 8
 )
 
 // beginTick begins a tick that lasts from now until the deadline, CLOCK_MONOTONIC ns.
 func (s *stops) beginTick(now, deadline int64) {
-	s.spinsLeft = int(min(max((deadline-now)/8/spinFor, 1), maxSpins))
+	s.spinsLeft = int(min(max((deadline-now)/spinShare/spinFor, 1), maxSpins))
 	s.awakeSince = now
 }
 
-// begin begins an observation of a target's thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned,
-// as no preemption is accepted between the interrupt and pollBegun.
-func (s *stops) begin(of stopTarget, observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
+// begin begins an observation of a thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned, as no
+// preemption is accepted between the interrupt and pollBegun.
+func (s *stops) begin(observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
 	s.counts.noteBegin()
-	outcome, raw, err := s.Observer.Begin(observed)
-	if outcome == observe.Pending {
-		s.targets[observed] = of
-	}
-	return outcome, raw, err
+	return s.shared.Observer.Begin(observed)
 }
 
 // pollBegun finishes the threads that have stopped, after an observation was begun with this outcome. It busy-waits for
 // spinFor if the thread was interrupted.
 func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 	if outcome != observe.Pending || observed.AwaitsTracer() || s.spinsLeft <= 0 {
-		s.Observer.FinishStopped(0, s.finished)
+		s.shared.Observer.FinishStopped(0, s.finished)
 		return
 	}
-	if s.Observer.FinishStopped(procmem.Now()+spinFor, s.finished) == 0 {
+	if s.shared.Observer.FinishStopped(procmem.Now()+spinFor, s.finished) == 0 {
 		s.spinsLeft--
 	}
 }
 
-// giveUp gives up a thread's stop, if one is pending.
-func (s *stops) giveUp(observed *observe.Thread) {
-	if s.Observer != nil && s.Observer.GiveUp(observed) {
-		delete(s.targets, observed)
+// cancel cancels a thread's stop, if one is pending.
+func (s *stops) cancel(observed *observe.Thread) {
+	if s.shared.Observer != nil && s.shared.Observer.Cancel(observed) {
+		s.countLostStops(observed)
 		s.counts.notePostponed()
 	}
-}
-
-func (s *stops) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
-	if ns := observed.TakeLostStop(); ns > 0 {
-		s.counts.noteLostStop(observed, s.pace.chargeStop(ns))
-	}
-	of := s.targets[observed]
-	delete(s.targets, observed)
-	s.finish(of, raw, err)
 }
 
 // countObservation counts a stop or a passive read.
@@ -108,42 +77,50 @@ func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSampl
 	s.counts.noteSample(observed, raw)
 }
 
+// countLostStops counts the stops of a thread that gave no sample.
+func (s *stops) countLostStops(observed *observe.Thread) {
+	for _, lost := range observed.TakeLostStops() {
+		lost.Time = s.pace.chargeStop(lost.Time)
+		s.counts.noteLostStop(observed, &lost)
+	}
+}
+
 // # Waits
 
 // poll finishes the threads that have stopped, without a wait.
 func (s *stops) poll() {
-	if s.Observer == nil || s.Observer.Pending() == 0 {
+	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
 		return
 	}
 	ptrace.Pin()
-	s.Observer.FinishStopped(0, s.finished)
+	s.shared.Observer.FinishStopped(0, s.finished)
 	ptrace.Unpin()
 }
 
 // finishUntil finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota the
 // aggregator waits meanwhile.
 func (s *stops) finishUntil(deadline int64) {
-	if s.pace.underQuota() && s.Observer.Waiting() > 0 {
-		s.QuotaGate.Close()
+	if s.pace.underQuota() && s.shared.Observer.PendingStops() > 0 {
+		s.shared.QuotaGate.Close()
 	}
-	if s.Observer.Pending() > 0 {
+	if s.shared.Observer.Attached() > 0 {
 		ptrace.Pin()
-		s.Observer.Collect(deadline, s.finished)
+		s.shared.Observer.Collect(deadline, s.finished)
 		ptrace.Unpin()
 	}
-	if s.pace.underQuota() && s.Observer.Waiting() == 0 {
-		s.QuotaGate.Open()
+	if s.pace.underQuota() && s.shared.Observer.PendingStops() == 0 {
+		s.shared.QuotaGate.Open()
 	}
 }
 
-// endTick waits for pending stops, unless the tracer sleeps on the CPU of a target's thread: its timer preempts that
-// thread only if the tracer sleeps.
+// endTick waits for pending stops, but not on the CPU of a target's thread: there only a wake-up by a timer gives an
+// exact sample.
 func (s *stops) endTick(now, deadline int64) {
-	if s.cpus.MayMove() && !s.Ending {
+	if s.cpus.MayMove() && !s.shared.Ending {
 		deadline = now
 	}
 	s.finishUntil(deadline)
-	cpu, inTheWay := s.Observer.PreemptedOn()
+	cpu, inTheWay := s.shared.Observer.Preemption().PreemptedOn()
 	s.cpus.EndTick(now, inTheWay, cpu)
 	s.poll()
 }
@@ -179,11 +156,11 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 	}
 }
 
-const pollStep = 200e3
+const pollStep = 200e3 // ns
 
-// pollAndSleep finishes stops, and sleeps for pollStep ns, unpinned. It returns false if no stop is pending.
+// pollAndSleep finishes stops, and sleeps for pollStep, unpinned. It returns false if no stop is pending.
 func (s *stops) pollAndSleep() bool {
-	if s.Observer == nil || s.Observer.Pending() == 0 {
+	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
 		return false
 	}
 	s.finishUntil(procmem.Now())
@@ -201,8 +178,8 @@ const (
 
 // yieldCPU sleeps if the tick has kept its CPU for long.
 func (s *stops) yieldCPU() {
-	now, period := procmem.Now(), s.Tick.Period
-	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
+	now, period := procmem.Now(), s.shared.Tick.Period
+	early := period >= closeTicks && now-s.shared.Tick.At < period/2 && !s.shared.Ending
 	if stays := now - s.awakeSince; stays >= stayFor && early || stays >= longestStay {
 		s.awakeSince = s.pause(now + stayFor)
 	}
@@ -213,27 +190,27 @@ func (s *stops) pause(until int64) (now int64) {
 	s.finishUntil(until)
 	if procmem.Now() < until {
 		ptrace.Pin()
-		s.Observer.Nap(until)
+		s.shared.Observer.Preemption().Nap(until)
 		ptrace.Unpin()
 	}
 	s.engine.DrainIfDue()
 	now = procmem.Now()
-	s.Observer.Woken(now) // it may be on another CPU
+	s.shared.Observer.Preemption().Woken(now) // it may be on another CPU
 	return now
 }
 
-// releaseAll finishes or gives up all stops before this process is stopped.
-func (s *stops) releaseAll() {
+// finishOrCancelAll finishes or cancels all stops before this process is stopped.
+func (s *stops) finishOrCancelAll() {
 	ptrace.Pin()
-	s.Observer.Leave(s.finished)
+	s.shared.Observer.FinishOrCancelAll(s.finished)
 	ptrace.Unpin()
-	s.QuotaGate.Open()
+	s.shared.QuotaGate.Open()
 }
 
-// giveUpAll gives up all stops at the end of the recording.
-func (s *stops) giveUpAll() {
-	s.Observer.Abort(s.finished)
-	s.QuotaGate.Open()
+// cancelAll cancels all stops at the end of the recording.
+func (s *stops) cancelAll() {
+	s.shared.Observer.CancelAll(s.finished)
+	s.shared.QuotaGate.Open()
 }
 
 // # The CPU on which the tracer sleeps
@@ -241,17 +218,23 @@ func (s *stops) giveUpAll() {
 // chooseCPUs makes the choice begin. ctl is of this OS thread.
 func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
 
-// preferCPUOf makes the tracer sleep on the CPU of a running thread.
-func (s *stops) preferCPUOf(observed *observe.Thread) { s.cpus.Prefer(s.Observer.LastCPU(observed)) }
+// preferCPUOf makes the tracer sleep on the CPU of a running thread, or away from it if the thread outranks the tracer.
+func (s *stops) preferCPUOf(observed *observe.Thread) {
+	if cpu, outranks := s.shared.Observer.Preemption().LastCPU(observed); outranks {
+		s.cpus.Avoid(cpu)
+	} else {
+		s.cpus.Prefer(cpu)
+	}
+}
 
 // mayPreemptTarget reports whether the tracer's wake-up may have preempted a preferred thread.
 func (s *stops) mayPreemptTarget() bool {
-	return s.cpus.MayShareTargetCPU() && s.Observer.WokenByTimer()
+	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
 }
 
 // forgetWake notes that the tracer has worked since its sleep, if that was on the CPU of a target's thread.
 func (s *stops) forgetWake() {
 	if s.cpus.MayMove() {
-		s.Observer.ForgetWake()
+		s.shared.Observer.Preemption().ForgetWake()
 	}
 }

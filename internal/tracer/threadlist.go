@@ -20,19 +20,19 @@ type threadList struct {
 	// Of the last listing:
 	tids       []int
 	listedAt   int64  // CLOCK_MONOTONIC ns; 0 if the next one is due
-	cpu        uint64 // the process's clock then, ns
+	clockThen  uint64 // the process's clock, ns
 	generation int64  // its number
 	everListed bool
 
-	changeHinted    bool // threads have begun or ended since
+	changeHinted    bool // threads have begun or ended since then
 	firstThreadName procmem.Comm
 }
 
 // rejected is a thread that is not tracked because of its name.
 type rejected struct {
-	since int64 // CLOCK_MONOTONIC ns
-	again int64 // when its name is read again, as it may be set late, CLOCK_MONOTONIC ns
-	old   bool  // it is older than the recording
+	since   int64 // CLOCK_MONOTONIC ns
+	retryAt int64 // when its name is read again, as it may be set late, CLOCK_MONOTONIC ns
+	old     bool  // it is older than the recording
 }
 
 // In ns: the intervals of listings without a hint at a change, usual, and while the process does not run. The kernel
@@ -65,20 +65,21 @@ func (list *threadList) listed() int { return len(list.tids) }
 // begun reports whether the threads were listed once, or all began within the recording.
 func (list *threadList) begun() bool { return list.everListed }
 
-// due reports whether to list the threads. all is the number of threads of all processes.
-func (list *threadList) due(now int64, clock *engine.Clock, all int) bool {
+// due reports whether to list the threads. clock is the process's, allThreads the number of threads of all processes.
+func (list *threadList) due(now int64, clock *engine.Clock, allThreads int) bool {
 	if list.listedAt == 0 {
 		return true
 	}
 	since := now - list.listedAt
-	if !list.changeHinted && clock.Valid && clock.Now == list.cpu && since < listIdle {
+	idle := clock.Valid && clock.Now == list.clockThen
+	if !list.changeHinted && idle && since < listIdle {
 		return false
 	}
 	const apart = listCost * listShare
 	if list.changeHinted && since >= int64(len(list.tids))*apart {
 		return true
 	}
-	return since >= max(listEvery, 4*apart*int64(max(all, len(list.tids))))
+	return since >= max(listEvery, 4*apart*int64(max(allThreads, len(list.tids))))
 }
 
 // makeDue makes the next listing due.
@@ -90,7 +91,7 @@ func (list *threadList) hintChange() { list.changeHinted = true }
 // read begins a listing: it returns the threads in the kernel's order. cpu is the process's clock, ns.
 func (list *threadList) read(dir *procmem.TaskDir, now int64, cpu uint64) (tids []int, err error) {
 	list.listedAt = now
-	list.cpu = cpu
+	list.clockThen = cpu
 	list.changeHinted = false
 	list.generation++
 	list.tids, err = dir.List(list.tids[:0])
@@ -143,12 +144,12 @@ func (list *threadList) reject(tid int, now int64) {
 	if entry.since == 0 {
 		entry.since, entry.old = now, !list.everListed
 	}
-	entry.again = now + min(now-entry.since, handover.NameEvery)
+	entry.retryAt = now + min(now-entry.since, handover.NameEvery)
 	list.rejected[tid] = entry
 }
 
 // rejects reports whether a thread was rejected, and its name is not read again yet.
-func (list *threadList) rejects(tid int, now int64) bool { return now < list.rejected[tid].again }
+func (list *threadList) rejects(tid int, now int64) bool { return now < list.rejected[tid].retryAt }
 
 // forgetAllRejected has the names of all threads read again.
 func (list *threadList) forgetAllRejected() { clear(list.rejected) }
@@ -166,6 +167,7 @@ func (list *threadList) forgetRejected(tids []int) {
 	}
 }
 
+// knows reports whether a thread is tracked or rejected.
 func (list *threadList) knows(tid int) bool {
 	if list.byTID[tid] != nil {
 		return true

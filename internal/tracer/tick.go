@@ -11,8 +11,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// makeTicks makes ticks, at least one unless it is held until ctx ends, until ctx or the last process ends, and sleeps
-// between them. leave: this process is about to be stopped.
+// The functions of this file are in the order of their execution: the loop, a tick, the steps of both.
+
+// makeTicks makes ticks until ctx or the last process ends, and sleeps between them: at least one tick, unless it is
+// held until ctx ends. leave: this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for began := false; !began || ctx.Err() == nil; began = true {
 		if ptrace.Suspending() {
@@ -22,17 +24,12 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 			t.hold(ctx, ctl)
 			continue
 		}
-		t.Observer.Woken(procmem.Now())
+		t.Observer.Preemption().Woken(procmem.Now())
 		t.reportSuspension(procmem.Now())
 		t.trackArrived()
 		now, next := t.scheduleTick()
-		t.tickIfAdmitted(now, next)
-		t.listings.reportEnded(now)
-		t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
-		t.stops.poll()
-		t.publish()
-		t.Garbage.Collect(now, t.Observer.Waiting())
-		t.stops.forgetWake()
+		t.makeTick(now, next)
+		t.afterTick(now)
 		if t.hasFinished() {
 			return false
 		}
@@ -43,40 +40,47 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 	return false
 }
 
+// makeTick makes a tick, unless the budget or a quota withholds it, or the aggregator is far behind.
+func (t *Tracer) makeTick(now, deadline int64) {
+	switch {
+	case !t.admitsTick(now):
+		t.withheldTick(now, deadline)
+	case t.backlog.isFull(now):
+		t.missedTick(now, deadline)
+	default:
+		t.tick(now, deadline)
+	}
+}
+
 // tick observes each thread that is due, once. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) finish
-// later.
+// later: in the steps that wait, and between ticks.
 //
-// New threads that are to be stopped come before sampled ones, as they may be short-lived; clocks of sampled ones must
-// be read after their samples were taken.
+// The order of the steps matters:
+//   - The preempted thread comes first, before another thread has its CPU.
+//   - The engine chooses the processes that it samples before any other thread is observed.
+//   - New threads and children come before the others, as they may be short-lived. Those that the engine samples come
+//     after DrainAll: their clocks must be read after their samples were taken.
+//   - The threads are listed and woken before it is known how many are due, which decides on a draw.
 func (t *Tracer) tick(now, deadline int64) {
-	interval := t.beginTick(now, deadline)
+	begunBefore := t.counts.begun()
+	t.beginTick(now, deadline)
 	t.selector.observePreempted()
 	t.engine.BeginTick(now, false)
-	t.newThreads.observeStopped(now)
-	t.newChildren.observe(now, interval)
+	t.newThreads.observeUnsampled(now)
+	t.newChildren.observe(now)
 	t.engine.DrainAll(now)
 	t.newThreads.observeSampled(now)
 	t.listings.refreshAll(now)
 	t.Backoff.WakeDue(t.listings.threads())
-	t.selector.observeDue()
+	if all := t.beginDraw(); all {
+		t.selector.observeDue()
+	} else {
+		t.selector.observeDrawn()
+	}
 	t.tracked.dropEnded()
 	t.engine.EndTick()
 	t.endTick(now, deadline)
-}
-
-// tickIfAdmitted makes a tick, unless the budget or a quota withholds it, or the aggregator is far behind.
-func (t *Tracer) tickIfAdmitted(now, deadline int64) {
-	if !t.pace.withinQuota() || t.pace.isLimited() && !t.pace.withinBudget(now, t.tracked.cpuTime(now)) {
-		t.withheldTick(now, deadline)
-		return
-	}
-	before := t.counts.begun()
-	if t.backlog.isFull(now) {
-		t.missedTick(now, deadline)
-	} else {
-		t.tick(now, deadline)
-	}
-	t.pace.noteTick(t.counts.begun() - before)
+	t.pace.noteTick(t.counts.begun() - begunBefore)
 }
 
 // withheldTick observes no thread. Samples of an engine are taken, and the ends of threads and processes are found.
@@ -89,23 +93,25 @@ func (t *Tracer) withheldTick(now, deadline int64) {
 		t.listings.refresh(p, now)
 	}
 	t.tracked.dropEnded()
-	t.finishPending(deadline)
+	t.drainAndHandOver(deadline)
 }
 
 // missedTick only finishes stops, and takes an engine's samples.
 func (t *Tracer) missedTick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	t.pace.noteMissed()
-	t.finishPending(deadline)
+	t.drainAndHandOver(deadline)
+	t.pace.noteTick(0)
 }
 
-func (t *Tracer) finishPending(deadline int64) {
+// drainAndHandOver takes an engine's samples, finishes stops until the deadline, and hands the events over.
+func (t *Tracer) drainAndHandOver(deadline int64) {
 	t.engine.DrainIfDue()
 	t.stops.finishUntil(deadline)
 	t.backlog.handOver()
 }
 
-// # Steps
+// # Steps before a tick
 
 // reportSuspension reports a suspension of the machine, after earlier observations, as their Unix time differs.
 func (t *Tracer) reportSuspension(now int64) {
@@ -136,22 +142,41 @@ func (t *Tracer) scheduleTick() (now, next int64) {
 	return now, next
 }
 
+// # Steps of a tick
+
+// admitsTick reports whether prywalk's CPU quota, and the budget of what targets may lose, admit a tick.
+func (t *Tracer) admitsTick(now int64) bool {
+	return t.pace.withinQuota() && (!t.pace.isLimited() || t.pace.withinBudget(now, t.tracked.cpuTime(now)))
+}
+
 // maxPeriods bounds the number of periods for which an observation stands.
 const maxPeriods = 4
 
-// beginTick returns the time for which an observation of the tick stands, ns.
-func (t *Tracer) beginTick(now, deadline int64) (interval int64) {
+// beginTick sets the present tick, and the time for which its observations stand.
+func (t *Tracer) beginTick(now, deadline int64) {
 	period, passed := t.pace.period(), now-t.run.lastTick
 	t.run.lastTick = now
 	t.gaps.beginTick(now, period)
 	skipped := t.Skipper.End(passed, period)
-	t.Tick = engine.Tick{Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0}
-	interval = min(passed, maxPeriods*(1+skipped)*period)
+	t.Tick = engine.Tick{
+		Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0,
+		Interval: min(passed, maxPeriods*(1+skipped)*period),
+	}
 	t.stops.beginTick(now, deadline)
 	t.backlog.beginTick()
-	t.observations.beginTick(interval)
+	t.observations.beginTick()
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
-	return interval
+}
+
+// beginDraw returns true if every due thread is observed. Otherwise an observation stands for more time, as only a part
+// of the threads is observed.
+func (t *Tracer) beginDraw() (all bool) {
+	if t.Ending {
+		return true // for each thread's clocks, and its sleep so far
+	}
+	duePerDrawn := t.pace.beginDraw(t.tracked.dueThreads())
+	t.Tick.Interval = int64(float64(t.Tick.Interval) * duePerDrawn)
+	return duePerDrawn == 1
 }
 
 func (t *Tracer) endTick(now, deadline int64) {
@@ -161,6 +186,18 @@ func (t *Tracer) endTick(now, deadline int64) {
 	if t.Out.Due(now) {
 		t.backlog.handOver()
 	}
+}
+
+// # Steps after a tick
+
+// afterTick makes reports and requests that are due, also after a withheld tick, and collects garbage.
+func (t *Tracer) afterTick(now int64) {
+	t.listings.reportEnded(now)
+	t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
+	t.stops.poll()
+	t.publish()
+	t.Garbage.Collect(now, t.Observer.PendingStops())
+	t.stops.forgetWake()
 }
 
 // hasFinished reports whether the last process has ended, and none waits to be tracked.

@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
@@ -42,7 +43,7 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 func onTicksOver(t testing.TB, o Options, pid int, f func(tick func(), c *Tracer)) {
 	t.Helper()
 	p := opened(t, pid)
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(o)

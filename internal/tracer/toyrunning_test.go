@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
@@ -69,7 +70,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 	p := opened(t, pid)
 	toy := newToyRunning()
 	var stats runstats.Stats
-	observe.OnThread(func() {
+	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(Options{Freq: 99, Engine: toy})

@@ -8,10 +8,11 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/skid"
 )
 
 // Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. A part has pointers only to
-// parts above it; by finishStop, stops passes on what a stop has read.
+// parts above it; by stopFinished, stops passes what a stop has read to those below it.
 type Tracer struct {
 	*engine.SharedState
 	opts         *Options
@@ -52,35 +53,37 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.pace = newPace(s, &o, start)
 	t.counts = &counts{}
-	t.gaps = &gaps{SharedState: s}
-	t.stops = newStops(s, t.engine, t.pace, t.counts, t.finishStop)
-	t.backlog = &backlog{SharedState: s, stops: t.stops}
-	t.opens = &procOpens{SharedState: s, stops: t.stops}
-	t.ended = &endedThreads{SharedState: s, opts: &o, stops: t.stops}
+	t.gaps = &gaps{out: &s.Out}
+	t.stops = &stops{
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &skid.CPUChooser{}, finished: t.stopFinished,
+	}
+	t.backlog = &backlog{shared: s, stops: t.stops}
+	t.opens = &procOpens{files: s.Files, stops: t.stops}
+	t.ended = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
 	t.newChildren = &newChildren{
-		SharedState: s, engine: t.engine, pace: t.pace, counts: t.counts, creations: t.creations, stops: t.stops,
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, creations: t.creations, stops: t.stops,
 		backlog: t.backlog, opens: t.opens,
 	}
 	t.tracked = &tracked{
-		SharedState: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
+		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
 		newChildren: t.newChildren, ended: t.ended, start: start, startTicks: boot,
 	}
 	t.execs = &execs{
-		SharedState: s, opts: &o, stops: t.stops, tracked: t.tracked, ended: t.ended, newChildren: t.newChildren,
+		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, ended: t.ended, newChildren: t.newChildren,
 	}
 	t.listings = &listings{
-		SharedState: s, engine: t.engine, opens: t.opens, ended: t.ended, tracked: t.tracked, execs: t.execs,
+		out: &s.Out, tick: &s.Tick, engine: t.engine, opens: t.opens, ended: t.ended, tracked: t.tracked, execs: t.execs,
 	}
-	t.requests = &requests{SharedState: s, opts: &o, tracked: t.tracked, backlog: t.backlog}
+	t.requests = &requests{open: s.Requests, out: &s.Out, opts: &o, tracked: t.tracked, backlog: t.backlog}
 	t.observations = &observations{
-		SharedState: s, engine: t.engine, pace: t.pace, counts: t.counts, gaps: t.gaps, stops: t.stops, backlog: t.backlog,
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, gaps: t.gaps, stops: t.stops, backlog: t.backlog,
 		tracked: t.tracked,
 	}
 	t.newThreads = &newThreads{
-		SharedState: s, pace: t.pace, creations: t.creations, counts: t.counts, stops: t.stops, tracked: t.tracked,
-		observations: t.observations,
+		tick: &s.Tick, pace: t.pace, creations: t.creations, counts: t.counts, stops: t.stops, tracked: t.tracked,
+		observations: t.observations, readTail: (*procmem.TaskDir).ListFrom,
 	}
-	t.selector = &selector{SharedState: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
+	t.selector = &selector{shared: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
 	t.Garbage.Await = t.stops.await
 	if o.Children && o.Threads == nil {
 		t.newChildren.begin()
@@ -88,12 +91,13 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	return t
 }
 
-// finishStop uses what a stop has read.
-func (t *Tracer) finishStop(of stopTarget, raw *observe.RawSample, err error) {
-	switch {
-	case of.child != nil:
-		t.newChildren.finish(of.child, raw, err)
-	case of.thread != nil:
-		t.observations.finishPending(of.thread, raw, err)
+// stopFinished passes what a stop has read, or its error, to the part that has begun it.
+func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
+	t.stops.countLostStops(observed)
+	switch owner := observed.Owner.(type) {
+	case *newChild:
+		t.newChildren.stopFinished(owner, raw, err)
+	case *thread:
+		t.observations.stopFinished(owner, raw, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // tracked holds processes and threads from their discovery to the report of their end.
 type tracked struct {
-	*engine.SharedState
+	shared      *engine.SharedState
 	opts        *Options
 	engine      engine.Engine
 	counts      *counts
@@ -27,44 +27,43 @@ type tracked struct {
 	newChildren *newChildren
 	ended       *endedThreads
 
-	procs       []*process
-	start       int64  // start of sampling, CLOCK_MONOTONIC ns
-	startTicks  uint64 // the same in clock ticks after boot
-	cpuOfEnded  int64  // CPU time of ended processes, ns
-	lastProcess sample.ProcessID
-	lastThread  sample.ThreadID
+	procs         []*process
+	start         int64  // start of sampling, CLOCK_MONOTONIC ns
+	startTicks    uint64 // the same in clock ticks after boot
+	cpuOfEnded    int64  // CPU time of ended processes, ns
+	lastProcessID sample.ProcessID
+	lastThreadID  sample.ThreadID
 }
 
 // processes returns those that have not ended, and those that have ended in this tick.
 func (t *tracked) processes() []*process { return t.procs }
 
-// thread returns a thread by its IDs, or nil.
-func (t *tracked) thread(pid, tid int) *thread {
+// dueThreads returns the number of threads that are not backed off.
+func (t *tracked) dueThreads() (n int) {
 	for _, p := range t.procs {
-		if p.Target.PID == pid {
-			return p.list.thread(tid)
-		}
+		n += len(p.backoff.Due)
 	}
-	return nil
+	return n
 }
 
 // # Processes
 
-// trackProcess reports the end of an ended process, so that the aggregator releases it.
+// trackProcess begins the tracking of a process. If it has ended, only its end is reported, so that the aggregator
+// releases it.
 func (t *tracked) trackProcess(shared *handover.SharedProcess) {
-	t.lastProcess++
-	shared.ID = t.lastProcess
+	t.lastProcessID++
+	shared.ID = t.lastProcessID
 	p := &process{TrackedProcess: engine.TrackedProcess{Target: shared.Target, Handover: shared}}
 	p.Clock.Now, _ = procmem.ProcessCPU(p.Target.PID)
 	tasks := openTaskDir(shared)
 	if tasks == nil {
 		p.Gone = true
-		t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
+		t.shared.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
 		return
 	}
 	p.execState.begin(p)
 	p.otherMemory, _ = shared.TakeOtherMemory()
-	tasks.ChargeTo(t.Files)
+	tasks.ChargeTo(t.shared.Files)
 	p.TaskDir = tasks
 	fromStart := shared.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
 	p.list = newThreadList(fromStart)
@@ -78,7 +77,7 @@ func (t *tracked) trackProcess(shared *handover.SharedProcess) {
 	}
 	p.backoff = backoff.NewProcessState(p.Clock.Now)
 	t.procs = append(t.procs, p)
-	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
+	t.shared.Out.Add(handover.Event{Kind: handover.ProcessStarted, Proc: shared})
 	p.EnginePart = t.engine.Track(&p.TrackedProcess)
 	t.newChildren.noteProcessTracked(p)
 }
@@ -100,7 +99,7 @@ func (t *tracked) endProcess(p *process) {
 		return
 	}
 	p.Gone = true
-	t.ended.readAtEnd(p, t.Tick.At)
+	t.ended.readAtEnd(p, t.shared.Tick.At)
 	p.account.Charged, p.account.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
 	t.cpuOfEnded += p.account.Charged
 	if p.EnginePart != nil {
@@ -108,7 +107,9 @@ func (t *tracked) endProcess(p *process) {
 	}
 	t.newChildren.noteProcessEnded(p)
 	p.TaskDir.Close()
-	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
+	t.shared.Out.Add(handover.Event{
+		Kind: handover.ProcessEnded, Proc: p.Handover, At: t.shared.Tick.At, ProcessEnd: &p.account,
+	})
 }
 
 // dropEnded forgets the processes that have ended.
@@ -178,18 +179,20 @@ func nameOf(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err err
 func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
-	t.Skipper.NoteThreadChange(now)
+	t.shared.Skipper.NoteThreadChange(now)
 	fromZero := p.list.fromZero(observed.TID)
 	t.setUpThread(p, observed)
 	th := &thread{proc: p, TrackedThread: engine.TrackedThread{Observed: observed, FromZero: fromZero}}
-	t.lastThread++
+	t.lastThreadID++
 	th.Handover = &handover.SharedThread{
-		ID: t.lastThread, Proc: p.Handover, TID: observed.TID, Feedback: observed.Feedback(), Name: name.String(), Found: now,
+		ID: t.lastThreadID, Proc: p.Handover, TID: observed.TID, Feedback: observed.Feedback(), Name: name.String(),
+		FirstListedAt: now,
 	}
 	if fromZero {
 		th.Handover.CreatedAt = now
 	}
-	th.Backoff = backoff.ThreadState{Owner: th, Observed: observed}
+	observed.Owner = th
+	th.Backoff = backoff.ThreadState{Observed: observed}
 	p.list.add(th)
 	p.backoff.Add(&th.Backoff)
 	if p.EnginePart != nil {
@@ -202,7 +205,7 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	return th
 }
 
-// setUpThread passes what observations of a thread copy.
+// setUpThread sets what observations of a thread copy.
 func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
 	observed.SetRate(t.opts.Freq)
 	if observed.TID == p.Target.PID {
@@ -237,19 +240,20 @@ func (t *tracked) endThread(th *thread) {
 	end := &th.end
 	t.dropThread(th, end.Alive)
 	end.NotStopped = th.Observed.TakeNotStopped()
-	end.Patience = t.gaps.longest()
-	if !end.Alive || th.observedTick == t.Tick.Number { // its last observation is of the recording's end
+	end.GapThreshold = t.gaps.gapThreshold()
+	observedAtEnd := th.observedTick == t.shared.Tick.Number
+	if !end.Alive || observedAtEnd {
 		end.AtEnd = sample.Reading{}
 	}
-	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
+	t.shared.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
 		ThreadEnd: end})
 }
 
 // dropThread ends the tracking of a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *thread, alive bool) {
-	t.Skipper.NoteThreadChange(t.Tick.At)
+	t.shared.Skipper.NoteThreadChange(t.shared.Tick.At)
 	runs, cpu := th.Observed.Ran()
-	t.counts.noteEnd(t.Backoff.Forget(&th.Backoff), runs, cpu)
+	t.counts.noteEnd(t.shared.Backoff.Forget(&th.Backoff), runs, cpu)
 	if th.EnginePart != nil {
 		th.EnginePart.Ended(alive)
 	}
@@ -260,8 +264,8 @@ func (t *tracked) dropThread(th *thread, alive bool) {
 // reportUnchanged reports the ticks in which a thread slept so far.
 func (t *tracked) reportUnchanged(th *thread) {
 	if th.Backoff.Unchanged.Ticks > 0 {
-		t.Out.Add(handover.Event{
-			Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		t.shared.Out.Add(handover.Event{
+			Kind: handover.FoundUnchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/languages"
 )
 
-// Hint is about one run-time system's code.
+// Hint is about one runtime's code.
 type Hint struct {
 	languages.Hint
 	language *languages.Language // nil: unknown
@@ -24,7 +24,7 @@ var other = Hint{Hint: languages.Hint{
 	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
 }}
 
-// ForFiles returns the hint for a process with these files (paths); false: no known run-time system.
+// ForFiles returns the hint for a process with these files (paths); false: no known runtime.
 func ForFiles(files []string) (Hint, bool) {
 	for _, l := range languages.All {
 		for _, known := range l.Hints {
@@ -68,7 +68,7 @@ func (h *Hint) HasNames(mappings []string) bool {
 	})
 }
 
-// IsScript reports that a mapping's functions are a script's, or were compiled by a run-time system and are named by
+// IsScript reports that a mapping's functions are a script's, or were compiled by a runtime and are named by
 // the language or a perf map.
 func IsScript(mapping string) bool {
 	l := languages.OfMapping(mapping)

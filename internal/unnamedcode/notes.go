@@ -29,7 +29,7 @@ type Program struct {
 }
 
 const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
-	"soon after it has run, or prywalk got no processor in time."
+	"soon after it has run, or prywalk got no CPU in time."
 
 // Notes explain unnamed functions and how to get names, each way once.
 func (p *Program) Notes(rows []Row) (notes []string) {

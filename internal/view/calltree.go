@@ -38,13 +38,13 @@ func (d *Data) CallTree() *CallTree {
 		if v == 0 {
 			continue
 		}
-		at := int32(0)
+		node := int32(0)
 		t.Nodes[0].Total += v
 		for _, f := range slices.Backward(d.Stack(s)) {
-			at = t.Child(at, f)
-			t.Nodes[at].Total += v
+			node = t.Child(node, f)
+			t.Nodes[node].Total += v
 		}
-		t.Nodes[at].Self += v
+		t.Nodes[node].Self += v
 	}
 	return t
 }

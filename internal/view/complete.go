@@ -7,10 +7,10 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Completeness divides the time of a type of values. Not ok: the profile is not prywalk's, or has only time without
-// stacks, as [exited unseen], for [SymbolCoverage].
+// Completeness divides the time of a type of values by the completeness of its stacks. ok is false if the profile is
+// not prywalk's, or if no time has a stack, as that of [exited unseen]; [SymbolCoverage] describes such time.
 func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
-	if _, own := d.TypeIndex(rec.TypeRunQueue); !own {
+	if _, isRecording := d.TypeIndex(rec.TypeRunQueue); !isRecording {
 		return c, false
 	}
 	withStacks := int64(0)
@@ -77,7 +77,7 @@ func (d *Data) WhyIncomplete() string {
 	return "Incomplete stacks: " + e.Text(clock, Percent) + "."
 }
 
-func (t *Stacks) raiseIncomplete(rows []Row) {
+func (t *FrameTable) raiseIncomplete(rows []Row) {
 	incomplete.Raise(rows, func(r *Row) (string, int64, int64) {
 		if f := &t.Frames[r.Frame]; f.incomplete() {
 			return f.Name, r.Self, r.Total

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/attribute"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/internal/unnamedcode"
@@ -21,7 +22,7 @@ const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
 type SymbolCoverage struct {
-	value         int // index of the type of values: cpu, else the chosen one
+	valueIndex    int // of cpu, else of the chosen type
 	named, Total  int64
 	bounded       int64 // functions known by their bounds only
 	missing       []unnamedFrame
@@ -35,20 +36,20 @@ type unnamedFrame struct {
 
 // Coverage divides the time by innermost frames.
 func (d *Data) Coverage() SymbolCoverage {
-	c := SymbolCoverage{value: d.ValueIndex}
+	c := SymbolCoverage{valueIndex: d.ValueIndex}
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
-		c.value = i
+		c.valueIndex = i
 	}
 	unread := map[string]*unnamedFrame{}
 	for _, s := range d.Profile.Sample {
-		v := s.Value[c.value]
+		v := s.Value[c.valueIndex]
 		if v <= 0 {
 			continue
 		}
 		c.Total += v
 		stack := d.Stack(s)
 		f := &d.Frames[stack[0]]
-		if !f.Synthetic() && !f.Nameless || d.isBuiltInOfScript(stack) {
+		if f.isFunction() || d.isBuiltInOfScript(stack) {
 			c.named += v
 			continue
 		}
@@ -67,8 +68,8 @@ func (d *Data) Coverage() SymbolCoverage {
 	slices.SortFunc(c.missing, func(a, b unnamedFrame) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.frame.Name, b.frame.Name))
 	})
-	cpu := d.Profile.SampleType[c.value].Type == rec.TypeCPU
-	if t := d.Profile.PeriodType; t != nil && t.Unit == "nanoseconds" && cpu {
+	cpu := d.Profile.SampleType[c.valueIndex].Type == rec.TypeCPU
+	if t := d.Profile.PeriodType; t != nil && t.Unit == rec.Nanoseconds && cpu {
 		c.TooLittleTime = c.Total/minTicksToReport < d.Profile.Period // no product: a file may claim any period
 	}
 	return c
@@ -76,7 +77,7 @@ func (d *Data) Coverage() SymbolCoverage {
 
 // isBuiltInOfScript reports whether the innermost code of a stack is nameless and below a script's function, as a
 // built-in function of the language is. The script's function gets its time.
-func (t *Stacks) isBuiltInOfScript(stack []int32) bool {
+func (t *FrameTable) isBuiltInOfScript(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
 		return false
@@ -116,7 +117,7 @@ func (d *Data) CoverageText(c *SymbolCoverage) string {
 		return "almost no CPU time"
 	}
 	what := "CPU time"
-	if name := d.Profile.SampleType[c.value].Type; name != rec.TypeCPU {
+	if name := d.Profile.SampleType[c.valueIndex].Type; name != rec.TypeCPU {
 		what = name
 	}
 	text := fmt.Sprintf("%s of %s is attributed to a named function", Percent(c.Share()), what)
@@ -159,15 +160,15 @@ func unnamedCause(f *Frame, below string) string {
 		return ": functions known by address only" + below
 	case f.Nameless:
 		return ": functions without symbols" + below
-	case f.Name == "[exited unseen]":
+	case f.Name == attribute.ExitedUnseen:
 		return ": threads that started and exited between two samples (a higher -F catches more of them)"
-	case f.Name == "[short-lived children]":
+	case f.Name == attribute.ShortLivedChildren:
 		return ": processes that exited before they were sampled, or could not be opened"
-	case f.Name == "[ran between ticks]":
+	case f.Name == attribute.RanBetweenTicks:
 		return ": runs without a sample, short or left out by --max-overhead or --max-pause (a higher -F or a looser limit " +
 			"catches more of them)"
-	case f.Name == "[not observed]":
-		return ": while prywalk was stopped, got no processor, or could not sample the thread"
+	case f.Name == attribute.NotObserved:
+		return ": while prywalk was stopped, got no CPU, or could not sample the thread"
 	case f.incomplete():
 		return ": stacks that could not be unwound to the end"
 	}

@@ -24,14 +24,17 @@ const (
 	minDesignEffect = 1.5
 )
 
-// designEffect is by how much the variance of the functions' shares exceeds that of n independent samples (Kish), at
-// least 1: threads in lockstep are fewer draws than samples. It is estimated from differences of successive blocks of
-// time (von Neumann), where a program's phases cancel: with x = time of a function − its share of the whole × time of
-// all in a block, variance of the sum = ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs, over functions of 1 % and more. Dependence
-// beyond a block is not seen. It is 1 without times and in short recordings.
+// designEffect is the factor by which the variance of the functions' shares exceeds that of n independent samples
+// (Kish), at least 1: threads in lockstep are fewer draws than samples. The variance is estimated from differences of
+// successive blocks of time (von Neumann), in which a program's phases cancel. Over functions of 1 % and more:
+//
+//	x                    time of a function − its share of the whole × time of all functions, in a block
+//	variance of the sum  ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs
+//
+// Dependence beyond a block is not seen. Without times and in short recordings the effect is 1.
 func (sel *Selection) designEffect(value int, n float64) float64 {
 	functions := sel.largestFunctions(value)
-	all, of := sel.blocksOf(value, functions)
+	all, byFunction := sel.blocksOf(value, functions)
 	used, pairs := 0, 0
 	for i := range all {
 		if all[i] > 0 {
@@ -45,7 +48,7 @@ func (sel *Selection) designEffect(value int, n float64) float64 {
 	}
 	total := float64(sel.Total(value))
 	measured, independent := 0.0, 0.0
-	for _, x := range of {
+	for _, x := range byFunction {
 		sum := 0.0
 		for _, v := range x {
 			sum += v
@@ -69,19 +72,19 @@ func (sel *Selection) designEffect(value int, n float64) float64 {
 func (sel *Selection) timeRange(value, wall int) (begin, end int64, ok bool) {
 	begin = math.MaxInt64
 	for _, s := range sel.Profile.Sample {
-		at := NumLabel(s, rec.LabelEnd)
-		if s.Value[wall] < 0 || at <= s.Value[wall] {
+		sampleEnd := NumLabel(s, rec.LabelEnd)
+		if s.Value[wall] < 0 || sampleEnd <= s.Value[wall] {
 			return 0, 0, false
 		}
 		if s.Value[value] > 0 {
-			begin, end = min(begin, at-s.Value[wall]), max(end, at)
+			begin, end = min(begin, sampleEnd-s.Value[wall]), max(end, sampleEnd)
 		}
 	}
 	return begin, end, begin <= end
 }
 
 // blocksOf divides values into blocks of time: all, and functions' by their numbers. nil: no times, or too many parts.
-func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, of [][]float64) {
+func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, byFunction [][]float64) {
 	wall, ok := sel.TypeIndex(rec.TypeWall)
 	if !ok {
 		return nil, nil
@@ -100,9 +103,9 @@ func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (
 	if parts > maxBlockParts {
 		return nil, nil
 	}
-	all, of = make([]float64, (end-begin)/length+1), make([][]float64, len(functions))
-	for i := range of {
-		of[i] = make([]float64, len(all))
+	all, byFunction = make([]float64, (end-begin)/length+1), make([][]float64, len(functions))
+	for i := range byFunction {
+		byFunction[i] = make([]float64, len(all))
 	}
 	for _, s := range sel.Profile.Sample {
 		v := float64(s.Value[value])
@@ -118,11 +121,11 @@ func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (
 				part *= float64(min(last, (i+1)*length)-max(first, i*length)) / float64(last-first)
 			}
 			if all[i] += part; counted {
-				of[f][i] += part
+				byFunction[f][i] += part
 			}
 		}
 	}
-	return all, of
+	return all, byFunction
 }
 
 func innermost(s *profile.Sample) *profile.Function {

@@ -5,6 +5,7 @@ package view
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -127,8 +128,7 @@ func (sel *Selection) clipToWindow() error {
 	}
 	if begin >= end {
 		return fmt.Errorf("no samples left: the recording is %s long, and --from is %s",
-			tabular.Nanos(sel.Profile.DurationNanos),
-			sel.Options.From)
+			tabular.Nanos(sel.Profile.DurationNanos), sel.Options.From)
 	}
 	sel.Filters = append(sel.Filters, "--from and --to")
 	var kept []*profile.Sample
@@ -170,14 +170,12 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 		return nil
 	}
 	c.NumLabel = map[string][]int64{}
-	for k, v := range s.NumLabel {
-		c.NumLabel[k] = v
-	}
+	maps.Copy(c.NumLabel, s.NumLabel)
 	c.NumLabel[rec.LabelEnd] = []int64{to}
 	return &c
 }
 
-// portion returns v × part / whole, without overflow.
+// portion returns v × part / whole, without overflow for any v.
 func portion(v, part, whole int64) int64 {
 	if whole <= 0 || part >= whole {
 		return v

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// Frame is an entry of a stack. Equal frames (==) are one row: [Stacks.FrameIndex] numbers them.
+// Frame is an entry of a stack. Equal frames (==) are one row: [FrameTable.FrameIndex] numbers them.
 type Frame struct {
 	Name   string
 	Module string // base name of the file, for managed code the package; "" if synthetic or unknown

@@ -51,13 +51,13 @@ func NumLabel(s *profile.Sample, key string) int64 {
 }
 
 type groups struct {
-	stacks           *Stacks
+	stacks           *FrameTable
 	waiting          waitGroups
 	roles            map[int64]func(thread string) string
 	severalProcesses bool // if threads are named
 }
 
-func newGroups(stacks *Stacks, idle bool) *groups {
+func newGroups(stacks *FrameTable, idle bool) *groups {
 	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]string{},
 		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}}
 }
@@ -139,19 +139,34 @@ func nameWithID(name, kind string, id int64) string {
 // Clocks are sums of the kernel's clocks, ns.
 type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
+// clockIndices are the indices of the kernel's clocks in a sample's values.
+type clockIndices struct{ cpu, queue, wall int }
+
+// clocksOf returns false for a profile that lacks a clock: it is not prywalk's.
+func clocksOf(p *profile.Profile) (clocks clockIndices, ok bool) {
+	var hasCPU, hasQueue, hasWall bool
+	clocks.cpu, hasCPU = TypeIndex(p, rec.TypeCPU)
+	clocks.queue, hasQueue = TypeIndex(p, rec.TypeRunQueue)
+	clocks.wall, hasWall = TypeIndex(p, rec.TypeWall)
+	return clocks, hasCPU && hasQueue && hasWall
+}
+
+// blocked is a sample's time off CPU and run queue, ns.
+func (c *clockIndices) blocked(s *profile.Sample) int64 {
+	return s.Value[c.wall] - s.Value[c.cpu] - s.Value[c.queue]
+}
+
 // Clocks adds up samples; not ok: the profile is not prywalk's.
-func (sel *Selection) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
-	cpu, ok1 := sel.TypeIndex(rec.TypeCPU)
-	queue, ok2 := sel.TypeIndex(rec.TypeRunQueue)
-	wall, ok3 := sel.TypeIndex(rec.TypeWall)
-	if !ok1 || !ok2 || !ok3 {
-		return c, false
+func (sel *Selection) Clocks(samples []*profile.Sample) (sum Clocks, ok bool) {
+	clocks, ok := clocksOf(sel.Profile)
+	if !ok {
+		return sum, false
 	}
 	for _, s := range samples {
-		c.CPU += s.Value[cpu]
-		c.RunQueue += s.Value[queue]
-		c.Blocked += s.Value[wall] - s.Value[cpu] - s.Value[queue]
+		sum.CPU += s.Value[clocks.cpu]
+		sum.RunQueue += s.Value[clocks.queue]
+		sum.Blocked += clocks.blocked(s)
 	}
-	c.Blocked = max(0, c.Blocked)
-	return c, true
+	sum.Blocked = max(0, sum.Blocked)
+	return sum, true
 }

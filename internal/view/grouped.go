@@ -13,10 +13,10 @@ import (
 
 // Group is a group with its samples.
 type Group struct {
-	Name    string
-	Value   int64
-	idle    int // 1: idle by a rule, sorted last
-	Samples []*profile.Sample
+	Name     string
+	Value    int64
+	idleRank int // 1: idle by a rule, sorted last
+	Samples  []*profile.Sample
 }
 
 // Groups divides the samples by one of [Groupings], largest group first.
@@ -29,7 +29,7 @@ func (d *Data) Groups(by string) []*Group {
 		if g == nil {
 			g = &Group{Name: name}
 			if by == "wait" && d.groups.waiting.idleRule(s) != "" {
-				g.idle = 1
+				g.idleRank = 1
 			}
 			known[name] = g
 			list = append(list, g)
@@ -38,7 +38,7 @@ func (d *Data) Groups(by string) []*Group {
 		g.Samples = append(g.Samples, s)
 	}
 	slices.SortFunc(list, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(a.idle, b.idle), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.idleRank, b.idleRank), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
 	})
 	return list
 }

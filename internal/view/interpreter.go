@@ -10,8 +10,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// foldInterpreter removes interpreter frames, except with --native and where there are no others.
-func (sel *Selection) foldInterpreter() {
+// hideInterpreter removes interpreter frames, except with --native and where there are no others.
+func (sel *Selection) hideInterpreter() {
 	if sel.Options.Native {
 		return
 	}

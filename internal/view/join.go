@@ -16,40 +16,44 @@ import (
 // are equal; or the module is the program's own file, under another name; or the name is in one module only on either
 // side, as after an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
-	was, is := older.allFrames(), newer.allFrames()
-	newer.Take(int64(len(was)+len(is)) * frameCost)
-	have, named := map[Frame]bool{}, map[Frame][]Frame{}
-	for _, f := range is {
-		have[f] = true
-		named[f.withoutModule()] = append(named[f.withoutModule()], f)
+	olderFrames, newerFrames := older.allFrames(), newer.allFrames()
+	newer.Take(int64(len(olderFrames)+len(newerFrames)) * frameCost)
+	isNewer, newerByName := map[Frame]bool{}, map[Frame][]Frame{}
+	for _, f := range newerFrames {
+		isNewer[f] = true
+		newerByName[f.withoutModule()] = append(newerByName[f.withoutModule()], f)
 	}
-	before := map[Frame]int{}
-	for _, f := range was {
-		before[f.withoutModule()]++
+	olderByName := map[Frame]int{}
+	for _, f := range olderFrames {
+		olderByName[f.withoutModule()]++
 	}
 	renamed := moduleRenamer(older, newer)
 	out := map[Frame]Frame{}
-	for _, f := range was {
-		g := renamed(f)
-		if same := named[f.withoutModule()]; !have[g] && !f.Nameless && !f.Synthetic() && len(same) == 1 &&
-			before[f.withoutModule()] == 1 {
-			g = same[0]
+	for _, f := range olderFrames {
+		counterpart := renamed(f)
+		if name := f.withoutModule(); !isNewer[counterpart] && f.isFunction() && olderByName[name] == 1 &&
+			len(newerByName[name]) == 1 {
+			counterpart = newerByName[name][0]
 		}
-		out[f] = g
+		out[f] = counterpart
 	}
 	return out
 }
 
+// isFunction reports whether a frame is a function with a name.
+func (f *Frame) isFunction() bool { return !f.Nameless && !f.Synthetic() }
+
+// moduleRenamer returns a function that gives a frame of the older program's own file the newer one's name.
 func moduleRenamer(older, newer *Data) func(Frame) Frame {
-	was, is := older.programModule(), newer.programModule()
+	oldName, newName := older.programModule(), newer.programModule()
 	return func(f Frame) Frame {
-		if was == "" || is == "" || f.Module != was {
+		if oldName == "" || newName == "" || f.Module != oldName {
 			return f
 		}
 		if f.Nameless {
-			f.Name = strings.Replace(f.Name, unnamedcode.Bracketed(was), unnamedcode.Bracketed(is), 1)
+			f.Name = strings.Replace(f.Name, unnamedcode.Bracketed(oldName), unnamedcode.Bracketed(newName), 1)
 		}
-		f.Module = is
+		f.Module = newName
 		return f
 	}
 }
@@ -85,13 +89,13 @@ func Join(older, newer *Data, factor float64) *Data {
 	d.Profile, d.ValueIndex = p, 0
 	d.Memory = &Memory{account: newer.account, err: newer.err}
 	d.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
-	d.Stacks = newer.clone(d.Memory)
+	d.FrameTable = newer.clone(d.Memory)
 	groups := *newer.groups
-	groups.stacks = d.Stacks
+	groups.stacks = d.FrameTable
 	d.groups = &groups
 	p.Sample = nil
 	p.Location = slices.Concat(newer.Profile.Location, older.Profile.Location)
-	same := Counterparts(older, newer)
+	counterparts := Counterparts(older, newer)
 	for _, s := range newer.Profile.Sample {
 		p.Sample = append(p.Sample, withValues(s, s.Value[newer.ValueIndex], 0))
 	}
@@ -108,7 +112,7 @@ func Join(older, newer *Data, factor float64) *Data {
 			}
 			fs := older.framesOf(l)
 			for i, f := range fs {
-				fs[i] = d.FrameIndex(same[older.Frames[f]])
+				fs[i] = d.FrameIndex(counterparts[older.Frames[f]])
 			}
 			d.byLoc[l] = fs
 		}
@@ -119,6 +123,6 @@ func Join(older, newer *Data, factor float64) *Data {
 	return &d
 }
 
-func withValues(s *profile.Sample, now, was int64) *profile.Sample {
-	return &profile.Sample{Location: s.Location, Label: s.Label, Value: []int64{now, was}}
+func withValues(s *profile.Sample, newer, older int64) *profile.Sample {
+	return &profile.Sample{Location: s.Location, Label: s.Label, Value: []int64{newer, older}}
 }

@@ -2,7 +2,7 @@
 
 // Package view selects the part of a profile that a report or another viewer's file shows, and numbers its frames.
 //
-//	profile ──► filters ──► Selection: samples, one type of values ──► Stacks: frames by number ──► rows, groups, tree
+//	profile ──► filters ──► Selection: samples, one type of values ──► FrameTable: frames by number ──► rows, tree
 package view
 
 import (
@@ -20,7 +20,7 @@ import (
 	"prywalk/report/options"
 )
 
-// ErrValue reports a profile without the values of [Options].ValueIndex.
+// ErrValue reports a profile without the values of [Options].Value.
 var ErrValue = errors.New("the profile has no values of type")
 
 // ErrExpr reports an invalid regular expression.
@@ -48,7 +48,7 @@ type Selection struct {
 // Data is a selection with its stacks, for a report.
 type Data struct {
 	Selection
-	*Stacks
+	*FrameTable
 	*Memory
 	Precision tabular.Precision
 	groups    *groups
@@ -58,7 +58,7 @@ type Data struct {
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: budget.Process().AccountOfWhole("the report")}
 	stacks := newStacks(o.Lines, memory)
-	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, Stacks: stacks, Memory: memory,
+	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
 	if err := d.applyOptions(); err != nil {
 		d.Close()
@@ -87,15 +87,15 @@ func (d *Data) applyOptions() error {
 	if o.By == "thread" || o.Thread != "" {
 		d.groups.severalProcesses = severalProcesses(p)
 	}
-	d.foldSchedulers()
-	d.foldInterpreter()
+	d.hideSchedulers()
+	d.hideInterpreter()
 	if err := d.filter(d.groups); err != nil {
 		return err
 	}
 	if _, ok := d.sampleCountIndex(); o.Intervals && !ok {
 		return ErrIntervals
 	}
-	d.Precision = d.precision()
+	d.Precision = d.PrecisionOf(d.ValueIndex)
 	return d.Err()
 }
 
@@ -128,18 +128,16 @@ func (sel *Selection) chooseValue() error {
 const TypeBlocked = "blocked"
 
 func (sel *Selection) addBlocked() {
-	cpu, ok1 := sel.TypeIndex(rec.TypeCPU)
-	queue, ok2 := sel.TypeIndex(rec.TypeRunQueue)
-	wall, ok3 := sel.TypeIndex(rec.TypeWall)
-	if !ok1 || !ok2 || !ok3 {
+	clocks, ok := clocksOf(sel.Profile)
+	if !ok {
 		return
 	}
 	sel.Profile.SampleType = append(slices.Clone(sel.Profile.SampleType), &profile.ValueType{Type: TypeBlocked,
-		Unit: sel.Profile.SampleType[wall].Unit})
+		Unit: sel.Profile.SampleType[clocks.wall].Unit})
 	samples := make([]*profile.Sample, len(sel.Profile.Sample))
 	for i, s := range sel.Profile.Sample {
 		c := *s
-		c.Value = append(slices.Clone(s.Value), max(0, s.Value[wall]-s.Value[cpu]-s.Value[queue]))
+		c.Value = append(slices.Clone(s.Value), max(0, clocks.blocked(s)))
 		samples[i] = &c
 	}
 	sel.Profile.Sample = samples
@@ -160,8 +158,7 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	if name == "" {
 		return len(p.SampleType) - 1, nil
 	}
-	if slices.Contains(have, rec.TypeCPU) && slices.Contains(have, rec.TypeRunQueue) &&
-		slices.Contains(have, rec.TypeWall) {
+	if _, ok := clocksOf(p); ok {
 		have = append(have, TypeBlocked)
 	}
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))

@@ -12,7 +12,7 @@ type Place struct {
 
 // Places returns each frame's source file and first line.
 func (d *Data) Places() map[int32]Place {
-	at := map[int32]Place{}
+	places := map[int32]Place{}
 	for _, l := range d.Profile.Location {
 		fs := d.byLoc[l]
 		if len(fs) == 0 { // no sample, or memory was refused
@@ -23,11 +23,11 @@ func (d *Data) Places() map[int32]Place {
 			if functionName(&ln) == "" {
 				continue
 			}
-			if at[fs[i]].File == "" {
-				at[fs[i]] = Place{ln.Function.Filename, int(cmp.Or(ln.Function.StartLine, ln.Line))}
+			if places[fs[i]].File == "" {
+				places[fs[i]] = Place{ln.Function.Filename, int(cmp.Or(ln.Function.StartLine, ln.Line))}
 			}
 			i++
 		}
 	}
-	return at
+	return places
 }

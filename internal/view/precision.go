@@ -9,8 +9,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-func (sel *Selection) precision() tabular.Precision { return sel.PrecisionOf(sel.ValueIndex) }
-
 // sampleCountIndex returns the index of the number of samples; false in a profile without one.
 func (sel *Selection) sampleCountIndex() (int, bool) {
 	i, ok := sel.TypeIndex(rec.TypeSamples)
@@ -41,5 +39,5 @@ func WholePrecision(p *profile.Profile, value string) (tabular.Precision, error)
 	if err := d.chooseValue(); err != nil {
 		return tabular.Precision{}, err
 	}
-	return d.precision(), nil
+	return d.PrecisionOf(d.ValueIndex), nil
 }

@@ -23,33 +23,38 @@ type Row struct {
 // Rows sums samples by frame; Total counts a frame once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
-	at := map[int32]int{}
-	seen := map[int32]int{}
+	rowOf := map[int32]int{}      // by frame
+	lastSample := map[int32]int{} // by frame: the number, from 1, of the last sample that has it
 	for i, s := range samples {
 		v := s.Value[d.ValueIndex]
 		if v == 0 {
 			continue
 		}
 		for depth, f := range d.Stack(s) {
-			n, ok := at[f]
+			n, ok := rowOf[f]
 			if !ok {
 				n = len(rows)
-				at[f] = n
+				rowOf[f] = n
 				rows = append(rows, Row{Frame: f})
 			}
 			if depth == 0 {
 				rows[n].Self += v
 			}
-			if seen[f] != i+1 {
-				seen[f] = i + 1
+			if lastSample[f] != i+1 {
+				lastSample[f] = i + 1
 				rows[n].Total += v
 				rows[n].depth += float64(v) * float64(depth)
 			}
 		}
 	}
-	d.sort(rows, d.groupsWaits() && len(samples) > 0 && (d.OnlyBlocked() || Label(samples[0], rec.LabelWait) != ""))
+	d.sort(rows, d.areAsleep(samples))
 	d.raiseIncomplete(rows)
 	return rows
+}
+
+// areAsleep reports whether samples are of one group of waiting threads.
+func (d *Data) areAsleep(samples []*profile.Sample) bool {
+	return d.groupsWaits() && len(samples) > 0 && (d.OnlyBlocked() || Label(samples[0], rec.LabelWait) != "")
 }
 
 // Orders returns the values of [Options].Sort.

@@ -11,11 +11,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	rec "prywalk/internal/profile"
 	"prywalk/internal/unnamedcode"
 )
 
-// Stacks numbers a profile's frames, reading each location once.
-type Stacks struct {
+// FrameTable numbers a profile's frames, reading each location once.
+type FrameTable struct {
 	Frames []Frame
 	index  map[Frame]int32
 	byLoc  map[*profile.Location][]int32
@@ -24,17 +25,17 @@ type Stacks struct {
 	memory *Memory
 }
 
-func newStacks(lines bool, memory *Memory) *Stacks {
-	return &Stacks{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
+func newStacks(lines bool, memory *Memory) *FrameTable {
+	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
 }
 
-func (t *Stacks) clone(memory *Memory) *Stacks {
-	return &Stacks{Frames: slices.Clone(t.Frames), index: maps.Clone(t.index), byLoc: maps.Clone(t.byLoc), lines: t.lines,
-		memory: memory}
+func (t *FrameTable) clone(memory *Memory) *FrameTable {
+	return &FrameTable{Frames: slices.Clone(t.Frames), index: maps.Clone(t.index), byLoc: maps.Clone(t.byLoc),
+		lines: t.lines, memory: memory}
 }
 
 // Stack returns a sample's frames, innermost first, until the next call.
-func (t *Stacks) Stack(s *profile.Sample) []int32 {
+func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 	t.buf = t.buf[:0]
 	for _, l := range s.Location {
 		if t.memory.err != nil {
@@ -58,7 +59,7 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 }
 
 // framesOf returns the numbers of a location's frames, innermost inlined call first, at least one.
-func (t *Stacks) framesOf(l *profile.Location) []int32 {
+func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 	file := ""
 	if l.Mapping != nil {
 		file = l.Mapping.File
@@ -103,7 +104,7 @@ func functionName(ln *profile.Line) string {
 	return cmp.Or(ln.Function.Name, ln.Function.SystemName)
 }
 
-func (t *Stacks) namelessFrame(l *profile.Location, module string) Frame {
+func (t *FrameTable) namelessFrame(l *profile.Location, module string) Frame {
 	f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true}
 	if t.lines {
 		f.Name = fmt.Sprintf("%#x %s", fileOffset(l), f.Name)
@@ -128,21 +129,10 @@ func ModuleName(file string) string {
 }
 
 // FrameIndex returns the number of a frame.
-func (t *Stacks) FrameIndex(f Frame) int32 {
+func (t *FrameTable) FrameIndex(f Frame) int32 {
 	if n, ok := t.index[f]; ok {
 		return n
 	}
 	t.memory.Take(frameCost)
-	return IndexIn(&t.Frames, t.index, f)
-}
-
-// IndexIn returns the index of x in a list, to which it appends a new x; index has all indices.
-func IndexIn[T comparable, N int | int32](list *[]T, index map[T]N, x T) N {
-	n, ok := index[x]
-	if !ok {
-		n = N(len(*list))
-		*list = append(*list, x)
-		index[x] = n
-	}
-	return n
+	return rec.NumberIn(&t.Frames, t.index, f)
 }

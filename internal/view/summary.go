@@ -36,7 +36,7 @@ func (d *Data) Summary() Summary {
 	if p.TimeNanos > 0 {
 		s.Start = time.Unix(0, p.TimeNanos)
 	}
-	if p.PeriodType != nil && p.PeriodType.Unit == "nanoseconds" && p.Period > 0 {
+	if p.PeriodType != nil && p.PeriodType.Unit == rec.Nanoseconds && p.Period > 0 {
 		s.Rate = 1e9 / float64(p.Period)
 	}
 	procs, threads := map[int64]string{}, map[[2]int64]bool{}
@@ -80,11 +80,11 @@ func target(p *profile.Profile, procs map[int64]string) string {
 	return t
 }
 
-// countComplete returns the number of samples, and the share of those with complete stacks, −1 without samples or in a
-// profile that is not prywalk's.
+// countComplete returns the number of samples, and the share of those with complete stacks. The share is −1 without
+// samples, and for a profile that is not prywalk's.
 func (d *Data) countComplete() (n int64, share float64) {
 	count, ok := d.TypeIndex(rec.TypeSamples)
-	_, own := d.TypeIndex(rec.TypeRunQueue)
+	_, isRecording := d.TypeIndex(rec.TypeRunQueue)
 	var bad int64
 	for _, s := range d.Profile.Sample {
 		v := int64(1)
@@ -96,7 +96,7 @@ func (d *Data) countComplete() (n int64, share float64) {
 			bad += v
 		}
 	}
-	if !own || n == 0 {
+	if !isRecording || n == 0 {
 		return n, -1
 	}
 	return n, 1 - float64(bad)/float64(n)

@@ -15,11 +15,12 @@ import (
 // IsTask reports a sample of a task without a thread, such as a goroutine.
 func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
-// foldSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,
+// hideSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,
 // which have this time. --native keeps it.
-func (sel *Selection) foldSchedulers() {
-	times, ok := sel.sleepTimes()
-	if sel.Options.Native || !ok {
+func (sel *Selection) hideSchedulers() {
+	clocks, ok := clocksOf(sel.Profile)
+	count, counted := sel.TypeIndex(rec.TypeSamples)
+	if sel.Options.Native || !ok || !counted {
 		return
 	}
 	recorded := recordedTasks(sel.Profile)
@@ -30,9 +31,9 @@ func (sel *Selection) foldSchedulers() {
 	sel.Profile.Sample = slices.Clone(sel.Profile.Sample)
 	kept := sel.Profile.Sample[:0]
 	for _, s := range sel.Profile.Sample {
-		task, idle := "", times.idleTime(s)
+		task, idle := "", clocks.blocked(s)
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
-		if len(tasks) > 0 && !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0 && idle > 0 {
+		if len(tasks) > 0 && idle > 0 && isSleepingThread(s) {
 			task = schedulers.taskOf(s)
 		}
 		if !tasks[task] {
@@ -44,44 +45,25 @@ func (sel *Selection) foldSchedulers() {
 		} else {
 			sel.EventLoopBlocked += idle
 		}
-		if s.Value[times.cpu] != 0 || s.Value[times.queue] != 0 {
-			kept = append(kept, times.withoutIdle(s))
+		if s.Value[clocks.cpu] != 0 || s.Value[clocks.queue] != 0 {
+			kept = append(kept, sel.withoutBlocked(s, &clocks, count))
 		}
 	}
 	sel.Profile.Sample = kept
 }
 
-// sleepTimes are the indices of the values of a sample that a fold reads or changes.
-type sleepTimes struct {
-	wall, cpu, queue, count int
-	blocked                 int // -1: none
+// isSleepingThread reports whether a sample has the stack of a sleeping thread.
+func isSleepingThread(s *profile.Sample) bool {
+	return !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
 }
 
-func (sel *Selection) sleepTimes() (t sleepTimes, ok bool) {
-	ok = true
-	index := func(name string) int {
-		i, has := sel.TypeIndex(name)
-		ok = ok && has
-		return i
-	}
-	t = sleepTimes{index(rec.TypeWall), index(rec.TypeCPU), index(rec.TypeRunQueue), index(rec.TypeSamples), -1}
-	if i, has := sel.TypeIndex(TypeBlocked); has {
-		t.blocked = i
-	}
-	return t, ok
-}
-
-// idleTime is the time off CPU and run queue, ns.
-func (t *sleepTimes) idleTime(s *profile.Sample) int64 {
-	return s.Value[t.wall] - s.Value[t.cpu] - s.Value[t.queue]
-}
-
-func (t *sleepTimes) withoutIdle(s *profile.Sample) *profile.Sample {
+// withoutBlocked returns a copy of a sample without its blocked time and its ticks, whose index is count.
+func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *clockIndices, count int) *profile.Sample {
 	c := *s
 	c.Value = slices.Clone(s.Value)
-	c.Value[t.wall], c.Value[t.count] = s.Value[t.cpu]+s.Value[t.queue], 0
-	if t.blocked >= 0 {
-		c.Value[t.blocked] = 0
+	c.Value[clocks.wall], c.Value[count] = s.Value[clocks.cpu]+s.Value[clocks.queue], 0
+	if i, has := sel.TypeIndex(TypeBlocked); has {
+		c.Value[i] = 0
 	}
 	return &c
 }
@@ -136,11 +118,7 @@ func functionsOf(s *profile.Sample) (names []string) {
 			names = append(names, "")
 		}
 		for i := range l.Line {
-			name := ""
-			if f := l.Line[i].Function; f != nil {
-				name = f.Name
-			}
-			names = append(names, name)
+			names = append(names, functionName(&l.Line[i]))
 		}
 	}
 	return names

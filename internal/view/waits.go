@@ -68,15 +68,15 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 		return "file"
 	}
 	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
-		if _, of, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
-			kind = w.lockWithin(s, of)
+		if _, lockType, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
+			kind = w.lockWithin(s, lockType)
 		}
-		if at := w.waiterFunction(s); at != "" {
-			return kind + " in " + at
+		if function := w.waiterFunction(s); function != "" {
+			return kind + " in " + function
 		}
 		return kind
 	}
-	return waits.DisplayLabel(what)
+	return waits.LabelForReader(what)
 }
 
 // lockWithin names a lock by its type and the innermost function of its language. The recorder does not know the frames
@@ -98,8 +98,9 @@ func (w *waitGroups) inSleep(s *profile.Sample) bool {
 		}) != ""
 }
 
-// languageWithin returns the first answer, which may be "", of the languages of the functions that the application's
-// waiting function calls, innermost first; "": there is none. question identifies answer, which gives false for none.
+// languageWithin asks, from the innermost one, the language of each function that the application's waiting function
+// calls, and returns the first answer; "": that is the answer, or there is none. answer's second result is false if the
+// language has no answer for the function. question is the key under which the result is cached.
 func (w *waitGroups) languageWithin(
 	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
 ) (found string) {
@@ -137,14 +138,14 @@ func (w *waitGroups) waiterFunction(s *profile.Sample) string {
 	return ""
 }
 
-// waiterIndex returns the index of [waits.WaitingFunction] in [Stacks.Stack], −1 without a stack.
+// waiterIndex returns the index of [waits.WaitingFunction] in [FrameTable.Stack], −1 without a stack.
 func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
 	i, known := w.waiterCache[&s.Location[0]]
 	if !known {
-		i = waits.WaitingFunction(waitStack(s).at)
+		i = waits.WaitingFunction(waitStack(s))
 		w.waiterCache[&s.Location[0]] = i
 	}
 	return i
@@ -152,7 +153,7 @@ func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 
 // MostFrequentStack returns the stack with the largest value, from the application's innermost function on, its value,
 // and the number of stacks.
-func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, value int64, of int) {
+func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, value int64, stacks int) {
 	type sum struct {
 		first *profile.Sample
 		value int64
@@ -197,7 +198,7 @@ func (w *waitGroups) lockGroup(s *profile.Sample) string {
 		if within := w.lockWithin(s, lockType); within != lockType {
 			what = thing + " (" + within + ")"
 		}
-		return waits.DisplayLabel(what)
+		return waits.LabelForReader(what)
 	}
 	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // a lock of Go
 		return wait
@@ -249,7 +250,7 @@ func (w *waitGroups) idleRule(s *profile.Sample) string {
 	}
 	rule, known := w.idleCache[k]
 	if !known {
-		rule = waits.Idle(wait, k.kind, waitStack(s).at)
+		rule = waits.Idle(wait, k.kind, waitStack(s))
 		w.idleCache[k] = rule
 	}
 	return rule
@@ -261,16 +262,7 @@ type idleKey struct {
 	stack **profile.Location
 }
 
-type frameList []waits.Frame
-
-func (l frameList) at(i int) (waits.Frame, bool) {
-	if i < len(l) {
-		return l[i], true
-	}
-	return waits.Frame{}, false
-}
-
-func waitStack(s *profile.Sample) (out frameList) {
+func waitStack(s *profile.Sample) (out []waits.Frame) {
 	for _, l := range s.Location {
 		module := ""
 		if l.Mapping != nil {

@@ -5,12 +5,13 @@ package waits
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"prywalk/internal/languages"
 )
 
-func isApplication(f *Frame) bool {
+func isApplicationFunction(f Frame) bool {
 	if f.Function == "" || strings.HasPrefix(f.Function, "[") {
 		return false
 	}
@@ -22,13 +23,13 @@ func isApplication(f *Frame) bool {
 		!languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
 }
 
-// WaitingFunction gives the index of the function that represents a stack's wait: the application's innermost, else the
-// innermost that does not only forward it, else the outermost.
-func WaitingFunction(stack func(i int) (Frame, bool)) int {
+// WaitingFunction returns the index of the function that represents a stack's wait: the application's innermost, else
+// the innermost that does not only forward it, else the outermost.
+func WaitingFunction(stack []Frame) int {
 	if i := ApplicationFunction(stack); i >= 0 {
 		return i
 	}
-	s := classify(stack)
+	s := splitStack(stack)
 	var waiter Frame
 	switch {
 	case len(s.outer) > 0:
@@ -38,26 +39,10 @@ func WaitingFunction(stack func(i int) (Frame, bool)) int {
 	default:
 		return 0
 	}
-	for i := 0; ; i++ {
-		f, ok := stack(i)
-		if !ok {
-			return 0
-		}
-		if f.Function == waiter.Function && f.File == waiter.File && path.Base(f.Module) == waiter.Module {
-			return i
-		}
-	}
+	return max(0, slices.IndexFunc(stack, func(f Frame) bool {
+		return f.Function == waiter.Function && f.File == waiter.File && path.Base(f.Module) == waiter.Module
+	}))
 }
 
-// ApplicationFunction gives the index of the application's innermost function, −1 for none.
-func ApplicationFunction(stack func(i int) (Frame, bool)) int {
-	for i := 0; ; i++ {
-		f, ok := stack(i)
-		if !ok {
-			return -1
-		}
-		if isApplication(&f) {
-			return i
-		}
-	}
-}
+// ApplicationFunction returns the index of the application's innermost function, −1 for none.
+func ApplicationFunction(stack []Frame) int { return slices.IndexFunc(stack, isApplicationFunction) }

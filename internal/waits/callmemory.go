@@ -24,7 +24,7 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 	if !s.InCall || w.Kind != Descriptor || w.FD != nil {
 		return
 	}
-	switch s.Wait {
+	switch s.Reason {
 	case "poll", "ppoll":
 		w.FDs = pollFDs(s.Args[0], s.Args[1], read)
 	case "select", "pselect6":
@@ -33,19 +33,19 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 }
 
 // pollFDs reads an array of struct pollfd (include/uapi/asm-generic/poll.h).
-func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []File) {
+func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []OpenFile) {
 	const size = 8
 	var b [size * maxFDs]byte
 	got := read(addr, b[:size*min(n, maxFDs)])
 	for i := 0; i+size <= got; i += size {
 		if fd := int32(binary.LittleEndian.Uint32(b[i:])); fd >= 0 {
-			out = append(out, File{FD: int(fd)})
+			out = append(out, OpenFile{FD: int(fd)})
 		}
 	}
 	return out
 }
 
-func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []File) {
+func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []OpenFile) {
 	var all [128]byte
 	n := min((args[0]+7)/8, uint64(len(all)))
 	for _, addr := range args[1:4] {
@@ -59,7 +59,7 @@ func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []File) {
 	}
 	for fd := 0; fd < int(min(args[0], 8*n)) && len(out) < maxFDs; fd++ {
 		if all[fd/8]>>(fd%8)&1 != 0 {
-			out = append(out, File{FD: fd})
+			out = append(out, OpenFile{FD: fd})
 		}
 	}
 	return out
@@ -68,6 +68,7 @@ func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []File) {
 // timerAbsolute is TIMER_ABSTIME of clock_nanosleep(2).
 const timerAbsolute = 1
 
+// sleepTime is the argument of a sleep: where its struct timespec is, and how to read it.
 type sleepTime struct {
 	addr     uint64 // of a struct timespec; 0: none
 	absolute bool   // an end, not a length
@@ -77,9 +78,9 @@ type sleepTime struct {
 func (s *Sleeper) time() sleepTime {
 	switch {
 	case !s.InCall:
-	case s.Wait == "nanosleep":
+	case s.Reason == "nanosleep":
 		return sleepTime{addr: s.Args[0]}
-	case s.Wait == "clock_nanosleep":
+	case s.Reason == "clock_nanosleep":
 		return sleepTime{s.Args[2], s.Args[1]&timerAbsolute != 0, s.Args[0]}
 	}
 	return sleepTime{}

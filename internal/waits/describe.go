@@ -8,23 +8,23 @@ import "cmp"
 type Sleeper struct {
 	// State is the letter of /proc/PID/stat; 0 in a core.
 	State byte
-	// Wait is the system call, or the kernel's reason (process.WaitLabel).
-	Wait string
+	// Reason is the system call, or the kernel's reason (process.WaitLabel).
+	Reason string
 	// Args are the call's arguments, if InCall.
 	Args   [6]uint64
 	InCall bool
 	// Memory has the futex word, and the lock.
-	Memory WordCopy
+	Memory FutexCopy
 	// Stack is the innermost functions with inlined calls, at most [MaxFunctions].
-	Stack []FunctionName
+	Stack []StackFunction
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
-	// Managed asks the run-time systems about a thread in a [ManagedCall], now; nil: none. Its answer has priority.
+	// Managed asks the runtimes about a thread in a [RuntimeWaitCall], now; nil: none. Its answer has priority.
 	Managed func() (Wait, bool)
 }
 
-// Describe gives what a thread waits for, zero for a running one. [Wait.Resolve] and [Files.AddFileDetails] complete
-// it.
+// Describe returns what a thread waits for, zero for a running one. [Wait.ResolveOwner] and [OpenFiles.AddFileDetails]
+// complete it.
 func Describe(s *Sleeper) Wait {
 	switch s.State {
 	case 'T', 't':
@@ -32,7 +32,7 @@ func Describe(s *Sleeper) Wait {
 	case 'R', 'Z', 'X':
 		return Wait{}
 	}
-	switch s.Wait {
+	switch s.Reason {
 	case "page fault", "userfault":
 		return Wait{Kind: PageFault}
 	case "frozen":
@@ -72,7 +72,8 @@ var onDescriptor = map[string]bool{
 var kindsOfCalls = map[string]Kind{
 	"poll": Descriptor, "ppoll": Descriptor, "select": Descriptor, "pselect6": Descriptor,
 	"pause": Signal, "rt_sigsuspend": Signal, "rt_sigtimedwait": Signal, "rt_sigtimedwait_time64": Signal,
-	"semop": Semaphore, "semtimedop": Semaphore, "msgrcv": Queue, "msgsnd": Queue, "sync": Disk, "syncfs": Disk,
+	"semop": Semaphore, "semtimedop": Semaphore, "msgrcv": MessageQueue, "msgsnd": MessageQueue, "sync": Disk,
+	"syncfs": Disk,
 }
 
 // timeout is the argument with a call's time-out: a pointer, 0 for none, or milliseconds, negative for none.
@@ -89,7 +90,7 @@ var timeouts = map[string]timeout{
 }
 
 func (s *Sleeper) hasTimeout() bool {
-	t, ok := timeouts[s.Wait]
+	t, ok := timeouts[s.Reason]
 	if t.millis {
 		return int32(s.Args[t.arg]) >= 0
 	}
@@ -103,14 +104,14 @@ func describeCall(s *Sleeper) Wait {
 			return w
 		}
 	}
-	w := Wait{Kind: cmp.Or(kindsOfCalls[s.Wait], Other), Timed: s.hasTimeout()}
-	switch s.Wait {
+	w := Wait{Kind: cmp.Or(kindsOfCalls[s.Reason], Other), Timed: s.hasTimeout()}
+	switch s.Reason {
 	case "futex":
 		return futex(a, s.Stack, &s.Memory)
 	case "flock", "fcntl":
-		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Wait]}
+		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Reason]}
 	case "wait4", "waitid":
-		return describeChild(s.Wait, a)
+		return describeChild(s.Reason, a)
 	case "nanosleep", "clock_nanosleep":
 		return Wait{Kind: Sleep, Timed: true}
 	case "vfork", "clone", "clone3":
@@ -128,7 +129,7 @@ func describeCall(s *Sleeper) Wait {
 	case "semop", "semtimedop":
 		w.Why = "of System V, stores no owner"
 	}
-	if onDescriptor[s.Wait] {
+	if onDescriptor[s.Reason] {
 		w.Kind, w.FD = Descriptor, fileOf(a[0])
 	}
 	return w
@@ -137,10 +138,11 @@ func describeCall(s *Sleeper) Wait {
 // isVFORK reports whether a call that makes a process waits for its exec or end. The flags of clone3 are in memory, but
 // only a vfork waits uninterruptibly for long.
 func (s *Sleeper) isVFORK() bool {
-	return s.Wait == "vfork" || s.Wait == "clone" && s.Args[0]&cloneVFORK != 0 || s.Wait == "clone3" && s.State == 'D'
+	return s.Reason == "vfork" || s.Reason == "clone" && s.Args[0]&cloneVFORK != 0 ||
+		s.Reason == "clone3" && s.State == 'D'
 }
 
-func fileOf(fd uint64) *File { return &File{FD: int(int32(fd))} }
+func fileOf(fd uint64) *OpenFile { return &OpenFile{FD: int(int32(fd))} }
 
 // describeChild reads the ID from wait4's first argument, or waitid's second if its first is P_PID (1,
 // include/uapi/linux/wait.h).

@@ -17,7 +17,7 @@ func TestCallsWithoutDescriptorsAreSleeps(t *testing.T) {
 		{"select", [6]uint64{0, 0, 0, 0, fds}, Sleep},
 		{"select", [6]uint64{4, fds, 0, 0, fds}, Descriptor},
 	} {
-		s := &Sleeper{State: 'S', Wait: c.call, Args: c.args, InCall: true}
+		s := &Sleeper{State: 'S', Reason: c.call, Args: c.args, InCall: true}
 		if w := Describe(s); w.Kind != c.want || !w.Timed {
 			t.Errorf("%s%v: %+v, want a wait with a timeout of kind %q", c.call, c.args[:3], w, c.want)
 		}
@@ -41,7 +41,7 @@ func TestWaitsWithATimeoutSaySo(t *testing.T) {
 		{"epoll_wait", [6]uint64{3, timeout, 1, 0xffffffff}, false},
 		{"epoll_wait", [6]uint64{3, timeout, 1, 100}, true},
 	} {
-		s := &Sleeper{State: 'S', Wait: c.call, Args: c.args, InCall: true}
+		s := &Sleeper{State: 'S', Reason: c.call, Args: c.args, InCall: true}
 		if w := Describe(s); w.Timed != c.timed {
 			t.Errorf("%s%v: %+v, want timed %v", c.call, c.args, w, c.timed)
 		}
@@ -66,7 +66,7 @@ func TestUninterruptibleWaits(t *testing.T) {
 		{'D', "clone", 0x11, "disk (or a lock of the kernel)"},
 		{'D', "clone3", 0, vfork},
 	} {
-		w := Describe(&Sleeper{State: c.state, Wait: c.call, InCall: true, Args: [6]uint64{c.first}})
+		w := Describe(&Sleeper{State: c.state, Reason: c.call, InCall: true, Args: [6]uint64{c.first}})
 		if got := w.String(); got != c.want {
 			t.Errorf("%c in %s(%#x): %s, want %s", c.state, c.call, c.first, got, c.want)
 		}
@@ -87,12 +87,12 @@ func TestRunTimeSystemsAreAskedAboutCallsOfTheirOwn(t *testing.T) {
 		{"ppoll", [6]uint64{fds, 1, timeout}, 0, true, true},
 		{"poll", [6]uint64{fds, 1, 100}, 0, false, false},
 	} {
-		if word, timed, ok := ManagedCall(c.call, &c.args); word != c.word || timed != c.timed || ok != c.ok {
+		if word, timed, ok := RuntimeWaitCall(c.call, &c.args); word != c.word || timed != c.timed || ok != c.ok {
 			t.Errorf("%s%v: %#x, %v, %v", c.call, c.args, word, timed, ok)
 		}
 	}
 	join := ManagedWait(Join, "", 8, 7, false)
-	s := &Sleeper{State: 'S', Wait: "ppoll", InCall: true, Managed: func() (Wait, bool) { return join, true }}
+	s := &Sleeper{State: 'S', Reason: "ppoll", InCall: true, Managed: func() (Wait, bool) { return join, true }}
 	if w := Describe(s); w.Kind != Join || !w.IsManaged() {
 		t.Errorf("%+v, want the run-time system's answer", w)
 	}

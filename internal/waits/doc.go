@@ -30,17 +30,18 @@
 //	sync, syncfs                                           disk
 //	any other call, and none                               other; in state D disk
 //
-// The innermost function that does more than forward the wait is the one of the table (identify.go). [Wait.Resolve]
-// then makes the ID in a lock that of a live thread; [Wait.ReadCallMemory], [Files.AddFileDetails] and
-// [Wait.SetVariable] add details. [Idle] decides whether a wait is idle, from the whole stack (idle.go), and [WorkOf]
-// for what a pool's worker waits (starved.go); both ask package languages for the names of each language.
+// The innermost function that does more than forward the wait is the one of the table (identify.go).
+// [Wait.ResolveOwner] then makes the ID in a lock that of a live thread; [Wait.ReadCallMemory],
+// [OpenFiles.AddFileDetails] and [Wait.SetVariable] add details. [Idle] decides whether a wait is idle, from the whole
+// stack (idle.go), and [PoolWorkerOf] for what a pool's worker waits (starved.go); both ask package languages for the
+// names of each language.
 //
 // Two things are not decided here. A goroutine that waits without a thread has its reason of the Go runtime in place of
 // a kind. The recorder names native functions only, so a report shows a condition within a language's sleep as a sleep
 // (package view, waits.go).
 //
-// The package reads no memory of the target. It reads small files below /proc: descriptors ([Files]), sockets
-// ([Peers]), and which threads exist ([LiveThreads]).
+// The package reads no memory of the target. It reads small files below /proc: descriptors ([OpenFiles]), sockets
+// ([RemoteAddresses]), and which threads exist ([LiveThreads]).
 //
 // # Owners
 //

@@ -10,7 +10,7 @@ import (
 
 var fileLockClasses = map[string][]string{"flock": {"FLOCK"}, "fcntl": {"POSIX", "OFDLCK"}}
 
-func (f *Files) setHolder(w *Wait) {
+func (f *OpenFiles) setHolder(w *Wait) {
 	pid := lockHolder(f.read(f.root+"/locks"), f.pid, w.class)
 	if pid == 0 {
 		w.Why = "its owner is not known"
@@ -19,7 +19,7 @@ func (f *Files) setHolder(w *Wait) {
 	w.OwnerProcess, w.OwnerName = pid, strings.TrimSpace(f.read(f.path(pid, "comm")))
 }
 
-// lockHolder gives the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where waiters
+// lockHolder returns the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where waiters
 // follow the lock:
 //
 //	3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF

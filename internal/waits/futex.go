@@ -17,13 +17,13 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// Bytes of a [WordCopy], and how many of them are before the word.
+// Bytes of a [FutexCopy], and how many of them are before the word.
 const (
 	CopySize   = 64
 	CopyBefore = 16
 )
 
-// WordCopy is the memory around a futex word, copied while the thread slept:
+// FutexCopy is the memory around a futex word, copied while the thread slept:
 //
 //	Addr                    futex word              Addr+CopySize
 //	|      CopyBefore       |                       |
@@ -31,13 +31,13 @@ const (
 //	                        [glibc mutex: word 0, owner 8, kind 16]
 //	         [glibc rwlock: readers −8 or −12 … writer 16 or 12]
 //
-// It is shorter, or begins at the word, where memory ends. The zero WordCopy holds nothing.
-type WordCopy struct {
+// It is shorter, or begins at the word, where memory ends. The zero FutexCopy holds nothing.
+type FutexCopy struct {
 	Addr  uint64 // of Bytes[0]
 	Bytes []byte
 }
 
-func (c *WordCopy) u32(addr uint64) (uint32, bool) {
+func (c *FutexCopy) u32(addr uint64) (uint32, bool) {
 	off := addr - c.Addr
 	if n := uint64(len(c.Bytes)); n < 4 || off > n-4 {
 		return 0, false
@@ -46,7 +46,7 @@ func (c *WordCopy) u32(addr uint64) (uint32, bool) {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
 }
 
-// FutexWord gives the word at which futex(2) sleeps; false: the operation does not sleep.
+// FutexWord returns the word at which futex(2) sleeps; false: the operation does not sleep.
 func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {
 	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
@@ -55,9 +55,9 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// ManagedCall gives the word, 0 for none, and the time-out of a call in which threads of run-time systems wait for each
-// other: futex(2), and ppoll(2) of Ruby up to 3.2, in which one thread of several also waits for signals.
-func ManagedCall(name string, args *[6]uint64) (word uint64, timed, ok bool) {
+// RuntimeWaitCall returns the word, 0 for none, and the time-out of a call in which threads of runtimes wait for
+// each other: futex(2), and ppoll(2) of Ruby up to 3.2, in which one thread of several also waits for signals.
+func RuntimeWaitCall(name string, args *[6]uint64) (word uint64, timed, ok bool) {
 	switch name {
 	case "futex":
 		word, ok = FutexWord(args)
@@ -71,13 +71,14 @@ func ManagedCall(name string, args *[6]uint64) (word uint64, timed, ok bool) {
 // futexTimed reports whether a call of futex(2) has a time-out.
 func futexTimed(args *[6]uint64) bool { return args[3] != 0 }
 
-func futex(args *[6]uint64, stack []FunctionName, mem *WordCopy) Wait {
+func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {
 	addr, ok := FutexWord(args)
 	if !ok {
 		return Wait{Kind: Other}
 	}
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
-	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: futexTimed(args), shared: args[1]&futexPrivate == 0}
+	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: futexTimed(args)}
+	w.shared = args[1]&futexPrivate == 0
 	p := identifyPrimitive(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex
@@ -87,10 +88,10 @@ func futex(args *[6]uint64, stack []FunctionName, mem *WordCopy) Wait {
 	if p.kind == Condition && !p.musl && op == futexWait && uint32(args[2]) == 2 {
 		p.kind = Mutex // woken, and retakes its mutex; musl's conditions wait on 2
 	}
-	if p.kind == None {
+	if p.kind == NoWait {
 		p = w.primitiveByMemory(op, uint32(args[2]), mem)
 	}
-	if p.kind == None {
+	if p.kind == NoWait {
 		w.Why = "unknown kind of lock"
 		return w
 	}
@@ -114,10 +115,10 @@ func futex(args *[6]uint64, stack []FunctionName, mem *WordCopy) Wait {
 const groupWord = 4
 
 // setOwner sets the owner at w.Address, or why there is none. value is what the word was waited on.
-func (w *Wait) setOwner(p primitive, value uint32, mem *WordCopy) {
+func (w *Wait) setOwner(p primitive, value uint32, mem *FutexCopy) {
 	switch {
 	case p.kind == Join && !p.unknownLayout:
-		w.innerTID = int(value & futexTIDMask)
+		w.ownerInnerTID = int(value & futexTIDMask)
 	case p.kind == Join && p.musl:
 		w.muslJoin(value, mem)
 	case p.kind == Mutex && p.musl:
@@ -134,7 +135,7 @@ func (w *Wait) setOwner(p primitive, value uint32, mem *WordCopy) {
 }
 
 // primitiveByMemory knows robust mutexes and ends of threads by their memory, where inner functions have no names.
-func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *WordCopy) primitive {
+func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *FutexCopy) primitive {
 	addr := uint64(w.Address)
 	word, ok := mem.u32(addr)
 	if !ok || !w.shared || value == 0 {
@@ -159,9 +160,9 @@ func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *WordCopy) primiti
 	return primitive{}
 }
 
-// OwnerWord gives the futex word if the memory around it can hold an owner: conditions and semaphores wait on 0, no
-// lock does.
-func OwnerWord(args *[6]uint64) (addr uint64, ok bool) {
+// WordWithOwner returns the futex word if the memory around it can hold an owner: conditions and semaphores wait on 0,
+// no lock does.
+func WordWithOwner(args *[6]uint64) (addr uint64, ok bool) {
 	if addr, ok = FutexWord(args); !ok {
 		return 0, false
 	}

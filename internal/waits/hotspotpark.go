@@ -15,14 +15,14 @@ var hotspotWaits = []struct {
 }
 
 // hotspotWait returns what a HotSpot thread in a condition waits for, or "". decided: outer functions cannot change it.
-func hotspotWait(stack []FunctionName) (kind Kind, decided bool) {
+func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")
 		if _, ofLibc := libcPrimitives[symbol(name)]; ofLibc || isBelowPrimitive(name) {
 			continue
 		}
 		if !strings.HasSuffix(stack[i].Module, "libjvm.so") {
-			return None, true
+			return NoWait, true
 		}
 		for _, w := range hotspotWaits {
 			if strings.HasPrefix(name, w.begin) {
@@ -30,16 +30,16 @@ func hotspotWait(stack []FunctionName) (kind Kind, decided bool) {
 			}
 		}
 		if !strings.HasPrefix(name, "PlatformEvent::park") {
-			return None, true
+			return NoWait, true
 		}
 	}
-	return None, false
+	return NoWait, false
 }
 
-// setHotSpot replaces a condition by what HotSpot made of it, where the run-time system, asked later, gave no answer.
+// setHotSpot replaces a condition by what HotSpot made of it, where the runtime, asked later, gave no answer.
 // The condition is the thread's own: its address names no monitor.
-func (w *Wait) setHotSpot(stack []FunctionName) {
-	if kind, _ := hotspotWait(stack); kind != None {
+func (w *Wait) setHotSpot(stack []StackFunction) {
+	if kind, _ := hotspotWait(stack); kind != NoWait {
 		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)
 		w.Why = "not read from the Java virtual machine"
 	}

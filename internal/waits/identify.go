@@ -4,31 +4,33 @@ package waits
 
 import "strings"
 
-// FunctionName is a function of a stack, and its file.
-type FunctionName struct{ Function, Module string }
+// StackFunction is a function of a stack, and its file.
+type StackFunction struct{ Function, Module string }
 
 // MaxFunctions bounds the examined functions.
 const MaxFunctions = 14
 
-// identifyPrimitive gives the innermost known primitive below which functions only forward the wait: malloc's lock, not
-// the mutex around malloc.
-func identifyPrimitive(stack []FunctionName) primitive {
+// identifyPrimitive returns the innermost known primitive below which functions only forward the wait: malloc's lock,
+// not the mutex around malloc.
+func identifyPrimitive(stack []StackFunction) primitive {
 	p, _ := identify(stack)
 	return p
 }
 
 // IsIdentified reports whether outer functions cannot change what a stack waits for.
-func IsIdentified(stack []FunctionName) bool {
+func IsIdentified(stack []StackFunction) bool {
 	_, done := identify(stack)
 	return done
 }
 
-func identify(stack []FunctionName) (p primitive, done bool) {
+// identify returns the primitive that a stack, innermost function first, waits at. Of two nested ones the inner of
+// libcPrimitives or libraryPrimitives wins; weakPrimitive's is only taken if none of these follows. done: functions
+// farther out cannot change the answer.
+func identify(stack []StackFunction) (p primitive, done bool) {
 	musl := false
 	for i := range stack[:min(len(stack), MaxFunctions)] {
 		n := &stack[i]
-		name, _, _ := strings.Cut(n.Function, "@")
-		plain := symbol(name)
+		name, plain := n.Function, symbol(n.Function)
 		musl = musl || isMusl(n.Module) || strings.HasPrefix(plain, "timedwait")
 		if found, ok := libcPrimitives[plain]; ok {
 			found.musl = musl
@@ -42,7 +44,7 @@ func identify(stack []FunctionName) (p primitive, done bool) {
 				return p, true
 			}
 		}
-		if p.kind == None {
+		if p.kind == NoWait {
 			p = weakPrimitive(name, plain)
 		}
 		// musl's inner functions have no or wrong names
@@ -56,7 +58,7 @@ func identify(stack []FunctionName) (p primitive, done bool) {
 
 // isOuterKnown reports whether functions outward of stack, which begins with a primitive's function, cannot change what
 // the primitive is part of.
-func isOuterKnown(k Kind, stack []FunctionName) bool {
+func isOuterKnown(k Kind, stack []StackFunction) bool {
 	switch k {
 	case Semaphore:
 		return isSemaphoreIdentified(stack)

@@ -15,38 +15,39 @@ const conditionWait = "Condition.wait"
 const python = "/usr/lib/libpython3.11.so.1.0"
 
 func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
-	code := func(function string) FunctionName { return FunctionName{function, "[CPython 3.11.7]"} }
+	code := func(function string) StackFunction { return StackFunction{function, "[CPython 3.11.7]"} }
 	sem := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
-	with := func(inner []FunctionName, outer ...FunctionName) []FunctionName {
+	with := func(inner []StackFunction, outer ...StackFunction) []StackFunction {
 		return append(slices.Clone(inner), outer...)
 	}
-	acquire := with(sem, FunctionName{cpythonAcquire, python}, FunctionName{acquireTimed, python})
-	lock := FunctionName{acquireLock, python}
+	acquire := with(sem, StackFunction{cpythonAcquire, python}, StackFunction{acquireTimed, python})
+	lock := StackFunction{acquireLock, python}
 	for name, c := range map[string]struct {
-		stack []FunctionName
+		stack []StackFunction
 		want  string
 		label string
 	}{
-		"other": {with(sem, FunctionName{"work", "/prog"}), "", "semaphore 0x1000"},
+		"other": {with(sem, StackFunction{"work", "/prog"}), "", "semaphore 0x1000"},
 		"lock":  {with(acquire, lock, code("work")), languages.PythonLock, "semaphore 0x1000 (threading.Lock)"},
-		"rlock": {with(acquire, FunctionName{acquireRLock, python}), "threading.RLock", "semaphore 0x1000 (threading.RLock)"},
+		"rlock": {with(acquire, StackFunction{acquireRLock, python}), "threading.RLock",
+			"semaphore 0x1000 (threading.RLock)"},
 		"condition": {with(acquire, lock, code(conditionWait)), languages.PythonCondition,
 			"semaphore 0x1000 (threading.Condition)"},
 		"outer condition": {with(acquire, lock, code("work"), code(conditionWait)), languages.PythonLock,
 			"semaphore 0x1000 (threading.Lock)"},
-		"far": {with(acquire, append(append([]FunctionName{lock}, make([]FunctionName, MaxFunctions)...),
+		"far": {with(acquire, append(append([]StackFunction{lock}, make([]StackFunction, MaxFunctions)...),
 			code(conditionWait))...), languages.PythonCondition, "semaphore 0x1000 (threading.Condition)"},
-		"stripped": {with(acquire[:3], FunctionName{"", python}, FunctionName{"PyObject_Vectorcall", python}),
+		"stripped": {with(acquire[:3], StackFunction{"", python}, StackFunction{"PyObject_Vectorcall", python}),
 			languages.UnknownPythonLock, "semaphore 0x1000 (lock of CPython)"},
-		"stripped, in a condition": {with(acquire[:3], FunctionName{"", python}, code(conditionWait)),
+		"stripped, in a condition": {with(acquire[:3], StackFunction{"", python}, code(conditionWait)),
 			languages.PythonCondition, "semaphore 0x1000 (threading.Condition)"},
 	} {
-		w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack,
+		w := Describe(&Sleeper{State: 'S', Reason: "futex", InCall: true, Stack: c.stack,
 			Args: [6]uint64{0x1000, 128 + 9 + 256, 0}})
 		if w.Kind != Semaphore || w.Type != c.want || w.Label() != c.label {
 			t.Errorf("%s: %s of %q, label %s", name, w.Kind, w.Type, w.Label())
 		}
-		if shown := DisplayLabel(w.Label()); shown != w.Object() {
+		if shown := LabelForReader(w.Label()); shown != w.Object() {
 			t.Errorf("%s: %s, %s", name, shown, w.Object())
 		}
 	}
@@ -59,7 +60,7 @@ func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 		if IsIdentified(names) {
 			t.Errorf("decided before %s", next)
 		}
-		names = append(names, FunctionName{next, python})
+		names = append(names, StackFunction{next, python})
 	}
 	if !IsIdentified(names) || !IsIdentified(stack("do_futex_wait", "sem_wait", "work")) ||
 		!IsIdentified(stack("pthread_cond_wait", "work")) {
@@ -79,9 +80,10 @@ func TestConditionsOfHotSpotAreNamedByTheirUse(t *testing.T) {
 			if IsIdentified(names) {
 				t.Errorf("%s: decided by %v", function, names)
 			}
-			names = append(names, FunctionName{outer, "/jvm/lib/server/libjvm.so"})
+			names = append(names, StackFunction{outer, "/jvm/lib/server/libjvm.so"})
 		}
-		w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: names, Args: [6]uint64{0x1000, 128 + 9, 0, 1}})
+		w := Describe(&Sleeper{State: 'S', Reason: "futex", InCall: true, Stack: names,
+			Args: [6]uint64{0x1000, 128 + 9, 0, 1}})
 		label := string(want)
 		if want == Condition {
 			label = "condition 0x1000"
@@ -90,15 +92,16 @@ func TestConditionsOfHotSpotAreNamedByTheirUse(t *testing.T) {
 			t.Errorf("%s: %+v, label %s", function, w, w.Label())
 		}
 	}
-	elsewhere := append(stack("pthread_cond_wait"), FunctionName{"ObjectMonitor::wait", "/app"})
-	if kind, decided := hotspotWait(elsewhere); kind != None || !decided {
+	elsewhere := append(stack("pthread_cond_wait"), StackFunction{"ObjectMonitor::wait", "/app"})
+	if kind, decided := hotspotWait(elsewhere); kind != NoWait || !decided {
 		t.Errorf("outside libjvm: %q, %v", kind, decided)
 	}
 }
 
 func TestHowLongASleepIs(t *testing.T) {
 	for until, want := range map[string]string{
-		"": "sleeps (duration not known)", "for 1h0m0s": "sleeps; asked for 1h0m0s", "for 3s more": "sleeps for 3s more",
+		"": "sleeps (duration not known)", "for 1h0m0s": "sleeps; asked for 1h0m0s",
+		"for 3s more":                "sleeps for 3s more",
 		"until 2026-01-01T00:00:00Z": "sleeps until 2026-01-01T00:00:00Z",
 	} {
 		if got := (&Wait{Kind: Sleep, Until: until}).SleepText(); got != want {

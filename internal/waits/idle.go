@@ -2,88 +2,83 @@
 
 package waits
 
-// # Idle or blocked
-//
-// A thread that waits for work is idle, one that waits within work is blocked. Rules by name:
-//
-//	event-loop   epoll_wait; poll, select, io_uring_enter and the like called by an event loop; neither if work runs
-//	             the loop until a reply is there
-//	accept       the next connection
-//	signal       the next signal
-//	pool         a condition, semaphore or park in which the loop of a pool or queue takes its next work
-//	connection   the next message on an open connection
-//	runtime      a thread of the run-time system, such as a Java virtual machine's compilers, in its own loop
-//
-// The waiting function decides: the innermost that does not only forward the wait. All work of a pool is below its
-// loop, so an outer loop proves nothing. Without a rule a wait is blocked.
-
-// The rules' names.
+// The rules of [Idle], by name.
 const (
-	IdleLoop       = "event-loop"
-	IdleAccept     = "accept"
-	IdleSignal     = "signal"
-	IdlePool       = "pool"
-	IdleRuntime    = "runtime"
+	// IdleEventLoop: epoll_wait; poll, select, io_uring_enter and the like called by an event loop; neither if work runs
+	// the loop until a reply is there.
+	IdleEventLoop = "event-loop"
+	// IdleAccept: the next connection.
+	IdleAccept = "accept"
+	// IdleSignal: the next signal.
+	IdleSignal = "signal"
+	// IdlePool: a condition, semaphore or park in which the loop of a pool or queue takes its next work.
+	IdlePool = "pool"
+	// IdleRuntime: a thread of the runtime, such as a Java virtual machine's compilers, in its own loop.
+	IdleRuntime = "runtime"
+	// IdleConnection: the next message on an open connection.
 	IdleConnection = "connection"
 	// IdleForever is the wait of a goroutine that nothing can wake: select {}, a nil channel.
 	IdleForever = "forever"
 )
 
-var byCall = map[string]string{
-	"epoll_wait": IdleLoop, "epoll_pwait": IdleLoop, "epoll_pwait2": IdleLoop,
+var idleRuleByCall = map[string]string{
+	"epoll_wait": IdleEventLoop, "epoll_pwait": IdleEventLoop, "epoll_pwait2": IdleEventLoop,
 	"accept": IdleAccept, "accept4": IdleAccept,
 	"pause": IdleSignal, "rt_sigsuspend": IdleSignal, "rt_sigtimedwait": IdleSignal,
 }
 
-// inLoops are calls of event loops, with other uses too.
-var inLoops = map[string]bool{
+// eventLoopCalls are calls of event loops, with other uses too.
+var eventLoopCalls = map[string]bool{
 	"poll": true, "ppoll": true, "select": true, "pselect6": true, "io_uring_enter": true, "io_getevents": true,
 }
 
 func mayAwaitWork(k Kind) bool {
-	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None || k == ObjectWait
+	return k == Condition || k == Semaphore || k == Park || k == Futex || k == NoWait || k == ObjectWait
 }
 
 // Frame is a function of a stack; unknown values are empty.
 type Frame struct {
 	// Function is its name in reports.
 	Function string
-	// Module is its file in any directory, or the run-time system as "[CPython 3.12.1]".
+	// Module is its file in any directory, or the runtime as "[CPython 3.12.1]".
 	Module string
 	File   string
 }
 
-// Idle gives the rule by which a wait is idle, or "". wait is its label; stack gives the frames, innermost first, and
-// false at the end.
-func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
+// Idle returns the rule by which a wait is idle, or "": a thread that waits for work is idle, one that waits within
+// work is blocked. wait is its label; the innermost frame is first.
+//
+// The waiting function decides: the innermost that does not only forward the wait. All work of a pool is below its
+// loop, so an outer loop proves nothing. Without a rule a wait is blocked.
+func Idle(wait string, kind Kind, stack []Frame) string {
 	switch {
-	case goroutineWaits[wait] && isParked(stack):
+	case goroutineWaits[wait] && len(stack) > 0 && stack[0].Function == parks:
 		return idleGoroutine(wait, stack)
-	case wait == "futex", wait == "ppoll" && kind.IsSynchronization(): // [ManagedCall]
+	case wait == "futex", wait == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)
-	case inLoops[wait], byCall[wait] == IdleLoop:
+	case eventLoopCalls[wait], idleRuleByCall[wait] == IdleEventLoop:
 		return idleAtDescriptors(wait, stack)
 	}
-	return byCall[wait]
+	return idleRuleByCall[wait]
 }
 
-func idleAtDescriptors(call string, stack func(i int) (Frame, bool)) string {
-	s := classify(stack)
+func idleAtDescriptors(call string, stack []Frame) string {
+	s := splitStack(stack)
 	switch {
 	case s.awaitsReply():
 		return ""
 	case s.awaitsMessage():
 		return IdleConnection
-	case inLoops[call], s.pollsOneDescriptor():
+	case eventLoopCalls[call], s.pollsOneDescriptor():
 		return s.eventLoopRule()
 	case s.withinServerWork():
 		return ""
 	}
-	return byCall[call]
+	return idleRuleByCall[call]
 }
 
-func idleAtFutex(kind Kind, stack func(i int) (Frame, bool)) string {
-	s := classify(stack)
+func idleAtFutex(kind Kind, stack []Frame) string {
+	s := splitStack(stack)
 	switch {
 	case kind == Join && s.isLauncher():
 		return IdleRuntime

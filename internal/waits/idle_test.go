@@ -9,15 +9,12 @@ import (
 )
 
 // frames makes a stack of lines "function|module|file", innermost first.
-func frames(text string) func(i int) (Frame, bool) {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return func(i int) (Frame, bool) {
-		if i >= len(lines) {
-			return Frame{}, false
-		}
-		f := strings.Split(strings.TrimSpace(lines[i])+"||", "|")
-		return Frame{Function: f[0], Module: f[1], File: f[2]}, true
+func frames(text string) (stack []Frame) {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		f := strings.Split(strings.TrimSpace(line)+"||", "|")
+		stack = append(stack, Frame{Function: f[0], Module: f[1], File: f[2]})
 	}
+	return stack
 }
 
 // Parts of real stacks.
@@ -139,7 +136,7 @@ var javaIdle = []idleCase{
 		"sun.nio.ch.NioSocketImpl.implRead|[HotSpot 17.0.15]\nShop.ask|[HotSpot 17.0.15]\n" + javaPool, ""},
 	{"Java, a selector", "poll", Descriptor, "poll|libc.so.6\n" +
 		"sun.nio.ch.PollSelectorImpl.doSelect|[HotSpot 17.0.15]\n" +
-		"Netty.run|[HotSpot 17.0.15]", IdleLoop},
+		"Netty.run|[HotSpot 17.0.15]", IdleEventLoop},
 	{"Java, a compiler's thread", "futex", Condition, cond +
 		"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so\n" +
 		"CompileBroker::compiler_thread_loop|/jvm/libjvm.so",
@@ -194,7 +191,7 @@ var pythonIdle = []idleCase{
 		"ask|[CPython 3.11.7]|/app/shop.py", ""},
 	{"Python, socketserver", "poll", Descriptor, "poll|libc.so.6\n" +
 		"_PollLikeSelector.select|[CPython 3.11.7]|/usr/lib/python3.11/selectors.py\n" +
-		"BaseServer.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/socketserver.py", IdleLoop},
+		"BaseServer.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/socketserver.py", IdleEventLoop},
 	{"gunicorn's first process", "futex", Semaphore,
 		"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|_queue.cpython-311.so\n" +
 			"Arbiter.wait_for_signals|[CPython 3.11.7]|/v/gunicorn/arbiter.py\n" +
@@ -202,14 +199,15 @@ var pythonIdle = []idleCase{
 	{"gevent's pool of threads", "futex", Semaphore,
 		"__new_sem_wait_slow64|/usr/lib/libc.so.6\nacquire_with_timeout|[CPython 3.11.7]|/v/gevent/_threading.py\n" +
 			"_Condition.wait|[CPython 3.11.7]|/v/gevent/_threading.py\nQueue.get|[CPython 3.11.7]|/v/gevent/_threading.py\n" +
-			"_WorkerGreenlet.run|[CPython 3.11.7]|/v/gevent/threadpool.py\n_PyEval_Vector|libpython3.11.so.1.0", IdlePool},
+			"_WorkerGreenlet.run|[CPython 3.11.7]|/v/gevent/threadpool.py\n_PyEval_Vector|libpython3.11.so.1.0",
+		IdlePool},
 	{"gevent's pool of threads, a task", "futex", Semaphore,
 		"__new_sem_wait_slow64|/usr/lib/libc.so.6\nacquire_with_timeout|[CPython 3.11.7]|/v/gevent/_threading.py\n" +
 			"_Condition.wait|[CPython 3.11.7]|/v/gevent/_threading.py\nbuy|[CPython 3.11.7]|/app/shop.py\n" +
 			"_WorkerGreenlet.run|[CPython 3.11.7]|/v/gevent/threadpool.py\n_PyEval_Vector|libpython3.11.so.1.0", ""},
 	{"gunicorn's synchronous worker", "pselect6", Descriptor, "select|libc.so.6\nselect_select_impl|select.so\n" +
 		"SyncWorker.wait|[CPython 3.11.7]|/v/gunicorn/workers/sync.py\n" +
-		"SyncWorker.run_for_one|[CPython 3.11.7]|/v/gunicorn/workers/sync.py", IdleLoop},
+		"SyncWorker.run_for_one|[CPython 3.11.7]|/v/gunicorn/workers/sync.py", IdleEventLoop},
 }
 
 var rubyIdle = []idleCase{
@@ -282,9 +280,9 @@ var nativeIdle = []idleCase{
 	{"TBB, the program waits for its tasks", "futex", Futex, "syscall|/usr/lib/libc.so.6\n" +
 		"|/usr/lib/libtbb.so.12.8\nmain|/app\n__libc_start_main|/usr/lib/libc.so.6", ""},
 	{"PostgreSQL, the postmaster, stripped", "pselect6", Descriptor, "select|libc.so.6\n|postgres\n" +
-		"PostmasterMain|postgres\nmain|postgres", IdleLoop},
+		"PostmasterMain|postgres\nmain|postgres", IdleEventLoop},
 	{"PostgreSQL, the autovacuum launcher, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
-		"WaitEventSetWait|postgres\nWaitLatch|postgres\n|postgres\nStartAutoVacLauncher|postgres", IdleLoop},
+		"WaitEventSetWait|postgres\nWaitLatch|postgres\n|postgres\nStartAutoVacLauncher|postgres", IdleEventLoop},
 	{"PostgreSQL, a parallel query's worker, stripped", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
 		"WaitLatch|postgres\n|postgres\nshm_mq_receive|postgres\nPostmasterMain|postgres", ""},
 	{"jemalloc's background thread, stripped", "futex", Condition, cond +
@@ -327,7 +325,7 @@ var nativeIdle = []idleCase{
 	{"MariaDB, the manager", "futex", Condition, cond + "handle_manager|/mariadbd\n|/mariadbd\n" +
 		"start_thread|libc.so.6", IdlePool},
 	{"MariaDB, the next connection", "poll", Descriptor, "poll|libc.so.6\nhandle_connections_sockets|/mariadbd\n" +
-		"mysqld_main|/mariadbd", IdleLoop},
+		"mysqld_main|/mariadbd", IdleEventLoop},
 	{"MariaDB, a client's next command", "poll", Descriptor, "poll|libc.so.6\nvio_io_wait|/mariadbd\n" +
 		"vio_socket_io_wait|/mariadbd\nvio_read|/mariadbd\n|/mariadbd\nmy_net_read_packet_reallen|/mariadbd\n" +
 		"my_net_read_packet|/mariadbd\n" + strings.TrimPrefix(mariaDBCommand, mariaDBDispatch), IdleConnection},
@@ -346,11 +344,12 @@ var nativeIdle = []idleCase{
 	{"POCO, a server's thread without a connection", "futex", Condition, cond +
 		"Poco::EventImpl::waitImpl|/clickhouse\n" +
 		"Poco::NotificationQueue::waitDequeueNotification|/clickhouse\n" +
-		"Poco::Net::TCPServerDispatcher::run|/clickhouse\nPoco::PooledThread::run|/clickhouse\n" + pocoThread, IdlePool},
+		"Poco::Net::TCPServerDispatcher::run|/clickhouse\nPoco::PooledThread::run|/clickhouse\n" + pocoThread,
+		IdlePool},
 	{"POCO, a task that waits for an event", "futex", Condition, cond + "Poco::EventImpl::waitImpl|/clickhouse\n" +
 		"DB::Exchange::send|/clickhouse\nPoco::PooledThread::run|/clickhouse\n" + pocoThread, ""},
 	{"POCO, a server's next connection", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
-		"Poco::Net::SocketImpl::poll|/clickhouse\nPoco::Net::TCPServer::run|/clickhouse\n" + pocoThread, IdleLoop},
+		"Poco::Net::SocketImpl::poll|/clickhouse\nPoco::Net::TCPServer::run|/clickhouse\n" + pocoThread, IdleEventLoop},
 	{"POCO, a client's next query", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
 		"Poco::Net::SocketImpl::poll|/clickhouse\nDB::ReadBufferFromPocoSocket::poll|/clickhouse\n" +
 		"DB::TCPHandler::runImpl|/clickhouse\n" + pocoThread, IdleConnection},
@@ -368,27 +367,27 @@ var nativeIdle = []idleCase{
 	{"Traffic Server, a thread for files", "futex", Condition, cond + "AIOThreadInfo::start|/usr/bin/traffic_server\n" +
 		"EThread::execute|/usr/bin/traffic_server\nstart_thread|libc.so.6", IdlePool},
 	{"Dovecot, a client's next command", "epoll_wait", Descriptor, dovecotLoop + "master_service_run|libdovecot.so.0\n" +
-		"main|/usr/lib/dovecot/imap", IdleLoop},
+		"main|/usr/lib/dovecot/imap", IdleEventLoop},
 	{"Dovecot, the answer of its authentication", "epoll_wait", Descriptor, dovecotLoop +
 		"auth_master_user_lookup|libdovecot.so.0\n|libdovecot-storage.so.0\n" +
 		"mail_storage_service_lookup|libdovecot-storage.so.0\n|/usr/bin/doveadm\nmain|/usr/bin/doveadm", ""},
 	{"Samba, a client's next request", "epoll_wait", Descriptor, teventLoop +
 		"tevent_common_loop_wait|libtevent.so.0\n|libtevent.so.0\nsmbd_process|libsmbd-base.so.0\n" +
-		"|/usr/sbin/smbd\nmain|/usr/sbin/smbd", IdleLoop},
+		"|/usr/sbin/smbd\nmain|/usr/sbin/smbd", IdleEventLoop},
 	{"Samba, a server's answer", "epoll_wait", Descriptor, teventLoop + "tevent_req_poll|libtevent.so.0\n" +
 		"tevent_req_poll_ntstatus|libtevent-util.so.0\ncli_full_connection_creds|libsmbconf.so.0\nmain|/usr/bin/net", ""},
 	{"Samba, the main loop of its servers for calls", "epoll_wait", Descriptor, teventLoop +
 		"tevent_req_poll|libtevent.so.0\ntevent_req_poll_unix|libtevent-util.so.0\n" +
-		"main|/usr/libexec/samba/samba-dcerpcd", IdleLoop},
+		"main|/usr/libexec/samba/samba-dcerpcd", IdleEventLoop},
 	{"a disk read by io_getevents", "io_getevents", Other, "io_getevents|libaio.so.1\nread_block|/app\nmain|/app", ""},
 	{"glib", "poll", Descriptor, "poll|libc.so.6\ng_main_context_poll|libglib-2.0.so.0\n" +
 		"g_main_loop_run|libglib-2.0.so.0",
-		IdleLoop},
+		IdleEventLoop},
 	{"glib, the answer to a call", "poll", Descriptor, "poll|libc.so.6\ng_main_context_iterate|libglib-2.0.so.0\n" +
 		"g_main_loop_run|libglib-2.0.so.0\ng_dbus_connection_send_message_with_reply_sync|libgio-2.0.so.0\n" +
 		"refresh|/app\nmain|/app", ""},
 	{"libuv, a server", "epoll_pwait", Descriptor, "epoll_pwait|libc.so.6\nuv__io_poll|/usr/bin/node\n" +
-		"uv_run|/usr/bin/node\nnode::SpinEventLoopInternal|/usr/bin/node\nnode::Start|/usr/bin/node", IdleLoop},
+		"uv_run|/usr/bin/node\nnode::SpinEventLoopInternal|/usr/bin/node\nnode::Start|/usr/bin/node", IdleEventLoop},
 	{"Node, execSync", "epoll_pwait", Descriptor, "epoll_pwait|libc.so.6\nuv__io_poll|/usr/bin/node\n" +
 		"uv_run|/usr/bin/node\nnode::SyncProcessRunner::TryInitializeAndRunLoop|/usr/bin/node\n" +
 		"node::SyncProcessRunner::Spawn|/usr/bin/node", ""},
@@ -398,13 +397,13 @@ var nativeIdle = []idleCase{
 		"_UnaryUnaryMultiCallable._blocking|[CPython 3.11.7]|/lib/python3.11/site-packages/grpc/_channel.py\n" +
 		"work|[CPython 3.11.7]|g.py", ""},
 	{"gRPC, a server's loop in Python", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n|cygrpc.cpython-311.so\n" +
-		"_serve|[CPython 3.11.7]|/lib/python3.11/site-packages/grpc/_server.py\n" + pythonThread, IdleLoop},
+		"_serve|[CPython 3.11.7]|/lib/python3.11/site-packages/grpc/_server.py\n" + pythonThread, IdleEventLoop},
 	{"gRPC, a call from C++", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
 		"pollset_work(grpc_pollset*, grpc_pollset_worker**, grpc_core::Timestamp)|libgrpc.so.29\n" +
 		"cq_pluck(grpc_completion_queue*, void*, gpr_timespec, void*)|libgrpc.so.29\n" +
 		"grpc::internal::BlockingUnaryCallImpl<Ask, Answer>::BlockingUnaryCallImpl|/app\nmain|/app", ""},
 	{"PostgreSQL, a client's next command", "epoll_wait", Descriptor,
-		"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nsecure_read|postgres\npq_recvbuf|postgres", IdleLoop},
+		"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nsecure_read|postgres\npq_recvbuf|postgres", IdleEventLoop},
 	{"PostgreSQL, a replica's answer", "epoll_wait", Descriptor,
 		"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nWaitLatch|postgres\nSyncRepWaitForLSN|postgres", ""},
 	{"a stack without names", "futex", Condition, cond + "|/app\n|/app", ""},
@@ -426,20 +425,20 @@ func TestWorkersThatWaitForResults(t *testing.T) {
 	outer := "outer|[CPython 3.11.7]|/app/pools.py\n"
 	for _, c := range []struct {
 		stack string
-		want  Work
+		want  PoolWorker
 	}{
 		{javaPark + "java.util.concurrent.FutureTask.awaitDone|[HotSpot 17.0.15]\n" +
 			"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool,
-			Work{"java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.FutureTask.get"}},
+			PoolWorker{"java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.FutureTask.get"}},
 		{javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" + javaPool,
-			Work{Loop: "java.util.concurrent.ThreadPoolExecutor.runWorker"}},
-		{pythonLock + future + outer + pythonPool, Work{"_worker of futures.thread", "Future.result"}},
-		{pythonLock + future + outer + pythonThread, Work{}},
-		{"<module>|[CPython 3.11.7]|/app/pools.py", Work{}},
+			PoolWorker{Loop: "java.util.concurrent.ThreadPoolExecutor.runWorker"}},
+		{pythonLock + future + outer + pythonPool, PoolWorker{"_worker of futures.thread", "Future.result"}},
+		{pythonLock + future + outer + pythonThread, PoolWorker{}},
+		{"<module>|[CPython 3.11.7]|/app/pools.py", PoolWorker{}},
 		{"std::future<int>::get|/app\nouter|/app\n" + cxxPool,
-			Work{"ThreadPool::ThreadPool::{lambda#1}::operator", "std::future"}},
+			PoolWorker{"ThreadPool::ThreadPool::{lambda#1}::operator", "std::future"}},
 	} {
-		if got := WorkOf(frames(c.stack)); got != c.want {
+		if got := PoolWorkerOf(frames(c.stack)); got != c.want {
 			t.Errorf("%+v, want %+v, of\n%s", got, c.want, c.stack)
 		}
 	}
@@ -465,7 +464,7 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 	} {
 		got := ""
 		if i := ApplicationFunction(frames(stack)); i >= 0 {
-			f, _ := frames(stack)(i)
+			f := frames(stack)[i]
 			got = f.Function
 		}
 		if got != want {
@@ -479,7 +478,7 @@ func FuzzIdle(f *testing.F) {
 	f.Add("poll", "", "a<b(c>)|[HotSpot|x\n)))|[CPython|threading.py")
 	f.Fuzz(func(_ *testing.T, wait, kind, stack string) {
 		_ = Idle(wait, Kind(kind), frames(stack))
-		_ = WorkOf(frames(stack))
+		_ = PoolWorkerOf(frames(stack))
 		_ = ApplicationFunction(frames(stack))
 	})
 }

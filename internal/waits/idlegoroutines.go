@@ -38,21 +38,12 @@ var nextWork = map[string]bool{
 
 const maxGoFrames = 32
 
-func isParked(stack func(i int) (Frame, bool)) bool {
-	f, ok := stack(0)
-	return ok && f.Function == parks
-}
-
-func idleGoroutine(wait string, stack func(i int) (Frame, bool)) string {
+func idleGoroutine(wait string, stack []Frame) string {
 	if wait == waitNothing {
 		return IdleForever
 	}
 	inner := ""
-	for i := range maxGoFrames {
-		f, ok := stack(i)
-		if !ok {
-			break
-		}
+	for _, f := range stack[:min(len(stack), maxGoFrames)] {
 		from, next := nextOnConnection[f.Function]
 		switch {
 		case wait == waitIO && f.Function == "internal/poll.(*FD).Accept":

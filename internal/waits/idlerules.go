@@ -56,7 +56,7 @@ func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():
 		return false
-	case s.inForwardingPool() || s.isOnlyIn(workerFiles):
+	case s.inForwardingPool() || s.isLibraryThread(workerFiles):
 		return true
 	case len(s.outer) == 0:
 		return false
@@ -65,7 +65,7 @@ func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case workWaits.MatchString(f.Function):
 		return !s.isCalledBy(subtasks)
-	case s.drivesEvents():
+	case s.awaitsEvents():
 		return true
 	case f.awaitsTask(), s.takesNextWork(0) && s.takesNextWork(1) && s.outer[1].awaitsTask():
 		return true
@@ -74,15 +74,21 @@ func (s *waitingStack) awaitsWork() bool {
 	case s.managed:
 		return len(s.outer) == 1 && (s.takesFromQueue() || isLoop(&f) && !s.mayAwaitLock())
 	}
-	from := 0
+	at := s.poolLoopAt()
+	return isLoop(&s.outer[at]) && s.isOutermostLoop(at)
+}
+
+// poolLoopAt returns the index of the outer function that is the pool's loop, if any is: the waiting function; or its
+// caller, if it takes the caller's next work; or that one's caller, if a pool's own function calls another of its own
+// for that. Precondition: there is an outer function.
+func (s *waitingStack) poolLoopAt() int {
 	switch {
 	case !s.takesNextWork(0):
+		return 0
 	case !isLoop(&s.outer[1]) && s.takesNextWork(1) && s.areOfOneScope(3):
-		from = 2 // a pool's own function calls another of its own
-	default:
-		from = 1
+		return 2
 	}
-	return isLoop(&s.outer[from]) && s.isOutermostLoop(from)
+	return 1
 }
 
 // areOfOneScope reports whether the innermost n functions are of one class or namespace.
@@ -131,8 +137,8 @@ func (s *waitingStack) inForwardingPool() bool {
 	return false
 }
 
-// isOnlyIn reports whether all outer functions are in these files, and the stack is not the first thread's.
-func (s *waitingStack) isOnlyIn(files *regexp.Regexp) bool {
+// isLibraryThread reports whether all outer functions are in these files, and the stack is not the first thread's.
+func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
 	for i := range s.outer {
 		if !files.MatchString(s.outer[i].Module) {
 			return false
@@ -141,13 +147,13 @@ func (s *waitingStack) isOnlyIn(files *regexp.Regexp) bool {
 	return !s.main && len(s.outer) > 0
 }
 
-// drivesEvents reports whether a pool's worker without work waits for events.
-func (s *waitingStack) drivesEvents() bool {
+// awaitsEvents reports whether a pool's worker without work waits for events.
+func (s *waitingStack) awaitsEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
 		case i > 0 && workWaits.MatchString(f.Function):
 			return !s.isCalledBy(subtasks)
-		case !drivers.MatchString(languages.WithoutArguments(f.Function)):
+		case !eventWaits.MatchString(languages.WithoutArguments(f.Function)):
 			return false
 		}
 	}
@@ -166,29 +172,31 @@ func (s *waitingStack) isCalledBy(those *regexp.Regexp) bool {
 
 // isOutermostLoop reports whether no outer function is another pool's loop.
 func (s *waitingStack) isOutermostLoop(from int) bool {
-	own, apart := scopeOf(s.outer[from].Function), false
+	own := scopeOf(s.outer[from].Function)
+	calledByOther := false // a function that is no loop is between: the outer loop is another pool's
 	for i := range s.outer[from+1:] {
 		f := &s.outer[from+1+i]
 		switch {
 		case strings.HasPrefix(f.Function, "std::"): // calls its argument
-			apart = true
-		case isLoop(f) && (apart || !strings.HasPrefix(languages.WithoutArguments(f.Function), own)):
+			calledByOther = true
+		case isLoop(f) && (calledByOther || !strings.HasPrefix(languages.WithoutArguments(f.Function), own)):
 			return false
 		case !isLoop(f):
-			apart = true
+			calledByOther = true
 		}
 	}
 	return true
 }
 
-// eventLoopRule gives the rule for a call of inLoops: the waiting function or its caller must be an event loop or main.
+// eventLoopRule returns the rule for a call of eventLoopCalls: the waiting function or its caller must be an event loop
+// or main.
 func (s *waitingStack) eventLoopRule() string {
 	for i := range s.inner {
 		switch f := &s.inner[i]; {
 		case f.accepts():
 			return IdleAccept
 		case f.selects():
-			return IdleLoop
+			return IdleEventLoop
 		}
 	}
 	for i := range s.outer[:min(len(s.outer), 2)] {
@@ -197,7 +205,7 @@ func (s *waitingStack) eventLoopRule() string {
 			return IdleAccept
 		}
 		if eventLoops.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && isMain(f) {
-			return IdleLoop
+			return IdleEventLoop
 		}
 	}
 	return ""
@@ -215,7 +223,7 @@ func (f *Frame) selects() bool {
 
 // withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
-	caller := s.callerOf(latches)
+	caller := s.callerOf(anyEventWaits)
 	return caller != "" && !mainLoops.MatchString(caller)
 }
 
@@ -224,10 +232,10 @@ func (s *waitingStack) awaitsMessage() bool { return messageLoops.MatchString(s.
 
 // pollsOneDescriptor reports whether the call waits for one descriptor, as poll(2) of one.
 func (s *waitingStack) pollsOneDescriptor() bool {
-	return slices.ContainsFunc(s.inner, func(f Frame) bool { return polls.MatchString(f.Function) })
+	return slices.ContainsFunc(s.inner, func(f Frame) bool { return onePolls.MatchString(f.Function) })
 }
 
-// callerOf gives the function that calls the outermost of a group, in which the waiting one is; "" if it is in none.
+// callerOf returns the function that calls the outermost of a group, in which the waiting one is; "" if it is in none.
 // Functions without a name are part of the group.
 func (s *waitingStack) callerOf(group *regexp.Regexp) string {
 	inside := false
@@ -253,21 +261,21 @@ func (s *waitingStack) awaitsReply() bool {
 			l := f.language()
 			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
 		}
-		if replies.MatchString(f.Function) {
+		if replyLoops.MatchString(f.Function) {
 			return true
 		}
 	}
 	return false
 }
 
-// belongsToRuntime reports whether the wait is of a thread of a run-time system or library, which does the system's own
+// belongsToRuntime reports whether the wait is of a thread of a runtime or library, which does the system's own
 // work.
 func (s *waitingStack) belongsToRuntime() bool {
 	if len(s.outer) == 0 || s.awaitsResult() {
 		return false
 	}
 	if !s.managed {
-		if s.isOnlyIn(serviceFiles) {
+		if s.isLibraryThread(serviceFiles) {
 			return true
 		}
 		name := languages.WithoutArguments(s.outer[0].Function)
@@ -288,7 +296,7 @@ func (s *waitingStack) isLauncher() bool {
 		func(l *languages.Language) *regexp.Regexp { return l.Launcher })
 }
 
-// RulesFile gives a function's source file if the rules use it, else "".
+// RulesFile returns a function's source file if the rules use it, else "".
 func RulesFile(module, file string) string {
 	f := Frame{Module: module}
 	if l := f.language(); l != nil && l.RuleFile != nil && l.RuleFile(file) {

@@ -5,35 +5,35 @@ package waits
 // Kind is the kind of what a thread waits for, as in JSON and labels.
 type Kind string
 
-// The kinds.
+// Values of [Kind].
 const (
-	None        Kind = ""
-	Mutex       Kind = "mutex"
-	RWLock      Kind = "rwlock"
-	Condition   Kind = "condition"
-	Join        Kind = "join"
-	Semaphore   Kind = "semaphore"
-	Barrier     Kind = "barrier"
-	Guard       Kind = "static-guard" // of C++
-	Once        Kind = "once"
-	Atomic      Kind = "atomic"
-	Future      Kind = "future"    // std::future
-	Park        Kind = "park"      // until woken: Go, Rust, parking_lot, abseil
-	LibraryLock Kind = "libc-lock" // within the C library, as malloc's
-	Futex       Kind = "futex"     // a word of unknown meaning
-	Descriptor  Kind = "descriptor"
-	Child       Kind = "child"
-	Sleep       Kind = "sleep"
-	Signal      Kind = "signal"
-	FileLock    Kind = "file-lock"
-	Queue       Kind = "message-queue"
-	Disk        Kind = "disk"
-	PageFault   Kind = "page-fault"
-	Stopped     Kind = "stopped"
-	Frozen      Kind = "frozen"
-	Other       Kind = "other"
+	NoWait       Kind = ""
+	Mutex        Kind = "mutex"
+	RWLock       Kind = "rwlock"
+	Condition    Kind = "condition"
+	Join         Kind = "join"
+	Semaphore    Kind = "semaphore"
+	Barrier      Kind = "barrier"
+	StaticGuard  Kind = "static-guard" // of C++
+	Once         Kind = "once"
+	Atomic       Kind = "atomic"
+	Future       Kind = "future"    // std::future
+	Park         Kind = "park"      // until woken: Go, Rust, parking_lot, abseil
+	LibraryLock  Kind = "libc-lock" // within the C library, as malloc's
+	Futex        Kind = "futex"     // a word of unknown meaning
+	Descriptor   Kind = "descriptor"
+	Child        Kind = "child"
+	Sleep        Kind = "sleep"
+	Signal       Kind = "signal"
+	FileLock     Kind = "file-lock"
+	MessageQueue Kind = "message-queue"
+	Disk         Kind = "disk"
+	PageFault    Kind = "page-fault"
+	Stopped      Kind = "stopped"
+	Frozen       Kind = "frozen"
+	Other        Kind = "other"
 
-	// Of run-time systems.
+	// Of runtimes.
 
 	Monitor    Kind = "monitor"     // for an object's lock: a monitor of Java
 	ObjectWait Kind = "object-wait" // for a notification at an object, or for a queue of Ruby
@@ -49,8 +49,8 @@ func (k Kind) HasOwner() bool {
 // conditions, barriers, ends.
 func (k Kind) IsSynchronization() bool {
 	switch k {
-	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
-		FileLock, Monitor, ObjectWait, GIL:
+	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, StaticGuard, Once, Atomic, Park, LibraryLock, Futex,
+		Future, FileLock, Monitor, ObjectWait, GIL:
 		return true
 	}
 	return false

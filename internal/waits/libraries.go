@@ -13,15 +13,15 @@ import (
 type library struct {
 	name string
 
-	all      string // no function is an application's
-	forwards string // only forward a wait
-	starts   string // call a new thread's function
-	result   string // wait for a task's result, or for a lock
+	libraryFunctions string // no function is an application's
+	forwards         string // only forward a wait
+	threadStarts     string // call a new thread's function
+	result           string // wait for a task's result, or for a lock
 
 	awaitsWork string // a pool's worker waits in them for work only,
 	subtask    string // but below these for the end of a task
-	drives     string // a worker without work waits in them for events
-	reply      string // work runs an event loop below them until a reply is there
+	eventWaits string // a worker without work waits in them for events
+	replyLoops string // work runs an event loop below them until a reply is there
 	poolLoop   string // loop of a pool whose functions all forward waits
 	poolWait   string // between poolLoop and the C library
 
@@ -30,10 +30,10 @@ type library struct {
 	nextWork  string // last part of what they call to wait for work
 	eventLoop string
 
-	latch    string // wait for all callers' events,
-	mainLoop string // these for work, others within work
+	anyEventWaits string // wait for all callers' events,
+	mainLoop      string // these for work, others within work
 
-	polls       string // wait for one descriptor, also by epoll
+	onePolls    string // wait for one descriptor, also by epoll
 	message     string // read a message
 	messageLoop string // call message functions for a client's next request
 
@@ -43,18 +43,18 @@ type library struct {
 
 var libraries = []library{
 	{
-		name: "C library",
-		all:  `^(_start$|_*clone3?$|start_thread$)`,
+		name:             "C library",
+		libraryFunctions: `^(_start$|_*clone3?$|start_thread$)`,
 		forwards: symbols(`pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|futex_\w+|` +
 			`\w*lll_\w*wait\w*|do_futex_wait|syscall|epoll_p?wait2?|p?poll|p?select6?`),
-		starts: `^(_*clone3?|start_thread|_start|__libc_start\w*)$`,
-		result: `pthread_(mutex|rwlock)_\w*lock`,
+		threadStarts: `^(_*clone3?|start_thread|_start|__libc_start\w*)$`,
+		result:       `pthread_(mutex|rwlock)_\w*lock`,
 	},
 	{
-		name:     "C++ library",
-		all:      `^(std|__gnu_cxx)::`,
-		forwards: `^(std|__gnu_cxx)::`,
-		starts:   `^std::(thread|__invoke|_Bind|__1::__thread)|^(?:\S+ )?std::__1::__thread`,
+		name:             "C++ library",
+		libraryFunctions: `^(std|__gnu_cxx)::`,
+		forwards:         `^(std|__gnu_cxx)::`,
+		threadStarts:     `^std::(thread|__invoke|_Bind|__1::__thread)|^(?:\S+ )?std::__1::__thread`,
 		result: `std::(__1::)?(__)?(basic_)?(shared_)?(future|__future_base|promise|latch|barrier)|` +
 			`std::(__1::)?__assoc|_M_futex_wait|std::thread::join`,
 	},
@@ -65,21 +65,21 @@ var libraries = []library{
 		poolLoop: `asio::detail::scheduler::do_run_one`,
 		poolWait: `^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`,
 	},
-	{name: "abseil", all: `^absl::|^_?Absl`, forwards: `^absl::|^_?Absl`, result: `Mutex::LockSlow`},
+	{name: "abseil", libraryFunctions: `^absl::|^_?Absl`, forwards: `^absl::|^_?Absl`, result: `Mutex::LockSlow`},
 	{name: "folly", forwards: `^folly::`},
 	{
-		name:     "Rust's standard library",
-		all:      `^(<?(std|core|alloc)::|<.* as (std|core|alloc)::|__rust)`,
-		forwards: `^(core|alloc)::|std::sys|std::thread::park`,
-		result:   `futex_mutex|mutex::futex|rwlock::futex`,
+		name:             "Rust's standard library",
+		libraryFunctions: `^(<?(std|core|alloc)::|<.* as (std|core|alloc)::|__rust)`,
+		forwards:         `^(core|alloc)::|std::sys|std::thread::park`,
+		result:           `futex_mutex|mutex::futex|rwlock::futex`,
 	},
-	{name: "parking_lot", all: `^parking_lot`, forwards: `parking_lot`, result: `raw_mutex|raw_rwlock`},
+	{name: "parking_lot", libraryFunctions: `^parking_lot`, forwards: `parking_lot`, result: `raw_mutex|raw_rwlock`},
 	{name: "crossbeam", forwards: `crossbeam_utils::sync::parker`},
 	{
 		name: "tokio",
 		awaitsWork: `^tokio::runtime::(scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
 			`blocking::pool::\w+::run(_worker)?$)`,
-		drives: `^tokio::runtime::`,
+		eventWaits: `^tokio::runtime::`,
 	},
 	{
 		name:       "rayon",
@@ -102,50 +102,50 @@ var libraries = []library{
 	{name: "OpenBLAS", pool: `blas_thread_server`},
 	{name: "jemalloc", services: `^libjemalloc\.so`},
 	{
-		name:     "GLib",
-		all:      `^g_(cond|main)_`,
-		forwards: symbols(`g_cond_wait(_until)?`),
-		starts:   `^g_thread_proxy$`,
-		reply:    `^g_\w+_sync$`,
+		name:             "GLib",
+		libraryFunctions: `^g_(cond|main)_`,
+		forwards:         symbols(`g_cond_wait(_until)?`),
+		threadStarts:     `^g_thread_proxy$`,
+		replyLoops:       `^g_\w+_sync$`,
 	},
-	{name: "Qt", forwards: `^QWaitCondition::|^QSemaphore::`, starts: `^QThreadPrivate::start$`},
+	{name: "Qt", forwards: `^QWaitCondition::|^QSemaphore::`, threadStarts: `^QThreadPrivate::start$`},
 	{
 		name:      "libuv",
 		forwards:  symbols(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
 		eventLoop: `\buv_run|uv__io_poll`,
 	},
-	{name: "Node", reply: `^node::SyncProcessRunner::`},
-	{name: "gRPC", reply: `^(grpc_completion_queue_pluck|cq_pluck)\b`},
+	{name: "Node", replyLoops: `^node::SyncProcessRunner::`},
+	{name: "gRPC", replyLoops: `^(grpc_completion_queue_pluck|cq_pluck)\b`},
 	{name: "libev", eventLoop: `\bev_run`},
 	{name: "Redis", eventLoop: `\baeApiPoll`},
 	{
-		name:        "MySQL, MariaDB",
-		starts:      `^pfs_spawn_thread$`,
-		awaitsWork:  `^(do_handle_one_connection|handle_manager|slave_deadlock_handler)$`,
-		nextWork:    `^block_until_new_connection$`,
-		eventLoop:   `^handle_connections_sockets$`,
-		message:     `^(vio_\w+|(my_)?net_read_\w+|my_net_read|Protocol_classic::\w+)$`,
-		messageLoop: `^do_command$`,
+		name:         "MySQL, MariaDB",
+		threadStarts: `^pfs_spawn_thread$`,
+		awaitsWork:   `^(do_handle_one_connection|handle_manager|slave_deadlock_handler)$`,
+		nextWork:     `^block_until_new_connection$`,
+		eventLoop:    `^handle_connections_sockets$`,
+		message:      `^(vio_\w+|(my_)?net_read_\w+|my_net_read|Protocol_classic::\w+)$`,
+		messageLoop:  `^do_command$`,
 	},
 	{name: "Apache", awaitsWork: `^ap_queue_pop_something$`},
 	{name: "Traffic Server", awaitsWork: `^(ProtectedQueue::wait|AIOThreadInfo::start)$`},
-	{name: "Dovecot", latch: `^io_loop_(handler_)?run(_internal)?$`, mainLoop: `^master_service_run$`},
-	{name: "Samba's tevent", reply: `^tevent_req_poll_ntstatus$`},
+	{name: "Dovecot", anyEventWaits: `^io_loop_(handler_)?run(_internal)?$`, mainLoop: `^master_service_run$`},
+	{name: "Samba's tevent", replyLoops: `^tevent_req_poll_ntstatus$`},
 	{name: "OpenLDAP", workers: `^libldap(_r)?[-.]`},
 	{
 		name:        "POCO, ClickHouse",
 		forwards:    `^Poco::(EventImpl::wait|NotificationQueue::waitDequeue|Net::Socket(Impl)?::poll)`,
 		awaitsWork:  `^Poco::(PooledThread|Net::TCPServerDispatcher)::run$`,
 		eventLoop:   `^Poco::Net::TCPServer::run$`,
-		polls:       `^Poco::Net::SocketImpl::poll$`,
+		onePolls:    `^Poco::Net::SocketImpl::poll$`,
 		message:     `^DB::ReadBufferFromPocoSocket::`,
 		messageLoop: `^(DB::TCPHandler::run(Impl)?|Poco::Net::TCPServerConnection::start)$`,
 	},
 	{
-		name:      "PostgreSQL",
-		eventLoop: `^PostmasterMain$`,
-		latch:     `^(WaitEventSet|WaitLatch)`,
-		mainLoop:  `^(secure_read|ServerLoop|\w+Main(Loop)?|StartAutoVacLauncher)$`,
+		name:          "PostgreSQL",
+		eventLoop:     `^PostmasterMain$`,
+		anyEventWaits: `^(WaitEventSet|WaitLatch)`,
+		mainLoop:      `^(secure_read|ServerLoop|\w+Main(Loop)?|StartAutoVacLauncher)$`,
 	},
 	{name: "Java's selectors", eventLoop: `SelectorImpl\.`},
 	{name: "Twisted", eventLoop: `doPoll|doSelect|doIteration`},
@@ -166,19 +166,19 @@ func anyOf(field func(*library) string) *regexp.Regexp {
 }
 
 var (
-	libraryFunctions = anyOf(func(l *library) string { return l.all })
+	libraryFunctions = anyOf(func(l *library) string { return l.libraryFunctions })
 	forwarders       = anyOf(func(l *library) string { return l.forwards })
-	starters         = anyOf(func(l *library) string { return l.starts })
+	threadStarts     = anyOf(func(l *library) string { return l.threadStarts })
 	results          = anyOf(func(l *library) string { return l.result })
 	workWaits        = anyOf(func(l *library) string { return l.awaitsWork })
 	subtasks         = anyOf(func(l *library) string { return l.subtask })
-	drivers          = anyOf(func(l *library) string { return l.drives })
-	replies          = anyOf(func(l *library) string { return l.reply })
+	eventWaits       = anyOf(func(l *library) string { return l.eventWaits })
+	replyLoops       = anyOf(func(l *library) string { return l.replyLoops })
 	poolLoops        = anyOf(func(l *library) string { return l.poolLoop })
 	poolWaits        = anyOf(func(l *library) string { return l.poolWait })
-	latches          = anyOf(func(l *library) string { return l.latch })
+	anyEventWaits    = anyOf(func(l *library) string { return l.anyEventWaits })
 	mainLoops        = anyOf(func(l *library) string { return l.mainLoop })
-	polls            = anyOf(func(l *library) string { return l.polls })
+	onePolls         = anyOf(func(l *library) string { return l.onePolls })
 	messages         = anyOf(func(l *library) string { return l.message })
 	messageLoops     = anyOf(func(l *library) string { return l.messageLoop })
 	workerFiles      = anyOf(func(l *library) string { return l.workers })

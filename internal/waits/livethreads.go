@@ -12,12 +12,12 @@ import (
 // LiveThreads implements [Threads] for live processes, from /proc.
 type LiveThreads struct {
 	pid            int
-	others         []int       // observed processes in the same pid namespace
+	others         []int       // other observed processes in pid's pid namespace, for locks in shared memory
 	byInnerTID     map[int]int // threads by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
 
-// NewLiveThreads gives the threads for the locks of process pid; others are the other observed processes.
+// NewLiveThreads returns the threads for the locks of process pid; others are the other observed processes.
 func NewLiveThreads(pid int, others []int) *LiveThreads {
 	m := &LiveThreads{pid: pid}
 	var s procmem.Status
@@ -81,7 +81,7 @@ func (m *LiveThreads) addThreads(pid int) {
 	}
 }
 
-// threadsByInnerTID gives the threads of a process by their IDs in its own pid namespace.
+// threadsByInnerTID returns the threads of a process by their IDs in its own pid namespace.
 func threadsByInnerTID(pid int) map[int]int {
 	ids := map[int]int{}
 	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")

@@ -31,7 +31,7 @@ func isMutexKind(kind uint32) bool {
 
 const memoryUnread = "its memory could not be read"
 
-func (w *Wait) glibcMutex(mem *WordCopy) {
+func (w *Wait) glibcMutex(mem *FutexCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := mem.u32(addr)
 	owner, ok2 := mem.u32(addr + mutexOwner)
@@ -60,30 +60,15 @@ func (w *Wait) glibcMutex(mem *WordCopy) {
 	case kind&(mutexRobust|mutexPI) != 0:
 		w.setOwnerWord(word)
 	default:
-		w.innerTID = int(owner)
+		w.ownerInnerTID = int(owner)
 		if owner == 0 {
 			w.Why = whyFreeOrChanging
 		}
 	}
 }
 
-// whyFreeOrChanging is the reason for a lock that was free, or whose new owner was not yet written.
-const whyFreeOrChanging = "free or changing owner when read"
-
-func (w *Wait) setOwnerWord(word uint32) {
-	w.innerTID = int(word & futexTIDMask)
-	w.Free = w.innerTID == 0
-	switch {
-	case !w.Free:
-	case word&futexOwnerDied != 0:
-		w.Why = "its owner ended without unlocking it"
-	default:
-		w.Why = whyFreeOrChanging
-	}
-}
-
 // ownerPI sets the owner of a priority-inheritance lock, whose word the kernel defines.
-func (w *Wait) ownerPI(mem *WordCopy) {
+func (w *Wait) ownerPI(mem *FutexCopy) {
 	word, ok := mem.u32(uint64(w.Address))
 	if !ok {
 		w.Why = memoryUnread
@@ -107,7 +92,7 @@ const (
 )
 
 // glibcRWLock sets the owner. w.Address is one of two futex words, told apart by alignment, and becomes the lock's.
-func (w *Wait) glibcRWLock(mem *WordCopy) {
+func (w *Wait) glibcRWLock(mem *FutexCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
 		base = uint64(w.Address) - rwWritersWord
@@ -123,7 +108,7 @@ func (w *Wait) glibcRWLock(mem *WordCopy) {
 	case readers&rwWritePhase == 0 && readers>>rwReaderShift > 0:
 		w.Readers = int(readers >> rwReaderShift)
 	case readers&rwWritePhase != 0 && readers&rwWriteLocked != 0 && writer != 0:
-		w.innerTID = int(writer)
+		w.ownerInnerTID = int(writer)
 	default:
 		w.Why = whyFreeOrChanging
 	}
@@ -138,7 +123,7 @@ const (
 
 // muslMutex sets the owner (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is the second word, and
 // becomes the mutex's.
-func (w *Wait) muslMutex(mem *WordCopy) {
+func (w *Wait) muslMutex(mem *FutexCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := mem.u32(addr)
 	kind, ok2 := mem.u32(addr - 4)
@@ -170,12 +155,12 @@ const (
 	muslTIDBefore = 8
 )
 
-func (w *Wait) muslJoin(value uint32, mem *WordCopy) {
+func (w *Wait) muslJoin(value uint32, mem *FutexCopy) {
 	addr := uint64(w.Address)
 	state, ok1 := mem.u32(addr)
 	tid, ok2 := mem.u32(addr - muslTIDBefore)
 	if ok1 && ok2 && state == muslJoinable && value == muslJoinable {
-		w.innerTID = int(tid & futexTIDMask)
+		w.ownerInnerTID = int(tid & futexTIDMask)
 	}
 }
 
@@ -189,14 +174,14 @@ type Threads interface {
 	Parent(innerTID int) (pid int)
 }
 
-// Resolve replaces the ID in the lock by a live thread's, once. A waiter that is its own owner has locked a normal
+// ResolveOwner replaces the ID in the lock by a live thread's, once. A waiter that is its own owner has locked a normal
 // mutex twice: a deadlock.
-func (w *Wait) Resolve(t Threads) {
-	if w.innerTID == 0 {
+func (w *Wait) ResolveOwner(t Threads) {
+	if w.ownerInnerTID == 0 {
 		return
 	}
-	inner := w.innerTID
-	w.innerTID = 0
+	inner := w.ownerInnerTID
+	w.ownerInnerTID = 0
 	if tid, ok := t.Thread(inner, w.shared); ok {
 		w.Owner = tid
 		return

@@ -13,7 +13,7 @@ type pipeEnd struct {
 	writes bool
 }
 
-func (f *Files) addPipePeers(d *File) {
+func (f *OpenFiles) addPipePeers(d *OpenFile) {
 	if f.pipeEnds == nil {
 		f.pipeEnds = f.listPipeEnds()
 	}
@@ -35,7 +35,7 @@ func (f *Files) addPipePeers(d *File) {
 
 const maxPipes = 1 << 16
 
-func (f *Files) listPipeEnds() map[string][]pipeEnd {
+func (f *OpenFiles) listPipeEnds() map[string][]pipeEnd {
 	out := map[string][]pipeEnd{}
 	left := maxPipes
 	entries, _ := os.ReadDir(f.root)
@@ -62,7 +62,7 @@ func (f *Files) listPipeEnds() map[string][]pipeEnd {
 // accessMode masks a descriptor's access mode; readOnly is O_RDONLY (include/uapi/asm-generic/fcntl.h).
 const accessMode, readOnly = 3, 0
 
-func (f *Files) writes(pid, fd int) bool {
+func (f *OpenFiles) writes(pid, fd int) bool {
 	for key, value := range f.info(pid, fd) {
 		if key == "flags" {
 			n, _ := strconv.ParseUint(value, 8, 64)

@@ -2,7 +2,10 @@
 
 package waits
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 type primitive struct {
 	kind          Kind
@@ -17,7 +20,7 @@ func (p *primitive) why() string {
 	switch p.kind {
 	case Condition:
 		why = "a condition variable has no owner"
-	case Semaphore, Barrier, Atomic, Once, Guard, Park, LibraryLock, Future:
+	case Semaphore, Barrier, Atomic, Once, StaticGuard, Park, LibraryLock, Future:
 		why = "stores no owner"
 		if p.maker != "" {
 			why = p.maker + " stores no owner"
@@ -51,7 +54,7 @@ var libcPrimitives = bySymbol([]symbolsOf{
 	{primitive{kind: Semaphore}, "sem_wait sem_timedwait sem_clockwait new_sem_wait new_sem_wait_slow do_futex_wait"},
 	{primitive{kind: Barrier}, "pthread_barrier_wait"},
 	{primitive{kind: Once}, "pthread_once pthread_once_slow"},
-	{primitive{kind: Guard}, "cxa_guard_acquire"},
+	{primitive{kind: StaticGuard}, "cxa_guard_acquire"},
 })
 
 type symbolsOf struct {
@@ -115,12 +118,7 @@ var belowPrimitives = []string{
 }
 
 func isBelowPrimitive(name string) bool {
-	for _, p := range belowPrimitives {
-		if strings.Contains(name, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(belowPrimitives, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // weakPrimitive recognizes functions that other primitives use.

@@ -19,7 +19,7 @@ const (
 
 // cpythonLock names what a semaphore of CPython is part of, or "": without CPython's inner symbols "lock of CPython".
 // The stack may go on beyond [MaxFunctions].
-func cpythonLock(stack []FunctionName) (what string) {
+func cpythonLock(stack []StackFunction) (what string) {
 	for i := range stack {
 		switch name := stack[i].Function; {
 		case name == cpythonAcquire:
@@ -41,7 +41,7 @@ func cpythonLock(stack []FunctionName) (what string) {
 
 // isSemaphoreIdentified reports whether outer functions cannot change the result of [cpythonLock]. stack begins with
 // the semaphore's function.
-func isSemaphoreIdentified(stack []FunctionName) bool {
+func isSemaphoreIdentified(stack []StackFunction) bool {
 	for i := range stack {
 		name := stack[i].Function
 		_, ofLibc := libcPrimitives[symbol(name)]

@@ -19,14 +19,14 @@ var tcpStates = map[string]string{
 	"08": "CLOSE_WAIT", "09": "LAST_ACK", "0A": "LISTEN", "0B": "CLOSING",
 }
 
-func (f *Files) socket(inode string) socket {
+func (f *OpenFiles) socket(inode string) socket {
 	if f.sockets == nil {
 		f.sockets = f.readSockets()
 	}
 	return f.sockets[inode]
 }
 
-func (f *Files) readSockets() map[string]socket {
+func (f *OpenFiles) readSockets() map[string]socket {
 	all := map[string]socket{}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
 		parseInet(f.read(f.path(f.pid, "net/"+table)), strings.HasPrefix(table, "tcp"), all)
@@ -35,16 +35,16 @@ func (f *Files) readSockets() map[string]socket {
 	return all
 }
 
-// Peers gives the remote addresses of a network namespace's sockets; its processes share the tables, of up to
-// megabytes. Not safe for concurrent use.
-type Peers struct {
+// RemoteAddresses returns the remote addresses of a network namespace's sockets; its processes share the tables, of up
+// to megabytes. Not safe for concurrent use.
+type RemoteAddresses struct {
 	sockets  map[string]socket
 	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
-// Of gives a socket's remote address by its link ([Files.Link]), or "". For an unknown socket it reads the tables
+// Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". For an unknown socket it reads the tables
 // again, in at most 1/200 of the time. now gives CLOCK_MONOTONIC in ns.
-func (p *Peers) Of(f *Files, link string, now func() int64) string {
+func (p *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
 		return ""
@@ -64,7 +64,7 @@ func (p *Peers) Of(f *Files, link string, now func() int64) string {
 const peersEvery = 1e9 // ns, at least, between readings of the tables
 
 // Network identifies the process's network namespace, "" if unknown.
-func (f *Files) Network() string {
+func (f *OpenFiles) Network() string {
 	link, _ := os.Readlink(f.path(f.pid, "ns/net"))
 	return link
 }

@@ -11,7 +11,7 @@ import (
 
 func TestProcessesOfANetworkShareTheReadingOfItsTables(t *testing.T) {
 	root := t.TempDir()
-	write := func(pid int, inodes ...int) *Files {
+	write := func(pid int, inodes ...int) *OpenFiles {
 		text := "  sl  local_address rem_address\n"
 		for i, inode := range inodes {
 			text += fmt.Sprintf("%4d: 0100007F:1F90 0100007F:%04X 01 00000000:00000000 00:00000000 00000000 0 0 %d 1\n",
@@ -24,13 +24,13 @@ func TestProcessesOfANetworkShareTheReadingOfItsTables(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "tcp"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return &Files{root: root, pid: pid}
+		return &OpenFiles{root: root, pid: pid}
 	}
-	var p Peers
+	var p RemoteAddresses
 	clock := int64(1e9)
 	now := func() int64 { return clock }
 	first, second := write(1, 7), write(2, 7, 8)
-	expect := func(f *Files, link, want string) {
+	expect := func(f *OpenFiles, link, want string) {
 		t.Helper()
 		if got := p.Of(f, link, now); got != want {
 			t.Errorf("%s has peer %q, not %q", link, got, want)
@@ -43,6 +43,6 @@ func TestProcessesOfANetworkShareTheReadingOfItsTables(t *testing.T) {
 	clock += peersEvery
 	expect(second, "socket:[8]", "127.0.0.1:49160")
 	clock += peersEvery
-	expect(&Files{root: root, pid: 3}, "socket:[9]", "") // a process that has ended
+	expect(&OpenFiles{root: root, pid: 3}, "socket:[9]", "") // a process that has ended
 	expect(first, "socket:[8]", "127.0.0.1:49160")
 }

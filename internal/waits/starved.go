@@ -8,13 +8,9 @@ import (
 	"prywalk/internal/languages"
 )
 
-// # Starved pools
-//
-// A pool is possibly starved if its workers all wait for results of tasks: stacks do not show whether these are in its
-// own queue.
-
-// Work is what a pool worker's stack shows.
-type Work struct {
+// PoolWorker is what a pool worker's stack shows. A pool is possibly starved if its workers all wait for results of
+// tasks: stacks do not show whether these are in its own queue.
+type PoolWorker struct {
 	// Loop is the pool's loop, or "".
 	Loop string
 	// Result is the function that waits for a task's result, or "".
@@ -24,9 +20,9 @@ type Work struct {
 var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
 	`^std::__future_base::|_M_get_result`)
 
-// WorkOf gives what a thread's stack shows.
-func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
-	s := classify(stack)
+// PoolWorkerOf returns what a thread's stack shows.
+func PoolWorkerOf(stack []Frame) (w PoolWorker) {
+	s := splitStack(stack)
 	for i := range s.inner {
 		if !s.managed && nativeResult.MatchString(s.inner[i].Function) {
 			w.Result = "std::future"

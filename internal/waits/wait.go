@@ -10,7 +10,12 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Wait is what a thread waits for. Unknown values are zero, and omitted in JSON.
+// Wait is what a thread waits for. Unknown values are zero, and omitted in JSON. Its texts:
+//
+//	Object           the thing
+//	Label            Object, equal for all waiters of one thing, for recordings
+//	String           Object, type, holder, time-out and idle rule, for dumps
+//	LabelForReader   a Label, for a reader
 type Wait struct {
 	Kind Kind `json:"kind"`
 	// Type is a mutex's type: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared". Of a
@@ -23,50 +28,33 @@ type Wait struct {
 	Address schema.Hex `json:"address,omitempty"`
 	// Symbol is the variable at Address, with the offset in it, or the class of a managed object.
 	Symbol string `json:"symbol,omitempty"`
-	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
-	// unknown.
-	Owner int `json:"owner,omitempty"`
-	// OwnerName is the name of the owner, or of OwnerProcess.
-	OwnerName string `json:"owner_name,omitempty"`
-	// OwnerGone is the ID in the lock, as the target sees it, of an owner that is no live thread of the process: it has
-	// ended, or was another process's, from which this one was forked.
-	OwnerGone int `json:"owner_gone,omitempty"`
-	// OwnerParent is the parent process, if OwnerGone is a live thread of it, which took the lock before the fork: no
-	// thread of this process holds it. 0: none.
-	OwnerParent int `json:"owner_parent,omitempty"`
-	// OwnerProcess is the process that took a file lock; 0: unknown. A process that it started may hold the lock, too.
-	OwnerProcess int `json:"owner_process,omitempty"`
-	// Free reports that the lock was free, or changing owner, when it was read.
-	Free bool `json:"free,omitempty"`
-	// Readers is the number of a rwlock's read locks.
-	Readers int `json:"readers,omitempty"`
-	// Why is the reason why no owner is named.
-	Why string `json:"why,omitempty"`
+	Holder
 	// Timed reports that the wait has a time-out.
 	Timed bool `json:"timed,omitempty"`
 	// Until is when or after how long it ends, in words.
 	Until string `json:"until,omitempty"`
 	// FD is the descriptor waited for, FDs are those of poll and select.
-	FD  *File  `json:"descriptor,omitempty"`
-	FDs []File `json:"descriptors,omitempty"`
+	FD  *OpenFile  `json:"descriptor,omitempty"`
+	FDs []OpenFile `json:"descriptors,omitempty"`
 	// Child is the process waited for; 0: any.
 	Child int `json:"child,omitempty"`
 	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
-	class    []string // of a file lock, in /proc/locks
-	innerTID int      // owner in the target's pid namespace, until resolved
-	shared   bool
-	managed  bool // a run-time system's answer
+	class   []string // of a file lock, in /proc/locks
+	managed bool     // a runtime's answer
 }
 
-// ManagedWait is a run-time system's answer. class is the awaited object's; owner is the thread's ID in the target's
+// ManagedWait is a runtime's answer. class is the awaited object's; owner is the thread's ID in the target's
 // pid namespace, 0 if unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
-	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), innerTID: owner, Timed: timed, managed: true}
+	return Wait{
+		Kind: kind, Symbol: class, Address: schema.Hex(address), Holder: Holder{ownerInnerTID: owner}, Timed: timed,
+		managed: true,
+	}
 }
 
-// IsManaged reports whether it is a run-time system's answer.
+// IsManaged reports whether it is a runtime's answer.
 func (w *Wait) IsManaged() bool { return w.managed }
 
 // IsLock reports whether what is waited for is certainly a lock: no condition, barrier, end of a thread or the like.
@@ -108,11 +96,11 @@ func (w *Wait) Object() string {
 	return name
 }
 
-// TypedSemaphore gives "threading.Lock (semaphore 0x55d0c0ffee40)".
+// TypedSemaphore returns "threading.Lock (semaphore 0x55d0c0ffee40)".
 func TypedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// DisplayLabel makes [TypedSemaphore] of a typed semaphore's label.
-func DisplayLabel(label string) string {
+// LabelForReader makes [TypedSemaphore] of a typed semaphore's label.
+func LabelForReader(label string) string {
 	semaphore, what, ok := strings.Cut(label, " (")
 	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
 		return TypedSemaphore(strings.TrimSuffix(what, ")"), semaphore)
@@ -143,14 +131,17 @@ func (w *Wait) Label() string {
 	return w.Object()
 }
 
-// String gives "mutex cache_mu (normal), held by thread 4713".
+// String returns "mutex cache_mu (normal), held by thread 4713".
 func (w *Wait) String() string {
-	if w.Kind == None {
+	if w.Kind == NoWait {
 		return ""
 	}
 	text := w.Object()
-	if w.Kind == Join && w.Owner != 0 {
+	switch {
+	case w.Kind == Join && w.Owner != 0:
 		text = "the end of"
+	case w.Kind == Descriptor && len(w.FDs) > 1:
+		text += ": " + listOf(w.FDs)
 	}
 	details := strings.TrimSpace(w.Type + " " + w.Mode)
 	if w.Kind == Semaphore {
@@ -191,19 +182,6 @@ func (w *Wait) holder() string {
 		return fmt.Sprintf(", held by %d readers", w.Readers)
 	}
 	return ""
-}
-
-// EndedOwnerText gives "taken by thread 4712, which has ended", of a wait with OwnerGone.
-func (w *Wait) EndedOwnerText() string {
-	if w.OwnerParent != 0 {
-		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", w.OwnerGone, w.OwnerParent)
-	}
-	return fmt.Sprintf("taken by thread %d, which has ended", w.OwnerGone)
-}
-
-// OwnerProcessText gives "taken by process 4711 cron" if there is OwnerProcess.
-func (w *Wait) OwnerProcessText() string {
-	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", w.OwnerProcess, w.OwnerName), " ")
 }
 
 // SleepText is the text of a sleep and its length.

@@ -23,7 +23,7 @@ type waitingStack struct {
 
 const maxOuter = 64
 
-func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
+func splitStack(stack []Frame) (s waitingStack) {
 	all := userFrames(stack)
 	first := slices.IndexFunc(all, isManaged)
 	s.managed = first >= 0
@@ -37,7 +37,7 @@ func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 		f := &all[i]
 		switch {
 		case s.managed && !isManaged(*f) && i > first: // it runs managed code
-		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.waitsItself(f)):
+		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.isWaitingFunction(f)):
 			s.inner = append(s.inner, *f)
 		case startsThread(f):
 		case len(s.outer) < maxOuter:
@@ -51,12 +51,8 @@ func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 }
 
 // userFrames omits the kernel's; modules become base names.
-func userFrames(stack func(i int) (Frame, bool)) (all []Frame) {
-	for i := range 8 * maxOuter {
-		f, ok := stack(i)
-		if !ok {
-			break
-		}
+func userFrames(stack []Frame) (all []Frame) {
+	for _, f := range stack[:min(len(stack), 8*maxOuter)] {
 		if f.Module != "[kernel]" {
 			f.Module = path.Base(f.Module)
 			all = append(all, f)
@@ -65,7 +61,7 @@ func userFrames(stack func(i int) (Frame, bool)) (all []Frame) {
 	return all
 }
 
-func (s *waitingStack) waitsItself(f *Frame) bool {
+func (s *waitingStack) isWaitingFunction(f *Frame) bool {
 	l, n := f.language(), len(s.inner)
 	return l != nil && l.Again != nil && n > 0 && l.Again(f.Function, f.File, s.inner[n-1].Function)
 }
@@ -101,7 +97,7 @@ func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
 	}
-	return systemFiles.MatchString(f.Module) || starters.MatchString(f.Function) ||
+	return systemFiles.MatchString(f.Module) || threadStarts.MatchString(f.Function) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeStarts })
 }
 

@@ -20,8 +20,8 @@ func (l live) Thread(inner int, _ bool) (int, bool) {
 }
 
 // words makes the copy around a word at addr, from CopyBefore bytes earlier.
-func words(addr uint64, w ...uint32) WordCopy {
-	c := WordCopy{Addr: addr - CopyBefore}
+func words(addr uint64, w ...uint32) FutexCopy {
+	c := FutexCopy{Addr: addr - CopyBefore}
 	for _, v := range w {
 		c.Bytes = binary.LittleEndian.AppendUint32(c.Bytes, v)
 	}
@@ -29,9 +29,9 @@ func words(addr uint64, w ...uint32) WordCopy {
 	return c
 }
 
-func stack(functions ...string) (out []FunctionName) {
+func stack(functions ...string) (out []StackFunction) {
 	for _, f := range functions {
-		out = append(out, FunctionName{f, "/lib/libc.so.6"})
+		out = append(out, StackFunction{f, "/lib/libc.so.6"})
 	}
 	return out
 }
@@ -42,8 +42,8 @@ type futexCase struct {
 	name  string
 	op    uint64
 	value uint64
-	stack []FunctionName
-	mem   WordCopy
+	stack []StackFunction
+	mem   FutexCopy
 	kind  Kind
 	owner int
 	gone  int
@@ -58,8 +58,8 @@ func futexCases() []futexCase {
 		{"taken, owner not written yet", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 0, 1, 0), Mutex, 0, 0, false},
 		{"owner has ended", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 9, 1, 0), Mutex, 0, 9, false},
 		{"no kind of glibc", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0x8000), Mutex, 0, 0, false},
-		{"not read", 128, 2, mutex, WordCopy{}, Mutex, 0, 0, false},
-		{"cut", 128, 2, mutex, WordCopy{word, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0, false},
+		{"not read", 128, 2, mutex, FutexCopy{}, Mutex, 0, 0, false},
+		{"cut", 128, 2, mutex, FutexCopy{word, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0, false},
 		{"robust", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(word, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16),
 			Mutex, 107, 0, false},
 		{"robust, without names", 0, 0x80000007, stack(""),
@@ -75,32 +75,33 @@ func futexCases() []futexCase {
 		{"malloc's lock, called under a mutex's function", 128, 2, stack("__lll_lock_wait_private", "malloc",
 			"pthread_mutex_lock"),
 			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), LibraryLock, 0, 0, false},
-		{"the program's own futex", 128, 2, []FunctionName{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"},
+		{"the program's own futex", 128, 2, []StackFunction{{"syscall", "libc.so.6"}, {"wait_for_it", "prog"},
 			{"pthread_mutex_lock", "prog"}},
 			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Futex, 0, 0, false},
-		{"Rust", 128, 2, []FunctionName{{"syscall", "libc.so.6"},
+		{"Rust", 128, 2, []StackFunction{{"syscall", "libc.so.6"},
 			{"std::sys::sync::mutex::futex::Mutex::lock_contended", "prog"}},
 			words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Mutex, 0, 0, false},
 		{"join", 9 + 256, 8, stack("__futex_abstimed_wait_common", "__pthread_clockjoin_ex"),
 			words(word, 0, 0, 0, 0, 8), Join,
 			108, 0, false},
-		{"musl, recursive", 128, 0x80000007, []FunctionName{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, recursive", 128, 0x80000007, []StackFunction{{"__syscall_cp_c", "/lib/ld-musl-x86_64.so.1"},
 			{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_mutex_timedlock", "/lib/ld-musl-x86_64.so.1"}}, words(word, 0, 0, 0, 1, 0x80000007), Mutex, 107, 0, false},
-		{"musl, normal", 128, 0x80000010, []FunctionName{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, normal", 128, 0x80000010, []StackFunction{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
 			words(word, 0, 0, 0, 0, 0x80000010), Mutex, 0, 0, false},
-		{"musl, the end of a thread", 128, 2, []FunctionName{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
+		{"musl, the end of a thread", 128, 2, []StackFunction{{"__timedwait_cp", "/prog"}, {"pthread_timedjoin_np", "/prog"}},
 			words(word, 0, 0, 8, 0, 2), Join, 108, 0, false},
-		{"musl, that of one that ends", 128, 1, []FunctionName{{"__timedwait_cp", "/prog"},
+		{"musl, that of one that ends", 128, 1, []StackFunction{{"__timedwait_cp", "/prog"},
 			{"pthread_timedjoin_np", "/prog"}}, words(word, 0, 0, 8, 0, 1), Join, 0, 0, false},
-		{"musl, a condition, at a word of the waiter's", 128, 2, []FunctionName{{"memset", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, a condition, at a word of the waiter's", 128, 2, []StackFunction{{"memset", "/lib/ld-musl-x86_64.so.1"},
 			{"", "/lib/ld-musl-x86_64.so.1"},
-			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, words(word, 0, 0, 0, 1, 2), Condition, 0, 0, false},
+			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, words(word, 0, 0, 0, 1, 2), Condition, 0, 0,
+			false},
 		{"musl, an exported function's name that a program has, too", 128, 2,
-			[]FunctionName{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
+			[]StackFunction{{"memset", "/prog"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}},
 			words(word, 0, 0, 0, 1, 0x80000007), Futex, 0, 0, false},
-		{"musl, a condition", 128, 1, []FunctionName{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"},
+		{"musl, a condition", 128, 1, []StackFunction{{"__timedwait_cp", "/lib/ld-musl-x86_64.so.1"},
 			{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}},
 			words(word, 0, 0, 0, 1, 7), Condition, 0, 0, false},
 		{"a wake, which does not sleep", 1, 1, mutex, words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0), Other, 0, 0, false},
@@ -110,10 +111,10 @@ func futexCases() []futexCase {
 func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	threads := live{7: 107, 8: 108}
 	for _, c := range futexCases() {
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Memory: c.mem,
+		s := &Sleeper{State: 'S', Reason: "futex", InCall: true, Stack: c.stack, Memory: c.mem,
 			Args: [6]uint64{word, c.op, c.value}}
 		w := Describe(s)
-		w.Resolve(threads)
+		w.ResolveOwner(threads)
 		if w.Kind != c.kind || w.Owner != c.owner || w.OwnerGone != c.gone || w.Free != c.free {
 			t.Errorf("%s: %+v", c.name, w)
 		}
@@ -121,13 +122,13 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 }
 
 func TestAMutexOfMuslThatIsNoneHasAReasonOfItsOwn(t *testing.T) {
-	stack := []FunctionName{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
+	stack := []StackFunction{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 		{"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}}
 	for _, c := range []struct {
-		mem WordCopy
+		mem FutexCopy
 		why string
-	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {WordCopy{}, memoryUnread}} {
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Memory: c.mem,
+	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {FutexCopy{}, memoryUnread}} {
+		s := &Sleeper{State: 'S', Reason: "futex", InCall: true, Stack: stack, Memory: c.mem,
 			Args: [6]uint64{word, 128, 0x80000007}}
 		if w := Describe(s); w.Why != c.why || w.Kind != Mutex {
 			t.Errorf("%+v, want %q", w, c.why)
@@ -148,15 +149,16 @@ func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 		{8, "rdlock", 3, 7, 107, 0}, {12, "wrlock", 3, 7, 107, 0}, {8, "wrlock", 2 | 2<<3, 0, 0, 2},
 		{12, "wrlock", 3, 0, 0, 0},
 	} {
-		c0 := WordCopy{Addr: lock + c.word - CopyBefore, Bytes: make([]byte, CopySize)}
+		c0 := FutexCopy{Addr: lock + c.word - CopyBefore, Bytes: make([]byte, CopySize)}
 		put := func(at uint64, v uint32) { binary.LittleEndian.PutUint32(c0.Bytes[at-c0.Addr:], v) }
 		put(lock, c.readers)
 		put(lock+24, c.writer)
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack("__futex_abstimed_wait_common", "pthread_rwlock_"+
-			c.mode),
+		s := &Sleeper{State: 'S', Reason: "futex", InCall: true,
+			Stack: stack("__futex_abstimed_wait_common", "pthread_rwlock_"+
+				c.mode),
 			Memory: c0, Args: [6]uint64{lock + c.word, 128 + 9 + 256, 3}}
 		w := Describe(s)
-		w.Resolve(live{7: 107})
+		w.ResolveOwner(live{7: 107})
 		if w.Kind != RWLock || w.Address != lock || w.Owner != c.owner || w.Readers != c.counted {
 			t.Errorf("%+v: %+v", c, w)
 		}
@@ -165,16 +167,16 @@ func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 
 func TestWaitersOfAConditionOfGlibcAreAtOneObjectInEitherGroup(t *testing.T) {
 	for _, c := range []struct {
-		stack []FunctionName
+		stack []StackFunction
 		want  [2]schema.Hex // of waiters at word and word+4
 	}{
 		{stack("__futex_abstimed_wait_common", "pthread_cond_wait"), [2]schema.Hex{word, word}},
-		{[]FunctionName{{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, [2]schema.Hex{word, word + 4}},
+		{[]StackFunction{{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, [2]schema.Hex{word, word + 4}},
 		{stack("syscall", "std::sys::sync::condvar::futex::Condvar::wait"), [2]schema.Hex{word, word + 4}},
 	} {
 		for i := range c.want {
 			args := [6]uint64{word + 4*uint64(i), futexWaitBitset | futexPrivate}
-			w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Args: args, Stack: c.stack})
+			w := Describe(&Sleeper{State: 'S', Reason: "futex", InCall: true, Args: args, Stack: c.stack})
 			if w.Kind != Condition || w.Address != c.want[i] {
 				t.Errorf("%v: %v", c.stack, &w)
 			}
@@ -203,20 +205,18 @@ func TestIdleIsDecidedByNamedRules(t *testing.T) {
 		{"epoll_wait", Descriptor, []string{"epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"}, ""},
 		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stopm"}, IdlePool},
 		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stoplockedm"}, ""},
-		{"epoll_wait", Descriptor, nil, IdleLoop}, {"accept4", Descriptor, nil, IdleAccept},
+		{"epoll_wait", Descriptor, nil, IdleEventLoop}, {"accept4", Descriptor, nil, IdleAccept},
 		{"pause", Signal, nil, IdleSignal},
 		{"futex", Condition, []string{"pthread_cond_wait", "bioProcessBackgroundJobs"}, IdlePool},
 		{"futex", Condition, []string{"pthread_cond_wait", "flush"}, ""},
 		{"futex", Mutex, []string{"pthread_mutex_lock", "worker_main"}, ""},
 		{"read", Descriptor, []string{"read", "worker_main"}, ""},
 	} {
-		got := Idle(c.wait, c.kind, func(i int) (Frame, bool) {
-			if i < len(c.functions) {
-				return Frame{Function: c.functions[i]}, true
-			}
-			return Frame{}, false
-		})
-		if got != c.want {
+		var stack []Frame
+		for _, function := range c.functions {
+			stack = append(stack, Frame{Function: function})
+		}
+		if got := Idle(c.wait, c.kind, stack); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.wait, c.functions, got, c.want)
 		}
 	}
@@ -260,7 +260,7 @@ func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
 		{"clock_nanosleep", 0, timerAbsolute, 5e9, "sleep until 1970-01-01T00:00:07.25Z"},
 		{"clock_nanosleep", 11, timerAbsolute, 5e9, "sleep until 7.250 s of clock 11"},
 	} {
-		s := &Sleeper{State: 'S', Wait: c.call, InCall: true, Args: [6]uint64{c.clock, c.flags, word}, At: c.at}
+		s := &Sleeper{State: 'S', Reason: c.call, InCall: true, Args: [6]uint64{c.clock, c.flags, word}, At: c.at}
 		if c.call == "nanosleep" {
 			s.Args[0] = word
 		}
@@ -278,10 +278,10 @@ func FuzzOf(f *testing.F) {
 	f.Add("select", uint64(1<<63), uint64(3), uint64(2), "", []byte{255})
 	f.Add("clock_nanosleep", uint64(0), uint64(1), uint64(8), "", make([]byte, 64))
 	f.Fuzz(func(_ *testing.T, wait string, a, b, c uint64, function string, memory []byte) {
-		s := &Sleeper{State: 'S', Wait: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c},
-			Memory: WordCopy{a - CopyBefore, memory}, Stack: stack(function, "")}
+		s := &Sleeper{State: 'S', Reason: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c},
+			Memory: FutexCopy{a - CopyBefore, memory}, Stack: stack(function, "")}
 		w := Describe(s)
-		w.Resolve(live{7: 107})
+		w.ResolveOwner(live{7: 107})
 		w.ReadCallMemory(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })
 		_ = w.String()
 	})

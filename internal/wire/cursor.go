@@ -20,7 +20,7 @@ type Cursor struct {
 	Bad bool
 }
 
-// At gives a cursor into b at off; a bad one if off is outside.
+// At returns a cursor into b at off; a bad one if off is outside.
 func At(b []byte, off uint64) Cursor {
 	if off > uint64(len(b)) {
 		return Cursor{Bad: true}
@@ -34,13 +34,13 @@ func (c *Cursor) Fail() { c.Bad, c.Pos = true, len(c.Bytes) }
 // Done reports whether nothing is left, or Bad.
 func (c *Cursor) Done() bool { return c.Bad || c.Pos >= len(c.Bytes) }
 
-// Left gives the number of bytes that follow.
+// Left returns the number of bytes that follow.
 func (c *Cursor) Left() int { return max(0, len(c.Bytes)-c.Pos) }
 
-// Rest gives the bytes that follow, not consumed.
+// Rest returns the bytes that follow, not consumed.
 func (c *Cursor) Rest() []byte { return c.Bytes[len(c.Bytes)-c.Left():] }
 
-// Take gives the next n bytes, nil if there are fewer.
+// Take returns the next n bytes, nil if there are fewer.
 func (c *Cursor) Take(n uint64) []byte {
 	if n > uint64(c.Left()) {
 		c.Fail()

@@ -7,7 +7,7 @@ import "encoding/binary"
 // NoReg is the number of a register that an operand does not have.
 const NoReg = 0xff
 
-// prefixes, a bit each
+// The prefixes, a bit each.
 const (
 	Prefix66 = 1 << iota
 	Prefix67
@@ -17,7 +17,7 @@ const (
 	PrefixFS
 )
 
-// opcode maps: one byte, 0F, 0F 38, 0F 3A, and those of VEX and EVEX only
+// The opcode maps: one byte, 0F, 0F 38, 0F 3A, and those of VEX and EVEX only.
 const (
 	MapOne = iota
 	Map0F
@@ -33,11 +33,11 @@ type Inst struct {
 	Map     uint8 // one of the opcode maps
 	Op      byte
 	Prefix  uint8
-	W       bool // 64-bit operands (REX.W)
-	REX     bool // spl to dil in place of ah to bh
-	VEX     bool // VEX, EVEX or XOP
-	VVVV    uint8
-	HasRM   bool
+	W       bool  // 64-bit operands (REX.W)
+	REX     bool  // spl to dil in place of ah to bh
+	VEX     bool  // VEX, EVEX or XOP
+	VVVV    uint8 // register of VEX and EVEX, in place of or beside Reg
+	HasRM   bool  // the instruction has ModRM
 	Mod     uint8
 	Reg, RM uint8 // extended by REX; RM is a register if Mod is 3
 	Base    uint8 // of the memory operand; NoReg if none or relative to rip
@@ -47,7 +47,7 @@ type Inst struct {
 	Imm     int64
 }
 
-// opsOne and ops0F have a letter for what follows each opcode (Intel SDM, tables ):
+// opsOne and ops0F have the layout of each opcode's operands, as a letter (Intel SDM, tables ):
 //
 //   - M: ModRM; m, Z: ModRM and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1
 //   - b, w, z, r, v: immediates of 8, 16, 16/32, 32, 16/32/64 bits; o: an address; e: enter's
@@ -78,8 +78,8 @@ func Decode(b []byte) (Inst, bool) {
 	d := decoder{b: b[:min(len(b), 15)]}
 	d.i.Base, d.i.Index = NoReg, NoReg
 	op := d.prefixes()
-	what := d.opcode(op)
-	d.operands(what)
+	layout := d.opcode(op)
+	d.operands(layout)
 	d.i.Size = uint8(d.pos)
 	return d.i, !d.bad
 }
@@ -99,7 +99,7 @@ func (d *decoder) byte() byte {
 	return d.b[d.pos-1]
 }
 
-// number is signed, little-endian, of n bytes.
+// number reads a signed number, little-endian, of n bytes.
 func (d *decoder) number(n int) int64 {
 	if len(d.b)-d.pos < n {
 		d.bad = true
@@ -165,7 +165,7 @@ func (d *decoder) setREX(b byte) {
 	d.rexR, d.rexX, d.rexB = b&4<<1, b&2<<2, b&1<<3
 }
 
-// opcode resolves escapes, and returns the letter of what follows.
+// opcode resolves escapes, and returns the layout of the operands.
 func (d *decoder) opcode(op byte) byte {
 	switch op {
 	case 0x0f:
@@ -241,9 +241,9 @@ func (d *decoder) setPrefix(p byte) {
 	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
 }
 
-func (d *decoder) vexOp(m byte) byte {
-	d.i.Op, d.i.Map = d.byte(), m
-	switch m {
+func (d *decoder) vexOp(opcodeMap byte) byte {
+	d.i.Op, d.i.Map = d.byte(), opcodeMap
+	switch opcodeMap {
 	case Map0F:
 		return ops0F[d.i.Op]
 	case Map38, MapFP16, 6:
@@ -299,8 +299,8 @@ func (d *decoder) xop() byte {
 	return 'x'
 }
 
-func (d *decoder) operands(what byte) {
-	switch what {
+func (d *decoder) operands(layout byte) {
+	switch layout {
 	case 'M', 'm', 'Z', 'G', 's':
 		d.modRM()
 	case 'x', 'p':
@@ -308,7 +308,7 @@ func (d *decoder) operands(what byte) {
 	default:
 		d.i.RM = d.rexB // the opcode's low bits name a register
 	}
-	switch what {
+	switch layout {
 	case 'b', 'm':
 		d.i.Imm = d.number(1)
 	case 'w', 's':

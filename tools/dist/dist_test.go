@@ -132,7 +132,7 @@ func TestReleases(t *testing.T) {
 	t.Run("have an image for each architecture", func(t *testing.T) { imageRuns(t, first) })
 }
 
-// file gives the one file of a release that a pattern matches.
+// file returns the one file of a release that a pattern matches.
 func (r *release) file(t *testing.T, pattern string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(r.out, pattern))

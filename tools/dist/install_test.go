@@ -62,7 +62,7 @@ func debInAFreshRoot(t *testing.T, r *release) {
 	}
 }
 
-// freshDebian gives a Debian root with man and bash's completion, and /proc in it.
+// freshDebian returns a Debian root with man and bash's completion, and /proc in it.
 func freshDebian(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

@@ -108,7 +108,7 @@ var phrases = []struct{ spdx, phrase string }{
 	{"MPL-2.0", "Mozilla Public License Version 2.0"},
 }
 
-// recognise gives a text's SPDX expression, "" if unknown. A file can hold several licences, of parts of the module.
+// recognise returns a text's SPDX expression, "" if unknown. A file can hold several licences, of parts of the module.
 func recognise(text string) string {
 	plain := strings.Join(strings.Fields(strings.ReplaceAll(text, ",", " ")), " ")
 	var names []string

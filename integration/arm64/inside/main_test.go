@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 func program(t *testing.T, name string) string {
@@ -69,7 +69,7 @@ func prywalk(t *testing.T, args ...string) []byte {
 	return out
 }
 
-func dumpOf(t *testing.T, pid int, more ...string) (p dump.Process) {
+func dumpOf(t *testing.T, pid int, more ...string) (p stacks.Process) {
 	t.Helper()
 	args := append([]string{"dump", "--json", "-p", strconv.Itoa(pid)}, more...)
 	if err := json.Unmarshal(prywalk(t, args...), &p); err != nil {

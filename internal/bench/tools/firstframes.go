@@ -75,7 +75,7 @@ func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
 	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
 		return IsRoot(functions[len(functions)-1].System)
 	}
-	q := frames.Query{PC: pc, Caller: caller}
+	q := frames.Query{PC: pc, AfterCall: caller}
 	if caller {
 		q.PC++ // tools subtract one from return addresses
 	}

@@ -22,7 +22,7 @@ func opened(t *testing.T, pid int) *firstFrames {
 	return f
 }
 
-// offsetOf gives an address as samply does.
+// offsetOf returns an address as samply does.
 func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint64) {
 	t.Helper()
 	m := f.proc.Space().ModuleAt(pc)

@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -110,15 +109,10 @@ func (p *perf) Hold() error {
 func (p *perf) Finish() (Totals, error) {
 	defer p.closeFiles()
 	t := Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
-	before := ProcessCPU(p.PID())
-	t.MemoryMB = PeakMB(p.PID())
-	if err := p.End(syscall.SIGINT); err != nil {
+	if err := p.finish(&t); err != nil {
 		return t, err
 	}
-	t.After = max(0, p.CPU-before)
-	err := p.script(&t)
-	t.Whole = before + t.After
-	return t, err
+	return t, p.script(&t)
 }
 
 // script counts the stacks of perf script, which unwinds.
@@ -137,7 +131,8 @@ func (p *perf) script(t *Totals) error {
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("perf script: %w: %s", err, bytes.TrimSpace(errs.Bytes()))
 	}
-	t.After += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	spent := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	t.After, t.Whole = t.After+spent, t.Whole+spent
 	return nil
 }
 

@@ -58,6 +58,18 @@ func (p *Program) End(s syscall.Signal) error {
 	return nil
 }
 
+// finish ends the program as Ctrl-C does, and adds to t its memory and the CPU time of its end and of all.
+func (p *Program) finish(t *Totals) error {
+	before := ProcessCPU(p.PID())
+	t.MemoryMB = max(t.MemoryMB, PeakMB(p.PID()))
+	if err := p.End(syscall.SIGINT); err != nil {
+		return err
+	}
+	t.After += max(0, p.CPU-before)
+	t.Whole += p.CPU
+	return nil
+}
+
 var errEnded = errors.New("the process has exited")
 
 func (p *Program) alive() error {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"prywalk/internal/sampler"
@@ -104,12 +103,9 @@ func (p *prywalk) Finish() (t Totals, err error) {
 	defer p.Close()
 	t = Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Ticks: p.sum.Ticks, Stops: p.sum.Stops, Calls: p.sum.Syscalls,
 		Copied: p.sum.Copied}
-	before := ProcessCPU(p.PID())
-	t.MemoryMB = PeakMB(p.PID())
-	if err := p.End(syscall.SIGINT); err != nil {
+	if err := p.finish(&t); err != nil {
 		return t, err
 	}
-	t.After, t.Whole = p.CPU-before, p.CPU
 	if st, err := os.Stat(p.file); err == nil && p.whole > 0 {
 		t.RecordingMB = float64(st.Size()) / 1e6 / p.whole.Minutes()
 	}

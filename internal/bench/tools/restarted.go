@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -79,13 +78,9 @@ func (r *Restarted) Mark() error { return nil }
 // Hold implements Session.
 func (r *Restarted) Hold() error {
 	r.spent.End()
-	before := ProcessCPU(r.now.PID())
-	r.totals.MemoryMB = max(r.totals.MemoryMB, PeakMB(r.now.PID()))
-	if err := r.now.End(syscall.SIGINT); err != nil {
+	if err := r.now.finish(&r.totals); err != nil {
 		return err
 	}
-	r.totals.After += max(0, r.now.CPU-before)
-	r.totals.Whole += r.now.CPU
 	text, err := os.ReadFile(r.file())
 	if err != nil {
 		return fmt.Errorf("%s left no file: %w: %s", r.now.cmd.Args[0], err, LastLine(r.said()))

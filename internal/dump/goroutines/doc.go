@@ -4,9 +4,9 @@
 //
 // # Algorithm
 //
-// Go's run-time system lists its goroutines (managed.Scheduler). One on a thread has the thread's stack. The stack of
+// Go's runtime lists its goroutines (managed.Scheduler). One on a thread has the thread's stack. The stack of
 // any other is copied twice: two equal copies and an unchanged goroutine prove that it did not run in between. One that
-// has called another run-time system through C has the outer frames of the goroutine there.
+// has called another runtime through C has the outer frames of the goroutine there.
 //
 // A sync.Mutex stores no owner. Likely is a goroutine with a function on its stack that has locked it, and not unlocked
 // it before its current call; but another may unlock it, so a cycle is only a possible deadlock. Of a channel only the

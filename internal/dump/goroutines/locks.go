@@ -48,7 +48,7 @@ func (r *Reader) addLocks(t *managed.ParkedTask, g *stacks.Goroutine, stack []by
 			sp = 0 // the stack changes
 		}
 		for _, h := range r.of.HeldLocks(frames.Addr(f.PC), sp) {
-			g.Holds = append(g.Holds, stacks.GoroutineHeld{TaskLock: h, Frame: i, TakenAt: r.placeOf(h.Taken, f)})
+			g.Holds = append(g.Holds, stacks.HeldGoLock{TaskLock: h, Frame: i, TakenAt: r.placeOf(h.Taken, f)})
 		}
 	}
 	r.dropUnlockedByWait(g)
@@ -61,13 +61,13 @@ const maxCondFrame = 256
 // dropUnlockedByWait removes the mutex that sync.Cond.Wait has unlocked. Its frame has the address of the Cond or its
 // notify; Cond.L's second word is the mutex.
 func (r *Reader) dropUnlockedByWait(g *stacks.Goroutine) {
-	at := slices.IndexFunc(g.Frames[:min(len(g.Frames), maxSyncFrames)], func(f stacks.Frame) bool {
+	wait := slices.IndexFunc(g.Frames[:min(len(g.Frames), maxSyncFrames)], func(f stacks.Frame) bool {
 		return f.Function == condWait
 	})
-	if at < 0 || at+1 >= len(g.Frames) || len(g.Holds) == 0 {
+	if wait < 0 || wait+1 >= len(g.Frames) || len(g.Holds) == 0 {
 		return
 	}
-	from, to := uint64(g.Frames[at].SP), uint64(g.Frames[at+1].SP)
+	from, to := uint64(g.Frames[wait].SP), uint64(g.Frames[wait+1].SP)
 	if from >= to || to-from > maxCondFrame {
 		return
 	}
@@ -75,12 +75,14 @@ func (r *Reader) dropUnlockedByWait(g *stacks.Goroutine) {
 		object := r.word(from)
 		for _, cond := range []uint64{object, object - condNotify} {
 			mutex := r.word(cond + condLocker)
-			g.Holds = slices.DeleteFunc(g.Holds, func(h stacks.GoroutineHeld) bool { return h.Address == mutex && h.Frame > at })
+			g.Holds = slices.DeleteFunc(g.Holds, func(h stacks.HeldGoLock) bool {
+				return h.Address == mutex && h.Frame > wait
+			})
 		}
 	}
 }
 
-// word gives 0 if unreadable.
+// word returns 0 if unreadable.
 func (r *Reader) word(at uint64) uint64 {
 	var b [8]byte
 	if r.Read(at, b[:]) != len(b) {
@@ -94,17 +96,15 @@ func (r *Reader) placeOf(at frames.Addr, in *stacks.Frame) string {
 	if m == nil {
 		return in.Location()
 	}
-	f := frames.Frame{PC: at + 1, Module: m, Caller: true}
+	f := frames.Frame{PC: at + 1, Module: m, AfterCall: true}
 	list := r.Walk.Places(&f)
-	place := stacks.Frame{Place: list[len(list)-1]}
 	for _, p := range list { // Lock itself
 		if !strings.HasPrefix(p.Function, "sync.") && !strings.HasPrefix(p.Function, "internal/") &&
 			!strings.HasPrefix(p.Function, "sync/atomic.") {
-			place = stacks.Frame{Place: p}
-			break
+			return p.Location()
 		}
 	}
-	return place.Location()
+	return list[len(list)-1].Location()
 }
 
 func (r *Reader) nameWait(g *stacks.Goroutine, w managed.TaskWait) stacks.GoroutineWait {
@@ -163,6 +163,6 @@ func dropAwaited(g *stacks.Goroutine) {
 }
 
 // takenLater reports whether a was taken in a frame farther in than b, or later in the same frame.
-func takenLater(a, b *stacks.GoroutineHeld) bool {
+func takenLater(a, b *stacks.HeldGoLock) bool {
 	return a.Frame < b.Frame || a.Frame == b.Frame && a.Taken > b.Taken
 }

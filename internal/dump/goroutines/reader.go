@@ -30,7 +30,7 @@ type Reader struct {
 	mem           callstack.TaskMemory
 }
 
-// ReadAll reads the goroutines of all run-time systems. Those on a thread get its stack, and the thread their ID. err
+// ReadAll reads the goroutines of all runtimes. Those on a thread get its stack, and the thread their ID. err
 // is the last system's that could not be read.
 func (r *Reader) ReadAll(systems []managed.Scheduler, threads []stacks.Thread) (out []stacks.Goroutine, err error) {
 	defer func() { r.Walk.Memory.Give(2 * int64(len(r.first))) }()
@@ -50,7 +50,7 @@ func (r *Reader) ReadAll(systems []managed.Scheduler, threads []stacks.Thread) (
 	return out, err
 }
 
-// readRuntime gives no frames of a goroutine that changed during each try.
+// readRuntime returns no frames of a goroutine that changed during each try.
 func (r *Reader) readRuntime(threads []stacks.Thread) ([]stacks.Goroutine, error) {
 	list, err := r.of.ParkedTasks()
 	if err != nil {
@@ -71,9 +71,9 @@ func (r *Reader) readGoroutine(t *managed.ParkedTask, threads []stacks.Thread) s
 	if since := int64(t.Since); g.Wait != "" && since > 0 && since < r.Now {
 		g.Since = r.Now - since
 	}
-	// created before the run-time system runs Go code
+	// created before the runtime runs Go code
 	if m := r.Space.ModuleAt(t.CreatedBy); m != nil && t.CreatedBy != 0 && t.ID != 1 {
-		f := frames.Frame{PC: t.CreatedBy, Module: m, Caller: true}
+		f := frames.Frame{PC: t.CreatedBy, Module: m, AfterCall: true}
 		places := r.Walk.Places(&f)
 		g.Created = places[len(places)-1]
 		g.CreatedBy = g.Created.Function

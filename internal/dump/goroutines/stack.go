@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// joinCallers completes goroutines that have called another run-time system through C: a goroutine of that has the
+// joinCallers completes goroutines that have called another runtime through C: a goroutine of that has the
 // outer frames.
 func joinCallers(list []stacks.Goroutine) {
 	for i := range list {
@@ -30,16 +30,16 @@ func joinCallers(list []stacks.Goroutine) {
 
 // takeOuterFrames takes in's frames that are on g's stack, and those of C functions that g called.
 func takeOuterFrames(g, in *stacks.Goroutine) bool {
-	at := slices.IndexFunc(in.Frames, func(f stacks.Frame) bool {
+	first := slices.IndexFunc(in.Frames, func(f stacks.Frame) bool {
 		return uint64(f.SP) >= g.StackLow && uint64(f.SP) < g.StackHigh
 	})
-	if at < 0 || in.Thread != 0 {
+	if first < 0 || in.Thread != 0 {
 		return false
 	}
-	for at > 0 && in.Frames[at-1].Module != in.Runtime {
-		at--
+	for first > 0 && in.Frames[first-1].Module != in.Runtime {
+		first--
 	}
-	g.Frames, g.Complete, g.StopReason = in.Frames[at:], in.Complete, in.StopReason
+	g.Frames, g.Complete, g.StopReason = in.Frames[first:], in.Complete, in.StopReason
 	return true
 }
 
@@ -77,7 +77,7 @@ func (r *Reader) readStack(t *managed.ParkedTask, g *stacks.Goroutine) {
 			g.Unchanged = func() bool { return again(t) }
 			r.addLocks(t, g, a, true)
 		}
-		g.Frames, g.Complete, g.StopReason = r.Walk.End(walked)
+		g.Frames, g.Complete, g.StopReason = r.Walk.WithReason(walked)
 		return
 	}
 }
@@ -92,7 +92,7 @@ func (r *Reader) reserve(size int) bool {
 	return true
 }
 
-// joinThread gives a goroutine its thread's stack. asleep: the thread does not run.
+// joinThread sets a goroutine's frames to its thread's stack. asleep: the thread does not run.
 func joinThread(g *stacks.Goroutine, t *managed.ParkedTask, threads []stacks.Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]

@@ -22,27 +22,27 @@ func (l *Locks) graph() map[int]int {
 	return g
 }
 
-// Cycles gives the cycles of threads that wait, without a timeout, for the next one.
+// Cycles returns the cycles of threads that wait, without a timeout, for the next one.
 func (l *Locks) Cycles() [][]int { return waits.Cycles(l.graph()) }
 
-// possibleCycles gives the cycles through locks with one likely owner.
+// possibleCycles returns the cycles through locks with one likely owner.
 func (l *Locks) possibleCycles() [][]int {
 	likely := map[int]int{}
 	for i := range l.Locks {
-		m := &l.Locks[i]
-		if len(m.Likely) != 1 {
+		lock := &l.Locks[i]
+		if len(lock.Likely) != 1 {
 			continue
 		}
-		for _, tid := range m.Waiters {
+		for _, tid := range lock.Waiters {
 			if t, _ := l.Thread(tid); t != nil && !t.WaitsFor.Timed {
-				likely[tid] = m.Likely[0].TID
+				likely[tid] = lock.Likely[0].TID
 			}
 		}
 	}
 	return l.cyclesThrough(likely)
 }
 
-// gilCycles gives the cycles through an interpreter's lock. Its waiters wake every few milliseconds: run counts prove
+// gilCycles returns the cycles through an interpreter's lock. Its waiters wake every few milliseconds: run counts prove
 // no deadlock.
 func (l *Locks) gilCycles() [][]int {
 	owners := map[int]int{}
@@ -56,7 +56,7 @@ func (l *Locks) gilCycles() [][]int {
 	return l.cyclesThrough(owners)
 }
 
-// cyclesThrough gives the cycles with at least one of the threads for which owners has the owner.
+// cyclesThrough returns the cycles with at least one of the threads for which owners has the owner.
 func (l *Locks) cyclesThrough(owners map[int]int) [][]int {
 	g := l.graph()
 	maps.Copy(g, owners)
@@ -74,23 +74,23 @@ func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
 	graphs := map[system]map[int]int{}
 	var order []system
 	for i := range l.GoroutineLocks {
-		m := &l.GoroutineLocks[i]
-		if len(m.Likely) != 1 {
+		lock := &l.GoroutineLocks[i]
+		if len(lock.Likely) != 1 {
 			continue
 		}
-		of := system{m.PID, m.Runtime}
-		if graphs[of] == nil {
-			graphs[of], order = map[int]int{}, append(order, of)
+		key := system{lock.PID, lock.Runtime}
+		if graphs[key] == nil {
+			graphs[key], order = map[int]int{}, append(order, key)
 		}
-		for _, w := range m.Waiters {
-			if !(w.Reads && m.Likely[0].Reads) {
-				graphs[of][int(w.Goroutine)] = int(m.Likely[0].Goroutine)
+		for _, w := range lock.Waiters {
+			if !(w.Reads && lock.Likely[0].Reads) {
+				graphs[key][int(w.Goroutine)] = int(lock.Likely[0].Goroutine)
 			}
 		}
 	}
-	for _, of := range order {
-		for _, c := range waits.Cycles(graphs[of]) {
-			cycle := GoroutineCycle{PID: of.pid, Runtime: of.file}
+	for _, key := range order {
+		for _, c := range waits.Cycles(graphs[key]) {
+			cycle := GoroutineCycle{PID: key.pid, Runtime: key.file}
 			for _, id := range c {
 				cycle.Goroutines = append(cycle.Goroutines, uint64(id))
 			}

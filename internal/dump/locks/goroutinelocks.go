@@ -14,7 +14,7 @@ import (
 // GoroutineLock is what goroutines wait for.
 type GoroutineLock struct {
 	PID int `json:"pid"`
-	// Runtime is the file with the goroutines' run-time system, where the process has several.
+	// Runtime is the file with the goroutines' runtime, where the process has several.
 	Runtime string     `json:"runtime,omitempty"`
 	Kind    string     `json:"kind"` // sync.Mutex, sync.RWMutex, sync.WaitGroup, sync.Cond, semaphore, chan
 	Address schema.Hex `json:"address"`
@@ -30,7 +30,7 @@ type GoroutineLock struct {
 // GoroutineWaiter is a goroutine that waits.
 type GoroutineWaiter struct {
 	Goroutine uint64 `json:"goroutine"`
-	Wait      string `json:"wait,omitempty"` // in the words of Go's run-time system
+	Wait      string `json:"wait,omitempty"` // in the words of Go's runtime
 	// Send: it waits to send to the channel, not to receive. Reads: it waits to read.
 	Send  bool   `json:"send,omitempty"`
 	Reads bool   `json:"reads,omitempty"`
@@ -47,7 +47,7 @@ type GoroutineOwner struct {
 // GoroutineCycle is goroutines of which each waits for a lock that the next one likely holds.
 type GoroutineCycle struct {
 	PID int `json:"pid"`
-	// Runtime is the file with their run-time system, where the process has several.
+	// Runtime is the file with their runtime, where the process has several.
 	Runtime    string   `json:"runtime,omitempty"`
 	Goroutines []uint64 `json:"goroutines"`
 }
@@ -59,7 +59,7 @@ type goLockKey struct {
 
 // collectGoroutineLocks lists locks, then channels, each with most waiters first.
 func (l *Locks) collectGoroutineLocks() {
-	at := map[goLockKey]int{}
+	indexes := map[goLockKey]int{}
 	for _, p := range l.Processes {
 		for i := range p.GoroutineStacks {
 			g := &p.GoroutineStacks[i]
@@ -68,51 +68,51 @@ func (l *Locks) collectGoroutineLocks() {
 			}
 			for _, w := range g.Awaits {
 				k := goLockKey{p.PID, w.Address}
-				n, ok := at[k]
+				n, ok := indexes[k]
 				if !ok {
 					n = len(l.GoroutineLocks)
-					at[k] = n
+					indexes[k] = n
 					l.GoroutineLocks = append(l.GoroutineLocks, GoroutineLock{PID: p.PID, Runtime: g.Runtime, Kind: w.Kind,
 						Address: schema.Hex(w.Address), Symbol: w.Symbol, Queued: w.Queued, Capacity: w.Room, Closed: w.Closed})
 				}
-				m := &l.GoroutineLocks[n]
+				lock := &l.GoroutineLocks[n]
 				if w.Kind == stacks.KindRWMutex {
-					m.Kind = w.Kind
+					lock.Kind = w.Kind
 				}
-				m.Waiters = append(m.Waiters, GoroutineWaiter{Goroutine: g.ID, Wait: g.Wait, Send: w.Send, Reads: w.Reads,
-					In: g.OwnPlace()})
+				lock.Waiters = append(lock.Waiters, GoroutineWaiter{Goroutine: g.ID, Wait: g.Wait, Send: w.Send,
+					Reads: w.Reads, In: g.OwnPlace()})
 			}
 		}
-		l.addGoroutineOwners(p, at)
+		l.addGoroutineOwners(p, indexes)
 	}
 	slices.SortStableFunc(l.GoroutineLocks, func(a, b GoroutineLock) int {
-		channel := func(m *GoroutineLock) int { return map[bool]int{true: 1}[m.Kind == stacks.KindChannel] }
+		channel := func(lock *GoroutineLock) int { return map[bool]int{true: 1}[lock.Kind == stacks.KindChannel] }
 		return cmp.Or(channel(&a)-channel(&b), len(b.Waiters)-len(a.Waiters), cmp.Compare(a.Address, b.Address))
 	})
 }
 
-func (l *Locks) addGoroutineOwners(p *stacks.Process, at map[goLockKey]int) {
+func (l *Locks) addGoroutineOwners(p *stacks.Process, indexes map[goLockKey]int) {
 	for i := range p.GoroutineStacks {
 		g := &p.GoroutineStacks[i]
 		for _, h := range g.Holds {
-			n, ok := at[goLockKey{p.PID, h.Address}]
+			n, ok := indexes[goLockKey{p.PID, h.Address}]
 			if !ok {
 				continue
 			}
-			m := &l.GoroutineLocks[n]
-			if !m.IsLock() {
+			lock := &l.GoroutineLocks[n]
+			if !lock.IsLock() {
 				continue
 			}
 			if h.Read {
-				m.Kind = stacks.KindRWMutex
+				lock.Kind = stacks.KindRWMutex
 			}
-			m.Likely = append(m.Likely, GoroutineOwner{Goroutine: g.ID, Reads: h.Read,
+			lock.Likely = append(lock.Likely, GoroutineOwner{Goroutine: g.ID, Reads: h.Read,
 				Evidence: "locked at " + h.TakenAt + ", and not unlocked before the call that its stack is in"})
 		}
 	}
 }
 
 // IsLock reports whether it has an owner, unlike a channel, condition or wait group.
-func (m *GoroutineLock) IsLock() bool {
-	return m.Kind == stacks.KindMutex || m.Kind == stacks.KindRWMutex
+func (lock *GoroutineLock) IsLock() bool {
+	return lock.Kind == stacks.KindMutex || lock.Kind == stacks.KindRWMutex
 }

@@ -15,18 +15,14 @@ type LikelyOwner struct {
 
 func (l *Locks) addLikelyOwners() {
 	for i := range l.Locks {
-		m := &l.Locks[i]
-		if m.Owner != 0 || m.Free {
+		lock := &l.Locks[i]
+		if lock.Owner != 0 || lock.Free {
 			continue
 		}
-		for _, p := range l.Processes {
-			if p.PID == m.PID {
-				likely, class := insideBlock(p, uint64(m.Address))
-				m.Likely = append(m.Likely, likely...)
-				if m.Kind == waits.Semaphore && class != "" { // an interpreter without symbols does not tell it
-					m.Type = class
-				}
-			}
+		likely, class := insideBlock(l.Process(lock.PID), uint64(lock.Address))
+		lock.Likely = append(lock.Likely, likely...)
+		if lock.Kind == waits.Semaphore && class != "" { // an interpreter without symbols does not tell it
+			lock.Type = class
 		}
 	}
 }
@@ -38,8 +34,8 @@ func insideBlock(p *stacks.Process, word uint64) (out []LikelyOwner, class strin
 		for _, h := range t.Holds {
 			if h.Word == word && word != 0 {
 				class = h.Class
-				at := stacks.Frame{Place: &stacks.Place{Function: h.Function, File: h.File, Line: h.Line}}
-				out = append(out, LikelyOwner{t.TID, "inside of \"with\" of this " + h.Class + ", in " + at.Location()})
+				place := stacks.Place{Function: h.Function, File: h.File, Line: h.Line}
+				out = append(out, LikelyOwner{t.TID, "inside of \"with\" of this " + h.Class + ", in " + place.Location()})
 				break
 			}
 		}

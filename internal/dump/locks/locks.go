@@ -33,32 +33,32 @@ type Locks struct {
 	Locks   []Lock  `json:"locks"`
 	// Deadlocks are cycles: each thread waits for the next one, the last for the first.
 	Deadlocks [][]int `json:"deadlocks"`
-	// Possible are the cycles with at least one owner that is likely, not proven.
-	Possible [][]int   `json:"possible_deadlocks"`
-	Starved  []Starved `json:"starved_pools"`
-	// OwnerUnknown are the threads that wait, and are not idle, for something without a known owner.
-	OwnerUnknown []int `json:"owner_unknown"`
-	// GIL are the cycles through an interpreter's lock. They are not proven.
-	GIL [][]int `json:"gil_cycles,omitempty"`
-	// Unread is the number of threads whose waits are not known: not readable, or stopped by a signal.
-	Unread int `json:"threads_unread,omitempty"`
-	// GoroutineLocks are what goroutines wait for, PossibleGoroutines the cycles of goroutines through likely owners.
-	GoroutineLocks     []GoroutineLock  `json:"goroutine_locks,omitempty"`
-	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
-	// Go are the processes with goroutines; no owner of what these wait for is proven.
-	Go []int `json:"go_processes,omitempty"`
-	// Unexamined are the kinds of tasks, other than goroutines, that can wait for each other without a thread that
+	// PossibleDeadlocks are the cycles with at least one owner that is likely, not proven.
+	PossibleDeadlocks [][]int       `json:"possible_deadlocks"`
+	StarvedPools      []StarvedPool `json:"starved_pools"`
+	// WaitersWithoutOwner are the threads that wait, and are not idle, for something without a known owner.
+	WaitersWithoutOwner []int `json:"owner_unknown"`
+	// GILCycles are the cycles through an interpreter's lock. They are not proven.
+	GILCycles [][]int `json:"gil_cycles,omitempty"`
+	// ThreadsWithUnknownWait is the number of threads whose waits are not known: not readable, or stopped by a signal.
+	ThreadsWithUnknownWait int `json:"threads_unread,omitempty"`
+	// GoroutineLocks are what goroutines wait for, PossibleGoroutineDeadlocks their cycles through likely owners.
+	GoroutineLocks             []GoroutineLock  `json:"goroutine_locks,omitempty"`
+	PossibleGoroutineDeadlocks []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
+	// GoProcesses are the processes with goroutines; no owner of what these wait for is proven.
+	GoProcesses []int `json:"go_processes,omitempty"`
+	// ThreadlessTasks are the kinds of tasks, other than goroutines, that can wait for each other without a thread that
 	// shows it: "asyncio's tasks", "virtual threads".
-	Unexamined []string `json:"unexamined,omitempty"`
-	// Unsampled is the number of locks whose owner's wait is unknown.
-	Unsampled int `json:"-"`
-	// Watched is for how long the deadlocks' members did not run; 0 for a core.
-	Watched time.Duration `json:"-"`
+	ThreadlessTasks []string `json:"unexamined,omitempty"`
+	// UnsampledOwners is the number of locks whose owner was not sampled. Such an owner may wait, too.
+	UnsampledOwners int `json:"-"`
+	// UnchangedFor is for how long the deadlocks' members did not run; 0 for a core.
+	UnchangedFor time.Duration `json:"-"`
 
 	Processes []*stacks.Process `json:"-"`
 }
 
-// Blocked gives the waiters that are not idle.
+// Blocked returns the waiters that are not idle.
 func (lock *Lock) Blocked() (out []int) {
 	if lock.Idle != "" {
 		return nil
@@ -74,7 +74,17 @@ func (lock *Lock) Blocked() (out []int) {
 	return out
 }
 
-// Thread gives a thread of any of the processes; nil: it was not sampled.
+// Process returns a process by its ID; nil: it is not one of these.
+func (l *Locks) Process(pid int) *stacks.Process {
+	for _, p := range l.Processes {
+		if p.PID == pid {
+			return p
+		}
+	}
+	return nil
+}
+
+// Thread returns a thread of any of the processes; nil: it was not sampled.
 func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	for _, p := range l.Processes {
 		if t := p.Thread(tid); t != nil {
@@ -84,7 +94,8 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// lockKey identifies a lock. One that two processes share is two, as is one of unknown address for two threads.
+// lockKey identifies a lock. A lock that two processes share is listed once for each; a lock of unknown address once
+// for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
@@ -109,7 +120,7 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 // Collect lists the locks and other objects that threads wait for: first those with a waiter that is not idle, then by
 // the number of waiters.
 func (l *Locks) Collect() {
-	at := map[lockKey]int{}
+	indexes := map[lockKey]int{}
 	for _, p := range l.Processes {
 		for i := range p.Threads {
 			t := &p.Threads[i]
@@ -117,10 +128,10 @@ func (l *Locks) Collect() {
 				continue
 			}
 			k := keyOf(p.PID, t)
-			n, ok := at[k]
+			n, ok := indexes[k]
 			if !ok {
 				n = len(l.Locks)
-				at[k] = n
+				indexes[k] = n
 				l.Locks = append(l.Locks, Lock{Wait: *t.WaitsFor, PID: p.PID})
 				l.Locks[n].Timed, l.Locks[n].Mode = false, "" // of the first waiter
 			}

@@ -10,9 +10,9 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Starved is a pool whose threads all wait for results of tasks. If these are queued in this pool, no thread is left to
-// run them; stacks do not show the queue.
-type Starved struct {
+// StarvedPool is a pool whose threads all wait for results of tasks. If these are queued in this pool, no thread is
+// left to run them; stacks do not show the queue.
+type StarvedPool struct {
 	PID int `json:"pid"`
 	// Pool is the common part of its threads' names, Loop the function that runs its tasks.
 	Pool string `json:"pool"`
@@ -24,68 +24,75 @@ type Starved struct {
 	OthersWork int `json:"others_work"`
 }
 
-type poolKey struct{ name, loop string }
+// poolKey identifies a pool of a process: the common part of its threads' names, and the function that runs tasks.
+type poolKey struct{ stem, loop string }
 
 type pool struct {
 	poolKey
 	threads []int
-	waiting int
-	idle    int
-	in      string
+	waiting int    // number of threads that wait for results
+	idle    int    // number of threads that wait for tasks
+	waitsIn string // function of the first that waits for results
 }
 
-func (l *Locks) starvedPools() (out []Starved) {
+func (l *Locks) starvedPools() (out []StarvedPool) {
 	for _, p := range l.Processes {
 		pools := poolsOf(p)
 		working := 0
-		for _, k := range pools {
-			working += len(k.threads) - k.waiting - k.idle
+		for _, pool := range pools {
+			working += len(pool.threads) - pool.waiting - pool.idle
 		}
-		for _, k := range pools {
-			if k.waiting == len(k.threads) && k.waiting > 0 {
-				out = append(out, Starved{p.PID, poolName(p, k), k.loop, k.in, k.threads, working})
+		for _, pool := range pools {
+			if pool.waiting == len(pool.threads) && pool.waiting > 0 {
+				out = append(out, StarvedPool{p.PID, pool.name(p), pool.loop, pool.waitsIn, pool.threads, working})
 			}
 		}
 	}
 	return out
 }
 
-// poolName returns the threads' name, or its common part and a star.
-func poolName(p *stacks.Process, k *pool) string {
-	name := p.Thread(k.threads[0]).Name
-	for _, tid := range k.threads {
-		if p.Thread(tid).Name != name {
-			return k.name + "*"
+// name returns the threads' name, or its common part and a star.
+func (p *pool) name(in *stacks.Process) string {
+	name := in.Thread(p.threads[0]).Name
+	for _, tid := range p.threads {
+		if in.Thread(tid).Name != name {
+			return p.stem + "*"
 		}
 	}
 	return name
 }
 
 func poolsOf(p *stacks.Process) (out []*pool) {
-	at := map[poolKey]*pool{}
+	byKey := map[poolKey]*pool{}
 	for i := range p.Threads {
 		t := &p.Threads[i]
-		w := waits.WorkOf(t.WaitsFrame)
-		if w.Loop == "" {
+		worker := waits.PoolWorkerOf(t.WaitsFrames())
+		if worker.Loop == "" {
 			continue
 		}
-		key := poolKey{stemOf(t.Name), w.Loop}
-		k := at[key]
-		if k == nil {
-			k = &pool{poolKey: key}
-			at[key], out = k, append(out, k)
+		key := poolKey{stemOf(t.Name), worker.Loop}
+		if byKey[key] == nil {
+			byKey[key] = &pool{poolKey: key}
+			out = append(out, byKey[key])
 		}
-		k.threads = append(k.threads, t.TID)
-		asleep := t.WaitsFor != nil && t.State != "R"
-		switch {
-		case asleep && t.WaitsFor.Idle != "":
-			k.idle++
-		case asleep && w.Result != "" && !t.WaitsFor.Timed:
-			k.waiting++
-			k.in = cmp.Or(k.in, w.Result)
-		}
+		byKey[key].add(t, worker.Result)
 	}
 	return out
+}
+
+// add adds a thread. result is the function in which it waits for a task's result, "" if it does not.
+func (p *pool) add(t *stacks.Thread, result string) {
+	p.threads = append(p.threads, t.TID)
+	if t.WaitsFor == nil || t.State == "R" {
+		return
+	}
+	switch {
+	case t.WaitsFor.Idle != "":
+		p.idle++
+	case result != "" && !t.WaitsFor.Timed:
+		p.waiting++
+		p.waitsIn = cmp.Or(p.waitsIn, result)
+	}
 }
 
 func stemOf(name string) string { return strings.TrimRight(name, "0123456789") }

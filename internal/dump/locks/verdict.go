@@ -30,29 +30,41 @@ const (
 
 // conclude counts what is not known, and sets the verdict.
 func (l *Locks) conclude() {
-	l.GIL = l.gilCycles()
+	l.GILCycles = l.gilCycles()
 	l.addUnknownOwners()
 	for _, p := range l.Processes {
-		l.Unread += unreadThreads(p)
+		l.ThreadsWithUnknownWait += threadsWithUnknownWait(p)
 		if schedules(p, &languages.Go) {
-			l.Go = append(l.Go, p.PID)
+			l.GoProcesses = append(l.GoProcesses, p.PID)
 		}
 	}
 	for _, lang := range languages.All {
 		runs := func(p *stacks.Process) bool { return schedules(p, lang) }
 		if lang.Unthreaded != "" && slices.ContainsFunc(l.Processes, runs) {
-			l.Unexamined = append(l.Unexamined, lang.Unthreaded)
+			l.ThreadlessTasks = append(l.ThreadlessTasks, lang.Unthreaded)
 		}
 	}
 	l.Verdict = l.verdict()
 }
 
-// verdict is the rule (docs/waiting.md): a proven cycle is a deadlock; else a cycle through likely owners, or a pool
-// that may be starved, is a possible one; else there is none only if the wait of every blocked thread is known.
+// verdict is the rule (docs/waiting.md). The first row of which anything was found decides:
+//
+//	Deadlocks                   proven cycles of threads                                         VerdictDeadlock
+//	PossibleDeadlocks           cycles of threads through a likely owner                         VerdictPossible
+//	PossibleGoroutineDeadlocks  cycles of goroutines through likely owners                       VerdictPossible
+//	StarvedPools                pools whose threads all wait for results                         VerdictPossible
+//	WaitersWithoutOwner         threads that wait for what has no known owner                    VerdictUnknown
+//	UnsampledOwners             owners that were not sampled: they may wait, too                 VerdictUnknown
+//	ThreadsWithUnknownWait      threads that were not readable, or stopped: they may wait        VerdictUnknown
+//	GILCycles                   cycles through an interpreter's lock, which cannot be proven     VerdictUnknown
+//	GoProcesses                 processes with goroutines, whose locks store no owner            VerdictUnknown
+//	ThreadlessTasks             kinds of tasks that wait without a thread that shows it          VerdictUnknown
+//	none of these                                                                                VerdictNone
 func (l *Locks) verdict() Verdict {
 	proven := len(l.Deadlocks)
-	likely := len(l.Possible) + len(l.PossibleGoroutines) + len(l.Starved)
-	unknown := len(l.OwnerUnknown) + l.Unsampled + l.Unread + len(l.GIL) + len(l.Go) + len(l.Unexamined)
+	likely := len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks) + len(l.StarvedPools)
+	unknown := len(l.WaitersWithoutOwner) + l.UnsampledOwners + l.ThreadsWithUnknownWait + len(l.GILCycles) +
+		len(l.GoProcesses) + len(l.ThreadlessTasks)
 	switch {
 	case proven > 0:
 		return VerdictDeadlock
@@ -71,14 +83,17 @@ func (l *Locks) addUnknownOwners() {
 	for _, p := range l.Processes {
 		for i := range p.Threads {
 			if t := &p.Threads[i]; lacksOwner(t) && !known[t.TID] {
-				l.OwnerUnknown = append(l.OwnerUnknown, t.TID)
+				l.WaitersWithoutOwner = append(l.WaitersWithoutOwner, t.TID)
 			}
 		}
 	}
 	for i := range l.Locks {
-		m := &l.Locks[i]
-		if t, _ := l.Thread(m.Owner); m.Owner != 0 && len(m.Blocked()) > 0 && m.OwnerThread == nil && t == nil {
-			l.Unsampled++
+		lock := &l.Locks[i]
+		if lock.Owner == 0 || len(lock.Blocked()) == 0 || lock.OwnerThread != nil {
+			continue
+		}
+		if t, _ := l.Thread(lock.Owner); t == nil {
+			l.UnsampledOwners++
 		}
 	}
 }
@@ -97,30 +112,23 @@ func lacksOwner(t *stacks.Thread) bool {
 	return w != nil && w.Idle == "" && !w.Free && w.Owner == 0 && w.Kind.IsSynchronization()
 }
 
-func unreadThreads(p *stacks.Process) (n int) {
-	for reason, failed := range p.Failed {
-		if !slices.Contains(waitForNothing, reason) {
-			n += int(failed)
-		}
-	}
+func threadsWithUnknownWait(p *stacks.Process) int {
+	// A thread that has ended, or runs, waits for nothing.
+	n := p.CountFailed(refusal.Exited, refusal.Zombie, refusal.MaxPause, refusal.Running)
 	for i := range p.Threads {
-		if strings.EqualFold(p.Threads[i].State, "T") {
+		t := &p.Threads[i]
+		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
 			n++
 		}
 	}
 	return n
 }
 
-// waitForNothing are reasons of failures: the thread has ended, or runs.
-var waitForNothing = []string{
-	refusal.Exited.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
-}
-
 func (l *Locks) atKnownLocks() map[int]bool {
 	out := map[int]bool{}
 	for i := range l.Locks {
-		if m := &l.Locks[i]; m.Owner != 0 || m.Free || m.Why == WhyChangedEachSample {
-			for _, tid := range m.Waiters {
+		if lock := &l.Locks[i]; lock.Owner != 0 || lock.Free || lock.Why == WhyChangedEachSample {
+			for _, tid := range lock.Waiters {
 				out[tid] = true
 			}
 		}

@@ -20,7 +20,7 @@ func (c coreThreads) Thread(innerTID int, _ bool) (int, bool) { return innerTID,
 // Parent implements [waits.Threads]: a core has one process.
 func (c coreThreads) Parent(int) int { return 0 }
 
-// NewCore gives the explainer of a core's threads.
+// NewCore returns the explainer of a core's threads.
 func NewCore(c *core.Core, names *symbols.Namer) *Explainer {
 	threads := coreThreads{}
 	for _, th := range c.Threads() {
@@ -28,18 +28,18 @@ func NewCore(c *core.Core, names *symbols.Namer) *Explainer {
 	}
 	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &Explainer{
-		pid: c.PID, names: names, space: c.Space, Threads: threads, Read: read, managed: managedWaitsOfCore(c),
+		pid: c.PID, names: names, space: c.Space, Owners: threads, Read: read, managed: managedWaitsOfCore(c),
 		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
 	}
 }
 
 // ExplainCore sets what a thread waited for, by its registers. It skips arm64, where a call's result replaces its first
 // argument.
-func (x *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread) {
+func (e *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread) {
 	if th.Syscall < 0 || c.Arch != frames.X86_64 {
 		return
 	}
-	sl := &waits.Sleeper{Wait: d.Wait, InCall: true}
+	sl := &waits.Sleeper{Reason: d.Wait, InCall: true}
 	for i, reg := range observe.ArgumentRegisters(c.Arch) {
 		v, ok := th.Regs.Get(reg)
 		if !ok {
@@ -47,17 +47,17 @@ func (x *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread)
 		}
 		sl.Args[i] = v
 	}
-	sl.Managed = x.managedAsker(th.TID, sl, 0, c.Memory())
+	sl.Managed = e.managedAsker(th.TID, sl, 0, c.Memory())
 	if addr, ok := waits.FutexWord(&sl.Args); ok && d.Wait == "futex" && addr >= waits.CopyBefore {
 		var b [waits.CopySize]byte
 		from := addr - waits.CopyBefore
-		if n := x.Read(from, b[:]); n > 0 {
-			sl.Memory = waits.WordCopy{Addr: from, Bytes: b[:n]}
-		} else if n := x.Read(addr, b[:]); n > 0 { // first in its mapping
-			sl.Memory = waits.WordCopy{Addr: addr, Bytes: b[:n]}
+		if n := e.Read(from, b[:]); n > 0 {
+			sl.Memory = waits.FutexCopy{Addr: from, Bytes: b[:n]}
+		} else if n := e.Read(addr, b[:]); n > 0 { // first in its mapping
+			sl.Memory = waits.FutexCopy{Addr: addr, Bytes: b[:n]}
 		}
 	}
-	x.describe(d, sl)
+	e.describe(d, sl)
 }
 
 func readWords(m frames.Memory, addr uint64, buf []byte) int {

@@ -5,7 +5,7 @@
 // # Algorithm
 //
 // The system call, its arguments and the innermost functions give the kind of a wait, and the memory of its lock the
-// owner (package waits). A run-time system is asked about locks of its own. The owner gets a name, the address the
+// owner (package waits). A runtime is asked about locks of its own. The owner gets a name, the address the
 // static variable that is there, a descriptor its file; and a rule says whether such a thread is idle. Of a thread as
 //
 //	futex(0x4010c0, FUTEX_WAIT, 2, …)    called by pthread_mutex_lock

@@ -19,22 +19,23 @@ import (
 	"prywalk/internal/waits"
 )
 
-// NewLive gives the explainer of a process that runs.
+// NewLive returns the explainer of a process that runs.
 func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.Threads) *Explainer {
 	return &Explainer{
-		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), Threads: threads, managed: managedWaitsOf(t),
-		Name: func(tid int) string { return walk.ThreadName(t, tid) },
+		pid: t.PID, names: names, space: t.Space, files: waits.NewOpenFiles(t.PID), Owners: threads,
+		managed: managedWaitsOf(t),
+		Name:    func(tid int) string { return walk.ThreadName(t, tid) },
 		Read: func(addr uint64, buf []byte) int {
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
 		},
 		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
-		clock: sameClock(t.PID),
+		sameTimeNamespace: sharesTimeNamespace(t.PID),
 	}
 }
 
-// sameClock reports whether a process is in prywalk's time namespace (time_namespaces(7)).
-func sameClock(pid int) bool {
+// sharesTimeNamespace reports whether a process is in prywalk's time namespace (time_namespaces(7)).
+func sharesTimeNamespace(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {
 		return true // before Linux 5.6
@@ -44,19 +45,19 @@ func sameClock(pid int) bool {
 }
 
 // Explain sets what a thread waits for, by its sample s; nothing if s is nil or the thread runs.
-func (x *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
-	x.Retryable = false
+func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
+	e.Retryable = false
 	if s == nil || s.State == sample.Running {
 		return
 	}
 	word := s.FutexWord()
 	word.Bytes = slices.Clone(word.Bytes)
 	sl := &waits.Sleeper{
-		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Memory: word,
+		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Memory: word,
 	}
-	if x.clock {
+	if e.sameTimeNamespace {
 		sl.At = s.At
 	}
-	sl.Managed = x.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
-	x.describe(d, sl)
+	sl.Managed = e.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
+	e.describe(d, sl)
 }

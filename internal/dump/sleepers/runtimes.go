@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks the run-time systems about a sleeper, without Live and InnerTID: thread tid, of run count runs;
+// managedWaits asks the runtimes about a sleeper, without Live and InnerTID: thread tid, of run count runs;
 // nil: there are none. later: a retry may give more.
 type managedWaits func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
 
@@ -39,22 +39,22 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	}
 }
 
-// managedAsker gives [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
+// managedAsker returns [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
 // sleep: a monitor's waiters wake now and then.
-func (x *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
-	word, timed, ok := waits.ManagedCall(sl.Wait, &sl.Args)
-	if x.managed == nil || !sl.InCall || !ok {
+func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
+	word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args)
+	if e.managed == nil || !sl.InCall || !ok {
 		return nil
 	}
 	first := true
 	q := managed.WaitQuery{Word: word, Mem: mem, Timed: timed}
 	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
-			runs, q.Mem = runsOf(x.pid, tid), nil
+			runs, q.Mem = runsOf(e.pid, tid), nil
 		}
 		first = false
-		w, ok, later := x.managed(tid, q, runs)
-		x.Retryable = later
+		w, ok, later := e.managed(tid, q, runs)
+		e.Retryable = later
 		return w, ok
 	}
 }
@@ -63,9 +63,9 @@ func (x *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()
-	now, err := f.SchedStat()
+	sched, err := f.SchedStat()
 	if err != nil {
 		return 0
 	}
-	return now.Runs
+	return sched.Runs
 }

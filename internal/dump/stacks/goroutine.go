@@ -7,13 +7,13 @@ import "prywalk/internal/managed"
 // Goroutine is a goroutine of a Go program, with or without a thread.
 type Goroutine struct {
 	ID uint64 `json:"id"`
-	// Runtime is the file with its run-time system, where the process has several. Each has IDs of its own.
+	// Runtime is the file with its runtime, where the process has several. Each has IDs of its own.
 	Runtime string `json:"runtime,omitempty"`
-	// Status is a word of Go's run-time system: runnable, running, syscall, waiting, preempted, leaked, copystack.
+	// Status is a word of Go's runtime: runnable, running, syscall, waiting, preempted, leaked, copystack.
 	Status string `json:"status"`
-	// Wait is the reason of its wait, in the words of Go's run-time system.
+	// Wait is the reason of its wait, in the words of Go's runtime.
 	Wait string `json:"wait,omitempty"`
-	// Since is for how long it has waited, in nanoseconds, by Go's run-time system: since the garbage collection before
+	// Since is for how long it has waited, in nanoseconds, by Go's runtime: since the garbage collection before
 	// the first one that found the wait. 0: not known.
 	Since int64 `json:"since_ns,omitempty"`
 	// Parent is the goroutine that created it, 0 if not known; CreatedBy is the function.
@@ -22,7 +22,7 @@ type Goroutine struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	// Thread is the thread that it ran on, 0 for none.
 	Thread int `json:"thread,omitempty"`
-	// System: it belongs to Go's run-time system.
+	// System: it belongs to Go's runtime.
 	System     bool    `json:"system,omitempty"`
 	Complete   bool    `json:"complete"`
 	StopReason string  `json:"stop_reason"`
@@ -32,7 +32,7 @@ type Goroutine struct {
 	Created *Place `json:"-"`
 	// Awaits and Holds are the locks, read only where locks are examined.
 	Awaits []GoroutineWait `json:"-"`
-	Holds  []GoroutineHeld `json:"-"`
+	Holds  []HeldGoLock    `json:"-"`
 	// Unchanged reads the goroutine again, and reports whether it has not run since; nil unless locks are examined.
 	Unchanged func() bool `json:"-"`
 	// StackLow and StackHigh bound its stack.
@@ -40,7 +40,7 @@ type Goroutine struct {
 	StackHigh uint64 `json:"-"`
 }
 
-// Stack gives the goroutine's frames as those of a thread.
+// Stack returns the goroutine's frames as those of a thread.
 func (g *Goroutine) Stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }
@@ -65,8 +65,8 @@ type GoroutineWait struct {
 	Reads bool
 }
 
-// GoroutineHeld is a lock that a goroutine likely holds.
-type GoroutineHeld struct {
+// HeldGoLock is a lock that a goroutine likely holds.
+type HeldGoLock struct {
 	managed.TaskLock
 	// Frame is the index of the frame that has locked it, TakenAt the place.
 	Frame   int

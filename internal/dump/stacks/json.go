@@ -42,7 +42,7 @@ func (j *jsonWriter) thread(t *Thread) {
 	j.Bytes(after)
 }
 
-// around gives an object's text before and after a field with a nil list.
+// around returns an object's text before and after a field with a nil list.
 func (j *jsonWriter) around(object any, list string) (before, after []byte) {
 	before, after, _ = bytes.Cut(j.Encode(object), []byte(`"`+list+`":null`)) // quotes in strings are escaped
 	return before, after

@@ -18,27 +18,29 @@ func (t *Thread) OwnPlace() string {
 	return ""
 }
 
-// innermostOwn gives the program's innermost frame, from which it called what waits; nil: there is none.
+// innermostOwn returns the program's innermost frame, from which it called what waits; nil: there is none.
 func innermostOwn(t *Thread) *Frame {
-	if i := waits.ApplicationFunction(t.WaitsFrame); i >= 0 {
+	if i := waits.ApplicationFunction(t.WaitsFrames()); i >= 0 {
 		return &t.Frames[i]
 	}
 	return ownManaged(t)
 }
 
-// Location gives "function at file:line", as far as known.
-func (f *Frame) Location() string {
-	text := f.Function
-	if f.File != "" {
-		text += " at " + printable.SourceFile(f.File)
-		if f.Line > 0 {
-			text += ":" + strconv.Itoa(f.Line)
-		}
+// Location returns "function at file:line", as far as known.
+func (p *Place) Location() string { return p.Function + p.AtLine() }
+
+// AtLine returns " at file:line", as far as known.
+func (p *Place) AtLine() string {
+	switch {
+	case p.File == "":
+		return ""
+	case p.Line <= 0:
+		return " at " + printable.SourceFile(p.File)
 	}
-	return text
+	return " at " + printable.SourceFile(p.File) + ":" + strconv.Itoa(p.Line)
 }
 
-// ownManaged returns the innermost managed function of a wait in its run-time system, or nil.
+// ownManaged returns the innermost managed function of a wait in its runtime, or nil.
 func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/refusal"
 	"prywalk/internal/schema"
 	"prywalk/internal/unnamedcode"
 	"prywalk/internal/waits"
@@ -43,9 +44,10 @@ type Process struct {
 	Failed map[string]int64 `json:"-"`
 	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`
-	// Goroutines counts those that wait without a thread, nil for programs without Go; Parked is its text.
-	Goroutines *loadedcode.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
-	Parked     string                        `json:"-"`
+	// WaitingGoroutines counts those that wait without a thread, nil for programs without Go.
+	WaitingGoroutines *loadedcode.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
+	// WaitingText is the text of WaitingGoroutines.
+	WaitingText string `json:"-"`
 	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
 	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
 	// Native makes texts show the native frames that run managed ones.
@@ -53,16 +55,16 @@ type Process struct {
 
 	// Program has the mappings, for notes on code without names.
 	Program unnamedcode.Program `json:"-"`
-	// Link is the name of the program's file, if that is not the mapping's.
-	Link string `json:"-"`
+	// StartedAs is the name of the program's file, if that is not the mapping's.
+	StartedAs string `json:"-"`
 	// Sleepers are the threads that wait, as they were sampled, by ID.
 	Sleepers map[int]*waits.Sleeper `json:"-"`
-	// Memory is the stacks' part of the process's budget.
-	Memory *budget.Account `json:"-"`
+	// Budget is the stacks' part of the process's budget.
+	Budget *budget.Account `json:"-"`
 }
 
 // Close returns the stacks' memory to the process's budget.
-func (p *Process) Close() { p.Memory.Close() }
+func (p *Process) Close() { p.Budget.Close() }
 
 // SortThreads sorts by ID, the first thread before all others.
 func (p *Process) SortThreads() {
@@ -77,7 +79,7 @@ func (p *Process) SortThreads() {
 	})
 }
 
-// Thread gives a thread by its ID; nil: it was not sampled.
+// Thread returns a thread by its ID; nil: it was not sampled.
 func (p *Process) Thread(tid int) *Thread {
 	for i := range p.Threads {
 		if p.Threads[i].TID == tid {
@@ -87,7 +89,17 @@ func (p *Process) Thread(tid int) *Thread {
 	return nil
 }
 
-// Goroutine gives a goroutine by its run-time system's file and its ID; nil: it is not among those that were read.
+// CountFailed counts the threads that could not be sampled for other reasons than these.
+func (p *Process) CountFailed(except ...refusal.Reason) (n int) {
+	for word, threads := range p.Failed {
+		if !slices.ContainsFunc(except, func(r refusal.Reason) bool { return r.Word() == word }) {
+			n += int(threads)
+		}
+	}
+	return n
+}
+
+// Goroutine returns a goroutine by its runtime's file and its ID; nil: it is not among those that were read.
 func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; g.ID == id && g.Runtime == runtime {

@@ -25,7 +25,7 @@ type Thread struct {
 	RunCount uint64 `json:"run_count,omitempty"`
 	// Goroutine is the ID of the goroutine that the thread ran, 0 if none or unknown.
 	Goroutine uint64 `json:"goroutine,omitempty"`
-	// GoroutineRuntime is the file with its run-time system, where the process has several.
+	// GoroutineRuntime is the file with its runtime, where the process has several.
 	GoroutineRuntime string `json:"goroutine_runtime,omitempty"`
 	// Signal is the signal that ended the process, of a core's first thread.
 	Signal string  `json:"signal,omitempty"`
@@ -63,10 +63,12 @@ type Place struct {
 	Machinery bool `json:"machinery,omitempty"`
 }
 
-// WaitsFrame gives a frame for package waits; false: there is none.
-func (t *Thread) WaitsFrame(i int) (waits.Frame, bool) {
-	if i >= len(t.Frames) {
-		return waits.Frame{}, false
+// WaitsFrames returns the frames for package waits.
+func (t *Thread) WaitsFrames() []waits.Frame {
+	out := make([]waits.Frame, len(t.Frames))
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		out[i] = waits.Frame{Function: f.Function, Module: f.Module, File: f.File}
 	}
-	return waits.Frame{Function: t.Frames[i].Function, Module: t.Frames[i].Module, File: t.Frames[i].File}, true
+	return out
 }

@@ -12,12 +12,17 @@ import (
 	"prywalk/internal/refusal"
 )
 
-func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
-	what := count(len(cycle), "thread") + " wait for each other"
-	if len(cycle) == 1 {
-		what = "a thread waits for a lock that it probably holds itself"
+// cycleText says what the n members of a cycle do. holds is the verb for one that waits for itself.
+func cycleText(n int, noun, holds string) string {
+	if n == 1 {
+		return "a " + noun + " waits for a lock that it " + holds + " itself"
 	}
-	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n", what)
+	return count(n, noun) + " wait for each other"
+}
+
+func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
+	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n",
+		cycleText(len(cycle), "thread", "probably holds"))
 	for i, tid := range cycle {
 		t, _ := l.Thread(tid)
 		if t == nil || t.WaitsFor == nil {
@@ -25,20 +30,23 @@ func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 		}
 		printable.Fprintf(b, "  %s\n      %s%s\n", shownThreadName(l, tid), waitsLine(t),
 			withSeparator(", in ", t.OwnPlace()))
-		for _, m := range l.Locks {
-			if len(m.Likely) == 1 && slices.Contains(m.Waiters, tid) && m.Likely[0].TID == cycle[(i+1)%len(cycle)] {
-				printable.Fprintf(b, "      likely held by %s: %s\n", shownThreadName(l, m.Likely[0].TID), m.Likely[0].Evidence)
+		for _, lock := range l.Locks {
+			if len(lock.Likely) != 1 || !slices.Contains(lock.Waiters, tid) {
+				continue
+			}
+			if owner := &lock.Likely[0]; owner.TID == cycle[(i+1)%len(cycle)] {
+				printable.Fprintf(b, "      likely held by %s: %s\n", shownThreadName(l, owner.TID), owner.Evidence)
 			}
 		}
 	}
 }
 
-func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.Starved) {
+func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.StarvedPool) {
 	who, wait := "all "+count(len(s.Threads), "thread"), "wait"
 	if len(s.Threads) == 1 {
 		who, wait = "the only thread", "waits"
 	}
-	unsampled := unsampledOf(l, s.PID)
+	unsampled := l.Process(s.PID).CountFailed(refusal.Exited, refusal.Zombie)
 	if unsampled > 0 {
 		who = count(len(s.Threads), "thread")
 	}
@@ -57,50 +65,35 @@ func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.Starved) {
 	}
 }
 
-// unsampledOf counts a process's live threads that were not sampled.
-func unsampledOf(l *locks.Locks, pid int) (n int) {
-	for _, p := range l.Processes {
-		for reason, failed := range p.Failed {
-			if p.PID == pid && reason != refusal.Exited.Word() && reason != refusal.Zombie.Word() {
-				n += int(failed)
-			}
-		}
-	}
-	return n
-}
-
 func writeDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
-	what, since := count(len(cycle), "thread")+" wait for each other", ""
-	if len(cycle) == 1 {
-		what = "a thread waits for a lock that it holds itself"
+	since := ""
+	if l.UnchangedFor > 0 {
+		since = fmt.Sprintf("; none of them ran in %v", l.UnchangedFor)
 	}
-	if l.Watched > 0 {
-		since = fmt.Sprintf("; none of them ran in %v", l.Watched)
-	}
-	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", what, since)
+	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", cycleText(len(cycle), "thread", "holds"), since)
 	for _, tid := range cycle {
 		t, _ := l.Thread(tid)
 		if t == nil || t.WaitsFor == nil {
 			continue
 		}
 		printable.Fprintf(b, "  %s\n      %s\n", shownThreadName(l, tid), waitsLine(t))
-		if at := t.OwnPlace(); at != "" {
-			printable.Fprintf(b, "      in %s\n", at)
+		if place := t.OwnPlace(); place != "" {
+			printable.Fprintf(b, "      in %s\n", place)
 		}
 	}
 }
 
 func inCycle(l *locks.Locks, tid int) bool {
 	in := func(cycle []int) bool { return slices.Contains(cycle, tid) }
-	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.Possible, in)
+	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.PossibleDeadlocks, in)
 }
 
-// Sentences gives one for each deadlock, proven ones first.
+// Sentences returns one for each deadlock, proven ones first.
 func Sentences(l *locks.Locks) (out []string) {
 	for _, c := range l.Deadlocks {
 		out = append(out, "DEADLOCK: "+sentence(l, c))
 	}
-	for _, c := range l.Possible {
+	for _, c := range l.PossibleDeadlocks {
 		out = append(out, "POSSIBLE DEADLOCK: "+sentence(l, c))
 	}
 	return out
@@ -119,8 +112,8 @@ func sentence(l *locks.Locks, cycle []int) string {
 			held = "likely held"
 		}
 		thing := t.WaitsFor.Object()
-		if at := t.OwnPlace(); at != "" {
-			thing += " (in " + at + ")"
+		if place := t.OwnPlace(); place != "" {
+			thing += " (in " + place + ")"
 		}
 		parts = append(parts, fmt.Sprintf("%s waits for %s, %s by %s", shownThreadName(l, tid), thing, held,
 			shownThreadName(l, next)))

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -40,23 +41,9 @@ func writeStack(b *strings.Builder, t *stacks.Thread, native bool) {
 }
 
 func writeFrame(b *strings.Builder, n int, f *stacks.Frame) {
-	where := ""
-	if f.File != "" {
-		where = " at " + printable.SourceFile(f.File)
-		if f.Line > 0 {
-			where = fmt.Sprintf("%s:%d", where, f.Line)
-		}
-	}
-	name := f.Function
-	if name == "" {
-		name = "??"
-	}
-	module := ""
-	if f.Module != "" {
-		module = " in " + f.Module
-	}
+	name, module := cmp.Or(f.Function, "??"), withSeparator(" in ", f.Module)
 	if f.Inlined {
-		printable.Fprintf(b, "      %18s %s%s (inlined)\n", "", name, where)
+		printable.Fprintf(b, "      %18s %s%s (inlined)\n", "", name, f.AtLine())
 		return
 	}
 	address, how := fmt.Sprintf("0x%016x", uint64(f.PC)), f.Method
@@ -66,5 +53,5 @@ func writeFrame(b *strings.Builder, n int, f *stacks.Frame) {
 			address = ""
 		}
 	}
-	printable.Fprintf(b, "  #%-2d %18s %s%s%s [%s]\n", n, address, name, where, module, how)
+	printable.Fprintf(b, "  #%-2d %18s %s%s%s [%s]\n", n, address, name, f.AtLine(), module, how)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
-	for i := range l.PossibleGoroutines {
-		writeGoroutineCycle(b, l, &l.PossibleGoroutines[i])
+	for i := range l.PossibleGoroutineDeadlocks {
+		writeGoroutineCycle(b, l, &l.PossibleGoroutineDeadlocks[i])
 	}
 	for _, p := range l.Processes {
 		if n := leakedGoroutines(p); n > 0 {
@@ -23,42 +23,38 @@ func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 		}
 	}
 	for i := range l.GoroutineLocks {
-		m := &l.GoroutineLocks[i]
-		printable.Fprintf(b, "\n%s%s%s\n", goroutineLockLabel(m), goroutineLockDetails(m), withSeparator(", of ", m.Runtime))
-		if m.Kind == stacks.KindChannel {
-			senders, receivers := bySide(m)
+		lock := &l.GoroutineLocks[i]
+		printable.Fprintf(b, "\n%s%s%s\n", labelAt(lock.Kind, lock.Symbol, lock.Address), goroutineLockDetails(lock),
+			withSeparator(", of ", lock.Runtime))
+		if lock.Kind == stacks.KindChannel {
+			senders, receivers := bySide(lock)
 			writeWaiters(b, senders, "to send")
 			writeWaiters(b, receivers, "to receive")
 		} else {
-			writeWaiters(b, m.Waiters, "")
+			writeWaiters(b, lock.Waiters, "")
 		}
-		for j := range m.Likely {
-			writeLikelyGoroutine(b, l, m, &m.Likely[j])
+		for j := range lock.Likely {
+			writeLikelyGoroutine(b, l, lock, &lock.Likely[j])
 		}
-		if len(m.Likely) == 0 && m.IsLock() {
+		if len(lock.Likely) == 0 && lock.IsLock() {
 			printable.Fprintf(b, "  owner not known: no stack shows which goroutine holds it\n")
 		}
 	}
 }
 
 // writeLikelyGoroutine writes the stack of an only likely owner that is in no cycle.
-func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, m *locks.GoroutineLock, o *locks.GoroutineOwner) {
+func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.GoroutineLock, o *locks.GoroutineOwner) {
 	reads := map[bool]string{true: " for reading"}[o.Reads]
-	var g *stacks.Goroutine
-	for _, p := range l.Processes {
-		if p.PID == m.PID {
-			g = p.Goroutine(m.Runtime, o.Goroutine)
-		}
-	}
+	g := l.Process(lock.PID).Goroutine(lock.Runtime, o.Goroutine)
 	if g == nil {
 		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
 		return
 	}
 	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, statusText(g), o.Evidence)
 	in := func(c locks.GoroutineCycle) bool {
-		return c.PID == m.PID && c.Runtime == m.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
+		return c.PID == lock.PID && c.Runtime == lock.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
 	}
-	if len(m.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutines, in) {
+	if len(lock.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutineDeadlocks, in) {
 		writeStack(b, g.Stack(), false)
 	}
 }
@@ -73,41 +69,34 @@ func leakedGoroutines(p *stacks.Process) (n int) {
 }
 
 func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineCycle) {
-	what := count(len(c.Goroutines), "goroutine") + " wait for each other"
-	if len(c.Goroutines) == 1 {
-		what = "a goroutine waits for a lock that it probably holds itself"
-	}
-	what += withSeparator(" in ", c.Runtime)
-	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n", what)
+	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s%s, if the inferred owners are right\n",
+		cycleText(len(c.Goroutines), "goroutine", "probably holds"), withSeparator(" in ", c.Runtime))
 	for i, id := range c.Goroutines {
 		next := c.Goroutines[(i+1)%len(c.Goroutines)]
 		for j := range l.GoroutineLocks {
-			m := &l.GoroutineLocks[j]
-			w := slices.IndexFunc(m.Waiters, func(w locks.GoroutineWaiter) bool { return w.Goroutine == id })
-			if m.PID == c.PID && m.Runtime == c.Runtime && w >= 0 && len(m.Likely) == 1 && m.Likely[0].Goroutine == next {
+			lock := &l.GoroutineLocks[j]
+			w := slices.IndexFunc(lock.Waiters, func(w locks.GoroutineWaiter) bool { return w.Goroutine == id })
+			if lock.PID != c.PID || lock.Runtime != c.Runtime || w < 0 || len(lock.Likely) != 1 {
+				continue
+			}
+			if lock.Likely[0].Goroutine == next {
 				printable.Fprintf(b, "  goroutine %d\n      waits for %s%s\n      likely held by goroutine %d: %s\n", id,
-					goroutineLockLabel(m), withSeparator(", in ", m.Waiters[w].In), next, m.Likely[0].Evidence)
+					labelAt(lock.Kind, lock.Symbol, lock.Address), withSeparator(", in ", lock.Waiters[w].In), next,
+					lock.Likely[0].Evidence)
 			}
 		}
 	}
 }
 
-func goroutineLockLabel(m *locks.GoroutineLock) string {
-	if m.Symbol != "" {
-		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
-	}
-	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
-}
-
-func goroutineLockDetails(m *locks.GoroutineLock) string {
-	if m.Kind != stacks.KindChannel {
+func goroutineLockDetails(lock *locks.GoroutineLock) string {
+	if lock.Kind != stacks.KindChannel {
 		return ""
 	}
 	text := ", unbuffered"
-	if m.Capacity > 0 {
-		text = fmt.Sprintf(", %d of %d in it", m.Queued, m.Capacity)
+	if lock.Capacity > 0 {
+		text = fmt.Sprintf(", %d of %d in it", lock.Queued, lock.Capacity)
 	}
-	if m.Closed {
+	if lock.Closed {
 		text += ", closed"
 	}
 	return text
@@ -130,8 +119,8 @@ func writeWaiters(b *strings.Builder, waiters []locks.GoroutineWaiter, purpose s
 	writeFrequent(b, places, "goroutine")
 }
 
-func bySide(m *locks.GoroutineLock) (senders, receivers []locks.GoroutineWaiter) {
-	for _, w := range m.Waiters {
+func bySide(lock *locks.GoroutineLock) (senders, receivers []locks.GoroutineWaiter) {
+	for _, w := range lock.Waiters {
 		if w.Send {
 			senders = append(senders, w)
 		} else {

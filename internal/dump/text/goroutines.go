@@ -26,11 +26,7 @@ func createdText(g *stacks.Goroutine) string {
 	if g.Created == nil || g.CreatedBy == "" {
 		return ""
 	}
-	text := "created by " + g.CreatedBy
-	if g.Created.File != "" {
-		text += fmt.Sprintf(" at %s:%d", printable.SourceFile(g.Created.File), g.Created.Line)
-	}
-	return text
+	return "created by " + g.Created.Location()
 }
 
 func labelsText(g *stacks.Goroutine) string {
@@ -51,7 +47,7 @@ func statusText(g *stacks.Goroutine) string {
 }
 
 // goroutineGroups groups by equal stacks, smallest first. It omits those on a thread, and counts those without frames
-// (changed) and, without p.Native, of the run-time system (hidden).
+// (changed) and, without p.Native, of the runtime (hidden).
 func goroutineGroups(p *stacks.Process) (groups [][]*stacks.Goroutine, hidden, changed int) {
 	groups = groupBy(p.GoroutineStacks, func(g *stacks.Goroutine) string {
 		switch {

@@ -13,20 +13,20 @@ import (
 
 func byIdleness(l *locks.Locks) (blocked, idle []*locks.Lock) {
 	for i := range l.Locks {
-		if m := &l.Locks[i]; len(m.Blocked()) > 0 {
-			blocked = append(blocked, m)
+		if lock := &l.Locks[i]; len(lock.Blocked()) > 0 {
+			blocked = append(blocked, lock)
 		} else {
-			idle = append(idle, m)
+			idle = append(idle, lock)
 		}
 	}
 	return blocked, idle
 }
 
 func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
-	idle = slices.DeleteFunc(idle, func(m *locks.Lock) bool { return m.Idle != waits.IdlePool })
+	idle = slices.DeleteFunc(idle, func(lock *locks.Lock) bool { return lock.Idle != waits.IdlePool })
 	atLock := map[int]bool{}
-	for _, m := range idle {
-		for _, tid := range m.Waiters {
+	for _, lock := range idle {
+		for _, tid := range lock.Waiters {
 			atLock[tid] = true
 		}
 	}
@@ -48,8 +48,9 @@ func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
 		return
 	}
 	printable.Fprintf(b, "\nidle, by rule:\n")
-	for _, m := range idle {
-		printable.Fprintf(b, "  [idle: %s] %s: %s\n", m.Idle, lockLabel(m), printable.Raw(shownThreadNames(l, m.Waiters)))
+	for _, lock := range idle {
+		printable.Fprintf(b, "  [idle: %s] %s: %s\n", lock.Idle, lockLabel(lock),
+			printable.Raw(shownThreadNames(l, lock.Waiters)))
 	}
 	slices.Sort(others)
 	for _, rule := range others {

@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/languages"
 	"prywalk/internal/printable"
+	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
 
@@ -19,8 +20,8 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	var b strings.Builder
 	for _, p := range l.Processes {
 		writeHeading(&b, p, count(len(p.Threads), "thread"))
-		if p.Parked != "" {
-			printable.Fprintf(&b, "%s\n", p.Parked)
+		if p.WaitingText != "" {
+			printable.Fprintf(&b, "%s\n", p.WaitingText)
 		}
 	}
 	blocked, idle := byIdleness(l)
@@ -28,53 +29,50 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	for _, c := range l.Deadlocks {
 		writeDeadlock(&b, l, c)
 	}
-	for _, c := range l.Possible {
+	for _, c := range l.PossibleDeadlocks {
 		writePossibleDeadlock(&b, l, c)
 	}
 	writeGoroutineLocks(&b, l)
-	for i := range l.Starved {
-		writeStarvedPool(&b, l, &l.Starved[i])
+	for i := range l.StarvedPools {
+		writeStarvedPool(&b, l, &l.StarvedPools[i])
 	}
-	for _, m := range blocked {
-		writeLock(&b, l, m)
+	for _, lock := range blocked {
+		writeLock(&b, l, lock)
 	}
 	writeIdle(&b, l, idle)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func writeLock(b *strings.Builder, l *locks.Locks, m *locks.Lock) {
-	printable.Fprintf(b, "\n%s%s\n", lockLabel(m), lockDetails(m))
-	waiters := m.Blocked()
+func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
+	printable.Fprintf(b, "\n%s%s\n", lockLabel(lock), lockDetails(lock))
+	waiters := lock.Blocked()
 	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(shownThreadNames(l, waiters)))
 	writePlaces(b, l, waiters)
-	for i := range m.Likely {
-		writeLikelyOwner(b, l, m, &m.Likely[i])
+	for i := range lock.Likely {
+		writeLikelyOwner(b, l, lock, &lock.Likely[i])
 	}
-	if m.Type == languages.PythonLock && m.Owner == 0 && len(m.Likely) == 0 {
+	if lock.Type == languages.PythonLock && lock.Owner == 0 && len(lock.Likely) == 0 {
 		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does a " +
 			"thread that ran while it was read: dump again; nor CPython before 3.11 or after 3.13)\n")
 	}
 	switch {
-	case m.Owner == 0:
+	case lock.Owner == 0:
 		return
-	case m.OwnerThread == nil:
-		printable.Fprintf(b, "  held by %s, whose stack is not known\n", shownThreadName(l, m.Owner))
-		return
-	}
-	held := map[bool]string{true: "awaited:", false: "held by"}[m.Kind == waits.Join]
-	printable.Fprintf(b, "  %s %s,%s\n", held, shownThreadName(l, m.Owner), stateText(m.OwnerThread))
-	if line := waitsLine(m.OwnerThread); line != "" {
-		printable.Fprintf(b, "      %s\n", line)
-	}
-	if inCycle(l, m.Owner) {
+	case lock.OwnerThread == nil:
+		printable.Fprintf(b, "  held by %s, whose stack is not known\n", shownThreadName(l, lock.Owner))
 		return
 	}
-	writeStack(b, m.OwnerThread, false)
+	held := map[bool]string{true: "awaited:", false: "held by"}[lock.Kind == waits.Join]
+	printable.Fprintf(b, "  %s %s,%s\n", held, shownThreadName(l, lock.Owner), stateText(lock.OwnerThread))
+	writeWait(b, lock.OwnerThread)
+	if !inCycle(l, lock.Owner) {
+		writeStack(b, lock.OwnerThread, false)
+	}
 }
 
 // writeLikelyOwner writes the stack of an only likely owner that is in no cycle.
-func writeLikelyOwner(b *strings.Builder, l *locks.Locks, m *locks.Lock, o *locks.LikelyOwner) {
+func writeLikelyOwner(b *strings.Builder, l *locks.Locks, lock *locks.Lock, o *locks.LikelyOwner) {
 	t, _ := l.Thread(o.TID)
 	if t == nil {
 		printable.Fprintf(b, "  likely held by %s\n      %s\n", shownThreadName(l, o.TID), o.Evidence)
@@ -82,22 +80,28 @@ func writeLikelyOwner(b *strings.Builder, l *locks.Locks, m *locks.Lock, o *lock
 	}
 	printable.Fprintf(b, "  likely held by %s,%s\n      %s\n", shownThreadName(l, o.TID), stateText(t), o.Evidence)
 	writeWait(b, t)
-	if len(m.Likely) == 1 && !inCycle(l, o.TID) {
+	if len(lock.Likely) == 1 && !inCycle(l, o.TID) {
 		writeStack(b, t, false)
 	}
 }
 
 func lockLabel(lock *locks.Lock) string {
-	if lock.Symbol != "" {
-		return fmt.Sprintf("%s %s (%#x)", lock.Kind, lock.Symbol, uint64(lock.Address))
-	}
-	if lock.Kind == waits.Join && lock.Owner != 0 {
+	switch {
+	case lock.Symbol != "":
+	case lock.Kind == waits.Join && lock.Owner != 0:
 		return fmt.Sprintf("join of thread %d", lock.Owner)
-	}
-	if lock.Kind == waits.Semaphore || lock.Address == 0 {
+	case lock.Kind == waits.Semaphore || lock.Address == 0:
 		return lock.Object()
 	}
-	return fmt.Sprintf("%s %#x", lock.Kind, uint64(lock.Address))
+	return labelAt(string(lock.Kind), lock.Symbol, lock.Address)
+}
+
+// labelAt returns the kind of an object, the variable that it is if known, and its address.
+func labelAt(kind, symbol string, address schema.Hex) string {
+	if symbol != "" {
+		return fmt.Sprintf("%s %s (%#x)", kind, symbol, uint64(address))
+	}
+	return fmt.Sprintf("%s %#x", kind, uint64(address))
 }
 
 func lockDetails(lock *locks.Lock) string {

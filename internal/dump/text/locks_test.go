@@ -23,55 +23,68 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	}
 	likely := semaphore(1, 11, 12)
 	likely.Likely = []locks.LikelyOwner{{TID: 13}}
-	owned := locks.Lock{Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Owner: 13}, PID: 1, Waiters: []int{16}}
+	owned := locks.Lock{
+		Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Holder: waits.Holder{Owner: 13}},
+		PID:  1, Waiters: []int{16},
+	}
 	mutex := locks.GoroutineLock{PID: 1, Kind: stacks.KindMutex,
 		Waiters: []locks.GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
 	chanOf := locks.GoroutineLock{PID: 1, Kind: stacks.KindChannel, Waiters: []locks.GoroutineWaiter{{Goroutine: 7}}}
-	ofFile := locks.Lock{Wait: waits.Wait{Kind: waits.FileLock, OwnerProcess: 2}, PID: 1, Waiters: []int{11}}
-	ofGone := locks.Lock{Wait: waits.Wait{Kind: waits.Mutex, OwnerGone: 12}, PID: 1, Waiters: []int{11}}
+	ofFile := locks.Lock{
+		Wait: waits.Wait{Kind: waits.FileLock, Holder: waits.Holder{OwnerProcess: 2}},
+		PID:  1, Waiters: []int{11},
+	}
+	ofGone := locks.Lock{
+		Wait: waits.Wait{Kind: waits.Mutex, Holder: waits.Holder{OwnerGone: 12}},
+		PID:  1, Waiters: []int{11},
+	}
 	ofParent := ofGone
 	ofParent.OwnerParent = 2
 	condition := locks.Lock{Wait: waits.Wait{Kind: waits.Condition, Address: 8}, PID: 1, Waiters: []int{17}}
-	join := locks.Lock{Wait: waits.Wait{Kind: waits.Join, Address: 7, Owner: 13}, PID: 1, Waiters: []int{18}}
+	join := locks.Lock{
+		Wait: waits.Wait{Kind: waits.Join, Address: 7, Holder: waits.Holder{Owner: 13}},
+		PID:  1, Waiters: []int{18},
+	}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
 	for name, c := range map[string]struct {
 		l    locks.Locks
 		want string
 	}{
-		"none": {locks.Locks{Locks: []locks.Lock{semaphore(1, 11)}, OwnerUnknown: []int{11}},
+		"none": {locks.Locks{Locks: []locks.Lock{semaphore(1, 11)}, WaitersWithoutOwner: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: 1 lock has no known owner"},
-		"likely": {locks.Locks{Locks: []locks.Lock{likely}, OwnerUnknown: []int{11, 12}},
+		"likely": {locks.Locks{Locks: []locks.Lock{likely}, WaitersWithoutOwner: []int{11, 12}},
 			"2 threads wait for 1 lock; deadlock unknown: 1 lock has a likely owner only"},
-		"both": {locks.Locks{Locks: []locks.Lock{likely, semaphore(2, 14), owned}, OwnerUnknown: []int{11, 12, 14}},
+		"both": {locks.Locks{Locks: []locks.Lock{likely, semaphore(2, 14), owned},
+			WaitersWithoutOwner: []int{11, 12, 14}},
 			"4 threads wait for 3 locks; deadlock unknown: 1 of 2 locks has a likely owner only, 1 has none; " +
 				"no cycle among the known owners"},
-		"no lock": {locks.Locks{Locks: []locks.Lock{condition}, OwnerUnknown: []int{17}},
+		"no lock": {locks.Locks{Locks: []locks.Lock{condition}, WaitersWithoutOwner: []int{17}},
 			"1 thread waits for 1 object; deadlock unknown: 1 object has no known owner"},
-		"a lock and no lock": {locks.Locks{Locks: []locks.Lock{condition, owned, join}, OwnerUnknown: []int{17}},
+		"a lock and no lock": {locks.Locks{Locks: []locks.Lock{condition, owned, join}, WaitersWithoutOwner: []int{17}},
 			"3 threads wait for 1 lock and 2 other objects; deadlock unknown: 1 object has no known owner; " +
 				"no cycle among the known owners"},
-		"of a file": {locks.Locks{Locks: []locks.Lock{ofFile}, OwnerUnknown: []int{11}},
+		"of a file": {locks.Locks{Locks: []locks.Lock{ofFile}, WaitersWithoutOwner: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: which thread holds 1 file lock is not known"},
-		"of an ended thread": {locks.Locks{Locks: []locks.Lock{ofGone}, OwnerUnknown: []int{11}},
+		"of an ended thread": {locks.Locks{Locks: []locks.Lock{ofGone}, WaitersWithoutOwner: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread that has ended"},
-		"of the parent": {locks.Locks{Locks: []locks.Lock{ofParent}, OwnerUnknown: []int{11}},
+		"of the parent": {locks.Locks{Locks: []locks.Lock{ofParent}, WaitersWithoutOwner: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread of the parent process before the fork"},
-		"goroutines": {locks.Locks{Go: []int{1}, GoroutineLocks: []locks.GoroutineLock{mutex, chanOf}},
+		"goroutines": {locks.Locks{GoProcesses: []int{1}, GoroutineLocks: []locks.GoroutineLock{mutex, chanOf}},
 			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
-		"channels": {locks.Locks{Go: []int{1}, GoroutineLocks: []locks.GoroutineLock{chanOf}},
+		"channels": {locks.Locks{GoProcesses: []int{1}, GoroutineLocks: []locks.GoroutineLock{chanOf}},
 			"no thread or goroutine waits for a lock; " + ofGo},
-		"not read": {locks.Locks{Unread: 2},
+		"not read": {locks.Locks{ThreadsWithUnknownWait: 2},
 			"no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
 				"is not known (not readable, or stopped by a signal)"},
-		"the GIL": {locks.Locks{GIL: [][]int{{1, 2}}},
+		"the GIL": {locks.Locks{GILCycles: [][]int{{1, 2}}},
 			"no thread waits for a lock; deadlock unknown: 2 threads wait for each " +
 				"other through the GIL, which cannot be proven"},
-		"not examined": {locks.Locks{Go: []int{2}},
+		"not examined": {locks.Locks{GoProcesses: []int{2}},
 			"no thread waits for a lock; deadlock unknown: locks that goroutines wait for are not examined"},
 	} {
 		c.l.Verdict = locks.VerdictUnknown
 		c.l.Processes = []*stacks.Process{{PID: 1, GoroutineStacks: []stacks.Goroutine{{ID: 5}}}}
-		if len(c.l.Go) > 0 && c.l.Go[0] == 2 {
+		if len(c.l.GoProcesses) > 0 && c.l.GoProcesses[0] == 2 {
 			c.l.Processes[0] = &stacks.Process{PID: 2}
 		}
 		blocked, _ := byIdleness(&c.l)
@@ -86,9 +99,9 @@ func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
 		return []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "cpython"}}}
 	}
 	lock := locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10,
-		Why: "stores no owner"}, PID: 1, Waiters: []int{11},
+		Holder: waits.Holder{Why: "stores no owner"}}, PID: 1, Waiters: []int{11},
 		Likely: []locks.LikelyOwner{{TID: 12, Evidence: "inside of \"with\""}}}
-	l := &locks.Locks{Verdict: locks.VerdictUnknown, Locks: []locks.Lock{lock}, OwnerUnknown: []int{11},
+	l := &locks.Locks{Verdict: locks.VerdictUnknown, Locks: []locks.Lock{lock}, WaitersWithoutOwner: []int{11},
 		Processes: []*stacks.Process{{PID: 1, Threads: []stacks.Thread{
 			{TID: 11, Name: "waiter", State: "S", Complete: true, WaitsFor: &lock.Wait, Frames: at("want")},
 			{TID: 12, Name: "holder", State: "S", Wait: "clock_nanosleep", Complete: true, Frames: at("nap"),
@@ -109,7 +122,7 @@ threading.Lock (semaphore 0x10): stores no owner
 
 func TestALockOfPythonWithoutALikelyOwnerSaysWhy(t *testing.T) {
 	lock := locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: languages.PythonLock, Address: 0x10,
-		Why: "stores no owner"}, PID: 1, Waiters: []int{11}}
+		Holder: waits.Holder{Why: "stores no owner"}}, PID: 1, Waiters: []int{11}}
 	l := &locks.Locks{Locks: []locks.Lock{lock}, Processes: []*stacks.Process{{PID: 1,
 		Threads: []stacks.Thread{{TID: 11, WaitsFor: &lock.Wait}}}}}
 	const why = "\n  owner not known: no stack shows a \"with\" of it "
@@ -128,12 +141,12 @@ func TestNamesInAPossibleDeadlockArePrintable(t *testing.T) {
 	thread := func(tid, owner int) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
 			Frames:   []stacks.Frame{{Place: &stacks.Place{Function: "evil\x1b[2J", Module: "app"}}},
-			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Owner: owner}}
+			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Holder: waits.Holder{Owner: owner}}}
 	}
 	for _, cycles := range [][2][][]int{{nil, {{2, 3}}}, {{{2, 3}}, nil}} {
 		l := locks.New()
 		l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{thread(2, 3), thread(3, 2)}}}
-		l.Deadlocks, l.Possible = cycles[0], cycles[1]
+		l.Deadlocks, l.PossibleDeadlocks = cycles[0], cycles[1]
 		var b strings.Builder
 		err := WriteLocks(&b, l)
 		if text := b.String(); err != nil || !strings.Contains(text, "evil") || strings.Contains(text, "\x1b") {
@@ -145,7 +158,7 @@ func TestNamesInAPossibleDeadlockArePrintable(t *testing.T) {
 func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 	wait := func(tid, owner int, timed bool) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
-			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Owner: owner, Timed: timed}}
+			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Holder: waits.Holder{Owner: owner}, Timed: timed}}
 	}
 	for timed, want := range map[bool]string{
 		false: "\n2 app, 3 app waited for each other when they were read; --locks shows whether it is a deadlock\n",

@@ -45,8 +45,8 @@ func groupBy[T any](list []T, key func(*T) string) (groups [][]*T) {
 		if k == "" {
 			continue
 		}
-		n, is := known[k]
-		if !is {
+		n, ok := known[k]
+		if !ok {
 			n = len(groups)
 			known[k], groups = n, append(groups, nil)
 		}

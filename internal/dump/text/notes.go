@@ -10,10 +10,10 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// largePart: functions without names need a note if 1/largePart of the threads have them.
+// A note is written if at least 1/largePart of the threads have functions without names.
 const largePart = 20
 
-// Notes gives the ways to name functions without names, once each.
+// Notes returns the ways to name functions without names, once each.
 func Notes(p *stacks.Process) []string {
 	program := p.Program
 	program.Again = "dump again"

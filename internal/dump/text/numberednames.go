@@ -54,7 +54,7 @@ const maxDigits = 9
 // splitNumber separates a name's last number; −1: none.
 func splitNumber(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, isDigit) + 1
-	begin := strings.LastIndexFunc(name[:end], func(r rune) bool { return !isDigit(r) }) + 1
+	begin := len(strings.TrimRightFunc(name[:end], isDigit))
 	if end == 0 || end-begin > maxDigits || name[begin] == '0' && end-begin > 1 {
 		return name, -1, ""
 	}
@@ -69,25 +69,25 @@ func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 const maxListed = 6 // threads
 
-// String gives "worker-1…480 (480): 1001…1480", or all IDs if few.
-func (s *numberedName) String() string {
-	name := s.prefix + s.suffix
-	if n := len(s.numbers); n > 0 {
-		first, last := s.numbers[0], s.numbers[n-1]
-		name = s.prefix + strconv.Itoa(first) + s.suffix
+// String returns "worker-1…480 (480): 1001…1480", or all IDs if few.
+func (n *numberedName) String() string {
+	name := n.prefix + n.suffix
+	if count := len(n.numbers); count > 0 {
+		first, last := n.numbers[0], n.numbers[count-1]
+		name = n.prefix + strconv.Itoa(first) + n.suffix
 		if first != last {
-			name = fmt.Sprintf("%s%d…%d%s", s.prefix, first, last, s.suffix)
+			name = fmt.Sprintf("%s%d…%d%s", n.prefix, first, last, n.suffix)
 		}
 	}
-	if len(s.tids) > maxListed {
-		return fmt.Sprintf("%s (%d): %d…%d", name, len(s.tids), slices.Min(s.tids), slices.Max(s.tids))
+	if len(n.tids) > maxListed {
+		return fmt.Sprintf("%s (%d): %d…%d", name, len(n.tids), slices.Min(n.tids), slices.Max(n.tids))
 	}
 	text := name
-	if len(s.tids) > 1 {
-		text += fmt.Sprintf(" (%d)", len(s.tids))
+	if len(n.tids) > 1 {
+		text += fmt.Sprintf(" (%d)", len(n.tids))
 	}
 	var tids []string
-	for _, tid := range s.tids {
+	for _, tid := range n.tids {
 		tids = append(tids, strconv.Itoa(tid))
 	}
 	return text + ": " + strings.Join(tids, " ")

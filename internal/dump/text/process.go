@@ -21,10 +21,10 @@ func writeHeading(b *strings.Builder, p *stacks.Process, counts string) {
 }
 
 func heading(p *stacks.Process) string {
-	if p.Link == "" {
+	if p.StartedAs == "" {
 		return fmt.Sprintf("process %d %s", p.PID, p.Name)
 	}
-	return fmt.Sprintf("process %d %s (%s)", p.PID, p.Name, p.Link)
+	return fmt.Sprintf("process %d %s (%s)", p.PID, p.Name, p.StartedAs)
 }
 
 // Write writes a block for each thread, a line for each frame.
@@ -49,8 +49,8 @@ func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []strin
 	writeSchedulers(b, schedule)
 	writeTasks(b, p)
 	writeGoroutines(b, p)
-	if p.Parked != "" {
-		printable.Fprintf(b, "\n%s\n", p.Parked)
+	if p.WaitingText != "" {
+		printable.Fprintf(b, "\n%s\n", p.WaitingText)
 	}
 	writeCycles(b, p)
 }

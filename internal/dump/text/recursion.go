@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,6 +25,9 @@ type repetition struct {
 	period   int
 }
 
+// repeated returns the first repetition at or after from that is long enough to be hidden in part: a cycle of at most
+// maxCycle functions. Of the repeated frames, cycleEnds at each end, or a few more, stay shown; r is the rest, whole
+// cycles.
 func repeated(frames []stacks.Frame, from int) (r repetition, ok bool) {
 	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
 		next := at + 1
@@ -56,10 +60,7 @@ func isSameFunction(f *stacks.Frame, g *stacks.Frame) bool {
 func (r repetition) write(b *strings.Builder, frames []stacks.Frame) {
 	var names []string
 	for i := range frames[r.from : r.from+r.period] {
-		name := frames[r.from+i].Function
-		if name == "" {
-			name = "??"
-		}
+		name := cmp.Or(frames[r.from+i].Function, "??")
 		names = append(names, tabular.Shorten(printable.String(name), maxNameWidth))
 	}
 	if len(names) > maxNamed {

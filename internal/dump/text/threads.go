@@ -58,7 +58,7 @@ func waitsLine(t *stacks.Thread) string {
 		return ""
 	}
 	switch t.WaitsFor.Kind {
-	case waits.None, waits.Other, waits.Stopped, waits.Signal:
+	case waits.NoWait, waits.Other, waits.Stopped, waits.Signal:
 		return ""
 	case waits.Sleep:
 		return t.WaitsFor.SleepText()

@@ -14,8 +14,8 @@ import (
 
 func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 	threads, lockCount := 0, 0
-	for _, m := range blocked {
-		if threads += len(m.Blocked()); m.IsLock() {
+	for _, lock := range blocked {
+		if threads += len(lock.Blocked()); lock.IsLock() {
 			lockCount++
 		}
 	}
@@ -26,8 +26,8 @@ func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 	goroutines := 0
 	lockCount = 0
 	for i := range l.GoroutineLocks {
-		if m := &l.GoroutineLocks[i]; m.IsLock() {
-			goroutines, lockCount = goroutines+len(m.Waiters), lockCount+1
+		if lock := &l.GoroutineLocks[i]; lock.IsLock() {
+			goroutines, lockCount = goroutines+len(lock.Waiters), lockCount+1
 		}
 	}
 	if goroutines > 0 {
@@ -36,10 +36,10 @@ func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
-	case l.Unread == 0 && len(l.Go) > 0 && examinesGoroutines(l):
+	case l.ThreadsWithUnknownWait == 0 && len(l.GoProcesses) > 0 && examinesGoroutines(l):
 		return "no thread or goroutine waits for a lock"
 	}
-	if l.Unread > 0 {
+	if l.ThreadsWithUnknownWait > 0 {
 		return "no thread is known to wait for a lock"
 	}
 	return "no thread waits for a lock"
@@ -72,8 +72,8 @@ func problemsText(l *locks.Locks) string {
 		one, other string
 	}{
 		{len(l.Deadlocks), "DEADLOCK", "DEADLOCKS"},
-		{len(l.Possible) + len(l.PossibleGoroutines), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
-		{len(l.Starved), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
+		{len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
+		{len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
 	} {
 		switch {
 		case n.n == 1:
@@ -89,23 +89,23 @@ func unknownTexts(l *locks.Locks) (why []string) {
 	if text := ownerlessText(l); text != "" {
 		why = append(why, text)
 	}
-	for _, c := range l.GIL {
+	for _, c := range l.GILCycles {
 		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which cannot be proven", len(c)))
 	}
-	if l.Unsampled > 0 {
-		why = append(why, "the stack of "+count(l.Unsampled, "owner")+" is not known")
+	if l.UnsampledOwners > 0 {
+		why = append(why, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
 	}
-	if l.Unread > 0 {
+	if l.ThreadsWithUnknownWait > 0 {
 		why = append(why, fmt.Sprintf("what %s for is not known (not readable, or stopped by a signal)",
-			waiting(l.Unread, "thread")))
+			waiting(l.ThreadsWithUnknownWait, "thread")))
 	}
-	if len(l.Go) > 0 {
+	if len(l.GoProcesses) > 0 {
 		why = append(why, goroutinesText(l))
 	}
-	if len(l.Unexamined) > 0 {
-		why = append(why, strings.Join(l.Unexamined, " and ")+" can wait for each other, which is not examined")
+	if len(l.ThreadlessTasks) > 0 {
+		why = append(why, strings.Join(l.ThreadlessTasks, " and ")+" can wait for each other, which is not examined")
 	}
-	if slices.ContainsFunc(l.Locks, func(m locks.Lock) bool { return m.Owner != 0 }) {
+	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 }) {
 		why = append(why, "no cycle among the known owners")
 	}
 	return why
@@ -114,29 +114,29 @@ func unknownTexts(l *locks.Locks) (why []string) {
 // ownerlessText counts the locks without a known owner, and those with a likely one.
 func ownerlessText(l *locks.Locks) string {
 	left := map[int]bool{}
-	for _, tid := range l.OwnerUnknown {
+	for _, tid := range l.WaitersWithoutOwner {
 		left[tid] = true
 	}
 	likely, none, ended, forked, files, noun := 0, 0, 0, 0, 0, "lock"
 	for i := range l.Locks {
-		m := &l.Locks[i]
-		if !slices.ContainsFunc(m.Waiters, func(tid int) bool { return left[tid] }) {
+		lock := &l.Locks[i]
+		if !slices.ContainsFunc(lock.Waiters, func(tid int) bool { return left[tid] }) {
 			continue
 		}
-		for _, tid := range m.Waiters {
+		for _, tid := range lock.Waiters {
 			delete(left, tid)
 		}
 		switch {
-		case len(m.Likely) > 0:
+		case len(lock.Likely) > 0:
 			likely++
-		case m.OwnerProcess != 0:
+		case lock.OwnerProcess != 0:
 			files++
-		case m.OwnerParent != 0:
+		case lock.OwnerParent != 0:
 			forked++
-		case m.OwnerGone != 0:
+		case lock.OwnerGone != 0:
 			ended++
 		default:
-			if none++; !m.IsLock() {
+			if none++; !lock.IsLock() {
 				noun = "object"
 			}
 		}
@@ -164,9 +164,9 @@ func goroutinesText(l *locks.Locks) string {
 	}
 	likely, none := 0, 0
 	for i := range l.GoroutineLocks {
-		switch m := &l.GoroutineLocks[i]; {
-		case !m.IsLock():
-		case len(m.Likely) > 0:
+		switch lock := &l.GoroutineLocks[i]; {
+		case !lock.IsLock():
+		case len(lock.Likely) > 0:
 			likely++
 		default:
 			none++
@@ -179,7 +179,7 @@ func goroutinesText(l *locks.Locks) string {
 	return text
 }
 
-// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
+// ofOwners returns "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
 func ofOwners(likely, none int, noun string) string {
 	switch {
 	case likely+none == 0:
@@ -195,6 +195,6 @@ func ofOwners(likely, none int, noun string) string {
 
 func examinesGoroutines(l *locks.Locks) bool {
 	return !slices.ContainsFunc(l.Processes, func(p *stacks.Process) bool {
-		return slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil
+		return slices.Contains(l.GoProcesses, p.PID) && p.GoroutineStacks == nil
 	})
 }

@@ -98,7 +98,7 @@ func (w *Walker) Places(f *frames.Frame) []*stacks.Place {
 	return list
 }
 
-// VariableAt gives the static variable at an address; its name is "" if there is none.
+// VariableAt returns the static variable at an address; its name is "" if there is none.
 func (w *Walker) VariableAt(space *frames.Space, addr uint64) waits.Variable {
 	return w.names.VariableAt(space, w.pid, addr)
 }

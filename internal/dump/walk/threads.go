@@ -28,7 +28,7 @@ func (w *Walker) CoreThread(c *core.Core, th *core.Thread, depth, limit int) sta
 	t.Frames = w.run(c.Space(), c.Runtimes().FrameSources(),
 		&managed.Sample{InnerTID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
 	t.Holds = callstack.HeldLocks(c.Runtimes().FrameSources())
-	t.Frames, t.Complete, t.StopReason = w.End(t.Frames)
+	t.Frames, t.Complete, t.StopReason = w.WithReason(t.Frames)
 	return t
 }
 
@@ -44,11 +44,11 @@ func (w *Walker) LiveThread(t *loadedcode.Process, tid int, s *observe.RawSample
 		Live: &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: s.Sched.Runs},
 	})
 	th.Holds = callstack.HeldLocks(t.Runtimes().FrameSources())
-	th.Frames, th.Complete, th.StopReason = w.End(th.Frames)
+	th.Frames, th.Complete, th.StopReason = w.WithReason(th.Frames)
 	return th
 }
 
-// ThreadName gives the name that a run-time system gives a thread, else the kernel's.
+// ThreadName returns the name that a runtime gives a thread, else the kernel's.
 func ThreadName(t *loadedcode.Process, tid int) string {
 	if name, ok := GivenName(t, tid); ok {
 		return name
@@ -56,7 +56,7 @@ func ThreadName(t *loadedcode.Process, tid int) string {
 	return t.ThreadName(tid)
 }
 
-// GivenName gives the name that a run-time system gives a thread; false: none.
+// GivenName returns the name that a runtime gives a thread; false: none.
 func GivenName(t *loadedcode.Process, tid int) (string, bool) {
 	sources := t.Runtimes().FrameSources()
 	if len(sources) == 0 {
@@ -65,7 +65,7 @@ func GivenName(t *loadedcode.Process, tid int) (string, bool) {
 	return callstack.ThreadName(sources, InnerTID(t, tid))
 }
 
-// InnerTID gives a thread's ID in its own pid namespace, as run-time systems know it.
+// InnerTID returns a thread's ID in its own pid namespace, as runtimes know it.
 func InnerTID(t *loadedcode.Process, tid int) int {
 	if len(t.Runtimes().FrameSources()) > 0 {
 		return procmem.InnerTID(tid)

@@ -28,7 +28,7 @@ type Walker struct {
 	OutOfMemory bool
 }
 
-// New gives a walker of the process pid. memory is charged for the frames; nil: no bound.
+// New returns a walker of the process pid. memory is charged for the frames; nil: no bound.
 func New(pid int, names *symbols.Namer, memory *budget.Account) *Walker {
 	return &Walker{pid: pid, names: names, Memory: memory, places: map[stacks.Place]*stacks.Place{},
 		code: map[codeKey][]*stacks.Place{}}
@@ -65,7 +65,7 @@ func (w *Walker) run(space *frames.Space, sources []managed.FrameSource, s *mana
 	return out
 }
 
-// Native walks without run-time systems.
+// Native walks without runtimes.
 func (w *Walker) Native(space *frames.Space, regs *frames.Regs, mem frames.Memory) []stacks.Frame {
 	w.arch, w.OutOfMemory = regs.Arch, false
 	out := []stacks.Frame{}
@@ -83,14 +83,14 @@ func (w *Walker) reserve(bytes int64) bool {
 	return !w.OutOfMemory
 }
 
-// Drop returns the memory of a thread's frames, which another walk replaces.
-func (w *Walker) Drop(t *stacks.Thread) { w.Memory.Give(frameCost * int64(len(t.Frames))) }
+// Uncharge returns the memory of a thread's frames, which another walk replaces.
+func (w *Walker) Uncharge(t *stacks.Thread) { w.Memory.Give(frameCost * int64(len(t.Frames))) }
 
 // StopMemory is the stop reason of a walk that ended for want of memory.
 const StopMemory = "memory"
 
-// End appends, to an incomplete stack, a frame that names the reason.
-func (w *Walker) End(list []stacks.Frame) (out []stacks.Frame, complete bool, reason string) {
+// WithReason appends, to an incomplete stack, a frame that names the reason.
+func (w *Walker) WithReason(list []stacks.Frame) (out []stacks.Frame, complete bool, reason string) {
 	stop := w.StopReason()
 	complete, reason = stop.Complete(), stop.String()
 	if w.OutOfMemory {

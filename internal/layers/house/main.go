@@ -268,7 +268,7 @@ func mutual(files map[string]*ast.File) (pairs int) {
 	return pairs
 }
 
-// bySize gives the size of each; of those with one name the largest.
+// bySize returns the size of each; of those with one name the largest.
 func bySize(all []sized) map[string]int {
 	m := map[string]int{}
 	for _, s := range all {

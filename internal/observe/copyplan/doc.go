@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package copyplan carries out a run-time system's plan of what to copy ([managed.Plan]) while a thread is stopped or
+// Package copyplan carries out a runtime's plan of what to copy ([managed.Plan]) while a thread is stopped or
 // asleep. It allocates nothing in the steady state.
 //
 // # Algorithm

@@ -17,14 +17,11 @@ type Last struct {
 	foundAnchor frames.Addr // last result of the plan's FindNode, or 0
 }
 
-// CheckPresent checks before a stop whether what the plan reads first is present. anchor is where the plan begins, or 0
-// if unknown.
+// CheckPresent checks before a stop which of the last observation's ranges and nodes are present. anchor is where the
+// plan begins, or 0 if unknown.
 func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames.Addr) {
 	if anchor == 0 || len(plan.Steps) == 0 {
 		return
-	}
-	if s := &plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
-		m.CheckPresent(anchor+uint64(s.Off), int(s.Max))
 	}
 	if l.ranges == nil {
 		l.ranges = &rangeCache{}

@@ -80,6 +80,13 @@ func NewLearner() *Learner {
 	return l
 }
 
+// Restarted returns a learner of the same thread without a walk.
+func (l *Learner) Restarted() *Learner {
+	restarted := NewLearner()
+	restarted.depth.shallowFirst = l.depth.shallowFirst
+	return restarted
+}
+
 // Walked learns from a finished walk of a copy. again: the copy lacked something that the next one has, so that the
 // thread is to be read again even if it has not run. Precondition: p has the mappings as of then.
 func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *Copy) (end WalkEnd, again bool) {

@@ -3,9 +3,6 @@
 package deepstack
 
 import (
-	"os"
-	"slices"
-
 	"prywalk/frames"
 	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
@@ -37,7 +34,6 @@ type Copier struct {
 	first      int // index of the first piece in places, behind those of Inner
 	placeCount int
 	buf        []byte
-	ends       presentEnds
 	search
 }
 
@@ -62,11 +58,7 @@ func (p *Copier) Reserve(need int) {
 		p.buffer = make([]byte, need)
 		procmem.Touch(p.buffer)
 	}
-	p.ends.outline = nil
 }
-
-// CheckPresent checks, after Reserve, whether one system call can read all frame ends of an outline.
-func (p *Copier) CheckPresent(m *procmem.Memory, outline *Outline) { p.ends.check(m, outline) }
 
 // Use sets the stack of the next copy, and what else is copied: inner, or nil.
 func (p *Copier) Use(s Stack, inner ptrace.OtherMemory) {
@@ -78,46 +70,6 @@ func (p *Copier) Use(s Stack, inner ptrace.OtherMemory) {
 
 // Misled reports whether the outline did not lead to the outermost frame in the last copy.
 func (p *Copier) Misled() bool { return p.noChain }
-
-// presentEnds are the frame ends whose pages were checked before a stop.
-type presentEnds struct {
-	outline *Outline
-	until   int64 // valid until, CLOCK_MONOTONIC ns; 0 if some pages are missing
-	places  [procmem.MaxPlaces]uint64
-	present [procmem.MaxPlaces]bool
-}
-
-// check checks whether one system call can read all frame ends: their pages are present.
-func (p *presentEnds) check(m *procmem.Memory, outline *Outline) {
-	p.outline, p.until = outline, 0
-	if m == nil {
-		return
-	}
-	const size = pieceBelow + pieceAbove
-	n, page := uint64(0), uint64(os.Getpagesize())
-	for i := range outline.ends {
-		at := outline.ends[i].at - pieceBelow
-		if n > 0 && at/page == p.places[n-1]/page && (at+size-1)/page == (p.places[n-1]+size-1)/page {
-			continue
-		}
-		if n == uint64(len(p.places)) {
-			return
-		}
-		p.places[n], n = at, n+1
-	}
-	until := m.CheckPlaces(p.places[:n], size, p.present[:n])
-	if !slices.Contains(p.present[:n], false) {
-		p.until = until
-	}
-}
-
-// PresentUntil implements [ptrace.PresentPrefetcher].
-func (p *Copier) PresentUntil() int64 {
-	if p.first > 0 || p.ends.outline != p.outline {
-		return 0
-	}
-	return p.ends.until
-}
 
 // Prefetch implements [ptrace.Prefetcher].
 func (p *Copier) Prefetch(regs *frames.Regs) []frames.Region {

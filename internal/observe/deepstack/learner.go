@@ -76,8 +76,8 @@ func (learner *Learner) Walked(
 	if dropped {
 		learner.Outline, learner.Misled = nil, true
 	}
-	if !cut && end != copysize.EndComplete || w.Regs().Arch != frames.X86_64 || len(walked.ends) == maxChain {
-		return dropped // so many frames are small ones
+	if !cut && end != copysize.EndComplete || w.Regs().Arch != frames.X86_64 || !walked.fit() {
+		return dropped
 	}
 	h := learner.historyFor(end, w, c)
 	if h == nil {

@@ -43,9 +43,21 @@ func (w *WalkedFrames) Reset() { w.ends = w.ends[:0] }
 
 // Add adds a frame whose PC is a return address, the word below its stack pointer (x86-64).
 func (w *WalkedFrames) Add(f *frames.Frame) {
-	if f.Caller && f.SP != 0 && len(w.ends) < maxChain {
+	if f.AfterCall && f.SP != 0 && len(w.ends) < maxChain {
 		w.ends = append(w.ends, frameEnd{at: f.SP, pc: f.PC})
 	}
+}
+
+// fit reports whether a stop can copy the ends of all frames beyond the top. Else it finds that no chain succeeds, only
+// after a long search.
+func (w *WalkedFrames) fit() bool {
+	bytes := frames.Addr(0)
+	for i := 1; i < len(w.ends); i++ {
+		if w.ends[i].at-w.ends[0].at > TopBytes {
+			bytes += min(w.ends[i].at-w.ends[i-1].at, pieceBelow+endAbove)
+		}
+	}
+	return bytes <= pieceBytes+maxFollowed && len(w.ends) < maxChain
 }
 
 const (

@@ -12,7 +12,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/observe/copysize"
-	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -230,6 +229,25 @@ func TestFramesOfSeveralSizesAreNotFollowed(t *testing.T) {
 	}
 }
 
+func TestStacksWithTooManyFramesForPiecesAreCopiedInOne(t *testing.T) {
+	for _, c := range []struct {
+		frames int
+		size   uint64
+		fit    bool
+	}{
+		{12, 70 << 10, true}, {1000, 48, true}, {60, 2 << 10, true}, {300, 2 << 10, false}, {1000, 150, false},
+		{maxChain, 24, false},
+	} {
+		var w WalkedFrames
+		for i := range c.frames {
+			w.Add(&frames.Frame{AfterCall: true, PC: 0x401010, SP: 0x1000 + uint64(i)*c.size})
+		}
+		if got := w.fit(); got != c.fit {
+			t.Errorf("%d frames of %d bytes fit: %v, want %v", c.frames, c.size, got, c.fit)
+		}
+	}
+}
+
 func TestOutlineForgetsTheOldest(t *testing.T) {
 	r := history{sizes: &frameSizes{}}
 	for i := range uint64(1000) {
@@ -322,41 +340,5 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		if ok != (e.want != none) || ok && len(rest.Bytes) != e.want || ok && e.want > 0 && rest.Addr != base+TopBytes {
 			t.Errorf("%+v, stack at %#x: %v, %d bytes at %#x", e, base, ok, len(rest.Bytes), rest.Addr)
 		}
-	}
-}
-
-func TestEndsOfFramesArePrefetched(t *testing.T) {
-	const size = 1 << 20
-	b, base := stackOf(t, size)
-	if err := unix.Madvise(b, unix.MADV_NOHUGEPAGE); err != nil {
-		t.Fatal(err)
-	}
-	procmem.Touch(b[:size/2])
-	m := procmem.OpenMemory(os.Getpid())
-	defer m.Close()
-	m.SetSpans([]procmem.Span{{Start: base, End: base + size, Kind: procmem.Anonymous, Writable: true}})
-	there, most := &Outline{}, &Outline{}
-	for at := base + 4096; at < base+size/2; at += 16 << 10 {
-		there.ends = append(there.ends, frameEnd{at: at}, frameEnd{at: at + 16})
-		most.ends = append(most.ends, frameEnd{at: at - 2048}, frameEnd{at: at}, frameEnd{at: at + 4096})
-	}
-	lacks := &Outline{ends: []frameEnd{{at: base + 4096}, {at: base + size*3/4}}}
-	p := &Copier{search: search{outline: there}}
-	if p.ends.check(nil, there); p.PresentUntil() != 0 {
-		t.Error("foreseen of memory that is not known")
-	}
-	if p.ends.check(m, there); p.PresentUntil() == 0 {
-		t.Skip("the kernel does not tell which pages are there")
-	}
-	p.outline = lacks
-	if p.PresentUntil() != 0 {
-		t.Error("what was foreseen was of another outline")
-	}
-	if p.ends.check(m, lacks); p.PresentUntil() != 0 {
-		t.Error("a page that is not there was foreseen")
-	}
-	p.outline = most
-	if p.ends.check(m, most); p.PresentUntil() != 0 {
-		t.Errorf("%d places were foreseen, at most %d are asked about", len(most.ends), len(p.ends.places))
 	}
 }

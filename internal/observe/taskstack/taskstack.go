@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// stacks copies the stack of the task that a thread has left, for all threads of a process, with one run-time system.
+// stacks copies the stack of the task that a thread has left, for all threads of a process, with one runtime.
 // g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
 type stacks struct {
 	layout managed.TaskOffsets
@@ -70,10 +70,10 @@ func Of(p *loadedcode.Process) ptrace.OtherMemory {
 	return s
 }
 
-// several has the stacks of several run-time systems.
+// several has the stacks of several runtimes.
 type several []*stacks
 
-// Regions implements [ptrace.OtherMemory]. It begins with the run-time system whose task the thread runs.
+// Regions implements [ptrace.OtherMemory]. It begins with the runtime whose task the thread runs.
 func (s several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s {

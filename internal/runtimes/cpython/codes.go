@@ -13,13 +13,7 @@ import (
 type codes struct {
 	*interpreter
 	*managed.View
-	begun int64 // of the walk, before Pages were read: CLOCK_MONOTONIC, ns
-	kept  managed.Objects[*code]
-}
-
-func (c *codes) begin(s *managed.Sample) {
-	c.begun = procmem.Now()
-	c.Begin(s)
+	kept managed.Objects[*code]
 }
 
 type code struct {
@@ -39,6 +33,9 @@ type identity struct {
 	version           uint32
 }
 
+// Identity implements [managed.Identified].
+func (c *code) Identity() identity { return c.id }
+
 // maxData bounds the distance of the interpreter's data from _PyRuntime, bytes.
 const maxData = 64 << 20
 
@@ -48,16 +45,8 @@ func (c *code) frame(minor, offset int) managed.Frame {
 	}
 }
 
-type codeStatus uint8
-
-const (
-	codeFreed codeStatus = iota
-	codeKnown
-	notCode
-)
-
-// identify returns the identity of the code object at addr: notCode if it is none, codeFreed if unreadable.
-func (c *codes) identify(addr uint64, get managed.WordReader) (identity, codeStatus) {
+// identify returns the identity of the code object at addr; NotObject if it is none, ObjectFreed if unreadable.
+func (c *codes) identify(addr uint64, get managed.WordReader) (identity, managed.ObjectStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
 		return v >> (off & 7 * 8), ok
@@ -65,90 +54,45 @@ func (c *codes) identify(addr uint64, get managed.WordReader) (identity, codeSta
 	typ, ok := word(objectType + int64(c.headExtra))
 	switch {
 	case !ok:
-		return identity{}, codeFreed
+		return identity{}, managed.ObjectFreed
 	case typ != c.codeType:
-		return identity{}, notCode
+		return identity{}, managed.NotObject
 	}
 	file, ok1 := word(c.codeFile)
 	name, ok2 := word(c.codeName)
 	table, ok3 := word(c.codeLineTable)
 	first, ok4 := word(c.codeFirstLine)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
-		return identity{}, codeFreed
+		return identity{}, managed.ObjectFreed
 	}
 	id := identity{file: file, name: name, table: table, first: int(int32(first))}
 	if c.codeVersion != 0 {
 		v, ok := word(c.codeVersion)
 		id.version = uint32(v)
-		return id, knownIf(ok)
+		return id, managed.StatusOf(ok)
 	}
 	if name == 0 {
-		return id, codeKnown
+		return id, managed.ObjectKnown
 	}
 	id.hash, ok = get(name + textHash + c.headExtra)
-	return id, knownIf(ok)
-}
-
-func knownIf(ok bool) codeStatus {
-	if ok {
-		return codeKnown
-	}
-	return codeFreed
+	return id, managed.StatusOf(ok)
 }
 
 // resolve returns the code object that was provably at addr at the sample.
-func (c *codes) resolve(addr uint64) (*code, codeStatus) {
-	e, status := c.prove(addr)
-	if e != nil {
-		e.LastWalked = max(e.LastWalked, c.Sample.At)
-	}
+func (c *codes) resolve(addr uint64) (*code, managed.ObjectStatus) {
+	e, status, _ := managed.Prove(&c.kept, c.View, addr, c)
 	return e, status
 }
 
-// prove is resolve without the record of use. The numbers of the proofs are those of the package comment.
-func (c *codes) prove(addr uint64) (*code, codeStatus) {
-	at := c.Sample.At
-	e := c.kept.At(addr)
-	id, status := c.identify(addr, c.Sample.Mem.Word)
-	switch {
-	case status == notCode:
-		return nil, notCode
-	case status == codeKnown: // proof 1
-		if e != nil && e.id == id {
-			return e, codeKnown
-		}
-		return c.readCode(addr, &id)
-	case e != nil && at != 0 && e.FirstRead <= at && e.LastChecked >= at:
-		return e, codeKnown // proof 2, by another walk
-	case e == nil && !c.IsLive():
-		c.kept.Drop(addr) // the next stop copies it
-		return nil, codeFreed
+// Identify implements [managed.ObjectSource].
+func (c *codes) Identify(addr uint64, now bool) (identity, managed.ObjectStatus) {
+	if now {
+		return c.identify(addr, c.Pages.Word)
 	}
-	knownBefore := e != nil && at != 0 && e.FirstRead <= at
-	if e != nil && !knownBefore && !c.IsLive() {
-		return nil, codeFreed
-	}
-	id, status = c.identify(addr, c.Pages.Word)
-	switch {
-	case status == codeKnown && e != nil && e.id == id && knownBefore: // proof 2
-		e.LastChecked = max(e.LastChecked, c.begun)
-		return e, codeKnown
-	case !c.IsLive():
-		c.kept.Drop(addr)
-		return nil, codeFreed
-	}
-	c.UsedLive = true // proof 3
-	switch {
-	case status != codeKnown:
-		return nil, status
-	case e != nil && e.id == id:
-		e.LastChecked = max(e.LastChecked, c.begun)
-		return e, codeKnown
-	}
-	return c.readCode(addr, nil)
+	return c.identify(addr, c.Sample.Mem.Word)
 }
 
-func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
+func (c *codes) identifyNow(addr uint64) (identity, managed.ObjectStatus) {
 	c.Pages.Reset(c.Sample.Live)
 	return c.identify(addr, c.Pages.Word)
 }
@@ -176,12 +120,12 @@ func (c *codes) aliveFreeThreaded(addr uint64) bool {
 	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
 }
 
-// readCode reads a code object; want is its identity, or nil.
-func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
+// Read implements [managed.ObjectSource].
+func (c *codes) Read(addr uint64, want *identity) (*code, managed.ObjectStatus) {
 	readAt := procmem.Now()
 	id, status := c.identifyNow(addr)
-	if status != codeKnown || want != nil && id != *want {
-		return nil, codeFreed
+	if status != managed.ObjectKnown || want != nil && id != *want {
+		return nil, managed.ObjectFreed
 	}
 	e := &code{id: id, CacheEntry: managed.CacheEntry{LastChecked: readAt}}
 	qual := uint64(0)
@@ -196,16 +140,18 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	e.table, ok3 = c.readBytes(id.table)
 	// a cleanup of __init__ runs the interpreter's own code (3.13)
 	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+maxData < 2*maxData
-	if again, status := c.identifyNow(addr); status != codeKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
-		return nil, codeFreed
+	again, status := c.identifyNow(addr)
+	if status != managed.ObjectKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
+		return nil, managed.ObjectFreed
 	}
 	if !c.alive(addr) {
-		return nil, codeFreed
+		return nil, managed.ObjectFreed
 	}
 	e.FirstRead = procmem.Now()
 	e.LastWalked = e.FirstRead
 	c.kept.Add(addr, e)
-	return e, codeKnown
+	c.kept.Skip.Add(addr)
+	return e, managed.ObjectKnown
 }
 
 const (

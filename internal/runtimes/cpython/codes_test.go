@@ -42,7 +42,7 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 				put(object+uint64(r.codeVersion)&^7, 1000*(i+1)<<(8*(uint64(r.codeVersion)&7)))
 			}
 			id, what := r.codes.identifyNow(object)
-			if what != codeKnown {
+			if what != managed.ObjectKnown {
 				t.Fatalf("3.%d: what is there is no code", minor)
 			}
 			r.codes.kept.Add(object, &code{id: id, CacheEntry: managed.CacheEntry{FirstRead: at - 1}})
@@ -54,11 +54,11 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		} else {
 			put(changed+apart*n+textHash, 1) // another name at the same address
 		}
-		r.codes.begin(r.view.Sample)
+		r.codes.Begin(r.view.Sample)
 		g.reads = 0
 		for _, object := range objects {
 			c, what := r.codes.resolve(object)
-			if gone := object == changed; (what == codeFreed) != gone || (c == nil) != gone {
+			if gone := object == changed; (what == managed.ObjectFreed) != gone || (c == nil) != gone {
 				t.Errorf("3.%d: %#x: %v, %d", minor, object, c, what)
 			} else if c != nil && c.LastWalked != r.view.Sample.At {
 				t.Errorf("3.%d: %#x was walked at %d, not at %d", minor, object, c.LastWalked, r.view.Sample.At)
@@ -73,7 +73,7 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		put(again+uint64(r.codeVersion)&^7, 5)
 		put(again+apart*n+textHash, 5)
 		r.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: g, Regs: &frames.Regs{}})
-		if id, what := r.codes.identify(again, r.view.Pages.Word); what == codeKnown && id == old {
+		if id, what := r.codes.identify(again, r.view.Pages.Word); what == managed.ObjectKnown && id == old {
 			t.Errorf("3.%d: what another walk has read is taken for what is there now", minor)
 		}
 	}

@@ -211,7 +211,7 @@ func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, o
 			return nil, coCleared, true
 		}
 		c, status := t.codes.resolve(f.code)
-		if status != codeKnown {
+		if status != managed.ObjectKnown {
 			return nil, coUnknown, false
 		}
 		list = append(list, c.frame(t.r.minor, f.offset))

@@ -71,7 +71,7 @@ func walkAll(r *Runtime, m *image) {
 	r.Begin(&managed.Sample{InnerTID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
 	var out []managed.Ref
 	for sp := m.at + 256; sp < m.at+2048; sp += 256 {
-		out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + 1<<20 + 8, SP: sp, Caller: sp > m.at+256}, sp+256, out)
+		out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + 1<<20 + 8, SP: sp, AfterCall: sp > m.at+256}, sp+256, out)
 	}
 	r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at + 2048}, managed.Outermost, out)
 	r.End()

@@ -26,7 +26,7 @@ type greenletEntries []managed.Span
 // Rule implements [frames.RuleSource].
 func (f greenletEntries) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
-	if q.Caller {
+	if q.AfterCall {
 		at--
 	}
 	for _, s := range f {

@@ -53,7 +53,7 @@ func TestStacksOfGreenletsEndAtTheirFirstFunction(t *testing.T) {
 		}
 		for q, want := range map[frames.Query]bool{
 			{PC: 0x1000}: true, {PC: 0x10ff}: true, {PC: 0x1100}: false, {PC: 0xfff}: false,
-			{PC: 0x1100, Caller: true}: true, {PC: 0x1000, Caller: true}: false,
+			{PC: 0x1100, AfterCall: true}: true, {PC: 0x1000, AfterCall: true}: false,
 		} {
 			if r, _, ok := h.modules[0].Sources[0].Rule(q); ok != want || ok && r.Flags&frames.FlagRoot == 0 {
 				t.Errorf("%+v: %v, %+v", q, ok, r)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// description3 gives the start of _PyRuntime of Debian's 3.minor.
+// description3 returns the start of _PyRuntime of Debian's 3.minor.
 func description3(t testing.TB, minor string) []byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/debugoffsets-3." + minor)

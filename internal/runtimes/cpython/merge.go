@@ -28,14 +28,18 @@ func (w *merge) begin() {
 }
 
 // ManagedFrames implements [managed.FrameSource]. In a thread that runs Python code the interpreter's code is hidden.
-func (w *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
-	refs, instead = w.appendRuns(f, cfa, out)
+func (w *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+	refs []managed.Ref, replacesFrame bool,
+) {
+	refs, replacesFrame = w.appendRuns(f, cfa, out)
 	lost := w.incomplete && w.nextRun == len(w.runs) // the remaining native frames may have other callers
-	return refs, instead || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost
+	return refs, replacesFrame || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost
 }
 
-// appendRuns appends a native frame's Python frames; instead: there are some.
-func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// appendRuns appends a native frame's Python frames; replacesFrame: there are some.
+func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+	refs []managed.Ref, replacesFrame bool,
+) {
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
 	}
@@ -53,13 +57,15 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	for w.nextRun < len(w.runs) && w.runs[w.nextRun].record >= f.SP && w.runs[w.nextRun].record < cfa {
 		out = w.appendRun(&w.runs[w.nextRun], out)
 		w.nextRun++
-		instead = true
+		replacesFrame = true
 	}
-	return out, instead
+	return out, replacesFrame
 }
 
 // objectsFrame is appendRuns for releases with frame objects.
-func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+	refs []managed.Ref, replacesFrame bool,
+) {
 	if w.state == 0 || !w.inEvalLoop(f.LookupPC(w.Sample.Regs.Arch)) {
 		return out, false
 	}
@@ -125,12 +131,12 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 	for i := range w.frames[run.from:run.to] {
 		f := &w.frames[run.from+i]
 		switch c, status := w.codes.resolve(f.code); status {
-		case notCode:
+		case managed.NotObject:
 			w.broken = true
 			return out
-		case codeFreed:
+		case managed.ObjectFreed:
 			out = append(out, managed.Ref{Kind: kindFreed})
-		case codeKnown:
+		case managed.ObjectKnown:
 			if !c.shim {
 				out = append(out, managed.Ref{Object: f.code, Position: uint64(uint32(f.offset)), Cookie: c.Serial, Kind: kindCode})
 			}

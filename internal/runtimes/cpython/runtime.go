@@ -65,13 +65,13 @@ func (r *Runtime) Forget() {
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
 // Anchor implements [managed.FrameSource]: the thread state.
-func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
-	return r.threads.anchor(tid, pthread)
+func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
+	return r.threads.anchor(tid, threadPointer)
 }
 
 // Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
-	r.codes.begin(s)
+	r.codes.Begin(s)
 	r.codes.kept.Begin(s.At)
 	r.merge.begin()
 }

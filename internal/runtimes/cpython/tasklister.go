@@ -25,7 +25,7 @@ func (r *Runtime) taskReader() *taskReader {
 
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
-	r.codes.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
+	r.codes.Begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
 }
 
 // TaskPlaces implements [managed.Threads].

@@ -186,7 +186,7 @@ func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, status tas
 			return task, by, status
 		}
 		if still && t.watch.Slept() {
-			task.Proven = true
+			task.Undisturbed = true
 			return task, by, status
 		}
 		if had && status == taskKnown && sameTask(&last, &task) {

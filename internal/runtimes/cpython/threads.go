@@ -4,6 +4,7 @@ package cpython
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
@@ -133,19 +134,19 @@ func (t *threads) tidOf(pthread uint64) uint64 {
 }
 
 // anchor returns a thread's state.
-func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
+func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
 	old := procmem.Now()-t.read >= rereadThreadsAfter
-	if th := t.find(tid, pthread, 0); th != nil && !(th.shared && old) {
+	if th := t.find(tid, threadPointer, 0); th != nil && !(th.shared && old) {
 		return th.at, true
 	}
 	if !old {
 		return 0, false
 	}
 	t.readThreads() // may be inconsistent: each walk checks the state
-	if th := t.find(tid, pthread, 0); th != nil {
+	if th := t.find(tid, threadPointer, 0); th != nil {
 		return th.at, true
 	}
-	if th := t.findForked(tid, pthread); th != nil {
+	if th := t.findForked(tid, threadPointer); th != nil {
 		return th.at, true
 	}
 	return 0, false
@@ -153,13 +154,13 @@ func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
 
 // findForked returns the only thread of a process forked without notice to the interpreter, as by uWSGI: its state has
 // the parent's thread ID, and the same pthread_self.
-func (t *threads) findForked(tid int, pthread uint64) *thread {
+func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
 		return nil
 	}
 	for i := range t.list {
 		th := &t.list[i]
-		if pthread != 0 && th.id != pthread || th.recordedID != 0 || t.tidOf(th.id) != uint64(tid) {
+		if threadPointer != 0 && th.id != threadPointer || th.recordedID != 0 || t.tidOf(th.id) != uint64(tid) {
 			continue
 		}
 		th.native, th.recordedID = uint64(tid), th.native
@@ -169,36 +170,68 @@ func (t *threads) findForked(tid int, pthread uint64) *thread {
 	return nil
 }
 
-// find finds a state by thread ID, by pthread_self, or by stack pointer: the nearest pthread_self above, a guess that
-// the merge checks. Of several it is the first with frames, of the newest interpreter.
-func (t *threads) find(tid int, pthread, sp uint64) *thread {
-	var nearest, idle *thread
+// find finds a thread's state: by thread ID; in releases whose states have none, by pthread_self, or, if that is
+// unknown (0), by the nearest one above the stack pointer. If nothing matches and only sp is known, it is the main
+// thread's. Of several matching states it is the first with frames, of the newest interpreter.
+func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
+	th := t.firstWithFrames(func(th *thread) bool {
+		return t.isByTID(th, tid, threadPointer) || t.isByPthread(th, threadPointer)
+	})
+	if th != nil || threadPointer != 0 || sp == 0 {
+		return th
+	}
+	if t.threadNative == 0 {
+		th = t.nearestAbove(sp)
+	}
+	if th == nil {
+		th = t.mainThread()
+	}
+	return th
+}
+
+// isByTID reports whether a state has the thread ID, and pthread_self if that is known.
+func (t *threads) isByTID(th *thread, tid int, threadPointer uint64) bool {
+	return th.native == uint64(tid) && (threadPointer == 0 || th.id == threadPointer)
+}
+
+func (t *threads) isByPthread(th *thread, threadPointer uint64) bool {
+	return t.threadNative == 0 && threadPointer != 0 && th.id == threadPointer
+}
+
+// firstWithFrames returns the first matching state that is not one of several without frames, else the first matching
+// one.
+func (t *threads) firstWithFrames(matches func(*thread) bool) (first *thread) {
 	for i := range t.list {
 		th := &t.list[i]
 		switch {
-		case th.native == uint64(tid) && (pthread == 0 || th.id == pthread),
-			t.threadNative == 0 && pthread != 0 && th.id == pthread:
-			if !th.idle || !th.shared {
-				return th
-			}
-			if idle == nil {
-				idle = th
-			}
-		case t.threadNative != 0, pthread != 0:
-		case th.id > sp && sp != 0 && th.id-sp < maxStack && (nearest == nil || th.id < nearest.id):
+		case !matches(th):
+		case !th.idle || !th.shared:
+			return th
+		case first == nil:
+			first = th
+		}
+	}
+	return first
+}
+
+// nearestAbove returns the state with the nearest pthread_self above a stack pointer: a guess that the merge checks.
+func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
+	for i := range t.list {
+		th := &t.list[i]
+		if th.id > sp && th.id-sp < maxStack && (nearest == nil || th.id < nearest.id) {
 			nearest = th
 		}
 	}
-	if idle != nil {
-		return idle
-	}
-	for i := range t.list {
-		// No pthread_self lies above the main thread's stack.
-		if th := &t.list[i]; nearest == nil && pthread == 0 && sp != 0 && th.id == t.main {
-			return th
-		}
-	}
 	return nearest
+}
+
+// mainThread returns the state of the main thread, above whose stack no pthread_self lies.
+func (t *threads) mainThread() *thread {
+	i := slices.IndexFunc(t.list, func(th thread) bool { return th.id == t.main })
+	if i < 0 {
+		return nil
+	}
+	return &t.list[i]
 }
 
 // maxStack bounds a thread's stack in the search by stack pointer, bytes.

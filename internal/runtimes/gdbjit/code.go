@@ -8,24 +8,17 @@ import (
 	"sync"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
-
-// Options describe the process.
-type Options struct {
-	// Arch is the process's; images for others are skipped.
-	Arch frames.Arch
-	// Read copies memory of the process and returns the number of bytes.
-	Read func(addr uint64, b []byte) int
-	// Now is the clock of [Code.At], ns; nil: none.
-	Now func() int64
-}
 
 // Code is a process's registered code. It implements [frames.RuleSource] at run-time addresses. Safe for concurrent
 // use.
 type Code struct {
-	opt Options
-	mu  sync.Mutex
-	buf [hashedBytes]byte
+	host managed.Host
+	now  func() int64 // CLOCK_MONOTONIC ns
+	mu   sync.Mutex
+	buf  [hashedBytes]byte
 
 	lists        []*list
 	images       map[entry]*image
@@ -47,11 +40,8 @@ type span struct {
 }
 
 // New returns a Code without lists.
-func New(o Options) *Code {
-	if o.Now == nil {
-		o.Now = func() int64 { return 0 }
-	}
-	return &Code{opt: o, images: map[entry]*image{}}
+func New(h managed.Host) *Code {
+	return &Code{host: h, now: procmem.Now, images: map[entry]*image{}}
 }
 
 // Follow makes Code read the lists of these descriptors, at most eight, and no others. descriptors are run-time
@@ -169,7 +159,7 @@ func (c *Code) keepNames(img *image) {
 func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pc := q.LookupPC(c.opt.Arch)
+	pc := q.LookupPC(c.host.Arch())
 	now, before := find(c.spans, pc), find(c.previous.spans, pc)
 	switch c.choice {
 	case versionNow:

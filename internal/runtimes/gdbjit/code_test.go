@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// cfa gives the distance of the CFA from rsp at a pc, 0 if there is no rule.
+// cfa returns the distance of the CFA from rsp at a pc, 0 if there is no rule.
 func cfa(c *Code, pc uint64) int {
 	r, _, ok := c.Rule(frames.Query{PC: pc})
 	if !ok || r.CFAReg != frames.X86RSP || r.Method != frames.MethodCFI {
@@ -36,7 +36,7 @@ func TestImageOfABuffer(t *testing.T) {
 		t.Errorf("behind the code there is a rule: rsp+%d", got)
 	}
 	// A return address behind the last instruction belongs to it.
-	if r, _, ok := c.Rule(frames.Query{PC: codeAt + 0x1000, Caller: true}); !ok || r.CFAOff != 48 {
+	if r, _, ok := c.Rule(frames.Query{PC: codeAt + 0x1000, AfterCall: true}); !ok || r.CFAOff != 48 {
 		t.Errorf("of a return address: %+v, %v", r, ok)
 	}
 }
@@ -160,11 +160,19 @@ func TestHostileLists(t *testing.T) {
 	}
 }
 
+// readingHost is a process with a way of its own to read memory.
+type readingHost struct {
+	listHost
+	read func(addr uint64, b []byte) int
+}
+
+func (h readingHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
+
 func TestManyImagesAreBounded(t *testing.T) {
 	f := newFake()
 	// Each claims the largest size. They are copied a few at a time.
 	read := 0
-	c := New(Options{Arch: frames.X86_64, Read: func(addr uint64, b []byte) int {
+	c := New(readingHost{read: func(addr uint64, b []byte) int {
 		if len(b) > hashedBytes {
 			read += len(b)
 			return 0

@@ -2,11 +2,7 @@
 
 package gdbjit
 
-import (
-	"encoding/binary"
-
-	"prywalk/frames"
-)
+import "encoding/binary"
 
 // Where things lie in the process of these tests.
 const (
@@ -45,7 +41,7 @@ func (f *fake) read(addr uint64, b []byte) int {
 
 func (f *fake) put(addr, v uint64) { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
 
-// node gives the address of an entry's memory.
+// node returns the address of an entry's memory.
 func node(i int) uint64 { return nodesAt + uint64(i)*0x40 }
 
 // register puts an image at the head of the list, as a compiler does.
@@ -78,7 +74,7 @@ func (f *fake) unregister(at uint64) {
 }
 
 func (f *fake) code() *Code {
-	c := New(Options{Arch: frames.X86_64, Read: f.read})
+	c := New(listHost{fake: f})
 	c.Follow([]uint64{listAt})
 	c.Refresh()
 	return c

@@ -47,7 +47,7 @@ func FuzzCode(f *testing.F) {
 		}
 		use()
 		now := int64(1)
-		c.opt.Now = func() int64 { now += 10; return now }
+		c.now = func() int64 { now += 10; return now }
 		p.mem[listAt+uint64(change)%small]++
 		for moment := range now + 40 {
 			c.At(moment, true)

@@ -46,11 +46,11 @@ const (
 func (c *Code) open(e *entry) *image {
 	img := &image{size: imageCost}
 	b := make([]byte, e.size)
-	if c.opt.Read(e.image, b) < len(b) {
+	if c.host.Read(e.image, b) < len(b) {
 		return img
 	}
 	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
-	if err != nil || f.Arch() != c.opt.Arch {
+	if err != nil || f.Arch() != c.host.Arch() {
 		return img
 	}
 	img.addCode(f)
@@ -146,7 +146,7 @@ func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 func (c *Code) addCFI(img *image, f *elffile.File) {
-	cfg := dwarfunwind.Config{Arch: c.opt.Arch, EhFrame: c.section(f, ".eh_frame"),
+	cfg := dwarfunwind.Config{Arch: c.host.Arch(), EhFrame: c.section(f, ".eh_frame"),
 		DebugFrame: c.section(f, ".debug_frame")}
 	// Without Text: PHP's tables are relative to it, lack saved registers, and must not be used.
 	t, err := dwarfunwind.New(cfg)
@@ -179,7 +179,7 @@ func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 		return dwarfunwind.Section{} // not relocated
 	}
 	b := make([]byte, s.Size)
-	if c.opt.Read(s.Addr, b) < len(b) {
+	if c.host.Read(s.Addr, b) < len(b) {
 		return dwarfunwind.Section{}
 	}
 	return dwarfunwind.NewSection(s.Addr, b)

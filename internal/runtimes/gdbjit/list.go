@@ -44,22 +44,22 @@ type listHead struct {
 	first      [entrySize]byte
 }
 
-// readHead returns false without a descriptor of version 1.
-func (c *Code) readHead(l *list) (h listHead, ok bool) {
-	if c.opt.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
-		return listHead{}, false
+// readHead returns the zero listHead without a descriptor of version 1.
+func (c *Code) readHead(l *list) (h listHead) {
+	if c.host.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
+		return listHead{}
 	}
-	if first := h.firstEntry(); first != 0 && c.opt.Read(first, h.first[:]) < entrySize {
+	if first := h.firstEntry(); first != 0 && c.host.Read(first, h.first[:]) < entrySize {
 		h.first = [entrySize]byte{}
 	}
-	return h, true
+	return h
 }
 
 func (h *listHead) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
 
 // stale reports whether the list must be read again.
 func (c *Code) stale(l *list) (listHead, bool) {
-	h, _ := c.readHead(l)
+	h := c.readHead(l)
 	if h == l.head {
 		if l.skipped++; l.skipped < unchangedRereadEvery || h.firstEntry() == 0 {
 			return h, false
@@ -75,7 +75,7 @@ func (c *Code) walk(first uint64) []entry {
 	var b [entrySize]byte
 	seen := map[uint64]bool{}
 	for at := first; at != 0 && !seen[at] && len(out) < maxEntries; {
-		if c.opt.Read(at, b[:]) < entrySize {
+		if c.host.Read(at, b[:]) < entrySize {
 			break
 		}
 		seen[at] = true
@@ -91,7 +91,7 @@ func (c *Code) walk(first uint64) []entry {
 
 func (c *Code) contentHashOf(e *entry) uint64 {
 	b := c.buf[:min(e.size, hashedBytes)]
-	n := c.opt.Read(e.image, b)
+	n := c.host.Read(e.image, b)
 	h := fnv.New64a()
 	_, _ = h.Write(b[:max(0, min(n, len(b)))]) // never fails
 	return h.Sum64()
@@ -108,7 +108,7 @@ func (c *Code) refresh(l *list) bool {
 	for i := range entries {
 		loaded = c.load(&entries[i]) && loaded
 	}
-	again, _ := c.readHead(l)
+	again := c.readHead(l)
 	confirmed := c.walk(again.firstEntry())
 	if !slices.Equal(confirmed, entries) {
 		in := make(map[entry]bool, len(confirmed))

@@ -33,7 +33,7 @@ func (c *Code) retireVersion() {
 	c.dropPrevious()
 	c.previous.spans, c.spans = c.spans, c.previous.spans
 	c.previous.validFrom, c.previous.lastValid = c.previous.firstReplaced, c.unchangedAt
-	c.previous.firstReplaced = c.opt.Now()
+	c.previous.firstReplaced = c.now()
 	c.unchangedAt = c.previous.firstReplaced
 }
 
@@ -53,7 +53,7 @@ func (c *Code) At(moment int64, ask bool) bool {
 	defer c.mu.Unlock()
 	changed := false
 	if ask {
-		now := c.opt.Now()
+		now := c.now()
 		if c.listsChanged() {
 			changed = c.refreshAll()
 		} else {
@@ -69,7 +69,7 @@ func (c *Code) At(moment int64, ask bool) bool {
 
 func (c *Code) listsChanged() bool {
 	for _, l := range c.lists {
-		if h, _ := c.readHead(l); h != l.head {
+		if h := c.readHead(l); h != l.head {
 			return true
 		}
 	}
@@ -95,7 +95,7 @@ func find(spans []span, pc uint64) *image {
 }
 
 // none is the rule where other code ran than is known.
-var none = frames.Rule{Flags: frames.FlagNone}
+var none = frames.Rule{Flags: frames.FlagNoRule}
 
 // ruleUnless returns the rule of a previous image; none if only the present version has code there.
 func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.Row, bool) {

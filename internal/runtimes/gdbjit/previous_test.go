@@ -8,20 +8,21 @@ import (
 	"prywalk/frames"
 )
 
-// dated gives code whose clock moves by one at each question, and what sets it.
+// dated returns code whose clock moves by one at each question, and what sets it.
 func (f *fake) dated() (c *Code, clock *int64) {
 	clock = new(int64)
-	c = New(Options{Arch: frames.X86_64, Read: f.read, Now: func() int64 { *clock++; return *clock }})
+	c = New(listHost{fake: f})
+	c.now = func() int64 { *clock++; return *clock }
 	c.Follow([]uint64{listAt})
 	c.Refresh()
 	return c, clock
 }
 
-// at gives the distance of the CFA for a copy of a moment; -1: no rule, and no other source is to be asked.
+// at returns the distance of the CFA for a copy of a moment; -1: no rule, and no other source is to be asked.
 func at(c *Code, moment int64, pc uint64) int {
 	c.At(moment, true)
 	r, _, ok := c.Rule(frames.Query{PC: pc})
-	if ok && r.Flags&frames.FlagNone != 0 {
+	if ok && r.Flags&frames.FlagNoRule != 0 {
 		return -1
 	}
 	if !ok {

@@ -2,10 +2,7 @@
 
 package gdbjit
 
-import (
-	"prywalk/internal/managed"
-	"prywalk/internal/procmem"
-)
+import "prywalk/internal/managed"
 
 // Runtime is code registered by GDB's JIT interface, a [managed.Runtime]. It gives no function bounds: PostgreSQL
 // reuses addresses many times a second, and outdated bounds break the analysis of instructions.
@@ -22,7 +19,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 || len(descriptors(h)) == 0 {
 		return nil, nil
 	}
-	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read, Now: procmem.Now})}, nil
+	return &Runtime{code: New(h)}, nil
 }
 
 func descriptors(h managed.Host) (lists []uint64) {

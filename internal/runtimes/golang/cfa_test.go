@@ -179,7 +179,7 @@ func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 	}
 }
 
-// savedLR gives where a rule finds the return address on arm64.
+// savedLR returns where a rule finds the return address on arm64.
 func savedLR(r *frames.Rule, row *frames.Row) int64 {
 	switch {
 	case row != nil:
@@ -287,5 +287,38 @@ func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 	}
 	if found < 2 {
 		t.Errorf("%d epilogues found", found)
+	}
+}
+
+// racecall keeps its stack pointer and return address in x19 and x20 while the race detector runs on another stack.
+func TestRaceCallLeadsBackToItsStackOnArm64(t *testing.T) {
+	env := []string{"GOARCH=arm64", "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc"}
+	tab, file := open(t, build(t, "package main\n\nfunc main() {}\n", env, "-race"))
+	symbols, err := file.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(symbols, func(s elf.Symbol) bool { return s.Name == "racecall" })
+	if i < 0 {
+		t.Fatal("no racecall")
+	}
+	const x19, x20, blr, toX9 = 19, 20, 0xd63f0000, 9 << 5
+	calls := 0
+	for pc := symbols[i].Value; pc < symbols[i].Value+symbols[i].Size; pc += 4 {
+		if tab.insnARM64(pc) != blr|toX9 {
+			continue
+		}
+		calls++
+		r, row, ok := tab.Rule(frames.Query{PC: pc + 4, AfterCall: true})
+		if !ok || row == nil || row.CFAReg != x19 || row.CFAOff != 0 || row.RA.Kind != frames.RuleReg || row.RA.Reg != x20 ||
+			r.Flags != frames.FlagStackSwitch {
+			t.Errorf("in the call: %+v, %+v, %v", r, row, ok)
+		}
+	}
+	if r, _, ok := tab.Rule(frames.Query{PC: symbols[i].Value}); !ok || r.Flags != frames.FlagRAInLR || r.CFAOff != 0 {
+		t.Errorf("at its start: %+v, %v", r, ok)
+	}
+	if calls != 1 {
+		t.Errorf("%d calls of C code", calls)
 	}
 }

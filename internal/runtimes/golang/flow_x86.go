@@ -3,6 +3,7 @@
 package golang
 
 import (
+	"math/bits"
 	"slices"
 
 	"prywalk/frames"
@@ -22,22 +23,27 @@ const (
 	bpOther
 )
 
-// state is what is known of the stack before an instruction.
-type state struct {
+// stackState is what is known of the stack before an instruction.
+type stackState struct {
 	spKnown bool
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
+	// copyReg is a register with a copy of rsp that C code preserves (rbx, r12 to r15), by its number in instructions; 0:
+	// none. CFA = copyReg + copyOff.
+	copyReg uint8
+	copyOff int32
 	// saved is, by DWARF number, how far below the CFA a register is saved, or 0.
 	saved [16]int16
 	// entry: only instructions of the prologue have run, so that other registers are the caller's.
 	entry bool
 }
 
-type flow struct {
+// stackFlow is the state before each instruction of a function.
+type stackFlow struct {
 	offs    []uint32 // of the instructions, ascending
 	insns   []insn
-	states  []state
+	states  []stackState
 	reached []bool
 }
 
@@ -55,103 +61,89 @@ const (
 	regBP = 5
 )
 
-func (t rulesX86) flow(f *funcInfo) *flow {
-	if fl := t.flows[f.entry]; fl != nil {
-		return fl
+// stackFlow returns the flow of a function. No instruction is reached if the function is too long or has an unknown
+// instruction.
+func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
+	if flow := t.flows[f.entry]; flow != nil {
+		return flow
 	}
-	fl := &flow{}
+	flow := &stackFlow{}
 	code := make([]byte, min(f.end-f.entry, maxFlowBytes))
-	if f.end-f.entry <= maxFlowBytes && t.img.read(f.entry, code) && fl.decode(code) {
-		fl.forward()
-		fl.backward()
+	if f.end-f.entry <= maxFlowBytes && t.img.read(f.entry, code) && flow.decode(code) {
+		flow.forward()
+		flow.backward()
 	}
 	if len(t.flows) >= maxFlows {
 		clear(t.flows)
 	}
-	t.flows[f.entry] = fl
-	return fl
+	t.flows[f.entry] = flow
+	return flow
 }
 
 // stateAt returns the state before the instruction with off; false if no path reaches it.
-func (fl *flow) stateAt(off uint64) (state, bool) {
-	i, ok := slices.BinarySearch(fl.offs, uint32(off))
+func (flow *stackFlow) stateAt(off uint64) (stackState, bool) {
+	i, ok := slices.BinarySearch(flow.offs, uint32(off))
 	if !ok {
 		i--
 	}
-	if i < 0 || i >= len(fl.states) || !fl.reached[i] || off >= uint64(fl.offs[i])+uint64(fl.insns[i].Size) {
-		return state{}, false
+	if i < 0 || i >= len(flow.states) || !flow.reached[i] || off >= uint64(flow.offs[i])+uint64(flow.insns[i].Size) {
+		return stackState{}, false
 	}
-	return fl.states[i], true
+	return flow.states[i], true
 }
 
-func (fl *flow) decode(code []byte) bool {
+func (flow *stackFlow) decode(code []byte) bool {
 	for off := 0; off < len(code); {
 		in, ok := decode(code[off:])
 		if !ok {
 			return false
 		}
-		fl.offs, fl.insns = append(fl.offs, uint32(off)), append(fl.insns, in)
+		flow.offs, flow.insns = append(flow.offs, uint32(off)), append(flow.insns, in)
 		off += int(in.Size)
 	}
-	fl.states, fl.reached = make([]state, len(fl.offs)), make([]bool, len(fl.offs))
-	return len(fl.offs) > 0
+	flow.states, flow.reached = make([]stackState, len(flow.offs)), make([]bool, len(flow.offs))
+	return len(flow.offs) > 0
 }
 
 // forward propagates the entry state to a fixed point.
-func (fl *flow) forward() {
-	fl.states[0], fl.reached[0] = state{spKnown: true, sp: 8, entry: true}, true
+func (flow *stackFlow) forward() {
+	flow.states[0], flow.reached[0] = stackState{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
 	for n := 0; len(work) > 0 && n < 1<<16; n++ {
 		i := work[len(work)-1]
 		work = work[:len(work)-1]
-		next := fl.states[i]
-		in := &fl.insns[i]
-		next.step(in)
-		through, target := in.flow()
-		if through && i+1 < len(fl.insns) && fl.merge(i+1, &next) {
+		after := flow.states[i]
+		in := &flow.insns[i]
+		after.step(in)
+		continues, jumps := in.successors()
+		if continues && i+1 < len(flow.insns) && flow.merge(i+1, &after) {
 			work = append(work, i+1)
 		}
-		if target {
-			to := int64(fl.offs[i]) + int64(in.Size) + in.Imm
-			if j, ok := slices.BinarySearch(fl.offs, uint32(to)); ok && to >= 0 && fl.merge(j, &next) {
+		if jumps {
+			to := int64(flow.offs[i]) + int64(in.Size) + in.Imm
+			if j, ok := slices.BinarySearch(flow.offs, uint32(to)); ok && to >= 0 && flow.merge(j, &after) {
 				work = append(work, j)
 			}
 		}
 	}
 }
 
-// flow reports whether an instruction may continue to the next, and jump by its immediate.
-func (in *insn) flow() (through, target bool) {
-	switch {
-	case in.Map == 0 && (in.Op == 0xc3 || in.Op == 0xc2 || in.Op == 0xcc || in.Op == 0xcd || in.Op == 0xf4):
-		// ret, int3, int, hlt
-		return false, false
-	case in.Map == 1 && in.Op == 0x0b && !in.VEX: // ud2
-		return false, false
-	case in.Map == 0 && in.Op == 0xff && in.Reg&7 == 4: // jmp r/m
-		return false, false
-	case in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb): // jmp
-		return false, true
-	case in.Map == 0 && (in.Op >= 0x70 && in.Op < 0x80 || in.Op >= 0xe0 && in.Op < 0xe4), // jcc, loop, jrcxz
-		in.Map == 1 && in.Op >= 0x80 && in.Op < 0x90 && !in.VEX: // jcc rel32
-		return true, true
-	}
-	return true, false
-}
-
 // merge reports whether the state before instruction i has changed.
-func (fl *flow) merge(i int, s *state) bool {
-	if !fl.reached[i] {
-		fl.states[i], fl.reached[i] = *s, true
+func (flow *stackFlow) merge(i int, s *stackState) bool {
+	if !flow.reached[i] {
+		flow.states[i], flow.reached[i] = *s, true
 		return true
 	}
-	old := fl.states[i]
-	st := &fl.states[i]
+	old := flow.states[i]
+	st := &flow.states[i]
 	if !s.spKnown || s.sp != st.sp {
 		st.spKnown, st.sp = false, 0
 	}
 	if s.bp != st.bp || s.bpOff != st.bpOff {
 		st.bp, st.bpOff = bpOther, 0
+	}
+	if s.copyReg != st.copyReg || s.copyOff != st.copyOff {
+		st.copyReg, st.copyOff = 0, 0
 	}
 	for r := range st.saved {
 		if st.saved[r] != s.saved[r] {
@@ -163,21 +155,21 @@ func (fl *flow) merge(i int, s *state) bool {
 }
 
 // backward computes unknown stack pointers from each return back to a load of rsp or a call, which may not return.
-func (fl *flow) backward() {
-	for end := range fl.insns {
-		if in := &fl.insns[end]; in.Map != 0 || in.Op != opRet || !fl.reached[end] || fl.states[end].spKnown {
+func (flow *stackFlow) backward() {
+	for end := range flow.insns {
+		if in := &flow.insns[end]; !in.isReturn() || !flow.reached[end] || flow.states[end].spKnown {
 			continue
 		}
 		sp := int32(8)
-		for i := end; i >= 0 && fl.reached[i] && !fl.states[i].spKnown; i-- {
+		for i := end; i >= 0 && flow.reached[i] && !flow.states[i].spKnown; i-- {
 			if i < end {
-				d, ok := fl.insns[i].spDelta()
+				d, ok := flow.insns[i].spDelta()
 				if !ok {
 					break
 				}
 				sp += d
 			}
-			st := &fl.states[i]
+			st := &flow.states[i]
 			st.spKnown, st.sp = true, sp
 		}
 	}
@@ -185,30 +177,28 @@ func (fl *flow) backward() {
 
 // spDelta returns by how many bytes an instruction raises rsp; false for loads of rsp, calls and jumps.
 func (in *insn) spDelta() (int32, bool) {
-	s := state{spKnown: true, sp: 1 << 20}
+	s := stackState{spKnown: true, sp: 1 << 20}
 	s.step(in)
-	through, target := in.flow()
-	call := in.Map == 0 && (in.Op == 0xe8 || in.Op == 0xff && in.Reg&7 >= 2 && in.Reg&7 < 6) // call, call or jmp r/m
-	return 1<<20 - s.sp, s.spKnown && through && !target && !call
+	continues, jumps := in.successors()
+	return 1<<20 - s.sp, s.spKnown && continues && !jumps && !in.isCall() && !in.isIndirectTransfer()
 }
 
-func (s *state) step(in *insn) {
-	if in.Map != 0 || in.VEX {
+// step turns the state before an instruction into that after it.
+func (s *stackState) step(in *insn) {
+	switch {
+	case in.Map != 0 || in.VEX:
 		s.clobberAll(in)
 		s.entry = false
-		return
-	}
-	switch {
-	case in.Op >= 0x50 && in.Op < 0x58: // push
+	case in.isPush():
 		s.sp += 8
 		s.store(in.opReg(), s.sp)
-	case in.Op == 0x68, in.Op == 0x6a, in.Op == 0x9c: // push imm, pushf
+	case in.isPushImmediate(), in.Op == opPushFlags:
 		s.sp += 8
-	case in.Op >= 0x58 && in.Op < 0x60: // pop
+	case in.isPop():
 		s.pop(in.opReg())
-	case in.Op == 0x9d: // popf
+	case in.Op == opPopFlags:
 		s.sp -= 8
-	case in.Op == 0xfc: // cld
+	case in.Op == opClearDirection:
 	case in.HasRM:
 		s.stepRM(in)
 	default:
@@ -220,47 +210,60 @@ func (s *state) step(in *insn) {
 	}
 }
 
-func (s *state) stepRM(in *insn) {
-	stack := in.Mod != 3 && in.Base == regSP && !in.indexed()
-	switch {
-	case in.Op == 0x89 && stack && in.W: // mov [rsp+disp], reg
-		s.store(in.Reg, s.sp-in.Disp)
-		return
-	case in.Op == 0x89 && in.Mod == 3 && in.RM == regBP && in.Reg == regSP,
-		in.Op == 0x8b && in.Mod == 3 && in.Reg == regBP && in.RM == regSP:
-		s.setBP(s.sp) // mov rbp, rsp
-		return
-	case in.Op == 0x8d && stack && in.Reg == regBP: // lea rbp, [rsp+disp]
-		s.setBP(s.sp - in.Disp)
-		return
-	case in.Op == 0x8d && stack && in.Reg == regSP: // lea rsp, [rsp+disp]
-		s.sp -= in.Disp
-		return
-	case in.Mod == 3 && in.RM == regSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5: // sub rsp, imm
-		s.sp += int32(in.Imm)
-		return
-	case in.Mod == 3 && in.RM == regSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0: // add rsp, imm
-		s.sp -= int32(in.Imm)
-		return
+// stepRM is step for an instruction with ModRM. Those of a prologue keep s.entry.
+func (s *stackState) stepRM(in *insn) {
+	if !s.stepPrologue(in) {
+		s.entry = false
+		s.stepBody(in)
 	}
-	s.entry = false
+}
+
+// stepPrologue is stepRM for the instructions of prologues; false for others.
+func (s *stackState) stepPrologue(in *insn) bool {
+	added, addsToSP := in.addsToSP()
 	switch {
-	case in.Op == 0x8d && in.Reg == regSP && in.Mod != 3 && in.Base == regBP && !in.indexed() && s.bp == bpFrame:
-		// lea rsp, [rbp+disp]
+	case in.W && in.Op == opStore && in.onStack():
+		s.store(in.Reg, s.sp-in.Disp)
+	case in.moves(regSP, regBP):
+		s.setBP(s.sp)
+	case in.Op == opLEA && in.onStack() && in.Reg == regBP:
+		s.setBP(s.sp - in.Disp)
+	case in.Op == opLEA && in.onStack() && in.Reg == regSP:
+		s.sp -= in.Disp
+	case addsToSP:
+		s.sp -= added
+	default:
+		return false
+	}
+	return true
+}
+
+// stepBody is stepRM for other instructions.
+func (s *stackState) stepBody(in *insn) {
+	copied, copiesSP := in.copiesSP()
+	switch {
+	case s.bp == bpFrame && in.Op == opLEA && in.Reg == regSP && in.inMemoryAt(regBP):
 		s.spKnown, s.sp = true, s.bpOff-in.Disp
-	case in.Op == 0x89 && in.Mod == 3 && in.RM == regSP && in.Reg == regBP && s.bp == bpFrame,
-		in.Op == 0x8b && in.Mod == 3 && in.Reg == regSP && in.RM == regBP && s.bp == bpFrame: // mov rsp, rbp
+	case s.bp == bpFrame && in.moves(regBP, regSP):
 		s.spKnown, s.sp = true, s.bpOff
-	case in.Op == 0x8b && stack && in.Reg == regBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
-		// mov rbp, [rsp+disp], where the caller's rbp is
+	case s.copyReg != 0 && in.movesToSP(s.copyReg):
+		s.spKnown, s.sp = true, s.copyOff
+	case copiesSP:
+		s.copySP(copied)
+	case in.Op == opLoad && in.onStack() && in.Reg == regBP && s.hasSavedBP(s.sp-in.Disp):
 		s.bp, s.bpOff = bpSame, 0
 	default:
 		s.writes(in)
 	}
 }
 
+// hasSavedBP reports whether the caller's rbp is saved at CFA − off.
+func (s *stackState) hasSavedBP(off int32) bool {
+	return s.spKnown && int32(s.saved[frames.X86RBP]) == off
+}
+
 // store records that reg is saved at CFA − off. An off up to 8 is the return address.
-func (s *state) store(reg uint8, off int32) {
+func (s *stackState) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
 		return
@@ -272,12 +275,12 @@ func (s *state) store(reg uint8, off int32) {
 	s.saved[d] = int16(off)
 }
 
-func (s *state) pop(reg uint8) {
+func (s *stackState) pop(reg uint8) {
 	d := dwarfX86[reg&15]
-	own := s.spKnown && s.saved[d] != 0 && int32(s.saved[d]) == s.sp
+	popsSaved := s.spKnown && s.saved[d] != 0 && int32(s.saved[d]) == s.sp
 	s.sp -= 8
 	switch {
-	case reg == regBP && own:
+	case reg == regBP && popsSaved:
 		s.bp, s.bpOff = bpSame, 0
 	case reg == regBP && !s.spKnown:
 		s.bp, s.bpOff = bpOther, 0
@@ -286,14 +289,25 @@ func (s *state) pop(reg uint8) {
 	}
 }
 
-func (s *state) setBP(off int32) {
+func (s *stackState) setBP(off int32) {
 	s.bp, s.bpOff = bpFrame, off
 	if !s.spKnown {
 		s.bp, s.bpOff = bpOther, 0
 	}
 }
 
-func (s *state) clobber(reg uint8) {
+// copySP records that reg, which is not rbp, has a copy of rsp.
+func (s *stackState) copySP(reg uint8) {
+	s.clobber(reg)
+	if s.spKnown && frames.X86_64.CalleeSaved()&(1<<dwarfX86[reg&15]) != 0 {
+		s.copyReg, s.copyOff = reg, s.sp
+	}
+}
+
+func (s *stackState) clobber(reg uint8) {
+	if s.copyReg != 0 && s.copyReg == reg {
+		s.copyReg, s.copyOff = 0, 0
+	}
 	switch reg {
 	case regSP:
 		s.spKnown, s.sp = false, 0
@@ -303,7 +317,7 @@ func (s *state) clobber(reg uint8) {
 }
 
 // writes clobbers the registers that an instruction with ModRM writes.
-func (s *state) writes(in *insn) {
+func (s *stackState) writes(in *insn) {
 	switch {
 	case in.Op == 0xff && in.Reg&7 == 6: // push r/m
 		s.sp += 8
@@ -316,11 +330,9 @@ func (s *state) writes(in *insn) {
 	s.clobberAll(in)
 }
 
-func (s *state) clobberAll(in *insn) {
+func (s *stackState) clobberAll(in *insn) {
 	regs, _ := in.written()
-	for _, r := range [...]uint8{regSP, regBP} {
-		if regs>>r&1 != 0 {
-			s.clobber(r)
-		}
+	for ; regs != 0; regs &= regs - 1 {
+		s.clobber(uint8(bits.TrailingZeros16(regs)))
 	}
 }

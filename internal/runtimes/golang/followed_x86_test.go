@@ -22,8 +22,7 @@ func followed(t *testing.T, tab *rules, entry uint64, code ...byte) (frames.Rule
 }
 
 func TestSavedRegistersStayKnownWhenRBPIsOverwritten(t *testing.T) {
-	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}, flows: map[uint64]*flow{},
-		rows: map[rowKey]*frames.Row{}}
+	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}, flows: map[uint64]*stackFlow{}}
 	place := func(off int64) frames.RegRule { return frames.RegRule{Kind: frames.RuleOffset, Off: off} }
 	same := frames.RegRule{}
 	for i, c := range []struct {
@@ -49,6 +48,42 @@ func TestSavedRegistersStayKnownWhenRBPIsOverwritten(t *testing.T) {
 		}
 		if got := row.Regs[frames.X86RBP].Kind; got != frames.RuleUndefined {
 			t.Errorf("% x: rbp has rule %v, want undefined", c.code, got)
+		}
+	}
+}
+
+// As racecall does: the stack pointer is kept in r12 while C code runs on the scheduler's stack.
+func TestACopyOfTheStackPointerLeadsBackToItsStack(t *testing.T) {
+	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}, flows: map[uint64]*stackFlow{}}
+	for i, c := range []struct {
+		code []byte
+		reg  uint8
+		off  int32
+	}{
+		// mov r12, rsp; mov rsp, [r10+0x38]; and rsp, -16; call rax
+		{[]byte{0x49, 0x89, 0xe4, 0x49, 0x8b, 0x62, 0x38, 0x48, 0x83, 0xe4, 0xf0, 0xff, 0xd0, 0x90}, frames.X86R12, 8},
+		// push rax; mov rbx, rsp; and rsp, -16; call rax
+		{[]byte{0x50, 0x48, 0x8b, 0xdc, 0x48, 0x83, 0xe4, 0xf0, 0xff, 0xd0, 0x90}, frames.X86RBX, 16},
+		// mov r12, rsp; and rsp, -16; call rax; mov rsp, r12
+		{[]byte{0x49, 0x89, 0xe4, 0x48, 0x83, 0xe4, 0xf0, 0xff, 0xd0, 0x4c, 0x89, 0xe4, 0x90}, frames.X86RSP, 8},
+	} {
+		r, row := followed(t, tab, uint64(0x1000*(i+1)), c.code...)
+		if row != nil || r.CFAReg != c.reg || r.CFAOff != c.off {
+			t.Errorf("% x: rule %+v, row %+v; want register %d%+d", c.code, r, row, c.reg, c.off)
+		}
+	}
+	for i, code := range [][]byte{
+		// mov r12, rsp; and rsp, -16; mov r12, rax
+		{0x49, 0x89, 0xe4, 0x48, 0x83, 0xe4, 0xf0, 0x49, 0x89, 0xc4, 0x90},
+		// mov r12, rsp; and rsp, -16; pop r12
+		{0x49, 0x89, 0xe4, 0x48, 0x83, 0xe4, 0xf0, 0x41, 0x5c, 0x90},
+		// mov r9, rsp; and rsp, -16: C code does not preserve r9
+		{0x49, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xf0, 0x90},
+		// and rsp, -16; mov r12, rsp
+		{0x48, 0x83, 0xe4, 0xf0, 0x49, 0x89, 0xe4, 0x90},
+	} {
+		if _, row := followed(t, tab, uint64(0x10000*(i+1)), code...); row != &refused {
+			t.Errorf("% x: row %+v, want a refusal", code, row)
 		}
 	}
 }

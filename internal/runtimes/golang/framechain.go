@@ -14,6 +14,11 @@ import "prywalk/frames"
 //
 // Since Go 1.20 systemstack has its record on the goroutine's stack, and calls on the scheduler's with rbp pointing
 // to it. morestack clears rbp.
+//
+// A kernel sample (package perfengine) copies one stack, the scheduler's or the goroutine's. The kernel's chain of
+// frame pointers leads from one to the other: a walk uses its return address if the frame lies where Go's tables say.
+// The chain lacks it in systemstack of Go 1.19, in newstack the walk needs g.sched, and labels (pprof.Do) are in g,
+// which no sample has. So the engine "auto" leaves Go to ptrace.
 
 const recordEntries = 1 << 10
 
@@ -62,7 +67,7 @@ func (t *frameRecords) decode(ret uint64) int32 {
 	if !ok || t.img.Arch != frames.X86_64 {
 		return -1
 	}
-	rule, row, ok := t.Rule(frames.Query{PC: ret, Caller: true})
+	rule, row, ok := t.Rule(frames.Query{PC: ret, AfterCall: true})
 	switch {
 	case !ok || row != nil:
 		return -1

@@ -9,13 +9,13 @@ import "prywalk/internal/x86"
 func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	c := GOffsets{GReg: 14, GStackHi: 8, MG0: -1}
 	pc, code := t.asmCode("runtime.systemstack")
-	d := systemstackX86{c: &c}
+	d := systemstackX86{c: &c, saves: savesX86{c: &c}}
 	walkX86(pc, code, d.step)
-	if !d.done {
+	if d.stage != foundAll {
 		return c, false
 	}
 	if d.saves.found == savedAll {
-		return c, d.sp == c.SchedSP
+		return c, d.schedSPAt == c.SchedSP
 	}
 	f, ok := t.find(d.save)
 	if !ok || f.end-f.entry > maxFlowBytes {
@@ -27,52 +27,79 @@ func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 		return c, false
 	}
 	walkX86(f.entry, code, s.step)
-	return c, s.found == savedAll && d.sp == c.SchedSP
+	return c, s.found == savedAll && d.schedSPAt == c.SchedSP
 }
 
-// systemstackX86 matches the instructions of runtime.systemstack in their order.
+// systemstackStage is the instruction of runtime.systemstack that is expected, in their order.
+type systemstackStage uint8
+
+const (
+	loadOfG        systemstackStage = iota
+	loadOfM                         // from g
+	compareGsignal                  // of g with m.gsignal
+	compareCurg                     // of g with m.curg
+	saveOfSched                     // a call, or the stores themselves
+	loadOfSchedSP                   // from g0
+	moveOfSchedSP                   // to rsp
+	foundAll
+)
+
+// systemstackX86 matches the instructions of runtime.systemstack.
 type systemstackX86 struct {
-	c                *GOffsets
-	tlsReg           int // holds g's offset, if haveTLS
-	g, m, g0         uint8
-	haveTLS, haveG   bool
-	haveM, haveG0    bool
-	haveSig, haveCur bool
-	save             uint64   // call that saves g.sched
-	saves            savesX86 // instructions that save it
-	loaded           bool
-	spReg            uint8
-	sp               int64
-	done             bool
+	c         *GOffsets
+	stage     systemstackStage
+	haveTLS   bool
+	tlsReg    uint8 // holds g's offset, if haveTLS
+	g, m      uint8 // registers that hold these
+	haveG0    bool  // from compareCurg on
+	g0        uint8
+	save      uint64   // call that saves g.sched
+	saves     savesX86 // instructions that save it
+	schedSP   uint8    // register that holds g0.sched.sp
+	schedSPAt int64    // offset of g0.sched.sp
 }
 
 func (d *systemstackX86) step(in *insn, next uint64) bool {
-	saved := d.save != 0 || d.saves.found == savedAll
 	switch {
-	case !d.haveG:
+	case d.stage == loadOfG:
 		d.findG(in, next)
-	case !d.haveM && in.load() && in.Base == d.g:
-		d.m, d.haveM, d.c.GM = in.Reg, true, int64(in.Disp)
-	case d.haveM && in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == d.g && in.Base == d.m: // cmp g, [m+disp]
-		if !d.haveSig {
-			d.haveSig, d.c.MGsignal = true, int64(in.Disp)
-		} else {
-			d.haveCur, d.c.MCurg = true, int64(in.Disp)
+	case d.stage == loadOfM:
+		if in.load() && in.Base == d.g {
+			d.m, d.c.GM, d.stage = in.Reg, int64(in.Disp), compareGsignal
 		}
-	case d.haveSig && !d.haveG0 && in.load() && in.Base == d.m:
+	case d.comparesG(in) && d.stage == compareGsignal:
+		d.c.MGsignal, d.stage = int64(in.Disp), compareCurg
+	case d.comparesG(in):
+		d.c.MCurg, d.stage = int64(in.Disp), max(d.stage, saveOfSched)
+	case d.stage >= compareCurg && !d.haveG0 && in.load() && in.Base == d.m:
 		d.g0, d.haveG0, d.c.MG0 = in.Reg, true, int64(in.Disp)
-	case d.haveCur && !saved && in.Map == 0 && in.Op == 0xe8: // call
-		d.save = next + uint64(in.Imm)
-	case d.haveCur && !saved:
-		d.saves.c = d.c
-		d.saves.step(in, next)
-	case saved && !d.loaded && in.load() && in.Base == d.g0:
-		d.spReg, d.sp, d.loaded = in.Reg, int64(in.Disp), true
-		d.done = in.Reg == regSP
-	case d.loaded:
-		d.done = in.movesToSP(d.spReg)
+	case d.stage == saveOfSched:
+		d.findSave(in, next)
+	case d.stage == loadOfSchedSP && in.load() && in.Base == d.g0:
+		d.schedSP, d.schedSPAt, d.stage = in.Reg, int64(in.Disp), moveOfSchedSP
+		if in.Reg == regSP {
+			d.stage = foundAll
+		}
+	case d.stage == moveOfSchedSP && in.movesToSP(d.schedSP):
+		d.stage = foundAll
 	}
-	return !d.done
+	return d.stage != foundAll
+}
+
+// comparesG reports whether in is a cmp g, [m+disp].
+func (d *systemstackX86) comparesG(in *insn) bool {
+	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == d.g && in.Base == d.m
+}
+
+// findSave matches the call that saves g.sched, or the stores.
+func (d *systemstackX86) findSave(in *insn, next uint64) {
+	if in.Map == 0 && in.Op == opCall {
+		d.save, d.stage = next+uint64(in.Imm), loadOfSchedSP
+		return
+	}
+	if !d.saves.step(in, next) {
+		d.stage = loadOfSchedSP
+	}
 }
 
 // findG matches mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the dynamic
@@ -82,14 +109,14 @@ func (d *systemstackX86) findG(in *insn, next uint64) {
 	switch {
 	case in.Map != 0 || !in.W:
 	case in.Op == 0x8b && fs && in.Base == x86.NoReg && !in.RIPRel && !in.indexed():
-		d.g, d.haveG, d.c.TLS, d.c.HasTLS = in.Reg, true, int64(in.Disp), true
-	case in.Op == 0x8b && fs && d.haveTLS && in.Mod != 3 && in.Base == uint8(d.tlsReg):
-		d.g, d.haveG = in.Reg, true
+		d.g, d.c.TLS, d.c.HasTLS, d.stage = in.Reg, int64(in.Disp), true, loadOfM
+	case in.Op == 0x8b && fs && d.haveTLS && in.Mod != 3 && in.Base == d.tlsReg:
+		d.g, d.stage = in.Reg, loadOfM
 		d.c.HasTLS = d.c.TLSSlot == 0
 	case in.Op == 0xc7 && in.Mod == 3: // mov reg, imm32
-		d.tlsReg, d.haveTLS, d.c.TLS, d.c.TLSSlot = int(in.RM), true, in.Imm, 0
+		d.tlsReg, d.haveTLS, d.c.TLS, d.c.TLSSlot = in.RM, true, in.Imm, 0
 	case in.Op == 0x8b && in.RIPRel: // mov reg, [rip+disp]
-		d.tlsReg, d.haveTLS, d.c.TLSSlot = int(in.Reg), true, next+uint64(int64(in.Disp))
+		d.tlsReg, d.haveTLS, d.c.TLSSlot = in.Reg, true, next+uint64(int64(in.Disp))
 	}
 }
 

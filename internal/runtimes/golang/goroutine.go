@@ -67,14 +67,10 @@ func (g *Goroutine) fill(t *managed.ParkedTask, arch frames.Arch) {
 	}
 	t.State = [6]uint64{g.ID, uint64(g.Status), g.StackLo, g.StackHi, g.SP, g.PC}
 	t.Regs = frames.Regs{Arch: arch, PC: g.PC}
-	fp, link := uint8(6), uint8(frames.NumRegs) // DWARF: System V ABI for x86-64, AArch64
-	if arch == frames.AArch64 {
-		fp, link = 29, 30
-	}
 	t.Regs.Set(arch.SP(), g.SP)
-	t.Regs.Set(fp, g.BP)
-	if g.LR != 0 {
-		t.Regs.Set(link, g.LR)
+	t.Regs.Set(arch.FP(), g.BP)
+	if g.LR != 0 { // arm64
+		t.Regs.Set(frames.ARM64LR, g.LR)
 	}
 	t.OnThread = g.onThread()
 }

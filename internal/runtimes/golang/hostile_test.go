@@ -82,7 +82,7 @@ func probe(im Image, seed uint64) error {
 		if i >= 16 && end > tab.text {
 			pc = tab.text + rng.Uint64N(end-tab.text)
 		}
-		for _, q := range []frames.Query{{PC: pc}, {PC: pc, Caller: true}, {PC: pc, Caller: true, SPOnly: true}} {
+		for _, q := range []frames.Query{{PC: pc}, {PC: pc, AfterCall: true}, {PC: pc, AfterCall: true, SPOnly: true}} {
 			tab.Rule(q)
 		}
 		lines = tab.Lines(pc, lines[:0])
@@ -125,10 +125,10 @@ func FuzzDecode(f *testing.F) {
 		if in, ok := decode(b); ok && (in.Size == 0 || int(in.Size) > len(b)) {
 			t.Fatalf("size %d of %d", in.Size, len(b))
 		}
-		fl := &flow{}
-		if fl.decode(b) {
-			fl.forward()
-			fl.backward()
+		flow := &stackFlow{}
+		if flow.decode(b) {
+			flow.forward()
+			flow.backward()
 		}
 	})
 }
@@ -217,7 +217,7 @@ func BenchmarkRule(b *testing.B) {
 	i := uint64(0)
 	for b.Loop() {
 		i += 7919
-		tab.Rule(frames.Query{PC: tab.text + i%span, Caller: true})
+		tab.Rule(frames.Query{PC: tab.text + i%span, AfterCall: true})
 	}
 }
 

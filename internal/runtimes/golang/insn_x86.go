@@ -6,7 +6,19 @@ import "prywalk/internal/x86"
 
 type insn x86.Inst
 
-const opRet = 0xc3
+// Opcodes of one byte (Intel SDM volume 2, table A-2).
+const (
+	opStore          = 0x89 // mov r/m, reg
+	opLoad           = 0x8b // mov reg, r/m
+	opLEA            = 0x8d
+	opPushFlags      = 0x9c
+	opPopFlags       = 0x9d
+	opRet            = 0xc3
+	opMoveImmediate  = 0xc7 // mov r/m, imm
+	opCall           = 0xe8
+	opClearDirection = 0xfc
+	opGroup5         = 0xff // inc, dec, call, jmp or push r/m
+)
 
 // decode decodes one instruction; false for forms that Go's assembler does not write.
 func decode(b []byte) (in insn, ok bool) {
@@ -14,11 +26,131 @@ func decode(b []byte) (in insn, ok bool) {
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16
 }
 
-func (in *insn) opReg() uint8 { return (*x86.Inst)(in).Low() & 15 }
+func (in *insn) opReg() uint8 { return (*x86.Inst)(in).OpcodeReg() & 15 }
 
 func (in *insn) indexed() bool { return in.Index != x86.NoReg }
 
 func (in *insn) segment() bool { return in.Prefix&x86.PrefixSeg != 0 }
+
+func (in *insn) isPush() bool { return in.Map == 0 && in.Op&^7 == 0x50 }
+
+func (in *insn) isPop() bool { return in.Map == 0 && in.Op&^7 == 0x58 }
+
+func (in *insn) isPushImmediate() bool { return in.Map == 0 && (in.Op == 0x68 || in.Op == 0x6a) }
+
+func (in *insn) isReturn() bool { return in.Map == 0 && in.Op == opRet }
+
+// isCall reports a near call, direct or by r/m.
+func (in *insn) isCall() bool {
+	return in.Map == 0 && (in.Op == opCall || in.Op == opGroup5 && in.Reg&7 == 2)
+}
+
+// isIndirectTransfer reports a call or jump by r/m, near or far.
+func (in *insn) isIndirectTransfer() bool {
+	return in.Map == 0 && in.Op == opGroup5 && in.Reg&7 >= 2 && in.Reg&7 < 6
+}
+
+// onStack reports whether the operand in memory is at rsp and a constant.
+func (in *insn) onStack() bool { return in.inMemoryAt(regSP) }
+
+// inMemoryAt reports whether the operand in memory is at a register and a constant.
+func (in *insn) inMemoryAt(base uint8) bool {
+	return in.HasRM && in.Mod != 3 && in.Base == base && !in.indexed()
+}
+
+// hasRegisterOperand reports whether the operand of ModRM is a register.
+func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
+
+// moves reports whether in is a mov to, from.
+func (in *insn) moves(from, to uint8) bool {
+	return in.Map == 0 && in.hasRegisterOperand() &&
+		(in.Op == opStore && in.Reg == from && in.RM == to || in.Op == opLoad && in.Reg == to && in.RM == from)
+}
+
+// copiesSP returns the register to which a mov of 64 bits copies rsp.
+func (in *insn) copiesSP() (to uint8, ok bool) {
+	switch {
+	case in.Map != 0 || !in.W || !in.hasRegisterOperand():
+		return 0, false
+	case in.Op == opStore && in.Reg == regSP:
+		return in.RM, true
+	case in.Op == opLoad && in.RM == regSP:
+		return in.Reg, true
+	}
+	return 0, false
+}
+
+// addsToSP returns the constant that an add or sub adds to rsp.
+func (in *insn) addsToSP() (n int32, ok bool) {
+	if in.RM != regSP || !in.hasRegisterOperand() {
+		return 0, false
+	}
+	switch in.immediateOperation() {
+	case operationAdd:
+		return int32(in.Imm), true
+	case operationSub:
+		return -int32(in.Imm), true
+	}
+	return 0, false
+}
+
+// Operations of opcodes 81 and 83 (table A-6, group 1).
+const (
+	operationAdd  = 0
+	operationSub  = 5
+	operationNone = 0xff // another opcode
+)
+
+// immediateOperation returns the operation of r/m and an immediate of 32 or 8 bits.
+func (in *insn) immediateOperation() uint8 {
+	if in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) {
+		return in.Reg & 7
+	}
+	return operationNone
+}
+
+// zeroes reports whether in is an xor of a register with itself.
+func (in *insn) zeroes() bool {
+	return in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && in.hasRegisterOperand() && in.Reg == in.RM
+}
+
+// isStop reports an instruction after which the function does not continue: ret, int, hlt, ud2, an indirect jump.
+func (in *insn) isStop() bool {
+	switch {
+	case in.Map == 1 && !in.VEX:
+		return in.Op == 0x0b // ud2
+	case in.Map != 0:
+		return false
+	}
+	switch in.Op {
+	case opRet, 0xc2, 0xcc, 0xcd, 0xf4: // ret, ret imm16, int3, int, hlt
+		return true
+	}
+	return in.Op == opGroup5 && in.Reg&7 == 4 // jmp r/m
+}
+
+func (in *insn) isJump() bool { return in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb) }
+
+func (in *insn) isConditionalJump() bool {
+	switch in.Map {
+	case 0:
+		return in.Op&^0xf == 0x70 || in.Op&^3 == 0xe0 // jcc rel8; loop, jrcxz
+	case 1:
+		return in.Op&^0xf == 0x80 && !in.VEX // jcc rel32
+	}
+	return false
+}
+
+// successors reports whether an instruction may continue to the next, and whether it may jump by its immediate.
+func (in *insn) successors() (continues, jumps bool) {
+	switch {
+	case in.isStop():
+		return false, false
+	case in.isJump():
+		return false, true
+	}
+	return true, in.isConditionalJump()
+}
 
 // walkX86 calls f with each instruction and the address after it, until f is false or one is unknown.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
@@ -36,22 +168,85 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 
 // load reports whether in is a mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
-	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
+	return in.Map == 0 && in.Op == opLoad && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
-func (in *insn) movesToSP(reg uint8) bool {
-	return in.Map == 0 && in.Mod == 3 && in.W &&
-		(in.Op == 0x89 && in.RM == regSP && in.Reg == reg || in.Op == 0x8b && in.Reg == regSP && in.RM == reg)
+// movesToSP reports whether in is a mov of 64 bits from a register to rsp.
+func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
+
+// writeSet is what an instruction writes: its operands, and registers of fixed numbers, a bit each in the lowest byte.
+type writeSet uint16
+
+const (
+	writesRAX     writeSet = 1 << 0
+	writesRDX     writeSet = 1 << 2
+	writesString  writeSet = 1<<0 | 1<<1 | 1<<6 | 1<<7 // rax, rcx, rsi, rdi
+	writesRM      writeSet = 1 << 8                    // the operand of ModRM
+	writesMemory  writeSet = 1 << 9                    // the operand of ModRM, if in memory
+	writesReg     writeSet = 1 << 10                   // the register of ModRM
+	writesOpReg   writeSet = 1 << 11                   // the register in the opcode
+	writesByteReg writeSet = 1 << 12                   // as writesOpReg, of a byte: numbers 4 to 7 can be ah to bh
+	writesNothing writeSet = 0
+)
+
+// opcodeWrites has the first opcode map (table A-2).
+var opcodeWrites = func() (t [256]writeSet) {
+	for op := range t {
+		t[op] = writesRM
+	}
+	for op := 0; op < 0x38; op += 8 { // add, or, adc, sbb, and, sub, xor
+		t[op+2], t[op+3], t[op+4], t[op+5] = writesReg, writesReg, writesRAX, writesRAX
+	}
+	for _, r := range []struct {
+		first, last int
+		writes      writeSet
+	}{
+		{0x38, 0x3d, writesNothing}, // cmp
+		{0x58, 0x5f, writesOpReg},   // pop
+		{0x63, 0x63, writesReg},     // movsxd
+		{0x69, 0x69, writesReg},     // imul
+		{0x6b, 0x6b, writesReg},
+		{0x84, 0x85, writesNothing},           // test
+		{0x86, 0x87, writesReg | writesRM},    // xchg
+		{0x8a, 0x8b, writesReg},               // mov
+		{0x8d, 0x8d, writesReg},               // lea
+		{0x91, 0x97, writesRAX | writesOpReg}, // xchg rax, reg
+		{0x98, 0x99, writesRAX | writesRDX},   // cbw, cdq
+		{0xa4, 0xa7, writesString},            // movs, cmps
+		{0xa8, 0xa9, writesNothing},           // test
+		{0xaa, 0xaf, writesString},            // stos, lods, scas
+		{0xb0, 0xb7, writesByteReg},           // mov r8, imm8
+		{0xb8, 0xbf, writesOpReg},             // mov reg, imm
+		{0xd8, 0xdf, writesMemory},            // x87
+	} {
+		for op := r.first; op <= r.last; op++ {
+			t[op] = r.writes
+		}
+	}
+	return t
+}()
+
+// writes returns what an instruction of the first map writes: by opcode, and in groups by ModRM's register, too.
+func (in *insn) writes() writeSet {
+	switch operation := in.Reg & 7; in.Op {
+	case 0x80, 0x81, 0x83:
+		if operation == 7 { // cmp
+			return writesNothing
+		}
+	case 0xf6, 0xf7:
+		switch {
+		case operation < 2: // test
+			return writesNothing
+		case operation >= 4: // mul, imul, div, idiv
+			return writesRAX | writesRDX
+		}
+	}
+	return opcodeWrites[in.Op]
 }
 
 // written returns the general registers that an instruction writes, and whether it writes its operand in memory. Left
 // out are rsp of push and pop, and what a call changes. With VEX none is assumed.
 func (in *insn) written() (regs uint16, memory bool) {
-	const rax, rcx, rdx, rsi, rdi = 1 << 0, 1 << 1, 1 << 2, 1 << 6, 1 << 7
-	reg, opReg, rm := uint16(1)<<(in.Reg&15), uint16(1)<<in.opReg(), uint16(0)
-	if in.HasRM && in.Mod == 3 {
-		rm = 1 << (in.RM & 15)
-	}
 	memory = in.HasRM && in.Mod != 3
 	if in.Map != 0 || in.VEX {
 		if r, ok := in.writesOther(); ok {
@@ -59,36 +254,21 @@ func (in *insn) written() (regs uint16, memory bool) {
 		}
 		return regs, memory && !(in.Map == 1 && in.Op == 0x10) // movups load
 	}
-	switch op := in.Op; {
-	case op >= 0x38 && op < 0x3e, op == 0x84, op == 0x85, op == 0xa8, op == 0xa9,
-		(op == 0x80 || op == 0x81 || op == 0x83) && in.Reg&7 == 7, (op == 0xf6 || op == 0xf7) && in.Reg&7 < 2: // cmp, test
-		return 0, false
-	case op < 0x40 && op&7 < 6: // add, or, adc, sbb, and, sub, xor
-		switch {
-		case !in.HasRM:
-			return rax, false
-		case op&2 != 0:
-			return reg, false
-		}
-		return rm, memory
-	case op == 0x63, op == 0x69, op == 0x6b, op == 0x8a, op == 0x8b, op == 0x8d: // movsxd, imul, mov, lea
-		return reg, false
-	case op == 0x86, op == 0x87: // xchg
-		return reg | rm, memory
-	case op > 0x90 && op < 0x98: // xchg rax, reg
-		return rax | opReg, false
-	case op == 0x98, op == 0x99, (op == 0xf6 || op == 0xf7) && in.Reg&7 >= 4: // cbw, cdq; mul, imul, div, idiv
-		return rax | rdx, false
-	case op >= 0xa4 && op < 0xa8, op >= 0xaa && op < 0xb0: // movs, cmps, stos, lods, scas
-		return rax | rcx | rsi | rdi, false
-	case op >= 0x58 && op < 0x60, op >= 0xb8 && op < 0xc0: // pop; mov reg, imm
-		return opReg, false
-	case op >= 0xb0 && op < 0xb8: // mov r8, imm8: numbers 4 to 7 can be ah to bh
-		return 0xf | opReg&^(1<<regSP|1<<regBP), false
-	case op >= 0xd8 && op < 0xe0: // x87
-		return 0, memory
+	w := in.writes()
+	regs = uint16(w & 0xff)
+	if w&writesReg != 0 {
+		regs |= 1 << (in.Reg & 15)
 	}
-	return rm, memory
+	if w&writesOpReg != 0 {
+		regs |= 1 << in.opReg()
+	}
+	if w&writesByteReg != 0 {
+		regs |= 0xf | 1<<in.opReg()&^(1<<regSP|1<<regBP)
+	}
+	if w&writesRM != 0 && in.hasRegisterOperand() {
+		regs |= 1 << (in.RM & 15)
+	}
+	return regs, memory && w&(writesRM|writesMemory) != 0
 }
 
 // writesOther returns the general register that an opcode of another map writes; with VEX none is assumed.

@@ -59,7 +59,7 @@ func (t *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
 	return append(out, outermost)
 }
 
-// frameOf names a function. Go's names are not mangled.
+// frameOf names a function by its linkage name, which is mangled only for C++ and Rust.
 func frameOf(name []byte, startLine uint32) symbolized.Frame {
 	s := string(name)
 	return symbolized.Frame{Name: s, System: s, StartLine: int(startLine)}

@@ -136,7 +136,7 @@ func (l *live) threads() (tids []int) {
 	return tids
 }
 
-// walk gives the frames' names, "?" for code that is not Go's, and whether all of it is in the program's text.
+// walk returns the frames' names, "?" for code that is not Go's, and whether all of it is in the program's text.
 func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.StopReason) {
 	var w frames.Walker
 	w.Init(l.space, regs, l.mem)

@@ -151,7 +151,7 @@ func build(t testing.TB, src string, env []string, args ...string) string {
 	return out
 }
 
-// toolchain gives the go command and the language version for env.
+// toolchain returns the go command and the language version for env.
 func toolchain(env []string) (command, language string) {
 	release := ""
 	for _, e := range env {
@@ -265,7 +265,7 @@ func with(release string, env ...string) []string { return testtargets.GoRelease
 var plainSource = strings.NewReplacer("type num interface{ ~int | ~float64 }\n", "",
 	"func sum[T num](xs []T) (s T)", "func sum(xs []int) (s int)").Replace(source)
 
-// older gives programs of older releases, of both architectures.
+// older returns programs of older releases, of both architectures.
 func older(t *testing.T) (vs []variant) {
 	for _, r := range testtargets.GoReleases(t) {
 		vs = append(vs, variant{"go" + r, plainSource, with(r, noCgo...), nil},

@@ -44,7 +44,7 @@ type node struct {
 	base uint32 // nodeLoad: of the address
 }
 
-// It is nodes[node] + off. Node 0: unknown.
+// value is nodes[node] + off. Node 0: unknown.
 type value struct {
 	node uint32
 	off  int64
@@ -101,7 +101,8 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// code begins at entry, and is interpreted up to pc. name returns the function that begins at an address.
+// analyseLocksX86 interprets code, which begins at entry, up to pc. name returns the function that begins at an
+// address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
 		path: pathX86{slots: map[int32]value{}}}
@@ -117,7 +118,7 @@ func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *h
 		a.joinAt(at, fallsThrough)
 		a.step(in, at, next)
 		var jumps bool
-		if fallsThrough, jumps = in.flow(); jumps {
+		if fallsThrough, jumps = in.successors(); jumps {
 			a.jump(next, next+uint64(in.Imm))
 		}
 		return true
@@ -246,44 +247,53 @@ func (a *lockAnalysisX86) load(at value) value {
 	return a.valueOf(node{kind: nodeLoad, base: at.node, at: at.off})
 }
 
+// step interprets the instruction at address at; next is the address after it.
 func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
-	regs := &a.path.regs
-	register := in.HasRM && in.Mod == 3
 	switch {
-	case in.Map == 0 && in.Op == 0xe8, in.Map == 0 && in.Op == 0xff && in.Reg&7 == 2: // call rel32; call r/m
+	case in.isCall():
 		a.call(in, at, next)
-	case in.Map == 0 && in.Op == 0x8d && !register: // lea
-		regs[in.Reg] = a.memory(in, next)
-	case in.Map == 0 && in.Op == 0x8b && register: // mov reg, reg
-		regs[in.Reg] = regs[in.RM]
-	case in.Map == 0 && in.Op == 0x8b: // mov reg, mem
-		if regs[in.Reg] = a.load(a.memory(in, next)); !in.W {
-			regs[in.Reg] = value{}
-		}
-	case in.Map == 0 && in.Op == 0x89 && register: // mov reg, reg
-		regs[in.RM] = regs[in.Reg]
-	case in.Map == 0 && (in.Op == 0x89 || in.Op == 0xc7) && !register: // mov mem, reg or imm
-		a.store(in, next)
-	case in.Map == 0 && in.Op == 0xc7: // mov reg, imm32
-		regs[in.RM] = a.constant(in.Imm)
-	case in.Map == 0 && in.Op&0xf8 == 0xb8: // mov reg, imm
-		regs[in.opReg()] = a.constant(in.Imm)
-	case in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && register && in.Reg == in.RM: // xor reg, same reg
-		regs[in.Reg] = a.constant(0)
-	case in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) && register && in.W && in.Reg&7 == 0 && regs[in.RM].node != 0:
-		// add reg, imm
-		regs[in.RM].off += in.Imm
-	case in.Map == 1 && in.Op == 0xb1 && !register: // cmpxchg mem, reg
-		if a.isConstant(regs[0], 0) && a.isConstant(regs[in.Reg], 1) {
+	case in.Map == 0 && a.stepMove(in, next):
+	case in.zeroes():
+		a.path.regs[in.Reg] = a.constant(0)
+	case in.W && in.immediateOperation() == operationAdd && in.hasRegisterOperand() && a.path.regs[in.RM].node != 0:
+		a.path.regs[in.RM].off += in.Imm
+	case in.Map == 1 && in.Op == 0xb1 && !in.hasRegisterOperand(): // cmpxchg mem, reg
+		if a.isConstant(a.path.regs[0], 0) && a.isConstant(a.path.regs[in.Reg], 1) {
 			a.acquire(a.memory(in, next), false, at)
 		}
-		regs[0] = value{}
-	case in.Map == 1 && in.Op == 0xc1 && !register: // xadd mem, reg
+		a.path.regs[0] = value{}
+	case in.Map == 1 && in.Op == 0xc1 && !in.hasRegisterOperand(): // xadd mem, reg
 		a.add(in, at, next)
-		regs[in.Reg] = value{}
+		a.path.regs[in.Reg] = value{}
 	default:
 		a.clobber(in)
 	}
+}
+
+// stepMove interprets mov and lea; false for other instructions.
+func (a *lockAnalysisX86) stepMove(in *insn, next uint64) bool {
+	regs, registers := &a.path.regs, in.hasRegisterOperand()
+	switch {
+	case in.Op == opLEA && !registers:
+		regs[in.Reg] = a.memory(in, next)
+	case in.Op == opLoad && registers:
+		regs[in.Reg] = regs[in.RM]
+	case in.Op == opLoad:
+		if regs[in.Reg] = a.load(a.memory(in, next)); !in.W {
+			regs[in.Reg] = value{}
+		}
+	case in.Op == opStore && registers:
+		regs[in.RM] = regs[in.Reg]
+	case in.Op == opMoveImmediate && registers:
+		regs[in.RM] = a.constant(in.Imm)
+	case in.Op == opStore, in.Op == opMoveImmediate:
+		a.store(in, next)
+	case in.Op&^7 == 0xb8: // mov reg, imm
+		regs[in.opReg()] = a.constant(in.Imm)
+	default:
+		return false
+	}
+	return true
 }
 
 func (a *lockAnalysisX86) store(in *insn, next uint64) {
@@ -292,7 +302,7 @@ func (a *lockAnalysisX86) store(in *insn, next uint64) {
 		return
 	}
 	a.clobberSlots(int32(to.off), 8)
-	if v := a.path.regs[in.Reg]; in.Op == 0x89 && in.W && v.node != 0 {
+	if v := a.path.regs[in.Reg]; in.Op == opStore && in.W && v.node != 0 {
 		a.path.slots[int32(to.off)] = v
 	}
 }
@@ -316,12 +326,12 @@ func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
 }
 
 func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
-	if in.Op == 0xe8 {
+	if in.Op == opCall {
 		lock := a.path.regs[0]
-		switch take, read, is := lockMethod(a.name(next + uint64(in.Imm))); {
-		case is && take:
+		switch take, read, ok := lockMethod(a.name(next + uint64(in.Imm))); {
+		case ok && take:
 			a.acquire(lock, read, at)
-		case is:
+		case ok:
 			a.release(lock, read)
 		}
 	}

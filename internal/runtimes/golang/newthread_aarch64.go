@@ -24,9 +24,7 @@ func (t rulesARM64) createdARM64(f *funcInfo, pc uint64) (r frames.Rule, row *fr
 		r, row, ok = root()
 		return r, row, ok, true
 	}
-	row = t.row(rowKey{kind: kindStackEnd}, func() *frames.Row {
-		return &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: parentsLR{}}}
-	})
+	row = &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: parentsLR{}}}
 	return frames.Rule{CFAReg: frames.ARM64SP, Method: frames.MethodCFI}, row, true, true
 }
 

@@ -7,7 +7,7 @@ import "prywalk/frames"
 // After the system call in runtime.clone (runtime/sys_linux_amd64.s), a new thread has 0 in rax and no caller.
 
 func (t rulesX86) afterSyscall(f *funcInfo, pc uint64) bool {
-	for _, off := range t.flow(f).offs {
+	for _, off := range t.stackFlow(f).offs {
 		var b [2]byte
 		if t.img.read(f.entry+uint64(off), b[:]) && b == [2]byte{0x0f, 0x05} { // syscall
 			return pc >= f.entry+uint64(off)+2
@@ -16,11 +16,9 @@ func (t rulesX86) afterSyscall(f *funcInfo, pc uint64) bool {
 	return false
 }
 
-func (t rulesX86) createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
-	row := t.row(rowKey{kind: kindStackEnd, delta: cfa}, func() *frames.Row {
-		return &frames.Row{CFAReg: frames.X86RSP, CFAOff: int64(cfa), RA: frames.RegRule{Kind: frames.RuleValExpr,
-			Expr: parentOnly{}}}
-	})
+func createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
+	row := &frames.Row{CFAReg: frames.X86RSP, CFAOff: int64(cfa)}
+	row.RA = frames.RegRule{Kind: frames.RuleValExpr, Expr: parentOnly{}}
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
 }
 

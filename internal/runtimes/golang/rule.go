@@ -4,27 +4,17 @@ package golang
 
 import "prywalk/frames"
 
-// rowKey is the key of a cached row; pc is 0 unless the rule depends on it or on more.
-type rowKey struct {
-	pc    uint64
-	delta int32
-	kind  funcKind
-}
-
-// rules computes the rule at a pc. Both architectures share its caches.
+// rules computes the rule at a pc.
 type rules struct {
 	*funcs
 	decoder *gOffsetsDecoder
-	flows   map[uint64]*flow
-	rows    map[rowKey]*frames.Row
+	flows   map[uint64]*stackFlow
 }
 
 type (
 	rulesX86   struct{ *rules }
 	rulesARM64 struct{ *rules }
 )
-
-const maxRows = 512
 
 // Rule implements [frames.RuleSource]; false outside of the table's functions. Where the stack pointer cannot be known,
 // the Row cannot be applied, so that no other source guesses.
@@ -35,14 +25,14 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return t.ruleAtStart(q)
 	}
 	k, spWrite := t.kind(&f)
-	if q.Caller && q.PC == f.end {
+	if q.AfterCall && q.PC == f.end {
 		// the return address may be the start of Go's sigreturn stub
 		if r, row, ok := t.ruleAtStart(q); ok {
 			return r, row, ok
 		}
 	}
 	if k == kindRoot {
-		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodCFI}, nil, true
+		return root()
 	}
 	delta, ok := t.pcvalue(&f, f.pcsp, pc)
 	if !ok {
@@ -59,7 +49,7 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 
 func (t *rules) ruleAtStart(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	f, ok := t.find(q.PC)
-	if !ok || !q.Caller || f.entry != q.PC || t.img.Arch != frames.X86_64 {
+	if !ok || !q.AfterCall || f.entry != q.PC || t.img.Arch != frames.X86_64 {
 		return frames.Rule{}, nil, false
 	}
 	if k, _ := t.kind(&f); k != kindSigreturn {
@@ -67,18 +57,6 @@ func (t *rules) ruleAtStart(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	r, row := rulesX86{t}.sigreturnX86()
 	return r, row, true
-}
-
-func (t *rules) row(key rowKey, build func() *frames.Row) *frames.Row {
-	if r := t.rows[key]; r != nil {
-		return r
-	}
-	if len(t.rows) >= maxRows {
-		clear(t.rows)
-	}
-	r := build()
-	t.rows[key] = r
-	return r
 }
 
 type refusal struct{}

@@ -14,32 +14,50 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite b
 	frames.Rule, *frames.Row, bool,
 ) {
 	pc := q.LookupPC(t.img.Arch)
-	if k == kindStackEnd && !q.Caller && !q.SPOnly {
-		if r, row, ok, newThread := t.createdARM64(f, pc); newThread {
-			return r, row, ok
+	switch k {
+	case kindFollow:
+		if !spWrite {
+			return t.followedARM64(q, f, delta)
 		}
-	}
-	switch {
-	case k == kindFollow && !spWrite:
-		return t.followedARM64(q, f, delta)
-	case k == kindInjected:
+	case kindInjected:
 		return t.injectedARM64(q, f, delta)
-	case k == kindStackEnd && q.Caller:
-		return root()
-	case k == kindMorestack && (q.Caller || t.loadsG(f, pc)):
-		return t.morestackARM64(q)
-	case k == kindMorestack || string(t.name(f)) == "runtime.morestack_noctxt":
+	case kindStackEnd:
+		if q.AfterCall {
+			return root()
+		}
+		if !q.SPOnly {
+			if r, row, ok, newThread := t.createdARM64(f, pc); newThread {
+				return r, row, ok
+			}
+		}
+	case kindMorestack:
+		if q.AfterCall || t.loadsG(f, pc) {
+			return t.morestackARM64(q)
+		}
 		return t.enteredARM64(q)
-	case spWrite && !q.Caller && t.leavesARM64(pc):
+	}
+	if string(t.name(f)) == "runtime.morestack_noctxt" {
+		return t.enteredARM64(q)
+	}
+	return t.ordinaryARM64(q, f, k, spWrite, delta)
+}
+
+// ordinaryARM64 returns the rule by pcsp, for all kinds without one of their own.
+func (t rulesARM64) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
+	frames.Rule, *frames.Row, bool,
+) {
+	pc := q.LookupPC(t.img.Arch)
+	switch {
+	case spWrite && !q.AfterCall && t.leavesARM64(pc):
 		return t.leavingARM64(q, delta)
-	case spWrite && (q.Caller || t.writesSP(f, pc)):
+	case spWrite && (q.AfterCall || t.writesSP(f, pc)):
 		return t.switchedARM64(q, f, k, delta)
 	case delta == 0:
 		return t.leafARM64(q)
 	}
-	fr, ok := t.frameARM64(f, delta)
+	fr, ok := t.frameARM64(f)
 	if !ok || pc < fr.lrFrom {
-		if q.Caller {
+		if q.AfterCall {
 			return t.refuse()
 		}
 		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}, nil,
@@ -53,7 +71,7 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite b
 }
 
 func (t rulesARM64) leafARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if q.Caller {
+	if q.AfterCall {
 		return t.refuse()
 	}
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}, nil, true
@@ -69,18 +87,11 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 		}
 		return r, nil, true
 	}
-	key := rowKey{delta: delta, pc: uint64(r.CFAReg) | uint64(uint32(r.CFAOff))<<8}
+	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff)}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}
 	if fp {
-		key.pc |= 1 << 63
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 	}
-	row := t.row(key, func() *frames.Row {
-		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset,
-			Off: -int64(delta)}}
-		if fp {
-			row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
-		}
-		return row
-	})
 	return r, row, true
 }
 
@@ -122,7 +133,7 @@ func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *fra
 	return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, false)
 }
 
-func (t rulesARM64) frameARM64(f *funcInfo, delta int32) (frameARM64, bool) {
+func (t rulesARM64) frameARM64(f *funcInfo) (frameARM64, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
@@ -164,17 +175,13 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 // injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
-	fr, ok := t.frameARM64(f, delta)
+	fr, ok := t.frameARM64(f)
 	leaf := delta == 0 || ok && pc < fr.lrFrom
-	if leaf && q.Caller || !leaf && !ok {
+	if leaf && q.AfterCall || !leaf && !ok {
 		return t.refuse()
 	}
 	fp := !leaf && fr.fpFrom != 0 && pc >= fr.fpFrom
-	key := rowKey{kind: kindInjected, delta: delta}
-	if fp {
-		key.pc = 1
-	}
-	row := t.row(key, func() *frames.Row { return injectedRow(int64(delta), leaf, fp) })
+	row := injectedRow(int64(delta), leaf, fp)
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
@@ -216,11 +223,11 @@ func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (fra
 	}
 	row.RA = row.Regs[frames.ARM64LR]
 	row.Regs[frames.ARM64LR] = frames.RegRule{}
-	if q.Caller && row.RA.Kind == frames.RuleSame {
-		if fr, ok := t.frameARM64(f, delta); ok {
+	if q.AfterCall && row.RA.Kind == frames.RuleSame {
+		if fr, ok := t.frameARM64(f); ok {
 			return t.frameRule(r, delta, fr.fpFrom != 0)
 		}
 		return t.refuse()
 	}
-	return r, t.row(rowKey{kind: kindFollow, pc: pc}, func() *frames.Row { return row }), true
+	return r, row, true
 }

@@ -34,7 +34,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 
 // followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	st, ok := t.flow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
+	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
 		r.Flags |= frames.FlagSignal // the stub is at an exact pc
 	}
@@ -43,11 +43,10 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 		return r, nil, true
 	case !ok:
 		return t.refuse()
-	case st.spKnown && k == kindStackEnd && !q.Caller && !q.SPOnly && t.afterSyscall(f, q.PC):
-		return t.createdX86(st.sp)
+	case st.spKnown && k == kindStackEnd && !q.AfterCall && !q.SPOnly && t.afterSyscall(f, q.PC):
+		return createdX86(st.sp)
 	case st.spKnown:
-		r.CFAOff = st.sp
-	case k == kindCgoCall && q.Caller:
+	case k == kindCgoCall && q.AfterCall:
 		return t.cgoCallX86(f, q.LookupPC(t.img.Arch), &st)
 	case k == kindMorestack, k == kindSystemStack && st.bp == bpSame:
 		return t.schedX86(q, k)
@@ -55,40 +54,51 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 		return t.gogoX86(q, f)
 	case k == kindStackEnd: // even if rbp points into the old stack
 		return root()
-	case st.bp == bpFrame && !q.SPOnly:
-		r.CFAReg, r.CFAOff = frames.X86RBP, st.bpOff
-		r.Flags |= frames.FlagStackSwitch
-	default:
+	}
+	if !st.setCFA(&r, q.SPOnly) {
 		return t.refuse()
 	}
 	st.fillRule(&r)
 	if r.Saved[0] == 0 && st.bp != bpSame {
-		return t.withoutBP(r)
+		return withoutBP(r)
 	}
 	return r, nil, true
 }
 
+// setCFA sets the CFA of r; false if it is unknown.
+func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
+	switch {
+	case s.spKnown:
+		r.CFAOff = s.sp
+		return true
+	case spOnly:
+		return false
+	case s.bp == bpFrame:
+		r.CFAReg, r.CFAOff = frames.X86RBP, s.bpOff
+	case s.copyReg != 0:
+		r.CFAReg, r.CFAOff = dwarfX86[s.copyReg], s.copyOff
+	default:
+		return false
+	}
+	r.Flags |= frames.FlagStackSwitch
+	return true
+}
+
 // withoutBP returns r with a Row, as rbp is lost. Precondition: r does not say where rbp is saved.
-func (t rulesX86) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	places := r.Saved
-	places[0] = r.CFAReg
-	key := rowKey{kind: kindFollow, delta: r.CFAOff, pc: binary.LittleEndian.Uint64(places[:])}
-	row := t.row(key, func() *frames.Row {
-		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
-		for i, reg := range compactX86 {
-			if u := r.Saved[i]; u != 0 {
-				row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(u)}
-			}
+func withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
+	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+	for i, reg := range compactX86 {
+		if u := r.Saved[i]; u != 0 {
+			row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(u)}
 		}
-		row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
-		return row
-	})
+	}
+	row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
 	return frames.Rule{CFAReg: r.CFAReg, Flags: r.Flags, Method: r.Method}, row, true
 }
 
 var compactX86 = frames.X86_64.CompactRegs()
 
-func (s *state) fillRule(r *frames.Rule) {
+func (s *stackState) fillRule(r *frames.Rule) {
 	for i, reg := range compactX86 {
 		if reg == frames.NoReg || s.saved[reg] <= 0 {
 			continue
@@ -106,12 +116,10 @@ func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 	for s.next() && s.val >= 0 {
 	}
 	var b [2]byte
-	if s.val != -8 || !t.img.read(s.start-2, b[:]) || b != [2]byte{0x41, 0x5c} || q.Caller { // pop r12
+	if s.val != -8 || !t.img.read(s.start-2, b[:]) || b != [2]byte{0x41, 0x5c} || q.AfterCall { // pop r12
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindPlain, delta: -8}, func() *frames.Row {
-		return &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86R12}}
-	})
+	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86R12}}
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 

@@ -17,7 +17,7 @@ func tableIn(h managed.Host, m *frames.Module) *Table {
 	return t
 }
 
-// Runtime is the Go run-time system of a program or a library in a process. It implements [managed.Scheduler].
+// Runtime is the Go runtime of a program or a library in a process. It implements [managed.Scheduler].
 type Runtime struct {
 	managed.Base
 	program
@@ -30,7 +30,7 @@ type Runtime struct {
 	labels
 }
 
-// Detect implements [managed.Detector]: the first module with a run-time system; nil also if the code does not show
+// Detect implements [managed.Detector]: the first module with a runtime; nil also if the code does not show
 // where goroutines are.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	for _, m := range h.Modules() {
@@ -112,7 +112,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	return false
 }
 
-// program is a module with a Go run-time system, in its process.
+// program is a module with a Go runtime, in its process.
 type program struct {
 	table  *Table
 	module *frames.Module

@@ -57,7 +57,7 @@ func (e *startFuncs) named(name string) (addr uint64, ok bool) {
 	return addr, addr != 0
 }
 
-// isSystemStart reports whether the run-time system itself starts goroutines there (runtime/traceback.go,
+// isSystemStart reports whether the runtime itself starts goroutines there (runtime/traceback.go,
 // isSystemGoroutine).
 func isSystemStart(name string) bool {
 	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"

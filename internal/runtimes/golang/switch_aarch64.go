@@ -15,15 +15,12 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 	if !ok {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) gobufExpr {
-			return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
-		}
-		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
-		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
-		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
-		return row
-	})
+	e := func(off int64) gobufExpr {
+		return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
+	}
+	row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
+	row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
+	row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
 	return frames.Rule{Flags: frames.FlagStackSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
@@ -34,12 +31,9 @@ func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frame
 	if !ok {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindSystemStack, pc: q.PC, delta: delta}, func() *frames.Row {
-		cfa := gobufExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
-		row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
-		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
-		return row
-	})
+	cfa := gobufExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
+	row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
+	row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
@@ -50,14 +44,11 @@ func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
 
 // enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
 func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if q.Caller {
+	if q.AfterCall {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindMorestack, delta: -1}, func() *frames.Row {
-		row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.ARM64LR}}
-		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleReg, Reg: 3}
-		return row
-	})
+	row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.ARM64LR}}
+	row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleReg, Reg: 3}
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
@@ -78,25 +69,33 @@ func (t rulesARM64) writesSP(f *funcInfo, pc uint64) bool {
 
 // switchesARM64 counts the loads of sp, and of x29 from a g, before pc.
 func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) {
-	if pc-f.entry > maxFlowBytes {
-		return 0, 0, false
-	}
-	code := make([]byte, (pc-f.entry)&^3)
-	if !t.img.read(f.entry, code) {
-		return 0, 0, false
-	}
+	code, ok := t.codeBefore(f, pc)
 	for ; len(code) >= 4; code = code[4:] {
 		w := binary.LittleEndian.Uint32(code)
-		// mov sp, sp: a marker for the linker
-		if w&0xfffffc1f == movSP && w != movSP|31<<5 {
+		if setsSP(w) {
 			sp++
 		}
 		if load, rt, rn, _, ok := memARM64(w); ok && load && rt == frames.ARM64FP && rn == 28 {
 			fp++
 		}
 	}
-	return sp, fp, true
+	return sp, fp, ok
 }
+
+// codeBefore returns the instructions of a function before pc; false if they are unreadable, or too many.
+func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
+	if pc-f.entry > maxFlowBytes {
+		return nil, false
+	}
+	code := make([]byte, (pc-f.entry)&^3)
+	if !t.img.read(f.entry, code) {
+		return nil, false
+	}
+	return code, true
+}
+
+// setsSP reports whether an instruction is mov sp, xN. mov sp, sp is a marker for the linker.
+func setsSP(w uint32) bool { return w&0xfffffc1f == movSP && w != movSP|31<<5 }
 
 // switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
@@ -106,7 +105,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 		if k == kindStackEnd {
 			return root()
 		}
-		return t.refuse()
+		return t.copiedARM64(q, f)
 	}
 	switch k {
 	case kindCgoCall:
@@ -119,17 +118,51 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 			return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, true)
 		}
 	}
-	if fr, ok := t.frameARM64(f, delta); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindStackEnd {
-		return t.refuse()
+	if fr, ok := t.frameARM64(f); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindStackEnd {
+		return t.copiedARM64(q, f)
 	}
 	r := frames.Rule{CFAReg: frames.ARM64FP, CFAOff: delta + 8, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}
 	return t.frameRule(r, delta, true)
 }
 
+// copiedARM64 returns the rule of racecall on another stack: before it calls C code, it copies sp and x30 to registers
+// that C code preserves. That it does not write these again is not checked.
+func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
+	const movFromSP, movFromLR = 0x910003e0, 0xaa1e03e0 // mov xN, sp; mov xN, x30
+	code, _ := t.codeBefore(f, q.LookupPC(t.img.Arch))
+	var sp, lr uint8
+	var off int32 // CFA − sp at the copy
+	for at := 0; at+4 <= len(code); at += 4 {
+		w := binary.LittleEndian.Uint32(code[at:])
+		if setsSP(w) || w>>26 == 0x25 || w&0xfffffc1f == 0xd63f0000 { // bl, blr
+			break
+		}
+		reg := uint8(w & 31)
+		if frames.AArch64.CalleeSaved()&(1<<reg) == 0 || reg == frames.ARM64FP {
+			continue
+		}
+		switch w &^ 31 {
+		case movFromSP:
+			delta, ok := t.pcvalue(f, f.pcsp, f.entry+uint64(at))
+			if !ok || delta < 0 {
+				return t.refuse()
+			}
+			sp, off = reg, delta
+		case movFromLR:
+			lr = reg
+		}
+	}
+	if sp == 0 || lr == 0 || q.SPOnly {
+		return t.refuse()
+	}
+	row := &frames.Row{CFAReg: sp, CFAOff: int64(off), RA: frames.RegRule{Kind: frames.RuleReg, Reg: lr}}
+	return frames.Rule{CFAReg: sp, CFAOff: off, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
+}
+
 // cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
 func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
-	if !q.Caller {
+	if !q.AfterCall {
 		return t.refuse()
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
@@ -139,12 +172,9 @@ func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (fram
 		}
 		return t.frameRule(r, delta, true)
 	}
-	row := t.row(rowKey{kind: kindCgoCall, delta: delta}, func() *frames.Row {
-		row := &frames.Row{CFAExpr: cgoCFA{frame: delta, g: 0, depth: 8, sp: frames.ARM64SP, fp: frames.ARM64FP}}
-		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}
-		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
-		return row
-	})
+	row := &frames.Row{CFAExpr: cgoCFA{frame: delta, g: 0, depth: 8, sp: frames.ARM64SP, fp: frames.ARM64FP}}
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}
+	row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 	r.Flags |= frames.FlagStackSwitch
 	return r, row, true
 }

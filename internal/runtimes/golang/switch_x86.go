@@ -10,14 +10,14 @@ import (
 
 // gogoX86 returns the rule of gogo after its load of the stack pointer; pc and rbp are in the gobuf at rbx.
 func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
-	fl := t.flow(f)
+	flow := t.stackFlow(f)
 	at := q.PC - f.entry
 	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
 	var bp frames.RegRule
 	const rbx = 3
-	for i := range fl.insns {
-		in := &fl.insns[i]
-		if uint64(fl.offs[i]) < at || !in.load() || in.Base != rbx {
+	for i := range flow.insns {
+		in := &flow.insns[i]
+		if uint64(flow.offs[i]) < at || !in.load() || in.Base != rbx {
 			continue
 		}
 		p := frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
@@ -28,14 +28,11 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 			bp = p
 		}
 	}
-	if q.Caller {
+	if q.AfterCall {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindGogo, pc: q.PC}, func() *frames.Row {
-		row := &frames.Row{CFAReg: frames.X86RSP, RA: ra}
-		row.Regs[frames.X86RBP] = bp
-		return row
-	})
+	row := &frames.Row{CFAReg: frames.X86RSP, RA: ra}
+	row.Regs[frames.X86RBP] = bp
 	// FlagSignal: a new goroutine's pc is exact
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
@@ -43,36 +40,33 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 // cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
 // stack, which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go
 // 1.20 it has no frame.
-func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
-	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
+func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule, *frames.Row, bool) {
+	g, depth, ok := t.stackFlow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: kindCgoCall, delta: st.bpOff, pc: pc}, func() *frames.Row {
-		e := cgoCFA{frame: 8, g: g, depth: depth, sp: frames.X86RSP, fp: frames.X86RBP}
-		row := &frames.Row{RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
-		row.Regs[frames.X86RBP].Kind = frames.RuleSame
-		if st.bp == bpFrame {
-			e.frame, e.fpOff = st.bpOff, st.bpOff
-			row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
-		}
-		row.CFAExpr = e
-		return row
-	})
+	e := cgoCFA{frame: 8, g: g, depth: depth, sp: frames.X86RSP, fp: frames.X86RBP}
+	row := &frames.Row{RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+	row.Regs[frames.X86RBP].Kind = frames.RuleSame
+	if st.bp == bpFrame {
+		e.frame, e.fpOff = st.bpOff, st.bpOff
+		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
+	}
+	row.CFAExpr = e
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
 // cgoWords returns the offsets from rsp of these two words, stored before the call at off.
-func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
-	call, found := slices.BinarySearch(fl.offs, uint32(off))
+func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
+	call, found := slices.BinarySearch(flow.offs, uint32(off))
 	if !found {
 		call--
 	}
 	n := 0
 	for i := call - 1; i >= 0 && n < 2; i-- {
-		in := &fl.insns[i]
+		in := &flow.insns[i]
 		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != regSP || in.indexed() {
-			if through, target := in.flow(); !through || target {
+			if continues, jumps := in.successors(); !continues || jumps {
 				return 0, 0, false
 			}
 			continue
@@ -95,17 +89,14 @@ func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row
 	if !ok {
 		return t.refuse()
 	}
-	row := t.row(rowKey{kind: k, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) gobufExpr { return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
-		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
-		if k == kindSystemStack {
-			sp := e(c.SchedSP)
-			sp.add = 8
-			row.CFAExpr, row.RA = sp, frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-		}
-		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
-		return row
-	})
+	e := func(off int64) gobufExpr { return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
+	row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
+	if k == kindSystemStack {
+		sp := e(c.SchedSP)
+		sp.add = 8
+		row.CFAExpr, row.RA = sp, frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	}
+	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 

@@ -32,7 +32,7 @@ func TestSystemstackUntilGo120LeadsToTheSavedStackPointer(t *testing.T) {
 			t.Fatalf("%s: chase %v, call at %d", v.name, ok, at)
 		}
 		pc := entry + uint64(at+len(call))
-		r, row, ok := tab.Rule(frames.Query{PC: pc, Caller: true})
+		r, row, ok := tab.Rule(frames.Query{PC: pc, AfterCall: true})
 		if !ok || row == nil || row.CFAExpr == nil || r.Flags&frames.FlagStackSwitch == 0 {
 			t.Fatalf("%s: %+v, %+v, %v", v.name, r, row, ok)
 		}

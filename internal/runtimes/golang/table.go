@@ -82,6 +82,6 @@ func New(im Image) (*Table, error) {
 	}
 	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
 	t.records = frameRecords{rules: &t.rules}
-	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*flow{}, rows: map[rowKey]*frames.Row{}}
+	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*stackFlow{}}
 	return t, nil
 }

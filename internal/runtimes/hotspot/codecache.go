@@ -2,9 +2,15 @@
 
 package hotspot
 
+import (
+	"prywalk/heuristics"
+	"prywalk/internal/managed"
+)
+
 // codeCache finds code blobs by heaps and segment maps, and caches them.
 type codeCache struct {
-	o            Options
+	host         managed.Host
+	analysis     *heuristics.Source // of instructions; nil: none
 	layout       *layout
 	cached       readCache
 	mem          memory
@@ -20,12 +26,15 @@ type codeCache struct {
 	failedProofs int
 }
 
-func newCodeCache(o Options, l *layout) *codeCache {
+func newCodeCache(h managed.Host, l *layout) *codeCache {
 	k := &codeCache{
-		o: o, layout: l, kinds: map[uint64]blobName{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
+		host: h, analysis: h.Analysis(), layout: l,
+		kinds: map[uint64]blobName{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
-	k.cached.readParts = o.ReadParts
-	k.cached.process.read = func(addr uint64, b []byte) int { return k.o.Read(addr, b) }
+	k.cached.process.Reader = h
+	if g, ok := h.(managed.Gatherer); ok {
+		k.cached.readParts = g.ReadParts
+	}
 	return k
 }
 
@@ -40,7 +49,7 @@ const (
 // maxFailedProofs bounds failed proofs, possible while the machine starts.
 const maxFailedProofs = 64
 
-// Incomplete gives why the code cache is not read, or nil.
+// Incomplete returns why the code cache is not read, or nil.
 func (k *codeCache) Incomplete() error {
 	if k.proof != proofFails {
 		return nil
@@ -85,8 +94,8 @@ func (k *codeCache) Reserved(addr uint64) bool {
 }
 
 func (k *codeCache) memory() *memory {
-	if k.mem.read, k.mem.failed = k.o.Read, false; k.cached.enabled {
-		k.mem.read = k.cached.Read
+	if k.mem.from, k.mem.failed = k.host, false; k.cached.inUse {
+		k.mem.from = &k.cached
 	}
 	return &k.mem
 }
@@ -94,10 +103,10 @@ func (k *codeCache) memory() *memory {
 // code reads at most maxEntry bytes, valid until the next call.
 func (k *codeCache) code(addr, n uint64) []byte {
 	b := k.buf[:min(n, maxEntry)]
-	return b[:k.o.ReadCode(addr, b)]
+	return b[:k.host.ReadCode(addr, b)]
 }
 
-// blobName gives the name of the blob at pc ("nmethod"), or "".
+// blobName returns the name of the blob at pc ("nmethod"), or "".
 func (k *codeCache) blobName(pc uint64) string {
 	h := k.heapOf(pc)
 	if h == nil {
@@ -111,7 +120,7 @@ func (k *codeCache) blobName(pc uint64) string {
 	return ""
 }
 
-// FuncRange gives the bounds of code with one frame size.
+// FuncRange returns the bounds of code with one frame size.
 func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	b, ok := k.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
@@ -129,15 +138,19 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 		return b, true
 	}
 	b, ok := k.blobAt(pc)
-	if ok && len(k.byRequest) < maxSeen {
+	if ok {
+		if len(k.byRequest) >= maxSeen {
+			clear(k.byRequest)
+		}
 		k.byRequest[pc] = b
 	}
-	switch {
-	case len(k.byCode) > maxSeen:
-	case ok:
-		k.byCode[b.begin] = b
-	case k.heapOf(pc) != nil:
-		k.byCode[pc] = blob{}
+	at := b.begin
+	if !ok {
+		b, at = blob{}, pc
+	}
+	// The first answer stays: rules were given by it.
+	if _, known := k.byCode[at]; !known && len(k.byCode) <= maxSeen && (ok || k.heapOf(pc) != nil) {
+		k.byCode[at] = b
 	}
 	return b, ok
 }

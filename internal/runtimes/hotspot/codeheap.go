@@ -54,7 +54,7 @@ func (k *codeCache) readHeaps() []heap {
 	return out
 }
 
-// heapOf gives an address's heap, or nil. Heaps grow, so a miss reads them again.
+// heapOf returns an address's heap, or nil. Heaps grow, so a miss reads them again.
 func (k *codeCache) heapOf(addr uint64) *heap {
 	if h := k.inHeaps(addr); h != nil && k.proven() {
 		return h

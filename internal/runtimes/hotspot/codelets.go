@@ -62,7 +62,7 @@ func (p *codelets) find(addr uint64) *codelet {
 func (k *codeCache) readCodelets() (list []codelet) {
 	var pages managed.Pages
 	pages.Reset(&k.cached.process)
-	m, l := memory{read: pages.Read}, k.layout
+	m, l := memory{from: &pages}, k.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))

@@ -11,13 +11,10 @@ import (
 func counted(t *testing.T, f *fake) (v *VM, reads *int) {
 	t.Helper()
 	reads = new(int)
-	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, ReadCode: f.read, Read: func(addr uint64, b []byte) int {
+	v = f.openWith(t, &readingHost{f.host(frames.X86_64), func(addr uint64, b []byte) int {
 		*reads++
 		return f.read(addr, b)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return v, reads
 }
 
@@ -36,11 +33,11 @@ func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 	entry, bytecode := interpreterAt(f)
 	for _, pc := range []uint64{entry, bytecode, routines + 1} {
 		v.Rule(frames.Query{PC: pc})
-		v.Rule(frames.Query{PC: pc, Caller: true})
+		v.Rule(frames.Query{PC: pc, AfterCall: true})
 	}
 	*reads = 0
 	for i := range uint64(4) {
-		for _, q := range []frames.Query{{PC: entry + i}, {PC: bytecode + i}, {PC: bytecode + i, Caller: true}} {
+		for _, q := range []frames.Query{{PC: entry + i}, {PC: bytecode + i}, {PC: bytecode + i, AfterCall: true}} {
 			if _, _, ok := v.Rule(q); !ok {
 				t.Errorf("no rule for %+v", q)
 			}
@@ -83,14 +80,14 @@ func TestRemovedStubRoutinesAreDropped(t *testing.T) {
 	f := newFake()
 	begin := f.blob("StubRoutines (2)", 0, 0, forwardCode)
 	v := f.open(t)
-	if v.Rule(frames.Query{PC: begin + 1, Caller: true}); v.Changed() {
+	if v.Rule(frames.Query{PC: begin + 1, AfterCall: true}); v.Changed() {
 		t.Error("changed, and nothing was")
 	}
 	f.mem[begin-96+8] = 0
 	if !v.Changed() {
 		t.Error("not noticed")
 	}
-	if _, _, ok := v.Rule(frames.Query{PC: begin + 1, Caller: true}); ok {
+	if _, _, ok := v.Rule(frames.Query{PC: begin + 1, AfterCall: true}); ok {
 		t.Error("there still is a rule")
 	}
 }
@@ -99,7 +96,7 @@ func TestRemovedStubRoutinesAreDropped(t *testing.T) {
 func TestSearchOfTheInterpreterEndsWithAnyHeaderSize(t *testing.T) {
 	for _, size := range []uint64{0, 8, ^uint64(0), ^uint64(7), ^uint64(31), 1 << 63} {
 		f := newFake()
-		v, err := New(Options{Arch: frames.AArch64, Symbol: f.symbol, Read: f.read, ReadCode: f.read})
+		v, err := New(f.host(frames.AArch64), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

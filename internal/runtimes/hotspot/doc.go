@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hotspot walks and names the frames of Java virtual machines (HotSpot), by the machine's own tables.
+// Package hotspot walks and names the frames of Java virtual machines (HotSpot), by the tables of the JVM itself.
 //
 // # Path of one Java frame
 //
 //	pc ─► heap ─► segment ─► code blob                          codeheap.go, kept by codecache.go
-//	      blob, pc ─► rule for the caller                       vm.go, then innermost_x86.go, returnpath_x86.go,
-//	                                                            code_x86.go (instructions), or rules_aarch64.go
+//	      blob, pc ─► rule for the caller                       vm.go, then rules_x86.go or rules_aarch64.go
+//	                                                              innermost_x86.go, returnpath_x86.go
+//	                                                              epilogue_x86.go, removal_x86.go, code_x86.go:
+//	                                                              instructions
 //	      compiled:     pc ─► place in the nmethod ─► Ref       frameref.go, nmethod.go
 //	      interpreted:  frame ─► Method, bytecode index ─► Ref  frameref.go, codelets.go, interpreted.go
 //	Ref ─► inlined calls: Methods and bytecode indexes          symbolize.go, scopes.go, unsigned5.go
@@ -18,7 +20,7 @@
 // validity.go decides whether that is as of the copied stack.
 //
 // Threads are in threads.go, their Java objects in javaobjects.go and fieldinfo.go, names in threadnames.go, what they
-// wait for in waits.go, parked.go and owners.go. startupsource.go is about the machine's start.
+// wait for in waits.go, parked.go and owners.go. startupsource.go is about the JVM's start.
 //
 // # Rules
 //
@@ -45,28 +47,28 @@
 //
 //	 9  several heaps of code; a blob's bounds are addresses      vmstructs.go (wantHeaps, wantBounds), codeheap.go
 //	    scopes of a compiled method begin at an address           namelayout.go (wantScopes), nmethod.go
-//	    the interpreter's frame has one more slot above the       interpreted.go (bytecodeJDK8)
+//	    the interpreter's frame has one more slot above the       interpreted.go (interpretedFrame)
 //	    constant pool cache, two on arm64
 //	    strings have bytes and a coder                            javaobjects.go
-//	    checks for an exception have a shorter constant           code_x86.go
+//	    checks for an exception have a shorter constant           epilogue_x86.go
 //	10  threads are in a ThreadsList                              threads.go (wantThreadList)
 //	16  the list of heaps has another class                       vmstructs.go (wantHeaps)
 //	    threads and monitors hold handles of objects              threadnames.go, parked.go, waits.go (handleMonitors)
-//	    methods poll for a safepoint before they return           code_x86.go
+//	    methods poll for a safepoint before they return           epilogue_x86.go
 //	19  a thread's status is in its FieldHolder                   parked.go (learnFields)
 //	20  no byte of a compressed number is 0                       unsigned5.go, namelayout.go (firstExcludingZero)
 //	    threads run virtual threads                               waits.go (wantVirtual), parked.go
 //	21  fields of a class are a stream, not tuples                fieldinfo.go
 //	    threads have a stack of locked objects                    waits.go (wantLockStack), owners.go
 //	    adapters move the return address in another way           innermost_x86.go, returnpath_x86.go (adapterMoves)
-//	    the end of an interpreted frame checks a watermark        code_x86.go (frameRemoval)
+//	    the end of an interpreted frame checks a watermark        removal_x86.go (frameRemoval)
 //	23  a blob's bounds are offsets again                         vmstructs.go (wantBounds)
 //	    scopes are in _immutable_data                             namelayout.go (wantScopes), nmethod.go
 //	24  a monitor's owner is a thread's id                        waits.go (wantOwner), owners.go
 //	    headers of objects may have the class in the mark         javaobjects.go (headerCompact)
 //	25  methods that scopes name are in _mutable_data             namelayout.go (wantMetadata), nmethod.go
-//	    the end of an interpreted frame clears a byte             code_x86.go (frameRemoval)
-//	    the interpreter on arm64 moves the caller's sp to x20     aarch64/interpreter.go (senderAfterPop)
+//	    the end of an interpreted frame clears a byte             removal_x86.go (frameRemoval)
+//	    the interpreter on arm64 moves the caller's sp to x20     arm64/interpreter.go (senderAfterPop)
 //	28  three more flags of a field                               fieldinfo.go (valueFlags)
 //
 // Fields that only got another name or class: a method's Method, flags and deoptimization handlers, of which the newest
@@ -79,6 +81,9 @@
 // code/codeBlob.hpp, cpu/x86/frame_x86.hpp and frame_x86.inline.hpp (sender_for_compiled_frame, interpreter frames).
 //
 // # Invariants
+//
+// A frame that is being deoptimized is named by the interpreter's deoptimization entry points; assembly routines share
+// the name of their blob (StubRoutines). Before Linux 6.11 a method that was just compiled can be [freed].
 //
 // The chosen fields are used only if the interpreter's variable and the heaps lead to the same code (codecache.go,
 // proven).

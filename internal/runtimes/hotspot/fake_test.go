@@ -11,6 +11,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
+	"prywalk/internal/managed"
 )
 
 const (
@@ -318,19 +319,37 @@ var throwCode = slices.Concat([]byte{
 	0x48, 0x8b, 0xd8, 0x5a, 0x58, 0xff, 0xe3, // mov rbx, rax; pop rdx; pop rax; jmp rbx
 }, make([]byte, throwBytes))
 
-func (f *fake) open(t testing.TB) *VM { return f.openWith(t, nil) }
+func (f *fake) open(t testing.TB) *VM { return f.openWith(t, f.host(frames.X86_64)) }
 
-func (f *fake) openWith(t testing.TB, analysis Analysis) *VM {
+// openAnalysed is open with an analysis of instructions.
+func (f *fake) openAnalysed(t testing.TB) *VM {
+	h := f.host(frames.X86_64)
+	h.analysis = heuristics.New(heuristics.Options{Arch: h.arch, Code: codeOf{f}, JIT: true})
+	return f.openWith(t, h)
+}
+
+func (f *fake) openWith(t testing.TB, h managed.Host) *VM {
 	t.Helper()
-	v, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read, Analysis: analysis})
+	v, err := New(h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func (f *fake) analysis() Analysis {
-	return heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: codeOf{f}, JIT: true})
+func (f *fake) host(arch frames.Arch) *fakeHost { return &fakeHost{fake: f, arch: arch} }
+
+// readingHost is a host with another Read.
+type readingHost struct {
+	managed.Host
+	read func(addr uint64, b []byte) int
+}
+
+func (h *readingHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
+
+func (k *codeCache) readBy(read func(addr uint64, b []byte) int) {
+	k.host = &readingHost{k.host, read}
+	k.cached.process.Reader = k.host
 }
 
 type codeOf struct{ f *fake }

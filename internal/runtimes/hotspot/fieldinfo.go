@@ -6,9 +6,9 @@ import "encoding/binary"
 
 const maxFieldInfo = 1 << 12
 
-// fieldOffset gives the offset of a field in klass's objects.
+// fieldOffset returns the offset of a field in klass's objects.
 func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
-	m, l := t.names.vm.memory(), t.layout
+	m, l := t.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
 	list := m.word(klass + l.offset(l.fieldInfo[0]))
 	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
@@ -20,12 +20,12 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 		if uint64(index) >= count {
 			return false
 		}
-		m := t.names.vm.memory()
+		m := t.vm.memory()
 		symbol := m.word(pool + l.sizes["ConstantPool"] + 8*uint64(index))
 		if m.failed {
 			return false
 		}
-		got, ok := t.names.symbolText(symbol)
+		got, ok := t.methods.symbolText(symbol)
 		return ok && got == want
 	}
 	found, at := uint64(0), false
@@ -41,7 +41,7 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 	if !m.bytes(list+l.offset(data), b) {
 		return 0, false
 	}
-	each(b, t.names.layout.excludedBytes, t.names.layout.major, func(f fieldInfo) bool {
+	each(b, t.vm.nameLayout.excludedBytes, t.vm.nameLayout.major, func(f fieldInfo) bool {
 		if is(f.name, name) && is(f.typ, typ) {
 			found, at = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
 			return false

@@ -12,65 +12,72 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Names implements [managed.FrameSource] for Java frames, for the walking goroutine.
-type Names struct {
-	*validity
-	*methodNames
-	*compiledCode
-	threads threads
-	waiters waiters
+// javaFrames implements [managed.FrameSource] for Java frames, for the walking goroutine.
+type javaFrames struct {
+	vm       *VM
+	validity *validity
+	methods  *methodNames
+	compiled *compiledCode
+	threads  threads
+	waiters  waiters
 
 	err          error
-	deoptimizing bool // one was walked
+	deoptimizing bool // the walk has passed a frame of deoptimization
 	sites        map[site]*codeInfo
 	eviction     managed.IdleEviction
-	callStub     uint64 // return address in the call stub
+	callStub     uint64 // return address in the call stub; 0: not read yet
 }
 
-// Names returns the part that names methods.
-func (v *VM) Names() *Names {
-	if v.names == nil {
-		m := &validity{vm: v}
-		n := &Names{
-			validity: m, sites: map[site]*codeInfo{},
-			methodNames:  &methodNames{validity: m, methods: map[uint64]*method{}},
-			compiledCode: &compiledCode{validity: m, code: map[uint64]*nmethod{}},
+// frameSource returns the source of Java frames, made at the first call.
+func (v *VM) frameSource() *javaFrames {
+	if v.java == nil {
+		valid := &validity{vm: v}
+		j := &javaFrames{
+			vm: v, validity: valid, sites: map[site]*codeInfo{},
+			methods:  &methodNames{vm: v, validity: valid, byAddress: map[uint64]*method{}},
+			compiled: &compiledCode{vm: v, validity: valid, byStart: map[uint64]*nmethod{}},
 		}
-		v.names = n
+		j.threads.vm, j.threads.methods = v, j.methods
+		j.waiters.threads = &j.threads
+		v.java = j
 	}
-	return v.names
+	return v.java
 }
 
 var errNoNames = errors.New("the Java virtual machine's tables do not have")
 
-// Incomplete gives why there are no names, or nil.
-func (n *Names) Incomplete() error { return n.err }
+// Incomplete returns why there are no names, or nil.
+func (j *javaFrames) Incomplete() error { return j.err }
 
-// ready reports whether the layout is known; it is read when pc is in the machine's code.
-func (n *Names) ready(pc uint64) bool {
-	if n.layout != nil || n.err != nil {
-		return n.layout != nil
+// ready reports whether the layout of names is known; it is read once pc is in the JVM's code.
+func (j *javaFrames) ready(pc uint64) bool {
+	if j.vm.nameLayout != nil || j.err != nil {
+		return j.vm.nameLayout != nil
 	}
-	if lacks := n.vm.layout.missingNameField(); lacks != "" {
-		n.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
+	if lacks := j.vm.layout.missingNameField(); lacks != "" {
+		j.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
 		return false
 	}
-	if n.vm.heapOf(pc) == nil {
+	if j.vm.heapOf(pc) == nil {
 		return false
 	}
-	var ok bool
-	if n.layout, ok = n.vm.readNameLayout(); !ok {
-		n.layout, n.err = nil, fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
+	l, ok := j.vm.readNameLayout()
+	if !ok {
+		j.err = fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
+		return false
 	}
-	return ok
+	j.vm.nameLayout = l
+	return true
 }
 
-func (n *Names) readFirstMoment(pc uint64) {
-	if n.latest.at == 0 && n.ready(pc) {
-		n.latest = n.classMemoryNow()
+// readFirstMoment reads the state of class memory for the first walk, once there is code at pc.
+func (j *javaFrames) readFirstMoment(pc uint64) {
+	if j.validity.latest.readAt == 0 && j.ready(pc) {
+		j.validity.latest = j.validity.readClassMemoryState()
 	}
 }
 
+// Values of [managed.Ref.Kind].
 const (
 	refCompiled uint8 = iota + 1
 	refInterpreted
@@ -78,86 +85,97 @@ const (
 )
 
 // Begin implements [managed.FrameSource].
-func (n *Names) Begin(s *managed.Sample) {
-	n.sample, n.deoptimizing = s, false
-	n.evictIdle(s.At)
-	n.beginWalk(s)
+func (j *javaFrames) Begin(s *managed.Sample) {
+	j.deoptimizing = false
+	j.evictIdle(s.At)
+	j.validity.beginWalk(s)
 }
 
 // Forget drops all cached names.
-func (n *Names) Forget() {
-	n.forgetMethods()
-	clear(n.code)
-	clear(n.sites)
+func (j *javaFrames) Forget() {
+	j.methods.forget()
+	clear(j.compiled.byStart)
+	clear(j.sites)
 }
 
-// forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [Names.infoAt]
+// forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [javaFrames.infoAt]
 // checks compiled methods only.
-func (n *Names) forgetStubs() {
-	maps.DeleteFunc(n.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
+func (j *javaFrames) forgetStubs() {
+	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
 
-func (n *Names) evictIdle(at int64) {
-	before, due := n.eviction.Due(at)
+// evictIdle drops what was not used for a time. copiedAt is the time of the walked copy.
+func (j *javaFrames) evictIdle(copiedAt int64) {
+	before, due := j.eviction.Due(copiedAt)
 	if !due {
 		return
 	}
-	for addr, m := range n.methods {
+	for addr, m := range j.methods.byAddress {
 		if m.checked < before {
-			n.drop(addr)
+			j.methods.drop(addr)
 		}
 	}
-	for begin, c := range n.code {
-		if c.checked < before {
-			delete(n.code, begin)
+	for begin, nm := range j.compiled.byStart {
+		if nm.checked < before {
+			delete(j.compiled.byStart, begin)
 		}
 	}
-	for at, is := range n.sites {
-		if is.code != nil && is.code.checked < before {
-			delete(n.sites, at)
+	for key, info := range j.sites {
+		if info.code != nil && info.code.checked < before {
+			delete(j.sites, key)
 		}
 	}
-	for tid := range n.threads.proven {
-		if _, lives := n.threads.byTID[tid]; !lives {
-			delete(n.threads.proven, tid)
-		}
-	}
+	j.threads.evictEnded()
 }
 
 // ManagedFrames implements [managed.FrameSource].
-func (n *Names) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
-	if f.Module == nil || !f.Module.Generated || !n.ready(f.PC) {
+func (j *javaFrames) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) (
+	refs []managed.Ref, replacesFrame bool,
+) {
+	if f.Module == nil || !f.Module.Generated || !j.ready(f.PC) {
 		return out, false
 	}
-	p := n.infoAt(f)
-	if p == nil {
+	info := j.infoAt(f)
+	if info == nil {
 		return out, false
 	}
-	ref := p.ref
-	n.deoptimizing = n.deoptimizing || p.deoptimizes
+	j.deoptimizing = j.deoptimizing || info.deoptimizes
+	ref := info.ref
 	switch {
-	case p.code != nil && p.code.since >= n.at && n.doubted(): // possibly replaced since the copy
+	case info.code != nil && j.mayBeReplaced(info.code):
 		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
-	case p.continuesDeopt && n.deoptimizing:
-	case p.code != nil && f.Caller && (f.PC == p.code.deoptHandlers[0] || f.PC == p.code.deoptHandlers[1]):
-		ref = n.deoptimizedRef(f, p.code, ref)
-	case p.interp != notInterpreted:
-		if r, ok := n.interpretedRef(f, p.interp); ok {
+	case info.continuesDeopt && j.deoptimizing:
+	case info.code != nil && f.AfterCall && info.code.isDeoptHandler(f.PC):
+		ref = j.compiled.deoptimizedRef(f, info.code, ref)
+	case info.interp != notInterpreted:
+		if r, ok := j.interpretedRef(f, info.interp); ok {
 			ref = r
 		}
 	}
 	return append(out, ref), true
 }
 
-type site struct {
-	pc     uint64
-	caller bool
+// mayBeReplaced reports whether a compiled method may not have been at its address when the copy was made.
+func (j *javaFrames) mayBeReplaced(nm *nmethod) bool {
+	return nm.since >= j.validity.copiedAt && j.validity.doubted()
 }
 
+func (nm *nmethod) isDeoptHandler(pc uint64) bool {
+	return pc == nm.deoptHandlers[0] || pc == nm.deoptHandlers[1]
+}
+
+// site is an address of code, innermost or a return address.
+type site struct {
+	pc        uint64
+	afterCall bool
+}
+
+// codeInfo is what the code at a site says of a frame.
 type codeInfo struct {
-	ref                         managed.Ref
-	code                        *nmethod // nil in stubs and in the interpreter
-	interp                      interpreterState
+	ref    managed.Ref // of the code; of an interpreted frame unless [javaFrames.interpretedRef] has another
+	code   *nmethod    // nil in stubs and in the interpreter
+	interp interpreterState
+	// deoptimizes: the frame replaces a compiled one; continuesDeopt: it continues in the interpreter after that.
 	deoptimizes, continuesDeopt bool
 	// unread: debugging information was unreadable, as it may be newer than the mappings.
 	unread bool
@@ -174,57 +192,62 @@ const (
 const maxSites = 1 << 16
 
 // infoAt describes a frame's address, or gives nil; compiled code read before the copy is checked.
-func (n *Names) infoAt(f *frames.Frame) *codeInfo {
-	key := site{f.PC, f.Caller}
-	p := n.sites[key]
-	if p != nil && (p.code == nil || p.code.checked >= n.at || n.isUnchanged(p.code)) {
-		return p
+func (j *javaFrames) infoAt(f *frames.Frame) *codeInfo {
+	key := site{f.PC, f.AfterCall}
+	known := j.sites[key]
+	if known != nil && (known.code == nil || known.code.checked >= j.validity.copiedAt ||
+		j.compiled.isUnchanged(known.code)) {
+		return known
 	}
-	delete(n.sites, key)
-	is, ok := n.readInfo(f.PC, f.Caller)
+	delete(j.sites, key)
+	info, ok := j.readInfo(f.PC, f.AfterCall)
 	if !ok {
 		return nil
 	}
-	if !is.unread {
-		if len(n.sites) >= maxSites {
-			clear(n.sites)
+	if !info.unread {
+		if len(j.sites) >= maxSites {
+			clear(j.sites)
 		}
-		n.sites[key] = &is
+		j.sites[key] = &info
 	}
-	return &is
+	return &info
 }
 
-func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
-	n.vm.cached.enable(n.at)
-	defer n.vm.cached.disable()
-	b, ok := n.vm.find(pc)
-	if !ok && caller {
-		b, ok = n.vm.find(pc - 1)
-	}
-	if !ok {
-		return p, false
+func (j *javaFrames) readInfo(pc uint64, afterCall bool) (info codeInfo, ok bool) {
+	since := j.vm.cached.begin(j.validity.copiedAt)
+	defer j.vm.cached.bypass()
+	b, ok := j.vm.find(pc)
+	if !ok && afterCall {
+		b, ok = j.vm.find(pc - 1)
 	}
 	switch {
+	case !ok:
+		return info, false
 	case b.kind == kindInterpreter:
-		return n.inInterpreter(&b, pc, caller), true
+		return j.interpreterInfo(&b, pc, afterCall), true
 	case b.kind == kindMethod && !b.stub:
-		c := n.compiledOf(&b, min(pc, b.end-1))
-		if c == nil {
-			return p, false
-		}
-		if !caller && n.vm.inCallStub(&b, pc) {
-			ref := managed.Ref{Object: c.begin, Position: atStaticCallStub, Cookie: c.cookie(), Kind: refStub}
-			return codeInfo{ref: ref, code: c}, true
-		}
-		ref, read := n.compiledRef(c, pc, caller)
-		return codeInfo{ref: ref, code: c, unread: !read}, true
+		return j.compiledInfo(&b, pc, afterCall, since)
 	}
-	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
+	info.ref = managed.Ref{Object: b.begin, Position: j.stubPosition(pc, afterCall), Kind: refStub}
 	if b.kind != kindStubRoutines {
-		name := n.vm.blobName(b.begin)
-		p.deoptimizes = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
+		name := j.vm.blobName(b.begin)
+		info.deoptimizes = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
 	}
-	return p, true
+	return info, true
+}
+
+// compiledInfo describes an address in a compiled method; false if the method is no longer there.
+func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int64) (info codeInfo, ok bool) {
+	nm := j.compiled.compiledOf(b, min(pc, b.end-1), since)
+	if nm == nil {
+		return info, false
+	}
+	if !afterCall && j.vm.inCallStub(b, pc) {
+		ref := managed.Ref{Object: nm.begin, Position: atStaticCallStub, Cookie: nm.cookie(), Kind: refStub}
+		return codeInfo{ref: ref, code: nm}, true
+	}
+	ref, read := j.compiled.compiledRef(nm, pc, afterCall)
+	return codeInfo{ref: ref, code: nm, unread: !read}, true
 }
 
 // Positions of a refStub; a codelet's is its address.
@@ -235,14 +258,15 @@ const (
 	atCodelet        // or above
 )
 
-func (n *Names) routine(pc uint64, caller bool) uint64 {
-	if !caller {
+// stubPosition returns the position of a refStub in assembly.
+func (j *javaFrames) stubPosition(pc uint64, afterCall bool) uint64 {
+	if !afterCall {
 		return atBlob
 	}
-	if n.callStub == 0 {
-		n.callStub = n.vm.memory().word(n.layout.at.StubRoutines.CallStub.address)
+	if j.callStub == 0 {
+		j.callStub = j.vm.memory().word(j.vm.nameLayout.table.StubRoutines.CallStub.address)
 	}
-	if n.callStub == pc {
+	if j.callStub == pc {
 		return atCallStub
 	}
 	return atBlob

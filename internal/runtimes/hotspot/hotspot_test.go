@@ -28,14 +28,14 @@ func TestChangedCodeIsNoticed(t *testing.T) {
 	f := newFake()
 	begin := f.blob("nmethod", 6, 5, methodCode)
 	v := f.open(t)
-	if v.Rule(frames.Query{PC: begin + 6, Caller: true}); v.Changed() {
+	if v.Rule(frames.Query{PC: begin + 6, AfterCall: true}); v.Changed() {
 		t.Error("changed, and nothing was")
 	}
 	f.put32(begin-64+8, 12)
 	if !v.Changed() {
 		t.Error("a frame of another size was not noticed")
 	}
-	r, _, _ := v.Rule(frames.Query{PC: begin + 6, Caller: true})
+	r, _, _ := v.Rule(frames.Query{PC: begin + 6, AfterCall: true})
 	if r.CFAOff != 96 {
 		t.Errorf("the rule is still that of before: %+v", r)
 	}
@@ -48,15 +48,15 @@ func TestChangedCodeIsNoticed(t *testing.T) {
 func TestJVMsWithoutTablesAreRefused(t *testing.T) {
 	f := newFake()
 	f.put(f.symbols["gHotSpotVMStructs"], 0)
-	if _, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); err == nil {
+	if _, err := New(f.host(frames.X86_64), nil); err == nil {
 		t.Error("without a table")
 	}
 	f = newFake()
 	f.put(tableAt+stride*3, f.text("Renamed"))
-	if _, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); err == nil {
+	if _, err := New(f.host(frames.X86_64), nil); err == nil {
 		t.Error("without a field")
 	}
-	if _, err := New(Options{Symbol: newFake().symbol, Read: f.read, ReadCode: f.read}); err == nil {
+	if _, err := New(newFake().host(0xff), nil); err == nil {
 		t.Error("of an unknown processor")
 	}
 }
@@ -75,12 +75,12 @@ func FuzzHostileMachine(f *testing.F) {
 			copy(m.mem[at:], b)
 		}
 		arch := frames.X86_64 + frames.Arch(pc&1)
-		v, err := New(Options{Arch: arch, Symbol: m.symbol, Read: m.read, ReadCode: m.read})
+		v, err := New(m.host(arch), nil)
 		if err != nil {
 			return
 		}
-		for _, q := range []frames.Query{{PC: pc}, {PC: pc, Caller: true}, {PC: codeAt + pc%0x800},
-			{PC: codeAt + pc%0x800, Caller: true, SPOnly: true}} {
+		for _, q := range []frames.Query{{PC: pc}, {PC: pc, AfterCall: true}, {PC: codeAt + pc%0x800},
+			{PC: codeAt + pc%0x800, AfterCall: true, SPOnly: true}} {
 			v.Rule(q)
 			v.FuncRange(q.PC)
 		}
@@ -89,4 +89,19 @@ func FuzzHostileMachine(f *testing.F) {
 		v.Rule(frames.Query{PC: bytecode})
 		v.Changed()
 	})
+}
+
+func TestChangeOfCodeIsReportedAfterItsNewFormWasRead(t *testing.T) {
+	f := newFake()
+	begin := f.blob("nmethod", 4, 8, make([]byte, 64))
+	v := f.open(t)
+	v.Rule(frames.Query{PC: begin + 16, AfterCall: true})
+	f.put32(begin-f.header+8, 6) // another method's frame size
+	v.Rule(frames.Query{PC: begin + 32, AfterCall: true})
+	if !v.Changed() {
+		t.Error("the rule given before the change is taken for valid")
+	}
+	if v.Changed() {
+		t.Error("a change is reported twice")
+	}
 }

@@ -8,98 +8,65 @@ import (
 	"prywalk/frames"
 )
 
-// atEntry is the rule with the return address at sp and CFA = register + off. r13 has the caller's sp at the start of
-// interpreter code and adapters.
-func atEntry(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
-	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
-	if cfa == frames.X86RSP && off == 8 {
-		return r, nil, true
-	}
-	row := callerRow(cfa, off)
-	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
-	return r, row, true
-}
-
-// callerRow keeps rbp and loses the other callee-saved registers.
-func callerRow(cfa uint8, off int32) *frames.Row {
-	row := &frames.Row{CFAReg: cfa, CFAOff: int64(off)}
-	for _, r := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
-		row.Regs[r].Kind = frames.RuleUndefined
-	}
-	return row
-}
-
-func raInReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
-	row := callerRow(cfa, off)
-	if cfa != frames.X86RSP {
-		row.CFAExpr = sendersSP{cfa, off}
-	}
-	row.RA = frames.RegRule{Kind: frames.RuleReg, Reg: reg}
-	return frames.Rule{CFAReg: cfa, CFAOff: off, Method: frames.MethodCFI}, row, true
-}
-
-// sendersSP computes the CFA from the caller's sp after the return address is popped. A method handle adapter moves the
-// return address up a word, but only for an interpreted caller, which needs no sp.
-type sendersSP struct {
-	reg uint8
-	off int32
-}
-
-// Eval implements [frames.Expr].
-func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
-	sender, ok := regs.Get(e.reg)
-	sp, known := regs.Get(frames.X86RSP)
-	if sender += uint64(int64(e.off)); sp-sender == 8 {
-		sender = sp
-	}
-	return sender, ok && known
-}
-
-// inMethod gives the rule in a compiled method, except where its frame is made.
-func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if b.frameWords <= 0 || b.completeAt < 0 || pc < b.begin+uint64(b.completeAt) {
+// ruleInMethod returns the rule in a compiled method, except where its frame is made.
+func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if !b.isFrameComplete(pc) {
 		return frames.Rule{}, nil, false
 	}
 	if v.inStaticCallStub(b, pc) {
-		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
+		return framelessRule()
 	}
 	around := v.code(pc-aroundBytes, 2*aroundBytes)
 	switch state := osrFrameState(around, aroundBytes, 8*b.frameWords); {
 	case state == frameNone || state == frameOpen && inPollPiece(around, aroundBytes, b):
-		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
+		return framelessRule()
 	case state == framePushed:
 		return frameRule(16), nil, true
 	case state == frameBare:
-		return raBelowCFA(8*b.frameWords, frames.RegRule{})
+		return ruleRABelowCFA(8*b.frameWords, frames.RegRule{})
 	case inDeoptPiece(around, aroundBytes, pc):
 		return frameRule(8 * (b.frameWords + 1)), nil, true
 	}
+	return v.ruleByEpilogue(b, pc)
+}
+
+// isFrameComplete reports whether a method's frame is complete at pc, unless an epilogue has removed the frame.
+func (b *blob) isFrameComplete(pc uint64) bool {
+	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt)
+}
+
+// ruleByEpilogue returns the rule in a compiled method's epilogue or, in none, by the path to the method's return.
+func (v *VM) ruleByEpilogue(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEpilogue)
 	if len(all) <= len(jneOverReturn) {
 		return frames.Rule{}, nil, false
 	}
 	before, code := all[:len(jneOverReturn)], all[len(jneOverReturn):]
-	if at, taken := inExceptionStub(before, code); taken {
-		return raInReg(frames.X86RDX, frames.X86RSP, 0)
-	} else if at == epiloguePopRBP {
-		return frameRule(16), nil, true
-	} else if at == epilogueAfterPop || jumpsToExceptionStub(before, code, b.end-pc) {
-		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
+	place, raInRDX := inExceptionStub(before, code)
+	if raInRDX {
+		return ruleRAInReg(frames.X86RDX, frames.X86RSP, 0)
 	}
-	switch epilogueOf(code, before[len(before)-1], b.end-pc) {
-	case epilogueAfterPop:
-		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
+	if place == epilogueNone && jumpsToExceptionStub(before, code, b.end-pc) {
+		place = epilogueAfterPop
+	}
+	if place == epilogueNone {
+		place = epilogueOf(code, before[len(before)-1], b.end-pc)
+	}
+	switch place {
 	case epiloguePopRBP:
 		return frameRule(16), nil, true
+	case epilogueAfterPop:
+		return framelessRule()
 	}
-	return v.byReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
+	return v.ruleByReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
 }
 
+// inCallStub reports whether pc is in the stub of a call after a compiled method.
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
-	if v.a64 != nil {
-		return v.a64.InCallStub(b.piece(), pc)
+	if v.arm64 != nil {
+		return v.arm64.InCallStub(b.piece(), pc)
 	}
-	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt) && v.inStaticCallStub(b, pc)
+	return b.isFrameComplete(pc) && v.inStaticCallStub(b, pc)
 }
 
 // inStaticCallStub reports whether pc is in a static call stub after a method (CompiledStaticCall, to_interp_stub),
@@ -121,18 +88,22 @@ func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// inMethodHandleAdapter gives the rule in a method handle adapter (MethodHandles::generate_method_handle_dispatch),
-// which may remove an argument: pop rax; pop reg; push rax.
-func (v *VM) inMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
-	code := v.code(pc-2, 4)
-	if len(code) == 4 && (code[1] == opPopRAX && code[2]&^7 == opPop && code[3] == opPushRAX ||
-		code[0] == opPopRAX && code[1]&^7 == opPop && code[2] == opPushRAX) {
-		return raInReg(frames.X86RAX, frames.X86R13, 0)
+// ruleInMethodHandleAdapter returns the rule in a method handle adapter
+// (MethodHandles::generate_method_handle_dispatch), which may remove an argument.
+func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
+	if around := v.code(pc-2, 4); len(around) == 4 && (removesArgument(around) || removesArgument(around[1:])) {
+		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
 	}
-	return atEntry(frames.X86R13, 0, frames.MethodHeuristic)
+	return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic)
 }
 
-func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+// removesArgument reports whether code begins with pop rax; pop reg; push rax.
+func removesArgument(code []byte) bool {
+	return code[0] == opPopRAX && code[1]&^7 == opPop && code[2] == opPushRAX
+}
+
+// ruleInInterpreter returns the rule in the interpreter, also where it removes its frame.
+func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, pc)
 	if !ok {
 		return frames.Rule{}, nil, false
@@ -141,64 +112,65 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if len(code) < removalBytes+1 {
 		return frames.Rule{}, nil, false
 	}
-	l := lastRemoval(code)
-	if !l.whole {
-		if rule, row, throws := v.inExceptionRemoval(pc); throws {
+	removal := lastRemoval(code)
+	if !removal.whole {
+		if rule, row, throws := v.ruleInExceptionRemoval(pc); throws {
 			return rule, row, row != nil
 		}
 	}
 	switch {
-	case !l.found && c.entry:
-		return v.inEntry(&c, pc)
-	case !l.found:
-		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
-	case !l.whole:
+	case !removal.found && c.entry:
+		return v.ruleInEntry(&c, pc)
+	case !removal.found:
+		return interpretedRule()
+	case !removal.whole:
 		return frames.Rule{}, nil, false
-	case l.since <= l.pops:
-		return atEntry(l.sender, 0, frames.MethodCFI)
-	case l.since <= l.moves:
-		return raInReg(l.reg, l.sender, 0)
+	case removal.since <= removal.pops:
+		return ruleRAAtSP(removal.sender, 0, frames.MethodCFI)
+	case removal.since <= removal.moves:
+		return ruleRAInReg(removal.raReg, removal.sender, 0)
 	default:
-		return raInReg(l.reg, frames.X86RSP, 0)
+		return ruleRAInReg(removal.raReg, frames.X86RSP, 0)
 	}
 }
 
-// inExceptionRemoval gives the rule where an exception removes an interpreter frame; a nil row is no rule.
-func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
-	t, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
+// ruleInExceptionRemoval returns the rule where an exception removes an interpreter frame; a nil row is no rule.
+func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
+	state, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
+	pushed := int32(8 * state.words)
 	switch {
-	case !throws || t.words < 0:
+	case !throws || state.words < 0:
 		return rule, nil, throws
-	case t.stored && t.sender != 0:
-		rule, row, _ = atEntry(t.sender, 0, frames.MethodCFI)
-	case t.stored:
-		row = callerRow(frames.X86RSP, int32(8*t.words))
+	case state.stored && state.sender != 0:
+		rule, row, _ = ruleRAAtSP(state.sender, 0, frames.MethodCFI)
+	case state.stored:
+		row = callerRow(frames.X86RSP, pushed)
 		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
-		rule = frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(8 * t.words), Method: frames.MethodCFI}
-	case t.sender != 0:
-		rule, row, _ = raInReg(frames.X86RDX, t.sender, 0)
+		rule = frames.Rule{CFAReg: frames.X86RSP, CFAOff: pushed, Method: frames.MethodCFI}
+	case state.sender != 0:
+		rule, row, _ = ruleRAInReg(frames.X86RDX, state.sender, 0)
 	default:
-		rule, row, _ = raInReg(frames.X86RDX, frames.X86RSP, int32(8*t.words))
+		rule, row, _ = ruleRAInReg(frames.X86RDX, frames.X86RSP, pushed)
 	}
 	return rule, row, true
 }
 
-// inException gives the rule in the stub that finds a handler, with the return address in rdx:
+// ruleInExceptionStub returns the rule in the stub that finds a handler, with the return address in rdx:
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
-func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(b.begin, b.end-b.begin)
 	leaves := bytes.Index(code, exceptionEnds)
 	if !bytes.HasPrefix(code, exceptionBegins) || leaves < 0 || b.frameWords <= 0 {
 		return frames.Rule{}, nil, false
 	}
 	popped := leaves + len(exceptionEnds)
-	switch at := int(pc - b.begin); {
-	case at == 0, at >= popped:
-		return raInReg(frames.X86RDX, frames.X86RSP, 0)
-	case at == 1, at == popped-1:
-		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
-	case at < len(exceptionBegins):
+	switch off := int(pc - b.begin); {
+	case off == 0, off >= popped:
+		return ruleRAInReg(frames.X86RDX, frames.X86RSP, 0)
+	case off == 1, off == popped-1:
+		return framelessRule()
+	case off < len(exceptionBegins):
 		row := callerRow(frames.X86RSP, 16)
 		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 		return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 16, Method: frames.MethodCFI}, row, true
@@ -206,7 +178,7 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frameRule(8 * b.frameWords), nil, true
 }
 
-// inEntry gives the rule in a method entry of the interpreter:
+// ruleInEntry returns the rule in a method entry of the interpreter:
 //
 //	...                  return address at sp, caller's sp in r13
 //	pop rax              in rax; locals are pushed
@@ -216,13 +188,14 @@ func (v *VM) inException(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 //	push rbp
 //	mov rbp, rsp
 //	push r13             frame complete
-func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
+func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(c.begin, c.end-c.begin)
-	switch rest := code[min(pc-c.begin, uint64(len(code))):]; {
-	case isIntrinsicEnd(rest):
-		return raInReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
-	case len(rest) > 1 && pc-c.begin >= 3 && isIntrinsicEnd(code[pc-c.begin-3:]):
-		return raInReg(dwarfNumbers[rest[1]&7], frames.X86RSP, 0)
+	off := int(pc - c.begin)
+	if off >= 3 && off < len(code) && isIntrinsicEnd(code[off-3:]) {
+		return ruleRAInReg(dwarfNumbers[code[off+1]&7], frames.X86RSP, 0)
+	}
+	if rest := code[min(off, len(code)):]; isIntrinsicEnd(rest) {
+		return ruleRAInReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
 	}
 	prologue := bytes.Index(code, interpreterPrologue)
 	pops := -1
@@ -230,19 +203,19 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 		pops = bytes.LastIndex(code[:prologue], popRAXLeaR14)
 	}
 	if pops < 0 {
-		return v.inIntrinsic(c, pc)
+		return v.ruleInIntrinsic(c, pc)
 	}
-	pushes := int(pc-c.begin) - (prologue - 1)
-	switch at := int(pc - c.begin); {
-	case at <= pops:
-		if rule, row, ok := v.inIntrinsic(c, pc); ok {
+	pushes := off - (prologue - 1) // bytes since the push of rax
+	switch {
+	case off <= pops:
+		if rule, row, ok := v.ruleInIntrinsic(c, pc); ok {
 			return rule, row, ok
 		}
-		return atEntry(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
+		return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
 	case pushes <= 0:
-		return raInReg(frames.X86RAX, frames.X86R13, 0)
+		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
 	case pushes == 1:
-		return atEntry(frames.X86R13, 0, frames.MethodCFI)
+		return ruleRAAtSP(frames.X86R13, 0, frames.MethodCFI)
 	case pushes == 2:
 		row := callerRow(frames.X86R13, 0)
 		row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: 8}
@@ -252,15 +225,15 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 		row.RA, row.Regs[frames.X86RBP] = interpreted.RA, interpreted.Regs[frames.X86RBP]
 		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
 	}
-	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+	return interpretedRule()
 }
 
-// inIntrinsic gives the rule in an intrinsic, with the caller's sp in r13.
-func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if v.o.Analysis == nil {
+// ruleInIntrinsic returns the rule in an intrinsic, with the caller's sp in r13.
+func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if v.analysis == nil {
 		return frames.Rule{}, nil, false
 	}
-	r, ok := v.o.Analysis.ReturnAddress(pc, c.begin, c.end)
+	r, ok := v.analysis.ReturnAddress(pc, c.begin, c.end)
 	if !ok || r.RA.Kind == frames.RuleReg {
 		return frames.Rule{}, nil, false
 	}
@@ -269,7 +242,7 @@ func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// inAdapter gives the rule in an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
+// ruleInAdapter returns the rule in an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
 // gen_i2c_adapter):
 //
 //	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
@@ -279,11 +252,11 @@ func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 //
 //	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
 //	lea r13, [rsp + 8]; pop rax; sub rsp, ...; push rax; ...; jmp                        since JDK 21
-func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
-	if v.o.Analysis == nil {
+func (v *VM) ruleInAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	if v.analysis == nil {
 		return frames.Rule{}, nil, false
 	}
-	r, ok := v.o.Analysis.ReturnAddress(q.PC, b.begin, b.end)
+	r, ok := v.analysis.ReturnAddress(q.PC, b.begin, b.end)
 	if !ok || q.SPOnly && (r.Reg != frames.X86RSP || r.RA.Kind == frames.RuleRegOffset && r.RA.Reg != frames.X86RSP) {
 		return frames.Rule{}, nil, false
 	}
@@ -294,18 +267,19 @@ func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 
 const regR11 = 11 // DWARF number
 
-func (v *VM) inForwardException(ret uint64) (frames.Rule, *frames.Row, bool) {
+// ruleInForwardException returns the rule at the return address of the call in forward_exception.
+func (v *VM) ruleInForwardException(ret uint64) (frames.Rule, bool) {
 	code := v.code(ret, maxForward)
 	size := int32(8)
 	switch {
 	case !bytes.Contains(code, forwardsEnds):
-		return frames.Rule{}, nil, false
+		return frames.Rule{}, false
 	case bytes.HasPrefix(code, forwardsAligned):
 		size = 16
 	case !bytes.HasPrefix(code, forwards):
-		return frames.Rule{}, nil, false
+		return frames.Rule{}, false
 	}
 	r := frameRule(size)
 	r.Saved[0] = 0
-	return r, nil, true
+	return r, true
 }

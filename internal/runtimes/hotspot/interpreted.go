@@ -5,25 +5,26 @@ package hotspot
 import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/runtimes/hotspot/arm64"
 )
 
-func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
-	p := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}, interp: interpretedFrameComplete}
-	c, ok := n.vm.codeletAt(b, pc)
+// interpreterInfo describes an address in the interpreter.
+func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInfo {
+	info := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}}
+	c, ok := j.vm.codeletAt(b, pc)
 	if !ok {
-		p.interp = notInterpreted
-		return p
+		return info
 	}
-	p.ref.Object, p.ref.Position = c.text, c.begin
-	p.continuesDeopt = caller && c.continuesDeopt
-	q := frames.Query{PC: pc, Caller: caller}
-	if _, row, ok := n.vm.Rule(q); !ok || row != n.vm.interpretedRow() {
-		p.interp = notInterpreted
-		if c.entry && !caller {
-			p.interp = interpretedEntry
-		}
+	info.ref.Object, info.ref.Position = c.text, c.begin
+	info.continuesDeopt = afterCall && c.continuesDeopt
+	_, row, ok := j.vm.Rule(frames.Query{PC: pc, AfterCall: afterCall})
+	switch {
+	case ok && row == j.vm.interpretedRow():
+		info.interp = interpretedFrameComplete
+	case c.entry && !afterCall:
+		info.interp = interpretedEntry
 	}
-	return p
+	return info
 }
 
 // # Interpreter's frame (x86-64)
@@ -35,75 +36,106 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 //	fp − 48   constant pool cache    JDK 8: fp − 40
 //	fp − 64   bytecode pointer       JDK 8: fp − 56
 
-// interpretedFrame has distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp); in JDK 8 the latter two
-// are less by bytecodeJDK8. bytecodeReg is the innermost frame's bytecode pointer, methodReg the method being entered.
+// interpretedFrame has distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
 type interpretedFrame struct {
-	method, constants, bytecode, bytecodeJDK8 uint64
-	bytecodeReg, methodReg                    uint8
+	method, constants, bytecode uint64
+	// less is by how much the distances of constants and bytecode are less in JDK 8.
+	less uint64
+	// bytecodeReg has the innermost frame's bytecode pointer, methodReg the method being entered.
+	bytecodeReg, methodReg uint8
 }
 
 var (
-	frameX86 = interpretedFrame{24, 48, 64, 8, frames.X86R13, frames.X86RBX}
-	frameA64 = interpretedFrame{24, 56, 72, 16, 22, 12}
+	frameX86   = interpretedFrame{24, 48, 64, 8, frames.X86R13, frames.X86RBX}
+	frameARM64 = interpretedFrame{24, 56, 72, 16, 22, 12}
 )
 
-// interpretedRef gives an interpreted frame's position; false if its method is invalid.
-func (n *Names) interpretedRef(f *frames.Frame, how interpreterState) (managed.Ref, bool) {
-	is := n.vm.interpretedFrame()
-	if how == interpretedEntry || f.FP == 0 || !f.Caller && f.SP > f.FP-is.method {
-		return n.enteredRef(f)
+// interpretedRow is the row of an interpreter frame.
+func (v *VM) interpretedRow() *frames.Row {
+	if v.arm64 != nil {
+		return arm64.Interpreted
 	}
-	less := uint64(0)
-	if n.layout.major < 9 {
-		less = is.bytecodeJDK8
+	return &interpreted
+}
+
+func (v *VM) interpretedFrame() interpretedFrame {
+	if v.arm64 != nil {
+		return frameARM64
 	}
-	at, ok := n.word(f.FP - is.method)
-	m := n.methodAt(at)
+	return frameX86
+}
+
+// interpretedRef returns an interpreted frame's position; false if its method is invalid.
+func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (managed.Ref, bool) {
+	offsets := j.vm.interpretedFrame()
+	if j.vm.nameLayout.major < 9 {
+		offsets.constants, offsets.bytecode = offsets.constants-offsets.less, offsets.bytecode-offsets.less
+	}
+	if state == interpretedEntry || f.FP == 0 || !hasStored(f, offsets.method) {
+		return j.enteredRef(f)
+	}
+	methodAddr, ok := j.validity.word(f.FP - offsets.method)
+	m := j.methods.methodAt(methodAddr)
 	if !ok || m == nil {
-		if f.Caller && at != 0 && n.doubted() {
-			return managed.Ref{Object: at, Kind: refInterpreted}, true
+		if f.AfterCall && methodAddr != 0 && j.validity.doubted() {
+			return managed.Ref{Object: methodAddr, Kind: refInterpreted}, true
 		}
-		return n.enteredRef(f)
+		return j.enteredRef(f)
 	}
-	bcp := uint64(0)
-	if f.Caller || f.SP <= f.FP-is.bytecode+less {
-		bcp, _ = n.word(f.FP - is.bytecode + less)
-		if pool, ok := n.word(f.FP - is.constants + less); !ok || pool != m.cache {
-			return managed.Ref{Object: at, Kind: refInterpreted}, true
-		}
+	pointer, ok := j.bytecodePointer(f, &offsets, m)
+	if !ok {
+		return managed.Ref{Object: methodAddr, Kind: refInterpreted}, true
 	}
-	if now, known := n.sample.Regs.Get(is.bytecodeReg); known && !f.Caller && now-m.code < m.size {
-		bcp = now
-	}
-	r := managed.Ref{Object: at, Position: bcp - m.code, Cookie: n.cookieOf(m), Kind: refInterpreted}
+	r := managed.Ref{Object: methodAddr, Position: pointer - m.code, Cookie: j.validity.cookieOf(m), Kind: refInterpreted}
 	if r.Position >= m.size {
 		r.Position = noBytecode
 	}
 	return r, true
 }
 
+// hasStored reports whether a frame has stored the word at a distance below its frame pointer.
+func hasStored(f *frames.Frame, distance uint64) bool { return f.AfterCall || f.SP <= f.FP-distance }
+
+// bytecodePointer returns the address of the frame's current bytecode, 0 if it has none yet; false if the frame's
+// constant pool cache is not m's.
+func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame, m *method) (pointer uint64, ok bool) {
+	if hasStored(f, offsets.bytecode) {
+		pointer, _ = j.validity.word(f.FP - offsets.bytecode)
+		if constants, ok := j.validity.word(f.FP - offsets.constants); !ok || constants != m.cache {
+			return 0, false
+		}
+	}
+	current, known := j.validity.sample.Regs.Get(offsets.bytecodeReg)
+	if isCurrent := known && !f.AfterCall; isCurrent && current-m.code < m.size {
+		return current, true
+	}
+	return pointer, true
+}
+
+// noBytecode is the position of a frame without a bytecode.
 const noBytecode = 1 << 32
 
-// enteredRef gives the method being entered, by the register that holds it until its frame is made. Its entry point
+// enteredRef returns the method being entered, by the register that holds it until its frame is made. Its entry point
 // must be in pc's codelet.
-func (n *Names) enteredRef(f *frames.Frame) (managed.Ref, bool) {
-	at, ok := n.sample.Regs.Get(n.vm.interpretedFrame().methodReg)
-	if !ok || f.Caller {
+func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
+	methodAddr, ok := j.validity.sample.Regs.Get(j.vm.interpretedFrame().methodReg)
+	if !ok || f.AfterCall {
 		return managed.Ref{}, false
 	}
-	b, ok := n.vm.find(f.PC)
+	b, ok := j.vm.find(f.PC)
 	if !ok {
 		return managed.Ref{}, false
 	}
-	c, ok := n.vm.codeletAt(&b, f.PC)
-	m := n.methodAt(at)
+	c, ok := j.vm.codeletAt(&b, f.PC)
+	m := j.methods.methodAt(methodAddr)
 	if !ok || m == nil {
 		return managed.Ref{}, false
 	}
-	if entry := n.vm.memory().word(at + n.layout.at.Method.Entry.offset); entry < c.begin || entry >= c.end {
+	entry := j.vm.memory().word(methodAddr + j.vm.nameLayout.table.Method.Entry.offset)
+	if entry < c.begin || entry >= c.end {
 		return managed.Ref{}, false
 	}
-	return managed.Ref{Object: at, Position: noBytecode, Cookie: n.cookieOf(m), Kind: refInterpreted}, true
+	return managed.Ref{
+		Object: methodAddr, Position: noBytecode, Cookie: j.validity.cookieOf(m), Kind: refInterpreted,
+	}, true
 }
-
-func (n *validity) word(addr uint64) (uint64, bool) { return n.sample.Mem.Word(addr) }

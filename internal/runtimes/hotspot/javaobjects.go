@@ -33,10 +33,10 @@ const (
 	maxInObject     = 1 << 12
 )
 
-// colours gives ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors, and
-// false if unreadable.
+// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors,
+// and false if unreadable.
 func (t *threads) colours() (staleBits, shift uint64, ok bool) {
-	m, l := t.names.vm.memory(), t.layout
+	m, l := t.vm.memory(), t.layout
 	for _, set := range wantColours {
 		if !l.has(set) {
 			continue
@@ -55,7 +55,7 @@ func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 	return staleBits, shift, !m.failed && shift < 32
 }
 
-// decodeReference gives the address in a reference, without ZGC's colours; false if it is null or stale, so that the
+// decodeReference returns the address in a reference, without ZGC's colours; false if it is null or stale, so that the
 // object may have moved.
 func (w *namePath) decodeReference(ref uint64) (uint64, bool) {
 	at := ref >> w.colourShift
@@ -67,16 +67,15 @@ func (w *namePath) decodeReference(ref uint64) (uint64, bool) {
 func (t *threads) readReferenceTo(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.staleBits == 0 {
-		m := t.names.vm.memory()
+		m := t.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
-		base, shift := m.word(t.layout.staticAddress(t.layout.oops[0])), m.int32(t.layout.staticAddress(t.layout.oops[1]))
-		if to, ok := w.decodeReference(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
+		if to, ok := w.decodeReference(t.widen(m, narrow, t.layout.oops)); !m.failed && narrow != 0 && ok && is(to) {
 			o.known, o.wide = true, false
 			return to, true
 		}
 	}
 	if !o.known || o.wide {
-		m := t.names.vm.memory()
+		m := t.vm.memory()
 		if to, ok := w.decodeReference(m.word(at)); !m.failed && ok && is(to) {
 			o.known, o.wide = true, true
 			return to, true
@@ -86,7 +85,7 @@ func (t *threads) readReferenceTo(w *namePath, at uint64, is func(uint64) bool) 
 }
 
 func (t *threads) klassOf(object uint64, h header) uint64 {
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&markMarkedValue == markMarkedValue {
 		return 0
@@ -104,11 +103,16 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	default:
 		narrow = mark >> compactShift
 	}
-	base := m.word(t.layout.staticAddress(t.layout.klasses[0]))
-	shift := m.int32(t.layout.staticAddress(t.layout.klasses[1]))
+	klass := t.widen(m, narrow, t.layout.klasses)
 	if m.failed || narrow == 0 {
 		return 0
 	}
+	return klass
+}
+
+// widen returns the address in a compressed reference. scheme are the variables with base and shift, which m reads.
+func (t *threads) widen(m *memory, narrow uint64, scheme []string) uint64 {
+	base, shift := m.word(t.layout.staticAddress(scheme[0])), m.int32(t.layout.staticAddress(scheme[1]))
 	return base + narrow<<(shift&31)
 }
 
@@ -116,12 +120,12 @@ func (t *threads) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	symbol := m.word(klass + t.layout.offset("Klass::_name"))
 	if m.failed {
 		return ""
 	}
-	name, _ := t.names.symbolText(symbol)
+	name, _ := t.methods.symbolText(symbol)
 	return name
 }
 
@@ -146,16 +150,24 @@ func (t *threads) isThread(object uint64) bool {
 	return false
 }
 
-// threadClass gives java.lang.Thread if klass is that or a subclass, else 0.
+// threadClass returns java.lang.Thread if klass is that or a subclass, else 0.
 func (t *threads) threadClass(klass uint64) uint64 {
+	return t.searchSupers(klass, func(k uint64) bool {
+		known := t.oops.thread
+		return known == k || known == 0 && t.className(k) == "java/lang/Thread"
+	})
+}
+
+// searchSupers returns the first of a class and its superclasses for which is holds, or 0.
+func (t *threads) searchSupers(klass uint64, is func(klass uint64) bool) uint64 {
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
 			return 0
 		}
-		if known := t.oops.thread; known == klass || known == 0 && t.className(klass) == "java/lang/Thread" {
+		if is(klass) {
 			return klass
 		}
-		m := t.names.vm.memory()
+		m := t.vm.memory()
 		if klass = m.word(klass + t.layout.offset("Klass::_super")); m.failed {
 			return 0
 		}
@@ -198,7 +210,7 @@ func (t *threads) isText(object uint64) bool {
 		return false
 	}
 	// klass.hpp: 0xc0, header size, element type, log2 of its size
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	helper := uint32(m.int32(k + t.layout.offset("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
 	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
@@ -220,7 +232,7 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
-// uncoloured gives the address in a reference of 8 bytes; false if it is null or may be stale.
+// uncoloured returns the address in a reference of 8 bytes; false if it is null or may be stale.
 func (t *waiters) uncoloured(ref uint64) (uint64, bool) {
 	var w namePath
 	var ok bool
@@ -252,7 +264,7 @@ func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false
 	}
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	if t.oops.wide {
 		ref := m.word(at)
 		if m.failed || ref == 0 {
@@ -269,7 +281,6 @@ func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if m.failed || narrow == 0 {
 		return 0, !m.failed
 	}
-	base, shift := m.word(t.layout.staticAddress(t.layout.oops[0])), m.int32(t.layout.staticAddress(t.layout.oops[1]))
-	to := base + narrow<<(shift&31)
+	to := t.widen(m, narrow, t.layout.oops)
 	return to, !m.failed && to%8 == 0
 }

@@ -7,21 +7,22 @@ import (
 	"slices"
 )
 
+// readLines reads a method's first line and its table of lines; whole is the ConstMethod's size in bytes.
 func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)
-	n.table = slices.Grow(n.table[:0], int(size))[:size]
-	if !n.vm.memory().bytes(from, n.table) {
+	n.lines = slices.Grow(n.lines[:0], int(size))[:size]
+	if !n.vm.memory().bytes(from, n.lines) {
 		return
 	}
-	s := unsigned5Reader{b: n.table, excluded: n.layout.excludedBytes}
-	m.first = s.line(0)
-	m.lines = bytes.Clone(n.table[:len(n.table)-len(s.b)])
+	s := unsigned5Reader{b: n.lines, excluded: n.vm.nameLayout.excludedBytes}
+	m.firstLine = s.line(0)
+	m.lines = bytes.Clone(n.lines[:len(n.lines)-len(s.b)])
 }
 
-// lineAt gives the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
+// lineAt returns the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
-	s := unsigned5Reader{b: m.lines, excluded: n.layout.excludedBytes}
+	s := unsigned5Reader{b: m.lines, excluded: n.vm.nameLayout.excludedBytes}
 	return s.line(bci)
 }
 

@@ -10,54 +10,57 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// readCache caches pages during a walk or query, from enable to disable. Before a second reading a query drops them.
+// readCache caches the pages that a walk or a query reads. Before a second reading a query drops them.
 type readCache struct {
 	managed.Pages
 	process   reader
 	readParts func([]frames.Region) int // nil: one at a time
-	enabled   bool
-	since     int64 // before the first read, CLOCK_MONOTONIC ns
+	inUse     bool                      // reads of [codeCache.memory] go through the cache
+	since     int64                     // before the first read, CLOCK_MONOTONIC ns
 }
 
+// reader counts reads.
 type reader struct {
-	read  func(addr uint64, b []byte) int
+	managed.Reader
 	count int
 }
 
 // Read implements [managed.Reader].
 func (r *reader) Read(addr uint64, b []byte) int {
 	r.count++
-	return r.read(addr, b)
+	return r.Reader.Read(addr, b)
 }
 
-// enable enables the cache, drops reads before after, and gives the time of the oldest read.
-func (k *readCache) enable(after int64) (since int64) {
-	if k.enabled = true; k.since == 0 || k.since < after {
-		k.drop()
+// begin makes reads go through the cache, and drops what was read before after. No page that is left is older than
+// since (CLOCK_MONOTONIC ns). The caller ends it by bypass.
+func (c *readCache) begin(after int64) (since int64) {
+	if c.inUse = true; c.since == 0 || c.since < after {
+		c.drop()
 	}
-	if k.since == 0 {
-		k.since = procmem.Now()
+	if c.since == 0 {
+		c.since = procmem.Now()
 	}
-	return k.since
+	return c.since
 }
 
-func (k *readCache) disable() { k.enabled = false }
+// bypass makes reads go to the process.
+func (c *readCache) bypass() { c.inUse = false }
 
-func (k *readCache) drop() {
-	k.since = 0
-	k.Reset(&k.process)
+func (c *readCache) drop() {
+	c.since = 0
+	c.Reset(&c.process)
 }
 
 // reread is drop for a query that repeats much of the last.
-func (k *readCache) reread() {
-	k.since = procmem.Now()
-	k.process.count++
-	k.Reread(&k.process, k.readParts)
+func (c *readCache) reread() {
+	c.since = procmem.Now()
+	c.process.count++
+	c.Reread(&c.process, c.readParts)
 }
 
 // memory has a sticky error.
 type memory struct {
-	read   func(addr uint64, b []byte) int
+	from   managed.Reader
 	failed bool
 	buf    [8]byte
 	text   [maxName]byte
@@ -65,7 +68,7 @@ type memory struct {
 }
 
 func (m *memory) bytes(addr uint64, b []byte) bool {
-	if m.failed || m.read(addr, b) != len(b) {
+	if m.failed || m.from.Read(addr, b) != len(b) {
 		m.failed = true
 		clear(b)
 	}
@@ -87,7 +90,7 @@ func (m *memory) name(addr uint64) string {
 	if m.failed || addr == 0 {
 		return ""
 	}
-	n := m.read(addr, b)
+	n := m.from.Read(addr, b)
 	if n <= 0 {
 		m.failed = true
 		return ""

@@ -10,11 +10,11 @@ import (
 
 // counting counts the reads of the process; pages of the last query are read in one.
 func counting(v *VM, calls *int) {
-	read := v.o.Read
-	v.o.Read = func(addr uint64, b []byte) int {
+	read := v.host.Read
+	v.readBy(func(addr uint64, b []byte) int {
 		*calls++
 		return read(addr, b)
-	}
+	})
 	v.cached.readParts = func(parts []frames.Region) (n int) {
 		*calls++
 		for n < len(parts) && read(parts[n].Addr, parts[n].Bytes) == len(parts[n].Bytes) {
@@ -64,14 +64,14 @@ func TestCachedMemoryIsReadAgainOnceDropped(t *testing.T) {
 	k := &v.cached
 	word := func() uint64 { return v.memory().word(stringsAt) }
 	f.put(stringsAt, 1)
-	k.enable(0)
+	k.begin(0)
 	first := word()
 	f.put(stringsAt, 2)
 	kept := word()
 	k.drop()
 	dropped := word()
 	f.put(stringsAt, 3)
-	k.disable()
+	k.bypass()
 	if off := word(); first != 1 || kept != 1 || dropped != 2 || off != 3 {
 		t.Errorf("%d %d %d %d", first, kept, dropped, off)
 	}

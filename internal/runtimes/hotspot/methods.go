@@ -16,28 +16,30 @@ import (
 
 // method is a Method, whose memory is reused after class unloading.
 type method struct {
-	at          uint64
 	constMethod uint64
 	code        uint64 // address of the bytecode
-	size        uint64 // of code
+	size        uint64 // of the bytecode
 	cache       uint64 // constant pool cache, also in interpreter frames
 	cookie      uint64
 	name, file  string
 	lines       []byte // compressed
-	first       int    // first line
+	firstLine   int
 	// Times of first read and last check, CLOCK_MONOTONIC ns.
 	since, checked int64
 }
 
+// methodNames reads methods, and caches them by the address of the Method.
 type methodNames struct {
-	*validity
-	methods map[uint64]*method
-	kept    int // bytes of their lines and names
+	vm        *VM
+	validity  *validity
+	byAddress map[uint64]*method
+	kept      int // bytes of their lines and names
 
+	// Buffers of one read.
 	symbol      [64 + maxSymbol]byte
-	spelled     []byte // of method and class
-	full        []byte // for display
-	table       []byte
+	spelled     []byte // names of method and class
+	full        []byte // name for display
+	lines       []byte
 	cookie      []byte
 	constMethod [maxConst + 8]byte
 	pool        [maxPool + 8]byte
@@ -55,16 +57,19 @@ const (
 // constUTF8 is JVM_CONSTANT_Utf8.
 const constUTF8 = 1
 
+// hasLines is the flag of a ConstMethod with a table of lines.
 const hasLines = 1
 
 var hashSeed = maphash.MakeSeed()
 
+// methodIdentity is what tells a method from a later one at the same address.
 type methodIdentity struct {
 	constMethod, constants, holder uint64
 	nameIndex, id                  uint16
 	name, class                    []byte // by content; valid until the next identify
 }
 
+// cookieFor returns a hash of an identity, never 0.
 func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	b := binary.LittleEndian.AppendUint64(n.cookie[:0], id.constMethod)
 	b = binary.LittleEndian.AppendUint64(b, id.constants)
@@ -76,13 +81,13 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// identify reads the identity of the method at an address; cm is the start of the ConstMethod.
-func (n *methodNames) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
-	l, m := &n.layout.at, n.vm.memory()
-	if at == 0 || at%8 != 0 {
+// identify reads the identity of the Method at addr; cm is the start of the ConstMethod.
+func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bool) {
+	l, m := &n.vm.nameLayout.table, n.vm.memory()
+	if addr == 0 || addr%8 != 0 {
 		return id, nil, false
 	}
-	id.constMethod = m.word(at + l.Method.ConstMethod.offset)
+	id.constMethod = m.word(addr + l.Method.ConstMethod.offset)
 	cm = n.constMethod[:l.ConstMethod.Bytes+8]
 	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
 		return id, nil, false
@@ -100,84 +105,84 @@ func (n *methodNames) identify(at uint64) (id methodIdentity, cm []byte, ok bool
 	if m.failed || id.holder == 0 {
 		return id, nil, false
 	}
-	text, ok := n.symbolBytes(name)
+	text, hasName := n.symbolBytes(name)
 	n.spelled = append(n.spelled[:0], text...)
 	end := len(n.spelled)
-	text, ok2 := n.symbolBytes(class)
+	text, hasClass := n.symbolBytes(class)
 	n.spelled = append(n.spelled, text...)
 	id.name, id.class = n.spelled[:end], n.spelled[end:]
-	return id, cm, ok && ok2
+	return id, cm, hasName && hasClass
 }
 
 // setFromConstMethod sets what a ConstMethod's bytes have of a method's identity.
 func (n *methodNames) setFromConstMethod(id *methodIdentity, cm []byte) {
-	l := &n.layout.at
+	l := &n.vm.nameLayout.table
 	id.constants = l.ConstMethod.Constants.in(cm)
 	id.nameIndex = uint16(l.ConstMethod.NameIndex.in(cm))
 	id.id = uint16(l.ConstMethod.IDNum.in(cm))
 }
 
 func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
-	return id.constants + n.layout.at.ConstantPool.Bytes + 8*uint64(index)
+	return id.constants + n.vm.nameLayout.table.ConstantPool.Bytes + 8*uint64(index)
 }
 
-func (n *methodNames) methodAt(at uint64) *method {
-	known := n.methods[at]
-	if known != nil && known.checked >= n.at {
+// methodAt returns the method whose Method is at addr, checked after the walked copy was made; nil if there is none.
+func (n *methodNames) methodAt(addr uint64) *method {
+	known := n.byAddress[addr]
+	if known != nil && known.checked >= n.validity.copiedAt {
 		return known
 	}
-	now := n.vm.cached.enable(n.at)
-	defer n.vm.cached.disable()
-	id, cm, ok := n.identify(at)
+	since := n.vm.cached.begin(n.validity.copiedAt)
+	defer n.vm.cached.bypass()
+	id, cm, ok := n.identify(addr)
 	if !ok {
-		n.drop(at)
+		n.drop(addr)
 		return nil
 	}
 	cookie := n.cookieFor(&id)
 	if known != nil && known.cookie == cookie {
-		known.checked = now
+		known.checked = since
 		return known
 	}
-	m := n.readMethod(at, &id, cm)
+	m := n.readMethod(&id, cm)
+	n.drop(addr)
 	if m == nil {
-		n.drop(at)
 		return nil
 	}
-	n.drop(at)
-	if len(n.methods) >= maxMethods || n.kept > maxKept {
-		n.forgetMethods()
+	if len(n.byAddress) >= maxMethods || n.kept > maxKept {
+		n.forget()
 	}
-	m.cookie, m.since, m.checked = cookie, now, now
-	n.methods[at] = m
+	m.cookie, m.since, m.checked = cookie, since, since
+	n.byAddress[addr] = m
 	n.kept += m.bytes()
 	return m
 }
 
 func (m *method) bytes() int { return len(m.lines) + len(m.name) + len(m.file) }
 
-func (n *methodNames) drop(at uint64) {
-	if m := n.methods[at]; m != nil {
+func (n *methodNames) drop(addr uint64) {
+	if m := n.byAddress[addr]; m != nil {
 		n.kept -= m.bytes()
-		delete(n.methods, at)
+		delete(n.byAddress, addr)
 	}
 }
 
-func (n *methodNames) forgetMethods() {
-	clear(n.methods)
+func (n *methodNames) forget() {
+	clear(n.byAddress)
 	n.kept = 0
 }
 
 // readMethod reads the rest of a method; sizes, tags and printable names validate it.
-func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
-	l := &n.layout.at
+func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
+	l := &n.vm.nameLayout.table
 	whole := 8 * l.ConstMethod.Size.in(cm)
-	m := &method{at: at, constMethod: id.constMethod, cache: l.ConstantPool.Cache.in(n.pool[:])}
+	m := &method{constMethod: id.constMethod, cache: l.ConstantPool.Cache.in(n.pool[:])}
 	m.code, m.size = id.constMethod+l.ConstMethod.Bytes, l.ConstMethod.CodeSize.in(cm)
 	if head := l.ConstMethod.Bytes + m.size; whole > maxConstMethod || head > whole {
 		return nil
 	}
 	hasTable := l.ConstMethod.Flags.in(cm)&hasLines != 0
-	if !n.isName(id, id.nameIndex) {
+	if !n.isName(id.nameIndex) {
 		return nil
 	}
 	n.full = append(n.full[:0], id.class...)
@@ -192,20 +197,20 @@ func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *meth
 }
 
 // isName reports whether a constant is a name. n.pool must hold the pool's header.
-func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
-	l, m := &n.layout.at, n.vm.memory()
+func (n *methodNames) isName(index uint16) bool {
+	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
 	}
-	length, at := l.Array.Length.offset, l.Array.Data.offset+uint64(index)
 	var tag [1]byte
-	return uint64(uint32(m.int32(tags+length))) == count && m.bytes(tags+at, tag[:]) && tag[0] == constUTF8
+	return uint64(uint32(m.int32(tags+l.Array.Length.offset))) == count &&
+		m.bytes(tags+l.Array.Data.offset+uint64(index), tag[:]) && tag[0] == constUTF8
 }
 
 func (n *methodNames) sourceFile(id *methodIdentity) string {
 	index := n.sourceIndex(id)
-	if !n.isName(id, index) {
+	if !n.isName(index) {
 		return ""
 	}
 	b, _ := n.symbolBytes(n.vm.memory().word(n.constantAt(id, index)))
@@ -213,10 +218,11 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 }
 
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
-	if l := &n.layout.at; n.layout.sourceInPool {
-		return uint16(l.ConstantPool.SourceFile.in(n.pool[:]))
+	source := &n.vm.nameLayout.table.ConstantPool.SourceFile
+	if n.vm.nameLayout.sourceInPool {
+		return uint16(source.in(n.pool[:]))
 	}
 	var b [2]byte
-	n.vm.memory().bytes(id.holder+n.layout.at.ConstantPool.SourceFile.offset, b[:])
+	n.vm.memory().bytes(id.holder+source.offset, b[:])
 	return binary.LittleEndian.Uint16(b[:])
 }

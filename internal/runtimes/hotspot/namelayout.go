@@ -172,9 +172,10 @@ func nameSizes() (out []string) {
 	return out
 }
 
+// nameLayout is the layout of what names need.
 type nameLayout struct {
 	*layout
-	at                       nameTable
+	table                    nameTable
 	major                    int // 8, 11, 17 …
 	excludedBytes            byte
 	scopesIn                 scopesIn
@@ -206,8 +207,9 @@ func (l *layout) fieldsNamed(names []string) (out []field) {
 
 // Bounds of structures, in bytes.
 const (
-	maxConst = 112
-	maxPool  = 240
+	maxConst  = 112
+	maxPool   = 240
+	maxPcDesc = 64
 )
 
 // firstExcludingZero is the first release in which no byte of a number is 0.
@@ -221,14 +223,14 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 		sourceInPool: l.has([]string{"ConstantPool::_source_file_name_index"}),
 		lengthAbove:  !l.has([]string{"Symbol::_length"}), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
 	}
-	n.at.fill(l)
+	n.table.fill(l)
 	if !n.readMajor(v.memory()) {
 		return nil, false
 	}
 	if n.major >= firstExcludingZero {
 		n.excludedBytes = 1
 	}
-	if n.at.ConstMethod.Bytes > maxConst || n.at.ConstantPool.Bytes > maxPool || n.at.PcDesc.Bytes > 64 {
+	if n.table.ConstMethod.Bytes > maxConst || n.table.ConstantPool.Bytes > maxPool || n.table.PcDesc.Bytes > maxPcDesc {
 		return nil, false
 	}
 	for name := range l.fields {
@@ -236,7 +238,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 			n.entry = max(n.entry, l.offset(name)+8)
 		}
 	}
-	for _, m := range n.at.members() {
+	for _, m := range n.table.members() {
 		if m.field != nil && m.field.offset > maxHeader && m.field.address == 0 {
 			return nil, false
 		}

@@ -233,7 +233,7 @@ func number5(least byte, vs ...byte) []byte {
 
 var generated = &frames.Module{Generated: true}
 
-func begin(n *Names, regs map[uint8]uint64, words ...uint64) *managed.Sample {
+func begin(n *javaFrames, regs map[uint8]uint64, words ...uint64) *managed.Sample {
 	b := make([]byte, 0, 8*len(words))
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint64(b, w)

@@ -10,13 +10,14 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
 
-// said gives a frame's functions, innermost first.
-func said(n *Names, f frames.Frame) string {
+// said returns a frame's functions, innermost first.
+func said(n *javaFrames, f frames.Frame) string {
 	f.Module = generated
-	refs, instead := n.ManagedFrames(&f, 0, nil)
-	if len(refs) != 1 || !instead {
+	refs, replacesFrame := n.ManagedFrames(&f, 0, nil)
+	if len(refs) != 1 || !replacesFrame {
 		return fmt.Sprint(len(refs), " refs")
 	}
 	fs, truth := n.Symbolize(refs[0], nil, nil)
@@ -60,7 +61,7 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newNamed(r)
 			code, _, _ := cart(f, r)
-			n := f.open(t).Names()
+			n := f.open(t).frameSource()
 			begin(n, nil)
 			for _, c := range []struct {
 				off    uint64
@@ -75,7 +76,7 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 				{2, false, inTotal},
 				{90, false, inTotal},
 			} {
-				if got := said(n, frames.Frame{PC: code + c.off, Caller: c.caller}); got != c.want {
+				if got := said(n, frames.Frame{PC: code + c.off, AfterCall: c.caller}); got != c.want {
 					t.Errorf("%d, caller %v: %s, want %s (%v)", c.off, c.caller, got, c.want, n.Incomplete())
 				}
 			}
@@ -88,20 +89,20 @@ func TestStaticCallStubHasItsOwnName(t *testing.T) {
 		f := newNamed(r)
 		code, _, _ := cart(f, r)
 		copy(f.mem[code+120:], []byte{0x48, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0, opJump, 0, 0x10, 0, 0})
-		n := f.open(t).Names()
+		n := f.open(t).frameSource()
 		begin(n, nil)
 		for _, pc := range []uint64{code + 120, code + 130} {
 			if got := said(n, frames.Frame{PC: pc}); got != "static_call_stub(:0) stub" {
 				t.Errorf("%s: %s", name, got)
 			}
 		}
-		if got := said(n, frames.Frame{PC: code + 60, Caller: true}); got != inItem {
+		if got := said(n, frames.Frame{PC: code + 60, AfterCall: true}); got != inItem {
 			t.Errorf("%s: its caller is %s", name, got)
 		}
 		copy(f.mem[code+120:], make([]byte, 15))
 		f.put32(code-f.header+48, 78)
 		n.Forget()
-		n.at = n.clock()
+		n.validity.copiedAt = procmem.Now()
 		if got := said(n, frames.Frame{PC: code + 120}); got != inTotal {
 			t.Errorf("%s: other code is %s", name, got)
 		}
@@ -112,12 +113,12 @@ func TestDeoptimizedFramesAreNamedByTheirOriginalPC(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
 		code, _, _ := cart(f, r)
-		n := f.open(t).Names()
+		n := f.open(t).frameSource()
 		begin(n, nil, 0, 0, code+60, 0)
-		if got := said(n, frames.Frame{PC: code + 200, SP: namedStack, Caller: true}); got != inItem {
+		if got := said(n, frames.Frame{PC: code + 200, SP: namedStack, AfterCall: true}); got != inItem {
 			t.Errorf("%s: %s", name, got)
 		}
-		if got := said(n, frames.Frame{PC: code + 200, SP: namedStack + 8, Caller: true}); got != inTotal {
+		if got := said(n, frames.Frame{PC: code + 200, SP: namedStack + 8, AfterCall: true}); got != inTotal {
 			t.Errorf("%s: without the place: %s", name, got)
 		}
 	}
@@ -128,7 +129,7 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newNamed(r)
 			_, total, _ := cart(f, r)
-			n := f.open(t).Names()
+			n := f.open(t).frameSource()
 			entry, bytecode := interpreterAt(f.fake)
 			code := f.word(total+8) + 32
 			fp := uint64(namedStack + 80)
@@ -145,12 +146,12 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 				f    frames.Frame
 				want string
 			}{
-				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, Caller: true}, at8},
+				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, AfterCall: true}, at8},
 				{frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack}, at0}, // by the register
 				{frames.Frame{PC: entry + 2, FP: fp, SP: namedStack + 200}, at0},
 				// The frame is removed.
 				{frames.Frame{PC: bytecode + 10, FP: fp + 8, SP: namedStack}, "Interpreter (iadd)(:0) stub"},
-				{frames.Frame{PC: bytecode + 1, FP: fp + 8, SP: namedStack, Caller: true}, "Interpreter (iadd)(:0) stub"},
+				{frames.Frame{PC: bytecode + 1, FP: fp + 8, SP: namedStack, AfterCall: true}, "Interpreter (iadd)(:0) stub"},
 			} {
 				c.f.PC -= 0
 				if got := said(n, c.f); got != c.want {
@@ -159,7 +160,7 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 			}
 			stack[4+less]++
 			begin(n, nil, stack...)
-			if got := said(n, frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, Caller: true}); got != "[freed]" {
+			if got := said(n, frames.Frame{PC: bytecode + 1, FP: fp, SP: namedStack, AfterCall: true}); got != "[freed]" {
 				t.Errorf("a class with other constants: %s", got)
 			}
 		})
@@ -170,12 +171,12 @@ func TestMethodsAtReusedAddressesAreOthers(t *testing.T) {
 	r := namedReleases["JDK 17"]
 	f := newNamed(r)
 	code, total, _ := cart(f, r)
-	n := f.open(t).Names()
+	n := f.open(t).frameSource()
 	begin(n, nil)
-	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
+	fr := frames.Frame{PC: code + 80, AfterCall: true, Module: generated}
 	refs, _ := n.ManagedFrames(&fr, 0, nil)
 	f.put32(code-f.header+48, 78)
-	n.at = n.clock()
+	n.validity.copiedAt = procmem.Now()
 	after, _ := n.ManagedFrames(&fr, 0, nil)
 	if after[0] == refs[0] {
 		t.Error("the same identity for another compilation")
@@ -185,10 +186,10 @@ func TestMethodsAtReusedAddressesAreOthers(t *testing.T) {
 	}
 	c := f.newClass("com/example/Other", "Other.java")
 	other := f.newMethod(c, 2, "other", 30, 0<<3|5)
-	was := n.methodAt(total).cookie
+	was := n.methods.methodAt(total).cookie
 	copy(f.mem[total:total+64], f.mem[other:other+64])
-	n.at = n.clock()
-	if m := n.methodAt(total); m == nil || m.cookie == was || m.name != "com.example.Other.other" {
+	n.validity.copiedAt = procmem.Now()
+	if m := n.methods.methodAt(total); m == nil || m.cookie == was || m.name != "com.example.Other.other" {
 		t.Errorf("another method at the same address: %+v", m)
 	}
 }
@@ -202,10 +203,10 @@ func TestTablesWithoutAFieldGiveNoNames(t *testing.T) {
 			f.put(uint64(tableAt+stride*(i+1)), f.text("Renamed"))
 		}
 	}
-	n := f.open(t).Names()
+	n := f.open(t).frameSource()
 	begin(n, nil)
-	fr := frames.Frame{PC: code + 80, Caller: true, Module: generated}
-	if refs, instead := n.ManagedFrames(&fr, 0, nil); len(refs) != 0 || instead {
+	fr := frames.Frame{PC: code + 80, AfterCall: true, Module: generated}
+	if refs, replacesFrame := n.ManagedFrames(&fr, 0, nil); len(refs) != 0 || replacesFrame {
 		t.Error("a frame is named")
 	}
 	if err := n.Incomplete(); err == nil || !strings.Contains(err.Error(), "Symbol::_body") {
@@ -280,11 +281,11 @@ func FuzzHostileNames(f *testing.F) {
 		if uint64(at) < uint64(len(m.mem)) {
 			copy(m.mem[at:], b)
 		}
-		v, err := New(Options{Arch: frames.X86_64, Symbol: m.symbol, Read: m.read, ReadCode: m.read})
+		v, err := New(m.host(frames.X86_64), nil)
 		if err != nil {
 			return
 		}
-		n := v.Names()
+		n := v.frameSource()
 		if calls := 0; which&8 != 0 {
 			counting(v, &calls)
 		}
@@ -293,7 +294,7 @@ func FuzzHostileNames(f *testing.F) {
 		entry, bytecode := interpreterAt(m.fake)
 		for _, pc := range []uint64{code + off%512, entry + off%32, bytecode + off%32, off} {
 			for _, caller := range []bool{false, true} {
-				said(n, frames.Frame{PC: pc, SP: namedStack, FP: fp, Caller: caller})
+				said(n, frames.Frame{PC: pc, SP: namedStack, FP: fp, AfterCall: caller})
 			}
 		}
 		n.Symbolize(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
@@ -320,16 +321,16 @@ func TestMethodsInPossiblyReusedMemoryAreFreed(t *testing.T) {
 		r := namedReleases["JDK 17"]
 		f := newNamed(r)
 		code, _, _ := cart(f, r)
-		n := f.open(t).Names()
+		n := f.open(t).frameSource()
 		n.vm.heapOf(code)
 		n.readFirstMoment(code)
-		fr := frames.Frame{PC: code + 40, Caller: true}
+		fr := frames.Frame{PC: code + 40, AfterCall: true}
 		if c.before {
-			begin(n, nil).At = n.clock()
-			n.at = n.clock() - 1
+			begin(n, nil).At = procmem.Now()
+			n.validity.copiedAt = procmem.Now() - 1
 			said(n, fr)
 		}
-		copied := n.clock()
+		copied := procmem.Now()
 		if c.happens&collected != 0 {
 			f.put32(collectedAt+8, 7)
 		}
@@ -349,16 +350,16 @@ func TestMethodsThatAreUnloadedBeforeTheirNamesAreReadAreFreed(t *testing.T) {
 		for _, before := range []bool{false, true} {
 			f := newNamed(r)
 			code, _, _ := cart(f, r)
-			n := f.open(t).Names()
+			n := f.open(t).frameSource()
 			n.vm.heapOf(code)
 			n.readFirstMoment(code)
-			fr := frames.Frame{PC: code + 40, Caller: true, Module: generated}
+			fr := frames.Frame{PC: code + 40, AfterCall: true, Module: generated}
 			if before {
-				begin(n, nil).At = n.clock()
-				n.at = n.clock() - 1
+				begin(n, nil).At = procmem.Now()
+				n.validity.copiedAt = procmem.Now() - 1
 				said(n, fr)
 			}
-			n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: n.clock(), Live: asleep(false)})
+			n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: procmem.Now(), Live: asleep(false)})
 			refs, _ := n.ManagedFrames(&fr, 0, nil)
 			n.vm.cached.drop() // as if the names were on other pages
 			f.put32(collectedAt+8, 7)
@@ -390,19 +391,19 @@ func TestUnloadedInterpretedMethodIsFreed(t *testing.T) {
 			f := newNamed(r)
 			code, _, _ := cart(f, r)
 			_, bytecode := interpreterAt(f.fake)
-			n := f.open(t).Names()
+			n := f.open(t).frameSource()
 			n.vm.heapOf(code)
 			n.readFirstMoment(code)
 			stack := make([]uint64, 12)
 			stack[7] = c.method
 			s := begin(n, nil, stack...)
-			s.At, s.Live = n.clock(), asleep(false)
+			s.At, s.Live = procmem.Now(), asleep(false)
 			if c.collected {
 				f.put32(collectedAt+8, 7)
 				f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)
 			}
 			n.Begin(s)
-			fr := frames.Frame{PC: bytecode + 1, FP: namedStack + 80, SP: namedStack, Caller: c.caller}
+			fr := frames.Frame{PC: bytecode + 1, FP: namedStack + 80, SP: namedStack, AfterCall: c.caller}
 			if got := said(n, fr); got != c.want {
 				t.Errorf("%s, %s: %s, want %s", name, c.what, got, c.want)
 			}
@@ -440,24 +441,24 @@ func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
 		code, _, _ := cart(f, r)
-		at := frames.Frame{PC: code + 60, Caller: true}
-		known := f.open(t).Names()
+		at := frames.Frame{PC: code + 60, AfterCall: true}
+		known := f.open(t).frameSource()
 		begin(known, nil)
 		if got := said(known, at); got != inItem {
 			t.Fatalf("%s: %s", name, got)
 		}
-		c := known.code[code]
+		c := known.compiled.byStart[code]
 		for what, hidden := range map[string]uint64{"places": c.pcs.low, "scopes": c.scopes.low, "methods": c.metadata.low} {
 			v := f.open(t)
 			hides := true
-			v.o.Read = func(addr uint64, b []byte) int {
+			v.readBy(func(addr uint64, b []byte) int {
 				n := f.read(addr, b)
 				if hides && addr < hidden+16 && addr+uint64(n) > hidden {
 					n = int(max(hidden, addr) - addr)
 				}
 				return n
-			}
-			n := v.Names()
+			})
+			n := v.frameSource()
 			begin(n, nil)
 			if got := said(n, at); got != "[freed]" {
 				t.Errorf("%s, without %s: %s", name, what, got)

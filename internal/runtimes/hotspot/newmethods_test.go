@@ -7,6 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
 
 const mostFirstReads = 6
@@ -16,13 +17,13 @@ func TestNewMethodTakesFewReads(t *testing.T) {
 		f := newNamed(r)
 		code, total, _ := cart(f, r)
 		v := f.open(t)
-		n := v.Names()
+		n := v.frameSource()
 		if !n.ready(code) {
 			t.Fatalf("%s: %v", name, n.Incomplete())
 		}
 		reads := 0
 		counting(v, &reads)
-		if m := n.methodAt(total); m == nil || m.name != "com.example.Cart.total" || m.file != "Cart.java" {
+		if m := n.methods.methodAt(total); m == nil || m.name != "com.example.Cart.total" || m.file != "Cart.java" {
 			t.Errorf("%s: %+v", name, m)
 		}
 		if reads > mostFirstReads {
@@ -36,15 +37,15 @@ func BenchmarkNewMethod(b *testing.B) {
 	f := newNamed(r)
 	code, total, _ := cart(f, r)
 	v := f.open(b)
-	n := v.Names()
+	n := v.frameSource()
 	n.ready(code)
 	reads := 0
 	counting(v, &reads)
 	b.ReportAllocs()
 	for b.Loop() {
-		clear(n.methods)
+		clear(n.methods.byAddress)
 		v.cached.drop()
-		if n.methodAt(total) == nil {
+		if n.methods.methodAt(total) == nil {
 			b.Fatal("no method")
 		}
 	}
@@ -60,7 +61,7 @@ func stackOf(f *named, r namedRelease, compiled bool) (words []uint64, list []fr
 		frame := make([]uint64, size)
 		if compiled {
 			frame[size-1] = code + 40
-			list = append(list, frames.Frame{PC: code + 40, SP: sp + 8*size, Caller: true})
+			list = append(list, frames.Frame{PC: code + 40, SP: sp + 8*size, AfterCall: true})
 		} else {
 			less := 0
 			if r.major < 9 {
@@ -68,7 +69,7 @@ func stackOf(f *named, r namedRelease, compiled bool) (words []uint64, list []fr
 			}
 			frame[2+less], frame[4+less], frame[7] = f.word(total+8)+32+12, 0xcac4e, total
 			frame[10], frame[11] = sp+8*10+8*size, bytecode+1
-			list = append(list, frames.Frame{PC: bytecode + 1, FP: sp + 8*10, SP: sp, Caller: true})
+			list = append(list, frames.Frame{PC: bytecode + 1, FP: sp + 8*10, SP: sp, AfterCall: true})
 		}
 		for j := range list {
 			list[j].Module = generated
@@ -91,7 +92,7 @@ func TestNamingAStackReadsEachPageOnce(t *testing.T) {
 			f := newNamed(r)
 			words, list := stackOf(f, r, compiled)
 			v := f.open(t)
-			n := v.Names()
+			n := v.frameSource()
 			for i := range list {
 				v.find(list[i].PC) // as the walk does
 			}
@@ -99,7 +100,7 @@ func TestNamingAStackReadsEachPageOnce(t *testing.T) {
 			counting(v, &reads)
 			walk := func() int {
 				s := begin(n, nil, words...)
-				at = n.clock()
+				at = procmem.Now()
 				s.At = at
 				n.Begin(s)
 				reads = 0

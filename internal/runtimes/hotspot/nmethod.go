@@ -7,8 +7,9 @@ import (
 	"prywalk/internal/managed"
 )
 
+// nmethod is a compiled method (code/nmethod.hpp).
 type nmethod struct {
-	at            uint64 // of the header
+	header        uint64 // address
 	begin, end    uint64 // of the code
 	complete      uint64 // offset of the complete frame
 	method        uint64
@@ -24,17 +25,20 @@ type nmethod struct {
 	since, checked int64
 }
 
+// compiledCode reads compiled methods, and caches them by the start of their code.
 type compiledCode struct {
-	*validity
-	code   map[uint64]*nmethod // by start of code
-	calls  []call
-	others []call
-	place  int32
-	unread bool
-	scope  [16]byte
-	buf    [window]byte
+	vm       *VM
+	validity *validity
+	byStart  map[uint64]*nmethod
+	calls    []call // result of callsAt
+	others   []call
+	place    int32 // offset in the code of the place after the last scopesAt's; −1: none
+	unread   bool  // debugging information was unreadable in the last callsAt
+	scope    [16]byte
+	pcDesc   [maxPcDesc]byte
 }
 
+// span is the addresses from low to high, excluded.
 type span struct{ low, high uint64 }
 
 func (s span) size() uint64 {
@@ -45,146 +49,148 @@ func (s span) size() uint64 {
 }
 
 // compiledAt reads the header; false if b is no compiled method.
-func (n *compiledCode) compiledAt(b *blob, addr uint64) (c nmethod, ok bool) {
-	v, l := n.vm, &n.layout.at
+func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
+	v, l := c.vm, &c.vm.nameLayout.table
 	h := v.heapOf(addr)
 	if h == nil {
-		return c, false
+		return nm, false
 	}
 	m := v.memory()
 	block, ok := h.block(m, addr)
 	if !ok {
-		return c, false
+		return nm, false
 	}
-	at := block + l.HeapBlock.Bytes
-	head := v.head[:n.layout.entry]
-	if !m.bytes(at, head) {
-		return c, false
+	header := block + l.HeapBlock.Bytes
+	head := v.head[:c.vm.nameLayout.entry]
+	if !m.bytes(header, head) {
+		return nm, false
 	}
-	c = nmethod{
-		at: at, begin: b.begin, end: b.end, complete: uint64(max(b.completeAt, 0)),
+	nm = nmethod{
+		header: header, begin: b.begin, end: b.end, complete: uint64(max(b.completeAt, 0)),
 		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
 		compLevel: uint8(l.NMethod.Level.in(head)), origPC: l.NMethod.OrigPC.in(head),
 	}
-	c.native = v.blobNameAt(l.CodeBlob.Name.in(head)).native
-	n.deoptsOf(&c, head)
-	n.spansOf(&c, head)
-	return c, c.method != 0 && !m.failed
+	nm.native = v.blobNameAt(l.CodeBlob.Name.in(head)).native
+	c.setDeoptHandlers(&nm, head)
+	c.setSpans(&nm, head)
+	return nm, nm.method != 0 && !m.failed
 }
 
+// nativeMethod is the name of a native wrapper's blob.
 const nativeMethod = "native nmethod"
 
-func (n *compiledCode) deoptsOf(c *nmethod, head []byte) {
-	for i := range n.layout.deopts {
-		f := &n.layout.deopts[i]
-		at := f.in(head)
-		if f.size < 8 {
-			at = c.at + at
+// setDeoptHandlers sets the addresses of the deoptimization handlers.
+func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
+	for i := range c.vm.nameLayout.deopts {
+		f := &c.vm.nameLayout.deopts[i]
+		if nm.deoptHandlers[i] = f.in(head); f.size < 8 { // an offset
+			nm.deoptHandlers[i] += nm.header
 		}
-		c.deoptHandlers[i] = at
 	}
 }
 
-func (n *compiledCode) spansOf(c *nmethod, head []byte) {
-	l := &n.layout.at
-	pcs, s := l.NMethod.ScopesPCs.in(head), n.layout.scopes
-	switch n.layout.scopesIn {
+// setSpans sets where the places, scopes and methods are.
+func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
+	l := &c.vm.nameLayout.table
+	pcs, s := l.NMethod.ScopesPCs.in(head), c.vm.nameLayout.scopes
+	switch c.vm.nameLayout.scopesIn {
 	case scopesApart:
 		base, size, data := s[0].in(head), s[1].in(head), s[2].in(head)
-		c.pcs, c.scopes = span{base + pcs, base + data}, span{base + data, base + size}
+		nm.pcs, nm.scopes = span{base + pcs, base + data}, span{base + data, base + size}
 		if data < pcs {
-			c.pcs, c.scopes = span{base + pcs, base + size}, span{base + data, base + pcs}
+			nm.pcs, nm.scopes = span{base + pcs, base + size}, span{base + data, base + pcs}
 		}
 	case scopesByAddress:
-		c.pcs = span{c.at + pcs, c.at + s[1].in(head)}
-		c.scopes = span{s[0].in(head), c.pcs.low}
+		nm.pcs = span{nm.header + pcs, nm.header + s[1].in(head)}
+		nm.scopes = span{s[0].in(head), nm.pcs.low}
 	default:
-		c.pcs = span{c.at + pcs, c.at + s[1].in(head)}
-		c.scopes = span{c.at + s[0].in(head), c.pcs.low}
+		nm.pcs = span{nm.header + pcs, nm.header + s[1].in(head)}
+		nm.scopes = span{nm.header + s[0].in(head), nm.pcs.low}
 	}
-	switch meta := n.layout.metadata; {
+	switch meta := c.vm.nameLayout.metadata; {
 	case len(meta) > 1:
 		base := meta[0].in(head)
-		c.metadata = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
-	case n.layout.scopesIn == scopesApart: // JDK 23 and 24
-		c.metadata = span{c.at + l.CodeBlob.DataOffset.in(head) + meta[0].in(head), c.at + l.CodeBlob.Size.in(head)}
+		nm.metadata = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
+	case c.vm.nameLayout.scopesIn == scopesApart: // JDK 23 and 24
+		data, size := l.CodeBlob.DataOffset.in(head), l.CodeBlob.Size.in(head)
+		nm.metadata = span{nm.header + data + meta[0].in(head), nm.header + size}
 	default:
-		c.metadata = span{c.at + meta[0].in(head), c.scopes.low}
+		nm.metadata = span{nm.header + meta[0].in(head), nm.scopes.low}
 	}
 }
 
-// compiledOf reads a compiled method. It enables the read cache; the caller disables it.
-func (n *compiledCode) compiledOf(b *blob, pc uint64) *nmethod {
-	at := n.vm.cached.enable(n.at)
-	now, ok := n.compiledAt(b, pc)
-	if begin, _ := n.vm.layout.boundsOf(n.vm.head[:], now.at); !ok || begin != b.begin { // replaced
-		delete(n.code, b.begin)
+// compiledOf returns the compiled method with code at pc, read since a time; nil if b is no longer its code.
+func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
+	current, ok := c.compiledAt(b, pc)
+	if begin, _ := c.vm.layout.boundsOf(c.vm.head[:], current.header); !ok || begin != b.begin { // replaced
+		delete(c.byStart, b.begin)
 		return nil
 	}
-	now.since, now.checked = at, at
-	if c := n.code[b.begin]; c != nil && c.same(&now) {
-		c.checked = at
-		return c
+	current.since, current.checked = since, since
+	if known := c.byStart[b.begin]; known != nil && known.same(&current) {
+		known.checked = since
+		return known
 	}
-	if len(n.code) >= maxMethods {
-		clear(n.code)
+	if len(c.byStart) >= maxMethods {
+		clear(c.byStart)
 	}
-	c := &now
-	n.code[b.begin] = c
-	return c
+	nm := &current
+	c.byStart[b.begin] = nm
+	return nm
 }
 
-func (c *nmethod) same(now *nmethod) bool {
-	a, b := *c, *now
+func (nm *nmethod) same(other *nmethod) bool {
+	a, b := *nm, *other
 	a.since, a.checked, b.since, b.checked = 0, 0, 0, 0
 	return a == b
 }
 
 // cookie is never 0.
-func (c *nmethod) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
+func (nm *nmethod) cookie() uint64 { return uint64(nm.id)<<32 | uint64(uint32(nm.method>>3)) | 1 }
 
-func (n *compiledCode) isUnchanged(c *nmethod) bool {
-	at := n.vm.cached.enable(n.at)
-	defer n.vm.cached.disable()
-	l, m := &n.layout.at.NMethod, n.vm.memory()
-	id, method := m.int32(c.at+l.CompileID.offset), m.word(c.at+l.Method.offset)
-	if m.failed || uint32(id) != c.id || method != c.method {
+// isUnchanged reports whether a compiled method is still at its address, and notes the time of that check.
+func (c *compiledCode) isUnchanged(nm *nmethod) bool {
+	since := c.vm.cached.begin(c.validity.copiedAt)
+	defer c.vm.cached.bypass()
+	l, m := &c.vm.nameLayout.table.NMethod, c.vm.memory()
+	id, method := m.int32(nm.header+l.CompileID.offset), m.word(nm.header+l.Method.offset)
+	if m.failed || uint32(id) != nm.id || method != nm.method {
 		return false
 	}
-	c.checked = at
+	nm.checked = since
 	return true
 }
 
 // compiledRef identifies a place in a compiled method, as freed (Cookie 0) if its debugging information is unreadable.
-func (n *compiledCode) compiledRef(c *nmethod, pc uint64, caller bool) (r managed.Ref, read bool) {
-	r = managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: c.cookie()}
-	off := pc - c.begin
-	if c.native || off > maxCode || off < c.complete {
+func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r managed.Ref, read bool) {
+	r = managed.Ref{Object: nm.begin, Kind: refCompiled, Cookie: nm.cookie()}
+	off := pc - nm.begin
+	if nm.native || off > maxCode || off < nm.complete {
 		return r, true
 	}
-	at := int32(off)
-	if caller {
-		at-- // return addresses have their own places
+	before := int32(off)
+	if afterCall {
+		before-- // return addresses have their own places
 	}
-	prev, next, ok := n.scopesAt(c, at)
+	prev, next, ok := c.scopesAt(nm, before)
 	switch {
 	case !ok:
 		r.Cookie = 0
-	case !caller:
+	case !afterCall:
 		r.Position = uint64(next)<<32 | uint64(prev)
-	case n.place == int32(off):
+	case c.place == int32(off):
 		r.Position = uint64(next)<<32 | uint64(next)
 	}
 	return r, ok
 }
 
-// deoptimizedRef gives a position by the original return address in the frame (nmethod::orig_pc_addr).
-func (n *compiledCode) deoptimizedRef(f *frames.Frame, c *nmethod, r managed.Ref) managed.Ref {
-	pc, ok := n.sample.Mem.Word(f.SP + c.origPC)
-	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {
+// deoptimizedRef returns a position by the original return address in the frame (nmethod::orig_pc_addr).
+func (c *compiledCode) deoptimizedRef(f *frames.Frame, nm *nmethod, r managed.Ref) managed.Ref {
+	pc, ok := c.validity.sample.Mem.Word(f.SP + nm.origPC)
+	if !ok || f.SP == 0 || pc <= nm.begin || pc > nm.end {
 		return r
 	}
-	r, _ = n.compiledRef(c, pc, true)
+	r, _ = c.compiledRef(nm, pc, true)
 	return r
 }
 

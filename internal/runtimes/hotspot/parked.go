@@ -10,20 +10,18 @@ func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool
 	if !ok || !t.learnFields(object) {
 		return 0, 0, false
 	}
-	at := object + t.fields.status
+	holder := object
 	if t.fields.holder != 0 {
-		holder, ok := t.readReference(object + t.fields.holder)
-		if !ok || holder == 0 {
+		if holder, ok = t.readReference(object + t.fields.holder); !ok || holder == 0 {
 			return 0, 0, false
 		}
-		at = holder + t.fields.status
 	}
-	m := t.names.vm.memory()
-	status = uint32(m.int32(at))
+	m := t.vm.memory()
+	status = uint32(m.int32(holder + t.fields.status))
 	return object, status, !m.failed
 }
 
-// waitByStatus gives the wait of a thread that sleeps or is parked, by its status bits; false for others.
+// waitByStatus returns the wait of a thread that sleeps or is parked, by its status bits; false for others.
 func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.readStatus(id)
 	if !ok {
@@ -44,15 +42,15 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// threadObject gives a thread's java.lang.Thread; false while it runs a virtual thread.
+// threadObject returns a thread's java.lang.Thread; false while it runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	if t.layout.fields["JavaThread::_threadObj"].handle {
 		ref = m.word(ref)
 	}
 	if t.layout.has(wantVirtual) {
-		if at := m.word(id.thread + t.layout.offset(wantVirtual[0])); at != 0 && m.word(at) != ref {
+		if handle := m.word(id.thread + t.layout.offset(wantVirtual[0])); handle != 0 && m.word(handle) != ref {
 			return 0, false
 		}
 	}
@@ -60,30 +58,33 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	return object, ok && !m.failed && t.isThread(object)
 }
 
+// learnFields finds the offsets of a java.lang.Thread's fields, once; object is such a thread.
 func (t *waiters) learnFields(object uint64) bool {
 	f := &t.fields
-	if f.found {
+	if f.searched {
 		return f.status != 0
 	}
 	if !t.oops.known && !t.learnOops() {
 		return false
 	}
-	var ok1, ok2 bool
-	f.blocker, ok1 = t.fieldOffset(t.oops.thread, "parkBlocker", "Ljava/lang/Object;")
-	f.thread, ok2 = t.fieldOffset(t.oops.thread, "eetop", "J")
-	if f.found = true; !ok1 || !ok2 {
+	f.searched = true
+	var ok bool
+	if f.blocker, ok = t.fieldOffset(t.oops.thread, "parkBlocker", "Ljava/lang/Object;"); !ok {
 		return false
 	}
-	if f.status, ok1 = t.fieldOffset(t.oops.thread, "threadStatus", "I"); ok1 {
+	if f.thread, ok = t.fieldOffset(t.oops.thread, "eetop", "J"); !ok {
+		return false
+	}
+	if f.status, ok = t.fieldOffset(t.oops.thread, "threadStatus", "I"); ok {
 		return true
 	}
-	if f.holder, ok1 = t.fieldOffset(t.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok1 {
+	if f.holder, ok = t.fieldOffset(t.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok {
 		return false
 	}
 	holder, ok := t.readReference(object + f.holder)
 	klass := t.klassOf(holder, t.oops.header)
 	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
-		f.found = false
+		f.searched = false
 		return false
 	}
 	f.status, ok = t.fieldOffset(klass, "threadStatus", "I")

@@ -31,7 +31,7 @@ func step(t *testing.T, v *VM, q frames.Query, regs map[uint8]uint64, stack map[
 	for reg, val := range regs {
 		r.Set(reg, val)
 	}
-	if q.Caller { // inner frame, return address below sp
+	if q.AfterCall { // inner frame, return address below sp
 		binary.LittleEndian.PutUint64(b[regs[frames.X86RSP]-8-stackAt:], q.PC)
 		r.PC = 0x150
 		r.Set(frames.X86RSP, regs[frames.X86RSP]-8)
@@ -40,7 +40,7 @@ func step(t *testing.T, v *VM, q frames.Query, regs map[uint8]uint64, stack map[
 	var w frames.Walker
 	w.Init(s, &r, mem)
 	n := 2
-	if q.Caller {
+	if q.AfterCall {
 		n = 3
 	}
 	for range n {
@@ -106,7 +106,7 @@ func everyPlace(t *testing.T, f *fake) {
 	places := slices.Concat(methodPlaces(f), onwardPlaces(f), handlesPlaces(f), barrierPlaces(f), stubPlaces(f),
 		pushPlaces(f), behindPlaces(f), exceptionPlaces(f), methodEntryPlaces(), bytecodePlaces(), throwPlaces())
 	followed := slices.Concat(adapterPlaces(f), knownPlaces())
-	bare, v := f.open(t), f.openWith(t, f.analysis())
+	bare, v := f.open(t), f.openAnalysed(t)
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) { p.check(t, v) })
 		t.Run(p.name+", not followed", func(t *testing.T) { p.check(t, bare) })
@@ -127,7 +127,7 @@ func (p *place) checkWith(t *testing.T, v *VM, r13, rbx uint64) {
 		frames.X86RSP: spHere, frames.X86RBP: fpHere, frames.X86R13: r13, frames.X86RBX: rbx, regR11: spHere,
 		frames.X86RAX: callers, frames.X86RSI: callers, frames.X86RDI: callers, frames.X86RDX: callers,
 	}
-	got, ok := step(t, v, frames.Query{PC: p.pc, Caller: p.caller}, regs, p.stack)
+	got, ok := step(t, v, frames.Query{PC: p.pc, AfterCall: p.caller}, regs, p.stack)
 	if p.sp == 0 {
 		if ok {
 			t.Errorf("%#x: a caller at %#x, where none is known", p.pc, got.PC)
@@ -324,7 +324,7 @@ const (
 func TestLinkedMethodsLeadToTheirCaller(t *testing.T) {
 	f := newFake()
 	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})
-	v := f.openWith(t, f.analysis())
+	v := f.openAnalysed(t)
 	template := entryAt + uint64(len(entryCode)) + codeletHead
 	known := template + uint64(len(returnCode)) + codeletHead
 	for _, p := range []place{
@@ -352,13 +352,13 @@ func knownPlaces() []place {
 
 func TestCallOfAKnownMethodLeadsToTheInterpreter(t *testing.T) {
 	f := newFake()
-	v := f.openWith(t, f.analysis())
+	v := f.openAnalysed(t)
 	known := entryAt + uint64(len(entryCode)+codeletHead+len(returnCode)+codeletHead)
 	native := known + uint64(len(knownCode)+codeletHead)
 	regs := map[uint8]uint64{frames.X86RSP: spHere, frames.X86RBP: fpHere}
 	const inside = entryAt + 3
 	for ret, above := range map[uint64]uint64{known + 17: 8, known + 28: 0, native + 17: 8, native + 28: 0} {
-		got, ok := step(t, v, frames.Query{PC: ret, Caller: true}, regs, words(spHere, inside+1, spHere+above, inside))
+		got, ok := step(t, v, frames.Query{PC: ret, AfterCall: true}, regs, words(spHere, inside+1, spHere+above, inside))
 		if !ok || got.PC != inside || got.SP() != spHere+above+8 {
 			t.Errorf("%#x: %v, pc %#x sp %#x", ret-known, ok, got.PC, got.SP())
 		}

@@ -13,13 +13,13 @@ import (
 // registers.
 const maxPushed = 4096
 
-// byReturnPath gives the rule at pc by the path to the method's return, else CFA = sp + usual, valid while nothing is
-// pushed.
-func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
-	if v.o.Analysis == nil {
+// ruleByReturnPath returns the rule at pc by the path to the method's return, else CFA = sp + usual, valid while
+// nothing is pushed.
+func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
+	if v.analysis == nil {
 		return frameRule(usual), nil, true
 	}
-	cfa, ok := v.o.Analysis.ReturnCFA(pc, b.begin, b.end)
+	cfa, ok := v.analysis.ReturnCFA(pc, b.begin, b.end)
 	above := cfa.Off // CFA − register or saved sp
 	if cfa.Saved {
 		above = cfa.Add
@@ -29,7 +29,7 @@ func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames
 	switch {
 	case ok && onSP && cfa.Straight && above >= 8 && above < frame && above%8 == 0:
 		return leavingFrame(&cfa)
-	case !ok && b.stub && !v.o.Analysis.KeepsSP(pc):
+	case !ok && b.stub && !v.analysis.KeepsSP(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
 		return frameRule(usual), nil, true
@@ -53,17 +53,17 @@ func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
 
-// Routine gives the rule in assembly by the path to its return, which restores rbp only.
+// Routine returns the rule in assembly by the path to its return, which restores rbp only.
 func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
-	if q.Caller {
+	if q.AfterCall {
 		at--
 	}
 	b, ok := v.find(at)
-	if !ok || !b.kind.isAssembly() || v.o.Analysis == nil {
+	if !ok || !b.kind.isAssembly() || v.analysis == nil {
 		return frames.Rule{}, nil, false
 	}
-	cfa, ok := v.o.Analysis.ReturnCFA(q.PC, b.begin, b.end)
+	cfa, ok := v.analysis.ReturnCFA(q.PC, b.begin, b.end)
 	if !ok || q.SPOnly && cfa.Reg != frames.X86RSP {
 		return frames.Rule{}, nil, false
 	}
@@ -98,7 +98,8 @@ var (
 
 const maxBarrier = 768
 
-func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+// ruleInBarrier returns the rule in a method entry barrier.
+func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
 	code := v.code(from, min(b.end-from, 2*maxBarrier))
 	pc := int(q.PC - from)
@@ -107,20 +108,20 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 		return frames.Rule{}, nil, false
 	}
 	ends := bytes.Index(code[begin:], barrierEnds)
-	switch at := pc - begin; {
-	case at == 0:
-		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
-	case at == 5:
-		return raBelowCFA(16, frames.RegRule{})
-	case at == 6:
-		return raBelowCFA(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
-	case ends < 0 || at < len(barrierBegins),
-		at > ends+5 && !restoresRegisters(code[begin+ends+len(barrierEnds):], at-ends):
+	switch off := pc - begin; {
+	case off == 0:
+		return framelessRule()
+	case off == 5:
+		return ruleRABelowCFA(16, frames.RegRule{})
+	case off == 6:
+		return ruleRABelowCFA(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
+	case ends < 0 || off < len(barrierBegins),
+		off > ends+5 && !restoresRegisters(code[begin+ends+len(barrierEnds):], off-ends):
 		return frames.Rule{}, nil, false
-	case at == ends+1:
-		return raBelowCFA(16, frames.RegRule{})
-	case at == ends+5:
-		return atEntry(frames.X86RSP, 8, frames.MethodCFI)
+	case off == ends+1:
+		return ruleRABelowCFA(16, frames.RegRule{})
+	case off == ends+5:
+		return framelessRule()
 	case q.SPOnly:
 		return frames.Rule{}, nil, false
 	}
@@ -131,8 +132,8 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 }
 
 // restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc.
-// at is the bytes from the first path's leave to pc.
-func restoresRegisters(code []byte, at int) bool {
+// since is the bytes from the first path's leave to pc.
+func restoresRegisters(code []byte, since int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
 	}
@@ -141,33 +142,25 @@ func restoresRegisters(code []byte, at int) bool {
 	if leave < len(code) && code[leave] == opPop|7 {
 		leave++
 	}
-	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
+	return restored >= 0 && leave < len(code) && code[leave] == opLeave && since-len(barrierEnds) <= leave
 }
 
-// raBelowCFA is the rule for CFA = sp + size, with the return address directly below the CFA.
-func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
-	row := callerRow(frames.X86RSP, size)
-	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	row.Regs[frames.X86RBP] = fp
-	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
-}
-
-// interpreterCalls gives the rule at a return address in the interpreter. Intrinsics (Math.sin) have no frame, at most
-// a word of alignment; native methods have one (CRC32, JDK 8).
-func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
+// ruleAtReturnToInterpreter returns the rule at a return address in the interpreter. Intrinsics (Math.sin) have no
+// frame, at most a word of alignment; native methods have one (CRC32, JDK 8).
+func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	prologue := 0
 	if ok && c.entry {
 		prologue = bytes.Index(v.code(c.begin, c.end-c.begin), interpreterPrologue)
-	} else if rule, row, throws := v.inExceptionRemoval(ret); throws {
+	} else if rule, row, throws := v.ruleInExceptionRemoval(ret); throws {
 		return rule, row, row != nil
 	}
 	if !ok || !c.entry || prologue >= 0 && ret > c.begin+uint64(prologue) {
-		return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+		return interpretedRule()
 	}
 	e := fromInterpreter{begin: b.begin, end: b.end}
-	if v.o.Analysis != nil {
-		r, ok := v.o.Analysis.ReturnAddress(ret, c.begin, c.end)
+	if v.analysis != nil {
+		r, ok := v.analysis.ReturnAddress(ret, c.begin, c.end)
 		if !ok || r.RA.Kind != frames.RuleRegOffset || r.RA.Reg != frames.X86RSP || r.RA.Off < 0 {
 			return frames.Rule{}, nil, false
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // Without segments, stubs and methods share the code cache.
@@ -18,9 +19,9 @@ func TestMethodInPlaceOfAFreedStubIsNamed(t *testing.T) {
 		method := slices.Clone(f.mem[header:code])
 		f.put(header+32, f.text("MethodHandles adapters"))
 		v := f.open(t)
-		n := v.Names()
+		n := v.frameSource()
 		begin(n, nil)
-		fr := frames.Frame{PC: code + 60, Caller: true}
+		fr := frames.Frame{PC: code + 60, AfterCall: true}
 		if got := said(n, fr); got == inItem {
 			t.Fatalf("%s: the stub is named %s", name, got)
 		}
@@ -31,7 +32,7 @@ func TestMethodInPlaceOfAFreedStubIsNamed(t *testing.T) {
 		if !v.Changed() {
 			t.Errorf("%s: Changed does not report that the stub is replaced", name)
 		}
-		n.at = n.clock()
+		n.validity.copiedAt = procmem.Now()
 		if got := said(n, fr); got != inItem {
 			t.Errorf("%s: the method is named %q, want %q", name, got, inItem)
 		}

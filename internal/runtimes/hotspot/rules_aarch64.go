@@ -4,61 +4,62 @@ package hotspot
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/runtimes/hotspot/aarch64"
+	"prywalk/internal/runtimes/hotspot/arm64"
 )
 
-func (v *VM) ruleA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+// ruleARM64 returns the rule at q.PC, which is in b.
+func (v *VM) ruleARM64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	p := b.piece()
 	switch b.kind {
 	case kindMethod:
 		switch {
-		case q.Caller:
-			return v.a64.MethodCaller(p, q.PC)
+		case q.AfterCall:
+			return v.arm64.MethodCaller(p, q.PC)
 		case !b.stub:
-			return v.a64.Method(p, q.PC)
+			return v.arm64.Method(p, q.PC)
 		}
 	case kindInterpreter:
 		if !q.SPOnly {
-			return v.interpreterA64(b, q)
+			return v.interpreterRuleARM64(b, q)
 		}
 	case kindAdapter:
 		if v.knowsSender() {
-			return v.a64.Adapter(p, q.PC, q.Caller)
+			return v.arm64.Adapter(p, q.PC, q.AfterCall)
 		}
 	case kindMethodHandles:
-		if !q.Caller && !q.SPOnly && v.knowsSender() {
-			return v.a64.Handles()
+		if !q.AfterCall && !q.SPOnly && v.knowsSender() {
+			return v.arm64.Handles()
 		}
 	case kindDispatch:
-		if !q.Caller {
-			return v.a64.Dispatch()
+		if !q.AfterCall {
+			return v.arm64.Dispatch()
 		}
 	case kindDeopt:
-		if q.Caller && !q.SPOnly {
-			return v.a64.Record()
+		if q.AfterCall && !q.SPOnly {
+			return v.arm64.Record()
 		}
 	case kindException:
-		if q.Caller && b.frameWords > 0 {
-			return v.a64.MethodCaller(p, q.PC)
+		if q.AfterCall && b.frameWords > 0 {
+			return v.arm64.MethodCaller(p, q.PC)
 		}
 	}
 	return frames.Rule{}, nil, false
 }
 
-func (v *VM) interpreterA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+func (v *VM) interpreterRuleARM64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, q.PC)
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	p := &aarch64.Piece{Begin: c.begin, End: c.end}
+	p := &arm64.Piece{Begin: c.begin, End: c.end}
 	switch {
-	case q.Caller:
-		return v.a64.InterpreterCaller(p, q.PC)
+	case q.AfterCall:
+		return v.arm64.InterpreterCaller(p, q.PC)
 	case !c.entry:
-		return v.a64.Interpreter(p, q.PC)
+		return v.arm64.Interpreter(p, q.PC)
 	}
 	v.knowsSender()
-	return v.a64.Entry(p, q.PC)
+	return v.arm64.Entry(p, q.PC)
 }
 
 // maxSenderTries bounds searches of an interpreter that may be incomplete.
@@ -66,48 +67,34 @@ const maxSenderTries = 16
 
 // knowsSender finds how interpreted methods get the caller's sp.
 func (v *VM) knowsSender() bool {
-	if v.a64.KnowsSender() || v.senderTries >= maxSenderTries {
-		return v.a64.KnowsSender()
+	if v.arm64.KnowsSender() || v.senderTries >= maxSenderTries {
+		return v.arm64.KnowsSender()
 	}
 	v.senderTries++
 	m, l := v.memory(), v.layout
-	at := m.word(m.word(l.staticAddress("AbstractInterpreter::_code")) + l.offset("StubQueue::_stub_buffer"))
-	b, ok := v.find(at)
+	next := m.word(m.word(l.staticAddress("AbstractInterpreter::_code")) + l.offset("StubQueue::_stub_buffer"))
+	b, ok := v.find(next)
 	if m.failed || !ok || b.kind != kindInterpreter {
 		return false
 	}
-	at += l.sizes["InterpreterCodelet"]
+	next += l.sizes["InterpreterCodelet"]
 	for range maxCodelets {
-		c, ok := v.codeletAt(&b, at)
+		c, ok := v.codeletAt(&b, next)
 		if !ok {
 			return false
 		}
-		if c.entry && v.a64.LearnSender(&aarch64.Piece{Begin: c.begin, End: c.end}) {
+		if c.entry && v.arm64.LearnSender(&arm64.Piece{Begin: c.begin, End: c.end}) {
 			return true
 		}
-		at = c.end + l.sizes["InterpreterCodelet"]
+		next = c.end + l.sizes["InterpreterCodelet"]
 	}
 	return false
 }
 
-func (b *blob) piece() *aarch64.Piece {
-	p := &aarch64.Piece{Begin: b.begin, End: b.end, Frame: 8 * int64(b.frameWords), Assembly: b.stub}
+func (b *blob) piece() *arm64.Piece {
+	p := &arm64.Piece{Begin: b.begin, End: b.end, Frame: 8 * int64(b.frameWords), Assembly: b.stub}
 	if b.completeAt > 0 {
 		p.Complete = b.begin + uint64(b.completeAt)
 	}
 	return p
-}
-
-func (v *VM) interpretedRow() *frames.Row {
-	if v.a64 != nil {
-		return aarch64.Interpreted
-	}
-	return &interpreted
-}
-
-func (v *VM) interpretedFrame() *interpretedFrame {
-	if v.a64 != nil {
-		return &frameA64
-	}
-	return &frameX86
 }

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is the Java virtual machine of a process, a [managed.FrameSource].
+// Runtime is the Java virtual machine (JVM) of a process, a [managed.FrameSource].
 type Runtime struct {
 	managed.Base
 	managed.BaseThreads
@@ -19,10 +19,10 @@ type Runtime struct {
 	host           managed.Host
 	vm             *VM // nil: not readable yet
 	analysis       *heuristics.Source
-	tries          int
+	tries          int // of opening the VM
 	openError      error
 	startupSources []*startupSource
-	// refused: a walk ended because the machine was starting.
+	// refused: a walk ended because the JVM was starting.
 	refused bool
 }
 
@@ -55,19 +55,19 @@ func (r *Runtime) Attach(h managed.Host) bool {
 		return false
 	}
 	r.host = h
-	r.startupSources = slices.DeleteFunc(r.startupSources, func(g *startupSource) bool {
-		return !slices.Contains(mods, g.module) || !g.inUse()
+	r.startupSources = slices.DeleteFunc(r.startupSources, func(s *startupSource) bool {
+		return !slices.Contains(mods, s.module) || !s.inUse()
 	})
 	r.tryOpen()
 	for _, m := range mods {
 		if m.Generated && m.Owner == nil && !r.hasStartupSource(m) {
-			g := &startupSource{runtime: r, module: m, otherSources: m.Sources}
-			m.Sources = []frames.RuleSource{g}
-			r.startupSources = append(r.startupSources, g)
+			source := &startupSource{runtime: r, module: m, otherSources: m.Sources}
+			m.Sources = []frames.RuleSource{source}
+			r.startupSources = append(r.startupSources, source)
 		}
 	}
-	for _, g := range r.startupSources {
-		g.decideOwner()
+	for _, source := range r.startupSources {
+		source.decideOwner()
 	}
 	return true
 }
@@ -75,27 +75,8 @@ func (r *Runtime) Attach(h managed.Host) bool {
 func (r *Runtime) tryOpen() {
 	if r.vm == nil && r.tries < maxTries {
 		r.tries++
-		r.vm, r.openError = r.open(r.host)
+		r.vm, r.openError = New(r.host, r.lib)
 	}
-}
-
-func (r *Runtime) open(h managed.Host) (*VM, error) {
-	o := Options{
-		Arch: h.Arch(),
-		Symbol: func(name string) (uint64, bool) {
-			addr, _, ok := h.Symbol(r.lib, name)
-			return addr, ok
-		},
-		Read:     h.Read,
-		ReadCode: h.ReadCode,
-	}
-	if r.analysis != nil { // a nil *Source in Analysis would not be nil
-		o.Analysis = r.analysis
-	}
-	if g, ok := h.(managed.Gatherer); ok {
-		o.ReadParts = g.ReadParts
-	}
-	return New(o)
 }
 
 // Name implements [managed.Runtime], such as "HotSpot 17.0.15".
@@ -106,7 +87,7 @@ func (r *Runtime) Name() string {
 	return r.vm.Version()
 }
 
-// Incomplete gives why the machine's code is not read or has no names, or nil.
+// Incomplete returns why the JVM's code is not read or has no names, or nil.
 func (r *Runtime) Incomplete() error {
 	if r.vm == nil {
 		return r.openError
@@ -114,7 +95,7 @@ func (r *Runtime) Incomplete() error {
 	if err := r.vm.Incomplete(); err != nil {
 		return err
 	}
-	return r.vm.Names().Incomplete()
+	return r.vm.frameSource().Incomplete()
 }
 
 // Changed implements [managed.Runtime].
@@ -129,14 +110,14 @@ func (r *Runtime) Changed() bool {
 func (r *Runtime) Forget() {
 	if r.vm != nil {
 		r.vm.Forget()
-		r.vm.Names().Forget()
+		r.vm.frameSource().Forget()
 	}
 }
 
 // Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	if r.vm != nil {
-		r.vm.Names().Begin(s)
+		r.vm.frameSource().Begin(s)
 	}
 }
 
@@ -145,7 +126,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	if r.vm == nil || f.Module == nil || !f.Module.Generated {
 		return out, false
 	}
-	return r.vm.Names().ManagedFrames(f, cfa, out)
+	return r.vm.frameSource().ManagedFrames(f, cfa, out)
 }
 
 // End implements [managed.FrameSource].
@@ -153,34 +134,34 @@ func (r *Runtime) End() managed.Health { return managed.Matched }
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	return r.names().Symbolize(ref, l, out)
+	return r.javaFrames().Symbolize(ref, l, out)
 }
 
 // ThreadName implements [managed.Threads].
-func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names().ThreadName(tid) }
+func (r *Runtime) ThreadName(tid int) (string, bool) { return r.javaFrames().ThreadName(tid) }
 
 // Role implements [managed.Threads].
-func (r *Runtime) Role(tid int, name string) (string, bool) { return r.names().Role(tid, name) }
+func (r *Runtime) Role(tid int, name string) (string, bool) { return r.javaFrames().Role(tid, name) }
 
 // Waiting implements [managed.Threads].
 func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
-	return r.names().Waiting(q)
+	return r.javaFrames().Waiting(q)
 }
 
 // Postponed implements [managed.Threads].
-func (r *Runtime) Postponed() (was bool) {
-	if n := r.names(); n != nil {
-		was, n.threads.postponed = n.threads.postponed, false
+func (r *Runtime) Postponed() (postponed bool) {
+	if j := r.javaFrames(); j != nil {
+		postponed, j.threads.postponed = j.threads.postponed, false
 	}
-	return was
+	return postponed
 }
 
-// names gives nil, which has no answers, while the machine is not read.
-func (r *Runtime) names() *Names {
+// javaFrames returns nil, which has no answers, while the JVM is not read.
+func (r *Runtime) javaFrames() *javaFrames {
 	if r.vm == nil {
 		return nil
 	}
-	return r.vm.Names()
+	return r.vm.frameSource()
 }
 
 // Rule implements [frames.RuleSource].
@@ -198,7 +179,7 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// byInstructions gives the rule by the host's analysis of instructions, if it has one.
+// byInstructions returns the rule by the host's analysis of instructions, if it has one.
 func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if r.analysis == nil {
 		return frames.Rule{}, nil, false
@@ -214,6 +195,7 @@ func (r *Runtime) Blob(pc uint64) string {
 	return r.vm.blobName(pc)
 }
 
+// routineSource has the rules of assembly.
 type routineSource struct{ *Runtime }
 
 // Rule implements [frames.RuleSource].

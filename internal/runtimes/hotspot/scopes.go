@@ -2,7 +2,10 @@
 
 package hotspot
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"sort"
+)
 
 // # Places and scopes of a compiled method
 //
@@ -16,62 +19,41 @@ import "encoding/binary"
 const (
 	maxScopes = 16 << 20
 	maxPcs    = 16 << 20
-	window    = 4096
 )
 
-// scopesAt gives the scopes of the places around an offset in the code, as offsets in the scopes' data: next is after
+// scopesAt returns the scopes of the places around an offset in the code, as offsets in the scopes' data: next is after
 // it, prev at or before; 0: none. Instructions between belong to the methods common to both.
-func (n *compiledCode) scopesAt(c *nmethod, off int32) (prev, next uint32, ok bool) {
-	n.place = -1
-	d := &n.layout.at.PcDesc
+func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok bool) {
+	c.place = -1
+	d := &c.vm.nameLayout.table.PcDesc
 	size := d.Bytes
-	if size < max(d.PCOffset.offset, d.Scope.offset)+4 || c.pcs.size() > maxPcs || c.pcs.size()%size != 0 {
+	if size < max(d.PCOffset.offset, d.Scope.offset)+4 || nm.pcs.size() > maxPcs || nm.pcs.size()%size != 0 {
 		return 0, 0, false
+	}
+	m := c.vm.memory()
+	entry := func(i uint64) (pcOffset int32, scope uint32) {
+		b := c.pcDesc[:size]
+		m.bytes(nm.pcs.low+i*size, b)
+		return int32At(b[d.PCOffset.offset:]), binary.LittleEndian.Uint32(b[d.Scope.offset:])
 	}
 	// The first and the last are guards, at −1 and the end.
-	low, high := uint64(0), c.pcs.size()/size
-	for (high-low)*size > window {
-		mid := (low + high) / 2
-		b := n.buf[:size]
-		if !n.vm.memory().bytes(c.pcs.low+mid*size, b) {
-			return 0, 0, false
-		}
-		if n.pcOf(b) <= off {
-			low = mid
-		} else {
-			high = mid + 1
-		}
-	}
-	b := n.buf[:(high-low)*size]
-	if !n.vm.memory().bytes(c.pcs.low+low*size, b) {
-		return 0, 0, false
-	}
-	entry := func(i uint64) (at int32, scope uint32) {
-		e := b[i*size:]
-		return n.pcOf(e), binary.LittleEndian.Uint32(e[n.layout.at.PcDesc.Scope.offset:])
-	}
-	first, end := uint64(0), high-low
-	for first < end {
-		if mid := (first + end) / 2; n.pcOf(b[mid*size:]) <= off {
-			first = mid + 1
-		} else {
-			end = mid
-		}
-	}
-	if first > 0 {
-		if at, scope := entry(first - 1); at >= 0 {
+	count := nm.pcs.size() / size
+	after := uint64(sort.Search(int(count), func(i int) bool {
+		pcOffset, _ := entry(uint64(i))
+		return pcOffset > off
+	}))
+	if after > 0 {
+		if pcOffset, scope := entry(after - 1); pcOffset >= 0 {
 			prev = scope
 		}
 	}
-	if first < high-low {
-		if at, scope := entry(first); uint64(at) <= c.end-c.begin {
-			next, n.place = scope, at
+	if after < count {
+		if pcOffset, scope := entry(after); uint64(pcOffset) <= nm.end-nm.begin {
+			next, c.place = scope, pcOffset
 		}
 	}
-	return prev, next, true
+	return prev, next, !m.failed
 }
-
-func (n *compiledCode) pcOf(b []byte) int32 { return int32At(b[n.layout.at.PcDesc.PCOffset.offset:]) }
 
 // call is a method at a bytecode index; −1: before the first.
 type call struct {
@@ -86,25 +68,25 @@ const invocation = -1
 
 // appendScopeMethods appends the methods of a scope, innermost first (ScopeDesc::decode_body). The outermost must be
 // the compiled method.
-func (n *compiledCode) appendScopeMethods(c *nmethod, scope uint32, out []call) ([]call, bool) {
-	if c.scopes.size() > maxScopes || c.metadata.size() > maxScopes {
+func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call) ([]call, bool) {
+	if nm.scopes.size() > maxScopes || nm.metadata.size() > maxScopes {
 		return out, false
 	}
 	for range maxInlined {
-		s := unsigned5Reader{b: n.scopeBytes(c, scope), excluded: n.layout.excludedBytes}
+		s := unsigned5Reader{b: c.scopeBytes(nm, scope), excluded: c.vm.nameLayout.excludedBytes}
 		sender, index, bci := s.number(), s.number(), int32(s.number())+invocation
-		if s.failed || index == 0 || 8*uint64(index) > c.metadata.size() {
+		if s.failed || index == 0 || 8*uint64(index) > nm.metadata.size() {
 			return out, false
 		}
-		m := n.vm.memory()
-		method := m.word(c.metadata.low + 8*uint64(index-1))
+		m := c.vm.memory()
+		method := m.word(nm.metadata.low + 8*uint64(index-1))
 		if m.failed {
-			n.unread = true
+			c.unread = true
 			return out, false
 		}
 		out = append(out, call{method, bci})
 		if sender == 0 {
-			return out, method == c.method
+			return out, method == nm.method
 		}
 		if sender >= scope { // senders precede their callees
 			return out, false
@@ -115,41 +97,45 @@ func (n *compiledCode) appendScopeMethods(c *nmethod, scope uint32, out []call) 
 }
 
 // scopeBytes reads a scope, valid until the next call.
-func (n *compiledCode) scopeBytes(c *nmethod, scope uint32) []byte {
-	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
-	b := n.scope[:min(left, uint64(len(n.scope)))]
+func (c *compiledCode) scopeBytes(nm *nmethod, scope uint32) []byte {
+	left := nm.scopes.size() - min(uint64(scope), nm.scopes.size())
+	b := c.scope[:min(left, uint64(len(c.scope)))]
 	if scope == 0 {
 		return nil
 	}
-	if !n.vm.memory().bytes(c.scopes.low+uint64(scope), b) {
-		n.unread = true
+	if !c.vm.memory().bytes(nm.scopes.low+uint64(scope), b) {
+		c.unread = true
 		return nil
 	}
 	return b
 }
 
-// callsAt sets n.calls to the methods common to the scopes around a position, at least the compiled one.
-func (n *compiledCode) callsAt(c *nmethod, position uint64) {
+// callsAt sets c.calls to the methods common to the scopes around a position, at least the compiled one; it sets
+// c.unread if they could not be read.
+func (c *compiledCode) callsAt(nm *nmethod, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
+	c.unread = false
 	var ok bool
-	if n.calls, ok = n.appendScopeMethods(c, next, n.calls[:0]); !ok {
-		n.calls = append(n.calls[:0], call{c.method, invocation})
+	if c.calls, ok = c.appendScopeMethods(nm, next, c.calls[:0]); !ok {
+		c.calls = append(c.calls[:0], call{nm.method, invocation})
 		return
 	}
 	if prev == next {
 		return
 	}
 	common := 1
-	if n.others, ok = n.appendScopeMethods(c, prev, n.others[:0]); ok {
-		common = commonCalls(n.calls, n.others)
+	if c.others, ok = c.appendScopeMethods(nm, prev, c.others[:0]); ok {
+		common = commonCalls(c.calls, c.others)
 	}
-	n.calls = n.calls[len(n.calls)-common:]
+	c.calls = c.calls[len(c.calls)-common:]
 }
 
+// commonCalls returns how many of the outermost calls are of the same methods, at least 1; all but the innermost of
+// them are at the same bytecode indexes.
 func commonCalls(a, b []call) int {
-	i := 1
-	for i < min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i] && a[len(a)-i-1].method == b[len(b)-i-1].method {
-		i++
+	n := 1
+	for n < min(len(a), len(b)) && a[len(a)-n] == b[len(b)-n] && a[len(a)-n-1].method == b[len(b)-n-1].method {
+		n++
 	}
-	return i
+	return n
 }

@@ -12,40 +12,42 @@ import (
 // # Start-up
 //
 // The code cache is mapped before the tables lead to it, and the list of mappings may be older than the first code. So
-// a walk in code of unknown origin checks whether it is the machine's. Until the tables are proven it has no rules, not
-// even frame pointers.
+// a walk in code of unknown origin checks whether the code is the JVM's. Until the tables are proven such code has no
+// rules, not even frame pointers.
 
-// startupSource is the rule source of generated code of unknown origin, which the machine owns; later other runtimes
-// may own it, or add sources.
+// startupSource is the rule source of a module of generated code of unknown origin, which the JVM owns at first; later
+// other runtimes may own the module, or add sources.
 type startupSource struct {
 	runtime      *Runtime
 	module       *frames.Module
 	otherSources []frames.RuleSource
 }
 
-func (g *startupSource) inUse() bool { return slices.Contains(g.module.Sources, frames.RuleSource(g)) }
+func (s *startupSource) inUse() bool { return slices.Contains(s.module.Sources, frames.RuleSource(s)) }
 
 func (r *Runtime) hasStartupSource(m *frames.Module) bool {
-	return slices.ContainsFunc(r.startupSources, func(g *startupSource) bool { return g.module == m })
+	return slices.ContainsFunc(r.startupSources, func(s *startupSource) bool { return s.module == m })
 }
 
+// mayBeStarting reports whether the tables cannot be read yet.
 func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
 	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
 }
 
+// unproven reports whether the tables cannot be read, or proven ([codeCache.proven]), yet.
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
 // retryRefused retries unreadable tables, and reports whether refused walks can continue.
 func (r *Runtime) retryRefused() bool {
-	was := r.mayBeStarting()
+	wasStarting := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
 		r.tryOpen()
-		for _, g := range r.startupSources {
-			g.decideOwner()
+		for _, s := range r.startupSources {
+			s.decideOwner()
 		}
 	}
-	loaded := was && !r.mayBeStarting()
+	loaded := wasStarting && !r.mayBeStarting()
 	if !r.refused || r.unproven() && !loaded {
 		return false
 	}
@@ -53,25 +55,26 @@ func (r *Runtime) retryRefused() bool {
 	return true
 }
 
-// decideOwner adopts a module of the machine's code, owns one of unknown origin, without frame pointers, and releases
+// decideOwner adopts a module of the JVM's code, owns one of unknown origin, without frame pointers, and releases
 // others.
-func (g *startupSource) decideOwner() {
-	r, m := g.runtime, g.module
+func (s *startupSource) decideOwner() {
+	r, m := s.runtime, s.module
 	switch {
-	case !g.inUse(), m.Owner != nil && m.Owner != r:
+	case !s.inUse(), m.Owner != nil && m.Owner != r:
 	case r.vm == nil, r.vm.Incomplete() != nil:
 		m.Owner, m.NoFP = r, true
 	case r.vm.Reserved(m.Start):
-		g.adopt()
+		s.adopt()
 	default:
 		m.Owner, m.NoFP = nil, false
 	}
 }
 
-func (g *startupSource) adopt() {
-	g.module.Owner, g.module.NoFP = g.runtime, true
-	g.module.Sources = g.runtime.sources()
-	g.runtime.vm.Names().readFirstMoment(g.module.Start)
+// adopt gives the module the JVM's sources.
+func (s *startupSource) adopt() {
+	s.module.Owner, s.module.NoFP = s.runtime, true
+	s.module.Sources = s.runtime.sources()
+	s.runtime.vm.frameSource().readFirstMoment(s.module.Start)
 }
 
 func (r *Runtime) sources() []frames.RuleSource {
@@ -79,24 +82,25 @@ func (r *Runtime) sources() []frames.RuleSource {
 }
 
 // Rule implements [frames.RuleSource].
-func (g *startupSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	r, sources := g.runtime, g.otherSources
+func (s *startupSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	r, sources := s.runtime, s.otherSources
 	switch {
 	case r.mayBeStarting():
 		r.refused = true
 		return frames.Rule{}, nil, false
 	case r.vm != nil && r.vm.Incomplete() == nil && r.vm.Reserved(q.PC):
-		g.adopt()
-		sources = g.module.Sources
+		s.adopt()
+		sources = s.module.Sources
 	}
-	for _, s := range sources {
-		if rule, row, ok := s.Rule(q); ok {
+	for _, source := range sources {
+		if rule, row, ok := source.Rule(q); ok {
 			return rule, row, true
 		}
 	}
 	return frames.Rule{}, nil, false
 }
 
+// flowSource has the rules by instructions, once the tables are proven.
 type flowSource struct{ *Runtime }
 
 // Rule implements [frames.RuleSource].

@@ -34,7 +34,7 @@ func (h *fakeHost) Symbol(_ *frames.Module, name string) (addr, size uint64, ok 
 
 func (f *fake) machine(t *testing.T, arch frames.Arch) (*fakeHost, *Runtime) {
 	t.Helper()
-	h := &fakeHost{fake: f, arch: arch}
+	h := f.host(arch)
 	h.analysis = heuristics.New(heuristics.Options{Arch: arch, Code: codeOf{f}, JIT: true})
 	h.mods = []*frames.Module{
 		{Start: symbolsAt, End: heapAt, Name: "/lib/" + libjvm},
@@ -107,7 +107,7 @@ func TestStartingJVMIsNotWalkedByHeuristics(t *testing.T) {
 	if !r.Changed() {
 		t.Error("it is ready, and nobody was told")
 	}
-	rule, _, ok := m.Sources[0].Rule(frames.Query{PC: stub + 8, Caller: true})
+	rule, _, ok := m.Sources[0].Rule(frames.Query{PC: stub + 8, AfterCall: true})
 	if !ok || rule.Method != frames.MethodCFI || !m.NoFP {
 		t.Errorf("it is ready, and has no rule: %+v, %v", rule, ok)
 	}
@@ -127,7 +127,7 @@ func TestCodeOfANewMachineIsUsedInTheSameWalk(t *testing.T) {
 		t.Fatalf("taken before the machine has it: %+v", m)
 	}
 	f.put(staticsAt, list)
-	rule, _, ok := m.Sources[0].Rule(frames.Query{PC: stub + 8, Caller: true})
+	rule, _, ok := m.Sources[0].Rule(frames.Query{PC: stub + 8, AfterCall: true})
 	if !ok || rule.Method != frames.MethodCFI || !m.NoFP || len(m.Sources) < 2 {
 		t.Errorf("not taken: %+v, %v, %+v", rule, ok, m)
 	}
@@ -172,7 +172,7 @@ func TestHostWithoutAnAnalysisOfInstructionsHasRules(t *testing.T) {
 	}
 	found := 0
 	for i := range methodCode {
-		q := frames.Query{PC: begin + uint64(i), Caller: true}
+		q := frames.Query{PC: begin + uint64(i), AfterCall: true}
 		flowSource{r.(*Runtime)}.Rule(q)
 		if _, _, ok := r.(*Runtime).Rule(q); ok {
 			found++

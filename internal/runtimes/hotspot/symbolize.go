@@ -9,34 +9,36 @@ import (
 )
 
 // Symbolize implements [managed.FrameSource].
-func (n *Names) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	if n == nil || n.layout == nil {
+func (j *javaFrames) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) (
+	[]managed.Frame, managed.Certainty,
+) {
+	if j == nil || j.vm.nameLayout == nil {
 		return out, managed.Freed
 	}
 	var ok bool
 	switch r.Kind {
 	case refCompiled:
-		out, ok = n.describeCompiled(r, out)
+		out, ok = j.describeCompiled(r, out)
 	case refInterpreted:
-		out, ok = n.describeInterpreted(r, out)
+		out, ok = j.describeInterpreted(r, out)
 	case refStub:
-		out, ok = append(out, managed.Frame{Function: n.stubName(r), Type: "stub"}), true
+		out, ok = append(out, managed.Frame{Function: j.stubName(r), Type: "stub"}), true
 	}
 	switch {
 	case !ok:
 		return out, managed.Freed
 	case l != nil && l.Unchanged():
-		return out, managed.Proven
+		return out, managed.Unchanged
 	}
 	return out, managed.Checked
 }
 
-func (n *Names) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
-	m := n.methodAt(r.Object)
+func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	m := j.methods.methodAt(r.Object)
 	if m == nil || m.cookie != r.Cookie {
 		return out, false
 	}
-	f := n.frameOf(m, int32(min(r.Position, noBytecode-1)), "interpreted")
+	f := j.methods.frameOf(m, int32(min(r.Position, noBytecode-1)), "interpreted")
 	if r.Position == noBytecode {
 		f.Line = f.StartLine
 	}
@@ -46,59 +48,66 @@ func (n *Names) describeInterpreted(r managed.Ref, out []managed.Frame) ([]manag
 	return append(out, f), true
 }
 
-func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
-	c := n.code[r.Object]
-	if c == nil || c.cookie() != r.Cookie {
+func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	nm := j.compiled.byStart[r.Object]
+	if nm == nil || nm.cookie() != r.Cookie || !j.readCalls(nm, r.Position) {
 		return out, false
 	}
-	kind := "c2"
-	switch {
-	case c.native:
-		kind = "native"
-	case c.compLevel < 4:
-		kind = "c1"
-	}
-	n.vm.cached.enable(n.at)
-	n.unread = false
-	n.callsAt(c, r.Position)
-	n.vm.cached.disable()
-	if n.unread {
-		return out, false
-	}
-	isNew := c.since >= n.at
-	for i, at := range n.calls {
-		m := n.methodAt(at.method)
+	calls := j.compiled.calls
+	isNew := nm.since >= j.validity.copiedAt
+	for i, c := range calls {
+		m := j.methods.methodAt(c.method)
 		if m == nil {
 			return out, false
 		}
-		isNew = isNew || m.since >= n.at
-		f := n.frameOf(m, at.bci, kind)
-		f.Inlined = i < len(n.calls)-1
+		isNew = isNew || m.since >= j.validity.copiedAt
+		f := j.methods.frameOf(m, c.bci, nm.tier())
+		f.Inlined = i < len(calls)-1
 		out = append(out, f)
 	}
-	return out, !isNew || !n.doubted() // replaced meanwhile
+	return out, !isNew || !j.validity.doubted() // replaced meanwhile
 }
 
-func (n *methodNames) frameOf(m *method, bci int32, kind string) managed.Frame {
-	f := managed.Frame{Function: m.name, File: m.file, Type: kind, StartLine: m.first}
+// readCalls reads the calls at a position; false if they could not be read.
+func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {
+	j.vm.cached.begin(j.validity.copiedAt)
+	defer j.vm.cached.bypass()
+	j.compiled.callsAt(nm, position)
+	return !j.compiled.unread
+}
+
+// tier is the [managed.Frame.Type] of a compiled method's frames.
+func (nm *nmethod) tier() string {
+	switch {
+	case nm.native:
+		return "native"
+	case nm.compLevel < 4:
+		return "c1"
+	}
+	return "c2"
+}
+
+// frameOf describes a method at a bytecode index.
+func (n *methodNames) frameOf(m *method, bci int32, tier string) managed.Frame {
+	f := managed.Frame{Function: m.name, File: m.file, Type: tier, StartLine: m.firstLine}
 	if f.Line = f.StartLine; bci > 0 {
 		f.Line = n.lineAt(m, bci)
 	}
 	return f
 }
 
-func (n *Names) stubName(r managed.Ref) string {
-	n.vm.cached.enable(n.at)
-	defer n.vm.cached.disable()
+func (j *javaFrames) stubName(r managed.Ref) string {
+	j.vm.cached.begin(j.validity.copiedAt)
+	defer j.vm.cached.bypass()
 	switch r.Position {
 	case atCallStub:
 		return "call_stub"
 	case atStaticCallStub:
 		return "static_call_stub"
 	}
-	m := n.vm.memory()
+	m := j.vm.memory()
 	if r.Position >= atCodelet {
 		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
 	}
-	return n.vm.blobName(r.Object)
+	return j.vm.blobName(r.Object)
 }

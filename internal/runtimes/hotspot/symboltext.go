@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// symbolText gives a Symbol (modified UTF-8); false if not printable.
+// symbolText returns a Symbol (modified UTF-8); false if not printable.
 func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	b, ok := n.symbolBytes(symbol)
 	return string(b), ok
@@ -15,20 +15,20 @@ func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 
 // symbolBytes is text in a buffer that the next call reuses.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
-	l, m := &n.layout.at, n.vm.memory()
+	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	body := l.Symbol.Body.offset
 	symbol &^= 1
 	if symbol == 0 || symbol%4 != 0 || body > 32 {
 		return nil, false
 	}
 	b := n.symbol[:body+shortSymbol]
-	got := max(m.read(symbol, b), 0)
+	got := max(m.from.Read(symbol, b), 0)
 	if uint64(got) < body+1 {
 		return nil, false
 	}
 	clear(b[got:])
 	size := l.Symbol.Length.in(b)
-	if n.layout.lengthAbove {
+	if n.vm.nameLayout.lengthAbove {
 		size = size >> 16 & 0xffff
 	}
 	if l.Symbol.Length.size == 2 {

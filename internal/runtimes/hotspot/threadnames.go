@@ -33,19 +33,19 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.names.vm.cached.reread()
+	t.vm.cached.reread()
 	if again, ok := t.readNamePath(id.thread); !ok || again != first {
 		return "", false
 	}
-	t.names.vm.cached.disable()
+	t.vm.cached.bypass()
 	after, noPause := t.readCollections()
 	return first.name, noPause && after == t.collected
 }
 
-// readCollections gives the number of collections that have begun. noPause reports that none is stopping the threads.
+// readCollections returns the number of collections that have begun. noPause reports that none is stopping the threads.
 func (t *threads) readCollections() (n int32, noPause bool) {
 	l := t.layout
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	heap := m.word(l.staticAddress("Universe::_collectedHeap"))
 	n = m.int32(heap + l.offset("CollectedHeap::_total_collections"))
 	var active [1]byte
@@ -63,7 +63,7 @@ func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	}
 	ref := w.id.object
 	if t.layout.fields["JavaThread::_threadObj"].handle { // since 16
-		m := t.names.vm.memory()
+		m := t.vm.memory()
 		if ref = m.word(ref); m.failed {
 			return w, false
 		}
@@ -83,7 +83,7 @@ func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 
 // readCharacters decodes the array of the path's string.
 func (t *threads) readCharacters(w *namePath) (string, bool) {
-	o, m := &t.oops, t.names.vm.memory()
+	o, m := &t.oops, t.vm.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
 	var coder [1]byte
 	if o.coder != 0 {

@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"prywalk/internal/languages"
+	"prywalk/internal/procmem"
 )
 
 // # Threads
 //
-// Each thread in the machine's list leads to its kernel id and java.lang.Thread, which can change during reads
+// Each thread in the JVM's list leads to its kernel id and java.lang.Thread, which can change during reads
 // (threadnames.go).
 
 var wantThread = []string{
@@ -91,15 +92,17 @@ const (
 	listEvery  = 1e8 // between reads, ns
 )
 
+// threads are the threads in the JVM's list, and their names.
 type threads struct {
-	names      *Names
-	layout     *threadLayout
-	incomplete bool
-	list       uint64
-	read       int64 // of the list
+	vm         *VM
+	methods    *methodNames
+	layout     *threadLayout // nil: not chosen yet
+	incomplete bool          // the tables lack fields
+	list       uint64        // address of the list
+	listReadAt int64         // CLOCK_MONOTONIC ns
 	byTID      map[int]threadID
-	absent     map[int]bool   // ids not in the list at this address
-	proven     map[int]proven // by thread id
+	absent     map[int]bool       // ids not in the list at this address
+	lastNames  map[int]provenName // by thread id
 	oops       oops
 	// postponed: a requested name could not be proven.
 	postponed bool
@@ -109,7 +112,8 @@ type threads struct {
 	noPause   bool
 }
 
-type proven struct {
+// provenName is the name of a thread that was last proven ([threads.proveName]).
+type provenName struct {
 	id   threadID
 	name string
 }
@@ -121,35 +125,35 @@ type threadID struct {
 }
 
 // ThreadName implements [managed.Threads].
-func (n *Names) ThreadName(tid int) (name string, ok bool) {
-	if !n.threadsReady() {
+func (j *javaFrames) ThreadName(tid int) (name string, ok bool) {
+	if !j.threadsReady() {
 		return "", false
 	}
-	return n.threads.name(tid)
+	return j.threads.name(tid)
 }
 
 // Role implements [managed.Threads], by the list of the last name query. Collectors are not Java threads: a listed
-// thread with such a name is the program's. The machine's Java threads are recognized by name.
-func (n *Names) Role(tid int, name string) (string, bool) {
-	if !n.threadsReady() {
+// thread with such a name is the program's. The JVM's own Java threads are recognized by name.
+func (j *javaFrames) Role(tid int, name string) (string, bool) {
+	if !j.threadsReady() {
 		return "", false
 	}
 	role := languages.JVMThread(name)
-	if _, java := n.threads.byTID[tid]; java && role == languages.RoleGC {
+	if _, java := j.threads.byTID[tid]; java && role == languages.RoleGC {
 		role = languages.RoleApplication
 	}
 	return role, true
 }
 
-func (n *Names) threadsReady() bool {
-	if n == nil || n.layout == nil || n.threads.incomplete {
+// threadsReady reports whether the layout of threads is known; it is chosen once that of names is known.
+func (j *javaFrames) threadsReady() bool {
+	if j == nil || j.vm.nameLayout == nil || j.threads.incomplete {
 		return false
 	}
-	t := &n.threads
+	t := &j.threads
 	if t.layout == nil {
-		t.names = n
-		t.byTID, t.absent, t.proven = map[int]threadID{}, map[int]bool{}, map[int]proven{}
-		l, ok := n.vm.layout.threadLayout()
+		t.byTID, t.absent, t.lastNames = map[int]threadID{}, map[int]bool{}, map[int]provenName{}
+		l, ok := j.vm.layout.threadLayout()
 		if t.layout = l; !ok {
 			t.incomplete = true
 			return false
@@ -161,48 +165,57 @@ func (n *Names) threadsReady() bool {
 // name proves a thread's name, else gives the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.beginQuery(tid)
-	defer t.names.vm.cached.disable()
+	defer t.vm.cached.bypass()
 	if !ok {
-		delete(t.proven, tid)
+		delete(t.lastNames, tid)
 		return "", false
 	}
 	id, ok := t.identify(known.thread)
 	if !ok || id.tid != tid {
-		delete(t.proven, tid)
+		delete(t.lastNames, tid)
 		return "", false
 	}
 	if name, ok := t.proveName(id); ok {
-		if len(t.proven) >= maxThreads {
-			clear(t.proven)
+		if len(t.lastNames) >= maxThreads {
+			clear(t.lastNames)
 		}
-		t.proven[tid] = proven{id, name}
+		t.lastNames[tid] = provenName{id, name}
 		return name, true
 	}
 	t.postponed = true
-	was := t.proven[tid]
-	return was.name, was.id == id
+	last := t.lastNames[tid]
+	return last.name, last.id == id
 }
 
-// beginQuery begins a query for a thread; the caller disables the cache.
+// evictEnded drops the names of threads that are not in the list.
+func (t *threads) evictEnded() {
+	for tid := range t.lastNames {
+		if _, lives := t.byTID[tid]; !lives {
+			delete(t.lastNames, tid)
+		}
+	}
+}
+
+// beginQuery begins a query for a thread, false if it is not in the list. Its reads go through
+// the cache; the caller ends it by bypass.
 func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
-	k := &t.names.vm.cached
-	k.disable()
+	t.vm.cached.bypass()
 	t.refreshList(tid)
 	t.collected, t.noPause = t.readCollections() // before anything that a collection may move
-	k.reread()
-	k.enable(0)
+	t.vm.cached.reread()
 	id, ok = t.byTID[tid]
+	t.vm.cached.begin(0)
 	return id, ok
 }
 
 // refreshList reads the list of threads, at most every listEvery ns, if it is another one or if tid was not looked up
 // in it: a later list can have a freed one's address.
 func (t *threads) refreshList(tid int) {
-	now := t.names.clock()
-	if t.read != 0 && now-t.read < listEvery {
+	now := procmem.Now()
+	if t.listReadAt != 0 && now-t.listReadAt < listEvery {
 		return
 	}
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	head := m.word(t.layout.staticAddress(t.layout.list[0]))
 	apart := len(t.layout.list) == 3
 	_, known := t.byTID[tid]
@@ -212,7 +225,7 @@ func (t *threads) refreshList(tid int) {
 	if head != t.list || len(t.absent) >= maxThreads {
 		clear(t.absent)
 	}
-	t.read, t.list = now, head
+	t.listReadAt, t.list = now, head
 	clear(t.byTID)
 	if apart {
 		t.readList(head)
@@ -224,13 +237,13 @@ func (t *threads) refreshList(tid int) {
 	next := t.layout.offset(t.layout.list[1])
 	for i := 0; i < maxThreads && head != 0; i++ {
 		t.add(head)
-		head = t.names.vm.memory().word(head + next)
+		head = t.vm.memory().word(head + next)
 	}
 }
 
-// readList reads a ThreadsList, which the machine replaces when threads start or end.
+// readList reads a ThreadsList, which the JVM replaces when threads start or end.
 func (t *threads) readList(list uint64) {
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))
 	at := m.word(list + t.layout.offset(t.layout.list[2]))
 	if m.failed || count > maxThreads {
@@ -239,7 +252,7 @@ func (t *threads) readList(list uint64) {
 	}
 	for done := uint64(0); done < count; {
 		b := t.buf[:min(8*(count-done), uint64(len(t.buf)))]
-		if !t.names.vm.memory().bytes(at+8*done, b) {
+		if !t.vm.memory().bytes(at+8*done, b) {
 			t.list = 0
 			return
 		}
@@ -256,11 +269,12 @@ func (t *threads) add(thread uint64) {
 	}
 }
 
+// identify reads the identity of the JavaThread at an address.
 func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 	if thread == 0 || thread%8 != 0 {
 		return id, false
 	}
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	id.thread, id.osThread = thread, m.word(thread+t.layout.offset(t.layout.osThread))
 	id.object = m.word(thread + t.layout.offset("JavaThread::_threadObj"))
 	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {

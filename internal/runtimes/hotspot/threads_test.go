@@ -7,11 +7,31 @@ import (
 	"testing"
 
 	"prywalk/internal/languages"
+	"prywalk/internal/managed"
 )
+
+func TestAJVMThatIsNotReadHasNoAnswers(t *testing.T) {
+	var r Runtime
+	if name, ok := r.ThreadName(1); ok {
+		t.Errorf("a name: %q", name)
+	}
+	if role, ok := r.Role(1, "main"); ok {
+		t.Errorf("a role: %q", role)
+	}
+	if answer, ok := r.Waiting(&managed.WaitQuery{InnerTID: 1}); ok {
+		t.Errorf("a wait: %+v", answer)
+	}
+	if out, certainty := r.Symbolize(managed.Ref{}, nil, nil); len(out) != 0 || certainty != managed.Freed {
+		t.Errorf("a name of code: %v, %v", out, certainty)
+	}
+	if r.Postponed() {
+		t.Error("an answer is postponed")
+	}
+}
 
 type threaded struct {
 	*named
-	n                                                  *Names
+	n                                                  *javaFrames
 	thread, osThread, object, str, text, handle, class uint64
 	list, bad                                          uint64
 }
@@ -72,7 +92,7 @@ func newThreaded(t testing.TB, release string) *threaded {
 	m.put32(list+4, 2)
 	m.put(list+8, all)
 	m.put(m.list, list)
-	m.n = v.Names()
+	m.n = v.frameSource()
 	v.heapOf(code)
 	m.n.readFirstMoment(code)
 	return m
@@ -176,15 +196,15 @@ func TestUnprovenThreadNamesAreRejected(t *testing.T) {
 func TestThreadInALaterListAtTheSameAddressIsFound(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	const later, none = fakeTID + 1, fakeTID + 2
-	reads, read := 0, m.n.vm.o.Read
-	m.n.vm.o.Read = func(addr uint64, b []byte) int {
+	reads, read := 0, m.n.vm.host.Read
+	m.n.vm.readBy(func(addr uint64, b []byte) int {
 		if addr == m.osThread+24 {
 			reads++
 		}
 		return read(addr, b)
-	}
+	})
 	ask := func(tid int) (string, bool) {
-		m.n.threads.read = 0 // the list may be read again
+		m.n.threads.listReadAt = 0 // the list may be read again
 		return m.n.ThreadName(tid)
 	}
 	ask(fakeTID)
@@ -211,14 +231,14 @@ func collectedHeapOf(m *threaded) uint64 {
 func TestNamesThatChangeWhileReadAreRejected(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
-	read, reads := m.n.vm.o.Read, 0
-	m.n.vm.o.Read = func(addr uint64, b []byte) int {
+	read, reads := m.n.vm.host.Read, 0
+	m.n.vm.readBy(func(addr uint64, b []byte) int {
 		if text := m.text + 16; addr <= text && text < addr+uint64(len(b)) {
 			reads++
 			m.mem[text] = byte('a' + reads)
 		}
 		return read(addr, b)
-	}
+	})
 	if name, _ := m.n.ThreadName(fakeTID); name != fakeThread || reads != 2 {
 		t.Errorf("%q after %d reads", name, reads)
 	}
@@ -280,7 +300,7 @@ func TestApplicationThreadNamedLikeACollectorStaysApplication(t *testing.T) {
 	if role, ok := m.n.Role(fakeTID, "C2 CompilerThread0"); !ok || role != languages.RoleCompiler {
 		t.Errorf("a compiler: %q, %v", role, ok)
 	}
-	m.n.layout = nil
+	m.n.vm.nameLayout = nil
 	if role, ok := m.n.Role(fakeTID, name); ok {
 		t.Errorf("%q is told before the machine is known", role)
 	}

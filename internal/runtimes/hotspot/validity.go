@@ -14,12 +14,12 @@ import (
 // these other data are valid too. Both are read once per batch and after new data. As a loader's address can be reused,
 // a collection alone makes data doubtful while loaders are created.
 
+// validity is the sample whose copied stack is walked, and whether what is read later is as of the copy.
 type validity struct {
-	vm     *VM
-	layout *nameLayout
-	sample *managed.Sample
+	vm       *VM
+	sample   *managed.Sample
+	copiedAt int64 // CLOCK_MONOTONIC ns; 0: unknown
 
-	at               int64 // of the copy
 	previous, latest classMemoryState
 	mayBeReused      bool
 	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
@@ -29,33 +29,33 @@ type validity struct {
 // newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
 const newLoadersFor = 10e9
 
+// classMemoryState changes when class memory may have been reused.
 type classMemoryState struct {
-	at          int64 // CLOCK_MONOTONIC ns
+	readAt      int64 // CLOCK_MONOTONIC ns
 	collections uint32
 	loaders     uint64 // newest ClassLoaderData
 }
 
-func (n *validity) clock() int64 { return procmem.Now() }
-
-func (n *validity) beginWalk(s *managed.Sample) {
-	n.at, n.mayBeReused, n.checkedAtRead = s.At, false, 0
-	n.vm.cached.drop()
-	if n.layout != nil && s.At > n.latest.at {
-		n.previous, n.latest = n.latest, n.classMemoryNow()
-		n.noteLoaders(n.latest)
+func (v *validity) beginWalk(s *managed.Sample) {
+	v.sample, v.copiedAt, v.mayBeReused, v.checkedAtRead = s, s.At, false, 0
+	v.vm.cached.drop()
+	if v.vm.nameLayout != nil && s.At > v.latest.readAt {
+		v.previous, v.latest = v.latest, v.readClassMemoryState()
+		v.noteLoaders(v.latest)
 	}
 }
 
-func (n *validity) noteLoaders(now classMemoryState) {
-	if n.previous.at != 0 && n.previous.loaders != now.loaders {
-		n.newLoadersUntil = now.at + newLoadersFor
+func (v *validity) noteLoaders(current classMemoryState) {
+	if v.previous.readAt != 0 && v.previous.loaders != current.loaders {
+		v.newLoadersUntil = current.readAt + newLoadersFor
 	}
 }
 
-func (n *validity) classMemoryNow() classMemoryState {
-	out, l := classMemoryState{at: n.clock()}, n.vm.layout
-	m := &n.vm.mem
-	m.read, m.failed = n.vm.o.Read, false // not the cache
+// readClassMemoryState reads the process, not the cache.
+func (v *validity) readClassMemoryState() classMemoryState {
+	out, l := classMemoryState{readAt: procmem.Now()}, v.vm.layout
+	m := &v.vm.mem
+	m.from, m.failed = v.vm.host, false
 	heap := m.word(l.staticAddress("Universe::_collectedHeap"))
 	out.loaders = m.word(l.staticAddress("ClassLoaderDataGraph::_head"))
 	out.collections = uint32(m.int32(heap + l.offset("CollectedHeap::_total_collections")))
@@ -64,28 +64,32 @@ func (n *validity) classMemoryNow() classMemoryState {
 
 // doubted reports whether memory may have been reused since the copy. What a thread's frames refer to stays while it
 // has not run.
-func (n *validity) doubted() bool {
-	if n.mayBeReused || n.at == 0 {
-		return n.mayBeReused
+func (v *validity) doubted() bool {
+	if v.mayBeReused || v.copiedAt == 0 {
+		return v.mayBeReused
 	}
-	reads := n.vm.cached.process.count + 1
-	if n.checkedAtRead == reads {
+	reads := v.vm.cached.process.count + 1
+	if v.checkedAtRead == reads {
 		return false
 	}
-	now := n.classMemoryNow()
-	n.noteLoaders(now)
-	if n.previous.collections != now.collections && (n.previous.at == 0 || now.at < n.newLoadersUntil) {
-		live := n.sample.Live
-		n.mayBeReused = live == nil || !live.Unchanged()
+	current := v.readClassMemoryState()
+	v.noteLoaders(current)
+	if v.previous.collections != current.collections &&
+		(v.previous.readAt == 0 || current.readAt < v.newLoadersUntil) {
+		live := v.sample.Live
+		v.mayBeReused = live == nil || !live.Unchanged()
 	}
-	n.checkedAtRead = reads
-	return n.mayBeReused
+	v.checkedAtRead = reads
+	return v.mayBeReused
 }
 
-// cookieOf gives the method's identity, 0 if it may have changed since the copy.
-func (n *validity) cookieOf(m *method) uint64 {
-	if m.since >= n.at && n.doubted() {
+// cookieOf returns the method's identity, 0 if it may have changed since the copy.
+func (v *validity) cookieOf(m *method) uint64 {
+	if m.since >= v.copiedAt && v.doubted() {
 		return 0
 	}
 	return m.cookie
 }
+
+// word returns a word of the copy.
+func (v *validity) word(addr uint64) (uint64, bool) { return v.sample.Mem.Word(addr) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
@@ -57,14 +58,14 @@ var (
 
 var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}
 
-func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool)) (*layout, error) {
+func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 	var pages managed.Pages
-	pages.Reset(&reader{read: read})
-	m := &memory{read: pages.Read}
+	pages.Reset(h)
+	m := &memory{from: &pages}
 	l := &layout{fields: map[string]field{}, sizes: map[string]uint64{}}
 	missing := false
 	at := func(name string) uint64 {
-		addr, ok := symbol("gHotSpotVM" + name)
+		addr, _, ok := h.Symbol(lib, "gHotSpotVM"+name)
 		if !ok {
 			m.failed, missing = true, true
 			return 0
@@ -122,7 +123,7 @@ func (l *layout) missingField() string {
 	return ""
 }
 
-// firstComplete gives the first set of which the tables have all fields, nil if none.
+// firstComplete returns the first set of which the tables have all fields, nil if none.
 func (l *layout) firstComplete(sets [][]string) []string {
 	if i := slices.IndexFunc(sets, l.has); i >= 0 {
 		return sets[i]
@@ -182,7 +183,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// sizeOf gives a number type's size in bytes; 8 for other types.
+// sizeOf returns a number type's size in bytes; 8 for other types.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",

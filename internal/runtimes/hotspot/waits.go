@@ -43,18 +43,20 @@ const handleMonitors = 16
 // markMonitorValue is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
 const markMonitorValue = 2
 
+// waiters are what threads wait for.
 type waiters struct {
 	*threads
-	pending    []string
-	owner      []string
-	fields     waitFields
-	owners     []ownerID
-	lastOwners int64
+	chosen       bool     // pending and owner have been set
+	pending      []string // fields of wantPending; nil: the tables lack some
+	owner        []string // fields of wantOwner; nil: none
+	fields       waitFields
+	owners       []ownerID
+	ownersReadAt int64 // CLOCK_MONOTONIC ns
 }
 
 // waitFields are offsets of fields of Java objects, in bytes, and a class.
 type waitFields struct {
-	found           bool
+	searched        bool
 	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
 	status, blocker uint64
 	thread          uint64 // eetop: the JavaThread
@@ -62,11 +64,12 @@ type waitFields struct {
 	ownableSynchronizer, exclusiveOwner uint64
 }
 
+// waitState is one reading of a thread's wait.
 type waitState struct {
 	kind    waits.Kind
-	monitor uint64
+	monitor uint64 // 0: none
 	object  uint64 // 0: none, or being moved
-	class   string
+	class   string // of object
 	timed   bool
 	owner   int
 	// anonymous: the owner was found by addresses of objects.
@@ -74,49 +77,56 @@ type waitState struct {
 }
 
 // Waiting implements [managed.Threads].
-func (n *Names) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
-	if !n.threadsReady() {
-		return w, false
+func (j *javaFrames) Waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
+	if !j.threadsReady() {
+		return answer, false
 	}
-	t := &n.waiters
-	if t.threads == nil {
-		t.threads = &n.threads
-		l := n.vm.layout
-		if t.pending = l.firstComplete(wantPending); !l.has(wantMonitor) {
-			t.pending = nil
-		}
-		t.owner = l.firstComplete(wantOwner)
-		for _, name := range slices.Concat(wantWaits...) {
-			if l.offset(name) > maxThreadOffset {
-				t.pending = nil
-			}
-		}
-	}
-	if t.pending == nil {
-		return w, false
+	t := &j.waiters
+	if !t.ready() {
+		return answer, false
 	}
 	known, ok := t.beginQuery(q.InnerTID)
-	defer n.vm.cached.disable()
+	defer t.vm.cached.bypass()
 	if !ok {
-		return w, false
+		return answer, false
 	}
 	id, ok := t.identify(known.thread)
 	if !ok || id.tid != q.InnerTID {
-		return w, false
+		return answer, false
 	}
-	got, later, ok := t.proveWait(id)
-	if ok && (q.Live == nil || !q.Live.Unchanged()) {
+	w, later, ok := t.proveWait(id)
+	switch {
+	case !ok:
+		return managed.WaitAnswer{Later: later}, false
+	case q.Live == nil || !q.Live.Unchanged():
 		return managed.WaitAnswer{Later: true}, false
 	}
-	if !ok {
-		return managed.WaitAnswer{Later: later}, false
+	answer = managed.WaitAnswer{
+		Kind: w.kind, Class: w.class, Address: w.monitor, Owner: w.owner, Timed: w.timed, Later: later,
 	}
-	w = managed.WaitAnswer{Kind: got.kind, Class: got.class, Address: got.monitor, Owner: got.owner, Timed: got.timed,
-		Later: later}
-	if w.Address == 0 {
-		w.Address = got.object
+	if answer.Address == 0 {
+		answer.Address = w.object
 	}
-	return w, true
+	return answer, true
+}
+
+// ready reports whether the tables have the fields that waits need. Precondition: [javaFrames.threadsReady].
+func (t *waiters) ready() bool {
+	if t.chosen {
+		return t.pending != nil
+	}
+	t.chosen = true
+	l := t.vm.layout
+	for _, name := range slices.Concat(wantWaits...) {
+		if l.offset(name) > maxThreadOffset {
+			return false
+		}
+	}
+	if l.has(wantMonitor) {
+		t.pending = l.firstComplete(wantPending)
+	}
+	t.owner = l.firstComplete(wantOwner)
+	return t.pending != nil
 }
 
 // proveWait reads a wait twice; false if the readings differ. later: the answer lacks what a collector may have moved,
@@ -128,12 +138,12 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.names.vm.cached.reread()
+	t.vm.cached.reread()
 	again, ok := t.readWait(id, t.noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
-	t.names.vm.cached.disable()
+	t.vm.cached.bypass()
 	after, still := t.readCollections()
 	if later = !t.noPause || !still || after != t.collected || again != first; !later {
 		return w, false, true
@@ -147,7 +157,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 
 // readWait reads a wait once; while a collector stops the threads (noPause is false) only the monitors.
 func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
 	if m.failed {
 		return w, false
@@ -174,12 +184,12 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	return t.waitByStatus(id)
 }
 
-// monitorObject gives a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC),
+// monitorObject returns a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC),
 // whose mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
-	m := t.names.vm.memory()
+	m := t.vm.memory()
 	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))
-	if t.names.layout.major >= handleMonitors {
+	if t.vm.nameLayout.major >= handleMonitors {
 		ref = m.word(ref)
 	}
 	var w namePath
@@ -191,7 +201,7 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	if object == 0 || object%8 != 0 {
 		return 0, ""
 	}
-	m = t.names.vm.memory()
+	m = t.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&3 != markMonitorValue || !fresh && mark&^3 != monitor {
 		return 0, ""

@@ -184,15 +184,15 @@ func TestWaitThatChangesWhileReadIsRejected(t *testing.T) {
 	w := newWaiting(t, "JDK 17")
 	w.enters()
 	w.ask()
-	read, reads := w.n.vm.o.Read, 0
-	w.n.vm.o.Read = func(addr uint64, b []byte) int {
+	read, reads := w.n.vm.host.Read, 0
+	w.n.vm.readBy(func(addr uint64, b []byte) int {
 		if at := w.thread + w.pending; addr <= at && at < addr+uint64(len(b)) {
 			if reads++; reads == 2 {
 				w.put(at, 0)
 			}
 		}
 		return read(addr, b)
-	}
+	})
 	if got, ok := w.ask(); ok || reads != 2 {
 		t.Errorf("%+v after %d reads", got, reads)
 	}
@@ -207,7 +207,7 @@ func FuzzHostileWaits(f *testing.F) {
 		if uint64(at) < uint64(len(w.mem)) && uint64(at) >= collectedAt {
 			copy(w.mem[at:], b)
 		}
-		if got, ok := w.ask(); ok && got.Kind == waits.None {
+		if got, ok := w.ask(); ok && got.Kind == waits.NoWait {
 			t.Errorf("a wait of no kind: %+v", got)
 		}
 	})
@@ -221,11 +221,11 @@ func BenchmarkJavaWait(b *testing.B) {
 			w := newWaiting(b, "JDK 17")
 			do(w)
 			w.ask()
-			read, reads := w.n.vm.o.Read, 0
-			w.n.vm.o.Read = func(addr uint64, b []byte) int {
+			read, reads := w.n.vm.host.Read, 0
+			w.n.vm.readBy(func(addr uint64, b []byte) int {
 				reads++
 				return read(addr, b)
-			}
+			})
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, ok := w.ask(); !ok {

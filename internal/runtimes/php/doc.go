@@ -38,6 +38,9 @@
 // its texts, is still in memory; else it is [freed]. Not copied are identities of functions that are never freed: the
 // engine's, opcache's, and those of a command line program, which is one request.
 //
+// In code of the JIT compiler a line can be some opcodes too early. While a script in FrankenPHP waits, its calls are
+// shown at its thread only, not at the goroutine. At most 32,768 calls of a stack are read.
+//
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
 // (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c,
 // TSRM/TSRM.c.

@@ -5,6 +5,7 @@ package php
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"path"
 	"strings"
 
@@ -12,19 +13,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
+// functionCache has the functions. Only those that are never freed are known by address, and are in
+// [managed.Objects.Skip]: of others, a later one with the same identity can be at the address.
 type functionCache struct {
-	byAddr     map[uint64]*function
-	byID       map[identity]*function // closures move
-	bySerial   map[uint64]*function
-	byContent  map[content]*function
-	classes    map[uint64]string // in opcache's memory, by address
-	serial     uint64
-	neverFreed managed.SkipSet
-	eviction   managed.IdleEviction
+	managed.Objects[*function]
+	byID      map[identity]*function // closures move
+	byContent map[content]*function
+	classes   map[uint64]string // in opcache's memory, by address
 }
 
 type function struct {
-	serial     uint64
+	managed.CacheEntry
 	id         identity
 	name, file string
 	frameType  string // [managed.Frame.Type]
@@ -32,10 +31,7 @@ type function struct {
 	opcodes    uint64
 	lines      []uint32 // by opcode
 	nameless   bool
-	stable     bool  // never freed
-	since      int64 // when it was read, CLOCK_MONOTONIC ns
-	checked    int64 // when its identity was last verified
-	seen       int64 // last copy with it
+	stable     bool // never freed
 }
 
 // identity distinguishes functions at one address. Pointers can be equal, so it has the hashes of texts.
@@ -48,41 +44,22 @@ type identity struct {
 	immutable          bool
 }
 
+// Identity implements [managed.Identified].
+func (f *function) Identity() identity { return f.id }
+
 func (id *identity) kind() uint8 { return uint8(id.flags) }
 
-const maxKnown = 1 << 16
+const maxClasses = 1 << 16
 
 func (c *functionCache) forget() {
-	for addr := range c.byAddr {
-		c.neverFreed.Drop(addr)
-	}
-	c.byAddr, c.byID, c.bySerial, c.byContent, c.classes = nil, nil, nil, nil, nil
+	c.Forget()
+	c.byID, c.byContent, c.classes = nil, nil, nil
 }
 
-func (c *functionCache) evictIdle(at int64) {
-	if len(c.bySerial) > 2*maxKnown {
-		c.forget()
-	}
-	before, due := c.eviction.Due(at)
-	if !due {
-		return
-	}
-	for addr, f := range c.byAddr {
-		if f.seen < before {
-			c.neverFreed.Drop(addr)
-			delete(c.byAddr, addr)
-		}
-	}
-	for serial, f := range c.bySerial {
-		if f.seen < before {
-			delete(c.bySerial, serial)
-			if c.byID[f.id] == f {
-				delete(c.byID, f.id)
-			}
-			if c.byContent[f.id.content()] == f {
-				delete(c.byContent, f.id.content())
-			}
-		}
+func (c *functionCache) begin(at int64) {
+	if c.Begin(at) {
+		maps.DeleteFunc(c.byID, func(_ identity, f *function) bool { return c.Of(f.Serial) == nil })
+		maps.DeleteFunc(c.byContent, func(_ content, f *function) bool { return c.Of(f.Serial) == nil })
 	}
 }
 
@@ -163,67 +140,61 @@ func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeIn
 // resolve sets a call's function as of the sample, if proven, and its kind. False: it is no function.
 func (r *Runtime) resolve(c *executeData) bool {
 	w := &r.walk
-	id, copied := r.identify(c.functionAt, w.Sample.Mem.Word)
-	if copied {
-		if k := id.kind(); k != typeInternal && k != typeUser && k != typeEval {
-			return false
-		}
-		c.kind = id.kind()
-	}
-	known := r.functions.byAddr[c.functionAt]
-	switch {
-	case copied && id.addHashes(w.Sample.Mem.Word):
-		if known != nil && known.id == id {
-			c.function = known
-		} else if other := r.functions.byID[id]; other != nil {
-			c.function = other
-		} else if c.function = r.read(c.functionAt, &id); c.function == nil {
-			if c.function = r.functions.withSameLines(&id); c.function == nil {
-				c.function = r.readTexts(&id)
-			}
-		}
-	case known != nil && known.stable && r.stillThere(known, c.functionAt):
-		c.function = known
-	case w.IsLive():
-		if c.function = r.readAgain(c.functionAt, known); !w.StillLive() {
-			c.function = nil
-		}
-	default:
-		r.functions.neverFreed.Drop(c.functionAt) // the next stop copies it
-	}
-	if c.function != nil {
-		c.kind = c.function.id.kind()
-		c.function.seen = max(c.function.seen, w.Sample.At)
-	}
-	return true
-}
-
-// stillThere reports whether a stable function was known before the sample and is there after it: opcache can restart.
-func (r *Runtime) stillThere(f *function, addr uint64) bool {
-	at := r.Sample.At
-	if at == 0 || f.since > at {
-		return r.IsLive()
-	}
-	if f.checked >= at {
-		return true
-	}
-	moment := procmem.Now()
-	if !r.hasIdentity(addr, &f.id) {
+	used := w.UsedLive
+	f, status, live := managed.Prove(&r.functions.Objects, w.View, c.functionAt, functionSource{r})
+	if status == managed.NotObject {
 		return false
 	}
-	f.checked = moment
+	if flags, copied := w.Sample.Mem.Word(c.functionAt + funcType); copied {
+		c.kind = uint8(flags)
+	}
+	if live { // checked at once, so that a thread that runs on loses this name, not the walk
+		if w.UsedLive = used; !w.StillLive() {
+			f = nil
+		}
+	}
+	if f != nil {
+		c.function, c.kind = f, f.id.kind()
+	}
 	return true
 }
 
-func (r *Runtime) readAgain(addr uint64, known *function) *function {
-	id, ok := r.identify(addr, r.Current)
-	switch {
-	case !ok || !id.addHashes(r.Current):
-		return nil
-	case known != nil && known.id == id:
-		return known
+// functionSource reads functions. It implements [managed.ObjectSource].
+type functionSource struct{ *Runtime }
+
+// Identify implements [managed.ObjectSource].
+func (s functionSource) Identify(addr uint64, now bool) (identity, managed.ObjectStatus) {
+	get := s.Sample.Mem.Word
+	if now {
+		get = s.Pages.Word
 	}
-	return r.read(addr, &id)
+	id, ok := s.identify(addr, get)
+	if k := id.kind(); ok && k != typeInternal && k != typeUser && k != typeEval {
+		return id, managed.NotObject
+	}
+	return id, managed.StatusOf(ok && id.addHashes(get))
+}
+
+// Read implements [managed.ObjectSource]. A function that is no longer there is known by its contents.
+func (s functionSource) Read(addr uint64, want *identity) (*function, managed.ObjectStatus) {
+	if want == nil {
+		id, ok := s.identify(addr, s.Current)
+		if !ok || !id.addHashes(s.Current) {
+			return nil, managed.ObjectFreed
+		}
+		want = &id
+	}
+	f := s.functions.byID[*want]
+	if f == nil {
+		f = s.read(addr, want)
+	}
+	if f == nil {
+		f = s.functions.withSameLines(want)
+	}
+	if f == nil {
+		f = s.readTexts(want)
+	}
+	return f, managed.StatusOf(f != nil)
 }
 
 func (r *Runtime) read(addr uint64, want *identity) *function {
@@ -231,13 +202,12 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 	if r.Sample.Live == nil || !r.hasIdentity(addr, want) {
 		return nil
 	}
-	f := &function{id: *want, checked: moment, nameless: want.nameless(), opcodes: want.opcodes}
+	f := &function{id: *want, nameless: want.nameless(), opcodes: want.opcodes}
+	f.LastChecked = moment
 	if !r.readName(f) || want.kind() != typeInternal && !r.readLines(f) || !r.hasIdentity(addr, want) {
 		return nil
 	}
 	f.stable = want.isPermanent() || r.oneRequest && want.name != 0 && want.flags>>32 == 0
-	f.since = procmem.Now()
-	f.seen = f.since
 	r.functions.add(addr, f)
 	return f
 }
@@ -256,9 +226,7 @@ func (c *functionCache) withSameLines(id *identity) *function {
 		return nil
 	}
 	f := *known
-	f.id, f.opcodes, f.stable = *id, id.opcodes, false
-	f.since = procmem.Now()
-	f.seen = f.since
+	f.id, f.opcodes, f.stable, f.Serial = *id, id.opcodes, false, 0
 	c.keep(&f)
 	return &f
 }
@@ -274,8 +242,6 @@ func (r *Runtime) readTexts(id *identity) *function {
 	if !r.readName(f) || !r.readLines(f) || id.scope != 0 && !strings.HasPrefix(f.name, class+"::") {
 		return nil
 	}
-	f.since = procmem.Now()
-	f.seen = f.since
 	r.functions.keep(f)
 	return f
 }
@@ -287,24 +253,25 @@ func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 
 func (c *functionCache) add(addr uint64, f *function) {
 	c.keep(f)
-	c.byAddr[addr] = f
 	if !f.stable {
 		return
 	}
-	c.neverFreed.Add(addr)
-	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < maxKnown {
+	c.Add(addr, f)
+	c.Skip.Add(addr)
+	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < maxClasses {
 		c.classes[f.id.scope] = class
 	}
 }
 
+// keep numbers a function that was just read.
 func (c *functionCache) keep(f *function) {
-	if c.byAddr == nil {
-		c.byAddr, c.byID, c.bySerial = map[uint64]*function{}, map[identity]*function{}, map[uint64]*function{}
-		c.classes, c.byContent = map[uint64]string{}, map[content]*function{}
+	if c.byID == nil {
+		c.byID, c.byContent, c.classes = map[identity]*function{}, map[content]*function{}, map[uint64]string{}
 	}
-	c.serial++
-	f.serial = c.serial
-	c.byID[f.id], c.bySerial[f.serial] = f, f
+	f.FirstRead = procmem.Now()
+	f.LastWalked = f.FirstRead
+	c.Number(f)
+	c.byID[f.id] = f
 	if f.id.scope == 0 && f.id.kind() != typeInternal {
 		c.byContent[f.id.content()] = f
 	}

@@ -77,7 +77,7 @@ func walkAll(r *Runtime, m *image) {
 		var out []managed.Ref
 		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at ^ 1<<46}, m.at^1<<46+64, out) // of another stack
 		for sp := m.at + 256; sp < m.at+2048; sp += 256 {
-			out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + loop, SP: sp, Caller: sp > m.at+256}, sp+256, out)
+			out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + loop, SP: sp, AfterCall: sp > m.at+256}, sp+256, out)
 		}
 		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at + 2048}, managed.Outermost, out)
 		r.End()

@@ -15,7 +15,7 @@ const (
 
 // ManagedFrames implements [managed.FrameSource]. The engine's code is hidden.
 func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
-	refs []managed.Ref, instead bool,
+	refs []managed.Ref, replacesFrame bool,
 ) {
 	w := &r.walk
 	w.unfinished = cfa == 0
@@ -24,15 +24,8 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	if w.broken || f.SP == 0 {
 		return out, false
 	}
-	switch {
-	case !leaf && !f.Caller: // interrupted by a signal, perhaps on another stack, whose frame has the registers
-		w.signal = managed.Span{Start: w.executeSP, End: w.lastSP + maxContext}
-		w.executeSP = f.SP
-	case f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance: // another stack, as of Go
-		w.executeSP = f.SP
-	}
-	w.lastSP = f.SP
-	executes := r.inExecuteEx(f.LookupPC(r.host.Arch())) && cfa != 0 && cfa != managed.Outermost
+	w.noteStackChange(f, leaf)
+	executes := cfa != 0 && cfa != managed.Outermost && r.inExecuteEx(f.LookupPC(r.host.Arch()))
 	if executes && r.thread == 0 && !r.threadSafe { // hasExecuteEx searches only the innermost stack
 		r.thread = w.Sample.InnerTID
 		r.readCalls(w.Value(r.globals + uint64(r.current)))
@@ -47,14 +40,39 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 		}
 		return r.appendRunsOf(f, leaf, out), true
 	}
-	if cfa == managed.Outermost && !w.incomplete && (w.nextRun == w.runsOnStack || w.executeFrames == 0) {
-		for w.nextRun < len(w.runs) { // of what resumes or starts the fiber
-			out = r.appendRun(&w.runs[w.nextRun], out)
-			w.nextRun++
-			instead = true
-		}
+	if cfa == managed.Outermost && w.restIsOfFiber() {
+		out, replacesFrame = r.appendRest(out)
 	}
-	return out, instead || (managed.SameModule(f.Module, r.module) || r.isRegexCode(f)) && !lost
+	hidden := !lost && (managed.SameModule(f.Module, r.module) || r.isRegexCode(f))
+	return out, replacesFrame || hidden
+}
+
+// noteStackChange notes a frame's stack pointer, and whether it is on another stack than the frame before.
+func (w *walk) noteStackChange(f *frames.Frame, leaf bool) {
+	switch {
+	case !leaf && !f.AfterCall: // interrupted by a signal, perhaps on another stack, whose frame has the registers
+		w.signal = managed.Span{Start: w.executeSP, End: w.lastSP + maxContext}
+		w.executeSP = f.SP
+	case f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance: // another stack, as of Go
+		w.executeSP = f.SP
+	}
+	w.lastSP = f.SP
+}
+
+// restIsOfFiber reports whether the runs left at the outermost frame are those of what resumes or starts the fiber.
+func (w *walk) restIsOfFiber() bool {
+	return !w.incomplete && (w.nextRun == w.runsOnStack || w.executeFrames == 0)
+}
+
+// appendRest appends the runs that are left, and reports whether there were any.
+func (r *Runtime) appendRest(out []managed.Ref) (refs []managed.Ref, some bool) {
+	w := &r.walk
+	for w.nextRun < len(w.runs) {
+		out = r.appendRun(&w.runs[w.nextRun], out)
+		w.nextRun++
+		some = true
+	}
+	return out, some
 }
 
 const (
@@ -206,7 +224,7 @@ func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {
 			out = append(out, managed.Ref{Kind: kindFreed})
 			continue
 		}
-		ref := managed.Ref{Object: c.functionAt, Cookie: c.function.serial, Kind: kindFunction}
+		ref := managed.Ref{Object: c.functionAt, Cookie: c.function.Serial, Kind: kindFunction}
 		if c.kind != typeInternal {
 			ref.Position = c.function.position(r.oplineOf(c, this.from+i))
 		}
@@ -243,7 +261,7 @@ func (r *Runtime) End() managed.Health {
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	f := r.functions.bySerial[ref.Cookie]
+	f := r.functions.Of(ref.Cookie)
 	if ref.Kind != kindFunction || f == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}

@@ -57,8 +57,8 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 		}
 		var out []managed.Ref
 		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: c.inner}, c.inner+64, out)
-		out, _ = r.ManagedFrames(&frames.Frame{PC: 2, SP: c.outer, Caller: !c.signal}, c.outer+256, out)
-		out, _ = r.ManagedFrames(&frames.Frame{PC: loop + 8, SP: c.outer + 256, Caller: true}, c.outer+512, out)
+		out, _ = r.ManagedFrames(&frames.Frame{PC: 2, SP: c.outer, AfterCall: !c.signal}, c.outer+256, out)
+		out, _ = r.ManagedFrames(&frames.Frame{PC: loop + 8, SP: c.outer + 256, AfterCall: true}, c.outer+512, out)
 		if len(out) != c.found {
 			t.Errorf("%s: %d calls, want %d", c.name, len(out), c.found)
 		}
@@ -85,10 +85,10 @@ func TestOnlyTheCopiedStackIsSearchedForCalls(t *testing.T) {
 	}
 	at := uint64(sp)
 	for range 64 {
-		r.ManagedFrames(&frames.Frame{PC: 2, SP: at, Caller: true}, at+64, nil)
+		r.ManagedFrames(&frames.Frame{PC: 2, SP: at, AfterCall: true}, at+64, nil)
 		at += maxFrameDistance
 	}
-	r.ManagedFrames(&frames.Frame{PC: loop + 8, SP: at, Caller: true}, at+64, nil)
+	r.ManagedFrames(&frames.Frame{PC: loop + 8, SP: at, AfterCall: true}, at+64, nil)
 	if n > 1000 {
 		t.Errorf("%d words are read, though none is copied", n)
 	}

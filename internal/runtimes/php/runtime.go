@@ -55,17 +55,17 @@ func (r *Runtime) Forget() { r.functions.forget() }
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
 // Anchor implements [managed.FrameSource]: executor globals.
-func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
+func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
 	if !r.threadSafe {
 		return r.globals, r.thread == 0 || r.thread == tid
 	}
-	if pthread == 0 {
+	if threadPointer == 0 {
 		var ok bool
-		if pthread, ok = r.threads.pointerOf(r.host, tid); !ok {
+		if threadPointer, ok = r.threads.pointerOf(r.host, tid); !ok {
 			return 0, false
 		}
 	}
-	cache := r.read64(pthread + uint64(r.tls))
+	cache := r.read64(threadPointer + uint64(r.tls))
 	return cache + r.executorOffset, cache != 0
 }
 
@@ -88,13 +88,13 @@ func (r *Runtime) makePlan() {
 	each := func(off int64, next int32, size uint32) managed.Step {
 		return managed.CopyTargetsStep(off, next, size, maxFunctions)
 	}
-	again := managed.Step{Op: managed.RestoreNodes}
+	again := managed.RestoreNodesStep()
 	// Functions that can be freed are neither internal (bit 0 of the type) nor in opcache's memory.
 	text := func(off int64, most uint32) managed.Step {
 		return each(off, 0, textContent+most).Where(funcType, 1|flagImmutable<<32, 0)
 	}
 	waiting := managed.CopyTargetsStep(callThis, 0, uint32(r.generatorFake), maxWaiting).WhereZero(callFunc)
-	r.plan = &managed.Plan{Skip: &r.functions.neverFreed, Steps: []managed.Step{
+	r.plan = &managed.Plan{Skip: &r.functions.Skip, Steps: []managed.Step{
 		managed.CopyStep(managed.SlotAnchor, r.current+globalsVMStackTop, 8-globalsVMStackTop),
 		load(r.current, slotCall),
 		load(r.current+globalsVMStack, slotPage),

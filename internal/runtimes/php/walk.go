@@ -47,7 +47,7 @@ const maxCalls = 1 << 15
 // Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
-	r.functions.evictIdle(s.At)
+	r.functions.begin(s.At)
 	sp := s.Regs.SP()
 	r.view.Begin(s)
 	*w = walk{View: &r.view, calls: w.calls[:0], runs: w.runs[:0], executeSP: sp, lastSP: sp}
@@ -115,54 +115,78 @@ func (w *walk) readCall(at uint64) (callRecord, bool) {
 	return callRecord{opline, function, info, previous}, ok && ok2 && ok3 && ok4
 }
 
+// cycleDetector finds that a chain of addresses is a cycle (Brent's algorithm).
+type cycleDetector struct {
+	steps int
+	seen  uint64
+}
+
+// repeats takes the next address, and reports whether it is that of an earlier step: not of each, but once in a cycle.
+func (d *cycleDetector) repeats(at uint64) bool {
+	if at == d.seen {
+		return true
+	}
+	if d.steps&(d.steps-1) == 0 {
+		d.seen = at
+	}
+	d.steps++
+	return false
+}
+
 // readCalls reads the calls, innermost first, in runs.
 func (r *Runtime) readCalls(at uint64) {
 	w, b := &r.walk, runBuilder{}
-	seen := uint64(0)
-	for n := 0; at != 0; n++ {
+	var cycle cycleDetector
+	for at != 0 {
 		record, ok := w.readCall(at)
 		if !ok {
 			w.dropRun(&b)
 			return
 		}
-		if n == maxCalls || len(w.calls) > maxCalls || at&7 != 0 || at == seen {
+		if cycle.steps == maxCalls || len(w.calls) > maxCalls || at&7 != 0 || cycle.repeats(at) {
 			w.broken = true
 			return
 		}
-		if n&(n-1) == 0 { // cycles (Brent)
-			seen = at
-		}
-		c := executeData{at: at, functionAt: record.function, opline: record.opline}
-		switch {
-		case record.function == 0:
-			r.appendDelegating(at, record.info)
-		case !r.resolve(&c):
-			// A file's code is freed before its call (zend_leave_helper, Zend/zend_vm_def.h).
-			if len(w.calls) > 0 || record.info&(callCode|callTop) != callCode {
-				w.broken = true
-				return
-			}
-			w.calls, b.user = append(w.calls, executeData{at: at, kind: typeUser}), at
-		case c.kind == 0: // not copied
-			w.dropRun(&b)
+		if !r.addCall(at, &record, &b) {
 			return
-		case c.kind == typeInternal && c.function != nil && c.function.nameless: // the bottom of a fiber's stack
-			w.endRun(&b)
-			b.fiber = true
-		case c.kind == typeInternal:
-			w.calls = append(w.calls, c)
-		default:
-			w.calls = append(w.calls, c)
-			if b.user == 0 {
-				b.user = at
-			}
-			if record.info&callTop != 0 {
-				w.endRun(&b)
-			}
 		}
 		at = record.previous
 	}
 	w.endRun(&b)
+}
+
+// addCall adds a call to the current run, or ends the run. It returns false if the walk ends with this call.
+func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
+	w := &r.walk
+	c := executeData{at: at, functionAt: record.function, opline: record.opline}
+	switch {
+	case record.function == 0:
+		r.appendDelegating(at, record.info)
+	case !r.resolve(&c):
+		// A file's code is freed before its call (zend_leave_helper, Zend/zend_vm_def.h).
+		if len(w.calls) > 0 || record.info&(callCode|callTop) != callCode {
+			w.broken = true
+			return false
+		}
+		w.calls, b.user = append(w.calls, executeData{at: at, kind: typeUser}), at
+	case c.kind == 0: // not copied
+		w.dropRun(b)
+		return false
+	case c.kind == typeInternal && c.function != nil && c.function.nameless: // the bottom of a fiber's stack
+		w.endRun(b)
+		b.fiber = true
+	case c.kind == typeInternal:
+		w.calls = append(w.calls, c)
+	default:
+		w.calls = append(w.calls, c)
+		if b.user == 0 {
+			b.user = at
+		}
+		if record.info&callTop != 0 {
+			w.endRun(b)
+		}
+	}
+	return true
 }
 
 const maxDelegating = 1 << 10

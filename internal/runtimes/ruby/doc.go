@@ -9,7 +9,7 @@
 //	copy          runtime.go    the plan of what a stop copies
 //	frames        walk.go       control frames, and runs of them; tags.go: native frames of rb_vm_exec
 //	  native      merge.go      which run belongs to a native frame; compiled.go: YJIT's code
-//	  object      objects.go    iseq or method entry, proven by its identity (heap.go, verify.go)
+//	  object      objects.go    iseq or method entry, proven by its identity (heap.go)
 //	name          labels.go     method, block, class; iseq.go, lines.go: file and line
 //	lock          gvl.go        who has it, who waits
 //	wait          waits.go      mutexes with their owner, joins, queues, sleeps
@@ -46,4 +46,9 @@
 //   - The identity was copied in the stop and is unchanged.
 //   - The thread had the interpreter lock, and everything that the name needs was copied.
 //   - The object was known before the stop and is unchanged.
+//
+// A wait that memory does not prove is shown as the native one. A ractor's thread of the M:N scheduler has no frames of
+// the native threads on which it ran before. A method made at run time has lines for its first 341 places only. Calls
+// by rb_funcall from C to C: both methods are shown as callers of the native functions of both. In the first stop of a
+// process, callers beyond about 60 calls can be [freed]. Lines in YJIT's code can be older ones.
 package ruby

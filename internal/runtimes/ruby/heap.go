@@ -214,18 +214,18 @@ const (
 	wordID    = 4
 )
 
-// identify returns notObject for another kind, objectFreed if unreadable.
-func (h heap) identify(addr uint64, kind objectKind) (id identity, status objectStatus) {
+// identify returns NotObject for another kind, ObjectFreed if unreadable.
+func (h heap) identify(addr uint64, kind objectKind) (id identity, status managed.ObjectStatus) {
 	flags, ok := h.Word(addr)
 	if !ok {
-		return id, objectFreed
+		return id, managed.ObjectFreed
 	}
 	want := uint64(imemoISeq)
 	if kind != isCode {
 		want = imemoMethod
 	}
 	if flags&typeMask != typeImemo || flags>>imemoShift&imemoMask != want {
-		return id, notObject
+		return id, managed.NotObject
 	}
 	n := 0
 	read := func(at uint64) uint64 {
@@ -244,7 +244,7 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, status object
 			read(def + defID)
 			read(def + defSerial)
 		}
-		return id, statusOf(ok)
+		return id, managed.StatusOf(ok)
 	}
 	body := read(addr + iseqBody)
 	read(body)
@@ -256,17 +256,10 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, status object
 	read(body + uint64(h.bodyInfo) + infoSucc)
 	read(body + uint64(h.bodyLocal))
 	if !ok {
-		return id, objectFreed
+		return id, managed.ObjectFreed
 	}
 	id.text, ok = h.textKey(label)
-	return id, statusOf(ok)
-}
-
-func statusOf(ok bool) objectStatus {
-	if ok {
-		return objectKnown
-	}
-	return objectFreed
+	return id, managed.StatusOf(ok)
 }
 
 // isOld reports whether only a full collection frees an object.
@@ -278,19 +271,6 @@ func (l *layout) oldMask() uint64 {
 		return 1 << 5
 	}
 	return 3 << 5
-}
-
-type currentMemory struct{ *managed.View }
-
-// Word implements memory.
-func (p currentMemory) Word(addr uint64) (uint64, bool) { return p.Current(addr) }
-
-// Read implements memory.
-func (p currentMemory) Read(addr uint64, b []byte) int {
-	if p.Sample == nil || p.Sample.Live == nil {
-		return 0
-	}
-	return p.Sample.Live.Read(addr, b)
 }
 
 type copiedMemory struct{ *managed.View }

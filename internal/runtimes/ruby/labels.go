@@ -135,6 +135,6 @@ func (c *objectCache) entryOf(f *frame) uint64 {
 func isMagicEnv(flags uint64) bool { return flags>>32 == 0 && flags&1 != 0 }
 
 func (c *objectCache) has(addr uint64) bool {
-	o := c.byAddr[addr]
+	o := c.At(addr)
 	return o != nil && o.kind == isOwner
 }

@@ -15,16 +15,18 @@ const (
 
 // ManagedFrames implements [managed.FrameSource]. It hides the interpreter's code.
 func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
-	refs []managed.Ref, instead bool,
+	refs []managed.Ref, replacesFrame bool,
 ) {
 	w := &r.walk
-	refs, instead = r.appendRuns(f, cfa, out)
+	refs, replacesFrame = r.appendRuns(f, cfa, out)
 	hidden := r.hidesModule && managed.SameModule(f.Module, r.module) || r.yjit.has(f.PC)
-	return refs, instead || len(w.runs) > 0 && !w.broken && hidden
+	return refs, replacesFrame || len(w.runs) > 0 && !w.broken && hidden
 }
 
-// appendRuns appends a native frame's Ruby frames; instead: they replace it.
-func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
+// appendRuns appends a native frame's Ruby frames; replacesFrame: they replace it.
+func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+	refs []managed.Ref, replacesFrame bool,
+) {
 	w := &r.walk
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
 		return out, false
@@ -40,9 +42,9 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 		}
 		out = r.appendRefs(run.from, run.to, out)
 		w.nextRun++
-		instead = true
+		replacesFrame = true
 	}
-	return out, instead
+	return out, replacesFrame
 }
 
 // confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions, if that was unclear.
@@ -87,12 +89,12 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 	skip bool) {
 	c, status := r.objects.resolve(object, kind, f)
 	switch status {
-	case notObject:
+	case managed.NotObject:
 		r.walk.broken = true
-	case objectFreed:
+	case managed.ObjectFreed:
 		out = append(out, managed.Ref{Kind: kindFreed})
-	case objectKnown:
-		ref := managed.Ref{Object: c.object, Cookie: c.serial, Kind: kindCode}
+	case managed.ObjectKnown:
+		ref := managed.Ref{Object: c.object, Cookie: c.Serial, Kind: kindCode}
 		if kind == isCode {
 			if pc < c.code || pc > c.code+c.size*8 {
 				r.walk.broken = f != &r.walk.frames[0]
@@ -116,10 +118,10 @@ func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 		return 0
 	}
 	owner, status := c.resolve(entry, isOwner, f)
-	if status != objectKnown {
+	if status != managed.ObjectKnown {
 		return 0
 	}
-	return owner.serial
+	return owner.Serial
 }
 
 // End implements [managed.FrameSource].
@@ -136,7 +138,7 @@ func (r *Runtime) End() managed.Health {
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	c := r.objects.bySerial[ref.Cookie]
+	c := r.objects.Of(ref.Cookie)
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}
@@ -146,7 +148,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 		f.Type = typeC
 	} else {
 		f.Line = c.lines.lineAt(ref.Position & (1<<32 - 1))
-		if o := r.objects.bySerial[ref.Position>>32]; o != nil && o.kind == isOwner {
+		if o := r.objects.Of(ref.Position >> 32); o != nil && o.kind == isOwner {
 			owner = o.label.name
 		}
 	}

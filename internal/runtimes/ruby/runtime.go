@@ -32,7 +32,7 @@ func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	r := &Runtime{module: m, hidesModule: ownFile.MatchString(path.Base(m.Name))}
 	r.vm = rubyVM{heap: heap{l, hostMemory{h}}, host: h}
 	r.objects.walk = &r.walk
-	r.objects.currentHeap, r.objects.copiedHeap = heap{l, currentMemory{&r.view}}, heap{l, copiedMemory{&r.view}}
+	r.objects.currentHeap, r.objects.copiedHeap = heap{l, &r.view.Pages}, heap{l, copiedMemory{&r.view}}
 	r.walk.View = &r.view
 	return r
 }
@@ -62,8 +62,8 @@ func (r *Runtime) Forget() {
 }
 
 // Anchor implements [managed.FrameSource]: rb_thread_t.
-func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
-	return r.vm.anchor(tid, pthread)
+func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
+	return r.vm.anchor(tid, threadPointer)
 }
 
 // Plan implements [managed.FrameSource].
@@ -93,7 +93,7 @@ const (
 func (r *Runtime) makePlan() {
 	l := r.vm.layout
 	steps := slices.Concat(frameSteps(l), nameSteps(l), youngSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
-	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.known}
+	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.Skip}
 }
 
 func copyObject(off int64, size uint32) managed.Step {
@@ -128,7 +128,7 @@ func nameSteps(l *layout) []managed.Step {
 		managed.CopyTargetsStep(methodDef, 0, defSize, maxNew),
 		copyControlFrames(l),
 		copyObject(frameISeq, 24),
-		{Op: managed.SaveNodes},
+		managed.SaveNodesStep(),
 		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxNew).Where(0, imemoBits, imemoBitsISeq),
 		copyObject(bodyLabel, labelCopied),
 		managed.CopyTargetsStep(textAddr, 0, textCopied, maxNew),
@@ -143,9 +143,9 @@ func classSteps(l *layout) []managed.Step {
 	return []managed.Step{
 		copyControlFrames(l),
 		managed.CopyTargetsStep(frameEP, epMethodEntry, 24, managed.MaxNodes),
-		{Op: managed.SaveNodes},
+		managed.SaveNodesStep(),
 		copyObject(epMethodEntry, methodSize),
-		{Op: managed.RestoreNodes},
+		managed.RestoreNodesStep(),
 		managed.CopyTargetsStep(-8, epMethodEntry, 24, maxNew),
 		managed.CopyTargetsStep(epMethodEntry, 0, methodSize, maxNew),
 	}
@@ -185,11 +185,11 @@ const (
 
 // youngSteps copies names and lines of the innermost young iseqs of the mark.
 func youngSteps(l *layout) []managed.Step {
-	restoreMarked := managed.Step{Op: managed.RestoreNodes}
+	restoreMarked := managed.RestoreNodesStep()
 	return []managed.Step{
 		restoreMarked,
 		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxYoung).Unless(0, l.oldMask(), l.oldMask()),
-		{Op: managed.SaveNodes},
+		managed.SaveNodesStep(),
 		managed.CopyTargetsStep(bodyPath, 0, labelCopied, maxYoung), // string, or array of strings
 		managed.CopyTargetsStep(arrayShort, 0, labelCopied, maxYoung).Unless(0, typeMask, typeString),
 		managed.CopyTargetsStep(textAddr, 0, pathCopied, maxYoung),

@@ -87,6 +87,11 @@ func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {
 	if th := m.findThread(tid, pthread); th != nil {
 		return th.at, true
 	}
+	return m.anchorAgain(tid, pthread)
+}
+
+// anchorAgain reads the threads again, unless they were just read, and searches them.
+func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
 	if procmem.Now()-m.threads.read < rereadThreadsAfter {
 		return 0, false
 	}
@@ -102,15 +107,7 @@ func (m *rubyVM) verifiedAnchor(tid int, at uint64) (uint64, bool) {
 	if th, ok := m.threadAt(at); ok && th.tid == tid {
 		return at, true
 	}
-	if procmem.Now()-m.threads.read < rereadThreadsAfter {
-		return 0, false
-	}
-	m.readThreads()
-	th := m.findThread(tid, 0)
-	if th == nil {
-		return 0, false
-	}
-	return th.at, true
+	return m.anchorAgain(tid, 0)
 }
 
 // findThread searches by pthread_t if known, else by thread ID.

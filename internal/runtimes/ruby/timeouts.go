@@ -9,7 +9,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
-	"prywalk/internal/procmem"
 )
 
 // # Timeout.timeout
@@ -22,6 +21,7 @@ const (
 	timeoutMethod = "timeout"
 	// maxTimeoutFrames bounds the frames that are searched, innermost first.
 	maxTimeoutFrames = 1 << 12
+	maxTimeouts      = 1 << 16 // iseqs
 )
 
 // timeoutBlock is what is known of an iseq; another body: the address was used again.
@@ -34,14 +34,10 @@ type timeoutBlock struct {
 func (b *blockedWait) inTimeout() bool {
 	iseqs := b.iseqs()
 	b.later = true
-	for len(iseqs) > 0 {
-		some := iseqs[:min(len(iseqs), procmem.MaxParts)]
-		for i, body := range b.vm.bodies(some) {
-			if b.isTimeoutBlock(some[i], body) {
-				return true
-			}
+	for i, body := range b.vm.bodies(iseqs) {
+		if b.isTimeoutBlock(iseqs[i], body) {
+			return true
 		}
-		iseqs = iseqs[len(some):]
 	}
 	return false
 }
@@ -65,21 +61,15 @@ func (b *blockedWait) iseqs() (list []uint64) {
 	return slices.Compact(list)
 }
 
-// bodies returns the addresses of iseqs' bodies, at most procmem.MaxParts; 0: unreadable.
+// bodies returns the addresses of iseqs' bodies; 0: unreadable.
 func (m *rubyVM) bodies(iseqs []uint64) []uint64 {
-	bodies := make([]uint64, len(iseqs))
-	gather, ok := m.host.(managed.Gatherer)
-	if !ok {
-		for i, iseq := range iseqs {
-			bodies[i] = m.word(iseq + iseqBody)
-		}
-		return bodies
-	}
 	words, parts := make([]byte, 8*len(iseqs)), make([]frames.Region, len(iseqs))
 	for i, iseq := range iseqs {
 		parts[i] = frames.Region{Addr: iseq + iseqBody, Bytes: words[8*i : 8*i+8]}
 	}
-	for i := range gather.ReadParts(parts) {
+	managed.ReadRegions(m.host, m.host, parts, func(p *frames.Region) { clear(p.Bytes) })
+	bodies := make([]uint64, len(iseqs))
+	for i := range bodies {
 		bodies[i] = binary.LittleEndian.Uint64(words[8*i:])
 	}
 	return bodies
@@ -91,7 +81,7 @@ func (b *blockedWait) isTimeoutBlock(iseq, body uint64) bool {
 		return block.is
 	}
 	block := timeoutBlock{body: body, is: b.vm.isTimeoutBlock(body)}
-	if known == nil || len(known) == maxCodes {
+	if known == nil || len(known) == maxTimeouts {
 		known = map[uint64]timeoutBlock{}
 		b.runtime.names.timeouts = known
 	}

@@ -99,7 +99,8 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 		"no virtual machine": {"mutex", words{locking: at + valueAt, structAt: fiber, ownerAt + 32: 8}, unowned},
 		"its own":            {"mutex", words{locking: at + valueAt, structAt: at + waiterEC - inFiber}, unowned},
 		"another type":       {"queue", words{locking: at + valueAt, structAt: fiber}, managed.WaitAnswer{}},
-		"no object":          {"mutex", words{locking: at + valueAt, structAt: fiber, valueAt: 5}, managed.WaitAnswer{}},
+		"no object": {"mutex", words{locking: at + valueAt, structAt: fiber, valueAt: 5},
+			managed.WaitAnswer{}},
 		"no blocking region": {"queue", words{waiterAt + 248: 0}, managed.WaitAnswer{}},
 		"a queue":            {"queue", nil, queue},
 		"Mutex#sleep":        {"mutex", nil, managed.WaitAnswer{Kind: waits.Sleep}},
@@ -112,7 +113,7 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 			queue},
 	} {
 		got, ok := waitsOf(waits31(at, c.typ, c.more), at, "3.1")
-		if got != c.want || ok != (c.want.Kind != waits.None) {
+		if got != c.want || ok != (c.want.Kind != waits.NoWait) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, ok, c.want)
 		}
 	}

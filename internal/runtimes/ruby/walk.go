@@ -8,10 +8,7 @@ import (
 
 type walk struct {
 	*managed.View
-	verified bool // by readBatch
-
-	vm     *rubyVM
-	gather managed.Gatherer // or nil
+	vm *rubyVM
 
 	thread           uint64
 	ec               uint64
@@ -45,10 +42,9 @@ const maxFrames = 1 << 15
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.objects.begin(s.At)
-	gather, _ := r.vm.host.(managed.Gatherer)
 	r.view.Begin(s)
 	*w = walk{View: &r.view, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
-		vm: &r.vm, gather: gather}
+		vm: &r.vm}
 	if !w.findContext() {
 		return
 	}
@@ -181,6 +177,6 @@ func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
 	end := w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize)
 	if iseq := w.Value(end - uint64(r.vm.frameSize) + frameISeq); iseq != 0 {
-		r.objects.known.Add(iseq)
+		r.objects.Skip.Add(iseq)
 	}
 }

@@ -65,7 +65,7 @@ func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
 	live := countedReads{memory{fakeAt, b}, &n}
 	walk := func(pc uint64) bool {
 		m := &frames.Module{Generated: true, Start: fakeAt + code, End: fakeAt + 0x100000}
-		_, found := r.ManagedFrames(&frames.Frame{PC: pc, FP: fp, SP: fp - 64, Module: m, Caller: true}, fp+16, nil)
+		_, found := r.ManagedFrames(&frames.Frame{PC: pc, FP: fp, SP: fp - 64, Module: m, AfterCall: true}, fp+16, nil)
 		return found
 	}
 	r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: mem, At: 1, Live: live})

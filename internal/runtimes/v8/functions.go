@@ -22,7 +22,7 @@ type function struct {
 	sfi            uint64
 	scriptAt       uint64
 	data           uint64 // when last read
-	head           [sfiSize]byte
+	head           sfiHead
 	bytecodeLinkAt uint64  // address of the word with the bytecodes' address in a Code or InterpreterData; 0: in head
 	bytecodeLink   [8]byte // that word
 	script         *script
@@ -52,6 +52,11 @@ const (
 	maxKept      = 64 << 20 // bytes of tables of all functions and scripts, and of all code
 )
 
+// sfiHead is the start of a SharedFunctionInfo.
+type sfiHead [sfiSize]byte
+
+func (h *sfiHead) word(off uint64) uint64 { return binary.LittleEndian.Uint64(h[off:]) }
+
 type functions struct {
 	heap
 	byInfo       map[uint64]*function
@@ -59,7 +64,7 @@ type functions struct {
 	scripts      map[uint64]*script
 	kept         int   // bytes of their tables
 	copiedAt     int64 // time of the walk's copy; 0: none. Later readings hold.
-	head         [sfiSize]byte
+	head         sfiHead
 	bytecodeLink [8]byte
 }
 
@@ -146,9 +151,8 @@ func (r *functions) isUnchanged(f *function) bool {
 	}
 	read := r.head != f.head || r.bytecodeLink != f.bytecodeLink
 	if read {
-		word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(r.head[off:]) }
-		literal := uint32(word(r.layout.sfiFlags) >> 32)
-		if word(r.layout.sfiScript) != f.scriptAt || literal != f.literal || word(0) != firstWord(&f.head) {
+		literal := uint32(r.head.word(r.layout.sfiFlags) >> 32)
+		if r.head.word(r.layout.sfiScript) != f.scriptAt || literal != f.literal || r.head.word(0) != f.head.word(0) {
 			return false
 		}
 		f.head = r.head
@@ -166,14 +170,11 @@ func (r *functions) isUnchanged(f *function) bool {
 	return true
 }
 
-func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
-
 func (r *functions) readFunction(f *function) bool {
 	if r.live.Read(f.sfi-heapObjectTag, f.head[:]) != len(f.head) {
 		return false
 	}
-	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
-	f.scriptAt, f.literal = word(r.layout.sfiScript), uint32(word(r.layout.sfiFlags)>>32)
+	f.scriptAt, f.literal = f.head.word(r.layout.sfiScript), uint32(f.head.word(r.layout.sfiFlags)>>32)
 	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.layout.atLeast(12, 0) { // being debugged
 		if object, typ := r.object(f.scriptAt); typ != 0 {
 			f.scriptAt = r.field(object, 16)
@@ -189,17 +190,16 @@ func (r *functions) readFunction(f *function) bool {
 }
 
 func (r *functions) readNames(f *function) {
-	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
-	r.readName(f, word(r.layout.sfiName))
+	r.readName(f, f.head.word(r.layout.sfiName))
 	if f.script != nil {
-		r.qualify(f, word(r.layout.sfiFlags)&functionKind)
+		r.qualify(f, f.head.word(r.layout.sfiFlags)&functionKind)
 		f.start = r.line(f.script, f.scriptAt, f.begin)
 	}
 }
 
 // readCode sets bytecodes and positions, if they have changed.
 func (r *functions) readCode(f *function) {
-	f.data = binary.LittleEndian.Uint64(f.head[r.layout.sfiData:])
+	f.data = f.head.word(r.layout.sfiData)
 	var bytecodes, linked uint64
 	bytecodes, f.bytecodeLinkAt, linked = r.bytecodesOf(f.data)
 	binary.LittleEndian.PutUint64(f.bytecodeLink[:], linked)
@@ -303,7 +303,7 @@ func (r *functions) readName(f *function, w uint64) {
 	case typ == 0:
 		return
 	case typ < r.nonstring():
-		if name, ok := r.text(object, maxName); ok && name != "" {
+		if name, ok := r.text(object); ok && name != "" {
 			f.name = name
 		}
 		return
@@ -330,11 +330,11 @@ func (r *functions) readScope(f *function, object uint64) {
 	}
 	name := ""
 	if flags&scopeHasName != 0 {
-		name, _ = r.text(r.field(object, at), maxName)
+		name, _ = r.text(r.field(object, at))
 		at += 16
 	}
 	if flags&scopeInferred != 0 {
-		if inferred, _ := r.text(r.field(object, at), maxName); name == "" {
+		if inferred, _ := r.text(r.field(object, at)); name == "" {
 			name = inferred
 		}
 		at += 8

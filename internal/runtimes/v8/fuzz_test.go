@@ -47,7 +47,7 @@ const (
 	fakeFunction
 )
 
-// fakeRuntime gives V8 of a release over b.
+// fakeRuntime returns V8 of a release over b.
 func fakeRuntime(v version, b []byte) *Runtime {
 	d := &v8Build{layout: layoutOf(v), version: v, code: managed.Span{Start: 0x1000, End: 0x2000}}
 	d.types = types{
@@ -77,7 +77,7 @@ func FuzzMemory(f *testing.F) {
 			words = append(words, binary.LittleEndian.Uint64(b[i:]))
 		}
 		for _, w := range words {
-			r.text(w, maxName)
+			r.text(w)
 			r.functionOf(w)
 			r.scriptOf(w)
 			r.bytecodesOf(w)
@@ -93,7 +93,7 @@ func FuzzMemory(f *testing.F) {
 		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})
 		for _, m := range []*frames.Module{{Generated: true}, {Name: "/node"}} {
 			for _, fp := range words {
-				refs, _ := r.ManagedFrames(&frames.Frame{PC: 0x1100, FP: fp, Module: m, Caller: fp&8 != 0}, fp+16, nil)
+				refs, _ := r.ManagedFrames(&frames.Frame{PC: 0x1100, FP: fp, Module: m, AfterCall: fp&8 != 0}, fp+16, nil)
 				refs, _ = r.ManagedFrames(&frames.Frame{PC: fp, FP: fp, Module: m}, fp+16, refs)
 				for _, ref := range refs {
 					r.Symbolize(ref, r.live, nil)

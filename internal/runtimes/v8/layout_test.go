@@ -19,7 +19,7 @@ type symbolHost struct {
 
 func (h *symbolHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return h.symbols }
 
-// withSymbols gives a process with the symbols of V8 14.6, and others.
+// withSymbols returns a process with the symbols of V8 14.6, and others.
 func withSymbols(others map[string]int32) *symbolHost {
 	values := map[string]int32{symMajor: 14, symMinor: 6}
 	for i, name := range []string{"type_JSFunction__JS_FUNCTION_TYPE",
@@ -96,7 +96,7 @@ func TestSliceOfALongStringIsReadAlone(t *testing.T) {
 	put(b, slice+stringSecond, from<<32)
 	n := 0
 	r.live = countedReads{memory{fakeAt, b}, &n}
-	text, ok := r.text(pointer(slice), maxName)
+	text, ok := r.text(pointer(slice))
 	if !ok || text != "name" || n > 1<<10 {
 		t.Errorf("%q, %v, after %d bytes; want \"name\" after few", text, ok, n)
 	}

@@ -4,6 +4,7 @@ package v8
 
 import (
 	"encoding/binary"
+	"slices"
 	"unicode/utf16"
 
 	"prywalk/frames"
@@ -151,36 +152,28 @@ const (
 	maxName    = 1 << 10
 )
 
-// text reads the first most characters of a string.
-func (h *heap) text(w uint64, most int) (string, bool) {
-	b, ok := h.characters(w, most)
-	return string(b), ok
-}
-
-// characters gives UTF-8, of ASCII the bytes in memory.
-func (h *heap) characters(w uint64, most int) ([]byte, bool) {
+// text reads a string, of which it returns the first maxName characters.
+func (h *heap) text(w uint64) (string, bool) {
 	h.stringsLeft = maxStrings
-	raw, wide, ok := h.stringBytes(w, 0, most, 0)
+	raw, wide, ok := h.stringBytes(w, 0, maxName, 0)
 	if !ok {
-		return nil, false
+		return "", false
 	}
 	if wide {
 		units := make([]uint16, len(raw)/2)
 		for i := range units {
 			units[i] = binary.LittleEndian.Uint16(raw[2*i:])
 		}
-		return []byte(string(utf16.Decode(units))), true
+		return string(utf16.Decode(units)), true
 	}
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= 0x80 }) {
+		return string(raw), true
+	}
+	latin1 := make([]rune, len(raw))
 	for i, c := range raw {
-		if c >= 0x80 { // Latin-1
-			out := append(make([]byte, 0, 2*len(raw)), raw[:i]...)
-			for _, c := range raw[i:] {
-				out = append(out, string(rune(c))...)
-			}
-			return out, true
-		}
+		latin1[i] = rune(c)
 	}
-	return raw, true
+	return string(latin1), true
 }
 
 // stringBytes reads at most most characters from a place on, as in memory: one byte each, two if wide.
@@ -190,16 +183,11 @@ func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok 
 		return nil, false, false
 	}
 	h.stringsLeft--
-	var head [32]byte
-	n := h.live.Read(object-heapObjectTag, head[:])
-	if n < stringData {
+	head, ok := h.readStringHead(object)
+	if !ok || head.length < from {
 		return nil, false, false
 	}
-	length := int(int32(binary.LittleEndian.Uint32(head[stringLength:])))
-	if length < from {
-		return nil, false, false
-	}
-	length = min(length-from, most)
+	length := min(head.length-from, most)
 	wide = typ&oneByteString == 0
 	unit := 1
 	if wide {
@@ -209,10 +197,10 @@ func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok 
 		return nil, wide, true
 	}
 	form := typ & representationMask
-	if form != seqString && n < len(head) {
+	if form != seqString && !head.hasFields {
 		return nil, false, false
 	}
-	first, second := binary.LittleEndian.Uint64(head[stringData:]), binary.LittleEndian.Uint64(head[stringSecond:])
+	first, second := head.first, head.second
 	switch form {
 	case seqString:
 		return h.bytes(object-heapObjectTag+stringData+uint64(from*unit), length*unit, wide)
@@ -236,6 +224,27 @@ func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok 
 		return h.joined(first, second, length, depth+1)
 	}
 	return nil, false, false
+}
+
+// stringHead is the start of a string object. first and second are valid if hasFields.
+type stringHead struct {
+	length        int
+	hasFields     bool
+	first, second uint64 // other forms than seqString
+}
+
+func (h *heap) readStringHead(object uint64) (stringHead, bool) {
+	var b [32]byte
+	n := h.live.Read(object-heapObjectTag, b[:])
+	if n < stringData {
+		return stringHead{}, false
+	}
+	return stringHead{
+		length:    int(int32(binary.LittleEndian.Uint32(b[stringLength:]))),
+		hasFields: n == len(b),
+		first:     binary.LittleEndian.Uint64(b[stringData:]),
+		second:    binary.LittleEndian.Uint64(b[stringSecond:]),
+	}, true
 }
 
 func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {

@@ -160,7 +160,7 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 	}
 }
 
-// callerInBaseline gives the frame of a caller in baseline code of function a, whose script has lines of 10 bytes.
+// callerInBaseline returns the frame of a caller in baseline code of function a, whose script has lines of 10 bytes.
 func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) {
 	t.Helper()
 	b := make([]byte, 0x2000)
@@ -178,7 +178,7 @@ func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) 
 	r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: &frames.Snapshot{
 		Stack: frames.Region{Addr: stack, Bytes: words}, StackEnd: stack + uint64(len(words))}, At: procmem.Now(),
 		Live: r.live})
-	refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: stack, Caller: true}, fp+16, nil)
+	refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: stack, AfterCall: true}, fp+16, nil)
 	if len(refs) != 1 {
 		t.Fatalf("the frame has %+v, want one function", refs)
 	}

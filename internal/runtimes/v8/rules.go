@@ -42,7 +42,7 @@ type jitRules struct{ r *Runtime }
 
 // Rule implements [frames.RuleSource].
 func (m jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if !q.Caller || q.SPOnly || !m.r.isCompiled(q.LookupPC(m.r.host.Arch())) {
+	if !q.AfterCall || q.SPOnly || !m.r.isCompiled(q.LookupPC(m.r.host.Arch())) {
 		return frames.Rule{}, nil, false
 	}
 	return ruleOf(m.r.host.Arch())

@@ -145,7 +145,8 @@ const (
 )
 
 func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
-	if f.FP == 0 || cfa != f.FP+16 || !f.Caller && f.FP+uint64(r.layout.fpFunction) < f.SP { // in the prologue or epilogue
+	inPrologueOrEpilogue := !f.AfterCall && f.FP+uint64(r.layout.fpFunction) < f.SP
+	if f.FP == 0 || cfa != f.FP+16 || inPrologueOrEpilogue {
 		return 0, 0
 	}
 	mem := r.sample.Mem
@@ -184,7 +185,7 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 
 // isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
-	return !f.Caller && f.FP+uint64(r.layout.fpOffset) < f.SP
+	return !f.AfterCall && f.FP+uint64(r.layout.fpOffset) < f.SP
 }
 
 // refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
@@ -207,7 +208,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 	fp, closure := r.frameOf(f, cfa)
 	switch {
 	case fp == 0:
-		return out, !f.Caller && r.inHandler(f.FP)
+		return out, !f.AfterCall && r.inHandler(f.FP)
 	case r.isIncomplete(f):
 		if !r.runsBytecode(f) {
 			return out, false
@@ -222,12 +223,12 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 	}
 	fn := r.functionAt(bytecodes, closure)
 	switch {
-	case fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)):
+	case fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.AfterCall || !r.inHandler(fp)):
 		return out, false
 	case fn == nil || !r.isProvenFor(fn, closure):
 		return append(out, unprovenRef), true
 	}
-	if !f.Caller || fp == r.handlerFrame {
+	if !f.AfterCall || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
 	}
 	at -= int(r.layout.bytesData) - heapObjectTag
@@ -323,7 +324,7 @@ func (r *Runtime) appendBaseline(
 		same = in == bytecodes
 	case fp != 0 && bytecodes == 0:
 		return append(out, r.refByClosure(closure, refBaseline)), true
-	case fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64:
+	case fp == 0 && !f.AfterCall && r.sample.Regs.Arch == frames.X86_64:
 		closure, _ = r.sample.Regs.Get(frames.X86RDI)
 	}
 	fn := r.functionAt(bytecodes, closure)
@@ -362,7 +363,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	}
 	truth := managed.Checked
 	if l.Unchanged() {
-		truth = managed.Proven
+		truth = managed.Unchanged
 	}
 	if ref.Kind == refOptimized {
 		c := r.codeAt(ref.Object + ref.Position)
@@ -379,7 +380,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	return append(out, r.frame(f, p, ok && ref.Position != noPosition, kind)), truth
 }
 
-// frame gives the frame at a position in a function, without a line unless known.
+// frame returns the frame at a position in a function, without a line unless known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < maxTries {
 		r.isUnchanged(f) // moved while read: the answer is kept, so try again first

@@ -53,7 +53,7 @@ func (r *functions) scriptOf(w uint64) *script {
 	s := &script{id: id, name: unnamed}
 	for _, at := range []uint64{r.layout.scriptName, r.layout.scriptURL} {
 		w := r.field(object, at)
-		name, ok := r.text(w, maxName)
+		name, ok := r.text(w)
 		if r.field(object, at) != w { // the collector has moved the name
 			return nil
 		}

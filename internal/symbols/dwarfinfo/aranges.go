@@ -3,8 +3,8 @@
 package dwarfinfo
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"prywalk/internal/wire"
 )
@@ -14,15 +14,9 @@ import (
 // If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit is
 // read; else the index of all units.
 
-// arange is code of the unit at an offset in .debug_info.
-type arange struct {
-	lo, hi, unit uint64
-	max          uint64 // largest hi so far
-}
-
 // listedUnits are .debug_aranges, and the units read because of it.
 type listedUnits struct {
-	list []arange // by address
+	list []unitRange[uint64] // by address
 	read []*unit
 }
 
@@ -55,12 +49,7 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 }
 
 func (t *listedUnits) soleUnitAt(addr uint64) (unit uint64, ok bool) {
-	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
-		if a.lo <= at {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(t.list), func(i int) bool { return t.list[i].lo > addr })
 	for tries := 0; i > 0 && t.list[i-1].max > addr; i-- {
 		a := &t.list[i-1]
 		if addr >= a.hi {
@@ -123,8 +112,8 @@ func (t *listedUnits) unitAround(off uint64) *unit {
 	return nil
 }
 
-func (d *Data) aranges() []arange {
-	var out []arange
+func (d *Data) aranges() []unitRange[uint64] {
+	var out []unitRange[uint64]
 	c := wire.At(d.s.Aranges, 0)
 	for !c.Done() {
 		start := c.Pos
@@ -149,15 +138,10 @@ func (d *Data) aranges() []arange {
 		for !h.Done() && d.spendSteps(1) {
 			lo := h.Sized(size)
 			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) && d.takeMemory(spanCost) {
-				out = append(out, arange{lo: lo, hi: lo + n, unit: unit})
+				out = append(out, unitRange[uint64]{lo: lo, hi: lo + n, unit: unit})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b arange) int { return cmp.Compare(a.lo, b.lo) })
-	var reach uint64
-	for i := range out {
-		reach = max(reach, out[i].hi)
-		out[i].max = reach
-	}
+	sortRanges(out)
 	return out
 }

@@ -5,6 +5,7 @@ package dwarfinfo
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"prywalk/internal/budget"
 )
@@ -29,7 +30,7 @@ type Data struct {
 	steps   int64 // left
 	reserve int64 // bytes taken from the account and not yet used
 	units   []*unit
-	index   []unitRange
+	index   []unitRange[*unit]
 	ready   bool
 	listed  *listedUnits // nil: not read
 	specs   []spec       // buffer of readAbbrev
@@ -61,10 +62,20 @@ type Call struct {
 }
 
 // unitRange is code of a unit at [lo, hi).
-type unitRange struct {
+type unitRange[U any] struct {
 	lo, hi uint64
-	max    uint64 // largest hi so far
-	unit   *unit
+	max    uint64 // largest hi so far in a sorted list
+	unit   U      // or its offset in .debug_info
+}
+
+// sortRanges sorts by address, and sets max.
+func sortRanges[U any](list []unitRange[U]) {
+	slices.SortStableFunc(list, func(a, b unitRange[U]) int { return cmp.Compare(a.lo, b.lo) })
+	var reach uint64
+	for i := range list {
+		reach = max(reach, list[i].hi)
+		list[i].max = reach
+	}
 }
 
 const stepsFloor = 1 << 18
@@ -126,12 +137,7 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 		return got
 	}
 	d.load()
-	i, _ := slices.BinarySearchFunc(d.index, addr, func(r unitRange, a uint64) int {
-		if r.lo <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(d.index), func(i int) bool { return d.index[i].lo > addr })
 	for range maxOverlap {
 		if i = d.lastAround(addr, i); i < 0 {
 			break
@@ -158,13 +164,7 @@ func (d *Data) lastAround(addr uint64, n int) int {
 			return i
 		}
 		if n-i == maxOverlap {
-			first, _ := slices.BinarySearchFunc(d.index[:i], addr, func(r unitRange, a uint64) int {
-				if r.max <= a {
-					return -1
-				}
-				return 1
-			})
-			return first
+			return sort.Search(i, func(k int) bool { return d.index[k].max > addr })
 		}
 	}
 	return -1
@@ -204,19 +204,10 @@ func (d *Data) load() {
 			break
 		}
 		for _, s := range spans {
-			d.index = append(d.index, unitRange{lo: s.lo, hi: s.hi, unit: u})
+			d.index = append(d.index, unitRange[*unit]{lo: s.lo, hi: s.hi, unit: u})
 		}
 	}
-	d.sortIndex()
-}
-
-func (d *Data) sortIndex() {
-	slices.SortStableFunc(d.index, func(a, b unitRange) int { return cmp.Compare(a.lo, b.lo) })
-	var reach uint64
-	for i := range d.index {
-		reach = max(reach, d.index[i].hi)
-		d.index[i].max = reach
-	}
+	sortRanges(d.index)
 }
 
 // unitAt returns the unit around an offset in .debug_info; nil if none.
@@ -225,12 +216,7 @@ func (d *Data) unitAt(off uint64) *unit {
 		return u
 	}
 	d.load()
-	i, _ := slices.BinarySearchFunc(d.units, off, func(u *unit, o uint64) int {
-		if u.off <= o {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(d.units), func(i int) bool { return d.units[i].off > off })
 	if i == 0 || off >= d.units[i-1].end || off < d.units[i-1].dies {
 		return nil
 	}

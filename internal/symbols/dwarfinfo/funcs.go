@@ -5,6 +5,7 @@ package dwarfinfo
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"prywalk/internal/wire"
 )
@@ -37,12 +38,7 @@ const (
 )
 
 func (t *funcTable) find(addr uint64) int32 {
-	i, _ := slices.BinarySearchFunc(t.segments, addr, func(s segment, a uint64) int {
-		if s.addr <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(t.segments), func(i int) bool { return t.segments[i].addr > addr })
 	if i == 0 {
 		return -1
 	}
@@ -53,51 +49,51 @@ type funcReader struct {
 	u     *unit
 	t     *funcTable
 	spans []span
-	stack []int32 // by open entry: its children's scope
 }
 
 func (u *unit) funcsOf() *funcTable {
 	if u.funcs == nil {
 		u.funcs = new(funcTable)
 		r := funcReader{u: u, t: u.funcs}
-		r.run()
+		u.eachEntry(r.visit, nil)
 		u.funcs.segments = flatten(r.spans, u.funcs.scopes)
 	}
 	return u.funcs
 }
 
-func (r *funcReader) run() {
-	table := r.u.abbrevsOf()
-	c := r.u.cursorAt(r.u.dies)
-	for !c.Done() && r.u.d.spendSteps(1) {
-		die := r.u.dieAt(&c)
-		code := c.ULEB()
-		if code == 0 {
-			if len(r.stack) <= 1 {
+// eachEntry calls visit with each entry, which it reads or skips. parent is the scope that visit gave for the enclosing
+// entry's children; −1: none. leave, if not nil, is called with each scope and the offset of its end.
+func (u *unit) eachEntry(
+	visit func(c *wire.Cursor, a *abbrev, die uint64, parent int32) (inside int32), leave func(scope int32, end uint64),
+) {
+	table := u.abbrevsOf()
+	c := u.cursorAt(u.dies)
+	open := []int32{-1} // the scope of the children, of the unit and of each open entry
+	for !c.Done() && u.d.spendSteps(1) && len(open) <= maxNesting {
+		die, parent := u.dieAt(&c), open[len(open)-1]
+		if code := c.ULEB(); code != 0 {
+			a := table.find(code)
+			if a == nil {
 				return
 			}
-			r.stack = r.stack[:len(r.stack)-1]
-			continue
+			if inside := visit(&c, a, die, parent); a.children {
+				open = append(open, inside)
+				continue
+			}
+		} else {
+			open = open[:len(open)-1]
+			if leave != nil && parent >= 0 && len(open) > 0 && open[len(open)-1] != parent {
+				leave(parent, die)
+			}
 		}
-		a := table.find(code)
-		if a == nil || len(r.stack) > maxNesting {
-			return
-		}
-		inside := r.visit(&c, a, die)
-		if a.children {
-			r.stack = append(r.stack, inside)
-		} else if len(r.stack) == 0 {
-			return
+		if len(open) <= 1 {
+			return // the unit's entry has ended
 		}
 	}
 }
 
 // visit reads or skips one entry and returns the scope of its children.
-func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
-	parent := int32(-1)
-	if n := len(r.stack); n > 0 {
-		parent = r.stack[n-1]
-	}
+func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	switch a.tag {
 	case tagSubprogram:
 		return r.readScope(c, a, die, -1)

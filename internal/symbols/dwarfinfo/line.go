@@ -5,6 +5,7 @@ package dwarfinfo
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"prywalk/internal/wire"
 )
@@ -28,22 +29,12 @@ type lineTable struct {
 
 // find returns file and line of addr. Of rows with one address the last counts: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
-	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
-		if s.lo <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(t.seqs), func(i int) bool { return t.seqs[i].lo > addr })
 	if i == 0 || addr >= t.seqs[i-1].hi {
 		return 0, 0, false
 	}
 	rows := t.rows[t.seqs[i-1].first:t.seqs[i-1].last]
-	j, _ := slices.BinarySearchFunc(rows, addr, func(r row, a uint64) int {
-		if r.addr <= a {
-			return -1
-		}
-		return 1
-	})
+	j := sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr })
 	if j == 0 {
 		return 0, 0, false
 	}

@@ -3,7 +3,7 @@
 package dwarfinfo
 
 import (
-	"slices"
+	"sort"
 
 	"prywalk/internal/wire"
 )
@@ -100,12 +100,7 @@ func (u *unit) qualify(name string, die uint64) string {
 	if u.scopes == nil {
 		u.readScopes()
 	}
-	i, _ := slices.BinarySearchFunc(u.scopes, die, func(s nameScope, o uint64) int {
-		if s.off < o {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(u.scopes), func(i int) bool { return u.scopes[i].off >= die })
 	for id := int32(i) - 1; id >= 0; id = u.scopes[id].parent {
 		s := &u.scopes[id]
 		if die >= s.end || s.name == nil {
@@ -123,50 +118,16 @@ const maxName = 4096
 
 func (u *unit) readScopes() {
 	u.scopes = []nameScope{}
-	table := u.abbrevsOf()
-	c := u.cursorAt(u.dies)
-	var open []int32 // by open entry: its scope
-	for !c.Done() && u.d.spendSteps(1) && len(open) < maxNesting {
-		die := u.dieAt(&c)
-		code := c.ULEB()
-		if code == 0 {
-			if len(open) == 0 {
-				break
-			}
-			n := len(open) - 1
-			if n == 0 || open[n] != open[n-1] {
-				u.closeScope(open[n], die)
-			}
-			open = open[:n]
-			continue
+	u.eachEntry(func(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
+		if !a.children || !qualifies(a.tag) {
+			u.skipEntry(c, a)
+			return parent
 		}
-		a := table.find(code)
-		if a == nil {
-			break
+		if u.d.takeMemory(scopeCost) { // else reading ends
+			u.scopes = append(u.scopes, nameScope{off: die, end: u.end, parent: parent, name: u.scopeName(c, a)})
 		}
-		id := int32(-1)
-		if len(open) > 0 {
-			id = open[len(open)-1]
-		}
-		if a.children && qualifies(a.tag) {
-			if !u.d.takeMemory(scopeCost) {
-				break
-			}
-			u.scopes = append(u.scopes, nameScope{off: die, end: u.end, parent: id, name: u.scopeName(&c, a)})
-			id = int32(len(u.scopes) - 1)
-		} else {
-			u.skipEntry(&c, a)
-		}
-		if a.children {
-			open = append(open, id)
-		}
-	}
-}
-
-func (u *unit) closeScope(id int32, end uint64) {
-	if id >= 0 {
-		u.scopes[id].end = end
-	}
+		return int32(len(u.scopes)) - 1
+	}, func(scope int32, end uint64) { u.scopes[scope].end = end })
 }
 
 func qualifies(tag uint32) bool {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Host is a process as run-time systems get it, with symbols read by the standard library.
+// Host is a process as runtimes get it, with symbols read by the standard library.
 type Host struct {
 	p    *loadedcode.Process
 	syms map[string]map[string]elf.Symbol // by file

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observed tests run-time systems on live processes: their threads are observed as in a recording
+// Package observed tests runtimes on live processes: their threads are observed as in a recording
 // ([Process.Observe]), or single-stepped ([Hold], [Step], [Process.Stopped]). The stacks are merged by the
 // [managed.FrameSource] under test alone, with symbols read by the standard library. [Record] and [DumpCore] use all of
 // prywalk, with its own names.
@@ -53,7 +53,7 @@ func (s *Stack) HasFreed() bool {
 	return slices.ContainsFunc(s.Frames, func(f Frame) bool { return f.Truth == managed.Freed })
 }
 
-// Process is a live process with a run-time system.
+// Process is a live process with a runtime.
 type Process struct {
 	PID   int
 	Code  *loadedcode.Process
@@ -71,7 +71,7 @@ type Process struct {
 	walker  frames.Walker
 }
 
-// ErrNone means that the process has no such run-time system.
+// ErrNone means that the process has no such runtime.
 var ErrNone = errors.New("the process has no such run-time system")
 
 // Attach opens a process, or fails the test. also are addresses of 64 bytes that each observation copies.
@@ -202,11 +202,11 @@ func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err)
 
 func (p *Process) setPlan(th *observe.Thread, tls uint64) {
 	if th.Plans == nil {
-		th.Feedback().Plan(nil, 0)
+		th.Feedback().SetPlan(nil, 0)
 		return
 	}
 	if at, ok := p.Names.Anchor(th.TID, tls); ok {
-		th.Feedback().Plan(p.plan, at)
+		th.Feedback().SetPlan(p.plan, at)
 	}
 }
 

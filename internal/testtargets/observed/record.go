@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/sampler"
@@ -22,7 +23,7 @@ import (
 )
 
 // DumpCore dumps a core made by gcore.
-func DumpCore(t *testing.T, pid int) *dump.Process {
+func DumpCore(t *testing.T, pid int) *stacks.Process {
 	t.Helper()
 	f, err := os.Open(testtargets.Core(t, pid))
 	if err != nil {

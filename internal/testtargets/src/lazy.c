@@ -2,7 +2,8 @@
  * and a thread that provides it, asking for requests without sleeping. It says "ready", then at each line of its
  * standard input how many pages were asked for and where that memory begins, and ends with it. MODE: "running" or
  * "sleeping", for the worker; "inside": it runs, and its stack itself is such memory, of which it has not touched all;
- * "withheld": it runs, and nobody provides anything. It exits with 77 where the kernel does not let it. */
+ * "withheld": it runs, and no page has a provider; "code": the same, and that memory is the program's first
+ * executable mapping. It exits with 77 where the kernel does not let it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +75,7 @@ static void *provider(void *arg)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	int withheld = !strcmp(mode, "withheld");
+	int code = !strcmp(mode, "code"), withheld = code || !strcmp(mode, "withheld");
 	sleeps = !strcmp(mode, "sleeping");
 	inside = !strcmp(mode, "inside");
 	uffd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
@@ -83,8 +84,9 @@ int main(int argc, char **argv)
 	struct uffdio_api api = {.api = UFFD_API};
 	if (ioctl(uffd, UFFDIO_API, &api))
 		fail("UFFDIO_API");
-	char *stack = mmap(0, stack_size + lazy_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (stack == MAP_FAILED)
+	void *at = code ? (void *)(64 << 10) : 0; // below every other mapping; if private, its missing pages are not read
+	char *stack = mmap(at, stack_size + lazy_size, PROT_READ | PROT_WRITE, (code ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
+	if (stack == MAP_FAILED || code && mprotect(stack + stack_size, lazy_size, PROT_READ | PROT_EXEC))
 		fail("mmap");
 	struct uffdio_register r = {.range = {.start = (unsigned long)stack + (inside ? 0 : stack_size), .len = lazy_size}, .mode = UFFDIO_REGISTER_MODE_MISSING};
 	if (ioctl(uffd, UFFDIO_REGISTER, &r))

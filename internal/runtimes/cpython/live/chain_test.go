@@ -52,7 +52,7 @@ func (k known) check(stack []frame) string {
 	return ""
 }
 
-// from gives the rest of the list that a stack begins with whose outer frames are not known; none of it fits where
+// from returns the rest of the list that a stack begins with whose outer frames are not known; none of it fits where
 // nothing of the list does.
 func (k known) from(stack []frame) known {
 	for i := range k {
@@ -89,7 +89,7 @@ func TestChainsAreThoseThatTheProgramKnows(t *testing.T) {
 				py.looks(t, samplesOf(300), func(_ int, s *observe.RawSample, stack []frame, natives []uint64, h managed.Health) {
 					n++
 					if h != managed.Matched {
-						// A thread that has no processor is met at the same instruction again and again.
+						// A thread without a CPU is sampled at the same instruction again and again.
 						if s.Regs.PC == at {
 							return
 						}

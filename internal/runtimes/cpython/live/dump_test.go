@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
@@ -23,7 +24,7 @@ const mostTakes = 5
 
 // checkDump requires a Python chain in each thread of a dump, and all functions in at least one. A wrong chain fails at
 // once; again reports that one is missing, and that another dump may have it.
-func checkDump(t *testing.T, what string, k known, p *dump.Process, last bool) (again bool) {
+func checkDump(t *testing.T, what string, k known, p *stacks.Process, last bool) (again bool) {
 	t.Helper()
 	whole := false
 	for _, th := range p.Threads {

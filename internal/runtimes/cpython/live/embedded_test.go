@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets/observed"
 )
 
-// headers gives the folder of Python.h that belongs to an interpreter; "" if there is none.
+// headers returns the folder of Python.h that belongs to an interpreter; "" if there is none.
 func headers(exe string) string {
 	home := filepath.Dir(filepath.Dir(exe))
 	found, _ := filepath.Glob(filepath.Join(home, "include/python3.*/Python.h"))
@@ -42,7 +43,7 @@ func compileHost(t *testing.T, name string, flags ...string) (file string, err e
 
 // chainOfDump gives the functions of a list that the main thread of a dump has, innermost first; nil if it has no frame
 // of Python.
-func chainOfDump(d *dump.Process, of []string) (chain []string) {
+func chainOfDump(d *stacks.Process, of []string) (chain []string) {
 	python := false
 	for i := range d.Threads {
 		if th := &d.Threads[i]; th.TID == d.PID {
@@ -67,7 +68,7 @@ const mostDumps = 40
 
 // wantInOneStack wants the calls of a program, innermost first, in a dump, and none other than the outer ones of them
 // in any.
-func wantInOneStack(t *testing.T, pid int, want []string) *dump.Process {
+func wantInOneStack(t *testing.T, pid int, want []string) *stacks.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
 	if err != nil {
@@ -128,7 +129,7 @@ type embedder struct {
 	flags  []string
 }
 
-// embedders gives how such programs are compiled with the interpreters that are here, whose libraries are shared or
+// embedders returns how such programs are compiled with the interpreters that are here, whose libraries are shared or
 // not.
 func embedders(t *testing.T) map[string]embedder {
 	t.Helper()

@@ -32,7 +32,7 @@ func chainsOf(how string) [][]string {
 	return chains
 }
 
-// own gives the functions of a stack that are of a file; false if one was freed before it was named.
+// own returns the functions of a stack that are of a file; false if one was freed before it was named.
 func own(stack []frame, file string) (list []string, whole bool) {
 	for _, f := range stack {
 		if f.truth == managed.Freed {

@@ -22,7 +22,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// host is a process as a run-time system sees it, by means of its own: the standard library's reader of ELF files.
+// host is a process as a runtime sees it, by means of its own: the standard library's reader of ELF files.
 type host struct {
 	p    *loadedcode.Process
 	syms map[string]map[string]elf.Symbol
@@ -98,7 +98,7 @@ type frame struct {
 // release begins the names of the interpreters that scripts/setup-pythons.sh has fetched.
 const release = "release "
 
-// pythons gives the interpreters of this machine, by their versions. PYTHON_RELEASES is a directory that
+// pythons returns the interpreters of this machine, by their versions. PYTHON_RELEASES is a directory that
 // scripts/setup-pythons.sh was given.
 func pythons(t *testing.T) map[string]string {
 	t.Helper()
@@ -222,14 +222,14 @@ func (py *python) ended(err error) bool {
 
 func (py *python) plan(th *observe.Thread, tls uint64) {
 	if th.Plans == nil {
-		th.Feedback().Plan(nil, 0)
+		th.Feedback().SetPlan(nil, 0)
 		return
 	}
 	if py.finds {
 		return
 	}
 	if at, ok := py.names.Anchor(procmem.InnerTID(th.TID), tls); ok {
-		th.Feedback().Plan(py.names.Plan(), at)
+		th.Feedback().SetPlan(py.names.Plan(), at)
 	}
 }
 

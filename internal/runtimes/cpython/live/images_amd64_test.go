@@ -22,7 +22,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestImagesAreRecorded makes the images of package recorded anew, of all interpreters that are here:
+// TestImagesAreRecorded makes the images of package recorded again, of all interpreters that are here:
 // PYTHON_IMAGES=DIRECTORY go test -run TestImagesAreRecorded.
 func TestImagesAreRecorded(t *testing.T) {
 	dir := os.Getenv("PYTHON_IMAGES")
@@ -100,7 +100,7 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 		if n := len(m.Natives); n > 0 {
 			m.Natives[n-1].CFA = f.SP
 		}
-		m.Natives = append(m.Natives, recorded.Native{PC: f.PC, SP: f.SP, Caller: f.Caller,
+		m.Natives = append(m.Natives, recorded.Native{PC: f.PC, SP: f.SP, Caller: f.AfterCall,
 			Module: slices.Index(modules, f.Module)})
 	}
 	if w.StopReason().Complete() {

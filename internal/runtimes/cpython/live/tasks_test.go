@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
@@ -38,7 +39,7 @@ func (k *task) UnmarshalJSON(b []byte) error {
 }
 
 // differs says in what a task of a dump differs, "" if in nothing.
-func (k *task) differs(got *dump.Task) string {
+func (k *task) differs(got *stacks.Task) string {
 	var fs []string
 	for i := range got.Frames {
 		fs = append(fs, fmt.Sprintf("%s:%d", got.Frames[i].Function, got.Frames[i].Line))
@@ -53,7 +54,7 @@ func (k *task) differs(got *dump.Task) string {
 
 // checkTasks compares a dump's tasks with the list that the program has written, which lacks its main task. how is how
 // all must have been read; "": in any way, as of a busy loop, which may sleep for a page.
-func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *dump.Process) {
+func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *stacks.Process) {
 	t.Helper()
 	left := len(truth)
 	for i := range p.Tasks {
@@ -93,7 +94,7 @@ func launchTasks(t *testing.T, exe string, args ...string) (pid int, truth map[s
 }
 
 // sampleNow dumps a process.
-func sampleNow(t *testing.T, pid int) *dump.Process {
+func sampleNow(t *testing.T, pid int) *stacks.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
 	if err != nil {
@@ -109,7 +110,7 @@ func sampleNow(t *testing.T, pid int) *dump.Process {
 
 // sampleUntilRead dumps a process with a busy loop. The running task may change in all readings of one dump, which then
 // only counts it; so the dump is repeated.
-func sampleUntilRead(t *testing.T, pid int) (d *dump.Process) {
+func sampleUntilRead(t *testing.T, pid int) (d *stacks.Process) {
 	t.Helper()
 	for range 200 {
 		if d = sampleNow(t, pid); d.TasksChanged == 0 {

@@ -171,7 +171,7 @@ func (m *Image) Walk(mem Memory) (f Found, err error) {
 	var refs []managed.Ref
 	modules := m.Modules()
 	for _, n := range m.Natives {
-		native := frames.Frame{PC: n.PC, SP: n.SP, Caller: n.Caller}
+		native := frames.Frame{PC: n.PC, SP: n.SP, AfterCall: n.Caller}
 		if n.Module >= 0 {
 			native.Module = modules[n.Module]
 		}

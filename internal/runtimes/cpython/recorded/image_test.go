@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// kept gives the images that are kept.
+// kept returns the images that are kept.
 func kept(t testing.TB) map[string]*Image {
 	t.Helper()
 	files, err := filepath.Glob("testdata/images/*" + Suffix)

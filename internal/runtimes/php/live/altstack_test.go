@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 
@@ -25,7 +25,7 @@ func TestCallsAreFoundFromASignalHandlerWithAStackOfItsOwn(t *testing.T) {
 			filepath.Join("testdata", "altstack.php"), below)
 		testtargets.Ready(t, cmd)
 		pid := cmd.Process.Pid
-		var th *dump.Thread
+		var th *stacks.Thread
 		waitFor(t, "a handler that waits", func() bool {
 			th = sample(t, open(t, pid), pid) // each knows nothing of those before
 			return th.Wait == "pause"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 // callers lists the possible callers of each function of chain.php; "" is the end of the stack. PHP's own functions
@@ -55,7 +55,7 @@ var callers = map[string][]string{
 }
 
 // name returns a frame's function as callers has it.
-func name(f *dump.Frame) string {
+func name(f *stacks.Frame) string {
 	n := f.Function
 	if strings.HasPrefix(n, "Chain::{closure") || strings.HasPrefix(n, "{closure") {
 		return "{closure}"
@@ -76,7 +76,7 @@ var anyCaller = map[string]bool{
 }
 
 // wrong returns the fault of a stack's PHP frames; "" if there is none. Unknown frames may stand for any.
-func wrong(list []*dump.Frame) string {
+func wrong(list []*stacks.Frame) string {
 	for i, f := range list {
 		n, caller := name(f), ""
 		if i+1 < len(list) {
@@ -164,7 +164,7 @@ func TestChainsAreTheCallsOfTheProgram(t *testing.T) {
 }
 
 // text is a stack in lines.
-func text(th *dump.Thread) string {
+func text(th *stacks.Thread) string {
 	var b strings.Builder
 	for i := range th.Frames {
 		f := &th.Frames[i]

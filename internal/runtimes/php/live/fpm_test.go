@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 // startFPM starts PHP's server with one worker, and returns the worker and the socket that it waits at.
@@ -96,7 +96,7 @@ func request(t *testing.T, socket, script string) net.Conn {
 func TestWorkersOfFPMWaitOrHaveTheirScript(t *testing.T) {
 	worker, socket := startFPM(t)
 	p := open(t, worker)
-	var th *dump.Thread
+	var th *stacks.Thread
 	defer func() {
 		if t.Failed() {
 			t.Logf("the last sample, in %q:\n%s", th.Wait, text(th))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
@@ -82,7 +83,7 @@ func open(t *testing.T, pid int) *loadedcode.Process {
 }
 
 // sample returns the main thread's stack.
-func sample(t *testing.T, p *loadedcode.Process, pid int) *dump.Thread {
+func sample(t *testing.T, p *loadedcode.Process, pid int) *stacks.Thread {
 	t.Helper()
 	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
 	if err != nil {
@@ -98,7 +99,7 @@ func sample(t *testing.T, p *loadedcode.Process, pid int) *dump.Thread {
 }
 
 // managedFrames returns the PHP frames of a stack, innermost first.
-func managedFrames(th *dump.Thread) (list []*dump.Frame) {
+func managedFrames(th *stacks.Thread) (list []*stacks.Frame) {
 	for i := range th.Frames {
 		if th.Frames[i].Kind == "php" {
 			list = append(list, &th.Frames[i])

@@ -12,7 +12,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets/observed"
@@ -27,13 +27,13 @@ func record(t *testing.T, pid int, stops int64) *pprof.Profile {
 }
 
 // ofSample returns the PHP frames of a sample, innermost first.
-func ofSample(s *pprof.Sample) (list []*dump.Frame) {
+func ofSample(s *pprof.Sample) (list []*stacks.Frame) {
 	for _, l := range s.Location {
 		if l.Mapping == nil || !strings.HasPrefix(l.Mapping.File, "[PHP ") {
 			continue
 		}
 		for _, ln := range l.Line {
-			list = append(list, &dump.Frame{Place: &dump.Place{Function: ln.Function.Name, File: ln.Function.Filename,
+			list = append(list, &stacks.Frame{Place: &stacks.Place{Function: ln.Function.Name, File: ln.Function.Filename,
 				Line: int(ln.Line)}})
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 )
 
 // TestReusedMemoryGetsNoWrongName: closures and scripts are made and freed without end at the same addresses.
@@ -48,7 +48,7 @@ func TestReusedMemoryGetsNoWrongName(t *testing.T) {
 }
 
 // numberOf returns the number that a function of reuse.php has, "" if it has none.
-func numberOf(f *dump.Frame) string {
+func numberOf(f *stacks.Frame) string {
 	if strings.HasPrefix(f.Function, "{closure") {
 		return fmt.Sprint(f.Line)
 	}

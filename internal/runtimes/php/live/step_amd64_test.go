@@ -16,7 +16,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
@@ -166,7 +166,7 @@ func (s *stepped) place(pc uint64) string {
 }
 
 // stack returns the PHP frames of the process, innermost first.
-func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
+func (s *stepped) stack(regs *frames.Regs) (list []*stacks.Frame, complete bool) {
 	live, mem := callstack.CoreMemory(s.p.Read), observed.Still(s.p.Read)
 	s.merger.Begin(s.p.Runtimes().FrameSources(),
 		&managed.Sample{InnerTID: s.p.PID, Regs: regs, Mem: mem, At: procmem.Now(), Live: live})
@@ -183,11 +183,11 @@ func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
 		var truth managed.Certainty
 		s.said, truth = e.Source.Symbolize(e.Ref, live, s.said[:0])
 		if truth == managed.Freed {
-			list = append(list, &dump.Frame{Place: &dump.Place{Function: "[freed]"}})
+			list = append(list, &stacks.Frame{Place: &stacks.Place{Function: "[freed]"}})
 			continue
 		}
 		for _, f := range s.said {
-			list = append(list, &dump.Frame{Place: &dump.Place{Function: f.Function, File: f.File, Line: f.Line}})
+			list = append(list, &stacks.Frame{Place: &stacks.Place{Function: f.Function, File: f.File, Line: f.Line}})
 		}
 	}
 	return list, complete

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/testtargets"
@@ -136,7 +137,7 @@ func isAsleep(pid, tid int) bool {
 }
 
 // allThreads returns the stacks of a process, or of its core.
-func allThreads(t *testing.T, how string, pid int) []dump.Thread {
+func allThreads(t *testing.T, how string, pid int) []stacks.Thread {
 	t.Helper()
 	if how == "core" {
 		return observed.DumpCore(t, pid).Threads
@@ -157,7 +158,7 @@ func allThreads(t *testing.T, how string, pid int) []dump.Thread {
 var numbered = regexp.MustCompile(`^t(\d+)_(\d+)$`)
 
 // wrongInThread says what is wrong with the PHP frames of a thread of threads.c, innermost first; "" if nothing is.
-func wrongInThread(list []*dump.Frame, number int) string {
+func wrongInThread(list []*stacks.Frame, number int) string {
 	name := func(i int) string {
 		if i >= len(list) {
 			return ""

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
@@ -39,7 +40,7 @@ func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 
 // asPHP returns a stack in the form of PHP's traceback: a function and the line of its caller. PHP shows include,
 // require and eval as functions, and the script not at all.
-func asPHP(list []*dump.Frame) (calls []string) {
+func asPHP(list []*stacks.Frame) (calls []string) {
 	for i, f := range list[1:] { // without usleep
 		n := f.Function
 		switch {
@@ -80,9 +81,9 @@ func TestSleepersHaveTheTracebackOfPHP(t *testing.T) {
 }
 
 // sampleHow returns the main thread's stack of a process, or of its core.
-func sampleHow(t *testing.T, how string, pid int) *dump.Thread {
+func sampleHow(t *testing.T, how string, pid int) *stacks.Thread {
 	t.Helper()
-	var d *dump.Process
+	var d *stacks.Process
 	if how == "core" {
 		d = observed.DumpCore(t, pid)
 	} else {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/sampler"
@@ -15,7 +16,7 @@ import (
 )
 
 // checkDump compares the threads of a dump with Ruby's own backtraces, by name or, in a core, by number.
-func checkDump(t *testing.T, what string, p *dump.Process, names map[int]string, want map[string][][3]any) {
+func checkDump(t *testing.T, what string, p *stacks.Process, names map[int]string, want map[string][][3]any) {
 	t.Helper()
 	seen := 0
 	for _, th := range p.Threads {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
@@ -111,7 +112,7 @@ func checkLocks(t *testing.T, pid int) {
 		}
 	}
 	slices.Sort(names)
-	if l.Verdict != dump.VerdictDeadlock || !slices.Equal(names, []string{"dead1", "dead2"}) {
+	if l.Verdict != locks.VerdictDeadlock || !slices.Equal(names, []string{"dead1", "dead2"}) {
 		t.Errorf("%s: deadlock of %q", l.Verdict, names)
 	}
 	for i := range l.Processes[0].Threads {

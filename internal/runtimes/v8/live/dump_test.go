@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets/observed"
 )
@@ -39,7 +40,7 @@ func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 	}
 }
 
-func checkSleeping(t *testing.T, d *dump.Process) {
+func checkSleeping(t *testing.T, d *stacks.Process) {
 	t.Helper()
 	found := 0
 	for i := range d.Threads {

@@ -25,7 +25,7 @@ func nodes(t *testing.T) map[string]string {
 	return releases(t, "/usr/local/lib/node-releases", os.Getenv("NODE_RELEASES"))
 }
 
-// chosen gives the system's Node and those of NODE_RELEASES, a directory that scripts/setup-nodes.sh was given: for
+// chosen returns the system's Node and those of NODE_RELEASES, a directory that scripts/setup-nodes.sh was given: for
 // tests that would take too long with every release.
 func chosen(t *testing.T) map[string]string {
 	t.Helper()
@@ -55,7 +55,7 @@ func start(t *testing.T, exe, script string, flags ...string) int {
 	return pid
 }
 
-// startSaying gives its output after the first line, too.
+// startSaying returns its output after the first line, too.
 func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, says *bufio.Reader) {
 	t.Helper()
 	text, err := testtargets.Source(script)
@@ -88,7 +88,7 @@ type call struct {
 	inlined         bool
 }
 
-// calls gives the functions of JavaScript in a sample, innermost first.
+// calls returns the functions of JavaScript in a sample, innermost first.
 func calls(s *pprof.Sample) (out []call) {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == unnamed { // the code has gone

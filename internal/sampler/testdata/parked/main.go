@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Goroutines that wait: as many as the argument says in each of eight ways, each way in a function of its own. It prints
-// "ready" when its own run-time system says that all wait so.
+// Goroutines that wait: as many as the argument says in each of eight ways, each way in a function of its own. It
+// prints "ready" when its own run-time system says that all wait so.
 package main
 
 import (
@@ -39,7 +39,7 @@ func choose() {
 	}
 }
 
-// reasons are the run-time system's words for each function.
+// reasons are the runtime's words for each function.
 var reasons = map[string]string{"receive": "chan receive", "send": "chan send", "lock": "sync.Mutex.Lock",
 	"rlock": "sync.RWMutex.RLock", "wait": "sync.WaitGroup.Wait", "sleep": "sleep", "read": "IO wait", "choose": "select"}
 

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frames
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// randomStack returns rules and a stack that fit each other mostly, with cut and looping ends, unknown frame pointers
+// and rules that are not compact.
+func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
+	src := &fakeSource{rules: map[Addr]Rule{}, rows: map[Addr]*Row{}}
+	n := 2 + rng.IntN(30)
+	words := make([]uint64, 40+rng.IntN(200))
+	for i := range words {
+		switch rng.IntN(3) {
+		case 0:
+			words[i] = 0x7000 + 8*rng.Uint64N(uint64(len(words)))
+		case 1:
+			words[i] = 0x1000 + 0x10*rng.Uint64N(uint64(n))
+		}
+	}
+	for i := range n {
+		r := Rule{CFAReg: X86RSP, CFAOff: int32(8 * (1 + rng.IntN(9))), Method: MethodCFI}
+		if rng.IntN(4) == 0 {
+			r.CFAReg, r.CFAOff = X86RBP, 16
+		}
+		far := 7
+		switch rng.IntN(16) {
+		case 0:
+			far = 30
+		case 1:
+			r.CFAReg = X86RBX
+		}
+		for j := range 6 {
+			if rng.IntN(3) == 0 {
+				r.Saved[j] = uint8(1 + rng.IntN(far))
+			}
+		}
+		switch rng.IntN(12) {
+		case 0:
+			r.Flags = FlagRoot
+		case 1:
+			r.Method = MethodHeuristic
+		case 2:
+			continue // no rule: the frame pointer is needed
+		case 3, 4:
+			src.rows[Addr(0x1000+0x10*i)] = lossy(rng, &r)
+		case 5, 6, 7:
+			src.rows[Addr(0x1000+0x10*i)] = keeping(rng, &r)
+		}
+		src.rules[Addr(0x1000+0x10*i)] = r
+	}
+	calls := &fakeCalls{calls: map[Addr]Call{}}
+	for i := range n {
+		calls.calls[Addr(0x1000+0x10*i)] = Call{}
+	}
+	regs := x86Regs(0x1000+0x10*rng.Uint64N(uint64(n)), 0x7000, 0x7000+8*rng.Uint64N(40))
+	if rng.IntN(3) == 0 {
+		regs.Known = 1 << X86RSP
+	}
+	return space(src, calls), regs, stack(0x7000, words...)
+}
+
+// lossy returns a row in which registers are lost, as in code of JIT compilers.
+func lossy(rng *rand.Rand, r *Rule) *Row {
+	r.Method = MethodHeuristic
+	row := &Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: RegRule{Kind: RuleOffset, Off: -8}}
+	for _, reg := range []uint8{X86RBP, X86RBX, X86R12, X86R13, X86R14, X86R15, X86RAX} {
+		switch rng.IntN(3) {
+		case 0:
+			row.Regs[reg].Kind = RuleUndefined
+		case 1:
+			row.Regs[reg] = RegRule{Kind: RuleOffset, Off: -8 * int64(1+rng.IntN(7))}
+		}
+	}
+	return row
+}
+
+// keeping returns a row of frames that keep their caller's stack pointer, or a similar row.
+func keeping(rng *rand.Rand, r *Rule) *Row {
+	near := func(mid int64) int64 {
+		switch rng.IntN(20) {
+		case 0:
+			return 8 * (rng.Int64N(40) - 20)
+		case 1:
+			return 8*mid + 4
+		}
+		return 8 * mid
+	}
+	*r = Rule{CFAReg: X86RBP, Method: MethodCFI}
+	row := &Row{CFAReg: X86RBP, CFADeref: true, CFAOff: near(-1), RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP,
+		Off: near(1)}}
+	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: near(0)}
+	for _, reg := range []uint8{X86RBX, X86R12, X86R13, X86R14, X86R15} {
+		if rng.IntN(2) == 0 {
+			row.Regs[reg].Kind = RuleUndefined
+		}
+	}
+	switch rng.IntN(30) {
+	case 0:
+		row.Regs[X86RBP] = RegRule{}
+	case 1:
+		row.Regs[X86RBX] = RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: -16}
+	case 2:
+		row.Regs[X86RAX].Kind = RuleUndefined
+	case 3:
+		row.RA = RegRule{Kind: RuleOffset, Off: -8}
+	case 4:
+		r.Method = MethodHeuristic
+	case 5:
+		row.CFADeref = false
+	case 6:
+		r.CFAReg = X86RSP
+	}
+	return row
+}
+
+// Frames, registers and stop reason are those of a walk whose caches are dropped before each step, as full ones are.
+func TestWalkDoesNotDependOnWhatIsCached(t *testing.T) {
+	deepest := 0
+	for seed := range uint64(20000) {
+		s, regs, mem := randomStack(rand.New(rand.NewPCG(seed, 7)))
+		for range 2 { // at first the cache is empty
+			deepest = max(deepest, compareWalks(t, seed, s, regs, mem))
+		}
+	}
+	if deepest < 8 {
+		t.Fatalf("the deepest stack has %d frames, want at least 8", deepest)
+	}
+}
+
+// compareWalks walks a stack with cached rules and without, and returns the number of frames.
+func compareWalks(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot) int {
+	uncached := NewSpace(s.Arch)
+	uncached.SetModules(s.Modules())
+	var a, b Walker
+	a.Init(s, regs, mem)
+	b.Init(uncached, regs, mem)
+	for n := 0; ; n++ {
+		more := a.Next()
+		uncached.Forget()
+		if more != b.Next() || a.Frame() != b.Frame() || a.StopReason() != b.StopReason() {
+			t.Fatalf("seed %d frame %d: cached %+v %v, uncached %+v %v", seed, n, a.Frame(), a.StopReason(), b.Frame(),
+				b.StopReason())
+		}
+		if !more {
+			return n
+		}
+		if *a.Regs() != *b.Regs() {
+			t.Fatalf("seed %d frame %d: registers %+v, without a cache %+v", seed, n, a.Regs(), b.Regs())
+		}
+	}
+}
+
+// The Row of each address in JIT code would take a kilobyte.
+func TestRowsThatLoseRegistersAreCompact(t *testing.T) {
+	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}
+	row.Regs[X86RBP] = RegRule{Kind: RuleOffset, Off: -16}
+	row.Regs[X86RBX].Kind = RuleUndefined
+	src := &fakeSource{rules: map[Addr]Rule{0x1010: {Method: MethodFP}}, rows: map[Addr]*Row{0x1010: row}}
+	s := space(src, nil)
+	if r := s.lookup(Query{PC: 0x1010}); r.Flags != FlagLosesRegs || r.row != nil || r.Saved[0] != 2 {
+		t.Fatalf("rule %+v; want one with FlagLosesRegs, no row", r)
+	}
+	restored := *row
+	restored.Regs[X86RAX] = RegRule{Kind: RuleOffset, Off: -24}
+	src.rows[0x1020], src.rules[0x1020] = &restored, Rule{Method: MethodFP}
+	if r := s.lookup(Query{PC: 0x1020}); r.row != &restored {
+		t.Fatalf("a row that restores a scratch register became the rule %+v", r)
+	}
+}
+
+// TestCacheIsBounded: what is asked for between others stays.
+func TestCacheIsBounded(t *testing.T) {
+	s := space(&fakeSource{}, nil)
+	hot := Query{PC: 0x500, AfterCall: true}
+	first := s.lookup(hot)
+	for pc := range Addr(5 * maxRecent) {
+		q := Query{PC: 0x1000 + pc, AfterCall: true}
+		if found := s.lookup(q); s.lookup(q) != found {
+			t.Fatalf("the rule of %#x, found last, is found again", q.PC)
+		}
+		if pc%1000 != 0 {
+			continue
+		}
+		if s.lookup(hot) != first {
+			t.Fatalf("after %d other addresses the rule of one that is used is found again", pc)
+		}
+		if n := cachedRules(s); n > 2*maxRecent {
+			t.Fatalf("%d rules in the cache, want at most %d", n, 2*maxRecent)
+		}
+	}
+	s.Forget()
+	if n := cachedRules(s); n != 0 {
+		t.Fatalf("%d rules after Forget", n)
+	}
+}
+
+func cachedRules(s *Space) (n int) {
+	for _, table := range [][]cacheEntry[*resolvedRule]{s.rules.recent, s.rules.older} {
+		for _, e := range table {
+			if e.value != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// A return address with other high bits is another address.
+func TestCacheComparesAllBitsOfAnAddress(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI}}}
+	s := space(src, nil)
+	s.lookup(Query{PC: 0x1010, AfterCall: true})
+	for _, high := range []Addr{1 << 63, 1 << 62, 1 << 48} {
+		if r := s.lookup(Query{PC: 0x1010 | high, AfterCall: true}); r.mod != nil {
+			t.Errorf("%#x has the rule of 0x1010: %+v", 0x1010|high, r)
+		}
+	}
+}

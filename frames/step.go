@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frames
+
+// maxStackChanges bounds the changes of stack, where no rising stack pointer shows that the walk ends.
+const maxStackChanges = 64
+
+// maxDepthInNoModule bounds, in calls of Next, where code in no module is followed. Further out a signal interrupted
+// such code, and nothing beyond it can be checked.
+const maxDepthInNoModule = 2
+
+// Rules of steps without a source's rule.
+var (
+	byFramePointer = resolvedRule{Rule: Rule{Method: MethodFP}}
+	byScan         = resolvedRule{Rule: Rule{Method: MethodScan}}
+)
+
+// step moves to the caller by the first way of the package comment's table "Methods" that is open here.
+func (w *Walker) step() StopReason {
+	own := w.rule
+	switch {
+	case own.Flags&FlagNoRule != 0:
+		return w.stepWithoutRule()
+	case w.knowsCFABase(own):
+		return w.stepByRule(own)
+	case w.applyWithAssumedReg(own):
+		return w.moveTo(own, w.callersRule(own))
+	case !w.knowsSP():
+		return w.stepWithoutRule()
+	}
+	bySP := w.space.lookup(Query{PC: w.regs.PC, AfterCall: !w.interrupted, SPOnly: true})
+	switch {
+	case bySP.Flags&FlagRoot != 0:
+		return StopRoot
+	case bySP.Flags&FlagNoRule == 0:
+		return w.stepByRule(bySP)
+	}
+	if stop := w.searchRegister(own); stop != StopNone {
+		return stop
+	}
+	w.ruleWithFoundReg = *own
+	w.ruleWithFoundReg.Method = max(own.Method, MethodFP) // the less trusted one
+	return w.stepByRule(&w.ruleWithFoundReg)
+}
+
+// stepByRule applies r, and moves to the caller if the return address is trusted.
+func (w *Walker) stepByRule(r *resolvedRule) StopReason {
+	switch stop := w.apply(r); stop {
+	case StopNone:
+	case StopNoRule: // the stack does not fit r
+		return w.stepWithoutRule()
+	case StopStackCut, StopBadMemory:
+		w.noteUnread(r)
+		return stop
+	default:
+		return stop
+	}
+	to := w.callersRule(r)
+	switch {
+	case r.Flags&FlagSignal != 0: // a signal can interrupt any code
+	case !w.trustsReturnAddress(r, to):
+		return w.stepWithoutRule()
+	case !w.returnsIntoCode(to):
+		return StopNoRule
+	}
+	return w.moveTo(r, to)
+}
+
+// stepWithoutRule moves to the caller by the frame pointer, else by a scan of the stack.
+func (w *Walker) stepWithoutRule() StopReason {
+	m := w.rule.mod
+	if m == nil && w.depth > maxDepthInNoModule {
+		return StopNoRule
+	}
+	callee := w.currentFunction()
+	if (m == nil || !m.NoFP) && w.applyFramePointer(callee) {
+		return w.moveTo(&byFramePointer, w.callersRule(&byFramePointer))
+	}
+	switch {
+	case !w.knowsSP():
+		return StopUnproven
+	case !w.mayScan():
+		return w.noRuleReason()
+	}
+	if stop := w.applyScan(callee); stop != StopNone {
+		return stop
+	}
+	return w.moveTo(&byScan, w.callersRule(&byScan))
+}
+
+// noRuleReason is StopUnproven if a passive read does not know the frame pointer and the code is in a module: the
+// register may be all that was missing.
+func (w *Walker) noRuleReason() StopReason {
+	if !w.knewInnermost(w.arch.fp) && w.rule.mod != nil {
+		return StopUnproven
+	}
+	return StopNoRule
+}
+
+func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
+	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagSignal == 0})
+}
+
+// trustsReturnAddress checks the return address that r has given by the method of r (package comment, "Methods"). to
+// is the rule there.
+func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
+	switch {
+	case w.next.PC == 0: // the end of the stack
+		return true
+	case to.startsStack(): // it never calls generated code: below such code the word is a function pointer
+		return !w.rule.isGenerated()
+	case r.Method == MethodCFI, to.pcIsCurrent:
+		return true
+	case w.rule.isGenerated() && to.isGenerated():
+		return true
+	}
+	return w.space.followsCall(w.next.PC)
+}
+
+// returnsIntoCode reports whether the return address is in a module, or ends the stack. Else the rule was wrong, or the
+// code is gone or newer than the modules. An address found without a stack pointer must follow a call.
+func (w *Walker) returnsIntoCode(to *resolvedRule) bool {
+	pc := w.next.PC
+	if !w.knowsNextSP() && !w.space.followsCall(pc) {
+		return false
+	}
+	if pc == 0 || to.mod != nil {
+		return true
+	}
+	w.unmappedPC = pc - w.regs.Arch.CallLen()
+	return false
+}
+
+// moveTo makes the registers that r has given the current frame, if they are further out. to is the rule there.
+func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
+	if w.next.PC == 0 {
+		if w.rule.isGenerated() && w.rule.mod.NoFP {
+			return StopNoRule // no thread begins in such code: the rule was wrong
+		}
+		return StopRoot
+	}
+	if !w.leadsOut(r) {
+		return StopLoop
+	}
+	w.next.storeTo(&w.regs)
+	w.enter(to, r.Method, r.Flags&FlagSignal != 0)
+	if !w.knowsSP() {
+		w.findSPByRecord()
+	}
+	return StopNone
+}
+
+// leadsOut reports whether the walk may make the step by r, so that the walk ends: the stack pointer rises, or this is
+// one of a bounded number of changes of stack. It notes such a change.
+func (w *Walker) leadsOut(r *resolvedRule) bool {
+	from, to := w.regs.SP(), w.nextSP()
+	rises := to > from && r.Flags&(FlagSignal|FlagStackSwitch) == 0
+	switch {
+	case rises && to-from <= largeStep:
+	case rises:
+		if w.switchesStack() {
+			w.tracker.noteStep(from, to, 0)
+		}
+	case w.mayKeepOrLowerSP(r, from, to):
+		w.stackChanges++
+		if w.stackChanges > maxStackChanges {
+			return false
+		}
+		w.tracker.noteStep(from, to, longestStep(w.regs.Arch, &r.Rule))
+	default:
+		return false
+	}
+	return true
+}
+
+// mayKeepOrLowerSP reports whether a step by r may lead from a stack pointer to one at the same place or below.
+func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
+	switch {
+	case r.Flags&(FlagSignal|FlagStackSwitch) != 0:
+		return true
+	case to == from:
+		return w.isLeaf(r)
+	}
+	return w.switchesStack()
+}
+
+// isLeaf reports whether the caller's stack pointer may be this frame's, as the return address is in a register: on
+// arm64; on x86-64 by a Row (vfork), or where the innermost frame popped it (OCaml's caml_c_call).
+func (c *callerStep) isLeaf(r *resolvedRule) bool {
+	popped := c.interrupted && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
+	return c.next.PC != c.regs.PC && (c.regs.Arch != X86_64 || r.row != nil || popped)
+}
+
+// switchesStack reports whether this function has loaded another stack's pointer.
+func (c *callerStep) switchesStack() bool {
+	return c.space.switchesStack(c.rule.mod, c.regs.PC, !c.interrupted)
+}

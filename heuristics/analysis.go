@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import (
+	"sync"
+
+	"prywalk/frames"
+)
+
+// patterns recognises code by a few instructions in line, without a search of paths.
+type patterns struct{ interpreter }
+
+// analysis answers a query with a rule: by patterns, and by searches from the query's instruction to returns
+// (epilogue.go) and from the function's start (prologue.go). It is pooled, for its size.
+type analysis struct {
+	patterns
+	epilogues epilogueSearch
+	prologues prologueSearch
+	row       frames.Row // of the last rule
+}
+
+var analyses = sync.Pool{New: func() any {
+	a := new(analysis)
+	a.pending.paths = make([]symbolicState, maxPending)
+	a.postponed.paths = make([]symbolicState, maxPostponed)
+	return a
+}}
+
+// analysis returns an analysis of the source's code, to be given back by free. Precondition: s.abi is not nil.
+func (s *Source) analysis() *analysis {
+	a := analyses.Get().(*analysis)
+	a.src, a.abi = s, s.abi
+	a.bytes.reset(s.opt.Code)
+	return a
+}
+
+func (a *analysis) free() {
+	a.src, a.bytes.code = nil, nil
+	analyses.Put(a)
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/x86"
+)
+
+// The walker's questions about calls, jumps out of functions, and pops.
+
+// maxTailCallBytes bounds the functions that EndsInTailCall reads, in bytes.
+const maxTailCallBytes = 64 << 10
+
+// EndsInTailCall implements [frames.TailCalls]. It is also true if the bounds are unknown or too far apart, or there is
+// an indirect jump, which may be a switch's, or an invalid instruction.
+func (s *Source) EndsInTailCall(start uint64) bool {
+	fn, ok := s.bounds(start)
+	if s.abi == nil || !ok || fn.lo != start || fn.hi-fn.lo > maxTailCallBytes {
+		return true
+	}
+	a := s.analysis()
+	defer a.free()
+	for a.begin(start, fn); a.st.pc < fn.hi; {
+		switch f := a.step(); {
+		case f.size == 0, f.kind == flowIndirect, f.kind == flowTail:
+			return true
+		case (f.kind == flowCond || f.kind == flowJump) && !fn.has(f.target):
+			return true
+		}
+	}
+	return false
+}
+
+// maxCallX86 is the length of FF /2 with SIB and 32-bit displacement.
+const maxCallX86 = 7
+
+// callBeforeX86 returns the call that ends at ret: E8, or FF /2, without prefixes.
+func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
+	buf := s.buf[:maxCallX86]
+	n := maxCallX86
+	for n >= 2 && s.opt.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
+		n-- // the code may begin later
+	}
+	if n < 2 {
+		return frames.Call{}, false
+	}
+	b := buf[:n]
+	if c, ok := s.directCallX86(ret, b); ok {
+		return c, true
+	}
+	return frames.Call{}, isIndirectCallX86(b)
+}
+
+// directCallX86 returns a call by E8. Its target must be code, except from JIT code.
+func (s *Source) directCallX86(ret uint64, b []byte) (frames.Call, bool) {
+	if len(b) < 5 || b[len(b)-5] != 0xe8 {
+		return frames.Call{}, false
+	}
+	target := ret + uint64(int64(int32(binary.LittleEndian.Uint32(b[len(b)-4:]))))
+	n := max(0, min(s.opt.Code.ReadCode(target, s.buf[maxCallX86:]), len(s.buf)-maxCallX86))
+	if !s.opt.JIT && n < 1 {
+		return frames.Call{}, false
+	}
+	if isJumpThroughWordX86(s.buf[maxCallX86 : maxCallX86+n]) {
+		return frames.Call{}, true
+	}
+	return frames.Call{Target: target, Direct: true}, true
+}
+
+// isJumpThroughWordX86 recognises a PLT entry: the call's target is unknown.
+func isJumpThroughWordX86(b []byte) bool {
+	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
+		b = b[4:]
+	}
+	if len(b) > 0 && b[0] == 0xf2 { // bnd
+		b = b[1:]
+	}
+	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
+}
+
+// isIndirectCallX86 reports whether b ends with FF /2, of any length.
+func isIndirectCallX86(b []byte) bool {
+	for _, n := range [...]int{2, 3, 4, 6, 7} {
+		if n > len(b) {
+			return false
+		}
+		last := b[len(b)-n:]
+		if last[0] != 0xff || last[1]>>3&7 != 2 {
+			continue
+		}
+		if i, ok := x86.Decode(last); ok && int(i.Size) == n {
+			return true
+		}
+	}
+	return false
+}
+
+// endsInJumpX86 recognises jmp reg, and ret.
+func endsInJumpX86(b []byte) bool {
+	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3
+}
+
+// callBeforeA64 returns the call that ends at ret: bl, or a call by register.
+func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
+	b := s.buf[:4]
+	if ret < 4 || ret%4 != 0 || s.opt.Code.ReadCode(ret-4, b) < 4 {
+		return frames.Call{}, false
+	}
+	w := a64(binary.LittleEndian.Uint32(b))
+	if w.is(0xfc000000, 0x94000000) {
+		return frames.Call{Target: ret - 4 + uint64(4*w.signed(0, 26)), Direct: true}, true
+	}
+	return frames.Call{}, isCallA64(w)
+}
+
+// isJumpA64 recognises br and ret.
+func isJumpA64(w a64) bool { return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd65f0000) }
+
+func endsInJumpA64(b []byte) bool { return isJumpA64(a64(binary.LittleEndian.Uint32(b))) }
+
+// Popped implements [frames.PoppedRegisters].
+func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+	if s.abi == nil || s.opt.Arch != frames.X86_64 || n < 1 {
+		return 0, false
+	}
+	return s.poppedX86(pc, n)
+}
+
+// maxPopX86 is the length of a pop: REX and opcode.
+const maxPopX86 = 2
+
+// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes decode backwards in several ways,
+// a pop or a return must follow at pc.
+func (s *Source) poppedX86(pc uint64, n int) (reg uint8, ok bool) {
+	ahead := s.buf[:maxPopX86]
+	ahead = ahead[:max(0, min(s.opt.Code.ReadCode(pc, ahead), len(ahead)))]
+	if !endsFunctionX86(ahead) {
+		return 0, false
+	}
+	returns := ahead[0] == 0xc3
+	size := n * maxPopX86
+	if size > len(s.buf) {
+		return 0, false
+	}
+	before := s.buf[:size]
+	for size > 0 && s.opt.Code.ReadCode(pc-uint64(size), before[:size]) < size {
+		size-- // the code may begin later
+	}
+	before = before[:size]
+	if leave := size > 0 && before[size-1] == 0xc9; leave && n == 1 {
+		return frames.X86RBP, returns
+	}
+	for ; len(before) > 0; n-- {
+		reg, size = popEndingX86(before)
+		if size == 0 || n == 1 {
+			return reg, size > 0
+		}
+		before = before[:len(before)-size]
+	}
+	return 0, false
+}
+
+// popEndingX86 returns register and length of the pop that ends b; 0: none.
+func popEndingX86(b []byte) (reg uint8, size int) {
+	op := b[len(b)-1]
+	if op&^7 != 0x58 {
+		return 0, 0
+	}
+	if len(b) > 1 && b[len(b)-2] == 0x41 { // REX.B
+		return 8 + op&7, 2
+	}
+	return dwarfX86(op & 7), 1
+}
+
+func endsFunctionX86(b []byte) bool {
+	if len(b) == 0 {
+		return false
+	}
+	switch op := b[0]; {
+	case op&^7 == 0x58, op == 0xc3, op == 0xc2, op == 0xe9, op == 0xeb:
+		return true
+	case op == 0x41:
+		return len(b) > 1 && b[1]&^7 == 0x58
+	case op == 0xf3 || op == 0xf2:
+		return len(b) > 1 && b[1] == 0xc3
+	}
+	return false
+}
+
+// maxRestoredAtReturn bounds the instructions: set the stack pointer, pop the register that had it, return.
+const maxRestoredAtReturn = 3
+
+// RestoredAtReturn returns the callee-saved registers that have the caller's values, as a set of DWARF numbers:
+// straight code from pc, a module address, to a return does not change them. It is 0 if no return follows. Where GCC
+// has realigned a stack, call frame information gives places by the frame pointer even after its pop.
+func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
+	if s.abi == nil || s.abi.ra != noReg || s.opt.JIT {
+		return 0
+	}
+	a := s.analysis()
+	defer a.free()
+	a.begin(pc, everywhere)
+	for range maxRestoredAtReturn {
+		switch a.step().kind {
+		case flowNext:
+		case flowReturn:
+			for _, reg := range s.abi.calleeSaved {
+				if a.st.regs[reg].isStartValue(reg) {
+					kept |= 1 << s.abi.dwarf(reg)
+				}
+			}
+			return kept
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// targetOfCallBefore returns the target of the call that ends at pc, 0 if unknown.
+func (s *Source) targetOfCallBefore(pc uint64) uint64 {
+	if c, ok := s.abi.callBefore(s, pc); ok && c.Direct {
+		return c.Target
+	}
+	return 0
+}

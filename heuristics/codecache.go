@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+// Chunks of code have the first bytes of the next, so that no instruction is cut.
+const (
+	chunkBits = 10
+	chunkSize = 1 << chunkBits
+	chunkTail = 16
+	numChunks = 16
+)
+
+type chunk struct {
+	tag  uint64 // address + 1; 0: empty
+	n    int    // bytes of data that are code
+	data [chunkSize + chunkTail]byte
+}
+
+// codeCache has the code read last, by address.
+type codeCache struct {
+	code   Code
+	chunks [numChunks]chunk
+}
+
+func (c *codeCache) reset(code Code) {
+	c.code = code
+	for i := range c.chunks {
+		c.chunks[i].tag = 0
+	}
+}
+
+// at returns the bytes at pc: a whole instruction at least, if there is one.
+func (c *codeCache) at(pc uint64) []byte {
+	start := pc &^ (chunkSize - 1)
+	ch := &c.chunks[pc>>chunkBits%numChunks]
+	if ch.tag != start+1 {
+		ch.tag = start + 1
+		ch.n = c.read(start, ch.data[:])
+	}
+	off := int(pc - start)
+	if off >= ch.n {
+		return c.direct(pc, ch)
+	}
+	return ch.data[off:ch.n]
+}
+
+// direct reads one instruction where the chunk would begin before the module's code.
+func (c *codeCache) direct(pc uint64, ch *chunk) []byte {
+	if ch.n != 0 {
+		return nil
+	}
+	ch.tag = 0
+	return ch.data[:c.read(pc, ch.data[:chunkTail])]
+}
+
+func (c *codeCache) read(addr uint64, buf []byte) int {
+	return max(0, min(c.code.ReadCode(addr, buf), len(buf)))
+}

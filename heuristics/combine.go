@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import "prywalk/frames"
+
+// frame finds the frame at q by the paths from there to returns, and those from the function's start if its bounds are
+// known.
+func (a *analysis) frame(q frames.Query) (finding, bool) {
+	if a.src.opt.JIT && !q.AfterCall {
+		if f, ok := a.calleeMakesFrame(q.PC); ok {
+			return f, true
+		}
+	}
+	fn, known := a.src.function(q)
+	if !known {
+		return a.frameWithoutBounds(q)
+	}
+	if a.savesFPOnly(q) && !q.SPOnly {
+		v := a.searchEpilogues(q.PC, q.AfterCall, fn, acceptedEnds{ownConvention: true})
+		if v.showsWholeFrame(a.abi) {
+			return v.outcomes[0].finding, true
+		}
+	}
+	v := a.searchEpilogues(q.PC, q.AfterCall, fn, acceptedEnds{})
+	if parts, ok := a.src.opt.Funcs.(Parts); ok {
+		if lo, hi, ok := parts.Parent(fn.lo); ok {
+			return a.splitPartFrame(q, &v, fn, span{lo, hi})
+		}
+	}
+	p := a.searchPrologue(q.PC, q.AfterCall, q.SPOnly, fn, span{})
+	return a.combine(q, fn, &v, &p)
+}
+
+func (a *analysis) frameWithoutBounds(q frames.Query) (finding, bool) {
+	v := a.searchEpilogues(q.PC, q.AfterCall, everywhere, acceptedEnds{})
+	f, _ := v.best()
+	switch {
+	case f != nil:
+		return a.epilogueOnly(f, q)
+	case a.helpersReturn(&v):
+		return a.epilogueOnly(&v.misaligned.last, q)
+	}
+	return a.unboundedHandlerFrame(q)
+}
+
+// savesFPOnly reports whether compiled code of known bounds keeps only the frame pointer: V8's builtins.
+func (a *analysis) savesFPOnly(q frames.Query) bool {
+	c, ok := a.src.opt.Funcs.(Conventions)
+	return ok && c.SavesFPOnly(q.LookupPC(a.src.opt.Arch))
+}
+
+// splitPartFrame returns the frame of a part split off a function: that at the jump into it. An exception's landing pad
+// has none: its returns decide, else the frame at the function's calls.
+func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (finding, bool) {
+	f, _ := v.best()
+	p := a.searchPrologue(q.PC, q.AfterCall, q.SPOnly, parent, part)
+	if p.found && !p.weak {
+		if atJump, ok := p.finding(a.abi, q.SPOnly); ok {
+			return atJump, true
+		}
+	}
+	if f != nil {
+		return a.epilogueOnly(f, q)
+	}
+	if p.calls.count == 0 || a.isEntry(part) {
+		p = a.searchPrologue(q.PC, q.AfterCall, q.SPOnly, part, span{})
+		return a.combine(q, part, v, &p)
+	}
+	p.st = p.calls.st
+	return p.finding(a.abi, q.SPOnly)
+}
+
+// combine decides between what the epilogues show (v), and what the prologue shows (p). Where both give a frame they
+// mostly agree. Where they differ, fn may be no function, but a part split off one: then its epilogues are right.
+func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (finding, bool) {
+	epilogue, sure := v.best() // nil: none
+	if !p.found {
+		return a.epilogueOnly(epilogue, q)
+	}
+	prologue, ok := p.finding(a.abi, q.SPOnly)
+	switch {
+	case !ok && !p.weak && v.strong == 0: // no register gives the CFA, no return: V8's handlers
+		return a.handlerFrame(q, fn, nil, nil)
+	case !ok: // the frame pointer alone gives the CFA, or paths differ in the stack pointer: vfprintf of glibc
+		return a.epilogueOnly(epilogue, q)
+	case epilogue == nil:
+		return a.frameWithoutReturns(q, fn, v, p, &prologue)
+	case p.agrees(a.abi, epilogue, &prologue): // most functions
+		p.merge(a.abi, epilogue, &prologue)
+		return prologue, true
+	case sure && (p.weak || !a.isEntry(fn)): // landing pads of exceptions; parts split off that return
+		return a.epilogueOnly(epilogue, q)
+	}
+	return prologue, true // epilogues differ among themselves, or from a function's own start
+}
+
+// frameWithoutReturns is combine where no path votes. f is the frame that the prologue p shows.
+func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {
+	switch {
+	case v.misaligned.any && p.agrees(a.abi, &v.misaligned.last, f):
+		// GCC calls functions of the same unit without aligning the stack: sqlite3VdbeIntegerAffinity.
+		return *f, true
+	case a.isEntry(fn): // a function that never returns
+		return *f, true
+	}
+	return a.handlerFrame(q, fn, p, f) // V8's byte code handlers; parts split off that throw an exception
+}
+
+// epilogueOnly returns what the epilogues show, if that is what q asks for. f may be nil.
+func (a *analysis) epilogueOnly(f *finding, q frames.Query) (finding, bool) {
+	if f == nil || q.SPOnly && f.cfa.base != a.abi.sp {
+		return finding{}, false
+	}
+	return *f, true
+}
+
+// agrees reports whether an epilogue's frame has the same CFA as own, the frame that the prologue shows.
+func (p *prologue) agrees(abi *abi, epilogue, own *finding) bool {
+	if epilogue.cfa == own.cfa {
+		return true
+	}
+	v := p.st.regs[epilogue.cfa.base&31]
+	return epilogue.cfa.kind == startRelative && v.isRelativeTo(abi.sp) &&
+		int64(v.off)+int64(epilogue.cfa.off) == abi.entry
+}
+
+// merge adds to own the places of registers that an epilogue restores. Precondition: both have the same CFA.
+func (p *prologue) merge(abi *abi, epilogue, own *finding) {
+	for i := range abi.calleeSaved {
+		p.mergeSaved(epilogue.calleeSaved[i], own.cfa.base, &own.calleeSaved[i])
+	}
+	if abi.ra != noReg {
+		if own.ra.kind == lost {
+			own.ra = epilogue.ra
+		}
+		p.mergeSaved(epilogue.ra, own.cfa.base, &own.ra)
+	}
+}
+
+// mergeSaved replaces to, if not in memory, by from, expressed relative to the register by.
+func (p *prologue) mergeSaved(from savedReg, by uint8, to *savedReg) {
+	if from.kind != inMemory || to.kind == inMemory || from.base >= firstUnnamedBase {
+		return
+	}
+	if from.base == by {
+		*to = from
+		return
+	}
+	old, base := p.st.regs[from.base], p.st.regs[by]
+	if old.kind == startRelative && base.isRelativeTo(old.base) {
+		*to = savedReg{inMemory, by, from.off + old.off - base.off}
+	}
+}
+
+// isEntry reports whether code begins with a function, not with a part split off: its returns fit, else its calls are
+// aligned and it reads no register that only its caller can have set.
+func (a *analysis) isEntry(fn span) bool {
+	v := a.searchEpilogues(fn.lo, false, fn, acceptedEnds{})
+	if f, _ := v.best(); f != nil && v.strong > 0 {
+		return f.cfa == a.abi.cfaAtEntry()
+	}
+	return !a.traits(fn).unlikeFunction
+}

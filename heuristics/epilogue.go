@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+// acceptedEnds say which ends of paths vote, beside returns and tail calls of functions that keep the ABI.
+type acceptedEnds struct {
+	dispatch      dispatchKind // indirect jumps of this kind
+	ownConvention bool         // returns of code that keeps only the frame pointer
+}
+
+// epilogueSearch follows the paths from an instruction to returns: the explorer of searchEpilogues.
+type epilogueSearch struct {
+	in        *interpreter
+	accepts   acceptedEnds
+	start     uint64 // first instruction
+	innermost bool   // start is not behind a call
+	branched  bool   // a path has branched, jumped or called
+	spBefore  value  // stack pointer before the last instruction
+	votes     votes
+}
+
+// searchEpilogues follows the paths from pc to returns; with afterCall, pc is behind a call. It stays within fn as long
+// as no path there votes strongly.
+func (a *analysis) searchEpilogues(pc uint64, afterCall bool, fn span, accepts acceptedEnds) votes {
+	table := uint8(noReg)
+	if accepts.dispatch == dispatchByTable {
+		table = a.tableRegBefore(pc)
+	}
+	a.begin(pc, fn)
+	a.limit = maxForward
+	a.st.tableReg = table
+	a.st.pushedMem = a.abi.afterPush(&a.interpreter, pc)
+	e := &a.epilogues
+	*e = epilogueSearch{in: &a.interpreter, accepts: accepts, start: pc, innermost: !afterCall}
+	if afterCall {
+		a.st.noteCall()
+		a.st.clobber(a.abi.scratch)
+		e.votes.helpers.add(a.src.targetOfCallBefore(pc))
+	}
+	a.runPaths(e)
+	return e.votes
+}
+
+func (e *epilogueSearch) arrive() bool {
+	e.spBefore = e.in.st.regs[e.in.st.sp]
+	return e.in.visit()
+}
+
+func (e *epilogueSearch) done() bool {
+	return e.votes.strong >= enoughVotes || e.votes.showsWholeFrame(e.in.abi)
+}
+
+func (e *epilogueSearch) needsPostponed() bool { return e.votes.strong == 0 }
+
+func (e *epilogueSearch) follow(f *flow) bool {
+	in := e.in
+	in.st.noteRelease(e.spBefore)
+	if f.kind == flowEnd || e.voteFrameMade() {
+		return false
+	}
+	e.raiseLimit(f)
+	switch f.kind {
+	case flowCall:
+		in.st.noteCall()
+		e.votes.helpers.add(f.target)
+	case flowCond:
+		if in.st.has(f.target) {
+			in.push(f.target)
+		} else {
+			in.postpone(f.target, in.functionAt(f.target))
+		}
+	case flowJump:
+		return e.jump(f.target)
+	case flowReturn, flowTail:
+		e.vote(f)
+		return false
+	case flowIndirect:
+		e.voteDispatch(f)
+		return false
+	}
+	return true
+}
+
+// raiseLimit raises the limit by the instructions before the first branch (unrolled vector code has 10,000).
+func (e *epilogueSearch) raiseLimit(f *flow) {
+	if e.branched = e.branched || f.kind != flowNext; !e.branched {
+		e.in.limit = min(e.in.limit+1, maxSteps)
+	}
+}
+
+// jump goes on at the target, later if outside of the function: a tail call, or a part split off.
+func (e *epilogueSearch) jump(target uint64) bool {
+	in := e.in
+	if in.st.has(target) {
+		in.st.enter(target)
+		return true
+	}
+	fn := in.functionAt(target)
+	in.postpone(target, fn)
+	if fn.lo == target || len(in.code(target)) == 0 {
+		e.voteTail()
+	}
+	return false
+}
+
+// vote votes for what a return or a tail call shows.
+func (e *epilogueSearch) vote(end *flow) {
+	f, ok := e.findingAtReturn(end.ret, end.ra, e.accepts.ownConvention)
+	if !ok {
+		return
+	}
+	switch weak := e.in.st.weak; {
+	case !e.contradictsCalls(&f):
+		e.votes.add(&f, weak)
+	case !weak:
+		e.votes.misaligned.note(&f)
+	}
+}
+
+// voteTail votes weakly for a jump to a function's start, which may be a part of this one.
+func (e *epilogueSearch) voteTail() {
+	if f, ok := e.findingAtTail(false); ok && !e.contradictsCalls(&f) {
+		e.votes.add(&f, true)
+	}
+}
+
+// contradictsCalls reports whether the path's calls contradict the CFA at its return.
+func (e *epilogueSearch) contradictsCalls(f *finding) bool {
+	bySP := f.cfa.isRelativeTo(e.in.abi.sp)
+	return bySP && !e.in.src.opt.JIT && !e.in.st.callsAlignedTo(f.cfa.off)
+}
+
+// findingAtTail returns what a jump to a function shows, with the stack as at the present one's start. ownConvention:
+// the code keeps only the frame pointer.
+func (e *epilogueSearch) findingAtTail(ownConvention bool) (finding, bool) {
+	abi, st, ra := e.in.abi, &e.in.st, value{}
+	if abi.ra != noReg {
+		ra = st.regs[abi.ra]
+	}
+	return e.findingAtReturn(st.regs[abi.sp].plus(abi.entry), ra, ownConvention)
+}
+
+// findingAtReturn returns what a return shows that has the CFA cfa, and, with a link register, the return address ra.
+// ownConvention: the code keeps only the frame pointer.
+func (e *epilogueSearch) findingAtReturn(cfa, ra value, ownConvention bool) (f finding, ok bool) {
+	abi := e.in.abi
+	if !abi.mayBeCFA(cfa) {
+		return f, false
+	}
+	f.cfa = cfa
+	if abi.ra != noReg && !f.ra.setToPlaceAtStart(ra, abi.ra) && !abi.setRAFromCallerSaved(ra, &f.ra) {
+		return f, false
+	}
+	for i, reg := range abi.calleeSaved {
+		v := e.in.st.regs[reg]
+		if abi.isLoadedFromStack(v, cfa.base) && f.calleeSaved[i].setToPlaceAtStart(v, reg) {
+			continue
+		}
+		mayChange := (e.in.src.opt.JIT || ownConvention) && reg != abi.fp
+		if !mayChange {
+			return f, false
+		}
+		f.calleeSaved[i] = savedReg{kind: lost}
+	}
+	return f, true
+}
+
+// mayBeCFA reports whether a value, by the registers at the start, can be the CFA there. A word that neither stack
+// pointer nor frame pointer leads to is of another function's frame (swapcontext).
+func (abi *abi) mayBeCFA(v value) bool {
+	switch {
+	case v.base >= firstUnnamedBase:
+		return false
+	case v.kind == loaded:
+		return v.base == abi.sp || v.base == abi.fp
+	}
+	return v.kind == startRelative && (v.base != abi.sp || int64(v.off) >= abi.entry)
+}
+
+// isLoadedFromStack reports whether a value, if loaded, was loaded by stack pointer, frame pointer or the CFA's
+// register. V8 loads callee-saved registers from tables.
+func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
+	return v.kind != loaded || v.base == abi.sp || v.base == abi.fp || v.base == cfaReg
+}
+
+// setToPlaceAtStart sets p to where a register was at the start, by its value at a return; false if that is not the
+// caller's.
+func (p *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
+	switch {
+	case v.isStartValue(reg):
+		*p = savedReg{}
+	case v.kind == loaded && v.addend == 0:
+		*p = savedReg{inMemory, v.base, v.off}
+	default:
+		return false
+	}
+	return true
+}
+
+// setRAFromCallerSaved sets p to a caller-saved register that has the return address (arm64's swapcontext: x1).
+// Callee-saved ones do not count: other uses of them look the same.
+func (abi *abi) setRAFromCallerSaved(v value, p *savedReg) bool {
+	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || abi.scratch>>v.base&1 == 0 {
+		return false
+	}
+	*p = savedReg{kind: inOther, base: v.base}
+	return true
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+const visitBits = 15
+
+// visitedInst is an instruction that a path has visited.
+type visitedInst struct {
+	pc  uint64
+	gen uint32 // entry is empty if this is not visitedSet.gen
+	sp  uint32 // key of the stack pointer there (prologueSearch.visit)
+}
+
+// visitedSet is a hash table with linear probing. A new generation empties it.
+type visitedSet struct {
+	entries [1 << visitBits]visitedInst
+	gen     uint32
+}
+
+func (s *visitedSet) clear() {
+	s.gen++
+	if s.gen == 0 {
+		clear(s.entries[:])
+		s.gen = 1
+	}
+}
+
+// entry returns the instruction's entry; of another generation, if it was not visited. Instructions within 64 bytes are
+// adjacent in the table.
+func (s *visitedSet) entry(pc uint64) *visitedInst {
+	i := pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
+	for s.entries[i].gen == s.gen && s.entries[i].pc != pc {
+		i = (i + 1) % uint64(len(s.entries))
+	}
+	return &s.entries[i]
+}
+
+// add returns false if the instruction was visited before.
+func (s *visitedSet) add(pc uint64) (v *visitedInst, added bool) {
+	v = s.entry(pc)
+	if v.gen == s.gen {
+		return v, false
+	}
+	*v = visitedInst{pc: pc, gen: s.gen}
+	return v, true
+}
+
+// find returns nil if the instruction was not visited.
+func (s *visitedSet) find(pc uint64) *visitedInst {
+	if v := s.entry(pc); v.gen == s.gen {
+		return v
+	}
+	return nil
+}
+
+// Bounds of the paths that are kept: at branches, and of those that have left their function.
+const (
+	maxPending   = 192
+	maxPostponed = 48
+)
+
+// pathStack has paths to go on with, the last one first.
+type pathStack struct {
+	paths   []symbolicState
+	n       int
+	dropped bool // paths were dropped for lack of room
+}
+
+func (s *pathStack) clear() { s.n, s.dropped = 0, false }
+
+// push keeps a path like st that goes on at pc, in the function fn.
+func (s *pathStack) push(st *symbolicState, pc uint64, fn span) {
+	if s.n == len(s.paths) {
+		s.dropped = true
+		return
+	}
+	p := &s.paths[s.n]
+	p.copyFrom(st)
+	p.enter(pc)
+	p.span = fn
+	s.n++
+}
+
+func (s *pathStack) pop(st *symbolicState) bool {
+	if s.n == 0 {
+		return false
+	}
+	s.n--
+	st.copyFrom(&s.paths[s.n])
+	return true
+}
+
+// hasOtherSP reports whether a path goes on behind the call at st.pc with another stack pointer: the call does not
+// return.
+func (s *pathStack) hasOtherSP(st *symbolicState) bool {
+	for i := range s.n {
+		if p := &s.paths[i]; p.pc == st.pc && p.regs[st.sp] != st.regs[st.sp] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import "prywalk/frames"
+
+// maxCalleeSaved is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
+const maxCalleeSaved = 11
+
+type savedKind uint8
+
+const (
+	inRegister savedKind = iota
+	inMemory             // at base + off
+	inFrame              // at CFA + off
+	inOther              // in register base
+	lost
+)
+
+// savedReg is the place of a caller's register, by the registers at pc.
+type savedReg struct {
+	kind savedKind
+	base uint8
+	off  int32
+}
+
+// finding is the result of an analysis. The CFA is cfa.base + cfa.off, or the word loaded from there.
+type finding struct {
+	cfa         value
+	ra          savedReg
+	calleeSaved [maxCalleeSaved]savedReg
+}
+
+// function is the method that analyses the function at q, or else code that forwards a call.
+func (a *analysis) function(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	f, ok := a.frame(q)
+	if !ok {
+		f, ok = a.thunkFrame(q)
+	}
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	return a.rule(&f, q)
+}
+
+// rule returns the rule of a finding; false if it is not of the kind that q asks for, or no row can express it.
+func (a *analysis) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
+	method := frames.MethodHeuristic
+	if f.cfa.base == a.abi.fp && f.calleeSaved[0] == (savedReg{inMemory, a.abi.fp, 0}) {
+		method = frames.MethodFP
+	}
+	if q.SPOnly && f.cfa.base != a.abi.sp || !f.fill(a.abi, &a.row) {
+		return frames.Rule{}, nil, false
+	}
+	r, needsRow := a.row.Compact(a.src.opt.Arch, method, 0)
+	if !needsRow {
+		return r, nil, true
+	}
+	row := a.row
+	return r, &row, true
+}
+
+// fill sets the row of a finding; false if a row cannot express it.
+func (f *finding) fill(abi *abi, row *frames.Row) bool {
+	if f.cfa.base >= firstUnnamedBase {
+		return false
+	}
+	*row = frames.Row{
+		CFAReg:   abi.dwarf(f.cfa.base),
+		CFAOff:   int64(f.cfa.off),
+		CFADeref: f.cfa.kind == loaded,
+		RA:       frames.RegRule{Kind: frames.RuleOffset, Off: -8},
+	}
+	if f.cfa.kind == loaded && f.cfa.addend != 0 {
+		row.CFADeref, row.CFAOff = false, 0
+		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.addend)}
+	}
+	for i, reg := range abi.calleeSaved {
+		row.Regs[abi.dwarf(reg)] = f.regRule(abi, f.calleeSaved[i])
+	}
+	if abi.ra != noReg {
+		if f.ra.kind == lost {
+			return false // the walker would take it for a root
+		}
+		row.RA = f.regRule(abi, f.ra)
+		row.Regs[abi.ra] = row.RA
+	}
+	return true
+}
+
+func (f *finding) regRule(abi *abi, p savedReg) frames.RegRule {
+	switch {
+	case p.kind == inRegister:
+		return frames.RegRule{}
+	case p.kind == inOther:
+		return frames.RegRule{Kind: frames.RuleReg, Reg: abi.dwarf(p.base)}
+	case p.kind == inFrame:
+		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off)}
+	case p.kind == lost || p.base >= firstUnnamedBase:
+		return frames.RegRule{Kind: frames.RuleUndefined}
+	case p.base == f.cfa.base && f.cfa.kind == startRelative:
+		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off) - int64(f.cfa.off)}
+	}
+	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: abi.dwarf(p.base), Off: int64(p.off)}
+}
+
+// savedSP is a CFA by a saved stack pointer: the word at reg + off, plus add.
+type savedSP struct {
+	reg      uint8
+	off, add int64
+}
+
+// Eval implements [frames.Expr].
+func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	base, ok := regs.Get(e.reg)
+	if !ok {
+		return 0, false
+	}
+	v, ok := mem.Word(base + uint64(e.off))
+	return v + uint64(e.add), ok
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import (
+	"math/bits"
+
+	"prywalk/internal/x86"
+)
+
+type valueKind uint8
+
+const (
+	unknown       valueKind = iota
+	startRelative           // start value of base, plus off
+	loaded                  // word at (start value of base, plus off), plus addend
+	constant                // off
+)
+
+// firstUnnamedBase is the first base that is no register: a stack pointer aligned or moved by a variable amount.
+const firstUnnamedBase = 32
+
+// value is the content of a register or stack slot, by the values at the start of the path.
+type value struct {
+	kind   valueKind
+	base   uint8
+	off    int32
+	addend int32
+}
+
+func startValue(reg uint8) value { return value{kind: startRelative, base: reg} }
+
+func (v value) isStartValue(reg uint8) bool { return v == startValue(reg) }
+
+func (v value) isRelativeTo(base uint8) bool { return v.kind == startRelative && v.base == base }
+
+// plus returns v + n; unknown beyond 31 bits.
+func (v value) plus(n int64) value {
+	p := &v.off
+	switch v.kind {
+	case unknown:
+		return v
+	case loaded:
+		p = &v.addend
+	}
+	sum := int64(*p) + n
+	if sum != int64(int32(sum)) || sum > 1<<30 || sum < -1<<30 {
+		return value{}
+	}
+	*p = int32(sum)
+	return v
+}
+
+// slot is a known stack word at base + off.
+type slot struct {
+	base uint8
+	off  int32
+	val  value
+}
+
+// maxSlots suffices: at most twelve registers are saved, twice where a frame is set up twice.
+const maxSlots = 24
+
+// symbolicState is what a path knows of registers and stack words, by the values at its start.
+type symbolicState struct {
+	regs         [32]value
+	slots        [maxSlots]slot
+	nslots       uint8
+	unnamedBases uint8 // bases in use from firstUnnamedBase on
+	path
+}
+
+// span is a range of code, hi excluded.
+type span struct{ lo, hi uint64 }
+
+// everywhere is the span of a path that no bounds end.
+var everywhere = span{0, ^uint64(0)}
+
+func (s span) has(pc uint64) bool { return pc >= s.lo && pc < s.hi }
+
+type path struct {
+	pc   uint64 // next instruction
+	span        // bounds of its function
+
+	cmpReg          uint8 // register that the last instruction compared with the stack pointer
+	afterCall       bool
+	padded          bool  // only padding followed the call
+	weak            bool  // the path may have run past a call that does not return
+	pushedMem       bool  // the last instruction pushed a word of memory (PLT)
+	releasedStack   bool  // the last instruction released stack
+	readCalleeSaved bool  // the start value of a callee-saved register was read
+	madeCalls       bool  // words below the stack pointer are unknown
+	startWordPopped bool  // the word at the start's stack pointer was popped (entrySearch)
+	hasCallOrLoop   bool  // the path has a call or a backward jump (returnSearch)
+	foreignSPBase   uint8 // base of the stack pointer since it was loaded or set (isForeignSP)
+	tableReg        uint8 // register last loaded from a table (V8's byte code handlers)
+	savedSPBase     uint8 // base of the stack pointer since it was loaded from savedSPPlace; 0: it was not (returnSearch)
+	savedSPPlace    value
+	sp, fp          uint8 // registers of the ABI
+	align           uint8 // alignEven and alignOdd of the calls so far
+}
+
+// copyFrom copies o without its unused slots, which are half of a state.
+func (st *symbolicState) copyFrom(o *symbolicState) {
+	st.regs = o.regs
+	copy(st.slots[:o.nslots], o.slots[:o.nslots])
+	st.path = o.path
+	st.nslots, st.unnamedBases = o.nslots, o.unnamedBases
+}
+
+const noReg = x86.NoReg
+
+// Alignment that calls show: rsp is a multiple of 16 at each (System V ABI §3.2.2).
+const (
+	alignEven = 1 << iota // a call was at the start's stack pointer + a multiple of 16
+	alignOdd              // a call was 8 bytes off that
+)
+
+// reset begins a path at pc, in the function fn. The unused slots keep what they have: they are half of a state.
+func (st *symbolicState) reset(abi *abi, pc uint64, fn span) {
+	st.nslots, st.unnamedBases = 0, 0
+	st.path = path{pc: pc, span: fn, cmpReg: noReg, tableReg: noReg, sp: abi.sp, fp: abi.fp}
+	for i := range st.regs {
+		st.regs[i] = startValue(uint8(i))
+	}
+}
+
+func (st *symbolicState) newUnnamedBase() value {
+	if st.unnamedBases >= 200 {
+		return value{}
+	}
+	st.unnamedBases++
+	return value{kind: startRelative, base: firstUnnamedBase - 1 + st.unnamedBases}
+}
+
+func (st *symbolicState) set(reg uint8, v value) {
+	if reg < uint8(len(st.regs)) {
+		st.regs[reg] = v
+	}
+}
+
+func (st *symbolicState) clobber(mask uint32) {
+	for ; mask != 0; mask &= mask - 1 {
+		st.regs[bits.TrailingZeros32(mask)&31] = value{}
+	}
+}
+
+// store writes a word, unless its base is neither stack pointer, frame pointer nor unnamed, or there is no room.
+func (st *symbolicState) store(addr, v value) {
+	if addr.kind != startRelative || addr.base != st.sp && addr.base != st.fp && addr.base < firstUnnamedBase {
+		return
+	}
+	st.storeAt(addr, v)
+}
+
+func (st *symbolicState) storeAt(addr, v value) {
+	if addr.kind != startRelative {
+		return
+	}
+	for i := range st.nslots {
+		if s := &st.slots[i]; s.base == addr.base && s.off == addr.off {
+			s.val = v
+			return
+		}
+	}
+	if v.kind != unknown && v.kind != constant && st.nslots < maxSlots {
+		st.slots[st.nslots] = slot{addr.base, addr.off, v}
+		st.nslots++
+	}
+}
+
+func (st *symbolicState) load(addr value) value {
+	if addr.kind != startRelative {
+		return value{}
+	}
+	for i := range st.nslots {
+		if s := &st.slots[i]; s.base == addr.base && s.off == addr.off {
+			return s.val
+		}
+	}
+	if addr.base >= firstUnnamedBase || st.allocatedOnPath(addr) {
+		return value{}
+	}
+	return value{kind: loaded, base: addr.base, off: addr.off}
+}
+
+// allocatedOnPath reports whether the path allocated a word, so that its start value is gone.
+func (st *symbolicState) allocatedOnPath(addr value) bool {
+	sp := st.regs[st.sp]
+	return addr.base == st.sp && addr.off < 0 && sp.isRelativeTo(st.sp) && addr.off >= sp.off
+}
+
+// stillValid reports whether no call can have overwritten a slot: it was not popped.
+func (st *symbolicState) stillValid(s *slot) bool {
+	sp := st.regs[st.sp]
+	return !st.madeCalls || !sp.isRelativeTo(s.base) || s.off >= sp.off
+}
+
+// lowestSave returns the offset of the lowest saved register, from the stack pointer at the start.
+func (st *symbolicState) lowestSave(abi *abi) int32 {
+	lowest := int32(0)
+	for _, s := range st.slots[:st.nslots] {
+		if s.base == abi.sp && s.off < lowest && abi.isCalleeSaved(s.val.base) && s.val.isStartValue(s.val.base) {
+			lowest = s.off
+		}
+	}
+	return lowest
+}
+
+// restore loads a register. An unknown word at the frame pointer counts as the slot with the register's start value, if
+// there is one.
+func (st *symbolicState) restore(reg uint8, addr value) {
+	v := st.load(addr)
+	if v.kind == loaded && v.base == st.fp {
+		for i := range st.nslots {
+			if s := &st.slots[i]; s.base == st.sp && s.off < 0 && s.val.isStartValue(reg) {
+				v = s.val
+			}
+		}
+	}
+	st.set(reg, v)
+}
+
+// noteRelease notes whether the last instruction released stack; before is the stack pointer before it.
+func (st *symbolicState) noteRelease(before value) {
+	sp := &st.regs[st.sp&31]
+	st.releasedStack = before.kind == startRelative && sp.isRelativeTo(before.base) && sp.off > before.off
+}
+
+// noteNoReturn notes that a call may not return: padding to an aligned address, or a landing place, follows it.
+// Precondition: afterCall; f is the instruction at pc.
+func (st *symbolicState) noteNoReturn(f *flow) {
+	if f.padding {
+		st.padded = true
+		return
+	}
+	if st.padded && st.pc%16 == 0 || f.landing {
+		st.weak = true
+	}
+	st.afterCall, st.padded = false, false
+}
+
+// enter goes on at pc, the target of a jump.
+func (st *symbolicState) enter(pc uint64) {
+	st.pc, st.cmpReg = pc, noReg
+	st.afterCall, st.padded, st.pushedMem = false, false, false
+}
+
+func (st *symbolicState) noteCall() {
+	st.madeCalls, st.afterCall = true, true
+	sp := st.regs[st.sp]
+	if !sp.isRelativeTo(st.sp) {
+		return
+	}
+	if sp.off&8 == 0 {
+		st.align |= alignEven
+	} else {
+		st.align |= alignOdd
+	}
+}
+
+// callsAlignedTo reports whether all calls so far fit a CFA at the start's stack pointer plus off.
+func (st *symbolicState) callsAlignedTo(off int32) bool {
+	if off&8 == 0 {
+		return st.align&alignOdd == 0
+	}
+	return st.align&alignEven == 0
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+// maxVotes bounds the different outcomes; enoughVotes strong votes end the search.
+const (
+	maxVotes    = 6
+	enoughVotes = 3
+)
+
+// outcome is what paths have shown, with the number of their votes. A vote is weak if the path may have run past a
+// call that does not return, or ends in a jump to a function's start.
+type outcome struct {
+	finding
+	strong, weak uint8
+}
+
+// votes are the outcomes of a search for epilogues.
+type votes struct {
+	outcomes   [maxVotes]outcome
+	n          int // outcomes
+	strong     int // strong votes of all outcomes
+	misaligned misalignedOutcome
+	helpers    helpers
+}
+
+// misalignedOutcome is what paths have shown whose calls are not aligned as the ABI demands. It is no vote, but can
+// confirm the prologue, as compilers need not align within a unit.
+type misalignedOutcome struct {
+	last    finding // of the last such path
+	any     bool    // there is one
+	differs bool    // several such paths differ
+}
+
+func (m *misalignedOutcome) note(f *finding) {
+	m.differs = m.differs || m.any && m.last != *f
+	m.last, m.any = *f, true
+}
+
+func (v *votes) add(f *finding, weak bool) {
+	i := 0
+	for i < v.n && v.outcomes[i].finding != *f {
+		i++
+	}
+	if i == maxVotes {
+		return
+	}
+	o := &v.outcomes[i]
+	if i == v.n {
+		o.finding = *f
+		v.n++
+	}
+	if weak {
+		o.weak++
+		return
+	}
+	o.strong++
+	v.strong++
+}
+
+// best returns the outcome with most strong votes, then most weak ones, then the first; nil if there is none. sure: it
+// has all strong votes.
+func (v *votes) best() (f *finding, sure bool) {
+	if v.n == 0 {
+		return nil, false
+	}
+	best := &v.outcomes[0]
+	for i := range v.n {
+		if o := &v.outcomes[i]; o.strong > best.strong || o.strong == best.strong && o.weak > best.weak {
+			best = o
+		}
+	}
+	return &best.finding, int(best.strong) == v.strong && v.strong > 0
+}
+
+// showsWholeFrame reports whether a path has shown a whole frame: frame pointer to the caller's, below the return
+// address.
+func (v *votes) showsWholeFrame(abi *abi) bool {
+	first := &v.outcomes[0]
+	return v.strong > 0 && first.cfa == startValue(abi.fp).plus(16) &&
+		first.calleeSaved[0] == savedReg{inMemory, abi.fp, 0}
+}
+
+// # Assembly that calls its own helpers
+//
+// Hand-written code of unknown bounds calls parts of itself without aligning the stack. Such a path counts only if each
+// target has unknown bounds, calls nothing and returns.
+
+const maxHelpers = 4
+
+// helpers are the targets of a search's calls.
+type helpers struct {
+	list   [maxHelpers]uint64
+	n      int
+	others bool // there are more targets, or unknown ones
+}
+
+// add adds the target of a call; 0: unknown.
+func (h *helpers) add(target uint64) {
+	for _, known := range h.list[:h.n] {
+		if known == target {
+			return
+		}
+	}
+	if target == 0 || h.n == maxHelpers {
+		h.others = true
+		return
+	}
+	h.list[h.n] = target
+	h.n++
+}
+
+// helpersReturn reports whether the paths with misaligned calls agree, and their helpers return.
+func (a *analysis) helpersReturn(v *votes) bool {
+	if !v.misaligned.any || v.misaligned.differs || v.helpers.others || v.helpers.n == 0 {
+		return false
+	}
+	for _, target := range v.helpers.list[:v.helpers.n] {
+		if _, known := a.src.bounds(target); known {
+			return false
+		}
+		helper := a.searchEpilogues(target, false, everywhere, acceptedEnds{})
+		f, sure := helper.best()
+		if f == nil || !sure || helper.helpers != (helpers{}) || f.cfa != a.abi.cfaAtEntry() {
+			return false
+		}
+	}
+	return true
+}

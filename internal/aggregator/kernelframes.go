@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+)
+
+// kernelModule is the upper half of all addresses.
+var kernelModule = &profile.ModuleInfo{
+	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
+}
+
+// kernelFrames has the recording's locations in the kernel: addresses in samples of running threads, names of functions
+// in those of sleepers. Each map is emptied at maxKernel entries.
+type kernelFrames struct {
+	builder   *profile.Builder
+	addresses map[uint64]profile.LocID
+	functions map[string]profile.LocID
+}
+
+const maxKernel = 1 << 14
+
+func newKernelFrames(builder *profile.Builder) kernelFrames {
+	return kernelFrames{builder, map[uint64]profile.LocID{}, map[string]profile.LocID{}}
+}
+
+func (k *kernelFrames) location(addr uint64) profile.LocID {
+	id, ok := k.addresses[addr]
+	if !ok {
+		if len(k.addresses) >= maxKernel {
+			clear(k.addresses)
+		}
+		id = k.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
+		k.addresses[addr] = id
+	}
+	return id
+}
+
+func (k *kernelFrames) function(name []byte) profile.LocID {
+	id, ok := k.functions[string(name)]
+	if !ok {
+		if len(k.functions) >= maxKernel {
+			clear(k.functions)
+		}
+		described := k.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
+		id = k.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described})
+		k.functions[string(name)] = id
+	}
+	return id
+}
+
+func (k *kernelFrames) forget() {
+	clear(k.addresses)
+	clear(k.functions)
+}
+
+// addKernelFrames adds a sample's kernel frames to b.stack.
+func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
+	for i, addr := range s.Kernel {
+		if i > 0 {
+			addr-- // return address: the call may be the function's last instruction
+		}
+		if addr >= kernelModule.Start {
+			b.stack = append(b.stack, b.kernel.location(addr))
+		}
+	}
+	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
+		b.stack = append(b.stack, b.kernel.function(name))
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/handover"
+	"prywalk/internal/incomplete"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// mmap2Program is the code of a process that was never opened, by the kernel's records of its mappings.
+type mmap2Program struct {
+	program *handover.Program
+	code    *loadedcode.Mmap2Space
+	modules map[*frames.Module]*profile.ModuleInfo
+}
+
+// stackOfSample walks a sample of a program; nil: of the thread's process.
+func (b *stackBuilder) stackOfSample(th *threadState, program *handover.Program, s *observe.RawSample) (
+	sample.StackID, frames.StopReason,
+) {
+	switch {
+	case s.Regs.Arch == frames.ArchUnknown: // in exec or exit, without a user stack
+		return b.kernelStack(s, frames.StopRoot)
+	case program == nil && th.proc.Ended:
+		return b.kernelStack(s, frames.StopBadMemory)
+	case program == nil:
+		return b.stackOfThread(th, s)
+	}
+	return b.stackOfUntracked(th.proc.SharedProcess, program, s)
+}
+
+// stackOfUntracked walks a sample of an untracked process. waiter is the tracked process of which it is a descendant.
+func (b *stackBuilder) stackOfUntracked(
+	waiter *handover.SharedProcess, program *handover.Program, s *observe.RawSample,
+) (sample.StackID, frames.StopReason) {
+	b.ownership.beginRead() // files are opened
+	defer b.ownership.endRead()
+	ran := b.mmap2Code(waiter, program)
+	b.beginStack()
+	b.addKernelFrames(s)
+	w := &b.walker
+	for w.Init(ran.code.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		b.walkMethods[f.Method]++
+		loc := profile.Loc{Addr: f.LookupPC(s.Regs.Arch)}
+		if f.Module != nil {
+			info := ran.modules[f.Module]
+			if info == nil {
+				info = ModuleInfo(waiter.Target.PID, f.Module)
+				ran.modules[f.Module] = info
+			}
+			loc.Module = info
+		}
+		b.stack = append(b.stack, b.builder.Loc(&loc))
+	}
+	if stop := w.StopReason(); stop.Complete() || !inExec(s) {
+		return b.endStack(stop)
+	}
+	return b.kernelStack(s, frames.StopRoot)
+}
+
+// mmap2Code returns a program's code. It caches the last one.
+func (b *stackBuilder) mmap2Code(waiter *handover.SharedProcess, program *handover.Program) *mmap2Program {
+	if b.lastMmap2Program.program != program {
+		for _, info := range b.lastMmap2Program.modules {
+			b.builder.ForgetModule(info)
+		}
+		b.lastMmap2Program = mmap2Program{
+			program: program,
+			code:    b.images.Mmap2Space(waiter.Target.Arch, program.Maps, waiter.Target.PID, program.Name),
+			modules: map[*frames.Module]*profile.ModuleInfo{},
+		}
+	}
+	return &b.lastMmap2Program
+}
+
+// kernelStack returns the stack of a sample's kernel frames; without these, [attribute.ExecOrExit].
+func (b *stackBuilder) kernelStack(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {
+	b.beginStack()
+	b.addKernelFrames(s)
+	if len(b.stack) == 0 {
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
+	}
+	return b.endStack(stop)
+}
+
+// execOrExitStack returns one kernel function if wanted, else [attribute.ExecOrExit].
+func (b *stackBuilder) execOrExitStack(state attribute.ChildState, wanted bool) sample.StackID {
+	loc := b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
+	switch {
+	case !wanted:
+	case state == attribute.ChildInExit:
+		loc = b.kernel.function([]byte("do_exit"))
+	default:
+		loc = b.kernel.function([]byte("do_execveat_common"))
+	}
+	return b.builder.InternLocs([]profile.LocID{loc})
+}
+
+// endStack numbers the stack, and counts its methods.
+func (b *stackBuilder) endStack(stop frames.StopReason) (sample.StackID, frames.StopReason) {
+	if !stop.Complete() {
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Name(stop.String())}))
+	}
+	for method, n := range b.walkMethods {
+		b.methods[method] += n
+	}
+	return b.builder.InternLocs(b.stack), stop
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe"
+)
+
+const maxPrograms = 4096 // remembered files
+
+// programHistories belongs to the aggregator.
+type programHistories map[loadedcode.ProgramFile]*programHistory
+
+// programHistory is what walks of a file's processes have shown, for the next one: whether kernel samples suffice is
+// judged for all of them together.
+type programHistory struct {
+	walked       samplesWalked
+	lack         handover.SampleLack
+	deepestStack int64 // most bytes in a walk of a first thread
+}
+
+func (p *programHistory) applyTo(proc *handover.SharedProcess) {
+	proc.NoteLack(p.lack)
+	proc.SetFirstCopy(p.deepestStack)
+}
+
+func (p *programHistory) noteDeepest(thr *threadState, s *observe.RawSample, w *frames.Walker) {
+	from, reach := s.Mem.Stack.Addr, w.HighestSP()
+	inStack := !w.OnOtherStack() && reach > from && reach <= s.Mem.StackEnd
+	if thr.TID == thr.proc.Target.PID && w.StopReason().Complete() && inStack {
+		p.deepestStack = max(p.deepestStack, int64(reach-from)+walkBeyond)
+	}
+}
+
+// walkBeyond is added to the next process's first copy, bytes: environments differ in size.
+const walkBeyond = 16 << 10
+
+// historyOf returns the history of a process's file; nil: unknown, or too many.
+func (p programHistories) historyOf(proc interface {
+	Program() (loadedcode.ProgramFile, bool)
+},
+) *programHistory {
+	file, ok := proc.Program()
+	if !ok {
+		return nil
+	}
+	known := p[file]
+	if known == nil && len(p) < maxPrograms {
+		known = &programHistory{}
+		p[file] = known
+	}
+	return known
+}
+
+// ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
+func (a *states) ApplyKnownProgram(p *handover.SharedProcess) {
+	if known := a.histories.historyOf(p.Target); known != nil {
+		known.applyTo(p)
+	}
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import "sync/atomic"
+
+// States of a [recordingOwnership].
+const (
+	ownedByAggregator int32 = iota
+	aggregatorReads         // the aggregator reads the target, and may hang
+	takenOver               // another goroutine may change the recording
+)
+
+// recordingOwnership is the ownership of the recording. A read of a target can hang for ever; during one, and only
+// then, another goroutine can take over.
+type recordingOwnership struct{ state atomic.Int32 }
+
+// beginRead must precede a read of the target's memory or files.
+func (o *recordingOwnership) beginRead() { o.state.Store(aggregatorReads) }
+
+// endRead must follow that read. It blocks for ever after a takeover.
+func (o *recordingOwnership) endRead() {
+	if !o.state.CompareAndSwap(aggregatorReads, ownedByAggregator) {
+		select {}
+	}
+}
+
+// takeOver takes the recording for the calling goroutine; false: the aggregator is not in a read.
+func (o *recordingOwnership) takeOver() bool {
+	return o.state.CompareAndSwap(aggregatorReads, takenOver)
+}

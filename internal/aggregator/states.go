@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/callstack"
+	"prywalk/internal/handover"
+	"prywalk/internal/managed"
+	"prywalk/internal/observe"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+	"prywalk/internal/selfruntime"
+)
+
+type processState struct {
+	*handover.SharedProcess
+	innerPID int // in its own pid namespace; PID before beginProcess
+	// addressSpace is that of the program for which the rest was made ([loadedcode.Process.AddressSpaceNumber]).
+	addressSpace uint64
+	// modules describe walked modules; remapped: some may be unmapped.
+	modules      map[*frames.Module]*profile.ModuleInfo
+	remapped     bool
+	managedNames managedNames
+	walked       samplesWalked
+	histories    programHistories
+	history      *programHistory // nil: file unknown
+
+	// untrackedThreads takes samples of untracked threads; nil before the first.
+	untrackedThreads *threadState
+
+	refreshBudget refreshBudget
+
+	tasks taskPollers
+	waits *waitState // nil before the first thread
+}
+
+type states struct {
+	threads   map[sample.ThreadID]*threadState
+	procs     map[sample.ProcessID]*processState
+	histories programHistories
+}
+
+func newStates() *states {
+	return &states{map[sample.ThreadID]*threadState{}, map[sample.ProcessID]*processState{}, programHistories{}}
+}
+
+func (a *states) process(p *handover.SharedProcess) *processState {
+	if known := a.procs[p.ID]; known != nil {
+		return known
+	}
+	made := &processState{
+		SharedProcess: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: a.histories,
+	}
+	made.history = a.histories.historyOf(p.Target)
+	if !p.Ended { // else only the name is requested
+		a.procs[p.ID] = made
+	}
+	return made
+}
+
+// refresh reads the mappings and run-time code again, and reports a change. now is CLOCK_MONOTONIC ns.
+func (p *processState) refresh(now int64) bool {
+	var changed bool
+	var err error
+	before := p.Target.CodeMappings()
+	cost := selfruntime.CPUTimeOf(func() { changed, err = p.Target.Refresh() })
+	p.refreshBudget.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
+	if err != nil || !changed {
+		return false
+	}
+	p.remapped = true
+	p.MappingsChanged()
+	if space := p.Target.AddressSpaceNumber(); space != p.addressSpace {
+		p.addressSpace = space
+		p.renewProgram()
+	}
+	return true
+}
+
+// renewProgram renews, after an exec, all that is known of the former program. Precondition: the mappings were read
+// again.
+func (p *processState) renewProgram() {
+	p.Comm = p.Target.Comm
+	p.ResetForProgram()
+	p.walked = samplesWalked{}
+	if p.history = p.histories.historyOf(p.Target); p.history != nil {
+		p.history.applyTo(p.SharedProcess)
+	}
+	p.waits.afterExec()
+}
+
+// prepareWalk sets the runtimes' code to that at the copy's moment, CLOCK_MONOTONIC ns.
+func (p *processState) prepareWalk(moment int64) {
+	if !p.Target.Runtimes().HasCodeHistory() {
+		return
+	}
+	changed, mayRead := false, p.refreshBudget.mayQuery(moment)
+	cost := selfruntime.CPUTimeOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
+	p.refreshBudget.addQueries(int64(cost))
+	if changed {
+		p.CodeChanged(moment)
+	}
+}
+
+// addMappingAt reads the mapping at pc if it is newer than the list; true: another walk may give another stack.
+func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
+	if pc == 0 || !p.refreshBudget.mayQuery(moment) {
+		return false
+	}
+	cost := selfruntime.CPUTimeOf(func() { found = p.Target.AddMappingAt(pc) })
+	p.refreshBudget.addQueries(int64(cost))
+	if found {
+		p.remapped = true
+		p.MappingsChanged()
+		p.CodeChanged(moment)
+	}
+	return found
+}
+
+type threadState struct {
+	*handover.SharedThread
+	proc  *processState
+	begun bool
+
+	name       string
+	innerTID   int    // in its own pid namespace; TID before beginThreadState
+	nameReadAt int64  // CLOCK_MONOTONIC ns
+	role       string // "": unknown
+
+	file lastFile
+	lock lastLock
+}
+
+func (a *states) thread(th *handover.SharedThread) *threadState {
+	if known := a.threads[th.ID]; known != nil {
+		return known
+	}
+	made := &threadState{
+		SharedThread: th, proc: a.process(th.Proc), name: th.Name, nameReadAt: th.FirstListedAt, innerTID: th.TID,
+	}
+	a.threads[th.ID] = made
+	return made
+}
+
+func (p *processState) untrackedState() *threadState {
+	if p.untrackedThreads == nil {
+		p.untrackedThreads = &threadState{
+			SharedThread: &handover.SharedThread{
+				Proc: p.SharedProcess, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
+			},
+			proc: p, innerTID: p.innerPID,
+		}
+	}
+	return p.untrackedThreads
+}
+
+// rename reads the thread's name every [handover.NameEvery]: from a runtime, else from the kernel. A name that a
+// runtime no longer has stays for one more period, as a runtime removes a thread from its list before the thread ends.
+// Until a runtime has a new thread's name, it is read at each sample.
+func (th *threadState) rename(now int64) {
+	sources := th.proc.Target.Runtimes().FrameSources()
+	due := now-th.nameReadAt >= handover.NameEvery
+	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now-th.FirstListedAt >= handover.NameEvery) {
+		return
+	}
+	name, ok := callstack.ThreadName(sources, th.innerTID)
+	defer th.assumeRole(sources)
+	if !due && !ok {
+		return
+	}
+	th.nameReadAt = now
+	switch {
+	case ok:
+		th.name = name
+		th.NamedByRuntime.Store(true)
+	case th.NamedByRuntime.Load():
+		th.NamedByRuntime.Store(false)
+	default:
+		th.renameByKernel()
+	}
+}
+
+func (th *threadState) assumeRole(sources []managed.FrameSource) {
+	th.role = callstack.Role(sources, th.innerTID, th.name)
+}
+
+func (th *threadState) renameByKernel() {
+	if name := th.proc.Target.ThreadName(th.TID); name != "" {
+		th.name = name
+	}
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/handover"
+	"prywalk/internal/managed"
+	"prywalk/internal/profile"
+)
+
+// oneTask is a runtime with one task, which changes where next has a state.
+type oneTask struct {
+	taskSource
+	stacks *stackBuilder
+	next   string // the wait, "runs", or "": unchanged
+}
+
+func (o *oneTask) batchSize() int               { return 1 }
+func (o *oneTask) label() string                { return "task" }
+func (o *oneTask) totals(t *totals) *taskTotals { return &t.coroutines }
+func (o *oneTask) Places() (int, error)         { return 1, nil }
+func (o *oneTask) Poll(_, _ int, list []int) []int {
+	if o.next != "" {
+		list = append(list, 0)
+	}
+	return list
+}
+
+func (o *oneTask) readTask(int) (taskOutcome, taskKind, frames.StopReason) {
+	if o.next == "runs" {
+		return taskNotParked, taskKind{}, 0
+	}
+	o.stacks.stack = append(o.stacks.stack[:0], o.stacks.builder.Loc(&profile.Loc{Synthetic: o.next}))
+	return taskWaits, taskKind{wait: o.next}, frames.StopRoot
+}
+
+// blockedTimes sums the walls of intervals by their wait.
+type blockedTimes map[string]int64
+
+func (b blockedTimes) Add(i profile.Interval) { b[i.Wait] += i.Wall }
+
+func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		states []string // at 1000, 2000 … ns; the recording began at 100
+		gapEnd int64
+		want   blockedTimes
+	}{
+		"it waits from the start on":       {[]string{"a", "", ""}, 0, blockedTimes{"a": 2900}},
+		"no interval while it runs":        {[]string{"a", "", "runs", "b"}, 0, blockedTimes{"a": 1900, "b": 1000}},
+		"it waits in another place":        {[]string{"a", "b", ""}, 0, blockedTimes{"a": 900, "b": 2000}},
+		"it changed in a gap of the ticks": {[]string{"a", "b", ""}, 1500, blockedTimes{"a": 900, "b": 1500}},
+	} {
+		got := blockedTimes{}
+		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, handover.NewCommon())
+		source, p := &oneTask{stacks: a.stacks}, ofPID(4711)
+		p.Since = 100
+		poller := newTaskPoller(a, p, source)
+		for i, state := range c.states {
+			if source.next = state; i == 1 {
+				poller.pauseEnd = c.gapEnd
+			}
+			poller.readSlice(int64(i+1) * 1000)
+		}
+		poller.addLast()
+		if !maps.Equal(got, c.want) || poller.totals.Unread != 0 {
+			t.Errorf("%s: %v, %d unread; want %v", name, got, poller.totals.Unread, c.want)
+		}
+	}
+}
+
+// listedTasks are the tasks of an event loop.
+type listedTasks struct {
+	interpreter
+	managed.BaseThreads
+
+	places []uint64
+}
+
+func (l *listedTasks) TaskPlaces() []uint64 { return l.places }
+
+func TestPlacesOfEndedTasksAreUsedAgain(t *testing.T) {
+	l := &listedTasks{}
+	c := &coroutines{lister: l, places: map[uint64]int{}}
+	for _, step := range []struct{ now, want []uint64 }{
+		{[]uint64{0x10, 0x20, 0x30}, []uint64{0x10, 0x20, 0x30}},
+		{[]uint64{0x10, 0x30}, []uint64{0x10, 0, 0x30}},
+		{[]uint64{0x10, 0x30, 0x40, 0x50}, []uint64{0x10, 0x40, 0x30, 0x50}},
+	} {
+		l.places = step.now
+		n, err := c.Places()
+		var got []uint64
+		for _, s := range c.slots {
+			got = append(got, s.task)
+		}
+		if n != len(step.want) || err != nil || !slices.Equal(got, step.want) {
+			t.Errorf("%d places %#x, %v; want %#x", n, got, err, step.want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 1 s and 99 ticks/s, a seventh of a thread on CPU
+// for 2 % of the time would be not observed; at 5 s almost none.
+const carryLimit = 5e9
+
+// carriedTimes are the times that wait for a later sample of their thread.
+type carriedTimes struct {
+	times
+	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
+	stopRefused bool  // while the thread ran, since then ([sample.NotStopped])
+}
+
+// add adds CPU and run queue time up to now, CLOCK_MONOTONIC ns.
+func (c *carriedTimes) add(cpu, runQueue, now int64) {
+	if c.cpuAndQueue() == 0 {
+		c.since = now
+	}
+	c.cpu += cpu
+	c.runQueue += runQueue
+}
+
+// isOverdue reports whether CPU or run queue time has waited for longer than carryLimit.
+func (c *carriedTimes) isOverdue(now int64) bool {
+	return c.cpuAndQueue() > 0 && now-c.since > carryLimit
+}
+
+func (c *carriedTimes) takeCPU() int64 {
+	cpu := c.cpu
+	c.cpu, c.stopRefused = 0, false
+	return cpu
+}
+
+func (c *carriedTimes) takeRunQueue() int64 {
+	runQueue := c.runQueue
+	c.runQueue = 0
+	return runQueue
+}
+
+func (c *carriedTimes) takeBlocked() int64 {
+	blocked := c.blocked
+	c.blocked = 0
+	return blocked
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import "prywalk/internal/sample"
+
+// divider divides total in proportion to weights ≥ 0, whose sum is weightSum > 0. The parts are whole numbers; together
+// they are total, as each one is the difference of two rounded running sums.
+type divider struct {
+	total, weightSum int64
+	weight           int64 // of the parts so far
+	given            int64 // the parts so far
+}
+
+// next returns the part of the next weight.
+func (d *divider) next(weight int64) int64 {
+	d.weight += weight
+	part := sample.Portion(d.total, d.weight, d.weightSum) - d.given
+	d.given += part
+	return part
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+// mergeLimit bounds a span of sleep in one place with runs in it, ns.
+const mergeLimit = 1e9
+
+// sleepSpan is the sleep of a thread up to its last sample or unchanged tick: what follows may extend it.
+type sleepSpan struct {
+	Span        // valid if open
+	open   bool // else the thread was last found running
+	active bool // the thread ran in it
+}
+
+// observe adds a sample asleep to the span, or begins another. ran: the thread ran since the last sample; blocked is in
+// ns.
+func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emit func(Span)) {
+	if s.open && s.Place == place && (!ran && !s.active || s.Wall+blocked < mergeLimit) {
+		s.Samples++
+		s.Wall += blocked
+		s.End = now
+		s.active = s.active || ran
+		return
+	}
+	s.close(emit)
+	s.Span = Span{Place: place, End: now, Samples: 1, Wall: blocked}
+	s.open, s.active = true, false
+}
+
+// close emits the span, and ends it.
+func (s *sleepSpan) close(emit func(Span)) {
+	s.emitSoFar(emit)
+	s.open = false
+}
+
+// flush emits the span, and begins an empty one in the same place.
+func (s *sleepSpan) flush(emit func(Span)) {
+	s.emitSoFar(emit)
+	s.Samples, s.Wall = 0, 0
+}
+
+func (s *sleepSpan) emitSoFar(emit func(Span)) {
+	if s.open && (s.Samples > 0 || s.Wall > 0) {
+		emit(s.Span)
+	}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import "prywalk/internal/sample"
+
+// threadClocks are a thread's clocks up to the last reading that is attributed or carried.
+type threadClocks struct {
+	first, last      sample.Reading
+	activeSinceFirst int64 // CPU and run queue time since first, ns
+	// blockedDebt is negative blocked time, ≤ 0, ns, which arises as the kernel charges late. Later blocked time is
+	// reduced by it.
+	blockedDebt int64
+}
+
+func (c *threadClocks) begin(r sample.Reading) { c.first, c.last = r, r }
+
+// growth returns the CPU and run queue time since the last reading. Queue time is charged at its end, so that a part
+// may lie before the first reading: this part is left out.
+func (c *threadClocks) growth(now sample.Reading) (t times) {
+	t.cpu = max(now.CPU-c.last.CPU, 0)
+	t.runQueue = min(max(now.RunQueue-c.last.RunQueue, 0), max(now.Wall-c.first.Wall-c.activeSinceFirst-t.cpu, 0))
+	return t
+}
+
+// advance makes now the last reading, and returns the time since the one before.
+func (c *threadClocks) advance(now sample.Reading) times {
+	t := c.growth(now)
+	c.activeSinceFirst += t.cpuAndQueue()
+	blocked := now.Wall - c.last.Wall - t.cpuAndQueue() + c.blockedDebt
+	c.blockedDebt, t.blocked = min(blocked, 0), max(blocked, 0)
+	c.last = now
+	return t
+}
+
+// advanceBy moves the last reading by wall ns, with t's CPU and run queue time within.
+func (c *threadClocks) advanceBy(wall int64, t times) {
+	c.activeSinceFirst += t.cpuAndQueue()
+	c.last.Wall += wall
+	c.last.CPU += t.cpu
+	c.last.RunQueue += t.runQueue
+}
+
+// payDebt pays as much of the debt as blocked ns allow, and returns that.
+func (c *threadClocks) payDebt(blocked int64) int64 {
+	paid := min(-c.blockedDebt, blocked)
+	c.blockedDebt += paid
+	return paid
+}

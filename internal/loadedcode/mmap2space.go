@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/internal/safeopen"
+)
+
+// Mmap2Space is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process.
+// Not safe for concurrent use.
+type Mmap2Space struct {
+	maps  []Mapping
+	first uint64 // of the first mapping listed: after an exec the program's
+	cache *ImageCache
+	files *TrustedFiles
+	space *frames.Space
+}
+
+// Mmap2Space makes the space of these mappings; a later one replaces those that it overlaps. Paths are of the mount
+// namespace of process pid. A link called name beside the program's file names it ([DisplayName]).
+func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []Mapping, pid int, name string) *Mmap2Space {
+	l := &Mmap2Space{cache: c, files: &TrustedFiles{PID: pid}, space: frames.NewSpace(arch)}
+	for _, m := range maps {
+		if m.Start >= m.End {
+			continue
+		}
+		l.maps = slices.DeleteFunc(l.maps, func(o Mapping) bool { return o.Start < m.End && m.Start < o.End })
+		l.maps = append(l.maps, m)
+	}
+	if len(maps) > 0 {
+		l.first = maps[0].Start
+	}
+	slices.SortFunc(l.maps, func(a, b Mapping) int {
+		if a.Start < b.Start {
+			return -1
+		}
+		return 1
+	})
+	l.nameProgram(name)
+	mods := make([]*frames.Module, len(l.maps))
+	for i := range l.maps {
+		m := &l.maps[i]
+		mods[i] = NewModule(l, m)
+		if m.Image == nil {
+			m.JIT = false // origin unknown
+			mods[i].Sources = []frames.RuleSource{UnknownCode{}}
+		}
+	}
+	l.space.SetModules(mods)
+	return l
+}
+
+func (l *Mmap2Space) nameProgram(name string) {
+	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Start == l.first && m.Inode != 0 })
+	if i < 0 || name == "" || strings.Contains(name, "/") {
+		return
+	}
+	own := &l.maps[i]
+	if strings.HasPrefix(path.Base(own.Path), name) {
+		return
+	}
+	as := path.Join(path.Dir(own.Path), name)
+	f, err := l.files.opener.Open(l.files.requestInRoot(as))
+	if err != nil {
+		return
+	}
+	id := f.ID()
+	_ = f.Close()
+	if id.Dev != own.Dev || id.Inode != own.Inode {
+		return
+	}
+	dev, inode := own.Dev, own.Inode
+	for i := range l.maps {
+		if m := &l.maps[i]; m.Dev == dev && m.Inode == inode {
+			m.StartedAs = as
+		}
+	}
+}
+
+// Program returns the file that the process runs; false if unknown. Precondition: the list is complete since an exec,
+// in order.
+func (l *Mmap2Space) Program() (f ProgramFile, ok bool) {
+	for i := range l.maps {
+		if m := &l.maps[i]; m.Start == l.first && m.Image != nil && m.Inode != 0 {
+			return ProgramFile{m.Dev, m.Inode, m.Image.BuildID}, true
+		}
+	}
+	return ProgramFile{}, false
+}
+
+// Space returns the executable part of the address space.
+func (l *Mmap2Space) Space() *frames.Space { return l.space }
+
+// ReadMem implements AddressSpace for the vDSO, the same in all processes.
+func (l *Mmap2Space) ReadMem(addr uint64, b []byte) (int, error) {
+	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
+	if i < 0 || len(l.cache.vdsos) == 0 {
+		return 0, procmem.ErrFault
+	}
+	n := copy(b, l.cache.vdsos[0].bytes[min(addr-l.maps[i].Start, uint64(len(l.cache.vdsos[0].bytes))):])
+	if n < len(b) {
+		return n, procmem.ErrFault
+	}
+	return n, nil
+}
+
+// Read implements AddressSpace.
+func (l *Mmap2Space) Read(addr uint64, b []byte) int {
+	n, _ := l.ReadMem(addr, b)
+	return n
+}
+
+// ReadMapped implements AddressSpace.
+func (l *Mmap2Space) ReadMapped(addr uint64, b []byte) (int, error) { return l.ReadMem(addr, b) }
+
+// ReadCode implements AddressSpace.
+func (l *Mmap2Space) ReadCode(uint64, []byte) int { return 0 }
+
+// Mappings implements AddressSpace.
+func (l *Mmap2Space) Mappings(f func(*RawMapping)) error {
+	for i := range l.maps {
+		f(&RawMapping{Mapping: l.maps[i], RawPath: []byte(l.maps[i].Path)})
+	}
+	return nil
+}
+
+// MappingsOf implements AddressSpace.
+func (l *Mmap2Space) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Mappings(f) }
+
+// Images implements AddressSpace.
+func (l *Mmap2Space) Images() *ImageCache { return l.cache }
+
+// Image implements AddressSpace. Device and inode must be equal, as the path may lead to another file by now.
+func (l *Mmap2Space) Image(m *Mapping) *Image {
+	key := fileKey{m.Dev, m.Inode, m.Path}
+	if img, ok := l.cache.current(key); ok {
+		return img
+	}
+	if m.Inode == 0 || !strings.HasPrefix(m.Path, "/") {
+		return nil
+	}
+	for _, way := range []safeopen.Request{l.files.requestInRoot(m.Path), {Path: m.Path}} {
+		f, err := l.files.opener.Open(way)
+		if err != nil {
+			continue
+		}
+		if id := f.ID(); id.Dev != m.Dev || id.Inode != m.Inode {
+			_ = f.Close()
+			continue
+		}
+		img, err := l.cache.Load(f, m)
+		l.cache.DebugFiles(img, l.files.Debug)
+		if err == nil {
+			l.cache.setName(key, img)
+		}
+		return img
+	}
+	return l.cache.byName[key] // the file is gone, or has another number here (btrfs, overlayfs)
+}
+
+// UnknownCode ends the walk (bad-memory) in a module with unknown instructions, whose frames a scan would skip.
+type UnknownCode struct{}
+
+// Rule implements frames.RuleSource.
+func (UnknownCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: UnknownCode{}}, true
+}
+
+// Eval implements frames.Expr: always unknown.
+func (UnknownCode) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/testtargets"
+)
+
+// They are those of the opened process, except for sources that read its memory.
+func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
+	exe, err := testtargets.Compile("phases.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "8000", "1", "100000")
+	testtargets.Ready(t, cmd)
+	cache := NewImageCache(0)
+	t.Cleanup(func() { _ = cache.Close() })
+	p, err := cache.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := ParseMaps(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var maps []Mapping
+	for _, m := range all {
+		if m.Perm&PermExec != 0 && m.Path != "[vsyscall]" {
+			maps = append(maps, m)
+		}
+	}
+	// an earlier mapping of the same range
+	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
+	l := cache.Mmap2Space(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
+	for _, m := range maps {
+		was, is := p.Space().ModuleAt(m.Start), l.Space().ModuleAt(m.Start)
+		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
+			len(was.Sources) != len(is.Sources) {
+			t.Errorf("%s: listed %+v, want %+v", m.Path, is, was)
+		}
+	}
+	if n := len(l.Space().Modules()); n != len(maps) {
+		t.Errorf("%d modules, want those of %d mappings", n, len(maps))
+	}
+}
+
+func TestListedFileWithAnotherIdentityIsNotUsed(t *testing.T) {
+	cache := NewImageCache(0)
+	t.Cleanup(func() { _ = cache.Close() })
+	for _, m := range []Mapping{
+		{Start: 0x1000, End: 0x2000, Inode: 12345678901, Path: "/proc/self/exe"},
+		{Start: 0x1000, End: 0x2000, Inode: 5, Dev: 1 << 32, Path: "/bin/sh"},
+		{Start: 0x1000, End: 0x2000, Inode: 5, Path: "/nowhere/at/all"},
+		{Start: 0x1000, End: 0x2000, Path: "//anon"},
+		{Start: 0x1000, End: 0x2000, Path: "[vdso]"},
+		{Start: 0x2000, End: 0x1000, Path: "/bin/sh"},
+	} {
+		for _, mod := range cache.Mmap2Space(frames.X86_64, []Mapping{m}, os.Getpid(), "").Space().Modules() {
+			if mod.BuildID != "" || len(mod.Sources) != 1 || mod.Sources[0] != (UnknownCode{}) {
+				t.Errorf("%s: module %+v, want a blind one", m.Path, mod)
+			}
+		}
+	}
+}
+
+// awk can be a link to gawk.
+func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
+	exe, err := testtargets.Compile("phases.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, text, 0o755), os.Symlink(file, link),
+		os.Symlink("/bin/sh", filepath.Join(dir, "sh"))); err != nil {
+		t.Fatal(err)
+	}
+	cache := NewImageCache(0)
+	t.Cleanup(func() { _ = cache.Close() })
+	for name, want := range map[string]string{
+		"link": link, "file": file, "sh": file, "none": file, "": file, "../link": file, "fil": file,
+	} {
+		cmd := exec.Command(link, "8000", "1", "100000")
+		testtargets.Ready(t, cmd)
+		maps, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := ParseMaps(maps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := slices.DeleteFunc(all, func(m Mapping) bool { return m.Perm&PermExec == 0 || m.Inode == 0 })
+		own := slices.IndexFunc(code, func(m Mapping) bool { return m.Path == file })
+		code[0], code[own] = code[own], code[0]
+		for i, m := range cache.Mmap2Space(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
+			if m.Start == code[0].Start && DisplayName(m) != want {
+				t.Errorf("started as %q: module %d is named %s, want %s", name, i, DisplayName(m), want)
+			}
+		}
+	}
+}
+
+// A process that was opened has ended, and its file is removed; another one of it was never opened.
+func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
+	cache := NewImageCache(0)
+	defer cache.Close()
+	exe := copyProgram(t, "sleep")
+	p, cmd := started(t, cache, exe)
+	img := withSources(t, p)
+	var maps []Mapping
+	if err := p.Mappings(func(m *RawMapping) {
+		if m.Path = string(m.RawPath); m.Path == exe {
+			maps = append(maps, m.Mapping)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Kill(cmd)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(exe); err != nil {
+		t.Fatal(err)
+	}
+	modules := cache.Mmap2Space(frames.X86_64, maps, os.Getpid(), "").Space().Modules()
+	if len(maps) == 0 || len(modules) == 0 || imageOf(modules[0]) != img {
+		t.Errorf("%d modules of %d mappings, want one of the image that is kept", len(modules), len(maps))
+	}
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// # Calls that each stop aborts
+//
+// Some system calls begin again after a stop ([ptrace.Repair.RepeatsWork]): one longer than a tick would never end.
+// Stops of the thread are then suppressed while it seems to be in the call: the words around its stack pointer are
+// unchanged, and it uses no more user than system time. That is no proof, so it holds for a limited CPU time only,
+// which is attributed to the call's stack; other time is unobserved. After harm (the program gets an error, or a
+// supervisor gets the call twice), stops are suppressed for a time that doubles with each harm.
+
+const (
+	// The assumed CPU time of such a call, in ns, doubles each time the same call is aborted again.
+	minPresumed = 2e9
+	maxPresumed = 64e9
+	splitEvery  = 40e6 // CPU time between reads of the user time, ns
+	// The time without stops after harm, in ns, doubles with each harm.
+	minQuiet    = 100e6
+	maxQuiet    = 100e9
+	wordsAround = 2 << 10 // compared bytes of stack
+)
+
+// abortedCall is the last call that a stop has aborted.
+type abortedCall struct {
+	inCall      bool // assumed to be in the call still
+	sp          frames.Addr
+	nr          int64
+	words       [wordsAround]byte
+	wordsAt     frames.Addr
+	wordCount   int    // bytes of words; 0: they are read when it is first asked whether the thread is in the call
+	cpu         uint64 // at the stop, ns
+	userReadAt  uint64 // CPU time when userTicks was read, ns
+	userTicks   uint64
+	presumedCPU uint64 // assumed CPU time of the call, ns
+
+	suppressFor   int64 // last suppression after harm, ns; 0 without harm
+	suppressUntil int64 // CLOCK_MONOTONIC, ns
+}
+
+// noteStopInCall notes whether a stop has aborted a call. stack is what was copied in it; empty: nothing.
+func (t *Thread) noteStopInCall(stack frames.Region, stop *ptrace.Stop) {
+	t.abortedCall.noteLeft()
+	if stop.RepeatsWork {
+		t.noteAborted(stack, stop)
+	}
+}
+
+func (t *Thread) noteAborted(stack frames.Region, stop *ptrace.Stop) {
+	if t.abortedCall == nil {
+		t.abortedCall = new(abortedCall)
+	}
+	t.abortedCall.set(stack, stop, t.userTime())
+}
+
+// set sets the call that a stop has aborted. userTicks is the thread's user time.
+func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks uint64) {
+	sp := stop.Regs.SP()
+	if call.nr != stop.Nr || call.sp != sp || call.presumedCPU == 0 {
+		call.presumedCPU = minPresumed / 2
+	}
+	call.presumedCPU = min(2*call.presumedCPU, maxPresumed)
+	call.nr = stop.Nr
+	call.sp = sp
+	call.cpu = stop.Sched.CPU
+	call.wordsAt, call.wordCount = sp-redZone, 0
+	if sp-stack.Addr <= redZone { // a stop copies no red zone on arm64
+		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
+	}
+	call.inCall = true
+	call.userReadAt, call.userTicks = stop.Sched.CPU, userTicks
+	if stop.Broken || stop.ReportedTwice {
+		call.suppressFor = min(max(2*call.suppressFor, minQuiet), maxQuiet)
+		call.suppressUntil = stop.Detach + call.suppressFor
+	}
+}
+
+// wasHarmed reports whether a stop did harm. Nothing else shows a supervisor of the thread's calls.
+func (call *abortedCall) wasHarmed() bool { return call != nil && call.suppressFor > 0 }
+
+func (call *abortedCall) noteLeft() {
+	if call != nil {
+		call.inCall = false
+	}
+}
+
+// trySuppressStop reports whether the thread must not be stopped now, and updates notStopped.
+func (t *Thread) trySuppressStop() bool {
+	call := t.abortedCall
+	if call == nil || !call.inCall && call.suppressUntil == 0 {
+		return false
+	}
+	now := procmem.Now()
+	call.inCall = call.inCall && call.seemsToLast(t)
+	if call.inCall {
+		t.stops.notStopped.InCall = procmem.ReadingAt(t.clocks.last, now)
+		return true
+	}
+	if now < call.suppressUntil {
+		t.stops.notStopped.Other = procmem.ReadingAt(t.clocks.last, now)
+		return true
+	}
+	call.suppressUntil = 0
+	return false
+}
+
+// seemsToLast reports whether t seems to be in the call still.
+func (call *abortedCall) seemsToLast(t *Thread) bool {
+	cpu := t.clocks.last.CPU
+	if cpu > call.cpu+call.presumedCPU || !call.hasSameWords(t) {
+		return false
+	}
+	if cpu < call.userReadAt+splitEvery {
+		return true
+	}
+	user := t.userTime()
+	most := (cpu - call.userReadAt) / 2
+	ran := (user - call.userTicks) * procmem.ClockTick
+	call.userReadAt, call.userTicks = cpu, user
+	return ran < most
+}
+
+// hasSameWords compares the words around the stack pointer with those of the stop. If the stop has copied none, the
+// first call keeps the present words for the next ones, and returns true if it could read any.
+func (call *abortedCall) hasSameWords(t *Thread) bool {
+	if call.wordCount == 0 {
+		if t.Memory != nil { // else the read could wait for missing pages
+			call.wordCount = t.Memory.Copy(t.TID, call.wordsAt, call.words[:])
+		}
+		return call.wordCount > 0
+	}
+	var words [wordsAround]byte
+	n, err := t.copy(call.wordsAt, words[:call.wordCount])
+	return err == nil && n == call.wordCount && bytes.Equal(words[:n], call.words[:n])
+}
+
+// userTime returns clock ticks, 0 if unreadable.
+func (t *Thread) userTime() uint64 {
+	var st procmem.Stat
+	_ = t.files.Stat(&st)
+	return st.UTime
+}

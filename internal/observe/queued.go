@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+)
+
+// # Queued threads
+//
+// A queued thread stops when it gets a CPU, maybe tens of milliseconds later; by then a CPU quota may hold up the
+// tracer. A thread with many system calls that the tracer has preempted is stopped all the same (package skid).
+
+const maxQueued = 4e9 // ns
+
+// StopOnlyOnCPU limits stops to threads on a CPU, where the kernel shows that, and those not stopped for 4 s since they
+// were found queued.
+func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
+
+func (o *Observer) deferUntilOnCPU(t *Thread) bool {
+	if !o.stopsOnlyOnCPU {
+		return false
+	}
+	if on, known := t.files.OnCPU(); on || !known {
+		return false
+	}
+	if t.skid.Basis() != sample.FewCalls && o.preemption.checkAwaitsTracer(t) {
+		if _, ok := t.skid.Preempted(); ok {
+			return false
+		}
+	}
+	now := procmem.Now()
+	if t.stops.queuedSince == 0 {
+		t.stops.queuedSince = now
+	}
+	return now-t.stops.queuedSince < maxQueued
+}

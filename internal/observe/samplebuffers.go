@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"math/bits"
+
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/procmem"
+)
+
+// sampleBuffers are the buffers of a raw sample, and what its pool counts of them.
+type sampleBuffers struct {
+	stack        []byte
+	touched      int // bytes of stack that have pages
+	others       []byte
+	pool         *Pool // nil: none counts
+	chargedBytes int64
+	waitingBytes int64
+}
+
+// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its stack.
+func (s *RawSample) BeginWaiting() int64 {
+	b := &s.buffers
+	if b.pool != nil && b.waitingBytes == 0 {
+		b.waitingBytes = b.chargedBytes
+		b.pool.bytesWaiting.Add(b.waitingBytes)
+	}
+	return b.waitingBytes
+}
+
+// reserveStack sets the size of the stack's buffer. Precondition: no thread is stopped.
+func (b *sampleBuffers) reserveStack(n int) {
+	if cap(b.stack) < n {
+		b.stack = make([]byte, n)
+		b.touched = 0
+	}
+	b.stack = b.stack[:n]
+	if b.pool != nil {
+		held := int64(cap(b.stack))
+		b.pool.bytesOut.Add(held - b.chargedBytes)
+		b.chargedBytes = held
+	}
+}
+
+const minTouched = 16 << 10 // bytes of an unknown stack
+
+// touch provides pages for a stack of n bytes. Precondition: no thread is stopped.
+func (b *sampleBuffers) touch(n int) {
+	n = min(max(n+copysize.Margin, minTouched), len(b.stack))
+	procmem.Touch(b.stack[min(b.touched, n):n])
+	b.touched = max(b.touched, n)
+}
+
+// reserveOthers makes room for n bytes besides the stack, rounded up to a power of two, as depths vary.
+func (b *sampleBuffers) reserveOthers(n int) {
+	if cap(b.others) < n {
+		b.others = make([]byte, 1<<bits.Len(uint(n)))
+		procmem.Touch(b.others)
+	}
+}

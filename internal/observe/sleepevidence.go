@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"math"
+
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/skid"
+	"prywalk/ptrace"
+)
+
+// sleepEvidence proves that a thread has not run since an observation, or is in the sleep in which it was stopped.
+type sleepEvidence struct {
+	base                 baseline
+	kept                 keptRegs
+	unconfirmedSinceRead bool // read passively, and not found unchanged since
+	retries              retryBackoff
+}
+
+// isUnchanged reports whether the last observation holds, and is not to be repeated for an incomplete stack.
+func (e *sleepEvidence) isUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
+	if !e.base.isUnchanged(sched) && !e.base.acceptReturnToStop(sched, files) {
+		e.retries = retryBackoff{}
+		return false
+	}
+	if e.retries.countUnchanged(incomplete) {
+		return false
+	}
+	e.unconfirmedSinceRead = false
+	return true
+}
+
+// baseline is a thread's run count at an observation while it was off the CPU.
+type baseline struct {
+	runs               uint64
+	runsUntilGroupStop uint64 // until the thread is back in its group stop: PTRACE_DETACH causes one run
+	state              sample.State
+	valid              bool
+	detachedAt         int64  // CLOCK_MONOTONIC ns, 0 without a stop
+	cpu                uint64 // CPU time at the stop, ns
+}
+
+func baselineOf(stop *ptrace.Stop) baseline {
+	b := baseline{
+		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, detachedAt: stop.Detach, cpu: stop.Sched.CPU,
+	}
+	if stop.Kind == ptrace.KindGroup {
+		b.state, b.runsUntilGroupStop = sample.Stopped, 1
+	}
+	return b
+}
+
+// isUnchanged reports whether the run count is that of the baseline. A count of 0 proves nothing: a kernel without
+// CONFIG_SCHED_INFO does not count.
+func (b *baseline) isUnchanged(s procmem.SchedStat) bool {
+	return b.valid && b.runsUntilGroupStop == 0 && s.Runs == b.runs && s.Runs != 0
+}
+
+// acceptReturnToStop makes the group stop the baseline if the thread has run only to return into it.
+func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
+	if !b.valid || b.runsUntilGroupStop == 0 || s.Runs != b.runs+b.runsUntilGroupStop {
+		return false
+	}
+	var st procmem.Stat
+	if files.Stat(&st) != nil || sample.StateOf(st.State) != sample.Stopped {
+		return false
+	}
+	b.runs, b.runsUntilGroupStop = s.Runs, 0
+	return true
+}
+
+// lastRun returns the thread's run since its last stop, if it ran exactly once.
+func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
+	if b.valid && now.Runs == b.runs+1 {
+		run.DetachedAt, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
+	}
+	return run
+}
+
+// retryBackoff repeats reads of a sleeper with an incomplete stack: the 2nd, 8th, 32nd time and so on.
+type retryBackoff struct{ unchanged, next uint32 }
+
+const (
+	firstRetry  = 2
+	retryFactor = 4
+)
+
+// countUnchanged counts an observation of an unchanged thread, and reports whether to read the thread again.
+func (r *retryBackoff) countUnchanged(incomplete bool) bool {
+	if !incomplete {
+		*r = retryBackoff{}
+		return false
+	}
+	if r.next == 0 {
+		r.next = firstRetry
+	}
+	r.unchanged++
+	if r.unchanged < r.next {
+		return false
+	}
+	if r.next <= math.MaxUint32/retryFactor {
+		r.next *= retryFactor
+	}
+	return true
+}

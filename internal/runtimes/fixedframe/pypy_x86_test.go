@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fixedframe
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+)
+
+// add rsp, …; ret
+var pypyLeaves = []byte{0x48, 0x81, 0xc4, pypyFrame, 0, 0, 0, 0xc3}
+
+func pypyCode() []byte {
+	code := slices.Concat(pypyPrologue, []byte{0x48, 0x89, 0xfd}) // mov rbp, rdi
+	for _, k := range &pypySaveRegs {
+		code = append(code, k.code...)
+	}
+	return slices.Concat(code, []byte{0x90, 0x90}, pypyLeaves)
+}
+
+func pypyStack(before, ret uint64) stack {
+	s := make(stack, before+100)
+	s[before+pypySelf/8], s[before+pypyKind/8] = stackAt+8*before, pypyJIT
+	for i := range uint64(6) { // rbp, rbx, r12, …
+		s[before+12+i] = 0x100 + i
+	}
+	s[before+pypyFrame/8] = ret
+	return s
+}
+
+const (
+	pypyRoutineAt = madeAt + 0x800
+	pypyBack      = madeAt + 0x700
+	pypyFarBack   = madeAt + 0x740
+)
+
+func newPyPyProcess() *FrameRules {
+	f := newFake()
+	f.code(madeAt, pypyCode()...)
+	f.code(pypyRoutineAt, 0x90, 0xc3)
+	f.code(pypyFarBack-3, 0x41, 0xff, 0xd3) // call r11
+	o := f.process(calls{entryRet: 0, pypyBack: pypyRoutineAt, pypyFarBack: 0})
+	r := New(PyPy, o.mods[0], o)
+	r.Update(o)
+	return r
+}
+
+func TestFramesOfPyPyProveThemselves(t *testing.T) {
+	const body = madeAt + 0x400
+	wrongKind := pypyStack(0, entryRet)
+	wrongKind[pypyKind/8] = 2
+	routine := func(ret uint64, pushed uint64) stack {
+		s := pypyStack(pushed+1, entryRet)
+		s[pushed] = ret
+		return s
+	}
+	for what, c := range map[string]struct {
+		pc  uint64
+		s   stack
+		cfa uint64
+	}{
+		"body":                           {body, pypyStack(0, entryRet), stackAt + 192},
+		"called from compiled code":      {body, pypyStack(0, pypyBack), stackAt + 192},
+		"words were pushed":              {body, pypyStack(3, entryRet), stackAt + 24 + 192},
+		"no call":                        {body, pypyStack(0, libAt), 0},
+		"another kind of frame":          {body, wrongKind, 0},
+		"too far":                        {body, pypyStack(pypyWords+1, entryRet), 0},
+		"routine":                        {pypyRoutineAt, routine(pypyBack, 3), stackAt + 32},
+		"routine, called by a register":  {pypyRoutineAt, routine(pypyFarBack, 1), stackAt + 16},
+		"not that routine":               {body, routine(pypyBack, 3), 0},
+		"too much for such a routine":    {pypyRoutineAt, routine(pypyFarBack, 2), 0},
+		"other frames may lie between":   {body, routine(entryRet, 3), 0},
+		"routine's return":               {pypyRoutineAt + 1, append(stack{pypyBack}, pypyStack(0, 0)...), stackAt + 8},
+		"before the frame is made":       {madeAt, stack{entryRet}, stackAt + 8},
+		"before the frame is noted":      {madeAt + 7, append(make(stack, 23), entryRet), stackAt + 192},
+		"at the return, without a frame": {madeAt + uint64(len(pypyCode())) - 1, stack{entryRet}, stackAt + 8},
+	} {
+		r := newPyPyProcess()
+		regs := at(0, nil)
+		regs.PC = c.pc
+		cfa, _, ok := prove(r.Early, regs, c.s, c.pc)
+		if ok != (c.cfa != 0) || ok && cfa != c.cfa {
+			t.Errorf("%s: the CFA is %#x, %v, want %#x", what, cfa, ok, c.cfa)
+		}
+	}
+	regs := at(0, nil)
+	regs.PC = body
+	_, row, _ := newPyPyProcess().Early.Rule(frames.Query{PC: body})
+	if _, unread, _ := row.CFAExpr.(frames.CFAFinder).FindCFA(regs, make(stack, 10), body); unread != stackAt+pypySelf {
+		t.Errorf("a stack that was not copied: %#x is said to lack", unread)
+	}
+}
+
+func TestRegistersAreKeptOneByOneInPyPysEntry(t *testing.T) {
+	inOrder := []uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}
+	more := map[uint8]uint64{}
+	for i, reg := range inOrder {
+		more[reg] = 0x200 + uint64(i)
+	}
+	ends := []int{len(pypyPrologue)}
+	for at, i := len(pypyPrologue)+3, 0; i < len(pypySaveRegs); i++ {
+		at += len(pypySaveRegs[i].code)
+		ends = append(ends, at)
+	}
+	r, s := newPyPyProcess(), pypyStack(0, entryRet)
+	for pc := range len(pypyCode()) {
+		regs := at(0, more)
+		regs.PC = madeAt + uint64(pc)
+		cfa, row, ok := prove(r.Early, regs, s, regs.PC)
+		if pc == 0 || pc == len(pypyCode())-1 {
+			continue
+		}
+		if !ok || cfa != stackAt+192 {
+			t.Fatalf("at %d: the CFA is %#x, %v", pc, cfa, ok)
+		}
+		for i, reg := range inOrder {
+			want := 0x200 + uint64(i)
+			if pc >= ends[i] {
+				want = 0x100 + uint64(i)
+			}
+			if v, ok := row.Regs[reg].Expr.Eval(regs, s, cfa); !ok || v != want {
+				t.Errorf("at %d: register %d was %#x, want %#x", pc, reg, v, want)
+			}
+		}
+	}
+}

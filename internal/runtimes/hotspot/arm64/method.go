@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arm64
+
+import (
+	"math"
+
+	"prywalk/frames"
+)
+
+// Method returns the rule at an address of a compiled method.
+func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if p.Frame <= 0 || p.Complete == 0 || pc%insnBytes != 0 {
+		return frames.Rule{}, nil, false
+	}
+	v := r.around(p, pc)
+	if v.inCallStub(pc) || v.leavesByPoll(p, pc) {
+		return leaf, nil, true
+	}
+	if pc < p.Complete {
+		return r.beforeComplete(p, pc)
+	}
+	if rule, ok := v.duringPrologue(p, pc); ok { // on-stack replacement
+		return rule, nil, true
+	}
+	size, gone := v.frameAt(p, pc)
+	if gone || size > p.Frame+maxPushed {
+		return leaf, nil, gone
+	}
+	return framed(size), nil, true
+}
+
+// MethodCaller returns the rule at a return address in a compiled method, or in a stub with a frame.
+func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if p.Frame <= 0 || pc%insnBytes != 0 {
+		return frames.Rule{}, nil, false
+	}
+	v := r.around(p, pc)
+	if p.Assembly {
+		// As the machine walks it. The return address may be pushed before a call of C (aarch64_enc_java_to_runtime).
+		if w, _ := v.at(pc); w == popCrumb && p.Frame > 2*wordBytes {
+			return framed(p.Frame + 2*wordBytes), nil, true
+		}
+		return framed(p.Frame), nil, true
+	}
+	size, gone := v.frameAt(p, pc)
+	if gone || size < p.Frame || size > p.Frame+maxPushed {
+		size = p.Frame
+	}
+	return framed(size), nil, true
+}
+
+// maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
+const maxPushed = 4096
+
+func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+	v := window{p.Begin, r.Code(p.Begin, p.Complete-p.Begin)}
+	if rule, ok := v.duringPrologue(p, pc); ok {
+		return rule, nil, true
+	}
+	for q := p.Begin; q < p.Complete; q += insnBytes {
+		switch {
+		case v.prologueAt(p, q) == noPrologue:
+		case q < pc:
+			return framed(p.Frame), nil, true
+		default:
+			return leaf, nil, true
+		}
+	}
+	return frames.Rule{}, nil, false
+}
+
+type prologue uint8
+
+const (
+	noPrologue     prologue = iota
+	prologueAtOnce          // sub sp; stp
+	prologueInTwo           // stp; [mov x29, sp;] sub sp
+)
+
+func (v window) prologueAt(p *Piece, pc uint64) prologue {
+	first, _ := v.at(pc)
+	second, ok := v.at(pc + insnBytes)
+	switch c, n := first.stack(); {
+	case ok && c == lowers && n == p.Frame && first.is(0xff8003ff, 0xd10003ff) && second.is(pairMask, uint32(pairAtSP)) &&
+		8*second.signed(15, 7) == p.Frame-2*wordBytes:
+		return prologueAtOnce
+	case first != pushPair:
+		return noPrologue
+	case p.Frame == 2*wordBytes:
+		return prologueInTwo
+	}
+	for i := uint64(1); i <= 4; i++ { // mov x29, sp; movz, movk of a large size
+		w, ok := v.at(pc + i*insnBytes)
+		c, n := w.stack()
+		switch {
+		case !ok:
+			return noPrologue
+		case c == lowers && n+2*wordBytes == p.Frame, w.is(0xffe0ffff, 0xcb2063ff):
+			return prologueInTwo
+		case c != level:
+			return noPrologue
+		}
+	}
+	return noPrologue
+}
+
+// touchesStack recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
+func touchesStack(w insn) bool {
+	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
+}
+
+// duringPrologue returns the rule directly before and while the frame is made.
+func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
+	q := pc
+	for range bytesBehind / insnBytes {
+		if v.prologueAt(p, q) != noPrologue {
+			return leaf, true
+		}
+		if w, ok := v.at(q); !ok || !touchesStack(w) {
+			break
+		}
+		q += insnBytes
+	}
+	if v.prologueAt(p, pc-insnBytes) == prologueAtOnce {
+		return afterSub(p.Frame), true
+	}
+	for i := uint64(1); i <= 4; i++ {
+		if v.prologueAt(p, pc-i*insnBytes) != prologueInTwo {
+			continue
+		}
+		for q := pc - i*insnBytes + insnBytes; q < pc; q += insnBytes {
+			if w, _ := v.at(q); w != setFP {
+				if c, _ := w.stack(); c != level {
+					return rule, false // the frame is complete
+				}
+			}
+		}
+		return framed(2 * wordBytes), p.Frame != 2*wordBytes
+	}
+	return rule, false
+}
+
+// frameAt returns CFA − sp after the frame is made, or [otherFramesEnd]. gone: it is removed, with the return address
+// in x30.
+func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
+	last, _ := v.at(pc - insnBytes)
+	s := endSearch{window: v, piece: p, from: pc, loaded: last.is(pairMask, uint32(pairOfSP)), size: p.Frame}
+	for q, n := pc, 0; n < bytesBehind/insnBytes; n++ {
+		var found bool
+		if q, found = s.followOne(q); found {
+			return s.size, s.gone
+		}
+	}
+	return p.Frame, false
+}
+
+// otherFramesEnd is no size: the instructions that follow remove a frame of another size.
+const otherFramesEnd = math.MaxInt64
+
+// endSearch follows the instructions from an address to where the frame is removed.
+type endSearch struct {
+	window
+	piece  *Piece
+	from   uint64
+	loaded bool // x29 and x30 were loaded
+	called bool
+	size   int64 // results of frameAt
+	gone   bool
+}
+
+// followOne follows the instruction at q. It returns the address of the next, or that size and gone are found.
+func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
+	p := s.piece
+	w, ok := s.at(q)
+	if !ok {
+		return 0, true
+	}
+	if w.is(pairMask, uint32(pairOfSP)) {
+		s.loaded = true
+	}
+	switch c, by := w.stack(); {
+	case w == popPair:
+		s.size = 2 * wordBytes
+		return 0, true
+	case c == raises && (s.loaded || s.pairNext(q)):
+		if by != p.Frame && by != p.Frame-2*wordBytes {
+			s.size = otherFramesEnd
+		}
+		return 0, true
+	case c == raises:
+		s.size = p.Frame + by
+		return 0, true
+	case c != level:
+		return 0, true
+	}
+	switch f, to := w.flow(); f {
+	case flowReturn:
+		s.gone = !s.called && !s.loaded
+		return 0, true
+	case flowAway:
+		s.gone = s.removedBefore(p, s.from)
+		return 0, true
+	case flowJump:
+		next = q + uint64(to)
+		if next < p.Begin || next >= p.End {
+			s.gone = s.removedBefore(p, s.from)
+			return 0, true
+		}
+		return next, next <= q
+	case flowCall:
+		s.called = true
+	}
+	return q + insnBytes, false
+}
+
+func (v window) pairNext(pc uint64) bool {
+	w, _ := v.at(pc + insnBytes)
+	return w == popPair
+}
+
+// removedBefore reports whether the frame was removed directly before pc, for a jump.
+func (v window) removedBefore(p *Piece, pc uint64) bool {
+	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
+		w, ok := v.at(q)
+		if !ok {
+			return false
+		}
+		if w == popPair {
+			return true
+		}
+		if c, n := w.stack(); c != level {
+			return c == raises && n == p.Frame
+		}
+		if f, _ := w.flow(); f != flowNext {
+			return false
+		}
+	}
+	return false
+}
+
+const maxRemoval = 8
+
+// InCallStub reports whether pc is in a call's frameless stub after a method.
+func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
+	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
+}
+
+// As made by CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
+//
+//	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
+//	ldr x8, the word after; br x8
+func (v window) inCallStub(pc uint64) bool {
+	w, _ := v.at(pc)
+	next, _ := v.at(pc + insnBytes)
+	last, _ := v.at(pc - insnBytes)
+	if w == loadNext && next == jumpX8 || w == jumpX8 && last == loadNext {
+		return true
+	}
+	part := func(w insn) bool {
+		wide := w.is(0xff800000, 0xd2800000) || w.is(0xff800000, 0xf2800000) // movz, movk
+		return wide && (w.rd() == regMethod || w.rd() == regScratch) || w == nop || w == isb
+	}
+	q, loads := pc, false
+	for w, ok := v.at(q); ok && part(w); w, ok = v.at(q) {
+		loads = loads || w.is(0xffe0001f, 0xd280000c)
+		q += insnBytes
+	}
+	if w, _ := v.at(q); w != jumpX8 {
+		return false
+	}
+	for q = pc - insnBytes; !loads; q -= insnBytes {
+		w, ok := v.at(q)
+		if !ok || !part(w) {
+			return false
+		}
+		loads = w.is(0xffe0001f, 0xd280000c)
+	}
+	return true
+}
+
+const (
+	regMethod  = 12 // the called method
+	regScratch = 8
+)
+
+// leavesByPoll reports whether pc is in a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
+func (v window) leavesByPoll(p *Piece, pc uint64) bool {
+	for back := uint64(0); back <= 4; back++ {
+		q := pc - back*insnBytes
+		w, ok := v.at(q)
+		if !ok {
+			return false
+		}
+		next, _ := v.at(q + insnBytes)
+		if w.is(0x9f00001f, 0x10000008) && next.is(0xffc003ff, 0xf9000388) {
+			poll := q + uint64(w.signed(5, 19)<<2|int64(w>>29&3))
+			return poll >= p.Begin && poll < p.End && v.jumpsOut(p, q+2*insnBytes)
+		}
+		if f, _ := w.flow(); f != flowNext && back > 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// jumpsOut reports whether code jumps out of the method, by b or x8.
+func (v window) jumpsOut(p *Piece, pc uint64) bool {
+	for range 4 {
+		w, _ := v.at(pc)
+		f, to := w.flow()
+		switch {
+		case f == flowJump:
+			next := pc + uint64(to)
+			return next < p.Begin || next >= p.End
+		case w == jumpX8:
+			return true
+		case f != flowNext || w.rd() != regScratch:
+			return false
+		}
+		pc += insnBytes
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
+
+// ruleX86 returns the rule at q.PC, which is in b.
+func (v *VM) ruleX86(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.AfterCall {
+		return v.ruleAtReturnAddress(b, q)
+	}
+	switch b.kind {
+	case kindMethod:
+		return v.ruleInMethod(b, q.PC)
+	case kindInterpreter:
+		if !q.SPOnly {
+			return v.ruleInInterpreter(b, q.PC)
+		}
+	case kindStubRoutines:
+		return v.ruleInBarrier(b, q)
+	case kindAdapter:
+		return v.ruleInAdapter(b, q)
+	case kindException:
+		return v.ruleInExceptionStub(b, q.PC)
+	case kindMethodHandles:
+		return v.ruleInMethodHandleAdapter(q.PC)
+	case kindDispatch:
+		return framelessRule()
+	}
+	return frames.Rule{}, nil, false
+}
+
+// ruleAtReturnAddress is ruleX86 for a frame that has called: q.PC is the call's return address.
+func (v *VM) ruleAtReturnAddress(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	switch b.kind {
+	case kindMethod:
+		return v.ruleAtReturnToMethod(b, q.PC)
+	case kindException:
+		return frameRule(8 * b.frameWords), nil, b.frameWords > 0
+	case kindStub:
+		r, ok := v.ruleInForwardException(q.PC)
+		return r, nil, ok
+	case kindStubRoutines:
+		if r, ok := v.ruleInForwardException(q.PC); ok {
+			return r, nil, true
+		}
+		return v.ruleInBarrier(b, q)
+	case kindAdapter:
+		return v.ruleInAdapter(b, q)
+	case kindDeopt:
+		// sp is realigned; rbp is as in C frames (generate_deopt_blob).
+		r := frameRule(16)
+		r.CFAReg = frames.X86RBP
+		return r, nil, !q.SPOnly
+	case kindInterpreter:
+		if !q.SPOnly {
+			return v.ruleAtReturnToInterpreter(b, q.PC)
+		}
+	}
+	return frames.Rule{}, nil, false
+}
+
+// ruleAtReturnToMethod returns the rule of a compiled method that has called.
+func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
+	if b.frameWords <= 0 {
+		return frames.Rule{}, nil, false
+	}
+	usual := 8 * (b.frameWords + wordsPushed(v.code(ret, maxEpilogue)))
+	if v.analysis != nil && !v.analysis.KeepsSP(ret) {
+		return v.ruleByReturnPath(b, ret, usual)
+	}
+	return frameRule(usual), nil, true
+}
+
+// AfterRestore gives, for a return address in a stub that saved all registers, the place after their restoration, where
+// its own frame is valid, with rbp as during the call.
+func (v *VM) AfterRestore(q frames.Query) (pc uint64, ok bool) {
+	if !q.AfterCall || v.arm64 != nil {
+		return 0, false
+	}
+	if b, ok := v.find(q.PC); !ok || !b.kind.isAssembly() {
+		return 0, false
+	}
+	code := v.code(q.PC, maxRestores)
+	last := bytes.Index(code, restoredAll)
+	if last < 0 || !bytes.HasPrefix(code, restoresAll) {
+		return 0, false
+	}
+	return q.PC + uint64(last+len(restoredAll)), true
+}
+
+// frameRule is the rule of a frame of size bytes below the CFA, with rbp saved below the return address.
+func frameRule(size int32) frames.Rule {
+	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}
+	r.Saved[0] = 2
+	return r
+}
+
+// framelessRule is the rule where the return address is at sp.
+func framelessRule() (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
+}
+
+// interpreted is the row of an interpreter frame, which holds the caller's rbp, return address and sp without
+// arguments.
+var interpreted = frames.Row{
+	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
+	RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: 8},
+	Regs: [frames.NumRegs]frames.RegRule{
+		frames.X86RBP: {Kind: frames.RuleRegOffset, Reg: frames.X86RBP},
+		frames.X86RBX: {Kind: frames.RuleUndefined},
+		frames.X86R12: {Kind: frames.RuleUndefined},
+		frames.X86R13: {Kind: frames.RuleUndefined},
+		frames.X86R14: {Kind: frames.RuleUndefined},
+		frames.X86R15: {Kind: frames.RuleUndefined},
+	},
+}
+
+// interpretedRule is the rule of a complete interpreter frame.
+func interpretedRule() (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+}
+
+// ruleRAAtSP is the rule with the return address at sp and CFA = cfaReg + off. At the start of interpreter code and of
+// adapters r13 has the caller's sp.
+func ruleRAAtSP(cfaReg uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
+	row := callerRow(cfaReg, off)
+	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
+	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: m}, row, true
+}
+
+// callerRow is a row with CFA = cfaReg + off that keeps rbp and loses the other callee-saved registers.
+func callerRow(cfaReg uint8, off int32) *frames.Row {
+	row := &frames.Row{CFAReg: cfaReg, CFAOff: int64(off)}
+	for _, reg := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
+		row.Regs[reg].Kind = frames.RuleUndefined
+	}
+	return row
+}
+
+// ruleRAInReg is the rule with the return address in raReg and CFA = cfaReg + off.
+func ruleRAInReg(raReg, cfaReg uint8, off int32) (frames.Rule, *frames.Row, bool) {
+	row := callerRow(cfaReg, off)
+	if cfaReg != frames.X86RSP {
+		row.CFAExpr = sendersSP{cfaReg, off}
+	}
+	row.RA = frames.RegRule{Kind: frames.RuleReg, Reg: raReg}
+	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: frames.MethodCFI}, row, true
+}
+
+// sendersSP computes the CFA from the caller's sp after the return address is popped. A method handle adapter moves the
+// return address up a word, but only for an interpreted caller, which needs no sp.
+type sendersSP struct {
+	reg uint8
+	off int32
+}
+
+// Eval implements [frames.Expr].
+func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
+	sender, ok := regs.Get(e.reg)
+	sp, known := regs.Get(frames.X86RSP)
+	if sender += uint64(int64(e.off)); sp-sender == 8 {
+		sender = sp
+	}
+	return sender, ok && known
+}
+
+// ruleRABelowCFA is the rule for CFA = sp + size, with the return address directly below the CFA.
+func ruleRABelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
+	row := callerRow(frames.X86RSP, size)
+	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	row.Regs[frames.X86RBP] = fp
+	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
+}

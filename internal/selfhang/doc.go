@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package selfhang finds the threads of this process that hang in a read: a page of a target's memory, or of a file,
+// may wait for ever for its provider (userfaultfd, FUSE, a lost network file system). Only SIGKILL ends such a read, so
+// the function that called it is left behind, and an error names the system call.
+//
+// # Algorithm
+//
+// A thread hangs if it has been in one uninterruptible system call for 5 s without a run ([Stalls]). [Watched] and
+// [OnWatchedThread] check that every 250 ms while a function runs.
+package selfhang

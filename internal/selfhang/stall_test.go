@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package selfhang
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	var tid atomic.Int32
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		tid.Store(int32(unix.Gettid()))
+		var b [1]byte
+		_, _ = unix.Read(pipe[0], b[:])
+	}()
+	var stalls, tracers Stalls
+	defer stalls.Close()
+	defer tracers.Close()
+	until := time.Now().Add(time.Minute)
+	for what := ""; !strings.HasPrefix(what, "read"); time.Sleep(50 * time.Millisecond) {
+		if what = stalls.HungReader(0); time.Now().After(until) {
+			t.Fatalf("it is not seen: %q", what)
+		}
+		if on := tracers.HungTracer(int(tid.Load())); on != "" {
+			t.Errorf("a wait that a signal ends is one of the tracer's own: %q", on)
+		}
+	}
+	if what := stalls.HungReader(int(tid.Load())); what != "" {
+		t.Errorf("%q, but that thread was left out", what)
+	}
+	_, _ = unix.Write(pipe[1], []byte{0})
+	<-done
+	if what := stalls.HungReader(0); what != "" {
+		t.Errorf("%q after it has read", what)
+	}
+}
+
+func TestWhatHangsIsNotWaitedFor(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	fd := int(r.Fd()) // blocking
+	if err := Watched(func() { _, _ = unix.Read(fd, make([]byte, 1)) }); !errors.Is(err, Err) {
+		t.Errorf("%v", err)
+	}
+	if _, err := w.Write([]byte{0}); err != nil {
+		t.Error(err)
+	}
+	ended := false
+	if err := OnWatchedThread(func() { ended = true }); err != nil || !ended {
+		t.Errorf("%v, ended %v", err, ended)
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package selfhang
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/osthread"
+)
+
+const watchEvery = 250 * time.Millisecond
+
+// Err means that a thread of this process hangs in a system call. The threads that it has stopped stay stopped
+// until the process ends.
+var Err = errors.New("a read does not come back")
+
+// Error returns an [Err] for a result of [Stalls].
+func Error(what string) error {
+	return fmt.Errorf("%w: prywalk hangs in %s: memory or a file that it reads is not delivered", Err, what)
+}
+
+// OnWatchedThread is [osthread.Run], and returns [Err] when f hangs, which may continue later.
+func OnWatchedThread(f func()) error {
+	var tid atomic.Int32
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		osthread.Run(func() {
+			tid.Store(int32(unix.Gettid()))
+			f()
+		})
+	}()
+	var stalls Stalls
+	defer stalls.Close()
+	return watch(done, func() string { return stalls.HungTracer(int(tid.Load())) })
+}
+
+// Watched runs f on another goroutine, and returns [Err] when any thread of this process hangs in a read.
+func Watched(f func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	var stalls Stalls
+	defer stalls.Close()
+	return watch(done, func() string { return stalls.HungReader(0) })
+}
+
+func watch(done chan struct{}, hangs func() string) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-tick.C:
+			if what := hangs(); what != "" {
+				return Error(what)
+			}
+		}
+	}
+}

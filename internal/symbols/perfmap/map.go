@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfmap
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+
+	"prywalk/internal/budget"
+)
+
+// DefaultLimit bounds the bytes read of a perf map; the part up to there is used. A million functions take about 100
+// MB.
+const DefaultLimit = 256 << 20
+
+// Map is the content of a perf map. Not safe for concurrent use.
+type Map struct {
+	// names are chunks; each name is within one.
+	names    [][]byte
+	entries  []entry
+	segments []segment
+	indexed  int // of entries, in segments
+	skipped  int
+	// line is the start, up to maxLine, of the line being read.
+	line        []byte
+	lineTooLong bool
+
+	memory *budget.Account
+	room   int64 // bytes taken from memory and not yet used
+	full   bool  // no memory is left
+}
+
+// entry is a line. name is the chunk's number above nameBits, and the offset in it.
+type entry struct {
+	start, end uint64
+	name       uint32
+	nameLen    uint32
+}
+
+// segment is where entry holds, from addr to the next segment; −1: none.
+type segment struct {
+	addr  uint64
+	entry int32
+}
+
+const (
+	// maxName is in bytes; longer names are cut.
+	maxName = 8 << 10
+	// maxLine is two numbers and a name.
+	maxLine = maxName + 64
+	// maxEntries bounds the entries: a line has at least 16 bytes.
+	maxEntries = 16 << 20
+	// maxSize is a function's, bytes. Some V8 versions write one entry for all builtins.
+	maxSize = 1 << 32
+	// entryCost is in bytes: an entry in a list that doubles, its place in the order, two segments.
+	entryCost = 2*24 + 16 + 36
+	nameBits  = 16
+	nameChunk = 1 << nameBits
+	// readPiece is in bytes.
+	readPiece = 64 << 10
+)
+
+// readFrom reads up to limit bytes and returns their number. Lines in another form are skipped and counted, and so is a
+// last line without a line feed, perhaps half written. Of overlapping entries the later line holds: compilers reuse
+// addresses. Without memory the rest is left out. The error is r's or a *budget.Error; the Map has what was read until
+// then.
+func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
+	buf := make([]byte, min(readPiece, limit))
+	for n < limit && err == nil {
+		var k int
+		k, err = r.Read(buf[:min(int64(len(buf)), limit-n)])
+		n += int64(k)
+		if e := m.feed(buf[:k]); e != nil && err == nil {
+			err = e
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// feed adds bytes. The error is a *budget.Error.
+func (m *Map) feed(b []byte) error {
+	for len(b) > 0 && !m.full {
+		n := bytes.IndexByte(b, '\n')
+		part, whole := b, n >= 0
+		if whole {
+			part, b = b[:n], b[n+1:]
+		} else {
+			b = nil
+		}
+		if room := maxLine - len(m.line); len(part) > room {
+			part, m.lineTooLong = part[:room], true
+		}
+		m.line = append(m.line, part...)
+		if !whole {
+			return nil
+		}
+		if err := m.endLine(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Map) feedZeros(n int64) {
+	room := int64(maxLine - len(m.line))
+	m.line = append(m.line, make([]byte, min(n, room))...)
+	m.lineTooLong = m.lineTooLong || n > room
+}
+
+func (m *Map) endLine() error {
+	line := m.line
+	if !m.lineTooLong {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	e, name, ok := parseLine(line)
+	empty := len(m.line) == 0
+	m.line, m.lineTooLong = m.line[:0], false
+	switch {
+	case ok:
+		return m.add(e, name)
+	case !empty:
+		m.skipped++
+	}
+	return nil
+}
+
+func (m *Map) add(e entry, name []byte) error {
+	last := len(m.names) - 1
+	need := int64(entryCost)
+	if last < 0 || len(m.names[last])+len(name) > nameChunk {
+		need += nameChunk
+	}
+	if m.room < need {
+		more := need + 1024*entryCost
+		if err := m.memory.Take(more, "functions"); err != nil {
+			m.full = true
+			return err
+		}
+		m.room += more
+	}
+	if len(m.entries) == maxEntries || len(m.names) > 1<<(32-nameBits)-1 {
+		m.full = true
+		return nil
+	}
+	m.room -= need
+	if need > entryCost {
+		m.names = append(m.names, make([]byte, 0, nameChunk))
+		last++
+	}
+	chunk := &m.names[last]
+	e.name, e.nameLen = uint32(last<<nameBits+len(*chunk)), uint32(len(name))
+	*chunk = append(*chunk, name...)
+	m.entries = append(m.entries, e)
+	return nil
+}
+
+func (m *Map) name(e *entry) string {
+	at := e.name & (nameChunk - 1)
+	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
+}
+
+// parseLine parses a line; name is a part of it.
+func parseLine(line []byte) (e entry, name []byte, ok bool) {
+	start, n := parseHex(line)
+	size, n2 := parseHex(line[n:])
+	n += n2
+	name = bytes.TrimLeft(line[n:], " \t")
+	if n2 == 0 || len(name) == 0 || len(name) == len(line[n:]) || size == 0 || size > maxSize || start+size < start {
+		return e, nil, false
+	}
+	return entry{start: start, end: start + size}, name[:min(len(name), maxName)], true
+}
+
+// parseHex reads a hexadecimal number after blanks, perhaps with "0x", and returns the bytes used; 0: no number of at
+// most 64 bits.
+func parseHex(b []byte) (v uint64, n int) {
+	i := 0
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
+	}
+	if i+2 < len(b) && b[i] == '0' && b[i+1]|0x20 == 'x' {
+		i += 2
+	}
+	first := i
+	for ; i < len(b); i++ {
+		d := hexDigit(b[i])
+		if d > 15 {
+			break
+		}
+		if v>>60 != 0 {
+			return 0, 0
+		}
+		v = v<<4 | uint64(d)
+	}
+	if i == first {
+		return 0, 0
+	}
+	return v, i
+}
+
+// hexDigit returns a value above 15 if c is none.
+func hexDigit(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 0xff
+}
+
+// Len returns the number of entries.
+func (m *Map) Len() int { return len(m.entries) }
+
+// Skipped returns the number of lines in another form, or incomplete.
+func (m *Map) Skipped() int {
+	if len(m.line) > 0 {
+		return m.skipped + 1
+	}
+	return m.skipped
+}
+
+// Lookup returns the function at a run-time address, and its entry's range, end excluded.
+func (m *Map) Lookup(addr uint64) (name string, start, end uint64, ok bool) {
+	i, _ := slices.BinarySearchFunc(m.segments, addr, func(s segment, a uint64) int {
+		if s.addr <= a {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || m.segments[i-1].entry < 0 {
+		return "", 0, 0, false
+	}
+	e := &m.entries[m.segments[i-1].entry]
+	return m.name(e), e.start, e.end, true
+}

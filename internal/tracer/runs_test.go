@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"bufio"
+	"context"
+	"os/exec"
+	"testing"
+	"time"
+
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/runstats"
+	"prywalk/internal/testtargets"
+)
+
+// runUntil runs a tracer over a process until enough, without an aggregator: what it hands over is dropped.
+func runUntil(t *testing.T, o Options, pid int, enough func(*Control) bool) (s runstats.Stats) {
+	t.Helper()
+	control, common := NewControl(1), handover.NewCommon()
+	if !control.Admit(opened(t, pid)) {
+		t.Fatal("the process is not admitted")
+	}
+	tracer := New(o, control, common, procmem.Now(), BootTicks())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go tracer.Run(ctx, cancel)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for b := range common.Queue.Batches() {
+			for i := range b {
+				if raw := b[i].RawSample; raw != nil {
+					common.Pool.Put(raw)
+				}
+			}
+			common.Queue.Put(b)
+		}
+	}()
+	testtargets.Eventually(t, "enough", func() bool { return ctx.Err() != nil || enough(control) })
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(testtargets.Patience):
+		t.Fatal("the run does not end")
+	}
+	if err := common.Failure.Get(); err != nil {
+		t.Error(err)
+	}
+	tracer.Stats(&s)
+	return s
+}
+
+func stopsOf(n int64) func(*Control) bool {
+	return func(c *Control) bool { return c.Progress().Stops >= n }
+}
+
+func elapsed(d time.Duration) func(*Control) bool {
+	begun := time.Now()
+	return func(*Control) bool { return time.Since(begun) > d }
+}
+
+func TestSubsetOfAllIsAll(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "burners", "2")
+	s := runUntil(t, Options{Freq: 199, Subset: 100}, pid, stopsOf(40))
+	if s.NotDrawn != 0 {
+		t.Errorf("%d not drawn", s.NotDrawn)
+	}
+}
+
+func TestStopLimitBelowAnyStopStopsNothing(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "mixed", "5")
+	s := runUntil(t, Options{MaxPause: 1, Freq: 999}, pid, elapsed(time.Second))
+	if s.Stops != 0 || s.Failed["max-pause"] == 0 || s.PassiveReads < 5 || s.Unchanged == 0 {
+		t.Errorf("%d stopped, %d read passively, %d unchanged, %v", s.Stops, s.PassiveReads, s.Unchanged, s.Failed)
+	}
+}
+
+func TestStopLimitAboveAnyStopKeepsNone(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "mixed", "5")
+	s := runUntil(t, Options{MaxPause: time.Minute, Freq: 199}, pid, stopsOf(40))
+	if s.Failed["max-pause"] != 0 {
+		t.Errorf("failed: %v", s.Failed)
+	}
+}
+
+// Stops of a thread in epoll_wait, which the kernel does not restart by itself.
+func TestReadOnlyRestartsNothing(t *testing.T) {
+	exe, err := testtargets.Compile("sleepers.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{false, true} {
+		cmd := exec.Command(exe, "epoll", "plain")
+		_, says := testtargets.Talk(t, cmd)
+		if !bufio.NewScanner(says).Scan() { // ready
+			t.Fatal("the target has not begun")
+		}
+		o := Options{Mode: observe.ModeAlwaysStop, ReadOnly: readOnly, Freq: 199}
+		s := runUntil(t, o, cmd.Process.Pid, elapsed(time.Second))
+		if (s.Restarted > 0) == readOnly {
+			t.Errorf("read-only %v: %d calls restarted", readOnly, s.Restarted)
+		}
+	}
+}
+
+func TestMaxOverheadLowersTheRate(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "mixed", "1")
+	// A stop costs at least 20 µs: 0.01 % are at most five a second.
+	s := runUntil(t, Options{Freq: 999, MaxOverhead: 0.0001}, pid, elapsed(1500*time.Millisecond))
+	if s.Ticks > 100 {
+		t.Errorf("%d ticks", s.Ticks)
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+)
+
+func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
+	r := newRecording(rec.TypeCPU)
+	r.add("work", 800)
+	r.add("app+0x1600", 100)
+	r.addStack([]*profile.Location{r.location("", "/srv/libz.so")}, 60)
+	r.addStack([]*profile.Location{r.location("[exited unseen]", "")}, 40)
+	r.PeriodType, r.Period = r.SampleType[0], 10
+	d := r.data(t, Options{})
+	c := d.Coverage()
+	if c.Share() != 0.8 || c.AddressOnly() != 0.1 || c.TooLittleTime {
+		t.Errorf("%v named, %v by address, too little %v; want 0.8, 0.1", c.Share(), c.AddressOnly(), c.TooLittleTime)
+	}
+	want := "The rest: 10.00% [app]: functions known by address only; 6.00% [libz.so]: functions without symbols; " +
+		"4.00% [exited unseen]: threads that started and exited between two samples (a higher -F catches more of them)"
+	if got := d.UnnamedTimeText(&c, ""); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A built-in function without a name, called by a script's, counts as the script's.
+func TestNamelessCodeOfAScriptCountsAsNamed(t *testing.T) {
+	r := newRecording(rec.TypeCPU)
+	r.addStack([]*profile.Location{r.location("", "/usr/bin/ruby"), r.location("Foo#bar", "[Ruby 3.3.0]")}, 50)
+	r.addStack([]*profile.Location{r.location("", "/usr/bin/ruby"), r.location("main", "/usr/bin/ruby")}, 50)
+	if c := r.data(t, Options{}).Coverage(); c.Share() != 0.5 {
+		t.Errorf("%v of the time is named, want 0.5", c.Share())
+	}
+}

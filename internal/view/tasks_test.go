@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/languages"
+	rec "prywalk/internal/profile"
+)
+
+// A goroutine that waits has the time that a thread without work sleeps in the scheduler.
+func TestBlockedTimeOfASchedulerIsLeftOutWhereItsTasksAreRecorded(t *testing.T) {
+	const scheduler, other = 7, 8 // processes; of the other no goroutine is recorded
+	build := func() *recording {
+		r := newRecording(rec.TypeSamples, rec.TypeWall, rec.TypeRunQueue, rec.TypeCPU)
+		idle := []*profile.Location{r.location("runtime.futex", "/srv/app"), r.location("runtime.schedule", "/srv/app")}
+		for _, pid := range []int64{scheduler, other} {
+			s := r.addStack(idle, 3, 100, 20, 30)
+			s.Label[rec.LabelState], s.NumLabel[rec.LabelPID] = []string{"sleeping"}, []int64{pid}
+		}
+		s := r.add("main.serve", 0, 80, 0, 0)
+		s.Label[rec.LabelState], s.Label[rec.LabelTask] = []string{"sleeping"}, []string{languages.GoroutineTask}
+		s.NumLabel[rec.LabelPID] = []int64{scheduler}
+		return r
+	}
+	for native, want := range map[bool][4]int64{false: {3, 230, 40, 60}, true: {6, 280, 40, 60}} {
+		d := build().data(t, Options{Native: native, Value: TypeBlocked})
+		got := [4]int64{d.Total(0), d.Total(1), d.Total(2), d.Total(3)}
+		blocked := d.Total(d.ValueIndex)
+		if got != want || blocked != want[1]-want[2]-want[3] || d.SchedulerBlocked+want[1] != 280 ||
+			d.EventLoopBlocked != 0 {
+			t.Errorf("native %v: %v, blocked %d, left out %d; want %v", native, got, blocked, d.SchedulerBlocked, want)
+		}
+	}
+}

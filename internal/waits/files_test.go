@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestThePeersOfAPolledPipeAreKnown: of one descriptor in poll, as of one in read.
+func TestThePeersOfAPolledPipeAreKnown(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	writer := exec.Command("sleep", "60")
+	writer.ExtraFiles = []*os.File{w}
+	if err := writer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = writer.Process.Kill()
+		_ = writer.Wait()
+	}()
+	_ = w.Close()
+	polled := Wait{Kind: Descriptor, FDs: []OpenFile{{FD: int(r.Fd())}}}
+	read := Wait{Kind: Descriptor, FD: &OpenFile{FD: int(r.Fd())}}
+	for _, wait := range []*Wait{&polled, &read} {
+		NewOpenFiles(os.Getpid()).AddFileDetails(wait)
+	}
+	if peers := polled.FDs[0].Peers; len(peers) != 1 || peers[0].PID != writer.Process.Pid {
+		t.Errorf("peers %v, want process %d", peers, writer.Process.Pid)
+	}
+	if polled.String() != read.String() {
+		t.Errorf("%q, and %q in read", polled.String(), read.String())
+	}
+}
+
+func TestADumpNamesTheDescriptorsOfAPoll(t *testing.T) {
+	listen := OpenFile{FD: 3, Path: "socket:[7]", Type: "socket", Local: "127.0.0.1:80", State: "LISTEN"}
+	w := Wait{Kind: Descriptor, FDs: []OpenFile{listen, {FD: 5, Path: "pipe:[8]", Type: "pipe"}}, Timed: true}
+	want := "2 descriptors: socket 127.0.0.1:80 LISTEN (fd 3), pipe:[8] (fd 5), with a time-out"
+	if got := w.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := w.Label(); got != "2 descriptors" {
+		t.Errorf("label %q names descriptors, which differ among processes", got)
+	}
+	w.FDs = append(w.FDs, listen, listen, listen)
+	want = "5 descriptors: socket 127.0.0.1:80 LISTEN (fd 3), pipe:[8] (fd 5), socket 127.0.0.1:80 LISTEN (fd 3), " +
+		"socket 127.0.0.1:80 LISTEN (fd 3), …, with a time-out"
+	if got := w.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

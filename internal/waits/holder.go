@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Holder is who holds a lock that is waited for, or why that is not known.
+type Holder struct {
+	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
+	// unknown.
+	Owner int `json:"owner,omitempty"`
+	// OwnerName is the name of the owner, or of OwnerProcess.
+	OwnerName string `json:"owner_name,omitempty"`
+	// OwnerGone is the ID in the lock, as the target sees it, of an owner that is no live thread of the process: it has
+	// ended, or was another process's, from which this one was forked.
+	OwnerGone int `json:"owner_gone,omitempty"`
+	// OwnerParent is the parent process, if OwnerGone is a live thread of it, which took the lock before the fork: no
+	// thread of this process holds it. 0: none.
+	OwnerParent int `json:"owner_parent,omitempty"`
+	// OwnerProcess is the process that took a file lock; 0: unknown. A process that it started may hold the lock, too.
+	OwnerProcess int `json:"owner_process,omitempty"`
+	// Free reports that the lock was free, or changing owner, when it was read.
+	Free bool `json:"free,omitempty"`
+	// Readers is the number of a rwlock's read locks.
+	Readers int `json:"readers,omitempty"`
+	// Why is the reason why no owner is named.
+	Why string `json:"why,omitempty"`
+
+	ownerInnerTID int  // owner in the target's pid namespace, until [Wait.ResolveOwner]
+	shared        bool // the owner may be a thread of another process
+}
+
+// EndedOwnerText returns "taken by thread 4712, which has ended", of a wait with OwnerGone.
+func (h *Holder) EndedOwnerText() string {
+	if h.OwnerParent != 0 {
+		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", h.OwnerGone, h.OwnerParent)
+	}
+	return fmt.Sprintf("taken by thread %d, which has ended", h.OwnerGone)
+}
+
+// OwnerProcessText returns "taken by process 4711 cron" if there is OwnerProcess.
+func (h *Holder) OwnerProcessText() string {
+	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", h.OwnerProcess, h.OwnerName), " ")
+}
+
+// whyFreeOrChanging is the reason for a lock that was free, or whose new owner was not yet written.
+const whyFreeOrChanging = "free or changing owner when read"
+
+// setOwnerWord sets the owner by a word that has its thread ID (FUTEX_TID_MASK).
+func (h *Holder) setOwnerWord(word uint32) {
+	h.ownerInnerTID = int(word & futexTIDMask)
+	h.Free = h.ownerInnerTID == 0
+	switch {
+	case !h.Free:
+	case word&futexOwnerDied != 0:
+		h.Why = "its owner ended without unlocking it"
+	default:
+		h.Why = whyFreeOrChanging
+	}
+}

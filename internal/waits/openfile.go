@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"fmt"
+	"strings"
+)
+
+// OpenFile is a descriptor that a thread waits for. Unknown values are omitted.
+type OpenFile struct {
+	FD int `json:"fd"`
+	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
+	Path string `json:"path,omitempty"`
+	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's word.
+	Type string `json:"type,omitempty"`
+	// Local and Remote are a socket's addresses, State its state, such as "LISTEN".
+	Local  string `json:"local,omitempty"`
+	Remote string `json:"remote,omitempty"`
+	State  string `json:"state,omitempty"`
+	// Peers are the observable processes with a pipe's other end.
+	Peers []Peer `json:"peers,omitempty"`
+	// Holds are the descriptors that an epoll watches.
+	Holds []OpenFile `json:"holds,omitempty"`
+	// More is an eventfd's count, a timer's time, or a signalfd's signals.
+	More string `json:"more,omitempty"`
+}
+
+// Peer is a process with the other end of a pipe.
+type Peer struct {
+	PID  int    `json:"pid"`
+	Name string `json:"name"`
+	FD   int    `json:"fd"`
+}
+
+// String returns "pipe:[123] (fd 5), other end: cat (pid 77)".
+func (f *OpenFile) String() string {
+	text := f.Path
+	switch {
+	case f.Type == "socket" && f.Local+f.Remote != "":
+		text = strings.TrimSpace("socket " + f.Local)
+		if f.Remote != "" {
+			text += " to " + f.Remote
+		}
+		if f.State != "" {
+			text += " " + f.State
+		}
+	case text == "":
+		return fmt.Sprintf("descriptor %d", f.FD)
+	}
+	text += fmt.Sprintf(" (fd %d)", f.FD)
+	if f.More != "" {
+		text += ", " + f.More
+	}
+	switch f.Type {
+	case "pipe":
+		if f.State != "" {
+			text += ", " + f.State
+		}
+		text += f.peersText()
+	case "epoll":
+		text += f.watchedText()
+	}
+	return text
+}
+
+func (f *OpenFile) peersText() string {
+	if len(f.Peers) == 0 {
+		return ""
+	}
+	var list []string
+	for _, p := range f.Peers[:min(len(f.Peers), maxShown)] {
+		list = append(list, fmt.Sprintf("%s (pid %d)", p.Name, p.PID))
+	}
+	text := ", other end: " + strings.Join(list, ", ")
+	if more := len(f.Peers) - maxShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (f *OpenFile) watchedText() string {
+	text := fmt.Sprintf(", watches %d", len(f.Holds))
+	if len(f.Holds) == 0 {
+		return text
+	}
+	return text + ": " + listOf(f.Holds)
+}
+
+// listOf names maxShown files at most.
+func listOf(files []OpenFile) string {
+	var list []string
+	for i := range files[:min(len(files), maxShown)] {
+		list = append(list, files[i].short())
+	}
+	if len(files) > maxShown {
+		list = append(list, "…")
+	}
+	return strings.Join(list, ", ")
+}
+
+const maxShown = 4
+
+func (f *OpenFile) short() string {
+	g := OpenFile{FD: f.FD, Path: f.Path, Type: f.Type, Local: f.Local, Remote: f.Remote, State: f.State}
+	if g.Type == "epoll" {
+		g.Type = ""
+	}
+	return g.String()
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/schema"
+)
+
+type jsonFigure struct {
+	// Old is the earlier value: ns, ns per second, or a share of 1.
+	Old float64 `json:"old"`
+	// New is the later value.
+	New float64 `json:"new"`
+	// Margin is half of the 95 % interval of the change.
+	Margin float64 `json:"within"`
+	// Significant reports that the change is significant.
+	Significant bool `json:"sure"`
+}
+
+type jsonChange struct {
+	// Name is the function's name, or an entry in brackets.
+	Name string `json:"name"`
+	// Module is the program's or library's file; of a managed function its package or file.
+	Module string `json:"module"`
+	// File is the source file, present with --lines where it is known.
+	File string `json:"file,omitempty"`
+	// Line is the source line, present with --lines where it is known.
+	Line int `json:"line,omitempty"`
+	// Self compares the time in the function itself.
+	Self jsonFigure `json:"self"`
+	// Total compares the time in the function and in all that it called.
+	Total jsonFigure `json:"total"`
+}
+
+// jsonDifference is a comparison of two recordings. Its functions are written one by one.
+type jsonDifference struct {
+	schema.Head
+	// Value is the compared clock.
+	Value string `json:"value"`
+	// Per is run, second or share.
+	Per string `json:"per"`
+	// Total is the change of the whole.
+	Total jsonFigure `json:"total"`
+	// Runs are the numbers of runs: earlier, later.
+	Runs [2]int `json:"runs"`
+	// Untested is why no change could be tested for significance: sure is false. Absent with a test.
+	Untested string `json:"untested,omitempty"`
+	// Cut is what --rows left out, absent if nothing.
+	Cut *jsonDiffCut `json:"cut,omitempty"`
+	// Functions are in the order of their change.
+	Functions []jsonChange `json:"functions,omitempty" schema:"required"`
+}
+
+type jsonDiffCut struct {
+	// Functions is the number of functions that were left out.
+	Functions int `json:"functions"`
+}
+
+// JSON writes the difference as one line of JSON: all functions, or [Options].N. Times are in ns, or ns per second;
+// shares of 1.
+func (d *Difference) JSON(w io.Writer) error {
+	unit := d.unit()
+	buf := bufio.NewWriter(d.new.sum.Writer(w))
+	out := printable.NewJSONWriter(buf)
+	shown := min(len(d.Changes), d.new.sum.Limit(len(d.Changes)))
+	head := jsonDifference{
+		Value: d.new.value().Type, Per: d.opts.Per, Total: unit.figure(d.Whole),
+		Runs: [2]int{max(1, len(d.old.runs)), max(1, len(d.new.runs))}, Untested: d.Untested(),
+	}
+	if rest := len(d.Changes) - shown; rest > 0 {
+		head.Cut = &jsonDiffCut{rest}
+	}
+	out.Begin(head, "functions")
+	for i := range d.Changes[:shown] {
+		c := &d.Changes[i]
+		out.Comma(i)
+		out.Value(jsonChange{c.Name, c.Module, c.File, c.Line, unit.figure(c.Self), unit.figure(c.Total)})
+	}
+	out.Text("]}\n")
+	return cmp.Or(d.new.sum.Err(), out.Err(), buf.Flush())
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"prywalk/internal/tabular"
+	"prywalk/internal/view"
+)
+
+// maxSpreadBetweenRuns is the largest difference of equal loads, as a share of the whole.
+const maxSpreadBetweenRuns = 0.1
+
+// minTestedSamples is the least number of samples of a recording for a test, which needs about five on each side of a
+// share. Runs with fewer take milliseconds, and differ as a whole from one to the next.
+const minTestedSamples = 10
+
+// severalRuns is the advice to users who compare one run a side.
+const severalRuns = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
+
+// sampleComparison compares the sums of two sides by their sampling error: the old side, the new one.
+type sampleComparison [2]*side
+
+func (c sampleComparison) whole() ComparedValue {
+	older, newer := c[0].sum, c[1].sum
+	return c.values(float64(older.Total(older.ValueIndex)), float64(newer.Total(newer.ValueIndex)))
+}
+
+func (c sampleComparison) function(_ *view.Frame, before, after view.Row) (self, total ComparedValue) {
+	return c.values(float64(before.Self), float64(after.Self)), c.values(float64(before.Total), float64(after.Total))
+}
+
+// values scales two values, and estimates their difference's sampling error.
+func (c sampleComparison) values(before, after float64) ComparedValue {
+	v := ComparedValue{Old: before * c[0].scale, New: after * c[1].scale}
+	if !c.hasCounts() {
+		return v
+	}
+	oldWhole, newWhole := c[0].scaledTotal(), c[1].scaledTotal()
+	v.shareOfWholeChange = min(1, (v.Old+v.New)/(oldWhole+newWhole)) * max(-maxSpreadBetweenRuns*oldWhole,
+		min(newWhole-oldWhole, maxSpreadBetweenRuns*oldWhole))
+	if before == c[0].precision.Total && after == c[1].precision.Total { // measured by the kernel
+		return v
+	}
+	value := [2]float64{v.Old, v.New}
+	ifEqual := c.pooledMean(value)
+	for i, s := range c {
+		whole := s.scaledTotal()
+		within, chance := whole*s.precision.Margin(value[i]/whole), whole*s.precision.Err(min(1, ifEqual/whole))
+		v.Margin, v.errorIfEqual = math.Hypot(v.Margin, within), math.Hypot(v.errorIfEqual, chance)
+	}
+	return v
+}
+
+// hasCounts reports whether both sides have time and sample counts.
+func (c sampleComparison) hasCounts() bool {
+	for _, s := range c {
+		if s.precision.N <= 0 || s.precision.Total <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// pooledMean is the mean of a scaled value, weighted by samples: the best estimate if both sides are equal.
+func (c sampleComparison) pooledMean(value [2]float64) float64 {
+	var sum, rates float64
+	for i, s := range c {
+		samplesPerUnit := s.precision.N / s.scaledTotal()
+		sum, rates = sum+samplesPerUnit*value[i], rates+samplesPerUnit
+	}
+	return sum / rates
+}
+
+// mark leaves the whole unmarked: of one run a side the noise between runs is unknown.
+func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
+	if c.untested() != "" {
+		return
+	}
+	bound := significanceBound(len(functions))
+	for _, v := range functions {
+		v.setSignificant(bound)
+	}
+}
+
+func (c sampleComparison) untested() string {
+	value := c[1].value().Type
+	for _, s := range c {
+		if s.precision.Total <= 0 {
+			return fmt.Sprintf("%s has no %s time", s.name, value)
+		}
+	}
+	for _, s := range c {
+		if s.precision.N <= 0 {
+			return s.name + " has no sample counts"
+		}
+	}
+	for _, s := range c {
+		switch n := s.precision.Samples; {
+		case n <= 0:
+			return fmt.Sprintf("%s has no sample with %s time", s.name, value)
+		case n < minTestedSamples:
+			return fmt.Sprintf("%s has only %s with %s time", s.name, tabular.Plural(n, "sample"), value)
+		}
+	}
+	return ""
+}
+
+func (c sampleComparison) exceedsUntested() bool {
+	older, newer := &c[0].precision, &c[1].precision
+	uncounted := older.Total > 0 && older.N == 0 || newer.Total > 0 && newer.N == 0
+	return uncounted || older.Total <= 0 && newer.Samples >= minTestedSamples
+}
+
+func (c sampleComparison) note() string {
+	if why := c.untested(); why != "" {
+		return "Not tested for significance: " + why + ". " + severalRuns
+	}
+	return fmt.Sprintf("One run per side: significant means more than sampling explains, and more than a change of the "+
+		"whole by %g%%. The noise between runs is not known. %s", 100*maxSpreadBetweenRuns, severalRuns)
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/tabular"
+	"prywalk/internal/view"
+)
+
+// side is one of the two sides of a comparison: one run, or several.
+type side struct {
+	name      string            // in messages
+	sum       *data             // of all runs
+	runs      []*data           // nil with one run a side
+	precision tabular.Precision // of sum
+	// scale is the factor of the sum's values, by [DiffOptions].Per.
+	scale float64
+}
+
+// readSum sets the sum of the runs, and its precision.
+func (s *side) readSum(runs []*profile.Profile, o Options) error {
+	sum, err := sumOfRuns(runs)
+	if err == nil {
+		s.sum, err = prepare(sum, o)
+	}
+	if err == nil {
+		s.precision, err = sumPrecision(runs, o.Value)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
+	switch len(runs) {
+	case 0:
+		return nil, errors.New("no run")
+	case 1:
+		return runs[0], nil
+	}
+	return profile.Merge(runs)
+}
+
+// sumPrecision is that of the sum of runs. Samples depend on each other within a run only.
+func sumPrecision(runs []*profile.Profile, value string) (sum tabular.Precision, err error) {
+	for _, run := range runs {
+		p, err := view.WholePrecision(run, value)
+		if err != nil {
+			return sum, err
+		}
+		sum.Total += p.Total
+		sum.N += p.N
+		sum.Samples += p.Samples
+	}
+	return sum, nil
+}
+
+// readRuns sets the runs.
+func (s *side) readRuns(runs []*profile.Profile, o *DiffOptions) error {
+	for i, p := range runs {
+		d, err := prepare(p, o.Options)
+		if err != nil {
+			return fmt.Errorf("run %d of %s: %w", i+1, s.name, err)
+		}
+		s.runs = append(s.runs, d)
+		if o.Per == "second" && d.Profile.DurationNanos <= 0 {
+			return fmt.Errorf("--per second: run %d of %s has no duration", i+1, s.name)
+		}
+	}
+	return nil
+}
+
+// setScale sets the scale of the sum of so many runs.
+func (s *side) setScale(per string, runs int) error {
+	if per == "second" && s.sum.Profile.DurationNanos <= 0 {
+		return fmt.Errorf("--per second: %s has no duration", s.name)
+	}
+	s.scale = scaleOf(s.sum, per, runs)
+	return nil
+}
+
+// scaleOf is the factor of the values of the sum of so many runs. per is one of [Normalizations].
+func scaleOf(sum *data, per string, runs int) float64 {
+	switch per {
+	case "second":
+		return 1e9 / float64(sum.Profile.DurationNanos)
+	case "share":
+		return 1 / max(1, float64(sum.Total(sum.ValueIndex)))
+	}
+	return 1 / float64(runs)
+}
+
+// value is the compared type of values.
+func (s *side) value() *profile.ValueType { return s.sum.Profile.SampleType[s.sum.ValueIndex] }
+
+// scaledTotal is the scaled sum of all functions of the whole recordings: also of the samples that --focus and the like
+// leave out.
+func (s *side) scaledTotal() float64 { return s.precision.Total * s.scale }
+
+func (s *side) memoryErr() error {
+	for _, d := range s.runs {
+		if err := d.Err(); err != nil {
+			return err
+		}
+	}
+	return s.sum.Err()
+}
+
+// close releases the memory, also of a side that was read in part.
+func (s *side) close() {
+	if s.sum != nil {
+		s.sum.Close()
+	}
+	for _, d := range s.runs {
+		d.Close()
+	}
+}
