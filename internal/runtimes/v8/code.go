@@ -40,6 +40,7 @@ type code struct {
 	positions      []byte
 	bytecodes      uint64 // of baseline code, or 0
 	inlined        []inlinedCall
+	unread         bool  // of an inlined call; the code is read again when next needed
 	exits          int   // start of the deoptimization exits, or 0
 	since          int64 // first read: CLOCK_MONOTONIC, ns
 	checked        int64 // last read
@@ -54,6 +55,7 @@ func (c *code) size() int { return len(c.positions) + 16*len(c.inlined) }
 type inlinedCall struct {
 	at       position // in the caller
 	function *function
+	unread   bool // it was moved meanwhile
 }
 
 const (
@@ -99,7 +101,7 @@ func (r *codes) codeAt(pc uint64) *code {
 		return 0
 	})
 	if ok {
-		if c := r.byStart[i]; c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c) {
+		if c := r.byStart[i]; !c.unread && (c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c)) {
 			return c
 		}
 		r.byStart = slices.Delete(r.byStart, i, i+1)
@@ -315,6 +317,8 @@ func (r *codes) readInlined(c *code, literals, inlining uint64) {
 				w &^= weakHeapObjectTag ^ heapObjectTag
 			}
 			call.function = r.functionOf(w)
+			call.unread = call.function == nil
+			c.unread = c.unread || call.unread
 		}
 		c.inlined = append(c.inlined, call)
 	}

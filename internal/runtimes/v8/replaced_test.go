@@ -4,6 +4,7 @@ package v8
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
@@ -244,5 +245,55 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 	r.byStart = r.byStart[:0] // as when the cache is full
 	if truth := symbolize(refs[0]); truth != managed.Freed {
 		t.Errorf("code of a later compilation: truth %v, want %v", truth, managed.Freed)
+	}
+}
+
+// The collector may move an inlined function while its code is read.
+func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
+	const codeAt, literals, inlining, positions = 0x400, 0xd00, 0xd40, 0xd80
+	b := make([]byte, 0x2000)
+	r := fakeRuntime(version{12, 4}, b)
+	fakeFunctions(r, b)
+	for at, length := range map[int]uint64{literals: 1, inlining: 16, positions: 10} {
+		put(b, at, pointer(mapOfBytecodes))
+		put(b, at+8, length<<32)
+	}
+	put(b, literals+16, pointer(sfiB))
+	inFirstCall := binary.AppendUvarint([]byte{0}, 2<<31) // from place 0 on: both with the sign in the lowest bit
+	copy(b[positions+16:], inFirstCall)
+	put(b, positions+8, uint64(len(inFirstCall))<<32)
+
+	start := compilation(r, b, 0x1000, codeAt, 0x600, 7)
+	put(b, codeAt, pointer(mapOfCode))
+	put(b, codeAt+int(r.layout.codePositions), pointer(positions))
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
+	put(b, 0x600, pointer(0))
+	data := func(i int) int { return 0x600 + 16 + 8*i }
+	put(b, data(r.layout.shared), pointer(sfiA))
+	put(b, data(r.layout.literals), pointer(literals))
+	put(b, data(r.layout.inlining), pointer(inlining))
+
+	names := func() (names []string) {
+		c := r.codeAt(start + 8)
+		if c == nil || c.function == nil {
+			t.Fatalf("the code is read as %+v, want code of a function", c)
+		}
+		for _, f := range r.appendOptimized(c, 8, nil) {
+			names = append(names, f.Function)
+		}
+		return names
+	}
+	put(b, sfiB, 0)
+	if got := names(); !slices.Equal(got, []string{movedName, "a"}) {
+		t.Errorf("calls %q, want a moved one in a", got)
+	}
+	put(b, sfiB, pointer(mapOfSFI))
+	if got := names(); !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("calls %q, want b in a", got)
+	}
+	put(b, inlining+8, 0)
+	r.byStart = r.byStart[:0]
+	if got := names(); !slices.Equal(got, []string{movedName, "a"}) {
+		t.Errorf("without the table of calls: %q, want a moved one in a", got)
 	}
 }

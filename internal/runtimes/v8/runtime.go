@@ -413,11 +413,19 @@ func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []man
 	}
 	for i := 0; ok && i < maxInlineDepth; i++ {
 		n := p.inlined()
-		if n < 0 || n >= len(c.inlined) {
+		if n < 0 {
+			break
+		}
+		if n >= len(c.inlined) {
+			out = append(out, managed.Frame{Function: movedName, Inlined: true})
+			ok = false
 			break
 		}
 		call := &c.inlined[n]
-		if call.function != nil {
+		switch {
+		case call.unread:
+			out = append(out, managed.Frame{Function: movedName, Inlined: true})
+		case call.function != nil:
 			m := r.frame(call.function, p, true, c.kind)
 			m.Inlined = true
 			out = append(out, m)

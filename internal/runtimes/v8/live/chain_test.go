@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -91,16 +90,6 @@ func checkChain(stack []call) (known int, wrong string) {
 	return next, ""
 }
 
-// lacks reports whether a stack is right but for calls that are missing at one place.
-func lacks(stack []call) bool {
-	for i := range stack {
-		if _, wrong := checkChain(slices.Insert(slices.Clone(stack), i, call{name: unnamed})); wrong == "" {
-			return true
-		}
-	}
-	return false
-}
-
 // modes are flags that choose how functions are run. Not all releases have all.
 var modes = map[string][]string{
 	"default":     {},
@@ -128,7 +117,7 @@ func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
 				}
 				r := record(t, pid, samples, sampler.Options{Freq: 199})
 				whole, seen, links, moved, types := int64(0), int64(0), int64(0), int64(0), map[string]int64{}
-				faults, lacking := 0, 0
+				faults := 0
 				each(r, func(s *pprof.Sample, stack []call) {
 					weight := s.Value[0]
 					seen += weight
@@ -139,11 +128,7 @@ func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
 							moved += weight
 						}
 					}
-					switch {
-					case wrong != "" && mode == "collector" && lacks(stack):
-						t.Logf("%s in %v", wrong, stack)
-						lacking++
-					case wrong != "":
+					if wrong != "" {
 						if faults++; faults < 8 {
 							t.Errorf("%s in %v", wrong, stack)
 						}
@@ -154,10 +139,6 @@ func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
 					}
 				})
 				t.Logf("%d stacks, %d whole, %d links, %d moved, %d wrong, %v", seen, whole, links, moved, faults, types)
-				// Where all code moves at each collection, a frame in some hundred thousand lacks its calls.
-				if lacking > 3 {
-					t.Errorf("%d stacks lack calls", lacking)
-				}
 				// With a collection every 2,000 allocations no stack need be whole, but some calls must have their names.
 				if whole == 0 && mode != "collector" || links == 0 {
 					t.Errorf("%d of %d stacks are whole, %d calls are known, %d lost", whole, seen, links, moved)
