@@ -139,7 +139,7 @@ func TestSignalAugmentationKeepsTheRow(t *testing.T) {
 	b.aug = "zS"
 	table := b.addCIE().addFDE(testStart, testLen).table(t, frames.X86_64)
 	rule, row, ok := table.Rule(frames.Query{PC: testStart})
-	if !ok || row == nil || rule.Flags&frames.FlagSignal == 0 {
+	if !ok || row == nil || rule.Flags&frames.FlagExactPC == 0 {
 		t.Errorf("got %+v, %v, %v", rule, row, ok)
 	}
 }

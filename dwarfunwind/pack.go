@@ -13,7 +13,7 @@ import (
 func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	flags := frames.Flags(0)
 	if f.cie.signal {
-		flags |= frames.FlagSignal
+		flags |= frames.FlagExactPC
 	}
 	if t.returnRule(f.cie).kind == frames.RuleUndefined {
 		return frames.Rule{Flags: flags | frames.FlagRoot, Method: frames.MethodCFI}, nil, true

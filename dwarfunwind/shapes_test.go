@@ -67,7 +67,7 @@ func TestRealSignalFrameNeedsNoEvaluator(t *testing.T) {
 			continue
 		}
 		rule, row, ok := table.Rule(frames.Query{PC: e.Start + 1})
-		if !ok || row == nil || rule.Flags&frames.FlagSignal == 0 {
+		if !ok || row == nil || rule.Flags&frames.FlagExactPC == 0 {
 			t.Fatalf("%#x: rule %+v, %v; want a signal frame", e.Start, rule, ok)
 		}
 		if !row.CFADeref || row.CFAReg != frames.X86RSP || row.CFAExpr != nil {

@@ -61,7 +61,7 @@ func TestVDSOFunctionsHaveRules(t *testing.T) {
 		}
 		n++
 		rule, _, ok := table.Rule(frames.Query{PC: s.Value})
-		if !ok || rule.Flags&^(frames.FlagRAInLR|frames.FlagSignal) != 0 {
+		if !ok || rule.Flags&^(frames.FlagRAInLR|frames.FlagExactPC) != 0 {
 			t.Errorf("%s: rule %+v, %v", f.SymbolName(elffile.DynSym, &s), rule, ok)
 		}
 	}

@@ -111,7 +111,7 @@ func (c *callerStep) applyRow(row *Row, flags Flags) StopReason {
 		return stop
 	}
 	c.next.begin(c.regs.Known)
-	if flags&FlagSignal == 0 {
+	if flags&FlagExactPC == 0 {
 		c.next.Known &= c.arch.calleeSaved
 	}
 	c.next.Set(c.arch.sp, cfa)
@@ -194,7 +194,7 @@ func (c *callerStep) restoreRowRA(row *Row, cfa Addr, flags Flags) StopReason {
 			return StopUnproven
 		}
 	}
-	if !c.arch.raOnStack && flags&FlagSignal == 0 {
+	if !c.arch.raOnStack && flags&FlagExactPC == 0 {
 		c.next.Known &^= 1 << c.arch.ra
 	}
 	c.next.PC = v &^ c.regs.PACMask
@@ -262,7 +262,7 @@ func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 // frame: OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. The
 // caller's frame must be further out, and its return address follow a call of this function.
 func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
-	plain := r.row == nil && r.Flags&(FlagSignal|FlagStackSwitch|FlagLosesRegs) == 0
+	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch|FlagLosesRegs) == 0
 	if !plain || c.interrupted || r.CFAReg == c.arch.sp || !c.knewInnermost(r.CFAReg) {
 		return false
 	}

@@ -96,7 +96,8 @@ func (s *Space) switchesStack(m *Module, pc Addr, afterCall bool) bool {
 	return switched
 }
 
-// isReturnAddressOf reports whether the word v follows a call that can have led to the callee.
+// isReturnAddressOf reports whether the word v follows a call that can have led to the callee: of a known one, without a
+// tail call (unlike callFitOf); of an unknown one, a direct call only of a function that may end in a tail call.
 func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	if v < minCodeAddr {
 		return false
@@ -110,7 +111,7 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	case callee.known:
 		return call.Target == callee.start
 	}
-	return s.mayTailCall(call.Target) // a function that no jump leaves cannot have led to code of unknown bounds
+	return s.mayTailCall(call.Target)
 }
 
 func (s *Space) isGenerated(v Addr) bool {

@@ -53,8 +53,9 @@
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (applyScan); a guess
 //
-// [Frame.Method] of the ways in brackets is that of their rule. The last two are also tried where a rule does not fit
-// the stack, or gives an address that is not trusted.
+// [Frame.Method] of the ways in brackets is that of their rule. Sources are not compared: the first that has a rule
+// decides. The last two ways are also tried where that rule does not fit the stack, or gives an address that is not
+// trusted. An address given by a rule with [FlagExactPC] is not checked: a signal can interrupt any code.
 //
 // Where no call is needed, an address counts as one that follows a call: a signal trampoline's, and, outside of
 // generated code, the first instruction of a prepared stack ([resolvedRule.pcIsCurrent]).

@@ -28,11 +28,11 @@ func (s *Space) lookup(q Query) *resolvedRule {
 	return &r
 }
 
-// find returns the rule of the sources, or the end-of-stack rule for a hand-prepared stack.
+// find returns the rule of the sources, or that of a hand-prepared stack.
 func (s *Space) find(q Query) resolvedRule {
 	m := s.ModuleAt(q.LookupPC(s.Arch))
 	r, ok := s.askSources(m, q)
-	r.pcIsCurrent = r.Flags&FlagSignal != 0
+	r.pcIsCurrent = r.Flags&FlagExactPC != 0
 	if q.AfterCall && (!ok || r.Method != MethodCFI) {
 		if prepared, ok := s.preparedStackRule(q); ok {
 			return prepared
@@ -54,7 +54,7 @@ func (s *Space) preparedStackRule(q Query) (resolvedRule, bool) {
 		return resolvedRule{}, false
 	}
 	r, ok := s.askSources(m, Query{PC: q.PC, SPOnly: q.SPOnly})
-	if !ok || r.Flags&FlagSignal == 0 {
+	if !ok || r.Flags&FlagExactPC == 0 {
 		r = resolvedRule{Rule: Rule{Flags: FlagRoot, Method: MethodHeuristic}, mod: m}
 	}
 	r.pcIsCurrent = true

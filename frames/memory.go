@@ -52,6 +52,9 @@ func (s *Snapshot) Word(addr Addr) (uint64, bool) {
 	return 0, false
 }
 
+// maxBeyondCopy is how far the memory of one of [Snapshot.Others] is assumed to go on beyond its copy, bytes.
+const maxBeyondCopy = 1 << 20
+
 // Cut implements [Memory].
 func (s *Snapshot) Cut(addr Addr) bool {
 	end := s.Stack.Addr + uint64(len(s.Stack.Bytes))
@@ -60,8 +63,7 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	}
 	for i := range s.Others {
 		o := &s.Others[i]
-		// a stack goes on beyond its copy
-		if end := o.Addr + uint64(len(o.Bytes)); addr+8 > end && addr < end+1<<20 {
+		if end := o.Addr + uint64(len(o.Bytes)); addr+8 > end && addr < end+maxBeyondCopy {
 			return true
 		}
 	}

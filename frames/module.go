@@ -68,7 +68,7 @@ type Module struct {
 	Bias       Addr   // run-time address − module address (that in the ELF file), modulo 2⁶⁴
 	Name       string // file's path, or a name in brackets
 	BuildID    string // GNU build id in hex, "" if none
-	// Generated: the code was made at run time. A return address in it need not follow a call.
+	// Generated: the code was made at run time. A return address from such code into such code need not follow a call.
 	Generated bool
 	// NoFP: the frame pointer's register has other values. Only rules of sources are used.
 	NoFP    bool

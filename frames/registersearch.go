@@ -42,7 +42,7 @@ const (
 	fitNone     callFit = iota // none
 	fitOther                   // follows a call of another function
 	fitTailCall                // follows a call of another function, which may end in a jump to this one
-	fitIndirect                // follows an indirect call
+	fitIndirect                // follows an indirect call, or a direct one if the callee is unknown
 	fitDirect                  // follows a call of this function
 )
 
@@ -79,7 +79,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	if w.isTrial || w.snap == nil || w.searchesBegun >= maxSearches {
 		return StopUnproven
 	}
-	if !w.arch.raOnStack || r.Flags&(FlagSignal|FlagStackSwitch) != 0 {
+	if !w.arch.raOnStack || r.Flags&(FlagExactPC|FlagStackSwitch) != 0 {
 		return StopUnproven
 	}
 	w.searchesBegun++
@@ -271,7 +271,8 @@ func onlyDirect(all []candidate) (i int, ok bool) {
 	return i, ok || len(all) > 0 && all[0].fit == fitIndirect && all[0].calledOnce
 }
 
-// callFitOf classifies the word v as a return address of the callee.
+// callFitOf classifies the word v as a return address of the callee. Unlike isReturnAddressOf, it accepts any call of an
+// unknown callee, and has a class for tail calls that can have led to a known one.
 func (s *Space) callFitOf(v Addr, callee function) callFit {
 	if v < minCodeAddr || s.ModuleAt(v-1) == nil {
 		return fitNone

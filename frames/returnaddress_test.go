@@ -11,7 +11,7 @@ func TestReturnAddressOutsideOfCodeIsNotAFrame(t *testing.T) {
 		rules: map[Addr]Rule{
 			0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
 			0x2010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2}},
-			0x3010: {Flags: FlagSignal, Method: MethodCFI},
+			0x3010: {Flags: FlagExactPC, Method: MethodCFI},
 			0x4010: {CFAReg: X86RBP, Method: MethodCFI},
 		},
 		rows: map[Addr]*Row{

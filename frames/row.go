@@ -114,7 +114,7 @@ func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
 // packSaved sets r.Saved; false if r lacks callee-saved registers or the return address.
 func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	info := arch.info()
-	if r.Flags&FlagSignal != 0 || !row.packRA(info, r) {
+	if r.Flags&FlagExactPC != 0 || !row.packRA(info, r) {
 		return false
 	}
 	left := info.calleeSaved

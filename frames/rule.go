@@ -45,9 +45,10 @@ type Flags uint8
 const (
 	// FlagRoot: there is no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota
-	// FlagSignal: the code is a signal trampoline. The interrupted caller's registers are all restored, its program
-	// counter is no return address, and it may be on another stack.
-	FlagSignal
+	// FlagExactPC: the caller's program counter is no return address: the code is a signal trampoline, or continues
+	// another frame (longjmp, Go's gogo). With a Row, the registers that calls may change are the caller's, too. The
+	// caller may be on another stack.
+	FlagExactPC
 	FlagRAInLR // the return address is in the link register (arm64)
 	// FlagStackSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
 	FlagStackSwitch

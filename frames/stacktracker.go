@@ -44,7 +44,7 @@ func (w *Walker) noteUnread(r *resolvedRule) {
 
 // longestStep returns the most bytes of a step by r on one stack.
 func longestStep(arch Arch, r *Rule) Addr {
-	if r.Flags&FlagSignal != 0 {
+	if r.Flags&FlagExactPC != 0 {
 		return arch.info().signalFrame
 	}
 	return maxSameStackGap

@@ -57,7 +57,7 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	}
 	to := w.callersRule(r)
 	switch {
-	case r.Flags&FlagSignal != 0: // a signal can interrupt any code
+	case r.Flags&FlagExactPC != 0: // not checked
 	case !w.trustsReturnAddress(r, to):
 		return w.stepWithoutRule()
 	case !w.returnsIntoCode(to):
@@ -98,7 +98,7 @@ func (w *Walker) noRuleReason() StopReason {
 }
 
 func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
-	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagSignal == 0})
+	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagExactPC == 0})
 }
 
 // trustsReturnAddress checks the return address that r has given by the method of r (package comment, "Methods"). to
@@ -143,7 +143,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 		return StopLoop
 	}
 	w.next.storeTo(&w.regs)
-	w.enter(to, r.Method, r.Flags&FlagSignal != 0)
+	w.enter(to, r.Method, r.Flags&FlagExactPC != 0)
 	if !w.knowsSP() {
 		w.findSPByRecord()
 	}
@@ -154,7 +154,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 // one of a bounded number of changes of stack. It notes such a change.
 func (w *Walker) leadsOut(r *resolvedRule) bool {
 	from, to := w.regs.SP(), w.nextSP()
-	rises := to > from && r.Flags&(FlagSignal|FlagStackSwitch) == 0
+	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
 	switch {
 	case rises && to-from <= largeStep:
 	case rises:
@@ -176,7 +176,7 @@ func (w *Walker) leadsOut(r *resolvedRule) bool {
 // mayKeepOrLowerSP reports whether a step by r may lead from a stack pointer to one at the same place or below.
 func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	switch {
-	case r.Flags&(FlagSignal|FlagStackSwitch) != 0:
+	case r.Flags&(FlagExactPC|FlagStackSwitch) != 0:
 		return true
 	case to == from:
 		return w.isLeaf(r)

@@ -59,7 +59,7 @@ func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 	src := &fakeSource{
 		rules: map[Addr]Rule{
 			0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},
-			0x2010: {Flags: FlagSignal, Method: MethodHeuristic},
+			0x2010: {Flags: FlagExactPC, Method: MethodHeuristic},
 			0x3010: {Flags: FlagRoot},
 		},
 		rows: map[Addr]*Row{0x2010: row},

@@ -235,7 +235,7 @@ func TestSignalFrameRestoresEveryRegisterAndAnExactPC(t *testing.T) {
 	row := &Row{CFAReg: X86RSP, CFAOff: 16, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RSP, Off: 8}}
 	row.Regs[X86RAX] = RegRule{Kind: RuleRegOffset, Reg: X86RSP, Off: 0}
 	src := &fakeSource{
-		rules: map[Addr]Rule{0x1010: {Flags: FlagSignal, Method: MethodCFI}, 0x2010: {Flags: FlagRoot}},
+		rules: map[Addr]Rule{0x1010: {Flags: FlagExactPC, Method: MethodCFI}, 0x2010: {Flags: FlagRoot}},
 		rows:  map[Addr]*Row{0x1010: row},
 	}
 	var w Walker

@@ -153,8 +153,8 @@ func (p *prologue) mergeSaved(from savedReg, by uint8, to *savedReg) {
 	}
 }
 
-// isEntry reports whether code begins with a function, not with a part split off: its returns fit, else its calls are
-// aligned and it reads no register that only its caller can have set.
+// isEntry reports whether code begins with a function, not with a part split off: paths from there return as from a
+// function, or, if none returns, calls are aligned and no register is read that only the part's caller can have set.
 func (a *analysis) isEntry(fn span) bool {
 	v := a.searchEpilogues(fn.lo, false, fn, acceptedEnds{})
 	if f, _ := v.best(); f != nil && v.strong > 0 {

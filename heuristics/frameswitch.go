@@ -46,7 +46,7 @@ func (a *analysis) frameSwitch(q frames.Query) (frames.Rule, *frames.Row, bool) 
 	} else {
 		row.Regs[abi.sp] = abi.placeOf(sp, noReg)
 	}
-	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagSignal,
+	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagExactPC,
 		Method: frames.MethodHeuristic}
 	return rule, row, true
 }

@@ -24,7 +24,7 @@ func (p *patterns) sigreturn(q frames.Query) (frames.Rule, *frames.Row, bool) {
 			}
 			if bytes.HasPrefix(p.code(q.PC-uint64(back)), form) {
 				row := p.abi.signalRow
-				r := frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}
+				r := frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagExactPC, Method: frames.MethodHeuristic}
 				return r, row, true
 			}
 		}

@@ -15,13 +15,13 @@ func TestSignalTrampolineIsRecognizedByItsInstructions(t *testing.T) {
 	s := intel(0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05)
 	for _, q := range []frames.Query{{PC: base}, {PC: base, AfterCall: true}, {PC: base + 7}} {
 		r, row, ok := s.Rule(q)
-		if !ok || r.Flags != frames.FlagSignal || row == nil || !row.CFADeref || row.RA.Off != 168 {
+		if !ok || r.Flags != frames.FlagExactPC || row == nil || !row.CFADeref || row.RA.Off != 168 {
 			t.Errorf("query %+v: rule %+v, %+v, %v; want a signal frame", q, r, row, ok)
 		}
 	}
 	// mov x8,#139; svc #0
 	if r, row, ok := arm(false, 0xd2801168, 0xd4000001).Rule(frames.Query{PC: base, AfterCall: true}); !ok ||
-		r.Flags != frames.FlagSignal || row.RA.Off != 568 {
+		r.Flags != frames.FlagExactPC || row.RA.Off != 568 {
 		t.Errorf("arm64: rule %+v, %+v, %v; want a signal frame", r, row, ok)
 	}
 }

@@ -12,12 +12,12 @@ import (
 // Pages caches the pages that a walk or a query reads, for one goroutine; a page costs little more than a word. The
 // zero value reads nothing.
 type Pages struct {
-	of    Reader
-	index map[uint64]*page
-	pages []*page // those in use first
-	used  int
-	last  *page
-	parts []frames.Region // of Reread
+	source Reader
+	index  map[uint64]*page
+	pages  []*page // those in use first
+	used   int
+	last   *page
+	parts  []frames.Region // of Reread
 }
 
 type page struct {
@@ -34,17 +34,17 @@ const (
 )
 
 // Reset empties the cache, and sets whose memory it reads; nil: none.
-func (p *Pages) Reset(of Reader) {
+func (p *Pages) Reset(source Reader) {
 	if n := len(p.pages); n > max(p.used, fewPages) { // free one after a deep stack
 		p.pages[n-1], p.pages = nil, p.pages[:n-1]
 	}
-	p.of, p.used, p.last = of, 0, nil
+	p.source, p.used, p.last = source, 0, nil
 	clear(p.index)
 }
 
 // Reread drops the contents, and reads in one call the pages used since the last Reset or Reread, for a query that
 // repeats its reads. read is [Gatherer.ReadParts]; nil is Reset.
-func (p *Pages) Reread(of Reader, read func([]frames.Region) int) {
+func (p *Pages) Reread(source Reader, read func([]frames.Region) int) {
 	p.parts = p.parts[:0]
 	asked := 0
 	for i, q := range p.pages[:p.used] {
@@ -54,7 +54,7 @@ func (p *Pages) Reread(of Reader, read func([]frames.Region) int) {
 			asked++
 		}
 	}
-	p.Reset(of)
+	p.Reset(source)
 	if read == nil || asked == 0 {
 		return
 	}
@@ -66,7 +66,7 @@ func (p *Pages) Reread(of Reader, read func([]frames.Region) int) {
 
 // Read reads through the cache, and gives the number of bytes.
 func (p *Pages) Read(addr uint64, b []byte) (done int) {
-	for done < len(b) && p.of != nil {
+	for done < len(b) && p.source != nil {
 		at := addr + uint64(done)
 		q := p.page(at &^ (pageSize - 1))
 		off := int(at & (pageSize - 1))
@@ -93,7 +93,7 @@ func (p *Pages) page(at uint64) *page {
 	if q == nil {
 		q = p.free()
 		p.index[at] = q
-		q.at, q.size = at, max(p.of.Read(at, q.b[:]), 0)
+		q.at, q.size = at, max(p.source.Read(at, q.b[:]), 0)
 	}
 	p.last, q.asked = q, true
 	return q

@@ -93,8 +93,8 @@ type CodeHistory interface {
 	SetTime(at int64, mayRead bool) (changed bool)
 }
 
-// Base has the usual answers of a [Runtime] and of [FrameSource.Plan]: one of its kind, constant rules, no function
-// bounds, nothing to copy.
+// Base has the usual answers of a [Runtime], and of a [FrameSource]'s Plan and Anchor: one of its kind, constant rules,
+// no function bounds, nothing to copy.
 type Base struct{}
 
 // Module implements [Runtime].
@@ -183,7 +183,7 @@ type Ref struct {
 	Kind   uint8 // defined by the runtime
 }
 
-// Frame is one function of a managed frame.
+// Frame is a managed frame's function, or a call inlined in it.
 type Frame struct {
 	// Function is the source name, "" if unknown; File and Line are the position, "" and 0 if unknown.
 	Function, File string

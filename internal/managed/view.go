@@ -103,10 +103,10 @@ func (v *View) StillLive() bool {
 	return v.live
 }
 
-// InRegs reports whether a known register of the sample has such a word.
-func (v *View) InRegs(such func(word uint64) bool) bool {
+// InRegs reports whether the word in a known register of the sample passes test.
+func (v *View) InRegs(test func(word uint64) bool) bool {
 	for i := range frames.NumRegs {
-		if w, ok := v.Sample.Regs.Get(uint8(i)); ok && such(w) {
+		if w, ok := v.Sample.Regs.Get(uint8(i)); ok && test(w) {
 			return true
 		}
 	}

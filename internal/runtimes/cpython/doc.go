@@ -17,10 +17,6 @@
 // A frame that fits nowhere invalidates all Python frames of the walk; in 3.11 and 3.12 so does a stop in some
 // instructions of a call from C into Python.
 //
-// A code object's address can be reused before its name is read. The first of these proofs names a frame; without, it
-// is [freed]:
-//
-//  1. The identity was copied in the stop and is unchanged.
-//  2. It was known before the stop and is unchanged after it.
-//  3. The thread has slept since the stop.
+// A code object's address can be reused before its name is read. Names are proven by [managed.Prove]; a frame without
+// proof is [freed].
 package cpython

@@ -145,7 +145,7 @@ func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 					}
 					switch {
 					case r.Flags&frames.FlagRoot != 0, row != nil && row.RA.Kind == frames.RuleReg,
-						r.Flags&(frames.FlagStackSwitch|frames.FlagSignal) != 0 && row != nil:
+						r.Flags&(frames.FlagStackSwitch|frames.FlagExactPC) != 0 && row != nil:
 						special++
 						continue
 					case row != nil && row.CFAExpr != nil:

@@ -65,7 +65,7 @@ func (t rulesARM64) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWri
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
 	if k == kindTrampoline {
-		r.Flags |= frames.FlagSignal
+		r.Flags |= frames.FlagExactPC
 	}
 	return t.frameRule(r, delta, fr.fpFrom != 0 && pc >= fr.fpFrom)
 }
@@ -182,7 +182,7 @@ func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (fra
 	}
 	fp := !leaf && fr.fpFrom != 0 && pc >= fr.fpFrom
 	row := injectedRow(int64(delta), leaf, fp)
-	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
 func injectedRow(delta int64, leaf, fp bool) *frames.Row {

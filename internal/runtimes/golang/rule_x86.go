@@ -23,7 +23,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 	case spWrite || k == kindFollow || k == kindTrampoline || k == kindCgoCall || k == kindMorestack:
 		return t.followedX86(q, f, k, r)
 	case k == kindInjected:
-		r.Flags |= frames.FlagSignal
+		r.Flags |= frames.FlagExactPC
 	}
 	pc := q.LookupPC(t.img.Arch)
 	if off := t.savedBP(f, pc, delta); off != 0 {
@@ -36,7 +36,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
-		r.Flags |= frames.FlagSignal // the stub is at an exact pc
+		r.Flags |= frames.FlagExactPC // the stub's pc is no return address
 	}
 	switch {
 	case !ok && (k == kindFollow || k == kindTrampoline) && f.flag&flagSPWrite == 0:
@@ -162,7 +162,7 @@ func storedBP(b []byte) (disp int32, size int) {
 }
 
 func (rulesX86) sigreturnX86() (frames.Rule, *frames.Row) {
-	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, sigreturnRowX86
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, sigreturnRowX86
 }
 
 var sigreturnRowX86 = heuristics.SignalRow(frames.X86_64)

@@ -21,7 +21,7 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 	row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 	row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
 	row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
-	return frames.Rule{Flags: frames.FlagStackSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
+	return frames.Rule{Flags: frames.FlagStackSwitch | frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
 // schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
@@ -49,7 +49,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	}
 	row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.ARM64LR}}
 	row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleReg, Reg: 3}
-	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
 // loadsG reports whether f has loaded g before pc: g is the scheduler's, and the goroutine's registers are saved.

@@ -33,8 +33,8 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 	}
 	row := &frames.Row{CFAReg: frames.X86RSP, RA: ra}
 	row.Regs[frames.X86RBP] = bp
-	// FlagSignal: a new goroutine's pc is exact
-	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+	// a new goroutine's pc is no return address
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
 // cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
