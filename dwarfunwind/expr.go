@@ -47,123 +47,123 @@ func (e *expr) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, b
 	return 0, false
 }
 
-func (v *evaluator) push(x uint64) bool {
-	if v.n >= exprStack {
+func (e *evaluator) push(x uint64) bool {
+	if e.n >= exprStack {
 		return false
 	}
-	v.stack[v.n] = x
-	v.n++
+	e.stack[e.n] = x
+	e.n++
 	return true
 }
 
 // step executes one operation; false if it is unknown or cannot be done. An operand may be missing ([cursor].Bad).
-func (v *evaluator) step(op uint8) bool {
-	if x, ok := v.readConstant(op); ok {
-		return v.push(x)
+func (e *evaluator) step(op uint8) bool {
+	if x, ok := e.readConstant(op); ok {
+		return e.push(x)
 	}
-	if reg, off, ok := v.readRegPlusOffset(op); ok {
-		x, ok := v.register(reg)
-		return ok && v.push(x+uint64(off))
+	if reg, off, ok := e.readRegPlusOffset(op); ok {
+		x, ok := e.register(reg)
+		return ok && e.push(x+uint64(off))
 	}
 	switch op {
 	case opNop:
 		return true
 	case opAddr:
 		// relocated as the code is, by the difference of the two pcs
-		return v.push(v.U64() + v.regs.PC - v.pc)
+		return e.push(e.U64() + e.regs.PC - e.pc)
 	case opSkip:
-		return v.jump(int16(v.U16()))
+		return e.jump(int16(e.U16()))
 	}
-	return v.execStackOp(op)
+	return e.execStackOp(op)
 }
 
-func (v *evaluator) register(reg uint64) (uint64, bool) {
-	if reg == v.pcColumn {
-		return v.regs.PC, true
+func (e *evaluator) register(reg uint64) (uint64, bool) {
+	if reg == e.pcColumn {
+		return e.regs.PC, true
 	}
 	if reg >= frames.NumRegs {
 		return 0, false
 	}
-	return v.regs.Get(uint8(reg))
+	return e.regs.Get(uint8(reg))
 }
 
-func (v *evaluator) jump(d int16) bool {
-	to := v.Pos + int(d)
-	if to < 0 || to > len(v.Bytes) {
+func (e *evaluator) jump(d int16) bool {
+	to := e.Pos + int(d)
+	if to < 0 || to > len(e.Bytes) {
 		return false
 	}
-	v.Pos = to
+	e.Pos = to
 	return true
 }
 
-func (v *evaluator) execStackOp(op uint8) bool {
-	if v.n < 1 {
+func (e *evaluator) execStackOp(op uint8) bool {
+	if e.n < 1 {
 		return false
 	}
-	top := &v.stack[v.n-1]
+	top := &e.stack[e.n-1]
 	if x, ok := unaryOp(op, *top); ok {
 		*top = x
 		return true
 	}
 	switch op {
 	case opDup:
-		return v.push(*top)
+		return e.push(*top)
 	case opDrop:
-		v.n--
+		e.n--
 		return true
 	case opPick:
-		return v.pick(int(v.U8()))
+		return e.pick(int(e.U8()))
 	case opPlusUconst:
-		*top += v.ULEB()
+		*top += e.ULEB()
 		return true
 	case opDeref:
-		return v.deref(8)
+		return e.deref(8)
 	case opDerefSize:
-		return v.deref(v.U8())
+		return e.deref(e.U8())
 	case opBra:
-		d := int16(v.U16())
-		v.n--
-		return *top == 0 || v.jump(d)
+		d := int16(e.U16())
+		e.n--
+		return *top == 0 || e.jump(d)
 	}
-	return v.execBinaryOp(op)
+	return e.execBinaryOp(op)
 }
 
-func (v *evaluator) execBinaryOp(op uint8) bool {
-	if v.n < 2 {
+func (e *evaluator) execBinaryOp(op uint8) bool {
+	if e.n < 2 {
 		return false
 	}
-	s := v.stack[:v.n]
-	a, b := &s[v.n-2], &s[v.n-1]
+	s := e.stack[:e.n]
+	a, b := &s[e.n-2], &s[e.n-1]
 	switch op {
 	case opOver:
-		return v.pick(1)
+		return e.pick(1)
 	case opSwap:
 		*a, *b = *b, *a
 		return true
 	case opRot:
-		if v.n < 3 {
+		if e.n < 3 {
 			return false
 		}
-		c := &s[v.n-3]
+		c := &s[e.n-3]
 		*c, *a, *b = *b, *c, *a
 		return true
 	}
 	x, ok := binaryOp(op, *a, *b)
 	*a = x
-	v.n--
+	e.n--
 	return ok
 }
 
-func (v *evaluator) pick(i int) bool {
-	return i < v.n && v.push(v.stack[v.n-1-i])
+func (e *evaluator) pick(i int) bool {
+	return i < e.n && e.push(e.stack[e.n-1-i])
 }
 
-func (v *evaluator) deref(size uint8) bool {
+func (e *evaluator) deref(size uint8) bool {
 	if size < 1 || size > 8 {
 		return false
 	}
-	top := &v.stack[v.n-1]
-	x, ok := v.mem.Word(*top)
+	top := &e.stack[e.n-1]
+	x, ok := e.mem.Word(*top)
 	*top = x & (^uint64(0) >> (64 - 8*uint(size)))
 	return ok
 }

@@ -43,21 +43,21 @@ func openSearchTable(sec Section) (h searchTable) {
 }
 
 // pairAt returns the start, relative to the section, and the FDE's address.
-func (h *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
-	b := h.sec.view(h.first+i*pairSize, pairSize)
+func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
+	b := t.sec.view(t.first+i*pairSize, pairSize)
 	if b == nil {
 		return 0, 0, false
 	}
-	return relative(b), h.sec.Addr + uint64(relative(b[4:])), true
+	return relative(b), t.sec.Addr + uint64(relative(b[4:])), true
 }
 
 // find returns the address of the FDE whose code starts last at or before pc, and its index.
-func (h *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
-	key := int64(pc - h.sec.Addr)
-	lo, hi := uint64(0), h.count // pairs below lo start at or before pc, those from hi on behind it
+func (t *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
+	key := int64(pc - t.sec.Addr)
+	lo, hi := uint64(0), t.count // pairs below lo start at or before pc, those from hi on behind it
 	for lo < hi {
 		mid := (lo + hi) / 2
-		start, fdeAddr, intact := h.pairAt(mid)
+		start, fdeAddr, intact := t.pairAt(mid)
 		switch {
 		case !intact:
 			return 0, 0, false

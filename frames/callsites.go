@@ -96,8 +96,9 @@ func (s *Space) switchesStack(m *Module, pc Addr, afterCall bool) bool {
 	return switched
 }
 
-// isReturnAddressOf reports whether the word v follows a call that can have led to the callee: of a known one, without a
-// tail call (unlike callFitOf); of an unknown one, a direct call only of a function that may end in a tail call.
+// isReturnAddressOf reports whether the word v follows a call that can have led to the callee. A direct call must be of
+// the callee, or, if that is unknown, of a function that may end in a tail call. Unlike callFitOf, it accepts no tail
+// call that led to a known callee.
 func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	if v < minCodeAddr {
 		return false

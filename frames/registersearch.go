@@ -271,8 +271,8 @@ func onlyDirect(all []candidate) (i int, ok bool) {
 	return i, ok || len(all) > 0 && all[0].fit == fitIndirect && all[0].calledOnce
 }
 
-// callFitOf classifies the word v as a return address of the callee. Unlike isReturnAddressOf, it accepts any call of an
-// unknown callee, and has a class for tail calls that can have led to a known one.
+// callFitOf classifies the word v as a return address of the callee. Unlike isReturnAddressOf, it accepts any call if
+// the callee is unknown, and has a class for tail calls that can have led to a known one.
 func (s *Space) callFitOf(v Addr, callee function) callFit {
 	if v < minCodeAddr || s.ModuleAt(v-1) == nil {
 		return fitNone

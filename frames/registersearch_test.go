@@ -35,13 +35,13 @@ func newProgram() *program {
 	}}
 }
 
-func (c *program) CallBefore(ret Addr) (Call, bool) { call, ok := c.calls[ret]; return call, ok }
+func (p *program) CallBefore(ret Addr) (Call, bool) { call, ok := p.calls[ret]; return call, ok }
 
-func (c *program) EndsInTailCall(start Addr) bool { return c.jumps[start] }
+func (p *program) EndsInTailCall(start Addr) bool { return p.jumps[start] }
 
-func (c *program) FuncStart(pc Addr) (Addr, bool) { return pc &^ 0xff, true }
+func (p *program) FuncStart(pc Addr) (Addr, bool) { return pc &^ 0xff, true }
 
-func (c *program) Rule(q Query) (Rule, *Row, bool) {
+func (p *program) Rule(q Query) (Rule, *Row, bool) {
 	switch {
 	case q.LookupPC(X86_64)&^0xff == 0x1f00:
 		return Rule{Flags: FlagRoot, Method: MethodCFI}, nil, true
@@ -50,7 +50,7 @@ func (c *program) Rule(q Query) (Rule, *Row, bool) {
 	}
 	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}
 	row.Regs[X86RBP] = RegRule{Kind: RuleOffset, Off: -16}
-	if c.deref && q.PC == inInner {
+	if p.deref && q.PC == inInner {
 		row.CFADeref, row.CFAOff = true, -8
 		row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}
 	}
@@ -62,11 +62,11 @@ func (c *program) Rule(q Query) (Rule, *Row, bool) {
 }
 
 // sleep walks a stack of which only pc and sp are known.
-func (c *program) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
+func (p *program) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
 	t.Helper()
 	r := &Regs{Arch: X86_64, PC: inInner}
 	r.Set(X86RSP, 0x7000)
-	return walk(t, w, space(c, c), r, stack(0x7000, words...))
+	return walk(t, w, space(p, p), r, stack(0x7000, words...))
 }
 
 func TestFramePointerIsFoundOnTheStack(t *testing.T) {

@@ -24,8 +24,8 @@
 // pointer gives the CFA, and the stack words that have the start value of a register are where it is saved. It needs
 // the function's start, and serves code that never returns, and queries that have only the stack pointer.
 //
-// If they differ (analysis.combine), the epilogues hold where they agree among themselves and either no path leads from
-// the start to pc, or the start is that of a part split off by the compiler (analysis.isEntry). Else the prologue holds.
+// If they differ (analysis.combine): where the epilogues agree among themselves, they hold if no path leads from the
+// start to pc, or if the code is a part split off by the compiler (analysis.isEntry). Else the prologue holds.
 //
 // # Example
 //

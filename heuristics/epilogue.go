@@ -185,12 +185,12 @@ func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
 
 // setToPlaceAtStart sets p to where a register was at the start, by its value at a return; false if that is not the
 // caller's.
-func (p *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
+func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
 	switch {
 	case v.isStartValue(reg):
-		*p = savedReg{}
+		*s = savedReg{}
 	case v.kind == loaded && v.addend == 0:
-		*p = savedReg{inMemory, v.base, v.off}
+		*s = savedReg{inMemory, v.base, v.off}
 	default:
 		return false
 	}

@@ -170,14 +170,14 @@ type tally struct {
 	split                           int // part of none: in parts split off a function
 }
 
-func (c tally) total() int { return c.right + c.none + c.wrong + c.lost + c.other }
+func (t tally) total() int { return t.right + t.none + t.wrong + t.lost + t.other }
 
-func (c tally) share(n int) float64 { return 100 * float64(n) / float64(max(c.total(), 1)) }
+func (t tally) share(n int) float64 { return 100 * float64(n) / float64(max(t.total(), 1)) }
 
-func (c tally) String() string {
+func (t tally) String() string {
 	return fmt.Sprintf("%8d pcs: right %6.2f %%, no answer %5.2f %% (split parts %5.2f %%), CFA wrong %5.3f %%, "+
 		"register wrong %5.3f %%, other base %5.2f %%",
-		c.total(), c.share(c.right), c.share(c.none), c.share(c.split), c.share(c.wrong), c.share(c.lost), c.share(c.other))
+		t.total(), t.share(t.right), t.share(t.none), t.share(t.split), t.share(t.wrong), t.share(t.lost), t.share(t.other))
 }
 
 var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "r10": 10,
@@ -202,16 +202,16 @@ var keptNames = map[frames.Arch][]string{
 }
 
 // compare compares a rule with a row of call frame information.
-func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth *cfiRow) string {
+func (t *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth *cfiRow) string {
 	if row == nil {
 		row = expand(arch, r)
 	}
 	if row.CFAReg != regNumber(truth.reg) {
-		c.other++
+		t.other++
 		return "other"
 	}
 	if row.CFADeref || row.CFAOff != truth.off {
-		c.wrong++
+		t.wrong++
 		return "wrong"
 	}
 	for _, name := range keptNames[arch] {
@@ -220,11 +220,11 @@ func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth 
 			n = frames.ARM64LR
 		}
 		if !samePlace(row.Regs[n], truth, name) {
-			c.lost++
+			t.lost++
 			return "lost"
 		}
 	}
-	c.right++
+	t.right++
 	return ""
 }
 
@@ -318,18 +318,18 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 
 // query requests a rule and compares it. Where the truth is relative to the stack pointer and the rule is not, the
 // rule for the stack pointer is requested.
-func (c *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) string {
+func (t *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) string {
 	r, row, ok := s.Rule(q)
 	if !ok {
-		c.none++
+		t.none++
 		if f.split() {
-			c.split++
+			t.split++
 			return "split"
 		}
 		return "none"
 	}
 	if r.Flags&frames.FlagRoot != 0 {
-		c.wrong++
+		t.wrong++
 		return "wrong"
 	}
 	if sp := s.opt.Arch.SP(); regNumber(truth.reg) == sp && r.CFAReg != sp {
@@ -338,7 +338,7 @@ func (c *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) stri
 			r, row = r2, row2
 		}
 	}
-	return c.compare(s.opt.Arch, r, row, truth)
+	return t.compare(s.opt.Arch, r, row, truth)
 }
 
 // showClass lists the logged outcomes.

@@ -111,11 +111,11 @@ type savedSP struct {
 }
 
 // Eval implements [frames.Expr].
-func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	base, ok := regs.Get(e.reg)
+func (s savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	base, ok := regs.Get(s.reg)
 	if !ok {
 		return 0, false
 	}
-	v, ok := mem.Word(base + uint64(e.off))
-	return v + uint64(e.add), ok
+	v, ok := mem.Word(base + uint64(s.off))
+	return v + uint64(s.add), ok
 }

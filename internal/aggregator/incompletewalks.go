@@ -41,7 +41,7 @@ func (p *processState) countWalk(s *observe.RawSample, stop frames.StopReason, a
 // countUntrackedWalk counts the walk of a sample of an untracked process, for its program and for all of these.
 func (a *Aggregator) countUntrackedWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
-	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.Of != nil ||
+	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.CodeOwner != nil ||
 		raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}

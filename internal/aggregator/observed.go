@@ -108,8 +108,8 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 func (a *Aggregator) unassignedStack(th *threadState, program *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	if program != nil && program.Of != nil {
-		th, program = a.process(program.Of).untrackedState(), nil
+	if program != nil && program.CodeOwner != nil {
+		th, program = a.process(program.CodeOwner).untrackedState(), nil
 	}
 	id, stop := a.stacks.stackOfSample(th, program, s)
 	a.out.totals.addStack(stop, s.How)
@@ -118,8 +118,8 @@ func (a *Aggregator) unassignedStack(th *threadState, program *handover.Program,
 
 // programOf names an untracked child's program: its own, or that of the process whose code it ran.
 func programOf(p *handover.Program) string {
-	if p.Of != nil {
-		return orUnknown(p.Of.Comm)
+	if p.CodeOwner != nil {
+		return orUnknown(p.CodeOwner.Comm)
 	}
 	return orUnknown(p.Name)
 }

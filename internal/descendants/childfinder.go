@@ -27,12 +27,12 @@ const (
 	firstNumber = 300
 )
 
-// ChildFinder finds new processes by number. O is the caller's value of a tracked process, never zero; K that of an
-// untracked one. Not safe for concurrent use.
-type ChildFinder[O comparable, K any] struct {
-	tracked  map[int]O
+// ChildFinder finds new processes by number. Owner is the caller's value of a tracked process, never zero; Value that
+// of an untracked one. Not safe for concurrent use.
+type ChildFinder[Owner comparable, Value any] struct {
+	tracked  map[int]Owner
 	forks    map[int]*forkCounts // of tracked processes
-	children map[int]*NewChild[O, K]
+	children map[int]*NewChild[Owner, Value]
 	last     int // last assigned number; 0: unknown
 
 	budget     *procmem.FDBudget
@@ -45,11 +45,11 @@ type ChildFinder[O comparable, K any] struct {
 }
 
 // NewChild is a new process that is not tracked yet.
-type NewChild[O comparable, K any] struct {
+type NewChild[Owner comparable, Value any] struct {
 	PID    int
-	Waiter O // nearest tracked ancestor
+	Waiter Owner // nearest tracked ancestor
 	Files  *procmem.ThreadFiles
-	Value  K
+	Value  Value
 	Times  []NameTime // up to the last read
 
 	parent    int
@@ -67,20 +67,20 @@ type NameTime struct {
 	NS   int64
 }
 
-// NewChildFinder returns an empty set, which keeps files open within the budget.
-func NewChildFinder[O comparable, K any](budget *procmem.FDBudget) *ChildFinder[O, K] {
-	return &ChildFinder[O, K]{
-		tracked: map[int]O{}, forks: map[int]*forkCounts{}, children: map[int]*NewChild[O, K]{}, budget: budget,
-		stat: (*procmem.ThreadFiles).Stat, parent: parent,
-		clock: procmem.ProcessCPU, beforeRead: func() {}, pin: func() {}, unpin: func() {},
+// NewChildFinder returns a finder that tracks no process, and keeps files open within the budget.
+func NewChildFinder[Owner comparable, Value any](budget *procmem.FDBudget) *ChildFinder[Owner, Value] {
+	return &ChildFinder[Owner, Value]{
+		tracked: map[int]Owner{}, forks: map[int]*forkCounts{}, children: map[int]*NewChild[Owner, Value]{},
+		budget: budget, stat: (*procmem.ThreadFiles).Stat, parent: parent, clock: procmem.ProcessCPU,
+		beforeRead: func() {}, pin: func() {}, unpin: func() {},
 	}
 }
 
 // BeforeReads sets a function called before each read of /proc, which may wait for an exec.
-func (n *ChildFinder[O, K]) BeforeReads(f func()) { n.beforeRead = f }
+func (f *ChildFinder[Owner, Value]) BeforeReads(call func()) { f.beforeRead = call }
 
 // PinReads sets functions around reads of a known process, in which the caller must not yield.
-func (n *ChildFinder[O, K]) PinReads(pin, unpin func()) { n.pin, n.unpin = pin, unpin }
+func (f *ChildFinder[Owner, Value]) PinReads(pin, unpin func()) { f.pin, f.unpin = pin, unpin }
 
 // parent fails for an ended process and for a thread. It reads status: a read of stat waits for an exec
 // (fs/proc/array.c, do_task_stat).
@@ -91,37 +91,37 @@ func parent(pid int) (int, bool) {
 }
 
 // Track removes and returns the entry of a process that is tracked from now on; nil: none.
-func (n *ChildFinder[O, K]) Track(pid int, as O) *NewChild[O, K] {
-	before := n.children[pid]
+func (f *ChildFinder[Owner, Value]) Track(pid int, owner Owner) *NewChild[Owner, Value] {
+	before := f.children[pid]
 	if before != nil {
 		before.Files.Close()
 	}
-	n.tracked[pid] = as
-	delete(n.children, pid)
-	delete(n.forks, pid)
-	for _, y := range n.children {
-		if y.parent == pid {
-			y.Waiter = as
+	f.tracked[pid] = owner
+	delete(f.children, pid)
+	delete(f.forks, pid)
+	for _, child := range f.children {
+		if child.parent == pid {
+			child.Waiter = owner
 		}
 	}
 	return before
 }
 
 // Forget notes the end of a tracked process, whose number may be reused.
-func (n *ChildFinder[O, K]) Forget(pid int, as O) {
-	if n.tracked[pid] == as {
-		delete(n.tracked, pid)
-		delete(n.forks, pid)
+func (f *ChildFinder[Owner, Value]) Forget(pid int, owner Owner) {
+	if f.tracked[pid] == owner {
+		delete(f.tracked, pid)
+		delete(f.forks, pid)
 	}
 }
 
 // Advanced reports whether numbers were assigned since the last Search.
-func (n *ChildFinder[O, K]) Advanced(last int) bool { return last != n.last }
+func (f *ChildFinder[Owner, Value]) Advanced(last int) bool { return last != f.last }
 
 // Search searches the numbers up to last, the last assigned one (0: unknown), for descendants of tracked processes.
-func (n *ChildFinder[O, K]) Search(last int, now int64) {
-	before := n.last
-	if n.last = last; before == 0 || last == 0 || before == last || len(n.tracked) == 0 {
+func (f *ChildFinder[Owner, Value]) Search(last int, now int64) {
+	before := f.last
+	if f.last = last; before == 0 || last == 0 || before == last || len(f.tracked) == 0 {
 		return
 	}
 	if last < before {
@@ -129,68 +129,68 @@ func (n *ChildFinder[O, K]) Search(last int, now int64) {
 	}
 	step := (last-before-1)/maxNumbers + 1
 	for pid := before + 1 + (last-before-1)%step; pid <= last; pid += step {
-		n.examine(pid, now)
+		f.examine(pid, now)
 	}
 }
 
-func (n *ChildFinder[O, K]) examine(pid int, now int64) {
-	if _, tracked := n.tracked[pid]; tracked || len(n.children) >= maxNewChildren {
+func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
+	if _, tracked := f.tracked[pid]; tracked || len(f.children) >= maxNewChildren {
 		return
 	}
-	n.beforeRead()
-	parent, ok := n.parent(pid)
+	f.beforeRead()
+	parent, ok := f.parent(pid)
 	if !ok {
 		return
 	}
-	waiter, ok := n.tracked[parent]
-	if y := n.children[parent]; !ok && y != nil {
-		waiter, ok = y.Waiter, true
+	waiter, ok := f.tracked[parent]
+	if child := f.children[parent]; !ok && child != nil {
+		waiter, ok = child.Waiter, true
 	}
 	if !ok {
 		return
 	}
 	var s procmem.Stat
-	files := procmem.OpenThread(pid, pid, n.budget)
+	files := procmem.OpenThread(pid, pid, f.budget)
 	_ = files.OpenDir() // if it has ended, its stat shows that
-	if n.stat(files, &s) != nil || s.State == 'Z' || s.PPID != parent {
+	if f.stat(files, &s) != nil || s.State == 'Z' || s.PPID != parent {
 		files.Close()
 		return
 	}
-	n.children[pid] = &NewChild[O, K]{
+	f.children[pid] = &NewChild[Owner, Value]{
 		Waiter: waiter, PID: pid, Files: files, parent: parent, start: s.StartTime, since: now,
 	}
 }
 
 // Tick calls runs with each new process whose first thread is on or waits for a processor. It yields, and forgets,
 // those that have ended or (over) are read no more.
-func (n *ChildFinder[O, K]) Tick(
-	now int64, runs func(*NewChild[O, K], *procmem.Stat),
-) iter.Seq2[*NewChild[O, K], bool] {
-	return func(yield func(y *NewChild[O, K], over bool) bool) {
-		for pid, y := range n.children {
-			age := now - y.since
-			if age > markedFor && now-y.readAt < lastingEvery {
+func (f *ChildFinder[Owner, Value]) Tick(
+	now int64, runs func(*NewChild[Owner, Value], *procmem.Stat),
+) iter.Seq2[*NewChild[Owner, Value], bool] {
+	return func(yield func(child *NewChild[Owner, Value], over bool) bool) {
+		for pid, child := range f.children {
+			age := now - child.since
+			if age > markedFor && now-child.readAt < lastingEvery {
 				continue
 			}
-			y.readAt = now
-			n.beforeRead()
-			n.pin()
-			cpu, _ := n.clock(pid) // fails if it is gone
+			child.readAt = now
+			f.beforeRead()
+			f.pin()
+			cpu, _ := f.clock(pid) // fails if it is gone
 			var s procmem.Stat
-			err := n.stat(y.Files, &s)
-			n.unpin()
-			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be tracked
+			err := f.stat(child.Files, &s)
+			f.unpin()
+			ended := err != nil || s.StartTime != child.start || s.State == 'X' // a zombie may still be tracked
 			if ended || age > lastingFor {
-				delete(n.children, pid)
-				goesOn := yield(y, !ended)
-				if y.Files.Close(); !goesOn {
+				delete(f.children, pid)
+				goesOn := yield(child, !ended)
+				if child.Files.Close(); !goesOn {
 					return
 				}
 				continue
 			}
-			n.noteExec(y, &s)
-			if y.addUse(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
-				runs(y, &s)
+			f.noteExec(child, &s)
+			if child.addUse(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
+				runs(child, &s)
 			}
 		}
 	}
@@ -214,49 +214,52 @@ const (
 	beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since
 )
 
-func (n *ChildFinder[O, K]) noteExec(y *NewChild[O, K], s *procmem.Stat) {
+func (f *ChildFinder[Owner, Value]) noteExec(child *NewChild[Owner, Value], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
-	if _, tracked := n.tracked[y.parent]; y.execKnown || !tracked || before && s.Flags&exiting == 0 && s.State != 'Z' {
+	stillBefore := before && s.Flags&exiting == 0 && s.State != 'Z'
+	if _, tracked := f.tracked[child.parent]; child.execKnown || !tracked || stillBefore {
 		return
 	}
-	f := n.forks[y.parent]
-	if f == nil {
-		f = &forkCounts{}
-		n.forks[y.parent] = f
+	counts := f.forks[child.parent]
+	if counts == nil {
+		counts = &forkCounts{}
+		f.forks[child.parent] = counts
 	}
-	if y.execKnown = true; before {
-		f.never++
+	if child.execKnown = true; before {
+		counts.never++
 	} else {
-		f.exec = true
+		counts.exec = true
 	}
 }
 
 // MayExec reports whether a process may be about to call exec: it has not, and its siblings are not known never to.
-func (n *ChildFinder[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
-	f := n.forks[y.parent]
-	return s.Flags&beforeExec != 0 && (f == nil || f.exec || f.never < minForks)
+func (f *ChildFinder[Owner, Value]) MayExec(child *NewChild[Owner, Value], s *procmem.Stat) bool {
+	counts := f.forks[child.parent]
+	return s.Flags&beforeExec != 0 && (counts == nil || counts.exec || counts.never < minForks)
 }
 
 // NoteExec notes that a tracked process runs another program.
-func (n *ChildFinder[O, K]) NoteExec(pid int) { delete(n.forks, pid) }
+func (f *ChildFinder[Owner, Value]) NoteExec(pid int) { delete(f.forks, pid) }
 
 const maxNames = 8
 
-func (y *NewChild[O, K]) addUse(name *procmem.Comm, cpu int64) {
-	ns := cpu - y.cpu
+func (c *NewChild[Owner, Value]) addUse(name *procmem.Comm, cpu int64) {
+	ns := cpu - c.cpu
 	if ns <= 0 {
 		return
 	}
-	if last := len(y.Times) - 1; last >= 0 && (*name == y.comm || len(y.Times) == maxNames) {
-		y.Times[last].NS += ns
+	if last := len(c.Times) - 1; last >= 0 && (*name == c.comm || len(c.Times) == maxNames) {
+		c.Times[last].NS += ns
 	} else {
-		y.Times = append(y.Times, NameTime{name.String(), ns})
+		c.Times = append(c.Times, NameTime{name.String(), ns})
 	}
-	y.cpu, y.comm = cpu, *name
+	c.cpu, c.comm = cpu, *name
 }
 
 // Empty reports whether no new process is known.
-func (n *ChildFinder[O, K]) Empty() bool { return len(n.children) == 0 }
+func (f *ChildFinder[Owner, Value]) Empty() bool { return len(f.children) == 0 }
 
 // All returns the new processes.
-func (n *ChildFinder[O, K]) All() iter.Seq[*NewChild[O, K]] { return maps.Values(n.children) }
+func (f *ChildFinder[Owner, Value]) All() iter.Seq[*NewChild[Owner, Value]] {
+	return maps.Values(f.children)
+}

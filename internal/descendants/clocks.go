@@ -16,8 +16,8 @@ import (
 const maxPrograms = 16 // per process
 
 // ProgramTime is a process's CPU time in one program, ns.
-type ProgramTime[O comparable] struct {
-	Program *Program[O]
+type ProgramTime[Owner comparable] struct {
+	Program *Program[Owner]
 	NS      int64
 }
 
@@ -27,29 +27,29 @@ type onCPU struct {
 	since    int64
 }
 
-type clocks[O comparable, S any] struct {
-	on         map[int]onCPU            // by processor
-	nowTracked map[int]*Untracked[O, S] // tracked processes whose records began with their creation
-	lost       int64                    // records lost so far
+type clocks[Owner comparable, Sample any] struct {
+	on         map[int]onCPU                     // by processor
+	nowTracked map[int]*Untracked[Owner, Sample] // tracked processes whose records began with their creation
+	lost       int64                             // records lost so far
 }
 
 // TrackWithClocks is [Table.Track] that goes on to count the process's time.
-func (t *Table[O, S]) TrackWithClocks(pid int, as O) {
+func (t *Table[Owner, Sample]) TrackWithClocks(pid int, owner Owner) {
 	delete(t.clocks.nowTracked, pid)
-	if before := t.Track(pid, as); before != nil {
+	if before := t.Track(pid, owner); before != nil {
 		if t.clocks.nowTracked == nil {
-			t.clocks.nowTracked = map[int]*Untracked[O, S]{}
+			t.clocks.nowTracked = map[int]*Untracked[Owner, Sample]{}
 		}
 		t.clocks.nowTracked[pid] = before
 	}
 }
 
 // ForgetWithClocks is [Table.Forget] with the CPU time of the process's whole life, ns; 0: not completely known.
-func (t *Table[O, S]) ForgetWithClocks(pid int, as O) (ns int64) {
-	if t.tracked[pid] != as {
+func (t *Table[Owner, Sample]) ForgetWithClocks(pid int, owner Owner) (ns int64) {
+	if t.tracked[pid] != owner {
 		return 0
 	}
-	t.Forget(pid, as)
+	t.Forget(pid, owner)
 	p := t.clocks.nowTracked[pid]
 	if delete(t.clocks.nowTracked, pid); p == nil || !p.Ended {
 		return 0
@@ -61,7 +61,7 @@ func (t *Table[O, S]) ForgetWithClocks(pid int, as O) (ns int64) {
 }
 
 // DrainClocks drains the kernel's records, including switches, and returns their number.
-func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
+func (t *Table[Owner, Sample]) DrainClocks(r *perfevents.Reader) (n int) {
 	if t.clocks.on == nil {
 		t.clocks.on = map[int]onCPU{}
 	}
@@ -77,7 +77,7 @@ func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 }
 
 // forgetSwitches drops the switches since the last drain: a lost one would move time to another process.
-func (t *Table[O, S]) forgetSwitches() {
+func (t *Table[Owner, Sample]) forgetSwitches() {
 	clear(t.clocks.on)
 	for i := range t.records {
 		if k := &t.records[i].Kind; *k == perfevents.SwitchedIn || *k == perfevents.SwitchedOut {
@@ -87,10 +87,10 @@ func (t *Table[O, S]) forgetSwitches() {
 }
 
 // NoteGap notes a gap in the records.
-func (t *Table[O, S]) NoteGap() { clear(t.clocks.on) }
+func (t *Table[Owner, Sample]) NoteGap() { clear(t.clocks.on) }
 
 // updateClocks must run before the record's other effects.
-func (t *Table[O, S]) updateClocks(r *record) {
+func (t *Table[Owner, Sample]) updateClocks(r *record) {
 	switch {
 	case t.clocks.on == nil:
 	case r.Kind == perfevents.SwitchedIn:
@@ -106,7 +106,7 @@ func (t *Table[O, S]) updateClocks(r *record) {
 
 // endRun ends and counts the run of the record's thread; false: another is on the processor. An exec may have given the
 // thread the process's number (fs/exec.c, de_thread).
-func (t *Table[O, S]) endRun(r *record) bool {
+func (t *Table[Owner, Sample]) endRun(r *record) bool {
 	on, ok := t.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID && !(r.Exec && on.pid == r.PID) {
 		return false
@@ -120,7 +120,7 @@ func (t *Table[O, S]) endRun(r *record) bool {
 	return true
 }
 
-func (p *Untracked[O, S]) addCPU(ns int64) {
+func (p *Untracked[Owner, Sample]) addCPU(ns int64) {
 	if ns <= 0 {
 		return
 	}
@@ -129,7 +129,7 @@ func (p *Untracked[O, S]) addCPU(ns int64) {
 		p.Times[last].NS += ns
 		return
 	}
-	p.Times = append(p.Times, ProgramTime[O]{p.runs, ns})
+	p.Times = append(p.Times, ProgramTime[Owner]{p.runs, ns})
 }
 
 // byTime orders a departure from a processor before an arrival at the same time.

@@ -16,21 +16,21 @@ func switched(kind perfevents.Kind, at int64, cpu, pid int) perfevents.Record {
 }
 
 // switches handles records as of one drain with context switches; lost: other records were lost.
-func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
-	if u.clocks.on == nil {
-		u.clocks.on = map[int]onCPU{}
+func (t *Table[Owner, Sample]) switches(lost bool, list ...perfevents.Record) {
+	if t.clocks.on == nil {
+		t.clocks.on = map[int]onCPU{}
 	}
 	for i := range list {
-		u.add(&list[i])
+		t.add(&list[i])
 	}
 	if lost {
-		u.forgetSwitches()
+		t.forgetSwitches()
 	}
-	u.handleAll()
+	t.handleAll()
 }
 
 // spent returns the CPU time of a process by program, "" for the program before exec.
-func spent[O comparable, S any](p *Untracked[O, S]) map[string]int64 {
+func spent[Owner comparable, Sample any](p *Untracked[Owner, Sample]) map[string]int64 {
 	sums := map[string]int64{}
 	for _, s := range p.Times {
 		sums[s.Program.Name] += s.NS

@@ -21,45 +21,45 @@ const (
 	maxFormer    = 16 // earlier programs of a process
 )
 
-// Table is the untracked descendants of tracked processes, with their samples S. O is the caller's value of a tracked
+// Table is the untracked descendants of tracked processes, with their samples. Owner is the caller's value of a tracked
 // process, never zero. Not safe for concurrent use.
-type Table[O comparable, S any] struct {
-	untracked map[int]*Untracked[O, S]
-	tracked   map[int]O
-	ended     []*Untracked[O, S] // their numbers are reused
-	records   []record           // of this drain
+type Table[Owner comparable, Sample any] struct {
+	untracked map[int]*Untracked[Owner, Sample]
+	tracked   map[int]Owner
+	ended     []*Untracked[Owner, Sample] // their numbers are reused
+	records   []record                    // of this drain
 	names     []byte
-	clocks    clocks[O, S]
+	clocks    clocks[Owner, Sample]
 }
 
 // Untracked is a process that is not tracked.
-type Untracked[O comparable, S any] struct {
-	Waiter  O // nearest tracked ancestor
-	Samples []S
+type Untracked[Owner comparable, Sample any] struct {
+	Waiter  Owner // nearest tracked ancestor
+	Samples []Sample
 	Ended   bool
-	Times   []ProgramTime[O] // where switches are recorded ([Table.DrainClocks])
+	Times   []ProgramTime[Owner] // where switches are recorded ([Table.DrainClocks])
 
-	runs       *Program[O]
-	former     []formerProgram[O]
+	runs       *Program[Owner]
+	former     []formerProgram[Owner]
 	others     int // threads
 	firstEnded bool
 }
 
 // Program is a process's program. After [Program.Freeze] another goroutine may read it.
-type Program[O comparable] struct {
-	// Of is the tracked process whose code it runs since the fork; zero: it has called exec.
-	Of   O
-	Name string
-	Maps []loadedcode.Mapping // of code
+type Program[Owner comparable] struct {
+	// CodeOwner is the tracked process whose code it runs since the fork; zero: it has called exec.
+	CodeOwner Owner
+	Name      string
+	Maps      []loadedcode.Mapping // of code
 
 	frozen bool
 }
 
 // Freeze makes it immutable; changes make a copy.
-func (g *Program[O]) Freeze() { g.frozen = true }
+func (p *Program[Owner]) Freeze() { p.frozen = true }
 
-type formerProgram[O comparable] struct {
-	program *Program[O]
+type formerProgram[Owner comparable] struct {
+	program *Program[Owner]
 	until   int64 // CLOCK_MONOTONIC ns
 }
 
@@ -75,7 +75,7 @@ type record struct {
 }
 
 // add keeps a record until those of all processors are read: each processor's are in order.
-func (t *Table[O, S]) add(r *perfevents.Record) {
+func (t *Table[Owner, Sample]) add(r *perfevents.Record) {
 	from := len(t.names)
 	t.names = append(t.names, r.Name...)
 	t.records = append(t.records, record{
@@ -85,12 +85,12 @@ func (t *Table[O, S]) add(r *perfevents.Record) {
 }
 
 // New returns an empty table.
-func New[O comparable, S any]() *Table[O, S] {
-	return &Table[O, S]{untracked: map[int]*Untracked[O, S]{}, tracked: map[int]O{}}
+func New[Owner comparable, Sample any]() *Table[Owner, Sample] {
+	return &Table[Owner, Sample]{untracked: map[int]*Untracked[Owner, Sample]{}, tracked: map[int]Owner{}}
 }
 
 // Drain drains the kernel's records: creations and programs, then take gets the others, and may query the table.
-func (t *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+func (t *Table[Owner, Sample]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	t.records, t.names = t.records[:0], t.names[:0]
 	handled := false
 	r.DrainTasksFirst(t.add, func(rec *perfevents.Record) {
@@ -103,7 +103,7 @@ func (t *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record))
 	t.handleAll()
 }
 
-func (t *Table[O, S]) handleAll() {
+func (t *Table[Owner, Sample]) handleAll() {
 	slices.SortStableFunc(t.records, byTime)
 	for i := range t.records {
 		t.handle(&t.records[i])
@@ -111,7 +111,7 @@ func (t *Table[O, S]) handleAll() {
 	t.records = t.records[:0]
 }
 
-func (t *Table[O, S]) handle(r *record) {
+func (t *Table[Owner, Sample]) handle(r *record) {
 	t.updateClocks(r)
 	if r.Kind == perfevents.Forked && r.PID != r.PPID {
 		t.created(r)
@@ -124,7 +124,7 @@ func (t *Table[O, S]) handle(r *record) {
 	if p == nil {
 		return
 	}
-	var none O
+	var none Owner
 	name := t.names[r.from:r.to]
 	switch {
 	case r.Kind == perfevents.Forked:
@@ -132,12 +132,12 @@ func (t *Table[O, S]) handle(r *record) {
 	case r.Kind == perfevents.Exited:
 		p.threadEnded(r.PID == r.TID)
 	case r.Kind == perfevents.CommSet && r.Exec:
-		if p.former = append(p.former, formerProgram[O]{p.runs, r.Time}); len(p.former) > maxFormer {
+		if p.former = append(p.former, formerProgram[Owner]{p.runs, r.Time}); len(p.former) > maxFormer {
 			p.former = slices.Delete(p.former, 0, 1)
 		}
-		p.runs = &Program[O]{Name: string(name)}
+		p.runs = &Program[Owner]{Name: string(name)}
 		p.others, p.firstEnded, p.Ended = 0, false, false // exec ends the other threads; its caller becomes the first
-	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < maxMappings:
+	case r.Kind == perfevents.Mapped && p.runs.CodeOwner == none && len(p.runs.Maps) < maxMappings:
 		p.runs = p.runs.unshared()
 		p.runs.Maps = append(p.runs.Maps, loadedcode.Mapping{
 			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
@@ -147,7 +147,7 @@ func (t *Table[O, S]) handle(r *record) {
 }
 
 // threadEnded notes a thread's end. The first may end before others (pthread_exit).
-func (p *Untracked[O, S]) threadEnded(first bool) {
+func (p *Untracked[Owner, Sample]) threadEnded(first bool) {
 	if first {
 		p.firstEnded = true
 	} else {
@@ -157,7 +157,7 @@ func (p *Untracked[O, S]) threadEnded(first bool) {
 }
 
 // created adds a child. An earlier process with its number has ended, perhaps not noticed or with a lost record.
-func (t *Table[O, S]) created(r *record) {
+func (t *Table[Owner, Sample]) created(r *record) {
 	delete(t.clocks.nowTracked, r.PID)
 	if before := t.untracked[r.PID]; before != nil {
 		before.Ended = true
@@ -168,22 +168,22 @@ func (t *Table[O, S]) created(r *record) {
 		return
 	}
 	if p, ok := t.tracked[r.PPID]; ok {
-		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
+		t.untracked[r.PID] = &Untracked[Owner, Sample]{Waiter: p, runs: &Program[Owner]{CodeOwner: p}}
 	} else if p := t.untracked[r.PPID]; p != nil {
 		p.runs.Freeze() // shared with the parent
-		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
+		t.untracked[r.PID] = &Untracked[Owner, Sample]{Waiter: p.Waiter, runs: p.runs}
 	}
 }
 
-func (g *Program[O]) unshared() *Program[O] {
-	if !g.frozen {
-		return g
+func (p *Program[Owner]) unshared() *Program[Owner] {
+	if !p.frozen {
+		return p
 	}
-	return &Program[O]{Of: g.Of, Name: g.Name, Maps: slices.Clone(g.Maps)}
+	return &Program[Owner]{CodeOwner: p.CodeOwner, Name: p.Name, Maps: slices.Clone(p.Maps)}
 }
 
 // ProgramAt returns the program at a moment, CLOCK_MONOTONIC ns.
-func (p *Untracked[O, S]) ProgramAt(t int64) *Program[O] {
+func (p *Untracked[Owner, Sample]) ProgramAt(t int64) *Program[Owner] {
 	for i := range p.former {
 		if t < p.former[i].until {
 			return p.former[i].program
@@ -193,7 +193,7 @@ func (p *Untracked[O, S]) ProgramAt(t int64) *Program[O] {
 }
 
 // Find returns a process by number; nil: unknown.
-func (t *Table[O, S]) Find(pid int) *Untracked[O, S] {
+func (t *Table[Owner, Sample]) Find(pid int) *Untracked[Owner, Sample] {
 	if _, tracked := t.tracked[pid]; tracked {
 		return nil
 	}
@@ -201,30 +201,30 @@ func (t *Table[O, S]) Find(pid int) *Untracked[O, S] {
 }
 
 // Track removes and returns the entry of a process that is tracked from now on; nil: none.
-func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
+func (t *Table[Owner, Sample]) Track(pid int, owner Owner) *Untracked[Owner, Sample] {
 	before := t.untracked[pid]
 	delete(t.untracked, pid)
-	t.tracked[pid] = as
+	t.tracked[pid] = owner
 	return before
 }
 
 // Forget notes the end of a tracked process, whose number may be reused.
-func (t *Table[O, S]) Forget(pid int, as O) {
-	if t.tracked[pid] == as {
+func (t *Table[Owner, Sample]) Forget(pid int, owner Owner) {
+	if t.tracked[pid] == owner {
 		delete(t.tracked, pid)
 	}
 }
 
 // FindLostEnds finds processes whose record of the end is lost.
-func (t *Table[O, S]) FindLostEnds() {
+func (t *Table[Owner, Sample]) FindLostEnds() {
 	for pid, p := range t.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
 }
 
 // All yields the untracked processes, and drops ended ones.
-func (t *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
-	return func(yield func(*Untracked[O, S]) bool) {
+func (t *Table[Owner, Sample]) All() iter.Seq[*Untracked[Owner, Sample]] {
+	return func(yield func(*Untracked[Owner, Sample]) bool) {
 		for n := len(t.ended); n > 0; n = len(t.ended) {
 			p := t.ended[n-1]
 			if t.ended = t.ended[:n-1]; !yield(p) {
@@ -243,4 +243,4 @@ func (t *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 }
 
 // CurrentProgram returns the current program.
-func (p *Untracked[O, S]) CurrentProgram() *Program[O] { return p.runs }
+func (p *Untracked[Owner, Sample]) CurrentProgram() *Program[Owner] { return p.runs }

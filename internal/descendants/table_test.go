@@ -21,11 +21,11 @@ func task(kind perfevents.Kind, at int64, pid, parent int) perfevents.Record {
 }
 
 // addAll handles records as of one drain.
-func (u *Table[O, S]) addAll(list ...perfevents.Record) {
+func (t *Table[Owner, Sample]) addAll(list ...perfevents.Record) {
 	for i := range list {
-		u.add(&list[i])
+		t.add(&list[i])
 	}
-	u.handleAll()
+	t.handleAll()
 }
 
 // The order of the CPUs' records makes no difference; a child of a child is also known.
@@ -44,11 +44,11 @@ func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 		t.Fatalf("untracked processes %v, want 20 and 30", u.untracked)
 	}
 	p, kid := u.untracked[20], u.untracked[30]
-	if before := p.ProgramAt(150); before.Of != shell || len(before.Maps) != 0 {
+	if before := p.ProgramAt(150); before.CodeOwner != shell || len(before.Maps) != 0 {
 		t.Errorf("before exec: program %+v, want that of the shell", before)
 	}
 	now := p.ProgramAt(250)
-	if now.Of != nil || now.Name != "make" || len(now.Maps) != 2 || now.Maps[0].Path != "/bin/make" {
+	if now.CodeOwner != nil || now.Name != "make" || len(now.Maps) != 2 || now.Maps[0].Path != "/bin/make" {
 		t.Errorf("after exec: program %+v, want make with two mappings", now)
 	}
 	if g := kid.ProgramAt(350); g.Name != "make" || len(g.Maps) != 1 || kid.Waiter != shell {

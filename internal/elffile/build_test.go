@@ -21,46 +21,46 @@ func newImage() *image {
 }
 
 // add appends a section and returns its index.
-func (m *image) add(s Section, data []byte) int {
-	m.secs = append(m.secs, s)
-	m.data = append(m.data, data)
-	return len(m.secs) - 1
+func (img *image) add(s Section, data []byte) int {
+	img.secs = append(img.secs, s)
+	img.data = append(img.data, data)
+	return len(img.secs) - 1
 }
 
 // bytes writes the header, the program headers, the sections' contents, the
 // section headers. Section contents start at a multiple of 16.
-func (m *image) bytes() []byte {
+func (img *image) bytes() []byte {
 	names := []byte{0}
-	for i := range m.secs {
-		m.secs[i].nameOff = uint32(len(names))
-		names = append(append(names, m.secs[i].Name...), 0)
+	for i := range img.secs {
+		img.secs[i].nameOff = uint32(len(names))
+		names = append(append(names, img.secs[i].Name...), 0)
 	}
-	shstr := m.add(Section{Type: SecStrTab}, names)
+	shstr := img.add(Section{Type: SecStrTab}, names)
 	out := make([]byte, headerSize)
-	for i := range m.segs {
-		out = appendSegment(out, &m.segs[i])
+	for i := range img.segs {
+		out = appendSegment(out, &img.segs[i])
 	}
-	for i := range m.secs {
+	for i := range img.secs {
 		out = append(out, make([]byte, -len(out)&15)...)
-		if i > 0 && m.secs[i].Off == 0 {
-			m.secs[i].Off, m.secs[i].Size = uint64(len(out)), uint64(len(m.data[i]))
+		if i > 0 && img.secs[i].Off == 0 {
+			img.secs[i].Off, img.secs[i].Size = uint64(len(out)), uint64(len(img.data[i]))
 		}
-		out = append(out, m.data[i]...)
+		out = append(out, img.data[i]...)
 	}
 	shoff := uint64(len(out))
-	for i := range m.secs {
-		out = appendSection(out, &m.secs[i])
+	for i := range img.secs {
+		out = appendSection(out, &img.secs[i])
 	}
 	copy(out, "\x7fELF\x02\x01\x01")
 	le := binary.LittleEndian
-	le.PutUint16(out[16:], m.typ)
-	le.PutUint16(out[18:], m.machine)
+	le.PutUint16(out[16:], img.typ)
+	le.PutUint16(out[18:], img.machine)
 	le.PutUint64(out[32:], headerSize)
 	le.PutUint64(out[40:], shoff)
 	le.PutUint16(out[54:], segmentSize)
-	le.PutUint16(out[56:], uint16(len(m.segs)))
+	le.PutUint16(out[56:], uint16(len(img.segs)))
 	le.PutUint16(out[58:], sectionSize)
-	le.PutUint16(out[60:], uint16(len(m.secs)))
+	le.PutUint16(out[60:], uint16(len(img.secs)))
 	le.PutUint16(out[62:], uint16(shstr))
 	return out
 }

@@ -13,8 +13,8 @@ const maxLink = 8 << 10
 
 // DebugLink returns the base name and the CRC-32 (IEEE) of the file with this file's debug information (GDB manual,
 // "Debugging Information in Separate Files"); false if there is no link.
-func (f *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
-	data := f.linkData(".gnu_debuglink")
+func (r *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
+	data := r.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
 	name = string(c.CString())
 	c.Skip(min(uint64(-c.Pos)&3, uint64(c.Left()))) // padding may be cut off
@@ -27,8 +27,8 @@ func (f *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
 
 // DebugAltLink returns path and build id (hex) of the file with debug information shared by several files (dwz); false
 // if there is no link.
-func (f *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
-	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
+func (r *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
+	c := &wire.Cursor{Bytes: r.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())
 	if c.Bad || path == "" || c.Left() == 0 || c.Left() > maxBuildID {
 		return "", "", false
@@ -36,12 +36,12 @@ func (f *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
 	return path, hex.EncodeToString(c.Rest()), true
 }
 
-func (f *sectionReader) linkData(name string) []byte {
-	s := f.Section(name)
+func (r *sectionReader) linkData(name string) []byte {
+	s := r.Section(name)
 	if s == nil || s.Size > maxLink || s.compressed() {
 		return nil
 	}
-	data, err := f.Data(s)
+	data, err := r.Data(s)
 	if err != nil {
 		return nil
 	}

@@ -161,8 +161,8 @@ func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 	return h, nil
 }
 
-func (f *input) inFile(off, n uint64) bool {
-	return off <= f.size && n <= f.size-off
+func (i *input) inFile(off, n uint64) bool {
+	return off <= i.size && n <= i.size-off
 }
 
 // readChunk is the first read and allocation, bytes; later ones double.
@@ -170,18 +170,18 @@ const readChunk = 1 << 20
 
 const headerCost = 4
 
-func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
-	if !f.inFile(off, n) {
+func (i *input) readHeaders(off, n uint64, what string) ([]byte, error) {
+	if !i.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}
-	if err := f.memory.Take(int64(headerCost*n), what); err != nil {
+	if err := i.memory.Take(int64(headerCost*n), what); err != nil {
 		return nil, err
 	}
-	return f.read(off, n, what)
+	return i.read(off, n, what)
 }
 
-func (f *input) read(off, n uint64, what string) ([]byte, error) {
-	if !f.inFile(off, n) {
+func (i *input) read(off, n uint64, what string) ([]byte, error) {
+	if !i.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}
 	var out []byte
@@ -189,7 +189,7 @@ func (f *input) read(off, n uint64, what string) ([]byte, error) {
 		have := len(out)
 		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
 		out = append(out, make([]byte, step)...)
-		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
+		if got, err := i.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
 			return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
 		}
 	}

@@ -21,25 +21,25 @@ const inflateStep = 64 << 10
 
 // WindowFromStart is [File.Window] for reading from the beginning: a compressed section is decompressed up to the last
 // read, damage after that is not noticed. Memory is taken for the whole.
-func (f *sectionReader) WindowFromStart(s *Section) (*Window, error) {
-	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
-		return f.Window(s)
+func (r *sectionReader) WindowFromStart(s *Section) (*Window, error) {
+	if s == nil || !s.compressed() || s.Type == SecNoBits || !r.inFile(s.Off, s.Size) {
+		return r.Window(s)
 	}
-	c, err := f.contents(s, MaxData)
+	c, err := r.contents(s, MaxData)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
 	if c.scratch == 0 || c.size == 0 { // not compressed after all
-		return f.Window(s)
+		return r.Window(s)
 	}
-	if err := f.memory.Take(int64(c.size)+c.scratch, "section "+s.Name); err != nil {
+	if err := r.memory.Take(int64(c.size)+c.scratch, "section "+s.Name); err != nil {
 		if c.close != nil {
 			c.close()
 		}
 		return nil, err
 	}
-	r := &inflater{c: c, f: f, out: make([]byte, c.size)}
-	return &Window{addr: s.Addr, size: c.size, whole: r.out, inflater: r}, nil
+	in := &inflater{c: c, f: r, out: make([]byte, c.size)}
+	return &Window{addr: s.Addr, size: c.size, whole: in.out, inflater: in}, nil
 }
 
 // Err returns the error of decompression so far.
@@ -50,28 +50,28 @@ func (w *Window) Err() error {
 	return w.inflater.err
 }
 
-func (r *inflater) inflateTo(n uint64) error {
-	if r == nil || n <= r.have {
+func (i *inflater) inflateTo(n uint64) error {
+	if i == nil || n <= i.have {
 		return nil
 	}
-	if r.err != nil {
-		return r.err
+	if i.err != nil {
+		return i.err
 	}
-	n = min((n+inflateStep-1)&^(inflateStep-1), uint64(len(r.out)))
-	got, err := io.ReadFull(r.c, r.out[r.have:n])
-	r.have += uint64(got)
+	n = min((n+inflateStep-1)&^(inflateStep-1), uint64(len(i.out)))
+	got, err := io.ReadFull(i.c, i.out[i.have:n])
+	i.have += uint64(got)
 	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && r.have < n:
-		r.err = errSize
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && i.have < n:
+		i.err = errSize
 	case err != nil:
-		r.err = fmt.Errorf("decompressing: %w", err)
-	case r.have < uint64(len(r.out)):
+		i.err = fmt.Errorf("decompressing: %w", err)
+	case i.have < uint64(len(i.out)):
 		return nil
 	}
-	if r.c.close != nil { // complete
-		r.c.close()
+	if i.c.close != nil { // complete
+		i.c.close()
 	}
-	r.f.memory.Give(r.c.scratch)
-	r.c = contents{}
-	return r.err
+	i.f.memory.Give(i.c.scratch)
+	i.c = contents{}
+	return i.err
 }

@@ -66,14 +66,14 @@ type sectionReader struct {
 	SectionsErr error
 }
 
-func (f *sectionReader) readSections(h *header) ([]Section, error) {
+func (r *sectionReader) readSections(h *header) ([]Section, error) {
 	if h.shoff == 0 {
 		return nil, nil
 	}
 	if h.shentsize != sectionSize {
 		return nil, &FormatError{"impossible size of section headers", h.shoff}
 	}
-	first, err := f.read(h.shoff, sectionSize, "section header 0")
+	first, err := r.read(h.shoff, sectionSize, "section header 0")
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (f *sectionReader) readSections(h *header) ([]Section, error) {
 	if n > maxSections {
 		return []Section{zero}, &FormatError{"impossible number of section headers", h.shoff}
 	}
-	buf, err := f.readHeaders(h.shoff, n*sectionSize, "section headers")
+	buf, err := r.readHeaders(h.shoff, n*sectionSize, "section headers")
 	if err != nil {
 		return []Section{zero}, err
 	}
@@ -106,27 +106,27 @@ func parseSection(c *wire.Cursor) (s Section) {
 	return s
 }
 
-func (f *sectionReader) nameSections(h *header) {
+func (r *sectionReader) nameSections(h *header) {
 	i := uint32(h.shstrndx)
-	if i == extendedIndex && len(f.Sections) > 0 {
-		i = f.Sections[0].Link
+	if i == extendedIndex && len(r.Sections) > 0 {
+		i = r.Sections[0].Link
 	}
-	if i == 0 || uint64(i) >= uint64(len(f.Sections)) {
+	if i == 0 || uint64(i) >= uint64(len(r.Sections)) {
 		return
 	}
-	tab := &f.Sections[i]
+	tab := &r.Sections[i]
 	if tab.Type == SecNoBits || tab.Size > maxNameTable {
-		f.SectionsErr = &FormatError{"table of section names unusable", tab.Off}
+		r.SectionsErr = &FormatError{"table of section names unusable", tab.Off}
 		return
 	}
-	names, err := f.readHeaders(tab.Off, tab.Size, "section names")
+	names, err := r.readHeaders(tab.Off, tab.Size, "section names")
 	if err != nil {
-		f.SectionsErr = err
+		r.SectionsErr = err
 		return
 	}
 	table := string(names) // shared, as names may overlap
-	for i := range f.Sections {
-		f.Sections[i].Name = stringAt(table, f.Sections[i].nameOff)
+	for i := range r.Sections {
+		r.Sections[i].Name = stringAt(table, r.Sections[i].nameOff)
 	}
 }
 
@@ -140,19 +140,19 @@ func stringAt(table string, off uint32) string {
 }
 
 // Section returns the first section of that name; nil if none.
-func (f *sectionReader) Section(name string) *Section {
-	for i := range f.Sections {
-		if f.Sections[i].Name == name {
-			return &f.Sections[i]
+func (r *sectionReader) Section(name string) *Section {
+	for i := range r.Sections {
+		if r.Sections[i].Name == name {
+			return &r.Sections[i]
 		}
 	}
 	return nil
 }
 
 // DebugSection returns .debug_NAME, or .zdebug_NAME (compressed, older).
-func (f *sectionReader) DebugSection(name string) *Section {
-	if s := f.Section(".debug_" + name); s != nil {
+func (r *sectionReader) DebugSection(name string) *Section {
+	if s := r.Section(".debug_" + name); s != nil {
 		return s
 	}
-	return f.Section(".zdebug_" + name)
+	return r.Section(".zdebug_" + name)
 }

@@ -126,7 +126,7 @@ func lastTwoBytes(name string) iter.Seq[uint16] {
 	}
 }
 
-func (e *suffixIndex) namesAt(text []byte) []string {
+func (i *suffixIndex) namesAt(text []byte) []string {
 	n := len(text)
 	if n == 0 {
 		return nil
@@ -135,8 +135,8 @@ func (e *suffixIndex) namesAt(text []byte) []string {
 	if n >= 2 {
 		last |= uint16(text[n-2]) << 8
 	}
-	if e.filter[last/64]&(1<<(last%64)) == 0 {
+	if i.filter[last/64]&(1<<(last%64)) == 0 {
 		return nil
 	}
-	return e.names[last]
+	return i.names[last]
 }

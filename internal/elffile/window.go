@@ -106,18 +106,18 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 }
 
 // WindowUpTo is Window for at most limit bytes, compressed or not (ErrTooBig).
-func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+func (r *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s != nil && s.Size > limit {
 		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
 	}
-	return f.window(s, limit)
+	return r.window(s, limit)
 }
 
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (f *sectionReader) Window(s *Section) (*Window, error) { return f.window(s, MaxData) }
+func (r *sectionReader) Window(s *Section) (*Window, error) { return r.window(s, MaxData) }
 
 // window limits only what is decompressed.
-func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
+func (r *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
@@ -125,16 +125,16 @@ func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 		return nil, fmt.Errorf("section %s: %w", s.Name, ErrNoBits)
 	}
 	if s.compressed() {
-		data, err := f.data(s, limit)
+		data, err := r.data(s, limit)
 		if err != nil {
 			return nil, err
 		}
 		return &Window{addr: s.Addr, size: uint64(len(data)), whole: data}, nil
 	}
-	if !f.inFile(s.Off, s.Size) {
+	if !r.inFile(s.Off, s.Size) {
 		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
 	}
-	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
+	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: r.r, memory: r.memory}, nil
 }
 
 // WindowAt returns at most n bytes of loaded segments' contents. ErrNoSection if there are none.

@@ -18,34 +18,34 @@ type builtinsSource struct {
 }
 
 // Rule implements [frames.RuleSource].
-func (a *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (s *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall && !q.SPOnly {
-		if b := a.builtinsAt(q.PC); b != nil {
-			if _, called := a.Source.CallBefore(q.PC); !called {
-				return b.Rule(a.arch)
+		if b := s.builtinsAt(q.PC); b != nil {
+			if _, called := s.Source.CallBefore(q.PC); !called {
+				return b.Rule(s.arch)
 			}
 		}
 	}
-	return a.Source.Rule(q)
+	return s.Source.Rule(q)
 }
 
 // CallBefore implements [frames.CallSites]. What is returned into without a call counts as called.
-func (a *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
-	if call, ok := a.Source.CallBefore(ret); ok {
+func (s *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	if call, ok := s.Source.CallBefore(ret); ok {
 		return call, ok
 	}
-	return frames.Call{}, a.builtinsAt(ret) != nil
+	return frames.Call{}, s.builtinsAt(ret) != nil
 }
 
 // builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil. FuncStart is
 // asked first, as Continues reads symbols.
-func (a *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
-	start, ok := a.FuncStart(pc)
+func (s *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
+	start, ok := s.FuncStart(pc)
 	if !ok || start != pc {
 		return nil
 	}
-	if i := slices.IndexFunc(a.builtins, func(b managed.Builtins) bool { return b.Continues(pc) }); i >= 0 {
-		return a.builtins[i]
+	if i := slices.IndexFunc(s.builtins, func(b managed.Builtins) bool { return b.Continues(pc) }); i >= 0 {
+		return s.builtins[i]
 	}
 	return nil
 }

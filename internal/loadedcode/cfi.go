@@ -48,11 +48,11 @@ type debugCFI struct {
 }
 
 // Rule implements [frames.RuleSource].
-func (m *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if m.inTable(q.LookupPC(m.elf.Arch())) {
+func (d *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if d.inTable(q.LookupPC(d.elf.Arch())) {
 		return frames.Rule{}, nil, false
 	}
-	for _, t := range m.openTables() {
+	for _, t := range d.openTables() {
 		if r, row, ok := t.Rule(q); ok {
 			return r, row, true
 		}
@@ -61,11 +61,11 @@ func (m *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // FuncRange implements heuristics.Functions.
-func (m *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if m.inTable(pc) {
+func (d *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if d.inTable(pc) {
 		return 0, 0, false
 	}
-	for _, t := range m.openTables() {
+	for _, t := range d.openTables() {
 		if start, end, ok = t.FuncRange(pc); ok {
 			return start, end, ok
 		}
@@ -73,34 +73,34 @@ func (m *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-func (m *debugCFI) inTable(pc uint64) bool {
-	if m.table == nil {
+func (d *debugCFI) inTable(pc uint64) bool {
+	if d.table == nil {
 		return false
 	}
-	_, _, ok := m.table.FuncRange(pc)
+	_, _, ok := d.table.FuncRange(pc)
 	return ok
 }
 
-func (m *debugCFI) openTables() []*dwarfunwind.Table {
-	if m.tried {
-		return m.tables
+func (d *debugCFI) openTables() []*dwarfunwind.Table {
+	if d.tried {
+		return d.tables
 	}
-	m.tried = true
-	if m.table != nil {
-		m.add(m.elf)
+	d.tried = true
+	if d.table != nil {
+		d.add(d.elf)
 	}
-	for _, f := range m.from.filesOrOpen() {
-		m.add(f)
+	for _, f := range d.from.filesOrOpen() {
+		d.add(f)
 	}
-	return m.tables
+	return d.tables
 }
 
-func (m *debugCFI) add(f *elffile.File) {
+func (d *debugCFI) add(f *elffile.File) {
 	w, err := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
-	if err != nil || f.Arch() != m.elf.Arch() {
+	if err != nil || f.Arch() != d.elf.Arch() {
 		return
 	}
 	if t, err := dwarfunwind.New(dwarfunwind.Config{Arch: f.Arch(), DebugFrame: sectionOf(w)}); err == nil {
-		m.tables = append(m.tables, t)
+		d.tables = append(d.tables, t)
 	}
 }

@@ -40,38 +40,38 @@ func (d *detection) isFinal() bool {
 }
 
 // found yields the runtimes that were found.
-func (f *detectedRuntimes) found(yield func(managed.Runtime) bool) {
-	for i := range f.detections {
-		if r := f.detections[i].runtime; r != nil && !yield(r) {
+func (d *detectedRuntimes) found(yield func(managed.Runtime) bool) {
+	for i := range d.detections {
+		if r := d.detections[i].runtime; r != nil && !yield(r) {
 			return
 		}
 	}
 }
 
 // detect attaches found systems to the new mappings, and searches for others if there are new files or code.
-func (f *detectedRuntimes) detect(h *runtimeHost) {
-	if f.detections == nil {
+func (d *detectedRuntimes) detect(h *runtimeHost) {
+	if d.detections == nil {
 		for i := range runtimes.Detectors {
-			f.detections = append(f.detections, detection{kind: i})
+			d.detections = append(d.detections, detection{kind: i})
 		}
 	}
-	for f.attach(h) {
+	for d.attach(h) {
 	}
-	fresh := f.newImages(h.mods) || !f.unowned && len(managed.Unowned(h)) > 0
-	for i := 0; i < len(f.detections); i++ {
-		if s := &f.detections[i]; s.runtime == nil && (fresh || s.tries == 0) {
+	fresh := d.newImages(h.mods) || !d.unowned && len(managed.Unowned(h)) > 0
+	for i := 0; i < len(d.detections); i++ {
+		if s := &d.detections[i]; s.runtime == nil && (fresh || s.tries == 0) {
 			s.tries, s.refreshesLeft = 0, 0
-			f.search(i, h)
+			d.search(i, h)
 		}
 	}
-	f.unowned = len(managed.Unowned(h)) > 0
-	f.listInterfaces()
+	d.unowned = len(managed.Unowned(h)) > 0
+	d.listInterfaces()
 }
 
 // attach attaches the found systems, and reports whether a lost one owned code.
-func (f *detectedRuntimes) attach(h *runtimeHost) (released bool) {
-	for i := range f.detections {
-		if s := &f.detections[i]; s.runtime != nil && !s.runtime.Attach(h) {
+func (d *detectedRuntimes) attach(h *runtimeHost) (released bool) {
+	for i := range d.detections {
+		if s := &d.detections[i]; s.runtime != nil && !s.runtime.Attach(h) {
 			released = h.release(s.runtime) || released
 			*s = detection{kind: s.kind}
 		}
@@ -79,12 +79,12 @@ func (f *detectedRuntimes) attach(h *runtimeHost) (released bool) {
 	return released
 }
 
-func (f *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
-	was := f.images
-	f.images = make(map[*Image]struct{}, len(was))
+func (d *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
+	was := d.images
+	d.images = make(map[*Image]struct{}, len(was))
 	for _, m := range mods {
 		if img := elfImage(m); img != nil {
-			f.images[img] = struct{}{}
+			d.images[img] = struct{}{}
 			_, old := was[img]
 			fresh = fresh || !old
 		}
@@ -93,17 +93,17 @@ func (f *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
 }
 
 // search searches the modules for a runtime of the kind of detection i.
-func (f *detectedRuntimes) search(i int, h *runtimeHost) {
-	s := &f.detections[i]
+func (d *detectedRuntimes) search(i int, h *runtimeHost) {
+	s := &d.detections[i]
 	s.tries++
 	s.refreshesLeft = 1 << (s.tries - 1)
-	s.runtime, s.reason = runtimes.Detectors[s.kind](f.withoutKind(s.kind, h))
+	s.runtime, s.reason = runtimes.Detectors[s.kind](d.withoutKind(s.kind, h))
 	if s.runtime != nil && !s.runtime.Attach(h) {
 		h.release(s.runtime)
 		s.runtime = nil
 	}
 	if s.runtime != nil && s.runtime.Module() != nil {
-		f.searchAnother(s.kind)
+		d.searchAnother(s.kind)
 	}
 }
 
@@ -112,24 +112,24 @@ const maxOfKind = 16
 
 // searchAnother adds a detection that looks for one more runtime of the kind, unless one is looking already or the kind
 // has maxOfKind.
-func (f *detectedRuntimes) searchAnother(kind int) {
+func (d *detectedRuntimes) searchAnother(kind int) {
 	n := 0
-	for i := range f.detections {
-		if s := &f.detections[i]; s.kind == kind {
+	for i := range d.detections {
+		if s := &d.detections[i]; s.kind == kind {
 			if n++; s.runtime == nil {
 				return
 			}
 		}
 	}
 	if n < maxOfKind {
-		f.detections = append(f.detections, detection{kind: kind})
+		d.detections = append(d.detections, detection{kind: kind})
 	}
 }
 
-func (f *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
+func (d *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
 	left := h
-	for i := range f.detections {
-		s := &f.detections[i]
+	for i := range d.detections {
+		s := &d.detections[i]
 		if s.kind != kind || s.runtime == nil || s.runtime.Module() == nil {
 			continue
 		}
@@ -143,60 +143,60 @@ func (f *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
 }
 
 // retry repeats failed detections that are due, and reports whether a system was found.
-func (f *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
-	for i := 0; i < len(f.detections); i++ {
-		s := &f.detections[i]
+func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
+	for i := 0; i < len(d.detections); i++ {
+		s := &d.detections[i]
 		if s.isFinal() {
 			continue
 		}
 		if s.refreshesLeft--; s.refreshesLeft <= 0 {
-			f.search(i, h)
-			changed = changed || f.detections[i].runtime != nil
+			d.search(i, h)
+			changed = changed || d.detections[i].runtime != nil
 		}
 	}
 	if changed {
-		f.listInterfaces()
+		d.listInterfaces()
 	}
 	return changed
 }
 
-func (f *detectedRuntimes) starting() bool {
-	return slices.ContainsFunc(f.detections, func(s detection) bool {
+func (d *detectedRuntimes) starting() bool {
+	return slices.ContainsFunc(d.detections, func(s detection) bool {
 		return errors.Is(s.reason, managed.ErrNotYet) && !s.isFinal()
 	})
 }
 
-func (f *detectedRuntimes) listInterfaces() {
-	f.frameSources, f.schedulers, f.histories = nil, nil, nil
-	for r := range f.found {
+func (d *detectedRuntimes) listInterfaces() {
+	d.frameSources, d.schedulers, d.histories = nil, nil, nil
+	for r := range d.found {
 		if n, ok := r.(managed.FrameSource); ok {
-			f.frameSources = append(f.frameSources, n)
+			d.frameSources = append(d.frameSources, n)
 		}
 		if s, ok := r.(managed.Scheduler); ok {
-			f.schedulers = append(f.schedulers, s)
+			d.schedulers = append(d.schedulers, s)
 		}
 		if c, ok := r.(managed.CodeHistory); ok {
-			f.histories = append(f.histories, c)
+			d.histories = append(d.histories, c)
 		}
 	}
 }
 
-func (f *detectedRuntimes) changed() (changed bool) {
-	for r := range f.found {
+func (d *detectedRuntimes) changed() (changed bool) {
+	for r := range d.found {
 		changed = r.Changed() || changed
 	}
 	return changed
 }
 
-func (f *detectedRuntimes) forget() {
-	for r := range f.found {
+func (d *detectedRuntimes) forget() {
+	for r := range d.found {
 		r.Forget()
 	}
 }
 
-func (f *detectedRuntimes) unreadReason() error {
-	for i := range f.detections {
-		s := &f.detections[i]
+func (d *detectedRuntimes) unreadReason() error {
+	for i := range d.detections {
+		s := &d.detections[i]
 		if s.runtime == nil && s.reason != nil && !errors.Is(s.reason, managed.ErrNotYet) {
 			return s.reason
 		}
@@ -207,8 +207,8 @@ func (f *detectedRuntimes) unreadReason() error {
 	return nil
 }
 
-func (f *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {
-	for r := range f.found {
+func (d *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {
+	for r := range d.found {
 		if start, end, ok = r.FuncRange(pc); ok {
 			return start, end, ok
 		}

@@ -24,34 +24,34 @@ type fileRules struct {
 
 // prepare makes the sources by falling trust: a language's table, the file's call frame information, that of debug
 // files, the analysis of instructions.
-func (p *fileRules) prepare(symbols *fileSymbols) {
+func (r *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
-	p.bounds = append(p.bounds, pltStubs(f.PLTs()))
-	if p.table = runtimes.TableOf(f); p.table != nil {
-		p.add(p.table)
+	r.bounds = append(r.bounds, pltStubs(f.PLTs()))
+	if r.table = runtimes.TableOf(f); r.table != nil {
+		r.add(r.table)
 	}
-	if own := CFI(f, p.table == nil); own != nil { // with a table, debugCFI has .debug_frame
-		p.add(own)
+	if own := CFI(f, r.table == nil); own != nil { // with a table, debugCFI has .debug_frame
+		r.add(own)
 	}
-	p.add(&debugCFI{elf: f, from: symbols.from, table: p.table})
-	p.bounds = append(p.bounds, &funcIndex{fileSymbols: symbols})
-	p.cold = coldParts{fileSymbols: symbols}
+	r.add(&debugCFI{elf: f, from: symbols.from, table: r.table})
+	r.bounds = append(r.bounds, &funcIndex{fileSymbols: symbols})
+	r.cold = coldParts{fileSymbols: symbols}
 	for _, k := range runtimes.Kinds {
 		if k.Builtins != nil {
-			p.builtins = append(p.builtins, k.Builtins(f, symbols))
+			r.builtins = append(r.builtins, k.Builtins(f, symbols))
 		}
 	}
-	p.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
-	a := &builtinsSource{p.code, p.builtins, f.Arch()}
-	p.sources, p.calls = append(p.sources, a), a
+	r.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: r, Entry: f.Entry})
+	a := &builtinsSource{r.code, r.builtins, f.Arch()}
+	r.sources, r.calls = append(r.sources, a), a
 }
 
-func (p *fileRules) add(s interface {
+func (r *fileRules) add(s interface {
 	frames.RuleSource
 	heuristics.Functions
 }) {
-	p.sources = append(p.sources, s)
-	p.bounds = append(p.bounds, s)
+	r.sources = append(r.sources, s)
+	r.bounds = append(r.bounds, s)
 }
 
 // Table returns the table of a language's functions, or nil. Not safe for concurrent use.
@@ -78,8 +78,8 @@ func (img *Image) mayHaveTable() bool {
 }
 
 // FuncRange implements heuristics.Functions.
-func (p *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	for _, b := range p.bounds {
+func (r *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for _, b := range r.bounds {
 		if start, end, ok = b.FuncRange(pc); ok {
 			return start, end, ok
 		}
@@ -88,9 +88,9 @@ func (p *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
 }
 
 // Parent implements heuristics.Parts.
-func (p *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
+func (r *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return r.cold.Parent(start) }
 
 // SavesFPOnly implements heuristics.Conventions.
-func (p *fileRules) SavesFPOnly(pc uint64) bool {
-	return slices.ContainsFunc(p.builtins, func(b managed.Builtins) bool { return b.SavesFPOnly(pc) })
+func (r *fileRules) SavesFPOnly(pc uint64) bool {
+	return slices.ContainsFunc(r.builtins, func(b managed.Builtins) bool { return b.SavesFPOnly(pc) })
 }

@@ -57,9 +57,9 @@ func (x *funcIndex) build() {
 type pltStubs []elffile.PLT
 
 // FuncRange implements heuristics.Functions.
-func (t pltStubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	for i := range t {
-		if start, end, ok = t[i].Range(pc); ok {
+func (s pltStubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for i := range s {
+		if start, end, ok = s[i].Range(pc); ok {
 			return start, end, ok
 		}
 	}

@@ -56,17 +56,17 @@ func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []Mapping, pid int, name 
 	return l
 }
 
-func (l *Mmap2Space) nameProgram(name string) {
-	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Start == l.first && m.Inode != 0 })
+func (s *Mmap2Space) nameProgram(name string) {
+	i := slices.IndexFunc(s.maps, func(m Mapping) bool { return m.Start == s.first && m.Inode != 0 })
 	if i < 0 || name == "" || strings.Contains(name, "/") {
 		return
 	}
-	own := &l.maps[i]
+	own := &s.maps[i]
 	if strings.HasPrefix(path.Base(own.Path), name) {
 		return
 	}
 	as := path.Join(path.Dir(own.Path), name)
-	f, err := l.files.opener.Open(l.files.requestInRoot(as))
+	f, err := s.files.opener.Open(s.files.requestInRoot(as))
 	if err != nil {
 		return
 	}
@@ -76,8 +76,8 @@ func (l *Mmap2Space) nameProgram(name string) {
 		return
 	}
 	dev, inode := own.Dev, own.Inode
-	for i := range l.maps {
-		if m := &l.maps[i]; m.Dev == dev && m.Inode == inode {
+	for i := range s.maps {
+		if m := &s.maps[i]; m.Dev == dev && m.Inode == inode {
 			m.StartedAs = as
 		}
 	}
@@ -85,9 +85,9 @@ func (l *Mmap2Space) nameProgram(name string) {
 
 // Program returns the file that the process runs; false if unknown. Precondition: the list is complete since an exec,
 // in order.
-func (l *Mmap2Space) Program() (f ProgramFile, ok bool) {
-	for i := range l.maps {
-		if m := &l.maps[i]; m.Start == l.first && m.Image != nil && m.Inode != 0 {
+func (s *Mmap2Space) Program() (f ProgramFile, ok bool) {
+	for i := range s.maps {
+		if m := &s.maps[i]; m.Start == s.first && m.Image != nil && m.Inode != 0 {
 			return ProgramFile{m.Dev, m.Inode, m.Image.BuildID}, true
 		}
 	}
@@ -95,15 +95,15 @@ func (l *Mmap2Space) Program() (f ProgramFile, ok bool) {
 }
 
 // Space returns the executable part of the address space.
-func (l *Mmap2Space) Space() *frames.Space { return l.space }
+func (s *Mmap2Space) Space() *frames.Space { return s.space }
 
 // ReadMem implements AddressSpace for the vDSO, the same in all processes.
-func (l *Mmap2Space) ReadMem(addr uint64, b []byte) (int, error) {
-	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
-	if i < 0 || len(l.cache.vdsos) == 0 {
+func (s *Mmap2Space) ReadMem(addr uint64, b []byte) (int, error) {
+	i := slices.IndexFunc(s.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
+	if i < 0 || len(s.cache.vdsos) == 0 {
 		return 0, procmem.ErrFault
 	}
-	n := copy(b, l.cache.vdsos[0].bytes[min(addr-l.maps[i].Start, uint64(len(l.cache.vdsos[0].bytes))):])
+	n := copy(b, s.cache.vdsos[0].bytes[min(addr-s.maps[i].Start, uint64(len(s.cache.vdsos[0].bytes))):])
 	if n < len(b) {
 		return n, procmem.ErrFault
 	}
@@ -111,42 +111,42 @@ func (l *Mmap2Space) ReadMem(addr uint64, b []byte) (int, error) {
 }
 
 // Read implements AddressSpace.
-func (l *Mmap2Space) Read(addr uint64, b []byte) int {
-	n, _ := l.ReadMem(addr, b)
+func (s *Mmap2Space) Read(addr uint64, b []byte) int {
+	n, _ := s.ReadMem(addr, b)
 	return n
 }
 
 // ReadMapped implements AddressSpace.
-func (l *Mmap2Space) ReadMapped(addr uint64, b []byte) (int, error) { return l.ReadMem(addr, b) }
+func (s *Mmap2Space) ReadMapped(addr uint64, b []byte) (int, error) { return s.ReadMem(addr, b) }
 
 // ReadCode implements AddressSpace.
-func (l *Mmap2Space) ReadCode(uint64, []byte) int { return 0 }
+func (s *Mmap2Space) ReadCode(uint64, []byte) int { return 0 }
 
 // Mappings implements AddressSpace.
-func (l *Mmap2Space) Mappings(f func(*RawMapping)) error {
-	for i := range l.maps {
-		f(&RawMapping{Mapping: l.maps[i], RawPath: []byte(l.maps[i].Path)})
+func (s *Mmap2Space) Mappings(f func(*RawMapping)) error {
+	for i := range s.maps {
+		f(&RawMapping{Mapping: s.maps[i], RawPath: []byte(s.maps[i].Path)})
 	}
 	return nil
 }
 
 // MappingsOf implements AddressSpace.
-func (l *Mmap2Space) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Mappings(f) }
+func (s *Mmap2Space) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return s.Mappings(f) }
 
 // Images implements AddressSpace.
-func (l *Mmap2Space) Images() *ImageCache { return l.cache }
+func (s *Mmap2Space) Images() *ImageCache { return s.cache }
 
 // Image implements AddressSpace. Device and inode must be equal, as the path may lead to another file by now.
-func (l *Mmap2Space) Image(m *Mapping) *Image {
+func (s *Mmap2Space) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
-	if img, ok := l.cache.current(key); ok {
+	if img, ok := s.cache.current(key); ok {
 		return img
 	}
 	if m.Inode == 0 || !strings.HasPrefix(m.Path, "/") {
 		return nil
 	}
-	for _, way := range []safeopen.Request{l.files.requestInRoot(m.Path), {Path: m.Path}} {
-		f, err := l.files.opener.Open(way)
+	for _, way := range []safeopen.Request{s.files.requestInRoot(m.Path), {Path: m.Path}} {
+		f, err := s.files.opener.Open(way)
 		if err != nil {
 			continue
 		}
@@ -154,14 +154,14 @@ func (l *Mmap2Space) Image(m *Mapping) *Image {
 			_ = f.Close()
 			continue
 		}
-		img, err := l.cache.Load(f, m)
-		l.cache.DebugFiles(img, l.files.Debug)
+		img, err := s.cache.Load(f, m)
+		s.cache.DebugFiles(img, s.files.Debug)
 		if err == nil {
-			l.cache.setName(key, img)
+			s.cache.setName(key, img)
 		}
 		return img
 	}
-	return l.cache.byName[key] // the file is gone, or has another number here (btrfs, overlayfs)
+	return s.cache.byName[key] // the file is gone, or has another number here (btrfs, overlayfs)
 }
 
 // UnknownCode ends the walk (bad-memory) in a module with unknown instructions, whose frames a scan would skip.

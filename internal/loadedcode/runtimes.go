@@ -121,12 +121,12 @@ type jitFuncs struct {
 }
 
 // FuncRange implements heuristics.Functions.
-func (b jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if start, end, ok = b.detected.funcRange(pc); ok {
+func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if start, end, ok = f.detected.funcRange(pc); ok {
 		return start, end, ok
 	}
-	if *b.fallback == nil {
+	if *f.fallback == nil {
 		return 0, 0, false
 	}
-	return (*b.fallback)(pc)
+	return (*f.fallback)(pc)
 }

@@ -10,10 +10,10 @@ type IdleEviction struct {
 }
 
 // Due reports whether to evict entries last used before since. at is the time of the walked copy.
-func (r *IdleEviction) Due(at int64) (since int64, due bool) {
-	if at-r.last < evictionPeriod {
+func (e *IdleEviction) Due(at int64) (since int64, due bool) {
+	if at-e.last < evictionPeriod {
 		return 0, false
 	}
-	since, r.last = r.last, at
+	since, e.last = e.last, at
 	return since, true
 }

@@ -11,7 +11,7 @@ type CacheEntry struct {
 }
 
 // Entry implements [Cached].
-func (l *CacheEntry) Entry() *CacheEntry { return l }
+func (e *CacheEntry) Entry() *CacheEntry { return e }
 
 // Cached is implemented by types that embed a [CacheEntry].
 type Cached interface {

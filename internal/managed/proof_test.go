@@ -15,17 +15,17 @@ type target struct {
 	asleep      bool
 }
 
-func (p *target) Read(uint64, []byte) int { return 0 }
-func (p *target) Unchanged() bool         { return p.asleep }
+func (t *target) Read(uint64, []byte) int { return 0 }
+func (t *target) Unchanged() bool         { return t.asleep }
 
-func (p *target) Identify(_ uint64, now bool) (uint64, ObjectStatus) {
+func (t *target) Identify(_ uint64, now bool) (uint64, ObjectStatus) {
 	switch {
-	case now && p.now == 0:
+	case now && t.now == 0:
 		return 0, NotObject
 	case now:
-		return p.now, ObjectKnown
+		return t.now, ObjectKnown
 	}
-	return p.copied, StatusOf(p.copied != 0)
+	return t.copied, StatusOf(t.copied != 0)
 }
 
 type source struct{ *target }

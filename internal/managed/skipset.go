@@ -12,15 +12,15 @@ type SkipSet struct {
 
 const skipBits = 13
 
-func (k *SkipSet) slot(addr uint64) *atomic.Uint64 {
-	return &k.slots[addr*0x9e3779b97f4a7c15>>(64-skipBits)] // Fibonacci hashing
+func (s *SkipSet) slot(addr uint64) *atomic.Uint64 {
+	return &s.slots[addr*0x9e3779b97f4a7c15>>(64-skipBits)] // Fibonacci hashing
 }
 
 // Has reports whether an address is in the set. A nil set is empty.
-func (k *SkipSet) Has(addr uint64) bool { return k != nil && k.slot(addr).Load() == addr }
+func (s *SkipSet) Has(addr uint64) bool { return s != nil && s.slot(addr).Load() == addr }
 
 // Add adds an address.
-func (k *SkipSet) Add(addr uint64) { k.slot(addr).Store(addr) }
+func (s *SkipSet) Add(addr uint64) { s.slot(addr).Store(addr) }
 
 // Drop removes an address.
-func (k *SkipSet) Drop(addr uint64) { k.slot(addr).CompareAndSwap(addr, 0) }
+func (s *SkipSet) Drop(addr uint64) { s.slot(addr).CompareAndSwap(addr, 0) }

@@ -26,24 +26,24 @@ func NewVerifiedRule(find FindFrame, saved map[uint8]int64) *VerifiedRule {
 }
 
 // Save adds saved registers.
-func (p *VerifiedRule) Save(saved map[uint8]int64) {
+func (r *VerifiedRule) Save(saved map[uint8]int64) {
 	for reg, below := range saved {
-		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
+		r.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}
 }
 
 // Rule implements [frames.RuleSource].
-func (p *VerifiedRule) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{Method: frames.MethodHeuristic}, &p.Row, true
+func (r *VerifiedRule) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodHeuristic}, &r.Row, true
 }
 
 // Eval implements [frames.Expr].
-func (p *VerifiedRule) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	cfa, _, ok := p.find(regs, mem, regs.PC)
+func (r *VerifiedRule) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	cfa, _, ok := r.find(regs, mem, regs.PC)
 	return cfa, ok
 }
 
 // FindCFA implements [frames.CFAFinder].
-func (p *VerifiedRule) FindCFA(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
-	return p.find(regs, mem, pc)
+func (r *VerifiedRule) FindCFA(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
+	return r.find(regs, mem, pc)
 }

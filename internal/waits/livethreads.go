@@ -37,37 +37,37 @@ func namespace(pid int) string {
 }
 
 // Thread implements [Threads].
-func (m *LiveThreads) Thread(innerTID int, shared bool) (int, bool) {
-	if m.inPIDNamespace {
-		return m.findByInnerTID(innerTID, shared)
+func (t *LiveThreads) Thread(innerTID int, shared bool) (int, bool) {
+	if t.inPIDNamespace {
+		return t.findByInnerTID(innerTID, shared)
 	}
-	if isAlive(m.pid, innerTID) {
+	if isAlive(t.pid, innerTID) {
 		return innerTID, true
 	}
-	for i := 0; shared && i < len(m.others); i++ {
-		if isAlive(m.others[i], innerTID) {
+	for i := 0; shared && i < len(t.others); i++ {
+		if isAlive(t.others[i], innerTID) {
 			return innerTID, true
 		}
 	}
 	return 0, false
 }
 
-func (m *LiveThreads) findByInnerTID(innerTID int, shared bool) (int, bool) {
-	if m.byInnerTID == nil {
-		m.byInnerTID = map[int]int{}
-		for _, pid := range append([]int{m.pid}, m.others...) {
-			m.addThreads(pid)
+func (t *LiveThreads) findByInnerTID(innerTID int, shared bool) (int, bool) {
+	if t.byInnerTID == nil {
+		t.byInnerTID = map[int]int{}
+		for _, pid := range append([]int{t.pid}, t.others...) {
+			t.addThreads(pid)
 		}
 	}
-	tid, ok := m.byInnerTID[innerTID]
-	if !ok || !isAlive(m.pid, tid) && !(shared && m.belongsToOthers(tid)) {
+	tid, ok := t.byInnerTID[innerTID]
+	if !ok || !isAlive(t.pid, tid) && !(shared && t.belongsToOthers(tid)) {
 		return 0, false
 	}
 	return tid, true
 }
 
-func (m *LiveThreads) belongsToOthers(tid int) bool {
-	for _, pid := range m.others {
+func (t *LiveThreads) belongsToOthers(tid int) bool {
+	for _, pid := range t.others {
 		if isAlive(pid, tid) {
 			return true
 		}
@@ -75,9 +75,9 @@ func (m *LiveThreads) belongsToOthers(tid int) bool {
 	return false
 }
 
-func (m *LiveThreads) addThreads(pid int) {
+func (t *LiveThreads) addThreads(pid int) {
 	for innerTID, tid := range threadsByInnerTID(pid) {
-		m.byInnerTID[innerTID] = tid
+		t.byInnerTID[innerTID] = tid
 	}
 }
 
@@ -96,9 +96,9 @@ func threadsByInnerTID(pid int) map[int]int {
 }
 
 // Parent implements [Threads].
-func (m *LiveThreads) Parent(innerTID int) int {
+func (t *LiveThreads) Parent(innerTID int) int {
 	var s procmem.Status
-	if procmem.ReadStatus(m.pid, &s) != nil || namespace(s.PPid) != namespace(m.pid) {
+	if procmem.ReadStatus(t.pid, &s) != nil || namespace(s.PPid) != namespace(t.pid) {
 		return 0
 	}
 	if tid, ok := threadsByInnerTID(s.PPid)[innerTID]; !ok || !isAlive(s.PPid, tid) {
@@ -113,4 +113,4 @@ func isAlive(pid, tid int) bool {
 }
 
 // Invalidate makes the next use read the IDs of a nested pid namespace again.
-func (m *LiveThreads) Invalidate() { m.byInnerTID = nil }
+func (t *LiveThreads) Invalidate() { t.byInnerTID = nil }

@@ -44,21 +44,21 @@ type RemoteAddresses struct {
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". For an unknown socket it reads the tables
 // again, in at most 1/200 of the time. now gives CLOCK_MONOTONIC in ns.
-func (p *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
+func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
 		return ""
 	}
 	inode = strings.TrimSuffix(inode, "]")
-	_, known := p.sockets[inode]
-	if at := now(); !known && at >= p.nextRead {
+	_, known := a.sockets[inode]
+	if at := now(); !known && at >= a.nextRead {
 		if all := f.readSockets(); len(all) > 0 { // the process may have ended
-			p.sockets = all
+			a.sockets = all
 		}
 		end := now()
-		p.nextRead = end + max(peersEvery, 200*(end-at))
+		a.nextRead = end + max(peersEvery, 200*(end-at))
 	}
-	return p.sockets[inode].remote
+	return a.sockets[inode].remote
 }
 
 const peersEvery = 1e9 // ns, at least, between readings of the tables

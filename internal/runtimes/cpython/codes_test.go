@@ -16,12 +16,12 @@ type counted struct {
 	reads int
 }
 
-func (g *counted) Read(addr uint64, b []byte) int {
-	g.reads++
-	return g.image.Read(addr, b)
+func (c *counted) Read(addr uint64, b []byte) int {
+	c.reads++
+	return c.image.Read(addr, b)
 }
 
-func (g *counted) Unchanged() bool { return false }
+func (c *counted) Unchanged() bool { return false }
 
 func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 	const n, apart, typ, at = 40, 256, 0x10, 1000

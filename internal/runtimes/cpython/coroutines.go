@@ -87,23 +87,23 @@ type coFrame struct {
 }
 
 // coroutineOf returns the coroutine or generator that an object is or wraps; 0: none.
-func (r *interpreter) coroutineOf(at uint64) uint64 {
+func (in *interpreter) coroutineOf(at uint64) uint64 {
 	for range 3 {
 		if at == 0 {
 			return 0
 		}
-		typ := r.read64(at + objectType + r.headExtra)
-		for _, t := range r.coroutineTypes {
+		typ := in.read64(at + objectType + in.headExtra)
+		for _, t := range in.coroutineTypes {
 			if t == typ {
 				return at
 			}
 		}
-		if typ-r.at+maxData >= 2*maxData { // not a type of the interpreter
+		if typ-in.at+maxData >= 2*maxData { // not a type of the interpreter
 			return 0
 		}
-		switch r.typeName(typ) {
+		switch in.typeName(typ) {
 		case "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable":
-			at = r.read64(at + coWrapperCoroutine + r.headExtra)
+			at = in.read64(at + coWrapperCoroutine + in.headExtra)
 		default:
 			return 0
 		}
@@ -112,9 +112,9 @@ func (r *interpreter) coroutineOf(at uint64) uint64 {
 }
 
 // typeName returns a type's name without its module; "": none.
-func (r *interpreter) typeName(typ uint64) string {
+func (in *interpreter) typeName(typ uint64) string {
 	var b [maxName]byte
-	n := r.host.Read(r.read64(typ+typeNameAddr+r.headExtra), b[:])
+	n := in.host.Read(in.read64(typ+typeNameAddr+in.headExtra), b[:])
 	name, _, ok := strings.Cut(string(b[:n]), "\x00")
 	if !ok {
 		return ""
@@ -122,64 +122,64 @@ func (r *interpreter) typeName(typ uint64) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-func (r *interpreter) frameOf(co uint64) (f coFrame) {
-	if r.minor <= 10 {
-		return r.frameOf310(co)
+func (in *interpreter) frameOf(co uint64) (f coFrame) {
+	if in.minor <= 10 {
+		return in.frameOf310(co)
 	}
-	at := co + genIFrame + r.headExtra
-	if r.minor == 11 {
+	at := co + genIFrame + in.headExtra
+	if in.minor == 11 {
 		at = co + genIFrame311
 	}
 	var b [genIFrame311 + 104]byte
 	head := b[:at-co+frameLocalsPlus+8]
-	if r.host.Read(co, head) != len(head) {
+	if in.host.Read(co, head) != len(head) {
 		return f
 	}
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[int64(at-co)+off:]) }
-	f.state = coStateOf(r.minor, b[at-co-genStateBeforeFrame])
-	if f.state == coCleared || b[int64(at-co)+r.frameOwner] != ownedByGenerator {
+	f.state = coStateOf(in.minor, b[at-co-genStateBeforeFrame])
+	if f.state == coCleared || b[int64(at-co)+in.frameOwner] != ownedByGenerator {
 		return f
 	}
-	instr := word(r.frameInstr)
-	p := r.frame(at, word(r.frameCode), instr)
+	instr := word(in.frameInstr)
+	p := in.frame(at, word(in.frameCode), instr)
 	f.code, f.offset = p.code, p.offset
-	if f.state != coSuspended || r.minor <= 12 && !r.resumesAwait(instr+2) {
+	if f.state != coSuspended || in.minor <= 12 && !in.resumesAwait(instr+2) {
 		return f
 	}
 	top := word(frameStackTop)
-	if r.minor <= 13 {
+	if in.minor <= 13 {
 		depth := int64(int32(top))
 		if depth <= 0 || depth > 1<<16 {
 			return f
 		}
 		top = at + frameLocalsPlus + 8*uint64(depth)
 	}
-	if r.minor >= 15 { // above it is an iterator's index (SEND, Python/bytecodes.c)
+	if in.minor >= 15 { // above it is an iterator's index (SEND, Python/bytecodes.c)
 		top -= 8
 	}
-	f.awaits = r.read64(top-8) & r.frameMask
+	f.awaits = in.read64(top-8) & in.frameMask
 	return f
 }
 
 // resumesAwait reports whether an instruction of 3.11 or 3.12 follows an await.
-func (r *interpreter) resumesAwait(instr uint64) bool {
+func (in *interpreter) resumesAwait(instr uint64) bool {
 	var b [2]byte
-	return r.host.Read(instr, b[:]) == len(b) && b[1]&3 >= 2
+	return in.host.Read(instr, b[:]) == len(b) && b[1]&3 >= 2
 }
 
-func (r *interpreter) frameOf310(co uint64) (f coFrame) {
-	at := r.read64(co + genFramePtr310)
+func (in *interpreter) frameOf310(co uint64) (f coFrame) {
+	at := in.read64(co + genFramePtr310)
 	if at == 0 {
 		f.state = coCleared
 		return f
 	}
-	f.code = r.read64(at + uint64(r.frameCode))
-	lasti := int(int32(r.read64(at + uint64(r.frameInstr))))
-	top := r.read64(at + frameStackTop39)
+	f.code = in.read64(at + uint64(in.frameCode))
+	lasti := int(int32(in.read64(at + uint64(in.frameInstr))))
+	top := in.read64(at + frameStackTop39)
 	runs := top == 0
-	if r.minor == 10 {
-		depth := int64(int32(r.read64(at + frameStackDepth310)))
-		top, runs = r.read64(at+frameValueStack310)+8*uint64(depth), depth < 0
+	if in.minor == 10 {
+		depth := int64(int32(in.read64(at + frameStackDepth310)))
+		top, runs = in.read64(at+frameValueStack310)+8*uint64(depth), depth < 0
 		if lasti > 0 {
 			lasti *= 2
 		}
@@ -190,8 +190,8 @@ func (r *interpreter) frameOf310(co uint64) (f coFrame) {
 	case runs:
 		f.state = coExecuting
 	case lasti < 0:
-	case r.host.Read(r.read64(f.code+coCode310)+bytesContent+uint64(lasti)+2, next[:]) == 1 && next[0] == yieldFrom:
-		f.state, f.awaits = coSuspended, r.read64(top-8)
+	case in.host.Read(in.read64(f.code+coCode310)+bytesContent+uint64(lasti)+2, next[:]) == 1 && next[0] == yieldFrom:
+		f.state, f.awaits = coSuspended, in.read64(top-8)
 	}
 	return f
 }

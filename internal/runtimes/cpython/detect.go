@@ -115,18 +115,18 @@ func (t *threads) hasThreads() bool {
 	return t.head != 0 && t.read64(t.head) != 0
 }
 
-func (r *interpreter) runsPython(state uint64) bool {
-	frame := r.read64(state + uint64(r.threadFrame))
-	if r.cframe && frame != 0 {
-		frame = r.read64(frame + uint64(r.cframeCurrent))
+func (in *interpreter) runsPython(state uint64) bool {
+	frame := in.read64(state + uint64(in.threadFrame))
+	if in.cframe && frame != 0 {
+		frame = in.read64(frame + uint64(in.cframeCurrent))
 	}
 	return frame != 0
 }
 
-func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
+func (in *interpreter) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
 	var b [maxDebug]byte
 	if at, _, ok := h.Symbol(m, symVersion); ok {
-		if r.host.Read(at, b[:4]) != 4 {
+		if in.host.Read(at, b[:4]) != 4 {
 			return "", errors.New("its version cannot be read")
 		}
 		hex := binary.LittleEndian.Uint32(b[:])
@@ -134,7 +134,7 @@ func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version stri
 		minor := int(hex >> 16 & 0xff)
 		l, known := layouts[minor]
 		if minor >= 13 {
-			n := r.host.Read(r.at, b[:])
+			n := in.host.Read(in.at, b[:])
 			l, known = described(b[:n])
 		}
 		switch {
@@ -143,21 +143,21 @@ func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version stri
 		case !known:
 			return "", fmt.Errorf("the free-threaded build of CPython %s is not known (that of 3.13 is)", version)
 		}
-		r.layout = l
+		in.layout = l
 		return version, nil
 	}
-	members := r.members()
+	members := in.members()
 	switch {
 	case members["co_posonlyargcount"] == 0:
 		return "", errors.New("CPython before 3.8 is not known")
 	case members["co_linetable"] != 0:
-		r.layout, version = layouts[10], "3.10"
+		in.layout, version = layouts[10], "3.10"
 	default:
-		if r.layout, version = layouts[8], versionOf(m.Name); version == "" {
-			version, r.interpModules = "3.8 or 3.9", 0
+		if in.layout, version = layouts[8], versionOf(m.Name); version == "" {
+			version, in.interpModules = "3.8 or 3.9", 0
 		}
 		if version == "3.9" {
-			r.layout = layouts[9]
+			in.layout = layouts[9]
 		}
 	}
 	return version, nil
@@ -178,13 +178,13 @@ func versionOf(name string) string {
 const maxMembers = 40
 
 // members returns the offsets of the code type's members (PyMemberDef, Include/structmember.h).
-func (r *interpreter) members() map[string]int64 {
+func (in *interpreter) members() map[string]int64 {
 	const size, typ = 40, 8
 	all := map[string]int64{}
-	at := r.read64(r.codeType + typeMembers + r.headExtra)
+	at := in.read64(in.codeType + typeMembers + in.headExtra)
 	for range maxMembers {
 		var def [size]byte
-		if at == 0 || r.host.Read(at, def[:]) != size {
+		if at == 0 || in.host.Read(at, def[:]) != size {
 			break
 		}
 		name := binary.LittleEndian.Uint64(def[:])
@@ -192,7 +192,7 @@ func (r *interpreter) members() map[string]int64 {
 			break
 		}
 		var text [32]byte
-		n := r.host.Read(name, text[:])
+		n := in.host.Read(name, text[:])
 		if s, _, ok := strings.Cut(string(text[:n]), "\x00"); ok {
 			all[s] = int64(binary.LittleEndian.Uint64(def[16:]))
 		}
@@ -201,23 +201,23 @@ func (r *interpreter) members() map[string]int64 {
 	return all
 }
 
-func (r *interpreter) proveMembers() error {
-	members := r.members()
+func (in *interpreter) proveMembers() error {
+	members := in.members()
 	for name, off := range map[string]int64{
-		"co_filename": r.codeFile, "co_name": r.codeName, "co_firstlineno": r.codeFirstLine, "co_qualname": r.codeQualname,
-		"co_linetable": r.codeLineTable,
+		"co_filename": in.codeFile, "co_name": in.codeName, "co_firstlineno": in.codeFirstLine,
+		"co_qualname": in.codeQualname, "co_linetable": in.codeLineTable,
 	} {
 		if got := members[name]; off != 0 && got != off && (got != 0 || name == "co_name") {
-			return fmt.Errorf("%s is at %s, in CPython %s at %d", name, strconv.FormatInt(got, 10), r.version, off)
+			return fmt.Errorf("%s is at %s, in CPython %s at %d", name, strconv.FormatInt(got, 10), in.version, off)
 		}
 	}
 	return nil
 }
 
-func (r *interpreter) findEvalLoop(h managed.Host, m *frames.Module) {
+func (in *interpreter) findEvalLoop(h managed.Host, m *frames.Module) {
 	for _, name := range []string{symEvalFrame, symEvalFrameCold, symEvalFrameColdNth} {
 		if at, size, ok := h.Symbol(m, name); ok && size > 0 {
-			r.evalLoop = append(r.evalLoop, managed.Span{Start: at, End: at + size})
+			in.evalLoop = append(in.evalLoop, managed.Span{Start: at, End: at + size})
 		}
 	}
 }

@@ -17,43 +17,43 @@ type image struct {
 	bytes []byte
 }
 
-func (m *image) Read(addr uint64, b []byte) int {
-	if addr < m.at || addr-m.at >= uint64(len(m.bytes)) {
+func (img *image) Read(addr uint64, b []byte) int {
+	if addr < img.at || addr-img.at >= uint64(len(img.bytes)) {
 		return 0
 	}
-	return copy(b, m.bytes[addr-m.at:])
+	return copy(b, img.bytes[addr-img.at:])
 }
 
-func (m *image) Word(addr uint64) (uint64, bool) {
+func (img *image) Word(addr uint64) (uint64, bool) {
 	var b [8]byte
-	ok := m.Read(addr, b[:]) == 8
+	ok := img.Read(addr, b[:]) == 8
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
 var libpython = []*frames.Module{{Name: "/lib/libpython3.9.so"}}
 
-func (m *image) Cut(uint64) bool                                       { return false }
-func (m *image) Unchanged() bool                                       { return len(m.bytes)%2 == 0 }
-func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
-func (m *image) Modules() []*frames.Module                             { return libpython }
-func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
-func (m *image) Analysis() *heuristics.Source                          { return nil }
-func (m *image) Member(*frames.Module, string, string) (int64, bool)   { return 0, false }
-func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
-func (m *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
+func (img *image) Cut(uint64) bool                                       { return false }
+func (img *image) Unchanged() bool                                       { return len(img.bytes)%2 == 0 }
+func (img *image) Arch() frames.Arch                                     { return frames.X86_64 }
+func (img *image) Modules() []*frames.Module                             { return libpython }
+func (img *image) ReadCode(addr uint64, b []byte) int                    { return img.Read(addr, b) }
+func (img *image) Analysis() *heuristics.Source                          { return nil }
+func (img *image) Member(*frames.Module, string, string) (int64, bool)   { return 0, false }
+func (img *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
+func (img *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
-func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
+func (img *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	switch name {
 	case symRuntime:
-		return m.at, 64, true
+		return img.at, 64, true
 	case symCode:
-		return m.at + 64, 408, true
+		return img.at + 64, 408, true
 	case symVersion:
-		return m.at + 8, 4, len(m.bytes)%3 == 0
+		return img.at + 8, 4, len(img.bytes)%3 == 0
 	case symEvalFrame:
-		return m.at + 1<<20, 1 << 12, true
+		return img.at + 1<<20, 1 << 12, true
 	case "PyDict_Type", "PyModule_Type", "PyUnicode_Type", "PyCoro_Type", "PyLong_Type":
-		v, _ := m.Word(m.at + 72)
+		v, _ := img.Word(img.at + 72)
 		return v, 408, true
 	}
 	return 0, 0, false

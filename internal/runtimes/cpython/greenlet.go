@@ -24,12 +24,12 @@ const greenletFile = "_greenlet."
 type greenletEntries []managed.Span
 
 // Rule implements [frames.RuleSource].
-func (f greenletEntries) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (e greenletEntries) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
 	if q.AfterCall {
 		at--
 	}
-	for _, s := range f {
+	for _, s := range e {
 		if s.Has(at) {
 			return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodCFI}, nil, true
 		}

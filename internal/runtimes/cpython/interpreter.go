@@ -28,54 +28,54 @@ type types struct {
 	coroutineTypes [3]uint64 // coroutines, generators, asynchronous generators
 }
 
-func (r *interpreter) findTypes(h managed.Host) {
+func (in *interpreter) findTypes(h managed.Host) {
 	for name, at := range map[string]*uint64{
-		"PyDict_Type": &r.dictType, "PyUnicode_Type": &r.unicodeType, "PyModule_Type": &r.moduleType,
-		"PyLong_Type": &r.longType, "PyCoro_Type": &r.coroutineTypes[0], "PyGen_Type": &r.coroutineTypes[1],
-		"PyAsyncGen_Type": &r.coroutineTypes[2],
+		"PyDict_Type": &in.dictType, "PyUnicode_Type": &in.unicodeType, "PyModule_Type": &in.moduleType,
+		"PyLong_Type": &in.longType, "PyCoro_Type": &in.coroutineTypes[0], "PyGen_Type": &in.coroutineTypes[1],
+		"PyAsyncGen_Type": &in.coroutineTypes[2],
 	} {
-		*at, _, _ = h.Symbol(r.module, name)
+		*at, _, _ = h.Symbol(in.module, name)
 	}
 }
 
-func (r *interpreter) owns(m *frames.Module) bool {
-	return managed.SameModule(m, r.module)
+func (in *interpreter) owns(m *frames.Module) bool {
+	return managed.SameModule(m, in.module)
 }
 
-func (r *interpreter) inEvalLoop(pc uint64) bool {
-	return slices.ContainsFunc(r.evalLoop, func(s managed.Span) bool { return s.Has(pc) })
+func (in *interpreter) inEvalLoop(pc uint64) bool {
+	return slices.ContainsFunc(in.evalLoop, func(s managed.Span) bool { return s.Has(pc) })
 }
 
 // isIdle reports whether a thread state has no frames; first is its word for the innermost.
-func (r *interpreter) isIdle(state, first uint64) bool {
-	return first == 0 || first-state < uint64(r.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
+func (in *interpreter) isIdle(state, first uint64) bool {
+	return first == 0 || first-state < uint64(in.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
 }
 
-func (r *interpreter) frame(at, code, instr uint64) pyFrame {
-	code &= r.frameMask
-	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeBytecode)))}
+func (in *interpreter) frame(at, code, instr uint64) pyFrame {
+	code &= in.frameMask
+	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(in.codeBytecode)))}
 }
 
 // read64 reads current memory; 0 if unreadable.
-func (r *interpreter) read64(addr uint64) uint64 {
-	v, _ := managed.ReadWord(r.host, addr)
+func (in *interpreter) read64(addr uint64) uint64 {
+	v, _ := managed.ReadWord(in.host, addr)
 	return v
 }
 
-func (r *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64) (string, bool) {
+func (in *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64) (string, bool) {
 	var b [maxTextHead]byte
-	head := b[:r.textCompact]
+	head := b[:in.textCompact]
 	if addr == 0 || mem.Read(addr, head) != len(head) {
 		return "", false
 	}
-	n, state := binary.LittleEndian.Uint64(head[textLength+r.headExtra:]), head[textState+r.headExtra]
+	n, state := binary.LittleEndian.Uint64(head[textLength+in.headExtra:]), head[textState+in.headExtra]
 	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
 	if n > maxText || !compact || kind != 1 && kind != 2 && kind != 4 {
 		return "", false
 	}
-	from := uint64(r.textCompact)
+	from := uint64(in.textCompact)
 	if ascii {
-		from = uint64(r.textASCII)
+		from = uint64(in.textASCII)
 	}
 	text := make([]byte, n*kind)
 	if len(text) > 0 && mem.Read(addr+from, text) != len(text) {

@@ -22,83 +22,83 @@ type merge struct {
 	searchedAnywhere bool        // without a known slot
 }
 
-func (w *merge) begin() {
-	w.read()
-	w.nextRun, w.evalFrames, w.unfinished, w.searchedAnywhere = 0, w.evalFrames[:0], false, false
+func (m *merge) begin() {
+	m.read()
+	m.nextRun, m.evalFrames, m.unfinished, m.searchedAnywhere = 0, m.evalFrames[:0], false, false
 }
 
 // ManagedFrames implements [managed.FrameSource]. In a thread that runs Python code the interpreter's code is hidden.
-func (w *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+func (m *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {
-	refs, replacesFrame = w.appendRuns(f, cfa, out)
-	lost := w.incomplete && w.nextRun == len(w.runs) // the remaining native frames may have other callers
-	return refs, replacesFrame || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost
+	refs, replacesFrame = m.appendRuns(f, cfa, out)
+	lost := m.incomplete && m.nextRun == len(m.runs) // the remaining native frames may have other callers
+	return refs, replacesFrame || m.hidesModule && len(m.runs) > 0 && m.owns(f.Module) && !lost
 }
 
 // appendRuns appends a native frame's Python frames; replacesFrame: there are some.
-func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+func (m *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {
-	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 || cfa == managed.Outermost {
+	if m.unfinished = cfa == 0; m.unfinished || m.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
 	}
-	if w.minor <= 10 {
-		return w.objectsFrame(f, cfa, out)
+	if m.minor <= 10 {
+		return m.objectsFrame(f, cfa, out)
 	}
-	if c := w.cframeBeingFilled; c >= f.SP && c < cfa && w.minor == 12 {
-		w.cframeBeingFilled = 0
-		if w.nextRun == 0 && (len(w.runs) == 0 || w.runs[0].record < f.SP || w.runs[0].record >= cfa) {
+	if c := m.cframeBeingFilled; c >= f.SP && c < cfa && m.minor == 12 {
+		m.cframeBeingFilled = 0
+		if m.nextRun == 0 && (len(m.runs) == 0 || m.runs[0].record < f.SP || m.runs[0].record >= cfa) {
 			// Just entered: its _PyCFrame still has the caller's frame.
-			w.chainFrom(w.Value(c + uint64(w.cframePrev)))
+			m.chainFrom(m.Value(c + uint64(m.cframePrev)))
 			return out, false
 		}
 	}
-	for w.nextRun < len(w.runs) && w.runs[w.nextRun].record >= f.SP && w.runs[w.nextRun].record < cfa {
-		out = w.appendRun(&w.runs[w.nextRun], out)
-		w.nextRun++
+	for m.nextRun < len(m.runs) && m.runs[m.nextRun].record >= f.SP && m.runs[m.nextRun].record < cfa {
+		out = m.appendRun(&m.runs[m.nextRun], out)
+		m.nextRun++
 		replacesFrame = true
 	}
 	return out, replacesFrame
 }
 
 // objectsFrame is appendRuns for releases with frame objects.
-func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
+func (m *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {
-	if w.state == 0 || !w.inEvalLoop(f.LookupPC(w.Sample.Regs.Arch)) {
+	if m.state == 0 || !m.inEvalLoop(f.LookupPC(m.Sample.Regs.Arch)) {
 		return out, false
 	}
-	first := len(w.evalFrames) == 0
-	from := w.Sample.Regs.SP()
+	first := len(m.evalFrames) == 0
+	from := m.Sample.Regs.SP()
 	if !first {
-		from = w.evalFrames[len(w.evalFrames)-1].cfa
+		from = m.evalFrames[len(m.evalFrames)-1].cfa
 	}
-	w.evalFrames = append(w.evalFrames, evalFrame{f.SP, cfa})
-	if w.nextRun == len(w.runs) {
-		w.broken = !first && !w.incomplete && !w.shared
+	m.evalFrames = append(m.evalFrames, evalFrame{f.SP, cfa})
+	if m.nextRun == len(m.runs) {
+		m.broken = !first && !m.incomplete && !m.shared
 		return out, false
 	}
-	run := &w.runs[w.nextRun]
+	run := &m.runs[m.nextRun]
 	switch {
-	case w.runsObject(run.record, from, f.SP, cfa):
-		w.nextRun++
-		return w.appendRun(run, out), true
+	case m.runsObject(run.record, from, f.SP, cfa):
+		m.nextRun++
+		return m.appendRun(run, out), true
 	case !first: // the innermost may be in its prologue or epilogue
-		w.broken = true
+		m.broken = true
 	}
 	return out, false
 }
 
 // runsObject reports whether a native frame of the loop stores a frame object's address: at its slot, or, while that is
 // unknown, anywhere, or in a register that an inner function saved.
-func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
-	if keeps, known := w.frameSlots.keeps(object, cfa, w.Sample.Mem.Word); known {
+func (m *merge) runsObject(object, from, sp, cfa uint64) bool {
+	if keeps, known := m.frameSlots.keeps(object, cfa, m.Sample.Mem.Word); known {
 		return keeps
 	}
-	w.searchedAnywhere = true
-	inRegs := func() bool { return w.InRegs(func(v uint64) bool { return v == object }) }
-	return w.hasOnStack(object, from, sp, cfa) || len(w.evalFrames) == 1 && inRegs()
+	m.searchedAnywhere = true
+	inRegs := func() bool { return m.InRegs(func(v uint64) bool { return v == object }) }
+	return m.hasOnStack(object, from, sp, cfa) || len(m.evalFrames) == 1 && inRegs()
 }
 
 const (
@@ -109,8 +109,8 @@ const (
 )
 
 // hasOnStack reports whether word is in a native frame or, from address from on, in those that it called.
-func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
-	mem := w.Sample.Mem
+func (m *merge) hasOnStack(word, from, sp, cfa uint64) bool {
+	mem := m.Sample.Mem
 	if from > sp || sp-from > maxKept {
 		from = sp - min(sp, maxKept)
 	}
@@ -127,12 +127,12 @@ func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	return false
 }
 
-func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
-	for i := range w.frames[run.from:run.to] {
-		f := &w.frames[run.from+i]
-		switch c, status := w.codes.resolve(f.code); status {
+func (m *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
+	for i := range m.frames[run.from:run.to] {
+		f := &m.frames[run.from+i]
+		switch c, status := m.codes.resolve(f.code); status {
 		case managed.NotObject:
-			w.broken = true
+			m.broken = true
 			return out
 		case managed.ObjectFreed:
 			out = append(out, managed.Ref{Kind: kindFreed})
@@ -146,17 +146,17 @@ func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
 }
 
 // End implements [managed.FrameSource].
-func (w *merge) End() managed.Health {
-	if len(w.evalFrames) > 0 && !w.unfinished && !w.incomplete && !w.shared {
-		w.frameSlots.learn(w.evalFrames, w.runs, w.Sample.Mem.Word)
+func (m *merge) End() managed.Health {
+	if len(m.evalFrames) > 0 && !m.unfinished && !m.incomplete && !m.shared {
+		m.frameSlots.learn(m.evalFrames, m.runs, m.Sample.Mem.Word)
 	}
 	switch {
-	case w.unfinished && w.searchedAnywhere: // a complete walk would show that each has its own
+	case m.unfinished && m.searchedAnywhere: // a complete walk would show that each has its own
 		return managed.Broken
-	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
+	case m.broken, m.UsedLive && !m.Sample.Live.Unchanged():
 		return managed.Broken
-	case w.nextRun < len(w.runs) && !w.unfinished:
-		if w.minor <= 10 { // a native frame of the loop was not recognized
+	case m.nextRun < len(m.runs) && !m.unfinished:
+		if m.minor <= 10 { // a native frame of the loop was not recognized
 			return managed.Broken
 		}
 		return managed.Unmatched

@@ -40,8 +40,8 @@ type attribute struct {
 	name string
 }
 
-func (r *interpreter) objects() *objects {
-	return &objects{r, map[uint64][]entry{}, map[attribute]int{}}
+func (in *interpreter) objects() *objects {
+	return &objects{in, map[uint64][]entry{}, map[attribute]int{}}
 }
 
 func (o *objects) is(at, typ uint64) bool {
@@ -110,8 +110,8 @@ func (o *objects) entries(dict uint64) []entry {
 	return list
 }
 
-func (r *interpreter) valuesHead() uint64 {
-	if r.minor >= 13 {
+func (in *interpreter) valuesHead() uint64 {
+	if in.minor >= 13 {
 		return 8
 	}
 	return 0

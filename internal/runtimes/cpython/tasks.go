@@ -65,9 +65,9 @@ type asyncioOffsets struct {
 	Thread      struct{ Size, Loop, Task, Head uint64 }
 }
 
-func (d *asyncioOffsets) sane() bool {
-	t := &d.Task
-	return max(t.Coroutine, t.Node, t.AwaitedBy, t.AwaitedBySet) < t.Size && max(d.Interpreter.Head, d.Thread.Head) < 1<<24
+func (o *asyncioOffsets) sane() bool {
+	t := &o.Task
+	return max(t.Coroutine, t.Node, t.AwaitedBy, t.AwaitedBySet) < t.Size && max(o.Interpreter.Head, o.Thread.Head) < 1<<24
 }
 
 const secTasks = ".AsyncioDebug"

@@ -79,26 +79,26 @@ func newPyPy(p *process) *FrameRules {
 	return &FrameRules{Early: y.frame, forget: func() { clear(y.places) }}
 }
 
-func (y *pypy) placeAt(pc uint64) pypyPlace {
-	if at, ok := y.places[pc]; ok {
+func (p *pypy) placeAt(pc uint64) pypyPlace {
+	if at, ok := p.places[pc]; ok {
 		return at
 	}
-	if len(y.places) >= pypyPlaces {
-		clear(y.places)
+	if len(p.places) >= pypyPlaces {
+		clear(p.places)
 	}
-	at := y.readPlace(pc)
-	y.places[pc] = at
+	at := p.readPlace(pc)
+	p.places[pc] = at
 	return at
 }
 
-func (y *pypy) readPlace(pc uint64) pypyPlace {
-	m := y.moduleAt(pc)
+func (p *pypy) readPlace(pc uint64) pypyPlace {
+	m := p.moduleAt(pc)
 	if m == nil {
 		return pypyPlace{}
 	}
 	var b [pypyEntry + 16]byte
 	before := int(min(pc-m.Start, pypyEntry))
-	code := b[:y.Read(pc-uint64(before), b[:before+len(pypyPrologue)])]
+	code := b[:p.Read(pc-uint64(before), b[:before+len(pypyPrologue)])]
 	if len(code) <= before {
 		return pypyPlace{}
 	}
@@ -138,18 +138,18 @@ func isFrame(mem frames.Memory, at uint64) (ok bool, unread uint64) {
 	return kind == pypyJIT, 0
 }
 
-func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+func (p *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known {
 		return 0, 0, false
 	}
-	switch y.placeAt(regs.PC).stage {
+	switch p.placeAt(regs.PC).stage {
 	case pypyTop:
 		cfa = sp + 8
 	case pypyEnter:
 		cfa = sp + pypyFrame + 8
 	default:
-		if cfa, unread, ok = y.bodyCFA(regs.PC, sp, mem); !ok {
+		if cfa, unread, ok = p.bodyCFA(regs.PC, sp, mem); !ok {
 			return 0, unread, false
 		}
 	}
@@ -157,18 +157,18 @@ func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	if !readable {
 		return 0, cfa - 8, false
 	}
-	return cfa, 0, y.followsCall(ret)
+	return cfa, 0, p.followsCall(ret)
 }
 
 // bodyCFA returns the CFA after the entry, or in a routine called by compiled code.
-func (y *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
+func (p *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {
 		found, lacks := isFrame(mem, at)
 		switch {
 		case lacks != 0:
 			return 0, lacks, false
-		case found && at > sp && y.calledFrom(last, pc, at-8-sp):
+		case found && at > sp && p.calledFrom(last, pc, at-8-sp):
 			return at, 0, true
 		case found:
 			return at + pypyFrame + 8, 0, !called
@@ -176,20 +176,20 @@ func (y *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok
 		if last, ok = mem.Word(at); !ok {
 			return 0, at, false
 		}
-		called = called || y.followsCall(last)
+		called = called || p.followsCall(last)
 	}
 	return 0, 0, false
 }
 
 // calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts with at most one
 // word pushed: compiled code makes more room.
-func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
-	call, m, ok := y.callBefore(ret)
+func (p *pypy) calledFrom(ret, pc, pushed uint64) bool {
+	call, m, ok := p.callBefore(ret)
 	if !ok || !m.Generated || call.Direct {
 		return ok && m.Generated && pc-call.Target < pypyRoutine
 	}
 	var b [len(pypyCallR11)]byte
-	return pushed <= 8 && y.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCallR11
+	return pushed <= 8 && p.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCallR11
 }
 
 type pypyReg struct {

@@ -54,29 +54,29 @@ func find(h managed.Host) (*frames.Module, *Kind) {
 }
 
 // Name implements [managed.Runtime].
-func (s *Runtime) Name() string { return s.kind.Name }
+func (r *Runtime) Name() string { return r.kind.Name }
 
 // Attach implements [managed.Runtime].
-func (s *Runtime) Attach(h managed.Host) bool {
-	if lib, _ := find(h); lib != s.lib {
+func (r *Runtime) Attach(h managed.Host) bool {
+	if lib, _ := find(h); lib != r.lib {
 		return false
 	}
-	s.rules.Update(h)
-	if own := s.rules.File; own != nil && s.lib.Owner == nil {
-		s.lib.Owner, s.lib.Sources = s, append([]frames.RuleSource{own}, s.lib.Sources...)
+	r.rules.Update(h)
+	if own := r.rules.File; own != nil && r.lib.Owner == nil {
+		r.lib.Owner, r.lib.Sources = r, append([]frames.RuleSource{own}, r.lib.Sources...)
 	}
 	for _, m := range managed.Unowned(h) {
-		s.setSources(m)
+		r.setSources(m)
 	}
 	return true
 }
 
-func (s *Runtime) setSources(m *frames.Module) {
-	if first := s.rules.Early; first != nil {
+func (r *Runtime) setSources(m *frames.Module) {
+	if first := r.rules.Early; first != nil {
 		m.Sources = append([]frames.RuleSource{first}, m.Sources...)
 	}
-	if last := s.rules.Late; last != nil {
+	if last := r.rules.Late; last != nil {
 		m.Sources = append(m.Sources, last)
 	}
-	m.Owner, m.NoFP = s, true
+	m.Owner, m.NoFP = r, true
 }

@@ -33,31 +33,31 @@ type allgs struct {
 }
 
 // Goroutines returns all live goroutines, each as of its own moment. It fails if the layout does not fit all.
-func (r *allgs) Goroutines() ([]Goroutine, error) {
+func (a *allgs) Goroutines() ([]Goroutine, error) {
 	err := errNoGoroutines
 	for range goroutineTries {
 		var list []uint64
-		if list, err = r.addresses(); err != nil {
+		if list, err = a.addresses(); err != nil {
 			return nil, err
 		}
 		var out []Goroutine
-		if out, err = r.readAll(list); err == nil {
+		if out, err = a.readAll(list); err == nil {
 			return out, nil
 		}
 	}
 	return nil, err
 }
 
-func (r *allgs) addresses() ([]uint64, error) {
-	first, n, err := r.slice()
+func (a *allgs) addresses() ([]uint64, error) {
+	first, n, err := a.slice()
 	if err != nil {
 		return nil, err
 	}
-	if r.fields.start == 0 && !r.findFieldsIn(first, n) {
+	if a.fields.start == 0 && !a.findFieldsIn(first, n) {
 		return nil, errGoroutines
 	}
 	b := make([]byte, 8*n)
-	if r.host.Read(first, b) != len(b) {
+	if a.host.Read(first, b) != len(b) {
 		return nil, errGoroutines
 	}
 	out := make([]uint64, n)
@@ -69,27 +69,27 @@ func (r *allgs) addresses() ([]uint64, error) {
 
 // slice returns the array of runtime.allgs and its length: without symbols the slice that runtime.allgadd refers to in
 // which the layout of g is found.
-func (r *allgs) slice() (first, n uint64, err error) {
-	if r.list != 0 {
-		return r.sliceAt(r.list)
+func (a *allgs) slice() (first, n uint64, err error) {
+	if a.list != 0 {
+		return a.sliceAt(a.list)
 	}
-	if at, _, ok := r.host.Symbol(r.module, "runtime.allgs"); ok {
-		r.list = at
-		return r.sliceAt(at)
+	if at, _, ok := a.host.Symbol(a.module, "runtime.allgs"); ok {
+		a.list = at
+		return a.sliceAt(at)
 	}
-	for _, at := range r.table.referencedAddresses("runtime.allgadd") {
-		first, n, err = r.sliceAt(at + r.bias)
-		if err == nil && r.findFieldsIn(first, n) {
-			r.list = at + r.bias
+	for _, at := range a.table.referencedAddresses("runtime.allgadd") {
+		first, n, err = a.sliceAt(at + a.bias)
+		if err == nil && a.findFieldsIn(first, n) {
+			a.list = at + a.bias
 			return first, n, nil
 		}
 	}
 	return 0, 0, errNoGoroutines
 }
 
-func (r *allgs) sliceAt(at uint64) (first, n uint64, err error) {
+func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	var slice [24]byte
-	if r.host.Read(at, slice[:]) != len(slice) {
+	if a.host.Read(at, slice[:]) != len(slice) {
 		return 0, 0, errGoroutines
 	}
 	first, n = binary.LittleEndian.Uint64(slice[:]), binary.LittleEndian.Uint64(slice[8:])
@@ -100,18 +100,18 @@ func (r *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	return first, n, nil
 }
 
-func (r *allgs) readAll(list []uint64) ([]Goroutine, error) {
-	l := r.fields
+func (a *allgs) readAll(list []uint64) ([]Goroutine, error) {
+	l := a.fields
 	slices.Sort(list)
 	out, ids, good := make([]Goroutine, 0, len(list)), make([]uint64, 0, len(list)), true
-	all := newGReader(r.host)
+	all := newGReader(a.host)
 	all.each(list, func(i int, b []byte) {
 		if good = good && b != nil; !good {
 			return
 		}
-		g, ok := r.check(list[i], b, l)
+		g, ok := a.check(list[i], b, l)
 		for n := 0; n < goroutineTries && !ok; n++ {
-			g, ok = r.read(list[i], l)
+			g, ok = a.read(list[i], l)
 		}
 		if good = ok; ok && !g.ended() {
 			out, ids = append(out, g), append(ids, g.ID)
@@ -124,27 +124,27 @@ func (r *allgs) readAll(list []uint64) ([]Goroutine, error) {
 	return out, nil
 }
 
-func (r *allgs) read(at uint64, l layoutG) (g Goroutine, ok bool) {
+func (a *allgs) read(at uint64, l layoutG) (g Goroutine, ok bool) {
 	var b [goroutineBytes]byte
-	if r.host.Read(at, b[:]) != len(b) {
+	if a.host.Read(at, b[:]) != len(b) {
 		return g, false
 	}
-	return r.check(at, b[:], l)
+	return a.check(at, b[:], l)
 }
 
-func (r *allgs) check(at uint64, b []byte, l layoutG) (g Goroutine, ok bool) {
-	g = r.decode(at, b, l)
+func (a *allgs) check(at uint64, b []byte, l layoutG) (g Goroutine, ok bool) {
+	g = a.decode(at, b, l)
 	if g.ended() {
 		return g, true
 	}
 	waits := g.Status == goroutineWaiting
 	return g, g.Status <= goroutineLast && g.ID != 0 && g.StackLo < g.StackHi &&
-		(!waits || g.SP >= g.StackLo && g.SP <= g.StackHi) && r.startFuncs.at(g.Start).ok
+		(!waits || g.SP >= g.StackLo && g.SP <= g.StackHi) && a.startFuncs.at(g.Start).ok
 }
 
-func (r *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
+func (a *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
 	w := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	c := &r.offsets
+	c := &a.offsets
 	g := Goroutine{Addr: at, ID: w(l.status + afterStatusGoid), Status: uint32(w(l.status)) &^ goroutineScanning,
 		StackLo: w(c.GStackLo), StackHi: w(c.GStackHi), SP: w(c.SchedSP), PC: w(c.SchedPC), BP: w(c.SchedBP),
 		WaitReason: b[l.status+afterStatusReason], WaitSince: w(l.status + afterStatusSince), Start: w(l.start),
@@ -158,11 +158,11 @@ func (r *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
 	return g
 }
 
-func (r *allgs) isSystem(g *Goroutine) bool { return g.inC() || r.startFuncs.at(g.Start).system }
+func (a *allgs) isSystem(g *Goroutine) bool { return g.inC() || a.startFuncs.at(g.Start).system }
 
-func (r *allgs) waitReason(g *Goroutine) string {
+func (a *allgs) waitReason(g *Goroutine) string {
 	if g.Status != goroutineWaiting && g.Status != goroutineLeaked {
 		return ""
 	}
-	return r.reasons.text(r.program, g.WaitReason)
+	return a.reasons.text(a.program, g.WaitReason)
 }

@@ -51,33 +51,33 @@ func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames
 
 // apart returns the bytes from the record with return address ret to the caller's: 0 for an outermost function, −1 if
 // the caller has none.
-func (t *frameRecords) apart(ret uint64) int32 {
-	if t.known == nil {
-		t.known = new([recordEntries]recordStep)
+func (r *frameRecords) apart(ret uint64) int32 {
+	if r.known == nil {
+		r.known = new([recordEntries]recordStep)
 	}
-	s := &t.known[ret*0x9e3779b97f4a7c15>>54]
+	s := &r.known[ret*0x9e3779b97f4a7c15>>54]
 	if s.pc != ret || ret == 0 {
-		*s = recordStep{ret, t.decode(ret)}
+		*s = recordStep{ret, r.decode(ret)}
 	}
 	return s.apart
 }
 
-func (t *frameRecords) decode(ret uint64) int32 {
-	f, ok := t.find(ret - 1)
-	if !ok || t.img.Arch != frames.X86_64 {
+func (r *frameRecords) decode(ret uint64) int32 {
+	f, ok := r.find(ret - 1)
+	if !ok || r.img.Arch != frames.X86_64 {
 		return -1
 	}
-	rule, row, ok := t.Rule(frames.Query{PC: ret, AfterCall: true})
+	rule, row, ok := r.Rule(frames.Query{PC: ret, AfterCall: true})
 	switch {
 	case !ok || row != nil:
 		return -1
 	case rule.Flags == frames.FlagRoot:
 		return 0
 	}
-	_, spWrite := t.kind(&f)
+	_, spWrite := r.kind(&f)
 	plain := rule.Flags == 0 && rule.CFAReg == frames.X86RSP && rule.CFAOff > 0 &&
 		rule.Saved == [frames.NumCompact]uint8{2}
-	if spWrite || !plain || !t.pointsToRecord(&f) {
+	if spWrite || !plain || !r.pointsToRecord(&f) {
 		return -1
 	}
 	return rule.CFAOff
@@ -85,12 +85,12 @@ func (t *frameRecords) decode(ret uint64) int32 {
 
 // pointsToRecord reports whether a function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or
 // before Go 1.21 sub rsp, n; mov [rsp+d], rbp; lea rbp, [rsp+d].
-func (t *frameRecords) pointsToRecord(f *funcInfo) bool {
-	s := t.steps(f.pcsp, f.entry)
+func (r *frameRecords) pointsToRecord(f *funcInfo) bool {
+	s := r.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
 	var b [16]byte
-	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start, b[:]) {
+	if s.val <= 0 || s.start <= f.entry || !r.img.read(s.start, b[:]) {
 		return false
 	}
 	in, ok := decode(b[:])

@@ -29,8 +29,8 @@ type gOffsetsDecoder struct {
 }
 
 // Size returns the bytes of g and m to copy.
-func (c *GOffsets) Size() (g, m int) {
-	return int(max(c.SchedSP, c.SchedPC, c.SchedBP, c.SchedLR, c.GM) + 8), int(max(c.MCurg, c.MGsignal, c.MG0) + 8)
+func (o *GOffsets) Size() (g, m int) {
+	return int(max(o.SchedSP, o.SchedPC, o.SchedBP, o.SchedLR, o.GM) + 8), int(max(o.MCurg, o.MGsignal, o.MG0) + 8)
 }
 
 // GOffsets decodes runtime.systemstack and the code that saves g.sched.
@@ -50,11 +50,11 @@ func (t *gOffsetsDecoder) GOffsets() (GOffsets, bool) {
 // Prepare implements [managed.FileTable].
 func (t *gOffsetsDecoder) Prepare() { t.GOffsets() }
 
-func (c *GOffsets) plausible() bool {
-	return c.MG0 == 0 && c.GM >= 0x28 && c.GM <= 0x40 && c.SchedSP > c.GM && c.SchedSP <= 0x60 &&
-		c.SchedPC == c.SchedSP+8 && c.SchedBP > c.SchedPC && c.SchedBP <= c.SchedSP+0x40 &&
-		(c.SchedLR == 0 || c.SchedLR > c.SchedPC && c.SchedLR <= c.SchedSP+0x40) &&
-		c.MCurg > 0x40 && c.MCurg < 0x400 && c.MGsignal > 0x20 && c.MGsignal < c.MCurg
+func (o *GOffsets) plausible() bool {
+	return o.MG0 == 0 && o.GM >= 0x28 && o.GM <= 0x40 && o.SchedSP > o.GM && o.SchedSP <= 0x60 &&
+		o.SchedPC == o.SchedSP+8 && o.SchedBP > o.SchedPC && o.SchedBP <= o.SchedSP+0x40 &&
+		(o.SchedLR == 0 || o.SchedLR > o.SchedPC && o.SchedLR <= o.SchedSP+0x40) &&
+		o.MCurg > 0x40 && o.MCurg < 0x400 && o.MGsignal > 0x20 && o.MGsignal < o.MCurg
 }
 
 func (t *funcs) asmCode(name string) (uint64, []byte) {
@@ -75,34 +75,34 @@ func (t *funcs) asmCode(name string) (uint64, []byte) {
 }
 
 // curg returns a stopped thread's m.curg, 0 without goroutine; false if there is no g.
-func (c *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
-	for _, g := range c.candidates(regs, mem) {
+func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
+	for _, g := range o.candidates(regs, mem) {
 		if g == 0 {
 			continue
 		}
-		m, ok := mem.Word(g + uint64(c.GM))
+		m, ok := mem.Word(g + uint64(o.GM))
 		if !ok {
 			continue
 		}
-		g0, ok := mem.Word(m + uint64(c.MG0))
-		curg, ok2 := mem.Word(m + uint64(c.MCurg))
+		g0, ok := mem.Word(m + uint64(o.MG0))
+		curg, ok2 := mem.Word(m + uint64(o.MCurg))
 		// g is g0, or curg while gogo changes stacks, or gsignal
-		if ok && ok2 && (g == g0 || g == curg || c.isGsignal(m, g, mem)) {
+		if ok && ok2 && (g == g0 || g == curg || o.isGsignal(m, g, mem)) {
 			return curg, true
 		}
 	}
 	return 0, false
 }
 
-func (c *GOffsets) isGsignal(m, g uint64, mem frames.Memory) bool {
-	gsignal, ok := mem.Word(m + uint64(c.MGsignal))
+func (o *GOffsets) isGsignal(m, g uint64, mem frames.Memory) bool {
+	gsignal, ok := mem.Word(m + uint64(o.MGsignal))
 	return ok && g == gsignal
 }
 
-func (c *GOffsets) candidates(regs *frames.Regs, mem frames.Memory) (out [2]uint64) {
-	if c.HasTLS && regs.TLS != 0 {
-		out[0], _ = mem.Word(regs.TLS + uint64(c.TLS))
+func (o *GOffsets) candidates(regs *frames.Regs, mem frames.Memory) (out [2]uint64) {
+	if o.HasTLS && regs.TLS != 0 {
+		out[0], _ = mem.Word(regs.TLS + uint64(o.TLS))
 	}
-	out[1], _ = regs.Get(c.GReg)
+	out[1], _ = regs.Get(o.GReg)
 	return out
 }

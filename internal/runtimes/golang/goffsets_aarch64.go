@@ -37,7 +37,7 @@ func (t *gOffsetsDecoder) gOffsetsARM64() (GOffsets, bool) {
 	return c, n == 5 && c.mcallARM64(t.funcs) && c.SchedSP == sp
 }
 
-func (c *GOffsets) mcallARM64(t *funcs) bool {
+func (o *GOffsets) mcallARM64(t *funcs) bool {
 	_, code := t.asmCode("runtime.mcall")
 	found := 0
 	for ; len(code) >= 4 && found != 15; code = code[4:] {
@@ -47,13 +47,13 @@ func (c *GOffsets) mcallARM64(t *funcs) bool {
 		}
 		switch rt {
 		case 0:
-			c.SchedSP, found = off, found|1
+			o.SchedSP, found = off, found|1
 		case 29:
-			c.SchedBP, found = off, found|2
+			o.SchedBP, found = off, found|2
 		case 30:
-			c.SchedPC, found = off, found|4
+			o.SchedPC, found = off, found|4
 		case 31:
-			c.SchedLR, found = off, found|8
+			o.SchedLR, found = off, found|8
 		}
 	}
 	return found == 15

@@ -59,64 +59,64 @@ type systemstackX86 struct {
 	schedSPAt int64    // offset of g0.sched.sp
 }
 
-func (d *systemstackX86) step(in *insn, next uint64) bool {
+func (s *systemstackX86) step(in *insn, next uint64) bool {
 	switch {
-	case d.stage == loadOfG:
-		d.findG(in, next)
-	case d.stage == loadOfM:
-		if in.load() && in.Base == d.g {
-			d.m, d.c.GM, d.stage = in.Reg, int64(in.Disp), compareGsignal
+	case s.stage == loadOfG:
+		s.findG(in, next)
+	case s.stage == loadOfM:
+		if in.load() && in.Base == s.g {
+			s.m, s.c.GM, s.stage = in.Reg, int64(in.Disp), compareGsignal
 		}
-	case d.comparesG(in) && d.stage == compareGsignal:
-		d.c.MGsignal, d.stage = int64(in.Disp), compareCurg
-	case d.comparesG(in):
-		d.c.MCurg, d.stage = int64(in.Disp), max(d.stage, saveOfSched)
-	case d.stage >= compareCurg && !d.haveG0 && in.load() && in.Base == d.m:
-		d.g0, d.haveG0, d.c.MG0 = in.Reg, true, int64(in.Disp)
-	case d.stage == saveOfSched:
-		d.findSave(in, next)
-	case d.stage == loadOfSchedSP && in.load() && in.Base == d.g0:
-		d.schedSP, d.schedSPAt, d.stage = in.Reg, int64(in.Disp), moveOfSchedSP
+	case s.comparesG(in) && s.stage == compareGsignal:
+		s.c.MGsignal, s.stage = int64(in.Disp), compareCurg
+	case s.comparesG(in):
+		s.c.MCurg, s.stage = int64(in.Disp), max(s.stage, saveOfSched)
+	case s.stage >= compareCurg && !s.haveG0 && in.load() && in.Base == s.m:
+		s.g0, s.haveG0, s.c.MG0 = in.Reg, true, int64(in.Disp)
+	case s.stage == saveOfSched:
+		s.findSave(in, next)
+	case s.stage == loadOfSchedSP && in.load() && in.Base == s.g0:
+		s.schedSP, s.schedSPAt, s.stage = in.Reg, int64(in.Disp), moveOfSchedSP
 		if in.Reg == regSP {
-			d.stage = foundAll
+			s.stage = foundAll
 		}
-	case d.stage == moveOfSchedSP && in.movesToSP(d.schedSP):
-		d.stage = foundAll
+	case s.stage == moveOfSchedSP && in.movesToSP(s.schedSP):
+		s.stage = foundAll
 	}
-	return d.stage != foundAll
+	return s.stage != foundAll
 }
 
 // comparesG reports whether in is a cmp g, [m+disp].
-func (d *systemstackX86) comparesG(in *insn) bool {
-	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == d.g && in.Base == d.m
+func (s *systemstackX86) comparesG(in *insn) bool {
+	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == s.g && in.Base == s.m
 }
 
 // findSave matches the call that saves g.sched, or the stores.
-func (d *systemstackX86) findSave(in *insn, next uint64) {
+func (s *systemstackX86) findSave(in *insn, next uint64) {
 	if in.Map == 0 && in.Op == opCall {
-		d.save, d.stage = next+uint64(in.Imm), loadOfSchedSP
+		s.save, s.stage = next+uint64(in.Imm), loadOfSchedSP
 		return
 	}
-	if !d.saves.step(in, next) {
-		d.stage = loadOfSchedSP
+	if !s.saves.step(in, next) {
+		s.stage = loadOfSchedSP
 	}
 }
 
 // findG matches mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the dynamic
 // loader.
-func (d *systemstackX86) findG(in *insn, next uint64) {
+func (s *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
 	case in.Map != 0 || !in.W:
 	case in.Op == 0x8b && fs && in.Base == x86.NoReg && !in.RIPRel && !in.indexed():
-		d.g, d.c.TLS, d.c.HasTLS, d.stage = in.Reg, int64(in.Disp), true, loadOfM
-	case in.Op == 0x8b && fs && d.haveTLS && in.Mod != 3 && in.Base == d.tlsReg:
-		d.g, d.stage = in.Reg, loadOfM
-		d.c.HasTLS = d.c.TLSSlot == 0
+		s.g, s.c.TLS, s.c.HasTLS, s.stage = in.Reg, int64(in.Disp), true, loadOfM
+	case in.Op == 0x8b && fs && s.haveTLS && in.Mod != 3 && in.Base == s.tlsReg:
+		s.g, s.stage = in.Reg, loadOfM
+		s.c.HasTLS = s.c.TLSSlot == 0
 	case in.Op == 0xc7 && in.Mod == 3: // mov reg, imm32
-		d.tlsReg, d.haveTLS, d.c.TLS, d.c.TLSSlot = in.RM, true, in.Imm, 0
+		s.tlsReg, s.haveTLS, s.c.TLS, s.c.TLSSlot = in.RM, true, in.Imm, 0
 	case in.Op == 0x8b && in.RIPRel: // mov reg, [rip+disp]
-		d.tlsReg, d.haveTLS, d.c.TLSSlot = in.Reg, true, next+uint64(int64(in.Disp))
+		s.tlsReg, s.haveTLS, s.c.TLSSlot = in.Reg, true, next+uint64(int64(in.Disp))
 	}
 }
 

@@ -103,19 +103,19 @@ const (
 	earlyGoids = 1 << 10
 )
 
-func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
+func (a *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	var b [goroutineBytes]byte
 	for i := range min(n, maxFirst) {
-		g, ok := r.word(array + 8*i)
-		if !ok || r.host.Read(g, b[:]) != len(b) {
+		g, ok := a.word(array + 8*i)
+		if !ok || a.host.Read(g, b[:]) != len(b) {
 			return l, false
 		}
 		if i == 0 {
-			if l, ok = r.layoutOf(b[:], "runtime.main", 1); ok {
+			if l, ok = a.layoutOf(b[:], "runtime.main", 1); ok {
 				return l, true
 			}
 		}
-		if l, ok = r.layoutOf(b[:], "runtime.forcegchelper", earlyGoids); ok {
+		if l, ok = a.layoutOf(b[:], "runtime.forcegchelper", earlyGoids); ok {
 			return l, true
 		}
 	}
@@ -123,13 +123,13 @@ func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 }
 
 // layoutOf finds the offsets of fields in the g of a function; false if one is not unique.
-func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
-	entry, ok := r.startFuncs.named(function)
+func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
+	entry, ok := a.startFuncs.named(function)
 	if !ok {
 		return l, false
 	}
 	found := 0
-	for off := r.offsets.SchedBP + 8; off+afterStatusReason+8 <= 256; off += 8 {
+	for off := a.offsets.SchedBP + 8; off+afterStatusReason+8 <= 256; off += 8 {
 		w := func(at int64) uint64 { return binary.LittleEndian.Uint64(b[off+at:]) }
 		id := w(afterStatusGoid)
 		if status := uint32(w(0)) &^ goroutineScanning; id > 0 && id <= lastID && status > goroutineIdle &&
@@ -147,19 +147,19 @@ func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 }
 
 // findFields looks for the layout of g in ever fewer of its calls.
-func (r *allgs) findFields() bool {
-	if r.tries++; r.tries&(r.tries-1) != 0 { // calls 1, 2, 4, 8 …
+func (a *allgs) findFields() bool {
+	if a.tries++; a.tries&(a.tries-1) != 0 { // calls 1, 2, 4, 8 …
 		return false
 	}
-	first, n, err := r.slice()
-	return err == nil && r.findFieldsIn(first, n)
+	first, n, err := a.slice()
+	return err == nil && a.findFieldsIn(first, n)
 }
 
-func (r *allgs) findFieldsIn(array, n uint64) bool {
-	l, ok := r.layoutIn(array, n)
+func (a *allgs) findFieldsIn(array, n uint64) bool {
+	l, ok := a.layoutIn(array, n)
 	if ok {
-		r.fields = l
-		r.labelsAt.Store(l.start + afterStartLabels)
+		a.fields = l
+		a.labelsAt.Store(l.start + afterStartLabels)
 	}
 	return ok
 }

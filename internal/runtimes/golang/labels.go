@@ -19,29 +19,29 @@ const (
 type labels struct{ allgs *allgs }
 
 // LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable.
-func (r *labels) LabelsAt(at frames.Addr) map[string]string {
+func (l *labels) LabelsAt(at frames.Addr) map[string]string {
 	var words [24]byte
-	if at == 0 || r.allgs.host.Read(at, words[:]) != len(words) {
+	if at == 0 || l.allgs.host.Read(at, words[:]) != len(words) {
 		return nil
 	}
 	first, n := binary.LittleEndian.Uint64(words[:]), binary.LittleEndian.Uint64(words[8:])
 	if room := binary.LittleEndian.Uint64(words[16:]); n > 0 && n <= maxLabels && n <= room {
-		if out := r.labelList(first, n); out != nil {
+		if out := l.labelList(first, n); out != nil {
 			return out
 		}
 	}
-	return r.labelMap(first)
+	return l.labelMap(first)
 }
 
 // labelList reads n labels at an address: since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
-func (r *labels) labelList(at, n uint64) map[string]string {
+func (l *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
-	if r.allgs.host.Read(at, pairs) != len(pairs) {
+	if l.allgs.host.Read(at, pairs) != len(pairs) {
 		return nil
 	}
 	out := make(map[string]string, n)
 	for ; len(pairs) > 0; pairs = pairs[32:] {
-		if !r.label(out, pairs, pairs[16:]) {
+		if !l.label(out, pairs, pairs[16:]) {
 			return nil
 		}
 	}
@@ -63,9 +63,9 @@ const (
 	maxLogMap    = 4
 )
 
-func (r *labels) labelMap(at uint64) map[string]string {
+func (l *labels) labelMap(at uint64) map[string]string {
 	var h [hmapBytes]byte
-	if at == 0 || r.allgs.host.Read(at, h[:]) != len(h) {
+	if at == 0 || l.allgs.host.Read(at, h[:]) != len(h) {
 		return nil
 	}
 	count, buckets := binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[hmapBuckets:])
@@ -77,11 +77,11 @@ func (r *labels) labelMap(at uint64) map[string]string {
 	for i := range uint64(1) << h[hmapB] {
 		for at := buckets + i*bucketBytes; at != 0 && left > 0; left-- {
 			var b [bucketBytes]byte
-			if r.allgs.host.Read(at, b[:]) != len(b) {
+			if l.allgs.host.Read(at, b[:]) != len(b) {
 				return nil
 			}
 			for slot := range bucketSlots {
-				if b[slot] >= minTopHash && !r.label(out, b[bucketKeys+16*slot:], b[bucketValues+16*slot:]) {
+				if b[slot] >= minTopHash && !l.label(out, b[bucketKeys+16*slot:], b[bucketValues+16*slot:]) {
 					return nil
 				}
 			}
@@ -94,37 +94,37 @@ func (r *labels) labelMap(at uint64) map[string]string {
 	return out
 }
 
-func (r *labels) label(to map[string]string, key, value []byte) bool {
-	k, ok := r.text(key)
-	v, ok2 := r.text(value)
+func (l *labels) label(to map[string]string, key, value []byte) bool {
+	k, ok := l.text(key)
+	v, ok2 := l.text(value)
 	if ok && ok2 {
 		to[k] = v
 	}
 	return ok && ok2
 }
 
-func (r *labels) text(header []byte) (string, bool) {
+func (l *labels) text(header []byte) (string, bool) {
 	n := binary.LittleEndian.Uint64(header[8:])
 	if n > maxLabelBytes {
 		return "", false
 	}
 	b := make([]byte, n)
-	if n > 0 && r.allgs.host.Read(binary.LittleEndian.Uint64(header), b) != len(b) {
+	if n > 0 && l.allgs.host.Read(binary.LittleEndian.Uint64(header), b) != len(b) {
 		return "", false
 	}
 	return string(b), utf8.Valid(b)
 }
 
 // Labels implements [managed.Scheduler].
-func (r *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
-	if r.allgs.fields.start == 0 && !r.allgs.findFields() {
+func (l *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
+	if l.allgs.fields.start == 0 && !l.allgs.findFields() {
 		return nil
 	}
-	g, ok := r.allgs.offsets.curg(regs, mem)
+	g, ok := l.allgs.offsets.curg(regs, mem)
 	if !ok || g == 0 {
 		return nil
 	}
-	at, ok := mem.Word(g + uint64(r.allgs.fields.start+afterStartLabels))
+	at, ok := mem.Word(g + uint64(l.allgs.fields.start+afterStartLabels))
 	if !ok || at == 0 {
 		return nil
 	}

@@ -31,31 +31,31 @@ func (h *header) funcdataInlTree() uint64 {
 const maxInline = 64
 
 // Lines implements [managed.FileTable]. Before Go 1.20 no function has a StartLine.
-func (t *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
-	f, ok := t.find(pc)
+func (l *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
+	f, ok := l.find(pc)
 	if !ok {
 		return out
 	}
 	base, first := len(out), pc
-	tree, ok := t.inlTree(&f)
+	tree, ok := l.inlTree(&f)
 	for ok && len(out)-base < maxInline {
-		i, found := t.pcdata(&f, pcdataInlTree, pc)
+		i, found := l.pcdata(&f, pcdataInlTree, pc)
 		if !found || i < 0 {
 			break
 		}
-		c, good := t.inlinedCall(tree, uint64(i), &f)
+		c, good := l.inlinedCall(tree, uint64(i), &f)
 		if !good {
 			out, pc = out[:base], first
 			break
 		}
 		call := frameOf(c.name, c.startLine)
-		call.File, call.Line = t.fileLine(&f, pc)
+		call.File, call.Line = l.fileLine(&f, pc)
 		call.Inlined = true
 		out = append(out, call)
 		pc = f.entry + uint64(c.parentPC)
 	}
-	outermost := frameOf(t.name(&f), f.startLine)
-	outermost.File, outermost.Line = t.fileLine(&f, pc)
+	outermost := frameOf(l.name(&f), f.startLine)
+	outermost.File, outermost.Line = l.fileLine(&f, pc)
 	return append(out, outermost)
 }
 
@@ -65,30 +65,30 @@ func frameOf(name []byte, startLine uint32) symbolized.Frame {
 	return symbolized.Frame{Name: s, System: s, StartLine: int(startLine)}
 }
 
-func (t *lines) fileLine(f *funcInfo, pc uint64) (string, int) {
-	file, ok := t.pcvalue(f, f.pcfile, pc)
-	line, ok2 := t.pcvalue(f, f.pcln, pc)
+func (l *lines) fileLine(f *funcInfo, pc uint64) (string, int) {
+	file, ok := l.pcvalue(f, f.pcfile, pc)
+	line, ok2 := l.pcvalue(f, f.pcln, pc)
 	if !ok || !ok2 || file < 0 || line < 0 {
 		return "", 0
 	}
 	at := 4 * (uint64(f.cuOff) + uint64(file))
-	if at+4 > uint64(len(t.h.cus)) {
+	if at+4 > uint64(len(l.h.cus)) {
 		return "", 0
 	}
-	name := cstring(t.h.files, uint64(binary.LittleEndian.Uint32(t.h.cus[at:])))
+	name := cstring(l.h.files, uint64(binary.LittleEndian.Uint32(l.h.cus[at:])))
 	if name == nil {
 		return "", 0
 	}
 	return string(name), int(line)
 }
 
-func (t *lines) inlTree(f *funcInfo) (uint64, bool) {
-	table := t.h.funcdataInlTree()
+func (l *lines) inlTree(f *funcInfo) (uint64, bool) {
+	table := l.h.funcdataInlTree()
 	if uint64(f.nfuncdata) <= table {
 		return 0, false
 	}
 	at := 4 * uint64(f.npcdata)
-	if t.h.old() {
+	if l.h.old() {
 		at += uint64((f.at + uint32(at)) & 4) // alignment
 		at += 8 * table
 		if at+8 > uint64(len(f.tail)) {
@@ -98,11 +98,11 @@ func (t *lines) inlTree(f *funcInfo) (uint64, bool) {
 		return p, p != 0
 	}
 	at += 4 * table
-	if t.gofunc == 0 || at+4 > uint64(len(f.tail)) {
+	if l.gofunc == 0 || at+4 > uint64(len(f.tail)) {
 		return 0, false
 	}
 	off := binary.LittleEndian.Uint32(f.tail[at:])
-	return t.gofunc + uint64(off), off != ^uint32(0)
+	return l.gofunc + uint64(off), off != ^uint32(0)
 }
 
 // call is an inlined call (runtime/symtabinl.go, inlinedCall).
@@ -112,22 +112,22 @@ type call struct {
 	startLine uint32
 }
 
-func (t *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
+func (l *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
 	var b [20]byte
 	size, name, parent := 16, 4, 8
-	if t.h.magic != magic120 {
+	if l.h.magic != magic120 {
 		size, name, parent = 20, 12, 16
 	}
-	if i > maxSteps || !t.img.read(tree+i*uint64(size), b[:size]) {
+	if i > maxSteps || !l.img.read(tree+i*uint64(size), b[:size]) {
 		return call{}, false
 	}
 	c := call{parentPC: binary.LittleEndian.Uint32(b[parent:])}
-	if t.h.magic == magic120 {
+	if l.h.magic == magic120 {
 		c.startLine = binary.LittleEndian.Uint32(b[12:])
 	}
 	off := uint64(binary.LittleEndian.Uint32(b[name:]))
-	c.name = cstring(t.h.names, off)
-	starts := off > 0 && off <= uint64(len(t.h.names)) && t.h.names[off-1] == 0
+	c.name = cstring(l.h.names, off)
+	starts := off > 0 && off <= uint64(len(l.h.names)) && l.h.names[off-1] == 0
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 

@@ -383,17 +383,17 @@ func (a *lockAnalysisX86) clobberSlots(at int32, size int32) {
 const maxLoads = 4
 
 // value computes v in frame f; depth is the number of loads so far.
-func (a *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
+func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false
 	}
-	for at, has := range a.slots {
+	for at, has := range h.slots {
 		if has.node == v.node {
 			n, ok := f.word(f.sp + uint64(int64(at)))
 			return n + uint64(v.off-has.off), ok
 		}
 	}
-	switch n := a.nodes[v.node]; n.kind {
+	switch n := h.nodes[v.node]; n.kind {
 	case nodeImage:
 		return uint64(v.off) + f.bias, true
 	case nodeStack:
@@ -402,7 +402,7 @@ func (a *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 		at, ok := f.word(f.sp + uint64(n.at))
 		return at + uint64(v.off), ok
 	case nodeLoad:
-		of, ok := a.value(f, value{n.base, n.at}, depth+1)
+		of, ok := h.value(f, value{n.base, n.at}, depth+1)
 		if !ok {
 			return 0, false
 		}

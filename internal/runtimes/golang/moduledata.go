@@ -39,12 +39,12 @@ const (
 )
 
 // gofunc returns the address of go:func.*, since Go 1.18.
-func (t *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
-	if t.h.magic == magic118 {
+func (s *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
+	if s.h.magic == magic118 {
 		return w[mdGofunc118]
 	}
 	isEnd := func(v uint64) bool {
-		return v > t.img.PclntabAddr && v <= t.img.PclntabAddr+uint64(len(t.img.Pclntab))
+		return v > s.img.PclntabAddr && v <= s.img.PclntabAddr+uint64(len(s.img.Pclntab))
 	}
 	if !isEnd(w[mdGofunc120+1]) && isEnd(w[mdGofunc127+1]) {
 		return w[mdGofunc127]
@@ -53,16 +53,16 @@ func (t *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 }
 
 // File contents and relocations are searched for the table's address, moduledata's first word.
-func (t *moduleScan) findModuledata() (moduledata, bool) {
-	for _, r := range t.img.Data {
-		if md, ok := t.scanRange(r); ok {
+func (s *moduleScan) findModuledata() (moduledata, bool) {
+	for _, r := range s.img.Data {
+		if md, ok := s.scanRange(r); ok {
 			return md, true
 		}
 	}
-	want := t.img.PclntabAddr
-	for b := t.img.Rela; len(b) >= 24; b = b[24:] {
-		if t.isRelative(b) && binary.LittleEndian.Uint64(b[16:]) == want {
-			if md, ok := t.checkModuledata(binary.LittleEndian.Uint64(b)); ok {
+	want := s.img.PclntabAddr
+	for b := s.img.Rela; len(b) >= 24; b = b[24:] {
+		if s.isRelative(b) && binary.LittleEndian.Uint64(b[16:]) == want {
+			if md, ok := s.checkModuledata(binary.LittleEndian.Uint64(b)); ok {
 				return md, true
 			}
 		}
@@ -70,22 +70,22 @@ func (t *moduleScan) findModuledata() (moduledata, bool) {
 	return moduledata{}, false
 }
 
-func (t *moduleScan) isRelative(rela []byte) bool {
-	return binary.LittleEndian.Uint64(rela[8:])&0xffffffff == relative(t.img.Arch)
+func (s *moduleScan) isRelative(rela []byte) bool {
+	return binary.LittleEndian.Uint64(rela[8:])&0xffffffff == relative(s.img.Arch)
 }
 
-func (t *moduleScan) scanRange(r Range) (moduledata, bool) {
+func (s *moduleScan) scanRange(r Range) (moduledata, bool) {
 	buf := make([]byte, min(r.Size, 1<<16)&^7)
-	for off := uint64(0); off < r.Size && len(buf) > 0 && t.img.Read != nil; {
-		n := t.img.Read(r.Addr+off, buf[:min(uint64(len(buf)), (r.Size-off)&^7)]) &^ 7
+	for off := uint64(0); off < r.Size && len(buf) > 0 && s.img.Read != nil; {
+		n := s.img.Read(r.Addr+off, buf[:min(uint64(len(buf)), (r.Size-off)&^7)]) &^ 7
 		if n <= 0 {
 			break
 		}
 		for i := 0; i < n; i += 8 {
-			if binary.LittleEndian.Uint64(buf[i:]) != t.img.PclntabAddr {
+			if binary.LittleEndian.Uint64(buf[i:]) != s.img.PclntabAddr {
 				continue
 			}
-			if md, ok := t.checkModuledata(r.Addr + off + uint64(i)); ok {
+			if md, ok := s.checkModuledata(r.Addr + off + uint64(i)); ok {
 				return md, true
 			}
 		}
@@ -94,31 +94,31 @@ func (t *moduleScan) scanRange(r Range) (moduledata, bool) {
 	return moduledata{}, false
 }
 
-func (t *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
-	if t.checked++; t.checked > maxCandidates {
+func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
+	if s.checked++; s.checked > maxCandidates {
 		return moduledata{}, false
 	}
-	w, ok := t.mdRead(addr)
+	w, ok := s.mdRead(addr)
 	if !ok {
 		return moduledata{}, false
 	}
-	base := t.img.PclntabAddr
-	if t.h.magic == magic112 {
-		return t.checkModuledata112(w)
+	base := s.img.PclntabAddr
+	if s.h.magic == magic112 {
+		return s.checkModuledata112(w)
 	}
-	names := uint64(len(t.img.Pclntab) - len(t.h.names))
-	pctab := uint64(len(t.img.Pclntab) - len(t.h.pctab))
+	names := uint64(len(s.img.Pclntab) - len(s.h.names))
+	pctab := uint64(len(s.img.Pclntab) - len(s.h.pctab))
 	text := w[mdText]
-	if w[mdFuncnames] != base+names || w[mdPctab] != base+pctab || w[mdFtab+1] != t.h.nfunc+1 ||
+	if w[mdFuncnames] != base+names || w[mdPctab] != base+pctab || w[mdFtab+1] != s.h.nfunc+1 ||
 		w[mdMinpc] < text || w[mdMaxpc] < w[mdMinpc] || w[mdEtext] < text {
 		return moduledata{}, false
 	}
 	md := moduledata{text: text, etext: w[mdEtext]}
-	if !t.textFits(text, w[mdMinpc], w[mdMaxpc]) {
+	if !s.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}
-	if !t.h.old() {
-		md.gofunc = t.gofunc(&w)
+	if !s.h.old() {
+		md.gofunc = s.gofunc(&w)
 	}
 	return md, true
 }
@@ -133,13 +133,13 @@ const (
 	md112Etext = 13
 )
 
-func (t *moduleScan) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
-	base := t.img.PclntabAddr
-	files := uint64(len(t.img.Pclntab) - len(t.h.cus))
+func (s *moduleScan) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
+	base := s.img.PclntabAddr
+	files := uint64(len(s.img.Pclntab) - len(s.h.cus))
 	md := moduledata{text: w[md112Text], etext: w[md112Etext]}
-	ok := w[md112Ftab] == base+t.h.ftabAt && w[md112Ftab+1] == t.h.nfunc+1 && w[md112Files] == base+files &&
+	ok := w[md112Ftab] == base+s.h.ftabAt && w[md112Ftab+1] == s.h.nfunc+1 && w[md112Files] == base+files &&
 		w[md112Minpc] >= md.text && w[md112Maxpc] >= w[md112Minpc] && md.etext >= md.text
-	return md, ok && t.textFits(md.text, w[md112Minpc], w[md112Maxpc])
+	return md, ok && s.textFits(md.text, w[md112Minpc], w[md112Maxpc])
 }
 
 func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
@@ -150,17 +150,17 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 }
 
 // mdRead reads moduledata, with the values of its relocations.
-func (t *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
+func (s *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte
-	if !t.img.read(addr, b[:]) {
+	if !s.img.read(addr, b[:]) {
 		return w, false
 	}
 	for i := range w {
 		w[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
-	for r := t.img.Rela; len(r) >= 24; r = r[24:] {
-		if i := (binary.LittleEndian.Uint64(r) - addr) / 8; i < mdWords && t.isRelative(r) {
+	for r := s.img.Rela; len(r) >= 24; r = r[24:] {
+		if i := (binary.LittleEndian.Uint64(r) - addr) / 8; i < mdWords && s.isRelative(r) {
 			w[i] = binary.LittleEndian.Uint64(r[16:])
 		}
 	}

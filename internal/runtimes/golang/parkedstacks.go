@@ -130,11 +130,11 @@ func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 	})
 }
 
-func (r *allgs) copied(g *Goroutine) copyState {
+func (a *allgs) copied(g *Goroutine) copyState {
 	switch {
 	case g.ended():
 		return copyNoStack
-	case g.Status > goroutineLast || g.ID == 0 || g.StackLo >= g.StackHi || !r.startFuncs.at(g.Start).ok:
+	case g.Status > goroutineLast || g.ID == 0 || g.StackLo >= g.StackHi || !a.startFuncs.at(g.Start).ok:
 		return copyChanged
 	case g.onThread():
 		return copyNoStack

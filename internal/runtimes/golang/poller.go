@@ -29,85 +29,85 @@ type goroutinePoller struct {
 }
 
 // Places implements [managed.Scheduler].
-func (f *goroutinePoller) Places() (int, error) {
-	r := f.allgs
+func (p *goroutinePoller) Places() (int, error) {
+	r := p.allgs
 	first, n, err := r.slice()
 	if err != nil {
-		return len(f.gs), err
+		return len(p.gs), err
 	}
-	if f.listed == 0 {
+	if p.listed == 0 {
 		if !r.findFieldsIn(first, n) {
 			return 0, errGoroutines
 		}
 		all := newGReader(r.host)
-		*f = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: all, stacks: parkedStacks{reader: all}}
+		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: all, stacks: parkedStacks{reader: all}}
 	}
-	f.reader.host = r.host
-	if int(n) <= f.listed {
-		return len(f.gs), nil
+	p.reader.host = r.host
+	if int(n) <= p.listed {
+		return len(p.gs), nil
 	}
-	b := make([]byte, 8*(int(n)-f.listed))
-	if r.host.Read(first+8*uint64(f.listed), b) != len(b) {
-		return len(f.gs), errGoroutines
+	b := make([]byte, 8*(int(n)-p.listed))
+	if r.host.Read(first+8*uint64(p.listed), b) != len(b) {
+		return len(p.gs), errGoroutines
 	}
-	from := len(f.gs)
+	from := len(p.gs)
 	for ; len(b) > 0; b = b[8:] {
-		f.gs = append(f.gs, binary.LittleEndian.Uint64(b))
+		p.gs = append(p.gs, binary.LittleEndian.Uint64(b))
 	}
-	slices.Sort(f.gs[from:])
-	f.sums = append(f.sums, make([]uint64, len(f.gs)-from)...)
-	f.listed = len(f.gs)
-	return len(f.gs), nil
+	slices.Sort(p.gs[from:])
+	p.sums = append(p.sums, make([]uint64, len(p.gs)-from)...)
+	p.listed = len(p.gs)
+	return len(p.gs), nil
 }
 
 // Poll implements [managed.Scheduler].
-func (f *goroutinePoller) Poll(from, to int, changed []int) []int {
-	from, to = max(from, 0), min(to, len(f.gs))
+func (p *goroutinePoller) Poll(from, to int, changed []int) []int {
+	from, to = max(from, 0), min(to, len(p.gs))
 	if from >= to {
 		return changed
 	}
 	first := len(changed)
-	f.reader.each(f.gs[from:to], func(i int, g []byte) {
-		if i += from; g == nil || f.sums[i] == 0 || f.sum(g) != f.sums[i] {
+	p.reader.each(p.gs[from:to], func(i int, g []byte) {
+		if i += from; g == nil || p.sums[i] == 0 || p.sum(g) != p.sums[i] {
 			changed = append(changed, i)
 		}
 	})
-	f.stacks.expect(changed[first:])
+	p.stacks.expect(changed[first:])
 	return changed
 }
 
 // sum hashes the words of g that change when it runs; never 0. Others write the scan bit, waitsince, the flags after
 // waitreason, schedlink, and all after labels.
-func (f *goroutinePoller) sum(b []byte) uint64 {
-	l := &f.allgs.fields
+func (p *goroutinePoller) sum(b []byte) uint64 {
+	l := &p.allgs.fields
 	status := l.status
 	flags := binary.LittleEndian.Uint32(b[status:])
 	since, why := status+afterStatusGoid+8, status+afterStatusReason
 	head := b[:status]
 	tail := b[why+8 : min(int64(len(b)), l.start+afterStartLabels+8)]
-	n := maphash.Bytes(f.seed, head) ^ maphash.Bytes(f.seed, tail)*31
+	n := maphash.Bytes(p.seed, head) ^ maphash.Bytes(p.seed, tail)*31
 	n = n*1000003 ^ uint64(flags&^goroutineScanning)<<8 ^ uint64(b[why])
 	n = n*1000003 ^ binary.LittleEndian.Uint64(b[since-8:])
 	return cmp.Or(n, 1)
 }
 
 // Task implements [managed.Scheduler].
-func (f *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, ok bool) {
+func (p *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, ok bool) {
 	*t = managed.ParkedTask{OnThread: true}
-	if place < 0 || place >= len(f.gs) {
+	if place < 0 || place >= len(p.gs) {
 		return nil, false
 	}
-	f.sums[place] = 0
-	c := f.stacks.copyOf(f, place)
+	p.sums[place] = 0
+	c := p.stacks.copyOf(p, place)
 	if c == nil || c.state == copyChanged {
 		return nil, false
 	}
-	f.sums[place] = c.sum
+	p.sums[place] = c.sum
 	g := &c.g
 	if g.ended() {
 		return nil, true
 	}
-	r := f.allgs
+	r := p.allgs
 	t.Object = g.Addr
 	g.fill(t, r.host.Arch())
 	t.Entry, t.System, t.LabelsAt = r.startFuncs.at(g.Start).name, r.isSystem(g), g.Labels

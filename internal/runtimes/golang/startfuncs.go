@@ -22,37 +22,37 @@ type startFuncs struct {
 // cgoStart stands for the first function for a thread of C, which has no startpc.
 const cgoStart = "runtime.cgocallback"
 
-func (e *startFuncs) at(start uint64) startFunc {
+func (s *startFuncs) at(start uint64) startFunc {
 	if start == 0 {
 		return startFunc{name: cgoStart, ok: true}
 	}
-	found, known := e.byStart[start]
+	found, known := s.byStart[start]
 	if known {
 		return found
 	}
-	if e.byStart == nil || len(e.byStart) >= maxStartFuncs {
-		e.byStart = map[uint64]startFunc{}
+	if s.byStart == nil || len(s.byStart) >= maxStartFuncs {
+		s.byStart = map[uint64]startFunc{}
 	}
-	if t, bias := e.program.tableAt(start); t != nil {
+	if t, bias := s.program.tableAt(start); t != nil {
 		if f, ok := t.find(start - bias); ok {
 			name := string(t.name(&f))
 			found = startFunc{name, isSystemStart(name), f.entry == start-bias}
 		}
 	}
-	e.byStart[start] = found
+	s.byStart[start] = found
 	return found
 }
 
-func (e *startFuncs) named(name string) (addr uint64, ok bool) {
-	addr, known := e.names[name]
+func (s *startFuncs) named(name string) (addr uint64, ok bool) {
+	addr, known := s.names[name]
 	if !known {
-		if all := e.program.table.FuncByName(name); len(all) == 1 {
-			addr = all[0] + e.program.bias
+		if all := s.program.table.FuncByName(name); len(all) == 1 {
+			addr = all[0] + s.program.bias
 		}
-		if e.names == nil {
-			e.names = map[string]uint64{}
+		if s.names == nil {
+			s.names = map[string]uint64{}
 		}
-		e.names[name] = addr
+		s.names[name] = addr
 	}
 	return addr, addr != 0
 }

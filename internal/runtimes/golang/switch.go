@@ -13,21 +13,21 @@ type cgoCFA struct {
 }
 
 // Eval implements [frames.Expr].
-func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	sp, _ := regs.Get(e.sp)
-	g, ok := mem.Word(sp + uint64(e.g))
-	depth, ok2 := mem.Word(sp + uint64(e.depth))
+func (c cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	sp, _ := regs.Get(c.sp)
+	g, ok := mem.Word(sp + uint64(c.g))
+	depth, ok2 := mem.Word(sp + uint64(c.depth))
 	if !ok || !ok2 {
 		return 0, false
 	}
 	if g == 0 { // the old system stack's pointer
-		return depth + uint64(e.frame), true
+		return depth + uint64(c.frame), true
 	}
 	if hi, ok := mem.Word(g + 8); ok { // g.stack.hi
-		return hi - depth + uint64(e.frame), true
+		return hi - depth + uint64(c.frame), true
 	}
-	fp, ok := regs.Get(e.fp)
-	return fp + uint64(e.fpOff), ok && e.fpOff != 0
+	fp, ok := regs.Get(c.fp)
+	return fp + uint64(c.fpOff), ok && c.fpOff != 0
 }
 
 // gobufExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without a

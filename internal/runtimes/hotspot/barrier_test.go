@@ -10,8 +10,8 @@ import (
 
 type sparse map[uint64]uint64
 
-func (w sparse) Word(addr frames.Addr) (uint64, bool) {
-	v, ok := w[addr]
+func (s sparse) Word(addr frames.Addr) (uint64, bool) {
+	v, ok := s[addr]
 	return v, ok
 }
 

@@ -50,8 +50,8 @@ const (
 const maxFailedProofs = 64
 
 // Incomplete returns why the code cache is not read, or nil.
-func (k *codeCache) Incomplete() error {
-	if k.proof != proofFails {
+func (c *codeCache) Incomplete() error {
+	if c.proof != proofFails {
 		return nil
 	}
 	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
@@ -59,70 +59,70 @@ func (k *codeCache) Incomplete() error {
 
 // proven reports whether two paths without common fields lead to the interpreter's code: its variable; and heaps,
 // segment map and blob header.
-func (k *codeCache) proven() bool {
-	if k.proof != proofPending {
-		return k.proof == proofHolds
+func (c *codeCache) proven() bool {
+	if c.proof != proofPending {
+		return c.proof == proofHolds
 	}
-	m, l := k.memory(), k.layout
+	m, l := c.memory(), c.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
-	if m.failed || queue == 0 || len(k.heaps) == 0 {
+	if m.failed || queue == 0 || len(c.heaps) == 0 {
 		return false
 	}
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(max(m.int32(queue+l.offset("StubQueue::_buffer_limit")), 0))
 	failed := m.failed
-	k.proof = proofHolds
-	b, ok := k.blobAt(at)
+	c.proof = proofHolds
+	b, ok := c.blobAt(at)
 	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
 		return true
 	}
-	k.proof = proofPending
-	if k.failedProofs++; k.failedProofs >= maxFailedProofs {
-		k.proof = proofFails
+	c.proof = proofPending
+	if c.failedProofs++; c.failedProofs >= maxFailedProofs {
+		c.proof = proofFails
 	}
 	return false
 }
 
-func (k *codeCache) starting() bool { return k.proof == proofPending && !k.proven() }
+func (c *codeCache) starting() bool { return c.proof == proofPending && !c.proven() }
 
 // Reserved reports whether an address is in the code cache, proven or not.
-func (k *codeCache) Reserved(addr uint64) bool {
-	if k.inHeaps(addr) == nil {
-		k.heaps = k.readHeaps()
+func (c *codeCache) Reserved(addr uint64) bool {
+	if c.inHeaps(addr) == nil {
+		c.heaps = c.readHeaps()
 	}
-	return k.inHeaps(addr) != nil
+	return c.inHeaps(addr) != nil
 }
 
-func (k *codeCache) memory() *memory {
-	if k.mem.from, k.mem.failed = k.host, false; k.cached.inUse {
-		k.mem.from = &k.cached
+func (c *codeCache) memory() *memory {
+	if c.mem.from, c.mem.failed = c.host, false; c.cached.inUse {
+		c.mem.from = &c.cached
 	}
-	return &k.mem
+	return &c.mem
 }
 
 // code reads at most maxEntry bytes, valid until the next call.
-func (k *codeCache) code(addr, n uint64) []byte {
-	b := k.buf[:min(n, maxEntry)]
-	return b[:k.host.ReadCode(addr, b)]
+func (c *codeCache) code(addr, n uint64) []byte {
+	b := c.buf[:min(n, maxEntry)]
+	return b[:c.host.ReadCode(addr, b)]
 }
 
 // blobName returns the name of the blob at pc ("nmethod"), or "".
-func (k *codeCache) blobName(pc uint64) string {
-	h := k.heapOf(pc)
+func (c *codeCache) blobName(pc uint64) string {
+	h := c.heapOf(pc)
 	if h == nil {
 		return ""
 	}
-	m, l := k.memory(), k.layout
+	m, l := c.memory(), c.layout
 	at, ok := h.block(m, pc)
-	if head := k.head[:]; ok && m.bytes(at, head[:k.header]) && head[l.usedOffset()] != 0 {
+	if head := c.head[:]; ok && m.bytes(at, head[:c.header]) && head[l.usedOffset()] != 0 {
 		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.offset("CodeBlob::_name"):]))
 	}
 	return ""
 }
 
 // FuncRange returns the bounds of code with one frame size.
-func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	b, ok := k.find(pc)
+func (c *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	b, ok := c.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
@@ -130,50 +130,50 @@ func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 const maxSeen = 1 << 14
 
 // find is blobAt, cached until Changed reports true.
-func (k *codeCache) find(pc uint64) (blob, bool) {
-	if b := k.codelets.blob; pc >= b.begin && pc < b.end {
+func (c *codeCache) find(pc uint64) (blob, bool) {
+	if b := c.codelets.blob; pc >= b.begin && pc < b.end {
 		return b, true
 	}
-	if b, ok := k.byRequest[pc]; ok {
+	if b, ok := c.byRequest[pc]; ok {
 		return b, true
 	}
-	b, ok := k.blobAt(pc)
+	b, ok := c.blobAt(pc)
 	if ok {
-		if len(k.byRequest) >= maxSeen {
-			clear(k.byRequest)
+		if len(c.byRequest) >= maxSeen {
+			clear(c.byRequest)
 		}
-		k.byRequest[pc] = b
+		c.byRequest[pc] = b
 	}
 	at := b.begin
 	if !ok {
 		b, at = blob{}, pc
 	}
 	// The first answer stays: rules were given by it.
-	if _, known := k.byCode[at]; !known && len(k.byCode) <= maxSeen && (ok || k.heapOf(pc) != nil) {
-		k.byCode[at] = b
+	if _, known := c.byCode[at]; !known && len(c.byCode) <= maxSeen && (ok || c.heapOf(pc) != nil) {
+		c.byCode[at] = b
 	}
 	return b, ok
 }
 
 // Changed reports whether a cached answer is out of date, and then drops all.
-func (k *codeCache) Changed() bool {
-	changed := len(k.byCode) > maxSeen
-	for pc, was := range k.byCode {
+func (c *codeCache) Changed() bool {
+	changed := len(c.byCode) > maxSeen
+	for pc, was := range c.byCode {
 		if changed {
 			break
 		}
-		now, ok := k.blobAt(pc)
+		now, ok := c.blobAt(pc)
 		changed = ok != (was != blob{}) || ok && now != was
 	}
 	if changed {
-		k.Forget()
+		c.Forget()
 	}
 	return changed
 }
 
 // Forget drops the cache.
-func (k *codeCache) Forget() {
-	clear(k.byCode)
-	clear(k.byRequest)
-	k.codelets = codelets{}
+func (c *codeCache) Forget() {
+	clear(c.byCode)
+	clear(c.byRequest)
+	c.codelets = codelets{}
 }

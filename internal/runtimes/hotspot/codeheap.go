@@ -23,8 +23,8 @@ const maxHops = 4096
 
 const freeSegment = 0xff
 
-func (k *codeCache) readHeaps() []heap {
-	m, l := k.memory(), k.layout
+func (c *codeCache) readHeaps() []heap {
+	m, l := c.memory(), c.layout
 	at, n := m.word(l.staticAddress(l.heaps[0])), int32(1)
 	if at == 0 {
 		return nil
@@ -55,20 +55,20 @@ func (k *codeCache) readHeaps() []heap {
 }
 
 // heapOf returns an address's heap, or nil. Heaps grow, so a miss reads them again.
-func (k *codeCache) heapOf(addr uint64) *heap {
-	if h := k.inHeaps(addr); h != nil && k.proven() {
+func (c *codeCache) heapOf(addr uint64) *heap {
+	if h := c.inHeaps(addr); h != nil && c.proven() {
 		return h
 	}
-	k.heaps = k.readHeaps()
-	if h := k.inHeaps(addr); h != nil && k.proven() {
+	c.heaps = c.readHeaps()
+	if h := c.inHeaps(addr); h != nil && c.proven() {
 		return h
 	}
 	return nil
 }
 
-func (k *codeCache) inHeaps(addr uint64) *heap {
-	for i := range k.heaps {
-		if h := &k.heaps[i]; addr >= h.low && addr < h.high {
+func (c *codeCache) inHeaps(addr uint64) *heap {
+	for i := range c.heaps {
+		if h := &c.heaps[i]; addr >= h.low && addr < h.high {
 			return h
 		}
 	}
@@ -145,15 +145,15 @@ func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines 
 // maxFrame bounds a frame's size, in words: 1 MiB.
 const maxFrame = 1 << 17
 
-func (k *codeCache) blobAt(addr uint64) (blob, bool) {
-	h := k.heapOf(addr)
+func (c *codeCache) blobAt(addr uint64) (blob, bool) {
+	h := c.heapOf(addr)
 	if h == nil {
 		return blob{}, false
 	}
-	m, l := k.memory(), k.layout
+	m, l := c.memory(), c.layout
 	at, ok := h.block(m, addr)
-	head := k.head[:]
-	if !ok || !m.bytes(at, head[:k.header]) || head[l.usedOffset()] == 0 {
+	head := c.head[:]
+	if !ok || !m.bytes(at, head[:c.header]) || head[l.usedOffset()] == 0 {
 		return blob{}, false
 	}
 	cb := head[l.sizes["HeapBlock"]:]
@@ -162,7 +162,7 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 		completeAt: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = k.blobNameAt(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
+	b.kind = c.blobNameAt(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
 	if b.kind == kindStub && b.frameWords > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
@@ -205,18 +205,18 @@ type blobName struct {
 	native bool
 }
 
-func (k *codeCache) blobNameAt(name uint64) blobName {
-	b, ok := k.kinds[name]
+func (c *codeCache) blobNameAt(name uint64) blobName {
+	b, ok := c.kinds[name]
 	if ok {
 		return b
 	}
-	m := k.memory()
+	m := c.memory()
 	text := m.name(name)
 	if b.kind, b.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
 		b.kind = kindStubRoutines
 	}
-	if !m.failed && len(k.kinds) < maxKinds {
-		k.kinds[name] = b
+	if !m.failed && len(c.kinds) < maxKinds {
+		c.kinds[name] = b
 	}
 	return b
 }

@@ -26,43 +26,43 @@ type codelets struct {
 
 const maxCodelets = 1 << 12
 
-func (k *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
-	p := &k.codelets
-	if p.blob != *b {
-		*p = codelets{blob: *b}
+func (c *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
+	all := &c.codelets
+	if all.blob != *b {
+		*all = codelets{blob: *b}
 	}
-	c := p.find(addr)
-	if c == nil {
-		p.list = k.readCodelets()
-		c = p.find(addr)
+	found := all.find(addr)
+	if found == nil {
+		all.list = c.readCodelets()
+		found = all.find(addr)
 	}
-	if c == nil {
+	if found == nil {
 		return codelet{}, false
 	}
-	if !c.described {
-		m := k.memory()
-		text := m.name(c.text)
-		c.entry, c.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
-		c.described = !m.failed
+	if !found.described {
+		m := c.memory()
+		text := m.name(found.text)
+		found.entry, found.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
+		found.described = !m.failed
 	}
-	return *c, c.described
+	return *found, found.described
 }
 
 const entryText = "method entry point"
 
-func (p *codelets) find(addr uint64) *codelet {
-	i := sort.Search(len(p.list), func(i int) bool { return p.list[i].end > addr })
-	if i == len(p.list) || addr < p.list[i].begin {
+func (c *codelets) find(addr uint64) *codelet {
+	i := sort.Search(len(c.list), func(i int) bool { return c.list[i].end > addr })
+	if i == len(c.list) || addr < c.list[i].begin {
 		return nil
 	}
-	return &p.list[i]
+	return &c.list[i]
 }
 
 // readCodelets lists them by address (StubQueue::stubs_do).
-func (k *codeCache) readCodelets() (list []codelet) {
+func (c *codeCache) readCodelets() (list []codelet) {
 	var pages managed.Pages
-	pages.Reset(&k.cached.process)
-	m, l := memory{from: &pages}, k.layout
+	pages.Reset(&c.cached.process)
+	m, l := memory{from: &pages}, c.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))

@@ -347,9 +347,9 @@ type readingHost struct {
 
 func (h *readingHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
 
-func (k *codeCache) readBy(read func(addr uint64, b []byte) int) {
-	k.host = &readingHost{k.host, read}
-	k.cached.process.Reader = k.host
+func (c *codeCache) readBy(read func(addr uint64, b []byte) int) {
+	c.host = &readingHost{c.host, read}
+	c.cached.process.Reader = c.host
 }
 
 type codeOf struct{ f *fake }

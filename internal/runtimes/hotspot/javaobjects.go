@@ -57,9 +57,9 @@ func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 
 // decodeReference returns the address in a reference, without ZGC's colours; false if it is null or stale, so that the
 // object may have moved.
-func (w *namePath) decodeReference(ref uint64) (uint64, bool) {
-	at := ref >> w.colourShift
-	return at, ref&w.staleBits == 0 && at != 0 && at%8 == 0
+func (p *namePath) decodeReference(ref uint64) (uint64, bool) {
+	at := ref >> p.colourShift
+	return at, ref&p.staleBits == 0 && at != 0 && at%8 == 0
 }
 
 // readReferenceTo reads the reference at an address, of 4 or 8 bytes: the size that leads to an object for which is

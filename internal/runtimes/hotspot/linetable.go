@@ -28,21 +28,21 @@ func (n *methodNames) lineAt(m *method, bci int32) int {
 
 // line decodes a table to its end, and gives the line of the nearest entry up to bci, 0 if unknown. An entry is a byte
 // of deltas in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed numbers; 0 ends the table.
-func (s *unsigned5Reader) line(bci int32) int {
+func (r *unsigned5Reader) line(bci int32) int {
 	at, line := int32(0), int32(0)
 	best, found := int32(-1), int32(0)
 	for {
-		switch c := s.byte(); {
-		case s.failed || c == 0:
+		switch c := r.byte(); {
+		case r.failed || c == 0:
 			return int(max(found, 0))
 		case c == 0xff:
-			at += s.signed()
-			line += s.signed()
+			at += r.signed()
+			line += r.signed()
 		default:
 			at += int32(c >> 3)
 			line += int32(c & 7)
 		}
-		if !s.failed && at <= bci && at >= best && best != bci {
+		if !r.failed && at <= bci && at >= best && best != bci {
 			best, found = at, line
 		}
 	}

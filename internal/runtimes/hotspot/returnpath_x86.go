@@ -80,13 +80,13 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 type savedSP heuristics.CFA
 
 // Eval implements [frames.Expr].
-func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	base, ok := regs.Get(e.Reg)
+func (s savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	base, ok := regs.Get(s.Reg)
 	if !ok {
 		return 0, false
 	}
-	saved, ok := mem.Word(base + uint64(e.Off))
-	return saved + uint64(e.Add), ok
+	saved, ok := mem.Word(base + uint64(s.Off))
+	return saved + uint64(s.Add), ok
 }
 
 // Method entry barrier (StubGenerator::generate_method_entry_barrier): push -1; push rbp; mov rbp, rsp; ...; leave; add
@@ -177,14 +177,14 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
-func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+func (f fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	if !ok {
 		return 0, false
 	}
-	at := sp + e.above
+	at := sp + f.above
 	ret, ok := mem.Word(at)
-	if ok && ret > e.begin && ret < e.end {
+	if ok && ret > f.begin && ret < f.end {
 		return at + 8, true
 	}
 	for _, moved := range adapterMoves {

@@ -160,10 +160,10 @@ type sendersSP struct {
 }
 
 // Eval implements [frames.Expr].
-func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
-	sender, ok := regs.Get(e.reg)
+func (s sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
+	sender, ok := regs.Get(s.reg)
 	sp, known := regs.Get(frames.X86RSP)
-	if sender += uint64(int64(e.off)); sp-sender == 8 {
+	if sender += uint64(int64(s.off)); sp-sender == 8 {
 		sender = sp
 	}
 	return sender, ok && known

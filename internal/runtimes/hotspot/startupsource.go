@@ -104,10 +104,10 @@ func (s *startupSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 type flowSource struct{ *Runtime }
 
 // Rule implements [frames.RuleSource].
-func (r flowSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if r.unproven() {
-		r.refused = true
+func (s flowSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if s.unproven() {
+		s.refused = true
 		return frames.Rule{}, nil, false
 	}
-	return r.byInstructions(q)
+	return s.byInstructions(q)
 }

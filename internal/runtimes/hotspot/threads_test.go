@@ -98,41 +98,41 @@ func newThreaded(t testing.TB, release string) *threaded {
 	return m
 }
 
-func (m *threaded) newObject(klass uint64) uint64 {
-	at := m.take(600)
-	m.put(at, 1)
-	m.put32(at+8, int32(klass))
+func (t *threaded) newObject(klass uint64) uint64 {
+	at := t.take(600)
+	t.put(at, 1)
+	t.put32(at+8, int32(klass))
 	return at
 }
 
-func (m *threaded) call(name string, coder byte) {
-	m.put32(m.text+12, int32(len(name)))
-	m.mem[m.str+16] = coder
-	copy(m.mem[m.text+16:], name)
+func (t *threaded) call(name string, coder byte) {
+	t.put32(t.text+12, int32(len(name)))
+	t.mem[t.str+16] = coder
+	copy(t.mem[t.text+16:], name)
 }
 
-func (m *threaded) fieldsOf(r namedRelease, c class, what ...any) {
+func (t *threaded) fieldsOf(r namedRelease, c class, what ...any) {
 	count := len(what) / 3
-	at := m.take(uint64(4 + 64*count))
-	m.put(c.klass+32, c.constants)
-	m.put(c.klass+56, at)
-	m.put16(c.klass+16, uint16(count))
+	at := t.take(uint64(4 + 64*count))
+	t.put(c.klass+32, c.constants)
+	t.put(c.klass+56, at)
+	t.put16(c.klass+16, uint16(count))
 	stream := number5(1, byte(count), 0)
 	for i := range count {
 		name, typ, off := what[3*i].(string), what[3*i+1].(string), what[3*i+2].(int)
 		index := 2 + 2*i
-		m.setConstant(c, index, name)
-		m.setConstant(c, index+1, typ)
+		t.setConstant(c, index, name)
+		t.setConstant(c, index+1, typ)
 		tuple := at + 4 + uint64(12*i)
-		m.put16(tuple+2, uint16(index))
-		m.put16(tuple+4, uint16(index+1))
-		m.put16(tuple+8, uint16(off<<2|1))
+		t.put16(tuple+2, uint16(index))
+		t.put16(tuple+4, uint16(index+1))
+		t.put16(tuple+8, uint16(off<<2|1))
 		stream = append(stream, number5(1, byte(index), byte(index+1), byte(off), 2, fieldGeneric, 9)...)
 	}
-	m.put32(at, int32(6*count))
+	t.put32(at, int32(6*count))
 	if r.major > 20 {
-		copy(m.mem[at+4:], stream)
-		m.put32(at, int32(len(stream)))
+		copy(t.mem[at+4:], stream)
+		t.put32(at, int32(len(stream)))
 	}
 }
 

@@ -17,28 +17,28 @@ type unsigned5Reader struct {
 	failed   bool
 }
 
-func (s *unsigned5Reader) byte() byte {
-	if len(s.b) == 0 {
-		s.failed = true
+func (r *unsigned5Reader) byte() byte {
+	if len(r.b) == 0 {
+		r.failed = true
 		return 0
 	}
-	c := s.b[0]
-	s.b = s.b[1:]
+	c := r.b[0]
+	r.b = r.b[1:]
 	return c
 }
 
-func (s *unsigned5Reader) number() uint32 {
-	limit := uint32(256 - highCodes - int(s.excluded))
+func (r *unsigned5Reader) number() uint32 {
+	limit := uint32(256 - highCodes - int(r.excluded))
 	sum := uint32(0)
 	for i := range maxNumberBytes {
-		c := s.byte()
-		if c < s.excluded {
-			s.failed = true
+		c := r.byte()
+		if c < r.excluded {
+			r.failed = true
 		}
-		if s.failed {
+		if r.failed {
 			return 0
 		}
-		v := uint32(c - s.excluded)
+		v := uint32(c - r.excluded)
 		sum += v << (lgHighCodes * i)
 		if v < limit {
 			break
@@ -48,7 +48,7 @@ func (s *unsigned5Reader) number() uint32 {
 }
 
 // signed decodes a number with its sign in bit 0.
-func (s *unsigned5Reader) signed() int32 {
-	v := s.number()
+func (r *unsigned5Reader) signed() int32 {
+	v := r.number()
 	return int32(v>>1) ^ -int32(v&1)
 }

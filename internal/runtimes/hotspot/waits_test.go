@@ -82,9 +82,9 @@ type sleepingIn struct {
 	unchanged bool
 }
 
-func (a sleepingIn) Read(addr uint64, b []byte) int { return a.w.read(addr, b) }
+func (s sleepingIn) Read(addr uint64, b []byte) int { return s.w.read(addr, b) }
 
-func (a sleepingIn) Unchanged() bool { return a.unchanged }
+func (s sleepingIn) Unchanged() bool { return s.unchanged }
 
 func (w *waiting) ask() (managed.WaitAnswer, bool) {
 	return w.n.Waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, true}})

@@ -18,42 +18,42 @@ type image struct {
 	text  []byte // the section that has the version
 }
 
-func (m *image) Read(addr uint64, b []byte) int {
-	if addr < m.at || addr-m.at >= uint64(len(m.bytes)) {
+func (img *image) Read(addr uint64, b []byte) int {
+	if addr < img.at || addr-img.at >= uint64(len(img.bytes)) {
 		return 0
 	}
-	return copy(b, m.bytes[addr-m.at:])
+	return copy(b, img.bytes[addr-img.at:])
 }
 
-func (m *image) Word(addr uint64) (uint64, bool) {
+func (img *image) Word(addr uint64) (uint64, bool) {
 	var b [8]byte
-	ok := m.Read(addr, b[:]) == 8
+	ok := img.Read(addr, b[:]) == 8
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-func (m *image) Cut(uint64) bool                                       { return false }
-func (m *image) Unchanged() bool                                       { return len(m.bytes)%2 == 0 }
-func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
-func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
-func (m *image) Analysis() *heuristics.Source                          { return nil }
-func (m *image) Symbol(*frames.Module, string) (uint64, uint64, bool)  { return 0, 0, false }
-func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, m.text, true }
+func (img *image) Cut(uint64) bool                                       { return false }
+func (img *image) Unchanged() bool                                       { return len(img.bytes)%2 == 0 }
+func (img *image) Arch() frames.Arch                                     { return frames.X86_64 }
+func (img *image) ReadCode(addr uint64, b []byte) int                    { return img.Read(addr, b) }
+func (img *image) Analysis() *heuristics.Source                          { return nil }
+func (img *image) Symbol(*frames.Module, string) (uint64, uint64, bool)  { return 0, 0, false }
+func (img *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, img.text, true }
 
-func (m *image) Modules() []*frames.Module {
-	return []*frames.Module{{Name: "/usr/bin/php8.2", Start: m.at, End: m.at + 1<<21}, {Start: m.at + 1<<21,
-		End: m.at + 1<<22, Generated: true}, {Name: "/lib/libc.so.6"}}
+func (img *image) Modules() []*frames.Module {
+	return []*frames.Module{{Name: "/usr/bin/php8.2", Start: img.at, End: img.at + 1<<21}, {Start: img.at + 1<<21,
+		End: img.at + 1<<22, Generated: true}, {Name: "/lib/libc.so.6"}}
 }
 
-func (m *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
+func (img *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	symbols := []managed.Symbol{
-		{Name: symExecute, Addr: m.at + 1<<20, Size: 1 << 12}, {Name: symOffset, Addr: m.at + 8},
-		{Name: symCache, Addr: m.at + 64}, {Name: symModule, Addr: m.at + 16},
+		{Name: symExecute, Addr: img.at + 1<<20, Size: 1 << 12}, {Name: symOffset, Addr: img.at + 8},
+		{Name: symCache, Addr: img.at + 64}, {Name: symModule, Addr: img.at + 16},
 	}
 	for i, name := range []string{symUsed, symUser, symList, symTID, symSize, symRtld} {
-		symbols = append(symbols, managed.Symbol{Name: name, Addr: m.at + 16*uint64(i)})
+		symbols = append(symbols, managed.Symbol{Name: name, Addr: img.at + 16*uint64(i)})
 	}
-	if len(m.bytes)%3 == 0 {
-		symbols = append(symbols, managed.Symbol{Name: symGlobals, Addr: m.at})
+	if len(img.bytes)%3 == 0 {
+		symbols = append(symbols, managed.Symbol{Name: symGlobals, Addr: img.at})
 	}
 	return symbols
 }

@@ -18,47 +18,47 @@ type image struct {
 	bytes []byte
 }
 
-func (m *image) Read(addr uint64, b []byte) int {
-	if addr < m.at || addr-m.at >= uint64(len(m.bytes)) {
+func (img *image) Read(addr uint64, b []byte) int {
+	if addr < img.at || addr-img.at >= uint64(len(img.bytes)) {
 		return 0
 	}
-	return copy(b, m.bytes[addr-m.at:])
+	return copy(b, img.bytes[addr-img.at:])
 }
 
-func (m *image) Word(addr uint64) (uint64, bool) {
+func (img *image) Word(addr uint64) (uint64, bool) {
 	var b [8]byte
-	ok := m.Read(addr, b[:]) == 8
+	ok := img.Read(addr, b[:]) == 8
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
 var library = []*frames.Module{{Name: "/lib/libruby-3.1.so.3.1"}}
 
-func (m *image) Cut(uint64) bool                                       { return false }
-func (m *image) Unchanged() bool                                       { return len(m.bytes)%2 == 0 }
-func (m *image) Arch() frames.Arch                                     { return frames.X86_64 }
-func (m *image) Modules() []*frames.Module                             { return library }
-func (m *image) ReadCode(addr uint64, b []byte) int                    { return m.Read(addr, b) }
-func (m *image) Analysis() *heuristics.Source                          { return nil }
-func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
+func (img *image) Cut(uint64) bool                                       { return false }
+func (img *image) Unchanged() bool                                       { return len(img.bytes)%2 == 0 }
+func (img *image) Arch() frames.Arch                                     { return frames.X86_64 }
+func (img *image) Modules() []*frames.Module                             { return library }
+func (img *image) ReadCode(addr uint64, b []byte) int                    { return img.Read(addr, b) }
+func (img *image) Analysis() *heuristics.Source                          { return nil }
+func (img *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
-func (m *image) OwnSymbols(mod *frames.Module, names ...string) (all []managed.Symbol) {
+func (img *image) OwnSymbols(mod *frames.Module, names ...string) (all []managed.Symbol) {
 	for _, n := range names {
-		at, size, _ := m.Symbol(mod, n)
+		at, size, _ := img.Symbol(mod, n)
 		all = append(all, managed.Symbol{Name: n, Addr: at, Size: size})
 	}
 	return all
 }
 
-func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
+func (img *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	switch name {
 	case symVM:
-		return m.at + 16, 8, len(m.bytes)%3 == 0
+		return img.at + 16, 8, len(img.bytes)%3 == 0
 	case symExec:
-		return m.at + 1<<20, 1 << 12, len(m.bytes)%5 == 0
+		return img.at + 1<<20, 1 << 12, len(img.bytes)%5 == 0
 	case symObject:
-		return m.at + 8, 8, true
+		return img.at + 8, 8, true
 	}
-	return m.at, 64, true
+	return img.at, 64, true
 }
 
 func walkAll(r *Runtime, m *image) {

@@ -81,35 +81,35 @@ type copyReader struct {
 	later bool // current memory was read
 }
 
-func (m *copyReader) word(addr uint64) uint64 {
-	if m.query.Mem != nil {
-		if v, ok := m.query.Mem.Word(addr); ok {
+func (r *copyReader) word(addr uint64) uint64 {
+	if r.query.Mem != nil {
+		if v, ok := r.query.Mem.Word(addr); ok {
 			return v
 		}
 	}
-	m.later = true
-	return m.vm.word(addr)
+	r.later = true
+	return r.vm.word(addr)
 }
 
 // isQueued reports whether a node {next, prev} is in a list.
-func (m *copyReader) isQueued(head, node uint64) bool {
-	next := m.word(node)
+func (r *copyReader) isQueued(head, node uint64) bool {
+	next := r.word(node)
 	switch {
 	case next == 0 || next == node: // in no list
 		return false
-	case m.word(head) == node || m.word(head+8) == node:
+	case r.word(head) == node || r.word(head+8) == node:
 		return true
 	}
-	m.vm.queue.read(m.vm)
-	m.later = true
-	at := m.word(head)
+	r.vm.queue.read(r.vm)
+	r.later = true
+	at := r.word(head)
 	for n := 0; at != 0 && at != head && n < maxWaiting; n++ {
 		if at == node {
 			return true
 		}
-		next, ok := m.vm.queue.next(at)
+		next, ok := r.vm.queue.next(at)
 		if !ok {
-			next = m.word(at)
+			next = r.word(at)
 		}
 		at = next
 	}

@@ -276,13 +276,13 @@ func (l *layout) oldMask() uint64 {
 type copiedMemory struct{ *managed.View }
 
 // Word implements memory.
-func (p copiedMemory) Word(addr uint64) (uint64, bool) { return p.Sample.Mem.Word(addr) }
+func (m copiedMemory) Word(addr uint64) (uint64, bool) { return m.Sample.Mem.Word(addr) }
 
 // Read implements memory, in whole words.
-func (p copiedMemory) Read(addr uint64, b []byte) int {
+func (m copiedMemory) Read(addr uint64, b []byte) int {
 	var word [8]byte
 	for n := 0; n < len(b); n += 8 {
-		v, ok := p.Word(addr + uint64(n))
+		v, ok := m.Word(addr + uint64(n))
 		if !ok {
 			return n
 		}

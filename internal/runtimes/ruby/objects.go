@@ -114,11 +114,11 @@ func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, 
 }
 
 // Identify implements [managed.ObjectSource].
-func (q kindSource) Identify(addr uint64, now bool) (identity, managed.ObjectStatus) {
+func (s kindSource) Identify(addr uint64, now bool) (identity, managed.ObjectStatus) {
 	if !now {
-		return q.copiedHeap.identify(addr, q.kind)
+		return s.copiedHeap.identify(addr, s.kind)
 	}
-	id, status := q.currentHeap.identify(addr, q.kind)
+	id, status := s.currentHeap.identify(addr, s.kind)
 	if status == managed.NotObject { // moved by GC.compact
 		status = managed.ObjectFreed
 	}
@@ -157,20 +157,20 @@ func (c *objectCache) skipCopies(addr uint64, o *object) {
 
 // Read implements [managed.ObjectSource]. If a copied identity has changed, it reads the copy, perhaps without all
 // lines.
-func (q kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectStatus) {
+func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectStatus) {
 	if want == nil {
-		return q.read(addr, q.kind, nil)
+		return s.read(addr, s.kind, nil)
 	}
-	o, whole := q.readCopied(addr, q.kind, want)
+	o, whole := s.readCopied(addr, s.kind, want)
 	if !whole {
-		if now, status := q.read(addr, q.kind, want); status == managed.ObjectKnown {
+		if now, status := s.read(addr, s.kind, want); status == managed.ObjectKnown {
 			return now, status
 		}
 	}
 	if o == nil {
 		return nil, managed.ObjectFreed
 	}
-	q.add(addr, o)
+	s.add(addr, o)
 	return o, managed.ObjectKnown
 }
 

@@ -31,34 +31,34 @@ func BuiltinsOf(f *elffile.File, symbols managed.FileSymbols) managed.Builtins {
 }
 
 // SavesFPOnly implements [managed.Builtins].
-func (e *Builtins) SavesFPOnly(pc uint64) bool {
-	e.search()
-	return e.code.Has(pc)
+func (b *Builtins) SavesFPOnly(pc uint64) bool {
+	b.search()
+	return b.code.Has(pc)
 }
 
-func (e *Builtins) search() {
-	if e.found {
+func (b *Builtins) search() {
+	if b.found {
 		return
 	}
-	e.found = true
+	b.found = true
 	at := map[string]uint64{}
-	for _, s := range e.symbols.Named(symCode, symInside, symSize) {
+	for _, s := range b.symbols.Named(symCode, symInside, symSize) {
 		at[s.Name] = s.Addr
 	}
 	begin := cmp.Or(at[symInside], at[symCode])
 	var size [4]byte
-	if begin == 0 || at[symSize] == 0 || e.elf.ReadAddr(at[symSize], size[:]) != len(size) {
+	if begin == 0 || at[symSize] == 0 || b.elf.ReadAddr(at[symSize], size[:]) != len(size) {
 		return
 	}
-	e.code = managed.Span{Start: begin, End: begin + uint64(binary.LittleEndian.Uint32(size[:]))}
-	e.symbols.Tables(e.findContinuations)
+	b.code = managed.Span{Start: begin, End: begin + uint64(binary.LittleEndian.Uint32(size[:]))}
+	b.symbols.Tables(b.findContinuations)
 }
 
 // Continues implements [managed.Builtins], by names of builtins (Deoptimizer::ContinuationForOutermost… in
 // src/deoptimizer).
-func (e *Builtins) Continues(pc uint64) bool {
-	e.search()
-	return slices.Contains(e.continuations, pc)
+func (b *Builtins) Continues(pc uint64) bool {
+	b.search()
+	return slices.Contains(b.continuations, pc)
 }
 
 // Rule implements [managed.Builtins].
@@ -73,11 +73,11 @@ func isContinuation(name []byte) bool {
 // maxContinued bounds the continuations; V8 14 has 80.
 const maxContinued = 256
 
-func (e *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
+func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
-		if s.Type() == elffile.SymFunc && e.code.Has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
-			e.continuations = append(e.continuations, s.Value)
+		if s.Type() == elffile.SymFunc && b.code.Has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
+			b.continuations = append(b.continuations, s.Value)
 		}
-		return len(e.continuations) < maxContinued
+		return len(b.continuations) < maxContinued
 	})
 }

@@ -19,11 +19,11 @@ type replacing struct {
 	later []byte
 }
 
-func (m replacing) Read(addr uint64, b []byte) int {
-	if *m.reads--; *m.reads == 0 {
-		copy(m.b, m.later)
+func (r replacing) Read(addr uint64, b []byte) int {
+	if *r.reads--; *r.reads == 0 {
+		copy(r.b, r.later)
 	}
-	return m.memory.Read(addr, b)
+	return r.memory.Read(addr, b)
 }
 
 // Offsets of objects in the memory of these tests.

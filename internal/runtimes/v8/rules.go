@@ -41,11 +41,11 @@ func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
 type jitRules struct{ r *Runtime }
 
 // Rule implements [frames.RuleSource].
-func (m jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if !q.AfterCall || q.SPOnly || !m.r.isCompiled(q.LookupPC(m.r.host.Arch())) {
+func (r jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if !q.AfterCall || q.SPOnly || !r.r.isCompiled(q.LookupPC(r.r.host.Arch())) {
 		return frames.Rule{}, nil, false
 	}
-	return ruleOf(m.r.host.Arch())
+	return ruleOf(r.r.host.Arch())
 }
 
 func (r *Runtime) isCompiled(pc uint64) bool {

@@ -41,108 +41,108 @@ func NewReader(memory *budget.Account) *Reader { return &Reader{memory: memory} 
 
 // Map returns the perf map, read further if due; nil if there is none. open returns the file and its size. whole
 // demands all of it; between, which may be nil, is then called between steps.
-func (j *Reader) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
+func (r *Reader) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
-	due := began.After(j.next)
+	due := began.After(r.next)
 	// bounded, as the file may be replaced each time
-	for step := 0; step < maxSteps && (due || whole && !j.whole); step++ {
+	for step := 0; step < maxSteps && (due || whole && !r.whole); step++ {
 		f, size := open()
-		j.readStep(f, size)
-		j.next = j.due(began)
+		r.readStep(f, size)
+		r.next = r.due(began)
 		due, began = false, time.Now()
-		if whole && !j.whole && between != nil {
+		if whole && !r.whole && between != nil {
 			between()
 		}
 	}
-	return j.m
+	return r.m
 }
 
 // Expire makes the next call of Map read.
-func (j *Reader) Expire() { j.next = time.Time{} }
+func (r *Reader) Expire() { r.next = time.Time{} }
 
 // Whole reports whether nothing more can be read.
-func (j *Reader) Whole() bool { return j.whole }
+func (r *Reader) Whole() bool { return r.whole }
 
 // Bytes returns the bytes read, holes included.
-func (j *Reader) Bytes() int64 { return j.read }
+func (r *Reader) Bytes() int64 { return r.read }
 
 // Used returns the memory in use, bytes.
-func (j *Reader) Used() int64 { return j.memory.Used() }
+func (r *Reader) Used() int64 { return r.memory.Used() }
 
 // Close frees the memory.
-func (j *Reader) Close() { j.memory.Close() }
+func (r *Reader) Close() { r.memory.Close() }
 
 // due returns the time of the next reading.
-func (j *Reader) due(began time.Time) time.Time {
+func (r *Reader) due(began time.Time) time.Time {
 	took := time.Since(began)
-	if j.whole {
+	if r.whole {
 		return began.Add(max(mapEvery, mapShare*took))
 	}
 	return began.Add(stepShare * took)
 }
 
 // readStep reads one step. Without a file, as of an ended process, the part read before stays.
-func (j *Reader) readStep(f io.ReadCloser, size int64) {
+func (r *Reader) readStep(f io.ReadCloser, size int64) {
 	if f == nil {
-		j.whole = true
+		r.whole = true
 		return
 	}
 	defer f.Close()
-	if !j.continues(f, size) {
-		j.reset()
-		j.file = infoOf(f)
+	if !r.continues(f, size) {
+		r.reset()
+		r.file = infoOf(f)
 	}
-	j.size = size
+	r.size = size
 	end := min(size, DefaultLimit)
-	if j.m == nil {
-		j.m = &Map{memory: j.memory}
+	if r.m == nil {
+		r.m = &Map{memory: r.memory}
 	}
-	if j.whole = j.read >= end || j.m.full; j.whole {
+	if r.whole = r.read >= end || r.m.full; r.whole {
 		return
 	}
 	if s, ok := f.(io.Seeker); ok {
-		j.skipHole(s, end)
-		if _, err := s.Seek(j.read, io.SeekStart); err != nil {
-			j.whole = true
+		r.skipHole(s, end)
+		if _, err := s.Seek(r.read, io.SeekStart); err != nil {
+			r.whole = true
 			return
 		}
 	}
-	limit := min(end-j.read, Step)
-	got, err := j.m.readFrom(f, limit)
-	j.read += got
-	j.whole = got < limit || j.read >= end || err != nil // what is readable is used
-	if j.whole || len(j.m.entries) >= 2*j.m.indexed {
-		j.m.index()
+	limit := min(end-r.read, Step)
+	got, err := r.m.readFrom(f, limit)
+	r.read += got
+	r.whole = got < limit || r.read >= end || err != nil // what is readable is used
+	if r.whole || len(r.m.entries) >= 2*r.m.indexed {
+		r.m.index()
 	}
 }
 
 // skipHole skips a hole: its size is only claimed.
-func (j *Reader) skipHole(f io.Seeker, end int64) {
-	data, err := f.Seek(j.read, unix.SEEK_DATA)
+func (r *Reader) skipHole(f io.Seeker, end int64) {
+	data, err := f.Seek(r.read, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) { // no more data (lseek(2))
 		data = end
 	} else if err != nil {
 		return // the file system does not support it
 	}
-	if hole := min(data, end) - j.read; hole > 0 {
-		j.m.feedZeros(hole)
-		j.read += hole
+	if hole := min(data, end) - r.read; hole > 0 {
+		r.m.feedZeros(hole)
+		r.read += hole
 	}
 }
 
 // continues reports whether a file is the one read before. One without seeking is read again when its size has changed.
-func (j *Reader) continues(f io.ReadCloser, size int64) bool {
-	if j.read == 0 || size == j.size && j.whole {
+func (r *Reader) continues(f io.ReadCloser, size int64) bool {
+	if r.read == 0 || size == r.size && r.whole {
 		return true
 	}
 	now := infoOf(f)
 	_, seeks := f.(io.Seeker)
-	return seeks && size >= j.read && (j.file == nil || now == nil || os.SameFile(j.file, now))
+	return seeks && size >= r.read && (r.file == nil || now == nil || os.SameFile(r.file, now))
 }
 
-func (j *Reader) reset() {
-	j.memory.Close()
-	*j = Reader{memory: j.memory}
+func (r *Reader) reset() {
+	r.memory.Close()
+	*r = Reader{memory: r.memory}
 }
 
 func infoOf(f io.ReadCloser) os.FileInfo {

@@ -10,26 +10,26 @@ import (
 // latestLines is a heap of begun entries; the top has the latest line.
 type latestLines []int32
 
-func (h *latestLines) push(i int32) {
-	*h = append(*h, i)
-	for n := len(*h) - 1; n > 0 && (*h)[(n-1)/2] < (*h)[n]; n = (n - 1) / 2 {
-		(*h)[(n-1)/2], (*h)[n] = (*h)[n], (*h)[(n-1)/2]
+func (l *latestLines) push(i int32) {
+	*l = append(*l, i)
+	for n := len(*l) - 1; n > 0 && (*l)[(n-1)/2] < (*l)[n]; n = (n - 1) / 2 {
+		(*l)[(n-1)/2], (*l)[n] = (*l)[n], (*l)[(n-1)/2]
 	}
 }
 
-func (h *latestLines) pop() {
-	last := len(*h) - 1
-	(*h)[0] = (*h)[last]
-	*h = (*h)[:last]
+func (l *latestLines) pop() {
+	last := len(*l) - 1
+	(*l)[0] = (*l)[last]
+	*l = (*l)[:last]
 	for n := 0; 2*n+1 < last; {
 		c := 2*n + 1
-		if c+1 < last && (*h)[c+1] > (*h)[c] {
+		if c+1 < last && (*l)[c+1] > (*l)[c] {
 			c++
 		}
-		if (*h)[n] >= (*h)[c] {
+		if (*l)[n] >= (*l)[c] {
 			return
 		}
-		(*h)[n], (*h)[c] = (*h)[c], (*h)[n]
+		(*l)[n], (*l)[c] = (*l)[c], (*l)[n]
 		n = c
 	}
 }

@@ -25,29 +25,29 @@ type task struct {
 	frames []string // function:line
 }
 
-func (k *task) UnmarshalJSON(b []byte) error {
+func (t *task) UnmarshalJSON(b []byte) error {
 	var frames [][2]any
-	list := []any{&k.awaits, &k.names, &frames}
+	list := []any{&t.awaits, &t.names, &frames}
 	if err := json.Unmarshal(b, &list); err != nil {
 		return err
 	}
 	for _, f := range frames {
-		k.frames = append(k.frames, fmt.Sprintf("%s:%v", f[0], f[1]))
+		t.frames = append(t.frames, fmt.Sprintf("%s:%v", f[0], f[1]))
 	}
-	slices.Sort(k.names)
+	slices.Sort(t.names)
 	return nil
 }
 
 // differs says in what a task of a dump differs, "" if in nothing.
-func (k *task) differs(got *stacks.Task) string {
+func (t *task) differs(got *stacks.Task) string {
 	var fs []string
 	for i := range got.Frames {
 		fs = append(fs, fmt.Sprintf("%s:%d", got.Frames[i].Function, got.Frames[i].Line))
 	}
 	names := slices.Clone(got.AwaitsTasks)
 	slices.Sort(names)
-	if got.Awaits != k.awaits || !slices.Equal(names, k.names) || !slices.Equal(fs, k.frames) {
-		return fmt.Sprintf("awaits %s %v, frames %v, want %s %v, %v", got.Awaits, names, fs, k.awaits, k.names, k.frames)
+	if got.Awaits != t.awaits || !slices.Equal(names, t.names) || !slices.Equal(fs, t.frames) {
+		return fmt.Sprintf("awaits %s %v, frames %v, want %s %v, %v", got.Awaits, names, fs, t.awaits, t.names, t.frames)
 	}
 	return ""
 }

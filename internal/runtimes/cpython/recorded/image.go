@@ -58,27 +58,27 @@ type Call struct {
 }
 
 // Read implements [managed.Host]. Words of a page ([managed.Pages]) that were not recorded are 0.
-func (m *Image) Read(addr uint64, b []byte) (n int) {
+func (img *Image) Read(addr uint64, b []byte) (n int) {
 	if len(b) == pageSize && addr%pageSize == 0 {
-		return m.readPage(addr, b)
+		return img.readPage(addr, b)
 	}
 	for n < len(b) {
 		at := addr + uint64(n)
-		i, found := slices.BinarySearchFunc(m.Memory, at, compare)
+		i, found := slices.BinarySearchFunc(img.Memory, at, compare)
 		if !found {
 			break
 		}
-		n += copy(b[n:], m.Memory[i].Bytes[at-m.Memory[i].Addr:])
+		n += copy(b[n:], img.Memory[i].Bytes[at-img.Memory[i].Addr:])
 	}
 	return n
 }
 
 const pageSize = 4096
 
-func (m *Image) readPage(addr uint64, b []byte) (n int) {
+func (img *Image) readPage(addr uint64, b []byte) (n int) {
 	clear(b)
-	for i := range m.Memory {
-		r := &m.Memory[i]
+	for i := range img.Memory {
+		r := &img.Memory[i]
 		if end := r.Addr + uint64(len(r.Bytes)); r.Addr < addr+pageSize && end > addr {
 			first := max(r.Addr, addr)
 			copy(b[first-addr:], r.Bytes[first-r.Addr:])
@@ -99,46 +99,46 @@ func compare(r frames.Region, at uint64) int {
 }
 
 // Word implements [frames.Memory].
-func (m *Image) Word(addr uint64) (uint64, bool) {
+func (img *Image) Word(addr uint64) (uint64, bool) {
 	var b [8]byte
-	ok := m.Read(addr, b[:]) == len(b)
+	ok := img.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
 // Cut implements [frames.Memory].
-func (m *Image) Cut(uint64) bool { return false }
+func (img *Image) Cut(uint64) bool { return false }
 
 // Unchanged implements [managed.Live].
-func (m *Image) Unchanged() bool { return true }
+func (img *Image) Unchanged() bool { return true }
 
 // Arch implements [managed.Host].
-func (m *Image) Arch() frames.Arch { return frames.X86_64 }
+func (img *Image) Arch() frames.Arch { return frames.X86_64 }
 
 // Analysis implements [managed.Host].
-func (m *Image) Analysis() *heuristics.Source { return nil }
+func (img *Image) Analysis() *heuristics.Source { return nil }
 
 // ReadCode implements [managed.Host].
-func (m *Image) ReadCode(addr uint64, b []byte) int { return m.Read(addr, b) }
+func (img *Image) ReadCode(addr uint64, b []byte) int { return img.Read(addr, b) }
 
 // OwnSymbols implements [managed.Host].
-func (m *Image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
+func (img *Image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 // Section implements [managed.Host].
-func (m *Image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
+func (img *Image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
 // Modules implements [managed.Host].
-func (m *Image) Modules() []*frames.Module {
-	for i := len(m.modules); i < len(m.Mapped); i++ {
-		at := &m.Mapped[i]
-		m.modules = append(m.modules, &frames.Module{Name: at.Name, Start: at.Start, End: at.End, Bias: at.Bias,
+func (img *Image) Modules() []*frames.Module {
+	for i := len(img.modules); i < len(img.Mapped); i++ {
+		at := &img.Mapped[i]
+		img.modules = append(img.modules, &frames.Module{Name: at.Name, Start: at.Start, End: at.End, Bias: at.Bias,
 			Generated: at.Generated})
 	}
-	return m.modules
+	return img.modules
 }
 
 // Symbol implements [managed.Host].
-func (m *Image) Symbol(mod *frames.Module, name string) (addr, size uint64, ok bool) {
-	s, ok := m.Names[mod.Name+" "+name]
+func (img *Image) Symbol(mod *frames.Module, name string) (addr, size uint64, ok bool) {
+	s, ok := img.Names[mod.Name+" "+name]
 	return s.At, s.Size, ok
 }
 
@@ -158,19 +158,19 @@ type Found struct {
 }
 
 // Walk finds the interpreter, and walks and names the image's thread, reading mem only.
-func (m *Image) Walk(mem Memory) (f Found, err error) {
+func (img *Image) Walk(mem Memory) (f Found, err error) {
 	found, err := cpython.Detect(mem)
 	if err != nil || found == nil {
 		return f, errors.Join(errors.New("no interpreter was found"), err)
 	}
-	py, regs := found.(managed.FrameSource), &frames.Regs{Arch: frames.X86_64, PC: m.PC, TLS: m.TLS}
-	for i, v := range m.Registers {
+	py, regs := found.(managed.FrameSource), &frames.Regs{Arch: frames.X86_64, PC: img.PC, TLS: img.TLS}
+	for i, v := range img.Registers {
 		regs.Set(uint8(i), v)
 	}
-	py.Begin(&managed.Sample{InnerTID: m.TID, Regs: regs, Mem: mem, Live: mem})
+	py.Begin(&managed.Sample{InnerTID: img.TID, Regs: regs, Mem: mem, Live: mem})
 	var refs []managed.Ref
-	modules := m.Modules()
-	for _, n := range m.Natives {
+	modules := img.Modules()
+	for _, n := range img.Natives {
 		native := frames.Frame{PC: n.PC, SP: n.SP, AfterCall: n.Caller}
 		if n.Module >= 0 {
 			native.Module = modules[n.Module]
@@ -186,7 +186,7 @@ func (m *Image) Walk(mem Memory) (f Found, err error) {
 			f.Freed = f.Freed || truth == managed.Freed
 		}
 	}
-	f.Thread, _ = found.(managed.Threads).ThreadName(m.TID)
+	f.Thread, _ = found.(managed.Threads).ThreadName(img.TID)
 	return f, nil
 }
 
@@ -201,12 +201,12 @@ func Decode(r io.Reader) (*Image, error) {
 }
 
 // Encode writes an image.
-func (m *Image) Encode(w io.Writer) error {
+func (img *Image) Encode(w io.Writer) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
-	return errors.Join(json.NewEncoder(z).Encode(m), z.Close())
+	return errors.Join(json.NewEncoder(z).Encode(img), z.Close())
 }
 
 // Suffix ends the names of image files.

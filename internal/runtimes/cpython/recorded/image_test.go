@@ -88,9 +88,9 @@ func FuzzImages(f *testing.F) {
 }
 
 // change overwrites bytes of an image.
-func (m *Image) change(off uint32, b []byte) {
-	for i := range m.Memory {
-		r := &m.Memory[i]
+func (img *Image) change(off uint32, b []byte) {
+	for i := range img.Memory {
+		r := &img.Memory[i]
 		if n := uint32(len(r.Bytes)); off >= n {
 			off -= n
 			continue

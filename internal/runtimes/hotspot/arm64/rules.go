@@ -85,8 +85,8 @@ func (sendersSP) FindCFA(regs *frames.Regs, mem frames.Memory, _ frames.Addr) (c
 }
 
 // Eval implements [frames.Expr].
-func (e sendersSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	cfa, _, ok := e.FindCFA(regs, mem, 0)
+func (s sendersSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	cfa, _, ok := s.FindCFA(regs, mem, 0)
 	return cfa, ok
 }
 

@@ -61,27 +61,27 @@ type tally struct{ samples, frames, without, cut, freed, wrong int64 }
 
 // add counts a sample, and returns what is wrong with its frames. Calls that could not be read are cut off at the outer
 // end: native frames of the interpreter stand there.
-func (c *tally) add(s *pprof.Sample) (wrongs string) {
+func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	list, n := ofSample(s), s.Value[0]
-	c.samples += n
-	c.frames += n * int64(len(list))
+	t.samples += n
+	t.frames += n * int64(len(list))
 	if len(list) == 0 {
-		c.without += n
+		t.without += n
 		return ""
 	}
 	for _, f := range list {
 		if f.Function == "[freed]" {
-			c.freed += n
+			t.freed += n
 		}
 	}
 	wrongs = wrong(list)
 	switch {
 	case wrongs == "":
 	case strings.HasSuffix(wrongs, `is called by ""`):
-		c.cut += n
+		t.cut += n
 		return ""
 	default:
-		c.wrong += n
+		t.wrong += n
 		for _, f := range list {
 			wrongs += "\n" + f.Function + ":" + strconv.Itoa(f.Line)
 		}
