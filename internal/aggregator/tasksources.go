@@ -69,7 +69,7 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 }
 
 func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReason) {
-	var t managed.ParkedTask
+	var t managed.TaskRecord
 	stack, ok := g.Task(place, &t)
 	switch {
 	case !ok:
@@ -91,7 +91,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 
 // walkTask fills b.stack with a parked task's frames. beyond: it read more than the copy, so the stack is true only if
 // the task has not run since.
-func (b *stackBuilder) walkTask(p *processState, t *managed.ParkedTask, stack []byte) (
+func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []byte) (
 	stop frames.StopReason, beyond bool,
 ) {
 	m := &b.taskMemory
@@ -103,7 +103,7 @@ func (b *stackBuilder) walkTask(p *processState, t *managed.ParkedTask, stack []
 	return b.walkTaskIn(p, t, m), true
 }
 
-func (b *stackBuilder) walkTaskIn(p *processState, t *managed.ParkedTask, mem frames.Memory) frames.StopReason {
+func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem frames.Memory) frames.StopReason {
 	b.beginStack()
 	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {

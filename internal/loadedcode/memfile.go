@@ -15,7 +15,7 @@ type piece struct {
 
 // MemFile reads a file from a process's mappings of it, which lack .symtab.
 type MemFile struct {
-	of     AddressSpace
+	space  AddressSpace
 	pieces []piece
 }
 
@@ -39,16 +39,16 @@ func (f *MemFile) ReadAt(b []byte, off int64) (int, error) {
 		}
 		p := f.pieces[i]
 		want := min(uint64(len(b)-done), p.size-(at-p.off))
-		n, err := f.of.ReadMapped(p.addr+(at-p.off), b[done:done+int(want)])
+		n, err := f.space.ReadMapped(p.addr+(at-p.off), b[done:done+int(want)])
 		done += n
 		if err != nil {
-			return done, errors.Join(errNotMapped, err)
+			return done, errors.Join(errReadMapped, err)
 		}
 	}
 	return done, nil
 }
 
-var errNotMapped = errors.New("reading a file's contents in a process's memory")
+var errReadMapped = errors.New("reading a file's contents in a process's memory")
 
 const maxPieces = 4096
 
@@ -56,7 +56,7 @@ const maxPieces = 4096
 // the file is loaded several times, it reads the one with m: the mappings in ascending order of addresses and of file
 // offsets.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
-	f := &MemFile{of: o}
+	f := &MemFile{space: o}
 	found, last := false, uint64(0) // whether m has passed, and the offset of the file's mapping before
 	err := o.MappingsOf(m, func(r *RawMapping) {
 		another := r.Offset < last // another load of the file begins

@@ -39,6 +39,8 @@ type ObjectSource[ID comparable, E Identified[ID]] interface {
 //  1. The identity was copied in the stop and is unchanged.
 //  2. It was known before the stop and is unchanged after it.
 //  3. The thread has not run since the stop (live), and must not until the end of the walk.
+//
+// Package hotspot has a proof of its own for all objects of a batch (validity.go).
 func Prove[ID comparable, E Identified[ID]](
 	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
 ) (e E, status ObjectStatus, live bool) {

@@ -4,7 +4,6 @@ package managed
 
 import (
 	"errors"
-	"slices"
 
 	"prywalk/frames"
 	"prywalk/heuristics"
@@ -40,23 +39,6 @@ type Symbol struct {
 	Name               string
 	Addr, Size         uint64
 	Function, Exported bool
-}
-
-// Unowned returns the modules of generated code without an owner.
-func Unowned(h Host) (made []*frames.Module) {
-	for _, m := range h.Modules() {
-		if m.Generated && m.Owner == nil {
-			made = append(made, m)
-		}
-	}
-	return made
-}
-
-// AddSource puts s before m's other sources, once. The module keeps its owner.
-func AddSource(m *frames.Module, s frames.RuleSource) {
-	if !slices.Contains(m.Sources, s) {
-		m.Sources = append([]frames.RuleSource{s}, m.Sources...)
-	}
 }
 
 // ErrNotYet is a [Detector]'s error for a runtime that has not started. Detection is retried.

@@ -20,22 +20,22 @@ type Scheduler interface {
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
 	// Parked counts the waiting tasks.
 	Parked() (Parked, error)
-	// ParkedTasks lists all tasks, each read at its own time.
-	ParkedTasks() ([]ParkedTask, error)
+	// AllTasks lists all tasks, each read at its own time.
+	AllTasks() ([]TaskRecord, error)
 	// Again reads a task again, and reports whether it is unchanged; an ended one is OnThread.
-	Again(t *ParkedTask) (same bool)
+	Again(t *TaskRecord) (same bool)
 	// Places gives the number of places, which never decreases.
 	Places() (int, error)
 	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
 	Poll(from, to int, changed []int) []int
 	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if it
 	// kept changing.
-	Task(place int, t *ParkedTask) (stack []byte, ok bool)
-	// Labels gives the labels of a stopped thread's task, LabelsAt those at [ParkedTask.LabelsAt].
+	Task(place int, t *TaskRecord) (stack []byte, ok bool)
+	// Labels gives the labels of a stopped thread's task, LabelsAt those at [TaskRecord.LabelsAt].
 	Labels(regs *frames.Regs, mem frames.Memory) map[string]string
 	LabelsAt(addr frames.Addr) map[string]string
 	// WaitsAt gives what a parked task waits for, from the copy of its stack; nil if unproven.
-	WaitsAt(t *ParkedTask, stack []byte) []TaskWait
+	WaitsAt(t *TaskRecord, stack []byte) []TaskWait
 	// HeldLocks gives the locks that a frame with stack pointer sp holds, by the code of the function up to pc.
 	HeldLocks(pc, sp frames.Addr) []TaskLock
 }
@@ -68,8 +68,8 @@ type Parked struct {
 	Since uint64
 }
 
-// ParkedTask is one task and the location of its stack.
-type ParkedTask struct {
+// TaskRecord is one task and the location of its stack.
+type TaskRecord struct {
 	ID     uint64
 	Parent uint64
 	// Status and Wait are the runtime's words; Wait is empty unless the task waits.

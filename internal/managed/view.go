@@ -3,47 +3,9 @@
 package managed
 
 import (
-	"encoding/binary"
-
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 )
-
-// Reader is memory of a process, such as a [Host] or [Live].
-type Reader interface {
-	Read(addr uint64, b []byte) int
-}
-
-// ReadWord reads the word at an address; false if it cannot be read.
-func ReadWord(r Reader, addr uint64) (uint64, bool) {
-	var b [8]byte
-	ok := r.Read(addr, b[:]) == len(b)
-	return binary.LittleEndian.Uint64(b[:]), ok
-}
-
-// WordReader reads the word at an address; false if it cannot be read.
-type WordReader func(addr uint64) (uint64, bool)
-
-// ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for unreadable
-// ones, and reports whether there were none.
-func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Region)) (all bool) {
-	g, _ := h.(Gatherer)
-	for all = true; len(parts) > 0; {
-		n := 0
-		if g != nil {
-			n = g.ReadParts(parts[:min(len(parts), procmem.MaxParts)])
-		}
-		if n == 0 {
-			if p := &parts[0]; r.Read(p.Addr, p.Bytes) != len(p.Bytes) {
-				all = false
-				failed(p)
-			}
-			n = 1
-		}
-		parts = parts[n:]
-	}
-	return all
-}
 
 // View is memory as of a [Sample]: the copy, or the process if the thread has not run since.
 type View struct {
@@ -111,29 +73,4 @@ func (v *View) InRegs(test func(word uint64) bool) bool {
 		}
 	}
 	return false
-}
-
-// PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes. With another C
-// library no thread is found by it.
-const PthreadTID = 720
-
-// Span is the addresses from Start to End, excluded.
-type Span struct{ Start, End uint64 }
-
-// Has reports whether an address is in the span.
-func (s Span) Has(addr uint64) bool { return addr >= s.Start && addr < s.End }
-
-// ModuleAgain returns a runtime's module as it is mapped now, or nil.
-func ModuleAgain(h Host, was *frames.Module) *frames.Module {
-	for _, m := range h.Modules() {
-		if SameModule(m, was) {
-			return m
-		}
-	}
-	return nil
-}
-
-// SameModule reports whether m, which may be nil, is a module, perhaps as mapped again.
-func SameModule(m, was *frames.Module) bool {
-	return m != nil && (m == was || m.Bias == was.Bias && m.Name == was.Name)
 }

@@ -45,7 +45,7 @@ var libraries = []library{
 	{
 		name:             "C library",
 		libraryFunctions: `^(_start$|_*clone3?$|start_thread$)`,
-		forwards: symbols(`pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|futex_\w+|` +
+		forwards: wholeSymbol(`pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|futex_\w+|` +
 			`\w*lll_\w*wait\w*|do_futex_wait|syscall|epoll_p?wait2?|p?poll|p?select6?`),
 		threadStarts: `^(_*clone3?|start_thread|_start|__libc_start\w*)$`,
 		result:       `pthread_(mutex|rwlock)_\w*lock`,
@@ -88,7 +88,7 @@ var libraries = []library{
 	},
 	{
 		name:       "Go",
-		forwards:   symbols(`Syscall6`),
+		forwards:   wholeSymbol(`Syscall6`),
 		result:     `runtime\.lock2`,
 		awaitsWork: `^(runtime\.(stopm|findRunnable|templateThread|startlockedm)|os/signal\.signal_recv)$`,
 		eventLoop:  `runtime\.netpoll`,
@@ -96,7 +96,7 @@ var libraries = []library{
 	{name: "oneTBB", workers: `^libtbb\.so`},
 	{
 		name:     "OpenMP: libgomp, libomp",
-		forwards: symbols(`gomp_(team_|simple_)?barrier_wait\w*|do_(wait|spin)|futex_wait`),
+		forwards: wholeSymbol(`gomp_(team_|simple_)?barrier_wait\w*|do_(wait|spin)|futex_wait`),
 		pool:     `gomp_thread_start|__kmp_launch_thread`,
 	},
 	{name: "OpenBLAS", pool: `blas_thread_server`},
@@ -104,14 +104,14 @@ var libraries = []library{
 	{
 		name:             "GLib",
 		libraryFunctions: `^g_(cond|main)_`,
-		forwards:         symbols(`g_cond_wait(_until)?`),
+		forwards:         wholeSymbol(`g_cond_wait(_until)?`),
 		threadStarts:     `^g_thread_proxy$`,
 		replyLoops:       `^g_\w+_sync$`,
 	},
 	{name: "Qt", forwards: `^QWaitCondition::|^QSemaphore::`, threadStarts: `^QThreadPrivate::start$`},
 	{
 		name:      "libuv",
-		forwards:  symbols(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
+		forwards:  wholeSymbol(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
 		eventLoop: `\buv_run|uv__io_poll`,
 	},
 	{name: "Node", replyLoops: `^node::SyncProcessRunner::`},
@@ -152,8 +152,8 @@ var libraries = []library{
 	{name: "gunicorn", eventLoop: `SyncWorker\.wait`},
 }
 
-// symbols matches whole symbols, also with leading underscores, version, or suffix as of a clone.
-func symbols(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
+// wholeSymbol makes a pattern of whole symbols, also with leading underscores, version, or suffix as of a clone.
+func wholeSymbol(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
 
 func anyOf(field func(*library) string) *regexp.Regexp {
 	var all []string

@@ -29,12 +29,12 @@ const condWait = "sync.(*Cond).Wait"
 const maxSyncFrames = 12
 
 // addLocks adds what a goroutine waits for and holds. stack: its copy, nil if on a thread.
-func (r *Reader) addLocks(t *managed.ParkedTask, g *stacks.Goroutine, stack []byte, asleep bool) {
+func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []byte, asleep bool) {
 	if !r.Locks {
 		return
 	}
 	if stack != nil {
-		for _, w := range r.of.WaitsAt(t, stack) {
+		for _, w := range r.scheduler.WaitsAt(t, stack) {
 			g.Awaits = append(g.Awaits, r.nameWait(g, w))
 		}
 	}
@@ -47,7 +47,7 @@ func (r *Reader) addLocks(t *managed.ParkedTask, g *stacks.Goroutine, stack []by
 		if stack == nil && !asleep {
 			sp = 0 // the stack changes
 		}
-		for _, h := range r.of.HeldLocks(frames.Addr(f.PC), sp) {
+		for _, h := range r.scheduler.HeldLocks(frames.Addr(f.PC), sp) {
 			g.Holds = append(g.Holds, stacks.HeldGoLock{TaskLock: h, Frame: i, TakenAt: r.placeOf(h.Taken, f)})
 		}
 	}

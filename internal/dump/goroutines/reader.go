@@ -24,18 +24,18 @@ type Reader struct {
 	// Now is CLOCK_MONOTONIC in ns; 0: unknown.
 	Now int64
 
-	of            managed.Scheduler
-	file          string // with the system, if there are several; else ""
+	scheduler     managed.Scheduler
+	file          string // of the scheduler, if there are several; else ""
 	first, second []byte // copies of a stack
 	mem           callstack.TaskMemory
 }
 
 // ReadAll reads the goroutines of all runtimes. Those on a thread get its stack, and the thread their ID. err
-// is the last system's that could not be read.
-func (r *Reader) ReadAll(systems []managed.Scheduler, threads []stacks.Thread) (out []stacks.Goroutine, err error) {
+// is the last scheduler's that could not be read.
+func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread) (out []stacks.Goroutine, err error) {
 	defer func() { r.Walk.Memory.Give(2 * int64(len(r.first))) }()
-	for _, s := range systems {
-		if r.of = s; len(systems) > 1 {
+	for _, s := range schedulers {
+		if r.scheduler = s; len(schedulers) > 1 {
 			r.file = managed.FileOf(s)
 		}
 		list, failed := r.readRuntime(threads)
@@ -44,7 +44,7 @@ func (r *Reader) ReadAll(systems []managed.Scheduler, threads []stacks.Thread) (
 		}
 		out = append(out, list...)
 	}
-	if len(systems) > 1 {
+	if len(schedulers) > 1 {
 		joinCallers(out)
 	}
 	return out, err
@@ -52,7 +52,7 @@ func (r *Reader) ReadAll(systems []managed.Scheduler, threads []stacks.Thread) (
 
 // readRuntime returns no frames of a goroutine that changed during each try.
 func (r *Reader) readRuntime(threads []stacks.Thread) ([]stacks.Goroutine, error) {
-	list, err := r.of.ParkedTasks()
+	list, err := r.scheduler.AllTasks()
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (r *Reader) readRuntime(threads []stacks.Thread) ([]stacks.Goroutine, error
 	return out, nil
 }
 
-func (r *Reader) readGoroutine(t *managed.ParkedTask, threads []stacks.Thread) stacks.Goroutine {
+func (r *Reader) readGoroutine(t *managed.TaskRecord, threads []stacks.Thread) stacks.Goroutine {
 	g := stacks.Goroutine{Runtime: r.file, Frames: []stacks.Frame{}, StopReason: stillRunning, StackLow: t.StackLo,
 		StackHigh: t.StackHi}
 	r.readStack(t, &g)

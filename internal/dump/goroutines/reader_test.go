@@ -18,25 +18,25 @@ import (
 type toyScheduler struct {
 	managed.Scheduler
 	name    string
-	tasks   []managed.ParkedTask
+	tasks   []managed.TaskRecord
 	err     error
 	changes int // how often a task is changed when it is read again; negative: always
 	again   int // calls of Again
 }
 
-func (s *toyScheduler) ParkedTasks() ([]managed.ParkedTask, error) { return s.tasks, s.err }
+func (s *toyScheduler) AllTasks() ([]managed.TaskRecord, error) { return s.tasks, s.err }
 
 func (s *toyScheduler) Module() *frames.Module { return &frames.Module{Name: s.name} }
 
-func (s *toyScheduler) Again(*managed.ParkedTask) bool {
+func (s *toyScheduler) Again(*managed.TaskRecord) bool {
 	s.again++
 	return s.changes >= 0 && s.again > s.changes
 }
 
 const stackLow, stackHigh = 0x7000, 0x7080
 
-func parked(id uint64) managed.ParkedTask {
-	t := managed.ParkedTask{ID: id, Status: "waiting", Wait: "select", StackLo: stackLow, StackHi: stackHigh}
+func parked(id uint64) managed.TaskRecord {
+	t := managed.TaskRecord{ID: id, Status: "waiting", Wait: "select", StackLo: stackLow, StackHi: stackHigh}
 	t.Regs.Arch = frames.X86_64
 	t.Regs.PC = 0x1234
 	t.Regs.Set(t.Regs.Arch.SP(), stackLow)
@@ -62,7 +62,7 @@ func TestAGoroutineThatRunsDuringTheCopyIsReadAgain(t *testing.T) {
 		"changed twice": {2, true, 3},
 		"never still":   {-1, false, maxTries},
 	} {
-		s := &toyScheduler{tasks: []managed.ParkedTask{parked(3)}, changes: c.changes}
+		s := &toyScheduler{tasks: []managed.TaskRecord{parked(3)}, changes: c.changes}
 		list, err := newReader(t, nil).ReadAll([]managed.Scheduler{s}, nil)
 		if err != nil || len(list) != 1 || len(list[0].Frames) > 0 != c.frames || s.again != c.reads {
 			t.Errorf("%s: %v, %d reads, %+v", name, err, s.again, list)
@@ -82,7 +82,7 @@ func TestCopiesThatDifferAreNotWalked(t *testing.T) {
 		b[0] = reads
 		return len(b)
 	}
-	list, err := r.ReadAll([]managed.Scheduler{&toyScheduler{tasks: []managed.ParkedTask{parked(3)}}}, nil)
+	list, err := r.ReadAll([]managed.Scheduler{&toyScheduler{tasks: []managed.TaskRecord{parked(3)}}}, nil)
 	if err != nil || len(list[0].Frames) > 0 || reads != 2*maxTries {
 		t.Errorf("%v, %d reads, %+v", err, reads, list[0])
 	}
@@ -93,7 +93,7 @@ func TestAStackBeyondTheBudgetSaysSo(t *testing.T) {
 	if err := account.Take(account.Left(), "stacks"); err != nil {
 		t.Fatal(err)
 	}
-	s := &toyScheduler{tasks: []managed.ParkedTask{parked(3)}}
+	s := &toyScheduler{tasks: []managed.TaskRecord{parked(3)}}
 	list, err := newReader(t, account).ReadAll([]managed.Scheduler{s}, nil)
 	if err != nil || list[0].StopReason != walk.StopMemory {
 		t.Errorf("%v, %+v", err, list)
@@ -108,7 +108,7 @@ func TestAGoroutineOnAThreadHasItsStack(t *testing.T) {
 		{TID: 12, StopReason: "root", Frames: []stacks.Frame{{SP: 1, Place: &stacks.Place{}},
 			{SP: stackLow, Place: &stacks.Place{}}}},
 	}
-	list, err := newReader(t, nil).ReadAll([]managed.Scheduler{&toyScheduler{tasks: []managed.ParkedTask{on}}}, threads)
+	list, err := newReader(t, nil).ReadAll([]managed.Scheduler{&toyScheduler{tasks: []managed.TaskRecord{on}}}, threads)
 	if err != nil || list[0].Thread != 12 || len(list[0].Frames) != 2 || list[0].StopReason != "root" {
 		t.Errorf("%v, %+v", err, list)
 	}
@@ -119,7 +119,7 @@ func TestAGoroutineOnAThreadHasItsStack(t *testing.T) {
 
 func TestARuntimeThatCannotBeReadLeavesTheOthers(t *testing.T) {
 	bad, good := &toyScheduler{name: "a.so", err: errors.New("damaged")}, &toyScheduler{name: "b.so",
-		tasks: []managed.ParkedTask{parked(3)}}
+		tasks: []managed.TaskRecord{parked(3)}}
 	list, err := newReader(t, nil).ReadAll([]managed.Scheduler{bad, good}, nil)
 	if !errors.Is(err, bad.err) || len(list) != 1 || list[0].Runtime != "b.so" {
 		t.Errorf("%v, %+v", err, list)
@@ -145,7 +145,7 @@ func TestTheLengthOfAWaitIsOfAClockThatIsKnown(t *testing.T) {
 		task.Wait, task.Since = c.wait, uint64(c.since)
 		r := newReader(t, nil)
 		r.Now = c.now
-		list, err := r.ReadAll([]managed.Scheduler{&toyScheduler{tasks: []managed.ParkedTask{task}}}, nil)
+		list, err := r.ReadAll([]managed.Scheduler{&toyScheduler{tasks: []managed.TaskRecord{task}}}, nil)
 		if err != nil || list[0].Since != c.want {
 			t.Errorf("%s: %v, %d ns, want %d", name, err, list[0].Since, c.want)
 		}

@@ -49,7 +49,7 @@ const (
 )
 
 // readStack copies and walks a stack. Two equal copies and an unchanged goroutine prove that it did not run in between.
-func (r *Reader) readStack(t *managed.ParkedTask, g *stacks.Goroutine) {
+func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 	for n := 0; n < maxTries && !t.OnThread; n++ {
 		sp := t.Regs.SP()
 		size := min(t.StackHi-sp, maxStack)
@@ -59,7 +59,7 @@ func (r *Reader) readStack(t *managed.ParkedTask, g *stacks.Goroutine) {
 		}
 		a, b := r.first[:size], r.second[:size]
 		got := r.Read(sp, a) == len(a) && r.Read(sp, b) == len(b) && bytes.Equal(a, b)
-		if !r.of.Again(t) || !got {
+		if !r.scheduler.Again(t) || !got {
 			continue
 		}
 		mem := frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: a}, StackEnd: t.StackHi}
@@ -67,13 +67,13 @@ func (r *Reader) readStack(t *managed.ParkedTask, g *stacks.Goroutine) {
 		if r.Walk.StopReason() == frames.StopBadMemory {
 			r.mem.Begin(mem.Stack, mem.StackEnd, r.Read)
 			walked = r.Walk.Native(r.Space, &t.Regs, &r.mem)
-			if !r.of.Again(t) {
+			if !r.scheduler.Again(t) {
 				continue
 			}
 		}
 		g.Wait, g.Frames = t.Wait, walked
 		if r.Locks {
-			again := r.of.Again
+			again := r.scheduler.Again
 			g.Unchanged = func() bool { return again(t) }
 			r.addLocks(t, g, a, true)
 		}
@@ -93,7 +93,7 @@ func (r *Reader) reserve(size int) bool {
 }
 
 // joinThread sets a goroutine's frames to its thread's stack. asleep: the thread does not run.
-func joinThread(g *stacks.Goroutine, t *managed.ParkedTask, threads []stacks.Thread) (asleep bool) {
+func joinThread(g *stacks.Goroutine, t *managed.TaskRecord, threads []stacks.Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]
 		for j := range th.Frames {

@@ -67,18 +67,18 @@ func (l *Locks) cyclesThrough(owners map[int]int) [][]int {
 
 // goroutineCycles uses locks with one likely owner.
 func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
-	type system struct {
+	type scheduler struct {
 		pid  int
 		file string
 	}
-	graphs := map[system]map[int]int{}
-	var order []system
+	graphs := map[scheduler]map[int]int{}
+	var order []scheduler
 	for i := range l.GoroutineLocks {
 		lock := &l.GoroutineLocks[i]
 		if len(lock.Likely) != 1 {
 			continue
 		}
-		key := system{lock.PID, lock.Runtime}
+		key := scheduler{lock.PID, lock.Runtime}
 		if graphs[key] == nil {
 			graphs[key], order = map[int]int{}, append(order, key)
 		}

@@ -125,10 +125,10 @@ func (t *taskReader) list() (list managed.TaskList) {
 			list.More++
 			continue
 		}
-		switch task, by, status := t.read(at); status {
+		switch task, awaiters, status := t.read(at); status {
 		case taskKnown:
 			list.Tasks, places = append(list.Tasks, task), append(places, at)
-			for _, at := range by {
+			for _, at := range awaiters {
 				awaited[at] = append(awaited[at], task.Name)
 			}
 		case taskChanges:
@@ -176,21 +176,21 @@ const (
 	taskChanges
 )
 
-// read reads a task: once while no thread could change it, or twice with one result. by are the tasks that wait for it.
-func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, status taskStatus) {
+// read reads a task: once while no thread could change it, or twice with one result. awaiters are the tasks that wait for it.
+func (t *taskReader) read(at uint64) (task managed.Task, awaiters []uint64, status taskStatus) {
 	var last managed.Task
 	had := false
 	for range taskTries {
 		still := t.watch.Mark(t.tids)
-		if task, by, status = t.readOnce(at); status == taskDone { // final
-			return task, by, status
+		if task, awaiters, status = t.readOnce(at); status == taskDone { // final
+			return task, awaiters, status
 		}
 		if still && t.watch.Slept() {
 			task.Undisturbed = true
-			return task, by, status
+			return task, awaiters, status
 		}
 		if had && status == taskKnown && sameTask(&last, &task) {
-			return task, by, status
+			return task, awaiters, status
 		}
 		if had = status == taskKnown; had {
 			last = task
@@ -204,7 +204,7 @@ func sameTask(a, b *managed.Task) bool {
 		slices.Equal(a.Frames, b.Frames)
 }
 
-func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status taskStatus) {
+func (t *taskReader) readOnce(at uint64) (task managed.Task, awaiters []uint64, status taskStatus) {
 	r := t.r
 	t.codes.Pages.Reset(t)
 	if !t.isTask(at) || !t.codes.alive(at) {

@@ -129,8 +129,8 @@ func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 // Haskell is GHC's runtime, a [managed.Runtime].
 type Haskell struct {
 	managed.Base
-	lib *frames.Module
-	of  *haskell
+	lib  *frames.Module
+	code *haskell
 }
 
 const (
@@ -149,8 +149,8 @@ func DetectHaskell(h managed.Host) (managed.Runtime, error) {
 			continue
 		}
 		for _, s := range h.OwnSymbols(m, haskellSymbol) {
-			if of := newHaskell(&process{Host: h, lib: m}, s.Addr); of != nil {
-				return &Haskell{lib: m, of: of}, nil
+			if code := newHaskell(&process{Host: h, lib: m}, s.Addr); code != nil {
+				return &Haskell{lib: m, code: code}, nil
 			}
 		}
 	}
@@ -176,10 +176,10 @@ func (s *Haskell) Attach(h managed.Host) bool {
 	if !slices.Contains(h.Modules(), s.lib) {
 		return false
 	}
-	s.of.Host = h
+	s.code.Host = h
 	for _, m := range h.Modules() {
 		if m.Owner == nil && isFromGHC(h, m) {
-			m.Sources = []frames.RuleSource{s.of.inFile(m, m.Sources)}
+			m.Sources = []frames.RuleSource{s.code.inFile(m, m.Sources)}
 			m.Owner, m.NoFP = s, true
 		}
 	}

@@ -35,7 +35,7 @@ type Code struct {
 // span is code of an image, end excluded.
 type span struct {
 	start, end uint64
-	of         *image
+	image      *image
 	age        int // 0 is the newest
 }
 
@@ -110,7 +110,7 @@ func (c *Code) reorder() {
 			live[e] = true
 			if img := c.images[e]; img != nil {
 				for _, r := range img.code {
-					c.spans = append(c.spans, span{start: r.start, end: r.end, of: img, age: age})
+					c.spans = append(c.spans, span{start: r.start, end: r.end, image: img, age: age})
 				}
 			}
 		}

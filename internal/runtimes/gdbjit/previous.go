@@ -91,7 +91,7 @@ func find(spans []span, pc uint64) *image {
 	if i == 0 || pc >= spans[i-1].end {
 		return nil
 	}
-	return spans[i-1].of
+	return spans[i-1].image
 }
 
 // none is the rule where other code ran than is known.

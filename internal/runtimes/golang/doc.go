@@ -9,7 +9,7 @@
 //	             goffsets.go    offsets in g and m, read from the instructions of systemstack and mcall
 //	all        allgs.go         runtime.allgs, by its symbol, or by what runtime.allgadd refers to (references.go)
 //	one g      goroutine.go     its fields, found in the g of runtime.main
-//	             startfuncs.go  its first function; parkedtasks.go gives all of them at once
+//	             startfuncs.go  its first function; alltasks.go gives all of them at once
 //	changes    poller.go        which g have run since: reads of many (greader.go), their stacks (parkedstacks.go)
 //	waits for  waiting.go       the reason; sudogs and channels; locks.go has the locks that its frames hold
 //	unwind     rule.go          CFA of a pc: funcs.go, pcvalue.go, kinds.go, then by architecture

@@ -60,7 +60,7 @@ func (g *Goroutine) onThread() bool {
 // inC reports whether g is of a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
 func (g *Goroutine) inC() bool { return g.Start == 0 && g.Status == goroutineSyscall }
 
-func (g *Goroutine) fill(t *managed.ParkedTask, arch frames.Arch) {
+func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
 	t.ID, t.Since, t.CreatedBy, t.StackLo, t.StackHi = g.ID, g.WaitSince, g.GoPC, g.StackLo, g.StackHi
 	if t.Status = statusWords[g.Status]; t.Status == "" {
 		t.Status = "unknown"

@@ -93,7 +93,7 @@ func FuzzGoroutines(f *testing.F) {
 			t.Errorf("%d reads, at most %d", h.reads, most)
 		}
 		h.reads, most = 0, most+list*(3+2*maxLabels+maxLabels*(1+2*bucketSlots))
-		tasks, _ := r.ParkedTasks() // the error is that of above
+		tasks, _ := r.AllTasks() // the error is that of above
 		for i := range tasks {
 			r.Again(&tasks[i])
 			most += 1 + 2*maxReferenced + 2

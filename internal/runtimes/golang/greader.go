@@ -64,9 +64,9 @@ func (r *gReader) each(at []uint64, f func(i int, g []byte)) {
 	}
 }
 
-func (r *gReader) recordAt(of *frames.Region, at uint64) []byte {
-	if of.Bytes != nil {
-		return of.Bytes[at-of.Addr:][:goroutineBytes]
+func (r *gReader) recordAt(region *frames.Region, at uint64) []byte {
+	if region.Bytes != nil {
+		return region.Bytes[at-region.Addr:][:goroutineBytes]
 	}
 	b := r.alone[:]
 	if r.host.Read(at, b) != len(b) {

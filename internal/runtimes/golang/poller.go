@@ -92,8 +92,8 @@ func (p *goroutinePoller) sum(b []byte) uint64 {
 }
 
 // Task implements [managed.Scheduler].
-func (p *goroutinePoller) Task(place int, t *managed.ParkedTask) (stack []byte, ok bool) {
-	*t = managed.ParkedTask{OnThread: true}
+func (p *goroutinePoller) Task(place int, t *managed.TaskRecord) (stack []byte, ok bool) {
+	*t = managed.TaskRecord{OnThread: true}
 	if place < 0 || place >= len(p.gs) {
 		return nil, false
 	}

@@ -41,7 +41,7 @@ func FuzzFollowedGoroutines(f *testing.F) {
 			t.Errorf("%d of %d places are new", len(changed), n)
 		}
 		for _, place := range changed {
-			var task managed.ParkedTask
+			var task managed.TaskRecord
 			stack, ok := r.Task(place, &task)
 			if len(stack) > maxFollowedStack || ok && !task.OnThread && task.Object == 0 {
 				t.Errorf("%d bytes of stack, task %+v", len(stack), task)
@@ -81,7 +81,7 @@ func TestPollReportsGoroutinesThatRanSinceTheirReading(t *testing.T) {
 	if n != 1 || err != nil {
 		t.Fatalf("%d places, %v", n, err)
 	}
-	var task managed.ParkedTask
+	var task managed.TaskRecord
 	read := func() {
 		t.Helper()
 		if stack, ok := r.Task(0, &task); !ok || task.OnThread || len(stack) != 0x80 {

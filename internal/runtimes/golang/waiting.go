@@ -57,7 +57,7 @@ type waitQueues struct {
 }
 
 // WaitsAt implements [managed.Scheduler].
-func (ws *waitQueues) WaitsAt(t *managed.ParkedTask, stack []byte) (out []managed.TaskWait) {
+func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []managed.TaskWait) {
 	first, ok := ws.allgs.word(t.Object + uint64(ws.allgs.fields.start+afterStartWaiting))
 	if !ok {
 		return nil
@@ -94,7 +94,7 @@ func (ws *waitQueues) channelWait(sudog *[sudogBytes]byte, at uint64) (w managed
 
 func word64(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 
-func (ws *waitQueues) semaphore(t *managed.ParkedTask, first uint64, stack []byte) []managed.TaskWait {
+func (ws *waitQueues) semaphore(t *managed.TaskRecord, first uint64, stack []byte) []managed.TaskWait {
 	if elem, ok := ws.elem(t, first); ok {
 		return []managed.TaskWait{{Address: elem}}
 	}
@@ -106,7 +106,7 @@ func (ws *waitQueues) semaphore(t *managed.ParkedTask, first uint64, stack []byt
 	return nil
 }
 
-func (ws *waitQueues) elem(t *managed.ParkedTask, at uint64) (uint64, bool) {
+func (ws *waitQueues) elem(t *managed.TaskRecord, at uint64) (uint64, bool) {
 	var s [48]byte
 	if at%8 != 0 || at < 1<<16 || at >= t.StackLo && at < t.StackHi || ws.allgs.host.Read(at, s[:]) != len(s) ||
 		word64(s[:], 0) != t.Object {

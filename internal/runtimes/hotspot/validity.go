@@ -12,7 +12,8 @@ import (
 // Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
 // before and after the copy are valid. Class memory is reused only for new class loaders, after a collection; without
 // these other data are valid too. Both are read once per batch and after new data. As a loader's address can be reused,
-// a collection alone makes data doubtful while loaders are created.
+// a collection alone makes data doubtful while loaders are created. One such check serves all objects of a batch, which
+// [managed.Prove] would prove one by one.
 
 // validity is the sample whose copied stack is walked, and whether what is read later is as of the copy.
 type validity struct {

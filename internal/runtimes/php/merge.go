@@ -65,14 +65,14 @@ func (w *walk) restIsOfFiber() bool {
 }
 
 // appendRest appends the runs that are left, and reports whether there were any.
-func (r *Runtime) appendRest(out []managed.Ref) (refs []managed.Ref, some bool) {
+func (r *Runtime) appendRest(out []managed.Ref) (refs []managed.Ref, added bool) {
 	w := &r.walk
 	for w.nextRun < len(w.runs) {
 		out = r.appendRun(&w.runs[w.nextRun], out)
 		w.nextRun++
-		some = true
+		added = true
 	}
-	return out, some
+	return out, added
 }
 
 const (

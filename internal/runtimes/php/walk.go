@@ -225,18 +225,18 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 	}
 }
 
-func (w *walk) isInParts(parts [2]managed.Span, such func(word uint64) bool) bool {
-	return w.isOnStack(parts[0].Start, parts[0].End, such) || w.isOnStack(parts[1].Start, parts[1].End, such)
+func (w *walk) isInParts(parts [2]managed.Span, test func(word uint64) bool) bool {
+	return w.isOnStack(parts[0].Start, parts[0].End, test) || w.isOnStack(parts[1].Start, parts[1].End, test)
 }
 
 // isOnStack searches copied words between two stack pointers.
-func (w *walk) isOnStack(from, to uint64, such func(word uint64) bool) bool {
+func (w *walk) isOnStack(from, to uint64, test func(word uint64) bool) bool {
 	for at := from &^ 7; at < to; at += 8 {
 		v, ok := w.Sample.Mem.Word(at)
 		if !ok {
 			return false // the copy ends here
 		}
-		if such(v) {
+		if test(v) {
 			return true
 		}
 	}

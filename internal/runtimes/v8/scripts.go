@@ -259,13 +259,13 @@ func (r *functions) listScript(at uint64, s *script) int {
 	var data [listBatch][8]byte
 	for len(all) >= 8 {
 		r.parts = r.parts[:0]
-		var of [listBatch]uint64
+		var infos [listBatch]uint64
 		for len(all) >= 8 && len(r.parts) < listBatch {
 			w := binary.LittleEndian.Uint64(all) &^ (weakHeapObjectTag ^ heapObjectTag)
 			all = all[8:]
 			if isObject(w) {
 				i := len(r.parts)
-				of[i] = w
+				infos[i] = w
 				r.parts = append(r.parts, frames.Region{Addr: w - heapObjectTag + r.layout.sfiData, Bytes: data[i][:]})
 			}
 		}
@@ -274,11 +274,11 @@ func (r *functions) listScript(at uint64, s *script) int {
 		}
 		for i := range r.parts {
 			w := binary.LittleEndian.Uint64(data[i][:])
-			if !isObject(w) || r.byInfo[of[i]] != nil && r.byInfo[of[i]].data == w {
+			if !isObject(w) || r.byInfo[infos[i]] != nil && r.byInfo[infos[i]].data == w {
 				continue
 			}
 			if b, _, _ := r.bytecodesOf(w); b != 0 && r.byBytecodes[b] == nil {
-				r.functionOf(of[i])
+				r.functionOf(infos[i])
 			}
 		}
 	}

@@ -43,14 +43,14 @@ func compileHost(t *testing.T, name string, flags ...string) (file string, err e
 
 // chainOfDump gives the functions of a list that the main thread of a dump has, innermost first; nil if it has no frame
 // of Python.
-func chainOfDump(d *stacks.Process, of []string) (chain []string) {
+func chainOfDump(d *stacks.Process, functions []string) (chain []string) {
 	python := false
 	for i := range d.Threads {
 		if th := &d.Threads[i]; th.TID == d.PID {
 			for i := range th.Frames {
 				f := &th.Frames[i]
 				python = python || f.Kind == "cpython"
-				if slices.Contains(of, f.Function) {
+				if slices.Contains(functions, f.Function) {
 					chain = append(chain, f.Function)
 				}
 			}

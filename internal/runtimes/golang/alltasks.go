@@ -12,8 +12,8 @@ import (
 // goidsTaken bounds the numbers taken by processors but not used: 16 each (runtime/proc.go, _GoidCacheBatch).
 const goidsTaken = 1 << 16
 
-// ParkedTasks implements [managed.Scheduler].
-func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
+// AllTasks implements [managed.Scheduler].
+func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 	all, err := r.Goroutines()
 	r.queues, r.sudogs = nil, 0
 	if err != nil {
@@ -21,7 +21,7 @@ func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 	}
 	slices.SortFunc(all, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
 	parents, labels := haveParents(all), map[uint64]map[string]string{}
-	out := make([]managed.ParkedTask, len(all))
+	out := make([]managed.TaskRecord, len(all))
 	for i := range all {
 		g, t := &all[i], &out[i]
 		t.Object = g.Addr
@@ -40,7 +40,7 @@ func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 }
 
 // Again implements [managed.Scheduler].
-func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
+func (r *Runtime) Again(t *managed.TaskRecord) (same bool) {
 	g, ok := r.read(t.Object, r.fields)
 	if !ok || g.ended() || g.ID != t.ID {
 		t.OnThread = true
@@ -58,7 +58,7 @@ func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
 
 // haveParents reports whether g has parentGoid (since Go 1.21).
 func haveParents(all []Goroutine) bool {
-	most, some := uint64(0), false
+	most, found := uint64(0), false
 	for i := range all {
 		most = max(most, all[i].ID)
 	}
@@ -67,9 +67,9 @@ func haveParents(all []Goroutine) bool {
 		if p > most+goidsTaken || all[i].ID == 1 && p != 0 {
 			return false
 		}
-		some = some || p != 0
+		found = found || p != 0
 	}
-	return some
+	return found
 }
 
 // Parked implements [managed.Scheduler].
