@@ -106,7 +106,7 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	file, _ := target.Program()
-	own := slices.IndexFunc(listing.Code, func(m loadedcode.Mapping) bool { return m.Inode == file.Inode })
+	own := slices.IndexFunc(listing.Code, func(m loadedcode.MapsLine) bool { return m.Inode == file.Inode })
 	ran := &handover.Program{Name: "threads", Maps: slices.Concat(listing.Code[own:], listing.Code[:own])}
 	for _, c := range []struct {
 		known handover.SampleLack

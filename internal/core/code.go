@@ -44,7 +44,7 @@ func (c *Core) addModules() {
 			before = &c.maps[i-1]
 		}
 		if c.hasCode(&c.maps[i], before) {
-			m := c.maps[i].Mapping
+			m := loadedcode.Mapping{MapsLine: c.maps[i].MapsLine}
 			mods = append(mods, c.module(&m))
 			if m.JIT && m.Inode == 0 {
 				bare = append(bare, mods[len(mods)-1])
@@ -66,13 +66,13 @@ func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&loadedcode.PermExec != 0
 	}
-	img := c.Image(&m.Mapping)
+	img := c.Image(&loadedcode.Mapping{MapsLine: m.MapsLine})
 	if img == nil {
 		return !c.hasHeaders && !c.files[m.Inode-1].notELF
 	}
 	continues := before != nil && before.guessed && before.Perm&loadedcode.PermExec != 0 &&
 		before.Inode == m.Inode && before.End == m.Start && before.Offset+(before.End-before.Start) == m.Offset
-	if !showsCode(img.ELF, &m.Mapping, continues) {
+	if !showsCode(img.ELF, &m.MapsLine, continues) {
 		return false
 	}
 	m.Perm |= loadedcode.PermExec

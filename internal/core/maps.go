@@ -95,7 +95,7 @@ func permOf(f elffile.SegmentFlags) loadedcode.Perm {
 
 // showsCode reports whether a mapping has code by the file's program headers: most of it is of an executable segment,
 // and it begins where that does, continues such a mapping, or lies within (V8's second mapping of its builtins).
-func showsCode(f *elffile.File, m *loadedcode.Mapping, continues bool) bool {
+func showsCode(f *elffile.File, m *loadedcode.MapsLine, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {
 		s := &f.Segments[i]

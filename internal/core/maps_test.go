@@ -31,7 +31,7 @@ func TestMappingsOfAFileThatShowItsCode(t *testing.T) {
 		{"a piece of it, to be read", 0x700000, 0x200000, false, false},
 		{"nothing", 0x6000000, 0x1000, true, false},
 	} {
-		m := loadedcode.Mapping{Start: 0x7f0000000000, End: 0x7f0000000000 + c.size, Offset: c.off}
+		m := loadedcode.MapsLine{Start: 0x7f0000000000, End: 0x7f0000000000 + c.size, Offset: c.off}
 		if got := showsCode(f, &m, c.continues); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}

@@ -50,7 +50,7 @@ type Program[Owner comparable] struct {
 	// CodeOwner is the tracked process whose code it runs since the fork; zero: it has called exec.
 	CodeOwner Owner
 	Name      string
-	Maps      []loadedcode.Mapping // of code
+	Maps      []loadedcode.MapsLine // of code
 
 	frozen bool
 }
@@ -139,7 +139,7 @@ func (t *Table[Owner, Sample]) handle(r *record) {
 		p.others, p.firstEnded, p.Ended = 0, false, false // exec ends the other threads; its caller becomes the first
 	case r.Kind == perfevents.Mapped && p.runs.CodeOwner == none && len(p.runs.Maps) < maxMappings:
 		p.runs = p.runs.unshared()
-		p.runs.Maps = append(p.runs.Maps, loadedcode.Mapping{
+		p.runs.Maps = append(p.runs.Maps, loadedcode.MapsLine{
 			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
 			Perm: loadedcode.PermRead | loadedcode.PermExec,
 		})

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prywalk/internal/goroutinecount"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/unnamedcode"
 )
 
 func (c *checker) goroutines() Finding {
-	_, text := c.opened.Runtimes().WaitingGoroutines(loadedcode.GoroutinesNotShown)
+	_, text := goroutinecount.Of(c.opened.Runtimes(), c.opened.PID, goroutinecount.NotShown)
 	return finding(OK, text, "")
 }
 

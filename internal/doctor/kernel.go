@@ -44,7 +44,7 @@ func (s *system) copyOwnByte() error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(maps, func(m loadedcode.Mapping) bool { return m.Perm&loadedcode.PermRead != 0 })
+	i := slices.IndexFunc(maps, func(m loadedcode.MapsLine) bool { return m.Perm&loadedcode.PermRead != 0 })
 	if i < 0 {
 		return loadedcode.ErrMaps
 	}

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/goroutinecount"
 	"prywalk/internal/observe"
 	"prywalk/internal/symbols"
 )
@@ -54,7 +54,7 @@ func Core(c *core.Core, o Options) *stacks.Process {
 }
 
 func addCoreGoroutines(p *stacks.Process, c *core.Core, o Options, w *walk.Walker) {
-	p.WaitingGoroutines, p.WaitingText = c.Runtimes().WaitingGoroutines(loadedcode.GoroutinesNotShown)
+	p.WaitingGoroutines, p.WaitingText = goroutinecount.Of(c.Runtimes(), 0, goroutinecount.NotShown)
 	systems := c.Runtimes().Schedulers()
 	if len(systems) == 0 || !o.Goroutines {
 		return

@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/goroutinecount"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
@@ -178,7 +179,7 @@ func (d *describer) renameThreads() {
 
 func (d *describer) addProgram() {
 	t := d.target
-	waiting, parked := t.Runtimes().WaitingGoroutines(loadedcode.GoroutinesNotShown)
+	waiting, parked := goroutinecount.Of(t.Runtimes(), t.PID, goroutinecount.NotShown)
 	program, link := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID), ""
 	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
 		link = m.Name

@@ -30,7 +30,7 @@ var order = [][]string{
 	{"internal/managed", "internal/console", "internal/sourcelines", "internal/selfhang"},
 	{"internal/runtimes", "internal/selection"},
 	{"internal/loadedcode", "internal/callstack", "internal/pprofweb"},
-	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants"},
+	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants", "internal/goroutinecount"},
 	{"internal/observe", "internal/dump/stacks"},
 	{"internal/dump/walk", "internal/dump/locks"},
 	{"internal/profile", "internal/schedule", "internal/selfruntime", "internal/runstats"},

@@ -20,7 +20,7 @@ func TestAClosedCacheLoadsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img, err := c.Load(exe, &Mapping{Path: exe.Name()}); img != nil || err != nil {
+	if img, err := c.Load(exe, &Mapping{MapsLine: MapsLine{Path: exe.Name()}}); img != nil || err != nil {
 		t.Errorf("Load after Close gives %v, %v; want no image", img, err)
 	}
 	if _, err := exe.ReadAt(make([]byte, 1), 0); !errors.Is(err, os.ErrClosed) {

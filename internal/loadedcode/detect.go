@@ -48,7 +48,7 @@ func (d *detectedRuntimes) found(yield func(managed.Runtime) bool) {
 	}
 }
 
-// detect attaches found systems to the new mappings, and searches for others if there are new files or code.
+// detect attaches found runtimes to the new mappings, and searches for others if there are new files or code.
 func (d *detectedRuntimes) detect(h *runtimeHost) {
 	if d.detections == nil {
 		for i := range runtimes.Detectors {
@@ -59,8 +59,8 @@ func (d *detectedRuntimes) detect(h *runtimeHost) {
 	}
 	fresh := d.newImages(h.mods) || !d.unowned && len(managed.Unowned(h)) > 0
 	for i := 0; i < len(d.detections); i++ {
-		if s := &d.detections[i]; s.runtime == nil && (fresh || s.tries == 0) {
-			s.tries, s.refreshesLeft = 0, 0
+		if entry := &d.detections[i]; entry.runtime == nil && (fresh || entry.tries == 0) {
+			entry.tries, entry.refreshesLeft = 0, 0
 			d.search(i, h)
 		}
 	}
@@ -68,12 +68,12 @@ func (d *detectedRuntimes) detect(h *runtimeHost) {
 	d.listInterfaces()
 }
 
-// attach attaches the found systems, and reports whether a lost one owned code.
+// attach attaches the found runtimes, and reports whether a lost one owned code.
 func (d *detectedRuntimes) attach(h *runtimeHost) (released bool) {
 	for i := range d.detections {
-		if s := &d.detections[i]; s.runtime != nil && !s.runtime.Attach(h) {
-			released = h.release(s.runtime) || released
-			*s = detection{kind: s.kind}
+		if entry := &d.detections[i]; entry.runtime != nil && !entry.runtime.Attach(h) {
+			released = h.release(entry.runtime) || released
+			*entry = detection{kind: entry.kind}
 		}
 	}
 	return released
@@ -94,16 +94,16 @@ func (d *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
 
 // search searches the modules for a runtime of the kind of detection i.
 func (d *detectedRuntimes) search(i int, h *runtimeHost) {
-	s := &d.detections[i]
-	s.tries++
-	s.refreshesLeft = 1 << (s.tries - 1)
-	s.runtime, s.reason = runtimes.Detectors[s.kind](d.withoutKind(s.kind, h))
-	if s.runtime != nil && !s.runtime.Attach(h) {
-		h.release(s.runtime)
-		s.runtime = nil
+	entry := &d.detections[i]
+	entry.tries++
+	entry.refreshesLeft = 1 << (entry.tries - 1)
+	entry.runtime, entry.reason = runtimes.Detectors[entry.kind](d.withoutKind(entry.kind, h))
+	if entry.runtime != nil && !entry.runtime.Attach(h) {
+		h.release(entry.runtime)
+		entry.runtime = nil
 	}
-	if s.runtime != nil && s.runtime.Module() != nil {
-		d.searchAnother(s.kind)
+	if entry.runtime != nil && entry.runtime.Module() != nil {
+		d.searchAnother(entry.kind)
 	}
 }
 
@@ -115,8 +115,8 @@ const maxOfKind = 16
 func (d *detectedRuntimes) searchAnother(kind int) {
 	n := 0
 	for i := range d.detections {
-		if s := &d.detections[i]; s.kind == kind {
-			if n++; s.runtime == nil {
+		if entry := &d.detections[i]; entry.kind == kind {
+			if n++; entry.runtime == nil {
 				return
 			}
 		}
@@ -129,27 +129,27 @@ func (d *detectedRuntimes) searchAnother(kind int) {
 func (d *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
 	left := h
 	for i := range d.detections {
-		s := &d.detections[i]
-		if s.kind != kind || s.runtime == nil || s.runtime.Module() == nil {
+		entry := &d.detections[i]
+		if entry.kind != kind || entry.runtime == nil || entry.runtime.Module() == nil {
 			continue
 		}
 		if left == h {
 			clone := *h
 			left, clone.mods = &clone, slices.Clone(h.mods)
 		}
-		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == s.runtime.Module() })
+		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == entry.runtime.Module() })
 	}
 	return left
 }
 
-// retry repeats failed detections that are due, and reports whether a system was found.
+// retry repeats failed detections that are due, and reports whether a runtime was found.
 func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
 	for i := 0; i < len(d.detections); i++ {
-		s := &d.detections[i]
-		if s.isFinal() {
+		entry := &d.detections[i]
+		if entry.isFinal() {
 			continue
 		}
-		if s.refreshesLeft--; s.refreshesLeft <= 0 {
+		if entry.refreshesLeft--; entry.refreshesLeft <= 0 {
 			d.search(i, h)
 			changed = changed || d.detections[i].runtime != nil
 		}
@@ -161,8 +161,8 @@ func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
 }
 
 func (d *detectedRuntimes) starting() bool {
-	return slices.ContainsFunc(d.detections, func(s detection) bool {
-		return errors.Is(s.reason, managed.ErrNotYet) && !s.isFinal()
+	return slices.ContainsFunc(d.detections, func(entry detection) bool {
+		return errors.Is(entry.reason, managed.ErrNotYet) && !entry.isFinal()
 	})
 }
 
@@ -196,12 +196,12 @@ func (d *detectedRuntimes) forget() {
 
 func (d *detectedRuntimes) unreadReason() error {
 	for i := range d.detections {
-		s := &d.detections[i]
-		if s.runtime == nil && s.reason != nil && !errors.Is(s.reason, managed.ErrNotYet) {
-			return s.reason
+		entry := &d.detections[i]
+		if entry.runtime == nil && entry.reason != nil && !errors.Is(entry.reason, managed.ErrNotYet) {
+			return entry.reason
 		}
-		if s.runtime != nil && s.runtime.Incomplete() != nil {
-			return s.runtime.Incomplete()
+		if entry.runtime != nil && entry.runtime.Incomplete() != nil {
+			return entry.runtime.Incomplete()
 		}
 	}
 	return nil

@@ -11,13 +11,13 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-type fakeSystem struct {
+type fakeRuntime struct {
 	managed.Base
 	here bool
 }
 
-func (s *fakeSystem) Name() string             { return "Fake 1" }
-func (s *fakeSystem) Attach(managed.Host) bool { return s.here }
+func (s *fakeRuntime) Name() string             { return "Fake 1" }
+func (s *fakeRuntime) Attach(managed.Host) bool { return s.here }
 
 func detecting(t *testing.T, d managed.Detector) (f *detectedRuntimes, calls *int) {
 	t.Helper()
@@ -84,7 +84,7 @@ func TestAProcessBeforeItsExecIsDetectedAgain(t *testing.T) {
 }
 
 func TestRuntimeIsFoundLaterAndForgottenWhenItIsGone(t *testing.T) {
-	s, ready := &fakeSystem{here: true}, false
+	s, ready := &fakeRuntime{here: true}, false
 	f, _ := detecting(t, func(managed.Host) (managed.Runtime, error) {
 		if !ready || !s.here {
 			return nil, errors.New("not yet")
@@ -103,21 +103,21 @@ func TestRuntimeIsFoundLaterAndForgottenWhenItIsGone(t *testing.T) {
 	}
 }
 
-type moduleSystem struct {
-	fakeSystem
+type moduleRuntime struct {
+	fakeRuntime
 	module *frames.Module
 }
 
-func (s *moduleSystem) Module() *frames.Module { return s.module }
+func (s *moduleRuntime) Module() *frames.Module { return s.module }
 
 // A runtime of one module leaves other modules to further runtimes of its kind.
 func TestRuntimeIsFoundForEachModule(t *testing.T) {
-	var made []*moduleSystem
+	var made []*moduleRuntime
 	f, _ := detecting(t, func(h managed.Host) (managed.Runtime, error) {
 		if len(h.Modules()) == 0 {
 			return nil, nil
 		}
-		s := &moduleSystem{fakeSystem{here: true}, h.Modules()[0]}
+		s := &moduleRuntime{fakeRuntime{here: true}, h.Modules()[0]}
 		made = append(made, s)
 		return s, nil
 	})

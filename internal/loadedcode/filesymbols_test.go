@@ -40,7 +40,7 @@ func TestNamesThatAllDetectorsAskForAreSearchedOnce(t *testing.T) {
 	info, _ := f.Stat()
 	names := openELF(t, exe).Section(".strtab")
 	r := &countingReader{ReaderAt: f, from: int64(names.Off), to: int64(names.Off + names.Size)}
-	img, err := newImage(r, info.Size(), &Mapping{Path: exe})
+	img, err := newImage(r, info.Size(), &Mapping{MapsLine: MapsLine{Path: exe}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,10 +106,10 @@ func (c imageCalls) EndsInTailCall(start frames.Addr) bool {
 }
 
 // SwitchesStack implements [frames.StackSwitches].
-func (c imageCalls) SwitchesStack(pc frames.Addr, caller bool) bool {
+func (c imageCalls) SwitchesStack(pc frames.Addr, afterCall bool) bool {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
-	return p.calls.SwitchesStack(pc, caller)
+	return p.calls.SwitchesStack(pc, afterCall)
 }
 
 // Popped implements [frames.PoppedRegisters].

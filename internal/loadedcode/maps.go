@@ -24,8 +24,8 @@ const (
 	PermShared
 )
 
-// Mapping is a line of /proc/PID/maps (proc_pid_maps(5)).
-type Mapping struct {
+// MapsLine is a line of /proc/PID/maps (proc_pid_maps(5)).
+type MapsLine struct {
 	Start, End uint64
 	// Offset is in the file, bytes.
 	Offset uint64
@@ -37,13 +37,18 @@ type Mapping struct {
 	// Path is the file, a name such as [heap], or "".
 	Path    string
 	Deleted bool // the file is unlinked
+}
+
+// Mapping is a mapping, and what is known of its code.
+type Mapping struct {
+	MapsLine
 	// StartedAs is the path given to execve if it is another name of the file ([DisplayName]).
 	StartedAs string
-	// Image is the ELF file; nil for JIT code and unreadable files.
+	// Image is the ELF file, or nil.
 	Image *Image
 	// Unresponsive: the file system did not respond; the file's memory is not read.
 	Unresponsive bool
-	// JIT: code made at run time; its module has the process's addresses.
+	// JIT: the code has no readable ELF file, and counts as made at run time; its module has the process's addresses.
 	JIT bool
 	// Names names JIT code that describes itself, or is nil.
 	Names Names
@@ -71,9 +76,9 @@ type Names interface {
 // ErrMaps means that the text is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")
 
-// RawMapping is a Mapping with an unparsed path, without allocation.
+// RawMapping is a MapsLine with an unparsed path, without allocation.
 type RawMapping struct {
-	Mapping
+	MapsLine
 	RawPath []byte
 }
 
@@ -87,11 +92,11 @@ func (m *RawMapping) name() (string, bool) {
 }
 
 // ParseMaps parses the text of a /proc/PID/maps file.
-func ParseMaps(text []byte) ([]Mapping, error) {
-	var out []Mapping
+func ParseMaps(text []byte) ([]MapsLine, error) {
+	var out []MapsLine
 	err := eachMapping(text, func(m *RawMapping) {
 		m.Path, m.Deleted = m.name()
-		out = append(out, m.Mapping)
+		out = append(out, m.MapsLine)
 	})
 	return out, err
 }
@@ -193,7 +198,7 @@ func (c *lineCursor) perm() Perm {
 type MappingList struct {
 	text []byte
 	// Code has the executable mappings, Spans all, ascending.
-	Code  []Mapping
+	Code  []MapsLine
 	Spans []procmem.Span
 }
 
@@ -208,7 +213,7 @@ func (l *MappingList) Read(pid int) error {
 
 // HasCode reports whether an address is in a mapping with code.
 func (l *MappingList) HasCode(addr uint64) bool {
-	return slices.ContainsFunc(l.Code, func(m Mapping) bool { return m.Start <= addr && addr < m.End })
+	return slices.ContainsFunc(l.Code, func(m MapsLine) bool { return m.Start <= addr && addr < m.End })
 }
 
 // parse makes new lists: the old ones may be in use.
@@ -218,7 +223,7 @@ func (l *MappingList) parse() error {
 		l.Spans = append(l.Spans, m.span())
 		if m.Perm&PermExec != 0 {
 			m.Path, m.Deleted = m.name()
-			l.Code = append(l.Code, m.Mapping)
+			l.Code = append(l.Code, m.MapsLine)
 		}
 	})
 }

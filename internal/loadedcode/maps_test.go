@@ -30,7 +30,7 @@ func TestMapsLinesAreParsedByField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[int]Mapping{
+	want := map[int]MapsLine{
 		1: {Start: 0x55bfe1f82000, End: 0x55bfe1f87000, Offset: 0x2000, Dev: 0xfe << 32, Inode: 247026,
 			Perm: PermRead | PermExec, Path: "/usr/bin/cat"},
 		3: {Start: 0x7f993bc9d000, End: 0x7f993bcbf000, Perm: PermRead | PermWrite},

@@ -24,36 +24,36 @@ type Mmap2Space struct {
 
 // Mmap2Space makes the space of these mappings; a later one replaces those that it overlaps. Paths are of the mount
 // namespace of process pid. A link called name beside the program's file names it ([DisplayName]).
-func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []Mapping, pid int, name string) *Mmap2Space {
-	l := &Mmap2Space{cache: c, files: &TrustedFiles{PID: pid}, space: frames.NewSpace(arch)}
+func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int, name string) *Mmap2Space {
+	s := &Mmap2Space{cache: c, files: &TrustedFiles{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
 		if m.Start >= m.End {
 			continue
 		}
-		l.maps = slices.DeleteFunc(l.maps, func(o Mapping) bool { return o.Start < m.End && m.Start < o.End })
-		l.maps = append(l.maps, m)
+		s.maps = slices.DeleteFunc(s.maps, func(o Mapping) bool { return o.Start < m.End && m.Start < o.End })
+		s.maps = append(s.maps, Mapping{MapsLine: m})
 	}
 	if len(maps) > 0 {
-		l.first = maps[0].Start
+		s.first = maps[0].Start
 	}
-	slices.SortFunc(l.maps, func(a, b Mapping) int {
+	slices.SortFunc(s.maps, func(a, b Mapping) int {
 		if a.Start < b.Start {
 			return -1
 		}
 		return 1
 	})
-	l.nameProgram(name)
-	mods := make([]*frames.Module, len(l.maps))
-	for i := range l.maps {
-		m := &l.maps[i]
-		mods[i] = NewModule(l, m)
+	s.nameProgram(name)
+	mods := make([]*frames.Module, len(s.maps))
+	for i := range s.maps {
+		m := &s.maps[i]
+		mods[i] = NewModule(s, m)
 		if m.Image == nil {
 			m.JIT = false // origin unknown
 			mods[i].Sources = []frames.RuleSource{UnknownCode{}}
 		}
 	}
-	l.space.SetModules(mods)
-	return l
+	s.space.SetModules(mods)
+	return s
 }
 
 func (s *Mmap2Space) nameProgram(name string) {
@@ -125,7 +125,7 @@ func (s *Mmap2Space) ReadCode(uint64, []byte) int { return 0 }
 // Mappings implements AddressSpace.
 func (s *Mmap2Space) Mappings(f func(*RawMapping)) error {
 	for i := range s.maps {
-		f(&RawMapping{Mapping: s.maps[i], RawPath: []byte(s.maps[i].Path)})
+		f(&RawMapping{MapsLine: s.maps[i].MapsLine, RawPath: []byte(s.maps[i].Path)})
 	}
 	return nil
 }

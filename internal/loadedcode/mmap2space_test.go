@@ -38,15 +38,15 @@ func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var maps []Mapping
+	var maps []MapsLine
 	for _, m := range all {
 		if m.Perm&PermExec != 0 && m.Path != "[vsyscall]" {
 			maps = append(maps, m)
 		}
 	}
 	// an earlier mapping of the same range
-	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
-	l := cache.Mmap2Space(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
+	stale := MapsLine{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
+	l := cache.Mmap2Space(p.Arch, append([]MapsLine{stale}, maps...), os.Getpid(), "")
 	for _, m := range maps {
 		was, is := p.Space().ModuleAt(m.Start), l.Space().ModuleAt(m.Start)
 		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
@@ -62,7 +62,7 @@ func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 func TestListedFileWithAnotherIdentityIsNotUsed(t *testing.T) {
 	cache := NewImageCache(0)
 	t.Cleanup(func() { _ = cache.Close() })
-	for _, m := range []Mapping{
+	for _, m := range []MapsLine{
 		{Start: 0x1000, End: 0x2000, Inode: 12345678901, Path: "/proc/self/exe"},
 		{Start: 0x1000, End: 0x2000, Inode: 5, Dev: 1 << 32, Path: "/bin/sh"},
 		{Start: 0x1000, End: 0x2000, Inode: 5, Path: "/nowhere/at/all"},
@@ -70,7 +70,7 @@ func TestListedFileWithAnotherIdentityIsNotUsed(t *testing.T) {
 		{Start: 0x1000, End: 0x2000, Path: "[vdso]"},
 		{Start: 0x2000, End: 0x1000, Path: "/bin/sh"},
 	} {
-		for _, mod := range cache.Mmap2Space(frames.X86_64, []Mapping{m}, os.Getpid(), "").Space().Modules() {
+		for _, mod := range cache.Mmap2Space(frames.X86_64, []MapsLine{m}, os.Getpid(), "").Space().Modules() {
 			if mod.BuildID != "" || len(mod.Sources) != 1 || mod.Sources[0] != (UnknownCode{}) {
 				t.Errorf("%s: module %+v, want a blind one", m.Path, mod)
 			}
@@ -109,8 +109,8 @@ func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		code := slices.DeleteFunc(all, func(m Mapping) bool { return m.Perm&PermExec == 0 || m.Inode == 0 })
-		own := slices.IndexFunc(code, func(m Mapping) bool { return m.Path == file })
+		code := slices.DeleteFunc(all, func(m MapsLine) bool { return m.Perm&PermExec == 0 || m.Inode == 0 })
+		own := slices.IndexFunc(code, func(m MapsLine) bool { return m.Path == file })
 		code[0], code[own] = code[own], code[0]
 		for i, m := range cache.Mmap2Space(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
 			if m.Start == code[0].Start && DisplayName(m) != want {
@@ -127,10 +127,10 @@ func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
 	exe := copyProgram(t, "sleep")
 	p, cmd := started(t, cache, exe)
 	img := withSources(t, p)
-	var maps []Mapping
+	var maps []MapsLine
 	if err := p.Mappings(func(m *RawMapping) {
 		if m.Path = string(m.RawPath); m.Path == exe {
-			maps = append(maps, m.Mapping)
+			maps = append(maps, m.MapsLine)
 		}
 	}); err != nil {
 		t.Fatal(err)

@@ -29,16 +29,13 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 
 // setImageSources gives a module the sources of an image. Without one the code counts as made at run time.
 func setImageSources(mod *frames.Module, m *Mapping, img *Image) {
-	if img == nil {
-		m.JIT = true
-		return
+	if img != nil {
+		if bias, ok := img.ELF.Bias(m.Start, m.Offset, true); ok {
+			img.describe(mod, m, bias)
+			return
+		}
 	}
-	bias, ok := img.ELF.Bias(m.Start, m.Offset, true)
-	if !ok {
-		m.JIT = true
-		return
-	}
-	img.describe(mod, m, bias)
+	m.JIT = true
 }
 
 func (img *Image) describe(mod *frames.Module, m *Mapping, bias uint64) {
@@ -81,7 +78,7 @@ func FindCopies(o AddressSpace, anonymous []*frames.Module) {
 
 func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 	at := MappingOf(mod)
-	file := before.Mapping
+	file := Mapping{MapsLine: before.MapsLine}
 	file.Path, file.Deleted = before.name()
 	img := o.Image(&file)
 	if img == nil {

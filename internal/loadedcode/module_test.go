@@ -78,7 +78,7 @@ func stackPointer(t *testing.T, pid int) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(all, func(m Mapping) bool { return m.Path == "[stack]" })
+	i := slices.IndexFunc(all, func(m MapsLine) bool { return m.Path == "[stack]" })
 	return all[i].Start - 4096
 }
 
@@ -231,11 +231,11 @@ func TestCodeInAMemfdHasANameInBrackets(t *testing.T) {
 		"": "[anon]", "//anon": "[anon]", "/memfd:vmem": "[memfd:vmem]", "/memfd:doublemapper": "[memfd:doublemapper]",
 		"/usr/lib/libc.so.6": "/usr/lib/libc.so.6",
 	} {
-		if got := moduleName(&Mapping{Path: path}); got != want {
+		if got := moduleName(&Mapping{MapsLine: MapsLine{Path: path}}); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
 		}
 	}
-	if got := moduleName(&Mapping{Path: "/memfd:program", Image: &Image{}}); got != "/memfd:program" {
+	if got := moduleName(&Mapping{MapsLine: MapsLine{Path: "/memfd:program"}, Image: &Image{}}); got != "/memfd:program" {
 		t.Errorf("a program in a memfd is %s", got)
 	}
 }

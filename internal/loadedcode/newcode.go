@@ -42,7 +42,7 @@ func withCode(list []codeMapping, s *procmem.Span, closed *atomic.Bool) ([]codeM
 			return nil, false
 		}
 	}
-	at := &Mapping{Start: s.Start, End: s.End, Perm: PermRead | PermExec, closed: closed}
+	at := &Mapping{MapsLine: MapsLine{Start: s.Start, End: s.End, Perm: PermRead | PermExec}, closed: closed}
 	if s.Writable {
 		at.Perm |= PermWrite
 	}

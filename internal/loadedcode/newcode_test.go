@@ -109,14 +109,14 @@ func TestNewSpansReplaceOverlappedOnes(t *testing.T) {
 
 func TestNewCodeReplacesOverlappedCode(t *testing.T) {
 	var over atomic.Bool
-	list := func(ms ...Mapping) (l []codeMapping) {
-		for i := range ms {
-			l = append(l, codeMapping{at: &ms[i]})
+	list := func(lines ...MapsLine) (l []codeMapping) {
+		for _, line := range lines {
+			l = append(l, codeMapping{at: &Mapping{MapsLine: line}})
 		}
 		return l
 	}
-	file := Mapping{Start: 0, End: 10, Inode: 7, Path: "/lib"}
-	old, other := Mapping{Start: 30, End: 50}, Mapping{Start: 90, End: 95}
+	file := MapsLine{Start: 0, End: 10, Inode: 7, Path: "/lib"}
+	old, other := MapsLine{Start: 30, End: 50}, MapsLine{Start: 90, End: 95}
 	got, ok := withCode(list(file, old, other), &procmem.Span{Start: 40, End: 60, Kind: procmem.Anonymous}, &over)
 	if !ok || len(got) != 3 || got[1].at.Start != 40 || got[1].at.End != 60 || got[1].at.Perm != PermRead|PermExec {
 		t.Errorf("mappings %+v, %v; want three, the new one at 40 to 60", got, ok)

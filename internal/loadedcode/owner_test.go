@@ -10,13 +10,13 @@ import (
 	"prywalk/internal/managed"
 )
 
-// owningSystem owns all generated code.
-type owningSystem struct {
-	fakeSystem
+// owningRuntime owns all generated code.
+type owningRuntime struct {
+	fakeRuntime
 	lostAfter int // readings of the mappings
 }
 
-func (s *owningSystem) Attach(h managed.Host) bool {
+func (s *owningRuntime) Attach(h managed.Host) bool {
 	for _, m := range managed.Unowned(h) {
 		m.Owner, m.NoFP, m.Sources = s, true, []frames.RuleSource{UnknownCode{}}
 	}
@@ -29,7 +29,7 @@ func TestCodeOfALostRuntimeIsReleased(t *testing.T) {
 		name     string
 		attached int
 	}{{"lost while it is detected", 0}, {"lost at the second reading", 1}} {
-		lost := &owningSystem{lostAfter: c.attached}
+		lost := &owningRuntime{lostAfter: c.attached}
 		detected := false
 		f, _ := detecting(t, func(managed.Host) (managed.Runtime, error) {
 			if detected {

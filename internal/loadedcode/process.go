@@ -91,7 +91,6 @@ func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
 	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncBounds)
-	p.runtimes.pid = p.PID
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}

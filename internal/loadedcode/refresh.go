@@ -100,9 +100,8 @@ func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 			next = append(next, old[0])
 			return
 		}
-		at := m.Mapping
+		at := Mapping{MapsLine: m.MapsLine, closed: p.closed}
 		at.Path, at.Deleted = m.name()
-		at.closed = p.closed
 		next = append(next, codeMapping{at: &at})
 	})
 	p.setMemorySpans()

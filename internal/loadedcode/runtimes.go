@@ -12,7 +12,6 @@ import (
 // concurrent use.
 type Runtimes struct {
 	arch     frames.Arch
-	pid      int // 0: a core
 	code     *heuristics.Source
 	detected detectedRuntimes
 	host     runtimeHost
@@ -94,7 +93,7 @@ func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 	return out
 }
 
-// NextRecords is [managed.Scheduler.NextRecords] of the system that knows record.
+// NextRecords is [managed.Scheduler.NextRecords] of the scheduler that knows record.
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {
@@ -129,4 +128,29 @@ func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 		return 0, 0, false
 	}
 	return (*f.fallback)(pc)
+}
+
+// SumParked counts the waiting tasks of all schedulers; counted is how many schedulers could be read, err an error of
+// another. whose are the tasks of that: "that wait", or "of FILE" if there are several schedulers.
+func (r *Runtimes) SumParked() (sum managed.Parked, counted int, whose string, err error) {
+	all := r.Schedulers()
+	sum.Reasons, whose = map[string]int{}, "that wait"
+	for _, s := range all {
+		n, failed := s.Parked()
+		if failed != nil {
+			if err = failed; len(all) > 1 && managed.FileOf(s) != "" {
+				whose = "of " + managed.FileOf(s)
+			}
+			continue
+		}
+		counted++
+		sum.Waiting += n.Waiting
+		for why, count := range n.Reasons {
+			sum.Reasons[why] += count
+		}
+		if n.Since != 0 && (sum.Since == 0 || n.Since < sum.Since) {
+			sum.Since = n.Since
+		}
+	}
+	return sum, counted, whose, err
 }

@@ -5,7 +5,7 @@ package recording
 import (
 	"fmt"
 
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/goroutinecount"
 	"prywalk/internal/runstats"
 	"prywalk/internal/selfhang"
 )
@@ -24,11 +24,11 @@ func (r *recording) countGoroutines() error {
 			if err != nil {
 				continue
 			}
-			shown := loadedcode.GoroutinesNotShown
+			shown := goroutinecount.NotShown
 			if r.samplerOpts.Tasks {
-				shown = loadedcode.GoroutinesRecorded
+				shown = goroutinecount.Recorded
 			}
-			if _, text := t.Runtimes().WaitingGoroutines(shown); text != "" {
+			if _, text := goroutinecount.Of(t.Runtimes(), pid, shown); text != "" {
 				lines = append(lines, fmt.Sprintf("%s (pid %d): %s", t.Comm, pid, text))
 			}
 			_ = t.Close()

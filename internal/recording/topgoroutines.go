@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"prywalk/internal/goroutinecount"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/selfhang"
 	"prywalk/internal/top"
@@ -25,11 +26,11 @@ func (t *topRun) storeGoroutineCounts(procs []*loadedcode.Process) (pids []int) 
 		if !p.Alive() {
 			continue
 		}
-		shown := loadedcode.GoroutinesNotShown
+		shown := goroutinecount.NotShown
 		if t.samplerOpts.Tasks {
-			shown = loadedcode.GoroutinesInTable
+			shown = goroutinecount.InTable
 		}
-		n, text := p.Runtimes().WaitingGoroutines(shown)
+		n, text := goroutinecount.Of(p.Runtimes(), p.PID, shown)
 		if n != nil || text != "" {
 			list = append(list, top.Goroutines{PID: p.PID, WaitingGoroutines: n, Text: text})
 			pids = append(pids, p.PID)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/goroutinecount"
 	"prywalk/internal/tabular"
 	"prywalk/internal/unnamedcode"
 )
@@ -15,7 +15,7 @@ import (
 type Goroutines struct {
 	// PID is the number of the process.
 	PID int `json:"pid"`
-	*loadedcode.WaitingGoroutines
+	*goroutinecount.WaitingGoroutines
 	Text string `json:"-"`
 }
 

@@ -109,7 +109,7 @@ func describeCall(s *Sleeper) Wait {
 	case "futex":
 		return futex(a, s.Stack, &s.Memory)
 	case "flock", "fcntl":
-		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Reason]}
+		return Wait{Kind: FileLock, FD: fileOf(a[0]), lockClasses: fileLockClasses[s.Reason]}
 	case "wait4", "waitid":
 		return describeChild(s.Reason, a)
 	case "nanosleep", "clock_nanosleep":

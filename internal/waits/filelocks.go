@@ -11,7 +11,7 @@ import (
 var fileLockClasses = map[string][]string{"flock": {"FLOCK"}, "fcntl": {"POSIX", "OFDLCK"}}
 
 func (f *OpenFiles) setHolder(w *Wait) {
-	pid := lockHolder(f.read(f.root+"/locks"), f.pid, w.class)
+	pid := lockHolder(f.read(f.root+"/locks"), f.pid, w.lockClasses)
 	if pid == 0 {
 		w.Why = "its owner is not known"
 		return

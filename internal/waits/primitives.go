@@ -12,7 +12,7 @@ type primitive struct {
 	mode          string
 	musl          bool
 	unknownLayout bool   // not of glibc's layout
-	maker         string // library for people
+	maker         string // library, as shown to the user
 }
 
 func (p *primitive) why() string {

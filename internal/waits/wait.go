@@ -41,8 +41,8 @@ type Wait struct {
 	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
-	class   []string // of a file lock, in /proc/locks
-	managed bool     // a runtime's answer
+	lockClasses []string // of a file lock, in /proc/locks
+	managed     bool     // a runtime's answer
 }
 
 // ManagedWait is a runtime's answer. class is the awaited object's; owner is the thread's ID in the target's

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/budget"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/goroutinecount"
 	"prywalk/internal/refusal"
 	"prywalk/internal/schema"
 	"prywalk/internal/unnamedcode"
@@ -45,7 +45,7 @@ type Process struct {
 	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`
 	// WaitingGoroutines counts those that wait without a thread, nil for programs without Go.
-	WaitingGoroutines *loadedcode.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
+	WaitingGoroutines *goroutinecount.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
 	// WaitingText is the text of WaitingGoroutines.
 	WaitingText string `json:"-"`
 	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.

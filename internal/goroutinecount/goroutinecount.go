@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package loadedcode
+// Package goroutinecount counts the waiting goroutines of a process without a stop, and says so to users.
+package goroutinecount
 
 import (
 	"cmp"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/managed"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 )
 
@@ -30,19 +31,20 @@ type WaitingGoroutines struct {
 	Longest float64 `json:"longest_s,omitempty"`
 }
 
-// GoroutinesShown says where the output shows the goroutines that the text counts.
-type GoroutinesShown uint8
+// Shown says where the output shows the goroutines that the text counts.
+type Shown uint8
 
-// Values of GoroutinesShown.
+// Values of Shown.
 const (
-	GoroutinesNotShown GoroutinesShown = iota
-	GoroutinesInTable                  // now
-	GoroutinesRecorded                 // until the end of the recording
+	NotShown Shown = iota
+	InTable        // now
+	Recorded       // until the end of the recording
 )
 
-// WaitingGoroutines counts waiting goroutines without a stop, with a text for users; nil if not Go, or unknown.
-func (r *Runtimes) WaitingGoroutines(shown GoroutinesShown) (*WaitingGoroutines, string) {
-	n, counted, whose, err := r.sumParked()
+// Of counts the waiting goroutines of process pid (0: a core's), with a text for users; nil if it is not of Go, or the
+// number is unknown.
+func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, string) {
+	n, counted, whose, err := r.SumParked()
 	unknown := ""
 	if err != nil {
 		unknown = fmt.Sprintf("goroutines %s are not shown; their number is not known: %v; %s", whose, err, otherAdvice)
@@ -51,17 +53,17 @@ func (r *Runtimes) WaitingGoroutines(shown GoroutinesShown) (*WaitingGoroutines,
 		return nil, unknown
 	}
 	w := &WaitingGoroutines{Count: n.Waiting, ByReason: n.Reasons}
-	if since, now := int64(n.Since), procmem.Now(); r.pid != 0 && since > 0 && since < now {
+	if since, now := int64(n.Since), procmem.Now(); pid != 0 && since > 0 && since < now {
 		w.Longest = time.Duration(now - since).Seconds()
 	}
 	if n.Waiting == 0 || unknown != "" {
 		return w, unknown
 	}
-	return w, w.text(shown, r.pid)
+	return w, w.text(shown, pid)
 }
 
 // text is for process pid; 0: a core's.
-func (w *WaitingGoroutines) text(shown GoroutinesShown, pid int) string {
+func (w *WaitingGoroutines) text(shown Shown, pid int) string {
 	count, are, wait := fmt.Sprintf("%d goroutines", w.Count), "are", "wait"
 	if w.Count == 1 {
 		count, are, wait = "1 goroutine", "is", "waits"
@@ -71,37 +73,12 @@ func (w *WaitingGoroutines) text(shown GoroutinesShown, pid int) string {
 		advice = fmt.Sprintf("to see their stacks: prywalk dump -p %d", pid)
 	}
 	switch shown {
-	case GoroutinesInTable:
+	case InTable:
 		return count + " " + wait + w.reasons() + "; " + advice
-	case GoroutinesRecorded:
+	case Recorded:
 		return count + " waited at the end" + w.reasons() + "; what they waited for: prywalk report --by wait FILE"
 	}
 	return count + " that " + wait + " " + are + " not shown" + w.reasons() + "; " + advice
-}
-
-// sumParked sums all schedulers; counted is how many could be counted, err an error of another. whose are its
-// goroutines: "that wait", or "of FILE" if there are several schedulers.
-func (r *Runtimes) sumParked() (sum managed.Parked, counted int, whose string, err error) {
-	all := r.Schedulers()
-	sum.Reasons, whose = map[string]int{}, "that wait"
-	for _, s := range all {
-		n, failed := s.Parked()
-		if failed != nil {
-			if err = failed; len(all) > 1 && managed.FileOf(s) != "" {
-				whose = "of " + managed.FileOf(s)
-			}
-			continue
-		}
-		counted++
-		sum.Waiting += n.Waiting
-		for why, count := range n.Reasons {
-			sum.Reasons[why] += count
-		}
-		if n.Since != 0 && (sum.Since == 0 || n.Since < sum.Since) {
-			sum.Since = n.Since
-		}
-	}
-	return sum, counted, whose, err
 }
 
 func (w *WaitingGoroutines) reasons() string {
@@ -112,9 +89,12 @@ func (w *WaitingGoroutines) reasons() string {
 	for _, name := range names[:min(len(names), maxReasons)] {
 		why = append(why, fmt.Sprintf("%d %s", w.ByReason[name], name))
 	}
+	if len(names) > maxReasons {
+		why = append(why, "…")
+	}
 	text := ""
 	if len(why) > 0 {
-		text = " (" + strings.Join(why, ", ") + map[bool]string{true: ", …"}[len(names) > maxReasons] + ")"
+		text = " (" + strings.Join(why, ", ") + ")"
 	}
 	if w.Longest >= 1 {
 		text += fmt.Sprintf(", the longest for about %v", time.Duration(w.Longest)*time.Second)
