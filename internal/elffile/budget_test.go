@@ -19,7 +19,7 @@ import (
 // openWith opens a file with a budget, and checks that Release returns all of it.
 func openWith(t *testing.T, mem *budget.Budget, b []byte) *File {
 	t.Helper()
-	f, err := OpenIn(mem, bytes.NewReader(b), int64(len(b)))
+	f, err := openIn(mem, bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestClaimedTablesAreWithinTheBudget(t *testing.T) {
 	m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str), Off: 1 << 20, Size: claimed}, nil)
 	m.add(Section{Name: ".debug_abbrev", Type: SecProgBits, Off: 1 << 20, Size: claimed}, nil)
 	mem := budget.New(limit)
-	f, err := OpenIn(mem, holes{m.bytes()}, claimed*2)
+	f, err := openIn(mem, holes{m.bytes()}, claimed*2)
 	if err != nil {
 		t.Fatal(err)
 	}

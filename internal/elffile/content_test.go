@@ -147,7 +147,7 @@ func TestDecompressionIsLimited(t *testing.T) {
 	m := newImage()
 	zip := deflated(t, sample)
 	m.add(Section{Name: ".huge", Flags: SecCompressed, Type: SecProgBits}, chdr(compressZlib, 1<<40, zip))
-	m.add(Section{Name: ".longer", Flags: SecCompressed, Type: SecProgBits}, chdr(compressZlib, MaxData, zip))
+	m.add(Section{Name: ".longer", Flags: SecCompressed, Type: SecProgBits}, chdr(compressZlib, maxData, zip))
 	m.add(Section{Name: ".cut", Flags: SecCompressed, Type: SecProgBits}, chdr(compressZlib, 100, zip)[:30])
 	m.add(Section{Name: ".header", Flags: SecCompressed, Type: SecProgBits}, []byte{1})
 	m.add(Section{Name: ".other", Flags: SecCompressed, Type: SecProgBits}, chdr(9, 100, zip))
@@ -269,16 +269,16 @@ func TestDebugLinks(t *testing.T) {
 	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, appendNumbers([]byte("a.debug\x00"), crc))
 	m.add(Section{Name: ".gnu_debugaltlink", Type: SecProgBits}, []byte("/usr/lib/x\x00\xab\xcd"))
 	f := openBytes(t, m.bytes())
-	if name, got, ok := f.DebugLink(); !ok || name != "a.debug" || got != crc {
+	if name, got, ok := f.debugLink(); !ok || name != "a.debug" || got != crc {
 		t.Errorf("debug link %q, %#x, %v; want a.debug, %#x", name, got, ok, crc)
 	}
-	if path, id, ok := f.DebugAltLink(); !ok || path != "/usr/lib/x" || id != "abcd" {
+	if path, id, ok := f.debugAltLink(); !ok || path != "/usr/lib/x" || id != "abcd" {
 		t.Errorf("alternate link %q, %q, %v; want /usr/lib/x, abcd", path, id, ok)
 	}
 	for _, bad := range []string{"", "name", "name\x00", "\x00\x00\x00\x001234", "../etc/x\x00\x00\x00\x001234"} {
 		m := newImage()
 		m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, []byte(bad))
-		if name, _, ok := openBytes(t, m.bytes()).DebugLink(); ok {
+		if name, _, ok := openBytes(t, m.bytes()).debugLink(); ok {
 			t.Errorf("section %q has the debug link %q, want none", bad, name)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxData bounds a section's decompressed size, bytes: above the DWARF sections of browsers.
-const MaxData = 1 << 30
+// maxData bounds a section's decompressed size, bytes: above the DWARF sections of browsers.
+const maxData = 1 << 30
 
 // Types of SHF_COMPRESSED sections (gABI, ch_type).
 const (
@@ -34,7 +34,7 @@ func (s *Section) compressed() bool {
 
 // Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil), ErrNoBits,
 // ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
-func (r *sectionReader) Data(s *Section) ([]byte, error) { return r.data(s, MaxData) }
+func (r *sectionReader) Data(s *Section) ([]byte, error) { return r.data(s, maxData) }
 
 // Free releases contents from [File.Data].
 func (r *sectionReader) Free(data []byte) { r.memory.Give(int64(cap(data))) }
@@ -155,7 +155,7 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 	most := min(uint64(maxZstdWindow), max(claimed, 1<<20, uint64(1)<<bits.Len64(size)))
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(most),
-		zstd.WithDecoderMaxMemory(MaxData))
+		zstd.WithDecoderMaxMemory(maxData))
 	if err != nil {
 		return contents{}, fmt.Errorf("decompressing: %w", err)
 	}

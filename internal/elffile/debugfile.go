@@ -34,18 +34,18 @@ func (d *DebugFile) Close() error {
 // OpenDebug opens the debug file of f, the file at a path; nil: there is none. It calls warn for each file that is
 // another build's, or damaged.
 func (f *File) OpenDebug(file string, open Opener, warn func(error)) *DebugFile {
-	for _, p := range f.DebugPaths(file) {
-		if d := f.openOther(p, open, f.CheckDebug, warn); d != nil {
+	for _, p := range f.debugPaths(file) {
+		if d := f.openOther(p, open, f.checkDebug, warn); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-// OpenAlt opens the file with debug information that f, the file at a path, shares ([File.DebugAltLink]); nil: there is
+// OpenAlt opens the file with debug information that f, the file at a path, shares ([File.debugAltLink]); nil: there is
 // none. An f without link has an empty link. It calls warn as OpenDebug does.
 func (f *File) OpenAlt(file string, open Opener, warn func(error)) (alt *DebugFile, link string) {
-	link, id, ok := f.DebugAltLink()
+	link, id, ok := f.debugAltLink()
 	if !ok {
 		return nil, ""
 	}
@@ -77,7 +77,7 @@ func (f *File) openOther(
 		return nil
 	}
 	d := &DebugFile{Path: p, r: r}
-	if d.File, err = OpenIn(f.Memory().Budget(), r, size); err == nil {
+	if d.File, err = openIn(f.Memory().Budget(), r, size); err == nil {
 		d.Memory().Rename(p)
 		err = fits(d.File, r, size)
 	}

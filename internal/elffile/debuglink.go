@@ -11,9 +11,9 @@ import (
 
 const maxLink = 8 << 10
 
-// DebugLink returns the base name and the CRC-32 (IEEE) of the file with this file's debug information (GDB manual,
+// debugLink returns the base name and the CRC-32 (IEEE) of the file with this file's debug information (GDB manual,
 // "Debugging Information in Separate Files"); false if there is no link.
-func (r *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
+func (r *sectionReader) debugLink() (name string, crc uint32, ok bool) {
 	data := r.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
 	name = string(c.CString())
@@ -25,9 +25,9 @@ func (r *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
 	return name, crc, true
 }
 
-// DebugAltLink returns path and build id (hex) of the file with debug information shared by several files (dwz); false
+// debugAltLink returns path and build id (hex) of the file with debug information shared by several files (dwz); false
 // if there is no link.
-func (r *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
+func (r *sectionReader) debugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: r.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())
 	if c.Bad || path == "" || c.Left() == 0 || c.Left() > maxBuildID {

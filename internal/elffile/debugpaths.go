@@ -22,10 +22,10 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// DebugPaths lists where the debug file of the file at a path may be, in GDB's order (GDB manual, "Debugging
+// debugPaths lists where the debug file of the file at a path may be, in GDB's order (GDB manual, "Debugging
 // Information in Separate Files"): by build id, then, for an absolute path, by .gnu_debuglink. The path itself is left
 // out.
-func (f *File) DebugPaths(file string) []string {
+func (f *File) debugPaths(file string) []string {
 	var out []string
 	add := func(p string) {
 		if p != file {
@@ -35,7 +35,7 @@ func (f *File) DebugPaths(file string) []string {
 	if p := BuildIDPath(f.BuildID()); p != "" {
 		add(p)
 	}
-	link, _, linked := f.DebugLink()
+	link, _, linked := f.debugLink()
 	if !linked || !path.IsAbs(file) {
 		return out
 	}
@@ -58,16 +58,16 @@ var ErrOtherBuild = errors.New("it belongs to another build of the file; install
 // maxChecksum is in bytes.
 const maxChecksum = 4 << 30
 
-// CheckDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, without, by the checksum in
+// checkDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, without, by the checksum in
 // f's .gnu_debuglink. The error is ErrOtherBuild or ErrTooBig, or comes from r.
-func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
+func (f *File) checkDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {
 			return ErrOtherBuild
 		}
 		return nil
 	}
-	_, want, linked := f.DebugLink()
+	_, want, linked := f.debugLink()
 	if !linked {
 		return ErrOtherBuild
 	}

@@ -24,14 +24,14 @@ func TestDebugPathsAreThoseOfGDB(t *testing.T) {
 	f := linked(t, "prog.debug", 1)
 	want := []string{"/usr/bin/prog.debug", "/usr/bin/.debug/prog.debug", "/usr/lib/debug/usr/bin/prog.debug",
 		"/usr/lib/debug/bin/prog.debug"}
-	if got := f.DebugPaths("/usr/bin/prog"); !slices.Equal(got, want) {
+	if got := f.debugPaths("/usr/bin/prog"); !slices.Equal(got, want) {
 		t.Errorf("paths %q, want %q", got, want)
 	}
-	if got := f.DebugPaths("/usr/bin/prog.debug"); !slices.Equal(got, want[1:]) {
+	if got := f.debugPaths("/usr/bin/prog.debug"); !slices.Equal(got, want[1:]) {
 		t.Errorf("paths of the debug file itself %q, want all others", got)
 	}
 	for _, relative := range []string{"", "prog", "[vdso]"} {
-		if got := f.DebugPaths(relative); len(got) > 0 {
+		if got := f.debugPaths(relative); len(got) > 0 {
 			t.Errorf("paths for the relative %q: %q, want none", relative, got)
 		}
 	}
@@ -54,7 +54,7 @@ func TestDebugFileWithoutBuildIDIsCheckedByItsCRC(t *testing.T) {
 		{linked(t, "d", crc32.ChecksumIEEE(data)+1), ErrOtherBuild},
 		{openBytes(t, newImage().bytes()), ErrOtherBuild},
 	} {
-		if err := c.f.CheckDebug(debug, bytes.NewReader(data), int64(len(data))); !errors.Is(err, c.want) {
+		if err := c.f.checkDebug(debug, bytes.NewReader(data), int64(len(data))); !errors.Is(err, c.want) {
 			t.Errorf("error %v, want %v", err, c.want)
 		}
 	}

@@ -60,11 +60,11 @@ type header struct {
 
 // Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32, ErrMachine
 // or a *FormatError, perhaps wrapped, or comes from r. Memory is of prywalk's budget.
-func Open(r io.ReaderAt, size int64) (*File, error) { return OpenIn(nil, r, size) }
+func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size) }
 
-// OpenIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*budget.Error]. [File.Release]
+// openIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*budget.Error]. [File.Release]
 // frees all memory.
-func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
+func openIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
 	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
 	if err := f.open(); err != nil {
@@ -79,7 +79,7 @@ func (f *File) open() error {
 	if err != nil {
 		return err
 	}
-	f.Sections, f.SectionsErr = f.readSections(h)
+	f.Sections, f.sectionsErr = f.readSections(h)
 	if f.Segments, err = f.readSegments(h); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (f *File) open() error {
 func (f *File) Memory() *budget.Account { return f.memory }
 
 // Reopen opens the same file for another goroutine; they share the underlying reader.
-func (f *File) Reopen() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
+func (f *File) Reopen() (*File, error) { return openIn(f.memory.Budget(), f.r, int64(f.size)) }
 
 // Release frees the file's memory. The file is invalid afterwards.
 func (f *File) Release() {

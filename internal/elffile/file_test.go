@@ -78,7 +78,7 @@ func TestReadErrorsAreReturned(t *testing.T) {
 		t.Errorf("program headers: %v", err)
 	}
 	f, err := Open(&failing{b, headerSize + segmentSize}, int64(len(b)))
-	if err != nil || !errors.Is(f.SectionsErr, errDisk) {
+	if err != nil || !errors.Is(f.sectionsErr, errDisk) {
 		t.Errorf("section headers: %v, %v", err, f)
 	}
 }
@@ -123,8 +123,8 @@ func TestSegmentsAreReadDespiteDamagedSectionHeaders(t *testing.T) {
 	b := m.bytes()
 	cut := b[:len(b)-10]
 	f := openBytes(t, cut)
-	if f.SectionsErr == nil || len(f.Segments) != 1 || f.Section(".text") != nil {
-		t.Errorf("error of sections %v, %d segments; want an error, 1 segment", f.SectionsErr, len(f.Segments))
+	if f.sectionsErr == nil || len(f.Segments) != 1 || f.Section(".text") != nil {
+		t.Errorf("error of sections %v, %d segments; want an error, 1 segment", f.sectionsErr, len(f.Segments))
 	}
 }
 
@@ -140,8 +140,8 @@ func TestImpossibleCountsAreErrors(t *testing.T) {
 	m.secs[0].Size = 1 << 60 // the number of sections if e_shnum is 0
 	b = m.bytes()
 	b[60], b[61] = 0, 0
-	if f := openBytes(t, b); !errors.As(f.SectionsErr, &format) {
-		t.Errorf("error %v, want a %T", f.SectionsErr, format)
+	if f := openBytes(t, b); !errors.As(f.sectionsErr, &format) {
+		t.Errorf("error %v, want a %T", f.sectionsErr, format)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestExtendedNumbering(t *testing.T) {
 	b[62], b[63] = 0xff, 0xff // SHN_XINDEX
 	f := openBytes(t, b)
 	if len(f.Segments) != 2 || len(f.Sections) != 3 || f.Section(".one") == nil {
-		t.Errorf("%d segments, %d sections, %v; want 2 and 3", len(f.Segments), len(f.Sections), f.SectionsErr)
+		t.Errorf("%d segments, %d sections, %v; want 2 and 3", len(f.Segments), len(f.Sections), f.sectionsErr)
 	}
 }
 

@@ -63,10 +63,10 @@ func exercise(f *File) {
 	f.BuildID()
 	for range f.Notes() {
 	}
-	f.DebugLink()
-	f.DebugAltLink()
-	f.DebugPaths("/usr/bin/a")
-	_ = f.CheckDebug(f, bytes.NewReader(nil), 0) // either result is correct
+	f.debugLink()
+	f.debugAltLink()
+	f.debugPaths("/usr/bin/a")
+	_ = f.checkDebug(f, bytes.NewReader(nil), 0) // either result is correct
 	f.EhFrame()
 	f.ReadAddr(f.Entry, make([]byte, 100))
 	f.Bias(0x7000_0000_0000, f.Entry&^4095, true)

@@ -25,7 +25,7 @@ func (r *sectionReader) WindowFromStart(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !r.inFile(s.Off, s.Size) {
 		return r.Window(s)
 	}
-	c, err := r.contents(s, MaxData)
+	c, err := r.contents(s, maxData)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}

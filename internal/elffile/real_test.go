@@ -69,8 +69,8 @@ func forEachReal(t *testing.T, check func(t *testing.T, f *File, std *elf.File))
 
 func TestHeadersEqualDebugElfs(t *testing.T) {
 	forEachReal(t, func(t *testing.T, f *File, std *elf.File) {
-		if uint16(f.Type) != uint16(std.Type) || f.Entry != std.Entry || f.SectionsErr != nil {
-			t.Errorf("type %d, entry %#x, %v", f.Type, f.Entry, f.SectionsErr)
+		if uint16(f.Type) != uint16(std.Type) || f.Entry != std.Entry || f.sectionsErr != nil {
+			t.Errorf("type %d, entry %#x, %v", f.Type, f.Entry, f.sectionsErr)
 		}
 		if len(f.Segments) != len(std.Progs) || len(f.Sections) != len(std.Sections) {
 			t.Fatalf("%d segments, %d sections, want %d and %d", len(f.Segments), len(f.Sections), len(std.Progs),
@@ -158,7 +158,7 @@ func TestBuildIDsAndLinksEqualReadelfs(t *testing.T) {
 		if got := f.BuildID(); got != want {
 			t.Errorf("%s: build id %q, want %q", path, got, want)
 		}
-		name, _, ok := f.DebugLink()
+		name, _, ok := f.debugLink()
 		if ok != (f.Section(".gnu_debuglink") != nil) {
 			t.Errorf("%s: has a debug link: %v, want %v", path, ok, !ok)
 		}

@@ -62,8 +62,8 @@ type sectionReader struct {
 	input
 	// Sections are by index, 0 the null section; empty on error.
 	Sections []Section
-	// SectionsErr is why Sections is incomplete.
-	SectionsErr error
+	// sectionsErr is why Sections is incomplete.
+	sectionsErr error
 }
 
 func (r *sectionReader) readSections(h *header) ([]Section, error) {
@@ -116,12 +116,12 @@ func (r *sectionReader) nameSections(h *header) {
 	}
 	tab := &r.Sections[i]
 	if tab.Type == SecNoBits || tab.Size > maxNameTable {
-		r.SectionsErr = &FormatError{"table of section names unusable", tab.Off}
+		r.sectionsErr = &FormatError{"table of section names unusable", tab.Off}
 		return
 	}
 	names, err := r.readHeaders(tab.Off, tab.Size, "section names")
 	if err != nil {
-		r.SectionsErr = err
+		r.sectionsErr = err
 		return
 	}
 	table := string(names) // shared, as names may overlap

@@ -73,7 +73,7 @@ func TestHolesHaveNoChecksum(t *testing.T) {
 	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, []byte("x.debug\x00abcd"))
 	f := openBytes(t, m.bytes())
 	debug, s := openSparse(t, newImage(), 1<<30)
-	if err := f.CheckDebug(debug, s, s.size); !errors.Is(err, ErrTooBig) || s.left < 0 {
+	if err := f.checkDebug(debug, s, s.size); !errors.Is(err, ErrTooBig) || s.left < 0 {
 		t.Errorf("error %v, want %v; %d bytes left to read, want some", err, ErrTooBig, s.left)
 	}
 }

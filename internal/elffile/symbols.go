@@ -248,7 +248,7 @@ func (f *File) names(kind SymbolKind) *Window {
 }
 
 func (f *File) nameTable(kind SymbolKind) *Window {
-	w, _ := f.WindowUpTo(f.NameTable(kind), MaxData) // nil on error
+	w, _ := f.WindowUpTo(f.NameTable(kind), maxData) // nil on error
 	return w
 }
 

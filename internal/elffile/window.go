@@ -114,7 +114,7 @@ func (r *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 }
 
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (r *sectionReader) Window(s *Section) (*Window, error) { return r.window(s, MaxData) }
+func (r *sectionReader) Window(s *Section) (*Window, error) { return r.window(s, maxData) }
 
 // window limits only what is decompressed.
 func (r *sectionReader) window(s *Section, limit uint64) (*Window, error) {
@@ -137,8 +137,8 @@ func (r *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: r.r, memory: r.memory}, nil
 }
 
-// WindowAt returns at most n bytes of loaded segments' contents. ErrNoSection if there are none.
-func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
+// windowAt returns at most n bytes of loaded segments' contents. ErrNoSection if there are none.
+func (f *File) windowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {
 		return nil, fmt.Errorf("address %#x: %w", vaddr, ErrNoSection)

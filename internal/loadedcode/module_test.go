@@ -152,7 +152,7 @@ func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
 		t.Fatalf("modules %+v, want the text in anonymous memory with its file's image", p.Space().Modules())
 	}
 	if m.Generated || MappingOf(m).JIT {
-		t.Error("the copy of the file's text counts as generated code, which a run-time system may take over")
+		t.Error("the copy of the file's text counts as generated code, which a runtime may take over")
 	}
 }
 

@@ -29,21 +29,21 @@ type kernelFunc struct {
 	from, to uint32 // its name in text
 }
 
-// ReadKernelNamesOnce is [ReadKernelNames] once (0.1 s): modules loaded later have no names.
-var ReadKernelNamesOnce = sync.OnceValues(ReadKernelNames)
+// ReadKernelNamesOnce is [readKernelNames] once (0.1 s): modules loaded later have no names.
+var ReadKernelNamesOnce = sync.OnceValues(readKernelNames)
 
-// ReadKernelNames reads /proc/kallsyms. The error is [ErrKernelHidden], or comes from reading.
-func ReadKernelNames() (*KernelNames, error) {
+// readKernelNames reads /proc/kallsyms. The error is [ErrKernelHidden], or comes from reading.
+func readKernelNames() (*KernelNames, error) {
 	b, err := os.ReadFile("/proc/kallsyms")
 	if err != nil {
 		return nil, fmt.Errorf("names of the kernel's functions: %w", err)
 	}
-	return ParseKernelNames(b)
+	return parseKernelNames(b)
 }
 
-// ParseKernelNames parses lines of address, kind, name, [module]; others are skipped. [ErrKernelHidden]: no function
+// parseKernelNames parses lines of address, kind, name, [module]; others are skipped. [ErrKernelHidden]: no function
 // has an address.
-func ParseKernelNames(b []byte) (*KernelNames, error) {
+func parseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
 		addr, rest, _ := bytes.Cut(line, []byte(" "))

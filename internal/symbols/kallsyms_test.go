@@ -8,7 +8,7 @@ import (
 )
 
 func TestKernelFunctionsHaveNames(t *testing.T) {
-	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T " +
+	k, err := parseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T " +
 		"second\t[module]\n" +
 		"ffffffff81000100 d data\nno line\nffffffff81000300 W third\n"))
 	if err != nil {
@@ -26,7 +26,7 @@ func TestKernelFunctionsHaveNames(t *testing.T) {
 
 // Two names may have one address; the last function has no end.
 func TestSpanOfAKernelFunctionEndsAtTheNextOne(t *testing.T) {
-	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T second\n"))
+	k, err := parseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T second\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestKernelNamesAreReadOnce(t *testing.T) {
 
 func TestHiddenKernelSymbolsAreAnError(t *testing.T) {
 	for _, text := range []string{"", "0000000000000000 T _text\n0000000000000000 T f\n", "x y z\n"} {
-		if _, err := ParseKernelNames([]byte(text)); !errors.Is(err, ErrKernelHidden) {
+		if _, err := parseKernelNames([]byte(text)); !errors.Is(err, ErrKernelHidden) {
 			t.Errorf("%q: error %v, want %v", text, err, ErrKernelHidden)
 		}
 	}
@@ -60,7 +60,7 @@ func TestHiddenKernelSymbolsAreAnError(t *testing.T) {
 func FuzzKernelNames(f *testing.F) {
 	f.Add([]byte("ffffffff81000000 T _stext\nffffffff81000200 T second\t[module]\n"), uint64(0xffffffff81000001))
 	f.Fuzz(func(t *testing.T, b []byte, addr uint64) {
-		if k, err := ParseKernelNames(b); err == nil {
+		if k, err := parseKernelNames(b); err == nil {
 			k.Name(addr)
 		}
 	})

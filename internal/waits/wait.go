@@ -75,7 +75,7 @@ func (w *Wait) Object() string {
 	name := string(w.Kind)
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
-		return TypedSemaphore(w.Type, w.semaphore())
+		return typedSemaphore(w.Type, w.semaphore())
 	case w.Kind == FileLock && w.FD != nil:
 		return name + " " + w.FD.String()
 	case w.Kind == Disk && w.FD != nil:
@@ -96,14 +96,14 @@ func (w *Wait) Object() string {
 	return name
 }
 
-// TypedSemaphore returns "threading.Lock (semaphore 0x55d0c0ffee40)".
-func TypedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
+// typedSemaphore returns "threading.Lock (semaphore 0x55d0c0ffee40)".
+func typedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// LabelForReader makes [TypedSemaphore] of a typed semaphore's label.
+// LabelForReader makes [typedSemaphore] of a typed semaphore's label.
 func LabelForReader(label string) string {
 	semaphore, what, ok := strings.Cut(label, " (")
 	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
-		return TypedSemaphore(strings.TrimSuffix(what, ")"), semaphore)
+		return typedSemaphore(strings.TrimSuffix(what, ")"), semaphore)
 	}
 	return label
 }

@@ -176,7 +176,7 @@ const (
 	taskChanges
 )
 
-// read reads a task: once while no thread could change it, or twice with one result. awaiters are the tasks that wait for it.
+// read reads a task, once while no thread could change it, or twice with one result, and the tasks that wait for it.
 func (t *taskReader) read(at uint64) (task managed.Task, awaiters []uint64, status taskStatus) {
 	var last managed.Task
 	had := false

@@ -58,7 +58,7 @@ func (o *GOffsets) plausible() bool {
 }
 
 func (t *funcs) asmCode(name string) (uint64, []byte) {
-	for _, pc := range t.FuncByName(name) {
+	for _, pc := range t.funcByName(name) {
 		f, ok := t.find(pc)
 		if !ok || f.end-f.entry > maxFlowBytes {
 			continue

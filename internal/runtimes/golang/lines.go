@@ -131,8 +131,8 @@ func (l *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 
-// FuncByName returns the entries of all functions of a name, shared by assembly and its wrapper. It reads all records.
-func (t *funcs) FuncByName(name string) []uint64 {
+// funcByName returns the entries of all functions of a name, shared by assembly and its wrapper. It reads all records.
+func (t *funcs) funcByName(name string) []uint64 {
 	var out []uint64
 	for i := range t.h.nfunc {
 		pc, off, ok := t.ftab(i)

@@ -13,7 +13,7 @@ const maxReferenced = 64
 
 // referencedAddresses returns the addresses in a function's instructions.
 func (t *funcs) referencedAddresses(function string) (out []uint64) {
-	for _, pc := range t.FuncByName(function) {
+	for _, pc := range t.funcByName(function) {
 		f, ok := t.find(pc)
 		if !ok || f.end-f.entry > maxFlowBytes {
 			continue

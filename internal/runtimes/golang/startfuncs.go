@@ -46,7 +46,7 @@ func (s *startFuncs) at(start uint64) startFunc {
 func (s *startFuncs) named(name string) (addr uint64, ok bool) {
 	addr, known := s.names[name]
 	if !known {
-		if all := s.program.table.FuncByName(name); len(all) == 1 {
+		if all := s.program.table.funcByName(name); len(all) == 1 {
 			addr = all[0] + s.program.bias
 		}
 		if s.names == nil {

@@ -41,7 +41,7 @@ func TestSystemstackUntilGo120LeadsToTheSavedStackPointer(t *testing.T) {
 		mem := words{
 			g0 + uint64(c.GM): m, gsignal + uint64(c.GM): m,
 			m + uint64(c.MG0): g0, m + uint64(c.MGsignal): gsignal, m + uint64(c.MCurg): curg,
-			curg + uint64(c.SchedSP): 0x7000, curg + uint64(c.SchedPC): tab.FuncByName("runtime.systemstack_switch")[0],
+			curg + uint64(c.SchedSP): 0x7000, curg + uint64(c.SchedPC): tab.funcByName("runtime.systemstack_switch")[0],
 		}
 		for _, g := range []uint64{g0, gsignal} {
 			mem[tls+uint64(c.TLS)] = g

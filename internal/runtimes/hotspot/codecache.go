@@ -85,8 +85,8 @@ func (c *codeCache) proven() bool {
 
 func (c *codeCache) starting() bool { return c.proof == proofPending && !c.proven() }
 
-// Reserved reports whether an address is in the code cache, proven or not.
-func (c *codeCache) Reserved(addr uint64) bool {
+// reserved reports whether an address is in the code cache, proven or not.
+func (c *codeCache) reserved(addr uint64) bool {
 	if c.inHeaps(addr) == nil {
 		c.heaps = c.readHeaps()
 	}

@@ -76,9 +76,9 @@ func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row
 	return frameRule(usual), nil, true
 }
 
-// AfterRestore gives, for a return address in a stub that saved all registers, the place after their restoration, where
+// afterRestore gives, for a return address in a stub that saved all registers, the place after their restoration, where
 // its own frame is valid, with rbp as during the call.
-func (v *VM) AfterRestore(q frames.Query) (pc uint64, ok bool) {
+func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.AfterCall || v.arm64 != nil {
 		return 0, false
 	}

@@ -172,7 +172,7 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if rule, row, ok := r.vm.Rule(q); ok {
 		return rule, row, true
 	}
-	if pc, ok := r.vm.AfterRestore(q); ok {
+	if pc, ok := r.vm.afterRestore(q); ok {
 		rule, row, ok := r.byInstructions(frames.Query{PC: pc})
 		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
 	}

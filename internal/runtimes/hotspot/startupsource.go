@@ -63,7 +63,7 @@ func (s *startupSource) decideOwner() {
 	case !s.inUse(), m.Owner != nil && m.Owner != r:
 	case r.vm == nil, r.vm.Incomplete() != nil:
 		m.Owner, m.NoFP = r, true
-	case r.vm.Reserved(m.Start):
+	case r.vm.reserved(m.Start):
 		s.adopt()
 	default:
 		m.Owner, m.NoFP = nil, false
@@ -88,7 +88,7 @@ func (s *startupSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	case r.mayBeStarting():
 		r.refused = true
 		return frames.Rule{}, nil, false
-	case r.vm != nil && r.vm.Incomplete() == nil && r.vm.Reserved(q.PC):
+	case r.vm != nil && r.vm.Incomplete() == nil && r.vm.reserved(q.PC):
 		s.adopt()
 		sources = s.module.Sources
 	}

@@ -11,9 +11,9 @@ import (
 	"prywalk/internal/budget"
 )
 
-// DefaultLimit bounds the bytes read of a perf map; the part up to there is used. A million functions take about 100
+// maxBytes bounds the bytes read of a perf map; the part up to there is used. A million functions take about 100
 // MB.
-const DefaultLimit = 256 << 20
+const maxBytes = 256 << 20
 
 // Map is the content of a perf map. Not safe for concurrent use.
 type Map struct {

@@ -12,7 +12,7 @@ import (
 
 func readMap(t testing.TB, text string) *Map {
 	t.Helper()
-	return readUpTo(t, text, DefaultLimit)
+	return readUpTo(t, text, maxBytes)
 }
 
 func readUpTo(t testing.TB, text string, limit int64) *Map {

@@ -33,7 +33,7 @@ const (
 	stepShare = 4
 	// Step is the bytes read at a time while samples wait, for some milliseconds.
 	Step     = 8 << 20
-	maxSteps = DefaultLimit/Step + 1
+	maxSteps = maxBytes/Step + 1
 )
 
 // NewReader takes memory of an account.
@@ -93,7 +93,7 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 		r.file = infoOf(f)
 	}
 	r.size = size
-	end := min(size, DefaultLimit)
+	end := min(size, maxBytes)
 	if r.m == nil {
 		r.m = &Map{memory: r.memory}
 	}
