@@ -249,8 +249,8 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 	return v, true, StopNone
 }
 
-// knowsCFABase reports whether the register is known to which the CFA of r is relative. An expression reports itself
-// what it lacks.
+// knowsCFABase reports whether the base register of r's CFA is known. An expression reports what it lacks when it is
+// evaluated.
 func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	if r.row != nil && r.row.CFAExpr != nil {
 		return true

@@ -57,8 +57,8 @@
 // decides. The last two ways are also tried where that rule does not fit the stack, or gives an address that is not
 // trusted. An address given by a rule with [FlagExactPC] is not checked: a signal can interrupt any code.
 //
-// Where no call is needed, an address counts as one that follows a call: a signal trampoline's, and, outside of
-// generated code, the first instruction of a prepared stack ([resolvedRule.pcIsCurrent]).
+// No call needs to be before a signal trampoline, nor, outside of generated code, before the first instruction of a
+// prepared stack ([resolvedRule.pcIsCurrent]): these addresses are trusted as if they followed a call.
 //
 // # Words
 //

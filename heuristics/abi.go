@@ -24,7 +24,7 @@ type flow struct {
 	padding bool   // padding no-op
 	landing bool   // landing place (endbr64, bti c)
 	trap    bool   // with flowEnd: hlt, ud2, brk
-	by      uint8  // register of an indirect jump, or of arm64's return; noReg: none
+	toReg   uint8  // register of an indirect jump, or of arm64's return; noReg: none
 	target  uint64 // of a branch, jump or direct call; 0: unknown
 	ret     value  // CFA, at a return or tail call
 	ra      value  // value of the return address register (arm64)

@@ -76,7 +76,7 @@ func (e *epilogueSearch) voteDispatch(jump *flow) {
 	st := &e.in.st
 	accepted := e.accepts.dispatch == dispatchAny
 	if e.accepts.dispatch == dispatchByTable {
-		accepted = jump.by != noReg && jump.by == st.tableReg
+		accepted = jump.toReg != noReg && jump.toReg == st.tableReg
 	}
 	if !accepted || st.madeCalls {
 		return

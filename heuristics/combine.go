@@ -138,18 +138,18 @@ func (p *prologue) merge(abi *abi, epilogue, own *finding) {
 	}
 }
 
-// mergeSaved replaces to, if not in memory, by from, expressed relative to the register by.
-func (p *prologue) mergeSaved(from savedReg, by uint8, to *savedReg) {
-	if from.kind != inMemory || to.kind == inMemory || from.base >= firstUnnamedBase {
+// mergeSaved sets a place that is not in memory to that which an epilogue restores, relative to the register base.
+func (p *prologue) mergeSaved(restored savedReg, base uint8, place *savedReg) {
+	if restored.kind != inMemory || place.kind == inMemory || restored.base >= firstUnnamedBase {
 		return
 	}
-	if from.base == by {
-		*to = from
+	if restored.base == base {
+		*place = restored
 		return
 	}
-	old, base := p.st.regs[from.base], p.st.regs[by]
-	if old.kind == startRelative && base.isRelativeTo(old.base) {
-		*to = savedReg{inMemory, by, from.off + old.off - base.off}
+	old, now := p.st.regs[restored.base], p.st.regs[base]
+	if old.kind == startRelative && now.isRelativeTo(old.base) {
+		*place = savedReg{inMemory, base, restored.off + old.off - now.off}
 	}
 }
 

@@ -183,7 +183,7 @@ func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
 	return v.kind != loaded || v.base == abi.sp || v.base == abi.fp || v.base == cfaReg
 }
 
-// setToPlaceAtStart sets p to where a register was at the start, by its value at a return; false if that is not the
+// setToPlaceAtStart sets s to where a register was at the start, by its value at a return; false if that is not the
 // caller's.
 func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
 	switch {

@@ -113,8 +113,8 @@ func (p *patterns) isOutsideOfStack(v value) bool {
 func (p *patterns) leadsTo(f *flow) value {
 	st := &p.st
 	switch {
-	case f.by != noReg:
-		return st.regs[f.by]
+	case f.toReg != noReg:
+		return st.regs[f.toReg]
 	case f.kind == flowReturn && p.abi.ra == noReg:
 		at := st.regs[st.sp]
 		to := st.load(at)

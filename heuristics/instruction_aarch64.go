@@ -76,11 +76,11 @@ func (w a64) rm() uint8  { return w.field(16, 5) }
 
 func stepA64(st *symbolicState, code []byte, f *flow) {
 	if len(code) < 4 {
-		*f = flow{kind: flowEnd, by: noReg}
+		*f = flow{kind: flowEnd, toReg: noReg}
 		return
 	}
 	w := a64(binary.LittleEndian.Uint32(code))
-	*f = flow{size: 4, by: noReg}
+	*f = flow{size: 4, toReg: noReg}
 	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
@@ -157,7 +157,7 @@ func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 	case w.is(0xfffffbe0, 0xd65f0be0): // retaa, retab, retaasppcr, retabsppcr
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfffffc1f, 0xd65f0000):
-		f.kind, f.ret, f.ra, f.by = flowReturn, st.regs[regSP], st.regs[w.rn()], w.rn()
+		f.kind, f.ret, f.ra, f.toReg = flowReturn, st.regs[regSP], st.regs[w.rn()], w.rn()
 	case isCallA64(w):
 		f.kind = flowCall
 		st.clobber(scratchA64)
@@ -170,7 +170,7 @@ func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 			}
 		}
 		if isJumpA64(w) {
-			f.by = w.rn()
+			f.toReg = w.rn()
 		}
 	default:
 		f.kind = flowEnd

@@ -67,13 +67,13 @@ func afterPushX86(in *interpreter, pc uint64) bool {
 func stepX86(st *symbolicState, code []byte, f *flow) {
 	var i x86.Inst
 	if !x86.DecodeInto(code, &i) {
-		*f = flow{kind: flowEnd, by: noReg}
+		*f = flow{kind: flowEnd, toReg: noReg}
 		return
 	}
 	st.readCalleeSaved = st.readCalleeSaved || readsCalleeSavedX86(st, &i)
 	cmpReg, pushedMem := st.cmpReg, st.pushedMem
 	st.cmpReg, st.pushedMem = noReg, false
-	*f = flow{size: i.Size, by: noReg}
+	*f = flow{size: i.Size, toReg: noReg}
 	switch {
 	case i.VEX:
 		st.clobber(writtenByVEX(&i))
@@ -242,7 +242,7 @@ func stepIndirectX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	sp := st.regs[hwSP]
 	switch {
 	case i.Mod == 3:
-		f.by = i.RM
+		f.toReg = i.RM
 		target := st.regs[i.RM]
 		wordBelowSP := target.kind == loaded && target.addend == 0 &&
 			sp == value{kind: startRelative, base: target.base, off: target.off}.plus(8)

@@ -246,7 +246,7 @@ func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
 // earlier stack pointer. The lowest copy moves along with the stack.
 func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
 	var lowest *slot
-	var by uint8 // register that leads to it
+	var leadReg uint8 // register that leads to it
 	lowestSave := p.st.lowestSave(abi)
 	for i := range p.st.nslots {
 		s := &p.st.slots[i]
@@ -254,15 +254,15 @@ func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
 			continue
 		}
 		if reg, ok := p.registerTo(s, abi, spOnly); ok {
-			lowest, by = s, reg
+			lowest, leadReg = s, reg
 		}
 	}
 	if lowest == nil {
 		return false
 	}
-	off := lowest.off - p.st.regs[by].off
-	f.cfa = value{kind: loaded, base: by, off: off, addend: int32(abi.entry) - lowest.val.off}
-	p.fillPlaces(abi, f, by)
+	off := lowest.off - p.st.regs[leadReg].off
+	f.cfa = value{kind: loaded, base: leadReg, off: off, addend: int32(abi.entry) - lowest.val.off}
+	p.fillPlaces(abi, f, leadReg)
 	p.addSavedAbove(abi, f)
 	return true
 }
@@ -315,13 +315,13 @@ func (p *prologue) addSavedAbove(abi *abi, f *finding) {
 	}
 }
 
-// fillPlaces sets the places of all registers, in memory relative to the register by.
-func (p *prologue) fillPlaces(abi *abi, f *finding, by uint8) {
+// fillPlaces sets the places of all registers, in memory relative to the register base.
+func (p *prologue) fillPlaces(abi *abi, f *finding, base uint8) {
 	for i, reg := range abi.calleeSaved {
-		f.calleeSaved[i] = p.savedPlace(abi, reg, by)
+		f.calleeSaved[i] = p.savedPlace(abi, reg, base)
 	}
 	if abi.ra != noReg {
-		if f.ra = p.savedPlace(abi, abi.ra, by); f.ra.kind == lost {
+		if f.ra = p.savedPlace(abi, abi.ra, base); f.ra.kind == lost {
 			f.ra = p.savedOutsideFrame(abi, abi.ra)
 		}
 	}
@@ -337,9 +337,9 @@ func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
 		if !s.val.isStartValue(reg) || s.base >= firstUnnamedBase {
 			continue
 		}
-		for by := range uint8(len(p.st.regs)) {
-			if v := p.st.regs[by]; v.isRelativeTo(s.base) {
-				return savedReg{inMemory, by, s.off - v.off}
+		for base := range uint8(len(p.st.regs)) {
+			if v := p.st.regs[base]; v.isRelativeTo(s.base) {
+				return savedReg{inMemory, base, s.off - v.off}
 			}
 		}
 	}
@@ -356,10 +356,10 @@ func (p *prologue) savedInScratch(abi *abi, reg uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// savedPlace finds a register's initial value in a slot at a known distance to the register by, else in itself.
-func (p *prologue) savedPlace(abi *abi, reg, by uint8) savedReg {
+// savedPlace finds a register's initial value in a slot at a known distance to the register baseReg, else in itself.
+func (p *prologue) savedPlace(abi *abi, reg, baseReg uint8) savedReg {
 	st := &p.st
-	base, sp := st.regs[by], st.regs[abi.sp]
+	base, sp := st.regs[baseReg], st.regs[abi.sp]
 	for _, s := range st.slots[:st.nslots] {
 		if !s.val.isStartValue(reg) || s.base != base.base {
 			continue
@@ -367,7 +367,7 @@ func (p *prologue) savedPlace(abi *abi, reg, by uint8) savedReg {
 		if popped := sp.isRelativeTo(s.base) && s.off < sp.off; popped && st.regs[reg].isStartValue(reg) {
 			continue
 		}
-		return savedReg{inMemory, by, s.off - base.off}
+		return savedReg{inMemory, baseReg, s.off - base.off}
 	}
 	if st.regs[reg].isStartValue(reg) {
 		return savedReg{}

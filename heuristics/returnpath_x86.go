@@ -177,8 +177,8 @@ type entrySearch struct {
 	in      *interpreter
 	pc      uint64
 	reached bool
-	behind  [maxEntries]uint64 // places behind jumps
-	n       int                // of behind
+	places  [maxEntries]uint64 // behind jumps
+	n       int                // of places
 }
 
 func (e *entrySearch) done() bool           { return e.reached }
@@ -194,8 +194,8 @@ func (e *entrySearch) follow(f *flow) bool {
 	if sp := st.regs[hwSP]; sp.isRelativeTo(hwSP) && sp.off > 0 {
 		st.startWordPopped = true
 	}
-	if !f.passes() && e.n < len(e.behind) {
-		e.behind[e.n] = st.pc
+	if !f.passes() && e.n < len(e.places) {
+		e.places[e.n] = st.pc
 		e.n++
 	}
 	return e.in.goOn(f)
@@ -203,7 +203,7 @@ func (e *entrySearch) follow(f *flow) bool {
 
 // nextEntry returns the first place behind a jump, up to pc, that no path has reached.
 func (e *entrySearch) nextEntry() (entry uint64, ok bool) {
-	for _, place := range e.behind[:e.n] {
+	for _, place := range e.places[:e.n] {
 		if place <= e.pc && e.in.visited.find(place) == nil && (!ok || place < entry) {
 			entry, ok = place, true
 		}

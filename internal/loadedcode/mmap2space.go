@@ -65,8 +65,8 @@ func (s *Mmap2Space) nameProgram(name string) {
 	if strings.HasPrefix(path.Base(own.Path), name) {
 		return
 	}
-	as := path.Join(path.Dir(own.Path), name)
-	f, err := s.files.opener.Open(s.files.requestInRoot(as))
+	link := path.Join(path.Dir(own.Path), name)
+	f, err := s.files.opener.Open(s.files.requestInRoot(link))
 	if err != nil {
 		return
 	}
@@ -78,7 +78,7 @@ func (s *Mmap2Space) nameProgram(name string) {
 	dev, inode := own.Dev, own.Inode
 	for i := range s.maps {
 		if m := &s.maps[i]; m.Dev == dev && m.Inode == inode {
-			m.StartedAs = as
+			m.StartedAs = link
 		}
 	}
 }

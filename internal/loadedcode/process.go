@@ -75,11 +75,12 @@ const (
 )
 
 func (c *ImageCache) open(pid int) (*Process, error) {
-	of, err := process.Open(pid)
+	opened, err := process.Open(pid)
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Process: of, cache: c, files: &TrustedFiles{PID: pid, tid: of.MemoryTID()}, closed: new(atomic.Bool)}
+	files := &TrustedFiles{PID: pid, tid: opened.MemoryTID()}
+	p := &Process{Process: opened, cache: c, files: files, closed: new(atomic.Bool)}
 	if err := p.start(); err != nil {
 		p.Close()
 		return nil, err

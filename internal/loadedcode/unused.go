@@ -40,8 +40,8 @@ func (c *ImageCache) CloseUnused() {
 }
 
 func (c *ImageCache) forget(img *Image) {
-	for key, by := range c.byName {
-		if by == img {
+	for key, named := range c.byName {
+		if named == img {
 			delete(c.byName, key)
 		}
 	}

@@ -57,9 +57,9 @@
 //
 // A glibc condition has two futex words, one for each group of waiters; the first one stands for both.
 //
-// Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none. The owner of a
-// runtime's lock (a monitor of Java, a GIL, a Mutex of Ruby) is read by that runtime (package managed, Threads.Waiting),
-// from its own objects.
+// Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none. The owner of a runtime's
+// lock (a monitor of Java, a GIL, a Mutex of Ruby) is read by that runtime (package managed, Threads.Waiting), from its
+// own objects.
 //
 // # Invariants
 //

@@ -160,10 +160,10 @@ func (s *waitingStack) awaitsEvents() bool {
 	return false
 }
 
-// isCalledBy reports whether one of these functions is outward of the waiting one.
-func (s *waitingStack) isCalledBy(those *regexp.Regexp) bool {
+// isCalledBy reports whether a function of the pattern is outward of the waiting one.
+func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
 	for i := range s.outer[1:] {
-		if those.MatchString(s.outer[i+1].Function) {
+		if pattern.MatchString(s.outer[i+1].Function) {
 			return true
 		}
 	}

@@ -128,7 +128,7 @@ func (g *gil) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 		return w, true
 	}
 	w.Owner = int(th.native)
-	w.OwnerName, _ = g.names.of(w.Owner)
+	w.OwnerName, _ = g.names.nameOf(w.Owner)
 	return w, true
 }
 

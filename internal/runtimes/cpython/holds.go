@@ -158,7 +158,7 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	for i := range l.chain.threads.list {
 		if th := &l.chain.threads.list[i]; th.id == owner && owner != 0 && count != 0 && th.native != 0 {
 			w.Owner = int(th.native)
-			w.OwnerName, _ = l.names.of(w.Owner)
+			w.OwnerName, _ = l.names.nameOf(w.Owner)
 		}
 	}
 	return w, true

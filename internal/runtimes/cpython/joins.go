@@ -46,7 +46,7 @@ func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	for i := range j.names.threads.list {
 		if th := &j.names.threads.list[i]; th.id == id && th.native != 0 {
 			w = managed.WaitAnswer{Kind: waits.Join, Address: q.Word, Owner: int(th.native), Timed: q.Timed}
-			w.OwnerName, _ = j.names.of(w.Owner)
+			w.OwnerName, _ = j.names.nameOf(w.Owner)
 			return w, true
 		}
 	}

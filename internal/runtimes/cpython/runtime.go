@@ -100,7 +100,7 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 }
 
 // ThreadName implements [managed.Threads], by the program's threading module.
-func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.of(tid) }
+func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.nameOf(tid) }
 
 // HeldLocks implements [managed.Threads].
 func (r *Runtime) HeldLocks() []managed.HeldLock { return r.locks.held() }

@@ -20,8 +20,8 @@ const namesValidFor = 500e6
 
 func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
 
-// of returns a thread's name in the threading module.
-func (n *threadNames) of(tid int) (string, bool) {
+// nameOf returns a thread's name in the threading module.
+func (n *threadNames) nameOf(tid int) (string, bool) {
 	name, ok := n.names[uint64(tid)]
 	all := procmem.Now()-n.allReadAt >= namesValidFor
 	if !all && (ok || procmem.Now()-n.readAt < rereadThreadsAfter) {

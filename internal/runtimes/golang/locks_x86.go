@@ -316,10 +316,10 @@ func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
 		return
 	}
 	readers := value{lock.node, lock.off - readerCount}
-	switch by := a.path.regs[in.Reg]; {
-	case a.isConstant(by, 1):
+	switch summand := a.path.regs[in.Reg]; {
+	case a.isConstant(summand, 1):
 		a.acquire(readers, true, at)
-	case a.isConstant(by, -1):
+	case a.isConstant(summand, -1):
 		a.release(lock, false)
 		a.release(readers, true)
 	}
@@ -402,11 +402,11 @@ func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 		at, ok := f.word(f.sp + uint64(n.at))
 		return at + uint64(v.off), ok
 	case nodeLoad:
-		of, ok := h.value(f, value{n.base, n.at}, depth+1)
+		pointer, ok := h.value(f, value{n.base, n.at}, depth+1)
 		if !ok {
 			return 0, false
 		}
-		at, ok := f.word(of)
+		at, ok := f.word(pointer)
 		return at + uint64(v.off), ok
 	}
 	return 0, false

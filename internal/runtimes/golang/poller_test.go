@@ -188,7 +188,7 @@ func TestSudogsOfAllChannelsAreBounded(t *testing.T) {
 		at := uint64(0x180000) + hchanBytes*i
 		put(at+hchanRecv, sudogs)
 		put(at+hchanRecv+8, last)
-		if ws.channel(at, sudogs); len(ws.queues[at].of) == maxQueue-1 {
+		if ws.channel(at, sudogs); len(ws.queues[at].sudogs) == maxQueue-1 {
 			whole++
 		}
 	}

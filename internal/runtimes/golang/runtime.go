@@ -9,11 +9,11 @@ import (
 
 // tableIn returns the table of a module's file; nil if it is no Go program.
 func tableIn(h managed.Host, m *frames.Module) *Table {
-	of, ok := h.(managed.FileHost)
+	files, ok := h.(managed.FileHost)
 	if !ok {
 		return nil
 	}
-	t, _ := of.Table(m).(*Table)
+	t, _ := files.Table(m).(*Table)
 	return t
 }
 

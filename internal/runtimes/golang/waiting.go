@@ -121,8 +121,8 @@ func (ws *waitQueues) elem(t *managed.TaskRecord, at uint64) (uint64, bool) {
 }
 
 type queue struct {
-	wait managed.TaskWait
-	of   map[uint64]bool // waiting sudogs; true: to send
+	wait   managed.TaskWait
+	sudogs map[uint64]bool // true: it waits to send
 }
 
 func (ws *waitQueues) channel(at, sudog uint64) (managed.TaskWait, bool) {
@@ -133,7 +133,7 @@ func (ws *waitQueues) channel(at, sudog uint64) (managed.TaskWait, bool) {
 			ws.queues[at] = q
 		}
 	}
-	send, ok := q.of[sudog]
+	send, ok := q.sudogs[sudog]
 	wait := q.wait
 	wait.Send = send
 	return wait, ok
@@ -150,28 +150,28 @@ func (ws *waitQueues) readChannel(at uint64) (q queue) {
 		return queue{}
 	}
 	for _, late := range []int64{8, 0} {
-		of := map[uint64]bool{}
-		if ws.readQueue(of, word64(h[:], hchanRecv+late), word64(h[:], hchanRecv+late+8), false) &&
-			ws.readQueue(of, word64(h[:], hchanRecv+late+16), word64(h[:], hchanRecv+late+24), true) && len(of) > 0 {
-			q.of = of
+		sudogs := map[uint64]bool{}
+		if ws.readQueue(sudogs, word64(h[:], hchanRecv+late), word64(h[:], hchanRecv+late+8), false) &&
+			ws.readQueue(sudogs, word64(h[:], hchanRecv+late+16), word64(h[:], hchanRecv+late+24), true) && len(sudogs) > 0 {
+			q.sudogs = sudogs
 			return q
 		}
 	}
 	return queue{}
 }
 
-func (ws *waitQueues) readQueue(into map[uint64]bool, first, last uint64, send bool) bool {
+func (ws *waitQueues) readQueue(sudogs map[uint64]bool, first, last uint64, send bool) bool {
 	if first == 0 || last == 0 {
 		return first == last
 	}
-	for at := first; len(into) < maxQueue && ws.sudogs < maxSudogs; {
+	for at := first; len(sudogs) < maxQueue && ws.sudogs < maxSudogs; {
 		ws.sudogs++
-		into[at] = send
+		sudogs[at] = send
 		if at == last {
 			return true
 		}
 		next, ok := ws.allgs.word(at + sudogNext)
-		if _, again := into[next]; !ok || next == 0 || again {
+		if _, again := sudogs[next]; !ok || next == 0 || again {
 			return false
 		}
 		at = next

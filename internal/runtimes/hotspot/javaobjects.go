@@ -62,21 +62,21 @@ func (p *namePath) decodeReference(ref uint64) (uint64, bool) {
 	return at, ref&p.staleBits == 0 && at != 0 && at%8 == 0
 }
 
-// readReferenceTo reads the reference at an address, of 4 or 8 bytes: the size that leads to an object for which is
-// holds. The first success fixes the size.
-func (t *threads) readReferenceTo(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
+// readReferenceTo reads the reference at an address, of 4 or 8 bytes: the size that leads to an object that
+// passes test. The first success fixes the size.
+func (t *threads) readReferenceTo(w *namePath, at uint64, test func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.staleBits == 0 {
 		m := t.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
-		if to, ok := w.decodeReference(t.widen(m, narrow, t.layout.oops)); !m.failed && narrow != 0 && ok && is(to) {
+		if to, ok := w.decodeReference(t.widen(m, narrow, t.layout.oops)); !m.failed && narrow != 0 && ok && test(to) {
 			o.known, o.wide = true, false
 			return to, true
 		}
 	}
 	if !o.known || o.wide {
 		m := t.vm.memory()
-		if to, ok := w.decodeReference(m.word(at)); !m.failed && ok && is(to) {
+		if to, ok := w.decodeReference(m.word(at)); !m.failed && ok && test(to) {
 			o.known, o.wide = true, true
 			return to, true
 		}
@@ -158,13 +158,13 @@ func (t *threads) threadClass(klass uint64) uint64 {
 	})
 }
 
-// searchSupers returns the first of a class and its superclasses for which is holds, or 0.
-func (t *threads) searchSupers(klass uint64, is func(klass uint64) bool) uint64 {
+// searchSupers returns the first of a class and its superclasses that passes test, or 0.
+func (t *threads) searchSupers(klass uint64, test func(klass uint64) bool) uint64 {
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
 			return 0
 		}
-		if is(klass) {
+		if test(klass) {
 			return klass
 		}
 		m := t.vm.memory()

@@ -95,29 +95,29 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 		w.noteEmptyFrame()
 		return out
 	}
-	this := &w.runs[w.nextRun]
+	current := &w.runs[w.nextRun]
 	if leaf {
 		if data, ok := w.Sample.Regs.Get(r.dataReg); ok {
 			begins := f.PC-r.executeEx.Start < maxPrologue &&
-				w.InRegs(func(v uint64) bool { return v == this.user })
-			if !begins && !r.runsInnermost(data, this) {
+				w.InRegs(func(v uint64) bool { return v == current.user })
+			if !begins && !r.runsInnermost(data, current) {
 				w.noteEmptyFrame()
 				return out
 			}
 			w.nextRun++
-			return r.appendRun(this, out)
+			return r.appendRun(current, out)
 		}
 	}
-	kept := w.hasOnStack(this.user, parts, w.executeFrames == 1)
-	if w.nextRun == 0 && kept && r.isEntering(this) {
+	kept := w.hasOnStack(current.user, parts, w.executeFrames == 1)
+	if w.nextRun == 0 && kept && r.isEntering(current) {
 		outer := &w.runs[1]
 		if w.hasOnStack(outer.user, parts, w.executeFrames == 1) {
 			w.nextRun = 2
-			return r.appendRun(outer, r.appendRun(this, out))
+			return r.appendRun(outer, r.appendRun(current, out))
 		}
 	}
 	switch {
-	case kept, w.executeFrames == 1 && r.hasInnerOnStack(this, parts):
+	case kept, w.executeFrames == 1 && r.hasInnerOnStack(current, parts):
 	case w.Sample.Regs.Known>>r.dataReg&1 == 0: // not in a stop, and saved by no function
 		w.pairedByOrder = true
 	default:
@@ -125,7 +125,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 		return out
 	}
 	w.nextRun++
-	return r.appendRun(this, out)
+	return r.appendRun(current, out)
 }
 
 // noteEmptyFrame notes a frame of execute_ex without a run: only the innermost can be.
@@ -136,9 +136,9 @@ func (w *walk) noteEmptyFrame() {
 
 // isEntering reports whether the innermost run may be one call that C is entering, without a frame of execute_ex yet:
 // its opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
-func (r *Runtime) isEntering(this *run) bool {
+func (r *Runtime) isEntering(current *run) bool {
 	w := &r.walk
-	if this.to != 1 || w.runsOnStack < 2 || w.calls[0].function == nil {
+	if current.to != 1 || w.runsOnStack < 2 || w.calls[0].function == nil {
 		return false
 	}
 	c := &w.calls[0]
@@ -152,16 +152,16 @@ func (r *Runtime) isEntering(this *run) bool {
 
 // runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost run. A call
 // that begins or ends, or is inlined by the JIT, is only in the register or only in the globals.
-func (r *Runtime) runsInnermost(data uint64, this *run) bool {
+func (r *Runtime) runsInnermost(data uint64, current *run) bool {
 	w := &r.walk
 	switch {
-	case this.user == 0:
+	case current.user == 0:
 		return false
-	case data == this.user, w.leadsTo(data, this.user):
+	case data == current.user, w.leadsTo(data, current.user):
 		return true
 	}
-	prev, ok := w.Sample.Mem.Word(this.user + callPrev)
-	return ok && prev == data && w.topFlag(this.user) == 0
+	prev, ok := w.Sample.Mem.Word(current.user + callPrev)
+	return ok && prev == data && w.topFlag(current.user) == 0
 }
 
 const maxInner = 16
@@ -187,13 +187,13 @@ func (w *walk) leadsTo(data, user uint64) bool {
 const maxInnerDistance = 16 << 10
 
 // hasInnerOnStack reports whether native frames keep execute data further in than the globals.
-func (r *Runtime) hasInnerOnStack(this *run, parts [2]managed.Span) bool {
+func (r *Runtime) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
 	w := &r.walk
-	if this.user == 0 {
+	if current.user == 0 {
 		return false
 	}
 	inner := func(v uint64) bool {
-		return v-this.user < maxInnerDistance && v != this.user && w.leadsTo(v, this.user)
+		return v-current.user < maxInnerDistance && v != current.user && w.leadsTo(v, current.user)
 	}
 	return w.InRegs(inner) || w.isInParts(parts, inner)
 }
@@ -212,21 +212,21 @@ func (w *walk) hasOnStack(data uint64, parts [2]managed.Span, first bool) bool {
 	if data == 0 {
 		return false
 	}
-	is := func(v uint64) bool { return v == data }
-	return first && w.InRegs(is) || w.isInParts(parts, is)
+	isData := func(v uint64) bool { return v == data }
+	return first && w.InRegs(isData) || w.isInParts(parts, isData)
 }
 
-func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {
+func (r *Runtime) appendRun(current *run, out []managed.Ref) []managed.Ref {
 	w := &r.walk
-	for i := range w.calls[this.from:this.to] {
-		c := &w.calls[this.from+i]
+	for i := range w.calls[current.from:current.to] {
+		c := &w.calls[current.from+i]
 		if c.function == nil {
 			out = append(out, managed.Ref{Kind: kindFreed})
 			continue
 		}
 		ref := managed.Ref{Object: c.functionAt, Cookie: c.function.Serial, Kind: kindFunction}
 		if c.kind != typeInternal {
-			ref.Position = c.function.position(r.oplineOf(c, this.from+i))
+			ref.Position = c.function.position(r.oplineOf(c, current.from+i))
 		}
 		out = append(out, ref)
 	}

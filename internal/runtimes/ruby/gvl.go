@@ -128,11 +128,11 @@ func (q *queueNodes) read(m *rubyVM) {
 	if !ok {
 		return
 	}
-	some := m.threads.list[:min(len(m.threads.list), len(q.parts))]
-	for i := range some {
-		q.parts[i] = frames.Region{Addr: some[i].at + uint64(m.lock.node), Bytes: q.bytes[i][:]}
+	threads := m.threads.list[:min(len(m.threads.list), len(q.parts))]
+	for i := range threads {
+		q.parts[i] = frames.Region{Addr: threads[i].at + uint64(m.lock.node), Bytes: q.bytes[i][:]}
 	}
-	q.n = gather.ReadParts(q.parts[:len(some)])
+	q.n = gather.ReadParts(q.parts[:len(threads)])
 }
 
 // next returns false if node was not read.

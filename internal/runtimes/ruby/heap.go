@@ -155,12 +155,12 @@ func (h heap) isSymbols(at uint64) bool {
 	if last < minSymbols || last > maxSymbols {
 		return false
 	}
-	const some = 300
+	const firstSerial = 300
 	unit, n, ok := h.unit(at, 0)
-	if !ok || n < 2*(some+20) {
+	if !ok || n < 2*(firstSerial+20) {
 		return false
 	}
-	for serial := uint64(some); serial < some+20; serial++ {
+	for serial := uint64(firstSerial); serial < firstSerial+20; serial++ {
 		flags, ok := h.Word(h.word(unit + serial*16))
 		symbol := h.word(unit + serial*16 + 8)
 		if ok && flags&typeMask == typeString && symbol&0xff == symbolMark && symbol>>(symbolShift+scopeShift) == serial {

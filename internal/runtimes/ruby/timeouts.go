@@ -26,8 +26,8 @@ const (
 
 // timeoutBlock is what is known of an iseq; another body: the address was used again.
 type timeoutBlock struct {
-	body uint64
-	is   bool
+	body      uint64
+	isTimeout bool
 }
 
 // inTimeout reports whether a block of Timeout.timeout with a limit is among the frames of the thread's fiber.
@@ -78,15 +78,15 @@ func (m *rubyVM) bodies(iseqs []uint64) []uint64 {
 func (b *blockedWait) isTimeoutBlock(iseq, body uint64) bool {
 	known := b.runtime.names.timeouts
 	if block, ok := known[iseq]; ok && block.body == body || !isPointer(body) {
-		return block.is
+		return block.isTimeout
 	}
-	block := timeoutBlock{body: body, is: b.vm.isTimeoutBlock(body)}
+	block := timeoutBlock{body: body, isTimeout: b.vm.isTimeoutBlock(body)}
 	if known == nil || len(known) == maxTimeouts {
 		known = map[uint64]timeoutBlock{}
 		b.runtime.names.timeouts = known
 	}
 	known[iseq] = block
-	return block.is
+	return block.isTimeout
 }
 
 func (m *rubyVM) isTimeoutBlock(body uint64) bool {

@@ -94,12 +94,12 @@ func (s *classScanner[T]) push(t token) {
 }
 
 // nameBytes are the characters of names, up to 255.
-var nameBytes = func() (is [256]bool) {
-	for c := range is {
-		is[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
+var nameBytes = func() (set [256]bool) {
+	for c := range set {
+		set[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
 			c >= 0x80 && c != 0xa0
 	}
-	return is
+	return set
 }()
 
 func inName[T units](c T) bool {
@@ -243,10 +243,10 @@ func (s *classScanner[T]) classHead() {
 
 // assigned returns the name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
 func (s *classScanner[T]) assigned() string {
-	by, name, before := s.last[0], s.last[1], s.last[2]
+	sign, name, before := s.last[0], s.last[1], s.last[2]
 	switch {
 	case name.kind != tokenName:
-	case by.punct == '=' && before.punct != '.', by.punct == ':' && (before.punct == '{' || before.punct == ','):
+	case sign.punct == '=' && before.punct != '.', sign.punct == ':' && (before.punct == '{' || before.punct == ','):
 		return s.text(name.start, name.end)
 	}
 	return ""

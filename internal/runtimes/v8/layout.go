@@ -130,8 +130,8 @@ type field struct {
 	names []string
 }
 
-func to[T int | int64 | uint64 | uint16](into *T, names ...string) field {
-	return field{func(v int64) { *into = T(v) }, names}
+func to[T int | int64 | uint64 | uint16](target *T, names ...string) field {
+	return field{func(v int64) { *target = T(v) }, names}
 }
 
 func (l *layout) fields() []field {

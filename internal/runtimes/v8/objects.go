@@ -88,8 +88,8 @@ func (h *heap) typeOf(m uint64) uint16 {
 		return 0
 	}
 	typ := binary.LittleEndian.Uint16(b[instanceType:])
-	of := binary.LittleEndian.Uint64(b[:])
-	if !isObject(of) || h.live.Read(of-heapObjectTag+instanceType, b[:2]) != 2 ||
+	metaMap := binary.LittleEndian.Uint64(b[:])
+	if !isObject(metaMap) || h.live.Read(metaMap-heapObjectTag+instanceType, b[:2]) != 2 ||
 		binary.LittleEndian.Uint16(b[:]) != h.layout.types.mapType {
 		return 0
 	}

@@ -179,17 +179,17 @@ func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 	if w.is(pairMask, uint32(pairOfSP)) {
 		s.loaded = true
 	}
-	switch c, by := w.stack(); {
+	switch c, moved := w.stack(); {
 	case w == popPair:
 		s.size = 2 * wordBytes
 		return 0, true
 	case c == raises && (s.loaded || s.pairNext(q)):
-		if by != p.Frame && by != p.Frame-2*wordBytes {
+		if moved != p.Frame && moved != p.Frame-2*wordBytes {
 			s.size = otherFramesEnd
 		}
 		return 0, true
 	case c == raises:
-		s.size = p.Frame + by
+		s.size = p.Frame + moved
 		return 0, true
 	case c != level:
 		return 0, true
