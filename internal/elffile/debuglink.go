@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-const maxLink = 8 << 10
+const maxLink = 8 << 10 // bytes
 
 // debugLink returns the base name and the CRC-32 (IEEE) of the file with this file's debug information (GDB manual,
 // "Debugging Information in Separate Files"); false if there is no link.

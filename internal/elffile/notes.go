@@ -16,7 +16,7 @@ const (
 	maxNote = 16 << 20
 	// maxNotes bounds a file's notes, bytes, each with noteCost more: holes of a file have billions.
 	maxNotes = 8 << 30
-	noteCost = 4096
+	noteCost = 4096 // bytes
 	// maxBuildID is twice the longest hash in use, bytes.
 	maxBuildID = 128
 )

@@ -16,7 +16,7 @@ const (
 	overlap = 4 << 10
 	// windowBlocks is 4.3 MiB.
 	windowBlocks = 64
-	maxView      = 64 << 20
+	maxView      = 64 << 20 // bytes
 )
 
 // Window reads a part of a file on demand, with at most 64 blocks of 64 KiB cached (direct-mapped).

@@ -126,7 +126,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 	return img
 }
 
-const maxVDSO = 1 << 20
+const maxVDSO = 1 << 20 // bytes
 
 // vdso returns the image of the vDSO, a whole ELF file in memory; nil if unreadable.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {

@@ -24,8 +24,8 @@ import (
 const atExecFn = 31
 
 const (
-	maxExecFn = 4096
-	maxAuxv   = 4096
+	maxExecFn = 4096 // bytes
+	maxAuxv   = 4096 // bytes
 )
 
 // DisplayName returns a module's displayed name: the path by which the program was started, else the file's.

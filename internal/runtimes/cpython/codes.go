@@ -155,8 +155,8 @@ func (c *codes) Read(addr uint64, want *identity) (*code, managed.ObjectStatus) 
 }
 
 const (
-	maxText  = 1 << 12
-	maxTable = 1 << 20
+	maxText  = 1 << 12 // characters
+	maxTable = 1 << 20 // bytes
 )
 
 func (c *codes) readText(addr uint64) (string, bool) { return c.textOf(c.Sample.Live, addr) }

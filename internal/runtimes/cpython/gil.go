@@ -46,9 +46,9 @@ const (
 )
 
 const (
-	maxSwitchInterval = 1e9     // µs
-	maxRuntime        = 1 << 20 // searched bytes of _PyRuntime, which has 460,000 in 3.12
-	gilPiece          = 64 << 10
+	maxSwitchInterval = 1e9      // µs
+	maxRuntime        = 1 << 20  // searched bytes of _PyRuntime, which has 460,000 in 3.12
+	gilPiece          = 64 << 10 // bytes of one read
 
 	maxTries    = 30  // after the first
 	searchEvery = 1e9 // ns
@@ -63,7 +63,7 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 		binary.LittleEndian.Uint32(b[gilLocked+4:]) == 0 && binary.LittleEndian.Uint64(b[gilSwitchNumber:]) != 0
 }
 
-const defaultSwitchInterval = 5000
+const defaultSwitchInterval = 5000 // µs
 
 // find searches for the lock by the thread states last read; of several candidates the only one with the usual
 // interval. It reports whether there are candidates.

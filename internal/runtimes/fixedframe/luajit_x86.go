@@ -44,7 +44,7 @@ type luaTrace struct {
 const (
 	maxLuaVMs    = 16
 	maxLuaTraces = 16 << 10
-	maxLuaCode   = 1 << 20
+	maxLuaCode   = 1 << 20 // bytes of a trace
 )
 
 // From sp in the C frame (lj_frame.h).

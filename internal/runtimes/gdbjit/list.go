@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	maxLists   = 8       // descriptors: one per library with a compiler
-	maxEntries = 1 << 14 // entries of a list
-	maxImage   = 32 << 20
+	maxLists   = 8        // descriptors: one per library with a compiler
+	maxEntries = 1 << 14  // entries of a list
+	maxImage   = 32 << 20 // bytes
 	maxKept    = 64 << 20 // bytes of all kept images
 	maxCopied  = 64 << 20 // bytes of images per refresh; the rest follows at the next
 	maxGone    = 4096     // images kept for their names

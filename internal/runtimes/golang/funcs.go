@@ -121,7 +121,7 @@ func (t *funcs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return f.entry, f.end, ok
 }
 
-const maxName = 1 << 14
+const maxName = 1 << 14 // bytes
 
 func cstring(b []byte, off uint64) []byte {
 	if off >= uint64(len(b)) {

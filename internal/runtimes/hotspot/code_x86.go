@@ -189,7 +189,7 @@ var (
 
 const (
 	opCall     = 0xe8
-	maxForward = 24
+	maxForward = 24 // bytes
 )
 
 // wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper) by the pops after it. code
@@ -220,7 +220,7 @@ func wordsPushed(code []byte) (words int32) {
 	return max(words, 0)
 }
 
-const maxRestores = 96
+const maxRestores = 96 // bytes
 
 const (
 	opPush = 0x50 // | register

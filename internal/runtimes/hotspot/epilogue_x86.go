@@ -111,4 +111,4 @@ func jumpsByAnyReg(code []byte) bool {
 
 func jumpsByReg(code []byte) bool { return len(code) > 1 && code[0] == 0xff && code[1]&^7 == 0xe0 }
 
-const maxMethod = 1 << 20
+const maxMethod = 1 << 20 // bytes

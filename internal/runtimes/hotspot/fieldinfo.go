@@ -4,7 +4,7 @@ package hotspot
 
 import "encoding/binary"
 
-const maxFieldInfo = 1 << 12
+const maxFieldInfo = 1 << 12 // bytes
 
 // fieldOffset returns the offset of a field in klass's objects.
 func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {

@@ -30,7 +30,7 @@ const (
 	compactShift    = 42 // markWord.hpp, klass_shift
 	markMarkedValue = 3  // markWord.hpp, marked_value: moved or being marked
 	maxSupers       = 32
-	maxInObject     = 1 << 12
+	maxInObject     = 1 << 12 // bytes
 )
 
 // colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors,

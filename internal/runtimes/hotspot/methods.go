@@ -50,8 +50,8 @@ const (
 	maxConstants   = 1 << 17
 	maxSymbol      = 1 << 12 // bytes of a name
 	maxLines       = 1 << 16
-	maxMethods     = 1 << 16 // cached methods
-	maxKept        = 64 << 20
+	maxMethods     = 1 << 16  // cached methods
+	maxKept        = 64 << 20 // bytes
 )
 
 // constUTF8 is JVM_CONSTANT_Utf8.

@@ -194,4 +194,4 @@ func (c *compiledCode) deoptimizedRef(f *frames.Frame, nm *nmethod, r managed.Re
 	return r
 }
 
-const maxCode = 1 << 30
+const maxCode = 1 << 30 // bytes

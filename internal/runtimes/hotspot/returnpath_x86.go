@@ -96,7 +96,7 @@ var (
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
 )
 
-const maxBarrier = 768
+const maxBarrier = 768 // bytes
 
 // ruleInBarrier returns the rule in a method entry barrier.
 func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {

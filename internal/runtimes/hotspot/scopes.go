@@ -17,8 +17,8 @@ import (
 // methods since 25 in _mutable_data (code/nmethod.hpp).
 
 const (
-	maxScopes = 16 << 20
-	maxPcs    = 16 << 20
+	maxScopes = 16 << 20 // bytes
+	maxPcs    = 16 << 20 // bytes
 )
 
 // scopesAt returns the scopes of the places around an offset in the code, as offsets in the scopes' data: next is after

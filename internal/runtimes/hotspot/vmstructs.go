@@ -13,7 +13,7 @@ import (
 
 const (
 	maxEntries = 1 << 14
-	maxStride  = 256
+	maxStride  = 256 // bytes
 	maxName    = 64
 	maxHeaps   = 16
 )

@@ -162,7 +162,7 @@ func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	return at != 0
 }
 
-const maxData = 64 << 20
+const maxData = 64 << 20 // bytes
 
 // versionOf returns "" for a module without PHP.
 func versionOf(h managed.Host, m *frames.Module) string {

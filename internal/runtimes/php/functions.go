@@ -309,7 +309,7 @@ func (r *Runtime) readName(f *function) bool {
 	return ok
 }
 
-const maxText = 4 << 10
+const maxText = 4 << 10 // bytes
 
 // text returns false for another hash than hash (0: any).
 func (r *Runtime) text(addr, hash uint64) (string, bool) {

@@ -120,7 +120,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	return true
 }
 
-const maxFrame = 64 << 10
+const maxFrame = 64 << 10 // bytes
 
 // Rule implements [frames.RuleSource].
 func (c *jitCode) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {

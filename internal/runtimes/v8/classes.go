@@ -19,7 +19,7 @@ const memberSize = 128 // bytes in a map, without strings
 type units interface{ byte | uint16 }
 
 const (
-	maxClassSource = 16 << 20
+	maxClassSource = 16 << 20 // characters
 	maxNesting     = 1 << 12
 	maxMembers     = 1 << 16
 )

@@ -61,11 +61,11 @@ type inlinedCall struct {
 const (
 	codeHead      = 64
 	deoptDataHead = 16 + 10*8
-	maxCode       = 4 << 20
+	maxCode       = 4 << 20 // bytes
 	maxCodes      = 1 << 13
 	maxInlined    = 1 << 12
-	scanBlock     = 4 << 10
-	optimizedID   = 1 // words before layout.shared
+	scanBlock     = 4 << 10 // bytes
+	optimizedID   = 1       // words before layout.shared
 )
 
 // emptyRange is memory without headers of code, as WebAssembly's is.

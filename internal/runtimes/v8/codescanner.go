@@ -50,8 +50,8 @@ const (
 	rescanPageAfter = 250e6 // ns, same page
 	maxMapTests     = 64
 	maxGaps         = 16
-	scanStep        = 16 << 10
-	codeAligned     = 32 // the least kCodeAlignment
+	scanStep        = 16 << 10 // bytes
+	codeAligned     = 32       // the least kCodeAlignment
 )
 
 // since returns when a compilation was first known to begin at start.

@@ -48,7 +48,7 @@ type function struct {
 const (
 	sfiSize      = 64
 	maxFunctions = 1 << 14
-	maxTable     = 4 << 20
+	maxTable     = 4 << 20  // bytes
 	maxKept      = 64 << 20 // bytes of tables of all functions and scripts, and of all code
 )
 

@@ -149,7 +149,7 @@ func (h *heap) nonstring() uint16 {
 const (
 	maxDepth   = 48
 	maxStrings = 1 << 12
-	maxName    = 1 << 10
+	maxName    = 1 << 10 // characters
 )
 
 // text reads a string, of which it returns the first maxName characters.

@@ -28,7 +28,7 @@ type script struct {
 }
 
 const (
-	maxSource  = 64 << 20
+	maxSource  = 64 << 20 // characters
 	maxScripts = 1 << 12
 	maxLines   = 1 << 22
 	maxTries   = 8

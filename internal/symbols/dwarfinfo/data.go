@@ -98,7 +98,7 @@ func (d *Data) spendSteps(n int) bool {
 	return d.steps > 0
 }
 
-const reserveStep = 64 << 10
+const reserveStep = 64 << 10 // bytes
 
 // takeMemory takes n bytes of memory; without, reading ends.
 func (d *Data) takeMemory(n int) bool {

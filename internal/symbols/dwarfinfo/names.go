@@ -114,7 +114,7 @@ func (u *unit) qualify(name string, die uint64) string {
 	return name
 }
 
-const maxName = 4096
+const maxName = 4096 // bytes
 
 func (u *unit) readScopes() {
 	u.scopes = []nameScope{}

@@ -38,4 +38,4 @@ func (r *Rules) Adapter(p *Piece, pc uint64, afterCall bool) (frames.Rule, *fram
 	}
 }
 
-const maxAdapter = 2048
+const maxAdapter = 2048 // bytes

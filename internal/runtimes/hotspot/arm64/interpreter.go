@@ -8,7 +8,7 @@ func interpreted() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: regFP, Method: frames.MethodCFI}, Interpreted, true
 }
 
-const maxEntry = 4096
+const maxEntry = 4096 // bytes
 
 type entry struct {
 	setsFP       uint64 // of add x29, sp, #…
@@ -36,7 +36,7 @@ func (v window) entryOf() (e entry) {
 	}
 }
 
-const maxStore = 8
+const maxStore = 8 // instructions
 
 // LearnSender finds the register of the caller's sp in a method's entry.
 func (r *Rules) LearnSender(p *Piece) bool {

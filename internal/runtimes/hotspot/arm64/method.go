@@ -239,7 +239,7 @@ func (v window) removedBefore(p *Piece, pc uint64) bool {
 	return false
 }
 
-const maxRemoval = 8
+const maxRemoval = 8 // instructions
 
 // InCallStub reports whether pc is in a call's frameless stub after a method.
 func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
