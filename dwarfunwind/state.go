@@ -12,7 +12,6 @@ const (
 	noExpr = -1
 )
 
-// regRule is the rule of a register.
 type regRule struct {
 	off  int64 // for kinds with an expression: its index
 	kind frames.RegRuleKind

@@ -74,7 +74,8 @@ func (c *coldParts) build() {
 // coldCost is a symbol's memory in bytes, without its name.
 const coldCost = 4 * 64
 
-// collectFuncSymbols returns function symbols by the names (at most 4 KiB) that take makes of theirs; nil skips one.
+// collectFuncSymbols returns function symbols with the names that take makes of theirs (at most 4 KiB). take returns
+// nil to skip a symbol.
 func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	var out []funcSymbol
 	unit, i := 0, 0

@@ -80,7 +80,8 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// current returns the image of a file, and false if the file must be opened, as it was or may have been written to.
+// current returns the cached image of a file; false if there is none, or the file has changed, or may change as nothing
+// maps it.
 func (c *ImageCache) current(key fileKey) (*Image, bool) {
 	img, ok := c.byName[key]
 	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())

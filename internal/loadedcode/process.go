@@ -134,8 +134,7 @@ func (p *Process) closeAllButNames() {
 // Space returns the executable part of the address space.
 func (p *Process) Space() *frames.Space { return p.space }
 
-// AddressSpaceNumber returns the number of the address space of the last Refresh: another one is that of another
-// program.
+// AddressSpaceNumber returns the number of the address space as of the last Refresh. An exec changes it.
 func (p *Process) AddressSpaceNumber() uint64 { return p.addressSpace }
 
 // Runtimes returns the process's runtimes.

@@ -9,8 +9,8 @@ import "sync/atomic"
 // A recording keeps each image for names. Unused files are closed and their data dropped until they are needed again.
 
 type usage struct {
-	// users counts mappings in live processes, modules all ever made, swept those at the last sweep: a program that is
-	// started repeatedly often has no user.
+	// users counts mappings in live processes; modules all modules ever made, as a program that is started repeatedly
+	// often has no user; modulesAtSweep is modules at the last sweep.
 	users, modules, modulesAtSweep atomic.Int64
 	idle                           atomic.Bool // no user or new module at the last sweep
 }

@@ -31,17 +31,17 @@ func AddSource(m *frames.Module, s frames.RuleSource) {
 	}
 }
 
-// ModuleAgain returns a runtime's module as it is mapped now, or nil.
-func ModuleAgain(h Host, was *frames.Module) *frames.Module {
+// ModuleAgain returns a runtime's earlier module as it is mapped now, or nil.
+func ModuleAgain(h Host, earlier *frames.Module) *frames.Module {
 	for _, m := range h.Modules() {
-		if SameModule(m, was) {
+		if SameModule(m, earlier) {
 			return m
 		}
 	}
 	return nil
 }
 
-// SameModule reports whether m, which may be nil, is a module, perhaps as mapped again.
-func SameModule(m, was *frames.Module) bool {
-	return m != nil && (m == was || m.Bias == was.Bias && m.Name == was.Name)
+// SameModule reports whether m, which may be nil, is the earlier module, perhaps mapped again.
+func SameModule(m, earlier *frames.Module) bool {
+	return m != nil && (m == earlier || m.Bias == earlier.Bias && m.Name == earlier.Name)
 }

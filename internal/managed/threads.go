@@ -2,7 +2,7 @@
 
 package managed
 
-// Threads is a FrameSource that knows more of its threads.
+// Threads is a FrameSource that knows names, roles, waits and locks of its threads, and tasks without a thread.
 type Threads interface {
 	FrameSource
 	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), or false. It is called about

@@ -78,9 +78,9 @@ func (s *waitingStack) awaitsWork() bool {
 	return isLoop(&s.outer[at]) && s.isOutermostLoop(at)
 }
 
-// poolLoopAt returns the index of the outer function that is the pool's loop, if any is: the waiting function; or its
-// caller, if it takes the caller's next work; or that one's caller, if a pool's own function calls another of its own
-// for that. Precondition: there is an outer function.
+// poolLoopAt returns the index of the only outer function that can be the pool's loop: 0, the waiting function; 1, if
+// that takes its caller's next work; 2, if the caller is no loop, takes next work itself, and all three are of one
+// scope. Precondition: there is an outer function.
 func (s *waitingStack) poolLoopAt() int {
 	switch {
 	case !s.takesNextWork(0):

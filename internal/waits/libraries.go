@@ -18,8 +18,8 @@ type library struct {
 	threadStarts     string // call a new thread's function
 	result           string // wait for a task's result, or for a lock
 
-	awaitsWork string // a pool's worker waits in them for work only,
-	subtask    string // but below these for the end of a task
+	awaitsWork string // a pool's worker waits in them for work, unless called by a subtask's function
+	subtask    string // wait for the end of a task
 	eventWaits string // a worker without work waits in them for events
 	replyLoops string // work runs an event loop below them until a reply is there
 	poolLoop   string // loop of a pool whose functions all forward waits
@@ -30,8 +30,8 @@ type library struct {
 	nextWork  string // last part of what they call to wait for work
 	eventLoop string
 
-	anyEventWaits string // wait for all callers' events,
-	mainLoop      string // these for work, others within work
+	anyEventWaits string // wait for an event: of work if called by a mainLoop, else within work
+	mainLoop      string // a server's main loops
 
 	onePolls    string // wait for one descriptor, also by epoll
 	message     string // read a message

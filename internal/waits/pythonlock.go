@@ -17,8 +17,8 @@ const (
 	acquireRLock   = "rlock_acquire"
 )
 
-// cpythonLock names what a semaphore of CPython is part of, or "": without CPython's inner symbols "lock of CPython".
-// The stack may go on beyond [MaxFunctions].
+// cpythonLock names what a semaphore is part of: "lock of CPython" if CPython's inner symbols are missing, "" if it is
+// not CPython's. The stack may go on beyond [MaxFunctions].
 func cpythonLock(stack []StackFunction) (what string) {
 	for i := range stack {
 		switch name := stack[i].Function; {

@@ -198,8 +198,7 @@ func (t *threads) isByPthread(th *thread, threadPointer uint64) bool {
 	return t.threadNative == 0 && threadPointer != 0 && th.id == threadPointer
 }
 
-// firstWithFrames returns the first matching state that is not one of several without frames, else the first matching
-// one.
+// firstWithFrames returns the first matching state; idle ones of a thread with several states come last.
 func (t *threads) firstWithFrames(matches func(*thread) bool) (first *thread) {
 	for i := range t.list {
 		th := &t.list[i]

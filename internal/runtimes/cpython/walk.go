@@ -65,8 +65,8 @@ func (c *frameChain) reset() {
 	c.frames, c.runs, c.broken, c.incomplete = c.frames[:0], c.runs[:0], false, false
 }
 
-// entered reports whether the newest _PyCFrame is filled in; 3.11 and 3.12 publish it before. A complete one points to
-// its predecessor, and in 3.12 its record to the same frame as that.
+// entered reports whether the newest _PyCFrame is filled in; 3.11 and 3.12 publish it before. A complete one leads to
+// the thread state's own. In 3.12 its run's record also links to the frame that its predecessor has.
 func (c *frameChain) entered(cframe uint64) bool {
 	prev, ok := c.Word(cframe + uint64(c.cframePrev))
 	if !ok || c.inState(cframe) {
@@ -223,8 +223,8 @@ func (c *frameChain) chainByOwner(at uint64) {
 	}
 }
 
-// chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest must agree
-// with the one before, as it may still have that one's frame.
+// chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest one counts
+// only if its run leads to the frame of its predecessor: one just entered may still have that frame.
 func (c *frameChain) chainByCFrames(cframe uint64) {
 	for n := 0; n < maxFrames; n++ {
 		if c.inState(cframe) {

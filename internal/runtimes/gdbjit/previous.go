@@ -105,7 +105,7 @@ func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.R
 	return img.rule(q)
 }
 
-// either returns the rule if it is unknown which image ran: that of the only one, or an equal one of both; else none.
+// either returns the rule where it is unknown which image ran: the only image's, or the one on which both agree.
 func either(now, before *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case before == nil || before == now:

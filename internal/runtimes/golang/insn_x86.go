@@ -58,7 +58,6 @@ func (in *insn) inMemoryAt(base uint8) bool {
 	return in.HasRM && in.Mod != 3 && in.Base == base && !in.indexed()
 }
 
-// hasRegisterOperand reports whether the operand of ModRM is a register.
 func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
 
 // moves reports whether in is a mov to, from.

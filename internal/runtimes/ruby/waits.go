@@ -255,7 +255,6 @@ func isKnownType(name string) bool {
 	return name == ofMutex || name == ofMonitor || name == ofThread || receivers[name] != ""
 }
 
-// typeName returns the name of a known type.
 func (b *blockedWait) typeName(typ uint64) string {
 	if name, known := b.runtime.names.types[typ]; known || !isPointer(typ) {
 		return name
