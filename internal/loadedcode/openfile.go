@@ -35,8 +35,11 @@ func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	err = fmt.Errorf("%s: %w", path, errFileGone)
 	for _, way := range ways {
 		f, failed := p.files.opener.Open(way)
-		if failed == nil && p.isFileOf(f, m) {
-			return f, nil
+		if failed == nil {
+			if p.isFileOf(f, m) {
+				return f, nil
+			}
+			_ = f.Close()
 		}
 		if err = errors.Join(err, failed); errors.Is(failed, safeopen.ErrStuck) {
 			break
@@ -56,15 +59,11 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	return f, err
 }
 
-// isFileOf reports whether f is m's file, and closes another. With overlay file systems and btrfs devices and inodes
-// can differ; then the contents decide.
+// isFileOf reports whether f is m's file. With overlay file systems and btrfs, devices and inodes can differ; then the
+// contents decide.
 func (p *Process) isFileOf(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
-	if id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m) {
-		return true
-	}
-	_ = f.Close()
-	return false
+	return id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m)
 }
 
 // SameContents compares the first KiB (ELF header, usually the build id), and start and middle of the mapping.

@@ -176,7 +176,7 @@ func TestContentsDecideIfDevicesDiffer(t *testing.T) {
 	if p.isFileOf(other, &m) {
 		t.Error("isFileOf is true for another file")
 	}
-	if err := self.Close(); err != nil {
+	if err := errors.Join(self.Close(), other.Close()); err != nil {
 		t.Error(err)
 	}
 }

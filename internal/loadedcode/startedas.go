@@ -77,10 +77,13 @@ func (p *Process) startedAs(at *Mapping) string {
 		name = path.Join(dir, name)
 	}
 	f, err := p.files.opener.Open(p.files.requestInRoot(name))
-	if err != nil || !p.isFileOf(f, at) {
+	if err != nil {
 		return ""
 	}
-	_ = f.Close()
+	same := p.isFileOf(f, at)
+	if _ = f.Close(); !same {
+		return ""
+	}
 	return name
 }
 

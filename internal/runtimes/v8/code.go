@@ -91,20 +91,8 @@ type codes struct {
 
 // codeAt returns the code at an address, from the cache if unchanged, or nil.
 func (r *codes) codeAt(pc uint64) *code {
-	i, ok := slices.BinarySearchFunc(r.byStart, pc, func(c *code, pc uint64) int {
-		switch {
-		case c.end <= pc:
-			return -1
-		case c.start > pc:
-			return 1
-		}
-		return 0
-	})
-	if ok {
-		if c := r.byStart[i]; !c.unread && (c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c)) {
-			return c
-		}
-		r.byStart = slices.Delete(r.byStart, i, i+1)
+	if c := r.cachedAt(pc); c != nil {
+		return c
 	}
 	c := r.findCode(pc)
 	if c == nil || !r.sameCode(c) {
@@ -119,6 +107,33 @@ func (r *codes) codeAt(pc uint64) *code {
 	} else if c.optimizationID != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
 		r.scanner.scanPage(pc)
 	}
+	r.keep(c)
+	return c
+}
+
+// cachedAt returns the cached code at an address, or nil. It drops what is no longer there.
+func (r *codes) cachedAt(pc uint64) *code {
+	i, ok := slices.BinarySearchFunc(r.byStart, pc, func(c *code, pc uint64) int {
+		switch {
+		case c.end <= pc:
+			return -1
+		case c.start > pc:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	if c := r.byStart[i]; !c.unread && (c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c)) {
+		return c
+	}
+	r.byStart = slices.Delete(r.byStart, i, i+1)
+	return nil
+}
+
+// keep caches code in place of what it overlaps.
+func (r *codes) keep(c *code) {
 	size := c.size()
 	r.byStart = slices.DeleteFunc(r.byStart, func(o *code) bool {
 		size += o.size()
@@ -127,14 +142,10 @@ func (r *codes) codeAt(pc uint64) *code {
 	if len(r.byStart) >= maxCodes || size > maxKept {
 		r.byStart = nil
 	}
-	i, _ = slices.BinarySearchFunc(r.byStart, c.start, func(o *code, start uint64) int {
-		if o.start < start {
-			return -1
-		}
-		return 1
+	i, _ := slices.BinarySearchFunc(r.byStart, c.start, func(o *code, start uint64) int {
+		return cmp.Compare(o.start, start)
 	})
 	r.byStart = slices.Insert(r.byStart, i, c)
-	return c
 }
 
 // sameCode reports whether code and its function are still at their addresses.

@@ -293,7 +293,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
-// unmovedSince reports whether what was at its address at a time, and is there now, was there at the copy.
+// unmovedSince reports whether an object that has been at its address from a time on until now was there at the copy.
 func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.scanner.recentlyCompacted()
 }
