@@ -39,7 +39,6 @@ func le(size int, v uint64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, v)[:size]
 }
 
-// entry writes an entry with its length and id.
 func (b *builder) entry(id uint64, body []byte) {
 	idSize := 4
 	if b.wide && b.debug {

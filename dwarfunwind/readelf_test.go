@@ -18,7 +18,6 @@ import (
 	"prywalk/frames"
 )
 
-// readelfFDE is an entry as readelf prints it.
 type readelfFDE struct {
 	start, end uint64
 	columns    []string

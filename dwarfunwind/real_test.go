@@ -28,7 +28,6 @@ func openTable(t testing.TB, path string) *Table {
 	return tableOf(t, f)
 }
 
-// tableOf returns the table of an ELF file.
 func tableOf(t testing.TB, f *elffile.File) *Table {
 	t.Helper()
 	cfg := Config{Arch: f.Arch()}

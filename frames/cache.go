@@ -23,7 +23,6 @@ const (
 	maxRecent = 1 << 13
 )
 
-// cacheKey is a [Query].
 type cacheKey struct {
 	pc   Addr
 	kind uint8 // 1, and bits of AfterCall and SPOnly

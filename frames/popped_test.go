@@ -4,7 +4,6 @@ package frames
 
 import "testing"
 
-// fakePops returns the popped registers.
 type fakePops struct {
 	fakeCalls
 	regs []uint8 // the last popped first

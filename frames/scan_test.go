@@ -78,7 +78,6 @@ func TestFramePointerOfAFrameFurtherOutIsNotAccepted(t *testing.T) {
 	}
 }
 
-// jumping reports whether functions end in jumps.
 type jumping struct {
 	fakeCalls
 	leaves bool

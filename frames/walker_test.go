@@ -37,7 +37,6 @@ func (c *fakeCalls) CallBefore(ret Addr) (Call, bool) {
 
 func (c *fakeCalls) FuncStart(Addr) (Addr, bool) { return c.start, c.start != 0 }
 
-// stack returns a snapshot of words from addr on.
 func stack(addr Addr, words ...uint64) *Snapshot {
 	b := make([]byte, 0, 8*len(words))
 	for _, w := range words {
@@ -293,7 +292,6 @@ func TestWalkAllocatesNothing(t *testing.T) {
 	}
 }
 
-// counted counts the words read.
 type counted struct {
 	Memory
 	words int

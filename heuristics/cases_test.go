@@ -81,7 +81,6 @@ type assembled struct {
 	ends   map[int]uint64
 }
 
-// caseFuncs are the functions of a case.
 type caseFuncs struct {
 	parts
 	next oneFunc
@@ -203,7 +202,6 @@ func (a *assembled) checkStack(t *testing.T, line int, words []string) {
 	}
 }
 
-// cfaText writes a rule's CFA.
 func (a *assembled) cfaText(r frames.Rule, row *frames.Row, ok bool) string {
 	plus := func(reg uint8, n int64) string { return fmt.Sprintf("%s%+d", a.names[reg], n) }
 	switch {

@@ -24,7 +24,6 @@ type cfiRow struct {
 	places map[string]string
 }
 
-// cfiFunc is an FDE.
 type cfiFunc struct {
 	lo, hi uint64
 	signal bool

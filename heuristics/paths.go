@@ -4,7 +4,6 @@ package heuristics
 
 const visitBits = 15
 
-// visitedInst is an instruction that a path has visited.
 type visitedInst struct {
 	pc  uint64
 	gen uint32 // entry is empty if this is not visitedSet.gen
@@ -45,7 +44,6 @@ func (s *visitedSet) add(pc uint64) (v *visitedInst, added bool) {
 	return v, true
 }
 
-// find returns nil if the instruction was not visited.
 func (s *visitedSet) find(pc uint64) *visitedInst {
 	if v := s.entry(pc); v.gen == s.gen {
 		return v

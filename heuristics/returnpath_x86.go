@@ -214,7 +214,6 @@ func (e *entrySearch) nextEntry() (entry uint64, ok bool) {
 // returnAddressAtStart is the return address of code that is entered with it at the stack pointer.
 var returnAddressAtStart = value{kind: loaded, base: hwSP}
 
-// returnPlace returns the place of the return address on a path from an entry.
 func (st *symbolicState) returnPlace(entry uint64) (r ReturnPlace, ok bool) {
 	if !st.regs[hwBP].isStartValue(hwBP) {
 		return r, false

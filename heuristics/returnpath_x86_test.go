@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// jitCode returns a source for JIT code at base.
 func jitCode(code []byte) *Source {
 	return New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, JIT: true})
 }

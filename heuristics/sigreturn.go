@@ -15,7 +15,6 @@ type trampoline struct {
 	signalRow  *frames.Row
 }
 
-// sigreturn is the method for a trampoline.
 func (p *patterns) sigreturn(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	for _, form := range p.abi.sigreturn {
 		for _, back := range [...]int{0, len(form) - p.abi.syscallLen} { // q.PC is at the first or second instruction

@@ -100,7 +100,6 @@ func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	return f.lo, ok
 }
 
-// bounds returns the bounds of the function at pc.
 func (s *Source) bounds(pc uint64) (span, bool) {
 	if s.opt.Funcs == nil {
 		return span{}, false
@@ -113,5 +112,4 @@ func (s *Source) bounds(pc uint64) (span, bool) {
 	return f, true
 }
 
-// function returns the bounds of the function at q.
 func (s *Source) function(q frames.Query) (span, bool) { return s.bounds(q.LookupPC(s.opt.Arch)) }

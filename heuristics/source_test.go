@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// bytesCode is code at address base.
 type bytesCode struct {
 	base uint64
 	b    []byte
@@ -39,7 +38,6 @@ func arm(jit bool, words ...uint32) *Source {
 	return New(Options{Arch: frames.AArch64, Code: bytesCode{base, armBytes(words...)}, JIT: jit})
 }
 
-// armBytes returns the bytes of arm64 instructions.
 func armBytes(words ...uint32) (b []byte) {
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint32(b, w)
@@ -47,7 +45,6 @@ func armBytes(words ...uint32) (b []byte) {
 	return b
 }
 
-// want checks the rule at an offset.
 func want(t *testing.T, s *Source, off uint64, reg uint8, cfa int32, m frames.Method) frames.Rule {
 	t.Helper()
 	r, _, ok := s.Rule(frames.Query{PC: base + off})

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// range1 is one function.
 type range1 struct{ lo, hi uint64 }
 
 // FuncRange implements Functions.

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// switched returns a record of a context switch on a CPU.
 func switched(kind perfevents.Kind, at int64, cpu, pid int) perfevents.Record {
 	r := task(kind, at, pid, 0)
 	r.CPU = cpu

@@ -15,7 +15,6 @@ func table(shell *int) *Table[*int, int] {
 	return u
 }
 
-// task returns a record of a process.
 func task(kind perfevents.Kind, at int64, pid, parent int) perfevents.Record {
 	return perfevents.Record{Kind: kind, Time: at, PID: pid, TID: pid, PPID: parent, PTID: parent}
 }

@@ -32,7 +32,6 @@ func openWith(t *testing.T, mem *budget.Budget, b []byte) *File {
 	return f
 }
 
-// allocated returns the bytes that f allocates.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -20,7 +20,6 @@ func newImage() *image {
 	return &image{typ: uint16(TypeDyn), machine: machX86_64, secs: make([]Section, 1), data: make([][]byte, 1)}
 }
 
-// add appends a section and returns its index.
 func (img *image) add(s Section, data []byte) int {
 	img.secs = append(img.secs, s)
 	img.data = append(img.data, data)

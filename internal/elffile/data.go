@@ -63,7 +63,6 @@ func (r *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// contents are decompressed.
 type contents struct {
 	io.Reader
 	size    uint64

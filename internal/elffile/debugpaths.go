@@ -55,8 +55,7 @@ func (f *File) debugPaths(file string) []string {
 // ErrOtherBuild means a debug file of another build.
 var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
-// maxChecksum is in bytes.
-const maxChecksum = 4 << 30
+const maxChecksum = 4 << 30 // bytes
 
 // checkDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, without, by the checksum in
 // f's .gnu_debuglink. The error is ErrOtherBuild or ErrTooBig, or comes from r.

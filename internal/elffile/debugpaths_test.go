@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// linked returns a file with a link to a debug file.
 func linked(t *testing.T, name string, crc uint32) *File {
 	t.Helper()
 	m := newImage()

@@ -110,7 +110,6 @@ func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	}
 }
 
-// openShort returns a File that was truncated after Open.
 func openShort(t *testing.T, b []byte) *File {
 	f := openBytes(t, b)
 	f.r = bytes.NewReader(b[:500])

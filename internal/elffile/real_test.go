@@ -136,7 +136,6 @@ func TestSymbolsEqualDebugElfs(t *testing.T) {
 	})
 }
 
-// readelf runs readelf and returns its output.
 func readelf(t *testing.T, args ...string) string {
 	tool, err := exec.LookPath("readelf")
 	if err != nil {

@@ -34,8 +34,7 @@ func sectionOf(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-// maxDebugFrame is in bytes, decompressed.
-const maxDebugFrame = 64 << 20
+const maxDebugFrame = 64 << 20 // bytes, decompressed
 
 // debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. With a language's table it
 // is for code outside of that, and includes the file's .debug_frame.

@@ -39,7 +39,6 @@ func (d *detection) isFinal() bool {
 	return d.runtime != nil || d.tries > 0 && d.reason == nil || d.tries >= maxDetections
 }
 
-// found yields the runtimes that were found.
 func (d *detectedRuntimes) found(yield func(managed.Runtime) bool) {
 	for i := range d.detections {
 		if r := d.detections[i].runtime; r != nil && !yield(r) {
@@ -107,7 +106,6 @@ func (d *detectedRuntimes) search(i int, h *runtimeHost) {
 	}
 }
 
-// maxOfKind bounds the runtimes of a kind.
 const maxOfKind = 16
 
 // searchAnother adds a detection that looks for one more runtime of the kind, unless one is looking already or the kind

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// owningRuntime owns all generated code.
 type owningRuntime struct {
 	fakeRuntime
 	lostAfter int // readings of the mappings

@@ -119,7 +119,6 @@ func threadNames(t *testing.T, pid int) map[int]string {
 	return names
 }
 
-// checkDump checks the stacks of a dump, and its text.
 func checkDump(t *testing.T, p *stacks.Process) {
 	t.Helper()
 	for i := range p.Threads {

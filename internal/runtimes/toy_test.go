@@ -53,7 +53,6 @@ const (
 
 var errNoLoop = errors.New("the toy's interpreter loop has no symbol; give prywalk the program's debug file")
 
-// detectToy is the managed.Detector.
 func detectToy(h managed.Host) (managed.Runtime, error) {
 	for _, m := range h.Modules() {
 		if filepath.Base(m.Name) != "toy" {
@@ -179,7 +178,6 @@ func function(at uint64, l managed.Live) (id uint64, f managed.Frame, code uint6
 	return binary.LittleEndian.Uint64(b[:]), f, binary.LittleEndian.Uint64(b[24:]), true
 }
 
-// text reads a string.
 func text(at uint64, l managed.Live) string {
 	var b [64]byte
 	s, _, _ := bytes.Cut(b[:l.Read(at, b[:])], []byte{0})

@@ -76,7 +76,6 @@ func compare(t *testing.T, tool string, table *Table, addrs []uint64, want [][]r
 //     end).
 var explained = []string{"same", "plt", "only here", "none"}
 
-// symbolExtents returns the place of each symbol of a file.
 func symbolExtents(table *Table) map[string][]extent {
 	at := make(map[string][]extent)
 	files := []*elffile.File{table.opt.File}
@@ -149,7 +148,6 @@ func sameName(got Frame, want string, at map[string][]extent) bool {
 	})
 }
 
-// covered reports whether addr is in one of the symbols.
 func covered(at []extent, addr uint64) bool {
 	return slices.ContainsFunc(at, func(e extent) bool { return addr >= e.lo && addr < e.hi })
 }

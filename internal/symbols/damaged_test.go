@@ -51,5 +51,4 @@ func TestDamagedFilesDegrade(t *testing.T) {
 	}
 }
 
-// elfHeader is the size of an ELF64 header.
 const elfHeader = 64

@@ -19,7 +19,6 @@ type debugFiles struct {
 
 func (d *debugFiles) close() error { return errors.Join(d.file.Close(), d.alt.Close()) }
 
-// debugFile returns the file's debug file, or nil.
 func (t *Table) debugFile() *elffile.DebugFile {
 	if f := t.opt.File; !t.debug.tried && f != nil && t.opt.Open != nil {
 		t.debug.file = f.OpenDebug(t.opt.Path, t.opt.Open, t.warn)

@@ -26,7 +26,6 @@ func openFile(path string) (io.ReaderAt, int64, error) {
 	return f, st.Size(), nil
 }
 
-// openTable returns the table of a file on disk.
 func openTable(tb testing.TB, path string) *Table {
 	tb.Helper()
 	r, size, err := openFile(path)

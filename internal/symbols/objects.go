@@ -24,8 +24,7 @@ type objects struct {
 	list []object
 }
 
-// objectCost is in bytes.
-const objectCost = 24
+const objectCost = 24 // bytes
 
 // Object returns the display name of the static variable at addr, a file address, and the offset in it.
 func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/symbols/perfmap"
 )
 
-// allocated returns the bytes that f allocates.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -133,7 +133,6 @@ func (t *threads) tidOf(pthread uint64) uint64 {
 	return t.read64(pthread+managed.PthreadTID) & (1<<32 - 1)
 }
 
-// anchor returns a thread's state.
 func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
 	old := procmem.Now()-t.read >= rereadThreadsAfter
 	if th := t.find(tid, threadPointer, 0); th != nil && !(th.shared && old) {

@@ -47,7 +47,6 @@ type fixed frames.Rule
 
 func (f fixed) Rule(frames.Query) (frames.Rule, *frames.Row, bool) { return frames.Rule(f), nil, true }
 
-// host is a process with a runtime.
 type host struct {
 	managed.Host
 	arch   frames.Arch

@@ -20,7 +20,6 @@ const (
 var luaRule = fixed{Method: frames.MethodCFI, CFAReg: frames.X86RSP, CFAOff: 80, Saved: [frames.NumCompact]uint8{2, 3,
 	0, 0, 5, 4}}
 
-// luaJLoopCode has the instructions of JLOOP.
 var luaJLoopCode = slices.Concat(luaLoadTraceArray, []byte{luaTable, 0, 0, 0}, luaLoadTraceCode, []byte{0x58},
 	luaJumpToTrace)
 

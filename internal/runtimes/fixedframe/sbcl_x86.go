@@ -35,8 +35,7 @@ var (
 	lispClearCarry = []byte{0xf8}
 )
 
-// lispRoutine is in bytes.
-const lispRoutine = 2 << 10
+const lispRoutine = 2 << 10 // bytes
 
 func newSBCL(p *process) *FrameRules {
 	s := &sbcl{process: p}

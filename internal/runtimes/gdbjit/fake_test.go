@@ -14,7 +14,6 @@ const (
 	memEnd  = 0x80000
 )
 
-// fake is the memory of a process.
 type fake struct {
 	mem   []byte
 	reads int

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// listHost is a process with a list and modules.
 type listHost struct {
 	managed.Host
 	*fake

@@ -151,7 +151,6 @@ func build(t testing.TB, src string, env []string, args ...string) string {
 	return out
 }
 
-// toolchain returns the go command and the language version for env.
 func toolchain(env []string) (command, language string) {
 	release := ""
 	for _, e := range env {
@@ -261,7 +260,6 @@ func variants() []variant {
 
 func with(release string, env ...string) []string { return testtargets.GoRelease(release, env...) }
 
-// plainSource is source without generics.
 var plainSource = strings.NewReplacer("type num interface{ ~int | ~float64 }\n", "",
 	"func sum[T num](xs []T) (s T)", "func sum(xs []int) (s int)").Replace(source)
 

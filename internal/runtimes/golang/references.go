@@ -11,7 +11,6 @@ import (
 
 const maxReferenced = 64
 
-// referencedAddresses returns the addresses in a function's instructions.
 func (t *funcs) referencedAddresses(function string) (out []uint64) {
 	for _, pc := range t.funcByName(function) {
 		f, ok := t.find(pc)

@@ -46,7 +46,6 @@ func everyStep(t *testing.T, path string, most int) {
 	}
 }
 
-// walkStep walks one stack and notes failures.
 func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Memory, through, bad map[string]int) {
 	var w frames.Walker
 	w.Init(space, regs, mem)

@@ -321,7 +321,6 @@ var throwCode = slices.Concat([]byte{
 
 func (f *fake) open(t testing.TB) *VM { return f.openWith(t, f.host(frames.X86_64)) }
 
-// openAnalysed is open with an analysis of instructions.
 func (f *fake) openAnalysed(t testing.TB) *VM {
 	h := f.host(frames.X86_64)
 	h.analysis = heuristics.New(heuristics.Options{Arch: h.arch, Code: codeOf{f}, JIT: true})
@@ -339,7 +338,6 @@ func (f *fake) openWith(t testing.TB, h managed.Host) *VM {
 
 func (f *fake) host(arch frames.Arch) *fakeHost { return &fakeHost{fake: f, arch: arch} }
 
-// readingHost is a host with another Read.
 type readingHost struct {
 	managed.Host
 	read func(addr uint64, b []byte) int

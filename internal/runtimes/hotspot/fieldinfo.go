@@ -6,7 +6,6 @@ import "encoding/binary"
 
 const maxFieldInfo = 1 << 12 // bytes
 
-// fieldOffset returns the offset of a field in klass's objects.
 func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))

@@ -267,7 +267,6 @@ func (v *VM) ruleInAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 
 const regR11 = 11 // DWARF number
 
-// ruleInForwardException returns the rule at the return address of the call in forward_exception.
 func (v *VM) ruleInForwardException(ret uint64) (frames.Rule, bool) {
 	code := v.code(ret, maxForward)
 	size := int32(8)

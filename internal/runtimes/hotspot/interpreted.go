@@ -50,7 +50,6 @@ var (
 	frameARM64 = interpretedFrame{24, 56, 72, 16, 22, 12}
 )
 
-// interpretedRow is the row of an interpreter frame.
 func (v *VM) interpretedRow() *frames.Row {
 	if v.arm64 != nil {
 		return arm64.Interpreted

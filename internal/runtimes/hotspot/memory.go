@@ -19,7 +19,6 @@ type readCache struct {
 	since     int64                     // before the first read, CLOCK_MONOTONIC ns
 }
 
-// reader counts reads.
 type reader struct {
 	managed.Reader
 	count int

@@ -172,7 +172,6 @@ func nameSizes() (out []string) {
 	return out
 }
 
-// nameLayout is the layout of what names need.
 type nameLayout struct {
 	*layout
 	table                    nameTable

@@ -164,7 +164,6 @@ func (f *named) newMethod(c class, index int, name string, size int, lines ...by
 	return m
 }
 
-// desc is a PcDesc.
 type desc struct{ pc, scope int32 }
 
 func (f *named) newCompiled(r namedRelease, id int32, level byte, scopes []byte, pcs []desc,

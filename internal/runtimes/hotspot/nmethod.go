@@ -79,7 +79,6 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 // nativeMethod is the name of a native wrapper's blob.
 const nativeMethod = "native nmethod"
 
-// setDeoptHandlers sets the addresses of the deoptimization handlers.
 func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
 	for i := range c.vm.nameLayout.deopts {
 		f := &c.vm.nameLayout.deopts[i]

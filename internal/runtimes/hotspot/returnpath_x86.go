@@ -98,7 +98,6 @@ var (
 
 const maxBarrier = 768 // bytes
 
-// ruleInBarrier returns the rule in a method entry barrier.
 func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
 	code := v.code(from, min(b.end-from, 2*maxBarrier))

@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/runtimes/hotspot/arm64"
 )
 
-// ruleARM64 returns the rule at q.PC, which is in b.
 func (v *VM) ruleARM64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	p := b.piece()
 	switch b.kind {

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// ruleX86 returns the rule at q.PC, which is in b.
 func (v *VM) ruleX86(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
 		return v.ruleAtReturnAddress(b, q)

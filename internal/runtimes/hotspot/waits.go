@@ -43,7 +43,6 @@ const handleMonitors = 16
 // markMonitorValue is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
 const markMonitorValue = 2
 
-// waiters are what threads wait for.
 type waiters struct {
 	*threads
 	chosen       bool     // pending and owner have been set

@@ -42,7 +42,6 @@ func (m memory) put(addr uint64, b []byte) {
 	}
 }
 
-// text writes a text with one reference.
 func (m memory) text(addr uint64, s string, hashed bool) {
 	m[addr], m[addr+textHash], m[addr+textLength] = typeText<<32|1<<36|1, 0, uint64(len(s))
 	if hashed {

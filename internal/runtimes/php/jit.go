@@ -86,8 +86,7 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 
 var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
-// maxPrologue is in bytes.
-const maxPrologue = 64
+const maxPrologue = 64 // bytes
 
 // findFrameSize finds the distance from sp to the CFA in execute_ex. By frame pointer, which JIT code uses otherwise,
 // it is the registers that the prologue saves, and its sub rsp.

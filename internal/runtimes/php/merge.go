@@ -183,8 +183,7 @@ func (w *walk) leadsTo(data, user uint64) bool {
 	return false
 }
 
-// maxInnerDistance is in bytes.
-const maxInnerDistance = 16 << 10
+const maxInnerDistance = 16 << 10 // bytes
 
 // hasInnerOnStack reports whether native frames keep execute data further in than the globals.
 func (r *Runtime) hasInnerOnStack(current *run, parts [2]managed.Span) bool {

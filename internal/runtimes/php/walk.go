@@ -83,7 +83,6 @@ func (r *Runtime) inExecuteEx(pc uint64) bool {
 	return r.executeEx.Has(pc) || r.cold.Has(pc) || r.jit.has(pc)
 }
 
-// runBuilder collects the calls of one run.
 type runBuilder struct {
 	from  int    // its first call
 	user  uint64 // its innermost user call; 0: none yet
@@ -104,7 +103,6 @@ func (w *walk) endRun(b *runBuilder) {
 // dropRun drops the calls of a run of which one is unreadable.
 func (w *walk) dropRun(b *runBuilder) { w.incomplete, w.calls = true, w.calls[:b.from] }
 
-// callRecord is what the walk reads of a call's record.
 type callRecord struct{ opline, function, info, previous uint64 }
 
 func (w *walk) readCall(at uint64) (callRecord, bool) {

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// mapped is a process with modules.
 type mapped struct {
 	image
 	mods []*frames.Module

@@ -141,8 +141,7 @@ func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	return ok && v == addr
 }
 
-// lastingAge is in ns.
-const lastingAge = 500e6
+const lastingAge = 500e6 // ns
 
 // skipCopies excepts an old or lasting object from copies.
 func (c *objectCache) skipCopies(addr uint64, o *object) {

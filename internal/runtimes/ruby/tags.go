@@ -105,8 +105,7 @@ func (info *tagInfo) isTarget(pc uint64) bool {
 	return info.code.Has(pc) || info.pointerGuard != 0 && info.code.Has(bits.RotateLeft64(pc, -17)^info.pointerGuard)
 }
 
-// maxNativeStack is in bytes.
-const maxNativeStack = 1 << 30
+const maxNativeStack = 1 << 30 // bytes
 
 func isStack(tags []tag) bool {
 	for i := 1; i < len(tags); i++ {

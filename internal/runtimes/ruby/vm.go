@@ -101,8 +101,7 @@ func (m *rubyVM) verifyThread(th uint64) bool {
 		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEP)))
 }
 
-// maxStack is in words.
-const maxStack = 1 << 27
+const maxStack = 1 << 27 // words
 
 func (m *rubyVM) findSymbols() (table uint64) {
 	m.scan(func(at uint64, b []byte) bool {

@@ -97,7 +97,6 @@ type names struct {
 	timeouts map[uint64]timeoutBlock
 }
 
-// find returns the wait of a thread in a blocking region.
 func (b *blockedWait) find() (w managed.WaitAnswer, ok bool) {
 	if !b.findUnblock() {
 		return w, false

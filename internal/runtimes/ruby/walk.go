@@ -23,7 +23,6 @@ type walk struct {
 	broken     bool
 }
 
-// frame is a control frame.
 type frame struct {
 	at, pc, iseq, ep uint64
 	flags            uint64

@@ -191,7 +191,6 @@ func (r *codes) findCode(pc uint64) *code {
 	return nil
 }
 
-// dropEmptyRanges drops outdated ones.
 func (r *codes) dropEmptyRanges() {
 	now := procmem.Now()
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(b emptyRange) bool { return now-b.at >= emptyRangeFor })

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// symbolHost is a process with a word for each symbol.
 type symbolHost struct {
 	fakeHost
 	symbols []managed.Symbol
@@ -69,7 +68,6 @@ func TestCompressedPointersAreRefused(t *testing.T) {
 	}
 }
 
-// countedReads counts the bytes that are read.
 type countedReads struct {
 	memory
 	n *int

@@ -72,7 +72,6 @@ func (r *Reader) Used() int64 { return r.memory.Used() }
 // Close frees the memory.
 func (r *Reader) Close() { r.memory.Close() }
 
-// due returns the time of the next reading.
 func (r *Reader) due(began time.Time) time.Time {
 	took := time.Since(began)
 	if r.whole {

@@ -71,7 +71,6 @@ type live struct {
 func (l live) Read(a uint64, b []byte) int { n, _ := l.p.ReadMem(a, b); return n }
 func (l live) Unchanged() bool             { return l.unchanged() }
 
-// python is a Python process that is looked at.
 type python struct {
 	pid     int
 	p       *loadedcode.Process
@@ -126,7 +125,6 @@ func pythons(t *testing.T) map[string]string {
 	return all
 }
 
-// attach opens a process.
 func attach(t *testing.T, pid int) *python {
 	t.Helper()
 	py, err := find(t, pid)

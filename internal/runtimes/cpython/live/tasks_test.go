@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// task is a task as the program knows it.
 type task struct {
 	awaits string
 	names  []string
@@ -93,7 +92,6 @@ func launchTasks(t *testing.T, exe string, args ...string) (pid int, truth map[s
 	return cmd.Process.Pid, truth
 }
 
-// sampleNow dumps a process.
 func sampleNow(t *testing.T, pid int) *stacks.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// kept returns the images that are kept.
 func kept(t testing.TB) map[string]*Image {
 	t.Helper()
 	files, err := filepath.Glob("testdata/images/*" + Suffix)
@@ -87,7 +86,6 @@ func FuzzImages(f *testing.F) {
 	})
 }
 
-// change overwrites bytes of an image.
 func (img *Image) change(off uint32, b []byte) {
 	for i := range img.Memory {
 		r := &img.Memory[i]

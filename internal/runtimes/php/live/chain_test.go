@@ -163,7 +163,6 @@ func TestChainsAreTheCallsOfTheProgram(t *testing.T) {
 	}
 }
 
-// text is a stack in lines.
 func text(th *stacks.Thread) string {
 	var b strings.Builder
 	for i := range th.Frames {

@@ -67,7 +67,6 @@ const (
 	responder  = 1
 )
 
-// request asks for a script.
 func request(t *testing.T, socket, script string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("unix", socket)

@@ -71,7 +71,6 @@ func (i interpreter) start(t *testing.T, script string, arguments ...string) int
 	return cmd.Process.Pid
 }
 
-// open opens a process.
 func open(t *testing.T, pid int) *loadedcode.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
@@ -82,7 +81,6 @@ func open(t *testing.T, pid int) *loadedcode.Process {
 	return p
 }
 
-// sample returns the main thread's stack.
 func sample(t *testing.T, p *loadedcode.Process, pid int) *stacks.Thread {
 	t.Helper()
 	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})

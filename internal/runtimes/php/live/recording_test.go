@@ -56,7 +56,6 @@ func settled(prof *pprof.Profile) []*pprof.Sample {
 	return list[i:]
 }
 
-// tally counts the samples of a recording.
 type tally struct{ samples, frames, without, cut, freed, wrong int64 }
 
 // add counts a sample, and returns what is wrong with its frames. Calls that could not be read are cut off at the outer

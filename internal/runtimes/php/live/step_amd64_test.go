@@ -31,7 +31,6 @@ type stepped struct {
 	said   []managed.Frame
 }
 
-// stepCounts counts the results of single steps.
 type stepCounts struct {
 	steps, frames             int
 	wrong, freed              int
@@ -78,7 +77,6 @@ func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 	}
 }
 
-// holdPHP stops a process.
 func holdPHP(t *testing.T, pid int) *stepped {
 	t.Helper()
 	runtime.LockOSThread() // ptrace is the thread's

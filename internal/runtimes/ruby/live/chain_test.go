@@ -42,7 +42,6 @@ func pattern(k int, qualified bool) (list []string) {
 	return list
 }
 
-// plain is a name without its class.
 func plain(name string) string {
 	before, name, cut := strings.Cut(name, " in ")
 	if !cut {

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// program is a Ruby program with its options.
 type program []string
 
 // yjit are the options for compiled code: all that is called twice.
