@@ -42,7 +42,10 @@ func noLocks(p *profile.Profile, o *Options) error {
 	}
 	var parts []string
 	if n := int64(len(threads)); n > 0 {
-		where := map[bool]string{true: "for locks of CPython", false: "at semaphores"}[python]
+		where := "at semaphores"
+		if python {
+			where = "for locks of CPython"
+		}
 		parts = append(parts, tabular.Plural(n, "thread")+" waited "+where)
 	}
 	if n := view.MeanTasks(p, goroutines); n > 0 {
@@ -88,15 +91,12 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		return nil, err
 	}
 	o.From, o.To = 0, 0
-	wall, hasWall := view.TypeIndex(p, rec.TypeWall)
-	cpu, hasCPU := view.TypeIndex(p, rec.TypeCPU)
-	queue, hasQueue := view.TypeIndex(p, rec.TypeRunQueue)
-	if !hasWall || !hasCPU || !hasQueue {
+	clocks, ok := view.ClocksOf(p)
+	if !ok {
 		return nil, noLocks(p, o)
 	}
-	b := newBlameBuilder(p, wall)
+	b := newBlameBuilder(p, clocks.Wall)
 	defer b.memory.Close()
-	b.period = p.Period
 	owned := map[lockID]bool{} // locks with an owner in some wait
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelOwner) != 0 {
@@ -104,7 +104,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		}
 	}
 	for _, s := range p.Sample {
-		blocked := s.Value[wall] - s.Value[cpu] - s.Value[queue]
+		blocked := clocks.Blocked(s)
 		if blocked > 0 && view.IsLock(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
 			b.addWait(s, blocked)
 		}
@@ -162,7 +162,7 @@ func (b *blameBuilder) countSteps(n int) {
 
 func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
-		out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
+		period: p.Period, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
 		memory: budget.Process().AccountOfWhole("the report")}
 	for _, s := range p.Sample {
 		end := view.NumLabel(s, rec.LabelEnd)

@@ -25,7 +25,7 @@ type DiffOptions struct {
 	Options
 	// Per is one of [Normalizations]; "" is "run".
 	Per string
-	// All includes changes within the sampling error.
+	// All includes changes that are not significant.
 	All bool
 }
 
@@ -174,7 +174,7 @@ func (d *Difference) compareFunctions() {
 }
 
 func (d *Difference) addChange(f *view.Frame, before, after view.Row) {
-	if !d.new.sum.Take(changeCost) {
+	if !d.new.sum.Memory.Take(changeCost) {
 		return
 	}
 	c := Change{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, frame: *f}
@@ -229,8 +229,11 @@ func (d *Difference) LargestGrowth() (share float64, subject string) {
 	if d.Whole.Significant && d.Whole.Delta() > 0 && shareOf(&d.Whole) > share {
 		share, subject = shareOf(&d.Whole), "the total"
 		if largest != nil && whole > 0 {
-			subject += fmt.Sprintf(" (largest part: self time of %s, %.1f%%%s)", largest.Name, 100*shareOf(&largest.Self),
-				map[bool]string{false: ", alone not significant"}[largest.Self.Significant])
+			note := ", alone not significant"
+			if largest.Self.Significant {
+				note = ""
+			}
+			subject += fmt.Sprintf(" (largest part: self time of %s, %.1f%%%s)", largest.Name, 100*shareOf(&largest.Self), note)
 		}
 	}
 	return share, subject

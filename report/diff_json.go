@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/schema"
 )
 
+// jsonFigure has the field names within and sure, which users rely on, for the margin and for significance.
 type jsonFigure struct {
 	// Old is the earlier value: ns, ns per second, or a share of 1.
 	Old float64 `json:"old"`

@@ -6,17 +6,15 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 
-	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
 
 type pageDiff struct {
-	// Whole is each recording's total in the new one's scale, Samples their number; 0: unknown.
-	Whole   [2]float64 `json:"whole"`
+	// Whole has the recordings' totals in the new one's scale, in the order of the page's values: new, old.
+	Whole [2]float64 `json:"whole"`
+	// Samples are the effective numbers of samples in the same order; 0: unknown.
 	Samples [2]float64 `json:"samples"`
 	// Beyond is from how many standard errors a box has changed significantly.
 	Beyond float64 `json:"beyond"`
@@ -72,15 +70,4 @@ func (d *Difference) facts() (f [][2]string) {
 
 func (d *Difference) joinedData() *data {
 	return &data{view.Join(d.old.sum.Data, d.new.sum.Data, d.oldInNewScale())}
-}
-
-// Folded writes a line per stack with old and new value, for differential flame graphs.
-func (d *Difference) Folded(w io.Writer) error {
-	joined := d.joinedData()
-	sums := joined.foldedSums(1, 0)
-	out := printable.NewWriter(joined.Writer(w))
-	for _, l := range slices.Sorted(maps.Keys(sums)) {
-		out.Printf("%s %d %d\n", l, sums[l][0], sums[l][1])
-	}
-	return cmp.Or(joined.Err(), out.Err())
 }

@@ -5,7 +5,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
@@ -97,7 +96,12 @@ func (c *meanComparison) degreesOfFreedom() int { return len(c.sums[0].runs) + l
 // mark spends half of the chance of a false alarm on the whole, half on the functions that are large enough.
 func (c *meanComparison) mark(whole *ComparedValue, functions []*ComparedValue) {
 	least := minTestedShare * (whole.Old + whole.New)
-	tested := slices.DeleteFunc(functions, func(v *ComparedValue) bool { return v.Old+v.New < least })
+	var tested []*ComparedValue
+	for _, v := range functions {
+		if v.Old+v.New >= least {
+			tested = append(tested, v)
+		}
+	}
 	const level = tabular.SignificanceLevel / 2
 	whole.setSignificant(tabular.StudentBound(level, c.degreesOfFreedom()))
 	bound := tabular.StudentBound(level/float64(max(len(tested), 1)), c.degreesOfFreedom())

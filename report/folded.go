@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"maps"
 	"slices"
@@ -19,30 +20,53 @@ import (
 // space, and the value in the profile's unit. Missing names are left out.
 func Folded(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
-		sums := d.foldedSums(d.ValueIndex, d.ValueIndex)
-		for _, l := range slices.Sorted(maps.Keys(sums)) {
-			out.Printf("%s %d\n", l, sums[l][0])
-		}
+		d.writeFolded(out, d.ValueIndex)
 		return nil
 	})
 }
 
+// Folded writes a line per stack with old and new value, for differential flame graphs.
+func (d *Difference) Folded(w io.Writer) error {
+	joined := d.joinedData()
+	out := printable.NewWriter(joined.Writer(w))
+	joined.writeFolded(out, 1, 0) // old, new ([view.Join])
+	return cmp.Or(joined.Err(), out.Err())
+}
+
+// writeFolded writes the distinct stacks with their sums of some types of values.
+func (d *data) writeFolded(out *printable.Writer, types ...int) {
+	sums := d.foldedSums(types)
+	for _, l := range slices.Sorted(maps.Keys(sums)) {
+		out.Printf("%s", l)
+		for _, v := range sums[l] {
+			out.Printf(" %d", v)
+		}
+		out.Printf("\n")
+	}
+}
+
 const foldedCost = 128
 
-// foldedSums sums two types of values by the lines of stacks.
-func (d *data) foldedSums(first, second int) map[string][2]int64 {
-	sums := map[string][2]int64{}
+// foldedSums sums types of values by the lines of stacks.
+func (d *data) foldedSums(types []int) map[string][]int64 {
+	sums := map[string][]int64{}
 	var line []byte
 	for _, s := range d.Profile.Sample {
-		if s.Value[first] == 0 && s.Value[second] == 0 {
+		if !slices.ContainsFunc(types, func(t int) bool { return s.Value[t] != 0 }) {
 			continue
 		}
 		line = d.fold(line[:0], s)
-		v, ok := sums[string(line)]
-		if !ok && !d.Take(int64(len(line))+foldedCost) {
-			break
+		sum := sums[string(line)]
+		if sum == nil {
+			if !d.Memory.Take(int64(len(line)) + foldedCost) {
+				break
+			}
+			sum = make([]int64, len(types))
+			sums[string(line)] = sum
 		}
-		sums[string(line)] = [2]int64{v[0] + s.Value[first], v[1] + s.Value[second]}
+		for i, t := range types {
+			sum[i] += s.Value[t]
+		}
 	}
 	return sums
 }
@@ -55,7 +79,7 @@ func (d *data) fold(line []byte, s *profile.Sample) []byte {
 	}
 	for _, f := range slices.Backward(d.Stack(s)) {
 		name := foldName(d.Frames[f].Label())
-		if need := len(line) + len(name) + 1; need > cap(line) && !d.Take(2*int64(need)) {
+		if need := len(line) + len(name) + 1; need > cap(line) && !d.Memory.Take(2*int64(need)) {
 			break
 		}
 		line = append(append(line, name...), ';')

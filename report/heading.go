@@ -4,11 +4,8 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
@@ -53,23 +50,6 @@ func (d *data) totals(s *view.Summary) []string {
 }
 
 const seeBelow = " (see below)"
-
-// headSeparator ends the first part of an account.
-const headSeparator = " | "
-
-// divideComment returns the first part of prywalk's accounts ("": an earlier release's, without a separator), and the
-// rest; other comments whole.
-func divideComment(comment string) (first, rest string) {
-	account, own := strings.CutPrefix(comment, "prywalk: ")
-	if !own {
-		return comment, ""
-	}
-	first, rest, divided := strings.Cut(account, headSeparator)
-	if !divided {
-		return "", account
-	}
-	return first, rest
-}
 
 func (d *data) hiddenStacks() string {
 	if d.Dropped == 0 {
@@ -136,49 +116,4 @@ func (d *data) taskHint() string {
 		return ""
 	}
 	return "not counted: " + strings.Join(parts, "; ") + " (--native counts both)"
-}
-
-// accountLines returns the clauses of both parts of an account.
-func accountLines(comment string) (lines []string) {
-	text, own := strings.CutPrefix(comment, "prywalk: ")
-	if !own {
-		return []string{comment}
-	}
-	for part := range strings.SplitSeq(text, headSeparator) {
-		lines = append(lines, clauses(part)...)
-	}
-	return lines
-}
-
-// clauses divides at semicolons outside of parentheses.
-func clauses(text string) (out []string) {
-	begin, depth := 0, 0
-	for i, c := range text {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == ';' && depth == 0 && strings.HasPrefix(text[i:], "; "):
-			out = append(out, text[begin:i])
-			begin = i + len("; ")
-		}
-	}
-	return append(out, text[begin:])
-}
-
-// Account writes all comments: how a recording was made.
-func Account(w io.Writer, p *profile.Profile, o Options) error {
-	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
-		s, _ := d.title(out)
-		for _, comment := range s.Comments {
-			for _, line := range accountLines(comment) {
-				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
-			}
-		}
-		if len(s.Comments) == 0 {
-			out.Printf("the profile has no comments on how it was recorded\n")
-		}
-		return nil
-	})
 }

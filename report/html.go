@@ -15,18 +15,19 @@ import (
 	"prywalk/internal/view"
 )
 
-//go:embed page.html page.css page_model.js page_selection.js page_precision.js page_graph.js page_around.js page_ui.js
+//go:embed page.html page.css page_*.js
 var pageFiles embed.FS
+
+// pageScripts are in the order of their execution.
+var pageScripts = []string{"page_model.js", "page_selection.js", "page_precision.js", "page_graph.js", "page_around.js",
+	"page_ui.js"}
 
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "page.html"))
 
 // HTML writes a self-contained page: a flame graph of all values, functions and threads, first Options.Value. In large
 // profiles it merges call paths under 0.05 % of all values, and says so.
 func HTML(w io.Writer, p *profile.Profile, o Options) error {
-	if o.Value != view.TypeBlocked { // added, if it can be computed
-		p = view.WithBlocked(p)
-	}
-	d, err := prepare(p, o)
+	d, err := prepare(view.WithBlocked(p), o)
 	if err != nil {
 		return err
 	}
@@ -62,8 +63,7 @@ func pageSources() (style, script string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	for _, name := range []string{"page_model.js", "page_selection.js", "page_precision.js", "page_graph.js",
-		"page_around.js", "page_ui.js"} {
+	for _, name := range pageScripts {
 		js, err := pageFiles.ReadFile(name)
 		if err != nil {
 			return "", "", err

@@ -129,10 +129,7 @@ type jsonReport struct {
 // JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0:
 // all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
-	if o.Value != view.TypeBlocked { // added, if it can be computed
-		p = view.WithBlocked(p)
-	}
-	d, err := prepare(p, o)
+	d, err := prepare(view.WithBlocked(p), o)
 	if err != nil {
 		return err
 	}
@@ -232,7 +229,7 @@ func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map
 	cost := jsonRowCost + 16*int64(types)
 	addFunction := func(f int32) {
 		taken += cost
-		d.Take(cost)
+		d.Memory.Take(cost)
 		all[f] = &functionSums{make([]int64, types), make([]int64, types)}
 	}
 	rows = d.Rows(samples)
@@ -287,7 +284,7 @@ func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 		to.Text(`,"cut":`)
 		to.Value(cut)
 	}
-	d.Give(taken)
+	d.Memory.Give(taken)
 }
 
 const jsonRowCost = 256
@@ -315,7 +312,7 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 		for _, f := range slices.Backward(d.Stack(s)) {
 			n = t.Child(n, f)
 			if 2*types*int(n) == len(sums) {
-				d.Take(2 * 2 * 8 * int64(types))
+				d.Memory.Take(2 * 2 * 8 * int64(types))
 				sums = append(sums, make([]int64, 2*types)...)
 			}
 			_, total := of(n)
@@ -348,8 +345,8 @@ func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut)
 		return cut
 	}
 	taken := 5 * int64(len(t.Nodes))
-	d.Take(taken)
-	defer d.Give(taken)
+	d.Memory.Take(taken)
+	defer d.Memory.Give(taken)
 	order := make([]int32, all)
 	for i := range order {
 		order[i] = int32(i + 1)

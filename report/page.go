@@ -169,7 +169,7 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	k := [2]int32{node, int32(b.contextIndex(s))}
 	row := b.rows[k]
 	if row == nil {
-		if !b.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
+		if !b.Memory.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
 			return
 		}
 		row = make([]int64, len(s.Value))
@@ -184,7 +184,7 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
 	types := len(s.Value)
 	if need := (int(n) + 1) * types; need > len(b.magnitudes) {
-		if !b.Take(int64(pageNodeCost + 16*(need-len(b.magnitudes)))) {
+		if !b.Memory.Take(int64(pageNodeCost + 16*(need-len(b.magnitudes)))) {
 			return
 		}
 		b.magnitudes = append(b.magnitudes, make([]int64, need-len(b.magnitudes))...)
@@ -233,7 +233,7 @@ func (b *pageBuilder) stringIndex(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n
 	}
-	if !b.Take(int64(pageTextCost + pageByteCost*len(s))) {
+	if !b.Memory.Take(int64(pageTextCost + pageByteCost*len(s))) {
 		s = ""
 	}
 	return rec.NumberIn(&b.Strings, b.strings, s)

@@ -67,7 +67,7 @@ type treeLine struct {
 
 func (tw *treeWriter) listLines() {
 	todo := []treeLine{{last: true}}
-	for len(todo) > 0 && tw.Take(lineCost) {
+	for len(todo) > 0 && tw.Memory.Take(lineCost) {
 		l := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		tw.lines = append(tw.lines, l)
@@ -140,9 +140,16 @@ func (tw *treeWriter) branch(l *treeLine) string {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, more := range above {
-		b.WriteString(map[bool]string{true: "│ ", false: "  "}[more])
+		if more {
+			b.WriteString("│ ")
+		} else {
+			b.WriteString("  ")
+		}
 	}
-	return b.String() + map[bool]string{true: "├ ", false: "└ "}[!l.last]
+	if l.last {
+		return b.String() + "└ "
+	}
+	return b.String() + "├ "
 }
 
 func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
@@ -152,7 +159,11 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 		total, self := tw.values(&tw.lines[i])
 		shares = append(shares, tw.Precision.Share(total))
 		cells[1] = append(cells[1], tw.Precision.Value(total, tw.Unit))
-		selfs = append(selfs, map[bool]string{true: tw.Precision.Share(self), false: ""}[tw.lines[i].node >= 0])
+		if tw.lines[i].node >= 0 {
+			selfs = append(selfs, tw.Precision.Share(self))
+		} else {
+			selfs = append(selfs, "")
+		}
 	}
 	cells[0], cells[2] = append(cells[0], tabular.Aligned(shares)...), append(cells[2], tabular.Aligned(selfs)...)
 	for i := range cells {

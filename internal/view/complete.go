@@ -10,7 +10,7 @@ import (
 // Completeness divides the time of a type of values by the completeness of its stacks. ok is false if the profile is
 // not prywalk's, or if no time has a stack, as that of [exited unseen]; [SymbolCoverage] describes such time.
 func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
-	if _, isRecording := d.TypeIndex(rec.TypeRunQueue); !isRecording {
+	if !d.isRecording() {
 		return c, false
 	}
 	withStacks := int64(0)

@@ -25,7 +25,7 @@ type SymbolCoverage struct {
 	valueIndex    int // of cpu, else of the chosen type
 	named, Total  int64
 	bounded       int64 // functions known by their bounds only
-	missing       []unnamedFrame
+	unnamed       []unnamedFrame
 	TooLittleTime bool
 }
 
@@ -40,7 +40,7 @@ func (d *Data) Coverage() SymbolCoverage {
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		c.valueIndex = i
 	}
-	unread := map[string]*unnamedFrame{}
+	unnamed := map[string]*unnamedFrame{}
 	for _, s := range d.Profile.Sample {
 		v := s.Value[c.valueIndex]
 		if v <= 0 {
@@ -57,15 +57,15 @@ func (d *Data) Coverage() SymbolCoverage {
 			c.bounded += v
 		}
 		key := f.nameWithoutAddress()
-		if unread[key] == nil {
-			unread[key] = &unnamedFrame{frame: *f}
+		if unnamed[key] == nil {
+			unnamed[key] = &unnamedFrame{frame: *f}
 		}
-		unread[key].value += v
+		unnamed[key].value += v
 	}
-	for _, m := range unread {
-		c.missing = append(c.missing, *m)
+	for _, m := range unnamed {
+		c.unnamed = append(c.unnamed, *m)
 	}
-	slices.SortFunc(c.missing, func(a, b unnamedFrame) int {
+	slices.SortFunc(c.unnamed, func(a, b unnamedFrame) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.frame.Name, b.frame.Name))
 	})
 	cpu := d.Profile.SampleType[c.valueIndex].Type == rec.TypeCPU
@@ -135,7 +135,7 @@ func (d *Data) UnnamedTimeText(c *SymbolCoverage, below string) string {
 	}
 	var causes []string
 	shares := map[string][]string{}
-	for _, m := range c.missing {
+	for _, m := range c.unnamed {
 		if 100*m.value < c.Total {
 			break
 		}

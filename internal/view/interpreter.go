@@ -45,8 +45,8 @@ func (sel *Selection) hideInterpreter() {
 	sel.Profile.Sample = samples
 }
 
-func withoutLocations(stack []*profile.Location, some map[*profile.Location]bool) []*profile.Location {
-	rest := slices.DeleteFunc(slices.Clone(stack), func(l *profile.Location) bool { return some[l] })
+func withoutLocations(stack []*profile.Location, hidden map[*profile.Location]bool) []*profile.Location {
+	rest := slices.DeleteFunc(slices.Clone(stack), func(l *profile.Location) bool { return hidden[l] })
 	if len(rest) == 0 || len(rest) == len(stack) {
 		return stack
 	}

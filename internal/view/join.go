@@ -17,7 +17,7 @@ import (
 // side, as after an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	olderFrames, newerFrames := older.allFrames(), newer.allFrames()
-	newer.Take(int64(len(olderFrames)+len(newerFrames)) * frameCost)
+	newer.Memory.Take(int64(len(olderFrames)+len(newerFrames)) * frameCost)
 	isNewer, newerByName := map[Frame]bool{}, map[Frame][]Frame{}
 	for _, f := range newerFrames {
 		isNewer[f] = true
@@ -88,7 +88,7 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.Comments, p.PeriodType = nil, nil
 	d.Profile, d.ValueIndex = p, 0
 	d.Memory = &Memory{account: newer.account, err: newer.err}
-	d.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
+	d.Memory.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
 	d.FrameTable = newer.clone(d.Memory)
 	groups := *newer.groups
 	groups.stacks = d.FrameTable

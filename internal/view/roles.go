@@ -37,8 +37,8 @@ func (g *groups) role(s *profile.Sample) string {
 	if role := Label(s, rec.LabelRole); role != "" {
 		return role
 	}
-	if of := g.roles[NumLabel(s, rec.LabelPID)]; of != nil {
-		return of(Label(s, rec.LabelThread))
+	if role := g.roles[NumLabel(s, rec.LabelPID)]; role != nil {
+		return role(Label(s, rec.LabelThread))
 	}
 	return languages.RoleApplication
 }

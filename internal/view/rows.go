@@ -76,7 +76,10 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
 	minor := func(r Row, f *Frame) int { // 1 for functions of language and system, and small ones
-		return map[bool]int{true: 1, false: f.supportRank()}[10*r.Total < all]
+		if 10*r.Total < all {
+			return 1
+		}
+		return f.supportRank()
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		x, y := &d.Frames[a.Frame], &d.Frames[b.Frame]

@@ -83,8 +83,7 @@ func target(p *profile.Profile, procs map[int64]string) string {
 // countComplete returns the number of samples, and the share of those with complete stacks. The share is −1 without
 // samples, and for a profile that is not prywalk's.
 func (d *Data) countComplete() (n int64, share float64) {
-	count, ok := d.TypeIndex(rec.TypeSamples)
-	_, isRecording := d.TypeIndex(rec.TypeRunQueue)
+	count, ok := d.sampleCountIndex()
 	var bad int64
 	for _, s := range d.Profile.Sample {
 		v := int64(1)
@@ -96,7 +95,7 @@ func (d *Data) countComplete() (n int64, share float64) {
 			bad += v
 		}
 	}
-	if !isRecording || n == 0 {
+	if !d.isRecording() || n == 0 {
 		return n, -1
 	}
 	return n, 1 - float64(bad)/float64(n)

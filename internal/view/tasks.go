@@ -4,7 +4,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -18,8 +17,8 @@ func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 // hideSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,
 // which have this time. --native keeps it.
 func (sel *Selection) hideSchedulers() {
-	clocks, ok := clocksOf(sel.Profile)
-	count, counted := sel.TypeIndex(rec.TypeSamples)
+	clocks, ok := ClocksOf(sel.Profile)
+	count, counted := sel.sampleCountIndex()
 	if sel.Options.Native || !ok || !counted {
 		return
 	}
@@ -31,7 +30,7 @@ func (sel *Selection) hideSchedulers() {
 	sel.Profile.Sample = slices.Clone(sel.Profile.Sample)
 	kept := sel.Profile.Sample[:0]
 	for _, s := range sel.Profile.Sample {
-		task, idle := "", clocks.blocked(s)
+		task, idle := "", clocks.Blocked(s)
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
 		if len(tasks) > 0 && idle > 0 && isSleepingThread(s) {
 			task = schedulers.taskOf(s)
@@ -45,7 +44,7 @@ func (sel *Selection) hideSchedulers() {
 		} else {
 			sel.EventLoopBlocked += idle
 		}
-		if s.Value[clocks.cpu] != 0 || s.Value[clocks.queue] != 0 {
+		if s.Value[clocks.CPU] != 0 || s.Value[clocks.RunQueue] != 0 {
 			kept = append(kept, sel.withoutBlocked(s, &clocks, count))
 		}
 	}
@@ -58,10 +57,10 @@ func isSleepingThread(s *profile.Sample) bool {
 }
 
 // withoutBlocked returns a copy of a sample without its blocked time and its ticks, whose index is count.
-func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *clockIndices, count int) *profile.Sample {
+func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, count int) *profile.Sample {
 	c := *s
 	c.Value = slices.Clone(s.Value)
-	c.Value[clocks.wall], c.Value[count] = s.Value[clocks.cpu]+s.Value[clocks.queue], 0
+	c.Value[clocks.Wall], c.Value[count] = s.Value[clocks.CPU]+s.Value[clocks.RunQueue], 0
 	if i, has := sel.TypeIndex(TypeBlocked); has {
 		c.Value[i] = 0
 	}
@@ -111,7 +110,7 @@ func schedulerTask(s *profile.Sample) string {
 // functionsOf omits the kernel's; "" for an unknown one.
 func functionsOf(s *profile.Sample) (names []string) {
 	for _, l := range s.Location {
-		if l.Mapping != nil && l.Mapping.File == "[kernel]" {
+		if l.Mapping != nil && l.Mapping.File == kernelModule {
 			continue
 		}
 		if len(l.Line) == 0 {
@@ -122,25 +121,4 @@ func functionsOf(s *profile.Sample) (names []string) {
 		}
 	}
 	return names
-}
-
-// labelGroup returns the program's labels, or one's value.
-func labelGroup(s *profile.Sample, key string) string {
-	if key != "" {
-		if list, ok := s.Label[key]; ok && !rec.IsOwnLabel(key) {
-			return strings.Join(list, ", ")
-		}
-		return "[no label " + key + "]"
-	}
-	var parts []string
-	for name, list := range s.Label {
-		if !rec.IsOwnLabel(name) {
-			parts = append(parts, name+"="+strings.Join(list, ","))
-		}
-	}
-	if len(parts) == 0 {
-		return "[no labels]"
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, ", ")
 }

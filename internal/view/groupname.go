@@ -136,37 +136,23 @@ func nameWithID(name, kind string, id int64) string {
 	return fmt.Sprintf("%s (%s %d)", name, kind, id)
 }
 
-// Clocks are sums of the kernel's clocks, ns.
-type Clocks struct{ CPU, RunQueue, Blocked int64 }
-
-// clockIndices are the indices of the kernel's clocks in a sample's values.
-type clockIndices struct{ cpu, queue, wall int }
-
-// clocksOf returns false for a profile that lacks a clock: it is not prywalk's.
-func clocksOf(p *profile.Profile) (clocks clockIndices, ok bool) {
-	var hasCPU, hasQueue, hasWall bool
-	clocks.cpu, hasCPU = TypeIndex(p, rec.TypeCPU)
-	clocks.queue, hasQueue = TypeIndex(p, rec.TypeRunQueue)
-	clocks.wall, hasWall = TypeIndex(p, rec.TypeWall)
-	return clocks, hasCPU && hasQueue && hasWall
-}
-
-// blocked is a sample's time off CPU and run queue, ns.
-func (c *clockIndices) blocked(s *profile.Sample) int64 {
-	return s.Value[c.wall] - s.Value[c.cpu] - s.Value[c.queue]
-}
-
-// Clocks adds up samples; not ok: the profile is not prywalk's.
-func (sel *Selection) Clocks(samples []*profile.Sample) (sum Clocks, ok bool) {
-	clocks, ok := clocksOf(sel.Profile)
-	if !ok {
-		return sum, false
+// labelGroup returns the program's labels, or one's value.
+func labelGroup(s *profile.Sample, key string) string {
+	if key != "" {
+		if list, ok := s.Label[key]; ok && !rec.IsOwnLabel(key) {
+			return strings.Join(list, ", ")
+		}
+		return "[no label " + key + "]"
 	}
-	for _, s := range samples {
-		sum.CPU += s.Value[clocks.cpu]
-		sum.RunQueue += s.Value[clocks.queue]
-		sum.Blocked += clocks.blocked(s)
+	var parts []string
+	for name, list := range s.Label {
+		if !rec.IsOwnLabel(name) {
+			parts = append(parts, name+"="+strings.Join(list, ","))
+		}
 	}
-	sum.Blocked = max(0, sum.Blocked)
-	return sum, true
+	if len(parts) == 0 {
+		return "[no labels]"
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
 }

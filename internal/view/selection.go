@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view selects the part of a profile that a report or another viewer's file shows, and numbers its frames.
-//
-//	profile ──► filters ──► Selection: samples, one type of values ──► FrameTable: frames by number ──► rows, tree
 package view
 
 import (
@@ -128,16 +125,16 @@ func (sel *Selection) chooseValue() error {
 const TypeBlocked = "blocked"
 
 func (sel *Selection) addBlocked() {
-	clocks, ok := clocksOf(sel.Profile)
+	clocks, ok := ClocksOf(sel.Profile)
 	if !ok {
 		return
 	}
 	sel.Profile.SampleType = append(slices.Clone(sel.Profile.SampleType), &profile.ValueType{Type: TypeBlocked,
-		Unit: sel.Profile.SampleType[clocks.wall].Unit})
+		Unit: sel.Profile.SampleType[clocks.Wall].Unit})
 	samples := make([]*profile.Sample, len(sel.Profile.Sample))
 	for i, s := range sel.Profile.Sample {
 		c := *s
-		c.Value = append(slices.Clone(s.Value), max(0, clocks.blocked(s)))
+		c.Value = append(slices.Clone(s.Value), max(0, clocks.Blocked(s)))
 		samples[i] = &c
 	}
 	sel.Profile.Sample = samples
@@ -158,7 +155,7 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	if name == "" {
 		return len(p.SampleType) - 1, nil
 	}
-	if _, ok := clocksOf(p); ok {
+	if _, ok := ClocksOf(p); ok {
 		have = append(have, TypeBlocked)
 	}
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
