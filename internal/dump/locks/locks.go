@@ -143,8 +143,14 @@ func (l *Locks) Collect() {
 			l.Locks[i].IdleWaiters = nil
 		}
 	}
+	idle := func(lock *Lock) int {
+		if len(lock.Blocked()) == 0 {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(l.Locks, func(a, b Lock) int {
-		return cmp.Or(cmp.Compare(len(a.Idle), len(b.Idle)), cmp.Compare(len(b.Waiters), len(a.Waiters)),
+		return cmp.Or(cmp.Compare(idle(&a), idle(&b)), cmp.Compare(len(b.Waiters), len(a.Waiters)),
 			cmp.Compare(a.Address, b.Address))
 	})
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/schema"
+	"prywalk/internal/waits"
+)
+
+func TestLocksWithBlockedWaitersComeFirstThenThoseWithMoreWaiters(t *testing.T) {
+	p := &stacks.Process{PID: 1}
+	wait := func(address uint64, idle string) {
+		w := &waits.Wait{Kind: waits.Condition, Idle: idle}
+		w.Address = schema.Hex(address)
+		p.Threads = append(p.Threads, stacks.Thread{TID: len(p.Threads) + 1, State: "S", WaitsFor: w})
+	}
+	wait(0x10, "rule")
+	for range 2 {
+		wait(0x20, "rule of a longer name")
+	}
+	for _, rule := range []string{"rule", "other", "other"} {
+		wait(0x30, rule)
+	}
+	wait(0x40, "")
+	l := New()
+	l.Processes = []*stacks.Process{p}
+	l.Collect()
+	var got []uint64
+	for i := range l.Locks {
+		got = append(got, uint64(l.Locks[i].Address))
+	}
+	if want := []uint64{0x40, 0x30, 0x20, 0x10}; !slices.Equal(got, want) {
+		t.Errorf("%#x, want %#x", got, want)
+	}
+}
