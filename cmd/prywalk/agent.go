@@ -158,13 +158,13 @@ func (f *agentFlags) check(args []string) (err error) {
 }
 
 func keyValuePairs(flag string, list []string) (map[string]string, error) {
-	of := map[string]string{}
+	pairs := map[string]string{}
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
 			return nil, exit.Usage("%s %s: give NAME=VALUE", flag, text)
 		}
-		of[name] = value
+		pairs[name] = value
 	}
-	return of, nil
+	return pairs, nil
 }

@@ -78,9 +78,9 @@ samply.`,
 }
 
 func (f *benchFlags) plan() (bench.Plan, error) {
-	self, err := os.Executable()
+	self, err := selfPath()
 	if err != nil {
-		return bench.Plan{}, fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
+		return bench.Plan{}, err
 	}
 	p := bench.Full(self)
 	if f.quick {

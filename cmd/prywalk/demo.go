@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -69,9 +68,9 @@ func (f *demoFlags) run() error {
 	if err := console.CheckStdout(); err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	self, err := selfPath()
 	if err != nil {
-		return fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
+		return err
 	}
 	path := filepath.Join(f.dir, "prywalk-demo.pb.gz")
 	if err := f.record(self, path); err != nil {

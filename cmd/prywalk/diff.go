@@ -56,15 +56,15 @@ of the compared clock, or a profile has no sample counts, any growth of one pair
 more than that share counts.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage) + `, 6 --fail-above was exceeded.`,
-		Args: func(_ *cobra.Command, args []string) error { return f.files(args) },
+		Args: func(_ *cobra.Command, args []string) error { return f.setFiles(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}
 	f.addTo(cmd.Flags())
 	return cmd
 }
 
-// files sets both sides' files, unless -a and -b are given.
-func (f *diffFlags) files(args []string) error {
+// setFiles sets both sides' files, unless -a and -b gave them, and checks them.
+func (f *diffFlags) setFiles(args []string) error {
 	switch {
 	case len(args) == 2 && len(f.before)+len(f.after) == 0:
 		f.before, f.after = args[:1], args[1:]

@@ -166,29 +166,29 @@ type unreadProcesses struct {
 	first   error
 }
 
-func (l *unreadProcesses) add(err error) {
+func (u *unreadProcesses) add(err error) {
 	why := refusal.Of(err)
 	if why == refusal.Exited {
 		return
 	}
-	if l.reasons == nil {
-		l.reasons = map[string]int64{}
+	if u.reasons == nil {
+		u.reasons = map[string]int64{}
 	}
-	l.reasons[why.Word()]++
-	l.first = cmp.Or(l.first, err)
+	u.reasons[why.Word()]++
+	u.first = cmp.Or(u.first, err)
 }
 
 // report fails if no process was dumped.
-func (l *unreadProcesses) report(dumped bool) error {
-	n := runsummary.Sum(l.reasons)
+func (u *unreadProcesses) report(dumped bool) error {
+	n := runsummary.Sum(u.reasons)
 	switch {
 	case n > 0 && dumped:
-		console.Infof("%s left out%s", runsummary.Plural(n, "selected process"), runsummary.Reasons(l.reasons))
+		console.Infof("%s left out%s", runsummary.Plural(n, "selected process"), runsummary.Reasons(u.reasons))
 		return nil
 	case n > 1:
-		return fmt.Errorf("none of %s could be read: %w", runsummary.Plural(n, "selected process"), l.first)
+		return fmt.Errorf("none of %s could be read: %w", runsummary.Plural(n, "selected process"), u.first)
 	}
-	return l.first
+	return u.first
 }
 
 func (f *dumpFlags) options() dump.Options {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ func (f *engineFlags) addEngine(fl *pflag.FlagSet) {
 
 // openEngine opens --engine. Precondition: all else in o is set.
 func (f *engineFlags) openEngine(o *sampler.Options) error {
-	with := perfengine.Options{
+	options := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelAddressesVisible(),
 		Children: o.Children, Selected: o.Threads != nil,
 		MayAsk: checkPerfEvents, Frugal: o.OfHost,
@@ -49,18 +48,18 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 	switch {
 	case f.engine == engineAuto && only == "":
 		var why error
-		if source, why = perfengine.Auto(with); why != nil {
+		if source, why = perfengine.Auto(options); why != nil {
 			o.WhyNoEngine = why.Error()
 		}
 	case f.engine == engineAuto:
 		o.WhyNoEngine = only + " is about stops of running threads"
-		source = perfengine.DescendantsOnly(with)
+		source = perfengine.DescendantsOnly(options)
 	case f.engine == enginePtrace:
-		source = perfengine.DescendantsOnly(with)
+		source = perfengine.DescendantsOnly(options)
 	case f.engine == enginePerf && only != "":
 		return exit.Usage("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 	case f.engine == enginePerf:
-		source, err = perfengine.Forced(with)
+		source, err = perfengine.Forced(options)
 	default:
 		return exit.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
@@ -106,10 +105,6 @@ func newPerfEventsTest() *cobra.Command {
 // checkPerfEvents fails if opening perf events would kill prywalk.
 func checkPerfEvents() error {
 	return perfengine.CheckSeccomp(func(ctx context.Context) *exec.Cmd {
-		self, err := os.Executable()
-		if err != nil {
-			self = os.Args[0]
-		}
-		return exec.CommandContext(ctx, self, "ask-for-events")
+		return exec.CommandContext(ctx, selfFile, "ask-for-events")
 	})
 }

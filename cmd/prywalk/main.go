@@ -37,7 +37,7 @@ func main() {
 	}
 	recording.HandleJobControl()
 	recording.HandleQuit()
-	safeopen.Copier = []string{"/proc/self/exe", "copy-file"}
+	safeopen.Copier = []string{selfFile, "copy-file"}
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -66,7 +66,7 @@ func processList() (list []mcpserver.Process) {
 // runSelf runs this program with files as its descriptors from 3 on. The end of ctx sends SIGTERM, so that a recording
 // is written.
 func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int, error) {
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd := exec.CommandContext(ctx, selfFile, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.ExtraFiles = files
@@ -83,8 +83,8 @@ func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int
 type boundedBuffer []byte
 
 // Write never fails: that would close the pipe and end the command.
-func (h *boundedBuffer) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	const most = 1 << 20
-	*h = append(*h, p[:min(len(p), most-len(*h))]...)
+	*b = append(*b, p[:min(len(p), most-len(*b))]...)
 	return len(p), nil
 }

@@ -60,60 +60,60 @@ type processFlags struct {
 	finder                    *selection.Finder // of the rule, or nil
 }
 
-func (c *processFlags) addTargets(fl *pflag.FlagSet) {
-	fl.VarP(&c.pids, "pid", "p", "process IDs, separated by commas; repeatable")
-	fl.StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
-	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
+func (f *processFlags) addTargets(fl *pflag.FlagSet) {
+	fl.VarP(&f.pids, "pid", "p", "process IDs, separated by commas; repeatable")
+	fl.StringVarP(&f.name, "name", "n", "", "the process of this name, instead of -p")
+	fl.BoolVar(&f.all, "all", false, "with -n: every process of that name")
 }
 
-func (c *processFlags) addWait(fl *pflag.FlagSet) {
-	c.mayWait = true
-	fl.BoolVar(&c.wait, "wait", false, "with -n: wait until such a process starts")
+func (f *processFlags) addWait(fl *pflag.FlagSet) {
+	f.mayWait = true
+	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
 }
 
-func (c *processFlags) addRule(fl *pflag.FlagSet) {
-	fl.BoolVarP(&c.systemWide, "system-wide", "a", false, "every process that may be read, instead of -p")
-	fl.StringVar(&c.cgroup, "cgroup", "", "the processes of a control group and of those below it: `PATH`, or a pattern")
-	fl.StringVar(&c.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
-	fl.StringVar(&c.user, "user", "", "the processes that run as this `USER`, a name or a number")
-	fl.StringVar(&c.match, "match", "", "the processes with a name that matches this `REGEXP`")
+func (f *processFlags) addRule(fl *pflag.FlagSet) {
+	fl.BoolVarP(&f.systemWide, "system-wide", "a", false, "every process that may be read, instead of -p")
+	fl.StringVar(&f.cgroup, "cgroup", "", "the processes of a control group and of those below it: `PATH`, or a pattern")
+	fl.StringVar(&f.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
+	fl.StringVar(&f.user, "user", "", "the processes that run as this `USER`, a name or a number")
+	fl.StringVar(&f.match, "match", "", "the processes with a name that matches this `REGEXP`")
 }
 
-func (c *processFlags) hasRule() bool {
-	return c.systemWide || c.cgroup != "" || c.unit != "" || c.user != "" || c.match != ""
+func (f *processFlags) hasRule() bool {
+	return f.systemWide || f.cgroup != "" || f.unit != "" || f.user != "" || f.match != ""
 }
 
-func (c *processFlags) findByRule() error {
-	if len(c.pids) > 0 || c.name != "" {
+func (f *processFlags) findByRule() error {
+	if len(f.pids) > 0 || f.name != "" {
 		return exit.Usage("give either -p or -n, or what selects processes (-a, --cgroup, --unit, --user, --match)")
 	}
-	rule, err := selection.New(c.systemWide, c.cgroup, c.unit, c.user, c.match)
+	rule, err := selection.New(f.systemWide, f.cgroup, f.unit, f.user, f.match)
 	if err != nil {
 		return exit.Usage("%v", err)
 	}
-	c.finder = selection.NewFinder(rule)
-	if c.pids = c.finder.Find(sampler.BootTicks()); len(c.pids) == 0 && !c.allowsNone {
+	f.finder = selection.NewFinder(rule)
+	if f.pids = f.finder.Find(sampler.BootTicks()); len(f.pids) == 0 && !f.allowsNone {
 		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
 	}
 	return nil
 }
 
 // mayBeProcess reports whether there is one argument, and neither a flag that selects processes nor a command.
-func (c *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {
-	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.hasRule()
+func (f *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {
+	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && !f.hasRule()
 }
 
 // takeArgument takes a running process's name or pid as -n or -p, and returns the rest.
-func (c *processFlags) takeArgument(cmd *cobra.Command, args []string) []string {
-	if !c.mayBeProcess(cmd, args) {
+func (f *processFlags) takeArgument(cmd *cobra.Command, args []string) []string {
+	if !f.mayBeProcess(cmd, args) {
 		return args
 	}
 	switch {
 	case len(processesNamed(args[0])) > 0:
-		c.name = args[0]
+		f.name = args[0]
 	case isProcess(args[0]):
 		console.Infof("%s is the number of a process, used as with -p %s", args[0], args[0])
-		_ = c.pids.Set(args[0])
+		_ = f.pids.Set(args[0])
 	default:
 		return args
 	}
@@ -128,58 +128,58 @@ func isProcess(arg string) bool {
 	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
-func (c *processFlags) find() error {
+func (f *processFlags) find() error {
 	switch {
-	case c.all && c.name == "":
+	case f.all && f.name == "":
 		return exit.Usage("--all is for -n NAME: it takes every process of that name")
-	case c.wait && c.name == "":
+	case f.wait && f.name == "":
 		return exit.Usage("--wait is for -n NAME: it waits until there is such a process")
-	case c.hasRule():
-		return c.findByRule()
-	case c.name == "":
+	case f.hasRule():
+		return f.findByRule()
+	case f.name == "":
 		return nil
-	case len(c.pids) > 0:
+	case len(f.pids) > 0:
 		return exit.Usage("give either -p or -n, not both")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	c.pids, err = c.findByName(ctx)
+	f.pids, err = f.findByName(ctx)
 	return err
 }
 
 const namePoll = 20 * time.Millisecond
 
 // findByName fails with a list for several matches, unless all are wanted or the first was waited for.
-func (c *processFlags) findByName(ctx context.Context) (commandline.PIDs, error) {
+func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
-		found := processesNamed(c.name)
+		found := processesNamed(f.name)
 		switch {
-		case c.all && len(found) > 0:
+		case f.all && len(found) > 0:
 			var pids commandline.PIDs
 			for _, p := range found {
 				pids = append(pids, p.PID)
 			}
 			return pids, nil
-		case len(found) == 1 || c.wait && len(found) > 0:
+		case len(found) == 1 || f.wait && len(found) > 0:
 			return commandline.PIDs{found[0].PID}, nil
 		case len(found) > 1:
-			return nil, ambiguous(c.name, found)
-		case !c.wait:
-			return nil, c.noSuchName()
+			return nil, ambiguous(f.name, found)
+		case !f.wait:
+			return nil, f.noSuchName()
 		case !reported:
 			reported = true
-			console.Infof("waiting for a process named %s; Ctrl-C to abort", c.name)
+			console.Infof("waiting for a process named %s; Ctrl-C to abort", f.name)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, exit.With(exit.NoSamples, "no process named %q was started", c.name)
+			return nil, exit.With(exit.NoSamples, "no process named %q was started", f.name)
 		case <-time.After(namePoll):
 		}
 	}
 }
 
-func (c *processFlags) noSuchName() error {
+func (f *processFlags) noSuchName() error {
 	var names []string
 	for _, p := range processes() {
 		if !slices.Contains(names, p.Name) {
@@ -187,13 +187,13 @@ func (c *processFlags) noSuchName() error {
 		}
 	}
 	next := "ps -e lists what there is"
-	if meant := commandline.ClosestMatch(c.name, names); meant != "" {
+	if meant := commandline.ClosestMatch(f.name, names); meant != "" {
 		next = "do you mean " + meant + "? " + next
 	}
-	if c.mayWait {
+	if f.mayWait {
 		next += ", --wait waits for one"
 	}
-	return fmt.Errorf("no process has the name %q; %s", c.name, next)
+	return fmt.Errorf("no process has the name %q; %s", f.name, next)
 }
 
 // processesNamed compares kernel's names, files, and first arguments.
@@ -228,4 +228,4 @@ func ambiguous(name string, found []selection.Process) error {
 type ambiguousNameError string
 
 // Error implements error.
-func (l ambiguousNameError) Error() string { return string(l) }
+func (e ambiguousNameError) Error() string { return string(e) }

@@ -87,8 +87,8 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// Receiver returns the endpoint without its password.
-func (a *Agent) Receiver() string { return redacted(a.opts.Endpoint) }
+// RedactedEndpoint returns the endpoint without its password.
+func (a *Agent) RedactedEndpoint() string { return redacted(a.opts.Endpoint) }
 
 // Serve starts the metrics server, if configured.
 func (a *Agent) Serve() (err error) {

@@ -23,7 +23,7 @@ const (
 	HTTP = "http"
 )
 
-// Receiver is the receiver.
+// Receiver is where messages are sent, and how.
 type Receiver struct {
 	// Endpoint is a URL: http for plain text, https for TLS.
 	Endpoint string
@@ -103,63 +103,63 @@ var (
 	metricSignal  = otlpSignal{"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "v1/metrics"}
 )
 
-func newClient(t Receiver, of otlpSignal) (client, error) {
-	u, err := url.Parse(t.Endpoint)
+func newClient(to Receiver, signal otlpSignal) (client, error) {
+	u, err := url.Parse(to.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, exit.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
-			redacted(t.Endpoint))
+			redacted(to.Endpoint))
 	}
-	transport, err := t.transport(u.Scheme == "https")
+	transport, err := to.transport(u.Scheme == "https")
 	if err != nil {
 		return nil, err
 	}
 	c := &http.Client{
-		Transport:     &headerTransport{transport, t},
+		Transport:     &headerTransport{transport, to},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	switch t.Protocol {
+	switch to.Protocol {
 	case GRPC:
-		return &grpcClient{c, strings.TrimSuffix(u.String(), "/") + of.procedure}, nil
+		return &grpcClient{c, strings.TrimSuffix(u.String(), "/") + signal.procedure}, nil
 	case HTTP:
-		return newHTTP(c, u, of), nil
+		return newHTTP(c, u, signal), nil
 	}
-	return nil, exit.Usage("--protocol %s: give grpc or http", t.Protocol)
+	return nil, exit.Usage("--protocol %s: give grpc or http", to.Protocol)
 }
 
-func (t *Receiver) transport(secure bool) (*http.Transport, error) {
+func (r *Receiver) transport(secure bool) (*http.Transport, error) {
 	h := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 90 * time.Second, Protocols: new(http.Protocols),
 	}
-	h.Protocols.SetHTTP1(t.Protocol == HTTP)
+	h.Protocols.SetHTTP1(r.Protocol == HTTP)
 	h.Protocols.SetHTTP2(true)
-	h.Protocols.SetUnencryptedHTTP2(t.Protocol == GRPC)
+	h.Protocols.SetUnencryptedHTTP2(r.Protocol == GRPC)
 	if !secure {
-		if t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" {
+		if r.CAFile != "" || r.CertFile != "" || r.KeyFile != "" {
 			return nil, exit.Usage("--ca, --cert and --key are for an endpoint that begins with https://; leave " +
 				"them out, or give one")
 		}
 		return h, nil
 	}
 	h.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
+	if r.CAFile != "" {
+		pem, err := os.ReadFile(r.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("--ca: %w; give a PEM file with certificates", err)
 		}
 		h.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !h.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca %s: it has no certificate; give a PEM file", t.CAFile)
+			return nil, fmt.Errorf("--ca %s: it has no certificate; give a PEM file", r.CAFile)
 		}
 	}
-	if (t.CertFile == "") != (t.KeyFile == "") {
+	if (r.CertFile == "") != (r.KeyFile == "") {
 		return nil, exit.Usage("give --cert and --key together")
 	}
-	if t.CertFile != "" {
-		if _, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile); err != nil {
+	if r.CertFile != "" {
+		if _, err := tls.LoadX509KeyPair(r.CertFile, r.KeyFile); err != nil {
 			return nil, fmt.Errorf("--cert, --key: %w; give a certificate and its private key as PEM files", err)
 		}
 		h.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			c, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+			c, err := tls.LoadX509KeyPair(r.CertFile, r.KeyFile)
 			return &c, err
 		}
 	}
@@ -172,14 +172,14 @@ type headerTransport struct {
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (d *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("User-Agent", d.target.UserAgent)
-	for key, value := range d.target.Headers {
+	r.Header.Set("User-Agent", t.target.UserAgent)
+	for key, value := range t.target.Headers {
 		r.Header.Set(key, value)
 	}
-	if d.target.TokenFile != "" {
-		token, err := os.ReadFile(d.target.TokenFile)
+	if t.target.TokenFile != "" {
+		token, err := os.ReadFile(t.target.TokenFile)
 		if err != nil {
 			if r.Body != nil {
 				_ = r.Body.Close()
@@ -188,5 +188,5 @@ func (d *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
-	return d.RoundTripper.RoundTrip(r)
+	return t.RoundTripper.RoundTrip(r)
 }

@@ -69,15 +69,15 @@ func (e *encoding) resource(process processKey, w *window, rows []row) (m protob
 	var scope protobuf.Message
 	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
 	scope.Bytes(1, scopeMessage(e.version))
-	some := false
+	hasProfile := false
 	list := e.samplesOf(w, rows)
 	for clock := range clocks {
 		if p := e.profile(w, list, clock); p != nil {
 			scope.Bytes(2, p)
-			some = true
+			hasProfile = true
 		}
 	}
-	if !some {
+	if !hasProfile {
 		return nil
 	}
 	m.Bytes(1, about)

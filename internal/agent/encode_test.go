@@ -21,7 +21,7 @@ func newTestEncoder() (*encoder, profile.Interval) {
 
 // windowOf is a window of some intervals.
 func windowOf(list ...profile.Interval) *window {
-	s := newTestStore()
+	s := newTestBuilder()
 	for _, iv := range list {
 		s.Add(iv)
 	}
@@ -74,7 +74,7 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 	e, iv := newTestEncoder()
 	iv.Wall, iv.End = 5, begun.UnixNano()+7
 	for _, set := range []time.Duration{0, time.Hour, -time.Minute, time.Microsecond} {
-		s := newTestStore()
+		s := newTestBuilder()
 		began := s.offsetAtStart
 		s.unixOffset = func() int64 { return began + int64(set) }
 		s.Add(iv)

@@ -4,8 +4,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -30,14 +28,14 @@ type httpClient struct {
 }
 
 // newHTTP returns a signal's client. An endpoint may include the path of profiles; other signals replace it.
-func newHTTP(c *http.Client, u *url.URL, of otlpSignal) *httpClient {
+func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) *httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+profilesPath); {
 	case whole:
 		root := *u
 		root.Path = base
-		u = root.JoinPath(of.path)
-	case of != profileSignal || !strings.HasSuffix(u.Path, "/profiles"):
-		u = u.JoinPath(of.path)
+		u = root.JoinPath(signal.path)
+	case signal != profileSignal || !strings.HasSuffix(u.Path, "/profiles"):
+		u = u.JoinPath(signal.path)
 	}
 	return &httpClient{c, u.String()}
 }
@@ -90,29 +88,4 @@ func retryAfter(text string, now time.Time) time.Duration {
 		return max(date.Sub(now), 0)
 	}
 	return 0
-}
-
-func gzipCompress(body []byte) []byte {
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	if err == nil {
-		_, err = z.Write(body)
-	}
-	if err = cmp.Or(err, z.Close()); err != nil {
-		panic(err)
-	}
-	return out.Bytes()
-}
-
-// gzipDecompress fails for more than limit bytes.
-func gzipDecompress(text []byte, limit int) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
-	if err == nil && len(body) > limit {
-		err = fmt.Errorf("more than %d bytes", limit)
-	}
-	return body, err
 }

@@ -148,6 +148,7 @@ func (l *metricList) sampling(s Sampling) {
 		s.WithheldTicks)
 	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", "Hz", s.Rate)
 	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", "Hz", s.RateAsked)
+	// Users rely on the names looks, freezes and failed_looks.
 	l.count("looks", "Observations of threads that were due.", s.Observations)
 	l.count("freezes", "Observations that stopped their thread.", s.Stops)
 	l.count("failed_looks", "Observations that failed.", s.Failed)

@@ -21,6 +21,8 @@ const (
 	minRetryPause = time.Second
 	maxRetryPause = time.Minute
 	maxRetryAfter = time.Hour // by a receiver
+	// minFailurePause is the shortest pause after an attempt that is repeated.
+	minFailurePause = time.Millisecond
 )
 
 // sender divides messages, and sends the oldest first, again if needed.
@@ -200,7 +202,7 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	switch {
 	case ctx.Err() != nil: // aborted
 		s.queue.putBack()
-		return 1
+		return minFailurePause
 	case f.kind == tooLarge && len(body) > minMessage:
 		s.limit = max(len(body)/2, minMessage)
 		s.queue.replace(s.divide(body, intervals))
@@ -215,7 +217,7 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	s.queue.notices.unreachable(f.err)
 	s.queue.putBack()
 	s.queue.spill()
-	return min(max(f.notBefore, time.Millisecond), maxRetryAfter)
+	return min(max(f.notBefore, minFailurePause), maxRetryAfter)
 }
 
 // finish sends until ctx ends; the rest is spooled or lost. Precondition: run has returned.

@@ -205,26 +205,26 @@ func (b *WindowBuilder) Finish(at time.Time) {
 //	its end           25 s are added (Add)
 //	end of window 3   open 0 s, before 20 s   25 s − 20 s = 5 s
 func (b *WindowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
-	grown := map[row]clockValues{}
+	openNow := map[row]clockValues{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
 			b.onInterval(processOf(&iv))
 			r := rowOf(&iv)
-			v := grown[r]
+			v := openNow[r]
 			v.add(valuesOf(&iv))
-			grown[r] = v
+			openNow[r] = v
 		}
 	}
-	change := maps.Clone(grown)
+	growth := maps.Clone(openNow)
 	for r, before := range b.open {
-		v := change[r]
+		v := growth[r]
 		for i := range v {
 			v[i] -= before[i]
 		}
-		change[r] = v
+		growth[r] = v
 	}
-	b.open = grown
-	for r, v := range change {
+	b.open = openNow
+	for r, v := range growth {
 		b.addGrowth(r, point{at, v})
 	}
 	b.subtractOversent(last)
@@ -277,16 +277,16 @@ func (b *WindowBuilder) subtractOversent(last bool) {
 }
 
 // subtractFromOthers subtracts v from r's thread, then its process; false: that has no rows.
-func (b *WindowBuilder) subtractFromOthers(r *row, v *clockValues) (some bool) {
+func (b *WindowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool) {
 	for _, ofThread := range []bool{true, false} {
 		for other, list := range b.current.rows {
 			if other.processKey == r.processKey && (other.tid == r.tid || !ofThread) {
 				*v = subtract(list, *v)
-				some = true
+				hasRows = true
 			}
 		}
 	}
-	return some
+	return hasRows
 }
 
 func (b *WindowBuilder) setOversent(r row, e oversentTime) {

@@ -17,7 +17,9 @@ import (
 // begun is when the tests' recordings begin.
 var begun = time.Unix(1000, 0)
 
-func newTestStore() *WindowBuilder { return NewWindowBuilder(begun, time.Second, func(processKey) {}) }
+func newTestBuilder() *WindowBuilder {
+	return NewWindowBuilder(begun, time.Second, func(processKey) {})
+}
 
 func openOf(list ...profile.Interval) iter.Seq[profile.Interval] { return slices.Values(list) }
 
@@ -87,11 +89,11 @@ func lastWindow(s *WindowBuilder, n int64) *window {
 
 // TestSleepThatGoesOnIsSentInPieces: each window has what the sleep has grown by, the last one the rest.
 func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
-	s := newTestStore()
+	b := newTestBuilder()
 	var got []int64
 	next := func() {
-		w := <-s.finished
-		s.encoded()
+		w := <-b.finished
+		b.encoded()
 		sum := int64(0)
 		for _, points := range w.rows {
 			for _, p := range points {
@@ -100,15 +102,15 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 		}
 		got = append(got, sum)
 	}
-	s.Refresh(at(1), openOf(sleeper(1, 1, 900)))
+	b.Refresh(at(1), openOf(sleeper(1, 1, 900)))
 	next()
-	s.Refresh(at(2), openOf(sleeper(1, 1, 1900)))
+	b.Refresh(at(2), openOf(sleeper(1, 1, 1900)))
 	next()
-	s.Add(sleeper(1, 1, 2500))
-	s.Refresh(at(3), openOf(sleeper(1, 1, 40)))
+	b.Add(sleeper(1, 1, 2500))
+	b.Refresh(at(3), openOf(sleeper(1, 1, 40)))
 	next()
-	s.Add(sleeper(1, 1, 45))
-	s.Finish(time.Unix(0, at(4)))
+	b.Add(sleeper(1, 1, 45))
+	b.Finish(time.Unix(0, at(4)))
 	next()
 	if want := []int64{900, 1000, 640, 5}; !slices.Equal(got, want) {
 		t.Errorf("windows with %v ns of sleep, want %v", got, want)
@@ -125,15 +127,15 @@ func queued(pid, tid int, ns int64) profile.Interval {
 // TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace, not from other stacks of its thread or from other
 // threads, also if the thread's time of running is final some windows later.
 func TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace(t *testing.T) {
-	s := newTestStore()
-	list := []*window{nextWindow(s, 1, sleeper(1, 1, 1000), sleeper(1, 2, 1000))}
-	s.Add(sleeper(1, 1, 990)) // it had waited in the run queue for 10 ns when the window ended
-	list = append(list, nextWindow(s, 2, sleeper(1, 2, 2000)))
-	s.Add(queued(1, 1, 12))
-	list = append(list, nextWindow(s, 3, sleeper(1, 1, 4), sleeper(1, 2, 3000)))
-	s.Add(sleeper(1, 1, 50))
-	s.Add(sleeper(1, 2, 4000))
-	list = append(list, lastWindow(s, 4))
+	b := newTestBuilder()
+	list := []*window{nextWindow(b, 1, sleeper(1, 1, 1000), sleeper(1, 2, 1000))}
+	b.Add(sleeper(1, 1, 990)) // it had waited in the run queue for 10 ns when the window ended
+	list = append(list, nextWindow(b, 2, sleeper(1, 2, 2000)))
+	b.Add(queued(1, 1, 12))
+	list = append(list, nextWindow(b, 3, sleeper(1, 1, 4), sleeper(1, 2, 3000)))
+	b.Add(sleeper(1, 1, 50))
+	b.Add(sleeper(1, 2, 4000))
+	list = append(list, lastWindow(b, 4))
 	want := map[sumKey]clockValues{
 		keyOf(sleeper(1, 1, 0)): {0, 1040, 0}, keyOf(sleeper(1, 2, 0)): {0, 4000, 0},
 		keyOf(queued(1, 1, 0)): {3, 15, 12},
@@ -145,32 +147,32 @@ func TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace(t *testing.T)
 
 // TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd: the windows' sum is that of the final intervals.
 func TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd(t *testing.T) {
-	s := newTestStore()
-	first := nextWindow(s, 1, sleeper(1, 1, 1000))
-	s.Add(sleeper(1, 1, 990))
-	s.Add(queued(1, 1, 12))
-	s.Add(sleeper(1, 2, 5))
-	got := sumsOf(t, first, lastWindow(s, 2))
+	b := newTestBuilder()
+	first := nextWindow(b, 1, sleeper(1, 1, 1000))
+	b.Add(sleeper(1, 1, 990))
+	b.Add(queued(1, 1, 12))
+	b.Add(sleeper(1, 2, 5))
+	got := sumsOf(t, first, lastWindow(b, 2))
 	if sum := processSum(got, 1); sum != (clockValues{3, 1010, 12}) ||
 		got[keyOf(sleeper(1, 2, 0))] != (clockValues{0, 5, 0}) {
 		t.Errorf("%v", got)
 	}
-	if len(s.oversent) != 0 {
-		t.Errorf("still owed: %v", s.oversent)
+	if len(b.oversent) != 0 {
+		t.Errorf("still owed: %v", b.oversent)
 	}
 }
 
 // TestTimeThatWasSentUnderAnOldNameIsNotSentAgain: a final interval has the name at its end.
 func TestTimeThatWasSentUnderAnOldNameIsNotSentAgain(t *testing.T) {
-	s := newTestStore()
-	first := nextWindow(s, 1, sleeper(1, 1, 1000))
-	s.Add(sleeper(1, 1, 1100))
+	b := newTestBuilder()
+	first := nextWindow(b, 1, sleeper(1, 1, 1000))
+	b.Add(sleeper(1, 1, 1100))
 	again := sleeper(1, 1, 300)
 	again.Thread = "renamed"
-	second := nextWindow(s, 2, again)
+	second := nextWindow(b, 2, again)
 	again.Wall, again.Thread = 500, "again"
-	s.Add(again)
-	third := lastWindow(s, 3)
+	b.Add(again)
+	third := lastWindow(b, 3)
 	for i, w := range []*window{first, second, third} {
 		got := map[string]int64{}
 		for r, points := range w.rows {
@@ -187,19 +189,19 @@ func TestTimeThatWasSentUnderAnOldNameIsNotSentAgain(t *testing.T) {
 
 // TestExcessOfAnEndedThreadIsTakenFromItsProcess, and forgotten with the process.
 func TestExcessOfAnEndedThreadIsTakenFromItsProcess(t *testing.T) {
-	s := newTestStore()
-	list := []*window{nextWindow(s, 1, sleeper(1, 1, 1000), sleeper(2, 1, 1000))}
-	s.Add(sleeper(1, 1, 990))
-	s.Add(sleeper(2, 1, 990))
+	b := newTestBuilder()
+	list := []*window{nextWindow(b, 1, sleeper(1, 1, 1000), sleeper(2, 1, 1000))}
+	b.Add(sleeper(1, 1, 990))
+	b.Add(sleeper(2, 1, 990))
 	for n := int64(2); n < maxOversentWindows+4; n++ {
-		s.Add(sleeper(1, 2, 100))
-		list = append(list, nextWindow(s, n))
+		b.Add(sleeper(1, 2, 100))
+		list = append(list, nextWindow(b, n))
 	}
 	if got := processSum(sumsOf(t, list...), 1); got != (clockValues{0, 990 + 100*(maxOversentWindows+2), 0}) {
 		t.Errorf("%v", got)
 	}
-	if len(s.oversent) != 0 {
-		t.Errorf("still owed: %v", s.oversent)
+	if len(b.oversent) != 0 {
+		t.Errorf("still owed: %v", b.oversent)
 	}
 }
 
@@ -207,12 +209,12 @@ func TestExcessOfAnEndedThreadIsTakenFromItsProcess(t *testing.T) {
 func TestWindowsAddUpToAllIntervals(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		s := newTestStore()
+		b := newTestBuilder()
 		want := map[sumKey]clockValues{}
 		open := map[int]profile.Interval{}
 		var list []*window
 		add := func(iv profile.Interval) {
-			s.Add(iv)
+			b.Add(iv)
 			v := want[keyOf(iv)]
 			v.add(valuesOf(&iv))
 			want[keyOf(iv)] = v
@@ -237,10 +239,10 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 					open[tid] = sleeper(tid%3, tid, rng.Int64N(100))
 				}
 			}
-			s.Refresh(at(n+1), maps.Values(open))
+			b.Refresh(at(n+1), maps.Values(open))
 			if rng.IntN(4) > 0 {
 				select {
-				case w := <-s.finished:
+				case w := <-b.finished:
 					list = append(list, w)
 				default:
 				}
@@ -253,30 +255,30 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 			add(sleeper(tid%3, tid, 10000))
 		}
 		select {
-		case w := <-s.finished:
+		case w := <-b.finished:
 			list = append(list, w)
 		default:
 		}
-		list = append(list, lastWindow(s, 100))
+		list = append(list, lastWindow(b, 100))
 		if got := sumsOf(t, list...); !maps.Equal(got, want) {
-			t.Fatalf("seed %d: %v, want %v; owed %v", seed, got, want, s.oversent)
+			t.Fatalf("seed %d: %v, want %v; owed %v", seed, got, want, b.oversent)
 		}
 	}
 }
 
 // TestAWindowThatIsNotTakenIsBounded: intervals of a row are added up beyond a number of points.
 func TestAWindowThatIsNotTakenIsBounded(t *testing.T) {
-	s := newTestStore()
-	s.Refresh(at(1), openOf())
+	b := newTestBuilder()
+	b.Refresh(at(1), openOf())
 	for range 2 * maxPoints {
-		s.Add(sleeper(1, 1, 1))
+		b.Add(sleeper(1, 1, 1))
 	}
-	s.Refresh(at(2), openOf()) // the first window still waits
-	if s.points != maxPoints {
-		t.Errorf("%d points", s.points)
+	b.Refresh(at(2), openOf()) // the first window still waits
+	if b.points != maxPoints {
+		t.Errorf("%d points", b.points)
 	}
-	<-s.finished
-	if got := processSum(sumsOf(t, lastWindow(s, 3)), 1); got[clockWall] != 2*maxPoints {
+	<-b.finished
+	if got := processSum(sumsOf(t, lastWindow(b, 3)), 1); got[clockWall] != 2*maxPoints {
 		t.Errorf("%v", got)
 	}
 }

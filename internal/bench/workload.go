@@ -48,52 +48,52 @@ func startWorkload(ctx context.Context, dir string, c cell) (*workload, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the workload: %w", err)
 	}
-	s := &workload{cell: c, cmd: cmd, in: in, out: bufio.NewReader(out)}
-	line, err := s.out.ReadString('\n')
+	w := &workload{cell: c, cmd: cmd, in: in, out: bufio.NewReader(out)}
+	line, err := w.out.ReadString('\n')
 	if reason, ok := strings.CutPrefix(line, load.Absent); ok {
-		s.stop()
+		w.stop()
 		return nil, fmt.Errorf("%s: %w", strings.TrimSpace(reason), ErrAbsent)
 	}
 	if err == nil {
-		err = s.ready(strings.TrimSpace(line))
+		err = w.ready(strings.TrimSpace(line))
 	}
 	if err != nil {
-		s.stop()
+		w.stop()
 		return nil, fmt.Errorf("the workload with %d threads did not start: %q %w", c.Threads, line, err)
 	}
 	time.Sleep(c.Warm)
-	return s, nil
+	return w, nil
 }
 
-func (s *workload) ready(line string) error {
+func (w *workload) ready(line string) error {
 	word, pids, _ := strings.Cut(line, " ")
 	if word != load.Ready {
 		return errors.New("it does not say that it is ready")
 	}
-	s.pids = []int{s.cmd.Process.Pid}
+	w.pids = []int{w.cmd.Process.Pid}
 	if pids == "" {
 		return nil
 	}
-	s.pids = s.pids[:0]
+	w.pids = w.pids[:0]
 	for text := range strings.SplitSeq(pids, ",") {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
 			return err
 		}
-		s.pids = append(s.pids, pid)
+		w.pids = append(w.pids, pid)
 	}
-	s.Threads = s.tasks()
+	w.Threads = w.tasks()
 	return nil
 }
 
-func (s *workload) ownProcess() bool { return s.pids[0] == s.cmd.Process.Pid }
+func (w *workload) ownProcess() bool { return w.pids[0] == w.cmd.Process.Pid }
 
-func (s *workload) report() (r load.Report, err error) {
-	if _, err := io.WriteString(s.in, "?\n"); err != nil {
+func (w *workload) report() (r load.Report, err error) {
+	if _, err := io.WriteString(w.in, "?\n"); err != nil {
 		return r, fmt.Errorf("the workload has ended: %w", err)
 	}
 	for {
-		line, err := s.out.ReadBytes('\n')
+		line, err := w.out.ReadBytes('\n')
 		if err != nil {
 			return r, fmt.Errorf("the workload has ended: %w", err)
 		}
@@ -103,18 +103,18 @@ func (s *workload) report() (r load.Report, err error) {
 	}
 }
 
-func (s *workload) tasks() int {
+func (w *workload) tasks() int {
 	n := 0
-	for _, pid := range s.pids {
+	for _, pid := range w.pids {
 		list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		n += len(list)
 	}
 	return n
 }
 
-func (s *workload) stop() {
-	_ = s.in.Close()
-	hangs := time.AfterFunc(stopWithin, func() { _ = s.cmd.Process.Kill() })
+func (w *workload) stop() {
+	_ = w.in.Close()
+	hangs := time.AfterFunc(stopWithin, func() { _ = w.cmd.Process.Kill() })
 	defer hangs.Stop()
-	_ = s.cmd.Wait()
+	_ = w.cmd.Wait()
 }

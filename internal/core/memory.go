@@ -90,8 +90,8 @@ func (m *memory) read(addr uint64, b []byte) int {
 		if s == nil || at-s.start >= s.have {
 			break
 		}
-		in := at - s.start
-		n, _ := m.r.ReadAt(b[done:done+int(min(uint64(len(b)-done), s.have-in))], int64(s.off+in))
+		offset := at - s.start
+		n, _ := m.r.ReadAt(b[done:done+int(min(uint64(len(b)-done), s.have-offset))], int64(s.off+offset))
 		if done += n; n == 0 {
 			break
 		}

@@ -106,12 +106,12 @@ func (s *system) hiding() (mode string, group int) {
 	mode = "0"
 	for line := range strings.Lines(s.read("self/mountinfo")) {
 		head, tail, _ := strings.Cut(line, " - ")
-		point, of := strings.Fields(head), strings.Fields(tail)
-		if len(point) < 5 || point[4] != "/proc" || len(of) < 3 || of[0] != "proc" {
+		mount, source := strings.Fields(head), strings.Fields(tail)
+		if len(mount) < 5 || mount[4] != "/proc" || len(source) < 3 || source[0] != "proc" {
 			continue
 		}
 		mode, group = "0", 0
-		for option := range strings.SplitSeq(of[2], ",") {
+		for option := range strings.SplitSeq(source[2], ",") {
 			switch key, value, _ := strings.Cut(option, "="); key {
 			case "hidepid":
 				mode = value

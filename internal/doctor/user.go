@@ -125,9 +125,9 @@ func (c *checker) seccomp() Finding {
 
 func (c *checker) container() Finding {
 	kind := ""
-	for _, of := range []struct{ file, name string }{{".dockerenv", "Docker"}, {"run/.containerenv", "Podman"}} {
-		if kind == "" && c.exists(of.file) {
-			kind = of.name
+	for _, marker := range []struct{ file, name string }{{".dockerenv", "Docker"}, {"run/.containerenv", "Podman"}} {
+		if kind == "" && c.exists(marker.file) {
+			kind = marker.name
 		}
 	}
 	for _, name := range []string{"kubepods", "docker", "libpod", "containerd", "lxc"} {

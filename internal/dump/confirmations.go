@@ -63,21 +63,22 @@ func (e *lockExaminer) ConfirmStarvedPools(pools []locks.StarvedPool) []locks.St
 	})
 }
 
-// confirmUnchanged separates cycles whose members did not run. read gives run counts of those that wait as before.
-func confirmUnchanged(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved [][]int) {
-	if len(cycles) == 0 {
+// confirmUnchanged separates the groups of threads, such as cycles, of which none ran. read gives the run counts of
+// those that wait as before.
+func confirmUnchanged(groups [][]int, read func(tids []int) map[int]uint64) (still, moved [][]int) {
+	if len(groups) == 0 {
 		return nil, nil
 	}
-	first := make([]map[int]uint64, len(cycles))
-	for i, c := range cycles {
-		first[i] = read(c)
+	first := make([]map[int]uint64, len(groups))
+	for i, group := range groups {
+		first[i] = read(group)
 	}
 	time.Sleep(confirmDelay)
-	for i, c := range cycles {
-		if second := read(c); len(second) == len(c) && maps.Equal(first[i], second) {
-			still = append(still, c)
+	for i, group := range groups {
+		if second := read(group); len(second) == len(group) && maps.Equal(first[i], second) {
+			still = append(still, group)
 		} else {
-			moved = append(moved, c)
+			moved = append(moved, group)
 		}
 	}
 	return still, moved

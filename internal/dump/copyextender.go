@@ -21,6 +21,9 @@ const maxSamples = 6
 // 64 MB around goroutines' stacks.
 const copyExtensionBytes = 1 << 20
 
+// bytesBeyondStack is how many bytes a copy may go beyond the end of the stack's mapping, as last read.
+const bytesBeyondStack = 1 << 16
+
 // copyExtender plans the next, longer copy of a thread's memory.
 type copyExtender struct {
 	stack  uint64 // bytes of stack to copy next
@@ -59,7 +62,7 @@ func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *obse
 	}
 	size := min(e.stack, e.bytesWithinPause(s))
 	if other || end > from {
-		size = min(size, end-from+1<<16)
+		size = min(size, end-from+bytesBeyondStack)
 	}
 	switch {
 	case size <= uint64(s.Copied()) || !e.charge(int64(size)):

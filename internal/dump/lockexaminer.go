@@ -91,9 +91,9 @@ func (e *lockExaminer) add(target *loadedcode.Process, p *stacks.Process) {
 const maxOwnerSamples = 6
 
 // SampleOwners implements [locks.Checker].
-func (e *lockExaminer) SampleOwners(of *locks.Locks) {
-	for i := range of.Locks {
-		lock := &of.Locks[i]
+func (e *lockExaminer) SampleOwners(l *locks.Locks) {
+	for i := range l.Locks {
+		lock := &l.Locks[i]
 		switch {
 		case lock.Owner == 0 || e.byThread[lock.Waiters[0]] == nil:
 		case lock.Kind == waits.Join: // any moment serves: the thread has not ended
@@ -135,8 +135,9 @@ func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.Waiters, lock.IdleWaiters = slices.DeleteFunc(lock.Waiters, isOwner), slices.DeleteFunc(lock.IdleWaiters, isOwner)
 }
 
-// sampleWithLock samples a thread with the lock's memory, and gives the lock then; d nil: no sample.
-func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, d *stacks.Thread) {
+// sampleWithLock samples a thread with the lock's memory. wait is the lock as read with the sample; owner is nil without
+// one.
+func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, owner *stacks.Thread) {
 	sleeper, waiterProc := e.waiter(lock.Waiters[0])
 	proc := e.byThread[tid]
 	if proc == nil {
@@ -220,14 +221,14 @@ type withLockMemory struct {
 }
 
 func newWithLockMemory(inner observe.OtherMemory) *withLockMemory {
-	b := &withLockMemory{}
-	b.Inner, b.Bytes = inner, b.buf[:]
-	return b
+	m := &withLockMemory{}
+	m.Inner, m.Bytes = inner, m.buf[:]
+	return m
 }
 
-func (b *withLockMemory) copyIn(s *observe.RawSample) waits.FutexCopy {
+func (m *withLockMemory) copyIn(s *observe.RawSample) waits.FutexCopy {
 	for i := range s.Mem.Others {
-		if r := &s.Mem.Others[i]; r.Addr == b.Addr && len(r.Bytes) <= waits.CopySize {
+		if r := &s.Mem.Others[i]; r.Addr == m.Addr && len(r.Bytes) <= waits.CopySize {
 			return waits.FutexCopy{Addr: r.Addr, Bytes: r.Bytes}
 		}
 	}

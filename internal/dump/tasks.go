@@ -10,12 +10,9 @@ import (
 	"prywalk/internal/observe"
 )
 
-var (
-	taskStates = map[managed.TaskState]string{
-		managed.TaskWaiting: "waiting", managed.TaskReady: "ready", managed.TaskRunning: "running",
-	}
-	taskHows = map[bool]string{true: observe.ByPassiveRead.String(), false: "twice"}
-)
+var taskStates = map[managed.TaskState]string{
+	managed.TaskWaiting: "waiting", managed.TaskReady: "ready", managed.TaskRunning: "running",
+}
 
 // setTasks sets the tasks. depth bounds the frames of each; negative: no bound.
 func setTasks(p *stacks.Process, list managed.TaskList, depth int) {
@@ -23,7 +20,10 @@ func setTasks(p *stacks.Process, list managed.TaskList, depth int) {
 	for i := range list.Tasks {
 		t := &list.Tasks[i]
 		d := stacks.Task{Name: t.Name, Family: t.Family, State: taskStates[t.State], Awaits: t.Awaits,
-			AwaitsTasks: t.AwaitsTasks, How: taskHows[t.Undisturbed], Frames: []stacks.Frame{}}
+			AwaitsTasks: t.AwaitsTasks, How: "twice", Frames: []stacks.Frame{}}
+		if t.Undisturbed {
+			d.How = observe.ByPassiveRead.String()
+		}
 		for j := range t.Frames {
 			if f := &t.Frames[j]; depth < 0 || j < depth {
 				d.Frames = append(d.Frames, stacks.Frame{Place: &stacks.Place{Function: f.Function, File: f.File, Line: f.Line,

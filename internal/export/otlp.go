@@ -93,15 +93,15 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 		if !e.take(otlpSampleCost) {
 			return nil
 		}
-		of := process{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
-		r := known[of]
+		p := process{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
+		r := known[p]
 		if r == nil {
-			r = &otlpResource{pid: of.pid, comm: of.comm}
-			known[of] = r
+			r = &otlpResource{pid: p.pid, comm: p.comm}
+			known[p] = r
 			all = append(all, r)
 		}
 		stack, attributes := e.tables.stack(s), e.attributes(s)
-		key := row{of, stack, fmt.Sprint(attributes)}
+		key := row{p, stack, fmt.Sprint(attributes)}
 		if rows[key] == nil {
 			rows[key] = &otlpRow{stack: stack, attributes: attributes}
 			r.rows = append(r.rows, rows[key])
@@ -158,7 +158,7 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)
 	m.Bytes(1, e.tables.ValueType(t.Type, t.Unit))
-	some := false
+	hasSample := false
 	for _, row := range r.rows {
 		var values []int64
 		var times []uint64
@@ -183,9 +183,9 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 			return nil
 		}
 		m.Bytes(2, s)
-		some = true
+		hasSample = true
 	}
-	if !some {
+	if !hasSample {
 		return nil
 	}
 	m.Fixed(3, uint64(begin))

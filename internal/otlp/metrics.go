@@ -44,17 +44,17 @@ const (
 	fieldSum   = 7
 )
 
-func (a *Metric) message(start, now int64) (m protobuf.Message) {
-	m.Bytes(1, []byte(a.Name))
-	m.Bytes(2, []byte(a.Help))
-	m.Bytes(3, []byte(a.Unit))
+func (m *Metric) message(start, now int64) (out protobuf.Message) {
+	out.Bytes(1, []byte(m.Name))
+	out.Bytes(2, []byte(m.Help))
+	out.Bytes(3, []byte(m.Unit))
 	var data protobuf.Message
-	for _, p := range a.Points {
+	for _, p := range m.Points {
 		var point protobuf.Message
 		if p.Key != "" {
 			point.Bytes(7, KeyValue(p.Key, p.Value))
 		}
-		if a.Counter {
+		if m.Counter {
 			point.Fixed(2, uint64(start))
 		}
 		point.Fixed(3, uint64(now))
@@ -62,12 +62,12 @@ func (a *Metric) message(start, now int64) (m protobuf.Message) {
 		point = binary.LittleEndian.AppendUint64(point, math.Float64bits(p.Number))
 		data.Bytes(1, point)
 	}
-	if !a.Counter {
-		m.Bytes(fieldGauge, data)
-		return m
+	if !m.Counter {
+		out.Bytes(fieldGauge, data)
+		return out
 	}
 	data.Int(2, cumulative)
 	data.Int(3, 1) // is_monotonic
-	m.Bytes(fieldSum, data)
-	return m
+	out.Bytes(fieldSum, data)
+	return out
 }

@@ -97,7 +97,7 @@ func (n *Names) addFrames(l *Named, r Resolver) {
 }
 
 // mayGetName reports whether code with the known frames fs may have a name by now: generated code without one.
-func (l *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && l.Module.File == 0 }
+func (n *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && n.Module.File == 0 }
 
 func (n *Names) enqueue(l Named) {
 	if n.queued[l.ID] {

@@ -68,7 +68,7 @@ func (a *agentRun) reportSelected(procs int64) {
 	if procs == 0 {
 		what = "no process is selected now, waits for one"
 	}
-	console.Infof("%s; sends to %s", what, a.agent.Receiver())
+	console.Infof("%s; sends to %s", what, a.agent.RedactedEndpoint())
 	if a.openError != nil {
 		console.Infof("%s cannot be read: %v", runsummary.Plural(runsummary.Sum(a.refused), "selected process"), a.openError)
 	}

@@ -29,7 +29,7 @@ func (s *Store) evict() {
 	s.copySharedThreads()
 	cells, threads := s.cells, s.threads
 	s.cells, s.threads, s.lastCells = nil, nil, nil
-	s.index, s.byTID = map[cellKey]int32{}, map[threadKey]int32{}
+	s.index, s.byThread = map[cellKey]int32{}, map[threadKey]int32{}
 	moved := make([]int32, len(cells))
 	for n, ok := range used {
 		if ok {
@@ -64,7 +64,7 @@ func (s *Store) evict() {
 
 func (s *Store) addEvicted(c storedCell, threads []thread) int32 {
 	th := threads[c.key.thread]
-	n, ok := s.byTID[th.key()]
+	n, ok := s.byThread[th.key()]
 	if !ok {
 		n = s.addThread(th)
 	}

@@ -63,9 +63,9 @@ func (snap *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// groups sums by key. Idle groups are last; equal compares groups of equal time.
+// groups sums by key. Idle groups are last; tieBreak orders groups of equal time.
 func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
-	equal func(a, b int32) int) []GroupRow {
+	tieBreak func(a, b int32) int) []GroupRow {
 	order, ends := snap.byGroup(scope, n, key)
 	t := &snap.scratch
 	t.sums, t.stamps = zeroed(t.sums, len(snap.frames)), zeroed(t.stamps, len(snap.threads))
@@ -87,7 +87,7 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key fu
 	idle := func(r *GroupRow) int { return min(1, len(r.Idle)) }
 	slices.SortFunc(rows, func(a, b GroupRow) int {
 		return cmp.Or(cmp.Compare(idle(&a), idle(&b)), cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)),
-			cmp.Compare(b.Values.Wall, a.Values.Wall), equal(a.index, b.index))
+			cmp.Compare(b.Values.Wall, a.Values.Wall), tieBreak(a.index, b.index))
 	})
 	return rows
 }

@@ -93,7 +93,7 @@ type Store struct {
 	threadsShared bool
 	threadIDs     int32 // number of ids given
 	lastCells     []lastCell
-	byTID         map[threadKey]int32
+	byThread      map[threadKey]int32
 	waits         []wait // shared with snapshots
 	byWait        map[string]int32
 
@@ -114,7 +114,7 @@ type Store struct {
 // must not block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
-		index: map[cellKey]int32{}, byTID: map[threadKey]int32{}, byWait: map[string]int32{},
+		index: map[cellKey]int32{}, byThread: map[threadKey]int32{}, byWait: map[string]int32{},
 		begin: begin.UnixNano(), refreshed: refreshed, maxCells: maxUnusedCells,
 	}
 }
@@ -165,7 +165,7 @@ func (s *Store) cellIndex(k cellKey) int32 {
 // threadIndex returns the number of an interval's thread, with its present name.
 func (s *Store) threadIndex(iv *profile.Interval) int32 {
 	k := (&thread{pid: iv.PID, tid: iv.TID, name: iv.Thread, task: iv.Task}).key()
-	n, ok := s.byTID[k]
+	n, ok := s.byThread[k]
 	if !ok {
 		n = s.addThread(thread{s.newThreadID(), iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task})
 	}
@@ -180,7 +180,7 @@ func (s *Store) addThread(th thread) int32 {
 	n := int32(len(s.threads))
 	s.threads = append(s.threads, th)
 	s.lastCells = append(s.lastCells, lastCell{})
-	s.byTID[th.key()] = n
+	s.byThread[th.key()] = n
 	return n
 }
 

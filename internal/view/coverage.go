@@ -105,7 +105,7 @@ func (c *SymbolCoverage) AddressOnly() float64 { return float64(c.bounded) / flo
 
 func (c *SymbolCoverage) isLow() bool { return c.Total > 0 && c.Share() < highCoverage }
 
-// Negligible reports a small share of hardly any time.
+// Negligible reports that the named share is low, but that there is hardly any time to name.
 func (c *SymbolCoverage) Negligible() bool { return c.isLow() && c.TooLittleTime }
 
 // CoverageText returns the share for the first line, "" without time.

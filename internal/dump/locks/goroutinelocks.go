@@ -85,8 +85,13 @@ func (l *Locks) collectGoroutineLocks() {
 		}
 		l.addGoroutineOwners(p, indexes)
 	}
+	channel := func(lock *GoroutineLock) int {
+		if lock.Kind == stacks.KindChannel {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(l.GoroutineLocks, func(a, b GoroutineLock) int {
-		channel := func(lock *GoroutineLock) int { return map[bool]int{true: 1}[lock.Kind == stacks.KindChannel] }
 		return cmp.Or(channel(&a)-channel(&b), len(b.Waiters)-len(a.Waiters), cmp.Compare(a.Address, b.Address))
 	})
 }

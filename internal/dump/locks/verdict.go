@@ -113,7 +113,7 @@ func lacksOwner(t *stacks.Thread) bool {
 }
 
 func threadsWithUnknownWait(p *stacks.Process) int {
-	// A thread that has ended, or runs, waits for nothing.
+	// A thread that has ended, or runs, waits for nothing. One refused for MaxPause ran, and was not stopped.
 	n := p.CountFailed(refusal.Exited, refusal.Zombie, refusal.MaxPause, refusal.Running)
 	for i := range p.Threads {
 		t := &p.Threads[i]

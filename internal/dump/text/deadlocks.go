@@ -84,8 +84,8 @@ func writeDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 }
 
 func inCycle(l *locks.Locks, tid int) bool {
-	in := func(cycle []int) bool { return slices.Contains(cycle, tid) }
-	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.PossibleDeadlocks, in)
+	hasThread := func(cycle []int) bool { return slices.Contains(cycle, tid) }
+	return slices.ContainsFunc(l.Deadlocks, hasThread) || slices.ContainsFunc(l.PossibleDeadlocks, hasThread)
 }
 
 // Sentences returns one for each deadlock, proven ones first.

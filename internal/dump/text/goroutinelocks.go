@@ -44,17 +44,20 @@ func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 
 // writeLikelyGoroutine writes the stack of an only likely owner that is in no cycle.
 func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.GoroutineLock, o *locks.GoroutineOwner) {
-	reads := map[bool]string{true: " for reading"}[o.Reads]
+	reads := ""
+	if o.Reads {
+		reads = " for reading"
+	}
 	g := l.Process(lock.PID).Goroutine(lock.Runtime, o.Goroutine)
 	if g == nil {
 		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
 		return
 	}
 	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, statusText(g), o.Evidence)
-	in := func(c locks.GoroutineCycle) bool {
+	hasOwner := func(c locks.GoroutineCycle) bool {
 		return c.PID == lock.PID && c.Runtime == lock.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
 	}
-	if len(lock.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutineDeadlocks, in) {
+	if len(lock.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutineDeadlocks, hasOwner) {
 		writeStack(b, g.Stack(), false)
 	}
 }

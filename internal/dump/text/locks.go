@@ -63,7 +63,10 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 		printable.Fprintf(b, "  held by %s, whose stack is not known\n", shownThreadName(l, lock.Owner))
 		return
 	}
-	held := map[bool]string{true: "awaited:", false: "held by"}[lock.Kind == waits.Join]
+	held := "held by"
+	if lock.Kind == waits.Join {
+		held = "awaited:"
+	}
 	printable.Fprintf(b, "  %s %s,%s\n", held, shownThreadName(l, lock.Owner), stateText(lock.OwnerThread))
 	writeWait(b, lock.OwnerThread)
 	if !inCycle(l, lock.Owner) {
