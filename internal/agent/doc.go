@@ -11,6 +11,22 @@
 // sends the oldest first. What cannot be sent waits in a queue, in memory or in files (a spool), up to a size. Each
 // interval is counted as sent or as lost.
 //
+// # Memory
+//
+// What bounds the memory of a run without end:
+//
+//	stacks and locations      evicted from profile.maxStacks and maxLocations, or twice what the last eviction kept
+//	points of a window        maxPoints; later intervals are added to their row's last point
+//	rows of a window          no bound: one for each stack, thread, state and wait that it has
+//	windows                   three: open, finished, in encoding; meanwhile the open one is not ended
+//	waiting messages          maxWaitingBytes in memory, [Options].SpoolSize in files
+//	attributes of processes   the processes of the window, and those that live
+//	rules and calls           twice frames.maxRecent of each kind, for each process
+//	objects of a runtime      managed.maxObjects; unused ones are evicted
+//	pages that a walk reads   managed.maxPages
+//	tables of files           half of --max-memory (package budget); dropped after their files' use (dropUnusedInterval)
+//	heap                      --max-memory is the Go runtime's memory limit: it collects more often, and refuses nothing
+//
 // # Sources
 //
 // OTLP specification 1.9 (opentelemetry.io/docs/specs/otlp): retryable failures, RetryInfo and Retry-After, partial
