@@ -325,7 +325,7 @@ func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *
 	}
 	notSampled := blameKey{id, nil, ownerNotSampled}
 	list := b.byThread[owner]
-	done, last := from, notSampled // the time up to which the part is divided, and who has the last of it
+	done, last := from, notSampled // the time up to which the part is divided, and the key of its last piece
 	first := max(0, sort.Search(len(list), func(i int) bool { return list[i].from > from })-1)
 	for i := first; i < len(list) && list[i].from < end && b.err == nil; i++ {
 		b.countSteps(1)

@@ -22,7 +22,7 @@ type comparison interface {
 	untested() string
 	// exceedsUntested is [Difference.ExceedsUntested].
 	exceedsUntested() bool
-	// note says by what noise changes are significant.
+	// note names the noise by which changes are tested.
 	note() string
 }
 

@@ -50,7 +50,7 @@ func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {
 	return slower, faster, onlyTotalChanged
 }
 
-// notes say what limits the comparison.
+// notes returns what limits the comparison.
 func (d *Difference) notes() []string { return []string{d.hiddenStacks(), d.mismatch(), d.by.note()} }
 
 func (d *Difference) hiddenStacks() string {
@@ -61,7 +61,7 @@ func (d *Difference) hiddenStacks() string {
 	return "old: " + cmp.Or(older, "no stack hidden") + "; new: " + cmp.Or(newer, "no stack hidden")
 }
 
-// mismatch says that the recordings differ in length; "" if that does not matter.
+// mismatch returns a note if the recordings differ in length and --per is run, else "".
 func (d *Difference) mismatch() string {
 	a, b := float64(d.old.sum.Profile.DurationNanos), float64(d.new.sum.Profile.DurationNanos)
 	if d.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {

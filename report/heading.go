@@ -97,10 +97,10 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	}
 }
 
-// taskHint says how much time of threads is left out, as shown of their tasks.
+// taskHint returns how much time of threads is left out, because their tasks have it.
 func (d *data) taskHint() string {
-	of := d.Profile.SampleType[d.ValueIndex].Type
-	if of != rec.TypeWall && of != view.TypeBlocked {
+	clock := d.Profile.SampleType[d.ValueIndex].Type
+	if clock != rec.TypeWall && clock != view.TypeBlocked {
 		return ""
 	}
 	var parts []string

@@ -222,7 +222,7 @@ func add(to, values []int64) {
 type functionSums struct{ self, total []int64 }
 
 // sumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller
-// gives the memory taken back.
+// returns the memory taken, in bytes.
 func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
 	all = map[int32]*functionSums{}
 	types := len(d.Profile.SampleType)
@@ -255,7 +255,7 @@ func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map
 	return rows, all, taken
 }
 
-// functions writes those without the chosen value last.
+// functions writes the functions of samples, those without the chosen value last.
 func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	rows, all, taken := d.sumFunctions(samples)
 	shown := min(len(rows), d.Limit(len(rows)))
@@ -301,12 +301,12 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	t := d.NewCallTree()
 	types := len(d.Profile.SampleType)
 	sums := make([]int64, 2*types) // of each node: self, total
-	of := func(n int32) (self, total []int64) {
+	valuesOf := func(n int32) (self, total []int64) {
 		values := sums[2*types*int(n):]
 		return values[:types], values[types : 2*types]
 	}
 	for _, s := range d.Profile.Sample {
-		_, total := of(0)
+		_, total := valuesOf(0)
 		add(total, s.Value)
 		n := int32(0)
 		for _, f := range slices.Backward(d.Stack(s)) {
@@ -315,17 +315,17 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 				d.Memory.Take(2 * 2 * 8 * int64(types))
 				sums = append(sums, make([]int64, 2*types)...)
 			}
-			_, total := of(n)
+			_, total := valuesOf(n)
 			add(total, s.Value)
 			t.Nodes[n].Total += s.Value[d.ValueIndex]
 		}
-		self, _ := of(n)
+		self, _ := valuesOf(n)
 		add(self, s.Value)
 	}
 	t.SortChildren(d.Data)
-	cut := d.pruneTree(t, func(n int32) int64 { self, _ := of(n); return self[d.ValueIndex] })
+	cut := d.pruneTree(t, func(n int32) int64 { self, _ := valuesOf(n); return self[d.ValueIndex] })
 	d.writeNodes(out, t, func(n int32) jsonFunction {
-		self, total := of(n)
+		self, total := valuesOf(n)
 		if n == 0 {
 			return jsonFunction{Name: "all", Self: d.values(self), Total: d.values(total)}
 		}

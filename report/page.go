@@ -15,11 +15,10 @@ import (
 )
 
 const (
-	// call paths up to which all are drawn
+	// In a profile with more call paths, those under minPageShare of all values are merged.
 	maxPageNodes = 30_000
-	// smaller ones are merged in larger profiles
 	minPageShare = 0.0005
-	// threads from which those of equal names in a process are merged
+	// In a profile with more threads, those of equal names in a process are merged.
 	maxPageThreads = 2000
 )
 
@@ -144,12 +143,12 @@ func facts(s *view.Summary, c *view.SymbolCoverage) (f [][2]string) {
 }
 
 func (b *pageBuilder) completeFacts() (f [][2]string) {
-	for _, of := range []struct{ clock, text string }{
+	for _, fact := range []struct{ clock, text string }{
 		{rec.TypeCPU, "CPU time with complete stacks"}, {rec.TypeWall, "wall time with complete stacks"},
 	} {
-		if value, ok := b.TypeIndex(of.clock); ok {
+		if value, ok := b.TypeIndex(fact.clock); ok {
 			if c, ok := b.Completeness(value); ok {
-				f = append(f, [2]string{of.text, view.Percent(c.Share())})
+				f = append(f, [2]string{fact.text, view.Percent(c.Share())})
 			}
 		}
 	}

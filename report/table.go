@@ -66,13 +66,13 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	return shown
 }
 
-// withoutWaiting omits the kernel's rows, and those of language and system without self time, which say only that an
+// withoutWaiting omits the kernel's rows, and those of language and system without self time, which show only that an
 // owner slept; unless no others remain.
 func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	var kept []view.Row
 	for _, r := range rows {
 		f := &d.Frames[r.Frame]
-		if f.Module != "[kernel]" && (r.Self > 0 || !f.IsSupport()) && len(kept) < limit {
+		if f.Module != view.KernelModule && (r.Self > 0 || !f.IsSupport()) && len(kept) < limit {
 			kept = append(kept, r)
 		}
 	}

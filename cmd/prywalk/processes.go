@@ -207,7 +207,7 @@ func processesNamed(name string) (found []selection.Process) {
 }
 
 const (
-	maxListedProcesses = 20 // listed processes
+	maxListedProcesses = 20
 	commandLength      = 60 // characters of a command line
 )
 

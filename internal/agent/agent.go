@@ -51,8 +51,8 @@ type Agent struct {
 	ended       atomic.Bool
 	exporting   sync.WaitGroup
 	reporting   sync.WaitGroup
-	stopping    chan struct{}      // closed: the sender pauses no more
-	senderEnded chan struct{}      // closed: it has
+	stopping    chan struct{}      // closed when the sender is to end
+	senderEnded chan struct{}      // closed when it has ended
 	abort       context.CancelFunc // of sender and reporter
 }
 

@@ -22,6 +22,7 @@
 //	waiting messages          maxWaitingBytes in memory, [Options].SpoolSize in files
 //	attributes of processes   the processes of the window, and those that live
 //	rules and calls           twice frames.maxRecent of each kind, for each process
+//	names of locations        all dropped at profile.maxKnownNames
 //	objects of a runtime      managed.maxObjects; unused ones are evicted
 //	pages that a walk reads   managed.maxPages
 //	tables of files           half of --max-memory (package budget); dropped after their files' use (dropUnusedInterval)

@@ -85,7 +85,7 @@ func (e *encoding) resource(process processKey, w *window, rows []row) (m protob
 	return m
 }
 
-// sampleKey is what tells samples apart (profiles.proto, Sample).
+// sampleKey identifies a Sample (profiles.proto).
 type sampleKey struct {
 	stack      int64
 	attributes string

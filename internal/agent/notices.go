@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// notices tells the user what happens to messages, once while it goes on, and counts losses. Not for concurrent use.
+// notices logs what happens to messages, once while it goes on, and counts losses. Not for concurrent use.
 type notices struct {
 	metrics  *Metrics
 	receiver string // without its password

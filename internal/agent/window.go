@@ -68,7 +68,7 @@ type window struct {
 
 func (w *window) unix(at int64) uint64 { return uint64(at + w.clockStep) }
 
-// processKey tells a process from a later one with its pid.
+// processKey identifies a process. A later process with the same pid has another start.
 type processKey struct {
 	pid   int
 	start uint64 // clock ticks after boot

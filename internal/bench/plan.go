@@ -81,7 +81,7 @@ func Quick(self string) Plan {
 	}
 }
 
-// Full is of the documents: with a spare processor and without.
+// Full is the plan of the documents' results, with a spare processor and without.
 func Full(self string) Plan {
 	return Plan{
 		Self: self, Loads: []Load{Busy(self)}, Freqs: []float64{100, 1000},

@@ -43,7 +43,7 @@ func Line(w io.Writer, r Row) {
 	printable.Fprintf(w, "\n")
 }
 
-// Summary tells whether many threads cost more.
+// Summary writes whether many threads cost more than few.
 func Summary(w io.Writer, r *Result) {
 	names, byName := r.ByWorkload()
 	for _, name := range names {

@@ -52,7 +52,7 @@ func CompareThreadCounts(rows []Row) (out []ThreadCountComparison) {
 // maxEqualWidth is the widest interval without a difference; that of two rows of ±0.01 is narrower.
 const maxEqualWidth = 0.04
 
-// Verdict tells whether many threads cost more, if the whole interval agrees.
+// Verdict compares the ratio of many threads with that of few by the whole interval.
 func (f *ThreadCountComparison) Verdict() string {
 	switch {
 	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > maxEqualWidth:

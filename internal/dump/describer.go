@@ -129,7 +129,7 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 	return t, s, err
 }
 
-// Retries of waits of which a runtime may say more.
+// Retries of waits that a runtime may explain later.
 const (
 	maxWaitRetries   = 200
 	maxThreadRetries = 8
@@ -152,7 +152,7 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 	return t
 }
 
-// mayRetryWait reports whether a further sample may tell more of the last thread's wait, and is allowed.
+// mayRetryWait reports whether a further sample may explain the last thread's wait, and is allowed.
 func (d *describer) mayRetryWait() bool {
 	return d.explainer.Retryable && d.retries < maxWaitRetries && !d.isLastSample()
 }

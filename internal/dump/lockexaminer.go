@@ -200,8 +200,7 @@ func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Holder: waits.Holder{Free: true, Why: waitersGone}}
 }
 
-// isSame reports whether a wait is for the lock: a runtime is asked again, and gives what its thread waits for
-// then.
+// isSame reports whether a wait is for the lock. A wait in a runtime is read again, and may be for another by then.
 func isSame(wait *waits.Wait, lock *locks.Lock) bool {
 	return wait.Kind == lock.Kind && wait.Address == lock.Address
 }

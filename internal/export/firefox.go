@@ -59,7 +59,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 			break
 		}
 		writeJSON(out, t)
-		d.Give(ff.taken)
+		d.Memory.Give(ff.taken)
 		ff.taken = 0
 	}
 	out.Printf("]}\n")
@@ -74,7 +74,7 @@ type firefoxBuilder struct {
 	taken  int64 // bytes of memory, of the current track
 }
 
-// In bytes, with text.
+// Memory of a track's parts with their text, in bytes.
 const (
 	firefoxSampleCost   = 480
 	firefoxStackCost    = 320
@@ -85,7 +85,7 @@ const (
 
 func (ff *firefoxBuilder) take(n int64) bool {
 	ff.taken += n
-	return ff.Take(n)
+	return ff.Memory.Take(n)
 }
 
 type (

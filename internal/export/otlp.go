@@ -38,7 +38,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 		if _, err := out.Write(m); err != nil {
 			return err
 		}
-		d.Give(e.taken)
+		d.Memory.Give(e.taken)
 		e.taken = 0
 	}
 	var m protobuf.Message
@@ -49,7 +49,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	return err
 }
 
-// otlpSampleCost is until the resource is written, bytes.
+// otlpSampleCost is the memory of a sample until its resource is written, bytes.
 const otlpSampleCost = 256
 
 type otlpEncoder struct {
@@ -73,7 +73,7 @@ type otlpRow struct {
 
 func (e *otlpEncoder) take(n int64) bool {
 	e.taken += n
-	return e.Take(n)
+	return e.Memory.Take(n)
 }
 
 // resources divides the samples by process and name, in order.

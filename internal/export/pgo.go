@@ -53,7 +53,7 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	return q.Compact(), nil
 }
 
-// Of a stack, bytes: fixed, and per frame.
+// Memory of a stack, bytes: fixed, and for each frame.
 const (
 	pgoSampleCost = 384
 	pgoFrameCost  = 56
@@ -68,7 +68,7 @@ func pgoStacks(d *view.Data) (list []*profile.Sample) {
 		if s.Value[d.ValueIndex] <= 0 || len(locs) == 0 {
 			continue
 		}
-		if !d.Take(pgoSampleCost + pgoFrameCost*int64(len(locs))) {
+		if !d.Memory.Take(pgoSampleCost + pgoFrameCost*int64(len(locs))) {
 			break
 		}
 		key := make([]byte, 0, 4*len(locs))
@@ -77,7 +77,7 @@ func pgoStacks(d *view.Data) (list []*profile.Sample) {
 		}
 		sum := sums[string(key)]
 		if sum != nil {
-			d.Give(pgoSampleCost + pgoFrameCost*int64(len(locs)))
+			d.Memory.Give(pgoSampleCost + pgoFrameCost*int64(len(locs)))
 		} else {
 			sum = &profile.Sample{Location: locs, Value: make([]int64, 2)}
 			sums[string(key)] = sum

@@ -15,7 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Of speedscope's file-format-schema.
+// Types of speedscope's file-format-schema.
 type (
 	speedscopeFrame struct {
 		Name string `json:"name"`

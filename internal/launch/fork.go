@@ -149,7 +149,7 @@ func (h *heldChild) forkHere() (int, error) {
 }
 
 const (
-	// exitAbandoned is a child's whose parent ended before the release.
+	// exitAbandoned: the parent ended before the release.
 	exitAbandoned = 125
 	// exitNotExecuted follows a failed exec.
 	exitNotExecuted = 126

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The first blocks all signals and lets a growth of the stack crash, the second ends both. They are kept for linkname
+// runtimeBeforeFork blocks all signals, and makes a growth of the stack crash. runtimeAfterFork ends both. The runtime
+// keeps them for linkname
 // (runtime/proc.go, syscall_runtime_BeforeFork; go.dev/issue/67401).
 
 //go:linkname runtimeBeforeFork syscall.runtime_BeforeFork

@@ -21,7 +21,7 @@ import (
 type Command struct {
 	// Args are the program, looked up in PATH if it has no slash, and its arguments.
 	Args []string
-	// Env nil is this process's; Dir is the directory.
+	// Env is the environment, Dir the directory; nil and "": this process's.
 	Env []string
 	Dir string
 	// nil: this process's.
@@ -186,7 +186,7 @@ func (l *Launched) reap() {
 	}
 }
 
-// awaitExit leaves the status. Without pidfds (before Linux 5.3) it polls.
+// awaitExit waits for the end, and leaves the status in the kernel. Without pidfds (before Linux 5.3) it polls.
 func (l *Launched) awaitExit() {
 	if l.pidfd >= 0 {
 		fds := []unix.PollFd{{Fd: int32(l.pidfd), Events: unix.POLLIN}}

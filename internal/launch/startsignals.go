@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// signalState is of this process's start.
+// signalState is the state of the signals at this process's start.
 type signalState struct {
 	ignored, blocked signalSet
 	// exact: both are complete. Else blocked is unknown, and ignored has only signals that the runtime does not handle.
@@ -22,7 +22,7 @@ type signalState struct {
 
 // startSignals are the signals ignored and blocked at this process's start. The Go runtime replaces SIG_IGN by its
 // handlers before other code runs (runtime/signal_unix.go, initsig), and unblocks some. The original state is in
-// runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program knows only the
+// runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program has only the
 // signals that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
 var startSignals = sync.OnceValue(func() signalState {
 	s := signalState{ignored: stillIgnored}

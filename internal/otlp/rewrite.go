@@ -22,7 +22,7 @@ var (
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
 	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
 
-	// tableRefs are each table's: they refer to tables after it here.
+	// tableRefs are the refs of the entries of each table: to tables that are listed after it here.
 	tableRefs = [tableStacks + 1]refs{
 		tableStacks:     {1: {table: tableLocations}},
 		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},

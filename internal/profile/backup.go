@@ -15,9 +15,9 @@ const oldSuffix = ".old"
 
 var errNotRecording = errors.New("a file of that name is not a recording")
 
-// BackUpOld renames the recording at path to path.old, replacing an earlier one; others, and recordings without
-// samples, stay. Call it once a run, before the first write. After an error path is unchanged. A link is itself
-// renamed, as by perf record (tools/perf/util/data.c, check_backup).
+// BackUpOld renames the recording at path to path.old, and replaces an earlier one. Other files, and recordings without
+// samples, stay. Call it once a run, before the first write. After an error path is unchanged. A link itself is renamed,
+// as perf record does (tools/perf/util/data.c, check_backup).
 func BackUpOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil
@@ -38,7 +38,7 @@ func BackUpOld(path string) error {
 	return os.Rename(tmp, old)
 }
 
-// IsRecording reports whether path is, or links to, a regular file with a compressed profile's begin.
+// IsRecording reports whether path is, or links to, a regular file that begins like a compressed profile.
 func IsRecording(path string) bool {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -63,7 +63,7 @@ func (b *Builder) ForgetModule(m *ModuleInfo) {
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are numbers of table entries; Labels: uncompressed ones.
+// Sizes are numbers of table entries. Labels counts the label sets that are not packed.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
 // Sizes returns the numbers of entries.
@@ -93,7 +93,7 @@ func (b *Builder) Add(iv Interval) {
 	b.journal.append(iv.Stack, &iv)
 }
 
-// SetMain sets [Meta].Main late.
+// SetMain sets [Meta].Main.
 func (b *Builder) SetMain(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +101,7 @@ func (b *Builder) SetMain(m *ModuleInfo) {
 	b.meta.Main = m
 }
 
-// SetWindow sets begin and end; default: [Meta].Start and the time of the write.
+// SetWindow sets begin and end. Without it they are [Meta].Start and the time of the write.
 func (b *Builder) SetWindow(begin, end time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -110,7 +110,7 @@ func (d *decoder) fail(what string) {
 	}
 }
 
-// take charges memory to be allocated, bytes; false after an error.
+// take charges n bytes that will be allocated. It returns false after an error.
 func (d *decoder) take(n int, what string) bool {
 	if d.err == nil {
 		d.err = d.memory.Take(int64(n), what)

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sizes at which a discarding Builder evicts, unless twice those after the last eviction are more; if all sinks are a
-// [StackHolder].
+// A discarding Builder evicts at these sizes, or at twice those after the last eviction if that is more, provided that
+// each sink is a [StackHolder].
 const (
 	maxStacks    = 1 << 15
 	maxLocations = 1 << 16
@@ -41,9 +41,9 @@ func (t *tables) markUsed(id sample.StackID) {
 	}
 }
 
-// Evict bounds the tables of a recording without end. It keeps the stacks in except, of kept intervals, and of
-// this epoch and the last, with their numbers; locations and frame lists are renumbered. An evicted stack has no
-// locations, and a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing. Precondition:
+// Evict bounds the tables of a recording without end. It keeps, with their numbers, the stacks in except, those
+// of kept intervals, and those of this epoch and the last. Locations and frame lists are renumbered. An evicted stack
+// has no locations, and gets a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing. Precondition:
 // no number of a location or frame list is used after a change of [Builder.Evictions].
 func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	b.mu.Lock()
@@ -85,7 +85,7 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 type tableMove struct {
 	from, to  *tables
 	locations map[uint32]uint32 // new by old number
-	key       []byte            // to.key is internFrames's
+	key       []byte            // not to.key, which internFrames uses
 }
 
 func (m *tableMove) stack(id sample.StackID) {

@@ -108,7 +108,7 @@ func unpack(b []byte) (list []labelSet) {
 
 // Names of samples' labels.
 const (
-	// Numbers; time of no single thread has no LabelTID.
+	// LabelPID and LabelTID are numbers. Time of no single thread has no LabelTID.
 	LabelPID = "pid"
 	LabelTID = "tid"
 	// The numbers in the process's pid namespace, if different.

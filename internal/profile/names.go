@@ -41,7 +41,7 @@ type Named struct {
 const (
 	// maxKnownNames is the number of names at which all are forgotten.
 	maxKnownNames = 1 << 17
-	// Generated code to name again, in all and per [Names.NameSomeGenerated].
+	// Bounds of the generated code to name again: in all, and in a call of [Names.NameSomeGenerated].
 	maxUnnamedGenerated, generatedNamesPerCall = 1 << 12, 256
 	// minNotifyInterval is the least time between two calls of onNewNames.
 	minNotifyInterval = 200 * time.Millisecond

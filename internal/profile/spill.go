@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// maxChunksInMemory bounds the chunks of a journal in memory, 4 MiB, while the others are spilled.
+// maxChunksInMemory is how many chunks of a journal, 4 MiB in all, stay in memory when the others are spilled.
 const maxChunksInMemory = 64
 
 // spill is an unnamed file for the older journal; after an error, chunks stay in memory.

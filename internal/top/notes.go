@@ -22,7 +22,7 @@ type Goroutines struct {
 // Rows without a name get a note from 1/largeRow of the time on.
 const largeRow = 20
 
-// nameNotes tells how to get names; nothing while names are pending.
+// nameNotes returns the ways to get missing names; none while names are pending.
 func (snap *Snapshot) nameNotes(c Clock) []string {
 	if snap.PendingNames > 0 {
 		return nil

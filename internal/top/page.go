@@ -17,7 +17,7 @@ type page struct {
 	visibleRows int
 }
 
-// reservedLines are the heads, and two below the rows; headLines are above these.
+// reservedLines is the number of lines beside the rows, without headLines: the heads, and two below the rows.
 const reservedLines = 3
 
 // Text returns the whole screen.

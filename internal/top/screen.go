@@ -57,7 +57,7 @@ func (s Screen) joined(sep string, parts ...string) string {
 	return s.cut(line)
 }
 
-// Least columns: they do not move.
+// Least widths of columns, so that changing values do not move these.
 const (
 	shareWidth = 6
 	valueWidth = 7

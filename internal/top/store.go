@@ -17,7 +17,7 @@ import (
 const (
 	// maxSliceAge is the age of slices: the longest limited window.
 	maxSliceAge = 60 * time.Second
-	// minSlices stay, for changes.
+	// minSlices is the number of slices that stay at any age, for changes.
 	minSlices = recentSlices + baseSlices
 )
 
@@ -38,7 +38,7 @@ type lastCell struct {
 	cell        int32
 }
 
-// wait may be a state.
+// wait is what threads wait for, or the state of threads that do not wait.
 type wait struct {
 	// name is the call, and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
 	// wait, a lock keeps its address, and no function is added.

@@ -161,12 +161,12 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	}
 	c := *s
 	c.Value = make([]int64, len(s.Value))
-	some := false
+	hasValue := false
 	for i, v := range s.Value {
 		c.Value[i] = portion(v, to-first, wall) - portion(v, from-first, wall)
-		some = some || c.Value[i] != 0
+		hasValue = hasValue || c.Value[i] != 0
 	}
-	if !some {
+	if !hasValue {
 		return nil
 	}
 	c.NumLabel = map[string][]int64{}

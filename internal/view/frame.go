@@ -38,14 +38,15 @@ func (f *Frame) incomplete() bool {
 	return ok && f.Module == ""
 }
 
-const kernelModule = "[kernel]"
+// KernelModule is the module of the kernel's functions.
+const KernelModule = "[kernel]"
 
 // IsSupport reports a function of language or system, not of the program.
 func (f *Frame) IsSupport() bool { return f.supportRank() == 1 }
 
 // supportRank is 1 for a function of language or system, so that it sorts behind the program's, and else 0.
 func (f *Frame) supportRank() int {
-	if f.Synthetic() || f.Module == kernelModule || languages.IsSupport(f.Name, f.Module) {
+	if f.Synthetic() || f.Module == KernelModule || languages.IsSupport(f.Name, f.Module) {
 		return 1
 	}
 	return 0

@@ -78,8 +78,8 @@ func (f *Frame) withoutModule() Frame {
 	return g
 }
 
-// Join returns a profile with the samples of two: first values are the later one's, second ones the earlier one's ×
-// factor, rounded so that an innermost function's add up. Threads match by name.
+// Join returns a profile with the samples of two. The first type of values is the later one's, the second the earlier
+// one's × factor, rounded so that the values of each innermost function add up. Threads match by name.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := ShallowCopy(d.Profile)

@@ -23,11 +23,10 @@ const (
 )
 
 const (
-	// frames of all stacks that are never refused
-	fewFrames = 32 << 20
-	// mean inlined calls per location above which larger profiles are refused
+	// A profile with more frames in its stacks than fewFrames + inlinedMost × locations is refused.
+	fewFrames   = 32 << 20
 	inlinedMost = 8
-	// longest text of a report, in budgets
+	// longestText bounds the text of a report, in budgets.
 	longestText = 2
 )
 

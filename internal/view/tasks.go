@@ -110,7 +110,7 @@ func schedulerTask(s *profile.Sample) string {
 // functionsOf omits the kernel's; "" for an unknown one.
 func functionsOf(s *profile.Sample) (names []string) {
 	for _, l := range s.Location {
-		if l.Mapping != nil && l.Mapping.File == kernelModule {
+		if l.Mapping != nil && l.Mapping.File == KernelModule {
 			continue
 		}
 		if len(l.Line) == 0 {

@@ -21,7 +21,7 @@ func (l *Locks) addLikelyOwners() {
 		}
 		likely, class := insideBlock(l.Process(lock.PID), uint64(lock.Address))
 		lock.Likely = append(lock.Likely, likely...)
-		if lock.Kind == waits.Semaphore && class != "" { // an interpreter without symbols does not tell it
+		if lock.Kind == waits.Semaphore && class != "" { // not known of an interpreter without symbols
 			lock.Type = class
 		}
 	}

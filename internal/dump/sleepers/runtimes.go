@@ -14,7 +14,7 @@ import (
 )
 
 // managedWaits asks the runtimes about a sleeper, without Live and InnerTID: thread tid, of run count runs;
-// nil: there are none. later: a retry may give more.
+// nil: there are none. later: a retry may explain it.
 type managedWaits func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *loadedcode.Process) managedWaits {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Explainer says what the sleeping threads of one process wait for. It is for one goroutine at a time.
+// Explainer finds what the sleeping threads of one process wait for. It is for one goroutine at a time.
 type Explainer struct {
 	// Owners are those that may own a lock. Name gives a thread's name; nil, as for a core: owners get no names.
 	Owners waits.Threads
@@ -21,7 +21,7 @@ type Explainer struct {
 	Read func(addr uint64, buf []byte) int
 	// Sleepers are the threads explained so far, by ID.
 	Sleepers map[int]*waits.Sleeper
-	// Retryable: a runtime may say more of the last thread if that is sampled again.
+	// Retryable: a runtime may explain the last thread's wait if that is sampled again.
 	Retryable bool
 
 	pid               int

@@ -168,7 +168,7 @@ func writePlaces(b *strings.Builder, l *locks.Locks, tids []int) {
 
 const maxPlaces = 5
 
-// writeFrequent begins with the most frequent; "" is none. noun names what is counted, "": no count.
+// writeFrequent writes the places that are not "", most frequent ones first. noun names what is counted, "": no count.
 func writeFrequent(b *strings.Builder, all []string, noun string) {
 	times := map[string]int{}
 	var places []string
