@@ -45,7 +45,7 @@ type Agent struct {
 	sender      *sender
 	reporter    *reporter // nil: metrics are not sent
 	resources   *resources
-	windows     *WindowBuilder
+	windows     *windowBuilder
 	builder     *profile.Builder
 	stopServer  func() // of the metrics
 	ended       atomic.Bool
@@ -121,7 +121,7 @@ func (a *Agent) Start(
 	generatedNames profile.Resolver,
 ) {
 	names := profile.NewNames(b, nil)
-	a.builder, a.windows = b, NewWindowBuilder(begin, a.opts.Window, a.resources.readLater)
+	a.builder, a.windows = b, newWindowBuilder(begin, a.opts.Window, a.resources.readLater)
 	a.windows.onClose = func(w *window) {
 		names.NameGenerated(w.stacks, generatedNames, describesItself)
 		b.BeginEpoch()

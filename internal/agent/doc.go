@@ -4,7 +4,7 @@
 //
 // # Algorithm
 //
-// A [WindowBuilder] divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the
+// A windowBuilder divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the
 // growth: the sums of all windows are the recording's.
 //
 // An encoder names a window's locations, and writes a message (package otlp). A sender divides large messages, and

@@ -91,9 +91,9 @@ type oversentTime struct {
 // maxOversentWindows is for how many windows oversent time waits for its own row.
 const maxOversentWindows = 60
 
-// WindowBuilder divides intervals into windows. It is a [profile.Watcher]: the goroutine of the intervals adds,
+// windowBuilder divides intervals into windows. It is a [profile.Watcher]: the goroutine of the intervals adds,
 // refreshes and finishes. A window belongs to it until it is sent to finished, then to the goroutine that encodes it.
-type WindowBuilder struct {
+type windowBuilder struct {
 	mu            sync.Mutex
 	length        time.Duration
 	current       window
@@ -109,10 +109,10 @@ type WindowBuilder struct {
 	offsetAtStart int64 // unixOffset at the begin
 }
 
-// NewWindowBuilder returns a builder of windows of about length. onInterval is called with each interval's process, and
+// newWindowBuilder returns a builder of windows of about length. onInterval is called with each interval's process, and
 // must be brief.
-func NewWindowBuilder(begin time.Time, length time.Duration, onInterval func(processKey)) *WindowBuilder {
-	b := &WindowBuilder{
+func newWindowBuilder(begin time.Time, length time.Duration, onInterval func(processKey)) *windowBuilder {
+	b := &windowBuilder{
 		length: length, open: map[row]clockValues{}, oversent: map[row]oversentTime{},
 		finished:   make(chan *window, 1),
 		onInterval: onInterval, unixOffset: readUnixOffset, offsetAtStart: readUnixOffset(),
@@ -122,21 +122,21 @@ func NewWindowBuilder(begin time.Time, length time.Duration, onInterval func(pro
 }
 
 // beginWindow varies the length by a tenth, against resonance with programs and agents.
-func (b *WindowBuilder) beginWindow(at int64) {
+func (b *windowBuilder) beginWindow(at int64) {
 	b.current = window{from: at, rows: map[row][]point{}}
 	b.points = 0
 	b.due = at + int64(float64(b.length)*(0.9+0.2*rand.Float64()))
 }
 
 // Add implements [profile.Sink].
-func (b *WindowBuilder) Add(iv profile.Interval) {
+func (b *windowBuilder) Add(iv profile.Interval) {
 	b.onInterval(processOf(&iv))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.add(rowOf(&iv), point{iv.End, valuesOf(&iv)})
 }
 
-func (b *WindowBuilder) add(r row, p point) {
+func (b *windowBuilder) add(r row, p point) {
 	list := b.current.rows[r]
 	if n := len(list); n > 0 && b.points >= maxPoints {
 		list[n-1].values.add(p.values)
@@ -148,7 +148,7 @@ func (b *WindowBuilder) add(r row, p point) {
 }
 
 // Refresh implements [profile.Watcher]. It ends a due window if the one before was taken.
-func (b *WindowBuilder) Refresh(at int64, open iter.Seq[profile.Interval]) {
+func (b *windowBuilder) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if at < b.due || len(b.finished) > 0 {
@@ -157,12 +157,12 @@ func (b *WindowBuilder) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	b.handOver(b.endWindow(at, open, false))
 }
 
-func (b *WindowBuilder) handOver(w *window) {
+func (b *windowBuilder) handOver(w *window) {
 	b.unencoded.Add(1)
 	b.finished <- w
 }
 
-func (b *WindowBuilder) encoded() { b.unencoded.Add(-1) }
+func (b *windowBuilder) encoded() { b.unencoded.Add(-1) }
 
 func (w *window) stacks(yield func(sample.StackID) bool) {
 	for r := range w.rows {
@@ -173,7 +173,7 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 }
 
 // heldStacks returns the stacks of the window, of open intervals and of oversent time.
-func (b *WindowBuilder) heldStacks() iter.Seq[sample.StackID] {
+func (b *windowBuilder) heldStacks() iter.Seq[sample.StackID] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held := map[sample.StackID]bool{}
@@ -190,7 +190,7 @@ func (b *WindowBuilder) heldStacks() iter.Seq[sample.StackID] {
 }
 
 // Finish hands over the last window. Precondition: all intervals were added.
-func (b *WindowBuilder) Finish(at time.Time) {
+func (b *windowBuilder) Finish(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.handOver(b.endWindow(at.UnixNano()-b.clockStep(), func(func(profile.Interval) bool) {}, true))
@@ -204,7 +204,7 @@ func (b *WindowBuilder) Finish(at time.Time) {
 //	end of window 2   open 20 s, before 10 s  10 s
 //	its end           25 s are added (Add)
 //	end of window 3   open 0 s, before 20 s   25 s − 20 s = 5 s
-func (b *WindowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
+func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
 	openNow := map[row]clockValues{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
@@ -240,7 +240,7 @@ func (b *WindowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 
 // addGrowth adds an open interval's growth. That of an ended one is negative: all its time was added, and a part was
 // sent before.
-func (b *WindowBuilder) addGrowth(r row, p point) {
+func (b *windowBuilder) addGrowth(r row, p point) {
 	less := clockValues{}
 	for i, v := range p.values {
 		if v < 0 {
@@ -260,7 +260,7 @@ func (b *WindowBuilder) addGrowth(r row, p point) {
 // in the run queue counted as asleep: its sleep is shortened later. It is subtracted from the same thread's next time
 // in the same place; after maxOversentWindows, and in the last window, from any time of the process. A process without
 // any has ended.
-func (b *WindowBuilder) subtractOversent(last bool) {
+func (b *windowBuilder) subtractOversent(last bool) {
 	for r, list := range b.current.rows {
 		if e, ok := b.oversent[r.withoutNames()]; ok {
 			e.clockValues = subtract(list, e.clockValues)
@@ -277,7 +277,7 @@ func (b *WindowBuilder) subtractOversent(last bool) {
 }
 
 // subtractFromOthers subtracts v from r's thread, then its process; false: that has no rows.
-func (b *WindowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool) {
+func (b *windowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool) {
 	for _, ofThread := range []bool{true, false} {
 		for other, list := range b.current.rows {
 			if other.processKey == r.processKey && (other.tid == r.tid || !ofThread) {
@@ -289,7 +289,7 @@ func (b *WindowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool
 	return hasRows
 }
 
-func (b *WindowBuilder) setOversent(r row, e oversentTime) {
+func (b *windowBuilder) setOversent(r row, e oversentTime) {
 	if b.oversent[r] = e; e.clockValues == (clockValues{}) {
 		delete(b.oversent, r)
 	}
@@ -311,7 +311,7 @@ func subtract(list []point, v clockValues) clockValues {
 const minClockStep = 10e6
 
 // clockStep is how far Unix time was set forward since the begin, ns.
-func (b *WindowBuilder) clockStep() int64 {
+func (b *windowBuilder) clockStep() int64 {
 	if step := b.unixOffset() - b.offsetAtStart; step >= minClockStep || step <= -minClockStep {
 		return step
 	}

@@ -17,8 +17,8 @@ import (
 // begun is when the tests' recordings begin.
 var begun = time.Unix(1000, 0)
 
-func newTestBuilder() *WindowBuilder {
-	return NewWindowBuilder(begun, time.Second, func(processKey) {})
+func newTestBuilder() *windowBuilder {
+	return newWindowBuilder(begun, time.Second, func(processKey) {})
 }
 
 func openOf(list ...profile.Interval) iter.Seq[profile.Interval] { return slices.Values(list) }
@@ -74,7 +74,7 @@ func processSum(sums map[sumKey]clockValues, pid int) (sum clockValues) {
 }
 
 // nextWindow ends a window and takes it.
-func nextWindow(s *WindowBuilder, n int64, open ...profile.Interval) *window {
+func nextWindow(s *windowBuilder, n int64, open ...profile.Interval) *window {
 	s.Refresh(at(n), openOf(open...))
 	w := <-s.finished
 	s.encoded()
@@ -82,7 +82,7 @@ func nextWindow(s *WindowBuilder, n int64, open ...profile.Interval) *window {
 }
 
 // lastWindow ends the last window and takes it.
-func lastWindow(s *WindowBuilder, n int64) *window {
+func lastWindow(s *windowBuilder, n int64) *window {
 	s.Finish(time.Unix(0, at(n)))
 	return <-s.finished
 }

@@ -15,8 +15,8 @@ const (
 	tableStacks     = 7
 )
 
-// Cost is an entry's memory besides its bytes, which are held twice: in the table and as a key.
-const Cost = 160
+// entryCost is an entry's memory besides its bytes, which are held twice: in the table and as a key.
+const entryCost = 160
 
 // Dictionary is what the profiles of a message have in common. Its methods named as an entry return its number.
 type Dictionary struct {
@@ -41,7 +41,7 @@ func (d *Dictionary) add(table int, entry []byte) int64 {
 		return i
 	}
 	if d.take != nil {
-		d.take(int64(2*len(entry)) + Cost)
+		d.take(int64(2*len(entry)) + entryCost)
 	}
 	d.tables[table].Bytes(table, entry)
 	i := int64(len(d.numbers[table]))

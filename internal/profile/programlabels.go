@@ -33,8 +33,8 @@ func LabelText(labels map[string]string) string {
 	return string(b)
 }
 
-// EachLabel yields a LabelText's labels by their names in recordings.
-func EachLabel(text string, f func(key, value string)) {
+// eachLabel yields a LabelText's labels by their names in recordings.
+func eachLabel(text string, f func(key, value string)) {
 	b := []byte(text)
 	take := func() string {
 		n, size := binary.Uvarint(b)

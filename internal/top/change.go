@@ -22,9 +22,9 @@ type Change int8
 
 // The changes of a share.
 const (
-	Unchanged Change = 0
-	Rising    Change = 1
-	Falling   Change = -1
+	unchanged Change = 0
+	rising    Change = 1
+	falling   Change = -1
 )
 
 // shares are a slice's times by function, of one clock.
@@ -130,7 +130,7 @@ func detectChange(h []float64, counts []int64, k int, bound float64) Change {
 	a, b := mean(base), mean(recent)
 	low, high := bounds(base)
 	if b >= low && b <= high {
-		return Unchanged
+		return unchanged
 	}
 	dof := float64(len(h) - 2)
 	spread := (sumOfSquares(base, a) + sumOfSquares(recent, b)) / dof
@@ -142,11 +142,11 @@ func detectChange(h []float64, counts []int64, k int, bound float64) Change {
 	err := math.Sqrt(max(spread, least) * (1/float64(len(base)) + 1/float64(len(recent))))
 	switch t := (b - a) / err; {
 	case t > bound:
-		return Rising
+		return rising
 	case t < -bound:
-		return Falling
+		return falling
 	}
-	return Unchanged
+	return unchanged
 }
 
 func mean(h []float64) (m float64) {

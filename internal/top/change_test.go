@@ -83,7 +83,7 @@ func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
 		marked := 0
 		for range tables {
 			for _, m := range load(r, c.slices, c.ticks, shares, c.phases).Changes(rowsOf(len(shares)), false) {
-				if m != Unchanged {
+				if m != unchanged {
 					marked++
 					break
 				}
@@ -106,7 +106,7 @@ func TestRealChangesAreMarked(t *testing.T) {
 		o := load(r, baseSlices, 99, before, 0)
 		o.sliceShares = append(o.sliceShares, load(r, recentSlices, 99, after, 0).sliceShares...)
 		m := o.Changes(rowsOf(3), false)
-		if m[0] == Rising && m[2] == Falling {
+		if m[0] == rising && m[2] == falling {
 			found++
 		}
 	}
@@ -120,7 +120,7 @@ func TestThereAreNoMarksBeforeThereIsEnoughToCompare(t *testing.T) {
 	o := load(r, minBaseSlices-1, 99, []float64{1}, 0)
 	o.sliceShares = append(o.sliceShares, load(r, recentSlices, 99, []float64{0, 1}, 0).sliceShares...)
 	for _, m := range o.Changes(rowsOf(2), false) {
-		if m != Unchanged {
+		if m != unchanged {
 			t.Error("a mark")
 		}
 	}

@@ -21,7 +21,7 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	o := f.snapshot(0, CPU)
 	got := map[string]string{}
 	for _, of := range []func(Scope, Clock) []GroupRow{o.Waits, o.Threads} {
-		rows := of(WholeProgram, Wall)
+		rows := of(wholeProgram, Wall)
 		for i := range rows {
 			got[rows[i].Name()] = rows[i].Idle
 		}
@@ -44,9 +44,9 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 			t.Errorf("the rows are %s, want %s: idle ones last", got, want)
 		}
 	}
-	inOrder(o.Waits(WholeProgram, CPU), "[running], futex, epoll_wait")
-	inOrder(o.Waits(WholeProgram, Wall), "futex, [running], epoll_wait")
-	inOrder(o.Threads(WholeProgram, Blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
+	inOrder(o.Waits(wholeProgram, CPU), "[running], futex, epoll_wait")
+	inOrder(o.Waits(wholeProgram, Wall), "futex, [running], epoll_wait")
+	inOrder(o.Threads(wholeProgram, Blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
 	var text, object strings.Builder
 	if err := WriteText(&text, o, State{}, Screen{}, Wall, 0); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	iv.WaitsFor = "semaphore 0x10 (threading.Lock)"
 	f.add(iv)
 	f.refresh()
-	rows := f.snapshot(0, CPU).Waits(WholeProgram, Wall)
+	rows := f.snapshot(0, CPU).Waits(wholeProgram, Wall)
 	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle != waits.IdlePool {
 		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle)
 	}

@@ -144,7 +144,7 @@ func (m *Model) showView(name string) {
 	default:
 		m.view = tableView(name[0] - '1')
 	}
-	m.scope, m.scopeName, m.history = WholeProgram, "", nil
+	m.scope, m.scopeName, m.history = wholeProgram, "", nil
 	m.cursor, m.top, m.showsStacks, m.follow = 0, 0, false, -1
 }
 

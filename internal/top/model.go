@@ -85,7 +85,7 @@ type position struct {
 // NewModel takes its first snapshot.
 func NewModel(src Source, o Options) *Model {
 	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
-		scope: WholeProgram, function: -1, follow: -1}
+		scope: wholeProgram, function: -1, follow: -1}
 	if m.clock == "" {
 		m.clock = CPU
 	}

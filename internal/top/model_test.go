@@ -184,7 +184,7 @@ func TestAPauseStopsTheDisplayAndNotTheSampling(t *testing.T) {
 		t.Errorf("the display goes on:\n%s", m.Text())
 	}
 	press(m, "space")
-	if got, want := m.snapshot.Total(WholeProgram).CPU, int64(35*788e6); got != want {
+	if got, want := m.snapshot.Total(wholeProgram).CPU, int64(35*788e6); got != want {
 		t.Errorf("after the pause: cpu %d, want %d", got, want)
 	}
 }
@@ -344,13 +344,13 @@ func TestWaitsCountGoroutines(t *testing.T) {
 	f.refresh()
 	o := f.snapshot(0, CPU)
 	got := map[string]int{}
-	for _, r := range o.Waits(WholeProgram, Wall) {
+	for _, r := range o.Waits(wholeProgram, Wall) {
 		got[r.Name()] = r.Threads
 	}
 	if want := map[string]int{"sync.Mutex.Lock": 3, "futex: threading.Lock (semaphore 0x10)": 1}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	head, _ := Screen{}.groupLines(o.Waits(WholeProgram, Wall), "wait", Wall, o.precision(WholeProgram, Wall))
+	head, _ := Screen{}.groupLines(o.Waits(wholeProgram, Wall), "wait", Wall, o.precision(wholeProgram, Wall))
 	if !strings.Contains(head, " count ") {
 		t.Error(head)
 	}

@@ -34,9 +34,9 @@ func (snap *Snapshot) nameNotes(c Clock) []string {
 			p.Files = append(p.Files, path)
 		}
 	}
-	all := snap.Total(WholeProgram).Of(c)
+	all := snap.Total(wholeProgram).Of(c)
 	var rows []unnamedcode.Row
-	for _, r := range snap.Functions(WholeProgram) {
+	for _, r := range snap.Functions(wholeProgram) {
 		v := r.Total.Of(c)
 		rows = append(rows, unnamedcode.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
 			Nameless: r.Nameless})

@@ -129,7 +129,7 @@ func (m *Model) emptyTableText() string {
 // shownClock is wall time for waits, and for a scope without CPU time, in place of CPU time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
-	if m.clock == CPU && (waits || m.scope != WholeProgram && m.snapshot.Total(m.scope).CPU == 0) {
+	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.Total(m.scope).CPU == 0) {
 		return Wall
 	}
 	return m.clock
@@ -141,7 +141,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	prec := o.precision(m.scope, clock)
 	m.page.ids = m.page.ids[:0]
 	if m.showsStacks {
-		lines := o.stackLines(s, o.StacksOf(m.scope, m.function, clock), m.function, clock, prec)
+		lines := o.stackLines(s, o.stacksOf(m.scope, m.function, clock), m.function, clock, prec)
 		return len(lines), func(from, to int) (string, []string) {
 			return s.cut("stacks with " + printable.String(o.frames[m.function].Name) + ", innermost first"), lines[from:to]
 		}
@@ -150,12 +150,12 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		rows := matching(o.Functions(m.scope), m.filter,
 			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
 		rows = withTime(rows, clock)
-		SortFunctions(rows, clock, m.order)
+		sortFunctions(rows, clock, m.order)
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rows[i].id)
 		}
 		changes := make([]Change, len(rows))
-		if m.scope == WholeProgram && !m.paused && clock == m.clock {
+		if m.scope == wholeProgram && !m.paused && clock == m.clock {
 			changes = o.Changes(rows, m.order == ByTotal)
 		}
 		wide := widthOf(rows)

@@ -19,7 +19,7 @@ const (
 	resetStyle = "\x1b[0m"
 )
 
-var marks = map[Change]string{Unchanged: " ", Rising: "▲", Falling: "▼"}
+var marks = map[Change]string{unchanged: " ", rising: "▲", falling: "▼"}
 
 // Screen is a table's format.
 type Screen struct {
@@ -201,7 +201,7 @@ func (s Screen) groupColumns(what string) []int {
 	return []int{groupShare, groupCPU, groupRunQueue, groupBlocked, groupCount}
 }
 
-func (snap *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock,
+func (snap *Snapshot) stackLines(s Screen, rows []stackRow, function int32, c Clock,
 	prec tabular.Precision) (lines []string) {
 	for i := range rows {
 		r := &rows[i]

@@ -44,11 +44,11 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 		f.random(rand.New(rand.NewPCG(seed, 1)), 8)
 		o := f.snapshot(0, CPU)
 		want := f.reported("cpu")
-		if got := o.Total(WholeProgram).json(); got != want.Total {
+		if got := o.Total(wholeProgram).json(); got != want.Total {
 			t.Fatalf("seed %d: %+v, report has %+v", seed, got, want.Total)
 		}
 		rows := map[string]FunctionRow{}
-		for _, r := range o.Functions(WholeProgram) {
+		for _, r := range o.Functions(wholeProgram) {
 			rows[r.Name+" "+r.Module] = r
 		}
 		for _, w := range want.Functions {
@@ -61,7 +61,7 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 			t.Errorf("seed %d: %d functions, report has %d", seed, len(rows), len(want.Functions))
 		}
 		waits := map[string]jsonValues{}
-		for _, r := range o.Waits(WholeProgram, Wall) {
+		for _, r := range o.Waits(wholeProgram, Wall) {
 			waits[r.Name()] = r.Values.json()
 		}
 		for _, g := range want.Groups {
@@ -80,11 +80,11 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 		if o.Length != time.Duration(seconds)*time.Second {
 			t.Errorf("%d s: %s", seconds, o.Length)
 		}
-		v := o.Total(WholeProgram)
+		v := o.Total(wholeProgram)
 		if v.CPU != seconds*788e6 {
 			t.Errorf("%d s: cpu %d", seconds, v.CPU)
 		}
-		for _, r := range o.Threads(WholeProgram, Wall) {
+		for _, r := range o.Threads(wholeProgram, Wall) {
 			if r.Name() == "worker-115 (tid 115)" && r.Values.Wall != seconds*1e9 {
 				t.Errorf("%d s: a sleeper has %d ns", seconds, r.Values.Wall)
 			}
@@ -116,10 +116,10 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 		t.Errorf("up to %d cells, %d threads; the slices have %d", most, len(f.store.threads), used)
 	}
 	o := f.snapshot(0, CPU)
-	if got := o.Total(WholeProgram).CPU; got != cpu {
+	if got := o.Total(wholeProgram).CPU; got != cpu {
 		t.Errorf("cpu %d, want %d", got, cpu)
 	}
-	for _, r := range o.Functions(WholeProgram) {
+	for _, r := range o.Functions(wholeProgram) {
 		if r.Name == "main" && r.Total.CPU != cpu {
 			t.Errorf("main has %d of %d", r.Total.CPU, cpu)
 		}
@@ -140,11 +140,11 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 		f.refresh()
 	}
 	o := f.snapshot(0, CPU)
-	if got := o.Total(WholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
+	if got := o.Total(wholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
 		t.Errorf("cpu %d of %d in %d cells", got, cpu, len(f.store.cells))
 	}
 	found := false
-	for _, r := range o.Functions(WholeProgram) {
+	for _, r := range o.Functions(wholeProgram) {
 		found = found || r.Name == evictedName && r.Self.CPU > 0
 	}
 	if !found {
@@ -165,8 +165,8 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	defer close(quit)
 	f.busy(1)
 	o := f.store.Snapshot(f.of, 0, CPU, nil)
-	rows := o.Functions(WholeProgram)
-	SortFunctions(rows, CPU, BySelf)
+	rows := o.Functions(wholeProgram)
+	sortFunctions(rows, CPU, BySelf)
 	if o.PendingNames == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
 		t.Errorf("%d to come, first %+v", o.PendingNames, rows[0].Frame)
 	}
@@ -175,8 +175,8 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 		<-described
 		o = f.store.Snapshot(f.of, 0, CPU, nil)
 	}
-	rows = o.Functions(WholeProgram)
-	SortFunctions(rows, CPU, BySelf)
+	rows = o.Functions(wholeProgram)
+	sortFunctions(rows, CPU, BySelf)
 	if rows[0].Name != "compress" || rows[0].Nameless {
 		t.Errorf("first %+v", rows[0].Frame)
 	}
@@ -194,12 +194,12 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	}
 	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1100}}), 100))
 	f.refresh()
-	if r := f.snapshot(0, CPU).Functions(WholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
+	if r := f.snapshot(0, CPU).Functions(wholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
 		t.Fatalf("%+v", r)
 	}
 	known = true
 	f.names.NameSomeGenerated(f)
-	if r := f.snapshot(0, CPU).Functions(WholeProgram); r[0].Name != "compiled" {
+	if r := f.snapshot(0, CPU).Functions(wholeProgram); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}
 	known = false
@@ -210,8 +210,8 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	for range 5 {
 		f.refresh()
 	}
-	if o := f.snapshot(0, CPU); fmt.Sprint(len(o.Functions(WholeProgram))) != "1" {
-		t.Errorf("%+v: not after some seconds", o.Functions(WholeProgram))
+	if o := f.snapshot(0, CPU); fmt.Sprint(len(o.Functions(wholeProgram))) != "1" {
+		t.Errorf("%+v: not after some seconds", o.Functions(wholeProgram))
 	}
 }
 
@@ -227,7 +227,7 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f.store.Finish(f.now)
 	o := f.snapshot(0, CPU)
 	rows := map[string]FunctionRow{}
-	for _, r := range o.Functions(WholeProgram) {
+	for _, r := range o.Functions(wholeProgram) {
 		rows[r.Name+" "+r.Module] = r
 	}
 	want := f.reported("cpu")
@@ -258,7 +258,7 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	for _, w := range f.reported("cpu").Functions {
 		want[w.Name+" "+w.Module] = true
 	}
-	for _, r := range f.snapshot(0, CPU).Functions(WholeProgram) {
+	for _, r := range f.snapshot(0, CPU).Functions(wholeProgram) {
 		if name := r.Name + " " + r.Module; !want[name] || r.Nameless != (r.Name == "app+0x1f0") {
 			t.Errorf("%s (nameless: %v), report has %v", name, r.Nameless, want)
 		}
@@ -275,7 +275,7 @@ func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
 	}
 	f.refresh()
 	got := map[string]time.Duration{}
-	for _, row := range f.snapshot(0, CPU).Threads(WholeProgram, CPU) {
+	for _, row := range f.snapshot(0, CPU).Threads(wholeProgram, CPU) {
 		got[row.Name()] += time.Duration(row.Values.CPU)
 	}
 	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
@@ -299,7 +299,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		t.Errorf("%d waits, want at most %d", len(f.store.waits), maxWaits+1)
 	}
 	total, rest := int64(0), int64(0)
-	for _, row := range f.snapshot(0, Wall).Waits(WholeProgram, Wall) {
+	for _, row := range f.snapshot(0, Wall).Waits(wholeProgram, Wall) {
 		total += row.Values.Wall
 		if row.Name() == "futex: mutex" {
 			rest = row.Values.Wall

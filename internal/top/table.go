@@ -16,8 +16,8 @@ type Scope struct {
 	Thread, Wait int32
 }
 
-// WholeProgram is the scope of all cells.
-var WholeProgram = Scope{-1, -1}
+// wholeProgram is the scope of all cells.
+var wholeProgram = Scope{-1, -1}
 
 // contains reports whether a cell is in a scope.
 func (snap *Snapshot) contains(s Scope, c *Cell) bool {
@@ -90,9 +90,9 @@ const (
 	ByName  Order = "name"
 )
 
-// SortFunctions sorts descending; of equal rows, the program's functions precede those of language and system, inner
+// sortFunctions sorts descending; of equal rows, the program's functions precede those of language and system, inner
 // ones outer ones.
-func SortFunctions(rows []FunctionRow, c Clock, by Order) {
+func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
 		if r.support {
 			return 1
@@ -121,16 +121,16 @@ func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 	}
 }
 
-// StackRow is a stack with a function.
-type StackRow struct {
+// stackRow is a stack with a function.
+type stackRow struct {
 	Values  Values
 	Threads int
 	Frames  []int32
 }
 
-// StacksOf returns the stacks that contain a function (negative: all), the largest first.
-func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow {
-	var rows []StackRow
+// stacksOf returns the stacks that contain a function (negative: all), the largest first.
+func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stackRow {
+	var rows []stackRow
 	indexes := map[string]int{}
 	members := []map[int32]bool{}
 	var key []byte
@@ -147,7 +147,7 @@ func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []Stack
 		if !ok {
 			n = len(rows)
 			indexes[string(key)] = n
-			rows = append(rows, StackRow{Frames: c.stack})
+			rows = append(rows, stackRow{Frames: c.stack})
 			members = append(members, map[int32]bool{})
 		}
 		rows[n].Values.add(c.v)
@@ -156,7 +156,7 @@ func (snap *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []Stack
 	for i := range rows {
 		rows[i].Threads = len(members[i])
 	}
-	slices.SortStableFunc(rows, func(a, b StackRow) int {
+	slices.SortStableFunc(rows, func(a, b stackRow) int {
 		return cmp.Or(cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)), cmp.Compare(b.Values.Wall, a.Values.Wall))
 	})
 	return rows

@@ -28,12 +28,12 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 		put("", s.paint(dim, head))
 		put(lines...)
 	}
-	above := o.headLines(s, &st, WholeProgram)
+	above := o.headLines(s, &st, wholeProgram)
 	put(s.paint(bold, above[0]), above[1])
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
-	if cure := o.whyIncomplete(WholeProgram); cure != "" {
+	if cure := o.whyIncomplete(wholeProgram); cure != "" {
 		put(s.cut(cure))
 	}
 	if st.HeldUp != "" {
@@ -44,14 +44,14 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows := withTime(o.Functions(WholeProgram), c)
-	SortFunctions(rows, c, BySelf)
+	rows := withTime(o.Functions(wholeProgram), c)
+	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, functions)
-	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(WholeProgram, c), widthOf(rows)))
-	waits := firstRows(o.Waits(WholeProgram, Wall), groupRows)
-	table(s.groupLines(waits, "wait", Wall, o.precision(WholeProgram, Wall)))
-	threads := firstRows(o.Threads(WholeProgram, c), groupRows)
-	table(s.groupLines(threads, "thread", c, o.precision(WholeProgram, c)))
+	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(wholeProgram, c), widthOf(rows)))
+	waits := firstRows(o.Waits(wholeProgram, Wall), groupRows)
+	table(s.groupLines(waits, "wait", Wall, o.precision(wholeProgram, Wall)))
+	threads := firstRows(o.Threads(wholeProgram, c), groupRows)
+	table(s.groupLines(threads, "thread", c, o.precision(wholeProgram, c)))
 	for _, n := range notes {
 		put("", string(tabular.Paragraph(width, "  ", n)))
 	}
@@ -156,30 +156,30 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, HeldUp: st.HeldUp, Goroutines: st.Goroutines, Ended: st.Ended,
-		Waiting: o.PendingNames, Total: o.Total(WholeProgram).json(),
+		Waiting: o.PendingNames, Total: o.Total(wholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {
 		t.Complete = &st.Complete
 	}
-	if c, ok := o.completeCPU(WholeProgram); ok {
+	if c, ok := o.completeCPU(wholeProgram); ok {
 		share := c.Share()
 		t.CompleteCPU = &share
 	}
-	rows := o.Functions(WholeProgram)
-	SortFunctions(rows, c, BySelf)
+	rows := o.Functions(wholeProgram)
+	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, rowsOfEach)
 	changes := o.Changes(rows, false)
 	for i := range rows {
 		r := &rows[i]
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
 	}
-	for _, r := range firstRows(o.Threads(WholeProgram, c), rowsOfEach) {
+	for _, r := range firstRows(o.Threads(wholeProgram, c), rowsOfEach) {
 		th := &o.threads[r.index]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
 			Total: r.Values.json(), Idle: r.Idle})
 	}
-	for _, r := range firstRows(o.Waits(WholeProgram, Wall), rowsOfEach) {
+	for _, r := range firstRows(o.Waits(wholeProgram, Wall), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
 			Total: r.Values.json(), Idle: r.Idle})
 	}
