@@ -28,7 +28,6 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	})
 }
 
-// accountLines returns the clauses of both parts of an account.
 func accountLines(comment string) (lines []string) {
 	text, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {

@@ -315,7 +315,6 @@ func (b *blameBuilder) divide(id lockID, s *profile.Sample, from, end int64, sha
 	b.attributePart(id, owner, since, end, shares)
 }
 
-// attributePart divides the part in which the lock had one owner among the owner's samples.
 func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *blameShares) {
 	if owner <= 0 {
 		passing := min(end, from+b.period) // a lock with waiters is not free for long

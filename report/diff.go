@@ -182,7 +182,6 @@ func (d *Difference) addChange(f *view.Frame, before, after view.Row) {
 	d.Changes = append(d.Changes, c)
 }
 
-// markSignificant marks the significant changes.
 func (d *Difference) markSignificant() {
 	var functions []*ComparedValue
 	for i := range d.Changes {

@@ -24,7 +24,6 @@ type meanComparison struct {
 	functions [2][]map[view.Frame]runValue // by side and run
 }
 
-// newMeanComparison reads the runs of the sides of sums.
 func newMeanComparison(sums sampleComparison, per string) *meanComparison {
 	c := &meanComparison{sums: sums}
 	older, newer := sums[0], sums[1]

@@ -17,7 +17,6 @@ const maxSpreadBetweenRuns = 0.1
 // share. Runs with fewer take milliseconds, and differ as a whole from one to the next.
 const minTestedSamples = 10
 
-// severalRuns is the advice to users who compare one run a side.
 const severalRuns = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
 
 // sampleComparison compares the sums of two sides by their sampling error: the old side, the new one.
@@ -54,7 +53,6 @@ func (c sampleComparison) values(before, after float64) ComparedValue {
 	return v
 }
 
-// hasCounts reports whether both sides have time and sample counts.
 func (c sampleComparison) hasCounts() bool {
 	for _, s := range c {
 		if s.precision.N <= 0 || s.precision.Total <= 0 {

@@ -22,7 +22,6 @@ type side struct {
 	scale float64
 }
 
-// readSum sets the sum of the runs, and its precision.
 func (s *side) readSum(runs []*profile.Profile, o Options) error {
 	sum, err := sumOfRuns(runs)
 	if err == nil {
@@ -61,7 +60,6 @@ func sumPrecision(runs []*profile.Profile, value string) (sum tabular.Precision,
 	return sum, nil
 }
 
-// readRuns sets the runs.
 func (s *side) readRuns(runs []*profile.Profile, o *DiffOptions) error {
 	for i, p := range runs {
 		d, err := prepare(p, o.Options)
@@ -76,7 +74,6 @@ func (s *side) readRuns(runs []*profile.Profile, o *DiffOptions) error {
 	return nil
 }
 
-// setScale sets the scale of the sum of so many runs.
 func (s *side) setScale(per string, runs int) error {
 	if per == "second" && s.sum.Profile.DurationNanos <= 0 {
 		return fmt.Errorf("--per second: %s has no duration", s.name)
@@ -96,7 +93,6 @@ func scaleOf(sum *data, per string, runs int) float64 {
 	return 1 / float64(runs)
 }
 
-// value is the compared type of values.
 func (s *side) value() *profile.ValueType { return s.sum.Profile.SampleType[s.sum.ValueIndex] }
 
 // scaledTotal is the scaled sum of all functions of the whole recordings: also of the samples that --focus and the like

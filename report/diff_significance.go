@@ -12,7 +12,6 @@ import (
 // comparison is a way to compare two sides: by one run a side ([sampleComparison]), or by the means of several
 // ([meanComparison]). Values are scaled by [DiffOptions].Per.
 type comparison interface {
-	// whole compares the sums of all functions.
 	whole() ComparedValue
 	// function compares a function of the new side, by its rows in the sums of the old and of the new runs.
 	function(f *view.Frame, before, after view.Row) (self, total ComparedValue)

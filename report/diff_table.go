@@ -50,7 +50,6 @@ func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {
 	return slower, faster, onlyTotalChanged
 }
 
-// notes returns what limits the comparison.
 func (d *Difference) notes() []string { return []string{d.hiddenStacks(), d.mismatch(), d.by.note()} }
 
 func (d *Difference) hiddenStacks() string {
@@ -71,7 +70,6 @@ func (d *Difference) mismatch() string {
 	return ""
 }
 
-// diffTable writes a comparison as text.
 type diffTable struct {
 	*Difference
 	unit diffUnit
@@ -92,7 +90,6 @@ func (t *diffTable) heading() {
 	t.out.Printf("\n")
 }
 
-// heading describes the recordings of a side, of this title.
 func (s *side) heading(title string) []string {
 	summary, coverage := s.sum.Summary(), s.sum.Coverage()
 	parts := append([]string{title + ": " + summary.Target}, summary.Parts(s.sum.CoverageText(&coverage))[1:]...)
@@ -185,7 +182,6 @@ func selfMargin(c *Change) float64 { return c.Self.Margin }
 
 func totalMargin(c *Change) float64 { return c.Total.Margin }
 
-// cells returns a row's figures.
 func (t *diffTable) cells(c *Change, margin float64) []string {
 	u, marginText := t.unit, ""
 	if margin > 0 {

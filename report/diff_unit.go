@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// diffUnit is the unit of compared values.
 type diffUnit struct {
 	per  string // one of [Normalizations]
 	unit string // of the profiles' values
@@ -17,7 +16,6 @@ type diffUnit struct {
 
 func (d *Difference) unit() diffUnit { return diffUnit{d.opts.Per, d.new.sum.Unit} }
 
-// text is a value with its unit.
 func (u diffUnit) text(v float64) string {
 	switch u.per {
 	case "share":

@@ -47,7 +47,6 @@ func (d *data) writeFolded(out *printable.Writer, types ...int) {
 
 const foldedCost = 128
 
-// foldedSums sums types of values by the lines of stacks.
 func (d *data) foldedSums(types []int) map[string][]int64 {
 	sums := map[string][]int64{}
 	var line []byte

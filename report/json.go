@@ -218,7 +218,6 @@ func add(to, values []int64) {
 	}
 }
 
-// functionSums are a function's values, one of each type.
 type functionSums struct{ self, total []int64 }
 
 // sumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller

@@ -19,8 +19,7 @@ import (
 const (
 	maxGroups     = 40
 	maxWaitGroups = 10
-	// functions of a group
-	maxGroupRows = 5
+	maxGroupRows  = 5
 )
 
 // groups writes each group with its functions, or, of a wait, with its most frequent stack.

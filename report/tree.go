@@ -140,11 +140,11 @@ func (tw *treeWriter) branch(l *treeLine) string {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, more := range above {
+		segment := "  "
 		if more {
-			b.WriteString("│ ")
-		} else {
-			b.WriteString("  ")
+			segment = "│ "
 		}
+		b.WriteString(segment)
 	}
 	if l.last {
 		return b.String() + "└ "

@@ -179,7 +179,6 @@ func (f *diffFlags) run(changed func(string) bool) error {
 	return nil
 }
 
-// checkGrowth fails if something grew by more than --fail-above.
 func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	growth, subject := d.LargestGrowth()
 	doubt := ""

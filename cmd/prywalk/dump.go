@@ -160,7 +160,6 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 	return cmp.Or(first, unread.report(dumped))
 }
 
-// unreadProcesses are selected ones that could not be read, by reason.
 type unreadProcesses struct {
 	reasons map[string]int64
 	first   error
@@ -178,7 +177,6 @@ func (u *unreadProcesses) add(err error) {
 	u.first = cmp.Or(u.first, err)
 }
 
-// report fails if no process was dumped.
 func (u *unreadProcesses) report(dumped bool) error {
 	n := runsummary.Sum(u.reasons)
 	switch {
@@ -223,7 +221,6 @@ func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {
 	return p, nil
 }
 
-// failedThreads reports unread threads and why; it fails if none was read.
 func failedThreads(p *stacks.Process) error {
 	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
 	for i := range p.Threads {

@@ -102,7 +102,6 @@ func newPerfEventsTest() *cobra.Command {
 	}
 }
 
-// checkPerfEvents fails if opening perf events would kill prywalk.
 func checkPerfEvents() error {
 	return perfengine.CheckSeccomp(func(ctx context.Context) *exec.Cmd {
 		return exec.CommandContext(ctx, selfFile, "ask-for-events")

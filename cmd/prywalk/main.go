@@ -168,7 +168,6 @@ func checkValues(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// flagError names the flag in an error.
 func flagError(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -176,7 +175,6 @@ func flagError(flag string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
-// checkDirectory fails if the value is no directory.
 func checkDirectory(flag, dir, next string) error {
 	st, err := os.Stat(dir)
 	switch {

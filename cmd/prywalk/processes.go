@@ -45,7 +45,6 @@ func processes() (list []selection.Process) {
 	return list
 }
 
-// processFlags selects by number, name, or rule.
 type processFlags struct {
 	pids       commandline.PIDs
 	name       string
@@ -224,7 +223,6 @@ func ambiguous(name string, found []selection.Process) error {
 	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(b.String())}
 }
 
-// ambiguousNameError is an error of several printable lines.
 type ambiguousNameError string
 
 // Error implements error.

@@ -174,7 +174,6 @@ func (f *recordFlags) followsChildren(cmd *cobra.Command, launches bool) bool {
 	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
 }
 
-// open finds the processes, now and later, and opens the engine.
 func (f *recordFlags) open() error {
 	if err := f.find(); err != nil {
 		return err
@@ -247,7 +246,6 @@ func suggestDuration(args []string) string {
 	return "; for a duration: -d " + args[0]
 }
 
-// checkSampling sets the options given as text.
 func (f *recordFlags) checkSampling() (err error) {
 	switch {
 	case f.goroutines != "on" && f.goroutines != "off":

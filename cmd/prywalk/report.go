@@ -178,7 +178,6 @@ func (f *reportFlags) writeText(p *pprof.Profile) error {
 	})
 }
 
-// recordingName is the default of record and report.
 const recordingName = "prywalk.pb.gz"
 
 func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }

@@ -11,7 +11,6 @@ import (
 	"prywalk/report"
 )
 
-// fileForm is written to a file.
 type fileForm struct {
 	// flag is without dashes, and names the file.
 	flag, usage string
@@ -22,7 +21,6 @@ type fileForm struct {
 	file func(path string, write func(io.Writer) error) error
 }
 
-// fileForms are in the help's order.
 var fileForms = [...]fileForm{
 	{"html", "write one self-contained page with a flame graph to this file", true, true,
 		report.HTML, profile.WriteFileAtomic},

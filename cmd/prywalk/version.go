@@ -42,7 +42,6 @@ func release() string {
 	return built
 }
 
-// buildStamp is the module's version, or its commit.
 func buildStamp(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v

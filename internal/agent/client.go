@@ -92,7 +92,6 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	return c.client.send(ctx, m)
 }
 
-// otlpSignal is where a kind of messages goes.
 type otlpSignal struct {
 	procedure string // of gRPC
 	path      string // of HTTP, below the endpoint's path

@@ -24,7 +24,6 @@ type encoder struct {
 	version   string
 }
 
-// encoding is the state of one message.
 type encoding struct {
 	*encoder
 	*otlp.Dictionary
@@ -63,7 +62,6 @@ func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	return m, intervals
 }
 
-// resource returns a ResourceProfiles, or nil.
 func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
 	var scope protobuf.Message
@@ -115,7 +113,6 @@ func (e *encoding) samplesOf(w *window, rows []row) (list []oneSample) {
 	return list
 }
 
-// profile returns a Profile, or nil.
 func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.Message) {
 	for i := range list {
 		if s := e.sample(w, &list[i], clock); s != nil {
@@ -136,7 +133,6 @@ func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.M
 	return m
 }
 
-// sample returns a Sample, or nil.
 func (e *encoding) sample(w *window, s *oneSample, clock int) (m protobuf.Message) {
 	var list []int64
 	var times []uint64

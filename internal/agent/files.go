@@ -7,7 +7,6 @@ import (
 	"os"
 )
 
-// readUpTo reads at most limit bytes of a file.
 func readUpTo(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

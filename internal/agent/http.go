@@ -19,7 +19,6 @@ import (
 // profilesPath is below the endpoint's path.
 const profilesPath = "v1development/profiles"
 
-// maxReply limits a reply, bytes.
 const maxReply = 1 << 16
 
 type httpClient struct {

@@ -35,7 +35,6 @@ type notices struct {
 	reportedUnreadable  bool
 }
 
-// earlierMessages reports what an earlier agent left, and what was dropped of it.
 func (n *notices) earlierMessages(s *spool) {
 	if len(s.files) > 0 {
 		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
@@ -190,7 +189,6 @@ func nextStep(err error) string {
 
 var errBusy = errors.New("the receiver is busy")
 
-// remedies are next steps, by reason of the loss.
 var remedies = map[string]string{
 	lostUnauthorized: "check --bearer-token, --cert and --header",
 	lostNotFound:     "check --endpoint and --protocol, and that the receiver has a pipeline of profiles",

@@ -39,7 +39,6 @@ func resourceMessage(list []attribute) (m protobuf.Message) {
 	return m
 }
 
-// scopeMessage returns the message that names prywalk and its version as the source of profiles or metrics.
 func scopeMessage(version string) (m protobuf.Message) {
 	m.Bytes(1, []byte("prywalk"))
 	m.Bytes(2, []byte(version))
@@ -89,7 +88,6 @@ func newResources(o ResourceOptions) *resources {
 	return r
 }
 
-// readLater queues a new process. It does not block.
 func (r *resources) readLater(p processKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

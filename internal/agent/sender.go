@@ -142,7 +142,6 @@ func sleep(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// jittered returns from d/2 to 3d/2.
 func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
@@ -193,8 +192,7 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.publishCounts()
 }
 
-// handleFailure returns the shortest pause before the next attempt.
-func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) time.Duration {
+func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) (pause time.Duration) {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()

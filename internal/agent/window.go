@@ -172,7 +172,6 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 	}
 }
 
-// heldStacks returns the stacks of the window, of open intervals and of oversent time.
 func (b *windowBuilder) heldStacks() iter.Seq[sample.StackID] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -310,7 +309,6 @@ func subtract(list []point, v clockValues) clockValues {
 // minClockStep of Unix time is no error of reading, ns.
 const minClockStep = 10e6
 
-// clockStep is how far Unix time was set forward since the begin, ns.
 func (b *windowBuilder) clockStep() int64 {
 	if step := b.unixOffset() - b.offsetAtStart; step >= minClockStep || step <= -minClockStep {
 		return step

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// cpuMeter sums a CPU time in windows.
 type cpuMeter struct {
 	read           func() (seconds float64, ok bool) // since some moment; nil: the share is unknown
 	began          time.Time

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// measurement is of one row.
 type measurement struct {
 	*run
 	workload  *workload
@@ -118,7 +117,6 @@ func (m *measurement) sampled(waits *json.RawMessage) (work float64, err error) 
 	return work, cmp.Or(err, m.session.Hold())
 }
 
-// window returns the work per second and the waits.
 func (m *measurement) window(waits *json.RawMessage, cpu *cpuMeter) (float64, error) {
 	cpu.begin()
 	defer cpu.end()

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// filePart is a mapped, read-only part of a file.
 type filePart struct {
 	start, end uint64
 	bias       uint64
@@ -93,7 +92,6 @@ func (c *Core) module(m *loadedcode.Mapping) *frames.Module {
 	return mod
 }
 
-// dumped reports whether the core has a mapping's contents.
 func (c *Core) dumped(m *loadedcode.Mapping) bool {
 	var b [1]byte
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1

@@ -28,7 +28,6 @@ var packed = []struct{ magic, tool string }{
 	{"\x04\x22\x4d\x18", "lz4 -d"}, {"BZh", "bunzip2"},
 }
 
-// notCore returns why a file that begins with head is no core.
 func notCore(head []byte, err error) *Error {
 	if len(head) == 0 {
 		return &Error{"the file is empty", "the disk may have been full, or ulimit -c 0, when it was written", err}

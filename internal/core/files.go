@@ -171,7 +171,6 @@ func (c *Core) openCandidate(name string, m *loadedcode.Mapping, mem *loadedcode
 	return img, is
 }
 
-// matchFile compares a file with the core's contents of it.
 func (c *Core) matchFile(f *safeopen.File, m *loadedcode.Mapping, mem *loadedcode.Image) match {
 	e, err := elffile.Open(f, f.Size())
 	if err != nil {

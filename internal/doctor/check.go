@@ -71,7 +71,6 @@ func (c *checker) add(f Finding, subject string) {
 	c.findings = append(c.findings, f)
 }
 
-// has reports whether a failed check has the same detail.
 func (c *checker) has(detail string) bool {
 	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
 }

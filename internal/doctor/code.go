@@ -62,7 +62,6 @@ func (c *checker) hasPerfMap() bool {
 	return true
 }
 
-// images lists each file once.
 func (c *checker) images() (all []*loadedcode.Image) {
 	seen := map[*loadedcode.Image]bool{}
 	for _, m := range c.opened.Space().Modules() {
@@ -76,7 +75,6 @@ func (c *checker) images() (all []*loadedcode.Image) {
 	return all
 }
 
-// names counts the files that name all their functions.
 func (c *checker) names() Finding {
 	images := c.images()
 	symbols, debug := 0, 0

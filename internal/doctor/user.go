@@ -64,7 +64,6 @@ func (c *checker) granting(f Finding, bits uint64) Finding {
 	return f
 }
 
-// nameCommands gives all findings with capabilities one command.
 func (c *checker) nameCommands() {
 	all := c.usefulCaps
 	for i := range c.findings {

@@ -99,7 +99,6 @@ func (e *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
 	return runs
 }
 
-// runCountsAsleep returns the run counts of threads still in the same call.
 func (e *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for _, tid := range tids {

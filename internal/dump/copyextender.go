@@ -24,7 +24,6 @@ const copyExtensionBytes = 1 << 20
 // bytesBeyondStack is how many bytes a copy may go beyond the end of the stack's mapping, as last read.
 const bytesBeyondStack = 1 << 16
 
-// copyExtender plans the next, longer copy of a thread's memory.
 type copyExtender struct {
 	stack  uint64 // bytes of stack to copy next
 	memory *budget.Account

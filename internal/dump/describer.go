@@ -136,7 +136,6 @@ const (
 	waitRetryWait    = 4 * time.Millisecond
 )
 
-// retryWait samples a thread again while its wait may become known.
 func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread {
 	for n := 0; n < maxThreadRetries && d.mayRetryWait(); n++ {
 		d.retries++
@@ -157,7 +156,6 @@ func (d *describer) mayRetryWait() bool {
 	return d.explainer.Retryable && d.retries < maxWaitRetries && !d.isLastSample()
 }
 
-// isLastSample reports whether no thread may be sampled again.
 func (d *describer) isLastSample() bool { return d.options.Atomic || d.hasEnded() }
 
 // Retries of names that runtimes lack, mostly during garbage collection.
@@ -206,7 +204,6 @@ func (d *describer) addGoroutines() {
 	})
 }
 
-// programOf returns the mappings of a process, or of a core.
 func programOf(space *frames.Space, sources []managed.FrameSource, pid int) unnamedcode.Program {
 	p := unnamedcode.Program{PID: pid}
 	for _, m := range space.Modules() {

@@ -27,8 +27,7 @@ type Options struct {
 	// Native makes texts show the native frames that run managed ones.
 	Native bool
 	// Goroutines adds the stacks of goroutines without a thread.
-	Goroutines bool
-	// goroutineLocks adds what goroutines wait for and hold.
+	Goroutines     bool
 	goroutineLocks bool
 	// Others are processes that may hold locks in shared memory.
 	Others []int

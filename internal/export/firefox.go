@@ -168,7 +168,6 @@ func (ff *firefoxBuilder) weightType() string {
 	return "samples"
 }
 
-// nullable is null for 0.
 func nullable(n int) any {
 	if n == 0 {
 		return nil

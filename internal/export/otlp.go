@@ -64,7 +64,6 @@ type otlpResource struct {
 	rows []*otlpRow
 }
 
-// otlpRow is samples of equal stack and attributes.
 type otlpRow struct {
 	stack      int64
 	attributes []int64
@@ -153,7 +152,6 @@ func (e *otlpEncoder) resource(r *otlpResource) (m protobuf.Message) {
 	return m
 }
 
-// profile returns a sample type's Profile message, or nil.
 func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m protobuf.Message) {
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)

@@ -149,9 +149,7 @@ func (h *heldChild) forkHere() (int, error) {
 }
 
 const (
-	// exitAbandoned: the parent ended before the release.
-	exitAbandoned = 125
-	// exitNotExecuted follows a failed exec.
+	exitAbandoned   = 125
 	exitNotExecuted = 126
 	lastSignal      = 64
 )

@@ -80,7 +80,6 @@ var anchor [1]byte
 
 const anchorName = "prywalk/internal/launch.anchor"
 
-// runtimeVariables returns addresses of this program's variables.
 func runtimeVariables(names ...string) ([]uint64, error) {
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {

@@ -35,7 +35,6 @@ func NewDictionary(take func(int64) bool) *Dictionary {
 	return d
 }
 
-// add adds a new entry, and returns its number.
 func (d *Dictionary) add(table int, entry []byte) int64 {
 	if i, ok := d.numbers[table][string(entry)]; ok {
 		return i

@@ -46,7 +46,6 @@ func (w *rewriter) check(err error) {
 	}
 }
 
-// message copies m with the new dictionary's indices.
 func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
 	w.check(fields(m, func(f protobuf.Field) error {
 		r, ok := indices[f.Number]
@@ -92,7 +91,6 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 	return n
 }
 
-// fields calls f for each field, until an error.
 func fields(m []byte, f func(protobuf.Field) error) error {
 	for len(m) > 0 {
 		g, rest, err := protobuf.Next(m)

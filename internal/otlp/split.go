@@ -83,7 +83,6 @@ func Points(message []byte) (n int, err error) {
 	return n, nil
 }
 
-// decode decodes as far as Split needs.
 func decode(message []byte) (*source, error) {
 	s := &source{}
 	err := fields(message, func(f protobuf.Field) error {
@@ -181,7 +180,6 @@ func points(sample []byte) (values []int64, times []uint64, rest []byte, err err
 	return values, times, rest, err
 }
 
-// write writes parts, in the source's order.
 func (s *source) write(parts []part, half byte) (m protobuf.Message, err error) {
 	w := &rewriter{source: s, out: NewDictionary(nil)}
 	for len(parts) > 0 {

@@ -32,7 +32,6 @@ type decoder struct {
 	err error // the first; decode then fails
 }
 
-// decode decodes data that costOf has accepted.
 func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
 	d := &decoder{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
 		stacks: map[string][]*profile.Location{},
@@ -56,7 +55,6 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 	return p, nil
 }
 
-// stripSamples returns the profile without its samples' stacks and labels.
 func (d *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
@@ -103,7 +101,6 @@ func (d *decoder) addStackAndLabels(sample *profile.Sample, body []byte) {
 	d.numberLabels(sample, number)
 }
 
-// fail notes that a sample refers to something that is not there.
 func (d *decoder) fail(what string) {
 	if d.err == nil {
 		d.err = fmt.Errorf("a sample with a %s that is not there", what)

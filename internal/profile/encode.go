@@ -125,7 +125,6 @@ func (e *encoder) beginGeneration(n int) (err error) {
 	return err
 }
 
-// sample writes a Sample.
 func (e *encoder) sample(r *record, timed bool) {
 	e.msg = e.msg[:0]
 	e.sub = e.sub[:0]
@@ -190,7 +189,6 @@ func (e *encoder) label(to *protobuf.Message, key, value string) {
 	to.Bytes(sampleLabel, e.sub)
 }
 
-// numLabel appends a Label with a number.
 func (e *encoder) numLabel(to *protobuf.Message, key string, value int64, unit string) {
 	e.sub = e.sub[:0]
 	e.sub.Int(labelKey, e.strings.add(key))

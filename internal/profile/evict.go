@@ -41,10 +41,10 @@ func (t *tables) markUsed(id sample.StackID) {
 	}
 }
 
-// Evict bounds the tables of a recording without end. It keeps, with their numbers, the stacks in except, those
-// of kept intervals, and those of this epoch and the last. Locations and frame lists are renumbered. An evicted stack
-// has no locations, and gets a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing. Precondition:
-// no number of a location or frame list is used after a change of [Builder.Evictions].
+// Evict bounds the tables of a recording without end. It keeps, with their numbers, the stacks in except, those of kept
+// intervals, and those of this epoch and the last. Locations and frame lists are renumbered. An evicted stack has no
+// locations, and gets a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing.
+// Precondition: no number of a location or frame list is used after a change of [Builder.Evictions].
 func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,7 +33,6 @@ func LabelText(labels map[string]string) string {
 	return string(b)
 }
 
-// eachLabel yields a LabelText's labels by their names in recordings.
 func eachLabel(text string, f func(key, value string)) {
 	b := []byte(text)
 	take := func() string {

@@ -45,7 +45,6 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
-// maxPointers bounds tables.byPointer.
 const maxPointers = 1 << 16
 
 // numbered are the repeated values by their numbers. All are append-only, so that a copy of the lists is consistent,
@@ -62,7 +61,6 @@ type numbered struct {
 	finalNames []FramesID                // of a FinalResolver; may be shorter than locs
 }
 
-// tables number repeated values.
 type tables struct {
 	numbered
 	// usedByEpoch are the stacks used in this epoch and in the last ([Builder.BeginEpoch]); nil: no epochs.
@@ -186,7 +184,6 @@ func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
 	return key
 }
 
-// internKey numbers the stack in t.key.
 func (t *tables) internKey() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
 		t.markUsed(id)

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// frozenTables is an immutable view of a Builder's tables.
 type frozenTables struct {
 	numbered
 	meta        Meta

@@ -9,11 +9,9 @@ import (
 )
 
 const (
-	recentSlices = 3
-	baseSlices   = 20
-	// minBaseSlices is the fewest slices before the recent ones.
-	minBaseSlices = 8
-	// minMarkedShare is the least share of a row with a mark.
+	recentSlices   = 3
+	baseSlices     = 20
+	minBaseSlices  = 8
 	minMarkedShare = 0.01
 )
 
@@ -27,7 +25,6 @@ const (
 	falling   Change = -1
 )
 
-// shares are a slice's times by function, of one clock.
 type shares struct {
 	clock Clock
 	names int64

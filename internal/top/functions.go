@@ -82,7 +82,6 @@ func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 	return out
 }
 
-// appendFrames appends the numbers of a location's frames, innermost first.
 func (t *FunctionTable) appendFrames(l *profile.Named, out []int32) []int32 {
 	path := t.pathOf(l.Module)
 	module := view.ModuleName(path)

@@ -60,7 +60,6 @@ func fitName(name, mark string, columns int) string {
 	return tabular.ShortModule(name, left) + mark
 }
 
-// minColumnsBeforeMark is the least number of columns before a whole mark.
 const minColumnsBeforeMark = 16
 
 // mark follows the name; "": not idle.

@@ -77,7 +77,6 @@ func widthOf(rows []FunctionRow) width {
 	return w
 }
 
-// functionLines has a change for each row.
 func (s Screen) functionLines(
 	rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision, w width,
 ) (head string, lines []string) {

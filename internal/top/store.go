@@ -60,7 +60,6 @@ func (t *thread) key() threadKey {
 	return k
 }
 
-// cellKey has indices of threads and waits.
 type cellKey struct {
 	stack        sample.StackID
 	thread, wait int32
@@ -138,7 +137,6 @@ func (s *Store) add(iv *profile.Interval) (cell int32, v Values) {
 	return last.cell, v
 }
 
-// isOf reports whether an interval of the thread belongs to the cell.
 func (l *lastCell) isOf(iv *profile.Interval) bool {
 	return l.valid && l.stack == iv.Stack && l.wait == iv.Wait && l.state == iv.State && l.waitsFor == iv.WaitsFor
 }
@@ -288,7 +286,6 @@ func (s *Store) newDeltas(n int) []delta {
 	return make([]delta, 0, n)
 }
 
-// dropOld drops slices outside of all windows, and surplus cells.
 func (s *Store) dropOld() {
 	last := s.timeSlices[len(s.timeSlices)-1].to
 	old := 0

@@ -16,10 +16,8 @@ type Scope struct {
 	Thread, Wait int32
 }
 
-// wholeProgram is the scope of all cells.
 var wholeProgram = Scope{-1, -1}
 
-// contains reports whether a cell is in a scope.
 func (snap *Snapshot) contains(s Scope, c *Cell) bool {
 	return (s.Thread < 0 || snap.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
@@ -121,7 +119,6 @@ func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	}
 }
 
-// stackRow is a stack with a function.
 type stackRow struct {
 	Values  Values
 	Threads int
@@ -172,7 +169,6 @@ func (snap *Snapshot) Total(scope Scope) (v Values) {
 	return v
 }
 
-// withTime drops the rows without time by a clock.
 func withTime(rows []FunctionRow, c Clock) []FunctionRow {
 	return slices.DeleteFunc(rows, func(r FunctionRow) bool { return r.Total.Of(c) <= 0 })
 }

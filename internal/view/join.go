@@ -40,7 +40,6 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-// isFunction reports whether a frame is a function with a name.
 func (f *Frame) isFunction() bool { return !f.Nameless && !f.Synthetic() }
 
 // moduleRenamer returns a function that gives a frame of the older program's own file the newer one's name.

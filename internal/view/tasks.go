@@ -51,7 +51,6 @@ func (sel *Selection) hideSchedulers() {
 	sel.Profile.Sample = kept
 }
 
-// isSleepingThread reports whether a sample has the stack of a sleeping thread.
 func isSleepingThread(s *profile.Sample) bool {
 	return !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
 }

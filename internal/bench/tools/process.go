@@ -24,7 +24,6 @@ type Program struct {
 	CPU    float64 // s, once it has ended
 }
 
-// launch starts a program and keeps its standard error.
 func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...string) (*Program, error) {
 	p := &Program{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr
@@ -88,7 +87,6 @@ func (p *Program) alive() error {
 // Kill ends the program at once.
 func (p *Program) Kill() { _ = p.cmd.Process.Kill() }
 
-// said is the last line of standard error of an ended program.
 func (p *Program) said() string {
 	return LastLine(p.stderr.Bytes())
 }

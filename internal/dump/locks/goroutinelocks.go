@@ -85,14 +85,9 @@ func (l *Locks) collectGoroutineLocks() {
 		}
 		l.addGoroutineOwners(p, indexes)
 	}
-	channel := func(lock *GoroutineLock) int {
-		if lock.Kind == stacks.KindChannel {
-			return 1
-		}
-		return 0
-	}
 	slices.SortStableFunc(l.GoroutineLocks, func(a, b GoroutineLock) int {
-		return cmp.Or(channel(&a)-channel(&b), len(b.Waiters)-len(a.Waiters), cmp.Compare(a.Address, b.Address))
+		return cmp.Or(rank(a.Kind == stacks.KindChannel)-rank(b.Kind == stacks.KindChannel), len(b.Waiters)-len(a.Waiters),
+			cmp.Compare(a.Address, b.Address))
 	})
 }
 

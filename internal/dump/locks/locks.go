@@ -143,16 +143,18 @@ func (l *Locks) Collect() {
 			l.Locks[i].IdleWaiters = nil
 		}
 	}
-	idle := func(lock *Lock) int {
-		if len(lock.Blocked()) == 0 {
-			return 1
-		}
-		return 0
-	}
 	slices.SortStableFunc(l.Locks, func(a, b Lock) int {
-		return cmp.Or(cmp.Compare(idle(&a), idle(&b)), cmp.Compare(len(b.Waiters), len(a.Waiters)),
+		return cmp.Or(rank(len(a.Blocked()) == 0)-rank(len(b.Blocked()) == 0), cmp.Compare(len(b.Waiters), len(a.Waiters)),
 			cmp.Compare(a.Address, b.Address))
 	})
+}
+
+// rank is 1 for what is sorted behind the rest, and else 0.
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
 }
 
 func (lock *Lock) addWaiter(t *stacks.Thread) {

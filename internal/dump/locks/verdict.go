@@ -28,7 +28,6 @@ const (
 	VerdictNone Verdict = "none"
 )
 
-// conclude counts what is not known, and sets the verdict.
 func (l *Locks) conclude() {
 	l.GILCycles = l.gilCycles()
 	l.addUnknownOwners()
@@ -98,7 +97,6 @@ func (l *Locks) addUnknownOwners() {
 	}
 }
 
-// schedules reports whether a thread of the process runs tasks of a language.
 func schedules(p *stacks.Process, l *languages.Language) bool {
 	return l.Schedules != nil && slices.ContainsFunc(p.Threads, func(t stacks.Thread) bool {
 		return l.Schedules(t.Name, "", "", "") || slices.ContainsFunc(t.Frames, func(f stacks.Frame) bool {

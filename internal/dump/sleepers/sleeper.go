@@ -34,7 +34,6 @@ type Explainer struct {
 	idleness          map[idleKey]string
 }
 
-// describe sets what a thread waits for.
 func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	sl.Stack = innermostFunctions(d)
 	w := waits.Describe(sl)

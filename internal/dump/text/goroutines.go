@@ -38,7 +38,6 @@ func labelsText(g *stacks.Goroutine) string {
 	return strings.Join(list, ", ")
 }
 
-// statusText is as in Go's tracebacks: "waiting (chan receive)".
 func statusText(g *stacks.Goroutine) string {
 	if g.Wait != "" {
 		return g.Status + " (" + g.Wait + ")"
