@@ -11,14 +11,13 @@ import (
 	"prywalk/internal/schema"
 )
 
-// jsonFigure has the field names within and sure, which users rely on, for the margin and for significance.
 type jsonFigure struct {
 	// Old is the earlier value: ns, ns per second, or a share of 1.
 	Old float64 `json:"old"`
 	// New is the later value.
 	New float64 `json:"new"`
 	// Margin is half of the 95 % interval of the change.
-	Margin float64 `json:"within"`
+	Margin float64 `json:"within"` // users rely on this name, and on sure
 	// Significant reports that the change is significant.
 	Significant bool `json:"sure"`
 }

@@ -5,6 +5,7 @@ package agent
 import (
 	"bytes"
 	"cmp"
+	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -183,6 +184,15 @@ const (
 	maxEnvironment           = 1 << 18
 	maxEnvironmentAttributes = 64
 )
+
+func readUpTo(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
+}
 
 // container matches the control group of Docker, containerd, CRI-O or Podman: an id of 64 hexadecimal digits, under
 // systemd between the engine's name and .scope.

@@ -135,8 +135,8 @@ func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.Waiters, lock.IdleWaiters = slices.DeleteFunc(lock.Waiters, isOwner), slices.DeleteFunc(lock.IdleWaiters, isOwner)
 }
 
-// sampleWithLock samples a thread with the lock's memory. wait is the lock as read with the sample, owner the thread; nil
-// without a sample.
+// sampleWithLock samples a thread with the lock's memory. wait is the lock as read with the sample, and owner
+// the thread; nil if it was not sampled.
 func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, owner *stacks.Thread) {
 	sleeper, waiterProc := e.waiter(lock.Waiters[0])
 	proc := e.byThread[tid]

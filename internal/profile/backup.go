@@ -15,9 +15,9 @@ const oldSuffix = ".old"
 
 var errNotRecording = errors.New("a file of that name is not a recording")
 
-// BackUpOld renames the recording at path to path.old, and replaces an earlier one. Other files, and recordings without
-// samples, stay. Call it once a run, before the first write. After an error path is unchanged. As by perf record, a link
-// itself is renamed (tools/perf/util/data.c, check_backup).
+// BackUpOld renames the recording at path to path.old, and replaces an earlier one. Other files, and recordings
+// without samples, stay. Call it once a run, before the first write. After an error path is unchanged. As by perf
+// record, a link itself is renamed (tools/perf/util/data.c, check_backup).
 func BackUpOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil

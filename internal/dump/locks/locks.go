@@ -36,7 +36,7 @@ type Locks struct {
 	// PossibleDeadlocks are the cycles with at least one owner that is likely, not proven.
 	PossibleDeadlocks [][]int       `json:"possible_deadlocks"`
 	StarvedPools      []StarvedPool `json:"starved_pools"`
-	// WaitersWithoutOwner are the threads that wait for something without a known owner, and are not idle.
+	// WaitersWithoutOwner are the threads that wait, and are not idle, for something without a known owner.
 	WaitersWithoutOwner []int `json:"owner_unknown"`
 	// GILCycles are the cycles through an interpreter's lock. They are not proven.
 	GILCycles [][]int `json:"gil_cycles,omitempty"`
