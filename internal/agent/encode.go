@@ -67,15 +67,13 @@ func (e *encoding) resource(process processKey, w *window, rows []row) (m protob
 	var scope protobuf.Message
 	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
 	scope.Bytes(1, scopeMessage(e.version))
-	hasProfile := false
-	list := e.samplesOf(w, rows)
+	list, empty := e.samplesOf(w, rows), len(scope)
 	for clock := range clocks {
 		if p := e.profile(w, list, clock); p != nil {
 			scope.Bytes(2, p)
-			hasProfile = true
 		}
 	}
-	if !hasProfile {
+	if len(scope) == empty {
 		return nil
 	}
 	m.Bytes(1, about)

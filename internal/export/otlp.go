@@ -156,7 +156,7 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)
 	m.Bytes(1, e.tables.ValueType(t.Type, t.Unit))
-	hasSample := false
+	empty := len(m)
 	for _, row := range r.rows {
 		var values []int64
 		var times []uint64
@@ -181,9 +181,8 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 			return nil
 		}
 		m.Bytes(2, s)
-		hasSample = true
 	}
-	if !hasSample {
+	if len(m) == empty {
 		return nil
 	}
 	m.Fixed(3, uint64(begin))

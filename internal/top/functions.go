@@ -85,14 +85,13 @@ func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 func (t *FunctionTable) appendFrames(l *profile.Named, out []int32) []int32 {
 	path := t.pathOf(l.Module)
 	module := view.ModuleName(path)
-	hasName := false
+	before := len(out)
 	for _, f := range l.Frames {
 		if f.Name != "" {
-			hasName = true
 			out = append(out, t.frameIndex(Frame{view.FrameOf(f.Name, path, f.File), module, waits.RulesFile(module, f.File)}))
 		}
 	}
-	if !hasName {
+	if len(out) == before {
 		out = append(out, t.frameIndex(Frame{Frame: view.FrameOf(unnamedcode.Bracketed(module), path, ""), mapping: module}))
 	}
 	return out

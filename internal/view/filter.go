@@ -161,12 +161,10 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	}
 	c := *s
 	c.Value = make([]int64, len(s.Value))
-	hasValue := false
 	for i, v := range s.Value {
 		c.Value[i] = portion(v, to-first, wall) - portion(v, from-first, wall)
-		hasValue = hasValue || c.Value[i] != 0
 	}
-	if !hasValue {
+	if !slices.ContainsFunc(c.Value, func(v int64) bool { return v != 0 }) {
 		return nil
 	}
 	c.NumLabel = map[string][]int64{}
