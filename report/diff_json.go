@@ -65,7 +65,7 @@ type jsonDiffCut struct {
 // shares of 1.
 func (d *Difference) JSON(w io.Writer) error {
 	unit := d.unit()
-	buf := bufio.NewWriter(d.new.sum.Writer(w))
+	buf := bufio.NewWriter(d.new.sum.Memory.Writer(w))
 	out := printable.NewJSONWriter(buf)
 	shown := min(len(d.Changes), d.new.sum.Limit(len(d.Changes)))
 	head := jsonDifference{
@@ -82,5 +82,5 @@ func (d *Difference) JSON(w io.Writer) error {
 		out.Value(jsonChange{c.Name, c.Module, c.File, c.Line, unit.figure(c.Self), unit.figure(c.Total)})
 	}
 	out.Text("]}\n")
-	return cmp.Or(d.new.sum.Err(), out.Err(), buf.Flush())
+	return cmp.Or(d.new.sum.Memory.Err(), out.Err(), buf.Flush())
 }

@@ -101,19 +101,19 @@ func (s *side) scaledTotal() float64 { return s.precision.Total * s.scale }
 
 func (s *side) memoryErr() error {
 	for _, d := range s.runs {
-		if err := d.Err(); err != nil {
+		if err := d.Memory.Err(); err != nil {
 			return err
 		}
 	}
-	return s.sum.Err()
+	return s.sum.Memory.Err()
 }
 
 // close releases the memory, also of a side that was read in part.
 func (s *side) close() {
 	if s.sum != nil {
-		s.sum.Close()
+		s.sum.Memory.Close()
 	}
 	for _, d := range s.runs {
-		d.Close()
+		d.Memory.Close()
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Table writes functions that became slower and faster: significant and untested changes, or all with
 // [DiffOptions].All.
 func (d *Difference) Table(w io.Writer) error {
-	t := diffTable{d, d.unit(), printable.NewWriter(d.new.sum.Writer(w))}
+	t := diffTable{d, d.unit(), printable.NewWriter(d.new.sum.Memory.Writer(w))}
 	t.heading()
 	slower, faster, onlyTotalChanged := d.sections()
 	t.section("slower", slower, selfMargin)
@@ -27,7 +27,7 @@ func (d *Difference) Table(w io.Writer) error {
 	if len(slower)+len(faster)+len(onlyTotalChanged) == 0 {
 		t.noChange()
 	}
-	return cmp.Or(d.new.sum.Err(), t.out.Err())
+	return cmp.Or(d.new.sum.Memory.Err(), t.out.Err())
 }
 
 // sections divides the changes: self time grew, self time shrank, only total time changed.

@@ -28,9 +28,9 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 // Folded writes a line per stack with old and new value, for differential flame graphs.
 func (d *Difference) Folded(w io.Writer) error {
 	joined := d.joinedData()
-	out := printable.NewWriter(joined.Writer(w))
+	out := printable.NewWriter(joined.Memory.Writer(w))
 	joined.writeFolded(out, 1, 0) // old, new ([view.Join])
-	return cmp.Or(joined.Err(), out.Err())
+	return cmp.Or(joined.Memory.Err(), out.Err())
 }
 
 // writeFolded writes the distinct stacks with their sums of some types of values.

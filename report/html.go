@@ -31,13 +31,13 @@ func HTML(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer d.Memory.Close()
 	return d.writePage(w, d.page())
 }
 
 func (d *data) writePage(w io.Writer, page *page) error {
-	if d.Err() != nil {
-		return d.Err()
+	if d.Memory.Err() != nil {
+		return d.Memory.Err()
 	}
 	// Marshal escapes <, > and &: no name can end the script element.
 	raw, err := json.Marshal(page)
@@ -48,7 +48,7 @@ func (d *data) writePage(w io.Writer, page *page) error {
 	if err != nil {
 		return err
 	}
-	buf := bufio.NewWriter(d.Writer(w))
+	buf := bufio.NewWriter(d.Memory.Writer(w))
 	err = pageTemplate.Execute(buf, map[string]any{
 		"Title": page.Title, "Style": template.CSS(style), "Script": template.JS(script), "Data": template.JS(raw),
 	})

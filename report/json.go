@@ -133,7 +133,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer d.Memory.Close()
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.ValueIndex].Type,
@@ -152,7 +152,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	if e, clock := d.Incomplete(); e.Reason != "" {
 		r.Incomplete = &jsonIncomplete{e.Reason, e.Next(), e.Module, clock, e.Share}
 	}
-	buf := bufio.NewWriter(d.Writer(w))
+	buf := bufio.NewWriter(d.Memory.Writer(w))
 	out := printable.NewJSONWriter(buf)
 	out.Begin(r, "functions")
 	d.functions(out, d.Profile.Sample)
@@ -164,7 +164,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		d.jsonTree(out)
 	}
 	out.Text("}\n")
-	return cmp.Or(d.Err(), out.Err(), buf.Flush())
+	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
 }
 
 func (d *data) jsonGroups(out *printable.JSONWriter) {
@@ -267,7 +267,7 @@ func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 		}
 	}
 	rows = rows[:shown]
-	for i := 0; i < len(rows) && to.Err() == nil && d.Err() == nil; i++ {
+	for i := 0; i < len(rows) && to.Err() == nil && d.Memory.Err() == nil; i++ {
 		r := &rows[i]
 		f := d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
 		if d.Options.Intervals && d.Precision.N > 0 {
@@ -381,7 +381,7 @@ func (d *data) writeNodes(out *printable.JSONWriter, t *view.CallTree, of func(i
 		}
 		out.Value(of(n))
 	}
-	for enter(0); len(path) > 0 && out.Err() == nil && d.Err() == nil; {
+	for enter(0); len(path) > 0 && out.Err() == nil && d.Memory.Err() == nil; {
 		last := &path[len(path)-1]
 		children := t.Nodes[last.node].Children
 		if last.next == len(children) {

@@ -72,7 +72,7 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
-	if b.Err() != nil { // without memory
+	if b.Memory.Err() != nil { // without memory
 		return &b.page
 	}
 	kept := b.prune()

@@ -100,7 +100,7 @@ func (b *pageBuilder) writeRows(to []int32) {
 func (b *pageBuilder) writeFrames() {
 	places := b.Places()
 	for i, f := range b.data.Frames {
-		if b.Err() != nil {
+		if b.Memory.Err() != nil {
 			return
 		}
 		synthetic := 0

@@ -58,7 +58,7 @@ func writeForm(w io.Writer, p *profile.Profile, o Options, write func(*data, *pr
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	out := printable.NewWriter(d.Writer(w))
-	return cmp.Or(write(d, out), d.Err(), out.Err())
+	defer d.Memory.Close()
+	out := printable.NewWriter(d.Memory.Writer(w))
+	return cmp.Or(write(d, out), d.Memory.Err(), out.Err())
 }

@@ -31,7 +31,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer d.Memory.Close()
 	groups := d.Groups("thread")
 	for _, s := range d.Profile.Sample { // numbers the frames
 		d.Stack(s)
@@ -40,7 +40,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		ff.cpu = i
 	}
-	buf := bufio.NewWriter(d.Writer(w))
+	buf := bufio.NewWriter(d.Memory.Writer(w))
 	out := printable.NewWriter(buf)
 	out.Printf(`{"meta":`)
 	writeJSON(out, ff.meta())
@@ -55,7 +55,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 		}
 		first = false
 		t := ff.thread(g)
-		if d.Err() != nil {
+		if d.Memory.Err() != nil {
 			break
 		}
 		writeJSON(out, t)
@@ -63,7 +63,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 		ff.taken = 0
 	}
 	out.Printf("]}\n")
-	return cmp.Or(d.Err(), out.Err(), buf.Flush())
+	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
 }
 
 type firefoxBuilder struct {

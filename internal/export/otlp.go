@@ -27,13 +27,13 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
-	out := d.Writer(w)
+	defer d.Memory.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
+	out := d.Memory.Writer(w)
 	for _, r := range e.resources() {
 		var m protobuf.Message
-		if m.Bytes(1, e.resource(r)); d.Err() != nil {
-			return d.Err()
+		if m.Bytes(1, e.resource(r)); d.Memory.Err() != nil {
+			return d.Memory.Err()
 		}
 		if _, err := out.Write(m); err != nil {
 			return err
@@ -42,8 +42,8 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 		e.taken = 0
 	}
 	var m protobuf.Message
-	if m.Bytes(2, e.tables.Message()); d.Err() != nil {
-		return d.Err()
+	if m.Bytes(2, e.tables.Message()); d.Memory.Err() != nil {
+		return d.Memory.Err()
 	}
 	_, err = out.Write(m)
 	return err

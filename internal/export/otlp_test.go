@@ -25,8 +25,8 @@ func TestSamplesOfDifferentProcessesAreNotJoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
-	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
+	defer d.Memory.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
 	all := e.resources()
 	if len(all) != 2 {
 		t.Fatalf("%d resources, want 2", len(all))
@@ -50,8 +50,8 @@ func TestOwnersOfLocksAreAttributes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
-	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
+	defer d.Memory.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
 	for i, want := range []*otlp.ThreadAttributes{{Owner: "4711"}, {Owner: rec.OwnerNoneText}, {}} {
 		if got := e.attributes(p.Sample[i]); !slices.Equal(got, e.tables.ThreadAttributes(want)) {
 			t.Errorf("sample %d has not the attributes %+v", i, *want)

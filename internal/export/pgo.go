@@ -29,7 +29,7 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no CPU time for optimisation: %w", err)
 	}
-	defer d.Close()
+	defer d.Memory.Close()
 	period := max(p.Period, 1)
 	q := view.ShallowCopy(d.Profile)
 	q.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: rec.TypeCPU, Unit: d.Unit}}
@@ -37,8 +37,8 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	q.Comments = nil
 	q.Sample = nil
 	stacks := pgoStacks(d)
-	if d.Err() != nil {
-		return nil, d.Err()
+	if d.Memory.Err() != nil {
+		return nil, d.Memory.Err()
 	}
 	for _, s := range stacks {
 		if n := (s.Value[1] + period/2) / period; n > 0 {

@@ -44,9 +44,9 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer d.Memory.Close()
 	s := d.Summary()
-	buf := bufio.NewWriter(d.Writer(w))
+	buf := bufio.NewWriter(d.Memory.Writer(w))
 	out := printable.NewJSONWriter(buf)
 	out.Begin(&speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
 		Name: cmp.Or(o.Title, s.Target), Exporter: "prywalk"}, "profiles")
@@ -66,7 +66,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 			Line: files[int32(i)].Line})
 	}
 	out.Text("]}}\n")
-	return cmp.Or(d.Err(), out.Err(), buf.Flush())
+	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
 }
 
 func speedscopeThread(out *printable.JSONWriter, d *view.Data, g *view.Group) {
@@ -79,7 +79,7 @@ func speedscopeThread(out *printable.JSONWriter, d *view.Data, g *view.Group) {
 	list := slices.DeleteFunc(slices.Clone(g.Samples), func(s *profile.Sample) bool { return s.Value[d.ValueIndex] <= 0 })
 	out.Begin(&speedscopeProfile{Type: "sampled", Name: g.Name, Unit: unit}, "samples")
 	var stack []byte
-	for i := 0; i < len(list) && out.Err() == nil && d.Err() == nil; i++ {
+	for i := 0; i < len(list) && out.Err() == nil && d.Memory.Err() == nil; i++ {
 		out.Comma(i)
 		stack = append(stack[:0], '[')
 		for j, f := range slices.Backward(d.Stack(list[i])) { // outermost first

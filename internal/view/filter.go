@@ -187,6 +187,6 @@ func Filter(p *profile.Profile, o Options) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Close()
+	d.Memory.Close()
 	return d.Profile, nil
 }

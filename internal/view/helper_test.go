@@ -81,6 +81,6 @@ func (r *recording) data(t *testing.T, o Options) *Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(d.Close)
+	t.Cleanup(d.Memory.Close)
 	return d
 }

@@ -86,7 +86,7 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil
 	d.Profile, d.ValueIndex = p, 0
-	d.Memory = &Memory{account: newer.account, err: newer.err}
+	d.Memory = &Memory{account: newer.Memory.account, err: newer.Memory.err}
 	d.Memory.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
 	d.FrameTable = newer.clone(d.Memory)
 	groups := *newer.groups
@@ -116,8 +116,8 @@ func Join(older, newer *Data, factor float64) *Data {
 			d.byLoc[l] = fs
 		}
 	}
-	if d.err == nil {
-		d.err = older.err
+	if d.Memory.err == nil {
+		d.Memory.err = older.Memory.err
 	}
 	return &d
 }

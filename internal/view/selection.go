@@ -46,19 +46,19 @@ type Selection struct {
 type Data struct {
 	Selection
 	*FrameTable
-	*Memory
+	Memory    *Memory
 	Precision tabular.Precision
 	groups    *groups
 }
 
-// New applies the options. Close returns its memory.
+// New applies the options. [Memory.Close] of the result returns its memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: budget.Process().AccountOfWhole("the report")}
 	stacks := newStacks(o.Lines, memory)
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
 	if err := d.applyOptions(); err != nil {
-		d.Close()
+		d.Memory.Close()
 		return nil, err
 	}
 	return d, nil
@@ -72,7 +72,7 @@ func (d *Data) applyOptions() error {
 	if err := checkOrder(o.Sort); err != nil {
 		return err
 	}
-	if err := d.charge(p); err != nil {
+	if err := d.Memory.charge(p); err != nil {
 		return err
 	}
 	if err := d.chooseValue(); err != nil {
@@ -93,7 +93,7 @@ func (d *Data) applyOptions() error {
 		return ErrIntervals
 	}
 	d.Precision = d.PrecisionOf(d.ValueIndex)
-	return d.Err()
+	return d.Memory.Err()
 }
 
 // ShallowCopy copies the head of a profile, so that the list of samples can be replaced.
