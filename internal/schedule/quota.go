@@ -56,6 +56,16 @@ type QuotaStats struct {
 	StopsThrottled       int64
 }
 
+// Add adds the effects of a quota that was opened later. The quota itself replaces the former one.
+func (s *QuotaStats) Add(later QuotaStats) {
+	if later.Quota != 0 {
+		s.Quota = later.Quota
+	}
+	s.TicksWithheldByQuota += later.TicksWithheldByQuota
+	s.Throttled += later.Throttled
+	s.StopsThrottled += later.StopsThrottled
+}
+
 // NewQuota returns the tightest limit that can be measured, or nil, also if it has no effect (scheduling "fifo").
 func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	if scheduling == "fifo" {
@@ -211,7 +221,7 @@ func onAllThreads(set *unix.CPUSet) (done bool) {
 	return done
 }
 
-// Close restores all CPUs.
+// Close restores all CPUs and closes the files.
 func (q *Quota) Close() {
 	if q == nil {
 		return
@@ -219,9 +229,10 @@ func (q *Quota) Close() {
 	if q.onlyCPU >= 0 {
 		onAllThreads(&q.allCPUs)
 	}
+	q.meter.Close()
 }
 
-// Stats returns the effects, once.
+// Stats returns the effects so far. Precondition: Close was not called.
 func (q *Quota) Stats() (stats QuotaStats) {
 	if q == nil {
 		return stats
@@ -232,6 +243,5 @@ func (q *Quota) Stats() (stats QuotaStats) {
 	stats.Quota = q.guard.Limit().Share()
 	stats.TicksWithheldByQuota = q.withheld
 	stats.StopsThrottled = q.throttled
-	q.meter.Close()
 	return stats
 }

@@ -21,6 +21,8 @@ type pace struct {
 	budget schedule.OverheadBudget
 	quota  *schedule.Quota // nil if there is none, or the tracer's priority is above it
 	subset schedule.Subset
+
+	closedQuotas schedule.QuotaStats // effects of the quotas that closeQuota has closed
 }
 
 func newPace(s *engine.SharedState, o *Options, start int64) *pace {
@@ -55,7 +57,11 @@ func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 	}
 }
 
-func (p *pace) closeQuota() { p.quota.Close() }
+func (p *pace) closeQuota() {
+	p.closedQuotas.Add(p.quota.Stats())
+	p.quota.Close()
+	p.quota = nil
+}
 
 // underQuota reports whether ticks are bounded by a CPU quota.
 func (p *pace) underQuota() bool { return p.quota != nil }
@@ -152,6 +158,8 @@ func (p *pace) stats(s *runstats.Stats) {
 	s.TicksWithheld = p.budget.Withheld
 	s.TicksLeftOut = p.shared.Skipper.Skipped
 	s.Lost = p.budget.Lost() / 1e9
-	s.OwnQuota = runstats.OwnQuota(p.quota.Stats())
+	effects := p.closedQuotas
+	effects.Add(p.quota.Stats()) // of an open one: a tracer that hangs
+	s.OwnQuota = runstats.OwnQuota(effects)
 	s.NotDrawn = p.subset.NotDrawn
 }
