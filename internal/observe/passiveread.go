@@ -119,10 +119,18 @@ func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error
 	if arch == frames.AArch64 {
 		s.Regs.PACMask = signatureBits
 	}
-	if outline := t.hints().outlineFor(call.SP); outline != nil {
-		return s.copyTop(t, call.SP, outline)
+	err := s.copyTopOrStack(t, call.SP, below)
+	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
+		err = s.copyTopOrStack(t, call.SP, below)
 	}
-	return s.copyStack(t, call.SP, below)
+	return err
+}
+
+func (s *RawSample) copyTopOrStack(t *Thread, sp, below frames.Addr) error {
+	if outline := t.hints().outlineFor(sp); outline != nil {
+		return s.copyTop(t, sp, outline)
+	}
+	return s.copyStack(t, sp, below)
 }
 
 // belowSP is where Go saves the caller's frame pointer on arm64.
@@ -196,9 +204,6 @@ func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
 func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	s.buffers.reserveStack(asked)
 	n, err := t.copy(from, s.buffers.stack[:asked])
-	if t.reopenAfterExec(n) {
-		n, err = t.copy(from, s.buffers.stack[:asked])
-	}
 	// An unmapped stack is empty.
 	if n == 0 && err != nil && !errors.Is(err, procmem.ErrFault) {
 		return err

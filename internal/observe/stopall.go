@@ -79,6 +79,7 @@ func (s *stopAll) add(t *Thread) {
 	h := &heldThread{thread: t}
 	s.passive.takeHints(t)
 	s.threads = append(s.threads, h)
+	t.reopenAfterExec(0) // not while the thread is stopped
 	_, err := t.readClocks()
 	if err == nil {
 		h.call, err = t.files.Syscall()

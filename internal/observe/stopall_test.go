@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/internal/osthread"
+	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -45,4 +46,47 @@ func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 		})
 		th.Close()
 	}
+}
+
+// An open of /proc/PID/mem can wait for a lock.
+func TestNoFilesOfANewProgramAreOpenedWhileAllAreStopped(t *testing.T) {
+	th, in := runsAfterALine(t)
+	execs(t, th, in)
+	osthread.Run(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		s := newStopAll(ctl, NewPool(1), func(*Thread, *RawSample, error) {})
+		defer s.detachAll()
+		h := &heldThread{thread: th, call: procmem.SyscallInfo{Running: true, Nr: -1}}
+		s.threads = append(s.threads, h)
+		s.requestStop(h, 1)
+		if s.wait(); h.state != heldStopped {
+			t.Errorf("state %d of a computing thread, want stopped", h.state)
+			return
+		}
+		before := th.Memory.Space()
+		if s.copyStack(h); th.Memory.Space() != before || h.stackCopied {
+			t.Error("the memory of the new program was opened while the thread was stopped")
+		}
+	})
+}
+
+func TestStopAllCopiesTheStackOfTheProgramSinceAnExec(t *testing.T) {
+	th, in := runsAfterALine(t)
+	execs(t, th, in)
+	osthread.Run(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		found := []*Thread{th}
+		more := func() []*Thread {
+			next := found
+			found = nil
+			return next
+		}
+		StopAll(ctl, NewPool(1), more, func(_ *Thread, raw *RawSample, err error) {
+			if err != nil || len(raw.Mem.Stack.Bytes) == 0 {
+				t.Errorf("%v, raw sample %v; want a stack of the new program", err, raw != nil)
+			}
+		})
+	})
 }

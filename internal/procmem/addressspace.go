@@ -37,7 +37,7 @@ const renewEvery = 2e6 // between two tries to open the files of a new address s
 
 // Renew opens the files of the new address space and drops the mappings, if an exec has ended the former one, and
 // returns [Memory.Space]. Otherwise, it makes one system call, which takes no lock (half the time of a read of
-// schedstat). Precondition: no thread is stopped. Safe for concurrent use.
+// schedstat). Precondition: no stopped thread waits for it. Safe for concurrent use.
 func (m *Memory) Renew(pid int) uint64 {
 	if closed := m.hasNoFiles(); (closed || m.Ended()) && m.opening.TryLock() {
 		switch now := Now(); {
