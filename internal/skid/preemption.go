@@ -122,27 +122,27 @@ func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem
 }
 
 // Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since its
-// last stop. waits: the thread is queued on the tracer's CPU and cannot stop before the tracer sleeps.
+// last stop. It returns whether the thread is queued on the tracer's CPU, so that it cannot stop before the tracer
+// sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's value. It
 // takes some µs: called at once only if [StopClassifier.DecideAtOnce], else for threads that do not stop in time.
 func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.decided {
-		return t.preempted
+		return t.waits
 	}
 	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.CPU(wake.At)
-	if t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At); t.preempted {
-		return true
-	}
-	if d.isKnown(wake.At) { // another thread
-		return false
+	t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At)
+	t.waits = t.preempted
+	if t.preempted || d.isKnown(wake.At) { // it, or another thread
+		return t.waits
 	}
 	var st procmem.Stat
-	if files.Stat(&st) != nil || st.Processor != t.cpu {
-		return false
+	if files.Stat(&st) == nil && st.Processor == t.cpu {
+		t.waits = true
+		t.preempted = d.Preempted(files, wake.At)
 	}
-	t.preempted = d.Preempted(files, wake.At)
-	return true
+	return t.waits
 }
 
 // Run is what a thread did since the end of its last stop.

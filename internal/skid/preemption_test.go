@@ -47,6 +47,38 @@ func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 	}
 }
 
+// The first query may precede the request of a stop, which queries again.
+func TestThreadQueuedOnTheTracersProcessorWaitsAtEachQuery(t *testing.T) {
+	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
+	defer files.Close()
+	for range 100 {
+		var st procmem.Stat
+		if err := files.Stat(&st); err != nil {
+			t.Fatal(err)
+		}
+		wake := Wake{At: procmem.Now(), ByTimer: true}
+		// The tracer is on the thread's processor, and the scheduler's value of its arrival is unknown.
+		d := PreemptionDetector{cpu: st.Processor, cpuWake: wake.At, arrivalWake: wake.At}
+		defer d.Close()
+		var th StopClassifier
+		if !d.Decide(&th, files, Run{}, wake) {
+			continue // it has moved
+		}
+		if _, preempted := th.Preempted(); preempted {
+			t.Fatal("preempted, though the tracer's arrival is unknown")
+		}
+		if !d.Decide(&th, files, Run{}, wake) {
+			t.Error("the second query says that the thread does not wait")
+		}
+		th.NoteRunOn()
+		if d.Decide(&th, files, Run{}, wake) {
+			t.Error("a thread that has run since waits")
+		}
+		return
+	}
+	t.Fatal("the thread moves to another processor at each try")
+}
+
 // It is known for the wake-up that found it, once, and not after the thread ran.
 func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 	const woken = 1_010_000_000

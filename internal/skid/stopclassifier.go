@@ -9,7 +9,8 @@ import "prywalk/internal/sample"
 type StopClassifier struct {
 	SyscallStops
 	preempted    bool // by the tracer's wake-up
-	decided      bool // preempted is decided for the current sample
+	waits        bool // queued on the tracer's CPU, preempted or not
+	decided      bool // preempted and waits are decided for the current sample
 	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
 	cpu          int  // the tracer's CPU when that was decided
 	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
@@ -22,13 +23,13 @@ type StopClassifier struct {
 // until the thread next arrives on a CPU.
 func (t *StopClassifier) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
-	t.decided, t.fromOtherCPU = t.preempted, false // preemptions from another CPU are not searched for
+	t.waits, t.decided, t.fromOtherCPU = t.preempted, t.preempted, false // those from another CPU are not searched for
 	t.foundAt = 0
 }
 
 // NoteRunOn records that the thread arrived on a CPU between decision and interrupt: the sample does not show where it
 // was preempted.
-func (t *StopClassifier) NoteRunOn() { t.preempted = false }
+func (t *StopClassifier) NoteRunOn() { t.preempted, t.waits = false, false }
 
 // Decided reports whether the current sample's preemption is decided.
 func (t *StopClassifier) Decided() bool { return t.decided }
