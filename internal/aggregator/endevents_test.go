@@ -8,8 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
+	"prywalk/internal/incomplete"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
@@ -77,6 +79,21 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 	p := a.process(handover.NewSharedProcess(target, false, 0))
 	a.beginProcess(p)
 	return a, p
+}
+
+// Its files are closed, so its memory map says nothing of the sample.
+func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	a, p := accountOf(t, pid)
+	thread := &handover.SharedThread{Proc: p.SharedProcess, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
+	p.Ended = true
+	s := deepSample(1)
+	a.attributeSample(&handover.Event{Kind: handover.Sampled, Thread: thread, Proc: p.SharedProcess, RawSample: s})
+	if got, want := a.observed.Place, a.opts.Builder.Intern([]profile.Loc{
+		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
+	}); got.Stack != want || got.Stop != frames.StopBadMemory {
+		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.Stop, want)
+	}
 }
 
 // The process ends before it is discovered.

@@ -25,7 +25,7 @@ func (a *Aggregator) beginProcess(p *processState) {
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.beginThreadState(th)
-	id, stop := a.stacks.stackOfEvent(th, e)
+	id, stop := a.stacks.stackOfSample(th, e.Program, s)
 	a.out.totals.addStack(stop, s.How)
 	a.counts.walked.Store(a.out.totals.stacks)
 	a.counts.complete.Store(a.out.totals.stops[frames.StopRoot])
@@ -50,13 +50,6 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.attribute(&a.observed)
 	a.Pool.Put(s)
 	e.RawSample = nil
-}
-
-func (b *stackBuilder) stackOfEvent(th *threadState, e *handover.Event) (sample.StackID, frames.StopReason) {
-	if e.Program != nil {
-		return b.stackOfSample(th, e.Program, e.RawSample)
-	}
-	return b.stackOfThread(th, e.RawSample)
 }
 
 func (b *stackBuilder) rename(th *threadState, now int64) {
