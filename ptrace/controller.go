@@ -97,9 +97,9 @@ func (c *Controller) Stats() Stats {
 	return s
 }
 
-// Pending returns how many threads may be attached: Tracees in use, cancelled ones included, and one for those that
+// Attached returns how many threads may be attached: Tracees in use, cancelled ones included, and one for those that
 // exec gave another id.
-func (w *waiter) Pending() int {
+func (w *waiter) Attached() int {
 	if w.mayTraceUnknown {
 		return w.tracees.live + 1
 	}
@@ -115,7 +115,7 @@ func (c *Controller) Close() int {
 	for i := range c.tracees.inUse() {
 		c.Cancel(&c.tracees.tracees[i])
 	}
-	for end := procmem.Now() + int64(closeWait); c.Pending() > 0 && procmem.Now() < end; {
+	for end := procmem.Now() + int64(closeWait); c.Attached() > 0 && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
 			c.eachPending((*waiter).checkOne)
 		}
@@ -124,5 +124,5 @@ func (c *Controller) Close() int {
 	c.endSleeps()
 	c.priority.restore()
 	controllers.remove(c)
-	return c.Pending()
+	return c.Attached()
 }

@@ -48,7 +48,7 @@ func TestDeeperStackThanExpectedIsCopiedInTheSameStop(t *testing.T) {
 				if s.InLarger != e.deep || s.StackLen != e.n || s.StackAsked != e.n || s.StackAddr != from {
 					t.Errorf("mapping end at +%d: in the larger buffer %v, %d of %d bytes; want %v, %d", e.top-from, s.InLarger,
 						s.StackLen, s.StackAsked, e.deep, e.n)
-				} else if e.n > redZone && !bytes.Equal(got[redZone:e.n], whole.Stack[redZone:e.n]) {
+				} else if e.n > copiedBelowSP && !bytes.Equal(got[copiedBelowSP:e.n], whole.Stack[copiedBelowSP:e.n]) {
 					t.Errorf("mapping end at +%d: other bytes than in the first stop", e.top-from)
 				}
 			}
@@ -80,7 +80,7 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 			{600, 64, false, false, 64, 0},
 			{600, 0, true, true, 128, 96},
 			{250, 0, true, true, 250, 0},
-			{60, 0, true, redZone > 60, 60, 0}, // sp is behind the red zone
+			{60, 0, true, copiedBelowSP > 60, 60, 0}, // sp is behind the red zone
 			{600, 260, false, true, 128, 96},
 			{maxStack + 4096, 0, true, false, 64, 0},
 		} {

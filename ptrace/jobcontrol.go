@@ -59,7 +59,7 @@ func (r *controllerSet) remove(c *Controller) {
 	if _, ok := r.open[c]; !ok {
 		return
 	}
-	if c.Pending() > 0 {
+	if c.Attached() > 0 {
 		r.open[c] = false
 		return
 	}

@@ -6,8 +6,8 @@ import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenAArch64
-	// redZone is where Go saves the frame pointer; AAPCS64 §6.4.5.1 has no red zone.
-	redZone = 16
+	// copiedBelowSP, in bytes, has the caller's frame pointer in Go code; AAPCS64 §6.4.5.1 has no red zone.
+	copiedBelowSP = 16
 )
 
 // procFiles has buffers for reads of /proc and for seccompInfo.

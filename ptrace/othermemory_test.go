@@ -53,7 +53,7 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 			t.Errorf("stack at %#x, %d of %d bytes; without prefetch at %#x, %d", b.StackAddr, b.StackLen, b.StackAsked,
 				a.StackAddr,
 				a.StackLen)
-		case !bytes.Equal(plain[redZone:], stack[redZone:]): // a leaf function changes its red zone
+		case !bytes.Equal(plain[copiedBelowSP:], stack[copiedBelowSP:]): // a leaf function changes its red zone
 			t.Errorf("stack % x\nwithout prefetch % x", stack, plain)
 		}
 	})

@@ -43,14 +43,14 @@ func (s *stackReader) read(tid int, req *Request, sp uint64) {
 	}
 	s.copied.StackLen = s.deadline.read(nil, tid, s.copied.StackAddr, s.buffer(req))
 	if s.copied.StackLen == 0 { // nothing is mapped below sp
-		s.copied.StackAddr += redZone
+		s.copied.StackAddr += copiedBelowSP
 		s.copied.StackLen = s.deadline.read(nil, tid, s.copied.StackAddr, s.buffer(req))
 	}
 }
 
 //go:nosplit
 func (s *stackReader) plan(req *Request, sp uint64) {
-	from := sp - redZone
+	from := sp - copiedBelowSP
 	if req.Memory != nil && len(req.Stack) > 0 && from&^0xfff != sp&^0xfff && req.Memory.MappingStart(sp) > from {
 		from = sp // another mapping lies below
 	}

@@ -31,7 +31,7 @@ func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {
 			if s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
 				t.Errorf("stop %d: pc %#x, want one in the text %#x–%#x", i, s.Regs.PC, p.lo, p.hi)
 			}
-			if s.StackLen == 0 || s.StackAddr != s.Regs.SP()-redZone {
+			if s.StackLen == 0 || s.StackAddr != s.Regs.SP()-copiedBelowSP {
 				t.Errorf("stop %d: %d bytes of stack at %#x, sp %#x", i, s.StackLen, s.StackAddr, s.Regs.SP())
 			}
 			if !s.SchedOK || s.Sched.CPU < cpu {
@@ -42,8 +42,8 @@ func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {
 				t.Errorf("stop %d: times out of order, or no kind: %+v", i, s)
 			}
 		}
-		if st := c.Stats(); st.Finished != 1000 || c.Pending() != 0 {
-			t.Errorf("stats %+v, pending %d; want 1000 finished, none pending", st, c.Pending())
+		if st := c.Stats(); st.Finished != 1000 || c.Attached() != 0 {
+			t.Errorf("stats %+v, pending %d; want 1000 finished, none pending", st, c.Attached())
 		}
 	})
 	if tracer(p.tid) != 0 {
@@ -67,7 +67,7 @@ func TestWaitAnyReturnsEachOfManyThreads(t *testing.T) {
 				l.Tag = uint64(i)
 			}
 			seen := make([]bool, len(ps))
-			for c.Pending() > 0 {
+			for c.Attached() > 0 {
 				l := c.WaitAny(soon())
 				if l == nil {
 					t.Error("WaitAny returns nothing before the deadline")
@@ -198,8 +198,8 @@ func TestPanicInOtherMemoryDetachesTheThread(t *testing.T) {
 			if recover() == nil {
 				t.Error("the panic is not passed on")
 			}
-			if c.Pending() != 0 || tracer(p.tid) != 0 {
-				t.Errorf("pending %d, traced by %d; want none and not traced", c.Pending(), tracer(p.tid))
+			if c.Attached() != 0 || tracer(p.tid) != 0 {
+				t.Errorf("pending %d, traced by %d; want none and not traced", c.Attached(), tracer(p.tid))
 			}
 		}()
 		c.StopThread(p.tid, soon(), &Request{OtherMemory: panicker{}}, &Stop{})
@@ -220,7 +220,7 @@ func TestCancelledStopIsDetached(t *testing.T) {
 				return
 			}
 			c.Cancel(l)
-			for c.Pending() > 0 {
+			for c.Attached() > 0 {
 				if l := c.WaitAny(soon()); l != nil {
 					t.Errorf("WaitAny returns a cancelled Tracee: %+v", *l)
 				}

@@ -53,7 +53,7 @@ func (w *waiter) WaitAny(deadline int64) *Tracee {
 	if w.tracees.anyStopsSoon() {
 		sleep, spin = minSleep, w.spinUntil
 	}
-	for until := int64(0); w.Pending() > 0; {
+	for until := int64(0); w.Attached() > 0; {
 		tracee, now := w.findStopped()
 		switch {
 		case tracee != nil:
@@ -84,7 +84,7 @@ func (w *waiter) SpinAny(deadline int64) *Tracee {
 		deadline = 0
 	}
 	deadline = min(deadline, w.spinUntil)
-	for w.Pending() > 0 {
+	for w.Attached() > 0 {
 		tracee, now := w.findStopped()
 		if tracee != nil || now >= deadline {
 			return tracee

@@ -101,8 +101,8 @@ func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 			if err := c.Finish(l, &Request{}, &Stop{}); err != ErrGone {
 				t.Errorf("Finish: %v", err)
 			}
-			if i%2 == 1 && c.Pending() != 1 { // else there is no wait for it
-				t.Errorf("%d pending, want 1", c.Pending())
+			if i%2 == 1 && c.Attached() != 1 { // else there is no wait for it
+				t.Errorf("%d pending, want 1", c.Attached())
 			}
 			if i%2 == 1 {
 				c.interrupt(t, p.PID)

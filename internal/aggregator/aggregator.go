@@ -127,7 +127,8 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.attributeUnassignedOfChild(e)
 	case handover.ChildCounted:
 		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, ChildEnded: e.Last,
+			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, AllCounted: e.AllCounted,
+			ChildEnded: e.ChildEnded,
 		})
 	case handover.ThreadStarted:
 		a.beginThread(e)

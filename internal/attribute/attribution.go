@@ -128,7 +128,7 @@ func (a *Attribution) Handle(event Event) {
 			p.account.AddUnassigned(e.Place, e.At, e.Length)
 		}
 	case *ChildCounted:
-		a.process(e.Process).account.AddCountedChild(e.Program, e.Length, e.ChildEnded, e.Exact)
+		a.process(e.Process).account.AddCountedChild(e.Program, e.Length, e.ChildEnded, e.AllCounted)
 	case *NotObservedFor:
 		a.gaps.Add(e.At, e.Length)
 	case *Cut:

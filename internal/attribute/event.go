@@ -26,7 +26,7 @@ type ProcessStarted struct {
 type Observed struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID
-	CreatedAt  int64 // first listing; 0: creation not observed
+	CreatedAt  int64 // first listing or an earlier sample; 0: creation not observed
 	NotStopped sample.NotStopped
 	Sample
 }
@@ -98,8 +98,8 @@ type ChildCounted struct {
 	Process sample.ProcessID
 	Program string
 	Length  int64
-	// Exact reports that the time of each child is known.
-	Exact      bool
+	// AllCounted: the records have all CPU time of all unobserved children. Recorded streams name it Exact.
+	AllCounted bool `json:"Exact"`
 	ChildEnded bool
 }
 

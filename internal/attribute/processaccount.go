@@ -86,11 +86,11 @@ func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.weights.addWeighted(where, at, period)
 }
 
-// AddCountedChild adds CPU time of an unobserved child in a program, ns. ended: the child has ended. exact: the counts
-// now include all children.
-func (p *ProcessAccount) AddCountedChild(program string, ns int64, ended, exact bool) {
+// AddCountedChild adds CPU time of an unobserved child in a program, ns. ended: the child has ended. allCounted is
+// [ChildCounted.AllCounted].
+func (p *ProcessAccount) AddCountedChild(program string, ns int64, ended, allCounted bool) {
 	c, t := &p.children, programTime{knownCPU: ns}
-	if c.programsComplete = exact; exact {
+	if c.programsComplete = allCounted; allCounted {
 		c.countedCPU += ns
 		if ended {
 			t.ended = 1

@@ -34,7 +34,8 @@ type End struct {
 
 // ThreadAccount is the account of one thread. The zero value is that of a thread whose creation was not observed.
 type ThreadAccount struct {
-	// CreatedAt is the thread's first listing, CLOCK_MONOTONIC ns; 0: its creation was not observed.
+	// CreatedAt is the thread's first listing or an earlier sample, CLOCK_MONOTONIC ns; 0: its creation was not
+	// observed.
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 

@@ -49,10 +49,12 @@ type Event struct {
 	Length int64
 	// ChildState is for ChildSampled without a raw sample.
 	ChildState attribute.ChildState
-	// For ChildCounted: Exact, the time is complete; Last, it is the child's last event.
-	Exact, Last bool
-	ThreadEnd   *ThreadEnd            // for ThreadEnded
-	ProcessEnd  *attribute.ProcessEnd // for ProcessEnded
+	// AllCounted, for ChildCounted: the records have all CPU time of all unobserved children.
+	AllCounted bool
+	// ChildEnded, for ChildCounted: it is the child's last event.
+	ChildEnded bool
+	ThreadEnd  *ThreadEnd            // for ThreadEnded
+	ProcessEnd *attribute.ProcessEnd // for ProcessEnded
 }
 
 // ThreadEnd is what the producer knows of a thread's end.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -20,13 +21,13 @@ import (
 
 const (
 	// The assumed CPU time of such a call, in ns, doubles each time the same call is aborted again.
-	minPresumed = 2e9
-	maxPresumed = 64e9
-	splitEvery  = 40e6 // CPU time between reads of the user time, ns
+	minPresumed   = 2e9
+	maxPresumed   = 64e9
+	userReadEvery = 40e6 // CPU time between reads of the user time, ns
 	// The time without stops after harm, in ns, doubles with each harm.
-	minQuiet    = 100e6
-	maxQuiet    = 100e9
-	wordsAround = 2 << 10 // compared bytes of stack
+	minSuppressed = 100e6
+	maxSuppressed = 100e9
+	wordsAround   = 2 << 10 // compared bytes of stack
 )
 
 // abortedCall is the last call that a stop has aborted.
@@ -71,14 +72,14 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.nr = stop.Nr
 	call.sp = sp
 	call.cpu = stop.Sched.CPU
-	call.wordsAt, call.wordCount = sp-redZone, 0
-	if sp-stack.Addr <= redZone { // a stop copies no red zone on arm64
+	call.wordsAt, call.wordCount = sp-copysize.RedZone, 0
+	if sp-stack.Addr <= copysize.RedZone { // else nothing was copied
 		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
 	}
 	call.inCall = true
 	call.userReadAt, call.userTicks = stop.Sched.CPU, userTicks
 	if stop.Broken || stop.ReportedTwice {
-		call.suppressFor = min(max(2*call.suppressFor, minQuiet), maxQuiet)
+		call.suppressFor = min(max(2*call.suppressFor, minSuppressed), maxSuppressed)
 		call.suppressUntil = stop.Detach + call.suppressFor
 	}
 }
@@ -118,14 +119,14 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 	if cpu > call.cpu+call.presumedCPU || !call.hasSameWords(t) {
 		return false
 	}
-	if cpu < call.userReadAt+splitEvery {
+	if cpu < call.userReadAt+userReadEvery {
 		return true
 	}
 	user := t.userTime()
-	most := (cpu - call.userReadAt) / 2
-	ran := (user - call.userTicks) * procmem.ClockTick
+	halfOfCPU := (cpu - call.userReadAt) / 2
+	userTime := (user - call.userTicks) * procmem.ClockTick
 	call.userReadAt, call.userTicks = cpu, user
-	return ran < most
+	return userTime < halfOfCPU
 }
 
 // hasSameWords compares the words around the stack pointer with those of the stop. If the stop has copied none, the

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -34,7 +35,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 	tb.Helper()
 	t.readClocksNow(tb)
 	words := make([]byte, wordsAround)
-	n, err := procmem.ReadVM(t.TID, at-redZone, words)
+	n, err := procmem.ReadVM(t.TID, at-copysize.RedZone, words)
 	if err != nil || n == 0 {
 		tb.Fatal(n, err)
 	}
@@ -42,7 +43,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		Times: ptrace.Times{Detach: procmem.Now()}}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
-	t.noteAborted(frames.Region{Addr: at - redZone, Bytes: words[:n]}, &stop)
+	t.noteAborted(frames.Region{Addr: at - copysize.RedZone, Bytes: words[:n]}, &stop)
 }
 
 func (t *Thread) readClocksNow(tb *testing.T) {
@@ -69,7 +70,7 @@ func still(t *testing.T, pid int) frames.Addr {
 			case c >= 'a' && c <= 'f':
 				at = at<<4 | frames.Addr(c-'a'+10)
 			default:
-				return at + redZone
+				return at + copysize.RedZone
 			}
 		}
 	}
@@ -97,7 +98,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 			t.Fatal("left alone for ever, though it computes")
 		}
 	}
-	if ran := th.clocks.last.CPU - begun; ran < splitEvery || ran >= minPresumed {
+	if ran := th.clocks.last.CPU - begun; ran < userReadEvery || ran >= minPresumed {
 		t.Errorf("left alone for %v of processor time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
@@ -180,11 +181,11 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	for want := int64(minQuiet); want < 4*maxQuiet; want *= 2 {
+	for want := int64(minSuppressed); want < 4*maxSuppressed; want *= 2 {
 		th.inCall(t, at, true)
 		th.abortedCall.noteLeft()
 		if got := th.abortedCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.abortedCall.suppressFor != min(want,
-			maxQuiet) {
+			maxSuppressed) {
 			t.Errorf("quiet for %d, want %d", th.abortedCall.suppressFor, want)
 		}
 	}

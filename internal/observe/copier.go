@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/observe/copysize"
 	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -103,14 +104,6 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	c.deep.Reserve(hints.Bytes)
 }
 
-// outlineFor returns the outline if the stack is deep at a stack pointer.
-func (c *CopyHints) outlineFor(sp frames.Addr) *deepstack.Outline {
-	if c.Root == 0 || c.Changing || c.Root-sp >= deepstack.DeepFrom {
-		return c.Deep.Outline
-	}
-	return nil
-}
-
 // expectedTaskBytes is the least expected other memory of a thread with tasks, in bytes.
 const expectedTaskBytes = 24 << 10
 
@@ -122,7 +115,8 @@ func (t *Thread) expectedOtherBytes() int {
 	return t.copies.otherBytes
 }
 
-// largerBuffer returns nil if the thread changes stacks: their ends are unknown.
+// largerBuffer returns [ptrace.Request.Larger]. It is nil for a copy by an outline, and if the thread changes stacks:
+// their ends are unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints().Changing {
 		return nil
@@ -130,7 +124,8 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// tailBuffer returns nil if a runtime knows the stacks' ends.
+// tailBuffer returns [ptrace.Request.Tail]. It is nil for a copy by an outline, if the stack's end is unknown or that of
+// another stack, and if a runtime knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints()
 	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {
@@ -139,7 +134,8 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
-// otherMemory returns what is copied besides the stack in one piece, or nil. asleep: for a passive read.
+// otherMemory returns what copies memory besides the one-piece copy of the stack; nil: nothing. asleep: for a passive
+// read.
 func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 	inner := c.memoryWithoutOutline(t, asleep)
 	if s.outline == nil {
@@ -150,4 +146,98 @@ func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 		Outline: s.outline, Top: s.buffers.stack, InOnePiece: hints.Bytes, Root: hints.Root, ChangesStacks: hints.Changing,
 	}, inner)
 	return &c.deep
+}
+
+func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error {
+	arch := process.HostArch()
+	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
+	s.Regs.Set(arch.SP(), call.SP)
+	if call.Nr >= 0 {
+		setArguments(&s.Regs, &call)
+	}
+	below := uint64(0)
+	switch {
+	case call.Nr < 0: // a red zone may be in use
+		below = copysize.RedZone
+	case arch == frames.AArch64:
+		below = copysize.SavedFPARM64
+	}
+	if arch == frames.AArch64 {
+		s.Regs.PACMask = signatureBits
+	}
+	err := s.copyTopOrStack(t, call.SP, below)
+	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
+		err = s.copyTopOrStack(t, call.SP, below)
+	}
+	return err
+}
+
+// signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
+const signatureBits = 0x7f << 48
+
+// copyOtherMemory copies what a stop copies besides the stack ([OtherMemory]). The thread pointer is that of the last
+// stop.
+func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
+	hints := t.hints()
+	s.outlineFailed = hints.Deep.Misled
+	if s.outline != nil {
+		c.deep.Reserve(hints.Bytes)
+	}
+	t.prepareFindAnchor()
+	other := c.otherMemory(t, s, true)
+	if other == nil {
+		return
+	}
+	s.Regs.TLS = t.threadPointer()
+	c.reader.Reset(t.TID, t.Memory)
+	if plan, _ := t.plan(); s.outline != nil || plan != nil {
+		if m, ok := other.(ptrace.ReadLimiter); ok {
+			c.reader.AllowReads(m.ReadLimit())
+		}
+		c.reader.SetStack(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
+	}
+	if hints.Plan != nil && t.Memory != nil {
+		t.copies.lastPlan.CheckNodes(t.Memory, hints.Plan)
+	}
+	if s.outline != nil {
+		c.reader.Prefetch(&c.deep, &s.Regs)
+	}
+	n := other.Regions(&s.Regs, &c.reader, c.regions[:])
+	s.outlineFailed = s.outlineFailed || s.outline != nil && c.deep.Misled()
+	s.keepOthers(c.regions[:n])
+}
+
+func (c *copier) memoryWithoutOutline(t *Thread, asleep bool) ptrace.OtherMemory {
+	places, inner := &t.hints().Others, c.withPlan(t, t.OtherMemory, asleep)
+	if places[0].At == 0 {
+		return inner
+	}
+	c.otherStacks.Inner = inner
+	for i := range places {
+		place := &places[i]
+		c.otherStacks.addrs[i] = place.At
+		if place.At == 0 {
+			continue
+		}
+		c.otherStacks.firstStack[i] = place.FirstStack
+		n := place.CopyBytes()
+		if len(c.otherStacks.bufs[i]) < n {
+			c.otherStacks.bufs[i] = make([]byte, n)
+			procmem.Touch(c.otherStacks.bufs[i])
+		}
+		c.otherStacks.sizes[i] = n
+	}
+	return &c.otherStacks
+}
+
+// withPlan returns an OtherMemory that also carries out the thread's plan, if any.
+func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptrace.OtherMemory {
+	plan, anchor := t.plan()
+	if plan == nil {
+		return inner
+	}
+	c.plan.Inner = inner
+	c.plan.Asleep = asleep
+	c.plan.Use(plan, anchor, t.copies.innerTID, &t.copies.lastPlan)
+	return &c.plan
 }

@@ -81,3 +81,11 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 	}
 	return again
 }
+
+// outlineFor returns the outline if the stack is deep at a stack pointer.
+func (hints *CopyHints) outlineFor(sp frames.Addr) *deepstack.Outline {
+	if hints.Root == 0 || hints.Changing || hints.Root-sp >= deepstack.DeepFrom {
+		return hints.Deep.Outline
+	}
+	return nil
+}

@@ -32,8 +32,8 @@
 //
 // # Invariants
 //
-//   - A sleeper is not stopped, except once in a sleep for a missing register, in calls that this does not harm
-//     (keptregs.go, interruptible.go).
+//   - A recording stops a sleeper only once in a sleep for a missing register, in calls that this does not harm
+//     (keptregs.go, interruptible.go), or in a group stop. [StopAll] and [ModeAlwaysStop] stop others, too.
 //   - All methods of an [Observer] run on its controller's OS thread, and allocate nothing in the steady state.
 //   - While a thread is stopped, no read waits for a page or a lock if that can be known before (mmaplock.go).
 //

@@ -99,7 +99,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		s.Limit = copysize.LimitCopyEnd
 		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, StackEnd: from + 1<<20}
 		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
-		s.Regs.Set(frames.X86RSP, from+redZone)
+		s.Regs.Set(frames.X86RSP, from+copysize.RedZone)
 		s.Regs.Set(frames.X86RBP, 0)
 		var w frames.Walker
 		for w.Init(space, &s.Regs, &s.Mem); w.Next(); {

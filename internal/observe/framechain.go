@@ -16,7 +16,7 @@ import (
 //
 //	copied stack                 another stack
 //	record ──► record ──► ┊      record ──► record ──► 0
-// return return ┊ return return the sample has the return addresses, not the records' places
+//	return return ┊ return return the sample has the return addresses, not the records' places
 //
 // The chain is followed again within the copy up to the first record outside. The places of the next ones are known
 // if the code determines their distances ([managed.Scheduler]). So each added word was in memory at the sample.

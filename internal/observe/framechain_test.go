@@ -90,7 +90,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 			r.Stack = s.Mem.Stack.Bytes[s.Regs.SP()-s.Mem.Stack.Addr:] // a stop copies from further below
 			r.Stack = r.Stack[:min(len(r.Stack), perfevents.MinStack)]
 			r.Asked = len(r.Stack)
-			of := l.FromSample(r)
+			of := l.FromKernelSample(r)
 			defer pool.Put(of)
 			got := walkAll(&chained, p, &of.Regs, &of.Mem)
 			if of.EndsAtRecord(&chained) {

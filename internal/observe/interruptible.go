@@ -3,6 +3,9 @@
 package observe
 
 import (
+	"bytes"
+	"strconv"
+
 	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -131,4 +134,42 @@ func epollPwait2WithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool {
 
 func readRestarts(id ThreadID, call *procmem.SyscallInfo) bool {
 	return waitsForFirstByte(id, int32(call.Args[0]))
+}
+
+// ownFrames is the assumed size, in bytes, of the innermost frames: the C library's wrapper and its caller.
+const ownFrames = 8 << 10
+
+// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames, which no other thread writes.
+func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
+	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
+}
+
+// wordIsZero reads a word that the kernel has read at the call's entry, so that its page is there. It is also called by
+// the walking goroutine, for which [procmem.Memory.Copy] is not.
+func wordIsZero(tid int, addr uint64) bool {
+	var word [8]byte
+	n, err := procmem.ReadVM(tid, addr, word[:])
+	return err == nil && n == len(word) && word == [8]byte{}
+}
+
+const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
+
+// waitsForFirstByte reports whether a read waits for its first byte only, so that the kernel can restart it (fs/pipe.c,
+// fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c), unlike terminals (drivers/tty/n_tty.c,
+// VMIN) and sockets with time-outs. A thread may have its own descriptor table.
+func waitsForFirstByte(id ThreadID, fd int32) bool {
+	var buf [24]byte
+	table := "/proc/" + strconv.Itoa(id.PID) + "/task/" + strconv.Itoa(id.TID) + "/fd/"
+	to, err := procmem.Readlink(table+strconv.Itoa(int(fd)), buf[:])
+	if err != nil {
+		return false
+	}
+	for _, kind := range [...]string{
+		"pipe:[", "anon_inode:[eventfd]", "anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify",
+	} {
+		if bytes.HasPrefix(to, []byte(kind)) {
+			return true
+		}
+	}
+	return false
 }

@@ -93,7 +93,7 @@ const (
 	kernelTries   = 64      // failures in a row that end the reading
 )
 
-// ReadKernelStacks makes passive reads include [KernelStack], if permitted.
+// ReadKernelStacks makes passive reads include [KernelStack.KernelText], if permitted.
 func (o *Observer) ReadKernelStacks() { o.passive.kernel.wanted = true }
 
 // read reads the kernel stack of a sleeper into s. What it reads is proved, and kept for other threads, by confirm.

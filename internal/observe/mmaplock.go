@@ -50,7 +50,7 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	}
 	threads := r.threads
 	watched := m.WatchesMmapLock() || r.limit.limit > 0
-	if !watched || !stopped && r.ctl.Pending() == 0 && !m.MmapLockOftenHeld() {
+	if !watched || !stopped && r.ctl.Attached() == 0 && !m.MmapLockOftenHeld() {
 		threads = nil
 	}
 	m.SetSyscallThreads(threads)

@@ -10,7 +10,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// Mode selects the ways of observing. All but the zero value are for measurements.
+// Mode selects the ways of observing. A recording uses ModeAuto; a dump also uses ModePassiveOnly and ModeAlwaysRead.
+// --mode forces one for measurements.
 type Mode uint8
 
 // The modes.

@@ -52,6 +52,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	sleeps, but a register is missing; is in a group stop    Pending
 //	runs, and is sampled by the kernel                       LeftToEngine
 //	runs in a call that each stop aborts                     Failed: refusal.InCall
+//	runs, in the time without stops after harm               Failed: refusal.InCall
 //	is queued, and only threads on a CPU are to be stopped   WaitsForCPU
 //	runs                                                     Pending
 //	could not be read, or may not be stopped                 Failed
@@ -65,7 +66,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 		return Failed, nil, err
 	}
 	t.skid.BeginSample(o.preemption.wake().At, sched.Runs)
-	if o.isUnchanged(t, sched) {
+	if o.tryConfirmUnchanged(t, sched) {
 		return Unchanged, nil, nil
 	}
 	s := o.pool.Get()
@@ -104,19 +105,19 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// isUnchanged reports whether the last observation holds and is not to be repeated. An unchanged
-// thread is read again:
+// tryConfirmUnchanged takes the newest hints, and reports whether the last observation holds and is not to be repeated.
+// An unchanged thread is read again:
 //
 //   - in a mode for measurements ([Mode.rereadsUnchanged])
 //   - if a walk lacked something that the next copy can have ([Observer.takeHints], [readHints.Retries])
 //   - if its stack differed from that of the kept registers, and the walk has found another outermost frame
 //     ([keptRegs.awaitsRoot])
 //   - sometimes, while its stack is incomplete ([retryBackoff])
-func (o *Observer) isUnchanged(t *Thread, sched procmem.SchedStat) bool {
+func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool {
 	if o.takeHints(t) || o.mode.rereadsUnchanged() {
 		return false
 	}
-	return t.sleep.isUnchanged(sched, t.files, t.hints().Incomplete)
+	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
 }
 
 // decide reads the thread if it sleeps, and returns how its observation goes on: Pending if it is to be stopped now.
@@ -125,9 +126,10 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 	switch {
 	case err != nil:
 		return Failed, err
-	case asleep && o.classifySleeper(t, s):
-		return Pending, nil
 	case asleep:
+		if o.mustStopSleeper(t, s, o.setSleeperState(t, s)) {
+			return Pending, nil
+		}
 		return Done, nil
 	case t.IsKernelSampled():
 		return LeftToEngine, nil
@@ -164,15 +166,13 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
-// classifySleeper sets a passively read thread's state, and reports whether to stop it: for a missing register, or if
-// it is in a group stop, maybe in user code, where any register may be needed. If the limit of stops does not allow
-// that, the passive read stays.
-func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
+// setSleeperState sets a passively read thread's state, and returns the kernel's letter; 0: unknown.
+func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
 		s.State = sample.Sleeping
-		return false
+		return 0
 	}
 	s.State = sample.StateOf(st.State)
 	if s.State == sample.Running { // just woken, and has not run yet
@@ -180,9 +180,15 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	}
 	// Without a baseline the thread is new and has no interval: OnCPU does not matter.
 	if t.kernelSampleStackBytes == 0 && t.sleep.base.valid {
-		s.OnCPU = o.wasOnCPU(t, s, st.Processor)
+		s.OnCPU = o.checkWasOnCPU(t, s, st.Processor)
 	}
-	switch st.State {
+	return st.State
+}
+
+// mustStopSleeper reports whether to stop a passively read thread: for a missing register, or if it is in a group stop,
+// maybe in user code, where any register may be needed. If that is not allowed, it sets s.stopRefused.
+func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
+	switch letter {
 	case 'T':
 		s.stopRefused = !o.limit.tryAdmitStop(t)
 		return !s.stopRefused
@@ -192,8 +198,9 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	return false
 }
 
-// wasOnCPU reports whether a sleeper was on a CPU, its last one, until the tracer woke and preempted it.
-func (o *Observer) wasOnCPU(t *Thread, s *RawSample, cpu int) bool {
+// checkWasOnCPU reports whether a sleeper was on a CPU, its last one, until the tracer woke and preempted it: then the
+// sample counts as an exact one.
+func (o *Observer) checkWasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 	wake, now := o.preemption.wake(), procmem.Now()
 	if !t.skid.ShowsPlaceAsleep(wake, now) {
 		return false

@@ -5,7 +5,6 @@ package observe
 import (
 	"prywalk/frames"
 	"prywalk/internal/observe/copysize"
-	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -16,29 +15,6 @@ type otherStacks struct {
 	bufs       [copysize.MaxOtherStacks][]byte
 	sizes      [copysize.MaxOtherStacks]int
 	firstStack [copysize.MaxOtherStacks]bool
-}
-
-func (c *copier) memoryWithoutOutline(t *Thread, asleep bool) ptrace.OtherMemory {
-	places, inner := &t.hints().Others, c.withPlan(t, t.OtherMemory, asleep)
-	if places[0].At == 0 {
-		return inner
-	}
-	c.otherStacks.Inner = inner
-	for i := range places {
-		place := &places[i]
-		c.otherStacks.addrs[i] = place.At
-		if place.At == 0 {
-			continue
-		}
-		c.otherStacks.firstStack[i] = place.FirstStack
-		n := place.CopyBytes()
-		if len(c.otherStacks.bufs[i]) < n {
-			c.otherStacks.bufs[i] = make([]byte, n)
-			procmem.Touch(c.otherStacks.bufs[i])
-		}
-		c.otherStacks.sizes[i] = n
-	}
-	return &c.otherStacks
 }
 
 // Regions implements [ptrace.OtherMemory].

@@ -14,7 +14,7 @@ import (
 const pendingLimit = 2e9
 
 // Attached returns the number of pending stops, including cancelled ones of threads that have not stopped.
-func (st *requestedStops) Attached() int { return st.ctl.Pending() }
+func (st *requestedStops) Attached() int { return st.ctl.Attached() }
 
 // PendingStops returns the number of pending stops, without cancelled ones.
 func (st *requestedStops) PendingStops() int { return len(st.pending) }

@@ -39,18 +39,6 @@ func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	return plan, anchor
 }
 
-// withPlan returns an OtherMemory that also carries out the thread's plan, if any.
-func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptrace.OtherMemory {
-	plan, anchor := t.plan()
-	if plan == nil {
-		return inner
-	}
-	c.plan.Inner = inner
-	c.plan.Asleep = asleep
-	c.plan.Use(plan, anchor, t.copies.innerTID, &t.copies.lastPlan)
-	return &c.plan
-}
-
 // prepareFindAnchor reads, once, the id by which a plan finds the thread's anchor. Precondition: the thread is not
 // stopped.
 func (t *Thread) prepareFindAnchor() {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	maxKeptBuffer = 512 << 10 // largest kept buffer, in bytes
-	maxKeptBytes  = 24 << 20  // all kept buffers, in bytes
+	maxKeptBuffer = 512 << 10 // largest kept stack buffer, in bytes
+	maxKeptBytes  = 24 << 20  // all kept stack buffers, in bytes
 )
 
 // Pool keeps raw samples for reuse.
 type Pool struct {
 	free         chan *RawSample
-	bytesOut     atomic.Int64 // bytes of stack in raw samples in use
+	bytesOut     atomic.Int64 // bytes of stack buffers of raw samples in use
 	bytesWaiting atomic.Int64 // part of them in raw samples that wait for walks
-	freeBytes    atomic.Int64 // bytes in free
+	freeBytes    atomic.Int64 // bytes of stack buffers in free
 	leastFree    atomic.Int64 // least free since the last Trim
 	frugal       bool
 }
@@ -43,10 +43,10 @@ func (p *Pool) mayKeep(room int64) bool {
 	return room <= maxKeptBuffer && p.freeBytes.Load()+room <= most
 }
 
-// BytesInUse returns the bytes of stack in raw samples in use. For any goroutine.
+// BytesInUse returns the bytes of the stack buffers of raw samples in use. For any goroutine.
 func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
 
-// BytesWaiting returns the bytes of stack that wait for walks. For any goroutine.
+// BytesWaiting returns the bytes of the stack buffers that wait for walks. For any goroutine.
 func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
 
 // NewPool returns a pool that keeps at most n raw samples.

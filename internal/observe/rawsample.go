@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
-	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
@@ -95,13 +94,6 @@ type KernelStack struct {
 
 	wchan    []byte // kernel function in which it waits, if Call does not tell it
 	wchanBuf [64]byte
-}
-
-// futexCopy is the memory around a sleeper's futex(2) word.
-type futexCopy struct {
-	bytes [waits.CopySize]byte
-	addr  uint64
-	n     int // 0 if there is no copy
 }
 
 // knownRegs says which registers a passive read has.

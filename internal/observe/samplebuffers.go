@@ -15,11 +15,11 @@ type sampleBuffers struct {
 	touched      int // bytes of stack that have pages
 	others       []byte
 	pool         *Pool // nil: none counts
-	chargedBytes int64
-	waitingBytes int64
+	chargedBytes int64 // bytes of stack's buffer that the pool counts as in use
+	waitingBytes int64 // that it counts as waiting
 }
 
-// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its stack.
+// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its stack buffer.
 func (s *RawSample) BeginWaiting() int64 {
 	b := &s.buffers
 	if b.pool != nil && b.waitingBytes == 0 {

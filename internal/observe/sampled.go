@@ -37,13 +37,8 @@ func (t *Thread) stackExceedsSamples() bool {
 	return hints.TooDeepForSamples || hints.Used > t.kernelSampleStackBytes
 }
 
-// SetRate sets the number of observations per second. Precondition: no walk was made.
-func (t *Thread) SetRate(hz float64) {
-	t.feedback.sizes.SetRate(hz)
-}
-
-// FromSample makes a raw sample from a usable kernel sample, without clocks.
-func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
+// FromKernelSample makes a raw sample from a usable kernel sample, without clocks.
+func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
 	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked

@@ -19,7 +19,7 @@ func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
-	if got := New(nil, pool, ModeAuto).FromSample(r); got != s || got.copyShape != (copyShape{}) || got.OutlineFailed() {
+	if got := New(nil, pool, ModeAuto).FromKernelSample(r); got != s || got.copyShape != (copyShape{}) || got.OutlineFailed() {
 		t.Errorf("the same raw sample %v: %+v", got == s, got.copyShape)
 	}
 }
@@ -31,7 +31,7 @@ func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MaxStack, Longest: true}
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)
-	s := l.FromSample(r)
+	s := l.FromKernelSample(r)
 	if n := pool.bytesOut.Load(); n > sampleRoom {
 		t.Errorf("%d bytes for %d", n, len(r.Stack))
 	}

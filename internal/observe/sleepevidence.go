@@ -19,8 +19,9 @@ type sleepEvidence struct {
 	retries              retryBackoff
 }
 
-// isUnchanged reports whether the last observation holds, and is not to be repeated for an incomplete stack.
-func (e *sleepEvidence) isUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
+// confirmUnchanged reports whether the last observation holds, and is not to be repeated for an incomplete stack. It
+// counts the repetitions, and may make a group stop the baseline.
+func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
 	if !e.base.isUnchanged(sched) && !e.base.acceptReturnToStop(sched, files) {
 		e.retries = retryBackoff{}
 		return false

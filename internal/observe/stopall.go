@@ -5,6 +5,7 @@ package observe
 import (
 	"errors"
 
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -184,7 +185,7 @@ func (s *stopAll) copyStack(h *heldThread) {
 	if err != nil || call.Running || call.SP == 0 {
 		return
 	}
-	h.stackCopied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
+	h.stackCopied = h.raw.copyStack(h.thread, call.SP, copysize.RedZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }
 
 func (s *stopAll) finish(h *heldThread) {

@@ -87,6 +87,11 @@ func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 	t.feedback.handedOver.init(t.feedback.hints())
 }
 
+// SetRate sets the number of observations per second. Precondition: no walk was made.
+func (t *Thread) SetRate(hz float64) {
+	t.feedback.sizes.SetRate(hz)
+}
+
 // Close closes the thread's files. Precondition: no observation is pending.
 func (t *Thread) Close() { t.files.Close() }
 

@@ -88,13 +88,13 @@ func (c *childClocks) report(now int64) {
 	}
 }
 
-// reportTimes reports the CPU time of a descendant. exact is set if that is its whole time.
-func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.SharedProcess, struct{}], exact bool) {
+// reportTimes reports the CPU time of a descendant. allCounted is [attribute.ChildCounted.AllCounted].
+func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.SharedProcess, struct{}], allCounted bool) {
 	for i, s := range p.Times {
 		s.Program.Freeze()
 		c.shared.Out.Add(handover.Event{
-			Kind: handover.ChildCounted, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
-			Last: i == len(p.Times)-1,
+			Kind: handover.ChildCounted, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS,
+			AllCounted: allCounted, ChildEnded: i == len(p.Times)-1,
 		})
 	}
 }

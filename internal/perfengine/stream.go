@@ -56,7 +56,7 @@ func (s *stream) giveUp(why string) {
 }
 
 func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
-	raw := o.FromSample(r)
+	raw := o.FromKernelSample(r)
 	raw.Period = s.reader.PeriodAt(r.Time)
 	return raw
 }

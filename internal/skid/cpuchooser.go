@@ -153,12 +153,12 @@ func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 
 // HiddenDetector detects a thread that computes but is found asleep. The zero value is ready.
 type HiddenDetector struct {
-	cpu   int64 // CPU time when last found running, ns
+	cpu   int64 // CPU time when last found on a CPU, ns
 	valid bool
 }
 
 // Update records CPU time (ns) and state, and reports whether a thread found asleep has computed for half of a period
-// (ns) since it was last found running.
+// (ns) since it was last found on a CPU. onCPU is also true of a thread that waits for one that computes in its place.
 func (h *HiddenDetector) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true

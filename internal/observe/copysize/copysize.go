@@ -18,6 +18,12 @@ const (
 	MaxToEnd = 5 << 18   // a copy that was too short is followed by one up to the known end, if at most that far
 )
 
+// Bytes below the stack pointer that may be in use.
+const (
+	RedZone      = 128 // by a leaf function on x86-64 (System V ABI, §3.2.2)
+	SavedFPARM64 = 16  // by Go, which saves the caller's frame pointer there
+)
+
 // Hints is what the next copies of a thread have.
 type Hints struct {
 	StackSize

@@ -12,9 +12,6 @@ import (
 // MaxRegions bounds the regions that a copy adds to those of Inner.
 const MaxRegions = maxPieces + maxSteppedTo
 
-// redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
-const redZone = 128
-
 // Bounds of the pieces at known frame ends.
 const (
 	pieceBelow = 256 // bytes below an end: return address, saved registers, alignment
@@ -75,7 +72,7 @@ func (p *Copier) Misled() bool { return p.noChain }
 func (p *Copier) Prefetch(regs *frames.Regs) []frames.Region {
 	p.first = copy(p.places[:], p.Wrapped.Prefetch(regs))
 	p.placeCount = p.first
-	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
+	beyond, buf := regs.SP()-copysize.RedZone+uint64(len(p.top)), p.buf
 	if p.rootIsNear(beyond) {
 		return p.places[:p.placeCount]
 	}

@@ -190,7 +190,7 @@ func (s *search) followTop() (reached frames.Addr, ok bool) {
 	s.failedAt = wordSet{}
 	s.framesLeft = maxSearch
 	s.failedEnd, s.succeeded = 0, false
-	ok = s.followAll(s.memory.Stack.Addr+redZone, s.memory.Stack.Bytes[redZone:])
+	ok = s.followAll(s.memory.Stack.Addr+copysize.RedZone, s.memory.Stack.Bytes[copysize.RedZone:])
 	if s.furthest == top+minLargeFrame {
 		return top, ok
 	}

@@ -42,7 +42,7 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 	mem, base := stackOf(t, frame*(n+8))
 	var marks []frameEnd
 	for i := 1; i <= n; i++ {
-		m := frameEnd{at: base + redZone + frame*uint64(i), pc: pc}
+		m := frameEnd{at: base + copysize.RedZone + frame*uint64(i), pc: pc}
 		if i == n {
 			m.pc = root
 		}
@@ -70,7 +70,7 @@ func TestNothingIsPrefetchedOfAStackThatEndsNear(t *testing.T) {
 	p := &Copier{search: search{outline: by, root: base + 50<<10}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	regs := &frames.Regs{Arch: frames.X86_64}
-	regs.Set(frames.X86_64.SP(), base+redZone)
+	regs.Set(frames.X86_64.SP(), base+copysize.RedZone)
 	if n := len(p.Prefetch(regs)); n != 0 {
 		t.Errorf("%d places", n)
 	}
@@ -149,7 +149,7 @@ func TestNoBytesAreCopiedTwiceWhereFramesAreSmall(t *testing.T) {
 	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(pc, frame+4)
 	by.sizes.learn(root, sizeRoot)
-	end := redZone
+	end := copysize.RedZone
 	for i := range n {
 		end += frame + 4
 		binary.LittleEndian.PutUint64(mem[end-8:], map[bool]uint64{true: root, false: pc}[i == n-1])

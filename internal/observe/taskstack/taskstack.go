@@ -8,6 +8,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe/copysize"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -36,9 +37,6 @@ const hintBits = 10
 func (t *stacks) hintOf(slot uint64) *taskHint {
 	return &t.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
-
-// belowSP is where Go saves the caller's frame pointer on arm64, in bytes below the stack pointer.
-const belowSP = 16
 
 // Most bytes copied of a task's stack from its saved stack pointer, of its outer part if that is unknown, and of the
 // scheduler's stack (runtime/proc.go, allocm; rt0_go).
@@ -268,7 +266,7 @@ func (t *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int)
 		from = max(lo, hi-min(hi, outerCopy))
 	}
 	if arch == frames.AArch64 {
-		from = max(from, belowSP) - belowSP
+		from = max(from, copysize.SavedFPARM64) - copysize.SavedFPARM64
 	}
 	if hi <= from {
 		return from, 0
