@@ -12,7 +12,7 @@ import (
 )
 
 // alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID). Its signal is blocked
-// except in waits for stops; one just before a wait is lost, and [execReaper] sends it again. The timer is kept across
+// except in waits for stops; one just before a wait is lost, and [rescuer] sends it again. The timer is kept across
 // sleeps: setting it costs some µs in a virtual machine.
 type alarm struct {
 	created   bool

@@ -55,7 +55,7 @@ func (c *sleepCounters) now() threadCounters {
 	return counters
 }
 
-func (c *sleepCounters) sleptSince(began, ended int64) {
+func (c *sleepCounters) noteSleep(began, ended int64) {
 	c.sleeps++
 	c.slept += max(ended-began, 0)
 }

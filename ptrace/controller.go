@@ -55,8 +55,8 @@ func NewController(opts Options) *Controller {
 	}
 	c := &Controller{}
 	c.tid, c.spinFor = unix.Gettid(), int64(opts.SpinFor)
-	c.reaper, c.noGC = newExecReaper(opts.MaxPending), opts.NoGC
-	c.tracees = traceeTable{tracees: make([]Tracee, opts.MaxPending), reaper: c.reaper}
+	c.rescuer, c.noGC = newRescuer(opts.MaxPending), opts.NoGC
+	c.tracees = traceeTable{tracees: make([]Tracee, opts.MaxPending), rescuer: c.rescuer}
 	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}
 	controllers.add(c)
 	c.priority.name = "normal"
@@ -67,7 +67,7 @@ func NewController(opts Options) *Controller {
 	if (c.priority.name == "fifo" || opts.Frugal) && opts.NoGC {
 		c.alarm.open(c.tid)
 	}
-	go c.reaper.run(&c.alarm)
+	go c.rescuer.run(&c.alarm)
 	return c
 }
 
@@ -117,10 +117,10 @@ func (c *Controller) Close() int {
 	}
 	for end := procmem.Now() + int64(closeWait); c.Attached() > 0 && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
-			c.eachPending((*waiter).checkOne)
+			c.firstOfPending((*waiter).checkOne)
 		}
 	}
-	c.reaper.close()
+	c.rescuer.close()
 	c.endSleeps()
 	c.priority.restore()
 	controllers.remove(c)

@@ -67,7 +67,7 @@ type Times struct {
 // stopper attaches to threads, reads stopped ones, and detaches them. It does not wait.
 type stopper struct {
 	tracees         traceeTable
-	reaper          *execReaper
+	rescuer         *rescuer
 	noGC            bool // Options.NoGC
 	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
 	captured        capture
@@ -117,7 +117,7 @@ func (r *registers) checkUsable(e syscall.Errno) error {
 	return nil
 }
 
-// readAndDetach is readWithOtherMemory and detach without OtherMemory, and without a safe point of the Go runtime.
+// readAndDetach reads without OtherMemory, and detaches, without a safe point of the Go runtime.
 //
 //go:nosplit
 func (s *stopper) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {

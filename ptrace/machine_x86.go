@@ -117,7 +117,7 @@ func repairKindX86(c *call) repairKind {
 		}
 		return repairNone
 	case c.result != resultEINTR:
-		if c.result <= resultERESTARTSYS && c.result >= resultErrMost && (isQueryX86(c) || changesNamesX86(c.nr)) {
+		if c.result <= resultERESTARTSYS && c.result >= resultLowestRestart && (isQueryX86(c) || changesNamesX86(c.nr)) {
 			return repairReportedTwice
 		}
 		return repairNone

@@ -9,11 +9,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
+// Results of system calls: negative error numbers (include/linux/errno.h, err.h).
 const (
-	resultEINTR          = ^uint64(4 - 1)   // −EINTR
-	resultERESTARTNOHAND = ^uint64(514 - 1) // −ERESTARTNOHAND, include/linux/errno.h
-	resultEPERM          = ^uint64(0)       // −EPERM, which is −1
-	resultERESTARTNOINTR = ^uint64(513 - 1) // −ERESTARTNOINTR
+	resultEPERM          = ^uint64(1 - 1)
+	resultEINTR          = ^uint64(4 - 1)
+	resultEAGAIN         = ^uint64(11 - 1)
+	resultERESTARTSYS    = ^uint64(512 - 1)
+	resultERESTARTNOINTR = ^uint64(513 - 1)
+	resultERESTARTNOHAND = ^uint64(514 - 1)
+	resultMaxErrno       = ^uint64(4095 - 1)
+
+	resultLowestRestart = resultERESTARTNOHAND // of those after which the kernel restarts a call
 )
 
 // Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done nothing:
@@ -112,10 +118,6 @@ const (
 	fallocKeepSize       = 1      // FALLOC_FL_KEEP_SIZE, include/uapi/linux/falloc.h
 	kvmRun               = 0xae80 // KVM_RUN, include/uapi/linux/kvm.h; 0xae is KVM's only (ioctl-number.rst)
 	openCreateOrTruncate = 0o1300 // O_CREAT, O_EXCL, O_TRUNC, include/uapi/asm-generic/fcntl.h
-	resultEAGAIN         = ^uint64(11 - 1)
-	resultERESTARTSYS    = ^uint64(512 - 1)     // −ERESTARTSYS, include/linux/errno.h
-	resultErrMost        = resultERESTARTNOHAND // −ERESTARTNOHAND, the lowest
-	resultMaxErrno       = ^uint64(4095 - 1)    // −MAX_ERRNO, include/linux/err.h
 )
 
 // RestartableAborted reports whether a system call that was aborted with EINTR (or EAGAIN) can be restarted unseen, and

@@ -389,7 +389,7 @@ func TestInterruptedCallsAreRepeatedOnlyWithoutADoubleEffect(t *testing.T) {
 }
 
 func TestCallsThatTheKernelRestartsAreSeenTwice(t *testing.T) {
-	for result := resultERESTARTSYS; result >= resultErrMost; result-- {
+	for result := resultERESTARTSYS; result >= resultLowestRestart; result-- {
 		for nr, want := range map[int64]repairKind{
 			83: repairReportedTwice, 258: repairReportedTwice, 4: repairReportedTwice, 0: repairNone,
 			202: repairNone} {

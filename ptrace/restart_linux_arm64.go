@@ -33,7 +33,7 @@ func (r *repairer) restartTraceMe(*Tracee) bool { return false }
 //go:nosplit
 func (r *repairer) restart(tracee *Tracee) bool {
 	nr := int64(r.regs.raw[armX8])
-	if tracee.kind == KindSignal && !r.ignoresSignal(tracee) || signalsPending(tracee.tid) {
+	if tracee.kind == KindSignal && !r.ignoresStopSignal(tracee) || signalsPending(tracee.tid) {
 		return false
 	}
 	var flags uint64
@@ -167,10 +167,10 @@ func (r *repairer) runs(tid int) uint64 {
 	return n
 }
 
-// ignoresSignal reports whether the process ignores the stop's signal.
+// ignoresStopSignal is [ignoresSignal] for the stop's signal, without a safe point of the Go runtime.
 //
 //go:nosplit
-func (r *repairer) ignoresSignal(tracee *Tracee) bool {
+func (r *repairer) ignoresStopSignal(tracee *Tracee) bool {
 	text := r.files.text(tracee.tid, "/status\x00")
 	bit := uint64(1) << (uint32(tracee.signal-1) & 63)
 	if ign, ok := parseDigits(text, indexAfter(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {

@@ -19,8 +19,8 @@ import (
 // cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A tracer that
 // seizes another thread of that process can deadlock, unless another thread of the tracer's process reaps.
 
-// execReaper reaps, on another OS thread, the threads for which a seizure waits.
-type execReaper struct {
+// rescuer, on another OS thread, reaps the threads for which a seizure waits, and ends overdue sleeps.
+type rescuer struct {
 	seizeBegan atomic.Int64   // begin of the current seizure, on the clock of Now; 0: none
 	seizeSeen  atomic.Bool    // a seizure began since the last check
 	tids       []atomic.Int32 // of the Tracees in use, by index
@@ -35,13 +35,13 @@ const (
 	seizeBlockedAfter = 5 * time.Millisecond // a seizure usually takes 2 µs
 )
 
-func newExecReaper(n int) *execReaper {
-	return &execReaper{tids: make([]atomic.Int32, n), end: make(chan struct{})}
+func newRescuer(n int) *rescuer {
+	return &rescuer{tids: make([]atomic.Int32, n), end: make(chan struct{})}
 }
 
-func (r *execReaper) close() { r.once.Do(func() { close(r.end) }) }
+func (r *rescuer) close() { r.once.Do(func() { close(r.end) }) }
 
-func (r *execReaper) run(a *alarm) {
+func (r *rescuer) run(a *alarm) {
 	every := reapEvery
 	timer := time.NewTimer(every)
 	defer timer.Stop()
@@ -65,7 +65,7 @@ func (r *execReaper) run(a *alarm) {
 
 // reap reaps the exited threads of Tracees, except first threads: exec does not wait for these, and their status may
 // belong to another wait.
-func (r *execReaper) reap() {
+func (r *rescuer) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())
 		if tid == 0 {
@@ -80,18 +80,18 @@ func (r *execReaper) reap() {
 	}
 }
 
-// seize attaches to a thread. It may block until the execReaper ends the wait, so it releases the P if a garbage
+// seize attaches to a thread. It may block until the rescuer ends the wait, so it releases the P if a garbage
 // collection can begin.
 func (s *stopper) seize(tid int) error {
-	s.reaper.seizeBegan.Store(procmem.Now())
-	s.reaper.seizeSeen.Store(true)
+	s.rescuer.seizeBegan.Store(procmem.Now())
+	s.rescuer.seizeSeen.Store(true)
 	var e syscall.Errno
 	if s.noGC {
 		e = ptrace(unix.PTRACE_SEIZE, tid, 0, 0)
 	} else {
 		e = ptraceMayWait(unix.PTRACE_SEIZE, tid)
 	}
-	s.reaper.seizeBegan.Store(0)
+	s.rescuer.seizeBegan.Store(0)
 	if e != 0 {
 		return seizeRefused(tid, e, s.seized || !mayBeSeccompFiltered())
 	}

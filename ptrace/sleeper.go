@@ -50,14 +50,14 @@ func (s *Sleeper) SleepUntil(at int64) {
 		procmem.SleepUntil(at)
 	}
 	s.wokenByTimer = true
-	s.counters.sleptSince(began, procmem.Now())
+	s.counters.noteSleep(began, procmem.Now())
 }
 
 func (s *Sleeper) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
 	s.wokenAt, s.wokenByTimer = procmem.Now(), true
-	s.counters.sleptSince(began, s.wokenAt)
+	s.counters.noteSleep(began, s.wokenAt)
 }
 
 // awaitStop waits until a report, which is then in info, or a time (EINTR); not ok without an alarm.
@@ -69,7 +69,7 @@ func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok boo
 	}
 	s.wokenAt = procmem.Now()
 	s.wokenByTimer = slept && e == unix.EINTR
-	s.counters.sleptSince(began, s.wokenAt)
+	s.counters.noteSleep(began, s.wokenAt)
 	return e, true
 }
 

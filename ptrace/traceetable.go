@@ -7,7 +7,7 @@ type traceeTable struct {
 	tracees []Tracee
 	used    int // all from this index on are free
 	live    int // number in use
-	reaper  *execReaper
+	rescuer *rescuer
 }
 
 func (t *traceeTable) inUse() []Tracee { return t.tracees[:t.used] }
@@ -34,12 +34,12 @@ func (t *traceeTable) freeSlot() *Tracee {
 
 func (t *traceeTable) occupy(tracee *Tracee, tid int) {
 	*tracee = Tracee{tid: tid, index: tracee.index, state: traceePending}
-	t.reaper.tids[tracee.index].Store(int32(tid))
+	t.rescuer.tids[tracee.index].Store(int32(tid))
 	t.live++
 }
 
 func (t *traceeTable) free(tracee *Tracee) {
-	t.reaper.tids[tracee.index].Store(0)
+	t.rescuer.tids[tracee.index].Store(0)
 	*tracee = Tracee{}
 	t.live--
 	for t.used > 0 && t.tracees[t.used-1].state == traceeFree {

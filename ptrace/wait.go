@@ -109,7 +109,7 @@ func (w *waiter) findStopped() (tracee *Tracee, now int64) {
 	w.lastEmptyPoll = pollBegan
 	if now >= w.nextCheckAll {
 		w.interruptRenumbered()
-		tracee = w.eachPending((*waiter).checkOne)
+		tracee = w.firstOfPending((*waiter).checkOne)
 		w.nextCheckAll = now + max(checkAllEvery, (procmem.Now()-now)*checkAllShare)
 	}
 	return tracee, now
@@ -156,10 +156,10 @@ func (w *waiter) traceeOfReport(e syscall.Errno) *Tracee {
 	if got := w.handleReport(tracee, tid); pending {
 		return got
 	}
-	return w.eachPending((*waiter).poll)
+	return w.firstOfPending((*waiter).poll)
 }
 
-func (w *waiter) eachPending(check func(*waiter, *Tracee) *Tracee) *Tracee {
+func (w *waiter) firstOfPending(check func(*waiter, *Tracee) *Tracee) *Tracee {
 	for i := 0; i < w.tracees.used; i++ {
 		if tracee := &w.tracees.tracees[i]; tracee.state == traceePending {
 			if tracee := check(w, tracee); tracee != nil {

@@ -85,10 +85,10 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	a, p := accountOf(t, pid)
-	thread := &handover.SharedThread{Proc: p.SharedProcess, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
+	th := &handover.SharedThread{Proc: p.SharedProcess, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
 	p.Ended = true
 	s := deepSample(1)
-	a.attributeSample(&handover.Event{Kind: handover.Sampled, Thread: thread, Proc: p.SharedProcess, RawSample: s})
+	a.attributeSample(&handover.Event{Kind: handover.Sampled, Thread: th, Proc: p.SharedProcess, RawSample: s})
 	if got, want := a.observed.Place, a.opts.Builder.Intern([]profile.Loc{
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.Stop != frames.StopBadMemory {

@@ -69,8 +69,14 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 				}
 			}
 		}
-		if w.count != len(due) {
-			t.Fatalf("%d in the wheel, want %d", w.count, len(due))
+		inWheel := 0
+		for _, th := range w.slots {
+			for ; th != nil; th = th.next {
+				inWheel++
+			}
+		}
+		if inWheel != len(due) {
+			t.Fatalf("%d in the wheel, want %d", inWheel, len(due))
 		}
 	}
 }

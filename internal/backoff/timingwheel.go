@@ -13,7 +13,6 @@ const (
 type timingWheel struct {
 	slots [wheelSlots]*ThreadState
 	now   int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
-	count int   // number of threads
 }
 
 // put adds a thread whose back-off ends at a time (CLOCK_MONOTONIC, ns), in the next call of advance at the earliest.
@@ -28,7 +27,6 @@ func (w *timingWheel) put(th *ThreadState, end int64) {
 		th.next.prev = th
 	}
 	w.slots[slot] = th
-	w.count++
 }
 
 func (w *timingWheel) remove(th *ThreadState) {
@@ -43,7 +41,6 @@ func (w *timingWheel) remove(th *ThreadState) {
 	th.prev = nil
 	th.next = nil
 	th.inWheel = false
-	w.count--
 }
 
 // advance removes all threads whose back-off ends until now, and passes each to expired, which may put it back.

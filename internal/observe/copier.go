@@ -124,8 +124,8 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// tailBuffer returns [ptrace.Request.Tail]. It is nil for a copy by an outline, if the stack's end is unknown or that of
-// another stack, and if a runtime knows the stacks' ends.
+// tailBuffer returns [ptrace.Request.Tail]. It is nil for a copy by an outline, if the stack's end is unknown or that
+// of another stack, and if a runtime knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints()
 	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {

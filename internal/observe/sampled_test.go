@@ -19,7 +19,8 @@ func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
-	if got := New(nil, pool, ModeAuto).FromKernelSample(r); got != s || got.copyShape != (copyShape{}) || got.OutlineFailed() {
+	got := New(nil, pool, ModeAuto).FromKernelSample(r)
+	if got != s || got.copyShape != (copyShape{}) || got.OutlineFailed() {
 		t.Errorf("the same raw sample %v: %+v", got == s, got.copyShape)
 	}
 }

@@ -54,15 +54,12 @@ func (c *childSamples) keep(r *perfevents.Record) {
 	if c.table == nil {
 		return
 	}
-	counts, p := c.counts, c.table.Find(r.PID)
+	p := c.table.Find(r.PID)
 	switch {
-	case p == nil:
-	case !r.Usable() && !r.NoUser:
-		counts.unusable++
+	case p == nil || !r.Usable() && !r.NoUser:
 	case c.waiting >= maxChildSamples || c.shared.Pool.BytesWaiting() > maxWaitingBytes:
-		counts.dropped++
+		c.counts.dropped++
 	default:
-		counts.taken++
 		c.waiting++
 		p.Samples = append(p.Samples, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.ProgramAt(r.Time)})
 	}

@@ -15,12 +15,13 @@
 //
 // # Parts
 //
-//	Engine        passes the tracer's calls to the parts
-//	stream        the kernel's samples, their pauses and their end
-//	scope         which threads the kernel samples: systemWide, or perThread for an ordinary user
-//	childSamples  samples of untracked child processes
-//	childClocks   the CPU time of these, for an ordinary user
-//	samples       waiting samples of tracked threads, until their clocks are read
-//	unassigned    samples of untracked threads
-//	choice        which processes are sampled; others are stopped
+//	Engine             passes the tracer's calls to the parts
+//	stream             the kernel's samples, their pauses and their end
+//	processes          the tracked processes
+//	unassignedSamples  samples of untracked threads
+//	scope              which threads the kernel samples: systemWide, or perThread for an ordinary user
+//	childSamples       samples of untracked child processes
+//	childClocks        the CPU time of these, for an ordinary user
+//	samples            waiting samples of tracked threads, until their clocks are read
+//	modeChooser        which processes are sampled; others are stopped
 package perfengine

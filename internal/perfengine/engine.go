@@ -23,9 +23,9 @@ type Engine struct {
 	scope        scope
 	perThread    *perThread // nil if scope is systemWide
 	childSamples *childSamples
-	clocks       *childClocks
+	childClocks  *childClocks
 	samples      *samples
-	choice       *modeChooser
+	modes        *modeChooser
 
 	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
 	requestedRate float64 // first requested rate, samples/s
@@ -50,12 +50,12 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 	}
 	counts := &sampleCounts{}
 	e.childSamples = &childSamples{shared: shared, stream: e.stream, unassigned: e.unassigned, counts: counts}
-	e.clocks = &childClocks{shared: shared, threads: e.procs.threads}
+	e.childClocks = &childClocks{shared: shared, threads: e.procs.threads}
 	e.samples = &samples{
 		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		childSamples: e.childSamples, counts: counts,
 	}
-	e.choice = &modeChooser{
+	e.modes = &modeChooser{
 		shared: shared, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		scope: e.scope, childSamples: e.childSamples, samples: e.samples,
 	}
@@ -74,7 +74,7 @@ func (e *Engine) begin(descendants *perfevents.Reader) {
 		r.Resume()
 	}
 	if followed && !e.childSamples.enabled() {
-		e.clocks.begin(descendants)
+		e.childClocks.begin(descendants)
 	}
 }
 
@@ -90,17 +90,17 @@ func (e *Engine) isTarget(pid int) bool {
 func (e *Engine) Track(of *engine.TrackedProcess) engine.ProcessPart {
 	p := &process{TrackedProcess: of, engine: e, threads: map[int]*thread{}}
 	e.procs.all = append(e.procs.all, p)
-	e.choice.chooseFor(p)
+	e.modes.chooseFor(p)
 	e.childSamples.processTracked(p)
-	e.clocks.processTracked(p)
+	e.childClocks.processTracked(p)
 	return p
 }
 
 // Coverage implements [engine.Engine].
 func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
-		Complete: e.stream.on() && !e.choice.childrenFellBack && e.showsAllThreads(),
-		Children: e.childSamples.enabled(), ChildTimes: e.clocks.reader != nil,
+		Complete: e.stream.on() && !e.modes.childrenFellBack && e.showsAllThreads(),
+		Children: e.childSamples.enabled(), ChildTimes: e.childClocks.reader != nil,
 	}
 }
 
@@ -126,7 +126,7 @@ func (e *Engine) SetRate(now int64, hz float64) {
 	if e.stream.reader == nil || !r.SetFreq(hz) {
 		return
 	}
-	e.choice.restartSilence(now)
+	e.modes.restartSilence(now)
 	for _, p := range e.procs.all {
 		for _, th := range p.threads {
 			th.events.rateChanged = true
@@ -137,9 +137,9 @@ func (e *Engine) SetRate(now int64, hz float64) {
 // BeginTick implements [engine.Engine].
 func (e *Engine) BeginTick(now int64, withheld bool) {
 	if !withheld {
-		e.choice.chooseAll()
+		e.modes.chooseAll()
 	}
-	e.clocks.report(now)
+	e.childClocks.report(now)
 }
 
 // DrainAll implements [engine.Engine].
@@ -153,14 +153,14 @@ func (e *Engine) DrainAll(now int64) {
 	e.childSamples.drain(r, e.samples.take)
 	ptrace.Unpin()
 	if before != 0 && now-before > r.TimeToFull() {
-		e.choice.restartSilence(now)
+		e.modes.restartSilence(now)
 	}
 	e.childSamples.handOver(now)
 	r.VaryPeriods(now)
 	if e.scope.fromStart() && !e.childSamples.enabled() {
 		e.samples.adaptCopyLength(now)
 	}
-	e.choice.checkIfDue(now)
+	e.modes.checkIfDue(now)
 }
 
 // DrainIfDue implements [engine.Engine]. Buffers have room for 32 ms at 1,000 Hz; the first tick of 5,000 threads takes
@@ -187,20 +187,20 @@ func (e *Engine) EndTick() { e.unassigned.reportOverdue() }
 // Hold implements [engine.Holder].
 func (e *Engine) Hold() {
 	e.stream.hold()
-	e.clocks.pause()
+	e.childClocks.pause()
 }
 
 // Resume implements [engine.Holder].
 func (e *Engine) Resume(now int64) {
-	e.choice.restartSilence(now)
+	e.modes.restartSilence(now)
 	e.stream.release()
-	e.clocks.resume()
+	e.childClocks.resume()
 }
 
 // BeforeLastTick implements [engine.Ender]. It ensures that the recording has a stack.
 func (e *Engine) BeforeLastTick(now int64) {
 	e.DrainAll(now)
-	e.choice.ensureStack()
+	e.modes.ensureStack()
 }
 
 // End implements [engine.Ender].
@@ -209,8 +209,8 @@ func (e *Engine) End() {
 	if e.stream.reader != nil {
 		e.stream.reader.Pause()
 	}
-	e.clocks.pause()
+	e.childClocks.pause()
 }
 
 // Stats implements [engine.Engine].
-func (e *Engine) Stats(o *runstats.Observed) { e.choice.stats(o) }
+func (e *Engine) Stats(o *runstats.Observed) { e.modes.stats(o) }

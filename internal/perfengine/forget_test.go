@@ -19,11 +19,11 @@ func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	first, second := of(), of()
 	e := newEngine(newRun(), &rig{}, engine.Options{}, &Source{})
 	e.procs.sampledByPID = map[int]*process{4711: second}
-	e.choice.switchToStops(first)
+	e.modes.switchToStops(first)
 	if e.procs.sampledByPID[4711] != second {
 		t.Error("the second process is not sampled any more")
 	}
-	e.choice.switchToStops(second)
+	e.modes.switchToStops(second)
 	if len(e.procs.sampledByPID) != 0 {
 		t.Error("it is sampled still")
 	}

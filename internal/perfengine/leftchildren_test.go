@@ -24,7 +24,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 			r.UntrackedLackRoots.Store(true)
 			r.tick()
 			var s runstats.Observed
-			r.choice.stats(&s)
+			r.modes.stats(&s)
 			sampled, noted := r.childSamples.table != nil, strings.Contains(s.FallbackNote, "short-lived children")
 			if sampled == choose || noted != choose || choose && r.Coverage().Complete {
 				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.FallbackNote,
@@ -35,11 +35,11 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 				return
 			}
 			for range 3 { // their time is in the sum, without samples
-				r.choice.receivedBefore = r.samples.counts.received
+				r.modes.receivedBefore = r.samples.counts.received
 				r.more += 1e12
-				r.choice.restartSilence(r.Tick.At)
+				r.modes.restartSilence(r.Tick.At)
 				r.more += 1e12
-				if r.choice.check(r.Tick.At); r.stream.reader == nil {
+				if r.modes.check(r.Tick.At); r.stream.reader == nil {
 					t.Fatalf("all samples are given up: %s", r.stream.gaveUp)
 				}
 			}

@@ -22,13 +22,13 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	} {
 		p.Handover = &handover.SharedProcess{}
 		p.Clock.Now = ran
-		if e.choice.checkProcess(p); p.Handover.SampleLack() != want {
+		if e.modes.checkProcess(p); p.Handover.SampleLack() != want {
 			t.Errorf("after %d ms: %v", ran/1e6, p.Handover.SampleLack())
 		}
 	}
 	p.Handover = &handover.SharedProcess{}
 	p.received++
-	e.choice.checkProcess(p)
+	e.modes.checkProcess(p)
 	if p.Handover.SampleLack() != handover.LacksNothing || p.ranBefore != p.Clock.CPUTime() {
 		t.Error("a sample is a sign of life")
 	}
@@ -39,11 +39,11 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 		r.tick()
 		p := r.procs.all[0]
 		for range 3 {
-			r.choice.receivedBefore, p.receivedBefore = r.samples.counts.received, p.received
+			r.modes.receivedBefore, p.receivedBefore = r.samples.counts.received, p.received
 			r.more += 1e12
 			p.ranBefore = -1e12
-			r.choice.restartSilence(procmem.Now())
-			r.choice.check(procmem.Now())
+			r.modes.restartSilence(procmem.Now())
+			r.modes.check(procmem.Now())
 		}
 		if r.stream.reader == nil || p.Handover.SampleLack() != handover.LacksNothing {
 			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.Handover.SampleLack())
@@ -58,7 +58,7 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 			r.tick()
 			p := r.procs.all[0]
 			for range 3 {
-				r.choice.receivedBefore, p.receivedBefore, r.choice.checkedAt = r.samples.counts.received, p.received, 0
+				r.modes.receivedBefore, p.receivedBefore, r.modes.checkedAt = r.samples.counts.received, p.received, 0
 				r.more += 1e12
 				p.ranBefore = -1e12
 				now := procmem.Now()
@@ -85,13 +85,13 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 				t.Fatal("its samples lack something")
 			}
 			if !sampled {
-				r.choice.switchToStops(p)
+				r.modes.switchToStops(p)
 			}
 			for range 3 { // the first one begins to count
-				r.choice.receivedBefore = r.samples.counts.received
+				r.modes.receivedBefore = r.samples.counts.received
 				r.more += 1e12
 				if r.stream.reader != nil {
-					r.choice.check(procmem.Now())
+					r.modes.check(procmem.Now())
 				}
 			}
 			if gaveUp := r.stream.reader == nil; gaveUp != sampled {
@@ -109,7 +109,7 @@ func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.
 			r.tick()
 			r.tick()
 			var s runstats.Observed
-			r.choice.stats(&s)
+			r.modes.stats(&s)
 			return s.FallbackNote
 		}
 		for _, want := range []struct {

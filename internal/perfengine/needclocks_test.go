@@ -7,12 +7,16 @@ import (
 
 	"prywalk/internal/engine"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
 )
 
 func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
 		r.tick()
-		for r.EngineSamples < 3*clocksAfterSamples {
+		for end := procmem.Now() + 30e9; r.EngineSamples < 3*clocksAfterSamples; {
+			if procmem.Now() > end {
+				t.Fatalf("%d samples were handed over in 30 s, want %d", r.EngineSamples, 3*clocksAfterSamples)
+			}
 			r.stream.drainedAt = 1
 			r.DrainIfDue()
 		}

@@ -54,7 +54,7 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 	p.mode = modeEnded
 	e.childSamples.processEnded(p)
 	e.unassigned.reportProcess(p)
-	e.clocks.processEnded(p, end)
+	e.childClocks.processEnded(p, end)
 }
 
 // thread implements [engine.ThreadPart].

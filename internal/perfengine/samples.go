@@ -31,9 +31,7 @@ type samples struct {
 }
 
 type sampleCounts struct {
-	taken       int64
 	received    int64
-	unusable    int64 // without user registers
 	dropped     int64
 	deepThreads int64 // stopped because of their deep stacks
 }
@@ -66,7 +64,6 @@ func (s *samples) take(r *perfevents.Record) {
 	}
 	kernelOnly := th != nil && th.NoUser
 	if !r.Usable() && !kernelOnly {
-		s.counts.unusable++
 		return
 	}
 	p.received++
@@ -85,7 +82,6 @@ func (s *samples) take(r *perfevents.Record) {
 }
 
 func (s *samples) keep(th *thread, r *perfevents.Record) {
-	s.counts.taken++
 	raw := s.stream.rawSample(s.shared.Observer, r)
 	if th.NoUser {
 		raw.SetNoUserSpace()
@@ -103,7 +99,6 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	if s.selected {
 		return
 	}
-	s.counts.taken++
 	p.ThreadsChanged = true
 	s.shared.Skipper.NoteThreadChange(r.Time)
 	if s.unassigned.full() {
