@@ -70,9 +70,9 @@ type Observed struct {
 	FallbackNote string `json:"-"`
 	// Sampled are the kernel's samples of running threads; they are no part of Attempted.
 	Sampled int64 `json:"sampled"`
-	// Claimed are kernel samples of threads that ended before their clocks were read again, and of newborn processes
+	// Unassigned are kernel samples of threads that ended before their clocks were read again, and of newborn processes
 	// that were never opened. They are not in the profile; they decide which stacks get the time of ended threads.
-	Claimed int64 `json:"claimed"`
+	Unassigned int64 `json:"claimed"`
 	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.
 	LostSamples int64 `json:"lost_samples"`
 	// LostOfTargets is an estimate of the targets' part of LostSamples.
@@ -88,9 +88,9 @@ type Unobserved struct {
 	// Inferred are ticks at which a thread that had slept for long was not observed, and the next observation found
 	// that it had slept on. They count as samples.
 	Inferred int64 `json:"inferred"`
-	// Unseen are ticks at which a thread that had slept for long was not observed, and the next observation found that
-	// it had run.
-	Unseen int64 `json:"unseen"`
+	// RanInBackoff are ticks at which a thread that had slept for long was not observed, and the next observation found
+	// that it had run.
+	RanInBackoff int64 `json:"unseen"`
 	// LeftToLaterTick are ticks at which a thread was not observed because its last stop was pending, too little of
 	// prywalk's CPU quota was left, over 64 MB of copied stacks waited to be walked, the thread waited for a CPU, or an
 	// exec was possible; they are no part of Attempted.
@@ -98,7 +98,7 @@ type Unobserved struct {
 	// TicksWithheld are ticks omitted because targets had lost, or prywalk had used, more than MaxOverhead.
 	TicksWithheld int64 `json:"ticks_withheld"`
 	// TicksLeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed.
-	// Sleepers count as Inferred or Unseen.
+	// Sleepers count as Inferred or RanInBackoff.
 	TicksLeftOut int64 `json:"ticks_left_out"`
 	// Failed are observations that gave nothing, by reason: exited, zombie, kernel-thread and 32-bit (the thread is one
 	// of these); traced (another tracer is attached); denied (the kernel refused); timeout (no stop within 2 s);

@@ -20,9 +20,9 @@ func filled() *runstats.Stats {
 	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = 1, 2, 3, 4, 5, 6
 	s.SleptAgain = 191
 	s.Engine, s.EngineNote = "perf", "a note"
-	s.Sampled, s.Claimed, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
+	s.Sampled, s.Unassigned, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
 	s.LostOfTargets = 3
-	s.Inferred, s.Unseen, s.LeftToLaterTick, s.TicksWithheld = 12, 13, 14, 15
+	s.Inferred, s.RanInBackoff, s.LeftToLaterTick, s.TicksWithheld = 12, 13, 14, 15
 	s.TicksLeftOut = 192
 	s.Failed, s.Incomplete = map[string]int64{"exited": 16, "denied": 17}, map[string]int64{"depth": 18}
 	s.Whole = runstats.WholeByMethod{ByStop: 19, ByPassiveRead: 20}

@@ -80,7 +80,7 @@ func TestSkippedTicksAreCounted(t *testing.T) {
 	if r.TicksLeftOut == 0 || r.TicksLeftOut >= r.Ticks {
 		t.Errorf("%d of %d ticks left out", r.TicksLeftOut, r.Ticks)
 	}
-	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
+	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.RanInBackoff; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
 }
@@ -117,8 +117,8 @@ func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
 			t.Errorf("%s has %.3f", name, share)
 		}
 	}
-	if r.Stops != 0 || r.Claimed == 0 {
-		t.Errorf("%d frozen, %d samples of threads that had ended", r.Stops, r.Claimed)
+	if r.Stops != 0 || r.Unassigned == 0 {
+		t.Errorf("%d frozen, %d samples of threads that had ended", r.Stops, r.Unassigned)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)

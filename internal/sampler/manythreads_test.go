@@ -23,8 +23,8 @@ func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 	if looks := r.Stops + r.PassiveReads + r.Unchanged; r.Inferred < looks || r.Stops != 0 {
 		t.Errorf("%d observations, %d ticks inferred, %d stops", looks, r.Inferred, r.Stops)
 	}
-	if all := r.Ticks * 301; r.Samples+r.Unseen != all {
-		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.Unseen, 301, r.Ticks)
+	if all := r.Ticks * 301; r.Samples+r.RanInBackoff != all {
+		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.RanInBackoff, 301, r.Ticks)
 	}
 	wall := r.sumOf(1, in("sleep_here"))
 	if most := int64(300 * r.Seconds * 1e9); wall > most || wall < least {
@@ -59,7 +59,7 @@ func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
 	calls = procmem.Calls() - calls
 	t.Logf("%d calls, %d ticks, %d threads, %d attempted, %d left to a later tick, %d stopped",
 		calls, r.Ticks, r.ThreadsMax, r.Attempted, r.LeftToLaterTick, r.Stops)
-	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.Unseen; got != r.Ticks*r.ThreadsMax {
+	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.RanInBackoff; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
 	// A stop takes about ten calls.

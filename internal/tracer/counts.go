@@ -72,7 +72,7 @@ func (c *counts) ended() int64 { return c.failed[refusal.Exited] }
 
 func (c *counts) stats(s *runstats.Stats) {
 	s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = c.attempted, c.byStop, c.byPassiveRead, c.unchanged
-	s.LeftToLaterTick, s.Inferred, s.Unseen = c.leftToLaterTick, c.inferred, c.ranInBackoff
+	s.LeftToLaterTick, s.Inferred, s.RanInBackoff = c.leftToLaterTick, c.inferred, c.ranInBackoff
 	s.Failed = map[string]int64{}
 	for reason, failed := range c.failed {
 		if failed != 0 {

@@ -40,8 +40,8 @@
 //	selector      the threads of a tick
 //
 // All share [Options], which nothing changes, and [engine.SharedState]: the present tick, the outbox and the back-offs
-// (package backoff), of which only tick.go and run.go set the tick. A [process] and a [thread] have a field for each
-// part that keeps something there.
+// (package backoff). Only tick.go sets the tick; its Copies are counted by [engine.SharedState.AddSample]. A [process]
+// and a [thread] have a field for each part that keeps something there.
 //
 // # What a tick leaves out
 //
@@ -52,7 +52,7 @@
 //	pace.withinQuota      ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
 //	pace.withinBudget     ticks beyond what targets may lose                       TicksWithheld
 //	backlog.isFull        ticks for which the aggregator is too far behind         MissedTicks
-//	package backoff       sleepers, until the end of their back-off                Inferred, Unseen
+//	package backoff       sleepers, until the end of their back-off                Inferred, RanInBackoff
 //	pace.draw             due threads, at random, by subset or budget              NotDrawn
 //	observations          threads with a pending stop, without quota, room or a
 //	                      CPU, or amid an exec                                     LeftToLaterTick

@@ -139,12 +139,12 @@ func (e *endedThreads) reportDue(p *process, now int64) bool {
 // reads no clock ([endedThreads.readInLastPass]) have ended.
 func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 	p.endedReport.pending = false
-	process, err := procmem.ProcessCPU(p.Target.PID)
+	whole, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
 	}
 	threads, complete := e.threadsCPU(p, true, nil)
-	return max(int64(process)-threads, 0), complete && p.isSettled()
+	return max(int64(whole)-threads, 0), complete && p.isSettled()
 }
 
 func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }

@@ -38,9 +38,9 @@ func (l *listings) refreshAll(now int64) {
 	l.threadsMax = max(l.threadsMax, n)
 }
 
-// refresh lists a process's threads if that is due. At each call it also looks for an exec.
+// refresh lists a process's threads if that is due. It also looks for an exec, except while files are being opened.
 func (l *listings) refresh(p *process, now int64) {
-	p.noteCount(now)
+	p.readClockIfDue(now, p.countThreads() > 0)
 	if p.list.begun() && l.opens.busy() {
 		return
 	}
@@ -74,15 +74,23 @@ func (l *listings) apply(p *process, tids []int, now int64) {
 // clockEvery is the least distance of readings of a process's clock while no thread is backed off, ns.
 const clockEvery = 4e6
 
-// noteCount hints at a listing if the number of threads has changed, and reads the process's clock if that is due.
-func (p *process) noteCount(now int64) {
-	there, err := p.TaskDir.Count()
-	if p.ThreadsChanged || err != nil || there != p.list.listed() {
+// countThreads returns the number of the process's threads, and hints at a listing if it has changed. 0: unknown.
+func (p *process) countThreads() int {
+	n, err := p.TaskDir.Count()
+	if p.ThreadsChanged || err != nil || n != p.list.listed() {
 		p.list.hintChange()
 	}
 	p.ThreadsChanged = false
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// readClockIfDue reads the process's clock if that is due. alive: it has threads.
+func (p *process) readClockIfDue(now int64, alive bool) {
 	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
-		p.readClockAt(now, err == nil && there > 0)
+		p.readClockAt(now, alive)
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them. Each tick
 // finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. A marked
 // process is stopped once; other marks are attributed as the stops of processes with the same program
-// ([attribute.ChildNotStopped]). If the process is tracked later, its marks become samples of its first thread. If it
-// ends before, they share the CPU time of the children of its nearest tracked ancestor.
+// ([attribute.ChildNotStopped]). If the process is tracked later, the sample of its stop becomes one of its first
+// thread. If it ends before, its marks share the CPU time of the children of its nearest tracked ancestor.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
@@ -62,7 +62,7 @@ type mark struct {
 	childState attribute.ChildState // why there is no raw sample
 }
 
-func (n *newChildren) stats(s *runstats.Stats) { s.Claimed += n.unassigned }
+func (n *newChildren) stats(s *runstats.Stats) { s.Unassigned += n.unassigned }
 
 func (n *newChildren) begin() {
 	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *newChild](n.shared.Files)
@@ -128,7 +128,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	if !n.shared.Observer.Preemption().RunsOrPreempted(found.Files) {
 		return
 	}
-	ptrace.Pin() // allocates, see [procOpens.takeOpened]
+	ptrace.Pin() // allocates, see [procOpens.takeOrMake]
 	child := found.Value
 	if child == nil {
 		child = &newChild{}

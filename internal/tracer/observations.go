@@ -181,7 +181,7 @@ func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
 		return tick.Interval
 	}
-	return int64(float64(tick.Interval) * (1 - o.own.lostPart(tick.Number, s.StopTime, tick.Period)))
+	return int64(float64(tick.Interval) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
 }
 
 // preferCPUOf makes the tracer sleep on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).

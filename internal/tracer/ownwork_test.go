@@ -36,7 +36,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 }
 
 func TestOwnWorkIsMeasuredWhileItIsAskedFor(t *testing.T) {
-	o := ownWork{lastNewThread: 1000}
+	o := ownWork{lastWanted: 1000}
 	o.measure(1001, 1e9)
 	if o.measuredAt != 1e9 || o.workPart != 0 {
 		t.Errorf("%+v after the first tick", o)

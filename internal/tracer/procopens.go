@@ -16,7 +16,7 @@ type procOpens struct {
 	opener *procmem.PathOpener // nil if the tracer opens files itself
 	job    *procmem.Job        // the last one, or nil
 	opened []openedThread      // opened, not tracked yet
-	taken  int                 // of opened, passed by takeOpened
+	taken  int                 // of opened, passed by takeOrMake
 }
 
 const (
@@ -115,8 +115,8 @@ func (opens *procOpens) dropOpened() {
 	opens.opened, opens.taken = opens.opened[:0], 0
 }
 
-// Precondition: threads are taken in the order of opened.
-func (opens *procOpens) takeOpened(p *process, tid int) *observe.Thread {
+// takeOrMake returns the opened thread, else a new one. Precondition: threads are taken in the order of opened.
+func (opens *procOpens) takeOrMake(p *process, tid int) *observe.Thread {
 	for ; !opens.busy() && opens.taken < len(opens.opened); opens.taken++ {
 		if o := &opens.opened[opens.taken]; o.proc == p && o.tid == tid && o.thread != nil {
 			t := o.thread

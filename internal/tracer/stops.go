@@ -168,8 +168,9 @@ func (s *stops) pollAndSleep() bool {
 	return true
 }
 
-// In ns. After stayFor a tick sleeps for as long, so that other threads of its CPU run, unless the period is below
-// closeTicks. longestStay without a sleep is half of the watchdog's limit (package ptrace).
+// In ns. In the first half of its period, a tick sleeps after stayFor for as long, so that other threads of its CPU
+// run, unless the period is below closeTicks. longestStay without a sleep is half of the watchdog's limit (package
+// ptrace).
 const (
 	stayFor     = 150e3
 	closeTicks  = 4e6

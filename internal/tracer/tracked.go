@@ -147,9 +147,9 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if p.list.rejects(tid, now) {
 		return nil
 	}
-	observed := t.opens.takeOpened(p, tid)
+	observed := t.opens.takeOrMake(p, tid)
 	ptrace.Pin() // a return from a system call accepts preemption
-	name, noUser, err := nameOf(observed.Files())
+	name, noUser, err := readIdentity(observed.Files())
 	ptrace.Unpin()
 	if err != nil {
 		observed.Close()
@@ -165,9 +165,9 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	return th
 }
 
-// nameOf returns a thread's name, and whether it never runs in user space. The kernel escapes a backslash in stat
+// readIdentity returns a thread's name, and whether it never runs in user space. The kernel escapes a backslash in stat
 // (fs/proc/array.c, proc_task_name), not in comm.
-func nameOf(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
+func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
 		return st.Comm, st.UserWorker(), err
