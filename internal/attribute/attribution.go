@@ -49,8 +49,8 @@ type Attribution struct {
 	threads map[sample.ThreadID]*accountedThread
 	procs   map[sample.ProcessID]*accountedProcess
 
-	tree   *ProcessTree                // nil if the time of unobserved children is not attributed
-	byNode map[*Node]*accountedProcess // those whose account in tree is open
+	tree   *cutimeTree                       // nil if the time of unobserved children is not attributed
+	byNode map[*cutimeNode]*accountedProcess // those whose account in tree is open
 
 	out  Interval   // passed to sink; reused
 	emit func(Span) // completes out with a span, and passes it to sink
@@ -69,7 +69,7 @@ type accountedProcess struct {
 	account   ProcessAccount
 	fromStart bool
 	ended     bool
-	node      *Node // nil without Attribution.tree
+	node      *cutimeNode // nil without Attribution.tree
 	// passedTo is the observed parent to whose children its unobserved time, and that of its children, was added; nil:
 	// none.
 	passedTo *accountedProcess
@@ -83,7 +83,7 @@ func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 		procs: map[sample.ProcessID]*accountedProcess{},
 	}
 	if o.Children && !o.ThreadsFiltered {
-		a.tree, a.byNode = NewProcessTree(kernel), map[*Node]*accountedProcess{}
+		a.tree, a.byNode = newCutimeTree(kernel), map[*cutimeNode]*accountedProcess{}
 	} else {
 		a.opts.Period, a.opts.KernelSamples = 0, false
 	}
@@ -135,7 +135,7 @@ func (a *Attribution) Handle(event Event) {
 		a.cutOpen(e.Thread)
 	case *Tick:
 		if a.tree != nil {
-			a.tree.Tick(e.At)
+			a.tree.tick(e.At)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p := a.process(e.Process)
 	p.account.Since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
-		p.node = a.tree.Join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
+		p.node = a.tree.join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
 			func(ns, at int64, last bool) { a.distributeChildren(p, ns, at, last) })
 		a.byNode[p.node] = p
 	}
@@ -284,7 +284,7 @@ func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 		p.account.DistributeExited(unobserved, e.At, a.processEmitter(p))
 	}
 	if p.node != nil {
-		a.tree.Leave(p.node, e.CPUBefore+p.account.Attributed()+unobserved, e.At)
+		a.tree.leave(p.node, e.CPUBefore+p.account.Attributed()+unobserved, e.At)
 	}
 }
 
@@ -298,7 +298,7 @@ func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
 	}
-	return a.byNode[p.node.Parent()]
+	return a.byNode[p.node.parent]
 }
 
 // recipient returns the parent to whose children the time of p's children is added: the one that took p's own time,
@@ -358,6 +358,6 @@ func (a *Attribution) Close(now int64) {
 		}
 	}
 	if a.tree != nil {
-		a.tree.Close()
+		a.tree.close()
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // The account of the process that waits was closed after this process was reparented.
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
-	to := &accountedProcess{node: &Node{}}
-	p := &accountedProcess{node: &Node{}, passedTo: to}
-	a := &Attribution{byNode: map[*Node]*accountedProcess{to.node: to, p.node: p}}
+	to := &accountedProcess{node: &cutimeNode{}}
+	p := &accountedProcess{node: &cutimeNode{}, passedTo: to}
+	a := &Attribution{byNode: map[*cutimeNode]*accountedProcess{to.node: to, p.node: p}}
 	if a.recipient(p) != to {
 		t.Error("time of a process is not passed to the open account of its parent")
 	}

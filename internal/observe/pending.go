@@ -83,8 +83,7 @@ func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 }
 
 // reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec, and reports whether
-// it did. Precondition: this process has not stopped the thread. What else an exec renews: package procmem
-// (addressspace.go).
+// it did. Precondition: this process has not stopped the thread. What else an exec renews: package sampler (doc.go).
 //
 // An exec is found in three ways, as it can come at any moment:
 //

@@ -13,18 +13,7 @@ import "golang.org/x/sys/unix"
 // of its stack show it, which the kernel chooses at random. The number of the address space ([Memory.Space]) then
 // changes. All that depends on an exec compares it.
 //
-// An exec renews, outside of this package:
-//
-//   - tracer: execs.detect ends the other threads, clears the rejected names, has the threads listed again, and
-//     forgets the forks that would explain unobserved children (descendants.ChildFinder)
-//   - loadedcode: Process.resetAfterExec drops mappings, runtimes and files
-//   - aggregator: processState.renewProgram renews the name, the counts of incomplete walks, what is known of the
-//     program, and the waits
-//   - observe: Thread.threadPointer is unknown until the next stop; WalkFeedback.DiscardFormerProgram renews the copy
-//     hints of the first thread
-//   - handover: SharedProcess.ResetForProgram renews what is copied besides stacks and what samples will lack
-//   - attribute: Attribution.moveAccount gives the account of the calling thread to the first one
-//   - perfengine: the choice of the engine, as the process's lack of roots is renewed
+// What an exec renews outside of this package: package sampler (doc.go).
 //
 // After vfork(2) a child uses its parent's address space, until its exec: no file is opened before. If the child's
 // parent calls exec meanwhile in another thread, that shows once the child has left the parent's address space.

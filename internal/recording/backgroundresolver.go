@@ -38,20 +38,6 @@ func newBackgroundResolver() *backgroundResolver {
 	}
 }
 
-func (t *topRun) nameInBackground() (stop func()) {
-	r := newBackgroundResolver()
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		defer r.close()
-		t.liveNames.Run(r, quit)
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
-}
-
 func (r *backgroundResolver) close() {
 	_ = r.Close()
 	for _, p := range r.private {

@@ -3,10 +3,8 @@
 package recording
 
 import (
-	"os"
 	"time"
 
-	"prywalk/internal/console"
 	"prywalk/internal/sampler"
 	"prywalk/internal/top"
 )
@@ -49,27 +47,4 @@ type TopOptions struct {
 	Once bool
 	// JSON prints a line per refresh.
 	JSON bool
-}
-
-// RecordProcesses records running processes.
-func RecordProcesses(o Options) error {
-	r := newRecording(o)
-	return r.run(r.sampleAndWrite)
-}
-
-// RecordCommand launches and records a command. The error has its exit status.
-func RecordCommand(o Options, args []string) error { return newRecording(o).launchAndRecord(args) }
-
-// CheckOutput fails if the output cannot be written.
-func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
-
-func newRecording(o Options) *recording {
-	return &recording{samplerOpts: o.Sampler, options: o, pids: o.PIDs, output: output{keepOld: !o.Overwrite},
-		refused: map[string]int64{}}
-}
-
-// onTerminal reports whether tables are redrawn on a terminal.
-func (t *topRun) onTerminal() bool {
-	term := os.Getenv("TERM")
-	return !t.display.Once && !t.display.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
 }

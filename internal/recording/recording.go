@@ -288,3 +288,20 @@ func (r *recording) refusalError() error {
 	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],
 		Succeeded: r.stats.Stops})
 }
+
+// RecordProcesses records running processes.
+func RecordProcesses(o Options) error {
+	r := newRecording(o)
+	return r.run(r.sampleAndWrite)
+}
+
+// RecordCommand launches and records a command. The error has its exit status.
+func RecordCommand(o Options, args []string) error { return newRecording(o).launchAndRecord(args) }
+
+// CheckOutput fails if the output cannot be written.
+func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
+
+func newRecording(o Options) *recording {
+	return &recording{samplerOpts: o.Sampler, options: o, pids: o.PIDs, output: output{keepOld: !o.Overwrite},
+		refused: map[string]int64{}}
+}

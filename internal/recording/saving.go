@@ -53,7 +53,7 @@ func (r *recording) checkpoint(yield func()) {
 	r.names.DropUnused()
 }
 
-// save keeps an earlier run's file.
+// save writes the recording. The first write keeps an earlier run's file.
 func (r *recording) save(whole bool) error {
 	if r.output.keepOld && outfile.Replaceable(r.output.path) {
 		if err := profile.BackUpOld(r.output.path); err != nil {

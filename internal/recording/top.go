@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -212,4 +213,24 @@ func (t *topRun) State() top.State {
 		st.Goroutines = *list
 	}
 	return st
+}
+
+func (t *topRun) nameInBackground() (stop func()) {
+	r := newBackgroundResolver()
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer r.close()
+		t.liveNames.Run(r, quit)
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// onTerminal reports whether tables are redrawn on a terminal.
+func (t *topRun) onTerminal() bool {
+	term := os.Getenv("TERM")
+	return !t.display.Once && !t.display.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
 }

@@ -232,7 +232,8 @@ func (r refusedCounts) byReason() (n map[string]int64) {
 	return n
 }
 
-// Refused counts selected processes that could not be opened, by reason. The caller must be the Watcher.
+// Refused counts selected processes that could not be opened, by reason. Precondition: it is called on the
+// aggregator's goroutine, or after Run.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
 // openFound ignores failures; without descriptors the process is found again.

@@ -16,7 +16,7 @@
 // The goroutine that called Run waits for them, and detects hangs meanwhile (hangs.go).
 //
 // Other goroutines and OS threads are started where they are needed: the reaper of ended threads for which a seize
-// waits ([ptrace.NewController]), the watchdog of the tracer's priority (ptrace/priority.go), the garbage collector
+// waits ([ptrace.NewController]), the watchdog of the tracer's priority (ptrace/watchdog.go), the garbage collector
 // between stops (package selfruntime), the opener of paths at ordinary priority, up to five OS threads unknown to Go
 // that read memory and open paths (package procmem), and those for signals, rotation, progress and the targets' control
 // groups (package recording).
@@ -51,12 +51,15 @@
 //
 //	object                      made by                    dropped by                   at an exec
 //	tracer.thread               tracked.track              tracked.dropThread           execs.passAccountOn to the first
-//	  observe.Thread            procOpens.takeOpened       with it                      WalkFeedback.DiscardFormerProgram
+//	  observe.Thread            procOpens.takeOrMake       with it                      WalkFeedback.DiscardFormerProgram
 //	  backoff.ThreadState       tracked.track              with it                      as tracer.thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as tracer.thread
 //	handover.SharedThread       tracked.track              with its last event          as tracer.thread
 //	aggregator.threadState      states.thread              forgetThread                 handleExec drops the caller's
 //	attribute.accountedThread   Attribution.thread         Attribution.finishThread     moveAccount to the first
+//
+// Besides, the threads are listed again, their rejected names and the forks that would explain unobserved children are
+// forgotten (execs.detect), and the thread pointer is unknown until the next stop (observe.Thread).
 //
 // What shows an exec: to the tracer the number of the address space ([procmem.Memory.Renew]), and to the aggregator the
 // event Execed, or the same number when it reads the mappings again (processState.refresh).

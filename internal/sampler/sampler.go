@@ -157,7 +157,8 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	return s.stats(producer), s.common.Failure.Get()
 }
 
-// newProducer: the run begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
+// newProducer returns the tracer, or a test's producer. The recording begins at start, CLOCK_MONOTONIC ns. boot, in
+// clock ticks after boot, is the command's launch, else the same moment.
 func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	if s.opts.NewProducer != nil {
 		return s.opts.NewProducer(s.common, s.control.Arriving())

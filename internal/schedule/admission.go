@@ -4,10 +4,7 @@ package schedule
 
 import "math"
 
-const (
-	firstTicks   = 16 // untypical
-	firstThreads = 8  // threads that the first tick observes
-)
+const firstThreads = 8 // threads that the first tick observes
 
 // admission bounds the threads of a tick by the mean loss of an observation. The loss is known early: the first tick
 // observes firstThreads, and the limit doubles in each tick that reaches it.
@@ -50,24 +47,4 @@ func (a *admission) endTick(observed int64) {
 	}
 	a.threadLoss += (loss - a.threadLoss) / 8
 	a.stopLoss, a.admitted = 0, 0
-}
-
-// ownCost is prywalk's CPU time for a tick.
-type ownCost struct {
-	tickCPU   float64 // mean, as if all threads were observed, ns
-	cpuAtTick int64   // prywalk's CPU time at the last tick, ns
-	ticks     int64
-}
-
-func (c *ownCost) note(self int64, part float64) {
-	took := float64(self-c.cpuAtTick) / part
-	c.cpuAtTick = self
-	c.ticks++
-	if c.ticks <= firstTicks {
-		return
-	}
-	if c.tickCPU == 0 {
-		c.tickCPU = took
-	}
-	c.tickCPU += (took - c.tickCPU) / 32
 }

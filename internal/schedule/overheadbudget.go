@@ -162,3 +162,25 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	}
 	return max(rate, minRate)
 }
+
+const firstTicks = 16 // ticks whose cost is untypical
+
+// ownCost is prywalk's CPU time for a tick.
+type ownCost struct {
+	tickCPU   float64 // mean, as if all threads were observed, ns
+	cpuAtTick int64   // prywalk's CPU time at the last tick, ns
+	ticks     int64
+}
+
+func (c *ownCost) note(self int64, part float64) {
+	took := float64(self-c.cpuAtTick) / part
+	c.cpuAtTick = self
+	c.ticks++
+	if c.ticks <= firstTicks {
+		return
+	}
+	if c.tickCPU == 0 {
+		c.tickCPU = took
+	}
+	c.tickCPU += (took - c.tickCPU) / 32
+}

@@ -15,13 +15,13 @@ const (
 	maxAncestors = 64
 )
 
-// Node is a process. All times are in ns, except start.
-type Node struct {
+// cutimeNode is a process in a [cutimeTree].
+type cutimeNode struct {
 	pid          int
 	start        uint64 // clock ticks after boot
 	ppid         int
-	parent       *Node
-	openChildren int // with open accounts
+	parent       *cutimeNode // process that collects this one's time; nil: none
+	openChildren int         // with open accounts
 
 	cutimeAtStart int64 // cutime + cstime when the account began, ns
 	cutime        int64 // cutime + cstime as last read, ns
@@ -34,15 +34,15 @@ type Node struct {
 	distribute    func(ns, at int64, last bool)
 }
 
-// ProcessTree accounts for the CPU time of unobserved children. An observed child counts with its own time, before the
-// recording too, and that of its children: as last read or as observed children added, whichever is more. Not safe for
-// concurrent use.
-type ProcessTree struct {
-	byPID     map[int]*Node // by process id; also ended processes with open accounts
-	ended     []*Node       // ended processes with open accounts
-	nextRead  int64         // time of the next read, CLOCK_MONOTONIC ns
-	readPause int64         // between two reads, ns
-	settledAt int64         // last settle, CLOCK_MONOTONIC ns
+// cutimeTree is the tree of processes in which each collects the CPU time of its ended children (cutime + cstime), and
+// accounts for the part of unobserved ones. An observed child counts with its own time, before the recording too, and
+// that of its children: as last read or as observed children added, whichever is more. Not safe for concurrent use.
+type cutimeTree struct {
+	byPID     map[int]*cutimeNode // by process id; also ended processes with open accounts
+	ended     []*cutimeNode       // ended processes with open accounts
+	nextRead  int64               // time of the next read, CLOCK_MONOTONIC ns
+	readPause int64               // between two reads, ns
+	settledAt int64               // last settle, CLOCK_MONOTONIC ns
 	kernel    ProcSource
 }
 
@@ -64,18 +64,17 @@ type ProcState struct {
 	Zombie      bool
 }
 
-// NewProcessTree returns a tree without processes.
-func NewProcessTree(kernel ProcSource) *ProcessTree {
-	return &ProcessTree{byPID: map[int]*Node{}, kernel: kernel}
+func newCutimeTree(kernel ProcSource) *cutimeTree {
+	return &cutimeTree{byPID: map[int]*cutimeNode{}, kernel: kernel}
 }
 
-// Join opens the account of a process. parent: at discovery, 0 if unknown; fromStart: all CPU time of its children lies
+// join opens the account of a process. parent: at discovery, 0 if unknown; fromStart: all CPU time of its children lies
 // within the recording. distribute takes CPU time of its unobserved children, ns: what is certain so far, and at
 // last the rest, even 0; last: no more follows.
-func (t *ProcessTree) Join(
+func (t *cutimeTree) join(
 	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, last bool),
-) *Node {
-	n := &Node{pid: pid, start: start, distribute: distribute}
+) *cutimeNode {
+	n := &cutimeNode{pid: pid, start: start, distribute: distribute}
 	t.setParent(n, parent)
 	if t.readNode(n) && !fromStart {
 		n.cutimeAtStart = n.cutime
@@ -86,7 +85,7 @@ func (t *ProcessTree) Join(
 }
 
 // readNode returns false if the process is gone.
-func (t *ProcessTree) readNode(n *Node) bool {
+func (t *cutimeTree) readNode(n *cutimeNode) bool {
 	r, ok := t.kernel.State(n.pid)
 	if !ok || r.Start != n.start {
 		return false
@@ -99,7 +98,7 @@ func (t *ProcessTree) readNode(n *Node) bool {
 	return true
 }
 
-func (t *ProcessTree) setParent(n *Node, ppid int) {
+func (t *cutimeTree) setParent(n *cutimeNode, ppid int) {
 	if ppid == n.ppid {
 		return
 	}
@@ -109,7 +108,7 @@ func (t *ProcessTree) setParent(n *Node, ppid int) {
 	}
 }
 
-func (n *Node) moveTo(p *Node) {
+func (n *cutimeNode) moveTo(p *cutimeNode) {
 	if n.parent != nil {
 		n.parent.openChildren--
 	}
@@ -120,7 +119,7 @@ func (n *Node) moveTo(p *Node) {
 }
 
 // nearestInTree returns process pid or its nearest ancestor in the tree; nil: none.
-func (t *ProcessTree) nearestInTree(pid int) *Node {
+func (t *cutimeTree) nearestInTree(pid int) *cutimeNode {
 	for range maxAncestors {
 		if n := t.byPID[pid]; n != nil || pid <= 1 {
 			return n
@@ -134,18 +133,15 @@ func (t *ProcessTree) nearestInTree(pid int) *Node {
 	return nil
 }
 
-// Parent returns the process that takes this one's time; nil: none.
-func (n *Node) Parent() *Node { return n.parent }
-
-// Leave ends an account. own is its CPU time, before the recording too, ns.
-func (t *ProcessTree) Leave(n *Node, own, now int64) {
+// leave ends an account. own is its CPU time, before the recording too, ns.
+func (t *cutimeTree) leave(n *cutimeNode, own, now int64) {
 	t.readNode(n) // before its parent waits for it
 	n.ownCPU, n.endedAt = own, max(now, 1)
 	t.ended = append(t.ended, n)
 }
 
-// Tick reads cutime when due, and closes ended accounts.
-func (t *ProcessTree) Tick(now int64) {
+// tick reads cutime when due, and closes ended accounts.
+func (t *cutimeTree) tick(now int64) {
 	if now < t.nextRead {
 		return
 	}
@@ -156,7 +152,7 @@ func (t *ProcessTree) Tick(now int64) {
 		}
 	}
 	t.nextRead = now + t.readPause + cutimePause*int64(len(t.byPID))
-	t.closeEnded(func(n *Node) bool { return now-n.endedAt >= closeAfter && n.openChildren == 0 && !t.exists(n) })
+	t.closeEnded(func(n *cutimeNode) bool { return now-n.endedAt >= closeAfter && n.openChildren == 0 && !t.exists(n) })
 	if now-t.settledAt >= settleAgain {
 		t.settledAt = now
 		t.settle(now)
@@ -166,8 +162,8 @@ func (t *ProcessTree) Tick(now int64) {
 // settle attributes the growth of cutime up to the previous settlement: each child that ended before is closed, or a
 // zombie, which has added nothing. While a child's children have open accounts, or a child is gone without a report,
 // its parent waits.
-func (t *ProcessTree) settle(now int64) {
-	unsure := map[*Node]bool{} // parents that wait
+func (t *cutimeTree) settle(now int64) {
+	unsure := map[*cutimeNode]bool{} // parents that wait
 	for _, n := range t.ended {
 		if p := n.parent; p != nil && n.endedAt < p.settledAt+closeAfter && n.openChildren > 0 {
 			unsure[p] = true
@@ -191,18 +187,20 @@ func (t *ProcessTree) settle(now int64) {
 }
 
 // unobserved returns the CPU time of unobserved children that is not attributed yet, ns; cutime + cstime are cutime.
-func (n *Node) unobserved(cutime int64) int64 {
+func (n *cutimeNode) unobserved(cutime int64) int64 {
 	return cutime - n.cutimeAtStart - n.fromObserved - n.attributed
 }
 
 // childrenCPU returns the children's CPU time, as read or as attributed, whichever is more.
-func (n *Node) childrenCPU() int64 { return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed) }
+func (n *cutimeNode) childrenCPU() int64 {
+	return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed)
+}
 
-// Close closes all accounts. Precondition: all processes have left.
-func (t *ProcessTree) Close() {
+// close closes all accounts. Precondition: all processes have left.
+func (t *cutimeTree) close() {
 	for len(t.ended) > 0 {
 		n := len(t.ended)
-		t.closeEnded(func(n *Node) bool { return n.openChildren == 0 })
+		t.closeEnded(func(n *cutimeNode) bool { return n.openChildren == 0 })
 		if len(t.ended) == n {
 			return
 		}
@@ -210,7 +208,7 @@ func (t *ProcessTree) Close() {
 }
 
 // closeEnded closes children before parents.
-func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
+func (t *cutimeTree) closeEnded(ready func(*cutimeNode) bool) {
 	for again := true; again; {
 		again = false
 		left := t.ended[:0]
@@ -228,12 +226,12 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 }
 
 // exists reports whether the process is there, also as a zombie.
-func (t *ProcessTree) exists(n *Node) bool {
+func (t *cutimeTree) exists(n *cutimeNode) bool {
 	r, ok := t.kernel.State(n.pid)
 	return ok && r.Start == n.start
 }
 
-func (t *ProcessTree) closeNode(n *Node) {
+func (t *cutimeTree) closeNode(n *cutimeNode) {
 	t.readNode(n)
 	total := n.childrenCPU()
 	n.distribute(n.unobserved(total), n.endedAt, true)
@@ -250,7 +248,7 @@ func (t *ProcessTree) closeNode(n *Node) {
 
 // wasWaitedFor reports whether the parent of an ended process has waited for it, so that the parent's cutime has its
 // time.
-func (t *ProcessTree) wasWaitedFor(n *Node) bool {
+func (t *cutimeTree) wasWaitedFor(n *cutimeNode) bool {
 	p := n.parent
 	if orphan := p.endedAt != 0 && n.endedAt > p.endedAt+closeAfter; orphan || t.exists(n) {
 		return false

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// fakeProc is a simulated /proc and its ProcessTree; times are in hundredths of a second.
+// fakeProc is a simulated /proc and its cutimeTree; times are in hundredths of a second.
 type fakeProc struct {
-	*ProcessTree
+	*cutimeTree
 	procs      map[int]ProcState
 	reads      int
 	ignoring   map[int]bool // processes that ignore SIGCHLD
-	members    map[int]*Node
+	members    map[int]*cutimeNode
 	attributed map[int]int64
 }
 
 // newFakeProc has one process, 10, with 5 s of children from before the recording.
 func newFakeProc() *fakeProc {
 	f := &fakeProc{
-		procs: map[int]ProcState{}, ignoring: map[int]bool{}, members: map[int]*Node{}, attributed: map[int]int64{},
+		procs: map[int]ProcState{}, ignoring: map[int]bool{}, members: map[int]*cutimeNode{}, attributed: map[int]int64{},
 	}
-	f.ProcessTree = NewProcessTree(f)
+	f.cutimeTree = newCutimeTree(f)
 	f.set(10, 1, 500)
 	f.join(10, false)
 	return f
@@ -49,7 +49,7 @@ func (f *fakeProc) set(pid, parent int, cutime uint64) {
 }
 
 func (f *fakeProc) join(pid int, fromStart bool) {
-	f.members[pid] = f.Join(pid, 1, 0, fromStart, f.recorder(pid))
+	f.members[pid] = f.cutimeTree.join(pid, 1, 0, fromStart, f.recorder(pid))
 }
 
 // recorder returns a function that adds the time of children of a process to attributed.
@@ -66,7 +66,7 @@ func (f *fakeProc) end(pid int, own, at int64, gone bool) {
 	if gone {
 		delete(f.procs, pid)
 	}
-	f.Leave(f.members[pid], own*1e7, at)
+	f.leave(f.members[pid], own*1e7, at)
 }
 
 // scenario is a sequence of events, and the time attributed at the end by process.
@@ -85,29 +85,29 @@ var parentAndChild = []scenario{
 		f.join(20, true)
 		f.end(20, 30, 50, true)
 		f.set(10, 1, 532)
-		f.Tick(1e9)
+		f.tick(1e9)
 	}, map[int]int64{10: 2}},
 	{"a zombie's time is not in cutime yet", func(f *fakeProc) {
 		f.set(20, 10, 0)
 		f.join(20, true)
 		f.end(20, 30, 50, false)
 		f.set(10, 1, 507)
-		f.Tick(1e9)
+		f.tick(1e9)
 	}, map[int]int64{10: 7}},
 	{"a child ended, and was waited for, before its account began", func(f *fakeProc) {
-		f.members[20] = f.Join(20, 1, 10, true, f.recorder(20))
+		f.members[20] = f.cutimeTree.join(20, 1, 10, true, f.recorder(20))
 		f.end(20, 30, 50, true)
 		f.set(10, 1, 530)
-		f.Tick(1e9)
+		f.tick(1e9)
 	}, map[int]int64{}},
 	{"a child is older than the recording", func(f *fakeProc) {
 		f.set(20, 10, 70)
 		f.join(20, false)
 		f.set(20, 10, 75)
-		f.Tick(1e8)
+		f.tick(1e8)
 		f.end(20, 200+30, 1e9, true) // 2 s before the recording, and 0.3 s
 		f.set(10, 1, 500+230+75)
-		f.Tick(2e9)
+		f.tick(2e9)
 	}, map[int]int64{20: 5}},
 }
 
@@ -116,10 +116,10 @@ var threeGenerations = []scenario{
 		f.set(20, 10, 0)
 		f.join(20, true)
 		f.set(20, 10, 40)
-		f.Tick(1e9)
+		f.tick(1e9)
 		f.end(20, 30, 2e9, true)
 		f.set(10, 1, 500+30+45)
-		f.Tick(3e9)
+		f.tick(3e9)
 	}, map[int]int64{20: 40, 10: 5}},
 	{"a grandchild is observed after the child was last read", func(f *fakeProc) {
 		f.set(20, 10, 0)
@@ -129,7 +129,7 @@ var threeGenerations = []scenario{
 		f.end(30, 25, 1e9, true)
 		f.end(20, 5, 1e9, true) // its cutime was read as 0
 		f.set(10, 1, 500+25+5+3)
-		f.Tick(3e9)
+		f.tick(3e9)
 	}, map[int]int64{10: 3}},
 	{"parent and child end in one tick, the parent first", func(f *fakeProc) {
 		f.set(20, 10, 0)
@@ -137,21 +137,21 @@ var threeGenerations = []scenario{
 		f.set(30, 20, 0)
 		f.join(30, true)
 		f.set(20, 10, 12)
-		f.Tick(1e8)
+		f.tick(1e8)
 		f.end(20, 5, 1e9, true)
 		f.end(30, 12, 1e9, true)
 		f.set(10, 1, 500+5+12)
-		f.Tick(3e9)
+		f.tick(3e9)
 	}, map[int]int64{}},
 	{"of three generations the middle one is not observed", func(f *fakeProc) {
 		f.set(30, 10, 0)
 		f.set(20, 30, 0)
 		f.join(20, true)
 		f.end(20, 30, 100, true)
-		f.Tick(1e9)
+		f.tick(1e9)
 		delete(f.procs, 30)
 		f.set(10, 1, 500+30+8)
-		f.Tick(2e9)
+		f.tick(2e9)
 	}, map[int]int64{10: 8}},
 	{"an orphan's time is not passed to its grandparent", func(f *fakeProc) {
 		f.set(20, 10, 0)
@@ -160,10 +160,10 @@ var threeGenerations = []scenario{
 		f.join(30, true)
 		f.end(20, 1, 1e9, true)
 		f.set(30, 1, 0) // reparented to init
-		f.Tick(2e9)
+		f.tick(2e9)
 		f.set(10, 1, 500+1+9)
 		f.end(30, 50, 3e9, true)
-		f.Tick(4e9)
+		f.tick(4e9)
 	}, map[int]int64{10: 9}},
 	{"an orphan's new parent is not read before its end", func(f *fakeProc) {
 		f.set(20, 10, 0)
@@ -173,7 +173,7 @@ var threeGenerations = []scenario{
 		f.end(20, 1, 1e9, true)
 		f.end(30, 50, 3e9, true)
 		f.set(10, 1, 500+1+9)
-		f.Tick(4e9)
+		f.tick(4e9)
 	}, map[int]int64{10: 9}},
 	{"SIGCHLD is ignored: no ancestor gets the time", func(f *fakeProc) {
 		f.set(20, 10, 0)
@@ -182,10 +182,10 @@ var threeGenerations = []scenario{
 		f.set(30, 20, 0)
 		f.join(30, true)
 		f.end(30, 30, 1e8, true)
-		f.Tick(1e9)
+		f.tick(1e9)
 		f.end(20, 1, 2e9, true)
 		f.set(10, 1, 500+1+6)
-		f.Tick(3e9)
+		f.tick(3e9)
 	}, map[int]int64{10: 6}},
 }
 
@@ -196,20 +196,20 @@ var numbersReused = []scenario{
 		f.end(20, 30, 100, true)
 		f.procs[20] = ProcState{Parent: 1, Start: 2, ChildrenCPU: 900e7}
 		f.set(10, 1, 530)
-		f.Tick(1e9)
+		f.tick(1e9)
 	}, map[int]int64{}},
 	{"a PID is reused before the time of its first process is settled", func(f *fakeProc) {
 		f.set(20, 10, 0)
 		f.join(20, true)
 		first := f.members[20]
 		f.procs[20] = ProcState{Parent: 10, Start: 2}
-		f.members[20] = f.Join(20, 2, 0, true, f.recorder(-20))
-		f.Leave(first, 30e7, 100)
+		f.members[20] = f.cutimeTree.join(20, 2, 0, true, f.recorder(-20))
+		f.leave(first, 30e7, 100)
 		f.set(10, 1, 530)
-		f.Tick(1e9)
+		f.tick(1e9)
 		f.end(20, 4, 2e9, true)
 		f.set(10, 1, 534)
-		f.Tick(3e9)
+		f.tick(3e9)
 	}, map[int]int64{}},
 }
 
@@ -218,8 +218,8 @@ func TestTimeOfChildrenIsAttributedOnce(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			f := newFakeProc()
 			p.of(f)
-			f.Leave(f.members[10], 5e7, 9e9)
-			f.Close()
+			f.leave(f.members[10], 5e7, 9e9)
+			f.close()
 			if !maps.Equal(f.attributed, p.want) {
 				t.Errorf("attributed %v, want %v", f.attributed, p.want)
 			}
@@ -236,7 +236,7 @@ func TestTimeOfChildrenIsAttributedWhileTheirParentRuns(t *testing.T) {
 	expect := func(at int64, cutime uint64, want int64) {
 		t.Helper()
 		f.set(10, 1, 500+cutime)
-		if f.Tick(at); f.attributed[10] != want {
+		if f.tick(at); f.attributed[10] != want {
 			t.Errorf("at %v: attributed %d hundredths, want %d", time.Duration(at), f.attributed[10], want)
 		}
 	}
@@ -253,24 +253,24 @@ func TestTimeOfChildrenIsAttributedWhileTheirParentRuns(t *testing.T) {
 	delete(f.procs, 20) // its end is not reported yet
 	expect(5e9, 8+70+2, 8)
 	expect(6e9, 8+70+3, 8)
-	f.Leave(f.members[20], 45e7, 6e9)
+	f.leave(f.members[20], 45e7, 6e9)
 	expect(7e9, 8+70+3, 8)
 	expect(8e9, 8+70+3, 11)
-	f.Leave(f.members[10], 5e7, 9e9)
-	f.Close()
+	f.leave(f.members[10], 5e7, 9e9)
+	f.close()
 	if want := (map[int]int64{10: 11}); !maps.Equal(f.attributed, want) {
 		t.Errorf("attributed %v, want %v", f.attributed, want)
 	}
 }
 
-func TestProcessTreeForgetsEndedProcesses(t *testing.T) {
+func TestCutimeTreeForgetsEndedProcesses(t *testing.T) {
 	f := newFakeProc()
 	for i := range 1000 {
 		pid, now := 100+i, int64(i+1)*1e9
 		f.set(pid, 10, 0)
 		f.join(pid, true)
 		f.end(pid, 1, now, true)
-		f.Tick(now + 5e8)
+		f.tick(now + 5e8)
 		if n := len(f.byPID) + len(f.ended); n > 2 {
 			t.Fatalf("%d processes are kept after %d, want at most 2", n, i)
 		}
@@ -292,10 +292,10 @@ func TestTimeOfChildrenUpToTheEndIsAttributed(t *testing.T) {
 		if at == 1e9+busy {
 			delete(f.procs, 10)
 		}
-		f.Tick(at)
+		f.tick(at)
 	}
-	f.Leave(f.members[10], 0, 2e9)
-	f.Close()
+	f.leave(f.members[10], 0, 2e9)
+	f.close()
 	if f.attributed[10] < 27 || f.attributed[10] > 29 {
 		t.Errorf("attributed %d hundredths, want 27 to 29", f.attributed[10])
 	}
@@ -308,12 +308,12 @@ func TestTimeOfChildrenWaitsForTheEndOfAGrandchild(t *testing.T) {
 	f.join(20, true)
 	f.set(30, 20, 0)
 	f.join(30, true)
-	f.Tick(1e9)
+	f.tick(1e9)
 	delete(f.procs, 30)
 	f.end(20, 45, 2e9, true)
 	f.set(10, 1, 500+45+30)
 	for at := int64(3e9); at < 7e9; at += 1e9 {
-		if f.Tick(at); f.attributed[10] != 0 {
+		if f.tick(at); f.attributed[10] != 0 {
 			t.Fatalf("at %v: attributed %d hundredths, want none", time.Duration(at), f.attributed[10])
 		}
 	}
