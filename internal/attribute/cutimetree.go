@@ -84,7 +84,7 @@ func (t *cutimeTree) join(
 	return n
 }
 
-// readNode returns false if the process is gone.
+// readNode updates a process's cutime and parent. It returns false if the process is gone.
 func (t *cutimeTree) readNode(n *cutimeNode) bool {
 	r, ok := t.kernel.State(n.pid)
 	if !ok || r.Start != n.start {

@@ -67,7 +67,7 @@ func futexOnlyWaits(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return op == wait || op == waitBitset
 }
 
-// Each interruption writes revents (fs/select.c, do_sys_poll). The time-out is kept as a moment.
+// pollArrayInOwnFrames: each interruption writes revents (fs/select.c, do_sys_poll). The time-out is kept as a moment.
 func pollArrayInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
 	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
@@ -79,16 +79,17 @@ func ppollWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 	return pollArrayInOwnFrames(id, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
-// Interruptions do not write the sets (fs/select.c, core_sys_select); a time-out as for ppoll.
+// selectWithoutTimeout excludes a time-out, as for ppoll. Interruptions do not write the sets (fs/select.c,
+// core_sys_select).
 func selectWithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
-// The C library always passes a structure with the mask's address, which may be 0.
+// pselectWithoutTimeout: the C library always passes a structure with the mask's address, which may be 0.
 func pselectWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
 	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(id.TID, at))
 }
 
-// Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
+// noRemainingTime: each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
 func noRemainingTime(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
 // clockSleepRestarts accepts relative sleeps without a place for the remaining time, and absolute ones whose moment,
@@ -109,7 +110,8 @@ func clockSleepRestarts(_ ThreadID, call *procmem.SyscallInfo) bool {
 // kernel_wait4).
 func waitNotForOwnGroup(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
-// Each interruption writes siginfo (kernel/exit.c, waitid); the caller's group as for wait4.
+// waitidInOwnFrames: each interruption writes siginfo (kernel/exit.c, waitid). The caller's group is excluded as for
+// wait4.
 func waitidInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const ofGroup = 2
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
@@ -118,10 +120,10 @@ func waitidInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || inOwnFrames(call, call.Args[2], 128)
 }
 
-// ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
+// alwaysInterruptible: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
 func alwaysInterruptible(ThreadID, *procmem.SyscallInfo) bool { return true }
 
-// A time-out would begin again (fs/eventpoll.c, do_epoll_wait).
+// epollWithoutTimeout excludes a time-out, which would begin again (fs/eventpoll.c, do_epoll_wait).
 func epollWithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
 
 func epollPwaitWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {

@@ -74,7 +74,7 @@ func (k *keptRegs) isSameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.isSameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
-// restart_syscall(2)
+// isRestart reports whether a call is restart_syscall(2).
 func isRestart(nr int64) bool {
 	if process.HostArch() == frames.AArch64 {
 		return nr == 128

@@ -57,7 +57,7 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	return m.BeginReads(lockWait)
 }
 
-// end returns false if a read was late: then no byte read since begin may be used.
+// end ends the reads. It returns false if one was late: then no byte read since begin may be used.
 func (r *lockedReads) end(t *Thread) bool {
 	m := t.Memory
 	if m == nil || r.threads == nil {

@@ -18,8 +18,8 @@ type passiveReader struct {
 	kernel kernelStacks
 }
 
-// read returns false if the thread runs, or the kernel does not count arrivals (CONFIG_SCHED_INFO). before are clocks
-// of the thread that were read just before.
+// read reads a sleeper into s. It returns false if the thread runs, or the kernel does not count arrivals
+// (CONFIG_SCHED_INFO). before are clocks of the thread that were read just before.
 func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) (asleep bool, err error) {
 	for range passiveTries {
 		if before.Runs == 0 {

@@ -110,7 +110,7 @@ type copyShape struct {
 	copysize.Shape
 }
 
-// reset keeps the buffers.
+// reset empties the raw sample, and keeps its buffers.
 func (s *RawSample) reset() {
 	*s = RawSample{
 		Mem:         frames.Snapshot{Others: s.Mem.Others[:0]},

@@ -48,7 +48,7 @@ func (r Root) limits(groups groups, mounts []mount) []Limit {
 	return all
 }
 
-// hierarchies returns nothing without /proc.
+// hierarchies returns this process's groups and the mounts that show them, nothing without /proc.
 func (r Root) hierarchies() (groups, []mount) {
 	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
@@ -136,7 +136,7 @@ func accounts(mounts []mount, g groups) func(group string) string {
 // groups are controllers and paths in /proc/PID/cgroup, cgroups(7).
 type groups map[string]string // by controller; v2: ""
 
-// pathIn returns "" for none.
+// pathIn returns the path of the group in a mount's hierarchy, "" if there is none.
 func (g groups) pathIn(m *mount) string {
 	if m.v2 {
 		return g[""]

@@ -89,7 +89,7 @@ func parseStat(text []byte) Sample {
 	return s
 }
 
-// parseNumber does not allocate; 0 for no digits.
+// parseNumber parses a decimal number without allocation. It returns 0 for other text.
 func parseNumber(b []byte) (n int64) {
 	for _, c := range b {
 		if c < '0' || c > '9' || n > (1<<63-1-9)/10 {

@@ -12,7 +12,7 @@ import (
 
 const maxGoPrograms = 16
 
-// countGoroutines fails if a read hangs.
+// countGoroutines describes the waiting goroutines in r.goroutines. It fails if a read hangs.
 func (r *recording) countGoroutines() error {
 	if r.live {
 		return nil

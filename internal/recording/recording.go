@@ -110,7 +110,7 @@ func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err er
 // openGCPercent is GOGC while processes are opened: collections would delay the first stack.
 const openGCPercent = 400
 
-// open fails if one process cannot be opened; of those selected by a rule, if none can.
+// open opens the processes. It fails if one cannot be opened; of those selected by a rule, if none can.
 func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.samplerOpts.LowOverhead {
@@ -249,7 +249,7 @@ func (r *recording) examine(examinations ...func() error) error {
 	return nil
 }
 
-// reportResult fails without samples.
+// reportResult prints what was recorded. It fails without samples.
 func (r *recording) reportResult() error {
 	refused := r.refusalError()
 	if r.stats.Samples == 0 {

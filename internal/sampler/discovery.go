@@ -236,7 +236,8 @@ func (r refusedCounts) byReason() (n map[string]int64) {
 // aggregator's goroutine, or after Run.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
-// openFound ignores failures; without descriptors the process is found again.
+// openFound opens a found process and adds it to the recording. It counts failures; without descriptors the process is
+// found again.
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
 	s.unopened.update(f, err)

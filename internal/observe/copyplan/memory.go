@@ -23,7 +23,7 @@ type memory struct {
 	parts       [procmem.MaxPlaces]frames.Region // of readPresent
 }
 
-// copyOf returns nil if not all size bytes were copied.
+// copyOf returns the copy of size bytes at addr, nil if not all were copied.
 func (p *memory) copyOf(addr, size uint64) []byte {
 	last := &p.lastRegion
 	if off := addr - last.Addr; off < uint64(len(last.Bytes)) && size <= uint64(len(last.Bytes))-off {
@@ -51,7 +51,7 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	return b[off : off+size]
 }
 
-// word returns 0 if unreadable.
+// word returns the 8 bytes at addr, from a copy or by a read, 0 if unreadable.
 func (p *memory) word(addr frames.Addr) uint64 {
 	b := p.copyOf(addr, 8)
 	if b == nil {

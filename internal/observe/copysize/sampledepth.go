@@ -46,7 +46,7 @@ func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *Copy) {
 	}
 }
 
-// learnCutSample ignores a sample if a longer one is possible.
+// learnCutSample requires stops after a sample that had too little stack, unless a longer sample is possible.
 func (learner *depthLearner) learnCutSample(c *Copy) {
 	switch {
 	case !c.IsLongestSample():

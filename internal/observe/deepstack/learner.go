@@ -93,7 +93,7 @@ func (learner *Learner) Walked(
 	return dropped
 }
 
-// historyFor returns nil if the stack was not deep lately.
+// historyFor returns the history of the walks of a deep stack, nil if the stack was not deep lately.
 func (learner *Learner) historyFor(end copysize.WalkEnd, w *frames.Walker, c *copysize.Copy) *history {
 	reach := w.HighestSP()
 	if end == copysize.EndCut || end == copysize.EndBetween {

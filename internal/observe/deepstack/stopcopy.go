@@ -20,7 +20,7 @@ func (s *stopCopy) topEnd() frames.Addr { return s.Stack.Addr + uint64(len(s.Sta
 
 func (s *stopCopy) hasRoom() bool { return len(s.Others) < len(s.out) }
 
-// Precondition: there is room.
+// add adds a copied region. Precondition: there is room.
 func (s *stopCopy) add(r frames.Region) {
 	n := len(s.Others)
 	s.out[n], s.Others = r, s.out[:n+1]
