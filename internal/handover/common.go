@@ -25,7 +25,7 @@ type Common struct {
 // NewCommon returns a recording's state.
 func NewCommon() *Common {
 	return &Common{
-		Queue: NewBatchQueue(), Requests: &Requests{}, Pool: observe.NewPool(queueSize), Garbage: selfruntime.NewCollector(),
+		Queue: newBatchQueue(), Requests: &Requests{}, Pool: observe.NewPool(queueSize), Garbage: selfruntime.NewCollector(),
 		Failure: &selfruntime.Failure{},
 	}
 }

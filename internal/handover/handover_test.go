@@ -34,7 +34,7 @@ func TestReasonsThatTakeStops(t *testing.T) {
 
 // TestBatchesAreUsedAgain: nothing is allocated in a steady state, and no event is kept.
 func TestBatchesAreUsedAgain(t *testing.T) {
-	r := NewBatchQueue()
+	r := newBatchQueue()
 	n := testing.AllocsPerRun(100, func() {
 		b := append(r.Get(), Event{Thread: &SharedThread{}})
 		r.Send(b)

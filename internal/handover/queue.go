@@ -14,8 +14,8 @@ type BatchQueue struct {
 	free chan Batch
 }
 
-// NewBatchQueue returns an empty queue.
-func NewBatchQueue() *BatchQueue {
+// newBatchQueue returns an empty queue.
+func newBatchQueue() *BatchQueue {
 	return &BatchQueue{full: make(chan Batch, queueSize), free: make(chan Batch, queueSize)}
 }
 

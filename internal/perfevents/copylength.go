@@ -21,8 +21,8 @@ const yearPeriod = 365 * 24 * 3600 * 1e9 // a period of a year, ns
 // copyLengths are the shorter copies, in bytes: each makes a record a power of two.
 var copyLengths = [...]int{MinStack, 16<<10 - nonStackBytes, 32<<10 - nonStackBytes}
 
-// CopyLengthFor returns the shortest copy of at least n bytes; 0: the longest.
-func (r *Reader) CopyLengthFor(n int) int {
+// shortestCopyFor returns the shortest copy of at least n bytes; 0: the longest.
+func (r *Reader) shortestCopyFor(n int) int {
 	for _, length := range copyLengths {
 		if n <= length && length < r.opts.Stack {
 			return length
@@ -31,12 +31,9 @@ func (r *Reader) CopyLengthFor(n int) int {
 	return 0
 }
 
-// CopyLength returns the copied stack bytes; 0: the longest, [Reader.Stack].
-func (r *Reader) CopyLength() int { return r.copyLength }
-
-// SetCopyLength sets the copied stack bytes; 0: the longest. It returns false if the kernel refuses. Preconditions:
-// not PerThread; n is 0 or a result of CopyLengthFor.
-func (r *Reader) SetCopyLength(n int) bool {
+// setCopyLength sets the copied stack bytes; 0: the longest. It returns false if the kernel refuses. Preconditions:
+// not PerThread; n is 0 or a result of shortestCopyFor.
+func (r *Reader) setCopyLength(n int) bool {
 	if n == r.copyLength {
 		return true
 	}

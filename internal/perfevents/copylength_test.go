@@ -18,9 +18,9 @@ func TestCopiesBecomeShorterAndLongerAgain(t *testing.T) {
 	r := open(t, Options{Freq: 499, Programs: true})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for _, want := range []int{0, MinStack, 0, r.CopyLengthFor(MinStack + 1), MinStack, 0} {
-		if !r.SetCopyLength(want) || r.CopyLength() != want {
-			t.Fatalf("SetCopyLength(%d) fails", want)
+	for _, want := range []int{0, MinStack, 0, r.shortestCopyFor(MinStack + 1), MinStack, 0} {
+		if !r.setCopyLength(want) || r.copyLength != want {
+			t.Fatalf("setCopyLength(%d) fails", want)
 		}
 		r.Drain(func(*Record) {})
 		asked := want
@@ -60,8 +60,8 @@ func TestCopiesBecomeShorterAndLongerAgain(t *testing.T) {
 func TestPausedEventsTakeNoShorterSamples(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	r.Pause()
-	if !r.SetCopyLength(MinStack) {
-		t.Fatal("SetCopyLength fails")
+	if !r.setCopyLength(MinStack) {
+		t.Fatal("setCopyLength fails")
 	}
 	r.Drain(func(*Record) {})
 	spin(50 * time.Millisecond)
@@ -84,12 +84,12 @@ func TestPausedEventsTakeNoShorterSamples(t *testing.T) {
 
 func TestShorterCopiesStayShortOnNewCPUs(t *testing.T) {
 	r := open(t, Options{Freq: 997})
-	if !r.SetCopyLength(MinStack) {
-		t.Fatal("SetCopyLength fails")
+	if !r.setCopyLength(MinStack) {
+		t.Fatal("setCopyLength fails")
 	}
 	r.online = "" // as if CPUs were added
-	if !r.ReopenIfCPUsChanged() || r.CopyLength() != MinStack {
-		t.Errorf("copies of %d bytes on new CPUs, want %d", r.CopyLength(), MinStack)
+	if !r.ReopenIfCPUsChanged() || r.copyLength != MinStack {
+		t.Errorf("copies of %d bytes on new CPUs, want %d", r.copyLength, MinStack)
 	}
 	rings := r.rings
 	r.Close()
@@ -107,7 +107,7 @@ func TestFitChoosesTheShortestSufficientCopy(t *testing.T) {
 		{MinStack, 1, 0}, {copyLengths[1], 7000, 0},
 	} {
 		r := &Reader{opts: Options{Stack: c.most}}
-		if got := r.CopyLengthFor(c.need); got != c.want {
+		if got := r.shortestCopyFor(c.need); got != c.want {
 			t.Errorf("%d of %d bytes needed: copies of %d, want %d", c.need, c.most, got, c.want)
 		}
 	}
@@ -125,7 +125,7 @@ func BenchmarkSample(b *testing.B) {
 	defer runtime.UnlockOSThread()
 	for _, n := range []int{0, copyLengths[2], copyLengths[1], copyLengths[0]} {
 		b.Run(fmt.Sprintf("copied=%d", cmp.Or(n, r.Stack())), func(b *testing.B) {
-			r.SetCopyLength(n)
+			r.setCopyLength(n)
 			var took []float64
 			for range max(b.N, 100) {
 				r.Pause()

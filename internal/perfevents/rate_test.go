@@ -15,8 +15,8 @@ func TestSamplesComeAtTheSetRate(t *testing.T) {
 		r := open(t, Options{Freq: 997})
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		if !r.SetCopyLength(shorter) {
-			t.Fatal("SetCopyLength fails")
+		if !r.setCopyLength(shorter) {
+			t.Fatal("setCopyLength fails")
 		}
 		for _, hz := range []float64{50, 400, 50} {
 			before := r.Period()

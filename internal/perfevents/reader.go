@@ -249,7 +249,7 @@ func (r *Reader) ReopenIfCPUsChanged() bool {
 	if r.openAll() != nil {
 		return false
 	}
-	r.SetCopyLength(shorter)
+	r.setCopyLength(shorter)
 	for _, tid := range tids {
 		if err := r.OpenThread(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return false

@@ -20,7 +20,7 @@ const (
 
 type ring struct {
 	fd         int
-	shortEvent int // event of [Reader.SetCopyLength], −1: none
+	shortEvent int // event of [Reader.setCopyLength], −1: none
 	cpu        int
 	mem        []byte // mapping, with its first page; nil: closed
 	data       []byte // ring, a power of two

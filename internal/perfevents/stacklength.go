@@ -36,7 +36,7 @@ func (l *StackLength) CountSample(r *Record) {
 }
 
 // decide returns the bytes to copy from now (CLOCK_MONOTONIC ns) on; shorter is the present number; 0 in both: the
-// most. fit is [Reader.CopyLengthFor].
+// most. fit is [Reader.shortestCopyFor].
 func (l *StackLength) decide(now int64, shorter int, fit func(int) int) int {
 	switch {
 	case l.begun == 0:
@@ -58,7 +58,7 @@ func (l *StackLength) decide(now int64, shorter int, fit func(int) int) int {
 
 // AdaptCopyLength sets the copied length. Preconditions: not PerThread; Deepest covers all sampled processes.
 func (r *Reader) AdaptCopyLength(l *StackLength, now int64) {
-	if !r.SetCopyLength(l.decide(now, r.copyLength, r.CopyLengthFor)) {
+	if !r.setCopyLength(l.decide(now, r.copyLength, r.shortestCopyFor)) {
 		l.begun = math.MaxInt64
 	}
 }
@@ -66,7 +66,7 @@ func (r *Reader) AdaptCopyLength(l *StackLength, now int64) {
 // CopyLongest makes the kernel copy the most.
 func (r *Reader) CopyLongest(l *StackLength) {
 	if r.copyLength != 0 {
-		r.SetCopyLength(0)
+		r.setCopyLength(0)
 		l.begin(procmem.Now())
 	}
 }

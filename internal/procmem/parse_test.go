@@ -20,14 +20,14 @@ func TestSyscallForms(t *testing.T) {
 		"232 0x4 0x7ffd 0x1 0xffffffffffffffff 0x0 0x8 0x7ffd1230 0x7f6a\n": {Nr: 232,
 			Args: [6]uint64{4, 0x7ffd, 1, 1<<64 - 1, 0, 8}, SP: 0x7ffd1230, PC: 0x7f6a},
 	} {
-		if got, err := ParseSyscall([]byte(text)); err != nil || got != want {
+		if got, err := parseSyscall([]byte(text)); err != nil || got != want {
 			t.Errorf("%q: %+v, error %v; want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "run", "runningx", "-1", "-1 0x1", "1 0x1 0x2", "x", "232 4 1 1 1 1 1 1 1",
 		"0 0x10000000000000000 0x1 0x1 0x1 0x1 0x1 0x1 0x1"} {
-		if got, err := ParseSyscall([]byte(text)); err != ErrFormat {
-			t.Errorf("%q: %+v, error %v; want %v", text, got, err, ErrFormat)
+		if got, err := parseSyscall([]byte(text)); err != errFormat {
+			t.Errorf("%q: %+v, error %v; want %v", text, got, err, errFormat)
 		}
 	}
 }
@@ -44,8 +44,8 @@ func TestNamesInStatMayHaveAnyBytes(t *testing.T) {
 	}
 	for _, text := range []string{"", "42 sh S 1", "42 (sh)", "42 (sh) S", ")42(", "x (sh)" + rest} {
 		var s Stat
-		if err := ParseStat([]byte(text), &s); err != ErrFormat || s != (Stat{}) {
-			t.Errorf("%q: stat %+v, error %v; want %v", text, s, err, ErrFormat)
+		if err := ParseStat([]byte(text), &s); err != errFormat || s != (Stat{}) {
+			t.Errorf("%q: stat %+v, error %v; want %v", text, s, err, errFormat)
 		}
 	}
 }
@@ -69,8 +69,8 @@ func TestStatusFields(t *testing.T) {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
 	for _, text := range []string{"", "Tgid:\t1\n", "State:\tS\nTgid:\tx\n", "State:\tS\nTgid:\t1\nCapEff:\tz\n"} {
-		if err := ParseStatus([]byte(text), &s); err != ErrFormat {
-			t.Errorf("%q: error %v, want %v", text, err, ErrFormat)
+		if err := ParseStatus([]byte(text), &s); err != errFormat {
+			t.Errorf("%q: error %v, want %v", text, err, errFormat)
 		}
 	}
 	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != refusal.Exited {
@@ -120,7 +120,7 @@ func FuzzParsers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if s, err := ParseSyscall(b); err != nil && s != (SyscallInfo{}) {
+		if s, err := parseSyscall(b); err != nil && s != (SyscallInfo{}) {
 			t.Errorf("syscall: an error, and %+v", s)
 		}
 		if s, err := ParseSchedStat(b); err != nil && s != (SchedStat{}) {

@@ -32,7 +32,7 @@ func OpenPIDCounter() (*PIDCounter, error) {
 			return c, nil
 		}
 		c.Close()
-		last = ErrFormat
+		last = errFormat
 	}
 	return nil, last
 }

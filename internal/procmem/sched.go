@@ -4,9 +4,9 @@ package procmem
 
 import "bytes"
 
-// ParseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns, from ms with
+// parseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns, from ms with
 // six decimals, or false.
-func ParseLastRun(b []byte) (int64, bool) {
+func parseLastRun(b []byte) (int64, bool) {
 	i := bytes.Index(b, []byte("se.exec_start"))
 	if i < 0 {
 		return 0, false
@@ -38,8 +38,8 @@ func ParseLastRun(b []byte) (int64, bool) {
 	return 0, false
 }
 
-// ParseSwitches returns nr_switches of a sched file, the departures from a CPU, or false.
-func ParseSwitches(b []byte) (n uint64, ok bool) {
+// parseSwitches returns nr_switches of a sched file, the departures from a CPU, or false.
+func parseSwitches(b []byte) (n uint64, ok bool) {
 	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
 	if i < 0 {
 		return 0, false

@@ -24,9 +24,9 @@ func TestParseLastRun(t *testing.T) {
 		"se.exec_start":                              -1,
 		head + "99999999999999999999999.000000\n":    -1,
 	} {
-		got, ok := ParseLastRun([]byte(text))
+		got, ok := parseLastRun([]byte(text))
 		if ok != (want >= 0) || ok && got != want {
-			t.Errorf("ParseLastRun(%q) = %d, %v; want %d", text, got, ok, want)
+			t.Errorf("parseLastRun(%q) = %d, %v; want %d", text, got, ok, want)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func TestParseLastRun(t *testing.T) {
 func FuzzParseLastRun(f *testing.F) {
 	f.Add([]byte("se.exec_start : 1.000000\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, ok := ParseLastRun(b); ok && v < 0 {
+		if v, ok := parseLastRun(b); ok && v < 0 {
 			t.Fatalf("a negative time: %d", v)
 		}
 	})
@@ -53,9 +53,9 @@ func TestParseSwitches(t *testing.T) {
 		"":                              -1,
 		"nr_switches : 1\n":             -1,
 	} {
-		got, ok := ParseSwitches([]byte(text))
+		got, ok := parseSwitches([]byte(text))
 		if ok != (want >= 0) || ok && int64(got) != want {
-			t.Errorf("ParseSwitches(%q) = %d, %v; want %d", text, got, ok, want)
+			t.Errorf("parseSwitches(%q) = %d, %v; want %d", text, got, ok, want)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestParseSwitches(t *testing.T) {
 func FuzzParseSwitches(f *testing.F) {
 	f.Add([]byte("\nnr_switches : 1\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, ok := ParseSwitches(b); ok && int64(v) < 0 {
+		if v, ok := parseSwitches(b); ok && int64(v) < 0 {
 			t.Fatalf("a negative count: %d", v)
 		}
 	})

@@ -17,12 +17,12 @@ func ReadingAt(s SchedStat, at int64) sample.Reading {
 	return sample.Reading{Wall: at, CPU: int64(s.CPU), RunQueue: int64(s.RunQueue)}
 }
 
-// ParseSchedStat parses schedstat. Without CONFIG_SCHED_INFO all values are zero. Error: [ErrFormat].
+// ParseSchedStat parses schedstat. Without CONFIG_SCHED_INFO all values are zero. Error: [errFormat].
 func ParseSchedStat(b []byte) (SchedStat, error) {
 	c := cursor{b: b}
 	s := SchedStat{CPU: c.uint(), RunQueue: c.uint(), Runs: c.uint()}
 	if c.bad {
-		return SchedStat{}, ErrFormat
+		return SchedStat{}, errFormat
 	}
 	return s, nil
 }

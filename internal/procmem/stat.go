@@ -56,12 +56,12 @@ const flagsUserWorker = 0x10 | 0x4000
 // UserWorker reports whether the thread is a process's but has no user space (io_uring, vhost).
 func (s *Stat) UserWorker() bool { return s.Flags&flagsUserWorker != 0 && !s.KernelThread() }
 
-// ParseStat parses stat. The name ends at the last ")". Error: [ErrFormat]; s is then zero.
+// ParseStat parses stat. The name ends at the last ")". Error: [errFormat]; s is then zero.
 func ParseStat(b []byte, s *Stat) error {
 	*s = Stat{}
 	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if open < 0 || shut < open {
-		return ErrFormat
+		return errFormat
 	}
 	head := cursor{b: b[:open]}
 	s.PID = int(head.uint())
@@ -75,7 +75,7 @@ func ParseStat(b []byte, s *Stat) error {
 	s.parseFields(&c)
 	if head.bad || c.bad {
 		*s = Stat{}
-		return ErrFormat
+		return errFormat
 	}
 	return nil
 }

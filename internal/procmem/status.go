@@ -35,7 +35,7 @@ type Status struct {
 	State                                  byte // one of R S D T t Z X I
 }
 
-// ParseStatus parses status, and skips unknown lines. Errors: [ErrFormat]; [refusal.Exited] without Tgid, as for a
+// ParseStatus parses status, and skips unknown lines. Errors: [errFormat]; [refusal.Exited] without Tgid, as for a
 // thread that was reaped. s is then zero.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
@@ -88,7 +88,7 @@ func (s *Status) check(bad bool) error {
 	switch {
 	case bad || s.State == 0:
 		*s = Status{}
-		return ErrFormat
+		return errFormat
 	case s.Tgid == 0:
 		*s = Status{}
 		return refusal.Exited

@@ -10,15 +10,15 @@ type SyscallInfo struct {
 	Running bool      // on a CPU or queued for one; all else is then unknown
 }
 
-// ParseSyscall parses syscall: "running"; "-1 SP PC"; or a number, six arguments, SP and PC. Error: [ErrFormat].
-func ParseSyscall(b []byte) (SyscallInfo, error) {
+// parseSyscall parses syscall: "running"; "-1 SP PC"; or a number, six arguments, SP and PC. Error: [errFormat].
+func parseSyscall(b []byte) (SyscallInfo, error) {
 	c := cursor{b: b}
 	c.skip()
 	if len(c.b) > 0 && c.b[0] == 'r' {
 		if string(c.word()) == "running" {
 			return SyscallInfo{Running: true, Nr: -1}, nil
 		}
-		return SyscallInfo{}, ErrFormat
+		return SyscallInfo{}, errFormat
 	}
 	s := SyscallInfo{Nr: c.int()}
 	if s.Nr != -1 {
@@ -28,7 +28,7 @@ func ParseSyscall(b []byte) (SyscallInfo, error) {
 	}
 	s.SP, s.PC = c.hex(), c.hex()
 	if c.bad {
-		return SyscallInfo{}, ErrFormat
+		return SyscallInfo{}, errFormat
 	}
 	return s, nil
 }

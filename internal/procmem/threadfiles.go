@@ -30,7 +30,7 @@ const (
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
 // ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not safe
-// for concurrent use. Errors of all methods: [refusal.Exited], [refusal.Denied], [ErrFormat].
+// for concurrent use. Errors of all methods: [refusal.Exited], [refusal.Denied], [errFormat].
 type ThreadFiles struct {
 	pid, tid      int
 	budget        *FDBudget
@@ -202,7 +202,7 @@ func (f *ThreadFiles) Syscall() (SyscallInfo, error) {
 	if err != nil {
 		return SyscallInfo{}, err
 	}
-	return ParseSyscall(b)
+	return parseSyscall(b)
 }
 
 // Stat reads stat.
@@ -288,7 +288,7 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return ParseLastRun(b)
+	return parseLastRun(b)
 }
 
 // OnCPU reports whether the thread is on a CPU. known is false without a sched file.
@@ -302,7 +302,7 @@ func (f *ThreadFiles) OnCPU() (on, known bool) {
 	if err != nil {
 		return false, false
 	}
-	left, ok := ParseSwitches(b)
+	left, ok := parseSwitches(b)
 	after, err := f.SchedStat()
 	if !ok || err != nil {
 		return false, false

@@ -31,8 +31,8 @@ type Hints struct {
 	SampleDepth
 }
 
-// FirstHints are those of a thread without a walk.
-func FirstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd: true}} }
+// firstHints are those of a thread without a walk.
+func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd: true}} }
 
 // Copy is what a walk has read of a thread's stack.
 type Copy struct {
@@ -66,8 +66,8 @@ const (
 // IsLongestSample reports whether it is a kernel sample with as much stack as possible.
 func (c *Copy) IsLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
 
-// IsFullSample is IsLongestSample, and no page was absent.
-func (c *Copy) IsFullSample() bool {
+// isFullSample is IsLongestSample, and no page was absent.
+func (c *Copy) isFullSample() bool {
 	return c.IsLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
 }
 
@@ -81,7 +81,7 @@ type Learner struct {
 
 // NewLearner returns a learner of a thread without a walk.
 func NewLearner() *Learner {
-	l := &Learner{Hints: FirstHints()}
+	l := &Learner{Hints: firstHints()}
 	l.size.StackSize, l.others.OtherStacks, l.depth.SampleDepth = &l.StackSize, &l.OtherStacks, &l.SampleDepth
 	return l
 }

@@ -50,7 +50,7 @@ func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *Copy) {
 func (learner *depthLearner) learnCutSample(c *Copy) {
 	switch {
 	case !c.IsLongestSample():
-	case c.IsFullSample():
+	case c.isFullSample():
 		learner.stopForDepth(c.FullSampleBytes)
 	default:
 		learner.stopForPages(c.FullSampleBytes)

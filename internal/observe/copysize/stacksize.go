@@ -57,7 +57,7 @@ func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (agai
 	if end == EndComplete && reach <= c.NotRoot && reach-from < Min {
 		learner.Changing = true
 	}
-	if end == EndCut && c.IsFullSample() {
+	if end == EndCut && c.isFullSample() {
 		learner.Used = c.FullSampleBytes + 1
 	}
 	return again
