@@ -70,9 +70,10 @@ type Observed struct {
 	FallbackNote string `json:"-"`
 	// Sampled are the kernel's samples of running threads; they are no part of Attempted.
 	Sampled int64 `json:"sampled"`
-	// Unassigned are kernel samples of threads that ended before their clocks were read again, and of newborn processes
-	// that were never opened. They are not in the profile; they decide which stacks get the time of ended threads.
-	Unassigned int64 `json:"claimed"`
+	// UnassignedSamples are kernel samples of threads that ended before their clocks were read again, and of newborn
+	// processes that were never opened. They are not in the profile; they decide which stacks get the time of ended
+	// threads.
+	UnassignedSamples int64 `json:"claimed"`
 	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.
 	LostSamples int64 `json:"lost_samples"`
 	// LostOfTargets is an estimate of the targets' part of LostSamples.

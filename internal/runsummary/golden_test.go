@@ -20,7 +20,7 @@ func filled() *runstats.Stats {
 	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = 1, 2, 3, 4, 5, 6
 	s.SleptAgain = 191
 	s.Engine, s.EngineNote = "perf", "a note"
-	s.Sampled, s.Unassigned, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
+	s.Sampled, s.UnassignedSamples, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
 	s.LostOfTargets = 3
 	s.Inferred, s.RanInBackoff, s.LeftToLaterTick, s.TicksWithheld = 12, 13, 14, 15
 	s.TicksLeftOut = 192

@@ -117,8 +117,8 @@ func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
 			t.Errorf("%s has %.3f", name, share)
 		}
 	}
-	if r.Stops != 0 || r.Unassigned == 0 {
-		t.Errorf("%d frozen, %d samples of threads that had ended", r.Stops, r.Unassigned)
+	if r.Stops != 0 || r.UnassignedSamples == 0 {
+		t.Errorf("%d frozen, %d samples of threads that had ended", r.Stops, r.UnassignedSamples)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)

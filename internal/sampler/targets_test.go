@@ -233,10 +233,10 @@ func (r *recorded) check(t testing.TB) {
 		cpu += s.Value[3]
 		r.checkSample(t, s)
 	}
-	if samples != r.Samples || samples != r.Stops+r.PassiveReads+r.Unchanged+r.Inferred+r.Sampled-r.Unassigned {
+	if samples != r.Samples || samples != r.Stops+r.PassiveReads+r.Unchanged+r.Inferred+r.Sampled-r.UnassignedSamples {
 		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred + %d sampled "+
 			"- %d claimed",
-			samples, r.Samples, r.Stops, r.PassiveReads, r.Unchanged, r.Inferred, r.Sampled, r.Unassigned)
+			samples, r.Samples, r.Stops, r.PassiveReads, r.Unchanged, r.Inferred, r.Sampled, r.UnassignedSamples)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {
 		t.Errorf("%v s of CPU in the profile, %v counted", got, r.ProfiledCPU)

@@ -62,7 +62,7 @@ type mark struct {
 	childState attribute.ChildState // why there is no raw sample
 }
 
-func (n *newChildren) stats(s *runstats.Stats) { s.Unassigned += n.unassigned }
+func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassigned }
 
 func (n *newChildren) begin() {
 	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *newChild](n.shared.Files)
