@@ -56,8 +56,8 @@ func (p programHistories) historyOf(proc interface {
 }
 
 // ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
-func (a *states) ApplyKnownProgram(p *handover.SharedProcess) {
-	if known := a.histories.historyOf(p.Target); known != nil {
+func (s *states) ApplyKnownProgram(p *handover.SharedProcess) {
+	if known := s.histories.historyOf(p.Target); known != nil {
 		known.applyTo(p)
 	}
 }

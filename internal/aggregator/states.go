@@ -45,16 +45,16 @@ func newStates() *states {
 	return &states{map[sample.ThreadID]*threadState{}, map[sample.ProcessID]*processState{}, programHistories{}}
 }
 
-func (a *states) process(p *handover.SharedProcess) *processState {
-	if known := a.procs[p.ID]; known != nil {
+func (s *states) process(p *handover.SharedProcess) *processState {
+	if known := s.procs[p.ID]; known != nil {
 		return known
 	}
 	made := &processState{
-		SharedProcess: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: a.histories,
+		SharedProcess: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: s.histories,
 	}
-	made.history = a.histories.historyOf(p.Target)
+	made.history = s.histories.historyOf(p.Target)
 	if !p.Ended { // else only the name is requested
-		a.procs[p.ID] = made
+		s.procs[p.ID] = made
 	}
 	return made
 }
@@ -132,14 +132,14 @@ type threadState struct {
 	lock lastLock
 }
 
-func (a *states) thread(th *handover.SharedThread) *threadState {
-	if known := a.threads[th.ID]; known != nil {
+func (s *states) thread(th *handover.SharedThread) *threadState {
+	if known := s.threads[th.ID]; known != nil {
 		return known
 	}
 	made := &threadState{
-		SharedThread: th, proc: a.process(th.Proc), name: th.Name, nameReadAt: th.FirstListedAt, innerTID: th.TID,
+		SharedThread: th, proc: s.process(th.Proc), name: th.Name, nameReadAt: th.FirstListedAt, innerTID: th.TID,
 	}
-	a.threads[th.ID] = made
+	s.threads[th.ID] = made
 	return made
 }
 

@@ -20,26 +20,26 @@ type backoffFactor struct {
 }
 
 // factor returns the factor of back-offs, at least 1.
-func (s *backoffFactor) factor() int64 { return s.extraFactor + 1 }
+func (f *backoffFactor) factor() int64 { return f.extraFactor + 1 }
 
 // addCPU adds CPU time that a thread used while backed off.
-func (s *backoffFactor) addCPU(ns int64) { s.backedOffCPU += ns }
+func (f *backoffFactor) addCPU(ns int64) { f.backedOffCPU += ns }
 
 // update updates the factor with the process's clock.
-func (s *backoffFactor) update(now int64, clock uint64) {
-	if now-s.decidedAt < decideEvery {
+func (f *backoffFactor) update(now int64, clock uint64) {
+	if now-f.decidedAt < decideEvery {
 		return
 	}
-	if s.decidedAt != 0 {
-		s.ran += int64(clock - s.clockAtDecision)
+	if f.decidedAt != 0 {
+		f.ran += int64(clock - f.clockAtDecision)
 	}
-	s.decidedAt, s.clockAtDecision = now, clock
+	f.decidedAt, f.clockAtDecision = now, clock
 	switch {
-	case s.backedOffCPU*burstShare > s.ran:
-		s.extraFactor = 0
-	case s.ran > 0: // else the clock's standstill decides
-		s.extraFactor = min(2*s.extraFactor+1, maxFactor-1)
+	case f.backedOffCPU*burstShare > f.ran:
+		f.extraFactor = 0
+	case f.ran > 0: // else the clock's standstill decides
+		f.extraFactor = min(2*f.extraFactor+1, maxFactor-1)
 	}
-	s.ran -= s.ran / factorDecay
-	s.backedOffCPU -= s.backedOffCPU / factorDecay
+	f.ran -= f.ran / factorDecay
+	f.backedOffCPU -= f.backedOffCPU / factorDecay
 }

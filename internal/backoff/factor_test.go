@@ -5,12 +5,12 @@ package backoff
 import "testing"
 
 // seconds decides once for each second, in which the process and its threads that are backed off have used so much.
-func (s *backoffFactor) seconds(n int, now, clock *int64, ran, bursts int64) {
+func (f *backoffFactor) seconds(n int, now, clock *int64, ran, bursts int64) {
 	for range n {
 		*now += 1e9
 		*clock += ran
-		s.addCPU(bursts)
-		s.update(*now, uint64(*clock))
+		f.addCPU(bursts)
+		f.update(*now, uint64(*clock))
 	}
 }
 

@@ -120,17 +120,17 @@ func siteKey(tid int, s *RawSample) uint64 {
 	return (s.Regs.PC*0x9e3779b97f4a7c15 ^ s.Regs.SP()*0xc2b2ae3d27d4eb4f ^ uint64(tid)*0x165667b19e3779f9) | 1
 }
 
-func (u *missingRegisterSites) slot(key uint64) *uint64 {
-	return &u[key*0x9e3779b97f4a7c15>>54%uint64(len(u))]
+func (sites *missingRegisterSites) slot(key uint64) *uint64 {
+	return &sites[key*0x9e3779b97f4a7c15>>54%uint64(len(sites))]
 }
 
-func (u *missingRegisterSites) note(key uint64) {
+func (sites *missingRegisterSites) note(key uint64) {
 	if key != 0 {
-		*u.slot(key) = key
+		*sites.slot(key) = key
 	}
 }
 
-func (u *missingRegisterSites) has(key uint64) bool { return *u.slot(key) == key }
+func (sites *missingRegisterSites) has(key uint64) bool { return *sites.slot(key) == key }
 
 func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !Interruptible(feedback.id, &s.Call) {

@@ -28,12 +28,12 @@ type MemoryRegion struct {
 }
 
 // Regions implements [ptrace.OtherMemory].
-func (e *MemoryRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	n := e.InnerRegions(regs, rd, out)
-	if e.Addr == 0 || n == len(out) {
+func (r *MemoryRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	n := r.InnerRegions(regs, rd, out)
+	if r.Addr == 0 || n == len(out) {
 		return n
 	}
-	got := rd.Read(e.Addr, e.Bytes)
-	out[n] = frames.Region{Addr: e.Addr, Bytes: e.Bytes[:got]}
+	got := rd.Read(r.Addr, r.Bytes)
+	out[n] = frames.Region{Addr: r.Addr, Bytes: r.Bytes[:got]}
 	return n + 1
 }

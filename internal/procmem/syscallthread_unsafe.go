@@ -95,33 +95,33 @@ func setMask(set, old *uint64) bool {
 	return e == 0
 }
 
-func (r *syscallThread) idle() bool {
-	return atomic.LoadUint32(&r.call.done) == atomic.LoadUint32(&r.call.asked)
+func (t *syscallThread) idle() bool {
+	return atomic.LoadUint32(&t.call.done) == atomic.LoadUint32(&t.call.asked)
 }
 
 // start begins a system call. Precondition: idle.
-func (r *syscallThread) start(nr uintptr, args [6]uintptr) {
-	r.call.nr, r.call.args = nr, args
-	atomic.AddUint32(&r.call.asked, 1)
-	futex(&r.call.asked, futexWake, 1, 0)
+func (t *syscallThread) start(nr uintptr, args [6]uintptr) {
+	t.call.nr, t.call.args = nr, args
+	atomic.AddUint32(&t.call.asked, 1)
+	futex(&t.call.asked, futexWake, 1, 0)
 }
 
 // await waits at most ns for the end of the call, outside the Go scheduler, and reports whether it has ended.
-func (r *syscallThread) await(ns int64) bool {
+func (t *syscallThread) await(ns int64) bool {
 	for end := Now() + ns; ; {
-		done := atomic.LoadUint32(&r.call.done)
-		if done == r.call.asked {
+		done := atomic.LoadUint32(&t.call.done)
+		if done == t.call.asked {
 			return true
 		}
 		left := end - Now()
 		if left <= 0 {
 			return false
 		}
-		futex(&r.call.done, futexWait, done, left)
+		futex(&t.call.done, futexWait, done, left)
 	}
 }
 
-func (r *syscallThread) result() int { return int(r.call.result) }
+func (t *syscallThread) result() int { return int(t.call.result) }
 
 // futex wakes a waiter at word, or waits at most ns while word is val.
 func futex(word *uint32, op uintptr, val uint32, ns int64) {
@@ -131,31 +131,31 @@ func futex(word *uint32, op uintptr, val uint32, ns int64) {
 		uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-func (r *syscallThread) bufAddr() uintptr { return uintptr(unsafe.Pointer(&r.buf[0])) }
+func (t *syscallThread) bufAddr() uintptr { return uintptr(unsafe.Pointer(&t.buf[0])) }
 
-func (r *syscallThread) vectors(addr uint64, n int) (local, remote uintptr) {
-	v := (*[2]struct{ base, n uintptr })(unsafe.Pointer(&r.buf[threadBuf]))
-	v[0].base, v[0].n = r.bufAddr(), uintptr(n)
+func (t *syscallThread) vectors(addr uint64, n int) (local, remote uintptr) {
+	v := (*[2]struct{ base, n uintptr })(unsafe.Pointer(&t.buf[threadBuf]))
+	v[0].base, v[0].n = t.bufAddr(), uintptr(n)
 	v[1].base, v[1].n = uintptr(addr), uintptr(n)
 	return uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1]))
 }
 
-func (r *syscallThread) query() *mapQuery { return (*mapQuery)(unsafe.Pointer(&r.buf[0])) }
+func (t *syscallThread) query() *mapQuery { return (*mapQuery)(unsafe.Pointer(&t.buf[0])) }
 
 // follow moves the thread to the caller's CPU, and binds a real-time caller to it: this avoids interrupts between CPUs.
-func (r *syscallThread) follow(cpu int) {
-	if cpu < 0 || cpu == r.cpu {
+func (t *syscallThread) follow(cpu int) {
+	if cpu < 0 || cpu == t.cpu {
 		return
 	}
 	var set unix.CPUSet
 	set.Set(cpu)
-	if unix.SchedSetaffinity(r.tid, &set) == nil && (!r.realtime || unix.SchedSetaffinity(0, &set) == nil) {
-		r.cpu = cpu
+	if unix.SchedSetaffinity(t.tid, &set) == nil && (!t.realtime || unix.SchedSetaffinity(0, &set) == nil) {
+		t.cpu = cpu
 	}
 }
 
 // prioritize sets a priority above a real-time caller's, else a short time slice (sched_setattr(2), Linux 6.12).
-func (r *syscallThread) prioritize() {
+func (t *syscallThread) prioritize() {
 	own, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
 		return
@@ -166,10 +166,10 @@ func (r *syscallThread) prioritize() {
 		above.Runtime = minTimeSlice
 	} else {
 		above.Priority++
-		r.realtime = true
+		t.realtime = true
 	}
-	if unix.SchedSetAttr(r.tid, &above, 0) != nil {
-		_ = unix.SchedSetAttr(r.tid, own, 0)
+	if unix.SchedSetAttr(t.tid, &above, 0) != nil {
+		_ = unix.SchedSetAttr(t.tid, own, 0)
 	}
 }
 

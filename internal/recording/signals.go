@@ -119,12 +119,12 @@ type endRequests struct {
 
 // classify reports whether a signal is the first one, whether it repeats another of its kind within [sameRequestTime]
 // of the first, and whether it comes later and so asks to leave at once.
-func (w *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
-	if isFirst = w.first.IsZero(); isFirst {
-		w.first, w.received = now, map[syscall.Signal]bool{}
+func (r *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
+	if isFirst = r.first.IsZero(); isFirst {
+		r.first, r.received = now, map[syscall.Signal]bool{}
 	}
-	isRepeat, w.received[sig] = w.received[sig], true
-	leavesNow = now.Sub(w.first) >= sameRequestTime
+	isRepeat, r.received[sig] = r.received[sig], true
+	leavesNow = now.Sub(r.first) >= sameRequestTime
 	return isFirst, isRepeat && !leavesNow, leavesNow
 }
 

@@ -21,50 +21,50 @@ type StopClassifier struct {
 
 // BeginSample resets the last sample's state. A preemption found ([PreemptionDetector.CheckBeforeSample]) stays valid
 // until the thread next arrives on a CPU.
-func (t *StopClassifier) BeginSample(woken int64, runs uint64) {
-	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
-	t.waits, t.decided, t.fromOtherCPU = t.preempted, t.preempted, false // those from another CPU are not searched for
-	t.foundAt = 0
+func (c *StopClassifier) BeginSample(woken int64, runs uint64) {
+	c.preempted = c.foundAt != 0 && c.foundAt == woken && c.foundRuns == runs
+	c.waits, c.decided, c.fromOtherCPU = c.preempted, c.preempted, false // those from another CPU are not searched for
+	c.foundAt = 0
 }
 
 // NoteRunOn records that the thread arrived on a CPU between decision and interrupt: the sample does not show where it
 // was preempted.
-func (t *StopClassifier) NoteRunOn() { t.preempted, t.waits = false, false }
+func (c *StopClassifier) NoteRunOn() { c.preempted, c.waits = false, false }
 
 // Decided reports whether the current sample's preemption is decided.
-func (t *StopClassifier) Decided() bool { return t.decided }
+func (c *StopClassifier) Decided() bool { return c.decided }
 
 // Preempted reports whether the tracer is known to have preempted the thread, and on which CPU.
-func (t *StopClassifier) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
+func (c *StopClassifier) Preempted() (cpu int, ok bool) { return c.cpu, c.preempted }
 
 // ShowsPlaceAsleep reports whether a sample of a preempted thread that sleeps now shows where it was preempted. A
 // thread with many system calls, interrupted from another CPU, may have run on and then slept.
-func (t *StopClassifier) ShowsPlaceAsleep(wake Wake, now int64) bool {
-	return wake.ByTimer || !t.carriesCPU(now)
+func (c *StopClassifier) ShowsPlaceAsleep(wake Wake, now int64) bool {
+	return wake.ByTimer || !c.carriesCPU(now)
 }
 
 // DecideAtOnce reports whether to call [PreemptionDetector.Decide] at once: the thread is likely queued behind the
 // tracer, or needs an exact sample.
-func (t *StopClassifier) DecideAtOnce() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
+func (c *StopClassifier) DecideAtOnce() bool { return c.ranSinceTick || c.Basis() != sample.FewCalls }
 
 // NoteExactSample records an exact sample of a preempted thread that sleeps.
-func (t *StopClassifier) NoteExactSample(at int64) { t.exactAt = at }
+func (c *StopClassifier) NoteExactSample(at int64) { c.exactAt = at }
 
 // AttributeStop decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
 // the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it was
 // queued, and counts only if the tracer preempted it.
-func (t *StopClassifier) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
-	t.ranSinceTick = !stayed
-	if !stayed && !t.preempted {
-		return false, t.Basis()
+func (c *StopClassifier) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
+	c.ranSinceTick = !stayed
+	if !stayed && !c.preempted {
+		return false, c.Basis()
 	}
-	t.noteStop(at, inSyscall)
-	if t.preempted && !t.fromOtherCPU {
-		t.exactAt = at
+	c.noteStop(at, inSyscall)
+	if c.preempted && !c.fromOtherCPU {
+		c.exactAt = at
 		return true, sample.Exact
 	}
-	if t.carriesCPU(at) {
+	if c.carriesCPU(at) {
 		return false, sample.Skids
 	}
-	return true, t.Basis()
+	return true, c.Basis()
 }

@@ -49,100 +49,100 @@ type planNodes struct {
 
 // Use sets the plan of the next [Copier.Copy], the thread that it is for, and what that has read last. anchor is where
 // the plan begins; 0: the plan finds it. innerTID is the thread's id in its process's pid namespace; 0: unknown.
-func (p *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *Last) {
-	if p.buf == nil {
-		p.buf = make([]byte, managed.MaxBytes)
+func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *Last) {
+	if c.buf == nil {
+		c.buf = make([]byte, managed.MaxBytes)
 	}
-	p.plan = plan
-	p.anchor = anchor
-	p.innerTID = uint64(innerTID)
-	p.cache = last.nodes
-	p.foundAnchor = &last.foundAnchor
-	p.ranges.cache = last.ranges
+	c.plan = plan
+	c.anchor = anchor
+	c.innerTID = uint64(innerTID)
+	c.cache = last.nodes
+	c.foundAnchor = &last.foundAnchor
+	c.ranges.cache = last.ranges
 }
 
 // Copy adds what the plan copies to the n regions of out, and returns the new number of regions. They are valid until
 // the next call.
-func (p *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
-	p.rd = rd
-	p.out = out
-	p.regionCount = n
-	p.bufUsed = 0
-	p.nodeCount = 0
-	p.lastRegion = frames.Region{}
-	p.lastIndex = -1
-	p.savedNodes = nil
-	p.nextCount = 0
-	p.readRanges()
-	p.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: p.anchor, managed.SlotSP: regs.SP(),
-		managed.SlotThreadPointer: regs.TLS, managed.SlotInnerTID: p.innerTID}
-	if p.anchor == 0 && !p.reuseFoundAnchor() {
-		p.runSteps(p.plan.FindAnchor)
-		if p.foundAnchor != nil {
-			*p.foundAnchor = p.slots[managed.SlotAnchor]
+func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
+	c.rd = rd
+	c.out = out
+	c.regionCount = n
+	c.bufUsed = 0
+	c.nodeCount = 0
+	c.lastRegion = frames.Region{}
+	c.lastIndex = -1
+	c.savedNodes = nil
+	c.nextCount = 0
+	c.readRanges()
+	c.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(),
+		managed.SlotThreadPointer: regs.TLS, managed.SlotInnerTID: c.innerTID}
+	if c.anchor == 0 && !c.reuseFoundAnchor() {
+		c.runSteps(c.plan.FindAnchor)
+		if c.foundAnchor != nil {
+			*c.foundAnchor = c.slots[managed.SlotAnchor]
 		}
 	}
-	if p.slots[managed.SlotAnchor] != 0 {
-		p.runSteps(p.plan.Steps)
+	if c.slots[managed.SlotAnchor] != 0 {
+		c.runSteps(c.plan.Steps)
 	}
-	p.ranges.updateCache()
-	if p.cache != nil {
-		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.nextCount]), 0
+	c.ranges.updateCache()
+	if c.cache != nil {
+		c.cache.atCount, c.cache.until = copy(c.cache.at[:], c.cache.next[:c.nextCount]), 0
 	}
-	p.ranges.cache = nil
-	p.rd = nil
-	p.out = nil
-	p.lastRegion = frames.Region{}
-	p.cache = nil
-	p.foundAnchor = nil
-	return p.regionCount
+	c.ranges.cache = nil
+	c.rd = nil
+	c.out = nil
+	c.lastRegion = frames.Region{}
+	c.cache = nil
+	c.foundAnchor = nil
+	return c.regionCount
 }
 
-func (p *Copier) runSteps(steps []managed.Step) {
+func (c *Copier) runSteps(steps []managed.Step) {
 	for i := range min(len(steps), managed.MaxSteps) {
-		if !p.step(&steps[i]) {
+		if !c.step(&steps[i]) {
 			return
 		}
 	}
 }
 
 // step reports whether the plan goes on.
-func (p *Copier) step(s *managed.Step) bool {
-	if s.OnlyAsleep && !p.Asleep {
+func (c *Copier) step(s *managed.Step) bool {
+	if s.OnlyAsleep && !c.Asleep {
 		return true
 	}
-	at := p.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
-	p.ranges.sameEachTime = s.Op != managed.CopyList && s.Op != managed.FindNode && !s.WholePage
+	at := c.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
+	c.ranges.sameEachTime = s.Op != managed.CopyList && s.Op != managed.FindNode && !s.WholePage
 	switch s.Op {
 	case managed.Load:
-		value := p.word(at)
-		p.slots[s.To%managed.MaxSlots] = value
+		value := c.word(at)
+		c.slots[s.To%managed.MaxSlots] = value
 		return value != 0
 	case managed.Copy:
-		p.readMissing(at, p.length(at, s))
+		c.readMissing(at, c.length(at, s))
 	case managed.CopyArray:
-		p.copyArray(at, s)
+		c.copyArray(at, s)
 	case managed.AddScaled:
-		p.slots[s.To%managed.MaxSlots] += p.word(at) * uint64(s.Size)
+		c.slots[s.To%managed.MaxSlots] += c.word(at) * uint64(s.Size)
 	case managed.CopyList:
-		p.copyList(at, s)
+		c.copyList(at, s)
 	case managed.CopyTargets:
-		p.copyTargets(s)
+		c.copyTargets(s)
 	case managed.RestoreNodes:
-		p.nodeCount = copy(p.nodes[:], p.savedNodes)
+		c.nodeCount = copy(c.nodes[:], c.savedNodes)
 	case managed.SaveNodes:
-		p.saveNodes()
+		c.saveNodes()
 	case managed.FindNode:
-		at = p.findNode(at, s)
-		p.slots[s.To%managed.MaxSlots] = at
+		at = c.findNode(at, s)
+		c.slots[s.To%managed.MaxSlots] = at
 		return at != 0
 	}
 	return true
 }
 
-func (p *Copier) length(at frames.Addr, s *managed.Step) uint64 {
+func (c *Copier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
-	if end := p.slots[s.End%managed.MaxSlots]; s.End != 0 {
+	if end := c.slots[s.End%managed.MaxSlots]; s.End != 0 {
 		if end <= at {
 			return 0
 		}
@@ -151,61 +151,61 @@ func (p *Copier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-func (p *Copier) copyArray(at frames.Addr, s *managed.Step) {
-	n, size := p.length(at, s), uint64(s.Size)
-	p.nodeCount = 0
-	if size == 0 || n < size || !p.readMissing(at, n) {
+func (c *Copier) copyArray(at frames.Addr, s *managed.Step) {
+	n, size := c.length(at, s), uint64(s.Size)
+	c.nodeCount = 0
+	if size == 0 || n < size || !c.readMissing(at, n) {
 		return
 	}
-	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copyOf(at, size) != nil; at += size {
-		p.nodes[p.nodeCount] = at
-		p.nodeCount++
+	for end := at + n; end-at >= size && c.nodeCount < len(c.nodes) && c.copyOf(at, size) != nil; at += size {
+		c.nodes[c.nodeCount] = at
+		c.nodeCount++
 	}
 }
 
-func (p *Copier) copyList(at frames.Addr, s *managed.Step) {
+func (c *Copier) copyList(at frames.Addr, s *managed.Step) {
 	size := uint64(s.Size)
-	if slices.Contains(p.savedNodes, at) {
+	if slices.Contains(c.savedNodes, at) {
 		return
 	}
-	before, d := p.regionCount, density{piece: -1}
-	for p.nodeCount = 0; at != 0 && p.nodeCount < min(int(s.Max), len(p.nodes)); p.nodeCount++ {
+	before, d := c.regionCount, density{piece: -1}
+	for c.nodeCount = 0; at != 0 && c.nodeCount < min(int(s.Max), len(c.nodes)); c.nodeCount++ {
 		switch {
-		case p.copyOf(at, size) != nil || p.readCachedNodes() && p.copyOf(at, size) != nil:
-			d.found(p.lastIndex)
-		case !p.readNode(at, size, d.next(at)):
+		case c.copyOf(at, size) != nil || c.readCachedNodes() && c.copyOf(at, size) != nil:
+			d.found(c.lastIndex)
+		case !c.readNode(at, size, d.next(at)):
 			return
 		default:
-			d.read(p.regionCount - 1)
+			d.read(c.regionCount - 1)
 		}
 		d.last = at
-		p.cacheNode(at, size, before)
-		p.nodes[p.nodeCount] = at
-		at = p.word(at + uint64(int64(s.Next)))
+		c.cacheNode(at, size, before)
+		c.nodes[c.nodeCount] = at
+		at = c.word(at + uint64(int64(s.Next)))
 	}
-	if p.savedNodes == nil {
-		p.saveNodes()
+	if c.savedNodes == nil {
+		c.saveNodes()
 	}
 }
 
-func (p *Copier) saveNodes() {
-	p.savedNodes = p.savedNodesBuf[:copy(p.savedNodesBuf[:], p.nodes[:p.nodeCount])]
+func (c *Copier) saveNodes() {
+	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
 }
 
 // reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode, if that still holds.
-func (p *Copier) reuseFoundAnchor() bool {
-	if p.foundAnchor == nil || *p.foundAnchor == 0 {
+func (c *Copier) reuseFoundAnchor() bool {
+	if c.foundAnchor == nil || *c.foundAnchor == 0 {
 		return false
 	}
-	at := *p.foundAnchor
-	for i := range p.plan.FindAnchor {
-		s := &p.plan.FindAnchor[i]
-		want := p.slots[s.End%managed.MaxSlots]
+	at := *c.foundAnchor
+	for i := range c.plan.FindAnchor {
+		s := &c.plan.FindAnchor[i]
+		want := c.slots[s.End%managed.MaxSlots]
 		if s.Op != managed.FindNode || s.To != 0 || want == 0 {
 			continue
 		}
-		if (p.copyOf(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
-			p.slots[managed.SlotAnchor] = at
+		if (c.copyOf(at, uint64(s.Size)) != nil || c.read(at, uint64(s.Size))) && c.word(at+uint64(int64(s.At))) == want {
+			c.slots[managed.SlotAnchor] = at
 			return true
 		}
 	}
@@ -213,16 +213,16 @@ func (p *Copier) reuseFoundAnchor() bool {
 }
 
 // findNode returns the node of a list that has the wanted word, or 0.
-func (p *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
-	want := p.slots[s.End%managed.MaxSlots]
+func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
+	want := c.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), maxNodesSearched) {
-		if at == 0 || want == 0 || p.copyOf(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
+		if at == 0 || want == 0 || c.copyOf(at, uint64(s.Size)) == nil && !c.read(at, uint64(s.Size)) {
 			return 0
 		}
-		if p.word(at+uint64(int64(s.At))) == want {
+		if c.word(at+uint64(int64(s.At))) == want {
 			return at
 		}
-		at = p.word(at + uint64(int64(s.Next)))
+		at = c.word(at + uint64(int64(s.Next)))
 	}
 	return 0
 }
@@ -258,49 +258,49 @@ func (d *density) next(at frames.Addr) uint64 {
 }
 
 // readNode reads a node, and with bytes up to its page's end if readable.
-func (p *Copier) readNode(at frames.Addr, size, with uint64) bool {
+func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
-		if from := max(end-min(with, end), p.rd.MappingStart(at)); p.read(from, end-from) && p.copyOf(at, size) != nil {
+		if from := max(end-min(with, end), c.rd.MappingStart(at)); c.read(from, end-from) && c.copyOf(at, size) != nil {
 			return true
 		}
 	}
 	if with > 0 {
-		from := max(at&^(pageSize-1), p.rd.MappingStart(at))
-		if p.read(from, end-from) && p.copyOf(at, size) != nil {
+		from := max(at&^(pageSize-1), c.rd.MappingStart(at))
+		if c.read(from, end-from) && c.copyOf(at, size) != nil {
 			return true
 		}
 	}
-	return p.read(at, size) && p.copyOf(at, size) != nil
+	return c.read(at, size) && c.copyOf(at, size) != nil
 }
 
 // copyTargets replaces the nodes by the objects to which they point, and reads these.
-func (p *Copier) copyTargets(s *managed.Step) {
+func (c *Copier) copyTargets(s *managed.Step) {
 	n := 0
-	for i := range p.nodeCount {
-		if p.skipsTarget(p.nodes[i]+uint64(int64(s.At)), s) {
+	for i := range c.nodeCount {
+		if c.skipsTarget(c.nodes[i]+uint64(int64(s.At)), s) {
 			continue
 		}
-		to := p.word(p.nodes[i] + uint64(s.Off))
+		to := c.word(c.nodes[i] + uint64(s.Off))
 		to &^= 7
-		if to == 0 || to>>addressBits != 0 || slices.Contains(p.targets[max(n-comparedObjects, 0):n], to) ||
-			p.plan.Skip.Has(to) {
+		if to == 0 || to>>addressBits != 0 || slices.Contains(c.targets[max(n-comparedObjects, 0):n], to) ||
+			c.plan.Skip.Has(to) {
 			continue
 		}
-		if p.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
+		if c.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !c.readObject(to+uint64(s.Next), s) {
 			continue
 		}
-		p.targets[n] = to
+		c.targets[n] = to
 		n++
-		if n == min(len(p.targets), int(s.Max)) {
+		if n == min(len(c.targets), int(s.Max)) {
 			break
 		}
 	}
-	p.nodeCount = copy(p.nodes[:], p.targets[:n])
+	c.nodeCount = copy(c.nodes[:], c.targets[:n])
 }
 
-func (p *Copier) skipsTarget(at frames.Addr, s *managed.Step) bool {
-	return s.OnlyZero && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
+func (c *Copier) skipsTarget(at frames.Addr, s *managed.Step) bool {
+	return s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && (c.word(at)&s.Mask == s.Value) == s.Except
 }
 
 const (
@@ -308,9 +308,9 @@ const (
 	comparedObjects = 8  // last objects that are compared: recursive calls have the same one
 )
 
-func (p *Copier) readObject(at frames.Addr, s *managed.Step) bool {
+func (c *Copier) readObject(at frames.Addr, s *managed.Step) bool {
 	if s.WholePage {
-		return p.readNode(at, uint64(s.Size), pageSize)
+		return c.readNode(at, uint64(s.Size), pageSize)
 	}
-	return p.read(at, uint64(s.Size))
+	return c.read(at, uint64(s.Size))
 }

@@ -29,12 +29,12 @@ func newArena(n int) *arena {
 
 func (a *arena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
 
-func (p *Copier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
+func (c *Copier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
 	rd := ptrace.NewReader(os.Getpid(), nil)
 	rd.AllowReads(MaxReads)
-	p.plan, p.anchor = plan, anchor
+	c.plan, c.anchor = plan, anchor
 	regs := frames.Regs{}
-	return out[:p.Copy(&regs, &rd, out, 0)]
+	return out[:c.Copy(&regs, &rd, out, 0)]
 }
 
 func newPlanned() (*Copier, []frames.Region) {

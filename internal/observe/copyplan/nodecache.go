@@ -61,35 +61,35 @@ func (cache *nodeCache) put(n memoryRange) {
 }
 
 // readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
-func (p *Copier) readCachedNodes() bool {
-	cache := p.cache
+func (c *Copier) readCachedNodes() bool {
+	cache := c.cache
 	if cache == nil || cache.until == 0 {
 		return false
 	}
-	until, before := cache.until, p.regionCount
+	until, before := cache.until, c.regionCount
 	cache.until = 0
-	asked, got := p.readPresent(cache.pieces[:cache.pieceCount], until)
+	asked, got := c.readPresent(cache.pieces[:cache.pieceCount], until)
 	switch {
 	case got > 0:
 		cache.failures = 0
 	case asked > 0 && procmem.Now() < until: // later the check does not hold
 		cache.failures++
 	}
-	return p.regionCount > before
+	return c.regionCount > before
 }
 
 // denseNodes is the distance, in sizes of a node, up to which one page usually has both nodes.
 const denseNodes = 3
 
 // cacheNode keeps a node for the next observation, if it is in a region from index before on.
-func (p *Copier) cacheNode(at frames.Addr, size uint64, before int) {
-	cache := p.cache
-	if cache == nil || p.savedNodes != nil || p.lastIndex < before || p.nextCount == maxCachedNodes {
+func (c *Copier) cacheNode(at frames.Addr, size uint64, before int) {
+	cache := c.cache
+	if cache == nil || c.savedNodes != nil || c.lastIndex < before || c.nextCount == maxCachedNodes {
 		return
 	}
-	if near := denseNodes * size; p.nextCount > 0 && at-cache.next[p.nextCount-1]+near <= 2*near {
+	if near := denseNodes * size; c.nextCount > 0 && at-cache.next[c.nextCount-1]+near <= 2*near {
 		return
 	}
-	cache.next[p.nextCount] = at
-	p.nextCount++
+	cache.next[c.nextCount] = at
+	c.nextCount++
 }

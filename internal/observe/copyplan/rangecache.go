@@ -88,8 +88,8 @@ func (u *usedRanges) begin() {
 	u.sameEachTime = false
 }
 
-func (p *Copier) readRanges() {
-	u := &p.ranges
+func (c *Copier) readRanges() {
+	u := &c.ranges
 	cache := u.cache
 	u.begin()
 	if cache == nil || cache.until == 0 {
@@ -97,34 +97,34 @@ func (p *Copier) readRanges() {
 	}
 	until := cache.until
 	cache.until = 0
-	u.first = p.regionCount
-	p.readPresent(cache.ranges[:cache.n], until)
-	u.count = p.regionCount - u.first
+	u.first = c.regionCount
+	c.readPresent(cache.ranges[:cache.n], until)
+	u.count = c.regionCount - u.first
 }
 
 // rangeOverlaps is the largest node, in bytes, that may cross the end of a range.
 const rangeOverlaps = 256
 
 // readMissing reads what the last ranges lack of n bytes, and reports whether it got any.
-func (p *Copier) readMissing(at frames.Addr, n uint64) bool {
-	if n == 0 || p.copyOf(at, n) != nil {
+func (c *Copier) readMissing(at frames.Addr, n uint64) bool {
+	if n == 0 || c.copyOf(at, n) != nil {
 		return n > 0
 	}
-	u := &p.ranges
+	u := &c.ranges
 	for i := u.first; i < u.first+u.count; i++ {
-		from := p.out[i].Addr
-		to := from + uint64(len(p.out[i].Bytes))
+		from := c.out[i].Addr
+		to := from + uint64(len(c.out[i].Bytes))
 		switch {
 		case from > at && from < at+n && to >= at+n:
 			u.noteUsed(i, from, at+n-from)
-			return p.read(at, min(from-at+rangeOverlaps, n))
+			return c.read(at, min(from-at+rangeOverlaps, n))
 		case from <= at && at < to:
 			u.noteUsed(i, at, to-at)
 			beyond := max(at, to-min(rangeOverlaps, to))
-			return p.read(beyond, at+n-beyond)
+			return c.read(beyond, at+n-beyond)
 		}
 	}
-	return p.read(at, n)
+	return c.read(at, n)
 }
 
 func (u *usedRanges) noteUsed(region int, from frames.Addr, size uint64) {

@@ -45,45 +45,45 @@ type Stack struct {
 
 // Reserve reserves buffers for the next copy: need is the bytes in one piece, if the outline does not fit.
 // Precondition: no thread is stopped.
-func (p *Copier) Reserve(need int) {
-	if p.buf == nil {
-		p.buf = make([]byte, pieceBytes)
-		procmem.Touch(p.buf)
+func (c *Copier) Reserve(need int) {
+	if c.buf == nil {
+		c.buf = make([]byte, pieceBytes)
+		procmem.Touch(c.buf)
 	}
 	need = max(need, copysize.MaxToEnd) + endBytes
-	if len(p.buffer) < need {
-		p.buffer = make([]byte, need)
-		procmem.Touch(p.buffer)
+	if len(c.buffer) < need {
+		c.buffer = make([]byte, need)
+		procmem.Touch(c.buffer)
 	}
 }
 
 // Use sets the stack of the next copy, and what else is copied: inner, or nil.
-func (p *Copier) Use(s Stack, inner ptrace.OtherMemory) {
-	p.Inner = inner
-	p.outline, p.top = s.Outline, s.Top
-	p.inOnePiece = min(s.InOnePiece, len(p.buffer))
-	p.root, p.changesStacks = s.Root, s.ChangesStacks
+func (c *Copier) Use(s Stack, inner ptrace.OtherMemory) {
+	c.Inner = inner
+	c.outline, c.top = s.Outline, s.Top
+	c.inOnePiece = min(s.InOnePiece, len(c.buffer))
+	c.root, c.changesStacks = s.Root, s.ChangesStacks
 }
 
 // Misled reports whether the outline did not lead to the outermost frame in the last copy.
-func (p *Copier) Misled() bool { return p.noChain }
+func (c *Copier) Misled() bool { return c.noChain }
 
 // Prefetch implements [ptrace.Prefetcher].
-func (p *Copier) Prefetch(regs *frames.Regs) []frames.Region {
-	p.first = copy(p.places[:], p.Wrapped.Prefetch(regs))
-	p.placeCount = p.first
-	beyond, buf := regs.SP()-copysize.RedZone+uint64(len(p.top)), p.buf
-	if p.rootIsNear(beyond) {
-		return p.places[:p.placeCount]
+func (c *Copier) Prefetch(regs *frames.Regs) []frames.Region {
+	c.first = copy(c.places[:], c.Wrapped.Prefetch(regs))
+	c.placeCount = c.first
+	beyond, buf := regs.SP()-copysize.RedZone+uint64(len(c.top)), c.buf
+	if c.rootIsNear(beyond) {
+		return c.places[:c.placeCount]
 	}
-	for i := range p.outline.ends {
-		at := p.outline.ends[i].at
+	for i := range c.outline.ends {
+		at := c.outline.ends[i].at
 		if at <= beyond {
 			continue
 		}
 		from, end := max(at-pieceBelow, beyond), at+pieceAbove
-		last := &p.places[max(p.placeCount-1, 0)]
-		if joined := last.Addr + uint64(len(last.Bytes)); p.placeCount > p.first && from <= joined+pieceJoins {
+		last := &c.places[max(c.placeCount-1, 0)]
+		if joined := last.Addr + uint64(len(last.Bytes)); c.placeCount > c.first && from <= joined+pieceJoins {
 			more := end - joined
 			if uint64(len(buf)) < more {
 				break
@@ -91,37 +91,37 @@ func (p *Copier) Prefetch(regs *frames.Regs) []frames.Region {
 			last.Bytes, buf = last.Bytes[:uint64(len(last.Bytes))+more], buf[more:]
 			continue
 		}
-		if p.placeCount == p.first+maxPieces || uint64(len(buf)) < end-from {
+		if c.placeCount == c.first+maxPieces || uint64(len(buf)) < end-from {
 			break
 		}
-		p.places[p.placeCount] = frames.Region{Addr: from, Bytes: buf[:end-from]}
-		p.placeCount, buf = p.placeCount+1, buf[end-from:]
+		c.places[c.placeCount] = frames.Region{Addr: from, Bytes: buf[:end-from]}
+		c.placeCount, buf = c.placeCount+1, buf[end-from:]
 	}
-	return p.places[:p.placeCount]
+	return c.places[:c.placeCount]
 }
 
 // ReadLimit implements [ptrace.ReadLimiter].
-func (p *Copier) ReadLimit() int { return max(p.Wrapped.ReadLimit(), pieceReads) }
+func (c *Copier) ReadLimit() int { return max(c.Wrapped.ReadLimit(), pieceReads) }
 
 // Regions implements [ptrace.OtherMemory].
-func (p *Copier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	n := p.InnerRegions(regs, rd, out)
+func (c *Copier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	n := c.InnerRegions(regs, rd, out)
 	from, topBytes := rd.Stack()
 	if rd.Prefetched() {
-		n += copy(out[n:], p.places[p.first:p.placeCount])
+		n += copy(out[n:], c.places[c.first:c.placeCount])
 	}
-	p.noChain = false
-	if topBytes < len(p.top) {
+	c.noChain = false
+	if topBytes < len(c.top) {
 		return n
 	}
-	stack := frames.Region{Addr: from, Bytes: p.top}
-	p.memory = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
-	if rest, ok := p.copyToNearRoot(p.memory.topEnd()); !ok {
-		p.copyFrames()
+	stack := frames.Region{Addr: from, Bytes: c.top}
+	c.memory = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
+	if rest, ok := c.copyToNearRoot(c.memory.topEnd()); !ok {
+		c.copyFrames()
 	} else if len(rest.Bytes) > 0 {
-		p.memory.add(rest)
+		c.memory.add(rest)
 	}
-	n = len(p.memory.Others)
-	p.memory = stopCopy{}
+	n = len(c.memory.Others)
+	c.memory = stopCopy{}
 	return n
 }

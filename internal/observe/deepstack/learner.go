@@ -18,38 +18,38 @@ type history struct {
 }
 
 // learn reports whether a walk has a new size or end. complete: its last frame is the outermost one.
-func (o *history) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
-	o.walks++
+func (h *history) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
+	h.walks++
 	for i := range walk {
 		switch {
 		case i+1 < len(walk):
-			sizes = o.sizes.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
+			sizes = h.sizes.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
 		case complete:
-			sizes = o.sizes.learn(walk[i].pc, sizeRoot) || sizes
+			sizes = h.sizes.learn(walk[i].pc, sizeRoot) || sizes
 		}
 	}
-	return sizes, o.learnEnds(walk[max(0, len(walk)-maxEnds):])
+	return sizes, h.learnEnds(walk[max(0, len(walk)-maxEnds):])
 }
 
-func (o *history) learnEnds(walk []frameEnd) (changed bool) {
+func (h *history) learnEnds(walk []frameEnd) (changed bool) {
 	for _, end := range walk {
-		end.lastWalk = o.walks
-		i, ok := slices.BinarySearchFunc(o.ends, end.at, frameEnd.compare)
+		end.lastWalk = h.walks
+		i, ok := slices.BinarySearchFunc(h.ends, end.at, frameEnd.compare)
 		if ok {
-			changed = changed || o.ends[i].pc != end.pc
-			o.ends[i] = end
+			changed = changed || h.ends[i].pc != end.pc
+			h.ends[i] = end
 			continue
 		}
-		o.ends, changed = slices.Insert(o.ends, i, end), true
+		h.ends, changed = slices.Insert(h.ends, i, end), true
 	}
-	n := len(o.ends)
-	for age := uint32(endAge); age > 0 && (age == endAge || len(o.ends) > maxEnds); age /= 2 {
-		o.ends = slices.DeleteFunc(o.ends, func(end frameEnd) bool { return o.walks-end.lastWalk > age })
+	n := len(h.ends)
+	for age := uint32(endAge); age > 0 && (age == endAge || len(h.ends) > maxEnds); age /= 2 {
+		h.ends = slices.DeleteFunc(h.ends, func(end frameEnd) bool { return h.walks-end.lastWalk > age })
 	}
-	return changed || len(o.ends) != n
+	return changed || len(h.ends) != n
 }
 
-func (o *history) outline() *Outline { return &Outline{slices.Clone(o.ends), o.sizes} }
+func (h *history) outline() *Outline { return &Outline{slices.Clone(h.ends), h.sizes} }
 
 // Hints is how the next stops copy a deep stack.
 type Hints struct {

@@ -18,9 +18,9 @@ import (
 const roomForRegions = 8 + MaxRegions + copyplan.MaxRegions
 
 // begin prepares a search in a stop that has copied the top and n regions.
-func (p *Copier) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
-	p.memory = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
-	return &p.memory
+func (c *Copier) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
+	c.memory = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: c.top}, Others: out[:n]}, rd, out}
+	return &c.memory
 }
 
 // follows follows chains from the top. It gives what was copied, the number of bytes in addition to the top, and

@@ -21,12 +21,12 @@ const (
 // copyLabels copies a task's labels, which may be freed later, into one region at the list's address: its head, its
 // pairs, then the strings, padded to 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The
 // maps of Go up to 1.23 get the same form.
-func (t *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
-	if t.layout.Labels == nil {
+func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
+	if s.layout.Labels == nil {
 		return n
 	}
-	off := t.layout.Labels.Load()
-	b := t.labels[:]
+	off := s.layout.Labels.Load()
+	b := s.labels[:]
 	if off <= 0 || off+8 > int64(len(g)) || word(g, off) == 0 || rd.Read(word(g, off), b[:labelsHead]) != labelsHead {
 		return n
 	}
@@ -38,13 +38,13 @@ func (t *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 			return n
 		}
 	} else {
-		count = t.mapPairs(list, rd, b)
+		count = s.mapPairs(list, rd, b)
 		if count == 0 {
 			return n
 		}
 		end = labelsHead + labelsPair*int(count)
 	}
-	texts := t.texts[:0]
+	texts := s.texts[:0]
 	for at := labelsHead; at < labelsHead+labelsPair*int(count); at += labelsPair / 2 {
 		size := word(b, int64(at)+8)
 		if size > maxLabel || end+int(size+7)&^7 > len(b) {
@@ -75,8 +75,8 @@ const (
 	slotInUse    = 5 // at least
 )
 
-func (t *stacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
-	bucket := t.bucket[:]
+func (s *stacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
+	bucket := s.bucket[:]
 	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||
 		word(bucket, 0) == 0 || word(bucket, 0) > maxLabels {
 		return 0

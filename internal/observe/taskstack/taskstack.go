@@ -34,8 +34,8 @@ type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
 
-func (t *stacks) hintOf(slot uint64) *taskHint {
-	return &t.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
+func (s *stacks) hintOf(slot uint64) *taskHint {
+	return &s.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
 // Most bytes copied of a task's stack from its saved stack pointer, of its outer part if that is unknown, and of the
@@ -89,33 +89,33 @@ func (s several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 }
 
 // Prefetch implements [ptrace.Prefetcher], by the hint.
-func (t *stacks) Prefetch(regs *frames.Regs) []frames.Region {
-	slot := regs.TLS + uint64(t.layout.TLS)
-	hint := t.hintOf(slot)
-	if t.layout.InRegister || hint.slot != slot {
+func (s *stacks) Prefetch(regs *frames.Regs) []frames.Region {
+	slot := regs.TLS + uint64(s.layout.TLS)
+	hint := s.hintOf(slot)
+	if s.layout.InRegister || hint.slot != slot {
 		return nil
 	}
-	t.parts = [3]frames.Region{{Addr: hint.slot, Bytes: t.slot}, {Addr: hint.m, Bytes: t.m}, {Addr: hint.g, Bytes: t.g}}
-	return t.parts[:]
+	s.parts = [3]frames.Region{{Addr: hint.slot, Bytes: s.slot}, {Addr: hint.m, Bytes: s.m}, {Addr: hint.g, Bytes: s.g}}
+	return s.parts[:]
 }
 
 // StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
-func (t *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	hint := t.hintOf(regs.TLS + uint64(t.layout.TLS))
-	if !t.hintHolds(hint) && !t.correctHint(hint, rd) {
+func (s *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
+	hint := s.hintOf(regs.TLS + uint64(s.layout.TLS))
+	if !s.hintHolds(hint) && !s.correctHint(hint, rd) {
 		return 0
 	}
-	if word(t.m, t.layout.CurrentTask) != hint.g || !t.isOnStack(t.g, regs.SP()) {
+	if word(s.m, s.layout.CurrentTask) != hint.g || !s.isOnStack(s.g, regs.SP()) {
 		return 0
 	}
-	return word(t.g, t.layout.StackHi)
+	return word(s.g, s.layout.StackHi)
 }
 
 // correctHint reads the running task if the hint is wrong, and corrects it. Precondition: its m was read.
-func (t *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
-	g := word(t.slot, 0)
-	if g == 0 || g == hint.g || g != word(t.m, t.layout.CurrentTask) || rd.Read(g, t.g) != len(t.g) || word(t.g,
-		t.layout.Worker) != hint.m {
+func (s *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
+	g := word(s.slot, 0)
+	if g == 0 || g == hint.g || g != word(s.m, s.layout.CurrentTask) || rd.Read(g, s.g) != len(s.g) || word(s.g,
+		s.layout.Worker) != hint.m {
 		return false
 	}
 	hint.g = g
@@ -123,53 +123,53 @@ func (t *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 }
 
 // Regions implements [ptrace.OtherMemory].
-func (t *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+func (s *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	if len(out) < 7 { // slot, g, m, labels, scheduler's stack, curg, its stack
 		return 0
 	}
-	g, m, n := t.readRunning(regs, rd, out)
+	g, m, n := s.readRunning(regs, rd, out)
 	if g == 0 {
 		return 0
 	}
-	out[n] = frames.Region{Addr: g, Bytes: t.g}
-	out[n+1] = frames.Region{Addr: m, Bytes: t.m}
+	out[n] = frames.Region{Addr: g, Bytes: s.g}
+	out[n+1] = frames.Region{Addr: m, Bytes: s.m}
 	n += 2
-	layout := &t.layout
-	curg := word(t.m, layout.CurrentTask)
-	on := t.isOnStack(t.g, regs.SP())
+	layout := &s.layout
+	curg := word(s.m, layout.CurrentTask)
+	on := s.isOnStack(s.g, regs.SP())
 	if g == curg {
-		n = t.copyLabels(t.g, rd, out, n)
+		n = s.copyLabels(s.g, rd, out, n)
 	}
 	if on && g == curg {
-		return t.copyRestOfStack(rd, out, n)
+		return s.copyRestOfStack(rd, out, n)
 	}
 	// At the beginning of a signal handler g is still that of the interrupted code.
-	signal := !on || g != word(t.m, layout.SchedulerTask)
+	signal := !on || g != word(s.m, layout.SchedulerTask)
 	if signal {
-		n = t.copySchedulerStack(rd, out, n)
+		n = s.copySchedulerStack(rd, out, n)
 	}
 	if curg == 0 {
 		return n
 	}
 	if curg == g {
-		copy(t.curg, t.g)
-	} else if rd.Read(curg, t.curg) != len(t.curg) {
+		copy(s.curg, s.g)
+	} else if rd.Read(curg, s.curg) != len(s.curg) {
 		return n
 	} else {
-		out[n] = frames.Region{Addr: curg, Bytes: t.curg}
-		n = t.copyLabels(t.curg, rd, out, n+1)
+		out[n] = frames.Region{Addr: curg, Bytes: s.curg}
+		n = s.copyLabels(s.curg, rd, out, n+1)
 	}
-	from, size := t.stackToCopy(regs.Arch, signal)
-	return addRead(from, t.stack[:size], rd, out, n)
+	from, size := s.stackToCopy(regs.Arch, signal)
+	return addRead(from, s.stack[:size], rd, out, n)
 }
 
-func (t *stacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+func (s *stacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, stackBytes := rd.Stack()
-	from, hi := at+uint64(stackBytes), word(t.g, t.layout.StackHi)
+	from, hi := at+uint64(stackBytes), word(s.g, s.layout.StackHi)
 	if stackBytes == 0 || from >= hi {
 		return n
 	}
-	return addRead(from, t.stack[:min(hi-from, stackCopy)], rd, out, n)
+	return addRead(from, s.stack[:min(hi-from, stackCopy)], rd, out, n)
 }
 
 // addRead returns the new number of regions.
@@ -182,48 +182,48 @@ func addRead(from frames.Addr, buf []byte, rd *ptrace.Reader, out []frames.Regio
 	return n + 1
 }
 
-func (t *stacks) isOnStack(g []byte, sp uint64) bool {
-	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
+func (s *stacks) isOnStack(g []byte, sp uint64) bool {
+	return sp >= word(g, s.layout.StackLo) && sp <= word(g, s.layout.StackHi)
 }
 
-func (t *stacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
-	layout := &t.layout
-	g0 := word(t.m, layout.SchedulerTask)
-	if g0 == 0 || rd.Read(g0, t.g0) != len(t.g0) {
+func (s *stacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+	layout := &s.layout
+	g0 := word(s.m, layout.SchedulerTask)
+	if g0 == 0 || rd.Read(g0, s.g0) != len(s.g0) {
 		return n
 	}
-	lo, hi := word(t.g0, layout.StackLo), word(t.g0, layout.StackHi)
+	lo, hi := word(s.g0, layout.StackLo), word(s.g0, layout.StackHi)
 	from := max(lo, hi-min(hi, schedulerCopy))
 	if hi <= from {
 		return n
 	}
-	return addRead(from, t.outer[:hi-from], rd, out, n)
+	return addRead(from, s.outer[:hi-from], rd, out, n)
 }
 
 // readRunning reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may
 // reuse.
-func (t *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
-	if t.layout.InRegister {
-		g, _ = regs.Get(t.layout.Register)
-		if m = t.readTask(g, rd); m == 0 {
+func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
+	if s.layout.InRegister {
+		g, _ = regs.Get(s.layout.Register)
+		if m = s.readTask(g, rd); m == 0 {
 			g = 0
 		}
 		return g, m, 0
 	}
-	slot := regs.TLS + uint64(t.layout.TLS)
+	slot := regs.TLS + uint64(s.layout.TLS)
 	if regs.TLS == 0 {
 		return 0, 0, 0
 	}
-	out[0] = frames.Region{Addr: slot, Bytes: t.slot}
-	hint := t.hintOf(slot)
-	if hint.slot == slot && t.readHintedTask(hint, regs, rd) {
+	out[0] = frames.Region{Addr: slot, Bytes: s.slot}
+	hint := s.hintOf(slot)
+	if hint.slot == slot && s.readHintedTask(hint, regs, rd) {
 		return hint.g, hint.m, 1
 	}
-	if rd.Read(slot, t.slot) != len(t.slot) {
+	if rd.Read(slot, s.slot) != len(s.slot) {
 		return 0, 0, 0
 	}
-	g = word(t.slot, 0)
-	if m = t.readTask(g, rd); m == 0 {
+	g = word(s.slot, 0)
+	if m = s.readTask(g, rd); m == 0 {
 		return 0, 0, 0
 	}
 	*hint = taskHint{slot, m, g}
@@ -231,37 +231,37 @@ func (t *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 }
 
 // readTask reads a g and its m, and returns the m, or 0 if g does not run.
-func (t *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
-	if g == 0 || rd.Read(g, t.g) != len(t.g) {
+func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
+	if g == 0 || rd.Read(g, s.g) != len(s.g) {
 		return 0
 	}
-	m = word(t.g, t.layout.Worker)
-	if m == 0 || rd.Read(m, t.m) != len(t.m) || !t.isRunning(g) {
+	m = word(s.g, s.layout.Worker)
+	if m == 0 || rd.Read(m, s.m) != len(s.m) || !s.isRunning(g) {
 		return 0
 	}
 	return m
 }
 
-func (t *stacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
-	read := rd.Prefetched() || rd.ReadAll(t.Prefetch(regs)) == len(t.slot)+len(t.m)+len(t.g)
-	return read && t.hintHolds(hint)
+func (s *stacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+	read := rd.Prefetched() || rd.ReadAll(s.Prefetch(regs)) == len(s.slot)+len(s.m)+len(s.g)
+	return read && s.hintHolds(hint)
 }
 
-func (t *stacks) hintHolds(hint *taskHint) bool {
-	return word(t.slot, 0) == hint.g && word(t.g, t.layout.Worker) == hint.m && t.isRunning(hint.g)
+func (s *stacks) hintHolds(hint *taskHint) bool {
+	return word(s.slot, 0) == hint.g && word(s.g, s.layout.Worker) == hint.m && s.isRunning(hint.g)
 }
 
-func (t *stacks) isRunning(g uint64) bool {
-	layout := &t.layout
-	return !layout.InRegister || g == word(t.m, layout.SchedulerTask) || g == word(t.m, layout.SignalTask) ||
-		g == word(t.m, layout.CurrentTask)
+func (s *stacks) isRunning(g uint64) bool {
+	layout := &s.layout
+	return !layout.InRegister || g == word(s.m, layout.SchedulerTask) || g == word(s.m, layout.SignalTask) ||
+		g == word(s.m, layout.CurrentTask)
 }
 
 // stackToCopy returns curg's stack from the saved sp, or its outer part in a signal.
-func (t *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int) {
-	layout := &t.layout
-	lo, hi := word(t.curg, layout.StackLo), word(t.curg, layout.StackHi)
-	from = word(t.curg, layout.SavedSP)
+func (s *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int) {
+	layout := &s.layout
+	lo, hi := word(s.curg, layout.StackLo), word(s.curg, layout.StackHi)
+	from = word(s.curg, layout.SavedSP)
 	if signal || from < lo || from > hi {
 		from = max(lo, hi-min(hi, outerCopy))
 	}
