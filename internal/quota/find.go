@@ -21,7 +21,7 @@ type Limit struct {
 	acct          string // usage file of v1; "": none
 }
 
-// Share is in processors.
+// Share returns the quota in CPUs.
 func (l *Limit) Share() float64 { return float64(l.Quota) / float64(l.Period) }
 
 // Root is the parent of /proc: "/", but in tests.

@@ -23,11 +23,10 @@ const (
 	sampleShare    = 0.8 // of the budget, for samples of the kernel; the rest is for stops
 	samplesPerTick = 8   // most samples of a CPU between two ticks; its buffer has room for 32
 
-	minRate = 1
-	// Below evenRate, ticks/s, a tick observes a part of the threads.
-	evenRate         = 10
-	minPart          = 1. / 64
-	minOverdrawnRate = 20
+	minRate          = 1       // ticks/s
+	evenRate         = 10      // ticks/s, below which a tick observes a part of the threads
+	minPart          = 1. / 64 // least part of the threads
+	minOverdrawnRate = 20      // ticks/s
 )
 
 // OverheadBudget bounds what targets lose.

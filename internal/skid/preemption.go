@@ -37,7 +37,7 @@ type Wake struct {
 	ByTimer bool
 }
 
-// queriedFor is in wake-ups after a query: another one is likely.
+// queriedFor is the number of wake-ups after a query for which the arrival is read early, as another query is likely.
 const queriedFor = 16
 
 // BeginTick begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates

@@ -15,7 +15,7 @@ const (
 	maxLabel   = 128     // bytes of a string
 	labelsCopy = 1 << 10 // all bytes
 	labelsHead = 24      // address, length, capacity of a list of string pairs
-	labelsPair = 32
+	labelsPair = 32      // bytes of a pair
 )
 
 // copyLabels copies a task's labels, which may be freed later, into one region at the list's address: its head, its
