@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// registers are the raw general registers of a stopped thread.
 type registers struct {
 	raw rawRegs
 	// size is the number of bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one.

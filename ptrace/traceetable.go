@@ -2,7 +2,6 @@
 
 package ptrace
 
-// traceeTable holds a controller's Tracees.
 type traceeTable struct {
 	tracees []Tracee
 	used    int // all from this index on are free

@@ -57,7 +57,6 @@ func (k *kernelFrames) forget() {
 	clear(k.functions)
 }
 
-// addKernelFrames adds a sample's kernel frames to b.stack.
 func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {

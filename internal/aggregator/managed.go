@@ -83,7 +83,6 @@ func (b *stackBuilder) beginManaged(thr *threadState, s *observe.RawSample, sour
 	w.merger.Begin(sources, &w.sample)
 }
 
-// mergeNative passes the native frames to the merger.
 func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames.StopReason {
 	w := &b.walker
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
@@ -95,7 +94,6 @@ func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames
 	return w.StopReason()
 }
 
-// addMerged adds the merged frames to b.stack.
 func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, stop frames.StopReason) {
 	entries := b.managedWalk.merger.End(stop.Complete())
 	for i := range entries {

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// lastLock is the last lock that a thread waited for.
 type lastLock struct {
 	label string
 	owner int

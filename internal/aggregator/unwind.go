@@ -119,7 +119,6 @@ func (b *stackBuilder) addressWithoutCode() frames.Addr {
 // beginStack begins a stack in place of one that was not ended.
 func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
 
-// walkOnce fills b.stack.
 func (b *stackBuilder) walkOnce(thr *threadState, s *observe.RawSample) frames.StopReason {
 	b.beginStack()
 	b.firstUnmapped = 0

@@ -67,7 +67,6 @@ type waitState struct {
 	walker               frames.Walker
 }
 
-// lastFile is the descriptor that a thread last waited for.
 type lastFile struct {
 	fd   int
 	text string

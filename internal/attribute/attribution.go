@@ -56,14 +56,12 @@ type Attribution struct {
 	emit func(Span) // completes out with a span, and passes it to sink
 }
 
-// accountedThread is a thread with an account in this recording.
 type accountedThread struct {
 	id      sample.ThreadID
 	proc    *accountedProcess
 	account ThreadAccount
 }
 
-// accountedProcess is a process with an account in this recording.
 type accountedProcess struct {
 	id        sample.ProcessID
 	account   ProcessAccount

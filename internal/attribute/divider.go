@@ -12,7 +12,6 @@ type divider struct {
 	given            int64 // the parts so far
 }
 
-// next returns the part of the next weight.
 func (d *divider) next(weight int64) int64 {
 	d.weight += weight
 	part := sample.Portion(d.total, d.weight, d.weightSum) - d.given

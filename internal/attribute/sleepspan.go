@@ -27,7 +27,6 @@ func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emi
 	s.open, s.active = true, false
 }
 
-// close emits the span, and ends it.
 func (s *sleepSpan) close(emit func(Span)) {
 	s.emitSoFar(emit)
 	s.open = false

@@ -22,10 +22,8 @@ type backoffFactor struct {
 // factor returns the factor of back-offs, at least 1.
 func (f *backoffFactor) factor() int64 { return f.extraFactor + 1 }
 
-// addCPU adds CPU time that a thread used while backed off.
 func (f *backoffFactor) addCPU(ns int64) { f.backedOffCPU += ns }
 
-// update updates the factor with the process's clock.
 func (f *backoffFactor) update(now int64, clock uint64) {
 	if now-f.decidedAt < decideEvery {
 		return

@@ -14,7 +14,6 @@ type BatchQueue struct {
 	free chan Batch
 }
 
-// newBatchQueue returns an empty queue.
 func newBatchQueue() *BatchQueue {
 	return &BatchQueue{full: make(chan Batch, queueSize), free: make(chan Batch, queueSize)}
 }

@@ -113,7 +113,6 @@ func (t *Thread) trySuppressStop() bool {
 	return false
 }
 
-// seemsToLast reports whether t seems to be in the call still.
 func (call *abortedCall) seemsToLast(t *Thread) bool {
 	cpu := t.clocks.last.CPU
 	if cpu > call.cpu+call.presumedCPU || !call.hasSameWords(t) {

@@ -31,7 +31,6 @@ func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) bool {
 // maxFutexStacks is enough: an operation has one or two kernel stacks.
 const maxFutexStacks = 8
 
-// futexStacks are those of all threads.
 type futexStacks struct {
 	stacks    [maxFutexStacks]futexStack
 	next      uint8

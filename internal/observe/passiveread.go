@@ -12,7 +12,6 @@ import (
 // passiveTries bounds the tries on a thread that runs meanwhile.
 const passiveTries = 3
 
-// passiveReader reads sleepers without a stop.
 type passiveReader struct {
 	copier *copier
 	kernel kernelStacks

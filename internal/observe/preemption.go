@@ -48,7 +48,6 @@ func (p *Preemption) PreemptedOn() (cpu int, ok bool) {
 	return p.detector.CPU(p.wake().At), true
 }
 
-// markQueued marks the pending threads that are queued for the tracer's CPU.
 func (st *requestedStops) markQueued() {
 	for tracee, t := range st.pending {
 		if !t.skid.Decided() && st.preemption.checkAwaitsTracer(t) {
@@ -57,7 +56,6 @@ func (st *requestedStops) markQueued() {
 	}
 }
 
-// checkAwaitsTracer reports whether a thread waits for the tracer's CPU.
 func (p *Preemption) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())
 }

@@ -51,7 +51,6 @@ type stopState struct {
 	lost         []LostStop // since TakeLostStops
 }
 
-// copyState is what earlier copies have shown of a thread's memory.
 type copyState struct {
 	tls         uint64 // thread pointer at the last stop, 0 before the first one
 	tlsSpace    uint64 // address space of tls, [procmem.Memory.Space]

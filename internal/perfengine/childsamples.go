@@ -35,7 +35,6 @@ type childSample struct {
 	program *handover.Program // program of the process at the sample
 }
 
-// enabled reports whether untracked children are sampled.
 func (c *childSamples) enabled() bool { return c.table != nil }
 
 func (c *childSamples) isUntracked(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }

@@ -116,7 +116,6 @@ func (th *thread) Ended(alive bool) {
 	e.scope.end(th)
 }
 
-// processes are the tracked ones.
 type processes struct {
 	all          []*process
 	sampledByPID map[int]*process // by process ID

@@ -63,7 +63,6 @@ func (r Root) hierarchies() (groups, []mount) {
 
 func (r Root) path(name string) string { return filepath.Join(string(r), name) }
 
-// nameOf is the inverse of path.
 func (r Root) nameOf(path string) string {
 	return "/" + strings.TrimLeft(strings.TrimPrefix(path, string(r)), "/")
 }

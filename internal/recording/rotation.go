@@ -103,7 +103,6 @@ func (r *rotation) prune() {
 	}
 }
 
-// rotate completes a due file, and begins the next.
 func (r *recording) rotate() (done bool) {
 	o := &r.output
 	if o.rotation == nil {

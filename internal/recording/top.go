@@ -229,7 +229,6 @@ func (t *topRun) nameInBackground() (stop func()) {
 	}
 }
 
-// onTerminal reports whether tables are redrawn on a terminal.
 func (t *topRun) onTerminal() bool {
 	term := os.Getenv("TERM")
 	return !t.display.Once && !t.display.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""

@@ -95,7 +95,6 @@ func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
 	return d.knownWake != woken && run.RanUntil(woken) && d.noteKnown(woken)
 }
 
-// isKnown reports whether the one thread preempted by a wake-up is known.
 func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
 // noteKnown records that the thread preempted by a wake-up is known. It returns true.

@@ -19,7 +19,6 @@ type counts struct {
 	stopCounts
 }
 
-// noteBegin counts an observation that is begun.
 func (c *counts) noteBegin() { c.attempted++ }
 
 // noteNotAdmitted counts an observation that is left to a later tick before it is begun.
@@ -34,7 +33,6 @@ func (c *counts) notePostponed() {
 // noteLeftToEngine counts an observation that was begun and is left to an engine.
 func (c *counts) noteLeftToEngine() { c.attempted-- }
 
-// noteUnchanged counts an unchanged thread, and the ticks of its back-off.
 func (c *counts) noteUnchanged(inferred int64) {
 	c.unchanged++
 	c.inferred += inferred
@@ -51,7 +49,6 @@ func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
 	c.shortRuns.add(runs, cpu)
 }
 
-// noteSample counts a sample by a stop or a passive read.
 func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	if s.How != observe.ByStop {
 		c.byPassiveRead++
@@ -61,10 +58,8 @@ func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	c.noteStop(t, s)
 }
 
-// begun returns the number of observations that were begun.
 func (c *counts) begun() int64 { return c.attempted }
 
-// samples returns the number of samples by stops and passive reads.
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
 
 // ended returns the number of observations that found no thread.

@@ -36,7 +36,6 @@ const (
 	readAtOnce = 32
 )
 
-// endedReport schedules the reports of a process.
 type endedReport struct {
 	known    bool  // the account has the time of earlier threads
 	complete bool  // the clocks were read at its end

@@ -23,7 +23,6 @@ type execs struct {
 	newChildren *newChildren
 }
 
-// execState is what a process is known to run.
 type execState struct {
 	addressSpace uint64 // number of the tracked program's ([procmem.Memory.Space])
 	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
@@ -111,7 +110,6 @@ func (p *process) execCaller() (caller *thread) {
 	return caller
 }
 
-// endThread ends a thread, and cancels its stop.
 func (e *execs) endThread(th *thread) {
 	e.stops.cancel(th.Observed)
 	e.tracked.endThread(th)

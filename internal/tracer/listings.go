@@ -154,7 +154,6 @@ func (l *listings) endUnread(p *process) bool {
 	return true
 }
 
-// endAll ends all processes at the end of the recording.
 func (l *listings) endAll() {
 	for _, p := range l.tracked.processes() {
 		l.execs.detect(p, procmem.Now())

@@ -82,7 +82,6 @@ func mayPrecedeExec() bool {
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
 }
 
-// observe marks and stops untracked processes.
 func (n *newChildren) observe(now int64) {
 	if n.untracked == nil {
 		return

@@ -63,7 +63,6 @@ func (p *pace) closeQuota() {
 	p.quota = nil
 }
 
-// underQuota reports whether ticks are bounded by a CPU quota.
 func (p *pace) underQuota() bool { return p.quota != nil }
 
 // period returns the mean distance of ticks, ns.
@@ -87,7 +86,6 @@ func (p *pace) withinQuota() bool {
 	return p.quota.AdmitTick()
 }
 
-// isLimited reports whether there is a limit to what targets may lose.
 func (p *pace) isLimited() bool { return p.budget.Limited() }
 
 // withinBudget reports whether a tick is admitted by what targets may lose. targetCPU is their CPU time so far, ns.
@@ -122,10 +120,8 @@ func (p *pace) beginDraw(due int) (duePerDrawn float64) {
 	return p.subset.Begin(due, p.budget.Admit(due))
 }
 
-// draw reports whether the next due thread is drawn.
 func (p *pace) draw() bool { return p.subset.Draw() }
 
-// admitsObservation reports whether prywalk's CPU quota admits an observation.
 func (p *pace) admitsObservation() bool { return p.shared.Ending || p.quota.AdmitObservation() }
 
 // chargeStop charges a stop's length, ns. It returns it without the time in which the quota suspended prywalk.

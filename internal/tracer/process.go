@@ -12,7 +12,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// process is a tracked process.
 type process struct {
 	engine.TrackedProcess
 	backoff     *backoff.ProcessState
@@ -29,7 +28,6 @@ type process struct {
 
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
 
-// firstThread returns the tracked thread with the process's number, or nil.
 func (p *process) firstThread() *thread { return p.list.thread(p.Target.PID) }
 
 // The kernel goes through all threads to read a process's clock, clockCost ns each. This takes at most one part in
@@ -80,7 +78,6 @@ func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 	return procmem.OpenThread(p.Target.PID, tid, nil).SchedStat()
 }
 
-// thread is a tracked thread.
 type thread struct {
 	engine.TrackedThread
 	proc           *process

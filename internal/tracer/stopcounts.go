@@ -20,7 +20,6 @@ type stopCounts struct {
 	lateStops, awaitedLocks runstats.LongEvents
 }
 
-// noteStop counts a sample by a stop.
 func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 	c.note(t, &observe.LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect}, s.Copied())
 	c.copies.Add(s.Copied())
@@ -32,7 +31,6 @@ func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 	}
 }
 
-// noteLostStop counts a stop without a sample.
 func (c *stopCounts) noteLostStop(t *observe.Thread, stop *observe.LostStop) { c.note(t, stop, 0) }
 
 func (c *stopCounts) note(t *observe.Thread, stop *observe.LostStop, copied int64) {

@@ -61,7 +61,6 @@ func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 	}
 }
 
-// cancel cancels a thread's stop, if one is pending.
 func (s *stops) cancel(observed *observe.Thread) {
 	if s.shared.Observer != nil && s.shared.Observer.Cancel(observed) {
 		s.countLostStops(observed)
@@ -69,7 +68,6 @@ func (s *stops) cancel(observed *observe.Thread) {
 	}
 }
 
-// countObservation counts a stop or a passive read.
 func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSample) {
 	if raw.How == observe.ByStop {
 		raw.StopTime = s.pace.chargeStop(raw.StopTime)
@@ -77,7 +75,6 @@ func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSampl
 	s.counts.noteSample(observed, raw)
 }
 
-// countLostStops counts the stops of a thread that gave no sample.
 func (s *stops) countLostStops(observed *observe.Thread) {
 	for _, lost := range observed.TakeLostStops() {
 		lost.Time = s.pace.chargeStop(lost.Time)
@@ -200,7 +197,6 @@ func (s *stops) pause(until int64) (now int64) {
 	return now
 }
 
-// finishOrCancelAll finishes or cancels all stops before this process is stopped.
 func (s *stops) finishOrCancelAll() {
 	ptrace.Pin()
 	s.shared.Observer.FinishOrCancelAll(s.finished)
@@ -208,7 +204,6 @@ func (s *stops) finishOrCancelAll() {
 	s.shared.QuotaGate.Open()
 }
 
-// cancelAll cancels all stops at the end of the recording.
 func (s *stops) cancelAll() {
 	s.shared.Observer.CancelAll(s.finished)
 	s.shared.QuotaGate.Open()

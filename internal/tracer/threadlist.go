@@ -50,10 +50,8 @@ func newThreadList(fromStart bool) threadList {
 	return threadList{byTID: map[int]*thread{}, everListed: fromStart}
 }
 
-// thread returns a tracked thread, or nil.
 func (list *threadList) thread(tid int) *thread { return list.byTID[tid] }
 
-// len returns the number of tracked threads.
 func (list *threadList) len() int { return len(list.byTID) }
 
 // all returns the tracked threads, and those that have ended since the last listing.
@@ -82,7 +80,6 @@ func (list *threadList) due(now int64, clock *engine.Clock, allThreads int) bool
 	return since >= max(listEvery, 4*apart*int64(max(allThreads, len(list.tids))))
 }
 
-// makeDue makes the next listing due.
 func (list *threadList) makeDue() { list.listedAt = 0 }
 
 // hintChange records that threads have begun or ended since the last listing.
@@ -98,10 +95,8 @@ func (list *threadList) read(dir *procmem.TaskDir, now int64, cpu uint64) (tids 
 	return list.tids, err
 }
 
-// mark records that the present listing has a tracked thread.
 func (list *threadList) mark(th *thread) { th.listGeneration = list.generation }
 
-// lacks reports whether the present listing lacks a tracked thread.
 func (list *threadList) lacks(th *thread) bool { return th.listGeneration != list.generation }
 
 // end ends a listing: ended threads are dropped.
@@ -167,7 +162,6 @@ func (list *threadList) forgetRejected(tids []int) {
 	}
 }
 
-// knows reports whether a thread is tracked or rejected.
 func (list *threadList) knows(tid int) bool {
 	if list.byTID[tid] != nil {
 		return true

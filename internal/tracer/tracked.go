@@ -38,7 +38,6 @@ type tracked struct {
 // processes returns those that have not ended, and those that have ended in this tick.
 func (t *tracked) processes() []*process { return t.procs }
 
-// dueThreads returns the number of threads that are not backed off.
 func (t *tracked) dueThreads() (n int) {
 	for _, p := range t.procs {
 		n += len(p.backoff.Due)
@@ -112,7 +111,6 @@ func (t *tracked) endProcess(p *process) {
 	})
 }
 
-// dropEnded forgets the processes that have ended.
 func (t *tracked) dropEnded() {
 	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
 }

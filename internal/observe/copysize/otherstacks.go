@@ -25,7 +25,6 @@ type OtherStacks struct {
 	Others [MaxOtherStacks]OtherStack
 }
 
-// otherStackLearner learns where walks continue on other stacks.
 type otherStackLearner struct {
 	*OtherStacks
 	next      int                 // last replaced place

@@ -16,7 +16,6 @@ const (
 	maxDeepStops = 1 << 16
 )
 
-// setRate sets the number of observations per second.
 func (learner *depthLearner) setRate(hz float64) {
 	learner.shallowFirst = max(int(hz*deepSeconds), minDeepStops)
 }

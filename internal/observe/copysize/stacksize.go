@@ -63,7 +63,6 @@ func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (agai
 	return again
 }
 
-// learnEnd learns where the stack ends.
 func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *Copy) {
 	complete, reach := end == EndComplete, w.HighestSP()
 	if complete && (w.OnOtherStack() || w.Frame().SP != 0) {
@@ -78,7 +77,6 @@ func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *Copy) {
 	}
 }
 
-// reachesEnd reports whether the copy reaches the stack's known end.
 func (learner *sizeLearner) reachesEnd(c *Copy) bool {
 	from, root := c.Stack.Addr, learner.Root
 	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
