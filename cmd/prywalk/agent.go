@@ -36,9 +36,9 @@ const (
 
 var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
   prywalk agent --unit nginx --endpoint https://collector:4318 --protocol http
-  prywalk agent --cgroup /kubepods.slice --endpoint https://collector:4317 --ca ca.pem \
+  prywalk agent -a --endpoint https://collector:4317 --ca ca.pem \
       --bearer-token /run/secrets/token --spool /var/spool/prywalk \
-      --metrics localhost:9102
+      --max-pause 1ms --metrics localhost:9102
 
 Samples processes continuously, as they come and go, and sends what their threads do to
 an OpenTelemetry Collector as profiles (OTLP): their time on a CPU, waiting for one, and
@@ -67,7 +67,8 @@ func newAgent() *cobra.Command {
 		},
 	}
 	cmd := &cobra.Command{
-		Use:   "agent {-a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | -p PID} [--endpoint URL]",
+		Use: "agent {-a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | -p PID | -n NAME} " +
+			"[--endpoint URL]",
 		Short: "continuous profiles to an OpenTelemetry Collector",
 		Long:  agentHelp,
 		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },

@@ -43,7 +43,7 @@ and no rights: the service is prywalk's own child.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
-	cmd.Flags().StringVarP(&f.dir, "output", "o", ".", "directory for prywalk-demo.pb.gz and prywalk-demo.html")
+	cmd.Flags().StringVarP(&f.dir, "output", "o", ".", "`DIR` for prywalk-demo.pb.gz and prywalk-demo.html")
 	cmd.Flags().VarP(commandline.Seconds(&f.duration), "duration", "d", "how long to record")
 	return cmd
 }

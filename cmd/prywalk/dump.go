@@ -45,7 +45,7 @@ type dumpFlags struct {
 func newDump() *cobra.Command {
 	f := &dumpFlags{}
 	cmd := &cobra.Command{
-		Use:   "dump {-p PID | -n NAME | --core FILE}",
+		Use:   "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | --core FILE}",
 		Short: "print the stacks of all threads, once",
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --merge
@@ -55,9 +55,10 @@ func newDump() *cobra.Command {
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
 Reads every thread once and prints the stacks, innermost frame first. A running thread
-is stopped for some tens of microseconds ("stopped to read"). A sleeping one is read
-without a stop ("passive read"), and stopped only where its stack needs that and its
-system call is not disturbed. A process that is stopped stays stopped.
+is stopped ("stopped to read"), mostly for 20 to 130 µs, with a deep stack or on a busy
+host for milliseconds: in production give --max-pause 1ms. A sleeping one is read without
+a stop ("passive read"), and stopped only where its stack needs that and its system call
+is not disturbed. A process that is stopped stays stopped.
 
 Brackets after a frame say how it was found: [context] by the thread's registers, [cfi]
 by call frame information, [fp] by a frame pointer, [heuristic] by the instructions,
@@ -89,7 +90,8 @@ read, 5 --locks found a deadlock.`,
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
 	fl.Var(commandline.Seconds(&f.maxPause), "max-pause",
-		"stop no thread if that is expected to take longer, such as 10ms; deep stacks of running threads are cut for it")
+		"stop no thread if that is expected to take longer, such as 1ms (no guarantee); deep stacks of running threads are "+
+			"cut for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
 	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
 	f.addTo(fl)

@@ -199,9 +199,11 @@ func newRoot() *cobra.Command {
 
 prywalk reads the call stacks of every thread of a process, running or waiting,
 from outside: nothing is loaded into it, it needs no restart, no option and no frame
-pointers. A running thread is stopped for some tens of microseconds, or sampled by the
-kernel. A sleeping one is read without a stop, and stopped only where its stack needs
-that and its system call is not disturbed.
+pointers. A running thread is sampled by the kernel, or stopped, mostly for 20 to 130 µs;
+on a busy host some stops take milliseconds. A sleeping one is read without a stop, and
+stopped only where its stack needs that and its system call is not disturbed.
+
+In production: record --max-overhead 1% --max-pause 1ms, dump --max-pause 1ms.
 
 Begin with record and report: where does the time go? With dump: where does it hang?
 If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to fix it.`,

@@ -20,19 +20,19 @@ replaced in one step. A recording that was there is kept as \fINAME.old\fP.`
 var overheads = map[string]string{
 	"record": measured + `.PP
 \fB\-\-max\-overhead\fP \fI1%\fP lowers the rate until the target loses less than that share.
-\fB\-\-max\-pause\fP \fI100us\fP skips stops that are expected to be longer. \fB\-\-read\-only\fP writes nothing in
+\fB\-\-max\-pause\fP \fI1ms\fP skips stops that are expected to be longer. \fB\-\-read\-only\fP writes nothing in
 the target and never stops a sleeping thread.`,
 	"top": measured,
 	"agent": measured + `.PP
-19 samples a second, and less where targets would lose more than \fB\-\-max\-overhead\fP (1 %) of their time.`,
-	"dump": `A running thread is stopped once, for some tens of microseconds; the time grows with its stack. A sleeping
-thread is read while it sleeps, and stopped only where its stack cannot be determined otherwise. With
+19 samples a second, and less where targets would lose more than \fB\-\-max\-overhead\fP (1 %) of all CPUs' time.`,
+	"dump": `A running thread is stopped once, mostly for 18 to 131 microseconds; the time grows with its stack. A
+sleeping thread is read while it sleeps, and stopped only where its stack cannot be determined otherwise. With
 \fB\-\-atomic\fP all threads are stopped together until the last stack has been copied.`,
 	"bench":  `Runs workloads of its own for up to a minute with \fB\-\-quick\fP, and for hours with all workloads.`,
 	"report": `Reads a file only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
 	"diff":   `Reads files only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
-	"doctor": `Makes the calls that record would make, once: one thread of the target is stopped once, for some tens of
-microseconds.`,
+	"doctor": `Makes the calls that record would make, once: one thread of the target is stopped once, mostly for 18
+to 131 microseconds.`,
 }
 
 const measured = `With the perf engine (root, or CAP_PERFMON) the kernel samples running threads without a stop. With

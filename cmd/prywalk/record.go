@@ -50,9 +50,10 @@ Samples the stacks of all threads until -d is over, Ctrl-C, or the target exits,
 writes a recording that prywalk report and go tool pprof open.
 
 Running threads are sampled by the kernel (perf events) where the user may use them and
-they show complete stacks. Otherwise each is stopped for some tens of microseconds per
-sample (ptrace). Sleeping threads are read without a stop. If that lacks a register, the
-thread is stopped once per sleep, unless that would disturb its system call.
+they show complete stacks. Otherwise each is stopped for each sample (ptrace), mostly for
+20 to 130 µs; on a busy host some stops take milliseconds. Sleeping threads are read
+without a stop. If that lacks a register, the thread is stopped once per sleep, unless
+that would disturb its system call. In production give --max-overhead 1% --max-pause 1ms.
 
 -a, --cgroup, --unit, --user and --match select processes of the whole machine, those for
 which all that is given holds, as they come and go: the recording ends by -d or Ctrl-C.
@@ -70,7 +71,8 @@ a right, 126 the command is not executable, 127 it is not found.`
 func newRecord() *cobra.Command {
 	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
 	cmd := &cobra.Command{
-		Use:   "record {-p PID | -n NAME | --match REGEXP… | -- COMMAND [ARG…]}",
+		Use: "record {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | " +
+			"-- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
 		Long:  recordHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,7 +93,8 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.Sampler.Children, "children", false,
 		"also record child processes, those already running included (on for a command)")
 	f.addLimits(fl)
-	fl.IntVar(&f.Sampler.Subset, "subset", 0, "sample at most this many threads at a time, chosen at random")
+	fl.IntVar(&f.Sampler.Subset, "subset", 0,
+		"sample at most this many threads at a time, chosen at random; running ones are stopped, as with --engine ptrace")
 	fl.BoolVar(&f.Aggregate, "aggregate", false, "keep sums without time stamps: a smaller recording")
 	f.addRotation(fl)
 	fl.StringVar(&f.Stats, "stats", "", "write what the run did to this file, as JSON")
@@ -118,7 +121,7 @@ func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
 		"lower the rate so that targets lose at most this share of their CPU time, such as 2% (2 is the same), "+
 			"and prywalk uses at most this share of all CPUs' time")
 	fl.Var(commandline.Seconds(&f.Sampler.MaxPause), "max-pause",
-		"stop no thread if that is expected to take longer, such as 100us")
+		"stop no thread if that is expected to take longer, such as 1ms (no guarantee)")
 	fl.BoolVar(&f.Sampler.ReadOnly, "read-only", false, readOnlyUsage)
 	fl.StringVar(&f.Threads, "threads", "", "only threads whose name matches this regular expression")
 	fl.IntVar(&f.Sampler.MaxDepth, "max-depth", 1024, "frames of a stack at most")
