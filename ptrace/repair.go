@@ -19,7 +19,9 @@ const (
 	resultERESTARTNOHAND = ^uint64(514 - 1)
 	resultMaxErrno       = ^uint64(4095 - 1)
 
-	resultLowestRestart = resultERESTARTNOHAND // of those after which the kernel restarts a call
+	// resultLowestRestart is the lowest after which the kernel makes the same call again. After ERESTART_RESTARTBLOCK
+	// (516) it calls restart_syscall(2).
+	resultLowestRestart = resultERESTARTNOHAND
 )
 
 // Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done nothing:

@@ -68,5 +68,5 @@ func exitStatus() string {
 }
 
 func manSection(b *strings.Builder, title, text string) {
-	printable.Fprintf(b, ".SH %s\n%s\n", title, strings.TrimSuffix(text, "\n"))
+	b.WriteString(".SH " + title + "\n" + strings.TrimSuffix(text, "\n") + "\n")
 }

@@ -73,7 +73,7 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.sp = sp
 	call.cpu = stop.Sched.CPU
 	call.wordsAt, call.wordCount = sp-copysize.RedZone, 0
-	if sp-stack.Addr <= copysize.RedZone { // else nothing was copied
+	if sp-stack.Addr <= copysize.RedZone { // else nothing was copied; arm64 copies less below sp
 		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
 	}
 	call.inCall = true

@@ -25,7 +25,8 @@ import (
 // finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. A marked
 // process is stopped once; other marks are attributed as the stops of processes with the same program
 // ([attribute.ChildNotStopped]). If the process is tracked later, the sample of its stop becomes one of its first
-// thread. All other marks share the CPU time of the children of its nearest tracked ancestor.
+// thread. Other marks share the CPU time of the children of its nearest tracked ancestor. Those of a child that is
+// untracked for 10 s, or ends before its first thread is tracked, are dropped.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace

@@ -58,9 +58,10 @@ func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 }
 
 func (p *pace) closeQuota() {
-	p.closedQuotas.Add(p.quota.Stats())
-	p.quota.Close()
-	p.quota = nil
+	q := p.quota
+	p.quota = nil // first: stats may be called while a hanging tracer is closing it
+	p.closedQuotas.Add(q.Stats())
+	q.Close()
 }
 
 func (p *pace) underQuota() bool { return p.quota != nil }

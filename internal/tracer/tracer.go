@@ -40,8 +40,8 @@ type Tracer struct {
 // FileReserve is the number of descriptors left for everything but kept-open /proc files.
 const FileReserve = 512
 
-// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock
-// ticks after boot.
+// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot, in clock ticks after
+// boot, is the launch of the command, or without one the same moment.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := &engine.SharedState{
 		Common: with, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),

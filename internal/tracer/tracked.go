@@ -29,7 +29,7 @@ type tracked struct {
 
 	procs         []*process
 	start         int64  // start of sampling, CLOCK_MONOTONIC ns
-	startTicks    uint64 // the same in clock ticks after boot
+	startTicks    uint64 // launch of the command, or without one start, in clock ticks after boot
 	cpuOfEnded    int64  // CPU time of ended processes, ns
 	lastProcessID sample.ProcessID
 	lastThreadID  sample.ThreadID
