@@ -112,7 +112,7 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	case callee.known:
 		return call.Target == callee.start
 	}
-	return s.mayTailCall(call.Target)
+	return s.mayTailCall(call.Target) // a function that no jump leaves cannot have led to code of unknown bounds
 }
 
 func (s *Space) isGenerated(v Addr) bool {

@@ -11,7 +11,7 @@ import (
 
 // Results of system calls: negative error numbers (include/linux/errno.h, err.h).
 const (
-	resultEPERM          = ^uint64(1 - 1)
+	resultEPERM          = ^uint64(0)
 	resultEINTR          = ^uint64(4 - 1)
 	resultEAGAIN         = ^uint64(11 - 1)
 	resultERESTARTSYS    = ^uint64(512 - 1)

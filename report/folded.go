@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -37,11 +38,11 @@ func (d *Difference) Folded(w io.Writer) error {
 func (d *data) writeFolded(out *printable.Writer, types ...int) {
 	sums := d.foldedSums(types)
 	for _, l := range slices.Sorted(maps.Keys(sums)) {
-		out.Printf("%s", l)
+		line := l // written at once: a limit or a failure leaves whole lines
 		for _, v := range sums[l] {
-			out.Printf(" %d", v)
+			line += " " + strconv.FormatInt(v, 10)
 		}
-		out.Printf("\n")
+		out.Printf("%s\n", line)
 	}
 }
 

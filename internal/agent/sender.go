@@ -21,7 +21,7 @@ const (
 	minRetryPause = time.Second
 	maxRetryPause = time.Minute
 	maxRetryAfter = time.Hour // by a receiver
-	// minFailurePause is the shortest pause after an attempt that is repeated.
+	// minFailurePause is the shortest pause while a message stays queued.
 	minFailurePause = time.Millisecond
 )
 
@@ -192,6 +192,7 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.publishCounts()
 }
 
+// handleFailure returns the shortest pause before the next attempt; 0: none, as the message was divided or dropped.
 func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) (pause time.Duration) {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()

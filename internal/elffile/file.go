@@ -168,7 +168,7 @@ func (i *input) inFile(off, n uint64) bool {
 // readChunk is the first read and allocation, bytes; later ones double.
 const readChunk = 1 << 20
 
-const headerCost = 4 // bytes of memory for each of headers in the file
+const headerCost = 4 // bytes of memory for each byte of headers in the file
 
 func (i *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !i.inFile(off, n) {

@@ -149,7 +149,7 @@ func (h *heldChild) forkHere() (int, error) {
 }
 
 const (
-	exitAbandoned   = 125
-	exitNotExecuted = 126
+	exitAbandoned   = 125 // the parent ended before the release
+	exitNotExecuted = 126 // an error was sent to the parent (fail)
 	lastSignal      = 64
 )

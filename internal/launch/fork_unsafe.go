@@ -10,8 +10,7 @@ import (
 )
 
 // runtimeBeforeFork blocks all signals, and makes a growth of the stack crash. runtimeAfterFork ends both. The runtime
-// keeps them for linkname
-// (runtime/proc.go, syscall_runtime_BeforeFork; go.dev/issue/67401).
+// keeps them for linkname (runtime/proc.go, syscall_runtime_BeforeFork; go.dev/issue/67401).
 
 //go:linkname runtimeBeforeFork syscall.runtime_BeforeFork
 func runtimeBeforeFork()

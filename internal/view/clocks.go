@@ -28,6 +28,7 @@ func (c *ClockIndices) Blocked(s *profile.Sample) int64 {
 	return s.Value[c.Wall] - s.Value[c.CPU] - s.Value[c.RunQueue]
 }
 
+// isRecording reports whether the profile has all of the kernel's clocks, as prywalk's recordings do.
 func (sel *Selection) isRecording() bool {
 	_, ok := ClocksOf(sel.Profile)
 	return ok
