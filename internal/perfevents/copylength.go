@@ -50,28 +50,28 @@ func (r *Reader) setCopyLength(n int) bool {
 	return ok
 }
 
-func (r *ring) setCopyLength(o *Options, n int, paused bool) bool {
-	if r.closeShortEvent(); n == 0 {
-		return procmem.SetPeriod(r.fd, o.drawnPeriod()) == nil
+func (g *ring) setCopyLength(o *Options, n int, paused bool) bool {
+	if g.closeShortEvent(); n == 0 {
+		return procmem.SetPeriod(g.fd, o.drawnPeriod()) == nil
 	}
 	short := Options{Freq: o.Freq, NoKernel: o.NoKernel, UserChains: o.UserChains, Stack: n}
 	attr := short.attr()
 	attr.Bits |= unix.PerfBitDisabled
-	fd, err := unix.PerfEventOpen(&attr, -1, r.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := unix.PerfEventOpen(&attr, -1, g.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return false
 	}
-	r.shortEvent = fd
-	if unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.fd) != nil || procmem.SetPeriod(r.fd, yearPeriod) != nil {
+	g.shortEvent = fd
+	if unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, g.fd) != nil || procmem.SetPeriod(g.fd, yearPeriod) != nil {
 		return false
 	}
 	return paused || unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0) == nil
 }
 
-func (r *ring) closeShortEvent() {
-	if r.shortEvent >= 0 {
-		_ = unix.Close(r.shortEvent)
-		r.shortEvent = -1
+func (g *ring) closeShortEvent() {
+	if g.shortEvent >= 0 {
+		_ = unix.Close(g.shortEvent)
+		g.shortEvent = -1
 	}
 }
 
