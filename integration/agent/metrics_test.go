@@ -101,7 +101,7 @@ func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil { // mkdtemp(3) makes it accessible to the owner only
 		t.Fatal(err)
 	}
-	sleep := "nobody-" + strconv.Itoa(os.Getpid()) // no other process of the host has this name
+	sleep := "no-such-" + strconv.Itoa(os.Getpid()) // no other process of the host has this name
 	for from, to := range map[string]string{binary: "prywalk", "/bin/sleep": sleep} {
 		if text, err := exec.Command("install", "-m", "0755", from, dir+"/"+to).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, text)

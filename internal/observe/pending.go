@@ -92,7 +92,7 @@ func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 //   - in an observation that copies none, or that comes before the address space is new: by the clocks of the first
 //     thread, which may be those of the thread that has called exec and gets the first one's id
 //     (observations.clocksMayBeExecCallers in package tracer)
-//   - in [StopAll]: before the stop of a thread is requested; after an exec between that and the copy, it is empty
+//   - in [StopAll]: before the stop of a thread is requested, and after its end, if the copy is empty
 func (t *Thread) reopenAfterExec(n int) bool {
 	if n > 0 || t.Memory == nil {
 		return false

@@ -19,14 +19,28 @@ const (
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([Interruptible]), or that do not stop within
-// a second, are read passively until none has run since. done is called once for each thread. StopAll returns the time
-// from the first stop to the last detach, in ns.
+// a second, are read passively until none has run since. The only thread of a process that has called exec meanwhile is
+// observed once more, after the others. done is called once for each thread. StopAll returns the time from the first
+// stop to the last detach, in ns.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
 	s := newStopAll(ctl, pool, done)
 	defer s.detachAll()      // also after a panic
 	ctl.AcknowledgeSuspend() // a stop signal to this process can wait
+	s.observeTwiceIfExeced(more)
+	return max(s.lastDetach-s.firstStop, 0)
+}
+
+func (s *stopAll) observeTwiceIfExeced(more func() []*Thread) {
+	s.observe(more)
+	if again := s.execed; len(again) > 0 {
+		s.isRepetition, s.waitUntil = true, procmem.Now()+stopAllTimeout
+		s.observe(func() []*Thread { ts := again; again = nil; return ts })
+	}
+}
+
+func (s *stopAll) observe(more func() []*Thread) {
 	for ts := more(); len(ts) > 0; ts = more() {
 		for _, t := range ts {
 			s.add(t)
@@ -37,7 +51,6 @@ func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done fun
 		s.wait()
 	}
 	s.finishAll()
-	return max(s.lastDetach-s.firstStop, 0)
 }
 
 func newStopAll(ctl *ptrace.Controller, pool *Pool, done func(*Thread, *RawSample, error)) *stopAll {
@@ -50,6 +63,8 @@ type stopAll struct {
 	passive               *Observer
 	done                  func(*Thread, *RawSample, error)
 	threads               []*heldThread
+	execed                []*Thread // were stopped after an exec that came after add: without a stack
+	isRepetition          bool      // of execed
 	pending               int
 	waitUntil             int64
 	firstStop, lastDetach int64
@@ -212,6 +227,11 @@ func (s *stopAll) finish(h *heldThread) {
 			return
 		}
 		s.fillFromStop(h)
+		if !s.isRepetition && h.thread.reopenAfterExec(len(h.raw.Mem.Stack.Bytes)) {
+			s.setRaw(h, nil)
+			s.execed = append(s.execed, h.thread)
+			return
+		}
 		s.end(h, h.raw, nil)
 	}
 }

@@ -71,6 +71,36 @@ func TestNoFilesOfANewProgramAreOpenedWhileAllAreStopped(t *testing.T) {
 	})
 }
 
+func TestThreadThatCallsExecBeforeItsStopIsObservedAgain(t *testing.T) {
+	th, in := runsAfterALine(t)
+	pool := NewPool(2)
+	osthread.Run(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		calls := 0
+		s := newStopAll(ctl, pool, nil)
+		defer s.detachAll()
+		s.done = func(_ *Thread, raw *RawSample, err error) {
+			if calls++; err != nil || len(raw.Mem.Stack.Bytes) == 0 {
+				t.Errorf("%v, raw sample %v; want a stack of the new program", err, raw != nil)
+			}
+		}
+		s.observeTwiceIfExeced(func() []*Thread {
+			if len(s.threads) > 0 {
+				return nil
+			}
+			execs(t, th, in)
+			s.threads = append(s.threads, &heldThread{thread: th, call: procmem.SyscallInfo{Running: true, Nr: -1}})
+			s.requestStop(s.threads[0], 1) // as add does, when the exec comes after its check
+			s.wait()
+			return nil
+		})
+		if calls != 1 {
+			t.Errorf("%d reports, want 1", calls)
+		}
+	})
+}
+
 func TestStopAllCopiesTheStackOfTheProgramSinceAnExec(t *testing.T) {
 	th, in := runsAfterALine(t)
 	execs(t, th, in)
