@@ -257,8 +257,8 @@ func (b *windowBuilder) addGrowth(r row, p point) {
 
 // subtractOversent subtracts what was sent in excess. That arises if a thread is renamed in a sleep, or a woken thread
 // in the run queue counted as asleep: its sleep is shortened later. It is subtracted from the same thread's next time
-// in the same place; after maxOversentWindows, and in the last window, from any time of the process. A process without
-// any has ended.
+// in the same place; after maxOversentWindows, and in the last window, by subtractFromOthers. A process without any
+// time has ended.
 func (b *windowBuilder) subtractOversent(last bool) {
 	for r, list := range b.current.rows {
 		if e, ok := b.oversent[r.withoutNames()]; ok {
@@ -275,11 +275,16 @@ func (b *windowBuilder) subtractOversent(last bool) {
 	}
 }
 
-// subtractFromOthers subtracts v from r's thread, then its process; false: that has no rows.
+// subtractFromOthers subtracts v from the time of r's process, first in the same stack, as sums by stack stay exact so,
+// then of the same thread, then from any; false: the process has no rows.
 func (b *windowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool) {
-	for _, ofThread := range []bool{true, false} {
+	for _, isNext := range []func(*row) bool{
+		func(other *row) bool { return other.stack == r.stack && other.state == r.state },
+		func(other *row) bool { return other.tid == r.tid },
+		func(*row) bool { return true },
+	} {
 		for other, list := range b.current.rows {
-			if other.processKey == r.processKey && (other.tid == r.tid || !ofThread) {
+			if other.processKey == r.processKey && isNext(&other) {
 				*v = subtract(list, *v)
 				hasRows = true
 			}

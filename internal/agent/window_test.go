@@ -162,6 +162,24 @@ func TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestSleepThatTurnsOutShorterIsTakenFromItsStackAtTheEnd: another thread sleeps in it, so sums by stack stay exact.
+func TestSleepThatTurnsOutShorterIsTakenFromItsStackAtTheEnd(t *testing.T) {
+	b := newTestBuilder()
+	first := nextWindow(b, 1, sleeper(1, 1, 1000))
+	b.Add(sleeper(1, 1, 990))
+	b.Add(queued(1, 1, 12))
+	other := sleeper(1, 2, 500)
+	other.Stack = sleeper(1, 1, 0).Stack
+	b.Add(other)
+	got := sumsOf(t, first, lastWindow(b, 2))
+	want := map[sumKey]clockValues{
+		keyOf(sleeper(1, 1, 0)): {0, 1000, 0}, keyOf(other): {0, 490, 0}, keyOf(queued(1, 1, 0)): {3, 15, 12},
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestTimeThatWasSentUnderAnOldNameIsNotSentAgain: a final interval has the name at its end.
 func TestTimeThatWasSentUnderAnOldNameIsNotSentAgain(t *testing.T) {
 	b := newTestBuilder()
