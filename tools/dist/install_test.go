@@ -52,6 +52,9 @@ func debInAFreshRoot(t *testing.T, r *release) {
 	if out := sh("MANPAGER=cat man prywalk-record"); !strings.Contains(out, "OVERHEAD") {
 		t.Errorf("man prywalk-record: %s", out)
 	}
+	if out := sh("zcat /usr/share/man/man1/prywalk*.1.gz"); strings.Contains(out, `\n`) || strings.Count(out, "\n.TH ") < 10 {
+		t.Errorf(`manual pages: want at least ten, none with \n in its text: %s`, out)
+	}
 	if out := sh("bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader prywalk; " +
 		"complete -p prywalk'"); !strings.Contains(out, "prywalk") {
 		t.Errorf("completion: %s", out)
