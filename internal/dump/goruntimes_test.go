@@ -135,10 +135,10 @@ func staying(p *stacks.Process) (n int) {
 	return n
 }
 
-// moving counts the busy goroutines that were on no thread.
+// moving counts the busy goroutines that were on no thread. One that began to run meanwhile has no frames.
 func moving(p *stacks.Process) (n int) {
 	for i := range p.GoroutineStacks {
-		if g := &p.GoroutineStacks[i]; g.Thread == 0 && has(g, "main.compute") {
+		if g := &p.GoroutineStacks[i]; g.Thread == 0 && (has(g, "main.compute") || len(g.Frames) == 0) {
 			n++
 		}
 	}
