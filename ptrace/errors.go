@@ -28,7 +28,7 @@ var (
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )
 
-// Reason returns an error's word in recordings and --stats, "other" if unknown.
+// Reason returns one word for an error, "other" if unknown, for programs that import this package.
 func Reason(err error) string {
 	if errors.Is(err, ErrPending) {
 		return refusal.Busy.Word()

@@ -83,7 +83,7 @@ func (r *Runtimes) Schedulers() []managed.Scheduler {
 	return r.detected.schedulers
 }
 
-// TaskOffsets returns, for each scheduler, the stacks of tasks without a thread.
+// TaskOffsets returns [managed.Scheduler.TaskOffsets] of each scheduler that knows them.
 func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 	for _, s := range r.Schedulers() {
 		if t := s.TaskOffsets(); t != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 // Interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
-// its time-out (kernel/signal.c; signal(7)) or package ptrace restarts it, and no user memory is written.
+// its time-out (kernel/signal.c; signal(7)) or package ptrace restarts it. User memory is written at most in the
+// sleeper's innermost frames ([inOwnFrames]).
 func Interruptible(id ThreadID, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on the way into a call
@@ -31,12 +32,13 @@ func InterruptRule(name string) (when string, repaired bool) {
 type interruptRule struct {
 	when  string
 	holds func(ThreadID, *procmem.SyscallInfo) bool
-	// The call returns EINTR, and package ptrace restarts it, on x86-64 only ([ptrace.Tracee.SetSleeping]).
+	// The call returns EINTR, and package ptrace restarts it; on arm64 only after [ptrace.Tracee.SetSleeping], which a
+	// recording does not call.
 	repaired bool
 }
 
-// interruptRules has the calls whose sleepers may be stopped. Any other would write user memory, lose events or return
-// a partial result.
+// interruptRules has the calls whose sleepers may be stopped. A stop in any other could write memory that other threads
+// use, lose events, or make the call return a partial result.
 var interruptRules = map[string]interruptRule{
 	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},

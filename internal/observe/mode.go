@@ -11,7 +11,7 @@ import (
 )
 
 // Mode selects the ways of observing. A recording uses ModeAuto; a dump also uses ModePassiveOnly and ModeAlwaysRead.
-// --mode forces one for measurements.
+// The hidden flag --rung forces one.
 type Mode uint8
 
 // The modes.
@@ -48,5 +48,5 @@ func Reason(err error) refusal.Reason {
 	if r := refusal.Of(err); r != refusal.Self {
 		return r
 	}
-	return refusal.Other // prywalk's own threads: --stats has no word for them
+	return refusal.Other // refusal.Self: the target is prywalk
 }

@@ -108,7 +108,7 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 // tryConfirmUnchanged takes the newest hints, and reports whether the last observation holds and is not to be repeated.
 // An unchanged thread is read again:
 //
-//   - in a mode for measurements ([Mode.rereadsUnchanged])
+//   - in a mode that reads all ([Mode.rereadsUnchanged])
 //   - if a walk lacked something that the next copy can have ([Observer.takeHints], [readHints.Retries])
 //   - if its stack differed from that of the kept registers, and the walk has found another outermost frame
 //     ([keptRegs.awaitsRoot])

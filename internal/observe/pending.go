@@ -123,10 +123,9 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 	return true
 }
 
-// Of [Observer.FinishOrCancelAll], in ns.
 const (
-	leaveTimeout = 500e6
-	leavePoll    = 5e6
+	leaveTimeout = 500e6 // longest FinishOrCancelAll, ns
+	leavePoll    = 5e6   // one wait in it, ns
 )
 
 // FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before this process is

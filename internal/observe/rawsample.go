@@ -40,7 +40,7 @@ func (h How) String() string {
 	return "none"
 }
 
-// RawSample is one observation of one thread. [Pool.Get] returns an empty one.
+// RawSample is one sample of one thread that is not walked yet. [Pool.Get] returns an empty one.
 type RawSample struct {
 	Regs  frames.Regs
 	Mem   frames.Snapshot

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	stopAllTimeout = 1e9 // from the first stop to the last, ns
+	stopAllTimeout = 1e9 // for all stops, and once more for those after an exec, ns
 	stopAllRounds  = 16  // of passive reads
 )
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([Interruptible]), or that do not stop within
-// a second, are read passively until none has run since. The only thread of a process that has called exec meanwhile is
-// observed once more, after the others. done is called once for each thread. StopAll returns the time from the first
-// stop to the last detach, in ns.
+// a second, are read passively, again while they run, for at most 16 rounds and that second: the last read then holds.
+// The only thread of a process that has called exec meanwhile is observed once more, after the others. done is called
+// once for each thread. StopAll returns the time from the first stop to the last detach, in ns.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {

@@ -22,11 +22,19 @@ import (
 )
 
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them. Each tick
-// finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. A marked
-// process is stopped once; other marks are attributed as the stops of processes with the same program
-// ([attribute.ChildNotStopped]). If the process is tracked later, the sample of its stop becomes one of its first
-// thread. Other marks share the CPU time of the children of its nearest tracked ancestor. Those of a child that is
-// untracked for 10 s, or ends before its first thread is tracked, are dropped.
+// finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. At each mark
+// the process is stopped if that is admitted. A mark becomes:
+//
+//	the mark             the process                  becomes
+//	has a sample         is tracked                   a sample of its first thread
+//	has none             is tracked                   a [handover.ChildSampled] of its nearest tracked ancestor
+//	any                  ends untracked               a [handover.ChildSampled] of its nearest tracked ancestor
+//	has a sample         is tracked, and ends before  nothing
+//	                     its first thread is
+//	any                  is untracked for 10 s, or    nothing
+//	                     at the end of the run
+//
+// ChildSampled shares the CPU time of the ancestor's children; [attribute.ChildState] says why it has no sample.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
@@ -112,7 +120,7 @@ func (n *newChildren) find(now int64) (done bool) {
 	case n.opens.busy():
 		return false
 	case n.opens.byTracer():
-		ptrace.Pin() // a thread may stop late meanwhile
+		ptrace.Pin() // see stops
 		n.untracked.Search(last, now)
 		ptrace.Unpin()
 	case n.untracked.Advanced(last):

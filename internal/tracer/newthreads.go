@@ -22,10 +22,8 @@ type newThreads struct {
 }
 
 const (
-	// To return the end of a list, the kernel goes through the threads before it, up to skipCost ns each, for at most
-	// one part in skipShare of the time.
-	skipCost  = 20
-	skipShare = 64
+	skipCost  = 20 // to return the end of a list, the kernel goes through the threads before it, for up to each ns
+	skipShare = 64 // this takes at most one part in skipShare of the time
 	// firstTail is the length of the first list.
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.

@@ -85,7 +85,7 @@ type thread struct {
 	listGeneration int64              // last listing that had it
 	gone           bool
 
-	// Of observations:
+	// Set by observations:
 	hidden          skid.HiddenDetector
 	accountedClocks procmem.SchedStat // the clocks that were last used for its account
 	triedTick       int64             // tick of the last observation, or of the last attempt

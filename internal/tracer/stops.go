@@ -13,8 +13,11 @@ import (
 )
 
 // stops begins observations, and finishes requested stops during every wait of the tracer. An interrupt cannot be
-// taken back: after a cancel the thread stops when its system call ends, maybe hours later, until this OS thread
-// detaches from it or ends.
+// withdrawn: a thread whose stop was cancelled still stops when its system call ends, maybe hours later, and a wait must
+// detach it, unless this OS thread ends before.
+//
+// Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P there, a thread
+// that stops meanwhile would stay stopped until the goroutine gets one.
 type stops struct {
 	shared   *engine.SharedState
 	engine   engine.Engine
@@ -165,13 +168,12 @@ func (s *stops) pollAndSleep() bool {
 	return true
 }
 
-// In ns. In the first half of its period, a tick sleeps after stayFor for as long, so that other threads of its CPU
-// run, unless the period is below closeTicks. longestStay without a sleep is half of the watchdog's limit (package
-// ptrace).
 const (
+	// stayFor is how long a tick works before it sleeps for as long, in the first half of its period, so that other
+	// threads of its CPU run, ns.
 	stayFor     = 150e3
-	closeTicks  = 4e6
-	longestStay = 10e6
+	closeTicks  = 4e6  // ticks of a shorter period do not sleep so, ns
+	longestStay = 10e6 // without any sleep, ns: half of the watchdog's limit (package ptrace)
 )
 
 // yieldCPU sleeps if the tick has kept its CPU for long.

@@ -35,13 +35,12 @@ type rejected struct {
 	old     bool  // it is older than the recording
 }
 
-// In ns: the intervals of listings without a hint at a change, usual, and while the process does not run. The kernel
-// goes through all threads to list them, listCost each. This takes at most one part in listShare of the time; listings
-// without a hint a fourth of that, for all processes together.
 const (
-	listEvery = 50e6
-	listIdle  = 1e9
-	listCost  = 500
+	listEvery = 50e6 // between listings without a hint at a change, ns
+	listIdle  = 1e9  // the same, of a process that does not run, ns
+	listCost  = 500  // the kernel goes through all threads to list them, for each ns
+	// listShare: listings take at most one part in it of the time; those without a hint a fourth of that, for all
+	// processes together.
 	listShare = 128
 )
 

@@ -180,7 +180,7 @@ func (t *Tracer) beginDraw() (all bool) {
 }
 
 func (t *Tracer) endTick(now, deadline int64) {
-	ptrace.Pin() // a thread may stop late meanwhile
+	ptrace.Pin() // see stops
 	defer ptrace.Unpin()
 	t.stops.endTick(now, deadline)
 	if t.Out.Due(now) {

@@ -175,7 +175,7 @@ func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, e
 }
 
 func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
-	ptrace.Pin() // a thread may stop late meanwhile
+	ptrace.Pin() // see stops
 	defer ptrace.Unpin()
 	t.shared.Skipper.NoteThreadChange(now)
 	fromZero := p.list.fromZero(observed.TID)

@@ -96,8 +96,7 @@ func (learner *sizeLearner) sizeToEnd(c *Copy) uint64 {
 }
 
 // setSize sets the size of the next copy, and reports whether it is longer. cut: the copy was too short; toCopyEnd: it
-// went up to CopyEnd. Each short copy of a batch of walks must lead to the same size: it grows from fullCopy, not from
-// Bytes.
+// went up to CopyEnd.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (again bool) {
 	old := learner.Bytes
 	want := used + Margin
@@ -109,6 +108,7 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 		learner.passed++
 		want = max(old, want) // CopyEnd cut it
 	case cut:
+		// From fullCopy, not Bytes: each short copy of a batch of walks must lead to the same size.
 		want = max(old, 4*fullCopy, want)
 	case want < old:
 		want = old - (old-want)/8 // depths vary

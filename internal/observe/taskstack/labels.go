@@ -9,12 +9,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// Of copied labels.
 const (
-	maxLabels  = 6
-	maxLabel   = 128     // bytes of a string
-	labelsCopy = 1 << 10 // all bytes
-	labelsHead = 24      // address, length, capacity of a list of string pairs
+	maxLabels  = 6       // labels copied of a task
+	maxLabel   = 128     // bytes of a key or value
+	labelsCopy = 1 << 10 // bytes of all copied labels
+	labelsHead = 24      // bytes: address, length, capacity of a list of string pairs
 	labelsPair = 32      // bytes of a pair
 )
 
