@@ -39,7 +39,7 @@ type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
 	counts       *counts
-	untracked    *foundChildren // nil if children are not followed
+	untracked    *childFinder // nil if children are not followed
 	engine       engine.Engine
 	creations    *taskCreations
 	stops        *stops
@@ -50,11 +50,11 @@ type newChildren struct {
 }
 
 type (
-	foundChildren = descendants.ChildFinder[*handover.SharedProcess, *newChild]
-	foundChild    = descendants.NewChild[*handover.SharedProcess, *newChild]
+	childFinder  = descendants.ChildFinder[*handover.SharedProcess, *childSamples]
+	foundProcess = descendants.NewChild[*handover.SharedProcess, *childSamples]
 )
 
-type newChild struct {
+type childSamples struct {
 	marks    []mark
 	thread   *observe.Thread // its first thread; nil if not open
 	memory   *procmem.Memory
@@ -74,7 +74,7 @@ type mark struct {
 func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassigned }
 
 func (n *newChildren) begin() {
-	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *newChild](n.shared.Files)
+	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *childSamples](n.shared.Files)
 	n.precedesExec = mayPrecedeExec()
 	n.untracked.BeforeReads(func() {
 		if !n.opens.busy() {
@@ -132,14 +132,14 @@ func (n *newChildren) find(now int64) (done bool) {
 // exiting is PF_EXITING (include/linux/sched.h).
 const exiting = 0x04
 
-func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
+func (n *newChildren) mark(found *foundProcess, s *procmem.Stat) {
 	if !n.shared.Observer.Preemption().RunsOrPreempted(found.Files) {
 		return
 	}
 	ptrace.Pin() // allocates, see [procOpens.takeOrMake]
 	child := found.Value
 	if child == nil {
-		child = &newChild{}
+		child = &childSamples{}
 		found.Value = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
@@ -156,7 +156,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	}
 }
 
-func (n *newChildren) stopChild(child *newChild, pid int) {
+func (n *newChildren) stopChild(child *childSamples, pid int) {
 	var err error
 	if !n.admitsStop() || !n.opens.run(func() { err = child.open(pid, n.shared.Files) }) {
 		child.marks[len(child.marks)-1].childState = attribute.ChildNotStopped
@@ -185,7 +185,7 @@ func (n *newChildren) admitsStop() bool {
 		n.pace.admitsObservation() && n.backlog.roomForCopy()
 }
 
-func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
+func (child *childSamples) open(pid int, budget *procmem.FDBudget) error {
 	if child.thread == nil {
 		child.memory = procmem.OpenMemory(pid)
 		child.thread = observe.NewThread(pid, pid, budget)
@@ -203,7 +203,7 @@ func (child *newChild) open(pid int, budget *procmem.FDBudget) error {
 }
 
 // stopFinished adds what a stop has read to the last mark, or counts its error.
-func (n *newChildren) stopFinished(child *newChild, raw *observe.RawSample, err error) {
+func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, err error) {
 	if err != nil {
 		reason := observe.Reason(err)
 		n.counts.noteFailure(reason)
@@ -230,7 +230,7 @@ func (n *newChildren) stopFinished(child *newChild, raw *observe.RawSample, err 
 }
 
 // stoppedInExec reports whether the process runs, or is about to run, another program's code than that of its mappings.
-func (child *newChild) stoppedInExec(raw *observe.RawSample) bool {
+func (child *childSamples) stoppedInExec(raw *observe.RawSample) bool {
 	brokeExec := raw.How == observe.ByStop && procs.SyscallName(raw.Regs.Arch, raw.BrokenCall) == "execve"
 	return brokeExec || !child.mappings.HasCode(raw.Regs.PC)
 }
@@ -308,7 +308,7 @@ func (n *newChildren) reportMarks(waiter *handover.SharedProcess, marks []mark) 
 	}
 }
 
-func (n *newChildren) reportUsed(found *foundChild) {
+func (n *newChildren) reportUsed(found *foundProcess) {
 	for _, u := range found.Times {
 		n.shared.Out.Add(handover.Event{
 			Kind: handover.ChildCounted, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.shared.Tick.At,
@@ -317,7 +317,7 @@ func (n *newChildren) reportUsed(found *foundChild) {
 	}
 }
 
-func (n *newChildren) drop(child *newChild) {
+func (n *newChildren) drop(child *childSamples) {
 	for i := range child.marks {
 		if s := child.marks[i].raw; s != nil {
 			n.shared.Pool.Put(s)
@@ -327,7 +327,7 @@ func (n *newChildren) drop(child *newChild) {
 	n.close(child)
 }
 
-func (n *newChildren) close(child *newChild) {
+func (n *newChildren) close(child *childSamples) {
 	if child.thread != nil {
 		n.stops.cancel(child.thread)
 		child.thread.Close()

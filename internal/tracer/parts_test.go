@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,50 @@ func TestPartsPointOnlyToPartsAboveThem(t *testing.T) {
 	}
 	if pointers < 20 {
 		t.Errorf("%d pointers to parts are found, want 20 or more: the source was not understood", pointers)
+	}
+}
+
+// A forgotten one would be dereferenced at the first event of its kind.
+func TestPartsHaveAllThatTheyPointTo(t *testing.T) {
+	set := map[string]bool{ // later, or nil has a meaning
+		"pace.quota": false, "procOpens.opener": false, "procOpens.job": false, "taskCreations.file": false,
+	}
+	tracer, fields := newTracer(Options{Freq: 99, Children: true}), 0
+	check := func(name string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer, reflect.Interface, reflect.Func:
+		default:
+			return
+		}
+		fields++
+		if _, later := set[name]; later {
+			set[name] = true
+		} else if v.IsNil() {
+			t.Errorf("%s is nil", name)
+		}
+	}
+	of := reflect.ValueOf(tracer).Elem()
+	for i := range of.NumField() {
+		part := of.Field(i)
+		check("Tracer."+of.Type().Field(i).Name, part)
+		if part.Kind() != reflect.Pointer || part.IsNil() || part.Elem().Kind() != reflect.Struct ||
+			of.Type().Field(i).Type.Elem().PkgPath() != of.Type().PkgPath() {
+			continue
+		}
+		part = part.Elem()
+		for j := range part.NumField() {
+			if part.Type() != reflect.TypeFor[Options]() {
+				check(part.Type().Name()+"."+part.Type().Field(j).Name, part.Field(j))
+			}
+		}
+	}
+	for name, found := range set {
+		if !found {
+			t.Errorf("%s is no field of a part", name)
+		}
+	}
+	if fields < 60 {
+		t.Errorf("%d fields are checked, want 60 or more", fields)
 	}
 }
 

@@ -23,7 +23,7 @@ type process struct {
 	execState   execState      // of execs
 	endedReport endedReport    // of endedThreads
 	tail        threadListTail // of newThreads
-	earlier     *newChild      // of newChildren: observations before its first thread is tracked
+	earlier     *childSamples  // of newChildren: observations before its first thread is tracked
 }
 
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }

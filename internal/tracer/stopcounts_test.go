@@ -2,16 +2,34 @@
 
 package tracer
 
-import "testing"
+import (
+	"maps"
+	"testing"
 
-func TestBrokenCallsAreCountedByName(t *testing.T) {
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/observe"
+)
+
+func TestEffectsOnCallsAreCountedByName(t *testing.T) {
 	var h callEffects
-	h.broken[0], h.broken[maxCalls] = 2, 1
-	got := byCall(&h.broken, 5)
-	if len(got) != 2 || got["other"] != 3 {
-		t.Errorf("%v", got)
+	for _, e := range []observe.CallEffect{
+		{Broken: true, BrokenCall: unix.SYS_READ},
+		{Broken: true, BrokenCall: unix.SYS_READ},
+		{Broken: true, BrokenCall: -1}, // unknown
+		{Broken: true, BrokenCall: maxCalls},
+		{ReportedTwice: true, BrokenCall: unix.SYS_FUTEX},
+		{Restarted: true, BrokenCall: unix.SYS_READ},
+	} {
+		h.add(&e)
 	}
-	if got := byCall(&h.reported, 0); len(got) != 0 {
-		t.Errorf("%v", got)
+	for what, c := range map[string]struct{ got, want map[string]int64 }{
+		"broken, two more not counted by call": {byCall(&h.broken, 6), map[string]int64{"read": 2, "other": 4}},
+		"reported twice":                       {byCall(&h.reported, 1), map[string]int64{"futex": 1}},
+		"none":                                 {byCall(&callEffects{}.broken, 0), map[string]int64{}},
+	} {
+		if !maps.Equal(c.got, c.want) {
+			t.Errorf("%s: %v, want %v", what, c.got, c.want)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
 	t.stops.countLostStops(observed)
 	switch owner := observed.Owner.(type) {
-	case *newChild:
+	case *childSamples:
 		t.newChildren.stopFinished(owner, raw, err)
 	case *thread:
 		t.observations.stopFinished(owner, raw, err)

@@ -292,6 +292,96 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	}
 }
 
+// The example of doc.go.
+func TestTheCopyIsAsTheExampleSays(t *testing.T) {
+	const (
+		base    = 0x7f3c18000000
+		slots   = managed.SlotFirstFree
+		thread  = 0x4000
+		code    = 0x3a4f0
+		gen     = 0x51258
+		chunk   = 0x100000
+		module  = chunk + 0x20
+		f       = chunk + 0xa0
+		top     = chunk + 0x168
+		fCode   = base + 0x3b000
+		modCode = base + 0x3c000
+		none    = 0x55d0c0de0000
+		stackAt = 0x7ffd35c2a000
+		ofC     = 0x1d0 // in the stack
+	)
+	b, err := unix.Mmap(-1, 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(b) }()
+	a := &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))} // in place of base
+	known := &managed.SkipSet{}
+	for _, to := range []uint64{fCode, modCode, none} {
+		known.Add(to)
+	}
+	a.put(thread+0xe8, a.at+chunk)
+	a.put(thread+0xf0, a.at+top)
+	a.put(thread+0x48, a.at+gen)
+	a.put(gen, a.at+code)
+	a.put(gen+8, a.at+f)
+	a.put(f, fCode)
+	a.put(f+8, a.at+module)
+	a.put(module, modCode)
+	a.put(module+8, stackAt+ofC)
+	stack := make([]byte, pageSize)
+	binary.LittleEndian.PutUint64(stack[ofC:], none)
+	plan := &managed.Plan{Skip: known, Steps: []managed.Step{
+		managed.CopyStep(managed.SlotAnchor, 0, 0x100),
+		managed.LoadStep(managed.SlotAnchor, 0xe8, slots), managed.LoadStep(managed.SlotAnchor, 0xf0, slots+1),
+		managed.CopyUpToStep(slots, slots+1, 32<<10),
+		managed.LoadStep(managed.SlotAnchor, 0x48, slots+2),
+		managed.CopyListStep(slots+2, 0x50, 8),
+		managed.CopyTargetsStep(0, 0, 0x90, 64),
+	}}
+	mem := procmem.OpenMemory(os.Getpid())
+	defer mem.Close()
+	var last Last
+	p, out := newPlanned()
+	rd, regs := ptrace.NewReader(os.Getpid(), mem), frames.Regs{}
+	observe := func() (regions []frames.Region, reads int) {
+		rd.Reset(os.Getpid(), mem)
+		rd.AllowReads(MaxReads)
+		rd.SetStack(stackAt, stack)
+		p.Use(plan, a.at+thread, 0, &last)
+		before := rd.ReadsLeft()
+		regions = out[:p.Copy(&regs, &rd, out, 0)]
+		return regions, before - rd.ReadsLeft()
+	}
+	last.CheckPresent(mem, plan, a.at+thread)
+	regions, reads := observe()
+	want := []memoryRange{
+		{thread, thread + 0x100}, {chunk, top}, {gen &^ (pageSize - 1), gen&^(pageSize-1) + pageSize}, {code, code + 0x90},
+	}
+	if reads != len(want) || len(regions) != len(want) {
+		t.Fatalf("%d regions in %d reads, want %d", len(regions), reads, len(want))
+	}
+	for i, w := range want {
+		r := regions[i]
+		if got := (memoryRange{r.Addr - a.at, r.Addr + uint64(len(r.Bytes)) - a.at}); got != w {
+			t.Errorf("region %d: %#x, want %#x", i+1, got, w)
+		}
+	}
+	if p.savedNodes[3] != stackAt+ofC || len(p.savedNodes) != 4 {
+		t.Errorf("nodes %#x, want 4, the last one in the stack", p.savedNodes)
+	}
+	last.CheckPresent(mem, plan, a.at+thread)
+	if last.ranges.until == 0 || last.nodes.until == 0 {
+		t.Skip("the kernel does not show which pages are present")
+	}
+	if regions, reads = observe(); reads != 2 {
+		t.Errorf("the next observation: %d regions in %d reads, want 2 reads", len(regions), reads)
+	}
+	if n := testing.AllocsPerRun(10, func() { observe() }); n != 0 {
+		t.Errorf("%v allocations in an observation", n)
+	}
+}
+
 // If the place is another thread's by then, it is sought again.
 func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 	const n, distance, size, word, tid = 10, 8192, 32, 16, 77

@@ -116,6 +116,43 @@ func TestFramesBehindAnUnknownOneAreFollowed(t *testing.T) {
 	}
 }
 
+// The example of doc.go; its addresses count from 0x7f0fff000.
+func TestTheSearchIsAsTheExampleSays(t *testing.T) {
+	const readAll, load, main, from = 0x401136, 0x4011c2, 0x401210, 0x7f0fff000
+	mem, base := stackOf(t, 1<<20)
+	h := history{sizes: &frameSizes{}}
+	h.learn([]frameEnd{
+		{at: base + 0x7f10000a0 - from, pc: readAll}, {at: base + 0x7f10200e0 - from, pc: load},
+		{at: base + 0x7f1030130 - from, pc: main},
+	}, true)
+	for pc, want := range map[frames.Addr]frames.Addr{readAll: 0x20040, load: 0x10050, main: sizeRoot} {
+		if got := h.sizes.size(pc); got != want {
+			t.Errorf("frame size at %#x: %#x, want %#x", pc, got, want)
+		}
+	}
+	for at, pc := range map[uint64]uint64{0x7f0fff0a0: readAll, 0x7f101f0e0: load, 0x7f102f130: main} {
+		binary.LittleEndian.PutUint64(mem[at-from-8:], pc)
+	}
+	p := &Copier{search: search{outline: h.outline()}, top: mem[:TopBytes]}
+	have, copied, ok := follows(p, base)
+	if !ok || copied != 2*768 || (TopBytes+copied)>>10 != 25 {
+		t.Errorf("%v, %d bytes beyond the top", ok, copied)
+	}
+	for i, end := range []uint64{0x7f101f0e0, 0x7f102f130} {
+		if r := have.Others[i]; r.Addr != base+end-from-pieceBelow {
+			t.Errorf("piece %d begins at %#x", i, r.Addr-base+from)
+		}
+	}
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	if n := testing.AllocsPerRun(10, func() {
+		rd.AllowReads(pieceReads)
+		p.begin(base, &rd, out, 0)
+		p.followTop()
+	}); n != 0 {
+		t.Errorf("%v allocations in a search", n)
+	}
+}
+
 // Each frame leads to the next, in circles.
 func TestTheSearchInAStopIsBounded(t *testing.T) {
 	const pc, size, depth = 0x401010, 16, 1 << 20

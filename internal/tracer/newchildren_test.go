@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe"
+	"prywalk/internal/osthread"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// untrackedChild is a child of this process that computes, and that a tracer has found.
+type untrackedChild struct {
+	c       *Tracer
+	cmd     *exec.Cmd
+	tracked *handover.SharedProcess // in place of this process
+	now     int64                   // time of the next tick, CLOCK_MONOTONIC ns
+}
+
+// withUntrackedChild calls f on the tracer's thread.
+func withUntrackedChild(t *testing.T, f func(*untrackedChild)) {
+	t.Helper()
+	osthread.Run(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		c := newTracer(Options{Freq: 99, Children: true})
+		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
+		defer c.Observer.Close()
+		u := &untrackedChild{
+			c: c, cmd: exec.Command("sh", "-c", "while :; do :; done"), tracked: &handover.SharedProcess{}, now: procmem.Now(),
+		}
+		if err := u.cmd.Start(); err != nil {
+			t.Error(err)
+			return
+		}
+		defer u.kill()
+		finder := c.newChildren.untracked
+		finder.Track(os.Getpid(), u.tracked)
+		finder.Search(u.cmd.Process.Pid-1, u.now)
+		finder.Search(u.cmd.Process.Pid, u.now)
+		if u.value() == nil && finder.Empty() {
+			t.Error("the child is not found")
+			return
+		}
+		f(u)
+		c.newChildren.end()
+		c.listings.endAll()
+	})
+}
+
+func (u *untrackedChild) kill() {
+	_ = u.cmd.Process.Kill()
+	_ = u.cmd.Wait()
+}
+
+func (u *untrackedChild) value() *childSamples {
+	for found := range u.c.newChildren.untracked.All() {
+		if found.PID == u.cmd.Process.Pid {
+			return found.Value
+		}
+	}
+	return nil
+}
+
+// tick finds and marks the child, and finishes its stop.
+func (u *untrackedChild) tick() {
+	u.c.Tick.Number++
+	u.c.newChildren.observe(u.now)
+	u.c.stops.finishUntil(procmem.Now() + 1e9)
+}
+
+// stopTimes ticks until n marks have a sample, and returns the number of those without.
+func (u *untrackedChild) stopTimes(t *testing.T, n int) (without int) {
+	t.Helper()
+	for range 20_000 {
+		u.tick()
+		samples := 0
+		child := u.value()
+		if child == nil {
+			continue // it is queued, not on a CPU
+		}
+		for i := range child.marks {
+			if child.marks[i].raw != nil {
+				samples++
+			}
+		}
+		if samples == n {
+			return len(child.marks) - n
+		}
+		procmem.SleepUntil(procmem.Now() + 1e6)
+	}
+	t.Errorf("%d samples of a child that computes are not reached", n)
+	return 0
+}
+
+// events returns what was reported of children and threads, by kind.
+func (u *untrackedChild) events() (sampled, childSampled []handover.Event) {
+	u.c.backlog.handOver()
+	for len(u.c.Queue.Batches()) > 0 {
+		for _, e := range <-u.c.Queue.Batches() {
+			switch e.Kind {
+			case handover.Sampled:
+				sampled = append(sampled, e)
+			case handover.ChildSampled:
+				childSampled = append(childSampled, e)
+			}
+		}
+	}
+	return sampled, childSampled
+}
+
+// track makes the tracer track the child, but not its thread yet.
+func (u *untrackedChild) track(t *testing.T) {
+	t.Helper()
+	target, err := loadedcode.Open(u.cmd.Process.Pid)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	t.Cleanup(func() { _ = target.Close() })
+	u.c.tracked.trackProcess(handover.NewSharedProcess(target, true, os.Getpid()))
+}
+
+// The table of newChildren.
+func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
+	const stops = 2 // a child is stopped at each mark
+	for name, c := range map[string]struct {
+		then func(*testing.T, *untrackedChild)
+		// Events of marks with a sample: of the first thread, and of the children. Those without are reported if reported.
+		ofThread, ofChildren int
+		reported             bool
+	}{
+		"tracked": {func(t *testing.T, u *untrackedChild) {
+			u.track(t)
+			u.c.listings.refreshAll(procmem.Now())
+		}, stops, 0, true},
+		"ends untracked": {func(_ *testing.T, u *untrackedChild) {
+			u.kill()
+			u.tick()
+		}, 0, stops, true},
+		"tracked, ends before its first thread is": {func(t *testing.T, u *untrackedChild) {
+			u.track(t)
+			u.c.tracked.endProcess(u.c.tracked.processes()[0])
+		}, 0, 0, true},
+		"untracked for 10 s": {func(_ *testing.T, u *untrackedChild) {
+			u.now += 10.1e9
+			u.tick()
+		}, 0, 0, false},
+		"untracked at the end": {func(_ *testing.T, u *untrackedChild) { u.c.newChildren.end() }, 0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withUntrackedChild(t, func(u *untrackedChild) {
+				without := u.stopTimes(t, stops) + 1
+				child := u.value()
+				child.marks = append(child.marks, mark{
+					at: u.now, standsFor: 1, program: &handover.Program{}, childState: attribute.ChildNotStopped,
+				})
+				u.events() // none so far is of interest
+				c.then(t, u)
+				if !c.reported {
+					without = 0
+				}
+				sampled, ofChildren := u.events()
+				if len(sampled) != c.ofThread || len(ofChildren) != c.ofChildren+without {
+					t.Errorf("%d samples of its thread and %d of children, want %d and %d", len(sampled), len(ofChildren),
+						c.ofThread, c.ofChildren+without)
+				}
+				for _, e := range sampled {
+					if e.Thread.TID != u.cmd.Process.Pid || e.RawSample == nil || e.Program.Name != "sh" {
+						t.Errorf("a sample of thread %d, program %q", e.Thread.TID, e.Program.Name)
+					}
+				}
+				for _, e := range ofChildren {
+					if e.Proc != u.tracked {
+						t.Error("a sample of another process's child")
+					}
+				}
+				if n := u.c.Pool.BytesInUse(); (n > 0) != (c.ofThread+c.ofChildren > 0) {
+					t.Errorf("%d bytes of samples are in use", n)
+				}
+			})
+		})
+	}
+}
+
+func TestAChildWhoseStopIsDeniedIsNotStoppedAgain(t *testing.T) {
+	withUntrackedChild(t, func(u *untrackedChild) {
+		u.stopTimes(t, 1)
+		child := u.value()
+		u.c.newChildren.stopFinished(child, nil, ptrace.ErrDenied)
+		stops := u.c.counts.attempted
+		for n := len(child.marks); len(child.marks) < n+2; {
+			u.tick()
+			procmem.SleepUntil(procmem.Now() + 1e6)
+		}
+		if u.c.counts.attempted != stops {
+			t.Errorf("%d more observations were begun", u.c.counts.attempted-stops)
+		}
+	})
+}
