@@ -3,8 +3,6 @@
 package ptrace
 
 import (
-	"errors"
-
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
@@ -82,13 +80,6 @@ func (tracee *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
 	}
 }
 
-func (w *waiter) spinFrom(now int64) {
-	w.spinUntil = now + w.spinFor
-	if w.nextCheckAll < now {
-		w.nextCheckAll = now + checkAllEvery
-	}
-}
-
 // Cancel gives a Tracee up: a stopped thread is detached now, any other by a later WaitAny when it stops. The Tracee
 // must not be used afterwards.
 func (c *Controller) Cancel(tracee *Tracee) {
@@ -104,33 +95,4 @@ func (c *Controller) Cancel(tracee *Tracee) {
 		}
 		c.poll(tracee)
 	}
-}
-
-// StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish; a stop that is pending is
-// finished. Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
-func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
-	tracee, err := c.Begin(tid)
-	if err != nil && !errors.Is(err, ErrPending) {
-		c.awaitUnknown()
-		return err
-	}
-	sleep := int64(minSleep)
-	for !c.Poll(tracee) {
-		now := procmem.Now()
-		if now >= deadline {
-			c.Cancel(tracee)
-			return ErrTimeout
-		}
-		if now >= c.spinUntil {
-			c.nanosleep(min(sleep, deadline-now))
-			sleep = min(sleep*2, maxSleep)
-		}
-		if now >= c.nextCheckAll {
-			c.nextCheckAll = now + checkAllEvery
-			c.checkOne(tracee)
-		}
-	}
-	err = c.Finish(tracee, req, out)
-	c.awaitUnknown()
-	return err
 }

@@ -36,6 +36,24 @@ type Stats struct {
 	Lowered                          uint64 // how often the watchdog took the tracer's real-time priority
 }
 
+func (s *Stats) count(tracee *Tracee) {
+	switch tracee.kind {
+	case KindSignal:
+		s.SignalStops++
+	case KindGroup:
+		s.GroupStops++
+	}
+	if tracee.repair.Restarted {
+		s.Restarted++
+	}
+	if tracee.repair.Broken {
+		s.Broken++
+	}
+	if tracee.repair.ReportedTwice {
+		s.ReportedTwice++
+	}
+}
+
 // Controller stops threads. Its methods must be called on the OS thread that made it (runtime.LockOSThread, or
 // [Run]). It begins stops; its waiter, which is a [Sleeper], finds what has stopped, and the waiter's stopper reads and
 // detaches it.
@@ -95,15 +113,6 @@ func (c *Controller) Stats() Stats {
 		s.Lowered = uint64(c.watchdog.count.Load())
 	}
 	return s
-}
-
-// Attached returns how many threads may be attached: Tracees in use, cancelled ones included, and one for those that
-// exec gave another id.
-func (w *waiter) Attached() int {
-	if w.mayTraceUnknown {
-		return w.tracees.live + 1
-	}
-	return w.tracees.live
 }
 
 const closeWait = 50 * time.Millisecond

@@ -37,7 +37,7 @@
 // which the compiler marks no safe point, do not allocate, and use raw system calls, which keep the P. The garbage
 // collector waits for them.
 //
-// PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (seize.go).
+// PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (rescuer.go).
 //
 // What could delay a stop: other programs on the tracer's CPU (prevented by SCHED_FIFO or the best nice value, with a
 // watchdog: watchdog.go); a thread that does not stop (a timer's signal ends the wait: alarm.go); Ctrl-Z (all threads

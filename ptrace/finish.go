@@ -181,21 +181,3 @@ func (s *stopper) endTracee(tracee *Tracee, detached syscall.Errno) {
 	}
 	tracee.state, tracee.cancelled = traceePending, true
 }
-
-func (s *Stats) count(tracee *Tracee) {
-	switch tracee.kind {
-	case KindSignal:
-		s.SignalStops++
-	case KindGroup:
-		s.GroupStops++
-	}
-	if tracee.repair.Restarted {
-		s.Restarted++
-	}
-	if tracee.repair.Broken {
-		s.Broken++
-	}
-	if tracee.repair.ReportedTwice {
-		s.ReportedTwice++
-	}
-}

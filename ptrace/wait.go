@@ -44,6 +44,22 @@ type waiter struct {
 	nextCheckAll  int64 // next check of all pending Tracees
 }
 
+// Attached returns how many threads may be attached: Tracees in use, cancelled ones included, and one for those that
+// exec gave another id.
+func (w *waiter) Attached() int {
+	if w.mayTraceUnknown {
+		return w.tracees.live + 1
+	}
+	return w.tracees.live
+}
+
+func (w *waiter) spinFrom(now int64) {
+	w.spinUntil = now + w.spinFor
+	if w.nextCheckAll < now {
+		w.nextCheckAll = now + checkAllEvery
+	}
+}
+
 // WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel; nil at
 // the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Suspending]. It spins for
 // Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoGC and real-time priority

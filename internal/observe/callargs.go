@@ -31,10 +31,3 @@ func ArgumentRegisters(arch frames.Arch) [6]uint8 {
 	}
 	return argumentsX86
 }
-
-func futexCall(arch frames.Arch) int64 {
-	if arch == frames.AArch64 {
-		return 98 // include/uapi/asm-generic/unistd.h
-	}
-	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
-}

@@ -64,24 +64,6 @@ func (h *hintBuffer) take() bool {
 
 func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
 
-// takeHints makes the newest hints those of this observation, and reports whether an unchanged thread is to be read
-// again for them.
-func (o *Observer) takeHints(t *Thread) (again bool) {
-	root := t.hints().Root
-	if !t.feedback.handedOver.take() {
-		return false
-	}
-	hints := t.hints()
-	o.missingRegisters.note(hints.MissingRegisterSite)
-	again = hints.Retries != t.copies.seenRetries
-	t.copies.seenRetries = hints.Retries
-	if kept := &t.sleep.kept; hints.Root != root && kept.awaitsRoot {
-		kept.awaitsRoot = false
-		again = true
-	}
-	return again
-}
-
 // outlineFor returns the outline if the stack is deep at a stack pointer.
 func (hints *CopyHints) outlineFor(sp frames.Addr) *deepstack.Outline {
 	if hints.Root == 0 || hints.Changing || hints.Root-sp >= deepstack.DeepFrom {

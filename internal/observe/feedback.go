@@ -13,9 +13,9 @@ import (
 //
 // Each of these learns from the end of a walk, and sets its part of the hints:
 //
-//	copysize.Learner     package copysize   bytes of stack, its end, places on other stacks, the depth of kernel samples
-//	deepstack.Learner    package deepstack  the frame ends of a deep stack
-//	noteMissingRegister  keptregs.go        where a register is missing
+//	copysize.Learner     package copysize     bytes of stack, its end, places on other stacks, the depth of kernel samples
+//	deepstack.Learner    package deepstack    the frame ends of a deep stack
+//	noteMissingRegister  missingregisters.go  where a register is missing
 
 // WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine;
 // the observing one only takes the hints from handedOver.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 
 	"prywalk/frames"
-	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
@@ -74,14 +73,6 @@ func (k *keptRegs) isSameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.isSameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
-// isRestart reports whether a call is restart_syscall(2).
-func isRestart(nr int64) bool {
-	if process.HostArch() == frames.AArch64 {
-		return nr == 128
-	}
-	return nr == 219
-}
-
 func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	st := &s.Mem.Stack
 	if addr < st.Addr || addr-st.Addr > uint64(len(st.Bytes)) {
@@ -106,59 +97,4 @@ func (e *sleepEvidence) restoreSleeper(s *RawSample, call *procmem.SyscallInfo, 
 	e.kept.keep(s)
 	// The thread runs once more to re-enter its call; until then it counts as asleep.
 	e.base.state = sample.Sleeping
-}
-
-// missingRegisterSites is a hash table of [siteKey]s where a register was missing. A collision replaces the older one.
-type missingRegisterSites [1024]uint64
-
-// siteKey depends on the program counter, and on x86-64, where a missing register depends on the callers, on the thread
-// and its stack pointer.
-func siteKey(tid int, s *RawSample) uint64 {
-	if s.Regs.Arch == frames.AArch64 {
-		return s.Regs.PC
-	}
-	return (s.Regs.PC*0x9e3779b97f4a7c15 ^ s.Regs.SP()*0xc2b2ae3d27d4eb4f ^ uint64(tid)*0x165667b19e3779f9) | 1
-}
-
-func (sites *missingRegisterSites) slot(key uint64) *uint64 {
-	return &sites[key*0x9e3779b97f4a7c15>>54%uint64(len(sites))]
-}
-
-func (sites *missingRegisterSites) note(key uint64) {
-	if key != 0 {
-		*sites.slot(key) = key
-	}
-}
-
-func (sites *missingRegisterSites) has(key uint64) bool { return *sites.slot(key) == key }
-
-func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
-	if s.How != ByPassiveRead || !Interruptible(feedback.id, &s.Call) {
-		return
-	}
-	feedback.reads.MissingRegisterSite = siteKey(feedback.id.TID, s)
-	feedback.readAgainIf(!s.stopRefused)
-}
-
-// tryStopForRegister reports whether to stop a sleeper for a missing register. If one is missing and the stop is not
-// allowed, it sets s.stopRefused.
-func (o *Observer) tryStopForRegister(t *Thread, s *RawSample) bool {
-	if s.recalled || !o.missingRegisters.has(siteKey(t.TID, s)) {
-		return false
-	}
-	s.stoppedForRegister = o.mayStopForRegister(t, s)
-	s.stopRefused = !s.stoppedForRegister
-	return s.stoppedForRegister
-}
-
-func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
-	switch {
-	case !o.mayStopSleepers(), t.abortedCall.wasHarmed():
-		return false
-	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs): // stopped in this sleep already
-		return false
-	case !Interruptible(t.ThreadID, &s.Call):
-		return false
-	}
-	return o.limit.tryAdmitStop(t)
 }

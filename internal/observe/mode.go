@@ -2,13 +2,7 @@
 
 package observe
 
-import (
-	"errors"
-	"fmt"
-
-	"prywalk/internal/refusal"
-	"prywalk/ptrace"
-)
+import "fmt"
 
 // Mode selects the ways of observing. A recording uses ModeAuto; a dump also uses ModePassiveOnly and ModeAlwaysRead.
 // The hidden flag --rung forces one.
@@ -38,15 +32,4 @@ func ParseMode(name string) (Mode, error) {
 		}
 	}
 	return 0, fmt.Errorf("%q is no way to observe a thread: choose one of %v", name, modeNames)
-}
-
-// Reason classifies an error of an observation.
-func Reason(err error) refusal.Reason {
-	if errors.Is(err, ptrace.ErrPending) {
-		return refusal.Busy
-	}
-	if r := refusal.Of(err); r != refusal.Self {
-		return r
-	}
-	return refusal.Other // refusal.Self: the target is prywalk
 }

@@ -120,6 +120,24 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
 }
 
+// takeHints makes the newest hints those of this observation, and reports whether an unchanged thread is to be read
+// again for them.
+func (o *Observer) takeHints(t *Thread) (again bool) {
+	root := t.hints().Root
+	if !t.feedback.handedOver.take() {
+		return false
+	}
+	hints := t.hints()
+	o.missingRegisters.note(hints.MissingRegisterSite)
+	again = hints.Retries != t.copies.seenRetries
+	t.copies.seenRetries = hints.Retries
+	if kept := &t.sleep.kept; hints.Root != root && kept.awaitsRoot {
+		kept.awaitsRoot = false
+		again = true
+	}
+	return again
+}
+
 // decide reads the thread if it sleeps, and returns how its observation goes on: Pending if it is to be stopped now.
 func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
@@ -196,6 +214,29 @@ func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 		return o.tryStopForRegister(t, s)
 	}
 	return false
+}
+
+// tryStopForRegister reports whether to stop a sleeper for a missing register. If one is missing and the stop is not
+// allowed, it sets s.stopRefused.
+func (o *Observer) tryStopForRegister(t *Thread, s *RawSample) bool {
+	if s.recalled || !o.missingRegisters.has(siteKey(t.TID, s)) {
+		return false
+	}
+	s.stoppedForRegister = o.mayStopForRegister(t, s)
+	s.stopRefused = !s.stoppedForRegister
+	return s.stoppedForRegister
+}
+
+func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
+	switch {
+	case !o.mayStopSleepers(), t.abortedCall.wasHarmed():
+		return false
+	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs): // stopped in this sleep already
+		return false
+	case !Interruptible(t.ThreadID, &s.Call):
+		return false
+	}
+	return o.limit.tryAdmitStop(t)
 }
 
 // checkWasOnCPU reports whether a sleeper was on a CPU, its last one, until the tracer woke and preempted it: then the

@@ -35,6 +35,14 @@ func (st *requestedStops) finishUntil(deadline int64, done func(*Thread, *RawSam
 	}
 }
 
+func (st *requestedStops) markQueued() {
+	for tracee, t := range st.pending {
+		if !t.skid.Decided() && st.preemption.checkAwaitsTracer(t) {
+			tracee.MarkQueued()
+		}
+	}
+}
+
 // FinishStopped finishes the observations of all stopped threads between two calls of Begin, and returns their number.
 // It busy-waits for the first one until the deadline (0: not at all).
 func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) (n int) {

@@ -48,14 +48,6 @@ func (p *Preemption) PreemptedOn() (cpu int, ok bool) {
 	return p.detector.CPU(p.wake().At), true
 }
 
-func (st *requestedStops) markQueued() {
-	for tracee, t := range st.pending {
-		if !t.skid.Decided() && st.preemption.checkAwaitsTracer(t) {
-			tracee.MarkQueued()
-		}
-	}
-}
-
 func (p *Preemption) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())
 }
@@ -109,9 +101,6 @@ func (p *Preemption) FindPreempted() *Thread {
 	}
 	return nil
 }
-
-// ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
-func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
 
 // LastCPU returns a thread's last CPU, or −1 if unknown, and whether the thread outranks the tracer: the tracer's
 // wake-up does not preempt it there.

@@ -130,6 +130,9 @@ func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 	return n
 }
 
+// ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
+func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
+
 // threadPointer is that of the last stop, 0 if it is unknown or of a former program.
 func (t *Thread) threadPointer() uint64 {
 	if t.copies.tlsSpace != t.addressSpace() {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import (
+	"errors"
+
+	"prywalk/internal/procmem"
+)
+
+// StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish; a stop that is pending is
+// finished. Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
+func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
+	tracee, err := c.Begin(tid)
+	if err != nil && !errors.Is(err, ErrPending) {
+		c.awaitUnknown()
+		return err
+	}
+	sleep := int64(minSleep)
+	for !c.Poll(tracee) {
+		now := procmem.Now()
+		if now >= deadline {
+			c.Cancel(tracee)
+			return ErrTimeout
+		}
+		if now >= c.spinUntil {
+			c.nanosleep(min(sleep, deadline-now))
+			sleep = min(sleep*2, maxSleep)
+		}
+		if now >= c.nextCheckAll {
+			c.nextCheckAll = now + checkAllEvery
+			c.checkOne(tracee)
+		}
+	}
+	err = c.Finish(tracee, req, out)
+	c.awaitUnknown()
+	return err
+}
