@@ -141,13 +141,13 @@ func (r *Reader) MappingStart(addr uint64) uint64 {
 	return r.memory.MappingStart(addr)
 }
 
-// maxParts is the most places of one read, which then takes about as long as two.
+// maxParts is the most places of one read, which then takes about as long as two. The kernel allows 1024 (UIO_MAXIOV).
 const maxParts = 64
 
-// MaxPrefetch is the most places of a [Prefetcher].
+// MaxPrefetch is the most places of a [Prefetcher]: the stack is read with them.
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read, and returns the bytes before the first
+// ReadAll reads len(Bytes) bytes at each Addr of at most maxParts parts, as one read, and returns the bytes before the first
 // incomplete part.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.readsLeft <= 0 {

@@ -208,15 +208,11 @@ type forkCounts struct {
 // minForks is the number of children without exec from which on the others count as alike.
 const minForks = 8
 
-// Flags of include/linux/sched.h.
-const (
-	exiting    = 0x04 // PF_EXITING
-	beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since
-)
+const beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since (include/linux/sched.h)
 
 func (f *ChildFinder[Owner, Value]) noteExec(child *NewChild[Owner, Value], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
-	stillBefore := before && s.Flags&exiting == 0 && s.State != 'Z'
+	stillBefore := before && !s.Exiting() && s.State != 'Z'
 	if _, tracked := f.tracked[child.parent]; child.execKnown || !tracked || stillBefore {
 		return
 	}

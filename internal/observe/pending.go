@@ -91,16 +91,8 @@ func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 }
 
 // reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec, and reports whether
-// it did. Precondition: this process has not stopped the thread. What else an exec renews: package sampler (doc.go).
-//
-// An exec is found in these ways, as it can come at any moment:
-//
-//   - before a process is observed, by its address space (execs.detect in package tracer)
-//   - in an observation that copies memory: here, as the copy is empty
-//   - in an observation that copies none, or that comes before the address space is new: by the clocks of the first
-//     thread, which may be those of the thread that has called exec and gets the first one's id
-//     (observations.clocksMayBeExecCallers in package tracer)
-//   - in [StopAll]: before the stop of a thread is requested, and after its end, if the copy is empty
+// it did. Precondition: this process has not stopped the thread. What shows an exec, and what it renews: package sampler
+// (doc.go).
 func (t *Thread) reopenAfterExec(n int) bool {
 	if n > 0 || t.Memory == nil {
 		return false

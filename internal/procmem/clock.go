@@ -47,6 +47,9 @@ func SinceBoot() int64 {
 	return int64(ns)
 }
 
+// BootTicks returns the present time in clock ticks ([ClockTick]) after boot, as start times in /proc.
+func BootTicks() uint64 { return uint64(SinceBoot()) / ClockTick }
+
 // Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns (clock_gettime(2)), or 0 if unknown.
 func Suspended() int64 {
 	suspended, shortest := int64(0), int64(1<<62)

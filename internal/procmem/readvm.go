@@ -54,7 +54,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 	return total, nil
 }
 
-// MaxParts bounds the regions of [Memory.ReadParts].
+// MaxParts bounds the regions of [Memory.ReadParts]: the kernel allows 1024 (UIO_MAXIOV), the arrays are on the stack.
 const MaxParts = 32
 
 // ReadParts reads at most [MaxParts] parts in one system call, and may wait for a file. It returns the number of parts

@@ -121,7 +121,7 @@ func (r *recentSpans) add(s *Span) {
 
 const checkedFor = 2e6 // validity of a check, ns
 
-// MaxPlaces bounds the places of [Memory.CheckPlaces].
+// MaxPlaces bounds the places of [Memory.CheckPlaces]: package ptrace reads them in one call, of at most 64 parts.
 const MaxPlaces = 62
 
 // CheckPlaces checks before a stop which of at most [MaxPlaces] places, of size bytes each, are in present anonymous

@@ -41,7 +41,12 @@ type Stat struct {
 	StartCode, StartStack uint64
 }
 
-const flagKernelThread = 0x00200000
+// Flags of include/linux/sched.h.
+const (
+	flagExiting      = 0x04          // PF_EXITING
+	flagsUserWorker  = 0x10 | 0x4000 // PF_IO_WORKER, PF_USER_WORKER
+	flagKernelThread = 0x00200000    // PF_KTHREAD
+)
 
 // KernelThread reports whether the thread is the kernel's.
 func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
@@ -50,8 +55,8 @@ func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 // (pthread_exit) is a zombie until they have ended, and counted in Threads (kernel/exit.c, delay_group_leader).
 func (s *Stat) Ended() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }
 
-// flagsUserWorker are PF_IO_WORKER and PF_USER_WORKER.
-const flagsUserWorker = 0x10 | 0x4000
+// Exiting reports whether the thread is in exit.
+func (s *Stat) Exiting() bool { return s.Flags&flagExiting != 0 }
 
 // UserWorker reports whether the thread is a process's but has no user space (io_uring, vhost).
 func (s *Stat) UserWorker() bool { return s.Flags&flagsUserWorker != 0 && !s.KernelThread() }

@@ -61,8 +61,15 @@
 // Besides, the threads are listed again, their rejected names and the forks that would explain unobserved children are
 // forgotten (execs.detect), and the thread pointer is unknown until the next stop (observe.Thread).
 //
-// What shows an exec: to the tracer the number of the address space ([procmem.Memory.Renew]), and to the aggregator the
-// event Execed, or the same number when it reads the mappings again (processState.refresh).
+// What shows an exec to the aggregator: the event Execed, or the number of the address space when it reads the mappings
+// again (processState.refresh). To the tracer, as an exec can come at any moment:
+//
+//   - before a process is observed: that number ([procmem.Memory.Renew], execs.detect)
+//   - in an observation that copies memory: the copy is empty (observe.Thread.reopenAfterExec)
+//   - in an observation that copies none, or that comes before the address space is new: the clocks of the first
+//     thread, which may be those of the thread that has called exec and gets the first one's id
+//     (observations.clocksMayBeExecCallers)
+//   - in [observe.StopAll]: before the stop of a thread is requested, and after its end, if the copy is empty
 //
 // # Invariants
 //

@@ -243,4 +243,4 @@ func (s *Sampler) Resume() { s.control.Resume() }
 func (s *Sampler) Held() bool { return s.control.Held() }
 
 // BootTicks is the time now, as [Options.Launched].
-func BootTicks() uint64 { return tracer.BootTicks() }
+func BootTicks() uint64 { return procmem.BootTicks() }

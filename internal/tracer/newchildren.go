@@ -129,9 +129,6 @@ func (n *newChildren) find(now int64) (done bool) {
 	return true
 }
 
-// exiting is PF_EXITING (include/linux/sched.h).
-const exiting = 0x04
-
 func (n *newChildren) mark(found *foundProcess, s *procmem.Stat) {
 	if !n.shared.Observer.Preemption().RunsOrPreempted(found.Files) {
 		return
@@ -145,7 +142,7 @@ func (n *newChildren) mark(found *foundProcess, s *procmem.Stat) {
 	ran := &handover.Program{Name: s.Comm.String()}
 	tick := &n.shared.Tick
 	m := mark{at: tick.At, standsFor: tick.Interval, program: ran, childState: attribute.ChildProgramOnly}
-	if s.Flags&exiting != 0 {
+	if s.Exiting() {
 		m.childState = attribute.ChildInExit
 	}
 	child.marks = append(child.marks, m)

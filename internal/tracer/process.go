@@ -104,9 +104,6 @@ func (th *thread) alive() bool {
 	return err == nil
 }
 
-// BootTicks returns the present time in clock ticks ([procmem.ClockTick]) after boot, as start times in /proc.
-func BootTicks() uint64 { return uint64(procmem.SinceBoot()) / procmem.ClockTick }
-
 // startOf converts a start time to CLOCK_MONOTONIC ns.
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()

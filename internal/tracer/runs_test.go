@@ -23,7 +23,7 @@ func runUntil(t *testing.T, o Options, pid int, enough func(*Control) bool) (s r
 	if !control.Admit(opened(t, pid)) {
 		t.Fatal("the process is not admitted")
 	}
-	tracer := New(o, control, common, procmem.Now(), BootTicks())
+	tracer := New(o, control, common, procmem.Now(), procmem.BootTicks())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go tracer.Run(ctx, cancel)

@@ -15,7 +15,7 @@ import (
 )
 
 func newTracer(o Options) *Tracer {
-	return New(o, NewControl(1), handover.NewCommon(), procmem.Now(), BootTicks())
+	return New(o, NewControl(1), handover.NewCommon(), procmem.Now(), procmem.BootTicks())
 }
 
 func opened(t testing.TB, pid int) *handover.SharedProcess {
