@@ -63,7 +63,7 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 				continue
 			}
 			t.JITFuncBounds = ps.names.JITFuncBounds(pid)
-			p = &process{Process: t, tasks: taskstack.Of(t), threads: map[int]*thread{}}
+			p = &process{Process: t, tasks: taskstack.New(t), threads: map[int]*thread{}}
 			ps.list[pid] = p
 		}
 		tids, err := p.Threads(nil)

@@ -127,7 +127,7 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 	}
 	p := th.proc
 	sl := waits.Sleeper{
-		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexWord(),
+		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexCopy(),
 	}
 	if sl.Reason == "futex" {
 		sl.Stack = e.innermostFunctions(p, s, id)

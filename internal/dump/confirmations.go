@@ -92,7 +92,7 @@ func (e *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
 		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes the word of a managed wait
 			continue
 		}
-		if e.byThread[tid].explainer.WaitWith(sl, s.FutexWord()).Owner == cycle[(i+1)%len(cycle)] {
+		if e.byThread[tid].explainer.WaitWith(sl, s.FutexCopy()).Owner == cycle[(i+1)%len(cycle)] {
 			runs[tid] = s.Sched.Runs
 		}
 	}

@@ -44,7 +44,7 @@ func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *obser
 		if t.StackEnd(w.UnreadAddr()) == 0 {
 			return planned
 		}
-		th.Feedback().CopyOther(w.UnreadAddr())
+		th.Feedback().AddOtherStack(w.UnreadAddr())
 	default:
 		return planned
 	}
@@ -67,9 +67,9 @@ func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *obse
 	case size <= uint64(s.Copied()) || !e.charge(int64(size)):
 		return false
 	case other:
-		th.Feedback().CopyOtherDeep(unread, size)
+		th.Feedback().ExtendOtherStack(unread, size)
 	default:
-		th.Feedback().CopyDeep(size)
+		th.Feedback().SetDeepCopySize(size)
 	}
 	return true
 }

@@ -143,7 +143,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	if proc == nil {
 		return e.readLock(lock), nil
 	}
-	memory := newWithLockMemory(taskstack.Of(proc.target))
+	memory := newWithLockMemory(taskstack.New(proc.target))
 	if proc == waiterProc { // the lock has the same address
 		memory.Addr = sleeper.Memory.Addr
 	}
@@ -173,7 +173,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 // newThread returns a thread to sample. Its copies have memory, unless nil. The caller closes it.
 func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
 	th := observe.NewThread(proc.target.PID, tid, nil)
-	th.Feedback().CopyUpTo(firstCopy)
+	th.Feedback().SetCopySize(firstCopy)
 	th.Memory = proc.target.Memory()
 	if memory != nil {
 		th.OtherMemory = memory

@@ -43,7 +43,7 @@ func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
 				outcome, s, err := l.Begin(th)
 				to := procmem.Now()
 				if err == nil && outcome == observe.Done && s.WaitReason() == "futex" {
-					sl := &waits.Sleeper{State: 'S', Reason: "futex", InCall: true, Args: s.Call.Args, Memory: s.FutexWord(),
+					sl := &waits.Sleeper{State: 'S', Reason: "futex", InCall: true, Args: s.Call.Args, Memory: s.FutexCopy(),
 						Stack: []waits.StackFunction{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
 					w := waits.Describe(sl)
 					w.ResolveOwner(members)

@@ -67,11 +67,11 @@ func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 		return nil, err
 	}
 	got := newRawSamples()
-	tasks, plans := taskstack.Of(t), &observe.Plans{}
+	tasks, plans := taskstack.New(t), &observe.Plans{}
 	plans.Store(callstack.FirstPlan(t.Runtimes().FrameSources()))
 	add := func(tid int) *observe.Thread {
 		th := observe.NewThread(t.PID, tid, nil)
-		th.Feedback().CopyUpTo(o.firstCopy())
+		th.Feedback().SetCopySize(o.firstCopy())
 		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
 		th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
@@ -106,7 +106,7 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 			if !known[tid] {
 				known[tid] = true
 				th := add(tid)
-				th.Feedback().CopyUpTo(atomicCopy / max(n, 1))
+				th.Feedback().SetCopySize(atomicCopy / max(n, 1))
 				fresh = append(fresh, th)
 			}
 		}

@@ -68,7 +68,7 @@ func (p *SharedProcess) MappingsChanged() {
 	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().FrameSources()))
 	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
-		p.SetOtherMemory(taskstack.Of(p.Target))
+		p.SetOtherMemory(taskstack.New(p.Target))
 	}
 }
 
@@ -76,7 +76,7 @@ func (p *SharedProcess) MappingsChanged() {
 // first, and after an exec.
 func (p *SharedProcess) ResetForProgram() {
 	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
-	tasks := taskstack.Of(p.Target)
+	tasks := taskstack.New(p.Target)
 	p.SetOtherMemory(tasks)
 	p.firstStackEnd.Store(0)
 	if tasks == nil { // else tasks copies the stacks of a thread

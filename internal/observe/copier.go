@@ -46,7 +46,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	failed := t.hints().Deep.Misled || s.outline != nil && c.deep.Misled()
+	failed := t.hints().Deep.LastOutlineWasCut || s.outline != nil && c.deep.OutlineFailed()
 	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
 	regions := c.addTail(s, stop)
 	s.setLimit(req, stop)
@@ -179,7 +179,7 @@ const signatureBits = 0x7f << 48
 // stop.
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	hints := t.hints()
-	s.outlineFailed = hints.Deep.Misled
+	s.outlineFailed = hints.Deep.LastOutlineWasCut
 	if s.outline != nil {
 		c.deep.Reserve(hints.Bytes)
 	}
@@ -203,7 +203,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 		c.reader.Prefetch(&c.deep, &s.Regs)
 	}
 	n := other.Regions(&s.Regs, &c.reader, c.regions[:])
-	s.outlineFailed = s.outlineFailed || s.outline != nil && c.deep.Misled()
+	s.outlineFailed = s.outlineFailed || s.outline != nil && c.deep.OutlineFailed()
 	s.keepOthers(c.regions[:n])
 }
 

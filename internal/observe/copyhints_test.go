@@ -56,8 +56,8 @@ func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	if l.takeHints(th) {
 		t.Error("before any walk")
 	}
-	th.feedback.CopyOther(0x1000)
-	th.feedback.CopyUpTo(1 << 20)
+	th.feedback.AddOtherStack(0x1000)
+	th.feedback.SetCopySize(1 << 20)
 	if !l.takeHints(th) || l.takeHints(th) {
 		t.Error("not read again, or more than once")
 	}

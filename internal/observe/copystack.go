@@ -64,11 +64,11 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack describes a copy of n of the asked bytes. If all were copied, the stack may go on for [copysize.Max].
+// setStack describes a copy of n of the asked bytes. If all were copied, the stack may go on for [copysize.MaxUsual].
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
 	if n == asked {
-		s.Mem.StackEnd += copysize.Max
+		s.Mem.StackEnd += copysize.MaxUsual
 	}
 }

@@ -61,8 +61,8 @@ func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }
 
-func (s *RawSample) stackCopy() copysize.Copy {
-	return copysize.Copy{
+func (s *RawSample) stackCopy() copysize.WalkedCopy {
+	return copysize.WalkedCopy{
 		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), Stop: s.How == ByStop,
 		KernelSample: s.How == ByKernelSample, InPieces: s.outline != nil, Shape: s.Shape,
 	}
@@ -90,34 +90,34 @@ func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEn
 }
 
 func (feedback *WalkFeedback) setFirstCopy(n int64) {
-	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.Max)
+	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.MaxUsual)
 }
 
 func (feedback *WalkFeedback) handOver() { feedback.handedOver.put(feedback.hints()) }
 
 // # For single observations
 
-// CopyUpTo sets the size of the next copies of the stack, at most [copysize.Max].
-func (feedback *WalkFeedback) CopyUpTo(n int) {
-	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.Max)
+// SetCopySize sets the size of the next copies of the stack, at most [copysize.MaxUsual].
+func (feedback *WalkFeedback) SetCopySize(n int) {
+	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.MaxUsual)
 	feedback.handOver()
 }
 
-// CopyDeep is CopyUpTo with at most [copysize.Deep].
-func (feedback *WalkFeedback) CopyDeep(n uint64) {
-	feedback.sizes.SetBytes(n, copysize.Deep)
+// SetDeepCopySize is SetCopySize with at most [copysize.MaxDeep].
+func (feedback *WalkFeedback) SetDeepCopySize(n uint64) {
+	feedback.sizes.SetBytes(n, copysize.MaxDeep)
 	feedback.handOver()
 }
 
-// CopyOther is [copysize.Learner.CopyOther]. A new place forces a read of an unchanged thread.
-func (feedback *WalkFeedback) CopyOther(addr frames.Addr) {
-	feedback.readAgainIf(feedback.sizes.CopyOther(addr))
+// AddOtherStack is [copysize.Learner.AddOtherStack]. A new place forces a read of an unchanged thread.
+func (feedback *WalkFeedback) AddOtherStack(addr frames.Addr) {
+	feedback.readAgainIf(feedback.sizes.AddOtherStack(addr))
 	feedback.handOver()
 }
 
-// CopyOtherDeep is [copysize.Learner.CopyOtherDeep].
-func (feedback *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
-	feedback.sizes.CopyOtherDeep(addr, n)
+// ExtendOtherStack is [copysize.Learner.ExtendOtherStack].
+func (feedback *WalkFeedback) ExtendOtherStack(addr frames.Addr, n uint64) {
+	feedback.sizes.ExtendOtherStack(addr, n)
 	feedback.handOver()
 }
 

@@ -59,11 +59,11 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 	if k.handOver(); tracee() {
 		t.Error("an outline that was not followed yet has misled")
 	}
-	k.deep.Outline, k.deep.Misled = nil, true
+	k.deep.Outline, k.deep.LastOutlineWasCut = nil, true
 	if k.handOver(); !tracee() {
 		t.Error("observations without an outline wait for walks")
 	}
-	k.deep.Outline, k.deep.Misled = &deepstack.Outline{}, false
+	k.deep.Outline, k.deep.LastOutlineWasCut = &deepstack.Outline{}, false
 	if k.handOver(); tracee() {
 		t.Error("a new one has misled")
 	}
@@ -95,7 +95,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		t.Fatalf("%d bytes at first", before)
 	}
 	search := func(n int, how How) *frames.Walker {
-		s := &RawSample{How: how, buffers: sampleBuffers{stack: make([]byte, copysize.Min)}}
+		s := &RawSample{How: how, buffers: sampleBuffers{stack: make([]byte, copysize.MinWhole)}}
 		s.Limit = copysize.LimitCopyEnd
 		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, StackEnd: from + 1<<20}
 		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
@@ -125,7 +125,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 
 func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
 	for _, c := range []struct{ learned, want int64 }{
-		{0, copysize.First}, {4 << 10, copysize.First}, {2 << 20, 2 << 20}, {1 << 40, copysize.Max},
+		{0, copysize.First}, {4 << 10, copysize.First}, {2 << 20, 2 << 20}, {1 << 40, copysize.MaxUsual},
 	} {
 		th := NewThread(1, 1, nil)
 		if th.SetFirstCopy(c.learned); int64(th.hints().Bytes) != c.want || !th.hints().ToEnd {

@@ -74,7 +74,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 	defer func() { _ = p.Close() }()
 	pool := NewPool(16)
 	observing(pool, ModeAlwaysStop, func(l *Observer) {
-		tasks, threads := taskstack.Of(p), map[int]*Thread{}
+		tasks, threads := taskstack.New(p), map[int]*Thread{}
 		var full, chained frames.Walker
 		done := func(_ *Thread, s *RawSample, err error) {
 			if err != nil || s == nil {

@@ -48,7 +48,7 @@ func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
 	}
 }
 
-// FutexWord returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
-func (s *RawSample) FutexWord() waits.FutexCopy {
+// FutexCopy returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
+func (s *RawSample) FutexCopy() waits.FutexCopy {
 	return waits.FutexCopy{Addr: s.futexCopy.addr, Bytes: s.futexCopy.bytes[:s.futexCopy.n]}
 }

@@ -35,7 +35,9 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 }
 
 // onFirstStack reports whether sp is on the stack that ends copysize.FirstStackBytes behind addr.
-func onFirstStack(addr, sp frames.Addr) bool { return addr+copysize.FirstStackBytes-sp <= copysize.Max }
+func onFirstStack(addr, sp frames.Addr) bool {
+	return addr+copysize.FirstStackBytes-sp <= copysize.MaxUsual
+}
 
 func readOtherStack(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
 	from := max(max(addr, copysize.OtherStackBelow)-copysize.OtherStackBelow, rd.MappingStart(addr))

@@ -21,8 +21,8 @@ func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	}
 	at := th.hints().Others[0].At
 	for sp, want := range map[uint64]bool{
-		end - 8: true, at: true, at - 1<<20: true, end - copysize.Max: true,
-		end - copysize.Max - 8: false, end + 8: false, 0x1000: false,
+		end - 8: true, at: true, at - 1<<20: true, end - copysize.MaxUsual: true,
+		end - copysize.MaxUsual - 8: false, end + 8: false, 0x1000: false,
 	} {
 		if onFirstStack(at, sp) != want {
 			t.Errorf("a stack pointer of %#x: on the first stack %t", sp, !want)
@@ -35,7 +35,7 @@ func TestAfterAnExecNothingIsCopiedOfTheFormerProgramsStacks(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetFirstStackEnd(before)
 	th.feedback.sizes.CopyEnd, th.feedback.sizes.Root = before, before-8
-	th.feedback.CopyOther(1 << 30)
+	th.feedback.AddOtherStack(1 << 30)
 	th.feedback.SetPlan(&managed.Plan{}, 1<<20)
 	th.feedback.handedOver.take()
 	old := *th.hints()

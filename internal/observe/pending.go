@@ -25,7 +25,7 @@ func (st *requestedStops) Collect(deadline int64, done func(*Thread, *RawSample,
 	st.finishUntil(0, done)
 	st.markQueued()
 	st.finishUntil(deadline, done)
-	st.cancelBegunBefore(procmem.Now()-pendingLimit, done)
+	st.cancelRequestedBefore(procmem.Now()-pendingLimit, done)
 }
 
 // finishUntil finishes the observations of threads that stop until the deadline.
@@ -101,9 +101,9 @@ func (t *Thread) reopenAfterExec(n int) bool {
 	return t.Memory.Renew(t.PID) != before
 }
 
-func (st *requestedStops) cancelBegunBefore(before int64, done func(*Thread, *RawSample, error)) {
+func (st *requestedStops) cancelRequestedBefore(before int64, done func(*Thread, *RawSample, error)) {
 	for _, t := range st.pending {
-		if t.stops.begun <= before {
+		if t.stops.requestedAt <= before {
 			st.Cancel(t)
 			done(t, nil, ptrace.ErrTimeout)
 		}
@@ -143,5 +143,5 @@ func (st *requestedStops) FinishOrCancelAll(done func(*Thread, *RawSample, error
 
 // CancelAll cancels all pending observations.
 func (st *requestedStops) CancelAll(done func(*Thread, *RawSample, error)) {
-	st.cancelBegunBefore(math.MaxInt64, done)
+	st.cancelRequestedBefore(math.MaxInt64, done)
 }

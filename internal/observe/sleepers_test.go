@@ -379,7 +379,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 		s := startSleeper(t, "O0", "nanosleep", "plain")
 		before := s.runs()
 		s.samples(2, c.mode, c.opts)
-		s.thread.Feedback().CopyOther(s.thread.feedback.sizes.Root)
+		s.thread.Feedback().AddOtherStack(s.thread.feedback.sizes.Root)
 		got := s.samples(2, c.mode, c.opts)
 		if got[0].how != ByPassiveRead || got[1].how != unchanged || s.runs() != before {
 			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)

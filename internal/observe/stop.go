@@ -83,7 +83,7 @@ func (st *requestedStops) noteRequested(t *Thread, s *RawSample, tracee *ptrace.
 		t.clocks.last = before
 	}
 	stops := &t.stops
-	stops.sample, stops.tracee, stops.begun, stops.awaitsTracer = s, tracee, procmem.Now(), awaitsTracerCPU
+	stops.sample, stops.tracee, stops.requestedAt, stops.awaitsTracer = s, tracee, procmem.Now(), awaitsTracerCPU
 	st.pending[tracee] = t
 	if awaitsTracerCPU {
 		tracee.MarkQueued()

@@ -43,7 +43,7 @@ type clockReads struct{ first, last procmem.SchedStat }
 type stopState struct {
 	sample       *RawSample     // of the pending stop; nil if there is none
 	tracee       *ptrace.Tracee // of the pending stop
-	begun        int64          // begin of the pending stop, CLOCK_MONOTONIC ns
+	requestedAt  int64          // of the pending stop, CLOCK_MONOTONIC ns
 	awaitsTracer bool           // the thread waits for the tracer's CPU
 	queuedSince  int64          // first found queued since the last stop, CLOCK_MONOTONIC ns; 0 if not
 	expectedTime int64          // expected length of the next stop, ns; 0 if unknown

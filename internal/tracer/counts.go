@@ -58,7 +58,7 @@ func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	c.noteStop(t, s)
 }
 
-func (c *counts) begun() int64 { return c.attempted }
+func (c *counts) attempts() int64 { return c.attempted }
 
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
 

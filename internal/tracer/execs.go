@@ -167,7 +167,7 @@ func (p *process) mayBeInExec(tids []int, now int64) bool {
 		return p.mayBeChangingProgram(now)
 	}
 	state.changingSince = 0
-	if onlyFirst := len(tids) == 1 && tids[0] == p.Target.PID; !onlyFirst || !p.list.begun() {
+	if onlyFirst := len(tids) == 1 && tids[0] == p.Target.PID; !onlyFirst || !p.list.knowsStart() {
 		state.aloneSince = 0
 		return false
 	}

@@ -41,7 +41,7 @@ func (l *listings) refreshAll(now int64) {
 // refresh lists a process's threads if that is due. It also looks for an exec, except while files are being opened.
 func (l *listings) refresh(p *process, now int64) {
 	p.readClockIfDue(now, p.countThreads() > 0)
-	if p.list.begun() && l.opens.busy() {
+	if p.list.knowsStart() && l.opens.busy() {
 		return
 	}
 	if !p.list.due(now, &p.Clock, l.threadCount) {
@@ -63,7 +63,7 @@ func (l *listings) refresh(p *process, now int64) {
 func (l *listings) apply(p *process, tids []int, now int64) {
 	l.markListed(p, tids, now)
 	p.list.forgetRejected(tids)
-	if !p.list.begun() {
+	if !p.list.knowsStart() {
 		l.ended.readAtStart(p, now)
 	}
 	l.endMissing(p)
@@ -96,7 +96,7 @@ func (p *process) readClockIfDue(now int64, alive bool) {
 
 // markListed notes which tracked threads are in a listing, and tracks those that are new.
 func (l *listings) markListed(p *process, tids []int, now int64) {
-	open := l.opens.openUntracked(p, tids, now, !p.list.begun())
+	open := l.opens.openUntracked(p, tids, now, !p.list.knowsStart())
 	for _, tid := range tids {
 		if th := p.list.thread(tid); th != nil {
 			p.list.mark(th)

@@ -164,7 +164,7 @@ func (n *newChildren) stopChild(child *childSamples, pid int) {
 	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, raw, err := n.stops.begin(child.thread)
+	outcome, raw, err := n.stops.beginObservation(child.thread)
 	switch outcome {
 	case observe.Failed, observe.Done:
 		n.stopFinished(child, raw, err)

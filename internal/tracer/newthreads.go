@@ -46,7 +46,7 @@ func (n *newThreads) observeUnsampled(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
 		switch {
-		case !p.list.begun():
+		case !p.list.knowsStart():
 		case drawing:
 			n.find(p, now)
 		case !p.engineObserves():
@@ -61,7 +61,7 @@ func (n *newThreads) observeSampled(now int64) {
 		return
 	}
 	for _, p := range n.tracked.processes() {
-		if p.list.begun() && p.engineObserves() {
+		if p.list.knowsStart() && p.engineObserves() {
 			n.observe(p, now)
 		}
 	}

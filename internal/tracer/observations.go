@@ -50,7 +50,7 @@ func (o *observations) observe(th *thread) {
 	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, raw, err := o.stops.begin(th.Observed)
+	outcome, raw, err := o.stops.beginObservation(th.Observed)
 	o.apply(th, outcome, raw, err)
 	if outcome != observe.LeftToEngine {
 		th.Steady = schedule.SteadyDetector{}

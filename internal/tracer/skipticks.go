@@ -28,7 +28,7 @@ func (t *Tracer) maySkip(now int64) bool {
 		return false
 	}
 	for _, p := range t.tracked.processes() {
-		if !p.list.begun() || p.Handover.CodeChanging(now) {
+		if !p.list.knowsStart() || p.Handover.CodeChanging(now) {
 			return false // its samples are walked while its code is mapped
 		}
 	}

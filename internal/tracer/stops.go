@@ -45,9 +45,9 @@ func (s *stops) beginTick(now, deadline int64) {
 	s.awakeSince = now
 }
 
-// begin begins an observation of a thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned, as no
+// beginObservation begins an observation of a thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned, as no
 // preemption is accepted between the interrupt and pollBegun.
-func (s *stops) begin(observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
+func (s *stops) beginObservation(observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
 	s.counts.noteBegin()
 	return s.shared.Observer.Begin(observed)
 }

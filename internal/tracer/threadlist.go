@@ -22,7 +22,7 @@ type threadList struct {
 	listedAt   int64  // CLOCK_MONOTONIC ns; 0 if the next one is due
 	clockThen  uint64 // the process's clock, ns
 	generation int64  // its number
-	everListed bool
+	startKnown bool
 
 	changeHinted    bool // threads have begun or ended since then
 	firstThreadName procmem.Comm
@@ -46,7 +46,7 @@ const (
 
 // newThreadList returns a list without threads. fromStart: all began within the recording.
 func newThreadList(fromStart bool) threadList {
-	return threadList{byTID: map[int]*thread{}, everListed: fromStart}
+	return threadList{byTID: map[int]*thread{}, startKnown: fromStart}
 }
 
 func (list *threadList) thread(tid int) *thread { return list.byTID[tid] }
@@ -59,8 +59,9 @@ func (list *threadList) all() []*thread { return list.inOrder }
 // listed returns the number of threads of the last listing, tracked or not.
 func (list *threadList) listed() int { return len(list.tids) }
 
-// begun reports whether the threads were listed once, or all began within the recording.
-func (list *threadList) begun() bool { return list.everListed }
+// knowsStart reports whether the threads of the start of the recording are known: the threads were listed once, or all
+// began within the recording.
+func (list *threadList) knowsStart() bool { return list.startKnown }
 
 // due reports whether to list the threads. clock is the process's, allThreads the number of threads of all processes.
 func (list *threadList) due(now int64, clock *engine.Clock, allThreads int) bool {
@@ -101,7 +102,7 @@ func (list *threadList) lacks(th *thread) bool { return th.listGeneration != lis
 // end ends a listing: ended threads are dropped.
 func (list *threadList) end() {
 	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
-	list.everListed = true
+	list.startKnown = true
 }
 
 // setFirstName sets the name of the first thread, and reports whether it had another.
@@ -121,7 +122,7 @@ func (list *threadList) add(th *thread) {
 }
 
 // fromZero reports whether a thread that is found now began within the recording.
-func (list *threadList) fromZero(tid int) bool { return list.everListed && !list.rejected[tid].old }
+func (list *threadList) fromZero(tid int) bool { return list.startKnown && !list.rejected[tid].old }
 
 // remove removes an ended thread. It stays in inOrder until the next listing.
 func (list *threadList) remove(th *thread) {
@@ -136,7 +137,7 @@ func (list *threadList) reject(tid int, now int64) {
 	}
 	entry := list.rejected[tid]
 	if entry.since == 0 {
-		entry.since, entry.old = now, !list.everListed
+		entry.since, entry.old = now, !list.startKnown
 	}
 	entry.retryAt = now + min(now-entry.since, handover.NameEvery)
 	list.rejected[tid] = entry

@@ -62,7 +62,7 @@ func (t *Tracer) makeTick(now, deadline int64) {
 //     after DrainAll: their clocks must be read after their samples were taken.
 //   - The threads are listed and woken before it is known how many are due, which decides on a draw.
 func (t *Tracer) tick(now, deadline int64) {
-	begunBefore := t.counts.begun()
+	attemptsBefore := t.counts.attempts()
 	t.beginTick(now, deadline)
 	t.selector.observePreempted()
 	t.engine.BeginTick(now, false)
@@ -80,7 +80,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.tracked.dropEnded()
 	t.engine.EndTick()
 	t.endTick(now, deadline)
-	t.pace.noteTick(t.counts.begun() - begunBefore)
+	t.pace.noteTick(t.counts.attempts() - attemptsBefore)
 }
 
 // withheldTick observes no thread. Samples of an engine are taken, and the ends of threads and processes are found.

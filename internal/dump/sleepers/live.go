@@ -50,7 +50,7 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 	if s == nil || s.State == sample.Running {
 		return
 	}
-	word := s.FutexWord()
+	word := s.FutexCopy()
 	word.Bytes = slices.Clone(word.Bytes)
 	sl := &waits.Sleeper{
 		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Memory: word,

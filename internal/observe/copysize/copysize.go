@@ -9,13 +9,13 @@ import (
 
 // Sizes of the copy of a stack, in bytes.
 const (
-	First    = 64 << 10  // before a walk
-	Min      = 64 << 10  // of the whole stack
-	Least    = 24 << 10  // of the innermost frames, if other memory is copied too
-	Max      = 8 << 20   // usual RLIMIT_STACK
-	Deep     = 256 << 20 // for a stack known to be deeper
-	Margin   = 2 << 10   // beyond what the last walks needed
-	MaxToEnd = 5 << 18   // a copy that was too short is followed by one up to the known end, if at most that far
+	First        = 64 << 10   // before a walk
+	MinWhole     = 64 << 10   // of the whole stack
+	MinInnermost = 24 << 10   // of the innermost frames, if other memory is copied too
+	MaxUsual     = 8 << 20    // usual RLIMIT_STACK
+	MaxDeep      = 256 << 20  // for a stack known to be deeper
+	Margin       = 2 << 10    // beyond what the last walks needed
+	MaxToEnd     = 1280 << 10 // a copy that was too short is followed by one up to the known end, if at most that far
 )
 
 // Bytes below the stack pointer that may be in use.
@@ -34,8 +34,8 @@ type Hints struct {
 // firstHints are those of a thread without a walk.
 func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd: true}} }
 
-// Copy is what a walk has read of a thread's stack.
-type Copy struct {
+// WalkedCopy is what a walk has read of a thread's stack.
+type WalkedCopy struct {
 	Stack    frames.Region
 	StackEnd frames.Addr // [frames.Snapshot.StackEnd]
 	Room     int         // bytes of the buffer
@@ -64,10 +64,10 @@ const (
 )
 
 // IsLongestSample reports whether it is a kernel sample with as much stack as possible.
-func (c *Copy) IsLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
+func (c *WalkedCopy) IsLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
 
 // isFullSample is IsLongestSample, and no page was absent.
-func (c *Copy) isFullSample() bool {
+func (c *WalkedCopy) isFullSample() bool {
 	return c.IsLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
 }
 
@@ -95,7 +95,7 @@ func (l *Learner) Restarted() *Learner {
 
 // Walked learns from a finished walk of a copy. again: the copy lacked something that the next one has, so that the
 // thread is to be read again even if it has not run. Precondition: p has the mappings as of then.
-func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *Copy) (end WalkEnd, again bool) {
+func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy) (end WalkEnd, again bool) {
 	end = classify(p, w, c, &l.size)
 	if end == EndNoTime {
 		return end, false
@@ -109,8 +109,8 @@ func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *Copy) (end 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
 func (l *Learner) SetRate(hz float64) { l.depth.setRate(hz) }
 
-// SetBytes sets the size of the next copies, from [Min] to most.
-func (l *Learner) SetBytes(n, most uint64) { l.Bytes = int(min(max(n, Min), most)) }
+// SetBytes sets the size of the next copies, from [MinWhole] to most.
+func (l *Learner) SetBytes(n, most uint64) { l.Bytes = int(min(max(n, MinWhole), most)) }
 
 // RaiseTo makes the next copies at least n bytes long.
 func (l *Learner) RaiseTo(n int) { l.Bytes = max(l.Bytes, n) }
@@ -124,16 +124,16 @@ func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
 	l.others.walksLeft[0] = minOthersKept
 }
 
-// CopyOther makes the next copies include the surroundings of an address on another stack, of which the newest
+// AddOtherStack makes the next copies include the surroundings of an address on another stack, of which the newest
 // [MaxOtherStacks] are kept. added: it is a new one.
-func (l *Learner) CopyOther(addr frames.Addr) (added bool) {
+func (l *Learner) AddOtherStack(addr frames.Addr) (added bool) {
 	_, added = l.others.add(addr, 0)
 	return added
 }
 
-// CopyOtherDeep makes the next copies include n bytes from addr on another stack, or extends the copy that ends there.
-func (l *Learner) CopyOtherDeep(addr frames.Addr, n uint64) {
+// ExtendOtherStack makes the next copies include n bytes from addr on another stack, or extends the copy that ends there.
+func (l *Learner) ExtendOtherStack(addr frames.Addr, n uint64) {
 	if !l.others.extend(addr, n) {
-		l.others.add(addr, min(n, Deep))
+		l.others.add(addr, min(n, MaxDeep))
 	}
 }

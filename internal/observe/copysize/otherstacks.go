@@ -34,7 +34,7 @@ type otherStackLearner struct {
 }
 
 // update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only.
-func (learner *otherStackLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (again bool) {
+func (learner *otherStackLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.noteUsed(w)
 	if end != EndCutOther && end != EndOtherStack || c.KernelSample && w.OnOtherStack() {
 		return false
@@ -146,7 +146,7 @@ func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (fou
 func (learner *otherStackLearner) extend(addr, n uint64) bool {
 	for i := range learner.Others {
 		if place := &learner.Others[i]; place.At != 0 && addr-place.At <= uint64(place.CopyBytes()) {
-			place.Size = int(min(addr-place.At+n, Deep))
+			place.Size = int(min(addr-place.At+n, MaxDeep))
 			return true
 		}
 	}

@@ -11,15 +11,15 @@ import (
 func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	k := NewLearner()
 	const one, two = 0x700000, 0x100000
-	added := k.CopyOther(one)
-	k.CopyOtherDeep(two, 1<<20)
+	added := k.AddOtherStack(one)
+	k.ExtendOtherStack(two, 1<<20)
 	places := &k.Others
 	if !added || places[0].CopyBytes() != otherStackBytes || places[1].CopyBytes() != 1<<20 {
 		t.Fatalf("%+v", k.Hints)
 	}
-	k.CopyOtherDeep(two+1<<20, 4<<20)
-	k.CopyOtherDeep(one+1000, Deep)
-	if places[0].CopyBytes() != Deep || places[1].CopyBytes() != 5<<20 || places[2].At != 0 {
+	k.ExtendOtherStack(two+1<<20, 4<<20)
+	k.ExtendOtherStack(one+1000, MaxDeep)
+	if places[0].CopyBytes() != MaxDeep || places[1].CopyBytes() != 5<<20 || places[2].At != 0 {
 		t.Errorf("%+v", places)
 	}
 }
@@ -100,8 +100,8 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 func TestPlacesThatWereAskedForLast(t *testing.T) {
 	const at = 0x700000
 	k := NewLearner()
-	k.CopyOther(at)
-	k.CopyOtherDeep(at, 1<<20)
+	k.AddOtherStack(at)
+	k.ExtendOtherStack(at, 1<<20)
 	var w frames.Walker
 	for range 2 * maxOthersKept {
 		k.others.noteUsed(&w)

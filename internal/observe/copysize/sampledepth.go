@@ -36,7 +36,7 @@ type depthLearner struct {
 	shallowFirst int // least shallowFor
 }
 
-func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *Copy) {
+func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) {
 	switch {
 	case c.Stop:
 		learner.learnStop(depthOf(w, c))
@@ -46,7 +46,7 @@ func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *Copy) {
 }
 
 // learnCutSample requires stops after a sample that had too little stack, unless a longer sample is possible.
-func (learner *depthLearner) learnCutSample(c *Copy) {
+func (learner *depthLearner) learnCutSample(c *WalkedCopy) {
 	switch {
 	case !c.IsLongestSample():
 	case c.isFullSample():
@@ -57,7 +57,7 @@ func (learner *depthLearner) learnCutSample(c *Copy) {
 }
 
 // depthOf returns the bytes of stack that a walk used, 0 if unknown.
-func depthOf(w *frames.Walker, c *Copy) int {
+func depthOf(w *frames.Walker, c *WalkedCopy) int {
 	from, reach := c.Stack.Addr, w.HighestSP()
 	if w.OnOtherStack() || reach < from || reach > c.StackEnd {
 		return 0

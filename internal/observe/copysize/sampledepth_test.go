@@ -28,7 +28,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 // The kernel's copy ends at an absent page. The stop reads that page.
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	k := NewLearner()
-	cut := &Copy{KernelSample: true, Shape: Shape{FullSampleBytes: 8 << 10}}
+	cut := &WalkedCopy{KernelSample: true, Shape: Shape{FullSampleBytes: 8 << 10}}
 	cut.Stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
 	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
 		for range 3 { // sampled before the stop

@@ -16,12 +16,12 @@ type StackSize struct {
 	ToEnd    bool        // no walk was complete: the stack is assumed to end with its mapping
 }
 
-// ToReserve returns the bytes of the next copy's buffer: a small stack shares [Min] bytes with other memory.
+// ToReserve returns the bytes of the next copy's buffer: a small stack shares [MinWhole] bytes with other memory.
 func (s *StackSize) ToReserve(otherBytes int) int {
-	if s.Bytes > Min || otherBytes == 0 {
+	if s.Bytes > MinWhole || otherBytes == 0 {
 		return s.Bytes
 	}
-	return min(s.Bytes, max(Min-otherBytes-Margin, 2*s.Used+Margin, Least))
+	return min(s.Bytes, max(MinWhole-otherBytes-Margin, 2*s.Used+Margin, MinInnermost))
 }
 
 // sizeLearner learns how many bytes of the stack to copy, and where the stack ends.
@@ -40,7 +40,7 @@ const maxWalksToEnd = 8
 const maxPassed = 16
 
 // update sets the size of the next copy, and reports whether the copy was too short and the next one is longer.
-func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (again bool) {
+func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.learnEnd(end, w, c)
 	from, reach := c.Stack.Addr, w.HighestSP()
 	if used := reach - from; used <= c.StackEnd-from {
@@ -52,9 +52,9 @@ func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (agai
 			used = max(used, w.UnreadAddr()-from)
 			again = true
 		}
-		again = learner.setSize(int(used)+16, max(c.Room, Min), cut, c.Limit == LimitCopyEnd) || again
+		again = learner.setSize(int(used)+16, max(c.Room, MinWhole), cut, c.Limit == LimitCopyEnd) || again
 	}
-	if end == EndComplete && reach <= c.NotRoot && reach-from < Min {
+	if end == EndComplete && reach <= c.NotRoot && reach-from < MinWhole {
 		learner.Changing = true
 	}
 	if end == EndCut && c.isFullSample() {
@@ -63,7 +63,7 @@ func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *Copy) (agai
 	return again
 }
 
-func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *Copy) {
+func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *WalkedCopy) {
 	complete, reach := end == EndComplete, w.HighestSP()
 	if complete && (w.OnOtherStack() || w.Frame().SP != 0) {
 		learner.Root = reach
@@ -77,14 +77,14 @@ func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *Copy) {
 	}
 }
 
-func (learner *sizeLearner) reachesEnd(c *Copy) bool {
+func (learner *sizeLearner) reachesEnd(c *WalkedCopy) bool {
 	from, root := c.Stack.Addr, learner.Root
 	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
 }
 
 // sizeToEnd returns the bytes from the copy's begin to the stack's end, 0 if that is unknown or more than MaxToEnd
 // away.
-func (learner *sizeLearner) sizeToEnd(c *Copy) uint64 {
+func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 	from, end := c.Stack.Addr, learner.Root
 	if end <= from || learner.Changing {
 		end = c.StackEnd
@@ -113,12 +113,12 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 	case want < old:
 		want = old - (old-want)/8 // depths vary
 	}
-	learner.Bytes = min(max(want, Min), Max)
+	learner.Bytes = min(max(want, MinWhole), MaxUsual)
 	learner.Used -= (learner.Used - used) / 8
 	if used > learner.Used {
 		learner.Used = used
 	}
-	return cut && old < Max
+	return cut && old < MaxUsual
 }
 
 // setCopyEnd bounds copies by the end of a complete walk, as other data may follow (goroutines). A CopyEnd that a walk

@@ -12,19 +12,19 @@ func TestCopyEndThatAWalkPassedIsNotSetAgain(t *testing.T) {
 	k := NewLearner()
 	n := &k.Hints
 	k.size.setCopyEnd(1 << 20)
-	k.size.setSize(1000, Min, false, false)
+	k.size.setSize(1000, MinWhole, false, false)
 	if n.CopyEnd != 1<<20+Margin {
 		t.Errorf("copy end %#x", n.CopyEnd)
 	}
-	if again := k.size.setSize(2000, Min, true, true); !again || n.CopyEnd != 0 || n.Bytes != Min {
+	if again := k.size.setSize(2000, MinWhole, true, true); !again || n.CopyEnd != 0 || n.Bytes != MinWhole {
 		t.Errorf("%+v", n)
 	}
 	k.size.setCopyEnd(2 << 20)
 	if n.CopyEnd != 0 {
 		t.Error("set again, though the stack goes on there")
 	}
-	k.size.setSize(2000, Min, true, true)
-	if n.Bytes != 4*Min {
+	k.size.setSize(2000, MinWhole, true, true)
+	if n.Bytes != 4*MinWhole {
 		t.Errorf("%d bytes after a copy that was too short", n.Bytes)
 	}
 }
@@ -32,13 +32,13 @@ func TestCopyEndThatAWalkPassedIsNotSetAgain(t *testing.T) {
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	k := NewLearner()
 	for range 4 {
-		k.size.setSize(Min, Min, true, false)
+		k.size.setSize(MinWhole, MinWhole, true, false)
 	}
-	if got := k.Bytes; got != 4*Min {
-		t.Errorf("%d bytes after four copies of %d that were too short", got, Min)
+	if got := k.Bytes; got != 4*MinWhole {
+		t.Errorf("%d bytes after four copies of %d that were too short", got, MinWhole)
 	}
-	k.size.setSize(4*Min, 4*Min, true, false)
-	if got := k.Bytes; got != 16*Min {
+	k.size.setSize(4*MinWhole, 4*MinWhole, true, false)
+	if got := k.Bytes; got != 16*MinWhole {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
 }
@@ -46,15 +46,15 @@ func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 func TestCopyEndIsKeptIfTheCopyDidNotGoUpToIt(t *testing.T) {
 	k := NewLearner()
 	k.size.setCopyEnd(1 << 20)
-	k.size.setSize(2000, Min, true, false)
-	if n := k.Hints; n.CopyEnd != 1<<20+Margin || n.Bytes != 4*Min {
+	k.size.setSize(2000, MinWhole, true, false)
+	if n := k.Hints; n.CopyEnd != 1<<20+Margin || n.Bytes != 4*MinWhole {
 		t.Errorf("%+v", n)
 	}
 }
 
 func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root, end = 1 << 30, 1<<30 + 700<<10, 1<<30 + 710<<10
-	s := &Copy{Stack: frames.Region{Addr: from}, StackEnd: end}
+	s := &WalkedCopy{Stack: frames.Region{Addr: from}, StackEnd: end}
 	k := NewLearner()
 	if got := k.size.sizeToEnd(s); got != end-from {
 		t.Errorf("%d bytes to the end of the mapping", got)
@@ -65,7 +65,7 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	if k.Changing = true; k.size.sizeToEnd(s) != end-from {
 		t.Errorf("%d bytes where that was another stack", k.size.sizeToEnd(s))
 	}
-	k.Root, s.StackEnd = 0, from+Max
+	k.Root, s.StackEnd = 0, from+MaxUsual
 	if got := k.size.sizeToEnd(s); got != 0 {
 		t.Errorf("%d bytes to an end that is far", got)
 	}
@@ -79,7 +79,7 @@ func TestCopyEndIsSetAgainByACompleteWalkThatEndsThere(t *testing.T) {
 		if n.CopyEnd != 1<<20+Margin {
 			t.Fatalf("copy end %#x after it was passed %d times", n.CopyEnd, i)
 		}
-		k.size.setSize(2000, Min, true, true)
+		k.size.setSize(2000, MinWhole, true, true)
 		if n.CopyEnd != 0 {
 			t.Fatalf("copy end %#x after a copy that ended there and was too short", n.CopyEnd)
 		}
@@ -91,12 +91,12 @@ func TestCopyEndIsSetAgainByACompleteWalkThatEndsThere(t *testing.T) {
 
 func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 	for _, e := range []struct{ bytes, regions, used, want int }{
-		{Min, 0, 1000, Min},
-		{Min, 20 << 10, 1000, Min - 20<<10 - Margin},
-		{Min, 60 << 10, 1000, Least},
-		{Min, 60 << 10, 20 << 10, 40<<10 + Margin},
-		{Min, 60 << 10, 60 << 10, Min},
-		{Min + 1, 60 << 10, 1000, Min + 1},
+		{MinWhole, 0, 1000, MinWhole},
+		{MinWhole, 20 << 10, 1000, MinWhole - 20<<10 - Margin},
+		{MinWhole, 60 << 10, 1000, MinInnermost},
+		{MinWhole, 60 << 10, 20 << 10, 40<<10 + Margin},
+		{MinWhole, 60 << 10, 60 << 10, MinWhole},
+		{MinWhole + 1, 60 << 10, 1000, MinWhole + 1},
 	} {
 		n := StackSize{Bytes: e.bytes, Used: e.used}
 		if got := n.ToReserve(e.regions); got != e.want {

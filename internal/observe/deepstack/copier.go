@@ -65,8 +65,8 @@ func (c *Copier) Use(s Stack, inner ptrace.OtherMemory) {
 	c.root, c.changesStacks = s.Root, s.ChangesStacks
 }
 
-// Misled reports whether the outline did not lead to the outermost frame in the last copy.
-func (c *Copier) Misled() bool { return c.noChain }
+// OutlineFailed reports whether the outline did not lead to the outermost frame in the last copy.
+func (c *Copier) OutlineFailed() bool { return c.outlineFailed }
 
 // Prefetch implements [ptrace.Prefetcher].
 func (c *Copier) Prefetch(regs *frames.Regs) []frames.Region {
@@ -110,7 +110,7 @@ func (c *Copier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if rd.Prefetched() {
 		n += copy(out[n:], c.places[c.first:c.placeCount])
 	}
-	c.noChain = false
+	c.outlineFailed = false
 	if topBytes < len(c.top) {
 		return n
 	}

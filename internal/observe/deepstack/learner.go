@@ -53,8 +53,8 @@ func (h *history) outline() *Outline { return &Outline{slices.Clone(h.ends), h.s
 
 // Hints is how the next stops copy a deep stack.
 type Hints struct {
-	Outline *Outline // nil: in one piece
-	Misled  bool     // a walk by the last outline was cut
+	Outline           *Outline // nil: in one piece
+	LastOutlineWasCut bool     // a walk by the last outline was cut
 }
 
 // Learner learns from the walks of one thread. It belongs to the walking goroutine. The zero value is of a new thread.
@@ -66,7 +66,7 @@ type Learner struct {
 // Walked learns from a walk of a copy; walked is nil if frames are missing. A cut walk adds frames, but drops the
 // outline: the next copy then needs [WholeBytes] bytes in one piece.
 func (learner *Learner) Walked(
-	end copysize.WalkEnd, w *frames.Walker, c *copysize.Copy, walked *WalkedFrames,
+	end copysize.WalkEnd, w *frames.Walker, c *copysize.WalkedCopy, walked *WalkedFrames,
 ) (dropped bool) {
 	if walked == nil || end == copysize.EndPastRoot {
 		return false
@@ -74,7 +74,7 @@ func (learner *Learner) Walked(
 	known, cut := learner.Outline != nil, end.IsCut()
 	dropped = cut && known
 	if dropped {
-		learner.Outline, learner.Misled = nil, true
+		learner.Outline, learner.LastOutlineWasCut = nil, true
 	}
 	if !cut && end != copysize.EndComplete || w.Regs().Arch != frames.X86_64 || !walked.fit() {
 		return dropped
@@ -88,13 +88,13 @@ func (learner *Learner) Walked(
 		changed = newSizes && !known // new places alone do not help
 	}
 	if changed || !cut && !known {
-		learner.Outline, learner.Misled = h.outline(), false
+		learner.Outline, learner.LastOutlineWasCut = h.outline(), false
 	}
 	return dropped
 }
 
 // historyFor returns the history of the walks of a deep stack, nil if the stack was not deep lately.
-func (learner *Learner) historyFor(end copysize.WalkEnd, w *frames.Walker, c *copysize.Copy) *history {
+func (learner *Learner) historyFor(end copysize.WalkEnd, w *frames.Walker, c *copysize.WalkedCopy) *history {
 	reach := w.HighestSP()
 	if end == copysize.EndCut || end == copysize.EndBetween {
 		reach = max(reach, w.UnreadAddr())

@@ -12,9 +12,9 @@ import (
 
 // Sizes in bytes.
 const (
-	DeepFrom   = 64 << 10       // shallower stacks are copied in one piece
-	TopBytes   = copysize.Least // copied of the top
-	WholeBytes = 256 << 10      // copied in one piece, after an outline that did not fit
+	DeepFrom   = 64 << 10              // shallower stacks are copied in one piece
+	TopBytes   = copysize.MinInnermost // copied of the top
+	WholeBytes = 256 << 10             // copied in one piece, after an outline that did not fit
 )
 
 // Bounds of what is kept of the last walks.

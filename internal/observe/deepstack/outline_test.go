@@ -305,8 +305,8 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 		have := p.begin(base, &rd, out, 0)
 		p.copyFrames()
 		inOne := len(have.Others) == 1 && have.Others[0].Addr == base+TopBytes
-		if !p.noChain || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
-			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.noChain)
+		if !p.outlineFailed || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
+			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.outlineFailed)
 		}
 		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copysize.Margin-TopBytes {
 			t.Errorf("root %#x: copied up to where it is not", c.root)
@@ -316,7 +316,7 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
-	p := &Copier{search: search{outline: &Outline{sizes: &frameSizes{}}, inOnePiece: copysize.Min}, top: mem[:TopBytes]}
+	p := &Copier{search: search{outline: &Outline{sizes: &frameSizes{}}, inOnePiece: copysize.MinWhole}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	const none = -1
 	for _, e := range []struct {
@@ -325,10 +325,10 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		want     int
 	}{
 		{base + 40<<10, false, 40<<10 + copysize.Margin - TopBytes},
-		{base + copysize.Min - copysize.Margin, false, copysize.Min - TopBytes},
+		{base + copysize.MinWhole - copysize.Margin, false, copysize.MinWhole - TopBytes},
 		{base + TopBytes - copysize.Margin, false, 0},
 		{base + 1<<10, false, 0},
-		{base + copysize.Min, false, none},
+		{base + copysize.MinWhole, false, none},
 		{base - 8, false, none},
 		{base + 40<<10, true, none},
 		{0, false, none},

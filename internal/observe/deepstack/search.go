@@ -41,7 +41,7 @@ type search struct {
 	inOnePiece    int         // bytes to copy if no chain succeeds
 	root          frames.Addr // end of the stack, or 0
 	changesStacks bool
-	noChain       bool
+	outlineFailed bool
 
 	buffer         []byte // for all copies
 	free           []byte // its unused part
@@ -63,7 +63,7 @@ type search struct {
 func (s *search) copyFrames() {
 	beyond := s.memory.topEnd()
 	reached, ok := s.followTop()
-	s.noChain = !ok
+	s.outlineFailed = !ok
 	if ok {
 		s.copyBeyondFailed()
 		return
@@ -87,7 +87,7 @@ func (s *search) copyBeyondFailed() {
 		size = min(size, int(s.root+copysize.Margin-s.failedEnd))
 	}
 	s.free, s.chainFree = s.free[:size], s.free[size:]
-	s.noChain = !s.copyInSteps(s.failedEnd)
+	s.outlineFailed = !s.copyInSteps(s.failedEnd)
 }
 
 func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
@@ -101,7 +101,7 @@ func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) 
 }
 
 func (s *search) rootIsNear(from frames.Addr) bool {
-	return s.rootWithin(from, copysize.Min-TopBytes) && s.root+TopBytes >= from
+	return s.rootWithin(from, copysize.MinWhole-TopBytes) && s.root+TopBytes >= from
 }
 
 func (s *search) rootWithin(from frames.Addr, most uint64) bool {
@@ -272,7 +272,7 @@ func (s *search) followChain(pc, sp frames.Addr) bool {
 		switch {
 		case size == sizeRoot:
 			return true
-		case size == 0 || size >= copysize.Max: // unknown, or varies
+		case size == 0 || size >= copysize.MaxUsual: // unknown, or varies
 			return false
 		}
 		sp += size

@@ -226,7 +226,7 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	for _, r := range have.Others {
 		copied += len(r.Bytes)
 	}
-	if _, ok := have.Word(base + end + 2048 - 8); !ok || p.noChain || copied > 12<<10 {
-		t.Errorf("copied %v, lost %v, %d bytes", ok, p.noChain, copied)
+	if _, ok := have.Word(base + end + 2048 - 8); !ok || p.outlineFailed || copied > 12<<10 {
+		t.Errorf("copied %v, lost %v, %d bytes", ok, p.outlineFailed, copied)
 	}
 }

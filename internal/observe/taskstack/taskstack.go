@@ -47,8 +47,8 @@ const (
 	touchedBytes  = 32 << 10 // bytes with pages beforehand
 )
 
-// Of returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
-func Of(p *loadedcode.Process) ptrace.OtherMemory {
+// New returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
+func New(p *loadedcode.Process) ptrace.OtherMemory {
 	var s several
 	for _, t := range p.Runtimes().TaskOffsets() {
 		t := &stacks{
