@@ -54,7 +54,7 @@ func TestWaitSleepsSoThatAThreadQueuedOnThisCPUStops(t *testing.T) {
 			}
 			l.MarkQueued()
 			s, ok := c.waitSpinning(t, l, p)
-			if !ok || s.Detach < s.LastRunning || s.LastRunning < s.Interrupt {
+			if !ok || s.DetachedAt < s.LastRunningAt || s.LastRunningAt < s.InterruptedAt {
 				t.Errorf("round %d: times out of order: %+v", round, s)
 				return
 			}

@@ -42,8 +42,8 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	c.tracees.occupy(tracee, tid)
 	c.stats.Begun++
 	tracee.setBefore(files, before)
-	tracee.times.Interrupt = procmem.Now()
-	tracee.pid, tracee.reinterruptAt = pid, tracee.times.Interrupt+reinterruptAfter
+	tracee.times.InterruptedAt = procmem.Now()
+	tracee.pid, tracee.reinterruptAt = pid, tracee.times.InterruptedAt+reinterruptAfter
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
 		tracee.cancelled = true // until its end is reported
 		// the seizure may have waited for an exec of this thread, which then has the first thread's id
@@ -53,7 +53,7 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 		return nil, ErrGone
 	}
 	tracee.atInterrupt = c.counters.begin()
-	c.spinFrom(tracee.times.Interrupt)
+	c.spinFrom(tracee.times.InterruptedAt)
 	return tracee, nil
 }
 

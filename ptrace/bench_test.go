@@ -46,8 +46,8 @@ func benchmarkStop(b *testing.B) {
 				b.Error(err)
 				return
 			}
-			pauses = append(pauses, s.Detach-s.Interrupt)
-			held = append(held, s.Detach-s.Stop)
+			pauses = append(pauses, s.DetachedAt-s.InterruptedAt)
+			held = append(held, s.DetachedAt-s.StoppedAt)
 		}
 		b.StopTimer()
 		report(b, "pause", pauses)

@@ -16,7 +16,7 @@ type capture struct {
 	// sched holds the first schedLen bytes of schedstat; schedLen ≤ 0: not read.
 	sched    [96]byte
 	schedLen int
-	// callsAtRegs and callsAtMemory are procmem.Calls at Times.RegsRead and Times.MemoryRead.
+	// callsAtRegs and callsAtMemory are procmem.Calls at Times.RegsReadAt and Times.MemoryReadAt.
 	callsAtRegs, callsAtMemory int64
 
 	reader  Reader
@@ -44,13 +44,13 @@ func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 	if req.Files != nil {
 		c.schedLen = req.Files.RawSchedStat(c.sched[:])
 	}
-	tracee.times.RegsRead, c.callsAtRegs = procmem.Now(), procmem.Calls()
+	tracee.times.RegsReadAt, c.callsAtRegs = procmem.Now(), procmem.Calls()
 	return 0
 }
 
 //go:nosplit
 func (c *capture) noteCopied(tracee *Tracee) {
-	tracee.times.MemoryRead, c.callsAtMemory = procmem.Now(), procmem.Calls()
+	tracee.times.MemoryReadAt, c.callsAtMemory = procmem.Now(), procmem.Calls()
 }
 
 // decode fills out. Precondition: the thread is detached.

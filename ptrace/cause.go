@@ -115,8 +115,8 @@ func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	procmem.CountWait()
 	procmem.CountWait()
 	e := evidence{
-		detectionDelay: out.Stop - out.LastRunning, held: out.Detach - out.Stop,
-		copying: out.MemoryRead - out.RegsRead, bytes: copied,
+		detectionDelay: out.StoppedAt - out.LastRunningAt, held: out.DetachedAt - out.StoppedAt,
+		copying: out.MemoryReadAt - out.RegsReadAt, bytes: copied,
 		offCPU: now.wall - began.wall - (now.cpu - began.cpu) - (now.slept - began.slept),
 		waited: now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
 		faults: now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,

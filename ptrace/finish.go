@@ -42,7 +42,7 @@ type Stop struct {
 	Sched   SchedStat // valid if SchedOK
 	SchedOK bool
 	Times
-	Calls     int // this process's system calls from RegsRead to MemoryRead ([procmem.Calls])
+	Calls     int // this process's system calls from RegsReadAt to MemoryReadAt ([procmem.Calls])
 	Kind      StopKind
 	Signal    int  // the signal passed on, 0 if none
 	InSyscall bool // in system call Nr (x86-64 only: arm64 hides it)
@@ -52,16 +52,17 @@ type Stop struct {
 
 // Times are the times of one stop, on the clock of [Now], in ns.
 //
-//	Interrupt … LastRunning … Stop   the thread is queued for a CPU, or leaves the kernel
-//	Stop … RegsRead                  registers and clocks are read
-//	RegsRead … MemoryRead            memory is read
-//	MemoryRead … Detach              an interrupted system call is repaired
+//	InterruptedAt … LastRunningAt … StoppedAt  the thread is queued for a CPU, or leaves the kernel
+//	StoppedAt … RegsReadAt                     registers and clocks are read
+//	RegsReadAt … MemoryReadAt                  memory is read
+//	MemoryReadAt … DetachedAt                  an interrupted system call is repaired
 type Times struct {
-	// Stop is when a poll found the stop, LastRunning ≥ Interrupt when the thread was last seen not stopped: the stop
-	// takes at most Detach − LastRunning.
-	Interrupt, LastRunning, Stop, Detach int64
-	// RegsRead is when registers and clocks were read, MemoryRead when memory was read.
-	RegsRead, MemoryRead int64
+	InterruptedAt int64
+	LastRunningAt int64 // last seen not stopped: the stop takes at most DetachedAt − LastRunningAt
+	StoppedAt     int64 // when a poll found the stop
+	RegsReadAt    int64
+	MemoryReadAt  int64
+	DetachedAt    int64
 }
 
 // stopper attaches to threads, reads stopped ones, and detaches them. It does not wait.
@@ -89,7 +90,7 @@ func (s *stopper) Finish(tracee *Tracee, req *Request, out *Stop) error {
 		return ErrNotStopped
 	}
 	out.Regions = 0
-	s.captured.begin(tracee.times.LastRunning, req)
+	s.captured.begin(tracee.times.LastRunningAt, req)
 	var read, detached syscall.Errno
 	if req.OtherMemory == nil {
 		read, detached = s.readAndDetach(tracee, req)
@@ -157,7 +158,7 @@ func (s *stopper) detach(tracee *Tracee) syscall.Errno {
 		s.repairs.repair(tracee)
 	}
 	e := ptrace(unix.PTRACE_DETACH, tracee.tid, 0, uintptr(tracee.signal))
-	tracee.times.Detach = procmem.Now()
+	tracee.times.DetachedAt = procmem.Now()
 	return e
 }
 

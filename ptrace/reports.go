@@ -106,8 +106,8 @@ func (w *waiter) transit(tracee *Tracee, tid int, r waitReport, status int32) *T
 	}
 	if do&doHold != 0 {
 		tracee.setStopped(status)
-		tracee.times.Stop = procmem.Now()
-		tracee.times.LastRunning = max(tracee.times.Interrupt, w.lastEmptyPoll)
+		tracee.times.StoppedAt = procmem.Now()
+		tracee.times.LastRunningAt = max(tracee.times.InterruptedAt, w.lastEmptyPoll)
 	}
 	if do&doEnd != 0 {
 		tracee.state = traceeGone
@@ -129,7 +129,7 @@ func (w *waiter) transit(tracee *Tracee, tid int, r waitReport, status int32) *T
 // releaseUnknown detaches a stopped thread without a Tracee.
 func (w *waiter) releaseUnknown(tid int, status int32) {
 	unknown := Tracee{tid: tid}
-	unknown.times.Stop = procmem.Now()
+	unknown.times.StoppedAt = procmem.Now()
 	unknown.setStopped(status)
 	_ = w.release(&unknown) // ESRCH if the thread was killed
 }

@@ -38,7 +38,7 @@ func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {
 				t.Errorf("stop %d: clocks %+v, earlier than %d", i, s.Sched, cpu)
 			}
 			cpu = s.Sched.CPU
-			if !(s.Interrupt <= s.Stop && s.Stop <= s.Detach) || s.Kind == KindNone {
+			if !(s.InterruptedAt <= s.StoppedAt && s.StoppedAt <= s.DetachedAt) || s.Kind == KindNone {
 				t.Errorf("stop %d: times out of order, or no kind: %+v", i, s)
 			}
 		}

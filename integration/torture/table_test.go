@@ -165,7 +165,7 @@ func (s *seen) freeze(c *ptrace.Controller, tid int) error {
 	if err := c.StopThread(tid, procmem.Now()+int64(10*time.Second), &ptrace.Request{}, &stop); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	s.running(stop.Detach)
+	s.running(stop.DetachedAt)
 	s.stopped++
 	if stop.Restarted {
 		s.restarted++

@@ -80,7 +80,7 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.userReadAt, call.userTicks = stop.Sched.CPU, userTicks
 	if stop.Broken || stop.ReportedTwice {
 		call.suppressFor = min(max(2*call.suppressFor, minSuppressed), maxSuppressed)
-		call.suppressUntil = stop.Detach + call.suppressFor
+		call.suppressUntil = stop.DetachedAt + call.suppressFor
 	}
 }
 

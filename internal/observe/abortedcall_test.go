@@ -40,7 +40,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		tb.Fatal(n, err)
 	}
 	stop := ptrace.Stop{Nr: 321, Sched: t.clocks.last, Repair: ptrace.Repair{Broken: broken},
-		Times: ptrace.Times{Detach: procmem.Now()}}
+		Times: ptrace.Times{DetachedAt: procmem.Now()}}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
 	t.noteAborted(frames.Region{Addr: at - copysize.RedZone, Bytes: words[:n]}, &stop)
@@ -142,7 +142,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 		for _, broken := range []bool{false, true} {
 			th.readClocksNow(t)
 			l.stop = ptrace.Stop{Nr: 321, Sched: th.clocks.last, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
-				Times: ptrace.Times{Detach: procmem.Now()}}
+				Times: ptrace.Times{DetachedAt: procmem.Now()}}
 			l.stop.Regs.Arch = process.HostArch()
 			l.stop.Regs.Set(process.HostArch().SP(), at)
 			if err := l.discardLateStop(th); !errors.Is(err, refusal.MapLock) {

@@ -63,7 +63,7 @@ func mayGetFurther(stop frames.StopReason) bool {
 
 func (s *RawSample) stackCopy() copysize.WalkedCopy {
 	return copysize.WalkedCopy{
-		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), Stop: s.How == ByStop,
+		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), ByStop: s.How == ByStop,
 		KernelSample: s.How == ByKernelSample, InPieces: s.outline != nil, Shape: s.Shape,
 	}
 }

@@ -45,7 +45,7 @@ type baseline struct {
 
 func baselineOf(stop *ptrace.Stop) baseline {
 	b := baseline{
-		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, detachedAt: stop.Detach, cpu: stop.Sched.CPU,
+		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, detachedAt: stop.DetachedAt, cpu: stop.Sched.CPU,
 	}
 	if stop.Kind == ptrace.KindGroup {
 		b.state, b.runsUntilGroupStop = sample.Stopped, 1

@@ -145,12 +145,12 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 
 	s.Regs = stop.Regs
 	s.Sched = stop.Sched
-	s.At = stop.Stop
+	s.At = stop.StoppedAt
 	s.How = ByStop
 	s.State = sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.CallEffect = callEffectOf(stop)
-	s.CopyTime = stop.MemoryRead - stop.RegsRead
+	s.CopyTime = stop.MemoryReadAt - stop.RegsReadAt
 	s.Calls = stop.Calls
 	s.knownRegs = knownRegs{}
 	st.copier.keepCopy(t, s, &st.req, stop)
@@ -195,10 +195,10 @@ const maxStopEntry = 20e3
 // was in the kernel, or the hypervisor had its CPU; else it was queued or blocked.
 func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
-		from := max(stop.Interrupt, stop.LastRunning-maxStopEntry)
-		return stop.Detach - from, from - stop.Interrupt
+		from := max(stop.InterruptedAt, stop.LastRunningAt-maxStopEntry)
+		return stop.DetachedAt - from, from - stop.InterruptedAt
 	}
-	return stop.Detach - stop.LastRunning, 0
+	return stop.DetachedAt - stop.LastRunningAt, 0
 }
 
 // discardLateStop records a stop in which a read was late: what it copied is not used.

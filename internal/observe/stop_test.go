@@ -14,8 +14,8 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 	const us = 1000
 	stop := func(running, runs int64) *ptrace.Stop {
 		return &ptrace.Stop{
-			Times: ptrace.Times{Interrupt: 1000 * us, LastRunning: running * us, Stop: (running + 5) * us,
-				Detach: (running + 40) * us},
+			Times: ptrace.Times{InterruptedAt: 1000 * us, LastRunningAt: running * us, StoppedAt: (running + 5) * us,
+				DetachedAt: (running + 40) * us},
 			SchedOK: true, Sched: procmem.SchedStat{Runs: uint64(runs)},
 		}
 	}

@@ -238,19 +238,19 @@ func (s *stopAll) finish(h *heldThread) {
 
 func (s *stopAll) fillFromStop(h *heldThread) {
 	raw, stop := h.raw, &s.stop
-	if s.firstStop == 0 || stop.LastRunning < s.firstStop {
-		s.firstStop = stop.LastRunning
+	if s.firstStop == 0 || stop.LastRunningAt < s.firstStop {
+		s.firstStop = stop.LastRunningAt
 	}
-	s.lastDetach = max(s.lastDetach, stop.Detach)
+	s.lastDetach = max(s.lastDetach, stop.DetachedAt)
 	raw.Regs = stop.Regs
 	raw.Sched = stop.Sched
-	raw.At = stop.Stop
+	raw.At = stop.StoppedAt
 	raw.How = ByStop
 	if !h.stackCopied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
 	raw.keepOthers(s.passive.copier.regions[:stop.Regions])
-	raw.StopTime = stop.Detach - stop.LastRunning
+	raw.StopTime = stop.DetachedAt - stop.LastRunningAt
 	raw.CallEffect = callEffectOf(stop)
 	raw.Call, raw.State = h.call, sample.Sleeping
 	switch {

@@ -39,8 +39,8 @@ type WalkedCopy struct {
 	Stack    frames.Region
 	StackEnd frames.Addr // [frames.Snapshot.StackEnd]
 	Room     int         // bytes of the buffer
-	// Stop: copied in a stop. KernelSample: by the kernel (package perfevents). Neither: while the thread slept.
-	Stop, KernelSample bool
+	// ByStop: copied in a stop. KernelSample: by the kernel (package perfevents). Neither: while the thread slept.
+	ByStop, KernelSample bool
 	InPieces           bool // not in one piece (package deepstack)
 	Shape
 }

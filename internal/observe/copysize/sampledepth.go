@@ -38,7 +38,7 @@ type depthLearner struct {
 
 func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) {
 	switch {
-	case c.Stop:
+	case c.ByStop:
 		learner.learnStop(depthOf(w, c))
 	case end == EndCut:
 		learner.learnCutSample(c)
