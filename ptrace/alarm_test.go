@@ -202,7 +202,7 @@ func TestWokenByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 		}
 		l.MarkQueued()
 		for c.WaitAny(procmem.Now()+1e9) == nil {
-			if l.state != traceePending {
+			if l.state != attachmentPending {
 				break
 			}
 		}

@@ -35,22 +35,22 @@ func (c *capture) begin(lastRunning int64, req *Request) {
 // readState reads the registers and, if it is open, schedstat.
 //
 //go:nosplit
-func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
+func (c *capture) readState(attachment *Attachment, req *Request) syscall.Errno {
 	c.schedLen = -1
 	c.stack.reset()
-	if e := c.regs.read(tracee.tid); e != 0 || !c.regs.complete() {
+	if e := c.regs.read(attachment.tid); e != 0 || !c.regs.complete() {
 		return e
 	}
 	if req.Files != nil {
 		c.schedLen = req.Files.RawSchedStat(c.sched[:])
 	}
-	tracee.times.RegsReadAt, c.callsAtRegs = procmem.Now(), procmem.Calls()
+	attachment.times.RegsReadAt, c.callsAtRegs = procmem.Now(), procmem.Calls()
 	return 0
 }
 
 //go:nosplit
-func (c *capture) noteCopied(tracee *Tracee) {
-	tracee.times.MemoryReadAt, c.callsAtMemory = procmem.Now(), procmem.Calls()
+func (c *capture) noteCopied(attachment *Attachment) {
+	attachment.times.MemoryReadAt, c.callsAtMemory = procmem.Now(), procmem.Calls()
 }
 
 // decode fills out. Precondition: the thread is detached.
@@ -76,16 +76,16 @@ func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 	return sched, err == nil
 }
 
-func (c *capture) readOtherMemory(tracee *Tracee, req *Request, out *Stop) int {
+func (c *capture) readOtherMemory(attachment *Attachment, req *Request, out *Stop) int {
 	out.Regs = c.regs.decode()
 	c.reader = Reader{
-		tid: tracee.tid, memory: req.Memory, readsLeft: readLimit(req.OtherMemory), vectors: &c.vectors,
+		tid: attachment.tid, memory: req.Memory, readsLeft: readLimit(req.OtherMemory), vectors: &c.vectors,
 		deadline: &c.stack.deadline,
 	}
-	if !c.copyPrefetchedAndStack(tracee.tid, req, out) {
-		c.stack.read(tracee.tid, req, rawSP(&c.regs.raw))
+	if !c.copyPrefetchedAndStack(attachment.tid, req, out) {
+		c.stack.read(attachment.tid, req, rawSP(&c.regs.raw))
 	}
-	c.stack.readTail(tracee.tid, req)
+	c.stack.readTail(attachment.tid, req)
 	got := &c.stack.copied
 	c.reader.stackAt, c.reader.stack = got.StackAddr, c.stack.buffer(req)[:got.StackLen]
 	n := req.OtherMemory.Regions(&out.Regs, &c.reader, req.Regions)

@@ -12,13 +12,13 @@ func TestThirtyTwoBitCodeIsRefusedAndContinues(t *testing.T) {
 	p := start(t, "compat")
 	with(t, Options{}, func(c *Controller) {
 		refusedOnce := false
-		for tracees, end := 0, soon(); tracees < 100 && procmem.Now() < end; {
+		for stops, end := 0, soon(); stops < 100 && procmem.Now() < end; {
 			var s Stop
 			err := c.StopThread(p.tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
 			switch {
 			case err == Err32Bit:
 				refusedOnce = true
-				tracees++
+				stops++
 			case err != nil || refusedOnce:
 				t.Errorf("stop of 32-bit code: %v", err)
 				return

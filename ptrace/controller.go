@@ -13,11 +13,11 @@ import (
 
 // Options configure a [Controller]. Zero values have defaults.
 type Options struct {
-	MaxPending int           // most Tracees in use, cancelled ones included; default 256
+	MaxPending int           // most attachments in use, cancelled ones included; default 256
 	SpinFor    time.Duration // how long a wait spins before it sleeps; default 40 µs
 	// ReadOnly forbids writes of registers: interrupted calls then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoGC states that the caller prevents garbage collections while a Tracee is pending, and that
+	// NoGC states that the caller prevents garbage collections while an Attachment is pending, and that
 	// GOMAXPROCS is at least 2. PTRACE_SEIZE then bypasses the Go scheduler.
 	NoGC         bool
 	KeepPriority bool // leave the scheduling priority unchanged
@@ -28,28 +28,28 @@ type Options struct {
 
 // Stats are a controller's counts.
 type Stats struct {
-	Begun, Finished                  uint64 // Tracees; those of which registers were read
+	Begun, Finished                  uint64 // attachments; those of which registers were read
 	SignalStops, GroupStops          uint64 // signal-delivery-stops, group stops
 	Restarted, Broken, ReportedTwice uint64 // system calls, see [Repair]
 	LostReports                      uint64 // stops whose report another thread's wait consumed
-	Cancelled                        uint64 // cancelled Tracees whose thread had not stopped
+	Cancelled                        uint64 // cancelled attachments whose thread had not stopped
 	Lowered                          uint64 // how often the watchdog took the tracer's real-time priority
 }
 
-func (s *Stats) count(tracee *Tracee) {
-	switch tracee.kind {
+func (s *Stats) count(attachment *Attachment) {
+	switch attachment.kind {
 	case KindSignal:
 		s.SignalStops++
 	case KindGroup:
 		s.GroupStops++
 	}
-	if tracee.repair.Restarted {
+	if attachment.repair.Restarted {
 		s.Restarted++
 	}
-	if tracee.repair.Broken {
+	if attachment.repair.Broken {
 		s.Broken++
 	}
-	if tracee.repair.ReportedTwice {
+	if attachment.repair.ReportedTwice {
 		s.ReportedTwice++
 	}
 }
@@ -74,7 +74,7 @@ func NewController(opts Options) *Controller {
 	c := &Controller{}
 	c.tid, c.spinFor = unix.Gettid(), int64(opts.SpinFor)
 	c.rescuer, c.noGC = newRescuer(opts.MaxPending), opts.NoGC
-	c.tracees = traceeTable{tracees: make([]Tracee, opts.MaxPending), rescuer: c.rescuer}
+	c.attachments = attachmentTable{list: make([]Attachment, opts.MaxPending), rescuer: c.rescuer}
 	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}
 	controllers.add(c)
 	c.priority.name = "normal"
@@ -121,8 +121,8 @@ const closeWait = 50 * time.Millisecond
 // attached until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
 	c.AcknowledgeSuspend()
-	for i := range c.tracees.inUse() {
-		c.Cancel(&c.tracees.tracees[i])
+	for i := range c.attachments.inUse() {
+		c.Cancel(&c.attachments.list[i])
 	}
 	for end := procmem.Now() + int64(closeWait); c.Attached() > 0 && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {

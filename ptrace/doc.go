@@ -50,7 +50,7 @@
 // A thread stops late if it is queued for a CPU or cannot be interrupted in the kernel. The kernel can also lose an
 // interrupt or a report:
 //
-//	each 2 ms      a wait looks for lost reports and changed thread ids of all pending Tracees (checkOne)
+//	each 2 ms      a wait looks for lost reports and changed thread ids of all pending attachments (checkOne)
 //	each 20 ms     it interrupts a thread again that has not stopped (interruptAgain)
 //	after 1 s      observe.StopAll cancels the stops that are left, and reads these threads without a stop
 //	after 2 s      observe.Observer.Collect cancels a stop (ErrTimeout)

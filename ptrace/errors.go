@@ -23,7 +23,7 @@ var (
 	ErrSelf         error = refusal.Self
 	Err32Bit        error = refusal.Not64Bit // it runs 32-bit or x32 code
 	ErrTimeout      error = refusal.Timeout
-	ErrBusy         error = refusal.Busy // Options.MaxPending Tracees are in use
+	ErrBusy         error = refusal.Busy // Options.MaxPending attachments are in use
 	ErrPending            = errors.New("a stop of this thread is already pending")
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )

@@ -27,11 +27,11 @@ func Example() {
 		}
 		request := ptrace.Request{Stack: make([]byte, 64<<10)}
 		var stop ptrace.Stop
-		tracee := c.WaitAny(ptrace.Now() + int64(10*time.Second))
-		if tracee == nil {
+		attachment := c.WaitAny(ptrace.Now() + int64(10*time.Second))
+		if attachment == nil {
 			return fmt.Errorf("it did not stop")
 		}
-		if err := c.Finish(tracee, &request, &stop); err != nil {
+		if err := c.Finish(attachment, &request, &stop); err != nil {
 			return err
 		}
 		fmt.Println("the stack was copied:", stop.StackLen > 0 && stop.Regs.SP() >= stop.StackAddr)

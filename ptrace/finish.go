@@ -67,44 +67,45 @@ type Times struct {
 
 // stopper attaches to threads, reads stopped ones, and detaches them. It does not wait.
 type stopper struct {
-	tracees         traceeTable
+	attachments     attachmentTable
 	rescuer         *rescuer
 	noGC            bool // Options.NoGC
 	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
 	captured        capture
 	repairs         repairer
 	stats           Stats
-	lastAtInterrupt threadCounters // of the last finished Tracee
+	lastAtInterrupt threadCounters // of the last finished Attachment
 }
 
-// Finish reads what req asks for, detaches the thread, fills out, and ends the Tracee, without allocation.
-// Precondition: WaitAny or Poll has reported the Tracee. Errors: [ErrNotStopped], which keeps the Tracee, [ErrGone],
-// [Err32Bit].
-func (s *stopper) Finish(tracee *Tracee, req *Request, out *Stop) error {
-	switch tracee.state {
-	case traceeStopped:
-	case traceeGone:
-		s.tracees.free(tracee)
+// Finish reads what req asks for, detaches the thread, fills out, and ends the Attachment, without allocation.
+// Precondition: WaitAny or Poll has reported the Attachment. Errors: [ErrNotStopped], which keeps the Attachment,
+// [ErrGone], [Err32Bit].
+func (s *stopper) Finish(attachment *Attachment, req *Request, out *Stop) error {
+	switch attachment.state {
+	case attachmentStopped:
+	case attachmentGone:
+		s.attachments.free(attachment)
 		return ErrGone
 	default:
 		return ErrNotStopped
 	}
 	out.Regions = 0
-	s.captured.begin(tracee.times.LastRunningAt, req)
+	s.captured.begin(attachment.times.LastRunningAt, req)
 	var read, detached syscall.Errno
 	if req.OtherMemory == nil {
-		read, detached = s.readAndDetach(tracee, req)
+		read, detached = s.readAndDetach(attachment, req)
 	} else {
-		read = s.readWithOtherMemory(tracee, req, out)
-		detached = s.detach(tracee)
+		read = s.readWithOtherMemory(attachment, req, out)
+		detached = s.detach(attachment)
 	}
 	err := s.captured.regs.checkUsable(read)
 	if err == nil {
 		s.stats.Finished++
 		s.captured.decode(req, out)
-		out.Times, out.Kind, out.Signal, out.Repair = tracee.times, tracee.kind, int(tracee.signal), tracee.repair
+		out.Times, out.Repair = attachment.times, attachment.repair
+		out.Kind, out.Signal = attachment.kind, int(attachment.signal)
 	}
-	s.endTracee(tracee, detached)
+	s.endAttachment(attachment, detached)
 	return err
 }
 
@@ -121,31 +122,31 @@ func (r *registers) checkUsable(e syscall.Errno) error {
 // readAndDetach reads without OtherMemory, and detaches, without a safe point of the Go runtime.
 //
 //go:nosplit
-func (s *stopper) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {
+func (s *stopper) readAndDetach(attachment *Attachment, req *Request) (read, detached syscall.Errno) {
 	got := &s.captured // its methods are inlined: nosplit stack is short on arm64
-	read = got.readState(tracee, req)
+	read = got.readState(attachment, req)
 	if read == 0 && got.regs.complete() {
-		got.stack.read(tracee.tid, req, rawSP(&got.regs.raw))
-		got.stack.readTail(tracee.tid, req)
+		got.stack.read(attachment.tid, req, rawSP(&got.regs.raw))
+		got.stack.readTail(attachment.tid, req)
 	}
-	got.noteCopied(tracee)
-	return read, s.detach(tracee)
+	got.noteCopied(attachment)
+	return read, s.detach(attachment)
 }
 
 // readWithOtherMemory detaches the thread if OtherMemory panics.
-func (s *stopper) readWithOtherMemory(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
-	e := s.captured.readState(tracee, req)
+func (s *stopper) readWithOtherMemory(attachment *Attachment, req *Request, out *Stop) syscall.Errno {
+	e := s.captured.readState(attachment, req)
 	if e == 0 && s.captured.regs.complete() {
 		ok := false
 		defer func() {
 			if !ok {
-				s.detachAndFree(tracee)
+				s.detachAndFree(attachment)
 			}
 		}()
-		out.Regions = s.captured.readOtherMemory(tracee, req, out)
+		out.Regions = s.captured.readOtherMemory(attachment, req, out)
 		ok = true
 	}
-	s.captured.noteCopied(tracee)
+	s.captured.noteCopied(attachment)
 	return e
 }
 
@@ -153,32 +154,34 @@ func (s *stopper) readWithOtherMemory(tracee *Tracee, req *Request, out *Stop) s
 // s.captured.regs are the thread's, or not whole.
 //
 //go:nosplit
-func (s *stopper) detach(tracee *Tracee) syscall.Errno {
+func (s *stopper) detach(attachment *Attachment) syscall.Errno {
 	if s.captured.regs.complete() {
-		s.repairs.repair(tracee)
+		s.repairs.repair(attachment)
 	}
-	e := ptrace(unix.PTRACE_DETACH, tracee.tid, 0, uintptr(tracee.signal))
-	tracee.times.DetachedAt = procmem.Now()
+	e := ptrace(unix.PTRACE_DETACH, attachment.tid, 0, uintptr(attachment.signal))
+	attachment.times.DetachedAt = procmem.Now()
 	return e
 }
 
 // release detaches a thread of which nothing was read. It reads the registers for the repair.
 //
 //go:nosplit
-func (s *stopper) release(tracee *Tracee) syscall.Errno {
-	_ = s.captured.regs.read(tracee.tid)
-	return s.detach(tracee)
+func (s *stopper) release(attachment *Attachment) syscall.Errno {
+	_ = s.captured.regs.read(attachment.tid)
+	return s.detach(attachment)
 }
 
-func (s *stopper) detachAndFree(tracee *Tracee) { s.endTracee(tracee, s.release(tracee)) }
+func (s *stopper) detachAndFree(attachment *Attachment) {
+	s.endAttachment(attachment, s.release(attachment))
+}
 
-// endTracee frees the Tracee; that of a killed thread stays until its end is reported.
-func (s *stopper) endTracee(tracee *Tracee, detached syscall.Errno) {
-	s.stats.count(tracee)
-	s.lastAtInterrupt = tracee.atInterrupt
+// endAttachment frees the Attachment; that of a killed thread stays until its end is reported.
+func (s *stopper) endAttachment(attachment *Attachment, detached syscall.Errno) {
+	s.stats.count(attachment)
+	s.lastAtInterrupt = attachment.atInterrupt
 	if detached == 0 {
-		s.tracees.free(tracee)
+		s.attachments.free(attachment)
 		return
 	}
-	tracee.state, tracee.cancelled = traceePending, true
+	attachment.state, attachment.cancelled = attachmentPending, true
 }

@@ -147,8 +147,8 @@ const maxParts = 64
 // MaxPrefetch is the most places of a [Prefetcher]: the stack is read with them.
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads len(Bytes) bytes at each Addr of at most maxParts parts, as one read, and returns the bytes before the first
-// incomplete part.
+// ReadAll reads len(Bytes) bytes at each Addr of at most maxParts parts, as one read, and returns the bytes before the
+// first incomplete part.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.readsLeft <= 0 {
 		return 0

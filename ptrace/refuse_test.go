@@ -19,7 +19,7 @@ import (
 
 func isRefused(t *testing.T, tid int) (err error) {
 	with(t, Options{}, func(c *Controller) {
-		var l *Tracee
+		var l *Attachment
 		if l, err = c.Begin(tid); err == nil {
 			c.Cancel(l)
 		}
@@ -205,7 +205,7 @@ func TestTargetMayBeKilledDuringAStop(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			var held []*Tracee
+			var held []*Attachment
 			for len(held) < 2 {
 				held = append(held, c.WaitAny(soon()))
 			}

@@ -69,22 +69,22 @@ type repairer struct {
 // another thread, whose sigtimedwait or epoll_wait may give EINTR.
 //
 //go:nosplit
-func (r *repairer) repair(tracee *Tracee) {
-	if tracee.kind == KindGroup || tracee.kind == KindSignal && isStopSignal(tracee.signal) && !ignoresSignal(tracee.tid,
-		tracee.signal) {
+func (r *repairer) repair(attachment *Attachment) {
+	if kind, sig := attachment.kind, attachment.signal; kind == KindGroup ||
+		kind == KindSignal && isStopSignal(sig) && !ignoresSignal(attachment.tid, sig) {
 		return
 	}
 	if traceMeRefused(&r.regs.raw) {
-		tracee.repair.Restarted = !r.readOnly && r.restartTraceMe(tracee)
+		attachment.repair.Restarted = !r.readOnly && r.restartTraceMe(attachment)
 		return
 	}
 	switch {
-	case givesEINTR(&r.regs.raw) && !r.readOnly && r.restart(tracee):
-		tracee.repair.Restarted = true
-	case r.repairAborted(tracee):
+	case givesEINTR(&r.regs.raw) && !r.readOnly && r.restart(attachment):
+		attachment.repair.Restarted = true
+	case r.repairAborted(attachment):
 	case givesEINTR(&r.regs.raw):
 		// else the signal caused it
-		tracee.repair.Broken = tracee.kind != KindSignal || ignoresSignal(tracee.tid, tracee.signal)
+		attachment.repair.Broken = attachment.kind != KindSignal || ignoresSignal(attachment.tid, attachment.signal)
 	}
 }
 
@@ -139,19 +139,19 @@ func RestartableAborted(arch frames.Arch, nr int64, args [3]uint64, eagain bool)
 // repairAborted restarts an aborted call, or records that it cannot; false if none was aborted.
 //
 //go:nosplit
-func (r *repairer) repairAborted(tracee *Tracee) bool {
-	a := r.abortedKind(tracee.tid)
-	if a == repairNone || tracee.kind == KindSignal && !ignoresSignal(tracee.tid, tracee.signal) {
+func (r *repairer) repairAborted(attachment *Attachment) bool {
+	a := r.abortedKind(attachment.tid)
+	if a == repairNone || attachment.kind == KindSignal && !ignoresSignal(attachment.tid, attachment.signal) {
 		return false // the signal alone would have ended it
 	}
-	tracee.repair.RepeatsWork = a != repairContinues
+	attachment.repair.RepeatsWork = a != repairContinues
 	switch {
 	case a == repairReportedTwice:
-		tracee.repair.ReportedTwice = true
-	case a == repairNever || r.readOnly || !r.restartAborted(tracee):
-		tracee.repair.Broken, tracee.repair.RepeatsWork = true, true
+		attachment.repair.ReportedTwice = true
+	case a == repairNever || r.readOnly || !r.restartAborted(attachment):
+		attachment.repair.Broken, attachment.repair.RepeatsWork = true, true
 	default:
-		tracee.repair.Restarted = true
+		attachment.repair.Restarted = true
 	}
 	return true
 }

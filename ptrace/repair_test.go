@@ -200,14 +200,14 @@ func TestIgnoredStopSignalDuringAStopInterruptsNothing(t *testing.T) {
 	}
 }
 
-func (c *Controller) seizeOnly(t *testing.T, tid int) *Tracee {
+func (c *Controller) seizeOnly(t *testing.T, tid int) *Attachment {
 	t.Helper()
 	if e := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); e != 0 {
 		t.Fatal(e)
 	}
-	l := c.tracees.freeSlot()
-	*l = Tracee{tid: tid, state: traceePending}
-	c.tracees.live++
+	l := c.attachments.freeSlot()
+	*l = Attachment{tid: tid, state: attachmentPending}
+	c.attachments.live++
 	return l
 }
 
@@ -305,12 +305,12 @@ func queueSignal(t *testing.T, pid int, value int32) {
 }
 
 func TestStopSignalInAWaitGivesEINTRAsWithoutATracer(t *testing.T) {
-	interrupted := func(tracee bool) uint64 {
+	interrupted := func(traced bool) uint64 {
 		p := start(t, "epoll", "-1")
 		eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
 		p.Signal(syscall.SIGSTOP)
 		eventually(t, "stopped", func() bool { return state(p.tid) == 'T' && state(p.PID) == 'T' })
-		if tracee {
+		if traced {
 			if st := stopMany(t, Options{}, p.tid, 3); st.GroupStops != 3 || st.Restarted != 0 {
 				t.Errorf("stats %+v, want 3 group stops, no restart", st)
 			}

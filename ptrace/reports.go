@@ -29,27 +29,27 @@ const (
 	numReports
 )
 
-// traceeClass is a row of transitions.
-type traceeClass uint8
+// attachmentClass is a row of transitions.
+type attachmentClass uint8
 
 const (
-	classOther     traceeClass = iota // its stop is finished
-	classPending                      // its stop is awaited
-	classCancelled                    // its stop is awaited, only to detach it
-	classHeld                         // its stop is reported already
-	classUnknown                      // the thread has no Tracee
+	classOther     attachmentClass = iota // its stop is finished
+	classPending                          // its stop is awaited
+	classCancelled                        // its stop is awaited, only to detach it
+	classHeld                             // its stop is reported already
+	classUnknown                          // the thread has no Attachment
 	numClasses
 )
 
-func classOf(tracee *Tracee) traceeClass {
+func classOf(attachment *Attachment) attachmentClass {
 	switch {
-	case tracee == nil:
+	case attachment == nil:
 		return classUnknown
-	case tracee.state == traceePending && tracee.cancelled:
+	case attachment.state == attachmentPending && attachment.cancelled:
 		return classCancelled
-	case tracee.state == traceePending:
+	case attachment.state == attachmentPending:
 		return classPending
-	case tracee.state == traceeStopped:
+	case attachment.state == attachmentStopped:
 		return classHeld
 	}
 	return classOther
@@ -63,11 +63,11 @@ const (
 	doReap
 	doReapOwn // reap it if this thread traces it
 	doConsume
-	doHold // mark its Tracee as stopped
-	doEnd  // mark its Tracee as ended
+	doHold // mark its Attachment as stopped
+	doEnd  // mark its Attachment as ended
 	doDetach
 	doFree
-	doDeliver // return the Tracee to the caller
+	doDeliver // return the Attachment to the caller
 )
 
 var transitions = [numClasses][numReports]actions{
@@ -81,22 +81,22 @@ var transitions = [numClasses][numReports]actions{
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport handles the report in w.info, and returns the Tracee to deliver, or nil.
-func (w *waiter) handleReport(tracee *Tracee, tid int) *Tracee {
+// handleReport handles the report in w.info, and returns the Attachment to deliver, or nil.
+func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
 	switch code := w.info.code; {
 	case code == cldTrapped:
-		return w.transit(tracee, tid, reportStop, w.info.status)
+		return w.transit(attachment, tid, reportStop, w.info.status)
 	case code >= cldExited && code <= cldDumped:
-		return w.transit(tracee, tid, reportExit, 0)
+		return w.transit(attachment, tid, reportExit, 0)
 	}
 	return nil
 }
 
-// transit takes the actions that a report asks for, and returns the Tracee to deliver, or nil. status is of a stop.
-func (w *waiter) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
-	do := transitions[classOf(tracee)][r]
+// transit takes the actions that a report asks for, and returns the Attachment to deliver, or nil. status is of a stop.
+func (w *waiter) transit(attachment *Attachment, tid int, r waitReport, status int32) *Attachment {
+	do := transitions[classOf(attachment)][r]
 	if do&doExpectUnknown != 0 {
-		w.mayTraceUnknown, w.renumbered = true, tracee.pid
+		w.mayTraceUnknown, w.renumbered = true, attachment.pid
 	}
 	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(w.tid, tid) {
 		reap(tid)
@@ -105,30 +105,30 @@ func (w *waiter) transit(tracee *Tracee, tid int, r waitReport, status int32) *T
 		consumeReport(tid)
 	}
 	if do&doHold != 0 {
-		tracee.setStopped(status)
-		tracee.times.StoppedAt = procmem.Now()
-		tracee.times.LastRunningAt = max(tracee.times.InterruptedAt, w.lastEmptyPoll)
+		attachment.setStopped(status)
+		attachment.times.StoppedAt = procmem.Now()
+		attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, w.lastEmptyPoll)
 	}
 	if do&doEnd != 0 {
-		tracee.state = traceeGone
+		attachment.state = attachmentGone
 	}
 	switch {
-	case do&doDetach != 0 && tracee == nil:
+	case do&doDetach != 0 && attachment == nil:
 		w.releaseUnknown(tid, status)
 	case do&doDetach != 0:
-		w.detachAndFree(tracee)
+		w.detachAndFree(attachment)
 	case do&doFree != 0:
-		w.tracees.free(tracee)
+		w.attachments.free(attachment)
 	}
 	if do&doDeliver == 0 {
 		return nil
 	}
-	return tracee
+	return attachment
 }
 
-// releaseUnknown detaches a stopped thread without a Tracee.
+// releaseUnknown detaches a stopped thread without an Attachment.
 func (w *waiter) releaseUnknown(tid int, status int32) {
-	unknown := Tracee{tid: tid}
+	unknown := Attachment{tid: tid}
 	unknown.times.StoppedAt = procmem.Now()
 	unknown.setStopped(status)
 	_ = w.release(&unknown) // ESRCH if the thread was killed
@@ -140,15 +140,15 @@ func isTracer(tracer, tid int) bool {
 }
 
 // setStopped sets the kind of stop: status has the signal in bits 0 to 7, the event above.
-func (tracee *Tracee) setStopped(status int32) {
-	tracee.state, tracee.signal = traceeStopped, 0
+func (attachment *Attachment) setStopped(status int32) {
+	attachment.state, attachment.signal = attachmentStopped, 0
 	switch sig := status & 0xff; {
 	case status>>8 != eventStop:
-		tracee.kind, tracee.signal = KindSignal, sig
+		attachment.kind, attachment.signal = KindSignal, sig
 	case sig == int32(unix.SIGTRAP):
-		tracee.kind = KindInterrupt
+		attachment.kind = KindInterrupt
 	default:
-		tracee.kind = KindGroup
+		attachment.kind = KindGroup
 	}
 }
 

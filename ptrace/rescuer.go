@@ -16,7 +16,7 @@ import (
 type rescuer struct {
 	seizeBegan atomic.Int64   // begin of the current seizure, on the clock of Now; 0: none
 	seizeSeen  atomic.Bool    // a seizure began since the last check
-	tids       []atomic.Int32 // of the Tracees in use, by index
+	tids       []atomic.Int32 // of the attachments in use, by index
 	end        chan struct{}
 	once       sync.Once
 }
@@ -56,8 +56,8 @@ func (r *rescuer) run(a *alarm) {
 	}
 }
 
-// reap reaps the exited threads of Tracees, except first threads: exec does not wait for these, and their status may
-// belong to another wait.
+// reap reaps the exited threads of attachments, except first threads: exec does not wait for these, and their status
+// may belong to another wait.
 func (r *rescuer) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())

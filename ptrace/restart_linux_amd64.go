@@ -20,13 +20,13 @@ func traceMeRefused(w *rawRegs) bool {
 // ends.
 //
 //go:nosplit
-func (r *repairer) restartTraceMe(tracee *Tracee) bool {
+func (r *repairer) restartTraceMe(attachment *Attachment) bool {
 	res := resultERESTARTNOINTR
-	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
+	return ptrace(unix.PTRACE_POKEUSR, attachment.tid, x86Rax*8, uintptr(res)) == 0
 }
 
 //go:nosplit
-func (r *repairer) restart(tracee *Tracee) bool {
+func (r *repairer) restart(attachment *Attachment) bool {
 	nr := int64(r.regs.raw[x86OrigRax])
 	var flags uint64
 	switch sendFlagsX86(nr) {
@@ -36,11 +36,11 @@ func (r *repairer) restart(tracee *Tracee) bool {
 		flags = r.regs.raw[x86R10]
 	}
 	if !restartableX86(nr, flags) ||
-		restartsOnSocketsOnly(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
+		restartsOnSocketsOnly(nr) && !r.files.isOpen(attachment.tid, r.regs.raw[x86Rdi], "socket:[") {
 		return false
 	}
 	res := resultERESTARTNOHAND
-	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
+	return ptrace(unix.PTRACE_POKEUSR, attachment.tid, x86Rax*8, uintptr(res)) == 0
 }
 
 //go:nosplit
@@ -58,10 +58,10 @@ func (r *repairer) abortedKind(int) repairKind {
 // signal handler.
 //
 //go:nosplit
-func (r *repairer) restartAborted(tracee *Tracee) bool {
+func (r *repairer) restartAborted(attachment *Attachment) bool {
 	res := resultERESTARTNOHAND
 	if r.regs.raw[x86Rax] == resultEAGAIN {
 		res = resultERESTARTNOINTR
 	}
-	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
+	return ptrace(unix.PTRACE_POKEUSR, attachment.tid, x86Rax*8, uintptr(res)) == 0
 }

@@ -21,7 +21,7 @@ func givesEINTR(w *rawRegs) bool {
 func traceMeRefused(*rawRegs) bool { return false }
 
 //go:nosplit
-func (r *repairer) restartTraceMe(*Tracee) bool { return false }
+func (r *repairer) restartTraceMe(*Attachment) bool { return false }
 
 // restart sets pc back to the svc instruction, and x0, which has the result, to the first argument.
 //
@@ -31,9 +31,9 @@ func (r *repairer) restartTraceMe(*Tracee) bool { return false }
 // call.
 //
 //go:nosplit
-func (r *repairer) restart(tracee *Tracee) bool {
+func (r *repairer) restart(attachment *Attachment) bool {
 	nr := int64(r.regs.raw[armX8])
-	if tracee.kind == KindSignal && !r.ignoresStopSignal(tracee) || signalsPending(tracee.tid) {
+	if attachment.kind == KindSignal && !r.ignoresStopSignal(attachment) || signalsPending(attachment.tid) {
 		return false
 	}
 	var flags uint64
@@ -41,35 +41,35 @@ func (r *repairer) restart(tracee *Tracee) bool {
 		flags = r.regs.raw[arg-1]
 	}
 	var insn [4]byte
-	if !restartableAArch64(nr, flags) || readVM(tracee.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
+	if !restartableAArch64(nr, flags) || readVM(attachment.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
 		binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
 		return false
 	}
-	asleep := r.sameSleep(tracee, nr)
-	m := r.maskState(tracee.tid, nr)
+	asleep := r.sameSleep(attachment, nr)
+	m := r.maskState(attachment.tid, nr)
 	if m == maskOther && !asleep {
 		return false
 	}
-	arg0, ok := r.firstArgument(tracee, nr, m == maskInCall)
+	arg0, ok := r.firstArgument(attachment, nr, m == maskInCall)
 	if !ok {
-		arg0, ok = tracee.call.Args[0], asleep
+		arg0, ok = attachment.call.Args[0], asleep
 	}
 	if !ok {
 		return false
 	}
 	r.regs.raw[armPC] -= 4
 	r.regs.raw[0] = arg0
-	return setRegSet(tracee.tid, &r.regs.raw, rawRegsLen) == 0
+	return setRegSet(attachment.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports whether an epoll call is that of [Tracee.SetSleeping]: same place, same further arguments, at most
-// two runs since. The first argument may differ, if another call was made in between: it is used only where a wrong one
-// is harmless.
+// sameSleep reports whether an epoll call is that of [Attachment.SetSleeping]: same place, same further arguments, at
+// most two runs since. The first argument may differ, if another call was made in between: it is used only where a
+// wrong one is harmless.
 //
 //go:nosplit
-func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
-	was, now := &tracee.call, &r.regs.raw
-	if nr != 22 && nr != 441 || !tracee.sleeping || was.Nr != nr || was.SP != now[armSP] || was.PC != now[armPC] {
+func (r *repairer) sameSleep(attachment *Attachment, nr int64) bool {
+	was, now := &attachment.call, &r.regs.raw
+	if nr != 22 && nr != 441 || !attachment.sleeping || was.Nr != nr || was.SP != now[armSP] || was.PC != now[armPC] {
 		return false
 	}
 	for i := 1; i < len(was.Args); i++ {
@@ -77,8 +77,8 @@ func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
 			return false
 		}
 	}
-	n := r.runs(tracee.tid)
-	return n == tracee.runs+1 || n == tracee.runs+2
+	n := r.runs(attachment.tid)
+	return n == attachment.runs+1 || n == attachment.runs+2
 }
 
 // firstArgument returns orig_x0, which the kernel shows at seccomp stops (arch/arm64/include/asm/syscall.h,
@@ -86,15 +86,15 @@ func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
 // the right kind.
 //
 //go:nosplit
-func (r *repairer) firstArgument(tracee *Tracee, nr int64, inCall bool) (uint64, bool) {
+func (r *repairer) firstArgument(attachment *Attachment, nr int64, inCall bool) (uint64, bool) {
 	fd := descriptorAArch64(nr)
-	if tracee.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(tracee.tid, &r.files.stopInfo,
+	if attachment.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(attachment.tid, &r.files.stopInfo,
 		&r.files.callInfo) {
 		v := r.files.callInfo.args[0]
-		return v, v != resultEINTR && (inCall || r.files.isOpen(tracee.tid, v, fd))
+		return v, v != resultEINTR && (inCall || r.files.isOpen(attachment.tid, v, fd))
 	}
-	v, ok := r.argumentOf(tracee.tid, nr)
-	return v, ok && (inCall || fd == "" || r.files.isOpen(tracee.tid, v, fd))
+	v, ok := r.argumentOf(attachment.tid, nr)
+	return v, ok && (inCall || fd == "" || r.files.isOpen(attachment.tid, v, fd))
 }
 
 // callMask relates the thread's signal mask to its call's own.
@@ -170,13 +170,13 @@ func (r *repairer) runs(tid int) uint64 {
 // ignoresStopSignal is [ignoresSignal] for the stop's signal, without a safe point of the Go runtime.
 //
 //go:nosplit
-func (r *repairer) ignoresStopSignal(tracee *Tracee) bool {
-	text := r.files.text(tracee.tid, "/status\x00")
-	bit := uint64(1) << (uint32(tracee.signal-1) & 63)
+func (r *repairer) ignoresStopSignal(attachment *Attachment) bool {
+	text := r.files.text(attachment.tid, "/status\x00")
+	bit := uint64(1) << (uint32(attachment.signal-1) & 63)
 	if ign, ok := parseDigits(text, indexAfter(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
 		return true
 	}
-	switch unix.Signal(tracee.signal) {
+	switch unix.Signal(attachment.signal) {
 	case unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT: // unless caught
 		caught, ok := parseDigits(text, indexAfter(text, "SigCgt:\t"), 16)
 		return ok && caught&bit == 0
@@ -249,4 +249,4 @@ func (r *repairer) abortedKind(tid int) repairKind {
 }
 
 //go:nosplit
-func (r *repairer) restartAborted(*Tracee) bool { return false }
+func (r *repairer) restartAborted(*Attachment) bool { return false }

@@ -11,16 +11,16 @@ import (
 // StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish; a stop that is pending is
 // finished. Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
 func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
-	tracee, err := c.Begin(tid)
+	attachment, err := c.Begin(tid)
 	if err != nil && !errors.Is(err, ErrPending) {
 		c.awaitUnknown()
 		return err
 	}
 	sleep := int64(minSleep)
-	for !c.Poll(tracee) {
+	for !c.Poll(attachment) {
 		now := procmem.Now()
 		if now >= deadline {
-			c.Cancel(tracee)
+			c.Cancel(attachment)
 			return ErrTimeout
 		}
 		if now >= c.spinUntil {
@@ -29,10 +29,10 @@ func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop
 		}
 		if now >= c.nextCheckAll {
 			c.nextCheckAll = now + checkAllEvery
-			c.checkOne(tracee)
+			c.checkOne(attachment)
 		}
 	}
-	err = c.Finish(tracee, req, out)
+	err = c.Finish(attachment, req, out)
 	c.awaitUnknown()
 	return err
 }

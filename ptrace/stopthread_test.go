@@ -92,7 +92,7 @@ func TestWaitAnyReturnsEachOfManyThreads(t *testing.T) {
 func TestThreadsCanBeStoppedAtTheSameTime(t *testing.T) {
 	ps := []*target{start(t, "spin"), start(t, "epoll", "1"), start(t, "epoll", "-1")}
 	with(t, Options{}, func(c *Controller) {
-		var held []*Tracee
+		var held []*Attachment
 		for _, p := range ps {
 			if _, err := c.Begin(p.tid); err != nil {
 				t.Error(err)
@@ -222,7 +222,7 @@ func TestCancelledStopIsDetached(t *testing.T) {
 			c.Cancel(l)
 			for c.Attached() > 0 {
 				if l := c.WaitAny(soon()); l != nil {
-					t.Errorf("WaitAny returns a cancelled Tracee: %+v", *l)
+					t.Errorf("WaitAny returns a cancelled Attachment: %+v", *l)
 				}
 			}
 		}
@@ -277,14 +277,14 @@ func TestContinuedStopHasTheClocksOfItsOwnBegin(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		for _, b := range []struct {
 			what  string
-			begin func() (*Tracee, error)
+			begin func() (*Attachment, error)
 			want  SchedStat
 			ok    bool
 		}{
-			{"first", func() (*Tracee, error) { return c.BeginWithClocks(files, &first) }, first, true},
-			{"given", func() (*Tracee, error) { return c.BeginWithClocks(files, &given) }, given, true},
-			{"read", func() (*Tracee, error) { return c.BeginReadingClocks(files) }, read, true},
-			{"none", func() (*Tracee, error) { return c.Begin(p.tid) }, SchedStat{}, false},
+			{"first", func() (*Attachment, error) { return c.BeginWithClocks(files, &first) }, first, true},
+			{"given", func() (*Attachment, error) { return c.BeginWithClocks(files, &given) }, given, true},
+			{"read", func() (*Attachment, error) { return c.BeginReadingClocks(files) }, read, true},
+			{"none", func() (*Attachment, error) { return c.Begin(p.tid) }, SchedStat{}, false},
 		} {
 			l, err := b.begin()
 			if err != nil {

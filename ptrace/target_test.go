@@ -134,7 +134,7 @@ const patience = 4 * time.Minute
 func soon() int64 { return procmem.Now() + int64(patience) }
 
 // await sleeps while it waits, as the thread may need this CPU.
-func (c *Controller) await(l *Tracee) {
+func (c *Controller) await(l *Attachment) {
 	for !c.Poll(l) {
 		nanosleep(20_000)
 	}

@@ -20,7 +20,7 @@ const (
 	minSleep         = 20_000     // ns, first sleep otherwise
 	maxSleep         = 200_000    // ns, longest sleep
 	unknownTimeout   = 1_000_000  // ns, limit of awaitUnknown
-	checkAllEvery    = 2_000_000  // ns between checks of all Tracees
+	checkAllEvery    = 2_000_000  // ns between checks of all attachments
 	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
 	maxWakeTime      = 20_000     // ns, longest wake-up at real-time priority
 	checkAllShare    = 16         // these checks take at most 1/checkAllShare of the time
@@ -41,16 +41,16 @@ type waiter struct {
 	// On the clock of Now:
 	spinUntil     int64
 	lastEmptyPoll int64 // begin of the last poll without a stop
-	nextCheckAll  int64 // next check of all pending Tracees
+	nextCheckAll  int64 // next check of all pending attachments
 }
 
-// Attached returns how many threads may be attached: Tracees in use, cancelled ones included, and one for those that
-// exec gave another id.
+// Attached returns how many threads may be attached: attachments in use, cancelled ones included, and one for those
+// that exec gave another id.
 func (w *waiter) Attached() int {
 	if w.mayTraceUnknown {
-		return w.tracees.live + 1
+		return w.attachments.live + 1
 	}
-	return w.tracees.live
+	return w.attachments.live
 }
 
 func (w *waiter) spinFrom(now int64) {
@@ -60,20 +60,20 @@ func (w *waiter) spinFrom(now int64) {
 	}
 }
 
-// WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel; nil at
-// the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Suspending]. It spins for
-// Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoGC and real-time priority
-// (or Options.Frugal), else for short times. It also detaches threads whose stops were cancelled.
-func (w *waiter) WaitAny(deadline int64) *Tracee {
+// WaitAny returns an Attachment whose thread has stopped or ended ([Attachment.Ended]), each once, for Finish or
+// Cancel; nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Suspending]. It
+// spins for Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoGC and real-time
+// priority (or Options.Frugal), else for short times. It also detaches threads whose stops were cancelled.
+func (w *waiter) WaitAny(deadline int64) *Attachment {
 	sleep, spin := int64(sleepQueued), int64(0)
-	if w.tracees.anyStopsSoon() {
+	if w.attachments.anyStopsSoon() {
 		sleep, spin = minSleep, w.spinUntil
 	}
 	for until := int64(0); w.Attached() > 0; {
-		tracee, now := w.findStopped()
+		attachment, now := w.findStopped()
 		switch {
-		case tracee != nil:
-			return tracee
+		case attachment != nil:
+			return attachment
 		case now >= deadline || w.mustDetach():
 			return nil
 		case now < spin:
@@ -84,8 +84,8 @@ func (w *waiter) WaitAny(deadline int64) *Tracee {
 			w.alarm.set(until)
 			continue
 		}
-		if tracee, ok := w.block(until); tracee != nil {
-			return tracee
+		if attachment, ok := w.block(until); attachment != nil {
+			return attachment
 		} else if !ok {
 			w.nanosleep(min(sleep, deadline-now))
 			sleep = min(sleep*2, maxSleep)
@@ -95,15 +95,15 @@ func (w *waiter) WaitAny(deadline int64) *Tracee {
 }
 
 // SpinAny is WaitAny, but returns nil where that would sleep.
-func (w *waiter) SpinAny(deadline int64) *Tracee {
-	if !w.tracees.anyStopsSoon() {
+func (w *waiter) SpinAny(deadline int64) *Attachment {
+	if !w.attachments.anyStopsSoon() {
 		deadline = 0
 	}
 	deadline = min(deadline, w.spinUntil)
 	for w.Attached() > 0 {
-		tracee, now := w.findStopped()
-		if tracee != nil || now >= deadline {
-			return tracee
+		attachment, now := w.findStopped()
+		if attachment != nil || now >= deadline {
+			return attachment
 		}
 		spinPause(now)
 	}
@@ -115,24 +115,24 @@ func spinPause(since int64) {
 	}
 }
 
-// findStopped returns the Tracee of a stopped or ended thread, else nil and the time.
-func (w *waiter) findStopped() (tracee *Tracee, now int64) {
+// findStopped returns the Attachment of a stopped or ended thread, else nil and the time.
+func (w *waiter) findStopped() (attachment *Attachment, now int64) {
 	pollBegan := procmem.Now() // later stops may not be seen
-	if tracee = w.waitAll(); tracee != nil {
-		return tracee, 0
+	if attachment = w.waitAll(); attachment != nil {
+		return attachment, 0
 	}
 	now = procmem.Now()
 	w.lastEmptyPoll = pollBegan
 	if now >= w.nextCheckAll {
 		w.interruptRenumbered()
-		tracee = w.firstOfPending((*waiter).checkOne)
+		attachment = w.firstOfPending((*waiter).checkOne)
 		w.nextCheckAll = now + max(checkAllEvery, (procmem.Now()-now)*checkAllShare)
 	}
-	return tracee, now
+	return attachment, now
 }
 
 // block blocks in waitid until a report or a time. False: the caller must poll.
-func (w *waiter) block(until int64) (*Tracee, bool) {
+func (w *waiter) block(until int64) (*Attachment, bool) {
 	e, ok := w.awaitStop(until, &w.info)
 	if !ok {
 		return nil, false
@@ -141,25 +141,25 @@ func (w *waiter) block(until int64) (*Tracee, bool) {
 	if e == unix.EINTR {
 		return nil, true
 	}
-	tracee := w.traceeOfReport(e)
-	return tracee, tracee != nil
+	attachment := w.attachmentOfReport(e)
+	return attachment, attachment != nil
 }
 
-// Poll reports whether a Tracee's thread has stopped or ended; Finish or Cancel follows.
-func (w *waiter) Poll(tracee *Tracee) bool {
-	if tracee.state == traceePending {
-		w.poll(tracee)
+// Poll reports whether an Attachment's thread has stopped or ended; Finish or Cancel follows.
+func (w *waiter) Poll(attachment *Attachment) bool {
+	if attachment.state == attachmentPending {
+		w.poll(attachment)
 	}
-	return tracee.state == traceeStopped || tracee.state == traceeGone
+	return attachment.state == attachmentStopped || attachment.state == attachmentGone
 }
 
-func (w *waiter) waitAll() *Tracee {
-	return w.traceeOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info))
+func (w *waiter) waitAll() *Attachment {
+	return w.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info))
 }
 
-// traceeOfReport returns the Tracee for a wait's caller. A report without a pending Tracee hides others: each is then
-// polled.
-func (w *waiter) traceeOfReport(e syscall.Errno) *Tracee {
+// attachmentOfReport returns the Attachment for a wait's caller. A report without a pending Attachment hides others:
+// each is then polled.
+func (w *waiter) attachmentOfReport(e syscall.Errno) *Attachment {
 	if e == unix.ECHILD {
 		w.mayTraceUnknown = false // no tracee at all
 	}
@@ -167,50 +167,50 @@ func (w *waiter) traceeOfReport(e syscall.Errno) *Tracee {
 		return nil
 	}
 	tid := int(w.info.pid)
-	tracee := w.tracees.find(tid)
-	pending := tracee != nil && tracee.state == traceePending
-	if got := w.handleReport(tracee, tid); pending {
+	attachment := w.attachments.find(tid)
+	pending := attachment != nil && attachment.state == attachmentPending
+	if got := w.handleReport(attachment, tid); pending {
 		return got
 	}
 	return w.firstOfPending((*waiter).poll)
 }
 
-func (w *waiter) firstOfPending(check func(*waiter, *Tracee) *Tracee) *Tracee {
-	for i := 0; i < w.tracees.used; i++ {
-		if tracee := &w.tracees.tracees[i]; tracee.state == traceePending {
-			if tracee := check(w, tracee); tracee != nil {
-				return tracee
+func (w *waiter) firstOfPending(check func(*waiter, *Attachment) *Attachment) *Attachment {
+	for i := 0; i < w.attachments.used; i++ {
+		if attachment := &w.attachments.list[i]; attachment.state == attachmentPending {
+			if attachment := check(w, attachment); attachment != nil {
+				return attachment
 			}
 		}
 	}
 	return nil
 }
 
-func (w *waiter) poll(tracee *Tracee) *Tracee {
-	e := waitid(unix.P_PID, tracee.tid, waitFlags, &w.info)
+func (w *waiter) poll(attachment *Attachment) *Attachment {
+	e := waitid(unix.P_PID, attachment.tid, waitFlags, &w.info)
 	switch {
 	case e == unix.ECHILD:
-		return w.transit(tracee, tracee.tid, reportNone, 0)
+		return w.transit(attachment, attachment.tid, reportNone, 0)
 	case e == 0 && w.info.pid != 0:
-		return w.handleReport(tracee, tracee.tid)
+		return w.handleReport(attachment, attachment.tid)
 	}
 	return nil
 }
 
 // checkOne finds a changed thread id, and a report that another thread has consumed.
-func (w *waiter) checkOne(tracee *Tracee) *Tracee {
-	if got := w.poll(tracee); got != nil || tracee.state != traceePending {
+func (w *waiter) checkOne(attachment *Attachment) *Attachment {
+	if got := w.poll(attachment); got != nil || attachment.state != attachmentPending {
 		return got
 	}
 	var info sigInfo
-	if getSigInfo(tracee.tid, &info) != 0 {
-		return w.interruptAgain(tracee, procmem.Now())
+	if getSigInfo(attachment.tid, &info) != 0 {
+		return w.interruptAgain(attachment, procmem.Now())
 	}
-	if got := w.poll(tracee); got != nil || tracee.state != traceePending {
+	if got := w.poll(attachment); got != nil || attachment.state != attachmentPending {
 		return got
 	}
 	w.stats.LostReports++
-	return w.transit(tracee, tracee.tid, reportStop, lostReportStatus(&info))
+	return w.transit(attachment, attachment.tid, reportStop, lostReportStatus(&info))
 }
 
 // # Interrupts during an exec
@@ -219,13 +219,13 @@ func (w *waiter) checkOne(tracee *Tracee) *Tracee {
 // not outlast the detach. If it fails, the thread with this id, by an exec another one, is not traced: the wait for it
 // does not say so if it is a child of this OS thread.
 
-func (w *waiter) interruptAgain(tracee *Tracee, now int64) *Tracee {
-	if tracee.reinterruptAt == 0 || now < tracee.reinterruptAt {
+func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
+	if attachment.reinterruptAt == 0 || now < attachment.reinterruptAt {
 		return nil
 	}
-	tracee.reinterruptAt = now + reinterruptAfter
-	if ptrace(unix.PTRACE_INTERRUPT, tracee.tid, 0, 0) == unix.ESRCH {
-		return w.transit(tracee, tracee.tid, reportNone, 0)
+	attachment.reinterruptAt = now + reinterruptAfter
+	if ptrace(unix.PTRACE_INTERRUPT, attachment.tid, 0, 0) == unix.ESRCH {
+		return w.transit(attachment, attachment.tid, reportNone, 0)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (w *waiter) awaitUnknown() {
 		switch e := waitid(unix.P_ALL, 0, waitFlags, &w.info); {
 		case e == unix.ECHILD:
 			w.mayTraceUnknown = false
-		case e == 0 && w.info.pid != 0 && w.tracees.find(int(w.info.pid)) == nil:
+		case e == 0 && w.info.pid != 0 && w.attachments.find(int(w.info.pid)) == nil:
 			w.handleReport(nil, int(w.info.pid))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func (c *Controller) waitSpinning(t *testing.T, l *Tracee, p *target) (s Stop, ok bool) {
+func (c *Controller) waitSpinning(t *testing.T, l *Attachment, p *target) (s Stop, ok bool) {
 	t.Helper()
 	if got := c.WaitAny(soon()); got != l || l.kind != KindInterrupt {
 		t.Errorf("WaitAny returns %p, want %p", got, l)
@@ -91,7 +91,7 @@ func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 			l := c.seizeOnly(t, p.tid)
 			p.counts(t) // the thread calls exec, and gets the process's ID
 			eventually(t, "exec", func() bool { return tracer(p.PID) == c.tid })
-			if i%2 == 0 { // before or after its Tracee is found ended
+			if i%2 == 0 { // before or after its Attachment is found ended
 				c.interrupt(t, p.PID)
 			}
 			if got := c.WaitAny(soon()); got != l || !l.Ended() {

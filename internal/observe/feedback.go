@@ -13,7 +13,7 @@ import (
 //
 // Each of these learns from the end of a walk, and sets its part of the hints:
 //
-//	copysize.Learner     package copysize     bytes of stack, its end, places on other stacks, the depth of kernel samples
+//	copysize.Learner     package copysize     bytes of stack, its end, places on other stacks, depth of kernel samples
 //	deepstack.Learner    package deepstack    the frame ends of a deep stack
 //	noteMissingRegister  missingregisters.go  where a register is missing
 

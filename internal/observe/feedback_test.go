@@ -48,7 +48,7 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 	l, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
-	tracee := func() bool {
+	readsAgain := func() bool {
 		l.takeHints(th)
 		s := &RawSample{}
 		l.copier.prepareBuffers(th, s)
@@ -56,15 +56,15 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 		return s.OutlineFailed()
 	}
 	k.deep.Outline = &deepstack.Outline{}
-	if k.handOver(); tracee() {
+	if k.handOver(); readsAgain() {
 		t.Error("an outline that was not followed yet has misled")
 	}
 	k.deep.Outline, k.deep.LastOutlineWasCut = nil, true
-	if k.handOver(); !tracee() {
+	if k.handOver(); !readsAgain() {
 		t.Error("observations without an outline wait for walks")
 	}
 	k.deep.Outline, k.deep.LastOutlineWasCut = &deepstack.Outline{}, false
-	if k.handOver(); tracee() {
+	if k.handOver(); readsAgain() {
 		t.Error("a new one has misled")
 	}
 }

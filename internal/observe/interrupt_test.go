@@ -42,7 +42,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 						t.Fatalf("it may wait: %v", !mayWait)
 					}
 					calls := procmem.Calls()
-					tracee, err := l.interrupt(th, again)
+					attachment, err := l.interrupt(th, again)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -51,12 +51,12 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					if again || mayWait {
 						want++
 					}
-					if before, ok := tracee.ClocksBefore(); calls != want || !ok || before.Runs < sched.Runs {
+					if before, ok := attachment.ClocksBefore(); calls != want || !ok || before.Runs < sched.Runs {
 						t.Errorf("again: %v, may wait: %v: %d calls, want %d; %+v after %+v", again, mayWait, calls, want, before, sched)
 					}
-					for end := procmem.Now() + 2e9; !ends && procmem.Now() < end; ends = ctl.Poll(tracee) {
+					for end := procmem.Now() + 2e9; !ends && procmem.Now() < end; ends = ctl.Poll(attachment) {
 					}
-					ctl.Cancel(tracee)
+					ctl.Cancel(attachment)
 					return ends
 				})
 			}

@@ -32,8 +32,8 @@ func InterruptRule(name string) (when string, repaired bool) {
 type interruptRule struct {
 	when  string
 	holds func(ThreadID, *procmem.SyscallInfo) bool
-	// The call returns EINTR, and package ptrace restarts it; on arm64 only after [ptrace.Tracee.SetSleeping], which a
-	// recording does not call.
+	// The call returns EINTR, and package ptrace restarts it; on arm64 only after [ptrace.Attachment.SetSleeping],
+	// which a recording does not call.
 	repaired bool
 }
 

@@ -40,7 +40,7 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 			}
 			l.pool.Put(s)
 		}
-		tracee := func(th *Thread) Outcome {
+		begin := func(th *Thread) Outcome {
 			outcome, _, err := l.Begin(th)
 			if err != nil {
 				t.Error(err)
@@ -52,7 +52,7 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 		}
 		seen := map[Outcome]int{}
 		for i := 0; (i < 300 || seen[Pending] == 0) && !t.Failed(); i++ {
-			seen[tracee(threads[i%3])]++
+			seen[begin(threads[i%3])]++
 			procmem.SleepUntil(procmem.Now() + 1e6)
 		}
 		if all := seen[Pending] + seen[WaitsForCPU] + seen[Unchanged]; seen[WaitsForCPU] == 0 || all < 300 {
@@ -60,7 +60,7 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 		}
 		threads[0].sleep.base.valid = false
 		threads[0].stops.queuedSince = procmem.Now() - maxQueued
-		if tracee(threads[0]) != Pending || threads[0].stops.queuedSince != 0 {
+		if begin(threads[0]) != Pending || threads[0].stops.queuedSince != 0 {
 			t.Error("one that is always queued is not stopped")
 		}
 	})

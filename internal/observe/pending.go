@@ -30,15 +30,15 @@ func (st *requestedStops) Collect(deadline int64, done func(*Thread, *RawSample,
 
 // finishUntil finishes the observations of threads that stop until the deadline.
 func (st *requestedStops) finishUntil(deadline int64, done func(*Thread, *RawSample, error)) {
-	for tracee := st.ctl.WaitAny(deadline); tracee != nil; tracee = st.ctl.WaitAny(deadline) {
-		st.finishOne(tracee, done)
+	for attachment := st.ctl.WaitAny(deadline); attachment != nil; attachment = st.ctl.WaitAny(deadline) {
+		st.finishOne(attachment, done)
 	}
 }
 
 func (st *requestedStops) markQueued() {
-	for tracee, t := range st.pending {
+	for attachment, t := range st.pending {
 		if !t.skid.Decided() && st.preemption.checkAwaitsTracer(t) {
-			tracee.MarkQueued()
+			attachment.MarkQueued()
 		}
 	}
 }
@@ -46,8 +46,8 @@ func (st *requestedStops) markQueued() {
 // FinishStopped finishes the observations of all stopped threads between two calls of Begin, and returns their number.
 // It busy-waits for the first one until the deadline (0: not at all).
 func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) (n int) {
-	for tracee := st.ctl.SpinAny(deadline); tracee != nil; tracee = st.ctl.SpinAny(0) {
-		if st.finishOne(tracee, done) {
+	for attachment := st.ctl.SpinAny(deadline); attachment != nil; attachment = st.ctl.SpinAny(0) {
+		if st.finishOne(attachment, done) {
 			n++
 		}
 	}
@@ -56,14 +56,14 @@ func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawS
 
 // finishOne finishes the observation of a thread that has stopped or ended. It returns false if the stop was cancelled,
 // or is requested again because of an exec.
-func (st *requestedStops) finishOne(tracee *ptrace.Tracee, done func(*Thread, *RawSample, error)) bool {
-	t := st.pending[tracee]
+func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Thread, *RawSample, error)) bool {
+	t := st.pending[attachment]
 	if t == nil {
-		st.ctl.Cancel(tracee)
+		st.ctl.Cancel(attachment)
 		return false
 	}
-	delete(st.pending, tracee)
-	s, err := st.finish(t, tracee)
+	delete(st.pending, attachment)
+	s, err := st.finish(t, attachment)
 	if err == nil && t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
 		if err = st.repeatStop(t, s); err == nil {
 			return false
@@ -91,8 +91,8 @@ func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 }
 
 // reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec, and reports whether
-// it did. Precondition: this process has not stopped the thread. What shows an exec, and what it renews: package sampler
-// (doc.go).
+// it did. Precondition: this process has not stopped the thread. What shows an exec, and what it renews: package
+// sampler (doc.go).
 func (t *Thread) reopenAfterExec(n int) bool {
 	if n > 0 || t.Memory == nil {
 		return false
@@ -115,11 +115,11 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 	if !t.Pending() {
 		return false
 	}
-	delete(st.pending, t.stops.tracee)
+	delete(st.pending, t.stops.attachment)
 	st.pool.Put(t.stops.sample)
 	t.stops.sample = nil
 	t.files.CloseKeptSchedstat()
-	st.ctl.Cancel(t.stops.tracee)
+	st.ctl.Cancel(t.stops.attachment)
 	return true
 }
 

@@ -17,7 +17,7 @@ type requestedStops struct {
 	pool       *Pool
 	mode       Mode
 	limit      stopLimit
-	pending    map[*ptrace.Tracee]*Thread // requested stops
+	pending    map[*ptrace.Attachment]*Thread // requested stops
 	req        ptrace.Request
 	stop       ptrace.Stop
 	copier     copier
@@ -37,13 +37,13 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	// The decision is by the last clocks, which noteRequested replaces.
 	awaitsTracerCPU := t.skid.DecideAtOnce() && st.preemption.checkAwaitsTracer(t)
 	st.prepare(t, s)
-	tracee, err := st.interrupt(t, retry)
+	attachment, err := st.interrupt(t, retry)
 	if err != nil {
 		t.files.CloseKeptSchedstat()
 		return err
 	}
 	// From here on the thread may stop at any time; Collect finishes the stop, and uses what follows.
-	st.noteRequested(t, s, tracee, awaitsTracerCPU)
+	st.noteRequested(t, s, attachment, awaitsTracerCPU)
 	return nil
 }
 
@@ -60,22 +60,22 @@ func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 
 // interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before: a new arrival on a
 // CPU then shows that the thread ran.
-func (st *requestedStops) interrupt(t *Thread, retry bool) (tracee *ptrace.Tracee, err error) {
+func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.Attachment, err error) {
 	call, runs, asleep := st.sleepingCall(t)
 	if retry || t.skid.DecideAtOnce() {
-		tracee, err = st.ctl.BeginReadingClocks(t.files)
+		attachment, err = st.ctl.BeginReadingClocks(t.files)
 	} else {
-		tracee, err = st.ctl.BeginWithClocks(t.files, &t.clocks.last)
+		attachment, err = st.ctl.BeginWithClocks(t.files, &t.clocks.last)
 	}
 	if err == nil && asleep {
-		tracee.SetSleeping(&call, runs)
+		attachment.SetSleeping(&call, runs)
 	}
-	return tracee, err
+	return attachment, err
 }
 
 // noteRequested records a requested stop. awaitsTracerCPU: the thread waited for the tracer's CPU just before.
-func (st *requestedStops) noteRequested(t *Thread, s *RawSample, tracee *ptrace.Tracee, awaitsTracerCPU bool) {
-	if before, ok := tracee.ClocksBefore(); ok {
+func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
+	if before, ok := attachment.ClocksBefore(); ok {
 		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
 			t.skid.NoteRunOn()
 			awaitsTracerCPU = false
@@ -83,15 +83,15 @@ func (st *requestedStops) noteRequested(t *Thread, s *RawSample, tracee *ptrace.
 		t.clocks.last = before
 	}
 	stops := &t.stops
-	stops.sample, stops.tracee, stops.requestedAt, stops.awaitsTracer = s, tracee, procmem.Now(), awaitsTracerCPU
-	st.pending[tracee] = t
+	stops.sample, stops.attachment, stops.requestedAt, stops.awaitsTracer = s, attachment, procmem.Now(), awaitsTracerCPU
+	st.pending[attachment] = t
 	if awaitsTracerCPU {
-		tracee.MarkQueued()
+		attachment.MarkQueued()
 	}
 }
 
 // sleepingCall returns the system call of a thread that sleeps in it, and its run count, if both were read during one
-// sleep; else false. Only the repair of interrupted calls on arm64 needs them ([ptrace.Tracee.SetSleeping]).
+// sleep; else false. Only the repair of interrupted calls on arm64 needs them ([ptrace.Attachment.SetSleeping]).
 func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if st.mode != ModeAlwaysStop || process.HostArch() != frames.AArch64 {
 		return call, 0, false
@@ -112,13 +112,13 @@ func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, run
 }
 
 // finish reads a thread that has stopped or ended, and lets it go. The raw sample is valid without an error.
-func (st *requestedStops) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
+func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*RawSample, error) {
 	s := t.stops.sample
 	t.stops.sample = nil
 	st.copier.fillRequest(t, s, &st.req)
 	st.req.MaxStop = st.limit.limit
 	st.reads.begin(t, true) // on false, reads in the stop return nothing
-	err := st.ctl.Finish(tracee, &st.req, &st.stop)
+	err := st.ctl.Finish(attachment, &st.req, &st.stop)
 	t.files.CloseKeptSchedstat()
 	if err == nil && !st.reads.end(t) {
 		return s, st.discardLateStop(t)

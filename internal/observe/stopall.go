@@ -84,7 +84,7 @@ const (
 type heldThread struct {
 	thread      *Thread
 	state       heldState
-	tracee      *ptrace.Tracee
+	attachment  *ptrace.Attachment
 	raw         *RawSample
 	stackCopied bool                // before finish
 	call        procmem.SyscallInfo // as read before the stop
@@ -113,16 +113,16 @@ func (s *stopAll) add(t *Thread) {
 func (s *stopAll) requestStop(h *heldThread, tag int) {
 	s.setRaw(h, s.passive.pool.Get())
 	h.raw.buffers.reserveStack(h.thread.hints().Bytes)
-	tracee, err := s.ctl.BeginWithClocks(h.thread.files, &h.thread.clocks.last)
+	attachment, err := s.ctl.BeginWithClocks(h.thread.files, &h.thread.clocks.last)
 	if err != nil {
 		s.end(h, nil, err)
 		return
 	}
 	if call := &h.call; !call.Running {
-		tracee.SetSleeping(call, h.thread.clocks.last.Runs)
+		attachment.SetSleeping(call, h.thread.clocks.last.Runs)
 	}
-	tracee.Tag = uint64(tag)
-	h.tracee = tracee
+	attachment.Tag = uint64(tag)
+	h.attachment = attachment
 	h.state = heldPending
 	s.pending++
 }
@@ -130,20 +130,20 @@ func (s *stopAll) requestStop(h *heldThread, tag int) {
 // wait waits until the threads have stopped. Those that have not in time are read passively.
 func (s *stopAll) wait() {
 	for s.pending > 0 {
-		tracee := s.ctl.WaitAny(s.waitUntil)
-		if tracee == nil {
+		attachment := s.ctl.WaitAny(s.waitUntil)
+		if attachment == nil {
 			break
 		}
-		if tracee.Tag == 0 || tracee.Tag > uint64(len(s.threads)) {
-			s.ctl.Cancel(tracee)
+		if attachment.Tag == 0 || attachment.Tag > uint64(len(s.threads)) {
+			s.ctl.Cancel(attachment)
 			continue
 		}
-		s.threads[tracee.Tag-1].state = heldStopped
+		s.threads[attachment.Tag-1].state = heldStopped
 		s.pending--
 	}
 	for _, h := range s.threads {
 		if h.state == heldPending {
-			s.ctl.Cancel(h.tracee)
+			s.ctl.Cancel(h.attachment)
 			s.setRaw(h, nil)
 			h.state = heldAsleep
 			s.pending--
@@ -206,7 +206,7 @@ func (s *stopAll) copyStack(h *heldThread) {
 func (s *stopAll) finish(h *heldThread) {
 	switch h.state {
 	case heldPending: // its time ended while it was asked to stop
-		s.ctl.Cancel(h.tracee)
+		s.ctl.Cancel(h.attachment)
 		s.end(h, nil, ptrace.ErrTimeout)
 	case heldAsleep:
 		if h.raw == nil {
@@ -222,7 +222,7 @@ func (s *stopAll) finish(h *heldThread) {
 			s.req.Stack = nil
 		}
 		h.state = heldDone
-		if err := s.ctl.Finish(h.tracee, &s.req, &s.stop); err != nil {
+		if err := s.ctl.Finish(h.attachment, &s.req, &s.stop); err != nil {
 			s.end(h, nil, err)
 			return
 		}
@@ -273,7 +273,7 @@ func (s *stopAll) detachAll() {
 	for _, h := range s.threads {
 		if h.state == heldPending || h.state == heldStopped {
 			h.state = heldDone
-			s.ctl.Cancel(h.tracee)
+			s.ctl.Cancel(h.attachment)
 		}
 	}
 }

@@ -41,12 +41,12 @@ type clockReads struct{ first, last procmem.SchedStat }
 
 // stopState is a thread's pending stop, and what its stops have shown.
 type stopState struct {
-	sample       *RawSample     // of the pending stop; nil if there is none
-	tracee       *ptrace.Tracee // of the pending stop
-	requestedAt  int64          // of the pending stop, CLOCK_MONOTONIC ns
-	awaitsTracer bool           // the thread waits for the tracer's CPU
-	queuedSince  int64          // first found queued since the last stop, CLOCK_MONOTONIC ns; 0 if not
-	expectedTime int64          // expected length of the next stop, ns; 0 if unknown
+	sample       *RawSample         // of the pending stop; nil if there is none
+	attachment   *ptrace.Attachment // of the pending stop
+	requestedAt  int64              // of the pending stop, CLOCK_MONOTONIC ns
+	awaitsTracer bool               // the thread waits for the tracer's CPU
+	queuedSince  int64              // first found queued since the last stop, CLOCK_MONOTONIC ns; 0 if not
+	expectedTime int64              // expected length of the next stop, ns; 0 if unknown
 	notStopped   sample.NotStopped
 	lost         []LostStop // since TakeLostStops
 }

@@ -27,8 +27,8 @@ type execState struct {
 	addressSpace uint64 // number of the tracked program's ([procmem.Memory.Space])
 	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
 
-	// changingSince is when a listing first was one of no thread or of an ended address space, CLOCK_MONOTONIC ns; 0: the
-	// last one was not.
+	// changingSince is when a listing first was one of no thread or of an ended address space, CLOCK_MONOTONIC ns; 0:
+	// the last one was not.
 	changingSince int64
 }
 

@@ -22,8 +22,8 @@ import (
 )
 
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them. Each tick
-// finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. At each mark
-// the process is stopped if that is admitted. A mark becomes:
+// finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. At each
+// mark the process is stopped if that is admitted. A mark becomes:
 //
 //	the mark             the process                  becomes
 //	has a sample         is tracked                   a sample of its first thread

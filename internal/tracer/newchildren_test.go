@@ -133,7 +133,8 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 	const stops = 2 // a child is stopped at each mark
 	for name, c := range map[string]struct {
 		then func(*testing.T, *untrackedChild)
-		// Events of marks with a sample: of the first thread, and of the children. Those without are reported if reported.
+		// Events of marks with a sample: of the first thread, and of the children. Those without are reported if
+		// reported.
 		ofThread, ofChildren int
 		reported             bool
 	}{

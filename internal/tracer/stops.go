@@ -13,8 +13,8 @@ import (
 )
 
 // stops begins observations, and finishes requested stops during every wait of the tracer. An interrupt cannot be
-// withdrawn: a thread whose stop was cancelled still stops when its system call ends, maybe hours later, and a wait must
-// detach it, unless this OS thread ends before.
+// withdrawn: a thread whose stop was cancelled still stops when its system call ends, maybe hours later, and a wait
+// must detach it, unless this OS thread ends before.
 //
 // Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P there, a thread
 // that stops meanwhile would stay stopped until the goroutine gets one.
@@ -45,8 +45,8 @@ func (s *stops) beginTick(now, deadline int64) {
 	s.awakeSince = now
 }
 
-// beginObservation begins an observation of a thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned, as no
-// preemption is accepted between the interrupt and pollBegun.
+// beginObservation begins an observation of a thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned,
+// as no preemption is accepted between the interrupt and pollBegun.
 func (s *stops) beginObservation(observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
 	s.counts.noteBegin()
 	return s.shared.Observer.Begin(observed)

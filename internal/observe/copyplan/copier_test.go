@@ -251,7 +251,7 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	p, out := newPlanned()
 	plan := &managed.Plan{Steps: []managed.Step{{Op: managed.CopyList, Size: size, Max: 100}}}
 	alone := &nodeCache{}
-	tracee := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
+	observe := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
 		alone.checkPresent(mem, size)
 		rd := ptrace.NewReader(os.Getpid(), mem)
 		rd.AllowReads(MaxReads)
@@ -261,13 +261,13 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 		return before - rd.ReadsLeft(), p.nodes[:p.nodeCount], frames.Snapshot{Others: out[:regions]}
 	}
 	first := a.at + 4096
-	if alone, nodes, _ := tracee(first); len(nodes) != n || alone < n-2 {
+	if alone, nodes, _ := observe(first); len(nodes) != n || alone < n-2 {
 		t.Fatalf("%d nodes in %d reads, where none is foreseen", len(nodes), alone)
 	}
 	if alone.atCount != n {
 		t.Fatalf("%d nodes are kept", alone.atCount)
 	}
-	reads, nodes, _ := tracee(first)
+	reads, nodes, _ := observe(first)
 	if mem.CheckPlaces(alone.at[:1], size, make([]bool, 1)) == 0 {
 		t.Skip("the kernel does not tell which pages are there")
 	}
@@ -277,7 +277,7 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	// A new innermost node, and a second that skips those between.
 	a.put(1<<19, a.at+1<<19+1<<16)
 	a.put(1<<19+1<<16, a.at+4096+4*distance)
-	reads, nodes, snap := tracee(a.at + 1<<19)
+	reads, nodes, snap := observe(a.at + 1<<19)
 	if len(nodes) != 2+n-4 || reads > 3 {
 		t.Errorf("%d nodes in %d reads, with two that are new", len(nodes), reads)
 	}

@@ -41,7 +41,7 @@ type WalkedCopy struct {
 	Room     int         // bytes of the buffer
 	// ByStop: copied in a stop. KernelSample: by the kernel (package perfevents). Neither: while the thread slept.
 	ByStop, KernelSample bool
-	InPieces           bool // not in one piece (package deepstack)
+	InPieces             bool // not in one piece (package deepstack)
 	Shape
 }
 
@@ -131,7 +131,8 @@ func (l *Learner) AddOtherStack(addr frames.Addr) (added bool) {
 	return added
 }
 
-// ExtendOtherStack makes the next copies include n bytes from addr on another stack, or extends the copy that ends there.
+// ExtendOtherStack makes the next copies include n bytes from addr on another stack, or extends the copy that ends
+// there.
 func (l *Learner) ExtendOtherStack(addr frames.Addr, n uint64) {
 	if !l.others.extend(addr, n) {
 		l.others.add(addr, min(n, MaxDeep))

@@ -316,7 +316,8 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
-	p := &Copier{search: search{outline: &Outline{sizes: &frameSizes{}}, inOnePiece: copysize.MinWhole}, top: mem[:TopBytes]}
+	empty := &Outline{sizes: &frameSizes{}}
+	p := &Copier{search: search{outline: empty, inOnePiece: copysize.MinWhole}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	const none = -1
 	for _, e := range []struct {

@@ -41,7 +41,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 		set(g+48, onM)
 		set(onM+192, g)
 	}
-	tracee := func(what string, g, onM uint64, calls int64) {
+	observe := func(what string, g, onM uint64, calls int64) {
 		t.Helper()
 		rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 		before := procmem.Calls()
@@ -55,13 +55,13 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 		}
 	}
 	run(one, m)
-	tracee("first", one, m, 3)
-	tracee("same", one, m, 1)
+	observe("first", one, m, 3)
+	observe("same", one, m, 1)
 	run(two, m)
-	tracee("other goroutine", two, m, 4)
-	tracee("the same again", two, m, 1)
+	observe("other goroutine", two, m, 4)
+	observe("the same again", two, m, 1)
 	run(two, other)
-	tracee("other thread at this place", two, other, 4)
+	observe("other thread at this place", two, other, 4)
 }
 
 func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {

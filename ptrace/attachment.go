@@ -2,8 +2,8 @@
 
 package ptrace
 
-// Tracee is one stop of one thread, from Begin to Finish or Cancel; it must not be used afterwards.
-type Tracee struct {
+// Attachment is the tracing of one thread for one stop, from Begin to Finish or Cancel. It must not be used afterwards.
+type Attachment struct {
 	// Tag is the caller's. Begin zeroes it.
 	Tag uint64
 
@@ -11,7 +11,7 @@ type Tracee struct {
 	pid           int   // 0: unknown
 	reinterruptAt int64 // when the interrupt is repeated, on the clock of Now; 0: never
 	index         int   // in the table
-	state         traceeState
+	state         attachmentState
 	cancelled     bool     // by Cancel, or its thread is lost: detached as soon as a wait finds it stopped
 	sleeping      bool     // call and runs are set
 	queued        bool     // see MarkQueued
@@ -26,13 +26,13 @@ type Tracee struct {
 	repair        Repair
 }
 
-type traceeState uint8
+type attachmentState uint8
 
 const (
-	traceeFree traceeState = iota
-	traceePending
-	traceeStopped
-	traceeGone
+	attachmentFree attachmentState = iota
+	attachmentPending
+	attachmentStopped
+	attachmentGone
 )
 
 // StopKind is the kind of a stop.
@@ -47,20 +47,22 @@ const (
 )
 
 // TID returns the thread's id.
-func (tracee *Tracee) TID() int { return tracee.tid }
+func (attachment *Attachment) TID() int { return attachment.tid }
 
 // ClocksBefore returns the clocks read just before the interrupt, or at the Begin that continues a cancelled stop, if
 // they were.
-func (tracee *Tracee) ClocksBefore() (SchedStat, bool) { return tracee.before, tracee.beforeOK }
+func (attachment *Attachment) ClocksBefore() (SchedStat, bool) {
+	return attachment.before, attachment.beforeOK
+}
 
 // Ended reports whether the thread ended before it stopped: Finish then returns [ErrGone].
-func (tracee *Tracee) Ended() bool { return tracee.state == traceeGone }
+func (attachment *Attachment) Ended() bool { return attachment.state == attachmentGone }
 
 // SetSleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On
 // arm64 some restarts need them, as the result overwrites the first argument. Precondition: before Finish.
-func (tracee *Tracee) SetSleeping(call *SyscallInfo, runs uint64) {
-	tracee.sleeping, tracee.call, tracee.runs = true, *call, runs
+func (attachment *Attachment) SetSleeping(call *SyscallInfo, runs uint64) {
+	attachment.sleeping, attachment.call, attachment.runs = true, *call, runs
 }
 
 // MarkQueued records that the thread is queued for the tracer's CPU, so waits do not spin for its stop.
-func (tracee *Tracee) MarkQueued() { tracee.queued = true }
+func (attachment *Attachment) MarkQueued() { attachment.queued = true }
