@@ -112,8 +112,8 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
 	th.noteAborted(frames.Region{Addr: at - 16, Bytes: make([]byte, 64)}, &stop)
-	if g := th.abortedCall; g.wordCount != 64 || g.wordsAt != at-16 {
-		t.Errorf("%d bytes at %#x are compared, want the copied ones", g.wordCount, g.wordsAt)
+	if call := th.abortedCall; call.wordCount != 64 || call.wordsAt != at-16 {
+		t.Errorf("%d bytes at %#x are compared, want the copied ones", call.wordCount, call.wordsAt)
 	}
 	// No page may be waited for: only what [procmem.Memory] reads is compared.
 	th.inCall(t, at, false)
@@ -138,22 +138,22 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 	}
 	defer proc.Close()
 	th.Memory = proc.Memory()
-	observing(NewPool(4), ModeAuto, func(l *Observer) {
+	observing(NewPool(4), ModeAuto, func(o *Observer) {
 		for _, broken := range []bool{false, true} {
 			th.readClocksNow(t)
-			l.stop = ptrace.Stop{Nr: 321, Sched: th.clocks.last, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
+			o.stop = ptrace.Stop{Nr: 321, Sched: th.clocks.last, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
 				Times: ptrace.Times{DetachedAt: procmem.Now()}}
-			l.stop.Regs.Arch = process.HostArch()
-			l.stop.Regs.Set(process.HostArch().SP(), at)
-			if err := l.discardLateStop(th); !errors.Is(err, refusal.MapLock) {
+			o.stop.Regs.Arch = process.HostArch()
+			o.stop.Regs.Set(process.HostArch().SP(), at)
+			if err := o.discardLateStop(th); !errors.Is(err, refusal.MapLock) {
 				t.Errorf("%v, want that the lock was held", err)
 			}
 			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.abortedCall.wasHarmed() != broken {
 				t.Errorf("broken: %v; not left alone in the call: %+v", broken, th.abortedCall)
 			}
 		}
-		l.stop.Repair = ptrace.Repair{}
-		if _ = l.discardLateStop(th); th.abortedCall.inCall {
+		o.stop.Repair = ptrace.Repair{}
+		if _ = o.discardLateStop(th); th.abortedCall.inCall {
 			t.Error("left alone in a call, though it was stopped in another place")
 		}
 	})
@@ -186,7 +186,7 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 		th.abortedCall.noteLeft()
 		if got := th.abortedCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.abortedCall.suppressFor != min(want,
 			maxSuppressed) {
-			t.Errorf("quiet for %d, want %d", th.abortedCall.suppressFor, want)
+			t.Errorf("stops are suppressed for %d, want %d", th.abortedCall.suppressFor, want)
 		}
 	}
 	if !th.trySuppressStop() || !th.abortedCall.wasHarmed() {

@@ -9,25 +9,25 @@ import (
 	"prywalk/internal/observe/copysize"
 )
 
-func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
+func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	const n = 200_000
-	var box hintBuffer
-	box.init(CopyHints{})
+	var buffer hintBuffer
+	buffer.init(CopyHints{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := range uint64(n) {
-			needs := CopyHints{readHints: readHints{Retries: uint32(i + 1)}}
-			needs.StackSize = copysize.StackSize{Bytes: int(i + 1), CopyEnd: i + 1, Root: i + 1}
-			needs.Others[copysize.MaxOtherStacks-1].At = i + 1
-			box.put(needs)
+			hints := CopyHints{readHints: readHints{Retries: uint32(i + 1)}}
+			hints.StackSize = copysize.StackSize{Bytes: int(i + 1), CopyEnd: i + 1, Root: i + 1}
+			hints.Others[copysize.MaxOtherStacks-1].At = i + 1
+			buffer.put(hints)
 		}
 	})
 	last := uint64(0)
 	for last < n {
-		if !box.take() {
+		if !buffer.take() {
 			continue
 		}
-		got := *box.get()
+		got := *buffer.get()
 		if got.Root <= last || uint64(got.Bytes) != got.Root || got.CopyEnd != got.Root || uint64(got.Retries) != got.Root ||
 			got.Others[copysize.MaxOtherStacks-1].At != got.Root {
 			t.Fatalf("after %d: %+v", last, got)
@@ -35,12 +35,12 @@ func TestNeedsArriveWholeAndTheNewestLast(t *testing.T) {
 		last = got.Root
 	}
 	writing.Wait()
-	if box.take() || box.get().Root != n {
-		t.Errorf("taken twice, or lost: %+v", box.get())
+	if buffer.take() || buffer.get().Root != n {
+		t.Errorf("taken twice, or lost: %+v", buffer.get())
 	}
 }
 
-func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
+func TestHintsAreHandedOverWithoutAllocation(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	if n := testing.AllocsPerRun(100, func() {
 		th.feedback.handOver()
@@ -52,13 +52,13 @@ func TestNeedsAreHandedOverWithoutAllocation(t *testing.T) {
 
 func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
-	var l Observer
-	if l.takeHints(th) {
+	var o Observer
+	if o.takeHints(th) {
 		t.Error("before any walk")
 	}
 	th.feedback.AddOtherStack(0x1000)
 	th.feedback.SetCopySize(1 << 20)
-	if !l.takeHints(th) || l.takeHints(th) {
+	if !o.takeHints(th) || o.takeHints(th) {
 		t.Error("not read again, or more than once")
 	}
 	if n := th.hints(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {

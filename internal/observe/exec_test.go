@@ -76,21 +76,21 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 // recorded: the thread has noticed two.
 func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 	th, in := runsAfterALine(t)
-	observing(NewPool(1), ModeAlwaysStop, func(l *Observer) {
-		s, err := oneSample(l, th)
+	observing(NewPool(1), ModeAlwaysStop, func(o *Observer) {
+		s, err := oneSample(o, th)
 		if err != nil || len(th.TakeLostStops()) != 0 {
 			t.Fatalf("a stop of the shell: %v, or it is recorded as lost", err)
 		}
-		l.pool.Put(s)
+		o.pool.Put(s)
 		execs(t, th, in)
-		finished := l.ctl.Stats().Finished
+		finished := o.ctl.Stats().Finished
 		th.stops.notStopped.Refused = true // before these stops
-		s, err = oneSample(l, th)
+		s, err = oneSample(o, th)
 		if err != nil || len(s.Mem.Stack.Bytes) == 0 || s.How != ByStop || !s.NotStopped.Refused {
 			t.Fatalf("%v; %+v; want a stack of the new program, and the refusal before", err, s)
 		}
 		lost := th.TakeLostStops()
-		if n := l.ctl.Stats().Finished - finished; n != 2 || len(lost) != 1 || lost[0].Time <= 0 {
+		if n := o.ctl.Stats().Finished - finished; n != 2 || len(lost) != 1 || lost[0].Time <= 0 {
 			t.Errorf("%d stops, of which lost: %+v; want 2, the first one lost, with its length", n, lost)
 		}
 		if again := th.TakeLostStops(); len(again) != 0 || !th.sleep.base.valid {
@@ -102,13 +102,13 @@ func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 // If the stop cannot be requested again, the first one is recorded all the same, and is no baseline.
 func TestAStopThatIsNotRepeatedAfterAnExecIsRecorded(t *testing.T) {
 	th, in := runsAfterALine(t)
-	observing(NewPool(1), ModeAuto, func(l *Observer) {
+	observing(NewPool(1), ModeAuto, func(o *Observer) {
 		execs(t, th, in)
-		if outcome, _, err := l.Begin(th); outcome != Pending {
+		if outcome, _, err := o.Begin(th); outcome != Pending {
 			t.Fatalf("outcome %v, %v; want Pending", outcome, err)
 		}
-		l.LimitStops(1) // ns: no further stop is allowed
-		if err := collected(l); !errors.Is(err, refusal.MaxPause) || len(th.TakeLostStops()) != 1 || th.sleep.base.valid {
+		o.LimitStops(1) // ns: no further stop is allowed
+		if err := collected(o); !errors.Is(err, refusal.MaxPause) || len(th.TakeLostStops()) != 1 || th.sleep.base.valid {
 			t.Errorf("%v, a baseline: %v; want refused, one lost stop, and no baseline", err, th.sleep.base.valid)
 		}
 	})

@@ -46,13 +46,13 @@ func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 }
 
 func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
-	l, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
+	o, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
 	readsAgain := func() bool {
-		l.takeHints(th)
+		o.takeHints(th)
 		s := &RawSample{}
-		l.copier.prepareBuffers(th, s)
-		l.copier.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
+		o.copier.prepareBuffers(th, s)
+		o.copier.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
 		return s.OutlineFailed()
 	}
 	k.deep.Outline = &deepstack.Outline{}
@@ -79,15 +79,15 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	const from, root = 1 << 30, 1<<30 + 4<<10
 	space := frames.NewSpace(frames.X86_64)
 	space.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Calls: noCalls{}}})
-	l, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
+	o, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
 	k.sizes.Root, k.sizes.ToEnd = root, false
 	k.sizes.CopyEnd, k.sizes.Used = root+copysize.Margin, root-from
 	k.handOver()
 	copied := func() int {
-		l.takeHints(th)
+		o.takeHints(th)
 		s := &RawSample{}
-		l.copier.prepareBuffers(th, s)
+		o.copier.prepareBuffers(th, s)
 		return int(min(th.hints().CopyEnd-from, uint64(len(s.buffers.stack))))
 	}
 	before := copied()

@@ -73,7 +73,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 	}
 	defer func() { _ = p.Close() }()
 	pool := NewPool(16)
-	observing(pool, ModeAlwaysStop, func(l *Observer) {
+	observing(pool, ModeAlwaysStop, func(o *Observer) {
 		tasks, threads := taskstack.New(p), map[int]*Thread{}
 		var full, chained frames.Walker
 		done := func(_ *Thread, s *RawSample, err error) {
@@ -90,7 +90,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 			r.Stack = s.Mem.Stack.Bytes[s.Regs.SP()-s.Mem.Stack.Addr:] // a stop copies from further below
 			r.Stack = r.Stack[:min(len(r.Stack), perfevents.MinStack)]
 			r.Asked = len(r.Stack)
-			of := l.FromKernelSample(r)
+			of := o.FromKernelSample(r)
 			defer pool.Put(of)
 			got := walkAll(&chained, p, &of.Regs, &of.Mem)
 			if of.EndsAtRecord(&chained) {
@@ -123,14 +123,14 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 					threads[tid] = th
 				}
 				if !th.Pending() {
-					if _, s, err := l.Begin(th); s != nil {
+					if _, s, err := o.Begin(th); s != nil {
 						done(th, s, err)
 					}
 				}
 			}
-			l.Collect(0, done)
+			o.Collect(0, done)
 		}
-		l.CancelAll(done)
+		o.CancelAll(done)
 	})
 	return n
 }

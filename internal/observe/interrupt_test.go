@@ -22,7 +22,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		for _, again := range []bool{false, true} {
-			l := New(ctl, NewPool(4), ModeAuto)
+			o := New(ctl, NewPool(4), ModeAuto)
 			for _, mayWait := range []bool{false, true} {
 				ends := false
 				testtargets.Eventually(t, "a stop", func() bool {
@@ -42,7 +42,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 						t.Fatalf("it may wait: %v", !mayWait)
 					}
 					calls := procmem.Calls()
-					attachment, err := l.interrupt(th, again)
+					attachment, err := o.interrupt(th, again)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -60,7 +60,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					return ends
 				})
 			}
-			l.Close()
+			o.Close()
 		}
 	})
 }
@@ -70,15 +70,15 @@ func TestCancelledStopsAreNotWaitedFor(t *testing.T) {
 	testtargets.Child(t, cmd)
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
 	defer th.Close()
-	observing(NewPool(4), ModeAlwaysStop, func(l *Observer) {
-		outcome, _, err := l.Begin(th)
-		if n := l.PendingStops(); outcome != Pending || err != nil || n != 1 || !th.Pending() {
+	observing(NewPool(4), ModeAlwaysStop, func(o *Observer) {
+		outcome, _, err := o.Begin(th)
+		if n := o.PendingStops(); outcome != Pending || err != nil || n != 1 || !th.Pending() {
 			t.Fatalf("outcome %d, %v: %d waited for, want 1", outcome, err, n)
 		}
-		if !l.Cancel(th) || l.PendingStops() != 0 || th.Pending() {
-			t.Errorf("%d waited for after it was cancelled, want 0", l.PendingStops())
+		if !o.Cancel(th) || o.PendingStops() != 0 || th.Pending() {
+			t.Errorf("%d waited for after it was cancelled, want 0", o.PendingStops())
 		}
-		if l.Cancel(th) {
+		if o.Cancel(th) {
 			t.Error("cancelled twice")
 		}
 	})

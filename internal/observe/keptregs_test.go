@@ -71,11 +71,11 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 	sleep := procmem.SyscallInfo{Nr: 35, SP: 0x7000, PC: 0x1000}
 	for _, before := range []frames.Addr{0, 0x9000} {
 		th := NewThread(1, 1, nil)
-		var l Observer
+		var o Observer
 		walked := func(root frames.Addr) (again bool) {
 			th.feedback.sizes.Root = root
 			th.feedback.handOver()
-			return l.takeHints(th)
+			return o.takeHints(th)
 		}
 		walked(before)
 		th.sleep.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
@@ -83,7 +83,7 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 			call := sleep
 			return th.sleep.kept.recallOrAwaitRoot(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call, th.hints().Root)
 		}
-		if changed() || l.takeHints(th) {
+		if changed() || o.takeHints(th) {
 			t.Fatal("recalled before, or read again")
 		}
 		if walked(before) {

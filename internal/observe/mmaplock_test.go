@@ -33,19 +33,19 @@ func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
 	defer th.Close()
 	th.Memory = proc.Memory()
-	observing(NewPool(4), ModeAuto, func(l *Observer) {
-		f(l, th)
+	observing(NewPool(4), ModeAuto, func(o *Observer) {
+		f(o, th)
 	})
 }
 
 func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
-	withMapChanger(t, func(l *Observer, th *Thread) {
-		awaited, stopped := observations(t, l, th, func(_, stopped int) bool { return stopped >= 1 })
+	withMapChanger(t, func(o *Observer, th *Thread) {
+		awaited, stopped := observations(t, o, th, func(_, stopped int) bool { return stopped >= 1 })
 		if awaited != 0 || stopped == 0 {
 			t.Errorf("%d of %d observations have waited for a lock that was not found held before", awaited, stopped)
 		}
 		th.watchMmapLock(ptrace.CauseLock)
-		awaited, stopped = observations(t, l, th, func(awaited, _ int) bool { return awaited > 0 })
+		awaited, stopped = observations(t, o, th, func(awaited, _ int) bool { return awaited > 0 })
 		if awaited == 0 {
 			t.Errorf("none of %d observations has waited before its stop", stopped)
 		}
@@ -54,8 +54,8 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 }
 
 func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
-	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.LimitLockWait()
+	withMapChanger(t, func(o *Observer, th *Thread) {
+		o.LimitLockWait()
 		th.watchMmapLock(ptrace.CauseCopy)
 		if th.Memory.WatchesMmapLock() {
 			t.Error("a copy that was long for its length has the lock watched")
@@ -63,7 +63,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 		th.watchMmapLock(ptrace.CauseLock)
 		done, failed := 0, 0
 		for end := time.Now().Add(testtargets.Patience); (done < 20 || failed == 0) && time.Now().Before(end); {
-			switch s, err := oneSample(l, th); {
+			switch s, err := oneSample(o, th); {
 			case errors.Is(err, refusal.MapLock):
 				failed++
 				procmem.SleepUntil(procmem.Now() + 1e5)
@@ -76,7 +76,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 				if s.How == ByStop && !th.Memory.UsesSyscallThreads() {
 					t.Fatal("the tracer's thread itself has read")
 				}
-				l.pool.Put(s)
+				o.pool.Put(s)
 			}
 		}
 		if done < 20 {
@@ -88,26 +88,26 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 
 func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "plain")
-	observing(NewPool(4), ModeAlwaysRead, func(l *Observer) {
-		l.LimitLockWait()
+	observing(NewPool(4), ModeAlwaysRead, func(o *Observer) {
+		o.LimitLockWait()
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Close()
 		defer w.Close()
-		l.reads.threads.BlockIdle(int(r.Fd()))
+		o.reads.threads.BlockIdle(int(r.Fd()))
 		s.thread.Memory = s.proc.Memory()
 		for range 3 {
-			outcome, raw, err := l.Begin(s.thread)
+			outcome, raw, err := o.Begin(s.thread)
 			if err != nil || outcome != Done || !s.thread.Memory.WatchesMmapLock() || len(raw.Mem.Stack.Bytes) == 0 {
 				t.Errorf("%v, %v; in the first stops the lock is watched: %v", outcome, err, s.thread.Memory.WatchesMmapLock())
 			}
-			l.pool.Put(raw)
+			o.pool.Put(raw)
 		}
 		s.thread.Memory.WatchHeldMmapLock(1)
-		if _, raw, err := l.Begin(s.thread); !errors.Is(err, refusal.MapLock) {
-			l.pool.Put(raw)
+		if _, raw, err := o.Begin(s.thread); !errors.Is(err, refusal.MapLock) {
+			o.pool.Put(raw)
 			t.Errorf("the lock was waited for lately, and the calling thread has read: %v", err)
 		}
 	})
@@ -115,8 +115,8 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 
 // Threads that are blocked do not return.
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
-	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.LimitLockWait()
+	withMapChanger(t, func(o *Observer, th *Thread) {
+		o.LimitLockWait()
 		th.Memory.WatchHeldMmapLock(1 << 20)
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -126,13 +126,13 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 		defer w.Close()
 		held := 0
 		for held == 0 { // it must run
-			outcome, s, err := l.Begin(th)
-			if l.pool.Put(s); err != nil && !errors.Is(err, refusal.MapLock) {
+			outcome, s, err := o.Begin(th)
+			if o.pool.Put(s); err != nil && !errors.Is(err, refusal.MapLock) {
 				t.Fatal(err)
 			}
 			if outcome == Pending && err == nil {
-				held = l.reads.threads.BlockIdle(int(r.Fd()))
-				err = collected(l)
+				held = o.reads.threads.BlockIdle(int(r.Fd()))
+				err = collected(o)
 				lost := th.TakeLostStops()
 				if !errors.Is(err, refusal.MapLock) || len(lost) != 1 || lost[0].Time <= 0 || lost[0].Cause != ptrace.CauseLock {
 					t.Errorf("%v, lost stops: %+v", err, lost)
@@ -140,11 +140,11 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 			}
 		}
 		var st procmem.Status
-		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || l.Attached() != 0 {
-			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, l.Attached())
+		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || o.Attached() != 0 {
+			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, o.Attached())
 		}
 		for range 3 {
-			if outcome, s, err := l.Begin(th); !errors.Is(err, refusal.MapLock) || l.Attached() != 0 {
+			if outcome, s, err := o.Begin(th); !errors.Is(err, refusal.MapLock) || o.Attached() != 0 {
 				t.Errorf("observation meanwhile: %v, %v, %v", outcome, s, err)
 			}
 		}
@@ -152,8 +152,8 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(testtargets.Patience); ; {
-			s, err := oneSample(l, th)
-			if l.pool.Put(s); err == nil {
+			s, err := oneSample(o, th)
+			if o.pool.Put(s); err == nil {
 				break
 			}
 			if !errors.Is(err, refusal.MapLock) || time.Now().After(end) {
@@ -163,21 +163,21 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	})
 }
 
-func oneSample(l *Observer, th *Thread) (s *RawSample, err error) {
-	outcome, s, err := l.Begin(th)
+func oneSample(o *Observer, th *Thread) (s *RawSample, err error) {
+	outcome, s, err := o.Begin(th)
 	if err != nil || outcome != Pending {
 		return s, err
 	}
-	for l.Attached() > 0 {
-		l.Collect(procmem.Now()+1e9, func(_ *Thread, raw *RawSample, failed error) { s, err = raw, failed })
+	for o.Attached() > 0 {
+		o.Collect(procmem.Now()+1e9, func(_ *Thread, raw *RawSample, failed error) { s, err = raw, failed })
 	}
 	return s, err
 }
 
-func collected(l *Observer) (err error) {
-	for l.Attached() > 0 {
-		l.Collect(procmem.Now()+1e9, func(_ *Thread, s *RawSample, failed error) {
-			l.pool.Put(s)
+func collected(o *Observer) (err error) {
+	for o.Attached() > 0 {
+		o.Collect(procmem.Now()+1e9, func(_ *Thread, s *RawSample, failed error) {
+			o.pool.Put(s)
 			err = failed
 		})
 	}
@@ -187,10 +187,10 @@ func collected(l *Observer) (err error) {
 // observations observes a thread until there are enough observations, and counts those that waited and those that
 // stopped it.
 func observations(
-	t *testing.T, l *Observer, th *Thread, enough func(awaited, stopped int) bool,
+	t *testing.T, o *Observer, th *Thread, enough func(awaited, stopped int) bool,
 ) (awaited, stopped int) {
 	for end := time.Now().Add(testtargets.Patience); !enough(awaited, stopped) && time.Now().Before(end); {
-		s, err := oneSample(l, th)
+		s, err := oneSample(o, th)
 		if err != nil {
 			t.Error(err)
 			return awaited, stopped
@@ -203,7 +203,7 @@ func observations(
 				t.Errorf("%d bytes of stack, %d ns awaited", len(s.Mem.Stack.Bytes), s.LockWait)
 			}
 		}
-		l.pool.Put(s)
+		o.pool.Put(s)
 		procmem.SleepUntil(procmem.Now() + 1e6)
 	}
 	return awaited, stopped

@@ -20,13 +20,13 @@ import (
 )
 
 // observing calls f with an observer, on the thread of its controller.
-func observing(pool *Pool, mode Mode, f func(l *Observer)) {
+func observing(pool *Pool, mode Mode, f func(o *Observer)) {
 	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		l := New(ctl, pool, mode)
-		defer l.Close()
-		f(l)
+		o := New(ctl, pool, mode)
+		defer o.Close()
+		f(o)
 	})
 }
 

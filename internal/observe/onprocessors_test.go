@@ -31,22 +31,22 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 	if _, known := threads[0].files.OnCPU(); !known {
 		t.Skip("the kernel does not tell who is on a processor (before 6.15 without CONFIG_SCHED_DEBUG)")
 	}
-	observing(NewPool(16), ModeAuto, func(l *Observer) {
-		l.StopOnlyOnCPU()
+	observing(NewPool(16), ModeAuto, func(o *Observer) {
+		o.StopOnlyOnCPU()
 		done := func(_ *Thread, s *RawSample, err error) {
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			l.pool.Put(s)
+			o.pool.Put(s)
 		}
 		begin := func(th *Thread) Outcome {
-			outcome, _, err := l.Begin(th)
+			outcome, _, err := o.Begin(th)
 			if err != nil {
 				t.Error(err)
 			}
-			for outcome == Pending && l.Attached() > 0 {
-				l.Collect(procmem.Now()+1e9, done)
+			for outcome == Pending && o.Attached() > 0 {
+				o.Collect(procmem.Now()+1e9, done)
 			}
 			return outcome
 		}
@@ -80,16 +80,16 @@ func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 	}
 	var s procmem.Stat
 	testtargets.Eventually(t, "it sleeps", func() bool { return procmem.ReadStat(asleep, &s) == nil && s.State == 'S' })
-	observing(NewPool(1), ModeAuto, func(l *Observer) {
-		for tries := 20_000; !l.preemption.RunsOrPreempted(filesOf(busy)); tries-- {
+	observing(NewPool(1), ModeAuto, func(o *Observer) {
+		for tries := 20_000; !o.preemption.RunsOrPreempted(filesOf(busy)); tries-- {
 			if tries == 0 {
 				t.Error("who computes is never on a processor")
 				return
 			}
 			procmem.SleepUntil(procmem.Now() + 1e6)
-			l.preemption.Woken(procmem.Now())
+			o.preemption.Woken(procmem.Now())
 		}
-		if l.preemption.RunsOrPreempted(filesOf(asleep)) || l.preemption.RunsOrPreempted(filesOf(gone.Process.Pid)) {
+		if o.preemption.RunsOrPreempted(filesOf(asleep)) || o.preemption.RunsOrPreempted(filesOf(gone.Process.Pid)) {
 			t.Error("who sleeps, or has ended, is on a processor")
 		}
 	})

@@ -28,11 +28,11 @@ func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 // Of 62 KiB asked for, 2 are copied; the limit of waiting samples counts what is used.
 func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	pool := NewPool(1)
-	l := New(nil, pool, ModeAuto)
+	o := New(nil, pool, ModeAuto)
 	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MaxStack, Longest: true}
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)
-	s := l.FromKernelSample(r)
+	s := o.FromKernelSample(r)
 	if n := pool.bytesOut.Load(); n > sampleRoom {
 		t.Errorf("%d bytes for %d", n, len(r.Stack))
 	}

@@ -166,13 +166,13 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 		ctl := ptrace.NewController(opts)
 		defer ctl.Close()
 		pool := NewPool(4)
-		l := New(ctl, pool, mode)
+		observer := New(ctl, pool, mode)
 		for len(got) < n {
 			s.untilAsleep(0)
 			runs := s.runs()
-			o, raw, err := l.Begin(s.thread)
+			o, raw, err := observer.Begin(s.thread)
 			if err == nil && o == Pending {
-				l.Collect(procmem.Now()+60e9, func(_ *Thread, c *RawSample, e error) { raw, err = c, e })
+				observer.Collect(procmem.Now()+60e9, func(_ *Thread, c *RawSample, e error) { raw, err = c, e })
 			}
 			switch {
 			case errors.Is(err, refusal.Running) && s.runs() != runs: // it woke up meanwhile
@@ -244,9 +244,9 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 		osthread.Run(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
-			l := New(ctl, pool, ModePassiveOnly)
+			observer := New(ctl, pool, ModePassiveOnly)
 			for range 8 {
-				_, raw, err := l.Begin(s.thread)
+				_, raw, err := observer.Begin(s.thread)
 				if err != nil {
 					t.Error(err)
 					return

@@ -103,7 +103,7 @@ func benchmarkTick(b *testing.B, mode observe.Mode, args ...string) {
 			tick()
 		}
 		b.StopTimer()
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(c.counts.attempted-before, 1)), "ns/look")
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(c.counts.attempted-before, 1)), "ns/observation")
 	}, args...)
 }
 

@@ -431,7 +431,7 @@ func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 	}
 }
 
-func TestPlanFollowsARow(t *testing.T) {
+func TestCopyArrayMakesNodesOfItsElements(t *testing.T) {
 	const n, size = 20, 24
 	a := newArena(1 << 16)
 	a.put(0, a.at+1024)
@@ -466,7 +466,7 @@ func TestPlanFollowsARow(t *testing.T) {
 	}
 }
 
-func TestEachIsForMarkedNodesOfAKind(t *testing.T) {
+func TestCopyTargetsSelectsNodesByAMaskedWord(t *testing.T) {
 	const n = 8
 	a := newArena(1 << 16)
 	a.nodes(4096, n, 512)
