@@ -6,7 +6,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/observe/copysize"
 	"prywalk/internal/observe/deepstack"
-	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -147,33 +146,6 @@ func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 	}, inner)
 	return &c.deep
 }
-
-func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error {
-	arch := process.HostArch()
-	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
-	s.Regs.Set(arch.SP(), call.SP)
-	if call.Nr >= 0 {
-		setArguments(&s.Regs, &call)
-	}
-	below := uint64(0)
-	switch {
-	case call.Nr < 0: // a red zone may be in use
-		below = copysize.RedZone
-	case arch == frames.AArch64:
-		below = copysize.SavedFPARM64
-	}
-	if arch == frames.AArch64 {
-		s.Regs.PACMask = signatureBits
-	}
-	err := s.copyTopOrStack(t, call.SP, below)
-	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
-		err = s.copyTopOrStack(t, call.SP, below)
-	}
-	return err
-}
-
-// signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
-const signatureBits = 0x7f << 48
 
 // copyOtherMemory copies what a stop copies besides the stack ([OtherMemory]). The thread pointer is that of the last
 // stop.

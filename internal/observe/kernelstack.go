@@ -17,15 +17,14 @@ type futexStack struct {
 	text     []byte
 }
 
-// set reports whether the stack is usable: else it is empty. name is the kernel function in which the thread waits.
-func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) bool {
+// set sets the stack, or empties it if it is not usable. name is the kernel function in which the thread waits.
+func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
 	f.wchanLen = 0
 	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
-		return false
+		return
 	}
 	f.op, f.text = call.Args[1], append(f.text[:0], text...)
 	f.wchanLen = copy(f.wchan[:], name)
-	return true
 }
 
 // maxFutexStacks is enough: an operation has one or two kernel stacks.

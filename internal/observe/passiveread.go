@@ -3,6 +3,9 @@
 package observe
 
 import (
+	"prywalk/frames"
+	"prywalk/internal/observe/copysize"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -55,7 +58,7 @@ func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) 
 
 // copyAsleep copies what a walk of the sleeper needs. It holds if the run count stays the same.
 func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
-	if err := r.copier.copyAt(t, s, *call); err != nil {
+	if err := s.readRegsAndStack(t, call); err != nil {
 		return err
 	}
 	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints().Root)
@@ -63,6 +66,35 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 	copyFutexWord(t, s, call)
 	r.kernel.read(t, s, call)
 	return nil
+}
+
+// signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
+const signatureBits = 0x7f << 48
+
+// readRegsAndStack sets the registers of a sleeper to those that its system call shows, and copies its stack: after an
+// exec that of the new program.
+func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error {
+	arch := process.HostArch()
+	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
+	s.Regs.Set(arch.SP(), call.SP)
+	if call.Nr >= 0 {
+		setArguments(&s.Regs, call)
+	}
+	below := uint64(0)
+	switch {
+	case call.Nr < 0: // a red zone may be in use
+		below = copysize.RedZone
+	case arch == frames.AArch64:
+		below = copysize.SavedFPARM64
+	}
+	if arch == frames.AArch64 {
+		s.Regs.PACMask = signatureBits
+	}
+	err := s.copyTopOrStack(t, call.SP, below)
+	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
+		err = s.copyTopOrStack(t, call.SP, below)
+	}
+	return err
 }
 
 // keep completes the sample of a passive read that is proved: sched are the clocks read after it.

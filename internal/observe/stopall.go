@@ -62,7 +62,7 @@ type stopAll struct {
 	ctl                   *ptrace.Controller
 	passive               *Observer
 	done                  func(*Thread, *RawSample, error)
-	threads               []*heldThread
+	threads               []*member
 	execed                []*Thread // were stopped after an exec that came after add: without a stack
 	isRepetition          bool      // of execed
 	pending               int
@@ -72,18 +72,19 @@ type stopAll struct {
 	stop                  ptrace.Stop
 }
 
-type heldState uint8
+type memberState uint8
 
 const (
-	heldAsleep  heldState = iota // to be read passively
-	heldPending                  // its stop is requested
-	heldStopped
-	heldDone // done was called, or is about to be
+	memberUnstopped memberState = iota // to be read passively: asleep, or it did not stop in time
+	memberPending                      // its stop is requested
+	memberStopped
+	memberDone // done was called, or is about to be
 )
 
-type heldThread struct {
+// member is one of the threads that are stopped together.
+type member struct {
 	thread      *Thread
-	state       heldState
+	state       memberState
 	attachment  *ptrace.Attachment
 	raw         *RawSample
 	stackCopied bool                // before finish
@@ -92,38 +93,38 @@ type heldThread struct {
 
 // add requests a stop of a thread, unless a stop would harm its call.
 func (s *stopAll) add(t *Thread) {
-	h := &heldThread{thread: t}
+	m := &member{thread: t}
 	s.passive.takeHints(t)
-	s.threads = append(s.threads, h)
+	s.threads = append(s.threads, m)
 	t.reopenAfterExec(0) // not while the thread is stopped
 	_, err := t.readClocks()
 	if err == nil {
-		h.call, err = t.files.Syscall()
+		m.call, err = t.files.Syscall()
 	}
 	if err != nil {
-		s.end(h, nil, err)
+		s.end(m, nil, err)
 		return
 	}
-	if h.call.Running || Interruptible(t.ThreadID, &h.call) {
-		s.requestStop(h, len(s.threads))
+	if m.call.Running || Interruptible(t.ThreadID, &m.call) {
+		s.requestStop(m, len(s.threads))
 	}
 }
 
-// requestStop requests the stop of a thread. Precondition: h.call was read after the thread's last clocks.
-func (s *stopAll) requestStop(h *heldThread, tag int) {
-	s.setRaw(h, s.passive.pool.Get())
-	h.raw.buffers.reserveStack(h.thread.hints().Bytes)
-	attachment, err := s.ctl.BeginWithClocks(h.thread.files, &h.thread.clocks.last)
+// requestStop requests the stop of a thread. Precondition: m.call was read after the thread's last clocks.
+func (s *stopAll) requestStop(m *member, tag int) {
+	s.setRaw(m, s.passive.pool.Get())
+	m.raw.buffers.reserveStack(m.thread.hints().Bytes)
+	attachment, err := s.ctl.BeginWithClocks(m.thread.files, &m.thread.clocks.last)
 	if err != nil {
-		s.end(h, nil, err)
+		s.end(m, nil, err)
 		return
 	}
-	if call := &h.call; !call.Running {
-		attachment.SetSleeping(call, h.thread.clocks.last.Runs)
+	if call := &m.call; !call.Running {
+		attachment.SetSleeping(call, m.thread.clocks.last.Runs)
 	}
 	attachment.Tag = uint64(tag)
-	h.attachment = attachment
-	h.state = heldPending
+	m.attachment = attachment
+	m.state = memberPending
 	s.pending++
 }
 
@@ -138,14 +139,14 @@ func (s *stopAll) wait() {
 			s.ctl.Cancel(attachment)
 			continue
 		}
-		s.threads[attachment.Tag-1].state = heldStopped
+		s.threads[attachment.Tag-1].state = memberStopped
 		s.pending--
 	}
-	for _, h := range s.threads {
-		if h.state == heldPending {
-			s.ctl.Cancel(h.attachment)
-			s.setRaw(h, nil)
-			h.state = heldAsleep
+	for _, m := range s.threads {
+		if m.state == memberPending {
+			s.ctl.Cancel(m.attachment)
+			s.setRaw(m, nil)
+			m.state = memberUnstopped
 			s.pending--
 		}
 	}
@@ -154,22 +155,22 @@ func (s *stopAll) wait() {
 // readAllPassively reads all sleepers that have run since their last read, and requests stops of those that run. It
 // reports whether there were any.
 func (s *stopAll) readAllPassively() (changed bool) {
-	for i, h := range s.threads {
-		if h.state != heldAsleep {
+	for i, m := range s.threads {
+		if m.state != memberUnstopped {
 			continue
 		}
-		outcome, raw, err := s.passive.Begin(h.thread)
+		outcome, raw, err := s.passive.Begin(m.thread)
 		switch {
 		case errors.Is(err, refusal.Running) && procmem.Now() < s.waitUntil:
-			h.call = procmem.SyscallInfo{Running: true, Nr: -1}
-			s.requestStop(h, i+1)
+			m.call = procmem.SyscallInfo{Running: true, Nr: -1}
+			s.requestStop(m, i+1)
 			changed = true
 		case errors.Is(err, refusal.Running):
-			s.end(h, nil, ptrace.ErrTimeout)
+			s.end(m, nil, ptrace.ErrTimeout)
 		case err != nil:
-			s.end(h, nil, err)
+			s.end(m, nil, err)
 		case outcome == Done:
-			s.setRaw(h, raw)
+			s.setRaw(m, raw)
 			changed = true
 		}
 	}
@@ -177,67 +178,67 @@ func (s *stopAll) readAllPassively() (changed bool) {
 }
 
 // setRaw gives the thread's former raw sample, if any, back to the pool.
-func (s *stopAll) setRaw(h *heldThread, raw *RawSample) {
-	s.passive.pool.Put(h.raw)
-	h.raw = raw
+func (s *stopAll) setRaw(m *member, raw *RawSample) {
+	s.passive.pool.Put(m.raw)
+	m.raw = raw
 }
 
 // finishAll copies all stacks while the threads are stopped, then detaches, and calls done for each.
 func (s *stopAll) finishAll() {
-	for _, h := range s.threads {
-		if h.state == heldStopped {
-			s.copyStack(h)
+	for _, m := range s.threads {
+		if m.state == memberStopped {
+			s.copyStack(m)
 		}
 	}
-	for _, h := range s.threads {
-		s.finish(h)
+	for _, m := range s.threads {
+		s.finish(m)
 	}
 }
 
 // copyStack runs while all are stopped; where it fails, finish copies.
-func (s *stopAll) copyStack(h *heldThread) {
-	call, err := h.thread.files.Syscall()
+func (s *stopAll) copyStack(m *member) {
+	call, err := m.thread.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
 		return
 	}
-	h.stackCopied = h.raw.copyStack(h.thread, call.SP, copysize.RedZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
+	m.stackCopied = m.raw.copyStack(m.thread, call.SP, copysize.RedZone) == nil && len(m.raw.Mem.Stack.Bytes) > 0
 }
 
-func (s *stopAll) finish(h *heldThread) {
-	switch h.state {
-	case heldPending: // its time ended while it was asked to stop
-		s.ctl.Cancel(h.attachment)
-		s.end(h, nil, ptrace.ErrTimeout)
-	case heldAsleep:
-		if h.raw == nil {
-			s.end(h, nil, ptrace.ErrTimeout)
+func (s *stopAll) finish(m *member) {
+	switch m.state {
+	case memberPending: // its time ended while it was asked to stop
+		s.ctl.Cancel(m.attachment)
+		s.end(m, nil, ptrace.ErrTimeout)
+	case memberUnstopped:
+		if m.raw == nil {
+			s.end(m, nil, ptrace.ErrTimeout)
 		} else {
-			s.end(h, h.raw, nil)
+			s.end(m, m.raw, nil)
 		}
-	case heldStopped:
-		s.req = ptrace.Request{Stack: h.raw.buffers.stack, Memory: h.thread.Memory, Files: h.thread.files,
-			OtherMemory: s.passive.copier.memoryWithoutOutline(h.thread, false),
+	case memberStopped:
+		s.req = ptrace.Request{Stack: m.raw.buffers.stack, Memory: m.thread.Memory, Files: m.thread.files,
+			OtherMemory: s.passive.copier.memoryWithoutOutline(m.thread, false),
 			Regions:     s.passive.copier.regions[:]}
-		if h.stackCopied {
+		if m.stackCopied {
 			s.req.Stack = nil
 		}
-		h.state = heldDone
-		if err := s.ctl.Finish(h.attachment, &s.req, &s.stop); err != nil {
-			s.end(h, nil, err)
+		m.state = memberDone
+		if err := s.ctl.Finish(m.attachment, &s.req, &s.stop); err != nil {
+			s.end(m, nil, err)
 			return
 		}
-		s.fillFromStop(h)
-		if !s.isRepetition && h.thread.reopenAfterExec(len(h.raw.Mem.Stack.Bytes)) {
-			s.setRaw(h, nil)
-			s.execed = append(s.execed, h.thread)
+		s.fillFromStop(m)
+		if !s.isRepetition && m.thread.reopenAfterExec(len(m.raw.Mem.Stack.Bytes)) {
+			s.setRaw(m, nil)
+			s.execed = append(s.execed, m.thread)
 			return
 		}
-		s.end(h, h.raw, nil)
+		s.end(m, m.raw, nil)
 	}
 }
 
-func (s *stopAll) fillFromStop(h *heldThread) {
-	raw, stop := h.raw, &s.stop
+func (s *stopAll) fillFromStop(m *member) {
+	raw, stop := m.raw, &s.stop
 	if s.firstStop == 0 || stop.LastRunningAt < s.firstStop {
 		s.firstStop = stop.LastRunningAt
 	}
@@ -246,34 +247,34 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 	raw.Sched = stop.Sched
 	raw.At = stop.StoppedAt
 	raw.How = ByStop
-	if !h.stackCopied {
+	if !m.stackCopied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
 	raw.keepOthers(s.passive.copier.regions[:stop.Regions])
 	raw.StopTime = stop.DetachedAt - stop.LastRunningAt
 	raw.CallEffect = callEffectOf(stop)
-	raw.Call, raw.State = h.call, sample.Sleeping
+	raw.Call, raw.State = m.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:
 		raw.State = sample.Stopped
-	case h.call.Running:
+	case m.call.Running:
 		raw.State = sample.Running
 	}
 }
 
-func (s *stopAll) end(h *heldThread, raw *RawSample, err error) {
-	h.state = heldDone
+func (s *stopAll) end(m *member, raw *RawSample, err error) {
+	m.state = memberDone
 	if raw == nil {
-		s.setRaw(h, nil)
+		s.setRaw(m, nil)
 	}
-	s.done(h.thread, raw, err)
+	s.done(m.thread, raw, err)
 }
 
 func (s *stopAll) detachAll() {
-	for _, h := range s.threads {
-		if h.state == heldPending || h.state == heldStopped {
-			h.state = heldDone
-			s.ctl.Cancel(h.attachment)
+	for _, m := range s.threads {
+		if m.state == memberPending || m.state == memberStopped {
+			m.state = memberDone
+			s.ctl.Cancel(m.attachment)
 		}
 	}
 }
