@@ -28,10 +28,10 @@ func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 					t.Errorf("%s: raw sample %v, error %v, want none and a time-out", name, raw != nil, err)
 				}
 			})
-			h := &heldThread{thread: th}
+			h := &member{thread: th}
 			s.threads = append(s.threads, h)
 			s.requestStop(h, 1)
-			if h.state != heldPending {
+			if h.state != memberPending {
 				t.Errorf("%s: state %d of a vfork parent, want pending", name, h.state)
 				return
 			}
@@ -57,10 +57,10 @@ func TestNoFilesOfANewProgramAreOpenedWhileAllAreStopped(t *testing.T) {
 		defer ctl.Close()
 		s := newStopAll(ctl, NewPool(1), func(*Thread, *RawSample, error) {})
 		defer s.detachAll()
-		h := &heldThread{thread: th, call: procmem.SyscallInfo{Running: true, Nr: -1}}
+		h := &member{thread: th, call: procmem.SyscallInfo{Running: true, Nr: -1}}
 		s.threads = append(s.threads, h)
 		s.requestStop(h, 1)
-		if s.wait(); h.state != heldStopped {
+		if s.wait(); h.state != memberStopped {
 			t.Errorf("state %d of a computing thread, want stopped", h.state)
 			return
 		}
@@ -90,7 +90,7 @@ func TestThreadThatCallsExecBeforeItsStopIsObservedAgain(t *testing.T) {
 				return nil
 			}
 			execs(t, th, in)
-			s.threads = append(s.threads, &heldThread{thread: th, call: procmem.SyscallInfo{Running: true, Nr: -1}})
+			s.threads = append(s.threads, &member{thread: th, call: procmem.SyscallInfo{Running: true, Nr: -1}})
 			s.requestStop(s.threads[0], 1) // as add does, when the exec comes after its check
 			s.wait()
 			return nil

@@ -12,7 +12,7 @@ import (
 )
 
 func TestEffectsOnCallsAreCountedByName(t *testing.T) {
-	var h callEffects
+	var h, none callEffects
 	for _, e := range []observe.CallEffect{
 		{Broken: true, BrokenCall: unix.SYS_READ},
 		{Broken: true, BrokenCall: unix.SYS_READ},
@@ -26,7 +26,7 @@ func TestEffectsOnCallsAreCountedByName(t *testing.T) {
 	for what, c := range map[string]struct{ got, want map[string]int64 }{
 		"broken, two more not counted by call": {byCall(&h.broken, 6), map[string]int64{"read": 2, "other": 4}},
 		"reported twice":                       {byCall(&h.reported, 1), map[string]int64{"futex": 1}},
-		"none":                                 {byCall(&callEffects{}.broken, 0), map[string]int64{}},
+		"none":                                 {byCall(&none.broken, 0), map[string]int64{}},
 	} {
 		if !maps.Equal(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", what, c.got, c.want)

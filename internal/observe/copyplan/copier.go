@@ -28,23 +28,34 @@ type Copier struct {
 	// Asleep is set in a passive read.
 	Asleep bool
 
+	assignment
+	memory
+	nodes         [managed.MaxNodes]frames.Addr // of the last list, or what CopyTargets found: the first nodeCount
+	savedNodesBuf [managed.MaxNodes]frames.Addr
+	targets       [managed.MaxNodes]frames.Addr
+}
+
+// assignment is what [Copier.Use] sets for one Copy.
+type assignment struct {
 	plan        *managed.Plan
 	anchor      frames.Addr
 	foundAnchor *frames.Addr // the thread's last result of FindNode; nil if it is not kept
 	innerTID    uint64       // in the process's pid namespace
-
-	slots [managed.MaxSlots]frames.Addr
-	memory
-	planNodes
-	cachedNodes
+	cache       *nodeCache   // nil if nodes are not kept
 }
 
-type planNodes struct {
-	nodes         [managed.MaxNodes]frames.Addr // of the last list, or what CopyTargets found
-	nodeCount     int
-	savedNodes    []frames.Addr
-	savedNodesBuf [managed.MaxNodes]frames.Addr
-	targets       [managed.MaxNodes]frames.Addr
+// progress is the state of one Copy.
+type progress struct {
+	rd          *ptrace.Reader
+	out         []frames.Region
+	regionCount int
+	lastRegion  frames.Region // the region in which copyOf last found bytes
+	lastIndex   int           // its index in out, or −1
+	bufUsed     int
+	slots       [managed.MaxSlots]frames.Addr
+	nodeCount   int
+	savedNodes  []frames.Addr // of the first list, or by SaveNodes
+	nextCount   int           // nodes in cache.next
 }
 
 // Use sets the plan of the next [Copier.Copy], the thread that it is for, and what that has read last. anchor is where
@@ -53,29 +64,20 @@ func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last 
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
 	}
-	c.plan = plan
-	c.anchor = anchor
-	c.innerTID = uint64(innerTID)
-	c.cache = last.nodes
-	c.foundAnchor = &last.foundAnchor
+	c.assignment = assignment{
+		plan: plan, anchor: anchor, foundAnchor: &last.foundAnchor, innerTID: uint64(innerTID), cache: last.nodes,
+	}
 	c.ranges.cache = last.ranges
 }
 
 // Copy adds what the plan copies to the n regions of out, and returns the new number of regions. They are valid until
 // the next call.
 func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
-	c.rd = rd
-	c.out = out
-	c.regionCount = n
-	c.bufUsed = 0
-	c.nodeCount = 0
-	c.lastRegion = frames.Region{}
-	c.lastIndex = -1
-	c.savedNodes = nil
-	c.nextCount = 0
+	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1, slots: [managed.MaxSlots]frames.Addr{
+		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
+		managed.SlotInnerTID: c.innerTID,
+	}}
 	c.readRanges()
-	c.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(),
-		managed.SlotThreadPointer: regs.TLS, managed.SlotInnerTID: c.innerTID}
 	if c.anchor == 0 && !c.reuseFoundAnchor() {
 		c.runSteps(c.plan.FindAnchor)
 		if c.foundAnchor != nil {
@@ -89,12 +91,8 @@ func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region,
 	if c.cache != nil {
 		c.cache.atCount, c.cache.until = copy(c.cache.at[:], c.cache.next[:c.nextCount]), 0
 	}
-	c.ranges.cache = nil
-	c.rd = nil
-	c.out = nil
-	c.lastRegion = frames.Region{}
-	c.cache = nil
-	c.foundAnchor = nil
+	c.assignment, c.ranges.cache = assignment{}, nil
+	c.rd, c.out, c.lastRegion = nil, nil, frames.Region{}
 	return c.regionCount
 }
 

@@ -201,9 +201,9 @@ func BenchmarkPlan(b *testing.B) {
 	b.ReportAllocs()
 	rd := ptrace.NewReader(os.Getpid(), nil)
 	regs := frames.Regs{}
-	p.plan, p.anchor = plan, a.at
 	reads := 0
 	for b.Loop() {
+		p.plan, p.anchor = plan, a.at
 		rd.Reset(os.Getpid(), nil)
 		rd.AllowReads(MaxReads)
 		before := rd.ReadsLeft()

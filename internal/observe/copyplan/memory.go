@@ -7,20 +7,14 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
-	"prywalk/ptrace"
 )
 
 // memory is what a plan has copied in one observation.
 type memory struct {
-	rd          *ptrace.Reader
-	out         []frames.Region
-	regionCount int
-	lastRegion  frames.Region // the region in which copyOf last found bytes
-	lastIndex   int           // its index in out, or −1
-	buf         []byte
-	bufUsed     int
-	ranges      usedRanges
-	parts       [procmem.MaxPlaces]frames.Region // of readPresent
+	progress
+	buf    []byte
+	ranges usedRanges
+	parts  [procmem.MaxPlaces]frames.Region // of readPresent
 }
 
 // copyOf returns the copy of size bytes at addr, nil if not all were copied.

@@ -14,11 +14,6 @@ import (
 
 const maxCachedNodes = procmem.MaxPlaces
 
-type cachedNodes struct {
-	cache     *nodeCache
-	nextCount int
-}
-
 // nodeCache has the nodes of a thread's last list that no other region has.
 type nodeCache struct {
 	at         [maxCachedNodes]frames.Addr

@@ -63,12 +63,12 @@ const (
 	LimitTime                 // the limit of a stop
 )
 
-// IsLongestSample reports whether it is a kernel sample with as much stack as possible.
-func (c *WalkedCopy) IsLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
+// isLongestSample reports whether it is a kernel sample with as much stack as possible.
+func (c *WalkedCopy) isLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
 
-// isFullSample is IsLongestSample, and no page was absent.
+// isFullSample is isLongestSample, and no page was absent.
 func (c *WalkedCopy) isFullSample() bool {
-	return c.IsLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
+	return c.isLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
 }
 
 // Learner learns from the walks of one thread. It belongs to the walking goroutine.

@@ -48,7 +48,7 @@ func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy
 // learnCutSample requires stops after a sample that had too little stack, unless a longer sample is possible.
 func (learner *depthLearner) learnCutSample(c *WalkedCopy) {
 	switch {
-	case !c.IsLongestSample():
+	case !c.isLongestSample():
 	case c.isFullSample():
 		learner.stopForDepth(c.FullSampleBytes)
 	default:

@@ -24,7 +24,7 @@ const (
 )
 
 // classify returns how a walk of a copy ended. Precondition: size has the root of the walk before.
-func classify(p *loadedcode.Process, w *frames.Walker, c *Copy, size *sizeLearner) WalkEnd {
+func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, size *sizeLearner) WalkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
 		return EndComplete

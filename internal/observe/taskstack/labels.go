@@ -25,41 +25,60 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 		return n
 	}
 	off := s.layout.Labels.Load()
-	b := s.labels[:]
-	if off <= 0 || off+8 > int64(len(g)) || word(g, off) == 0 || rd.Read(word(g, off), b[:labelsHead]) != labelsHead {
+	if off <= 0 || off+8 > int64(len(g)) || word(g, off) == 0 {
 		return n
 	}
-	count, list := word(b, 8), word(b, 0)
-	end := labelsHead + labelsPair*int(min(count, maxLabels))
-	all := 0
-	if isList := count > 0 && count <= maxLabels && word(b, 16) >= count; isList {
-		if pairs := b[labelsHead:end]; rd.Read(list, pairs) != len(pairs) {
-			return n
-		}
-	} else {
-		count = s.mapPairs(list, rd, b)
-		if count == 0 {
-			return n
-		}
-		end = labelsHead + labelsPair*int(count)
+	size := s.readLabels(word(g, off), rd)
+	if size == 0 {
+		return n
 	}
-	texts := s.texts[:0]
-	for at := labelsHead; at < labelsHead+labelsPair*int(count); at += labelsPair / 2 {
+	out[n] = frames.Region{Addr: word(g, off), Bytes: s.labels[:size]}
+	return n + 1
+}
+
+// readLabels reads labels into s.labels, and returns their bytes; 0: unreadable, or too many.
+func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
+	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
+		return 0
+	}
+	if n := s.readPairs(rd); n > 0 {
+		return s.readTexts(n, rd)
+	}
+	return 0
+}
+
+// readPairs reads the pairs to which the head leads, and returns their number, 0 as readLabels.
+func (s *stacks) readPairs(rd *ptrace.Reader) int {
+	list, count, capacity := word(s.labels[:], 0), word(s.labels[:], 8), word(s.labels[:], 16)
+	if count == 0 || count > maxLabels || capacity < count { // no list: a map
+		return s.mapPairs(list, rd)
+	}
+	pairs := s.labels[labelsHead : labelsHead+labelsPair*int(count)]
+	if rd.Read(list, pairs) != len(pairs) {
+		return 0
+	}
+	return int(count)
+}
+
+// readTexts reads the strings of n pairs, and returns the bytes of all labels, 0 as readLabels.
+func (s *stacks) readTexts(n int, rd *ptrace.Reader) int {
+	b, texts, want := s.labels[:], s.texts[:0], 0
+	end := labelsHead + labelsPair*n
+	for at := labelsHead; at < labelsHead+labelsPair*n; at += labelsPair / 2 {
 		size := word(b, int64(at)+8)
 		if size > maxLabel || end+int(size+7)&^7 > len(b) {
-			return n
+			return 0
 		}
 		if size > 0 {
 			texts = append(texts, frames.Region{Addr: word(b, int64(at)), Bytes: b[end : end+int(size)]})
-			all += int(size)
+			want += int(size)
 		}
 		end += int(size+7) &^ 7
 	}
-	if rd.ReadAll(texts) != all {
-		return n
+	if rd.ReadAll(texts) != want {
+		return 0
 	}
-	out[n] = frames.Region{Addr: word(g, off), Bytes: b[:end]}
-	return n + 1
+	return end
 }
 
 // A map[string]string of one bucket (runtime/map.go until Go 1.23, hmap and bmap).
@@ -74,8 +93,9 @@ const (
 	slotInUse    = 5 // at least
 )
 
-func (s *stacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
-	bucket := s.bucket[:]
+// mapPairs makes a list of a map at an address, and returns the number of its pairs, 0 as readLabels.
+func (s *stacks) mapPairs(at frames.Addr, rd *ptrace.Reader) (count int) {
+	bucket, list := s.bucket[:], s.labels[:]
 	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||
 		word(bucket, 0) == 0 || word(bucket, 0) > maxLabels {
 		return 0
@@ -93,9 +113,9 @@ func (s *stacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint
 		copy(to[16:labelsPair], bucket[bucketValues+16*slot:])
 		count++
 	}
-	if count != want {
+	if uint64(count) != want {
 		return 0
 	}
-	binary.LittleEndian.PutUint64(list[8:], count)
+	binary.LittleEndian.PutUint64(list[8:], want)
 	return count
 }

@@ -122,9 +122,12 @@ func (s *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 	return true
 }
 
+// mostRegions: slot, g, m, labels, scheduler's stack, curg, its stack.
+const mostRegions = 7
+
 // Regions implements [ptrace.OtherMemory].
 func (s *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	if len(out) < 7 { // slot, g, m, labels, scheduler's stack, curg, its stack
+	if len(out) < mostRegions {
 		return 0
 	}
 	g, m, n := s.readRunning(regs, rd, out)
