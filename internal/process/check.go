@@ -50,7 +50,7 @@ func (p procRoot) hiddenOrGone(pid int, err error) error {
 	if kill := unix.Kill(pid, 0); kill == nil || kill == unix.EPERM {
 		if _, again := p.status(pid); errors.Is(again, refusal.Exited) {
 			return &Error{PID: pid, Kind: refusal.Denied, Cause: "/proc hides it (mount option hidepid)",
-				Next: "run prywalk as the process's user or as root", Err: err}
+				Next: "run prywalk as the process's user or as root (sudo)", Err: err}
 		}
 	}
 	return err

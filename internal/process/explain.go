@@ -58,8 +58,8 @@ func (g *gateChecker) denied(err error) *Error {
 	e := &Error{PID: g.pid, Kind: refusal.Denied, Err: err}
 	if g.self.Seccomp != 0 {
 		e.Cause = "a seccomp filter on prywalk denies it"
-		e.Next = "run prywalk outside of the sandbox, or allow ptrace and process_vm_readv in its profile " +
-			"(--security-opt seccomp=unconfined)"
+		e.Next = "in a container --cap-add=SYS_PTRACE, with which Docker's profile allows ptrace and process_vm_readv; " +
+			"else run prywalk outside of the sandbox"
 		return e
 	}
 	e.Cause = "the kernel denies it, probably a security module" + g.label()

@@ -80,7 +80,7 @@ func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE)
 
 func (g *gateChecker) withCapabilities(gate Gate) Gate {
 	switch {
-	case g.self.NoNewPrivs && os.Getenv("INVOCATION_ID") != "": // a unit's (systemd.exec(5))
+	case (g.self.NoNewPrivs || g.self.UID[1] == 0) && os.Getenv("INVOCATION_ID") != "": // a unit's (systemd.exec(5))
 		gate.Remedy = "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH, " +
 			"and its CapabilityBoundingSet, if it has one"
 	case g.self.UID[1] == 0:
@@ -88,12 +88,12 @@ func (g *gateChecker) withCapabilities(gate Gate) Gate {
 		if g.privileged() {
 			name = "DAC_READ_SEARCH"
 		}
-		gate.Remedy = "give this container the capability: --cap-add=" + name + " (Docker, Podman), " +
+		gate.Remedy = "in a container, give the capability: --cap-add=" + name + " (Docker, Podman), " +
 			"or " + name + " in the securityContext's capabilities (Kubernetes)"
 	case g.self.NoNewPrivs:
 		gate.Remedy = "run prywalk as root, outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
-		gate.Remedy, gate.Needs = "run prywalk as root", OtherUsers
+		gate.Remedy, gate.Needs = "run prywalk as root (sudo)", OtherUsers
 		gate.Command = g.self.Grant(OtherUsers)
 	}
 	return gate
@@ -176,7 +176,7 @@ func (g *gateChecker) capabilities() Gate {
 	if more := g.target.CapPrm &^ g.self.CapPrm; more != 0 && g.sameUser() && !g.privileged() {
 		return g.withCapabilities(Gate{
 			Name:   "capabilities",
-			Detail: fmt.Sprintf("it has capabilities that prywalk lacks (0x%x)", more),
+			Detail: "it has capabilities that prywalk lacks: " + capabilityList(more),
 		})
 	}
 	return Gate{Name: "capabilities", OK: true, Detail: "no restriction"}
@@ -251,16 +251,13 @@ func (g *gateChecker) yama() Gate {
 		gate.Detail += "; prywalk started it"
 	case scope == 1:
 		gate.OK = false
-		gate.Detail = "Yama allows tracing one's own descendants only (kernel.yama.ptrace_scope is 1)"
-		gate.Remedy = "let prywalk start it (prywalk record -- COMMAND)"
-		gate.Command = "sudo sysctl kernel.yama.ptrace_scope=0"
-		if g.self.UID[1] == 0 {
-			gate.Remedy += ", or outside of the container: sysctl kernel.yama.ptrace_scope=0"
-			gate.Command = ""
-		}
+		gate.Detail = "Yama requires CAP_SYS_PTRACE for a process that prywalk did not start " +
+			"(kernel.yama.ptrace_scope is 1)"
+		gate = g.withCapabilities(gate)
+		gate.Remedy += ", or start it with: prywalk record -- COMMAND"
 	default:
 		gate.OK = false
-		gate.Detail = "Yama allows tracing with CAP_SYS_PTRACE only (kernel.yama.ptrace_scope is 2)"
+		gate.Detail = "Yama requires CAP_SYS_PTRACE (kernel.yama.ptrace_scope is 2)"
 		gate = g.withCapabilities(gate)
 	}
 	return gate

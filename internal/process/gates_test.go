@@ -3,8 +3,14 @@
 package process
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // In a unit of systemd the unit grants capabilities; otherwise they are granted outside of the sandbox.
@@ -17,6 +23,63 @@ func TestRemedyUnderNoNewPrivs(t *testing.T) {
 		t.Setenv("INVOCATION_ID", invocation)
 		if gate := g.withCapabilities(Gate{}); !strings.Contains(gate.Remedy, want) || gate.Command != "" {
 			t.Errorf("INVOCATION_ID=%s: remedy %q, command %q; want %q and none", invocation, gate.Remedy, gate.Command, want)
+		}
+	}
+}
+
+// TestRemediesAtYama1: root or CAP_SYS_PTRACE lets the user sample a process that runs already; no setting of the host
+// is lowered.
+func TestRemediesAtYama1(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := func(pid, uid int) string {
+		ids := strings.Repeat(fmt.Sprintf("\t%d", uid), 4)
+		return fmt.Sprintf("Name:\tx\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%[1]d\nPPid:\t1\nUid:%s\nGid:%[2]s\n"+
+			"Threads:\t3\nCapEff:\t0000000000000000\nCapPrm:\t0000000000000000\n", pid, ids)
+	}
+	write("sys/kernel/yama/ptrace_scope", "1\n")
+	for _, c := range []struct {
+		uid        int
+		invocation string
+		want, not  string
+	}{
+		{1000, "", "; run prywalk as root (sudo), or start it with: prywalk record -- COMMAND, or: sudo setcap", "sysctl"},
+		{0, "", "; in a container, give the capability: --cap-add=SYS_PTRACE", "sudo"},
+		{0, "0123456789abcdef", "; give the unit AmbientCapabilities=CAP_SYS_PTRACE", "container"},
+	} {
+		t.Setenv("INVOCATION_ID", c.invocation)
+		write("self/status", status(50, c.uid))
+		write("77/status", status(77, c.uid))
+		text := fmt.Sprint(procRoot(root).explain(77, unix.EPERM))
+		if !strings.Contains(text, "Yama requires CAP_SYS_PTRACE") || !strings.Contains(text, c.want) ||
+			strings.Contains(text, c.not) {
+			t.Errorf("user %d: %s", c.uid, text)
+		}
+	}
+}
+
+func TestMissingCapabilitiesHaveNames(t *testing.T) {
+	for bits, want := range map[uint64]string{
+		1 << unix.CAP_NET_BIND_SERVICE:                     "cap_net_bind_service",
+		1<<unix.CAP_CHOWN | 1<<unix.CAP_CHECKPOINT_RESTORE: "cap_chown, cap_checkpoint_restore",
+		1<<unix.CAP_LAST_CAP | 1<<(unix.CAP_LAST_CAP+1):    "cap_checkpoint_restore, 41",
+		1<<unix.CAP_KILL - 1: "cap_chown, cap_dac_override, cap_dac_read_search, cap_fowner, " +
+			"1 more",
+	} {
+		if got := capabilityList(bits); got != want {
+			t.Errorf("%x: %q, want %q", bits, got, want)
+		}
+	}
+	for _, c := range Capabilities {
+		if got := capabilityList(1 << c.Bit); got != "cap_"+c.Name {
+			t.Errorf("%s: %q", c.Name, got)
 		}
 	}
 }

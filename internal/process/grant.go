@@ -3,8 +3,10 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +27,32 @@ var Capabilities = []Capability{
 	{unix.CAP_CHECKPOINT_RESTORE, "checkpoint_restore"},
 	{unix.CAP_SYS_ADMIN, "sys_admin"},
 	{unix.CAP_BPF, "bpf"},
+}
+
+// capabilityNames are in the kernel's order (uapi/linux/capability.h).
+var capabilityNames = strings.Fields("chown dac_override dac_read_search fowner fsetid kill setgid setuid setpcap " +
+	"linux_immutable net_bind_service net_broadcast net_admin net_raw ipc_lock ipc_owner sys_module sys_rawio " +
+	"sys_chroot sys_ptrace sys_pacct sys_admin sys_boot sys_nice sys_resource sys_time sys_tty_config mknod lease " +
+	"audit_write audit_control setfcap mac_override mac_admin syslog wake_alarm block_suspend audit_read perfmon bpf " +
+	"checkpoint_restore")
+
+const maxListedCapabilities = 4
+
+func capabilityList(bits uint64) string {
+	var names []string
+	for bit := range 64 {
+		switch {
+		case bits>>bit&1 == 0:
+		case bit < len(capabilityNames):
+			names = append(names, "cap_"+capabilityNames[bit])
+		default:
+			names = append(names, strconv.Itoa(bit))
+		}
+	}
+	if n := len(names) - maxListedCapabilities; n > 0 {
+		names = append(names[:maxListedCapabilities], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
 }
 
 // OtherUsers are the capabilities for other users' processes: one overrides the ptrace access check, the other the mode

@@ -44,7 +44,7 @@ func (p procRoot) explainFailures(pids []int, r StopResults) error {
 	}
 	return &Error{PID: pids[0], Kind: refusal.Denied,
 		Cause: fmt.Sprintf("stops denied by the kernel: %d, allowed: %d", r.Denied, r.Succeeded),
-		Next:  "if its children run as another user, run prywalk as root"}
+		Next:  "if its children run as another user, run prywalk as root (sudo)"}
 }
 
 func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
