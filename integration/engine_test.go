@@ -120,7 +120,7 @@ func TestEngineAutoChoosesPerfWhereAllowedAndAsGood(t *testing.T) {
 		args                 []string
 	}{
 		{"c", "perf", "", nil},
-		{"go", "ptrace", "1 process with stacks in several places", nil},
+		{"go", "ptrace", "1 Go program, whose threads change stacks", nil},
 		{"c", "perf", "", []string{"--max-overhead", "50%"}},
 		{"c", "ptrace", "--subset is about stops of running threads", []string{"--subset", "50"}},
 		{"c", "ptrace", "", []string{"--engine", "ptrace"}},

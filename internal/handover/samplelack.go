@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"prywalk/internal/callstack"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe/taskstack"
+	"prywalk/internal/tabular"
 )
 
 // SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack. It decides
@@ -24,18 +27,15 @@ const (
 
 // Note describes n processes.
 func (s SampleLack) Note(n int64) string {
-	switch {
-	case s == LacksFrames:
-		return "an interpreter keeps its frames outside of the stack"
-	case n == 1:
-		return "1 process " + lackNotes[s]
-	}
-	return fmt.Sprintf("%d processes %s", n, lackNotes[s])
+	note := &lackNotes[s]
+	return fmt.Sprintf("%d %s, %s", n, tabular.Noun(n, note.what), note.why)
 }
 
-var lackNotes = [NumSampleLacks]string{
-	LacksStacks: "with stacks in several places", LacksRoots: "with stacks that samples do not show whole",
-	LacksSamples: "of which no samples came",
+var lackNotes = [NumSampleLacks]struct{ what, why string }{
+	LacksStacks:  {"Go program", "whose threads change stacks"},
+	LacksRoots:   {"process", "whose stacks kernel samples do not show whole"},
+	LacksSamples: {"process", "of which no kernel samples came"},
+	LacksFrames:  {"Python, PHP or Ruby program", "whose frames are outside of the stack"},
 }
 
 // NeedsStops reports that such a process is stopped. mayFallBack: prywalk, not the user, chooses the engine.
@@ -56,16 +56,22 @@ func (p *SharedProcess) NoteLack(lack SampleLack) {
 	}
 }
 
+// ExpectedLack returns what samples of a process lack by its present code.
+func ExpectedLack(t *loadedcode.Process) SampleLack { return expectedLack(t, taskstack.Of(t) != nil) }
+
+func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
+	switch {
+	case callstack.HasPlan(t.Runtimes().FrameSources()):
+		return LacksFrames
+	case furtherStacks:
+		return LacksStacks
+	}
+	return LacksNothing
+}
+
 // expectLack replaces an earlier program's lack by that of the present code.
 func (p *SharedProcess) expectLack(furtherStacks bool) {
-	lack := LacksNothing
-	switch {
-	case callstack.HasPlan(p.Target.Runtimes().FrameSources()):
-		lack = LacksFrames
-	case furtherStacks:
-		lack = LacksStacks
-	}
-	p.lack.Store(uint32(lack))
+	p.lack.Store(uint32(expectedLack(p.Target, furtherStacks)))
 }
 
 // DeeperThanSample is the argument of [SharedProcess.NoteUsedStack] for a walk cut by the end of a sample's copy:

@@ -230,7 +230,7 @@ func (c *modeChooser) sampledAnywayNote() string {
 func (c *modeChooser) fallbackNote(engine string) string {
 	parts := notes(&c.fellBack)
 	if c.childrenFellBack {
-		parts = append(parts, "short-lived children with stacks that samples do not show whole")
+		parts = append(parts, "short-lived children, whose stacks kernel samples do not show whole")
 	}
 	if n := c.samples.counts.deepThreads; n == 1 {
 		parts = append(parts, "1 thread with deep stacks")

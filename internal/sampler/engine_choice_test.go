@@ -53,7 +53,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stops+20 })
 	}, c.pid, g)
 	if r.Engine != "perf" ||
-		!strings.Contains(r.FallbackNote, "sampled by stops, not by the kernel: 1 process with stacks in several places") {
+		!strings.Contains(r.FallbackNote, "sampled by stops, not by the kernel: 1 Go program, whose threads change stacks") {
 		t.Errorf("engine %q (%s)", r.Engine, r.FallbackNote)
 	}
 	if stoppedC != 0 || sampledGo != 0 || r.Sampled == 0 {
@@ -70,7 +70,7 @@ func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
 		before = events(&o).Samples()
 		stopped(t, s, 100)
 	}, g)
-	if r.Engine != "ptrace" || r.FallbackNote != "1 process with stacks in several places" || r.Sampled != 0 {
+	if r.Engine != "ptrace" || r.FallbackNote != "1 Go program, whose threads change stacks" || r.Sampled != 0 {
 		t.Errorf("engine %q (%s), %d sampled", r.Engine, r.FallbackNote, r.Sampled)
 	}
 	if n := events(&o).Samples(); n != before {
@@ -107,7 +107,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 			return now.Stacks >= since.Stacks+20
 		})
 	}, target.pid)
-	const note = "sampled by stops, not by the kernel: 1 process with stacks that samples do not show whole"
+	const note = "sampled by stops, not by the kernel: 1 process, whose stacks kernel samples do not show whole"
 	if r.Engine != "perf" || r.FallbackNote != note {
 		t.Errorf("engine %q (%s)", r.Engine, r.FallbackNote)
 	}
