@@ -26,8 +26,9 @@ func newDoctor() *cobra.Command {
 Checks the requirements on the kernel, on this user's rights and on a process, and
 prints the smallest fix for each one that is missing.
 
-Exit codes: 0 nothing that is needed is missing, 1 something other than a right is,
-2 wrong usage, 3 a right is missing.`,
+Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
+2 wrong usage, 3 a right is missing: for the process, or for every process that prywalk
+does not start.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("pid") && pid <= 0 {
 				return exit.Usage("-p %d: give a process number", pid)
@@ -59,7 +60,7 @@ Exit codes: 0 nothing that is needed is missing, 1 something other than a right 
 			case doctor.Denied(found):
 				return exit.With(exit.Denied, "a right is missing; see the remedies above")
 			case doctor.Worst(found) == doctor.Fail:
-				return exit.With(exit.Failed, "a requirement is missing; see the remedies above")
+				return exit.With(exit.Failed, "a check failed; see the lines with fail above")
 			}
 			return nil
 		},

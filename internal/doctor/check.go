@@ -31,9 +31,11 @@ type checker struct {
 	system
 	target *process.Status // nil: none, or unreadable
 	// refused: a check failed on which all later ones of the target depend.
-	refused  bool
-	opened   *loadedcode.Process
-	findings []Finding
+	refused bool
+	opened  *loadedcode.Process
+	// kernelSamples: perf events can be used for running threads.
+	kernelSamples bool
+	findings      []Finding
 	// usefulCaps are added only by other findings' commands.
 	usefulCaps uint64
 }
@@ -99,11 +101,3 @@ func (s *system) exists(name string) bool {
 
 // root may be a container's.
 func (s *system) root() bool { return s.self.UID[1] == 0 }
-
-// command runs a command with root's rights, as this user types it.
-func (s *system) command(text string) string {
-	if s.root() {
-		return text
-	}
-	return "sudo " + text
-}

@@ -40,7 +40,7 @@ var checks = []check{
 	{"capabilities", always, (*checker).capabilities},
 	{"map_files", always, (*checker).mapFiles},
 	{"yama", always, (*checker).yama},
-	{"seccomp", always, (*checker).seccomp},
+	{seccompCheck, always, (*checker).seccomp},
 	{"container", always, (*checker).container},
 
 	{"priority", always, (*checker).priority},
@@ -57,6 +57,7 @@ var checks = []check{
 	{"target: names", opened, (*checker).names},
 	{"target: goroutines", opened, (*checker).goroutines},
 	{"target: code", opened, (*checker).code},
+	{"target: engine", opened, (*checker).engine},
 	{"target: files", opened, (*checker).unreadable},
 	{"target: seize", tried, (*checker).seizes},
 	{"target: sleepers", tried, (*checker).sleepers},

@@ -90,7 +90,8 @@ func (c *checker) names() Finding {
 	f := finding(OK, fmt.Sprintf("of %d files, %d have all function names, %d also lines and inlined calls", len(images),
 		symbols, debug), "")
 	if symbols < len(images) {
-		f.Remedy = "install the packages' debug symbols for more names (…-dbgsym, …-debuginfo, or debuginfod-find)"
+		f.Remedy = "for more names install the packages' debug symbols (…-dbgsym, …-debuginfo), or give a file to " +
+			"prywalk report --symbols"
 	}
 	return f
 }

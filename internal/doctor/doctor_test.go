@@ -110,12 +110,16 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 		detail, remedy   string
 	}{
 		{"kernel", "proc/sys/kernel/osrelease", "3.2.0", Fail, "3.2.0", "3.4"},
-		{"kernel", "proc/sys/kernel/osrelease", "4.19.0", Warn, "4.19", "5.3"},
+		{"kernel", "proc/sys/kernel/osrelease", "4.19.0", Warn, "4.19.0: not tested", "5.3"},
+		{"kernel", "proc/sys/kernel/osrelease", "5.15.0", OK, "5.15.0 (tested: 6.18)", ""},
 		{"/proc/PID/syscall", "proc/self/syscall", "", Warn, "sleeping", "TRACEHOOK"},
 		{"/proc/PID/schedstat", "proc/self/schedstat", "0 0 0\n", Warn, "run queue", "SCHED_INFO"},
 		{"hidepid", "proc/self/mountinfo", "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n", Warn,
-			"hidepid=invisible", "remount"},
-		{"yama", "proc/sys/kernel/yama/ptrace_scope", "1\n", Warn, "is 1", "sudo sysctl"},
+			"hidepid=invisible", "run prywalk as root (sudo)"},
+		{"yama", "proc/sys/kernel/yama/ptrace_scope", "1\n", Warn, "is 1",
+			"run prywalk as root (sudo), or start the program with: prywalk record -- COMMAND"},
+		{"yama", "proc/sys/kernel/yama/ptrace_scope", "1\n", Warn, "is 1", "setcap cap_sys_ptrace"},
+		{"capabilities", "proc/sys/kernel/yama/ptrace_scope", "1\n", Warn, "only as Yama allows", "setcap"},
 		{"yama", "proc/sys/kernel/yama/ptrace_scope", "2\n", Fail, "is 2", "setcap cap_sys_ptrace"},
 		{"yama", "proc/sys/kernel/yama/ptrace_scope", "3\n", Fail, "is 3", "reboot"},
 		{"yama", "proc/sys/kernel/yama/ptrace_scope", "0\n", OK, "is 0", ""},
@@ -138,6 +142,36 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 			c.remedy == "" && f.Remedy != "" {
 			t.Errorf("%s %q: %+v", c.name, c.text, f)
 		}
+	}
+}
+
+// TestARightIsMissingWhereYamaForbidsTracing: also without a target.
+func TestARightIsMissingWhereYamaForbidsTracing(t *testing.T) {
+	for scope, want := range map[string]bool{"0": false, "1": false, "2": true, "3": true} {
+		root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": scope}))
+		if fs := (Options{Root: root}).Check(); Denied(fs) != want {
+			t.Errorf("ptrace_scope %s: a right is missing: %v, want %v", scope, !want, want)
+		}
+	}
+}
+
+// TestNoCommandWeakensTheHost: the remedies are for prywalk.
+func TestNoCommandWeakensTheHost(t *testing.T) {
+	root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1",
+		"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"}))
+	for _, f := range (Options{Root: root}).Check() {
+		if strings.Contains(f.Command, "sysctl") || strings.Contains(f.Command, "mount") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestAFilterThatAllowsTracingIsNoWarning, as in most containers.
+func TestAFilterThatAllowsTracingIsNoWarning(t *testing.T) {
+	c := checker{findings: []Finding{{Name: seccompCheck, Level: Warn, Remedy: "x"}, {Name: "other", Level: Warn}}}
+	c.filterAllowsTracing()
+	if f := c.findings[0]; f.Level != OK || f.Remedy != "" || c.findings[1].Level != Warn {
+		t.Errorf("%+v", c.findings)
 	}
 }
 
@@ -368,6 +402,20 @@ func TestCodeWithoutNames(t *testing.T) {
 		if f.Name == "target: code" {
 			t.Errorf("of a C program: %+v", f)
 		}
+	}
+}
+
+// TestTheEngineOfTheTargetIsNamed: a Go program is stopped also where the kernel may sample.
+func TestTheEngineOfTheTargetIsNamed(t *testing.T) {
+	program := testtargets.Run(t, "go", testtargets.Options{})
+	f := find(t, checkOf(program.PID), "target: engine")
+	if f.Level != OK || !strings.Contains(f.Detail, "running threads are stopped for each sample") {
+		t.Errorf("of a Go program: %+v", f)
+	}
+	all := checkOf(sleeper(t))
+	sampled := strings.HasPrefix(find(t, all, "perf events").Detail, "allowed: ")
+	if f := find(t, all, "target: engine"); strings.HasPrefix(f.Detail, "the kernel samples running threads") != sampled {
+		t.Errorf("of a C program, kernel samples %v: %+v", sampled, f)
 	}
 }
 

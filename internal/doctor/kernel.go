@@ -13,6 +13,9 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
+// testedKernel is 1000 × major + minor, as in docs/limits.md.
+const testedKernel = 6018
+
 // kernel: Linux 3.4 has PTRACE_SEIZE, 5.3 pidfd_open.
 func (c *checker) kernel() Finding {
 	release := strings.TrimSpace(c.read("sys/kernel/osrelease"))
@@ -25,7 +28,10 @@ func (c *checker) kernel() Finding {
 	case version < 3004:
 		return finding(Fail, "Linux "+release+" cannot seize threads", "Linux 3.4 or later is needed")
 	case version < 5003:
-		return finding(Warn, "Linux "+release+": works, but is not tested", "Linux 5.3 or later is better")
+		return finding(Warn, "Linux "+release+": not tested, and the end of a process is noticed later",
+			"Linux 5.3 or later is better")
+	case version != testedKernel:
+		return finding(OK, fmt.Sprintf("Linux %s (tested: %d.%d)", release, testedKernel/1000, testedKernel%1000), "")
 	}
 	return finding(OK, "Linux "+release, "")
 }
@@ -95,10 +101,8 @@ func (c *checker) hidepid() Finding {
 	if mode == "0" || mode == "off" || byGroup || c.self.Has(unix.CAP_SYS_PTRACE) {
 		return finding(OK, "/proc shows all processes", "")
 	}
-	found := finding(Warn, "/proc shows this user its own processes only (hidepid="+mode+")",
-		"run prywalk as the target's user")
-	found.Command = "sudo mount -o remount,hidepid=0 /proc"
-	return found
+	return c.granting(finding(Warn, "/proc shows this user its own processes only (hidepid="+mode+")", ""),
+		1<<unix.CAP_SYS_PTRACE)
 }
 
 // hiding returns hidepid and gid of the uppermost mount on /proc; the kernel leaves out "0".

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
 )
 
@@ -40,6 +41,18 @@ func (c *checker) perf() Finding {
 	case err != nil:
 		return finding(OK, "unavailable, running threads are stopped for each sample ("+err.Error()+")", "")
 	}
-	return finding(OK,
-		"allowed: the kernel samples running threads; they are stopped only where stacks do not fit into samples", "")
+	c.kernelSamples = true
+	return finding(OK, "allowed: the kernel samples running threads, except those of Go, Python, PHP and Ruby, and those "+
+		"with deep stacks, which are stopped for each sample", "")
+}
+
+// engine reports whether running threads of the target are stopped by record's default.
+func (c *checker) engine() Finding {
+	switch lack := handover.ExpectedLack(c.opened); {
+	case !c.kernelSamples:
+		return finding(OK, "running threads are stopped for each sample (perf events, above)", "")
+	case lack != handover.LacksNothing:
+		return finding(OK, "running threads are stopped for each sample: "+lack.Note(1), "")
+	}
+	return finding(OK, "the kernel samples running threads, except those with deep stacks, which are stopped", "")
 }

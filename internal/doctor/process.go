@@ -53,7 +53,7 @@ func (c *checker) access() Finding {
 		return failure(err)
 	}
 	for _, g := range gates {
-		if g.Name == "seccomp" {
+		if g.Name == seccompCheck {
 			continue // prywalk's own, checked by seccomp
 		}
 		f := finding(OK, g.Detail, g.Remedy)
@@ -73,7 +73,8 @@ func (c *checker) filter() Finding {
 	if c.target.Seccomp == 0 {
 		return Finding{}
 	}
-	return finding(OK, "has a seccomp filter, which does not affect prywalk", "")
+	return finding(OK, "has a seccomp filter; if a supervisor answers its calls, it can see a call twice "+
+		"that a stop interrupted", "")
 }
 
 func (c *checker) namespaces() Finding {
@@ -126,6 +127,9 @@ func (c *checker) seizes() Finding {
 	if err != nil {
 		c.refused = true // sleeping threads would be refused, too
 		return failure(process.Explain(c.PID, err))
+	}
+	if len(tids) > 0 {
+		c.filterAllowsTracing()
 	}
 	return finding(OK, "the kernel lets prywalk trace its threads", "")
 }

@@ -39,6 +39,9 @@ func (c *checker) capabilities() Finding {
 		return finding(OK, detail, "")
 	}
 	lost := "; without sys_ptrace and dac_read_search only processes of the same user can be sampled"
+	if scope, _ := process.YamaScope(c.proc()); scope > 0 {
+		lost += ", and those only as Yama allows"
+	}
 	if mayTrace {
 		lost = "; without dac_read_search the sleeping threads of other users' processes are not sampled"
 	}
@@ -55,11 +58,11 @@ func (c *checker) granting(f Finding, bits uint64) Finding {
 				flags = append(flags, "--cap-add="+strings.ToUpper(w.Name))
 			}
 		}
-		f.Remedy = "start the container with " + strings.Join(flags, " ")
+		f.Remedy = "in a container: start it with " + strings.Join(flags, " ")
 	case c.self.NoNewPrivs:
 		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
-		f.Remedy, f.needsCaps = "run prywalk as root", bits
+		f.Remedy, f.needsCaps = "run prywalk as root (sudo)", bits
 	}
 	return f
 }
@@ -99,27 +102,40 @@ func (c *checker) yama() Finding {
 	detail := fmt.Sprintf("kernel.yama.ptrace_scope is %d", scope)
 	switch {
 	case scope >= 3:
-		return finding(Fail, detail+": tracing is disabled",
+		f := finding(Fail, detail+": tracing is disabled",
 			"set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before")
-
+		f.denied = true
+		return f
 	case scope <= 0 || c.self.Has(unix.CAP_SYS_PTRACE):
 		return finding(OK, detail, "")
 	case scope == 1:
-		f := finding(Warn, detail+": only programs that prywalk starts can be sampled",
-			"prywalk record -- COMMAND")
-		f.Command = c.command("sysctl kernel.yama.ptrace_scope=0")
+		f := c.granting(finding(Warn, detail+": only programs that prywalk starts can be sampled", ""), process.OtherUsers)
+		f.Remedy += ", or start the program with: prywalk record -- COMMAND"
 		return f
-
 	}
-	return c.granting(finding(Fail, detail+": only CAP_SYS_PTRACE can trace", ""), process.OtherUsers)
+	f := c.granting(finding(Fail, detail+": tracing requires CAP_SYS_PTRACE", ""), process.OtherUsers)
+	f.denied = true
+	return f
 }
+
+const seccompCheck = "seccomp"
 
 func (c *checker) seccomp() Finding {
 	if c.self.Seccomp == 0 {
 		return finding(OK, "no filter on prywalk", "")
 	}
 	return finding(Warn, "prywalk has a seccomp filter, which may deny its system calls",
-		"if sampling fails: run prywalk outside the sandbox, or with --security-opt seccomp=unconfined")
+		"if sampling fails: in a container --cap-add=SYS_PTRACE, with which Docker's profile allows them; "+
+			"else run prywalk outside of the sandbox")
+}
+
+// filterAllowsTracing replaces the finding of seccomp after a thread was seized.
+func (c *checker) filterAllowsTracing() {
+	for i := range c.findings {
+		if f := &c.findings[i]; f.Name == seccompCheck && f.Level == Warn {
+			f.Level, f.Detail, f.Remedy = OK, "prywalk has a filter, which allows tracing", ""
+		}
+	}
 }
 
 func (c *checker) container() Finding {
