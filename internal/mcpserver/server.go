@@ -33,6 +33,12 @@ const (
 	maxConcurrentCommands = 4
 )
 
+// Limits for production (docs/noticed.md).
+const (
+	maxPause    = "--max-pause=1ms"
+	maxOverhead = "--max-overhead=1%"
+)
+
 // Options restrict the tools.
 type Options struct {
 	Dir         string // of recordings
@@ -61,10 +67,11 @@ func New(version string, o Options) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "list_processes", Annotations: reads,
 		Description: "List running processes with pid and command line."}, o.listProcesses)
 	mcp.AddTool(s, &mcp.Tool{Name: "dump_stacks", Annotations: reads,
-		Description: "Show the stacks of all threads of a process now, equal stacks together."}, o.dumpStacks)
+		Description: "Show the stacks of all threads of a process now, equal stacks together. Running threads are stopped " +
+			"for microseconds."}, o.dumpStacks)
 	mcp.AddTool(s, &mcp.Tool{Name: "dump_locks", Annotations: reads,
 		Description: "Show which locks threads of a process wait for, who holds them, and deadlocks."},
-		ofProcess(&o, "What an owner does: dump_stacks.", "dump", "--locks"))
+		ofProcess(&o, "What an owner does: dump_stacks.", "dump", "--locks", maxPause))
 	mcp.AddTool(s, &mcp.Tool{Name: "check_access", Annotations: reads,
 		Description: "Show what the kernel allows for a process, and the remedy for what it does not."},
 		ofProcess(&o, "", "doctor"))
@@ -101,7 +108,7 @@ func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in str
 		return nil, nil, errors.Join(err, checkNotNegative("max_depth", in.MaxDepth))
 	}
 	return o.runCommand(ctx, nil, "Threads that wait for locks: dump_locks. Where the time goes: record, then report.",
-		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
+		"dump", "-p", pid, "--merge", maxPause, "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
 // ofProcess returns a tool that runs a command with -p, and has no other parameters.
@@ -183,7 +190,8 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+commandTimeout)
 	defer cancel()
 	return o.runCommand(ctx, nil, "Where the time went: report with file="+name+".",
-		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o", strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))
+		"record", "-p", pid, maxOverhead, maxPause, "-d", strconv.Itoa(in.Seconds), "-o",
+		strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))
 }
 
 func checkNotNegative(name string, n int) error {

@@ -118,8 +118,8 @@ func TestToolsRunTheirCommands(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		{"dump_stacks", map[string]any{"pid": 7, "max_depth": 3}, "dump -p 7 --merge --max-depth 3"},
-		{"dump_locks", map[string]any{"pid": 7}, "dump -p 7 --locks"},
+		{"dump_stacks", map[string]any{"pid": 7, "max_depth": 3}, "dump -p 7 --merge --max-pause=1ms --max-depth 3"},
+		{"dump_locks", map[string]any{"pid": 7}, "dump -p 7 --locks --max-pause=1ms"},
 		{"check_access", map[string]any{"pid": 7}, "doctor -p 7"},
 		{"report", map[string]any{"file": "a.pb.gz", "by": "wait", "rows": 3}, "report /dev/fd/3 --by=wait --rows=3"},
 		{"report", map[string]any{"file": "a.pb.gz", "callers": "--html=x"}, "report /dev/fd/3 --callers=--html=x"},
@@ -135,6 +135,16 @@ func TestToolsRunTheirCommands(t *testing.T) {
 		if c.tool == "report" && !slices.Equal(r.files, []string{"content"}) {
 			t.Errorf("report read %q", r.files)
 		}
+	}
+}
+
+// TestRecordHasTheLimitsOfProduction: its caller may not know them.
+func TestRecordHasTheLimitsOfProduction(t *testing.T) {
+	r := &runs{output: "done"}
+	call(t, connect(t, r, true), "record", map[string]any{"pid": 7, "seconds": 1})
+	const want = "record -p 7 --max-overhead=1% --max-pause=1ms -d 1 -o "
+	if len(r.lines) != 1 || !strings.HasPrefix(strings.Join(r.lines[0], " "), want) {
+		t.Errorf("%q, want one that begins with %q", r.lines, want)
 	}
 }
 
