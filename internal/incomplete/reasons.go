@@ -22,14 +22,15 @@ func Reason(name string) (string, bool) {
 var remedies = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
-	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
-		"and see prywalk help names",
-	"stack-cut": "the copy of the stack ended before the stack did; record without --max-pause, and with " +
-		"--engine ptrace, which copies up to 8 MiB; see prywalk help names",
+	"bad-memory": "the return address is in memory that could not be read, such as swap; if the kernel took the " +
+		"samples, compare with record --engine ptrace; see prywalk help names",
+	"stack-cut": "the copy of the stack ended before the stack did; if --max-pause was given, record without it; if " +
+		"the kernel took the samples, with --engine ptrace, which copies up to 8 MiB; see prywalk help names",
 	"depth": "stacks with more frames than --max-depth; record with a larger --max-depth",
 	"loop": "the next frame of MODULE is not further out on the stack: a damaged or unusual stack; " +
 		"SYMBOLS see prywalk help names",
-	"unproven": "a register was needed that a passive read cannot see; record without --read-only",
+	"unproven": "a register was needed that a passive read cannot see; if --read-only or --max-pause was given, record " +
+		"without it, else nothing helps",
 }
 
 // AnyCode stands for several files, Unmapped for addresses in no known mapping.

@@ -51,3 +51,18 @@ func TestStrippedHaskellProgramHasARemedy(t *testing.T) {
 		t.Errorf("code that was made at run time has no file: %q", got)
 	}
 }
+
+// TestRemediesByFlagsAreConditional: a report does not know the flags of record.
+func TestRemediesByFlagsAreConditional(t *testing.T) {
+	for reason, want := range map[string][]string{
+		"unproven":   {"if --read-only or --max-pause was given, record without it, else nothing helps"},
+		"stack-cut":  {"if --max-pause was given, record without it", "if the kernel took the samples, with --engine ptrace"},
+		"bad-memory": {"if the kernel took the samples, compare with record --engine ptrace"},
+	} {
+		for _, w := range want {
+			if got := Remedy(reason, "libx.so"); !strings.Contains(got, w) {
+				t.Errorf("%s: %q lacks %q", reason, got, w)
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ package runsummary
 
 import (
 	"fmt"
+	"strconv"
 
 	"prywalk/internal/incomplete"
 	"prywalk/internal/runstats"
@@ -40,14 +41,19 @@ func timeBetweenSamples(s *runstats.Stats) string {
 	if lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
 		return ""
 	}
-	why := "threads ran for a short time between two samples; a higher -F catches more of that"
+	why := `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
 	switch {
+	case s.Failed["traced"] > 0:
+		why = "another tracer had threads (observations refused: " + strconv.FormatInt(s.Failed["traced"], 10) +
+			"); detach it"
 	case s.Failed["max-pause"] > 0:
 		why = "--max-pause left out " + Plural(s.Failed["max-pause"], "stop") + "; a longer one lets them be sampled"
 	case s.TicksWithheld > 0:
 		why = "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
 	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
 		why = "--max-overhead lowered the rate; a larger one raises it"
+	case s.NotObserved >= minReportedTime:
+		why = "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE"
 	}
 	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), why)
 }

@@ -60,7 +60,9 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		maxOverhead float64
 		why         string
 	}{
-		{nil, 0, 0, "note: 90.0% of CPU time is between samples: threads ran for a short time between two samples;"},
+		{nil, 0, 0, "note: 90.0% of CPU time is between samples: prywalk report --by thread --focus"},
+		{map[string]int64{"traced": 31}, 0, 0,
+			"between samples: another tracer had threads (observations refused: 31); detach"},
 		{nil, 31, 0.01, "between samples: --max-overhead withheld 31 sampling ticks; a larger one"},
 		{nil, 0, 0.001, "between samples: --max-overhead lowered the rate; a larger one"},
 		{map[string]int64{"max-pause": 1}, 0, 0, "between samples: --max-pause left out 1 stop; a longer one"},
@@ -69,6 +71,10 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		if line := said(s); !strings.Contains(line, share) || !strings.Contains(line, c.why) {
 			t.Errorf("%q lacks %q or %q", line, share, c.why)
 		}
+	}
+	s.Failed, s.NotObserved = nil, 9
+	if line := said(s); !strings.Contains(line, "between samples: prywalk was stopped or got no CPU; give") {
+		t.Errorf("%q", line)
 	}
 	s.ShortLivedCPU = 9 // reported as that
 	if line := said(s); strings.Contains(line, "between samples") {

@@ -17,3 +17,25 @@ func TestNoSamplesBecauseOfMaxPauseDoesNotSayThatTheProcessExited(t *testing.T) 
 		t.Error(text)
 	}
 }
+
+// TestNoSamplesNamesWhatIsTrueOfTheRun: an exit is named only if threads exited, and a tracer as often as it refused.
+func TestNoSamplesNamesWhatIsTrueOfTheRun(t *testing.T) {
+	for _, c := range []struct {
+		failed map[string]int64
+		want   string
+	}{
+		{map[string]int64{"map-lock": 3}, "no samples: all observations failed (map-lock 3); prywalk schema stats"},
+		{map[string]int64{"map-lock": 3, "exited": 1}, "no samples: all observations failed (map-lock 3, exited 1); "},
+		{map[string]int64{"exited": 2, "zombie": 1}, "no samples: all threads exited before they were sampled ("},
+		{map[string]int64{"timeout": 2, "exited": 1}, "no samples: no thread could be stopped ("},
+		{nil, "no samples: the process exited before the first sample; "},
+		{map[string]int64{"traced": 1, "max-pause": 9}, "no samples: stops were expected to take longer than --max-pause"},
+		{map[string]int64{"traced": 9, "denied": 1}, "no samples: another tracer is attached (traced 9, denied 1); detach"},
+	} {
+		s := &runstats.Stats{}
+		s.Attempted, s.Ticks, s.Failed = 9, 9, c.failed
+		if text := NoSamples(s, "").Error(); !strings.HasPrefix(text, c.want) {
+			t.Errorf("%v: %q, want %q", c.failed, text, c.want)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func TestLongStopsAreReportedByCause(t *testing.T) {
 
 // TestTheEngineIsInTheAccountAlone: the line that record ends with and the head of a report do not name it.
 func TestTheEngineIsInTheAccountAlone(t *testing.T) {
-	const note = "an interpreter keeps its frames outside of the stack"
+	const note = "1 Python, PHP or Ruby program, whose frames are outside of the stack"
 	for engine, want := range map[string]string{
 		"": "not sampled", "perf": "sampled by the kernel (perf events)",
 		"ptrace": "sampled by stopping threads (" + note + ")",
@@ -95,12 +95,13 @@ func TestTheClosingLine(t *testing.T) {
 	}
 }
 
-// TestALongStopIsANoteWithCauseAndRemedy: only a stop for a large copy is one that --max-pause omits.
+// TestALongStopIsANoteWithCauseAndRemedy: --max-pause omits only a stop for a large copy or a lock, if it was
+// not given.
 func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Stops, s.StopTime.Max, s.LongestStop.TID, s.Scheduling = 417, 49_000_000, 7, "nice"
 	s.LongStops = runstats.Causes{"preempted": {N: 1, Max: 800_000_000}, "copy": {N: 2, Max: 90_000_000},
-		"turn": {N: 1, Max: 70_000_000}}
+		"turn": {N: 1, Max: 70_000_000}, "lock": {N: 1, Max: 65_000_000}, "stolen": {N: 1, Max: 55_000_000}}
 	if notes := Notes(s); len(notes) != 0 {
 		t.Errorf("a stop of 49 ms: %q", notes)
 	}
@@ -111,14 +112,37 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	}{
 		{800_000_000, "nice", "800 ms (thread 7, cause: preempted); root or CAP_SYS_NICE gives prywalk a real-time priority"},
 		{800_000_000, "fifo", "800 ms (thread 7, cause: preempted); prywalk report --account counts long stops by cause"},
-		{90_000_000, "nice", "90 ms (thread 7, cause: copy); --max-pause 1ms omits stops that take longer"},
-		{70_000_000, "nice", "70 ms (thread 7, cause: turn); prywalk report --account counts long stops by cause"},
+		{90_000_000, "nice", "90 ms (thread 7, cause: copy); --max-pause 1ms omits stops that are " +
+			"expected to take longer"},
+		{70_000_000, "nice", "70 ms (thread 7, cause: turn); it waited until prywalk had finished another thread; " +
+			"a lower -F makes that rarer"},
+		{65_000_000, "nice", "65 ms (thread 7, cause: lock); the target's mappings were locked, as by mmap; " +
+			"--max-pause 1ms limits this wait"},
+		{55_000_000, "nice", "55 ms (thread 7, cause: stolen); the hypervisor ran other guests; " +
+			"a host that is not shared has no such stops"},
 		{60_000_000, "nice", "60 ms (thread 7, cause: not known); prywalk report --account counts long stops by cause"},
 	} {
 		s.StopTime.Max, s.Scheduling = c.ns, c.scheduling
 		if notes := Notes(s); len(notes) != 1 || notes[0] != "note: longest stop "+c.want {
 			t.Errorf("%q, want %q", notes, c.want)
 		}
+	}
+	s.MaxPause = 1e6
+	for _, ns := range []runstats.Nanos{90_000_000, 65_000_000} {
+		if s.StopTime.Max = ns; !strings.HasSuffix(Notes(s)[0], "; prywalk report --account counts long stops by cause") {
+			t.Errorf("with --max-pause: %q", Notes(s))
+		}
+	}
+}
+
+// TestTheSlowestThreadHasANumber, if its rate is known.
+func TestTheSlowestThreadHasANumber(t *testing.T) {
+	s := &runstats.Stats{}
+	s.Freq, s.SlowestThread = 99, 12.3
+	s.Rates = []runstats.ThreadRate{{TID: 6, Name: "main", Rate: 99}, {TID: 7, Name: "worker", Rate: 12.3}}
+	const want = "note: thread 7 (worker) was sampled least, 12.3 times a second"
+	if notes := Notes(s); len(notes) != 1 || notes[0] != want {
+		t.Errorf("%q, want %q", notes, want)
 	}
 }
 
@@ -131,7 +155,7 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.Failed = map[string]int64{"max-pause": 196}
-	const refused = "command exited after 3.2 ms of CPU, without a sample: every stop was expected to take longer than " +
+	const refused = "command exited after 3.2 ms of CPU, without a sample: stops were expected to take longer than " +
 		"--max-pause (max-pause 196); give a longer one → p.pb.gz"
 	if got := TooShortLine(s, "p.pb.gz"); got != refused {
 		t.Errorf("%q, want %q", got, refused)

@@ -37,6 +37,11 @@ func slowestThread(s *runstats.Stats) string {
 	if s.SlowestThread <= 0 || s.SlowestThread > lowRateShare*s.Freq {
 		return ""
 	}
+	for i := range s.Rates {
+		if r := &s.Rates[i]; r.Rate == s.SlowestThread {
+			return fmt.Sprintf(", thread %d (%s) was sampled least, %.1f times a second", r.TID, r.Name, r.Rate)
+		}
+	}
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
@@ -81,16 +86,27 @@ func longStopNote(s *runstats.Stats) string {
 		if l.Max != s.StopTime.Max {
 			continue
 		}
-		why = cause
-		switch {
-		case cause == "copy":
-			next = "--max-pause 1ms omits stops that take longer"
-		case cause == "preempted" && s.Scheduling != "fifo":
-			next = "root or CAP_SYS_NICE gives prywalk a real-time priority"
-		}
+		why, next = cause, cmp.Or(longStopRemedy(s, cause), next)
 	}
 	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
 		s.LongestStop.TID, why, next)
+}
+
+// longStopRemedy is "" if none is known.
+func longStopRemedy(s *runstats.Stats, cause string) string {
+	switch {
+	case cause == "copy" && s.MaxPause == 0:
+		return "--max-pause 1ms omits stops that are expected to take longer"
+	case cause == "lock" && s.MaxPause == 0:
+		return "the target's mappings were locked, as by mmap; --max-pause 1ms limits this wait"
+	case cause == "preempted" && s.Scheduling != "fifo":
+		return "root or CAP_SYS_NICE gives prywalk a real-time priority"
+	case cause == "turn":
+		return "it waited until prywalk had finished another thread; a lower -F makes that rarer"
+	case cause == "stolen":
+		return "the hypervisor ran other guests; a host that is not shared has no such stops"
+	}
+	return ""
 }
 
 // formatTime formats ns in its largest unit, three digits, with a space before the unit.
@@ -384,29 +400,33 @@ func NoSamples(s *runstats.Stats, threads string) error {
 		next += ", or " + rate
 	}
 	switch {
-	case s.Failed["exited"] > 0:
-		why = "all threads exited before they were sampled"
 	case s.Attempted == 0 && s.Ticks > 0 && threads != "":
 		why, next = "no thread matches --threads", "check the regular expression"
 	case s.Failed["timeout"] > 0:
 		why, next = "no thread could be stopped", "check for uninterruptible sleep (state D) or a frozen cgroup"
+	case Sum(UnexpectedFailures(s.Failed)) > 0:
+		why, next = "all observations failed", "prywalk schema stats has the reasons"
+	case s.Failed["exited"] > 0:
+		why = "all threads exited before they were sampled"
 	}
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed explains why all observations failed, with the next step; "" if unknown.
+// whyFailed explains by their most frequent reason why all observations failed, with the next step; "" if that is none
+// of these.
 func whyFailed(s *runstats.Stats) (why, next string) {
-	switch {
-	case s.Failed["traced"] > 0:
-		return "another tracer is attached to every thread", "detach the debugger, or record another process"
-	case s.Failed["denied"] > 0:
-		return "the kernel denied access to every thread", "prywalk doctor -p PID names the cause"
-	case s.Failed["open-files"] > 0:
-		return "too many open files in prywalk", "raise its limit: ulimit -n 4096"
-	case s.Failed["max-pause"] > 0:
-		return "every stop was expected to take longer than --max-pause", "give a longer one"
+	most := int64(0)
+	for _, r := range []struct{ reason, why, next string }{
+		{"traced", "another tracer is attached", "detach it: prywalk doctor -p PID names it"},
+		{"denied", "the kernel denied access", "prywalk doctor -p PID names the cause"},
+		{"open-files", "too many open files in prywalk", "raise its limit: ulimit -n 4096"},
+		{"max-pause", "stops were expected to take longer than --max-pause", "give a longer one"},
+	} {
+		if n := s.Failed[r.reason]; n > most {
+			most, why, next = n, r.why, r.next
+		}
 	}
-	return "", ""
+	return why, next
 }
 
 // Percent is "100%" for the whole only.
