@@ -50,8 +50,10 @@ The sums of all windows are the kernel's. What cannot be sent waits in memory (8
 compressed), or in files with --spool. What is dropped is counted in the metrics:
 http://ADDR/metrics, with --metrics ADDR.
 
-Ctrl-C or SIGTERM sends the last window and ends. The profiles signal is in development:
-a Collector takes it with --feature-gates=service.profilesSupport.
+If no selected process runs, the agent waits for one, except with -p. With -p or -n it
+ends when its processes have ended. Ctrl-C or SIGTERM sends the last window and ends. The
+profiles signal is in development: a Collector takes it with
+--feature-gates=service.profilesSupport.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `.`
 
@@ -119,8 +121,7 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.check(args), f.checkSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
-	f.Sampler.Children = f.followsChildren(cmd, false)
-	f.Sampler.KernelStacks = !f.noKernel
+	f.setWhatIsSampled(cmd, false)
 	if err := f.open(); err != nil {
 		return err
 	}

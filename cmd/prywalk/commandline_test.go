@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -238,7 +239,8 @@ func TestProcessesAreFoundByName(t *testing.T) {
 		{"doctor", "-n", name}} {
 		p := start(t, t.TempDir(), nil, args...)
 		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
-			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) {
+			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) ||
+			strings.Contains(p.err.String(), "--all") != (args[0] != "doctor") { // which has no such flag
 			t.Errorf("%v, two of them: exit code %d, %s", args, code, &p.err)
 		}
 	}
@@ -266,6 +268,42 @@ func TestWaitAwaitsAProcess(t *testing.T) {
 	if code := q.code(t); code != exit.NoSamples {
 		t.Errorf("interrupted: exit code %d, %s", code, &q.err)
 	}
+}
+
+// TestTheAgentWaitsForAName, as a service may start before its target; a signal then ends it without an error.
+func TestTheAgentWaitsForAName(t *testing.T) {
+	name := fmt.Sprintf("svc%d", os.Getpid())
+	args := []string{"agent", "-n", name, "-d", "0.2", "--endpoint", "http://127.0.0.1:1", "--flush", "100ms"}
+	p := start(t, t.TempDir(), nil, args...)
+	testtargets.Says(t, &p.err, "waiting for a process named "+name)
+	_ = p.Process.Signal(unix.SIGTERM)
+	if code := p.code(t); code != exit.OK {
+		t.Errorf("terminated: exit code %d, %s", code, &p.err)
+	}
+	q := start(t, t.TempDir(), nil, args...)
+	testtargets.Says(t, &q.err, "waiting for a process named "+name)
+	running(t, asName(t, name))
+	testtargets.Says(t, &q.err, "samples 1 process")
+	q.code(t)
+}
+
+// TestTopSamplesAsRecordDoes: with the kernel functions of sleeping threads.
+func TestTopSamplesAsRecordDoes(t *testing.T) {
+	pid := strconv.Itoa(running(t, asName(t, "sleeps")))
+	if stack, err := os.ReadFile("/proc/" + pid + "/stack"); err != nil || len(stack) == 0 {
+		t.Skip("this user may not read kernel stacks")
+	}
+	dir := t.TempDir()
+	p := start(t, dir, nil, "top", "--once", "--window", "0.5", "-p", pid, "-o", "top.pb.gz")
+	if code := p.code(t); code != exit.OK {
+		t.Fatalf("exit code %d, %s", code, &p.err)
+	}
+	for _, m := range testtargets.ReadRecording(t, filepath.Join(dir, "top.pb.gz")).Mapping {
+		if m.File == "[kernel]" {
+			return
+		}
+	}
+	t.Error("the recording has no kernel function")
 }
 
 func FuzzNearest(f *testing.F) {

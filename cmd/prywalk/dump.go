@@ -245,6 +245,9 @@ func failedThreads(p *stacks.Process) error {
 	}
 	unread := runsummary.UnexpectedFailures(p.Failed)
 	if n := runsummary.Sum(unread); n > 0 {
+		if unread["timeout"] == n { // doctor examines the first thread's state only
+			next = fmt.Sprintf("they did not stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)
+		}
 		console.Errorf("process %d: %s could not be read%s; %s",
 			p.PID, runsummary.Plural(n, "thread"), runsummary.Reasons(unread), next)
 	}

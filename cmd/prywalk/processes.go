@@ -50,9 +50,9 @@ type processFlags struct {
 	name       string
 	all        bool
 	wait       bool
-	allowsNone bool // the rule may select nothing now
+	allowsNone bool // no process needs to be selected now
 
-	mayWait bool // --wait is a flag
+	mayWait, mayTakeAll bool // --wait, --all are flags
 
 	systemWide                bool
 	cgroup, unit, user, match string
@@ -60,6 +60,7 @@ type processFlags struct {
 }
 
 func (f *processFlags) addTargets(fl *pflag.FlagSet) {
+	f.mayTakeAll = true
 	fl.VarP(&f.pids, "pid", "p", "process IDs, separated by commas; repeatable")
 	fl.StringVarP(&f.name, "name", "n", "", "the process of this name, instead of -p")
 	fl.BoolVar(&f.all, "all", false, "with -n: every process of that name")
@@ -147,11 +148,19 @@ func (f *processFlags) find() error {
 	return err
 }
 
-const namePoll = 20 * time.Millisecond
+const (
+	namePoll        = 20 * time.Millisecond // --wait records the start of a program
+	serviceNamePoll = time.Second
+)
 
-// findByName fails with a list for several matches, unless all are wanted or the first was waited for.
+// findByName fails with a list for several matches, unless all are wanted or the first was waited for. If no process is
+// needed now and ctx ends, the error has exit code 0.
 func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error) {
-	for reported := false; ; {
+	poll := serviceNamePoll
+	if f.wait {
+		poll = namePoll
+	}
+	for waited := false; ; waited = true {
 		found := processesNamed(f.name)
 		switch {
 		case f.all && len(found) > 0:
@@ -160,20 +169,22 @@ func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error)
 				pids = append(pids, p.PID)
 			}
 			return pids, nil
-		case len(found) == 1 || f.wait && len(found) > 0:
+		case len(found) == 1 || (f.wait || waited) && len(found) > 0:
 			return commandline.PIDs{found[0].PID}, nil
 		case len(found) > 1:
-			return nil, ambiguous(f.name, found)
-		case !f.wait:
+			return nil, f.ambiguous(found)
+		case !f.wait && !f.allowsNone:
 			return nil, f.noSuchName()
-		case !reported:
-			reported = true
+		case !waited:
 			console.Infof("waiting for a process named %s; Ctrl-C to abort", f.name)
 		}
 		select {
 		case <-ctx.Done():
+			if f.allowsNone {
+				return nil, &exit.Error{Code: exit.OK}
+			}
 			return nil, exit.With(exit.NoSamples, "no process named %q was started", f.name)
-		case <-time.After(namePoll):
+		case <-time.After(poll):
 		}
 	}
 }
@@ -210,9 +221,13 @@ const (
 	commandLength      = 60 // characters of a command line
 )
 
-func ambiguous(name string, found []selection.Process) error {
+func (f *processFlags) ambiguous(found []selection.Process) error {
 	var b strings.Builder
-	printable.Fprintf(&b, "%d processes have the name %q; choose with -p, or take all with --all:", len(found), name)
+	all := ""
+	if f.mayTakeAll {
+		all = ", or take all with --all"
+	}
+	printable.Fprintf(&b, "%d processes have the name %q; choose with -p%s:", len(found), f.name, all)
 	for i, p := range found {
 		if i == maxListedProcesses {
 			fmt.Fprintf(&b, "\n  … %d more", len(found)-i)

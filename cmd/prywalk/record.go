@@ -38,8 +38,8 @@ type recordFlags struct {
 
 const goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run"
 
-const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted: " +
-	"such a call may return EINTR"
+const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +
+	"(such a call may return EINTR); sleeping threads are never stopped; not needed for safety"
 
 var recordHelp = `  prywalk record -p 4711 -d 10s
   prywalk record -n redis-server -d 10s
@@ -91,7 +91,7 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
 	fl.StringVarP(&f.Output, "output", "o", recordingName, "the recording; - is stdout; %p the pid, %t the time")
 	fl.BoolVar(&f.Sampler.Children, "children", false,
-		"also record child processes, those already running included (on for a command)")
+		"child processes, too, also those that run already (on for a command, a unit, a cgroup, the host)")
 	f.addLimits(fl)
 	fl.IntVar(&f.Sampler.Subset, "subset", 0,
 		"sample at most this many threads at a time, chosen at random; running ones are stopped, as with --engine ptrace")
@@ -153,15 +153,15 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.checkArguments(cmd, args, launches), f.checkSampling()); err != nil {
 		return err
 	}
-	f.Sampler.Children = f.followsChildren(cmd, launches)
-	f.Sampler.KernelStacks = !f.noKernel
+	f.setWhatIsSampled(cmd, launches)
 	if err := f.open(); err != nil {
 		return err
 	}
 	defer f.closeEngine(&f.Sampler)
 	if f.Sampler.MaxOverhead > 0 {
 		share := commandline.FormatPercent(f.Sampler.MaxOverhead)
-		console.Infof("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their time", share)
+		console.Infof("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their CPU time, "+
+			"or prywalk would use more than %[1]s of all CPUs' time", share)
 	}
 	return f.withEventLog(launches, func() error {
 		if launches {
@@ -169,6 +169,12 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		return recording.RecordProcesses(f.Options)
 	})
+}
+
+// setWhatIsSampled sets the options that the command line's other flags decide. launches: a command is launched.
+func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
+	f.Sampler.Children = f.followsChildren(cmd, launches)
+	f.Sampler.KernelStacks = !f.noKernel
 }
 
 // followsChildren is --children, on for commands and rules that select a group.

@@ -74,7 +74,8 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 	fl.BoolVar(&f.JSON, "json", false, "one line of JSON for each refresh")
 	fl.IntVar(&f.Rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
 	fl.StringVarP(&f.Output, "output", "o", "", "also write a recording to this file; %p the pid, %t the time")
-	fl.BoolVar(&f.Sampler.Children, "children", false, "also show child processes, those already running included")
+	fl.BoolVar(&f.Sampler.Children, "children", false,
+		"child processes, too, also those that run already (on for a unit, a cgroup, the host)")
 	f.addEngine(fl)
 	f.addLimits(fl)
 	fl.SortFlags = false
@@ -103,6 +104,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkSampling(); err != nil {
 		return err
 	}
+	f.setWhatIsSampled(cmd, false)
 	if err := f.open(); err != nil {
 		return err
 	}

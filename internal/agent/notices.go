@@ -54,7 +54,7 @@ func (n *notices) queueFull(intervals int, step string) {
 	n.metrics.addLost(lostFull, intervals)
 	if !n.reportedFull {
 		n.reportedFull = true
-		n.logf("too much waits for %s: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
+		n.logf("the queue for %s is full: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
 	}
 }
 
@@ -89,8 +89,8 @@ func (n *notices) indivisible(err error, intervals, size, limit int) {
 	n.metrics.addLost(lostTooLarge, intervals)
 	if !n.reportedTooLarge {
 		n.reportedTooLarge = true
-		n.logf("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
-			size, limit, lostTooLarge)
+		n.logf("one interval takes %d bytes, more than a message may have (--max-message, %d): it is dropped and counted "+
+			"(%s); raise --max-message", size, limit, lostTooLarge)
 	}
 }
 

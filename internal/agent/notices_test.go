@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -143,21 +144,33 @@ func TestMetricsWithoutAnAnswerAreReported(t *testing.T) {
 	checkOrder(t, got[0], "", []string{"cannot send metrics to http://there", "no answer in time"})
 }
 
-// TestMetricsAreSentAgainWithARenewedToken, and not to a receiver that takes none.
-func TestMetricsAreSentAgainWithARenewedToken(t *testing.T) {
-	for why, attempts := range map[string]int{lostUnauthorized: 3, lostNotFound: 1, "": 1} {
+type metricsReceiver func() *failure
+
+func (r metricsReceiver) send(context.Context, []byte) (reply, *failure) { return reply{}, r() }
+
+// TestMetricsAreSentAgainAfterARefusal: a receiver may refuse them for a time only, as during its restart. Refusals in
+// a row are reported once.
+func TestMetricsAreSentAgainAfterARefusal(t *testing.T) {
+	for _, why := range []string{lostUnauthorized, lostNotFound, ""} {
 		n := 0
-		c := &receiver{answer: func([]byte) (reply, *failure) {
-			n++
-			return reply{}, &failure{kind: refused, why: why, err: errors.New("no")}
-		}}
+		c := metricsReceiver(func() *failure {
+			if n++; n > 3 {
+				return nil
+			}
+			return &failure{kind: refused, why: why, err: errors.New("no")}
+		})
 		var got said
 		m := &reporter{client: c, receiver: "http://there", metrics: &Metrics{}, timeout: time.Minute, logf: got.say}
 		for range 3 {
 			m.send(t.Context())
 		}
-		if n != attempts || len(got) != 1 {
-			t.Errorf("%q: %d attempts, want %d; %q", why, n, attempts, got)
+		if n != 3 || len(got) != 1 || !strings.Contains(got[0], "the next are sent in a minute") {
+			t.Errorf("%q: %d attempts, want 3; %q", why, n, got)
+		}
+		m.send(t.Context())
+		m.send(t.Context())
+		if len(got) != 2 || got[1] != "http://there takes metrics again" {
+			t.Errorf("%q: %q", why, got)
 		}
 	}
 }
@@ -202,7 +215,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	for range maxWaitingBytes/size + 3 {
 		s.enqueue(body, 30_000)
 	}
-	check(got, 1, "too much waits for URL: the oldest messages are dropped and counted (full)",
+	check(got, 1, "the queue for URL is full: the oldest messages are dropped and counted (full)",
 		"; give a directory with --spool")
 
 	dir := t.TempDir()
@@ -215,7 +228,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		s.enqueue(body, 30_000)
 		s.sendWaiting(t.Context())
 	}
-	check(got, 2, "too much waits for URL", "; raise --spool-size")
+	check(got, 2, "the queue for URL is full", "; raise --spool-size")
 
 	files, _ := filepath.Glob(dir + "/*")
 	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
@@ -257,7 +270,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	s.limit = 16 // less than a message of one interval
 	s.enqueue(messageOf(1), 1)
 	s.enqueue(messageOf(1), 1)
-	check(got, 1, "an interval takes ", "it is dropped and counted (too_large); raise --max-message")
+	check(got, 1, "one interval takes ", "it is dropped and counted (too_large); raise --max-message")
 }
 
 // TestUnusableSpoolsAreRefusedWithTheRemedy.

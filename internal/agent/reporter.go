@@ -18,7 +18,8 @@ const (
 	firstReportAfter = 5 * time.Second
 )
 
-// reporter sends the agent's own metrics. Counters are cumulative: lost messages need not be sent again.
+// reporter sends the agent's own metrics, also to a receiver that refused them. Counters are cumulative: lost messages
+// need not be sent again.
 type reporter struct {
 	client   client
 	receiver string // for messages
@@ -29,7 +30,6 @@ type reporter struct {
 	start    time.Time
 	logf     func(format string, args ...any)
 	failing  bool // the last message failed, which was reported
-	stopped  bool // it accepts no metrics
 }
 
 func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
@@ -47,15 +47,12 @@ func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
 }
 
 func (r *reporter) run(ctx context.Context, stop <-chan struct{}) {
-	for wait := firstReportAfter; !r.stopped && sleep(stop, jittered(wait)); wait = reportInterval {
+	for wait := firstReportAfter; sleep(stop, jittered(wait)); wait = reportInterval {
 		r.send(ctx)
 	}
 }
 
 func (r *reporter) send(ctx context.Context) {
-	if r.stopped {
-		return
-	}
 	sending, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	list := r.metrics.list()
@@ -64,13 +61,15 @@ func (r *reporter) send(ctx context.Context) {
 	}
 	_, f := r.client.send(sending, otlp.Metrics(r.resource, r.scope, list, r.start.UnixNano(), time.Now().UnixNano()))
 	switch {
-	case f == nil:
+	case f == nil && r.failing:
 		r.failing = false
-	case f.kind == refused && f.why != lostUnauthorized: // tokens are renewed
-		r.stopped = true
-		r.logf("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
-			r.receiver, cause(f.err))
-	case !r.failing && ctx.Err() == nil: // it was not aborted
+		r.logf("%s takes metrics again", r.receiver)
+	case f == nil, r.failing, ctx.Err() != nil: // aborted
+	case f.kind == refused && f.why != lostUnauthorized:
+		r.failing = true
+		r.logf("%s refuses metrics, the next are sent in a minute: %v; give it a pipeline of metrics, or "+
+			"--otlp-metrics=false", r.receiver, cause(f.err))
+	default:
 		r.failing = true
 		r.logf("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err),
 			cmp.Or(remedies[f.why], nextStep(f.err)))
