@@ -159,8 +159,8 @@ var skipReasons = [...]struct {
 }{
 	{ErrStuck, "names may be missing: file systems did not answer in time, %d times, first for %q"},
 	{ErrNotTrusted, "names may be missing: %d files skipped that other users may have written, first %q"},
-	{ErrOutdated, "names may be missing: files older than the process that has their number now were left alone, " +
-		"%d times, first %q; touch it if it is this process's"},
+	{ErrOutdated, "names may be missing: files older than the process with the number in their name are not used " +
+		"(%d, first %q); touch it if it is this process's"},
 }
 
 func noteSkipped(name string, err error) {

@@ -96,7 +96,7 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		why = append(why, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
 	}
 	if l.ThreadsWithUnknownWait > 0 {
-		why = append(why, fmt.Sprintf("what %s for is not known (not readable, or stopped by a signal)",
+		why = append(why, fmt.Sprintf("what %s for is not known (not readable, in state D, or stopped by a signal)",
 			waiting(l.ThreadsWithUnknownWait, "thread")))
 	}
 	if len(l.GoProcesses) > 0 {
