@@ -57,7 +57,7 @@ func (p *SharedProcess) NoteLack(lack SampleLack) {
 }
 
 // ExpectedLack returns what samples of a process lack by its present code.
-func ExpectedLack(t *loadedcode.Process) SampleLack { return expectedLack(t, taskstack.Of(t) != nil) }
+func ExpectedLack(t *loadedcode.Process) SampleLack { return expectedLack(t, taskstack.New(t) != nil) }
 
 func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
 	switch {
