@@ -12,7 +12,7 @@
 // recursive (the function calls itself) or pointer (it is called by pointer, and the old
 // frames belong to another function that was called from the same place).
 //
-// It prints "ready", and "timeout" for every epoll_wait that ends by its time-out. A byte on
+// It prints "ready", and then "timeout" for every epoll_wait that ends by its time-out. A byte on
 // its standard input ends the sleep, and the next one begins.
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -32,6 +32,7 @@
 static const char *call, *shape;
 static int wake[2], pair[2], epfd;
 static int word;
+static volatile int ready; // "ready" is printed
 static volatile int quick; // the sleep is left out: its frames are only to be left behind
 volatile long sink;
 
@@ -54,7 +55,8 @@ static inline __attribute__((always_inline)) void sleep_once(char *buffer) {
 		sink += read(wake[0], buffer, 1);
 	} else if (!strcmp(call, "epoll50")) {
 		while (epoll_wait(epfd, &event, 1, 50) == 0)
-			sink += write(1, "timeout\n", 8);
+			if (ready)
+				sink += write(1, "timeout\n", 8);
 		sink += read(wake[0], buffer, 1);
 	} else {
 		sink += recv(pair[0], buffer, 1, 0);
@@ -168,6 +170,7 @@ int main(int argc, char **argv) {
 	if (pthread_create(&t, NULL, start, NULL))
 		return 1;
 	puts("ready"), fflush(stdout);
+	ready = 1;
 	for (char c; read(0, &c, 1) == 1;) {
 		if (!strcmp(call, "futex"))
 			syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
