@@ -20,6 +20,8 @@
 //	stacks and locations      evicted from profile.maxStacks and maxLocations, or twice what the last eviction kept
 //	points of a window        maxPoints; later intervals are added to their row's last point
 //	rows of a window          no bound: one for each stack, thread, state and wait that it has
+//	sent time of open rows    one entry for each row that sleeps at a window's end; dropped after the sleep
+//	time sent in excess       until it is subtracted, or maxOversentWindows after the end of its process
 //	windows                   three: open, finished, in encoding; meanwhile the open one is not ended
 //	waiting messages          maxWaitingBytes in memory, [Options].SpoolSize in files
 //	attributes of processes   the processes of the window, and those that live

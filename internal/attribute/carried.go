@@ -2,8 +2,8 @@
 
 package attribute
 
-// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 1 s and 99 ticks/s, a seventh of a thread on CPU
-// for 2 % of the time would be not observed; at 5 s almost none.
+// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 1 s and 99 ticks/s, a seventh of the time of a
+// thread that is on CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
 const carryLimit = 5e9
 
 // carriedTimes are the times that wait for a later sample of their thread.

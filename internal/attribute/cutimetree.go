@@ -3,7 +3,8 @@
 package attribute
 
 const (
-	// cutime is read every cutimeEvery while it grows, else every cutimeRarely, plus cutimePause per process, ns.
+	// cutime is read every cutimeEvery while it grows, then after pauses that double up to cutimeRarely; to each pause
+	// cutimePause per process is added. In ns.
 	cutimeEvery  = 10e6
 	cutimeRarely = 100e6
 	cutimePause  = 2e6
@@ -186,7 +187,8 @@ func (t *cutimeTree) settle(now int64) {
 	}
 }
 
-// unobserved returns the CPU time of unobserved children that is not attributed yet, ns; cutime + cstime are cutime.
+// unobserved returns the CPU time of unobserved children that is not attributed yet, ns. cutime is the process's
+// cutime + cstime.
 func (n *cutimeNode) unobserved(cutime int64) int64 {
 	return cutime - n.cutimeAtStart - n.fromObserved - n.attributed
 }

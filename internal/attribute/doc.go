@@ -55,7 +55,8 @@
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
 // Sampling error ([timePool.samplingError]): Σ weights differs from the time by chance, by up to two standard errors.
-// For the last distribution each of the n samples gets the same part of these:
+// In the last distribution, and always for a program with few samples ([childPool.distributeCounted]), each of the n
+// samples gets the same part of these; Σ weights includes what was distributed before:
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
@@ -72,7 +73,7 @@
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //
-// Unobserved children ([Node.unobserved]): a wait adds the time of the child and its children to the parent's cutime
+// Unobserved children ([cutimeNode.unobserved]): a wait adds the time of the child and its children to the parent's cutime
 // and cstime. A child without a wait adds nothing: a zombie, an orphan, a child of a process that ignores SIGCHLD:
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before

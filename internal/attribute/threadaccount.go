@@ -56,7 +56,8 @@ func (t *ThreadAccount) Begun() bool { return t.begun }
 // ObservedFor returns the time from the first sample to the last, ns.
 func (t *ThreadAccount) ObservedFor() int64 { return t.lastAt - t.firstAt }
 
-// Begin begins the account with the clocks at the thread's first sample.
+// Begin begins the account at the thread's creation; if that was not observed, its first sample does. r are the clocks at
+// that sample.
 func (t *ThreadAccount) Begin(r sample.Reading) {
 	t.begun = true
 	if t.CreatedAt != 0 {

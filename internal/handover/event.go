@@ -31,7 +31,7 @@ const (
 	Resumed                       // the machine was suspended for Length until At
 )
 
-// Event is an observation of a thread or process.
+// Event is what a producer reports to the aggregator, or requests of it.
 type Event struct {
 	Kind            Kind
 	Thread          *SharedThread

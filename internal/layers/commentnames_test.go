@@ -30,10 +30,10 @@ var (
 	word = regexp.MustCompile(`[A-Za-z_]\w*`)
 	// mixedCase is a word that can only be a name: capitals stand inside it.
 	mixedCase = regexp.MustCompile(`^([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)$`)
-	// docLink is a doc link (https://go.dev/doc/comment#links) to an exported name or Type.Member, of this package or,
-	// with a prefix, of another.
+	// docLink is a doc link (https://go.dev/doc/comment#links) to a name or Type.Member, of this package or, with a
+	// prefix, of another. A lone name in lower case may also be a register or a mapping ([rsp], [heap]): no link.
 	docLink = regexp.MustCompile(`(?:^|[\s(—,"])` +
-		`\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Z]\w*)?)\]` +
+		`\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Za-z]\w*)?|(?:[\w./]*[a-z]\w*\.)+\w+|[a-z]+[A-Z]\w*)\]` +
 		`(?:$|[\s.,;:)!?'"—])`)
 )
 
