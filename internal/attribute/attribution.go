@@ -52,8 +52,7 @@ type Attribution struct {
 	tree   *cutimeTree                       // nil if the time of unobserved children is not attributed
 	byNode map[*cutimeNode]*accountedProcess // those whose account in tree is open
 
-	out  Interval   // passed to sink; reused
-	emit func(Span) // completes out with a span, and passes it to sink
+	out Interval // passed to sink; reused
 }
 
 type accountedThread struct {
@@ -85,10 +84,6 @@ func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	} else {
 		a.opts.Period, a.opts.KernelSamples = 0, false
 	}
-	a.emit = func(s Span) {
-		a.out.Span = s
-		sink.Add(&a.out)
-	}
 	return a
 }
 
@@ -118,7 +113,7 @@ func (a *Attribution) Handle(event Event) {
 		a.endProcess(e)
 	case *EndedSoFar:
 		p := a.process(e.Process)
-		p.account.DistributeExitedSoFar(e.Length, e.At, a.processEmitter(p))
+		p.account.DistributeExitedSoFar(e.Length, e.At)
 	case *UnassignedSample:
 		if p := a.process(e.Process); e.OfChild {
 			p.account.AddUnassignedOfChild(e.Place, e.At, e.Length)
@@ -139,39 +134,36 @@ func (a *Attribution) Handle(event Event) {
 }
 
 func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *accountedThread {
-	t := a.threads[id]
-	if t == nil {
-		t = &accountedThread{id: id, proc: a.process(processID)}
-		t.account.CreatedAt = createdAt
-		a.threads[id] = t
+	if known := a.threads[id]; known != nil {
+		return known
 	}
+	t := &accountedThread{id: id, proc: a.process(processID)}
+	t.account.CreatedAt, t.account.gaps = createdAt, &a.gaps
+	t.account.ledger.Emit = func(s Span) { a.add(t.proc.id, t.id, s) }
+	a.threads[id] = t
 	return t
 }
 
 func (a *Attribution) process(id sample.ProcessID) *accountedProcess {
-	p := a.procs[id]
-	if p == nil {
-		p = &accountedProcess{id: id}
-		p.account.ThreadsFiltered, p.account.KernelSamples = a.opts.ThreadsFiltered, a.opts.KernelSamples
-		a.procs[id] = p
+	if known := a.procs[id]; known != nil {
+		return known
 	}
-	return p
-}
-
-// threadEmitter returns an emitter for spans of a thread, valid until the next call.
-func (a *Attribution) threadEmitter(t *accountedThread) func(Span) {
-	a.out.Process, a.out.Thread = t.proc.id, t.id
-	return a.emit
-}
-
-func (a *Attribution) processEmitter(p *accountedProcess) func(Span) {
-	return func(s Span) {
+	p := &accountedProcess{id: id}
+	p.account.ThreadsFiltered, p.account.KernelSamples = a.opts.ThreadsFiltered, a.opts.KernelSamples
+	p.account.emit = func(s Span) {
 		if s.Leaf == "" {
 			a.totals.Estimated += s.CPU
 		}
-		a.out.Process, a.out.Thread = p.id, 0
-		a.emit(s)
+		a.add(p.id, 0, s)
 	}
+	a.procs[id] = p
+	return p
+}
+
+// add passes a span to the sink; thread 0: of the process.
+func (a *Attribution) add(process sample.ProcessID, thread sample.ThreadID, s Span) {
+	a.out = Interval{process, thread, s}
+	a.sink.Add(&a.out)
 }
 
 func (a *Attribution) beginProcess(e *ProcessStarted) {
@@ -189,47 +181,45 @@ func (a *Attribution) attributeSample(e *Observed) {
 	if !t.account.Begun() {
 		t.account.Begin(e.At)
 	}
-	emit, s := a.threadEmitter(t), e.Sample
+	s := e.Sample
 	if e.NotStopped.Suppressed() { // after the unchanged ticks: their clocks are older
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}
-	t.account.AttributeNotStopped(&e.NotStopped, a.gaps, emit)
-	t.account.Add(&s, a.gaps, emit)
+	t.account.AttributeNotStopped(&e.NotStopped)
+	t.account.Add(&s)
 }
 
 func (a *Attribution) extend(t *accountedThread, u sample.Unchanged) {
-	emit := a.threadEmitter(t)
-	t.account.AttributeDeferred(a.gaps, emit)
-	t.account.Extend(u, a.gaps, emit)
+	t.account.AttributeDeferred()
+	t.account.Extend(u)
 }
 
 // cutOpen emits the open spans of a thread; id 0: of all.
 func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
 		for _, t := range a.threads {
-			t.account.Cut(a.gaps, a.threadEmitter(t))
+			t.account.Cut()
 		}
 	} else if t := a.threads[id]; t != nil {
-		t.account.Cut(a.gaps, a.threadEmitter(t))
+		t.account.Cut()
 	}
 }
 
 func (a *Attribution) endThread(e *ThreadEnded) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
-	emit := a.threadEmitter(t)
 	if !e.End.Alive {
-		t.proc.account.AttributeDeferredOf(&t.account, a.gaps, emit)
+		t.proc.account.AttributeDeferredOf(&t.account)
 	}
 	a.extend(t, e.UnchangedBefore)
-	t.account.AttributeNotStopped(&e.NotStopped, a.gaps, emit)
-	t.proc.account.EndThread(&t.account, &e.End, emit)
+	t.account.AttributeNotStopped(&e.NotStopped)
+	t.proc.account.EndThread(&t.account, &e.End)
 	a.finishThread(t)
 }
 
 func (a *Attribution) finishThread(t *accountedThread) {
 	if t.account.Begun() {
-		t.proc.account.FinishThread(&t.account, a.gaps, a.threadEmitter(t))
+		t.proc.account.FinishThread(&t.account)
 		a.sink.ThreadDone(t.id, t.account.Samples, t.account.ObservedFor())
 	}
 	delete(a.threads, t.id)
@@ -279,7 +269,7 @@ func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 	if parent != nil && p.account.PassUnobservedTo(&parent.account, unobserved, a.opts.Period, program) {
 		p.passedTo = parent
 	} else {
-		p.account.DistributeExited(unobserved, e.At, a.processEmitter(p))
+		p.account.DistributeExited(unobserved, e.At)
 	}
 	if p.node != nil {
 		a.tree.leave(p.node, e.CPUBefore+p.account.Attributed()+unobserved, e.At)
@@ -311,16 +301,15 @@ func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
 // distributeChildren attributes ns of CPU time of the unobserved children of p. last: no more follows.
 func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, last bool) {
 	a.totals.Target += ns
-	emit := a.processEmitter(p)
 	if !last {
-		p.account.DistributeChildrenSoFar(ns, now, emit)
+		p.account.DistributeChildrenSoFar(ns, now)
 		return
 	}
 	delete(a.byNode, p.node)
 	if parent := a.recipient(p); parent != nil {
 		p.account.PassChildrenTo(&parent.account, ns)
 	} else {
-		p.account.DistributeChildren(ns, now, emit)
+		p.account.DistributeChildren(ns, now)
 	}
 	a.closeProcess(p)
 }
@@ -328,7 +317,7 @@ func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, las
 // AttributeOverdue attributes carried CPU time that has waited too long.
 func (a *Attribution) AttributeOverdue() {
 	for _, t := range a.threads {
-		t.account.ledger.AttributeOverdue(a.threadEmitter(t))
+		t.account.ledger.AttributeOverdue()
 	}
 }
 

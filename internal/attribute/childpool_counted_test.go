@@ -32,7 +32,8 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 			map[string]int64{"ls": 200, "sudo": 10}},
 		{"no time", 20, 0, 200, 100, 0, map[string]int64{}, map[string]int64{}},
 	} {
-		p, b := &ProcessAccount{}, newChildTimes()
+		p := &ProcessAccount{}
+		b := newChildTimes(p)
 		for range c.samples {
 			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
@@ -42,12 +43,12 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 		p.AddCountedChild("ls", c.ls, true, true)
 		p.AddCountedChild("sort", c.sort/2, true, true)
 		p.AddCountedChild("sort", c.sort-c.sort/2, true, true)
-		p.DistributeChildren(c.pool, 9e9, b.add)
+		p.DistributeChildren(c.pool, 9e9)
 		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
 			t.Errorf("%s: by program %v, with a stack %v; want %v and %v", c.name, b.all, b.walked, c.all, c.walked)
 		}
 		before := maps.Clone(b.all)
-		p.DistributeChildren(0, 9e9, b.add)
+		p.DistributeChildren(0, 9e9)
 		if !maps.Equal(before, b.all) || p.children.programsComplete || p.children.programs != nil {
 			t.Errorf("%s: a second call attributes more, or counts are kept: %v", c.name, b.all)
 		}
@@ -55,13 +56,14 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 }
 
 func TestIncompleteCountsAreLowerBounds(t *testing.T) {
-	p, b := &ProcessAccount{}, newChildTimes()
+	p := &ProcessAccount{}
+	b := newChildTimes(p)
 	for range 100 {
 		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
 	p.AddCountedChild("ls", 300, true, true)
 	p.AddCountedChild("sort", 100, false, false)
-	p.DistributeChildren(1150, 9e9, b.add)
+	p.DistributeChildren(1150, 9e9)
 	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
 		t.Errorf("time by program %v, want %v", b.all, want)
 	}
@@ -69,7 +71,8 @@ func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 
 // The final sums are those of a single call of Children.
 func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
-	shell, inner, b := &ProcessAccount{}, &ProcessAccount{}, newChildTimes()
+	shell, inner := &ProcessAccount{}, &ProcessAccount{}
+	b := newChildTimes(shell, inner)
 	sum := int64(0)
 	for step := range int64(40) {
 		for range 2 {
@@ -80,11 +83,11 @@ func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 		inner.AddCountedChild("sort", 60, true, true)
 		if step > 1 { // the kernel's sum is later and includes ends
 			sum += 100
-			inner.DistributeChildrenSoFar(100, (step+1)*1e9, b.add)
+			inner.DistributeChildrenSoFar(100, (step+1)*1e9)
 		}
 	}
 	inner.PassChildrenTo(shell, 200)
-	shell.DistributeChildren(0, 99e9, b.add)
+	shell.DistributeChildren(0, 99e9)
 	total := b.all["ls"] + b.all["sort"] + b.all[""]
 	if sum += 200; total != sum || b.all[""] != 0 || b.all["ls"] < 40*30 || b.all["sort"] < 40*60 {
 		t.Errorf("time by program %v, want %d in all, no unknown program, ls ≥ 1200, sort ≥ 2400", b.all, sum)
@@ -112,7 +115,8 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 	programs := []string{"a", "b", "c"}
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, life := range []float64{0.05, 0.3, 1, 5, 40} {
-		p, b := &ProcessAccount{}, newChildTimes()
+		p := &ProcessAccount{}
+		b := newChildTimes(p)
 		used, samples := map[string]float64{}, map[string]float64{}
 		pool := 0.0
 		for i := range int(30000 / max(life, 0.3)) {
@@ -134,7 +138,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 			pool += lives + tail
 			p.AddCountedChild(program, int64(lives), true, true)
 		}
-		p.DistributeChildren(int64(pool), 99e9, b.add)
+		p.DistributeChildren(int64(pool), 99e9)
 		for _, program := range programs {
 			if got := float64(b.all[program]) / used[program]; got < 0.99 || got > 1.01 {
 				t.Errorf("life of %v ticks: %s has %.3f of its time, want 0.99 to 1.01", life, program, got)

@@ -18,8 +18,13 @@ type childTimes struct {
 	under       map[sample.StackID]int64
 }
 
-func newChildTimes() *childTimes {
-	return &childTimes{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
+// newChildTimes makes the sums of the spans of processes.
+func newChildTimes(of ...*ProcessAccount) *childTimes {
+	b := &childTimes{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
+	for _, p := range of {
+		p.emit = b.add
+	}
+	return b
 }
 
 func (b *childTimes) add(s Span) {
@@ -58,7 +63,8 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 		{"no time", 100, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, b := &ProcessAccount{}, newChildTimes()
+			p := &ProcessAccount{}
+			b := newChildTimes(p)
 			for i := range c.samples {
 				stack := sample.StackID(1)
 				if i%4 == 0 {
@@ -66,7 +72,7 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 				}
 				p.AddUnassignedOfChild(ran("ls", stack), 5e9, 10)
 			}
-			p.DistributeChildren(c.pool, 9e9, b.add)
+			p.DistributeChildren(c.pool, 9e9)
 			all, rest := b.sums()
 			if rest != c.rest || b.under[1]+b.under[2] != c.stacks || all != c.pool {
 				t.Errorf("time of stacks %v, without a stack %d; want %d and %d", b.under, rest, c.stacks, c.rest)
@@ -74,7 +80,8 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 			if n := b.under[1] + b.under[2]; n > 0 && (b.under[2] < n/4 || b.under[2] > n/4+1) {
 				t.Errorf("time of stacks %v, want a quarter in stack 2", b.under)
 			}
-			p.DistributeChildren(0, 9e9, func(s Span) { t.Errorf("the second call attributes %+v, want nothing", s) })
+			p.emit = func(s Span) { t.Errorf("the second call attributes %+v, want nothing", s) }
+			p.DistributeChildren(0, 9e9)
 		})
 	}
 }
@@ -100,7 +107,8 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
 		shell.PassChildrenTo(p, c.pool-c.sort)
-		p.DistributeChildren(0, 9e9, func(s Span) { got[s.Program] += s.CPU })
+		p.emit = func(s Span) { got[s.Program] += s.CPU }
+		p.DistributeChildren(0, 9e9)
 		if !maps.Equal(got, c.want) {
 			t.Errorf("%s: time by program %v, want %v", c.name, got, c.want)
 		}
@@ -115,13 +123,15 @@ func TestKnownProgramsAreBounded(t *testing.T) {
 	if len(p.children.programs) != maxPrograms {
 		t.Errorf("%d programs are kept, want %d", len(p.children.programs), maxPrograms)
 	}
-	if p.DistributeChildren(20*maxPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*maxPrograms {
+	p.emit = func(s Span) { sum += s.CPU }
+	if p.DistributeChildren(20*maxPrograms, 9e9); sum != 20*maxPrograms {
 		t.Errorf("attributed %d ns, want %d", sum, 20*maxPrograms)
 	}
 }
 
 func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
-	p, b := &ProcessAccount{}, newChildTimes()
+	p := &ProcessAccount{}
+	b := newChildTimes(p)
 	for _, step := range []struct {
 		samples           int // of 10 each
 		more, under, rest int64
@@ -131,12 +141,12 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 		for range step.samples {
 			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
-		p.DistributeChildrenSoFar(step.more, 9e9, b.add)
+		p.DistributeChildrenSoFar(step.more, 9e9)
 		if _, rest := b.sums(); b.under[1] != step.under || rest != step.rest {
 			t.Errorf("time of the stack %d, without a stack %d; want %d and %d", b.under[1], rest, step.under, step.rest)
 		}
 	}
-	p.DistributeChildren(150, 9e9, b.add)
+	p.DistributeChildren(150, 9e9)
 	if _, rest := b.sums(); b.under[1] != 250+100 || rest != 440-350 {
 		t.Errorf("in the end: time of the stack %d, without a stack %d; want 350 and 90", b.under[1], rest)
 	}
@@ -146,7 +156,8 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 func TestShortChildrenArePooled(t *testing.T) {
 	const period, life, n = 10e6, 1e6, 1000
 	random := rand.New(rand.NewPCG(7, 11))
-	shell, b := &ProcessAccount{}, newChildTimes()
+	shell := &ProcessAccount{}
+	b := newChildTimes(shell)
 	unobserved := int64(0)
 	for i := range n {
 		seen, sampled := ran("ls", 1), random.Float64() < life/period
@@ -175,7 +186,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 			unobserved += life
 		}
 	}
-	shell.DistributeChildren(unobserved, 9e9, b.add)
+	shell.DistributeChildren(unobserved, 9e9)
 	all, rest := b.sums()
 	if all != n*life {
 		t.Errorf("attributed %d ns, want %d", all, int64(n*life))
@@ -228,13 +239,14 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 			}
 		}
 		got, sum := map[string]float64{}, int64(0)
-		shell.DistributeChildren(int64(used), 9e9, func(s Span) {
+		shell.emit = func(s Span) {
 			if s.Leaf != ShortLivedChildren {
 				t.Fatalf("span %+v has a stack, want %s", s, ShortLivedChildren)
 			}
 			got[s.Program] += float64(s.CPU)
 			sum += s.CPU
-		})
+		}
+		shell.DistributeChildren(int64(used), 9e9)
 		if sum != int64(used) {
 			t.Errorf("lives of %v ticks: attributed %d ns, want %.0f", longest, sum, used)
 		}
@@ -257,10 +269,12 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
 			life, n := int64(ticks*period)+1, int(samples/ticks)
-			shell, l := &ProcessAccount{}, &lives{used: int64(n) * life}
+			l := newLives()
+			l.used = int64(n) * life
+			shell := &ProcessAccount{emit: l.add}
 			unobserved := int64(0)
 			for range n {
-				kid, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1}
+				kid, th := &ProcessAccount{emit: l.add}, l.thread(1)
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
 					if where := l.at(age, life); opened {
@@ -276,13 +290,13 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 					unobserved += life
 					continue
 				}
-				kid.EndThread(th, &End{}, l.emit)
-				kid.FinishThread(th, nil, l.emit)
+				kid.EndThread(th, &End{})
+				kid.FinishThread(th)
 				if unseen := kid.Unobserved(life); !kid.PassUnobservedTo(shell, unseen, period, "cc1") {
-					kid.DistributeExited(unseen, life, l.emit)
+					kid.DistributeExited(unseen, life)
 				}
 			}
-			shell.DistributeChildren(unobserved, life, l.emit)
+			shell.DistributeChildren(unobserved, life)
 			independent := float64(min(n, samples))
 			l.check(t, independent, 6/math.Sqrt(independent))
 		})
@@ -290,7 +304,8 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 }
 
 func TestSamplesThatSkidArePooled(t *testing.T) {
-	shell, b := &ProcessAccount{}, newChildTimes()
+	shell := &ProcessAccount{}
+	b := newChildTimes(shell)
 	for range 4 {
 		shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
@@ -298,13 +313,13 @@ func TestSamplesThatSkidArePooled(t *testing.T) {
 	if !kid.PassUnobservedTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
 		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}
-	other := &ProcessAccount{}
+	other := &ProcessAccount{emit: b.add}
 	shell.PassChildrenTo(other, 40)
-	shell.DistributeChildren(0, 9e9, b.add)
+	shell.DistributeChildren(0, 9e9)
 	if len(b.all) != 0 {
 		t.Errorf("the shell, which passed its time on, attributes it too: %v", b)
 	}
-	other.DistributeChildren(0, 9e9, b.add)
+	other.DistributeChildren(0, 9e9)
 	if all, _ := b.sums(); b.under[1] != 100 || all != 100 {
 		t.Errorf("attributed %v, want 100 ns of stack 1", b)
 	}
@@ -340,11 +355,12 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 			p.AddCountedChild("ls", sum, true, true)
 			p.AddCountedChild("cat", period, true, true)
 		}
-		p.DistributeChildren(sum+period, 99e9, func(s Span) {
+		p.emit = func(s Span) {
 			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {
 				t.Errorf("counted %v: time of a missed sample ends at %d, before the sample", counted, s.End)
 			}
-		})
+		}
+		p.DistributeChildren(sum+period, 99e9)
 		for where, share := range map[string]float64{"ls1": 0.6, "ls2": 0.25, "ls3": 0.15} {
 			bound := 6 * math.Sqrt(share*(1-share)/(0.6*n))
 			if got := float64(under[where]) / float64(sum); math.Abs(got-share) > bound {

@@ -34,9 +34,13 @@ func (g *Gaps) merge(n int) {
 }
 
 // Within returns how much of an interval was not observed, ns.
-func (g Gaps) Within(from, to int64) (length int64) {
-	for i := len(g) - 1; i >= 0 && g[i].to > from; i-- {
-		e := &g[i]
+func (g *Gaps) Within(from, to int64) (length int64) {
+	if g == nil {
+		return 0
+	}
+	list := *g
+	for i := len(list) - 1; i >= 0 && list[i].to > from; i-- {
+		e := &list[i]
 		if part := min(e.to, to) - max(e.from, from); part > 0 {
 			length += sample.Portion(e.length, part, e.to-e.from)
 		}

@@ -23,6 +23,8 @@ import (
 // end under [BlockedBetweenTicks]. Negative blocked time is subtracted from later blocked time
 // ([threadClocks]).
 type Ledger struct {
+	Emit func(Span) // takes the spans as they become final
+
 	clocks  threadClocks
 	carried carriedTimes   // waits for a later sample
 	sleep   sleepSpan      // the current sleep
@@ -55,59 +57,59 @@ func (l *Ledger) Begin(r sample.Reading) {
 // Observe ends an interval: it attributes the time up to now, since the last reading, to stacks, by the rules above.
 // onCPU: the thread was on a CPU when the tick was due, so this stack takes the interval's CPU time; also set for a
 // sleeper that was running in the call in which it now sleeps.
-func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool, emit func(Span)) {
-	l.attributeSample(math.MaxInt64, now, place, onCPU, emit)
+func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool) {
+	l.attributeSample(now, place, onCPU, math.MaxInt64)
 }
 
 // attributeSample is Observe for at most maxCPU ns of CPU time. It returns the CPU time that it attributed, and the
 // excess over maxCPU, which the caller attributes.
-func (l *Ledger) attributeSample(
-	maxCPU int64, now sample.Reading, place Place, onCPU bool, emit func(Span),
-) (attributed, excess int64) {
+func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, maxCPU int64) (
+	attributed, excess int64,
+) {
 	if onCPU {
-		l.attributePending(emit)
+		l.attributePending()
 	}
-	t := l.beginInterval(now, emit)
+	t := l.beginInterval(now)
 	if place.State == sample.Running {
-		return l.observeRunning(maxCPU, now, place, onCPU, t, emit)
+		return l.observeRunning(now, place, onCPU, t, maxCPU)
 	}
 	ran := t.cpuAndQueue() > 0
 	if onCPU {
 		attributed, excess = l.splitCPU(t.cpu, maxCPU)
 		runQueue := t.runQueue + l.carried.takeRunQueue()
 		ranIn := place.asRunning()
-		emit(Span{Place: ranIn, End: now.Wall, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
+		l.Emit(Span{Place: ranIn, End: now.Wall, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
 		l.lastOnCPU, l.lastOnCPUAt = ranIn, now.Wall
 	} else {
-		l.carryOver(now, t.cpu, t.runQueue, emit)
+		l.carryOver(now, t.cpu, t.runQueue)
 	}
-	l.sleep.observe(now.Wall, place, ran, t.blocked+l.carried.takeBlocked(), emit)
-	l.attributePendingIfDue(now.Wall, true, emit)
+	l.sleep.observe(now.Wall, place, ran, t.blocked+l.carried.takeBlocked(), l.Emit)
+	l.attributePendingIfDue(now.Wall, true)
 	return attributed, excess
 }
 
-func (l *Ledger) observeRunning(
-	maxCPU int64, now sample.Reading, place Place, onCPU bool, t times, emit func(Span),
-) (attributed, excess int64) {
-	l.endSleep(now, t, emit)
+func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t times, maxCPU int64) (
+	attributed, excess int64,
+) {
+	l.endSleep(now, t)
 	if onCPU {
 		attributed, excess = l.splitCPU(t.cpu, maxCPU)
 		l.lastOnCPU, l.lastOnCPUAt = place, now.Wall
 	} else {
-		l.carryOver(now, t.cpu, 0, emit)
+		l.carryOver(now, t.cpu, 0)
 	}
 	runQueue := t.runQueue + l.carried.takeRunQueue()
-	emit(Span{Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
+	l.Emit(Span{Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
 	l.lastRunning = place
 	return attributed, excess
 }
 
-func (l *Ledger) beginInterval(now sample.Reading, emit func(Span)) times {
+func (l *Ledger) beginInterval(now sample.Reading) times {
 	if !l.started {
 		l.Begin(now)
 	}
 	l.hasSample = true
-	return l.advancePastQueue(now, emit)
+	return l.advancePastQueue(now)
 }
 
 func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
@@ -116,12 +118,12 @@ func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
 }
 
 // endSleep gives the blocked time of an interval to the sleep at its beginning; without one it is carried.
-func (l *Ledger) endSleep(now sample.Reading, t times, emit func(Span)) {
+func (l *Ledger) endSleep(now sample.Reading, t times) {
 	if l.sleep.open {
 		// Queue time is charged late, as blocked time until then.
 		l.sleep.Wall += t.blocked - l.clocks.payDebt(l.sleep.Wall)
 		l.sleep.End = now.Wall - t.cpuAndQueue()
-		l.sleep.close(emit)
+		l.sleep.close(l.Emit)
 	} else {
 		l.carried.blocked += t.blocked
 		l.carried.blocked -= l.clocks.payDebt(l.carried.blocked)
@@ -132,7 +134,7 @@ func (l *Ledger) endSleep(now sample.Reading, t times, emit func(Span)) {
 
 // ExtendUnchanged extends the sleep, or the proven queue time, to the last of some ticks at which the thread was
 // unchanged.
-func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64, emit func(Span)) {
+func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64) {
 	if unchangedTicks == 0 {
 		return
 	}
@@ -144,25 +146,25 @@ func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64, emit
 	t := l.clocks.advance(last)
 	l.sleep.Samples += unchangedTicks
 	if t.cpuAndQueue() > 0 { // of another thread with the same run count, which has called exec since
-		l.carryOver(last, t.cpu, t.runQueue, emit)
+		l.carryOver(last, t.cpu, t.runQueue)
 	}
 	l.addBlocked(t.blocked, last.Wall)
-	l.attributePendingIfDue(last.Wall, true, emit)
+	l.attributePendingIfDue(last.Wall, true)
 }
 
 // KnownUntil returns until when the thread's place is known, CLOCK_MONOTONIC ns.
 func (l *Ledger) KnownUntil() int64 { return l.clocks.last.Wall + l.queued.length }
 
 // advancePastQueue emits the proven queue time, and returns the rest of the time up to now.
-func (l *Ledger) advancePastQueue(now sample.Reading, emit func(Span)) times {
+func (l *Ledger) advancePastQueue(now sample.Reading) times {
 	from := l.clocks.last.Wall
 	t := l.clocks.advance(now)
-	t.runQueue -= l.attributeQueued(from, t.runQueue, emit)
+	t.runQueue -= l.attributeQueued(from, t.runQueue)
 	return t
 }
 
 // attributeQueued emits the proven queue time, which begins at from: at most runQueue ns. It returns what it emitted.
-func (l *Ledger) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
+func (l *Ledger) attributeQueued(from, runQueue int64) int64 {
 	proven := l.queued
 	if proven.ticks == 0 {
 		return 0
@@ -170,9 +172,9 @@ func (l *Ledger) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 	l.queued = provenQueue{}
 	ns := min(runQueue, proven.length)
 	if l.hasSample {
-		emit(Span{Place: l.lastRunning, End: from + ns, Samples: proven.ticks, Wall: ns, RunQueue: ns})
+		l.Emit(Span{Place: l.lastRunning, End: from + ns, Samples: proven.ticks, Wall: ns, RunQueue: ns})
 	} else if ns > 0 {
-		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: from + ns, Wall: ns, RunQueue: ns})
+		l.Emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: from + ns, Wall: ns, RunQueue: ns})
 	}
 	return ns
 }
@@ -190,17 +192,17 @@ func (l *Ledger) addBlocked(ns, now int64) {
 // # Carried time
 
 // carryOver carries CPU and run queue time up to now. What was carried for too long is attributed first.
-func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64, emit func(Span)) {
+func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64) {
 	if l.carried.isOverdue(now.Wall) {
-		l.attributeCarried(now.Wall, emit)
+		l.attributeCarried(now.Wall)
 	}
 	l.carried.add(cpu, runQueue, now.Wall)
 }
 
 // AttributeOverdue attributes a sleeping thread's time that is carried for longer than carryLimit.
-func (l *Ledger) AttributeOverdue(emit func(Span)) {
+func (l *Ledger) AttributeOverdue() {
 	if now := l.clocks.last.Wall; l.sleep.open && l.carried.isOverdue(now) {
-		l.attributeCarried(now, emit)
+		l.attributeCarried(now)
 	}
 }
 
@@ -209,7 +211,7 @@ func (l *Ledger) noteRefusal(refused bool) { l.carried.stopRefused = l.carried.s
 
 // attributeCarried attributes the carried CPU and run queue time, and, unless the thread sleeps, blocked time, to
 // synthetic frames.
-func (l *Ledger) attributeCarried(now int64, emit func(Span)) {
+func (l *Ledger) attributeCarried(now int64) {
 	if ran := l.carried.cpuAndQueue(); ran > 0 {
 		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
 		switch {
@@ -220,13 +222,13 @@ func (l *Ledger) attributeCarried(now int64, emit func(Span)) {
 		}
 		s.CPU = l.carried.takeCPU() // it also clears stopRefused, which has chosen the frame above
 		s.RunQueue = l.carried.takeRunQueue()
-		emit(s)
+		l.Emit(s)
 	}
 	if l.carried.blocked > 0 && !l.sleep.open {
 		place := l.lastRunning
 		place.State = sample.Sleeping
 		leaf := l.syntheticFrame(BlockedBetweenTicks)
-		emit(Span{Place: place, Leaf: leaf, End: now, Wall: l.carried.takeBlocked()})
+		l.Emit(Span{Place: place, Leaf: leaf, End: now, Wall: l.carried.takeBlocked()})
 	}
 }
 
@@ -241,12 +243,12 @@ func (l *Ledger) syntheticFrame(leaf string) string {
 
 // MarkNotObserved attributes length ns of the time up to now, with their part of CPU and run queue time, as not
 // observed, except proven sleep and queue time. state is the thread's now.
-func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.State, emit func(Span)) {
+func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.State) {
 	t := l.clocks.growth(now)
 	if sleeps := l.sleep.open && state != sample.Running; sleeps && t.cpuAndQueue() == 0 {
 		return
 	}
-	queued := l.attributeQueued(l.clocks.last.Wall, t.runQueue, emit)
+	queued := l.attributeQueued(l.clocks.last.Wall, t.runQueue)
 	t.runQueue -= queued
 	l.clocks.advanceBy(queued, times{runQueue: queued})
 	whole := now.Wall - l.clocks.last.Wall
@@ -255,41 +257,41 @@ func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.
 		return
 	}
 	t = t.within(length, whole)
-	l.Flush(emit)
+	l.Flush()
 	l.clocks.advanceBy(length, t)
 	end, ran := l.clocks.last.Wall, t.cpuAndQueue()
 	if ran < length {
-		emit(Span{Place: Place{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
+		l.Emit(Span{Place: Place{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
 	}
 	if ran > 0 {
-		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: t.runQueue,
+		l.Emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: t.runQueue,
 			CPU: t.cpu})
 	}
 }
 
 // AttributeNotStopped attributes the time up to now without stops. inCall: it passed in the last sample's call.
-func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool, emit func(Span)) {
+func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool) {
 	if !l.started || now.Wall <= l.clocks.last.Wall {
 		return
 	}
-	t := l.advancePastQueue(now, emit)
+	t := l.advancePastQueue(now)
 	l.addBlocked(t.blocked, now.Wall)
 	l.sleep.active = true
 	if inCall && !l.sleep.open {
-		emit(Span{Place: l.lastRunning, End: now.Wall, Wall: t.cpuAndQueue(), RunQueue: t.runQueue, CPU: t.cpu})
+		l.Emit(Span{Place: l.lastRunning, End: now.Wall, Wall: t.cpuAndQueue(), RunQueue: t.runQueue, CPU: t.cpu})
 		return
 	}
 	l.carried.add(t.cpu, t.runQueue, now.Wall)
-	l.attributeCarried(now.Wall, emit)
+	l.attributeCarried(now.Wall)
 }
 
 // EndWithoutSample takes the clocks at the thread's end. The time since the last sample is carried if it is at most
 // gapThreshold ns, else not observed.
-func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64, emit func(Span)) {
+func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 	if since := end.Wall - l.KnownUntil(); since > gapThreshold {
-		l.MarkNotObserved(since, end, sample.Running, emit)
+		l.MarkNotObserved(since, end, sample.Running)
 	}
-	t := l.advancePastQueue(end, emit)
+	t := l.advancePastQueue(end)
 	l.carried.add(t.cpu, t.runQueue, end.Wall)
 	l.addBlocked(t.blocked, end.Wall)
 }
@@ -297,9 +299,9 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64, emit f
 // # Open time
 
 // Flush emits the pending samples and the sleep so far, and begins an empty sleep in the same place.
-func (l *Ledger) Flush(emit func(Span)) {
-	l.attributePending(emit)
-	l.sleep.flush(emit)
+func (l *Ledger) Flush() {
+	l.attributePending()
+	l.sleep.flush(l.Emit)
 }
 
 // EmitOpen emits the same as Flush, and changes nothing.
@@ -309,14 +311,14 @@ func (l *Ledger) EmitOpen(emit func(Span)) {
 }
 
 // Finish attributes the rest: to the last on-CPU sample if that is younger than carryLimit.
-func (l *Ledger) Finish(emit func(Span)) {
+func (l *Ledger) Finish() {
 	now := l.clocks.last.Wall
-	l.attributePendingAndCarried(emit)
+	l.attributePendingAndCarried()
 	if l.carried.cpu > 0 && l.lastOnCPUAt > 0 && now-l.lastOnCPUAt < carryLimit {
 		cpu := l.carried.takeCPU()
-		emit(Span{Place: l.lastOnCPU, End: now, Wall: cpu, CPU: cpu})
+		l.Emit(Span{Place: l.lastOnCPU, End: now, Wall: cpu, CPU: cpu})
 	}
-	l.attributeQueued(now, 0, emit)
-	l.attributeCarried(now, emit)
-	l.sleep.close(emit)
+	l.attributeQueued(now, 0)
+	l.attributeCarried(now)
+	l.sleep.close(l.Emit)
 }

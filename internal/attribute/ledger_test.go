@@ -16,7 +16,11 @@ type timeline struct {
 	now   sample.Reading
 }
 
-func (b *timeline) emit(s Span) { b.spans = append(b.spans, s) }
+func newTimeline() *timeline {
+	b := &timeline{}
+	b.l.Emit = func(s Span) { b.spans = append(b.spans, s) }
+	return b
+}
 
 // sampledStack is a stack whose samples are the kernel's.
 const sampledStack = 5
@@ -28,11 +32,11 @@ func (b *timeline) observe(cpu, runq, blocked int64, stack sample.StackID, st sa
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
 	if stack == sampledStack && st == sample.Running {
-		b.l.AddKernelSample(b.now, Place{Stack: stack, State: st}, 0, b.emit)
+		b.l.AddKernelSample(b.now, Place{Stack: stack, State: st}, 0)
 		return
 	}
 	onCPU := st == sample.Running && stack != 3 || st != sample.Running && stack == 9
-	b.l.Observe(b.now, Place{Stack: stack, State: st}, onCPU, b.emit)
+	b.l.Observe(b.now, Place{Stack: stack, State: st}, onCPU)
 }
 
 func (b *timeline) total() (wall, runq, cpu int64) {
@@ -60,10 +64,10 @@ func (b *timeline) check(t *testing.T, start sample.Reading) {
 }
 
 func TestRunningIntervalGoesToTheStackAtItsEnd(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(9, 1, 0, 2, sample.Running)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	last := b.spans[len(b.spans)-1]
 	if last.Stack != 2 || last.CPU != 9 || last.RunQueue != 1 || last.Wall != 10 {
 		t.Fatalf("spans %+v; want the last of stack 2, wall 10, run queue 1, CPU 9", b.spans)
@@ -71,11 +75,11 @@ func TestRunningIntervalGoesToTheStackAtItsEnd(t *testing.T) {
 }
 
 func TestCPUOfASleeperIsCarriedToItsNextRunningSample(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(5, 0, 5, 2, sample.Running)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	for _, s := range b.spans {
 		if s.Stack == 2 && (s.CPU != 8 || s.Leaf != "") {
 			t.Fatalf("running span %+v, want 8 ns of CPU", s)
@@ -87,7 +91,7 @@ func TestCPUOfASleeperIsCarriedToItsNextRunningSample(t *testing.T) {
 }
 
 func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
@@ -101,13 +105,13 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 
 // Without a stop the function that ran is not known: it is none of those in which the thread sleeps.
 func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.l.carried.stopRefused = true
 	b.observe(3, 2, 7, 1, sample.Sleeping)
 	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
 	b.observe(4, 0, 7, 1, sample.Sleeping)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	for _, s := range b.spans {
 		want := map[int64]Span{
 			3: {Leaf: NotObserved, RunQueue: 2, Wall: 5},
@@ -126,14 +130,14 @@ func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 }
 
 func TestARunningSampleTakesTheCPUTimeOfRefusedStops(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.l.carried.stopRefused = true
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.observe(4, 0, 6, 1, sample.Sleeping)
 	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	for _, s := range b.spans {
 		if s.CPU == 8 && s.Stack != 2 || s.CPU == 4 && s.Leaf != RanBetweenTicks || s.CPU != 0 && s.CPU != 8 && s.CPU != 4 {
 			t.Errorf("span %+v, want 8 ns of CPU in stack 2, and 4 under %s", s, RanBetweenTicks)
@@ -142,11 +146,11 @@ func TestARunningSampleTakesTheCPUTimeOfRefusedStops(t *testing.T) {
 }
 
 func TestUnchangedSleepIsOneInterval(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.now.Wall += 50
-	b.l.ExtendUnchanged(b.now, 50, b.emit)
-	b.l.Finish(b.emit)
+	b.l.ExtendUnchanged(b.now, 50)
+	b.l.Finish()
 	if len(b.spans) != 1 || b.spans[0].Samples != 51 || b.spans[0].Wall != 50 {
 		t.Fatalf("spans %+v, want one of 51 ticks and 50 ns", b.spans)
 	}
@@ -160,17 +164,17 @@ func TestTimeAtAnUnchangedRunCountIsNotLost(t *testing.T) {
 	b.now.Wall += 10
 	b.now.CPU += 3
 	b.now.RunQueue += 2
-	b.l.ExtendUnchanged(b.now, 1, b.emit)
-	b.l.Finish(b.emit)
+	b.l.ExtendUnchanged(b.now, 1)
+	b.l.Finish()
 	b.check(t, start)
 }
 
 func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(8, 2, 0, 3, sample.Running)
 	b.observe(5, 0, 0, 2, sample.Running)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	for _, s := range b.spans {
 		if s.Stack == 3 && (s.CPU != 0 || s.RunQueue != 2) || s.Stack == 2 && s.CPU != 13 {
 			t.Fatalf("spans %+v; want stack 3 queued for 2 ns without CPU, stack 2 with 13 ns of CPU", b.spans)
@@ -180,10 +184,10 @@ func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
 
 // Stack 9 was on a processor when the tick was due, and asleep when it was sampled.
 func TestCPUTimeOfACallThatSleptWhenSampledGoesToTheCall(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(8, 2, 5, 9, sample.Sleeping)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	for _, s := range b.spans {
 		if s.State == sample.Running && s.Stack == 9 && s.CPU == 8 && s.RunQueue == 2 && s.Samples == 0 {
 			return
@@ -193,11 +197,11 @@ func TestCPUTimeOfACallThatSleptWhenSampledGoesToTheCall(t *testing.T) {
 }
 
 func TestCPUTimeAfterTheLastSampleOnAProcessorGoesThere(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.observe(3, 0, 4, 1, sample.Sleeping)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	var cpu int64
 	for _, s := range b.spans {
 		if s.Leaf != "" || s.Stack == 1 && s.CPU > 0 {
@@ -213,7 +217,7 @@ func TestCPUTimeAfterTheLastSampleOnAProcessorGoesThere(t *testing.T) {
 func TestClocksAddUp(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		var b timeline
+		b := newTimeline()
 		b.observe(0, 0, 0, 1, sample.State(rng.IntN(4)))
 		start := b.now
 		for range rng.IntN(60) {
@@ -223,11 +227,11 @@ func TestClocksAddUp(t *testing.T) {
 				blocked := rng.Int64N(1e9)
 				if b.l.sleep.open {
 					b.now.Wall += blocked
-					b.l.ExtendUnchanged(b.now, 1+rng.Int64N(9), b.emit)
+					b.l.ExtendUnchanged(b.now, 1+rng.Int64N(9))
 				}
 			}
 		}
-		b.l.Finish(b.emit)
+		b.l.Finish()
 		if b.check(t, start); t.Failed() {
 			t.Fatal("seed", seed)
 		}
@@ -235,13 +239,13 @@ func TestClocksAddUp(t *testing.T) {
 }
 
 func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 20
-	b.l.ExtendUnchanged(at, 2, b.emit)
+	b.l.ExtendUnchanged(at, 2)
 	b.observe(4, 22, 0, 2, sample.Running)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	var queued, samples int64
 	for _, s := range b.spans {
 		if s.Stack == 1 {
@@ -256,15 +260,15 @@ func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
 
 // The thread was queued at the last two ticks that found it unchanged.
 func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	at := b.now
 	for range 3 {
 		at.Wall += 10
-		b.l.ExtendUnchanged(at, 1, b.emit)
+		b.l.ExtendUnchanged(at, 1)
 	}
 	b.observe(1, 20, 10, 2, sample.Running) // of 31: asleep for 10
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	asleep := b.spans[0]
 	if asleep.Wall != 10 || asleep.End != b.now.Wall-21 || asleep.Samples != 4 || b.l.clocks.blockedDebt != 0 {
 		t.Errorf("sleep %+v, debt %d; want 10 ns to %d at 4 ticks, no debt", asleep, b.l.clocks.blockedDebt, b.now.Wall-21)
@@ -274,13 +278,13 @@ func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
 func TestQueueTimeFromBeforeTheFirstSampleIsNotCounted(t *testing.T) {
 	var l Ledger
 	var got []Span
-	emit := func(s Span) { got = append(got, s) }
+	l.Emit = func(s Span) { got = append(got, s) }
 	at := Place{Stack: 1, State: sample.Running}
-	l.Observe(sample.Reading{Wall: 1000, CPU: 50, RunQueue: 10}, at, false, emit)
+	l.Observe(sample.Reading{Wall: 1000, CPU: 50, RunQueue: 10}, at, false)
 	// Queued for 700, of which 400 before the first sample; then 5 on CPU.
-	l.Observe(sample.Reading{Wall: 1305, CPU: 55, RunQueue: 710}, at, true, emit)
-	l.Observe(sample.Reading{Wall: 1405, CPU: 105, RunQueue: 760}, at, true, emit)
-	l.Finish(emit)
+	l.Observe(sample.Reading{Wall: 1305, CPU: 55, RunQueue: 710}, at, true)
+	l.Observe(sample.Reading{Wall: 1405, CPU: 105, RunQueue: 760}, at, true)
+	l.Finish()
 	var wall, runq, cpu int64
 	for _, s := range got {
 		wall, runq, cpu = wall+s.Wall, runq+s.RunQueue, cpu+s.CPU
@@ -292,14 +296,14 @@ func TestQueueTimeFromBeforeTheFirstSampleIsNotCounted(t *testing.T) {
 
 // The second sample takes the queue time for sleep.
 func TestNoIntervalBeginsBeforeTheFirstSample(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(0, 0, 700, 1, sample.Sleeping) // queued for the last 200
 	b.now.RunQueue += 250
 	b.now.CPU += 10
 	b.now.Wall += 60
-	b.l.Observe(b.now, Place{Stack: 2, State: sample.Running}, true, b.emit)
-	b.l.Finish(b.emit)
+	b.l.Observe(b.now, Place{Stack: 2, State: sample.Running}, true)
+	b.l.Finish()
 	for _, s := range b.spans {
 		if s.End-s.Wall < 0 {
 			t.Errorf("span from %d to %d begins before the first sample: %+v", s.End-s.Wall, s.End, s)
@@ -308,11 +312,11 @@ func TestNoIntervalBeginsBeforeTheFirstSample(t *testing.T) {
 }
 
 func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(7, 2, 100, 1, sample.Sleeping)
 	cpu := func() (ns int64) {
-		b.l.AttributeOverdue(b.emit)
+		b.l.AttributeOverdue()
 		for _, s := range b.spans {
 			ns += s.CPU
 		}
@@ -322,7 +326,7 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 		t.Errorf("%d ns of CPU attributed before the limit, want 0", n)
 	}
 	b.now.Wall += carryLimit + 1
-	b.l.ExtendUnchanged(b.now, 3, b.emit)
+	b.l.ExtendUnchanged(b.now, 3)
 	if n := cpu(); n != 7 {
 		t.Errorf("%d ns of CPU attributed after the limit, want 7", n)
 	}

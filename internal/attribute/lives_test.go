@@ -22,7 +22,20 @@ type lives struct {
 	places     int64         // number of stacks of a phase; 0: 1
 }
 
-func (l *lives) emit(s Span) {
+func newLives() *lives {
+	l := &lives{}
+	l.emit = l.add
+	return l
+}
+
+// thread returns the account of a thread created at the moment, CLOCK_MONOTONIC ns.
+func (l *lives) thread(createdAt int64) *ThreadAccount {
+	th := &ThreadAccount{CreatedAt: createdAt}
+	th.ledger.Emit = l.add
+	return th
+}
+
+func (l *lives) add(s Span) {
 	if s.Leaf != "" {
 		l.unseen += s.CPU
 		return
@@ -41,19 +54,19 @@ func (l *lives) sample(th *ThreadAccount, s Sample) {
 	if !th.Begun() {
 		th.Begin(s.At)
 	}
-	th.Add(&s, nil, l.emit)
+	th.Add(&s)
 }
 
 // end ends a thread that has used life ns.
 func (l *lives) end(th *ThreadAccount, life int64) {
 	l.used += life
-	l.AttributeDeferredOf(th, nil, l.emit)
-	l.EndThread(th, &End{}, l.emit)
-	l.FinishThread(th, nil, l.emit)
+	l.AttributeDeferredOf(th)
+	l.EndThread(th, &End{})
+	l.FinishThread(th)
 }
 
 // finish attributes the rest of the CPU time.
-func (l *lives) finish(now int64) { l.DistributeExited(l.Unobserved(l.used), now, l.emit) }
+func (l *lives) finish(now int64) { l.DistributeExited(l.Unobserved(l.used), now) }
 
 // check compares the sum, and the share of each phase within six standard errors of so many samples. mostUnseen bounds
 // the share without a stack: it is the difference of two sums with the same expectation.

@@ -15,7 +15,7 @@ import (
 // pause samples the thread after cpu + runq + blocked ns, of which gap ns were not observed.
 func (b *timeline) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
 	at := sample.Reading{Wall: b.now.Wall + cpu + runq + blocked, CPU: b.now.CPU + cpu, RunQueue: b.now.RunQueue + runq}
-	b.l.MarkNotObserved(gap, at, st, b.emit)
+	b.l.MarkNotObserved(gap, at, st)
 	b.observe(cpu, runq, blocked, stack, st)
 }
 
@@ -29,11 +29,11 @@ func (b *timeline) notObserved() (wall, runq, cpu int64) {
 }
 
 func TestAGapIsNotChargedToThreadsStartedAfterIt(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(9, 1, 0, 1, sample.Running)
 	b.pause(2790, 310, 0, 3000, 2, sample.Running)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	if wall, runq, cpu := b.notObserved(); wall != 3000 || runq != 300 || cpu != 2700 {
 		t.Errorf("not observed: wall %d, queued %d, CPU %d; want 3000, 300, 2700", wall, runq, cpu)
 	}
@@ -49,10 +49,10 @@ func TestAGapIsNotChargedToThreadsStartedAfterIt(t *testing.T) {
 }
 
 func TestAThreadThatSleptThroughAGapWasObserved(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.pause(0, 0, 3010, 3000, 1, sample.Sleeping)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	if wall, _, _ := b.notObserved(); wall != 0 || len(b.spans) != 1 || b.spans[0].Wall != 3010 {
 		t.Errorf("spans %+v, want one of 3010 ns, observed", b.spans)
 	}
@@ -60,11 +60,11 @@ func TestAThreadThatSleptThroughAGapWasObserved(t *testing.T) {
 
 func TestTimeOfASleeperThatRanInAGapIsNotObserved(t *testing.T) {
 	for _, after := range []sample.State{sample.Sleeping, sample.Running} {
-		var b timeline
+		b := newTimeline()
 		b.observe(0, 0, 0, 1, sample.Sleeping)
 		b.observe(0, 0, 100, 1, sample.Sleeping)
 		b.pause(300, 0, 2800, 3000, 2, after)
-		b.l.Finish(b.emit)
+		b.l.Finish()
 		if wall, _, cpu := b.notObserved(); wall != 3000 || cpu != 290 {
 			t.Errorf("then %v: not observed: wall %d, CPU %d; want 3000 and 290: %+v", after, wall, cpu, b.spans)
 		}
@@ -80,16 +80,16 @@ func TestTimeOfASleeperThatRanInAGapIsNotObserved(t *testing.T) {
 }
 
 func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 400
-	b.l.ExtendUnchanged(at, 40, b.emit)
+	b.l.ExtendUnchanged(at, 40)
 	if b.l.KnownUntil() != at.Wall {
 		t.Fatalf("observed up to %d, want %d", b.l.KnownUntil(), at.Wall)
 	}
 	b.pause(310, 3100, 0, 3000, 2, sample.Running) // queued for 400 before, then ten times as long as on a processor
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	if wall, _, _ := b.notObserved(); wall != 3000 {
 		t.Errorf("%d ns not observed, want 3000", wall)
 	}
@@ -123,8 +123,8 @@ func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 			b.observe(int64(min(i, 1)*10), 0, 0, 1, sample.Running)
 		}
 		b.now = sample.Reading{Wall: start.Wall + c.grow.Wall, CPU: start.CPU + c.grow.CPU, RunQueue: c.grow.RunQueue}
-		b.l.EndWithoutSample(b.now, 40, b.emit)
-		b.l.Finish(b.emit)
+		b.l.EndWithoutSample(b.now, 40)
+		b.l.Finish()
 		wall, runq, cpu := b.notObserved()
 		if (sample.Reading{Wall: wall, CPU: cpu, RunQueue: runq}) != c.unseen {
 			t.Errorf("%s: not observed: wall %d, queued %d, CPU %d; want %+v", c.name, wall, runq, cpu, c.unseen)
@@ -144,7 +144,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 	stacks := []sample.StackID{0, 1, 2, 3, 9, sampledStack}
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		var b timeline
+		b := newTimeline()
 		b.observe(0, 0, 0, 1, sample.State(rng.IntN(4)))
 		start := b.now
 		for range rng.IntN(60) {
@@ -153,7 +153,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			b.pause(cpu, runq, blocked, gap, stacks[rng.IntN(len(stacks))], sample.State(rng.IntN(4)))
 			if at := b.now; rng.IntN(5) == 0 {
 				at.Wall += rng.Int64N(1e9)
-				b.l.ExtendUnchanged(at, 1+rng.Int64N(9), b.emit)
+				b.l.ExtendUnchanged(at, 1+rng.Int64N(9))
 				if b.l.sleep.open {
 					b.now = at
 				}
@@ -163,9 +163,9 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			cpu, blocked := rng.Int64N(1e8), rng.Int64N(1e8)
 			b.now.CPU += cpu
 			b.now.Wall += cpu + blocked
-			b.l.EndWithoutSample(b.now, rng.Int64N(2e8), b.emit)
+			b.l.EndWithoutSample(b.now, rng.Int64N(2e8))
 		}
-		b.l.Finish(b.emit)
+		b.l.Finish()
 		if b.check(t, start); t.Failed() {
 			t.Fatal("seed", seed)
 		}
@@ -196,7 +196,7 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 	var w schedule.GapDetector
 	var g Gaps
 	var l Ledger
-	emit := func(s Span) {
+	l.Emit = func(s Span) {
 		if s.Leaf == NotObserved {
 			unobserved += s.CPU
 			return
@@ -218,12 +218,12 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 		at := sample.Reading{Wall: now, CPU: now}
 		if l.started {
 			if length := g.Within(l.KnownUntil(), now); length > 0 {
-				l.MarkNotObserved(length, at, s.State, emit)
+				l.MarkNotObserved(length, at, s.State)
 			}
 		}
-		l.Observe(at, s, true, emit)
+		l.Observe(at, s, true)
 	}
-	l.Finish(emit)
+	l.Finish()
 	o.truth = l.clocks.last.CPU
 	return o, unobserved
 }

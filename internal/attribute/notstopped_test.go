@@ -13,15 +13,15 @@ func (b *timeline) notStopped(cpu, runq, blocked int64, inCall bool) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
-	b.l.AttributeNotStopped(b.now, inCall, b.emit)
+	b.l.AttributeNotStopped(b.now, inCall)
 }
 
 func TestTimeInACallWithoutStopsGoesToTheCall(t *testing.T) {
-	var b timeline
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.notStopped(400, 20, 0, true)
 	b.observe(5, 0, 0, 2, sample.Running)
-	b.l.Finish(b.emit)
+	b.l.Finish()
 	for _, s := range b.spans {
 		if want := map[int64]int64{1: 400, 2: 5}[int64(s.Stack)]; s.CPU != 0 && (s.CPU != want || s.Leaf != "") {
 			t.Errorf("span %+v, want %d ns of CPU", s, want)
@@ -34,12 +34,12 @@ func TestTimeInACallWithoutStopsGoesToTheCall(t *testing.T) {
 
 func TestCPUTimeOfAThreadThatWasNotStoppedIsRanBetweenTicks(t *testing.T) {
 	for _, before := range []sample.State{sample.Running, sample.Sleeping} {
-		var b timeline
+		b := newTimeline()
 		b.observe(0, 0, 0, 1, before)
 		b.notStopped(400, 20, 80, false)
 		b.notStopped(0, 0, 0, false)
 		b.observe(5, 0, 0, 2, sample.Running)
-		b.l.Finish(b.emit)
+		b.l.Finish()
 		for _, s := range b.spans {
 			if s.CPU == 400 != (s.Leaf == RanBetweenTicks) || s.Leaf == "" && s.CPU != 0 && s.CPU != 5 {
 				t.Errorf("then %v: span %+v, want 400 ns of CPU under %s and 5 ns in the stack", before, s, RanBetweenTicks)

@@ -41,36 +41,36 @@ func (p *pendingSamples) areDue(now int64, asleep bool) bool {
 }
 
 // AddKernelSample adds a kernel sample of a thread on a processor, for period ns.
-func (l *Ledger) AddKernelSample(now sample.Reading, place Place, period int64, emit func(Span)) {
-	t := l.beginInterval(now, emit)
-	l.endSleep(now, t, emit)
+func (l *Ledger) AddKernelSample(now sample.Reading, place Place, period int64) {
+	t := l.beginInterval(now)
+	l.endSleep(now, t)
 	t.cpu += l.carried.takeCPU()
 	t.runQueue += l.carried.takeRunQueue()
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
 	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.Stop, now.Wall, t.runQueue, period})
 	l.pending.cpu += t.cpu
-	l.attributePendingIfDue(now.Wall, false, emit)
+	l.attributePendingIfDue(now.Wall, false)
 }
 
-func (l *Ledger) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
+func (l *Ledger) attributePendingIfDue(now int64, asleep bool) {
 	switch {
 	case !l.pending.areDue(now, asleep):
 	case asleep:
-		l.attributePendingAndCarried(emit)
+		l.attributePendingAndCarried()
 	default:
-		l.attributePending(emit)
+		l.attributePending()
 	}
 }
 
-func (l *Ledger) attributePendingAndCarried(emit func(Span)) {
+func (l *Ledger) attributePendingAndCarried() {
 	if len(l.pending.list) > 0 {
 		l.pending.cpu += l.carried.takeCPU()
 	}
-	l.attributePending(emit)
+	l.attributePending()
 }
 
-func (l *Ledger) attributePending(emit func(Span)) {
-	l.emitPending(emit)
+func (l *Ledger) attributePending() {
+	l.emitPending(l.Emit)
 	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 

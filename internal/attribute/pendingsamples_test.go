@@ -50,7 +50,7 @@ func (b *bursts) clock(now int64) int64 {
 // sampled attributes kernel samples of burstsFor; clocks are read each apart ns on average.
 func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int64, used int64) {
 	p, th := &ProcessAccount{}, &ThreadAccount{}
-	emit := func(s Span) {
+	th.ledger.Emit = func(s Span) {
 		if s.State != sample.Running {
 			return
 		}
@@ -74,14 +74,14 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 		now := sample.Reading{Wall: tick, CPU: b.clock(tick)}
 		for i := range list {
 			list[i].At = read.Between(now, list[i].At.Wall)
-			th.Add(&list[i], nil, emit)
+			th.Add(&list[i])
 		}
 		if _, on := b.runs(tick); !on {
-			th.Add(&Sample{At: now, Place: Place{Stack: burstPhases, State: sample.Sleeping}}, nil, emit)
+			th.Add(&Sample{At: now, Place: Place{Stack: burstPhases, State: sample.Sleeping}})
 		}
 		read = now
 	}
-	p.FinishThread(th, nil, emit)
+	p.FinishThread(th)
 	return attributed, p.Attributed()
 }
 
@@ -123,18 +123,18 @@ func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {
 			b.observe(0, 0, 0, 1, sample.Sleeping)
 		}, 9},
 		"it is stopped":    {func(b *timeline) { b.observe(5, 0, 0, 2, sample.Running) }, 6},
-		"a checkpoint":     {func(b *timeline) { b.l.Flush(b.emit) }, 6},
-		"a view of it all": {func(b *timeline) { b.l.EmitOpen(b.emit) }, 6},
-		"the thread ends":  {func(b *timeline) { b.observe(3, 0, 1, 1, sample.Sleeping); b.l.Finish(b.emit) }, 9},
+		"a checkpoint":     {func(b *timeline) { b.l.Flush() }, 6},
+		"a view of it all": {func(b *timeline) { b.l.EmitOpen(b.l.Emit) }, 6},
+		"the thread ends":  {func(b *timeline) { b.observe(3, 0, 1, 1, sample.Sleeping); b.l.Finish() }, 9},
 	} {
-		var b timeline
-		sampled(&b)
+		b := newTimeline()
+		sampled(b)
 		for _, s := range b.spans {
 			if s.Stack == sampledStack {
 				t.Errorf("%s: sample attributed too early: %+v", name, s)
 			}
 		}
-		c.then(&b)
+		c.then(b)
 		var cpu, queued, n int64
 		for _, s := range b.spans {
 			if s.Stack == sampledStack {
@@ -152,7 +152,7 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 	const short, long, n = 1e6, 3e6, enoughPending / 2
 	var l Ledger
 	got := map[sample.StackID]int64{}
-	emit := func(s Span) {
+	l.Emit = func(s Span) {
 		if s.State == sample.Running {
 			got[s.Stack] += s.CPU
 		}
@@ -166,10 +166,10 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 		}
 		now.Wall += period
 		now.CPU += 2e6 // this clock does not show the CPU time between samples
-		l.AddKernelSample(now, Place{Stack: stack, State: sample.Running}, period, emit)
+		l.AddKernelSample(now, Place{Stack: stack, State: sample.Running}, period)
 	}
 	now.Wall += 1e6
-	l.Observe(now, Place{Stack: 3, State: sample.Sleeping}, false, emit)
+	l.Observe(now, Place{Stack: 3, State: sample.Sleeping}, false)
 	if got[1] != n*short || got[2] != n*long {
 		t.Errorf("time by stack %v, want %d and %d", got, int64(n*short), int64(n*long))
 	}

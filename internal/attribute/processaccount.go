@@ -10,16 +10,17 @@ type ProcessAccount struct {
 	ThreadsFiltered bool
 	KernelSamples   bool // the kernel takes samples: each stands for one period
 
-	attributed int64 // CPU time of its threads, ns
+	emit       func(Span) // takes the spans of ended threads and of children
+	attributed int64      // CPU time of its threads, ns
 	threads    threadPool
 	children   childPool
 }
 
 // EndThread adds an ended thread's CPU time up to its last sample. [ProcessAccount.FinishThread] must follow.
-func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End, emit func(Span)) {
+func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End) {
 	switch {
 	case e.Alive:
-		t.endAlive(e, emit)
+		t.endAlive(e)
 	case !t.begun:
 		p.threads.cpuAtLastSamples += e.AtStart.CPU
 	default:
@@ -31,14 +32,14 @@ func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End, emit func(Span)) {
 }
 
 // FinishThread attributes all that is left of a thread.
-func (p *ProcessAccount) FinishThread(t *ThreadAccount, gaps Gaps, emit func(Span)) {
-	t.Finish(gaps, emit)
+func (p *ProcessAccount) FinishThread(t *ThreadAccount) {
+	t.Finish()
 	p.attributed += t.ledger.clocks.last.CPU - t.ledger.clocks.first.CPU
 }
 
 // AttributeDeferredOf attributes an ended thread's deferred samples, as unobserved time where many samples skid.
-func (p *ProcessAccount) AttributeDeferredOf(t *ThreadAccount, gaps Gaps, emit func(Span)) {
-	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLifeTicks && p.threads.hasManySkids(), gaps, emit)
+func (p *ProcessAccount) AttributeDeferredOf(t *ThreadAccount) {
+	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLifeTicks && p.threads.hasManySkids())
 }
 
 // Attributed returns the CPU time of all threads up to their last samples, and of
@@ -59,25 +60,25 @@ func (p *ProcessAccount) AddUnassigned(where Place, at, period int64) {
 }
 
 // DistributeExited attributes the rest of a process's CPU time to weighted samples, then to [ExitedUnseen].
-func (p *ProcessAccount) DistributeExited(unobserved, now int64, emit func(Span)) {
-	rest := p.threads.distribute(unobserved+p.threads.unattributed, true, p.threadEmitter(now, emit))
-	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
+func (p *ProcessAccount) DistributeExited(unobserved, now int64) {
+	rest := p.threads.distribute(unobserved+p.threads.unattributed, true, p.threadEmitter(now))
+	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest)
 }
 
 // DistributeExitedSoFar attributes unobserved time up to the weights; more can follow. ended is
 // [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
-func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
+func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64) {
 	total := p.Unobserved(ended) + p.threads.unattributed
-	distributed := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
+	distributed := total - p.threads.distribute(total, false, p.threadEmitter(now))
 	ofUnattributed := min(distributed, p.threads.unattributed)
 	p.threads.unattributed -= ofUnattributed
 	p.threads.distributed += distributed - ofUnattributed
 	p.attributed += distributed - ofUnattributed
 }
 
-func (p *ProcessAccount) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+func (p *ProcessAccount) threadEmitter(now int64) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
-		p.emitEnded(Span{Place: k.place, End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.emitEnded(Span{Place: k.place, End: min((k.second+1)*1e9, now)}, ns)
 	}
 }
 
@@ -135,18 +136,18 @@ func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
 
 // DistributeChildren attributes ns of unobserved children to counted programs, samples, programs with known time, at
 // last to [ShortLivedChildren].
-func (p *ProcessAccount) DistributeChildren(ns, now int64, emit func(Span)) {
-	c, emitWeight := &p.children, p.childEmitter(now, emit)
+func (p *ProcessAccount) DistributeChildren(ns, now int64) {
+	c, emitWeight := &p.children, p.childEmitter(now)
 	rest := c.distributeCounted(ns+c.undistributed, now, true, emitWeight)
 	rest = c.weights.distribute(rest, c.unplacedWeight+c.weights.samplingError(), emitWeight)
 	rest = c.distributeKnown(rest, now, emitWeight)
 	*c = childPool{}
-	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
+	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest)
 }
 
 // DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights; more can follow.
-func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
-	c, emitWeight := &p.children, p.childEmitter(now, emit)
+func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
+	c, emitWeight := &p.children, p.childEmitter(now)
 	c.undistributed += ns
 	if c.programsComplete {
 		c.undistributed = c.distributeCounted(c.undistributed, now, false, emitWeight)
@@ -156,9 +157,9 @@ func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64, emit func(Span))
 }
 
 // childEmitter subtracts what it emits from the known time of the program.
-func (p *ProcessAccount) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+func (p *ProcessAccount) childEmitter(now int64) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
-		p.emitEnded(Span{Place: k.place, Leaf: k.place.ChildState.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.emitEnded(Span{Place: k.place, Leaf: k.place.ChildState.leaf(), End: min((k.second+1)*1e9, now)}, ns)
 		if p.children.programs != nil {
 			p.children.add(k.place.Program, programTime{knownCPU: -ns})
 		}
@@ -168,10 +169,10 @@ func (p *ProcessAccount) childEmitter(now int64, emit func(Span)) func(weightKey
 const maxSpans = 1024
 
 // emitEnded emits ns of CPU time that end at s.End, in up to maxSpans spans if one would begin before sampling did.
-func (p *ProcessAccount) emitEnded(s Span, ns int64, emit func(Span)) {
+func (p *ProcessAccount) emitEnded(s Span, ns int64) {
 	for window := max(s.End-p.Since, ns/maxSpans+1); ns > 0; ns -= window {
 		s.CPU = min(ns, window)
 		s.Wall = s.CPU
-		emit(s)
+		p.emit(s)
 	}
 }

@@ -39,6 +39,7 @@ type ThreadAccount struct {
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 
+	gaps          *Gaps // nil: none
 	ledger        Ledger
 	deferred      []Sample // until a stop shows whether the thread makes many system calls (package skid)
 	begun         bool
@@ -85,27 +86,27 @@ const (
 
 // Add attributes the interval that a sample ends, or defers the sample until it is known whether the thread makes many
 // system calls. If this sample's basis shows that, Add first attributes the deferred samples.
-func (t *ThreadAccount) Add(s *Sample, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) Add(s *Sample) {
 	if n := len(t.deferred); n > 0 {
 		many := s.Basis == sample.ManyCalls || s.Basis == sample.Skids
 		full := n >= maxDeferred || s.At.Wall-t.deferred[0].At.Wall > maxDeferredAge
 		if many || full || s.Basis == sample.FewCalls {
-			t.attributeDeferredAs(many && !full, gaps, emit)
+			t.attributeDeferredAs(many && !full)
 		}
 	}
 	if s.Basis == sample.Undecided || len(t.deferred) > 0 {
 		t.deferred = append(t.deferred, *s)
 		return
 	}
-	t.attribute(s, gaps, emit)
+	t.attribute(s)
 }
 
 // AttributeDeferred attributes the deferred samples as those of a thread with few system calls.
-func (t *ThreadAccount) AttributeDeferred(gaps Gaps, emit func(Span)) {
-	t.attributeDeferredAs(false, gaps, emit)
+func (t *ThreadAccount) AttributeDeferred() {
+	t.attributeDeferredAs(false)
 }
 
-func (t *ThreadAccount) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) attributeDeferredAs(manyCalls bool) {
 	deferred := t.deferred
 	t.deferred = nil
 	for i := range deferred {
@@ -113,21 +114,21 @@ func (t *ThreadAccount) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func
 		if s.OnCPU && manyCalls && s.Basis != sample.Exact {
 			s.OnCPU, s.Basis = false, sample.Skids
 		}
-		t.attribute(s, gaps, emit)
+		t.attribute(s)
 	}
 }
 
-func (t *ThreadAccount) attribute(s *Sample, gaps Gaps, emit func(Span)) {
-	t.Extend(s.UnchangedBefore, gaps, emit)
+func (t *ThreadAccount) attribute(s *Sample) {
+	t.Extend(s.UnchangedBefore)
 	t.countSamples(1, s.At.Wall)
 	if t.ledger.started {
-		t.skipGaps(s.At, s.Place.State, gaps, emit)
+		t.skipGaps(s.At, s.Place.State)
 	}
-	t.attributeInterval(s, emit)
+	t.attributeInterval(s)
 }
 
 // attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
-func (t *ThreadAccount) attributeInterval(s *Sample, emit func(Span)) {
+func (t *ThreadAccount) attributeInterval(s *Sample) {
 	if s.OnCPU || s.Place.State == sample.Running {
 		t.activeSamples++
 	}
@@ -140,11 +141,11 @@ func (t *ThreadAccount) attributeInterval(s *Sample, emit func(Span)) {
 	}
 	switch {
 	case young && s.OnCPU:
-		t.attributeYoung(s, emit)
+		t.attributeYoung(s)
 	case !young && s.sharesCPU():
-		t.ledger.AddKernelSample(s.At, s.Place, s.StandsFor, emit)
+		t.ledger.AddKernelSample(s.At, s.Place, s.StandsFor)
 	default:
-		t.ledger.Observe(s.At, s.Place, s.OnCPU, emit)
+		t.ledger.Observe(s.At, s.Place, s.OnCPU)
 	}
 }
 
@@ -159,39 +160,39 @@ func (t *ThreadAccount) addSkidded(s *Sample) {
 
 // attributeYoung attributes at most the CPU time for which the sample stands; what is missing in that is its weight,
 // and what exceeds it is withheld ([threadPool]).
-func (t *ThreadAccount) attributeYoung(s *Sample, emit func(Span)) {
-	attributed, excess := t.ledger.attributeSample(s.StandsFor, s.At, s.Place, true, emit)
+func (t *ThreadAccount) attributeYoung(s *Sample) {
+	attributed, excess := t.ledger.attributeSample(s.At, s.Place, true, s.StandsFor)
 	t.weights = append(t.weights, sampleWeight{
 		place: s.Place.asRunning(), at: s.At.Wall, weight: s.StandsFor - attributed, withheld: excess,
 		unproven: s.Basis == sample.Undecided,
 	})
 	if len(t.weights) == longLifeTicks {
-		t.releaseWithheld(emit)
+		t.releaseWithheld()
 	}
 }
 
 // releaseWithheld attributes the withheld CPU time to the samples that have it.
-func (t *ThreadAccount) releaseWithheld(emit func(Span)) {
+func (t *ThreadAccount) releaseWithheld() {
 	for i := range t.weights {
 		if w := &t.weights[i]; w.withheld > 0 {
-			emit(Span{Place: w.place, End: w.at, Wall: w.withheld, CPU: w.withheld})
+			t.ledger.Emit(Span{Place: w.place, End: w.at, Wall: w.withheld, CPU: w.withheld})
 			w.withheld = 0
 		}
 	}
 }
 
 // skipGaps attributes the part of the time up to now that lies in gaps as not observed. state is the thread's now.
-func (t *ThreadAccount) skipGaps(now sample.Reading, state sample.State, gaps Gaps, emit func(Span)) {
-	if length := gaps.Within(t.ledger.KnownUntil(), now.Wall); length > 0 {
-		t.ledger.MarkNotObserved(length, now, state, emit)
+func (t *ThreadAccount) skipGaps(now sample.Reading, state sample.State) {
+	if length := t.gaps.Within(t.ledger.KnownUntil(), now.Wall); length > 0 {
+		t.ledger.MarkNotObserved(length, now, state)
 	}
 }
 
 // Extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
-func (t *ThreadAccount) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) Extend(u sample.Unchanged) {
 	if last := u.Last; u.Ticks > 0 && last.Wall != 0 {
 		last.Wall = max(last.Wall, t.ledger.clocks.last.Wall)
-		t.ledger.ExtendUnchanged(last, u.Ticks, emit)
+		t.ledger.ExtendUnchanged(last, u.Ticks)
 		t.countSamples(u.Ticks, last.Wall)
 	}
 }
@@ -205,28 +206,28 @@ func (t *ThreadAccount) countSamples(samples, at int64) {
 }
 
 // AttributeNotStopped attributes time without stops, as in a call that a stop would abort.
-func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped, gaps Gaps, emit func(Span)) {
+func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped) {
 	t.ledger.noteRefusal(n.Refused)
 	if !n.Suppressed() {
 		return
 	}
-	t.AttributeDeferred(gaps, emit)
+	t.AttributeDeferred()
 	if n.InCall.Wall != 0 {
-		t.ledger.AttributeNotStopped(n.InCall, true, emit)
+		t.ledger.AttributeNotStopped(n.InCall, true)
 	}
 	if n.Other.Wall != 0 {
-		t.ledger.AttributeNotStopped(n.Other, false, emit)
+		t.ledger.AttributeNotStopped(n.Other, false)
 	}
 }
 
 // endAlive attributes the time since the last sample of a thread that outlives the recording; without a sample, all its
 // time, if it has used a CPU.
-func (t *ThreadAccount) endAlive(e *End, emit func(Span)) {
+func (t *ThreadAccount) endAlive(e *End) {
 	switch {
 	case e.AtEnd.Wall == 0:
 	case t.begun:
 		if e.AtEnd.CPU > t.ledger.clocks.last.CPU {
-			t.ledger.EndWithoutSample(e.AtEnd, e.GapThreshold, emit)
+			t.ledger.EndWithoutSample(e.AtEnd, e.GapThreshold)
 		}
 	case e.AtEnd.CPU > e.AtStart.CPU:
 		t.begun = true
@@ -235,20 +236,20 @@ func (t *ThreadAccount) endAlive(e *End, emit func(Span)) {
 		} else {
 			t.ledger.Begin(e.AtStart)
 		}
-		t.ledger.EndWithoutSample(e.AtEnd, 0, emit)
+		t.ledger.EndWithoutSample(e.AtEnd, 0)
 	}
 }
 
 // Cut attributes open time for a checkpoint.
-func (t *ThreadAccount) Cut(gaps Gaps, emit func(Span)) {
-	t.AttributeDeferred(gaps, emit)
-	t.releaseWithheld(emit)
-	t.ledger.Flush(emit)
+func (t *ThreadAccount) Cut() {
+	t.AttributeDeferred()
+	t.releaseWithheld()
+	t.ledger.Flush()
 }
 
 // Finish attributes all that is left.
-func (t *ThreadAccount) Finish(gaps Gaps, emit func(Span)) {
-	t.AttributeDeferred(gaps, emit)
-	t.releaseWithheld(emit)
-	t.ledger.Finish(emit)
+func (t *ThreadAccount) Finish() {
+	t.AttributeDeferred()
+	t.releaseWithheld()
+	t.ledger.Finish()
 }

@@ -11,15 +11,15 @@ import (
 // cpuOfStacks attributes samples 10 ms apart, and returns the CPU time of each stack.
 func cpuOfStacks(samples ...Sample) map[sample.StackID]int64 {
 	got := map[sample.StackID]int64{}
-	emit := func(s Span) { got[s.Stack] += s.CPU }
 	var th ThreadAccount
+	th.ledger.Emit = func(s Span) { got[s.Stack] += s.CPU }
 	for i := range samples {
 		b := &samples[i]
 		t := int64(i+1) * 10e6
 		b.At, b.Place.State = sample.Reading{Wall: t, CPU: t}, sample.Running
-		th.Add(b, nil, emit)
+		th.Add(b)
 	}
-	th.Finish(nil, emit)
+	th.Finish()
 	return got
 }
 

@@ -15,16 +15,17 @@ import (
 // simulated simulates consecutive threads, sampled at independent ticks with probability part. Unobserved time is
 // distributed after each multiple of each samples; 0: at the end.
 func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) *lives {
-	l, th := &lives{}, &ThreadAccount{CreatedAt: 1 + rng.Int64N(period)}
+	l := newLives()
+	th := l.thread(1 + rng.Int64N(period))
 	now, last := int64(0), int64(0)
 	for n := 1; n <= samples; n++ {
 		now = int64(n)*period + rng.Int64N(period/4)
 		for th.CreatedAt+life <= now {
 			l.end(th, life)
-			th = &ThreadAccount{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
+			th = l.thread(th.CreatedAt + life + rng.Int64N(period))
 		}
 		if each > 0 && n%each == 0 {
-			l.DistributeExitedSoFar(l.used, now, l.emit)
+			l.DistributeExitedSoFar(l.used, now)
 		}
 		if age := now - th.CreatedAt; age >= 0 && (part == 1 || rng.Float64() < part) {
 			l.sample(th, Sample{
@@ -36,18 +37,19 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	}
 	l.finish(now)
 	l.used += th.ledger.clocks.last.CPU // of the last thread, which still runs and has no weight
-	th.Finish(nil, l.emit)
+	th.Finish()
 	return l
 }
 
 // queued simulates threads that alternate between some milliseconds on a processor and, wait times as long, in its
 // queue.
 func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives {
-	l := &lives{places: 64}
+	l := newLives()
+	l.places = 64
 	now, last := int64(0), int64(0)
 	next, n := period, 1
 	for n <= samples {
-		th, age := &ThreadAccount{CreatedAt: now + 1}, int64(0)
+		th, age := l.thread(now+1), int64(0)
 		for on := rng.IntN(2) == 0; age < life; on = !on {
 			span := 1 + rng.Int64N(period/2)
 			if on {
@@ -133,21 +135,21 @@ func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 
 func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, StandsFor: 10e6}
-	for what, th := range map[string]*ThreadAccount{"created before the recording": {}, "asleep": {CreatedAt: 1}} {
+	for what, th := range map[string]*ThreadAccount{"created before the recording": newLives().thread(0), "asleep": newLives().thread(1)} {
 		p, b := &ProcessAccount{}, at
 		b.OnCPU = th.CreatedAt == 0
 		th.Begin(b.At)
-		if th.attributeInterval(&b, func(Span) {}); len(th.weights) != 0 {
+		if th.attributeInterval(&b); len(th.weights) != 0 {
 			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
 		if p.threads.addWeights(th, p.KernelSamples); p.threads.weights.weightSum != 0 {
 			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.weights.weightSum)
 		}
 	}
-	p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1}
+	p, th := &ProcessAccount{}, newLives().thread(1)
 	th.Begin(at.At)
 	for range 3 { // only the first sample is at less than a tick of CPU time
-		th.attributeInterval(&at, func(Span) {})
+		th.attributeInterval(&at)
 		at.At.CPU += at.StandsFor
 	}
 	if p.threads.addWeights(th, p.KernelSamples); p.threads.weights.weightSum != 7e6 {
@@ -161,12 +163,12 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 		first           sample.Basis
 		weight, skidded int64
 	}{{sample.Exact, 7e6, 0}, {sample.Skids, 0, 7e6}} {
-		p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1}
+		p, th := &ProcessAccount{}, newLives().thread(1)
 		s := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, Place: Place{State: sample.Running}, Basis: c.first,
 			OnCPU: c.first == sample.Exact, StandsFor: 10e6}
 		th.Begin(s.At)
 		for range 2*longLifeTicks + 1 {
-			th.Add(&s, nil, func(Span) {})
+			th.Add(&s)
 			s.At.Wall, s.At.CPU = s.At.Wall+10e6, s.At.CPU+5e6
 			s.OnCPU, s.Basis = true, sample.Exact
 		}
@@ -182,9 +184,10 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 // It goes to the pool; that of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLifeTicks, 0}} {
-		p, th := &ProcessAccount{}, &ThreadAccount{CreatedAt: 1, Samples: c.samples, lastStandsFor: 10e6}
+		p, th := &ProcessAccount{}, newLives().thread(1)
+		th.Samples, th.lastStandsFor = c.samples, 10e6
 		th.ledger.Begin(sample.Reading{})
-		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
+		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false)
 		if p.threads.addWeights(th, p.KernelSamples); p.threads.unattributed != c.back {
 			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.unattributed, c.back)
 		}
@@ -206,16 +209,16 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 	} {
 		p, attributed := &ProcessAccount{KernelSamples: c.sampled}, int64(0)
 		th := &ThreadAccount{CreatedAt: 1, Samples: longLifeTicks}
-		emit := func(s Span) { attributed += s.CPU }
+		th.ledger.Emit = func(s Span) { attributed += s.CPU }
 		th.Begin(sample.Reading{})
 		for i := int64(1); i <= c.samples; i++ {
 			at := sample.Reading{Wall: i * 10e6, CPU: i * 1e6}
-			th.Add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, StandsFor: 10e6}, nil, emit)
+			th.Add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, StandsFor: 10e6})
 		}
 		end := sample.Reading{Wall: 1e9, CPU: max(5e6, c.samples*1e6)}
-		th.Add(&Sample{At: end, Place: Place{State: sample.Sleeping}}, nil, emit)
-		p.EndThread(th, &End{}, emit)
-		p.FinishThread(th, nil, emit)
+		th.Add(&Sample{At: end, Place: Place{State: sample.Sleeping}})
+		p.EndThread(th, &End{})
+		p.FinishThread(th)
 		back, weight := p.threads.unattributed, p.threads.weights.weightSum
 		if back != c.back || weight != c.weight || attributed+back != end.CPU {
 			t.Errorf("%s: returned to the pool %d, weight %d; want %d and %d; %d attributed of %d", c.name,
@@ -311,16 +314,17 @@ func TestSubsetsLivesOfAboutSixteenSamplesHaveStacks(t *testing.T) {
 
 // calling simulates threads with system calls in every second phase. One sample in three is exact (own processor).
 func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
-	l, th := &lives{}, &ThreadAccount{CreatedAt: 1 + rng.Int64N(period)}
+	l := newLives()
+	th := l.thread(1 + rng.Int64N(period))
 	now := int64(0)
 	for n := range samples {
 		now = int64(n+1)*period + rng.Int64N(period/4)
 		for th.CreatedAt+life <= now {
 			l.end(th, life)
-			th = &ThreadAccount{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
+			th = l.thread(th.CreatedAt + life + rng.Int64N(period))
 		}
 		if each > 0 && n%each == 0 {
-			l.DistributeExitedSoFar(l.used, now, l.emit)
+			l.DistributeExitedSoFar(l.used, now)
 		}
 		age := now - th.CreatedAt
 		if age < 0 {
@@ -338,9 +342,9 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 		l.sample(th, s)
 	}
 	l.finish(now)
-	th.AttributeDeferred(nil, l.emit)
+	th.AttributeDeferred()
 	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu // of the last thread, which still runs and has no weight
-	th.releaseWithheld(l.emit)
+	th.releaseWithheld()
 	return l
 }
 
@@ -384,10 +388,10 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 
 func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	p, got := &ProcessAccount{threads: threadPool{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
-	emit := func(s Span) { got[s.Stack] += s.CPU }
+	p.emit = func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()
-		if p.DistributeExitedSoFar(ended, 9e9, emit); got[1] != want1 || got[2] != want2 {
+		if p.DistributeExitedSoFar(ended, 9e9); got[1] != want1 || got[2] != want2 {
 			t.Errorf("%d ns used by ended threads: time by stack %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
@@ -410,7 +414,7 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	if left := p.Unobserved(1900); left != 900-(208-10) || p.Attributed() != 208-10 {
 		t.Errorf("%d ns left of %d used, want %d and %d", left, p.Attributed(), 900-(208-10), 208-10)
 	}
-	if p.DistributeExited(p.Unobserved(1900), 9e9, emit); got[0] != 900+10-208-102 { // two standard errors
+	if p.DistributeExited(p.Unobserved(1900), 9e9); got[0] != 900+10-208-102 { // two standard errors
 		t.Errorf("%d ns without a stack in the end, want %d", got[0], 900+10-208-102)
 	}
 }

@@ -19,16 +19,16 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 	} {
 		p, th := &ProcessAccount{}, &ThreadAccount{}
 		var cpu, runq, wall int64
-		emit := func(s Span) {
+		th.ledger.Emit = func(s Span) {
 			if s.Leaf != NotObserved || s.Samples != 0 {
 				t.Errorf("%s: span %+v, want %s without samples", name, s, NotObserved)
 			}
 			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
 		}
 		th.BeginWithoutSample(sample.Reading{})
-		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}}, nil, nil)
-		p.EndThread(th, &End{Alive: true, AtEnd: rest, GapThreshold: 1e9}, emit)
-		p.FinishThread(th, Gaps{}, emit)
+		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}})
+		p.EndThread(th, &End{Alive: true, AtEnd: rest, GapThreshold: 1e9})
+		p.FinishThread(th)
 		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
 			t.Errorf("%s: CPU %d, queued %d, wall %d; want those of %+v", name, cpu, runq, wall, rest)
 		}
@@ -39,24 +39,24 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 	var l Ledger
 	wall := int64(0)
-	emit := func(s Span) {
+	l.Emit = func(s Span) {
 		if wall += s.Wall; s.State != sample.Running {
 			t.Errorf("span %+v of a thread that never slept is not running", s)
 		}
 	}
 	l.Begin(sample.Reading{})
-	l.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Place{State: sample.Running}, true, emit)
-	l.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Place{State: sample.Running}, true, emit)
-	if l.Finish(emit); wall != 20e6 {
+	l.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Place{State: sample.Running}, true)
+	l.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Place{State: sample.Running}, true)
+	if l.Finish(); wall != 20e6 {
 		t.Errorf("attributed %d ns of wall time, want 20e6", wall)
 	}
 }
 
 // sampledLives simulates consecutive threads, sampled at fixed times, with clocks read at ticks.
 func sampledLives(rng *rand.Rand, life, period int64, samples int) *lives {
-	l, end := &lives{}, int64(samples)*period
+	l, end := newLives(), int64(samples)*period
 	for created := rng.Int64N(period); created < end; created += life + rng.Int64N(period) {
-		th := &ThreadAccount{CreatedAt: created}
+		th := l.thread(created)
 		read := sample.Reading{Wall: created}
 		var waiting []int64
 		next := created - created%period + period

@@ -118,7 +118,7 @@ func (o *outcome) first() float64 {
 func (l life) sampled(threads int, seed uint64) (o outcome) {
 	const period = 10e6
 	rng := rand.New(rand.NewPCG(seed, 5))
-	var ledger attribute.Ledger
+	ledger := attribute.Ledger{Emit: o.emit}
 	cycle, asleep := int64(0), l.sleep
 	var cpu, bursts int64 // as of the present cycle's beginning
 	var due, since, arrivals, before int64
@@ -147,21 +147,21 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			runs++
 		}
 		if o.observations > 1 && last != sample.Running && s.State != sample.Running && runs == arrivals {
-			ledger.ExtendUnchanged(at, 1, o.emit)
+			ledger.ExtendUnchanged(at, 1)
 			skipped = false
 			if length := backoffLength(now-since, period, threads, sl.factor(), sleepShare, rng); length > 0 {
 				due = now + length
 			}
 			continue
 		}
-		ledger.Observe(at, s, s.State == sample.Running, o.emit)
+		ledger.Observe(at, s, s.State == sample.Running)
 		if skipped {
 			sl.addCPU(cpu + ran - before)
 		}
 		skipped, before = false, cpu+ran
 		last, since, arrivals = s.State, now, runs
 	}
-	ledger.Finish(o.emit)
+	ledger.Finish()
 	return o
 }
 

@@ -111,7 +111,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 	p.period, p.frequentWakers = period, threads
 	var ledger attribute.Ledger
 	var blocked [numStacks]int64
-	emit := func(s attribute.Span) {
+	ledger.Emit = func(s attribute.Span) {
 		if s.State == sample.Sleeping {
 			blocked[s.Stack] += s.Wall
 		}
@@ -139,14 +139,14 @@ func sleepsOf(long, short int64, threads int) float64 {
 			continue // it runs: samples tell
 		}
 		for _, at := range samples {
-			ledger.Observe(at, attribute.Place{State: sample.Running, Stop: frames.StopRoot}, true, emit)
+			ledger.Observe(at, attribute.Place{State: sample.Running, Stop: frames.StopRoot}, true)
 		}
 		samples = samples[:0]
-		ledger.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{Stack: where, State: sample.Sleeping,
-			Stop: frames.StopRoot},
-			false, emit)
+		ledger.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{
+			Stack: where, State: sample.Sleeping, Stop: frames.StopRoot,
+		}, false)
 		due = now + p.frequentWakerBackoff()
 	}
-	ledger.Finish(emit)
+	ledger.Finish()
 	return float64(blocked[stackLast]) / float64(blocked[stackFirst]+blocked[stackLast])
 }
