@@ -59,14 +59,14 @@ func (out *intervalSink) interval(p *processState, th *threadState, s *attribute
 	i := profile.Interval{
 		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID),
 		Start: p.Target.StartTime, Comm: p.Comm,
-		Thread: attribute.Exited, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
+		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
 		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 	}
 	switch {
 	case s.Program != "":
 		i.Thread = attribute.ChildrenOf(s.Program)
 	case s.Leaf == attribute.ShortLivedChildren:
-		i.Thread = attribute.Children
+		i.Thread = attribute.ChildrenThread
 	}
 	if th != nil {
 		i.TID, i.InnerTID, i.Thread, i.Role = th.TID, innerNumber(th.innerTID, th.TID), th.name, th.role

@@ -37,7 +37,7 @@ type Sink interface {
 // Totals are sums over all intervals, CPU time in ns.
 type Totals struct {
 	Target    int64 // charged by the kernel to the processes
-	Estimated int64 // by samples ([timePool])
+	Estimated int64 // by samples ([weightedSamples])
 }
 
 // Attribution turns events, and answers of [ProcSource], into intervals. Not safe for concurrent use.

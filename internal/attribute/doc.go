@@ -50,13 +50,14 @@
 //
 //	unobserved = CPU time of ended threads − Σ their cpu at their last samples − what was distributed before
 //
-// Distribution ([timePool.distribute]): samples share it by weight; what exceeds the weights goes to a synthetic frame:
+// Distribution ([weightedSamples.distribute]): samples share it by weight; what exceeds the weights goes to a synthetic
+// frame:
 //
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
-// Sampling error ([timePool.samplingError]): Σ weights differs from the time by chance, by up to two standard errors.
-// In the last distribution, and always for a program with few samples ([childPool.distributeCounted]), each of the n
-// samples gets the same part of these; Σ weights includes what was distributed before:
+// Sampling error ([weightedSamples.samplingError]): Σ weights differs from the time by chance, by up to two standard
+// errors. In the last distribution, and always for a program with few samples ([childTime.distributeCounted]), each of
+// the n samples gets the same part of these; Σ weights includes what was distributed before:
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
@@ -67,14 +68,15 @@
 //
 //	weight = max(T − x, 0)
 //
-// Skids ([threadPool.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken on
-// its own processor (package skid). The others give their weights to those, and a sample that surely skids has x = 0,
-// as its CPU time goes to the next one:
+// Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
+// on its own processor (package skid). The others give their weights to those, and a sample that surely skids has
+// x = 0, as its CPU time goes to the next one:
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //
-// Unobserved children ([cutimeNode.unobserved]): a wait adds the time of the child and its children to the parent's cutime
-// and cstime. A child without a wait adds nothing: a zombie, an orphan, a child of a process that ignores SIGCHLD:
+// Unobserved children ([cutimeNode.unobserved]): a wait adds the time of the child and its children to the parent's
+// cutime and cstime. A child without a wait adds nothing: a zombie, an orphan, a child of a process that ignores
+// SIGCHLD:
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //
@@ -83,16 +85,16 @@
 //
 //	weight = T
 //
-// Time of programs ([childPool.timePerProgram]): recorded switches (package descendants) give each program's time,
+// Time of programs ([childTime.timePerProgram]): recorded switches (package descendants) give each program's time,
 // which its samples share. The excess is mostly of exits, after a child's last record; it is at most all counted time,
 // less the weights of programs without known time, and is divided in the last distribution only:
 //
 //	time of a program = min(time, Σ known times) × its known time / Σ known times + excess × its ends / Σ ends
 //
-// Missed samples ([timePool.divideMissed]): samples without a place, by chance, give their weights to others of their
-// program:
+// Missed samples ([weightedSamples.divideMissed]): samples whose place is unknown by chance give their weights to others
+// of their program:
 //
-//	weight = T + Σ weights of missed samples / number of placed samples
+//	weight = T + Σ weights of missed samples / number of samples with a known place
 //
 // Gaps ([Ledger.MarkNotObserved]): [Gaps] are times without any sample. Of the growth of a thread that ran within one
 // is, for cpu and for runqueue:

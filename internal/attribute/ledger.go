@@ -99,7 +99,9 @@ func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t t
 		l.carryOver(now, t.cpu, 0)
 	}
 	runQueue := t.runQueue + l.carried.takeRunQueue()
-	l.Emit(Span{Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
+	l.Emit(Span{
+		Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed,
+	})
 	l.lastRunning = place
 	return attributed, excess
 }

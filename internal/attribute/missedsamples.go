@@ -4,27 +4,27 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// missedSamples are those of one program. Their weights and their number are divided among its samples with a place, by
-// the number of these.
+// missedSamples are those of one program. Their weights and their number are divided among its samples with a known
+// place, by the number of these.
 type missedSamples struct {
 	weight, count divider
 	second        int64
 }
 
-func (p *timePool) divideMissed() {
+func (p *weightedSamples) divideMissed() {
 	byProgram := p.takeMissed()
 	if byProgram == nil {
 		return
 	}
-	for k, w := range p.samples {
-		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.hasPlace() {
+	for k, w := range p.byPlace {
+		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.placeKnown() {
 			m.weight.weightSum += w.count
 			m.count.weightSum += w.count
 		}
 	}
 	for _, k := range p.inOrder() {
-		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.hasPlace() {
-			n := p.samples[k].count
+		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.placeKnown() {
+			n := p.byPlace[k].count
 			p.add(k, m.weight.next(n), m.count.next(n))
 		}
 	}
@@ -36,8 +36,8 @@ func (p *timePool) divideMissed() {
 	}
 }
 
-func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
-	for k, w := range p.samples {
+func (p *weightedSamples) takeMissed() (byProgram map[string]*missedSamples) {
+	for k, w := range p.byPlace {
 		if k.place.ChildState != ChildNotStopped {
 			continue
 		}
@@ -52,7 +52,7 @@ func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
 		m.weight.total += w.ns
 		m.count.total += w.count
 		m.second = max(m.second, k.second)
-		delete(p.samples, k)
+		delete(p.byPlace, k)
 	}
 	return byProgram
 }

@@ -12,8 +12,8 @@ type ProcessAccount struct {
 
 	emit       func(Span) // takes the spans of ended threads and of children
 	attributed int64      // CPU time of its threads, ns
-	threads    threadPool
-	children   childPool
+	threads    endedThreadTime
+	children   childTime
 }
 
 // EndThread adds an ended thread's CPU time up to its last sample. [ProcessAccount.FinishThread] must follow.
@@ -55,7 +55,7 @@ func (p *ProcessAccount) Unobserved(ended int64) int64 {
 // AddUnassigned adds a sample of weight period, ns, of a thread that ended before its clocks were read again.
 func (p *ProcessAccount) AddUnassigned(where Place, at, period int64) {
 	if !p.ThreadsFiltered {
-		p.threads.weights.addWeighted(where.asRunning(), at, period)
+		p.threads.proven.addWeighted(where.asRunning(), at, period)
 	}
 }
 
@@ -84,7 +84,7 @@ func (p *ProcessAccount) threadEmitter(now int64) func(weightKey, int64) {
 
 // AddUnassignedOfChild adds a sample of weight period, ns, of an unobserved child on a processor.
 func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
-	p.children.weights.addWeighted(where, at, period)
+	p.children.samples.addWeighted(where, at, period)
 }
 
 // AddCountedChild adds CPU time of an unobserved child in a program, ns. ended: the child has ended. allCounted is
@@ -110,28 +110,28 @@ func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, pe
 		return false
 	}
 	from, into := &p.threads, &parent.children
-	from.weights.merge(&from.unproven)
-	named := from.weights.withProgram(program)
-	into.weights.merge(&named)
-	into.unplacedWeight += from.skidded.weight
+	from.proven.merge(&from.unproven)
+	named := from.proven.withProgram(program)
+	into.samples.merge(&named)
+	into.unknownWeight += from.skidded.weight
 	into.undistributed += unobserved + from.unattributed
 	into.add(program, programTime{knownCPU: unobserved + from.unattributed})
-	from.weights, from.skidded, from.unattributed = timePool{}, skidded{}, 0
+	from.proven, from.skidded, from.unattributed = weightedSamples{}, skidded{}, 0
 	return true
 }
 
 // PassChildrenTo adds the time of an ended process's children, and ns more, to the children of its parent.
 func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
 	from, into := &p.children, &parent.children
-	into.weights.merge(&from.weights)
+	into.samples.merge(&from.samples)
 	into.undistributed += from.undistributed + ns
-	into.unplacedWeight += from.unplacedWeight
+	into.unknownWeight += from.unknownWeight
 	for program, t := range from.programs {
 		into.add(program, t)
 	}
 	into.programsComplete = into.programsComplete || from.programsComplete
 	into.countedCPU += from.countedCPU
-	*from = childPool{}
+	*from = childTime{}
 }
 
 // DistributeChildren attributes ns of unobserved children to counted programs, samples, programs with known time, at
@@ -139,9 +139,9 @@ func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
 func (p *ProcessAccount) DistributeChildren(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
 	rest := c.distributeCounted(ns+c.undistributed, now, true, emitWeight)
-	rest = c.weights.distribute(rest, c.unplacedWeight+c.weights.samplingError(), emitWeight)
+	rest = c.samples.distribute(rest, c.unknownWeight+c.samples.samplingError(), emitWeight)
 	rest = c.distributeKnown(rest, now, emitWeight)
-	*c = childPool{}
+	*c = childTime{}
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest)
 }
 
@@ -152,7 +152,7 @@ func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
 	if c.programsComplete {
 		c.undistributed = c.distributeCounted(c.undistributed, now, false, emitWeight)
 	} else {
-		c.undistributed = c.weights.distribute(c.undistributed, 0, emitWeight)
+		c.undistributed = c.samples.distribute(c.undistributed, 0, emitWeight)
 	}
 }
 

@@ -55,7 +55,7 @@ func (c ChildState) leaf() string {
 	return ""
 }
 
-func (c ChildState) hasPlace() bool { return c == ChildWalked || c == ChildInExec }
+func (c ChildState) placeKnown() bool { return c == ChildWalked || c == ChildInExec }
 
 // Span is a piece of a thread's time in one place; times in ns.
 type Span struct {
@@ -82,10 +82,10 @@ const (
 	NoUserSpace = "[kernel's own thread]"
 	// ExecOrExit is the frame of a child in exec or exit without kernel frames.
 	ExecOrExit = "[exec or exit]"
-	// Children names threads of [ShortLivedChildren].
-	Children = "[children]"
-	// Exited names ended threads without samples.
-	Exited = "[exited]"
+	// ChildrenThread names threads of [ShortLivedChildren].
+	ChildrenThread = "[children]"
+	// ExitedThread names ended threads without samples.
+	ExitedThread = "[exited]"
 )
 
 // ChildrenOf names threads of unobserved children in a program.

@@ -13,8 +13,8 @@ func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 	}
 	for _, p := range a.procs {
 		ended := &p.account.threads
-		for _, pool := range []*timePool{&ended.weights, &ended.unproven, &p.account.children.weights} {
-			for k := range pool.samples {
+		for _, w := range []*weightedSamples{&ended.proven, &ended.unproven, &p.account.children.samples} {
+			for k := range w.byPlace {
 				if !yield(k.place.Stack) {
 					return
 				}

@@ -159,7 +159,7 @@ func TestStreamsOfAnotherFormatAreRefused(t *testing.T) {
 	}
 }
 
-func FuzzRun(f *testing.F) {
+func FuzzReplay(f *testing.F) {
 	streams, _ := filepath.Glob("testdata/*.events")
 	for _, path := range streams {
 		stream, err := os.ReadFile(path)

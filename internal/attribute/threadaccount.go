@@ -43,7 +43,7 @@ type ThreadAccount struct {
 	ledger        Ledger
 	deferred      []Sample // until a stop shows whether the thread makes many system calls (package skid)
 	begun         bool
-	weights       []sampleWeight // of the samples while it is young ([threadPool])
+	weights       []sampleWeight // of the samples while it is young ([endedThreadTime])
 	skidded       skidded
 	activeSamples int64 // on a processor or queued
 	lastStandsFor int64 // Sample.StandsFor of the last sample that has it, ns
@@ -57,8 +57,8 @@ func (t *ThreadAccount) Begun() bool { return t.begun }
 // ObservedFor returns the time from the first sample to the last, ns.
 func (t *ThreadAccount) ObservedFor() int64 { return t.lastAt - t.firstAt }
 
-// Begin begins the account at the thread's creation; if that was not observed, its first sample does. r are the clocks at
-// that sample.
+// Begin begins the account at the thread's creation; if that was not observed, its first sample does. r are the clocks
+// at that sample.
 func (t *ThreadAccount) Begin(r sample.Reading) {
 	t.begun = true
 	if t.CreatedAt != 0 {
@@ -159,7 +159,7 @@ func (t *ThreadAccount) addSkidded(s *Sample) {
 }
 
 // attributeYoung attributes at most the CPU time for which the sample stands; what is missing in that is its weight,
-// and what exceeds it is withheld ([threadPool]).
+// and what exceeds it is withheld ([endedThreadTime]).
 func (t *ThreadAccount) attributeYoung(s *Sample) {
 	attributed, excess := t.ledger.attributeSample(s.At, s.Place, true, s.StandsFor)
 	t.weights = append(t.weights, sampleWeight{

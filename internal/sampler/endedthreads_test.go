@@ -45,7 +45,7 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 	after, _ := procmem.ProcessCPU(target.pid)
 	sum, claimed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool {
 		return label(s,
-			"thread") == attribute.Exited && !exited(s)
+			"thread") == attribute.ExitedThread && !exited(s)
 	})
 	if claimed == 0 || float64(claimed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 ||
 		r.ProfiledCPU > float64(after-before)/1e9 {
@@ -53,10 +53,10 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 			float64(after-before)/1e9)
 	}
 	for _, s := range r.Sample {
-		if label(s, "thread") == "" || exited(s) && label(s, "thread") != attribute.Exited {
+		if label(s, "thread") == "" || exited(s) && label(s, "thread") != attribute.ExitedThread {
 			t.Errorf("%v", s.Label)
 		}
-		if label(s, "thread") == attribute.Exited && (len(s.NumLabel["tid"]) != 0 ||
+		if label(s, "thread") == attribute.ExitedThread && (len(s.NumLabel["tid"]) != 0 ||
 			s.NumLabel["pid"][0] != int64(target.pid)) {
 			t.Errorf("%v %v", s.Label, s.NumLabel)
 		}
@@ -78,7 +78,7 @@ func TestThreadThatCannotBeSampledKeepsItsTime(t *testing.T) {
 
 func TestThreadsThatHaveEndedAreInTheRecordingSoFar(t *testing.T) {
 	target := start(t, "churn")
-	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.Exited && !exited(s) }
+	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.ExitedThread && !exited(s) }
 	soFar := int64(0)
 	r := recordUntil(t, Options{}, func(r *recorded) bool {
 		soFar = r.sumOf(3, estimated)

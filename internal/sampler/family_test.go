@@ -76,7 +76,7 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	named := func(name string) float64 {
 		return float64(r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == name })) / 1e9
 	}
-	unknown, listing := named(attribute.Children), named(attribute.ChildrenOf("ls"))
+	unknown, listing := named(attribute.ChildrenThread), named(attribute.ChildrenOf("ls"))
 	t.Logf("%.3f s of short-lived children: %.3f s of ls, of %.3f s nothing is known", r.ShortLivedCPU, listing, unknown)
 	if unknown > 0.2*r.ShortLivedCPU+0.05 || listing == 0 {
 		t.Errorf("of %.3f s nothing is known, %.3f s are of ls", unknown, listing)
@@ -89,7 +89,7 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 // ofChildren reports whether a sample is of unobserved children.
 func ofChildren(p *pprof.Sample) bool {
 	name := label(p, "thread")
-	return name == attribute.Children || strings.HasPrefix(name, "[children: ")
+	return name == attribute.ChildrenThread || strings.HasPrefix(name, "[children: ")
 }
 
 func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {

@@ -86,7 +86,7 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 			}
 			wall := map[int64]int64{}
 			for _, s := range r.Sample {
-				if label(s, "thread") != attribute.Exited { // which has no id
+				if label(s, "thread") != attribute.ExitedThread { // which has no id
 					wall[s.NumLabel["tid"][0]] += s.Value[1]
 				}
 			}

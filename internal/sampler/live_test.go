@@ -113,7 +113,7 @@ func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
 func (r *recorded) walls() map[int64]int64 {
 	wall := map[int64]int64{}
 	for _, s := range r.Sample {
-		if label(s, "thread") != attribute.Exited { // of the process, beyond the last samples of its threads
+		if label(s, "thread") != attribute.ExitedThread { // of the process, beyond the last samples of its threads
 			wall[s.NumLabel["tid"][0]] += s.Value[1]
 		}
 	}

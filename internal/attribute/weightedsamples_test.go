@@ -12,7 +12,7 @@ import (
 // The weights differ in fields that are not the first keys of the order.
 func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	once := func() (order []Place) {
-		var p timePool
+		var p weightedSamples
 		for _, s := range []Place{
 			{State: sample.Running}, {State: sample.Running, ChildState: ChildInExec}, {State: sample.Running, Labels: "a=1"},
 			{State: sample.Running, Labels: "a=2"}, {State: sample.Running, Stop: 2}, {State: sample.Running, Stop: 3},
@@ -31,9 +31,9 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 }
 
 // Samples of weights that were taken away get nothing, so that the others get all.
-func TestSlackIsSpreadInFullAfterWeightsWereTaken(t *testing.T) {
+func TestRaisedWeightsAreSpreadInFullAfterWeightsWereTaken(t *testing.T) {
 	for _, before := range []int{0, 1} {
-		var into, from timePool
+		var into, from weightedSamples
 		for range before {
 			into.addSample(Place{Stack: 1}, 0, 10)
 		}

@@ -50,10 +50,10 @@ func ran(program string, stack sample.StackID) Place {
 
 func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 	for _, c := range []struct {
-		name         string
-		samples      int // of 10 each, a quarter of them in stack 2
-		pool, stacks int64
-		rest         int64
+		name          string
+		samples       int // of 10 each, a quarter of them in stack 2
+		total, stacks int64
+		rest          int64
 	}{
 		{"as many samples as the time has periods", 100, 1000, 1000, 0},
 		{"fewer samples, within two standard errors", 100, 1190, 1190, 0},
@@ -72,9 +72,9 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 				}
 				p.AddUnassignedOfChild(ran("ls", stack), 5e9, 10)
 			}
-			p.DistributeChildren(c.pool, 9e9)
+			p.DistributeChildren(c.total, 9e9)
 			all, rest := b.sums()
-			if rest != c.rest || b.under[1]+b.under[2] != c.stacks || all != c.pool {
+			if rest != c.rest || b.under[1]+b.under[2] != c.stacks || all != c.total {
 				t.Errorf("time of stacks %v, without a stack %d; want %d and %d", b.under, rest, c.stacks, c.rest)
 			}
 			if n := b.under[1] + b.under[2]; n > 0 && (b.under[2] < n/4 || b.under[2] > n/4+1) {
@@ -88,15 +88,15 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 
 func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		pool, ls, sort int64 // ls and sort: known to be of these programs
-		want           map[string]int64
+		name            string
+		total, ls, sort int64 // ls and sort: known to be of these programs
+		want            map[string]int64
 	}{
 		{"no program's time is known", 2000, 0, 0, map[string]int64{"ls": 1200, "": 800}},
 		{"known time less than that of samples", 2000, 900, 0, map[string]int64{"ls": 1200, "": 800}},
 		{"known time more than that of samples", 2000, 1500, 400, map[string]int64{"ls": 1500, "sort": 400, "": 100}},
-		{"known time more than the pool", 2000, 2200, 3000, map[string]int64{"ls": 1400, "sort": 600}},
-		{"samples take the whole pool", 1100, 900, 400, map[string]int64{"ls": 1100}},
+		{"known time more than all", 2000, 2200, 3000, map[string]int64{"ls": 1400, "sort": 600}},
+		{"samples take all", 1100, 900, 400, map[string]int64{"ls": 1100}},
 	} {
 		shell, kid, p, got := &ProcessAccount{}, &ProcessAccount{}, &ProcessAccount{}, map[string]int64{}
 		for range 100 {
@@ -106,7 +106,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		if !kid.PassUnobservedTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
-		shell.PassChildrenTo(p, c.pool-c.sort)
+		shell.PassChildrenTo(p, c.total-c.sort)
 		p.emit = func(s Span) { got[s.Program] += s.CPU }
 		p.DistributeChildren(0, 9e9)
 		if !maps.Equal(got, c.want) {
@@ -153,7 +153,7 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 }
 
 // 1,000 children of 1 ms; a tenth has a sample of 10 ms. Bound: two standard errors of 100 samples.
-func TestShortChildrenArePooled(t *testing.T) {
+func TestShortChildrenShareTheirTime(t *testing.T) {
 	const period, life, n = 10e6, 1e6, 1000
 	random := rand.New(rand.NewPCG(7, 11))
 	shell := &ProcessAccount{}
@@ -204,8 +204,8 @@ func TestShortChildrenArePooled(t *testing.T) {
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
 	kid, shell := &ProcessAccount{attributed: 100}, &ProcessAccount{}
 	kid.AddUnassigned(ran("ls", 1), 1e9, 10)
-	if kid.PassUnobservedTo(shell, 60, 10, "cc1") || kid.threads.weights.weightSum != 10 ||
-		shell.children.weights.weightSum != 0 ||
+	if kid.PassUnobservedTo(shell, 60, 10, "cc1") || kid.threads.proven.weightSum != 10 ||
+		shell.children.samples.weightSum != 0 ||
 		shell.children.undistributed != 0 {
 		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)
 	}
@@ -303,13 +303,13 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 	}
 }
 
-func TestSamplesThatSkidArePooled(t *testing.T) {
+func TestWeightsOfSamplesThatSkidArePassedOn(t *testing.T) {
 	shell := &ProcessAccount{}
 	b := newChildTimes(shell)
 	for range 4 {
 		shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
-	kid := &ProcessAccount{threads: threadPool{skidded: skidded{count: 6, weight: 60}}}
+	kid := &ProcessAccount{threads: endedThreadTime{skidded: skidded{count: 6, weight: 60}}}
 	if !kid.PassUnobservedTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
 		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}

@@ -83,7 +83,7 @@ func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives 
 }
 
 // After a wait, a second sample within a tick's CPU time stands for a tick too.
-func TestThreadsThatWaitForAProcessorClaimAtEachSample(t *testing.T) {
+func TestThreadsThatWaitForAProcessorHaveAWeightAtEachSample(t *testing.T) {
 	const period, samples = 10_000_000, 40_000
 	for _, c := range []struct {
 		ticks float64
@@ -114,46 +114,49 @@ func TestSharesOfShortLivesAreTrue(t *testing.T) {
 }
 
 func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
-	for _, c := range []struct{ pool, left int64 }{{0, 0}, {1, 0}, {10, 0}, {599, 0}, {600, 0}, {607, 7}, {-5, -5}} {
-		var all timePool
+	for _, c := range []struct{ total, left int64 }{{0, 0}, {1, 0}, {10, 0}, {599, 0}, {600, 0}, {607, 7}, {-5, -5}} {
+		var all weightedSamples
 		for i := range 3 {
 			all.addWeighted(Place{Stack: sample.StackID(i)}, int64(i)*1e9, 100)
 			all.addWeighted(Place{Stack: sample.StackID(i)}, int64(i)*1e9+5, 100)
 			all.addWeighted(Place{Stack: sample.StackID(i)}, 0, -7)
 		}
 		given := int64(0)
-		left := all.distribute(c.pool, 0, func(k weightKey, ns int64) {
+		left := all.distribute(c.total, 0, func(k weightKey, ns int64) {
 			if given += ns; ns <= 0 || ns > 200 {
 				t.Errorf("%d ns for %v, want 1 to 200", ns, k)
 			}
 		})
-		if left != c.left || given != max(min(c.pool, 600), 0) {
-			t.Errorf("pool of %d ns: %d distributed, %d left; want %d left", c.pool, given, left, c.left)
+		if left != c.left || given != max(min(c.total, 600), 0) {
+			t.Errorf("%d ns: %d distributed, %d left; want %d left", c.total, given, left, c.left)
 		}
 	}
 }
 
 func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, StandsFor: 10e6}
-	for what, th := range map[string]*ThreadAccount{"created before the recording": newLives().thread(0), "asleep": newLives().thread(1)} {
+	l := newLives()
+	for what, th := range map[string]*ThreadAccount{
+		"created before the recording": l.thread(0), "asleep": l.thread(1),
+	} {
 		p, b := &ProcessAccount{}, at
 		b.OnCPU = th.CreatedAt == 0
 		th.Begin(b.At)
 		if th.attributeInterval(&b); len(th.weights) != 0 {
 			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
-		if p.threads.addWeights(th, p.KernelSamples); p.threads.weights.weightSum != 0 {
-			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.weights.weightSum)
+		if p.threads.addWeights(th, p.KernelSamples); p.threads.proven.weightSum != 0 {
+			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.proven.weightSum)
 		}
 	}
-	p, th := &ProcessAccount{}, newLives().thread(1)
+	p, th := &ProcessAccount{}, l.thread(1)
 	th.Begin(at.At)
 	for range 3 { // only the first sample is at less than a tick of CPU time
 		th.attributeInterval(&at)
 		at.At.CPU += at.StandsFor
 	}
-	if p.threads.addWeights(th, p.KernelSamples); p.threads.weights.weightSum != 7e6 {
-		t.Errorf("weight of %d ns, want 7 ms", p.threads.weights.weightSum)
+	if p.threads.addWeights(th, p.KernelSamples); p.threads.proven.weightSum != 7e6 {
+		t.Errorf("weight of %d ns, want 7 ms", p.threads.proven.weightSum)
 	}
 }
 
@@ -173,7 +176,7 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 			s.OnCPU, s.Basis = true, sample.Exact
 		}
 		p.threads.addWeights(th, p.KernelSamples)
-		weight, of := p.threads.weights.weightSum, p.threads.skidded
+		weight, of := p.threads.proven.weightSum, p.threads.skidded
 		if weight != c.weight || of.weight != c.skidded || of.count != c.skidded/7e6 {
 			t.Errorf("first sample %v: weight %d, %d of %d that skid; want %d, %d", c.first, weight, of.weight, of.count,
 				c.weight, c.skidded)
@@ -181,7 +184,7 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 	}
 }
 
-// It goes to the pool; that of a long life goes to the last on-CPU sample.
+// That of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLifeTicks, 0}} {
 		p, th := &ProcessAccount{}, newLives().thread(1)
@@ -189,7 +192,7 @@ func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 		th.ledger.Begin(sample.Reading{})
 		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false)
 		if p.threads.addWeights(th, p.KernelSamples); p.threads.unattributed != c.back {
-			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.unattributed, c.back)
+			t.Errorf("%d samples: %d ns unattributed, want %d", c.samples, p.threads.unattributed, c.back)
 		}
 	}
 }
@@ -219,28 +222,28 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 		th.Add(&Sample{At: end, Place: Place{State: sample.Sleeping}})
 		p.EndThread(th, &End{})
 		p.FinishThread(th)
-		back, weight := p.threads.unattributed, p.threads.weights.weightSum
+		back, weight := p.threads.unattributed, p.threads.proven.weightSum
 		if back != c.back || weight != c.weight || attributed+back != end.CPU {
-			t.Errorf("%s: returned to the pool %d, weight %d; want %d and %d; %d attributed of %d", c.name,
+			t.Errorf("%s: unattributed %d, weight %d; want %d and %d; %d attributed of %d", c.name,
 				back, weight, c.back, c.weight, attributed, end.CPU)
 		}
 	}
 }
 
-func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
+func TestWeightsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 	const stacks, seconds, each = 40, 3 * 86400, 10
 	p, want := &ProcessAccount{}, map[sample.StackID]int64{}
 	for i := range int64(seconds) {
 		stack := sample.StackID(i * 7 % stacks)
 		p.AddUnassignedOfChild(Place{Stack: stack, State: sample.Running}, i*1e9, each)
 		want[stack] += each
-		n := len(p.children.weights.samples)
-		if n > maxWeights || p.children.weights.mergeAt > maxWeights {
+		n := len(p.children.samples.byPlace)
+		if n > maxWeights || p.children.samples.mergeAt > maxWeights {
 			t.Fatalf("%d weights after %d s, want at most %d", n, i, maxWeights)
 		}
 	}
 	got, last := map[sample.StackID]int64{}, int64(0)
-	rest := p.children.weights.distribute(seconds*each, 0, func(k weightKey, ns int64) {
+	rest := p.children.samples.distribute(seconds*each, 0, func(k weightKey, ns int64) {
 		got[k.place.Stack] += ns
 		last = max(last, k.second)
 	})
@@ -252,20 +255,20 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 	}
 }
 
-func TestClaimsOfManyStacksAreKept(t *testing.T) {
-	var wide, narrow timePool
+func TestWeightsOfManyStacksAreKept(t *testing.T) {
+	var wide, narrow weightedSamples
 	for i := range int64(3 * maxWeights) {
 		wide.addWeighted(Place{Stack: sample.StackID(i % (2 * maxWeights))}, i*1e9, 3)
 		narrow.addSample(Place{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
-	if len(wide.samples) != 3*maxWeights || wide.sampleCount != 3*maxWeights || wide.bucketSeconds != 0 {
-		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.samples), wide.sampleCount,
+	if len(wide.byPlace) != 3*maxWeights || wide.sampleCount != 3*maxWeights || wide.bucketSeconds != 0 {
+		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.byPlace), wide.sampleCount,
 			wide.bucketSeconds, 3*maxWeights)
 	}
 	wide.widen(64)
 	narrow.merge(&wide)
 	sum := int64(0)
-	for k, w := range narrow.samples {
+	for k, w := range narrow.byPlace {
 		sum += w.ns
 		if narrow.keyAt(k.place, k.second) != k {
 			t.Fatalf("key %v is not at a multiple of %d seconds", k, narrow.bucketSeconds)
@@ -363,23 +366,23 @@ func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 	for _, c := range []struct {
 		skidded, proven            int64
-		pool                       int64
+		total                      int64
 		ofProven, ofUnproven, rest int64 // time of the proven samples, of the unproven ones, and what is left
 	}{
 		{1, 20, 1000, 279, 139, 582},  // 10 ns for each of 20 and 10 samples, 10 ns more, and two standard errors
 		{20, 20, 1000, 589, 0, 411},   // 20 proven samples for 20 + 10 + 20
-		{20, 20, 100, 100, 0, 0},      // the pool is smaller
+		{20, 20, 100, 100, 0, 0},      // less time than weights
 		{20, 15, 1000, 330, 220, 450}, // too few proven samples
 	} {
-		p := &ProcessAccount{threads: threadPool{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
+		p := &ProcessAccount{threads: endedThreadTime{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
 		for range c.proven {
-			p.threads.weights.addWeighted(Place{Stack: 1}, 0, 10)
+			p.threads.proven.addWeighted(Place{Stack: 1}, 0, 10)
 		}
 		for range 10 {
 			p.threads.unproven.addWeighted(Place{Stack: 2}, 0, 10)
 		}
 		got := map[sample.StackID]int64{}
-		left := p.threads.distribute(c.pool, true, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
+		left := p.threads.distribute(c.total, true, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
 		if got[1] != c.ofProven || got[2] != c.ofUnproven || left != c.rest {
 			t.Errorf("%+v: time by stack %v, %d left", c, got, left)
 		}
@@ -387,7 +390,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 }
 
 func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
-	p, got := &ProcessAccount{threads: threadPool{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
+	p, got := &ProcessAccount{threads: endedThreadTime{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
 	p.emit = func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()
@@ -395,20 +398,20 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 			t.Errorf("%d ns used by ended threads: time by stack %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
-	p.threads.weights.addSample(Place{Stack: 1}, 1e9, 30)
-	p.threads.weights.addSample(Place{Stack: 2}, 1e9, 10)
+	p.threads.proven.addSample(Place{Stack: 1}, 1e9, 30)
+	p.threads.proven.addSample(Place{Stack: 2}, 1e9, 10)
 	exited(900, 0, 0)
 	exited(1020, 15, 5)
 	exited(1020, 15, 5)
 	p.threads.unattributed = 10
 	exited(1020, 22, 8)
 	exited(1900, 30, 10)
-	p.threads.weights.addSample(Place{Stack: 1}, 3e9, 8)
+	p.threads.proven.addSample(Place{Stack: 1}, 3e9, 8)
 	exited(1900, 38, 10)
 	p.threads.skidded = skidded{count: 1, weight: 160}
 	exited(1900, 38, 10)
 	for range minProven - 3 {
-		p.threads.weights.addSample(Place{Stack: 2}, 4e9, 0)
+		p.threads.proven.addSample(Place{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
 	if left := p.Unobserved(1900); left != 900-(208-10) || p.Attributed() != 208-10 {

@@ -16,7 +16,7 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		samples          int // of ls, 10 ns each
-		pool             int64
+		total            int64
 		ls, sort, others int64 // ls and sort: counted; others: sampled, without counts
 		all, walked      map[string]int64
 	}{
@@ -24,9 +24,9 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 		{"late ticks", 20, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 800}},
 		{"few samples", 4, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 80}},
 		{"many samples", 100, 200, 150, 50, 0, map[string]int64{"ls": 150, "sort": 50}, map[string]int64{"ls": 150}},
-		{"small pool", 20, 150, 200, 100, 0, map[string]int64{"ls": 100, "sort": 50}, map[string]int64{"ls": 100}},
+		{"little time", 20, 150, 200, 100, 0, map[string]int64{"ls": 100, "sort": 50}, map[string]int64{"ls": 100}},
 		{"ends", 20, 360, 200, 100, 0, map[string]int64{"ls": 220, "sort": 140}, map[string]int64{"ls": 220}},
-		{"pool beyond the ends", 20, 2000, 200, 10, 0, map[string]int64{"ls": 270, "sort": 150, "": 1580},
+		{"time beyond the ends", 20, 2000, 200, 10, 0, map[string]int64{"ls": 270, "sort": 150, "": 1580},
 			map[string]int64{"ls": 270}},
 		{"a program without counts", 20, 310, 200, 100, 10, map[string]int64{"ls": 200, "sort": 100, "sudo": 10},
 			map[string]int64{"ls": 200, "sudo": 10}},
@@ -43,7 +43,7 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 		p.AddCountedChild("ls", c.ls, true, true)
 		p.AddCountedChild("sort", c.sort/2, true, true)
 		p.AddCountedChild("sort", c.sort-c.sort/2, true, true)
-		p.DistributeChildren(c.pool, 9e9)
+		p.DistributeChildren(c.total, 9e9)
 		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
 			t.Errorf("%s: by program %v, with a stack %v; want %v and %v", c.name, b.all, b.walked, c.all, c.walked)
 		}
@@ -118,7 +118,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 		p := &ProcessAccount{}
 		b := newChildTimes(p)
 		used, samples := map[string]float64{}, map[string]float64{}
-		pool := 0.0
+		total := 0.0
 		for i := range int(30000 / max(life, 0.3)) {
 			program := programs[min(int(random.Float64()*6), 2)] // c gets two thirds
 			lives := life * tick * (0.5 + random.Float64())
@@ -135,10 +135,10 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 				p.AddUnassignedOfChild(ran(program, 10*sample.StackID(program[0])+stack), int64(i)*1e6, tick)
 			}
 			used[program] += lives + tail
-			pool += lives + tail
+			total += lives + tail
 			p.AddCountedChild(program, int64(lives), true, true)
 		}
-		p.DistributeChildren(int64(pool), 99e9)
+		p.DistributeChildren(int64(total), 99e9)
 		for _, program := range programs {
 			if got := float64(b.all[program]) / used[program]; got < 0.99 || got > 1.01 {
 				t.Errorf("life of %v ticks: %s has %.3f of its time, want 0.99 to 1.01", life, program, got)

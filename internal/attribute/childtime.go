@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/sample"
 )
 
-// childPool is the CPU time of a process's unobserved children, and what divides it: samples by weight, and known times
+// childTime is the CPU time of a process's unobserved children, and what divides it: samples by weight, and known times
 // by program.
-type childPool struct {
-	weights          timePool
+type childTime struct {
+	samples          weightedSamples
 	undistributed    int64 // CPU time to distribute, also of observed children that passed it on, ns
-	unplacedWeight   int64 // Σ weights without a usable place, ns
+	unknownWeight    int64 // Σ weights of samples whose place is unknown, ns
 	programs         map[string]programTime
 	programsComplete bool  // all unobserved children are in programs
 	countedCPU       int64 // in programs so far, ns
@@ -28,7 +28,7 @@ type programTime struct {
 const maxPrograms = 1 << 10
 
 // add adds to a program's time and number of ended children, of the first maxPrograms programs.
-func (c *childPool) add(program string, t programTime) {
+func (c *childTime) add(program string, t programTime) {
 	if c.programs == nil {
 		c.programs = map[string]programTime{}
 	}
@@ -40,25 +40,25 @@ func (c *childPool) add(program string, t programTime) {
 
 // distributeCounted attributes total ns by program if the times of programs are complete, and returns the rest. last:
 // no more follows.
-func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight func(weightKey, int64)) (left int64) {
+func (c *childTime) distributeCounted(total, now int64, last bool, emitWeight func(weightKey, int64)) (left int64) {
 	if !c.programsComplete || total <= 0 {
 		return total
 	}
-	pools := c.weights.byProgram()
+	byProgram := c.samples.byProgram()
 	left = total
-	due := c.timePerProgram(total, last, pools)
+	due := c.timePerProgram(total, last, byProgram)
 	for _, program := range slices.Sorted(maps.Keys(due)) {
-		pool, ns := pools[program], due[program]
-		if pool == nil {
-			pool = &timePool{}
+		samples, ns := byProgram[program], due[program]
+		if samples == nil {
+			samples = &weightedSamples{}
 		}
-		extraWeight := ns - pool.weightSum
-		if pool.sampleCount < shortProcessPeriods { // too few to show where all its time goes
-			extraWeight = min(extraWeight, pool.samplingError()+c.unplacedWeight)
+		extraWeight := ns - samples.weightSum
+		if samples.sampleCount < shortProcessPeriods { // too few to show where all its time goes
+			extraWeight = min(extraWeight, samples.samplingError()+c.unknownWeight)
 		}
-		rest := pool.distribute(ns, extraWeight, emitWeight)
+		rest := samples.distribute(ns, extraWeight, emitWeight)
 		if last {
-			delete(pools, program)
+			delete(byProgram, program)
 			if rest > 0 {
 				emitWeight(programKey(program, now), rest)
 			}
@@ -66,14 +66,14 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 		}
 		left -= ns - rest
 	}
-	for _, program := range slices.Sorted(maps.Keys(pools)) {
-		c.weights.merge(pools[program])
+	for _, program := range slices.Sorted(maps.Keys(byProgram)) {
+		c.samples.merge(byProgram[program])
 	}
 	return left
 }
 
 // timePerProgram returns each program's part of total, ns; the last call divides the excess by exits.
-func (c *childPool) timePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
+func (c *childTime) timePerProgram(total int64, last bool, byProgram map[string]*weightedSamples) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64
 	for _, t := range c.programs {
@@ -86,9 +86,9 @@ func (c *childPool) timePerProgram(total int64, last bool, pools map[string]*tim
 		return due
 	}
 	excess := min(max(total-sum, 0), c.countedCPU)
-	for program, pool := range pools {
+	for program, samples := range byProgram {
 		if c.programs[program].knownCPU <= 0 {
-			excess -= pool.weightSum
+			excess -= samples.weightSum
 		}
 	}
 	known := divider{total: min(total, sum), weightSum: sum}
@@ -106,7 +106,7 @@ func (c *childPool) timePerProgram(total int64, last bool, pools map[string]*tim
 }
 
 // distributeKnown attributes the known time of programs, up to total ns, and returns the rest of total.
-func (c *childPool) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
+func (c *childTime) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum int64
 	for _, t := range c.programs {
 		sum += max(t.knownCPU, 0)

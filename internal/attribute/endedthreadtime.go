@@ -2,8 +2,8 @@
 
 package attribute
 
-// threadPool is the unobserved time of ended threads, and the samples that share it ("Young threads" in the package
-// comment, T and x too):
+// endedThreadTime is the unobserved time of ended threads, and the samples that share it ("Young threads" in the
+// package comment, T and x too):
 //
 //	created      sample               sample        end
 //	   ├──── x ────┤├───────── x ────────┤├─ unobserved ─┤
@@ -11,10 +11,10 @@ package attribute
 //
 // Only threads created and ended while their process was sampled have weights. The excess x − T of a sample is withheld
 // until the thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
-type threadPool struct {
-	cpuAtLastSamples int64    // of ended threads up to their last samples, ns
-	weights          timePool // of samples with a proven place
-	unproven         timePool // of samples that may skid
+type endedThreadTime struct {
+	cpuAtLastSamples int64           // of ended threads up to their last samples, ns
+	proven           weightedSamples // with a proven place
+	unproven         weightedSamples // that may skid
 	skidded          skidded
 	assumedProven    int64 // unproven samples that were counted as proven
 	unattributed     int64 // CPU time of short-lived threads that no sample took, ns
@@ -24,7 +24,7 @@ type threadPool struct {
 type skidded struct {
 	count       int64
 	weight      int64 // ns
-	firstWeight int64 // of a thread's first sample, ns; 0: it has a place
+	firstWeight int64 // of a thread's first sample, ns; 0: its place is known
 }
 
 type sampleWeight struct {
@@ -40,7 +40,7 @@ const longLifeTicks = 16
 
 // addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a life
 // of few samples is short.
-func (p *threadPool) addWeights(t *ThreadAccount, kernelSamples bool) {
+func (p *endedThreadTime) addWeights(t *ThreadAccount, kernelSamples bool) {
 	if t.CreatedAt == 0 {
 		return
 	}
@@ -53,7 +53,7 @@ func (p *threadPool) addWeights(t *ThreadAccount, kernelSamples bool) {
 		case w.unproven:
 			p.unproven.addSample(w.place, w.at, w.weight)
 		default:
-			p.weights.addSample(w.place, w.at, w.weight)
+			p.proven.addSample(w.place, w.at, w.weight)
 		}
 	}
 	switch {
@@ -75,36 +75,36 @@ func (p *threadPool) addWeights(t *ThreadAccount, kernelSamples bool) {
 }
 
 const (
-	// A pool has many skids if at least one in skidShare of the samples without a proven place skids.
+	// A process has many skids if at least one in skidShare of the samples without a proven place skids.
 	skidShare = 5
 	// minProven is the least number of proven samples that take the weights of others.
 	minProven = 16
 )
 
-func (p *threadPool) hasManySkids() bool {
+func (p *endedThreadTime) hasManySkids() bool {
 	return p.skidded.count > 0 && p.skidded.count*skidShare >= p.unproven.sampleCount+p.assumedProven+p.skidded.count &&
-		p.weights.sampleCount-p.assumedProven >= minProven
+		p.proven.sampleCount-p.assumedProven >= minProven
 }
 
 // distribute emits up to total ns of unobserved time and returns the rest.
-func (p *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
+func (p *endedThreadTime) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
 	extraWeight := p.takeSkidWeights(last)
 	if last {
-		extraWeight += p.weights.samplingError()
+		extraWeight += p.proven.samplingError()
 	}
-	return p.weights.distribute(total, extraWeight, emit)
+	return p.proven.distribute(total, extraWeight, emit)
 }
 
 // takeSkidWeights returns the weights of samples that skid, for the proven ones, ns; before the last distribution only
 // if minProven take them. Unproven samples skid if many do, else they count as proven.
-func (p *threadPool) takeSkidWeights(last bool) (ns int64) {
+func (p *endedThreadTime) takeSkidWeights(last bool) (ns int64) {
 	if p.hasManySkids() {
 		ns += p.unproven.takeTotal()
 	} else {
 		p.assumedProven += p.unproven.sampleCount
-		p.weights.merge(&p.unproven)
+		p.proven.merge(&p.unproven)
 	}
-	if last || p.weights.sampleCount >= minProven {
+	if last || p.proven.sampleCount >= minProven {
 		ns += p.skidded.weight
 		p.skidded.weight = 0
 	}

@@ -11,9 +11,9 @@ import (
 	"prywalk/internal/sample"
 )
 
-// timePool divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
-type timePool struct {
-	samples     map[weightKey]weighted
+// weightedSamples divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
+type weightedSamples struct {
+	byPlace     map[weightKey]weighted
 	weightSum   int64 // of the weights, ns
 	distributed int64 // ns
 	sampleCount int64
@@ -25,7 +25,7 @@ type timePool struct {
 // weighted are the samples of a place: their weights, ns, and their number, also of those without a weight.
 type weighted struct{ ns, count int64 }
 
-// weightKey is a place in one period of timePool.bucketSeconds.
+// weightKey is a place in one period of weightedSamples.bucketSeconds.
 type weightKey struct {
 	place  Place
 	second int64 // the last one of the period, CLOCK_MONOTONIC
@@ -36,15 +36,15 @@ const (
 	maxBucketSeconds = 1 << 18 // s: three days
 )
 
-func (p *timePool) keyAt(where Place, second int64) weightKey {
+func (p *weightedSamples) keyAt(where Place, second int64) weightKey {
 	w := max(p.bucketSeconds, 1)
 	return weightKey{where, second - second%w + w - 1}
 }
 
 // addSample adds a sample at CLOCK_MONOTONIC at, ns, with a weight of ns; ≤ 0: none.
-func (p *timePool) addSample(where Place, at, ns int64) {
-	if p.samples == nil {
-		p.samples = map[weightKey]weighted{}
+func (p *weightedSamples) addSample(where Place, at, ns int64) {
+	if p.byPlace == nil {
+		p.byPlace = map[weightKey]weighted{}
 	}
 	ns = max(ns, 0)
 	p.add(p.keyAt(where, at/1e9), ns, 1)
@@ -54,50 +54,50 @@ func (p *timePool) addSample(where Place, at, ns int64) {
 }
 
 // add adds to a place. The caller adds to the sums.
-func (p *timePool) add(k weightKey, ns, count int64) {
-	w := p.samples[k]
-	p.samples[k] = weighted{w.ns + ns, w.count + count}
+func (p *weightedSamples) add(k weightKey, ns, count int64) {
+	w := p.byPlace[k]
+	p.byPlace[k] = weighted{w.ns + ns, w.count + count}
 }
 
-func (p *timePool) addWeighted(where Place, at, ns int64) {
+func (p *weightedSamples) addWeighted(where Place, at, ns int64) {
 	if ns > 0 {
 		p.addSample(where, at, ns)
 	}
 }
 
-func (p *timePool) mergeMany() {
+func (p *weightedSamples) mergeMany() {
 	p.mergeAt = max(p.mergeAt, maxWeights)
-	if len(p.samples) < p.mergeAt {
+	if len(p.byPlace) < p.mergeAt {
 		return
 	}
 	stacks := map[Place]struct{}{}
-	for k := range p.samples {
+	for k := range p.byPlace {
 		stacks[k.place] = struct{}{}
 	}
 	if len(stacks) > p.mergeAt/2 { // many stacks, not many seconds
 		p.mergeAt *= 2
 		return
 	}
-	for len(p.samples) > p.mergeAt/2 && p.bucketSeconds < maxBucketSeconds {
+	for len(p.byPlace) > p.mergeAt/2 && p.bucketSeconds < maxBucketSeconds {
 		p.widen(2 * max(p.bucketSeconds, 1))
 	}
 }
 
-func (p *timePool) widen(width int64) {
+func (p *weightedSamples) widen(width int64) {
 	p.bucketSeconds = width
-	narrow := p.samples
-	p.samples = make(map[weightKey]weighted, len(narrow)/2)
+	narrow := p.byPlace
+	p.byPlace = make(map[weightKey]weighted, len(narrow)/2)
 	for k, w := range narrow {
 		p.add(p.keyAt(k.place, k.second), w.ns, w.count)
 	}
 }
 
 // raiseWeights adds more ns to the weights, the same to each sample.
-func (p *timePool) raiseWeights(more int64) {
+func (p *weightedSamples) raiseWeights(more int64) {
 	if p.sampleCount == 0 || more <= 0 {
 		return
 	}
-	for k, w := range p.samples {
+	for k, w := range p.byPlace {
 		share := sample.Portion(more, w.count, p.sampleCount)
 		p.add(k, share, 0)
 		p.weightSum += share
@@ -105,7 +105,7 @@ func (p *timePool) raiseWeights(more int64) {
 }
 
 // distribute adds extraWeight ns to the weights, moves up to total of them to emit, and returns the rest of total, ns.
-func (p *timePool) distribute(total, extraWeight int64, emit func(weightKey, int64)) (left int64) {
+func (p *weightedSamples) distribute(total, extraWeight int64, emit func(weightKey, int64)) (left int64) {
 	p.divideMissed()
 	p.raiseWeights(extraWeight)
 	if total <= 0 || p.weightSum <= 0 {
@@ -116,7 +116,7 @@ func (p *timePool) distribute(total, extraWeight int64, emit func(weightKey, int
 	}
 	shares := divider{total: total, weightSum: p.weightSum}
 	for _, k := range p.inOrder() {
-		if share := shares.next(p.samples[k].ns); share > 0 {
+		if share := shares.next(p.byPlace[k].ns); share > 0 {
 			p.add(k, -share, 0)
 			emit(k, share)
 		}
@@ -126,8 +126,8 @@ func (p *timePool) distribute(total, extraWeight int64, emit func(weightKey, int
 }
 
 // inOrder returns the keys in an order of the content only.
-func (p *timePool) inOrder() []weightKey {
-	return slices.SortedFunc(maps.Keys(p.samples), func(a, b weightKey) int {
+func (p *weightedSamples) inOrder() []weightKey {
+	return slices.SortedFunc(maps.Keys(p.byPlace), func(a, b weightKey) int {
 		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.place.Stack, b.place.Stack),
 			cmp.Compare(a.place.Program, b.place.Program))
 		if order == 0 {
@@ -138,63 +138,63 @@ func (p *timePool) inOrder() []weightKey {
 }
 
 // takeTotal removes the weights, not the samples.
-func (p *timePool) takeTotal() int64 {
+func (p *weightedSamples) takeTotal() int64 {
 	ns := p.weightSum
-	*p = timePool{sampleCount: p.sampleCount}
+	*p = weightedSamples{sampleCount: p.sampleCount}
 	return ns
 }
 
 // maxStandardErrors is how far samples' time and weights may differ by chance, in standard errors.
 const maxStandardErrors = 2
 
-func (p *timePool) samplingError() int64 {
+func (p *weightedSamples) samplingError() int64 {
 	if p.sampleCount == 0 {
 		return 0
 	}
 	return int64(maxStandardErrors * float64(p.weightSum+p.distributed) / math.Sqrt(float64(p.sampleCount)))
 }
 
-func (p *timePool) merge(from *timePool) {
+func (p *weightedSamples) merge(from *weightedSamples) {
 	from.sampleCount = 0 // without those of weights that were taken
-	for _, w := range from.samples {
+	for _, w := range from.byPlace {
 		from.sampleCount += w.count
 	}
-	if p.samples == nil {
-		*p, *from = *from, timePool{}
+	if p.byPlace == nil {
+		*p, *from = *from, weightedSamples{}
 		return
 	}
 	if from.bucketSeconds > p.bucketSeconds {
 		p.widen(from.bucketSeconds)
 	}
-	for k, w := range from.samples {
+	for k, w := range from.byPlace {
 		p.add(p.keyAt(k.place, k.second), w.ns, w.count)
 	}
 	p.sampleCount, p.weightSum, p.distributed = p.sampleCount+from.sampleCount, p.weightSum+from.weightSum,
 		p.distributed+from.distributed
-	*from = timePool{}
+	*from = weightedSamples{}
 	p.mergeMany()
 }
 
 // withProgram returns a copy; places without a program get this one.
-func (p *timePool) withProgram(program string) timePool {
+func (p *weightedSamples) withProgram(program string) weightedSamples {
 	out := *p
-	out.samples = map[weightKey]weighted{}
-	for k, w := range p.samples {
+	out.byPlace = map[weightKey]weighted{}
+	for k, w := range p.byPlace {
 		k.place.Program = cmp.Or(k.place.Program, program)
 		out.add(k, w.ns, w.count)
 	}
 	return out
 }
 
-func (p *timePool) byProgram() map[string]*timePool {
-	parts := map[string]*timePool{}
-	for k, w := range p.samples {
+func (p *weightedSamples) byProgram() map[string]*weightedSamples {
+	parts := map[string]*weightedSamples{}
+	for k, w := range p.byPlace {
 		part := parts[k.place.Program]
 		if part == nil {
-			part = &timePool{samples: map[weightKey]weighted{}, bucketSeconds: p.bucketSeconds, mergeAt: p.mergeAt}
+			part = &weightedSamples{byPlace: map[weightKey]weighted{}, bucketSeconds: p.bucketSeconds, mergeAt: p.mergeAt}
 			parts[k.place.Program] = part
 		}
-		part.samples[k] = w
+		part.byPlace[k] = w
 		part.weightSum += w.ns
 		part.sampleCount += w.count
 	}
@@ -203,6 +203,6 @@ func (p *timePool) byProgram() map[string]*timePool {
 			part.distributed = sample.Portion(p.distributed, part.sampleCount, p.sampleCount)
 		}
 	}
-	*p = timePool{}
+	*p = weightedSamples{}
 	return parts
 }
