@@ -13,15 +13,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-func (a *Aggregator) beginProcess(p *processState) {
-	p.Comm = p.Target.Comm
-	p.innerPID = procmem.InnerTID(p.Target.PID)
-	a.attribute(&attribute.ProcessStarted{
-		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since,
-		FromStart: p.FromStart, Childless: a.opts.Launched && p.Parent == 0,
-	})
-}
-
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.beginThreadState(th)
@@ -118,20 +109,3 @@ func programOf(p *handover.Program) string {
 }
 
 func orUnknown(program string) string { return cmp.Or(program, attribute.UnknownProgram) }
-
-func (a *Aggregator) beginThread(e *handover.Event) {
-	th := a.thread(e.Thread)
-	a.beginThreadState(th)
-	a.attribute(&attribute.ThreadStarted{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
-}
-
-func (a *Aggregator) beginThreadState(th *threadState) {
-	if th.begun {
-		return
-	}
-	th.begun = true
-	defer a.waits.add(th)
-	if th.proc.innerPID != th.proc.Target.PID { // the process is in a pid namespace of its own
-		th.innerTID = procmem.InnerTID(th.TID)
-	}
-}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/internal/attribute"
+	"prywalk/internal/handover"
+)
+
+// handleExec ends what is known of a former program. Its time stays under its name. No thread of the new program may be
+// selected. What else an exec renews: package sampler (doc.go).
+func (a *Aggregator) handleExec(e *handover.Event) {
+	p := a.process(e.Proc)
+	if e.Thread != nil {
+		exec := attribute.Execed{Process: p.ID, Thread: e.Thread.ID, Caller: e.Thread.ID}
+		if e.Caller != nil {
+			exec.Caller = e.Caller.ID
+		}
+		a.attribute(&exec)
+	}
+	if e.Caller != nil {
+		a.forgetThread(a.thread(e.Caller))
+	}
+	a.stacks.ownership.beginRead()
+	p.refresh(e.At)
+	a.stacks.ownership.endRead()
+	if e.Thread != nil {
+		e.Thread.Feedback.DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
+		a.handleRename(e)
+	}
+}
+
+// handleRename handles a changed name of a first thread, which is the process's: time up to now stays under the old
+// name.
+func (a *Aggregator) handleRename(e *handover.Event) {
+	th, p := a.thread(e.Thread), a.process(e.Proc)
+	a.attribute(&attribute.Cut{Thread: th.ID})
+	th.nameReadAt = 0
+	th.NamedByRuntime.Store(false)
+	a.stacks.ownership.beginRead()
+	th.renameByKernel()
+	a.stacks.ownership.endRead()
+	p.Comm = th.name
+}
