@@ -53,12 +53,13 @@ type Listener struct {
 type Aggregator struct {
 	*handover.Common
 	*states
-	opts     Options
-	out      *intervalSink
-	stacks   *stackBuilder
-	waits    waitExplainer
-	suspects deadlockSuspects
-	counts   stackCounts
+	opts      Options
+	ownership *recordingOwnership // shared with stacks
+	out       *intervalSink
+	stacks    *stackBuilder
+	waits     waitExplainer
+	suspects  deadlockSuspects
+	counts    stackCounts
 
 	untracked   samplesWalked // of untracked processes
 	attribution *attribute.Attribution
@@ -82,7 +83,8 @@ func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes.
 func New(o Options, with *handover.Common) *Aggregator {
-	a := &Aggregator{opts: o, Common: with, stacks: newStackBuilder(o.Builder, o.MaxDepth), states: newStates()}
+	a := &Aggregator{opts: o, Common: with, ownership: &recordingOwnership{}, states: newStates()}
+	a.stacks = newStackBuilder(o.Builder, o.MaxDepth, a.ownership)
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.listener = o.Images, o.Listener
 	a.out = &intervalSink{
@@ -194,11 +196,9 @@ func (a *Aggregator) releaseUnused() {
 
 // WhileReading calls f, which reads files of targets. If f hangs, [Aggregator.TakeOver] succeeds.
 func (a *Aggregator) WhileReading(f func()) {
-	a.stacks.ownership.beginRead()
-	f()
-	a.stacks.ownership.endRead()
+	a.ownership.reading(f)
 }
 
 // TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. Then only the calling
 // goroutine may call methods.
-func (a *Aggregator) TakeOver() bool { return a.stacks.ownership.takeOver() }
+func (a *Aggregator) TakeOver() bool { return a.ownership.takeOver() }

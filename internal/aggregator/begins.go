@@ -28,8 +28,8 @@ func (a *Aggregator) beginThreadState(th *threadState) {
 		return
 	}
 	th.begun = true
-	defer a.waits.add(th)
 	if th.proc.innerPID != th.proc.Target.PID { // the process is in a pid namespace of its own
 		th.innerTID = procmem.InnerTID(th.TID)
 	}
+	a.waits.add(th)
 }

@@ -13,9 +13,8 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	if e.ThreadEnd.Alive { // it may be unobserved
 		a.beginThreadState(th)
 	}
-	// No read after this can hang.
 	if th.begun && !th.NamedByRuntime.Load() && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
-		th.renameByKernel()
+		a.ownership.reading(th.renameByKernel)
 	}
 	a.attribute(&attribute.ThreadEnded{
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: e.UnchangedBefore,

@@ -21,9 +21,7 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 	if e.Caller != nil {
 		a.forgetThread(a.thread(e.Caller))
 	}
-	a.stacks.ownership.beginRead()
-	p.refresh(e.At)
-	a.stacks.ownership.endRead()
+	a.ownership.reading(func() { p.refresh(e.At) })
 	if e.Thread != nil {
 		e.Thread.Feedback.DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
 		a.handleRename(e)
@@ -37,8 +35,6 @@ func (a *Aggregator) handleRename(e *handover.Event) {
 	a.attribute(&attribute.Cut{Thread: th.ID})
 	th.nameReadAt = 0
 	th.NamedByRuntime.Store(false)
-	a.stacks.ownership.beginRead()
-	th.renameByKernel()
-	a.stacks.ownership.endRead()
+	a.ownership.reading(th.renameByKernel)
 	p.Comm = th.name
 }

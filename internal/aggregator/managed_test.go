@@ -52,7 +52,7 @@ func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	target.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
 		Sources: []frames.RuleSource{calls{}}}})
 	thr := neverRefreshed(target)
-	u, s, f := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0), deepSample(10), &interpreter{}
+	u, s, f := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{}), deepSample(10), &interpreter{}
 	sources := []managed.FrameSource{f}
 	return f, thr.proc, func() {
 		u.stack = u.stack[:0]

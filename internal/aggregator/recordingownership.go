@@ -18,6 +18,13 @@ type recordingOwnership struct{ state atomic.Int32 }
 // beginRead must precede a read of the target's memory or files.
 func (o *recordingOwnership) beginRead() { o.state.Store(aggregatorReads) }
 
+// reading calls f, which reads the target.
+func (o *recordingOwnership) reading(f func()) {
+	o.beginRead()
+	defer o.endRead()
+	f()
+}
+
 // endRead must follow that read. It blocks for ever after a takeover.
 func (o *recordingOwnership) endRead() {
 	if !o.state.CompareAndSwap(aggregatorReads, ownedByAggregator) {

@@ -3,8 +3,11 @@
 package aggregator
 
 import (
+	"runtime"
+	"strings"
 	"testing"
-	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestRecordingIsTakenOverOnlyWhileItsOwnerReads(t *testing.T) {
@@ -17,14 +20,28 @@ func TestRecordingIsTakenOverOnlyWhileItsOwnerReads(t *testing.T) {
 	if b.beginRead(); !b.takeOver() || b.takeOver() {
 		t.Error("takeOver fails while the owner reads, or succeeds twice")
 	}
-	came := make(chan struct{})
+	before, returned := blockedForEver(), make(chan struct{})
 	go func() {
 		b.endRead()
-		close(came)
+		close(returned)
 	}()
-	select {
-	case <-came:
-		t.Error("endRead returns after the recording was taken over")
-	case <-time.After(50 * time.Millisecond):
+	testtargets.Eventually(t, "endRead blocks", func() bool {
+		select {
+		case <-returned:
+			t.Fatal("endRead returns after the recording was taken over")
+		default:
+		}
+		return blockedForEver() > before
+	})
+}
+
+// blockedForEver counts the goroutines that endRead has blocked, also of earlier runs of the test.
+func blockedForEver() (n int) {
+	buf := make([]byte, 1<<20)
+	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(stack, "[select (no cases)") && strings.Contains(stack, ".(*recordingOwnership).endRead(") {
+			n++
+		}
 	}
+	return n
 }

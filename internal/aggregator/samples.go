@@ -23,7 +23,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	if s.State != sample.Running && s.At-th.FirstListedAt < handover.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
-	a.stacks.rename(th, s.At)
+	a.ownership.reading(func() { th.rename(s.At) })
 	waitsFor, owner := a.waits.explain(th, s, id)
 	th.lock = lastLock{waitsFor, owner}
 	a.observed = attribute.Observed{
@@ -41,12 +41,6 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.attribute(&a.observed)
 	a.Pool.Put(s)
 	e.RawSample = nil
-}
-
-func (b *stackBuilder) rename(th *threadState, now int64) {
-	b.ownership.beginRead()
-	th.rename(now)
-	b.ownership.endRead()
 }
 
 // attributeUnassigned passes on a sample of an ended thread, with weight e.Length.

@@ -102,9 +102,9 @@ func (t *taskPoller) countSlots(now int64) bool {
 		return true
 	}
 	t.roundBegan = now
-	t.aggregator.stacks.ownership.beginRead()
+	t.aggregator.ownership.beginRead()
 	n, err := t.source.Places()
-	t.aggregator.stacks.ownership.endRead()
+	t.aggregator.ownership.endRead()
 	if err != nil && n == 0 {
 		t.failures++
 		return false
@@ -130,9 +130,9 @@ func (t *taskPoller) stateStart() int64 {
 
 func (t *taskPoller) findChanged(now int64) {
 	t.polled = min(t.next+t.source.batchSize(), len(t.slots))
-	t.aggregator.stacks.ownership.beginRead()
+	t.aggregator.ownership.beginRead()
 	t.changed = t.source.Poll(t.next, t.polled, t.changed[:0])
-	t.aggregator.stacks.ownership.endRead()
+	t.aggregator.ownership.endRead()
 	t.pending = t.changed
 	changed := t.changed
 	for i := t.next; i < t.polled; i++ {
@@ -153,9 +153,9 @@ func (t *taskPoller) readTask(i int, now int64) {
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
-	t.aggregator.stacks.ownership.beginRead()
+	t.aggregator.ownership.beginRead()
 	what, kind, stop := t.source.readTask(i)
-	t.aggregator.stacks.ownership.endRead()
+	t.aggregator.ownership.endRead()
 	switch what {
 	case taskNotParked:
 		return

@@ -179,8 +179,8 @@ func (a *Aggregator) labelsOf(th *threadState, s *observe.RawSample) string {
 	if !a.opts.Tasks || s.How != observe.ByStop {
 		return ""
 	}
-	a.stacks.ownership.beginRead()
-	defer a.stacks.ownership.endRead()
+	a.ownership.beginRead()
+	defer a.ownership.endRead()
 	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }
 

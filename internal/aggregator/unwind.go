@@ -18,7 +18,7 @@ import (
 // stackBuilder makes stacks of the recording from raw samples. It belongs to one goroutine.
 type stackBuilder struct {
 	builder          *profile.Builder
-	ownership        recordingOwnership
+	ownership        *recordingOwnership
 	images           *loadedcode.ImageCache // for processes that were never opened
 	lastMmap2Program mmap2Program           // last walked of these
 	listener         Listener
@@ -41,9 +41,9 @@ type stackBuilder struct {
 
 type methodCounts [frames.NumMethods]int64
 
-func newStackBuilder(recording *profile.Builder, maxDepth int) *stackBuilder {
+func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *recordingOwnership) *stackBuilder {
 	b := &stackBuilder{
-		builder: recording, kernel: newKernelFrames(recording),
+		builder: recording, ownership: ownership, kernel: newKernelFrames(recording),
 		leaves: leafStacks{builder: recording, known: map[leafKey]sample.StackID{}},
 	}
 	b.walker.MaxDepth = maxDepth

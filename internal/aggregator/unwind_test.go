@@ -71,7 +71,7 @@ func BenchmarkUnwind(b *testing.B) {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			u := newStackBuilder(profile.NewBuilder(profile.Meta{}), math.MaxInt32)
+			u := newStackBuilder(profile.NewBuilder(profile.Meta{}), math.MaxInt32, &recordingOwnership{})
 			th := neverRefreshed(t)
 			s := deepSample(depth)
 			n := uint64(0)
@@ -97,7 +97,7 @@ func BenchmarkUnwind(b *testing.B) {
 
 func TestLocationsKeepTheirIDs(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
-	u := newStackBuilder(b, 0)
+	u := newStackBuilder(b, 0, &recordingOwnership{})
 	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20,
 		Name: "b"}
 	p := ofPID(1)
@@ -115,7 +115,7 @@ func TestLocationsKeepTheirIDs(t *testing.T) {
 
 func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
-	u := newStackBuilder(b, 0)
+	u := newStackBuilder(b, 0, &recordingOwnership{})
 	described := func(name string) profile.Loc {
 		return profile.Loc{Module: kernelModule, FramesID: b.InternFrames([]profile.Frame{{Name: name, System: name}})}
 	}
@@ -141,7 +141,7 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 		t.Skip("the kernel's symbols are hidden from this user")
 	}
 	b := profile.NewBuilder(profile.Meta{})
-	u := newStackBuilder(b, 0)
+	u := newStackBuilder(b, 0, &recordingOwnership{})
 	g := &handover.Program{Name: "gone"}
 	for _, c := range []struct {
 		kernel uint64
