@@ -92,7 +92,7 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	if got, want := a.observed.Place, a.opts.Builder.Intern([]profile.Loc{
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.Stop != frames.StopBadMemory {
-		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.Stop, want)
+		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.WalkEnd, want)
 	}
 }
 

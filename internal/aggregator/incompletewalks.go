@@ -18,45 +18,46 @@ const (
 
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a sample. With too many incomplete ones the process lacks roots ([handover.SampleLack]),
-// and is left to ptrace. A copy that was too short does not count if the next can be longer.
-func (p *processState) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
+// countWalk counts the walk of a sample. With too many incomplete ones the process's samples lack outer frames
+// ([handover.SampleLack]), and it is left to ptrace. A copy that was too short does not count if the next can be
+// longer.
+func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, onOtherStack bool) {
 	if s.How != observe.ByKernelSample {
 		return
 	}
-	known := p.history
-	if known == nil {
-		known = &programHistory{}
+	history := p.history
+	if history == nil {
+		history = &programHistory{}
 	}
-	incomplete := !stop.Complete() && stop != frames.StopDepth &&
-		(stop != frames.StopStackCut || away || s.IsLongestSample())
+	incomplete := !end.Complete() && end != frames.StopDepth &&
+		(end != frames.StopStackCut || onOtherStack || s.IsLongestSample())
 	p.walked.note(incomplete)
-	known.walked.note(incomplete)
-	if incomplete && (p.walked.tooManyIncomplete() || known.walked.tooManyIncomplete()) {
-		p.NoteLack(handover.LacksRoots)
-		known.lack = max(known.lack, handover.LacksRoots)
+	history.walked.note(incomplete)
+	if incomplete && (p.walked.tooManyIncomplete() || history.walked.tooManyIncomplete()) {
+		p.NoteLack(handover.LacksOuterFrames)
+		history.lack = max(history.lack, handover.LacksOuterFrames)
 	}
 }
 
 // countUntrackedWalk counts the walk of a sample of an untracked process, for its program and for all of these.
-func (a *Aggregator) countUntrackedWalk(e *handover.Event, stop frames.StopReason) {
+func (a *Aggregator) countUntrackedWalk(e *handover.Event, end frames.StopReason) {
 	raw := e.RawSample
 	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.CodeOwner != nil ||
 		raw.Regs.Arch == frames.ArchUnknown {
 		return
 	}
-	known := a.histories.historyOf(a.stacks.mmap2Code(e.Proc, e.Program).code)
-	if known == nil {
-		known = &programHistory{}
+	history := a.histories.historyOf(a.stacks.mmap2Code(e.Proc, e.Program).code)
+	if history == nil {
+		history = &programHistory{}
 	}
-	incomplete := stop == frames.StopStackCut || stop == frames.StopBadMemory
-	known.walked.note(incomplete)
+	incomplete := end == frames.StopStackCut || end == frames.StopBadMemory
+	history.walked.note(incomplete)
 	a.untracked.note(incomplete)
-	if incomplete && known.walked.tooManyIncomplete() {
-		known.lack = max(known.lack, handover.LacksRoots)
+	if incomplete && history.walked.tooManyIncomplete() {
+		history.lack = max(history.lack, handover.LacksOuterFrames)
 	}
-	if known.lack >= handover.LacksRoots || a.untracked.tooManyIncomplete() {
-		a.UntrackedLackRoots.Store(true)
+	if history.lack >= handover.LacksOuterFrames || a.untracked.tooManyIncomplete() {
+		a.UntrackedLackOuterFrames.Store(true)
 	}
 }
 
@@ -72,13 +73,13 @@ func (s *samplesWalked) tooManyIncomplete() bool {
 }
 
 // noteStackUse passes on the stack bytes that a walk used.
-func (p *processState) noteStackUse(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
+func (p *processState) noteStackUse(s *observe.RawSample, end frames.StopReason, w *frames.Walker) {
 	if s.How != observe.ByKernelSample {
 		return
 	}
 	used := int64(w.HighestSP() - s.Mem.Stack.Addr)
 	switch {
-	case stop == frames.StopStackCut && !w.OnOtherStack():
+	case end == frames.StopStackCut && !w.OnOtherStack():
 		used = handover.DeeperThanSample
 	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
 		return // invalid walk

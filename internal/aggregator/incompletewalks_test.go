@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
+func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 	sample, stopped := &observe.RawSample{How: observe.ByKernelSample}, &observe.RawSample{How: observe.ByStop}
 	judged := func(whole, incomplete int) handover.SampleLack {
 		p := &processState{SharedProcess: &handover.SharedProcess{}}
@@ -35,8 +35,8 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 		whole, incomplete int
 		want              handover.SampleLack
 	}{
-		{0, 2, handover.LacksNothing}, {0, 3, handover.LacksRoots}, {7, 3, handover.LacksRoots},
-		{8, 3, handover.LacksNothing}, {100, 7, handover.LacksNothing}, {100, 8, handover.LacksRoots},
+		{0, 2, handover.LacksNothing}, {0, 3, handover.LacksOuterFrames}, {7, 3, handover.LacksOuterFrames},
+		{8, 3, handover.LacksNothing}, {100, 7, handover.LacksNothing}, {100, 8, handover.LacksOuterFrames},
 		{800, 8, handover.LacksNothing}, {2000, 15, handover.LacksNothing},
 	} {
 		if got := judged(c.whole, c.incomplete); got != c.want {
@@ -47,8 +47,8 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 	for range 8 {
 		p.countWalk(sample, frames.StopStackCut, true) // the cut stack is not the one that the kernel copies
 	}
-	if p.SampleLack() != handover.LacksRoots {
-		t.Errorf("8 samples cut on another stack: %v, want %v", p.SampleLack(), handover.LacksRoots)
+	if p.SampleLack() != handover.LacksOuterFrames {
+		t.Errorf("8 samples cut on another stack: %v, want %v", p.SampleLack(), handover.LacksOuterFrames)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 		}
 		return before
 	}
-	for i, want := range []handover.SampleLack{handover.LacksNothing, handover.LacksNothing, handover.LacksRoots} {
+	for i, want := range []handover.SampleLack{handover.LacksNothing, handover.LacksNothing, handover.LacksOuterFrames} {
 		pid, _ := testtargets.Threads(t, "sleepers", "1")
 		if got := run(pid, fewIncomplete-1); got != want {
 			t.Errorf("process %d begins with %v, want %v", i, got, want)
@@ -116,7 +116,7 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 		{handover.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut}, false},
 		{handover.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut, frames.StopStackCut}, true},
 		{handover.LacksNothing, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
-		{handover.LacksRoots, []frames.StopReason{frames.StopRoot}, true},
+		{handover.LacksOuterFrames, []frames.StopReason{frames.StopRoot}, true},
 	} {
 		options := Options{Builder: profile.NewBuilder(profile.Meta{}), Images: loadedcode.NewImageCache(0)}
 		a := New(options, handover.NewCommon())
@@ -126,7 +126,7 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 			raw.Regs.Arch = target.Arch
 			a.countUntrackedWalk(&handover.Event{Proc: waiter, Program: ran, RawSample: raw}, stop)
 		}
-		if got := a.UntrackedLackRoots.Load(); got != c.want {
+		if got := a.UntrackedLackOuterFrames.Load(); got != c.want {
 			t.Errorf("walks %v of a program known to lack %v: lack roots %v, want %v", c.stops, c.known, got, c.want)
 		}
 	}

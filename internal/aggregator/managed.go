@@ -55,18 +55,18 @@ type managedFrame struct {
 
 // walkManaged is [stackBuilder.walkOnce] for a process with managed frames.
 func (b *stackBuilder) walkManaged(
-	thr *threadState, s *observe.RawSample, sources []managed.FrameSource,
+	th *threadState, s *observe.RawSample, sources []managed.FrameSource,
 ) frames.StopReason {
-	b.beginManaged(thr, s, sources)
-	stop := b.mergeNative(thr.proc, s)
-	thr.Feedback.SetPlan(callstack.Plan(sources, thr.innerTID, s.Regs.TLS))
-	b.addMerged(thr.proc, s.Regs.Arch, stop)
-	return stop
+	b.beginManaged(th, s, sources)
+	end := b.mergeNative(th.proc, s)
+	th.Feedback.SetPlan(callstack.Plan(sources, th.innerTID, s.Regs.TLS))
+	b.addMerged(th.proc, s.Regs.Arch, end)
+	return end
 }
 
 // beginManaged passes a raw sample, and access to its process, to the runtimes.
-func (b *stackBuilder) beginManaged(thr *threadState, s *observe.RawSample, sources []managed.FrameSource) {
-	p, w := thr.proc, &b.managedWalk
+func (b *stackBuilder) beginManaged(th *threadState, s *observe.RawSample, sources []managed.FrameSource) {
+	p, w := th.proc, &b.managedWalk
 	if callstack.HasPlan(sources) {
 		p.NoteLack(handover.LacksFrames)
 	}
@@ -74,11 +74,11 @@ func (b *stackBuilder) beginManaged(thr *threadState, s *observe.RawSample, sour
 		p.managedNames = newManagedNames(p)
 	}
 	w.live = callstack.Live{
-		ReadMemory: p.managedNames.read, PID: p.Target.PID, TID: thr.TID, RunCount: s.Sched.Runs,
+		ReadMemory: p.managedNames.read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs,
 		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: w.runCounts(),
 	}
 	w.sample = managed.Sample{
-		InnerTID: thr.innerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &w.live,
+		InnerTID: th.innerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &w.live,
 	}
 	w.merger.Begin(sources, &w.sample)
 }
@@ -94,8 +94,8 @@ func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames
 	return w.StopReason()
 }
 
-func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, stop frames.StopReason) {
-	entries := b.managedWalk.merger.End(stop.Complete())
+func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, end frames.StopReason) {
+	entries := b.managedWalk.merger.End(end.Complete())
 	for i := range entries {
 		b.stack = append(b.stack, b.entryLocation(p, &entries[i], arch))
 	}

@@ -51,14 +51,15 @@ func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	t.Cleanup(func() { _ = target.Close() })
 	target.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
 		Sources: []frames.RuleSource{calls{}}}})
-	thr := neverRefreshed(target)
-	u, s, f := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{}), deepSample(10), &interpreter{}
+	th := neverRefreshed(target)
+	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{})
+	s, f := deepSample(10), &interpreter{}
 	sources := []managed.FrameSource{f}
-	return f, thr.proc, func() {
+	return f, th.proc, func() {
 		u.stack = u.stack[:0]
 		u.outline.Reset()
-		if stop := u.walkManaged(thr, s, sources); !stop.Complete() || len(u.stack) != 20 {
-			t.Fatalf("walk stops with %v after %d entries, want a root after 20", stop, len(u.stack))
+		if end := u.walkManaged(th, s, sources); !end.Complete() || len(u.stack) != 20 {
+			t.Fatalf("walk stops with %v after %d entries, want a root after 20", end, len(u.stack))
 		}
 	}
 }

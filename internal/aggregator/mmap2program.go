@@ -42,8 +42,8 @@ func (b *stackBuilder) stackOfUntracked(
 		}
 		b.stack = append(b.stack, b.builder.Loc(&loc))
 	}
-	if stop := w.StopReason(); stop.Complete() || !inExec(s) {
-		return b.endStack(stop)
+	if end := w.StopReason(); end.Complete() || !inExec(s) {
+		return b.endStack(end)
 	}
 	return b.kernelStack(s, frames.StopRoot)
 }

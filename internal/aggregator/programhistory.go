@@ -27,10 +27,10 @@ func (p *programHistory) applyTo(proc *handover.SharedProcess) {
 	proc.SetFirstCopy(p.deepestStack)
 }
 
-func (p *programHistory) noteDeepest(thr *threadState, s *observe.RawSample, w *frames.Walker) {
+func (p *programHistory) noteDeepest(th *threadState, s *observe.RawSample, w *frames.Walker) {
 	from, reach := s.Mem.Stack.Addr, w.HighestSP()
 	inStack := !w.OnOtherStack() && reach > from && reach <= s.Mem.StackEnd
-	if thr.TID == thr.proc.Target.PID && w.StopReason().Complete() && inStack {
+	if th.TID == th.proc.Target.PID && w.StopReason().Complete() && inStack {
 		p.deepestStack = max(p.deepestStack, int64(reach-from)+walkBeyond)
 	}
 }
@@ -47,17 +47,17 @@ func (p programHistories) historyOf(proc interface {
 	if !ok {
 		return nil
 	}
-	known := p[file]
-	if known == nil && len(p) < maxPrograms {
-		known = &programHistory{}
-		p[file] = known
+	history := p[file]
+	if history == nil && len(p) < maxPrograms {
+		history = &programHistory{}
+		p[file] = history
 	}
-	return known
+	return history
 }
 
 // ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
 func (s *states) ApplyKnownProgram(p *handover.SharedProcess) {
-	if known := s.histories.historyOf(p.Target); known != nil {
-		known.applyTo(p)
+	if history := s.histories.historyOf(p.Target); history != nil {
+		history.applyTo(p)
 	}
 }

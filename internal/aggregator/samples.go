@@ -16,10 +16,10 @@ import (
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.beginThreadState(th)
-	id, stop := a.stacks.stackOfSample(th, e.Program, s)
-	a.out.totals.addStack(stop, s.How)
+	id, end := a.stacks.stackOfSample(th, e.Program, s)
+	a.out.totals.addStack(end, s.How)
 	a.counts.walked.Store(a.out.totals.stacks)
-	a.counts.complete.Store(a.out.totals.stops[frames.StopRoot])
+	a.counts.complete.Store(a.out.totals.walkEnds[frames.StopRoot])
 	if s.State != sample.Running && s.At-th.FirstListedAt < handover.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
@@ -31,7 +31,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 		Sample: attribute.Sample{
 			At: procmem.ReadingAt(s.Sched, s.At),
 			Place: attribute.Place{
-				Stack: id, State: s.State, Wait: s.WaitReason(), Stop: stop, WaitsFor: waitsFor, Owner: owner,
+				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: waitsFor, Owner: owner,
 				Labels: a.labelsOf(th, s),
 			},
 			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, StandsFor: e.Length,
@@ -50,10 +50,10 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	if e.Thread != nil {
 		th = a.thread(e.Thread)
 	}
-	id, stop := a.unassignedStack(th, e.Program, e.RawSample)
-	a.countUntrackedWalk(e, stop)
+	id, end := a.unassignedStack(th, e.Program, e.RawSample)
+	a.countUntrackedWalk(e, end)
 	a.attribute(&attribute.UnassignedSample{
-		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
+		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end}, At: e.RawSample.At,
 		Length: e.Length,
 	})
 	a.Pool.Put(e.RawSample)
@@ -72,10 +72,10 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: place, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
-	id, stop := a.unassignedStack(p.untrackedState(), e.Program, e.RawSample)
-	a.countUntrackedWalk(e, stop)
+	id, end := a.unassignedStack(p.untrackedState(), e.Program, e.RawSample)
+	a.countUntrackedWalk(e, end)
 	a.attribute(&attribute.UnassignedSample{
-		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop, Program: name},
+		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end, Program: name},
 		At: e.RawSample.At, Length: e.Length, OfChild: true,
 	})
 	a.Pool.Put(e.RawSample)
@@ -89,9 +89,9 @@ func (a *Aggregator) unassignedStack(th *threadState, program *handover.Program,
 	if program != nil && program.CodeOwner != nil {
 		th, program = a.process(program.CodeOwner).untrackedState(), nil
 	}
-	id, stop := a.stacks.stackOfSample(th, program, s)
-	a.out.totals.addStack(stop, s.How)
-	return id, stop
+	id, end := a.stacks.stackOfSample(th, program, s)
+	a.out.totals.addStack(end, s.How)
+	return id, end
 }
 
 // programOf names an untracked child's program: its own, or that of the process whose code it ran.

@@ -12,12 +12,12 @@ import (
 type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
-	stops                  [frames.NumStopReasons]int64
+	walkEnds               [frames.NumStopReasons]int64
 	completeByMethod       [observe.FromCore + 1]int64
 	samples                int64
 	complete               int64 // of complete stacks
 	profiledCPU            int64
-	incomplete             [frames.NumStopReasons]int64 // CPU time by stop reason, ns
+	incomplete             [frames.NumStopReasons]int64 // CPU time by the walk's end, ns
 	incompleteBetween      [frames.NumStopReasons]int64 // of incomplete, under [ran between ticks], ns
 	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
 	exitedUnseen           int64                        // CPU time under [exited unseen], ns
@@ -27,17 +27,17 @@ type totals struct {
 
 func (t *totals) addSpan(s *attribute.Span) {
 	t.samples += s.Samples
-	if s.Stop.Complete() {
+	if s.WalkEnd.Complete() {
 		t.complete += s.Samples
 	}
 	t.profiledCPU += s.CPU
 	switch s.Leaf {
 	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
-		t.incomplete[s.Stop] += s.CPU
+		t.incomplete[s.WalkEnd] += s.CPU
 	}
 	switch s.Leaf {
 	case attribute.RanBetweenTicks:
-		t.incompleteBetween[s.Stop] += s.CPU
+		t.incompleteBetween[s.WalkEnd] += s.CPU
 		t.unobserved += s.CPU
 	case attribute.NotObserved:
 		t.unobserved += s.CPU
@@ -51,10 +51,10 @@ func (t *totals) addSpan(s *attribute.Span) {
 	}
 }
 
-func (t *totals) addStack(stop frames.StopReason, how observe.How) {
+func (t *totals) addStack(end frames.StopReason, how observe.How) {
 	t.stacks++
-	t.stops[stop]++
-	if stop.Complete() {
+	t.walkEnds[end]++
+	if end.Complete() {
 		t.completeByMethod[how]++
 	}
 }
@@ -85,19 +85,19 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // Stats sets the counts so far.
 func (a *Aggregator) Stats(s *runstats.Stats) {
 	t, times := &a.out.totals, a.attribution.Totals()
-	stops := t.stops
-	stops[frames.StopRoot] = 0
-	s.Incomplete = countsByName(stops[:], func(i int) string { return frames.StopReason(i).String() })
+	ends := t.walkEnds
+	ends[frames.StopRoot] = 0
+	s.Incomplete = countsByName(ends[:], func(i int) string { return frames.StopReason(i).String() })
 	s.Whole = runstats.WholeByMethod{ByStop: t.completeByMethod[observe.ByStop],
 		ByPassiveRead: t.completeByMethod[observe.ByPassiveRead]}
 	s.FramesByMethod = countsByName(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.out.rates.list, SlowestThread: a.out.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
 	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}
-	for stop, ns := range t.incomplete {
-		if reason := frames.StopReason(stop); ns > 0 && reason != frames.StopNone && !reason.Complete() {
+	for end, ns := range t.incomplete {
+		if reason := frames.StopReason(end); ns > 0 && reason != frames.StopNone && !reason.Complete() {
 			s.IncompleteCPU[reason.String()] = seconds(ns)
-			s.IncompleteUnobservedCPU[reason.String()] = seconds(t.incompleteBetween[stop])
+			s.IncompleteUnobservedCPU[reason.String()] = seconds(t.incompleteBetween[end])
 		}
 	}
 	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)

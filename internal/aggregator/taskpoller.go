@@ -154,7 +154,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
 	t.aggregator.ownership.beginRead()
-	what, kind, stop := t.source.readTask(i)
+	what, kind, end := t.source.readTask(i)
 	t.aggregator.ownership.endRead()
 	switch what {
 	case taskNotParked:
@@ -163,13 +163,13 @@ func (t *taskPoller) readTask(i int, now int64) {
 		t.totals.ChangedInVain++
 		return
 	}
-	s.stack, _ = t.aggregator.stacks.endStack(stop)
+	s.stack, _ = t.aggregator.stacks.endStack(end)
 	s.kind = t.kinds.number(kind)
 	s.parked, s.from = true, before
 	t.walked++
 	t.totals.Observations++
 	t.totals.Walked++
-	if !stop.Complete() {
+	if !end.Complete() {
 		t.totals.Incomplete++
 	}
 }

@@ -77,7 +77,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case t.OnThread || t.System:
 		return taskNotParked, taskKind{}, 0
 	}
-	stop, beyond := g.stacks.walkTask(g.process, &t, stack)
+	end, beyond := g.stacks.walkTask(g.process, &t, stack)
 	if beyond && !g.Again(&t) {
 		return taskChanged, taskKind{}, 0
 	}
@@ -86,19 +86,19 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		labels = profile.LabelText(g.LabelsAt(t.LabelsAt))
 		g.labels[t.LabelsAt] = labels
 	}
-	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
+	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, end
 }
 
 // walkTask fills b.stack with a parked task's frames. beyond: it read more than the copy, so the stack is true only if
 // the task has not run since.
 func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []byte) (
-	stop frames.StopReason, beyond bool,
+	end frames.StopReason, beyond bool,
 ) {
 	m := &b.taskMemory
 	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.Target.Read)
-	stop = b.walkTaskIn(p, t, &m.Snapshot)
-	if stop != frames.StopBadMemory {
-		return stop, false
+	end = b.walkTaskIn(p, t, &m.Snapshot)
+	if end != frames.StopBadMemory {
+		return end, false
 	}
 	return b.walkTaskIn(p, t, m), true
 }

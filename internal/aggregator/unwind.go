@@ -66,8 +66,8 @@ func (b *stackBuilder) stackOfSample(th *threadState, program *handover.Program,
 }
 
 // stackOfThread walks a sample of a tracked process, and learns from the walk what the next samples copy.
-func (b *stackBuilder) stackOfThread(thr *threadState, s *observe.RawSample) (sample.StackID, frames.StopReason) {
-	p := thr.proc
+func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sample.StackID, frames.StopReason) {
+	p := th.proc
 	b.ownership.beginRead()
 	if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
 		p.refresh(s.At)
@@ -76,51 +76,51 @@ func (b *stackBuilder) stackOfThread(thr *threadState, s *observe.RawSample) (sa
 		s.Mem.StackEnd = end
 	}
 	p.prepareWalk(s.At)
-	stop := b.walkWithRefresh(thr, s)
-	exec := !stop.Complete() && inExec(s)
+	end := b.walkWithRefresh(th, s)
+	exec := !end.Complete() && inExec(s)
 	b.ownership.endRead()
 	if exec {
 		return b.kernelStack(s, frames.StopRoot)
 	}
-	p.countWalk(s, stop, b.walker.OnOtherStack())
-	p.noteStackUse(s, stop, &b.walker)
+	p.countWalk(s, end, b.walker.OnOtherStack())
+	p.noteStackUse(s, end, &b.walker)
 	if p.history != nil {
-		p.history.noteDeepest(thr, s, &b.walker)
+		p.history.noteDeepest(th, s, &b.walker)
 	}
-	id, _ := b.endStack(stop)
-	thr.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
+	id, _ := b.endStack(end)
+	th.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
 	if b.listener.Walked != nil {
 		b.listener.Walked(p.SharedProcess, s, id, &b.walker)
 	}
-	return id, stop
+	return id, end
 }
 
 // walkWithRefresh repeats an incomplete walk if mappings or generated code have changed.
-func (b *stackBuilder) walkWithRefresh(thr *threadState, s *observe.RawSample) frames.StopReason {
-	p := thr.proc
-	stop := b.walkWithRecords(thr, s)
+func (b *stackBuilder) walkWithRefresh(th *threadState, s *observe.RawSample) frames.StopReason {
+	p := th.proc
+	end := b.walkWithRecords(th, s)
 	for range maxNewMappings {
 		if !p.addMappingAt(b.addressWithoutCode(), s.At) {
 			break
 		}
-		stop = b.walkWithRecords(thr, s)
+		end = b.walkWithRecords(th, s)
 	}
-	if stop.Complete() || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
-		return stop
+	if end.Complete() || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
+		return end
 	}
-	return b.walkWithRecords(thr, s)
+	return b.walkWithRecords(th, s)
 }
 
 // walkWithRecords repeats a walk that ended at a frame record that the kernel has read.
-func (b *stackBuilder) walkWithRecords(thr *threadState, s *observe.RawSample) frames.StopReason {
-	stop := b.walkOnce(thr, s)
+func (b *stackBuilder) walkWithRecords(th *threadState, s *observe.RawSample) frames.StopReason {
+	end := b.walkOnce(th, s)
 	if !s.EndsAtRecord(&b.walker) {
-		return stop
+		return end
 	}
 	record, returns := s.Chain()
-	b.missingRecords = thr.proc.Target.Runtimes().NextRecords(record, returns, b.missingRecords[:0])
+	b.missingRecords = th.proc.Target.Runtimes().NextRecords(record, returns, b.missingRecords[:0])
 	s.AddRecords(b.missingRecords)
-	return b.walkOnce(thr, s)
+	return b.walkOnce(th, s)
 }
 
 const maxNewMappings = 4 // new mappings of one stack
@@ -136,14 +136,14 @@ func (b *stackBuilder) addressWithoutCode() frames.Addr {
 // beginStack begins a stack in place of one that was not ended.
 func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
 
-func (b *stackBuilder) walkOnce(thr *threadState, s *observe.RawSample) frames.StopReason {
+func (b *stackBuilder) walkOnce(th *threadState, s *observe.RawSample) frames.StopReason {
 	b.beginStack()
 	b.firstUnmapped = 0
 	b.addKernelFrames(s)
 	b.outline.Reset()
-	p, w := thr.proc, &b.walker
+	p, w := th.proc, &b.walker
 	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
-		return b.walkManaged(thr, s, sources)
+		return b.walkManaged(th, s, sources)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
@@ -162,24 +162,24 @@ func (b *stackBuilder) walkOnce(thr *threadState, s *observe.RawSample) frames.S
 }
 
 // endStack numbers the stack, and counts its methods.
-func (b *stackBuilder) endStack(stop frames.StopReason) (sample.StackID, frames.StopReason) {
-	if !stop.Complete() {
-		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Name(stop.String())}))
+func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.StopReason) {
+	if !end.Complete() {
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Name(end.String())}))
 	}
 	for method, n := range b.walkMethods {
 		b.methods[method] += n
 	}
-	return b.builder.InternLocs(b.stack), stop
+	return b.builder.InternLocs(b.stack), end
 }
 
 // kernelStack returns the stack of a sample's kernel frames; without these, [attribute.ExecOrExit].
-func (b *stackBuilder) kernelStack(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {
+func (b *stackBuilder) kernelStack(s *observe.RawSample, end frames.StopReason) (sample.StackID, frames.StopReason) {
 	b.beginStack()
 	b.addKernelFrames(s)
 	if len(b.stack) == 0 {
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
 	}
-	return b.endStack(stop)
+	return b.endStack(end)
 }
 
 // execOrExitStack returns one kernel function if wanted, else [attribute.ExecOrExit].

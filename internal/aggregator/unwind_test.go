@@ -79,8 +79,8 @@ func BenchmarkUnwind(b *testing.B) {
 				n++
 				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[48:], n)
 				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[64+40:], n)
-				if _, stop := u.stackOfThread(th, s); !stop.Complete() {
-					b.Fatal(stop)
+				if _, end := u.stackOfThread(th, s); !end.Complete() {
+					b.Fatal(end)
 				}
 			}
 			unwind()
@@ -152,10 +152,10 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 		s := deepSample(1)
 		s.Mem.Stack.Bytes = nil
 		s.Kernel = []uint64{c.kernel}
-		id, stop := u.stackOfSample(neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
+		id, end := u.stackOfSample(neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
 		kernelOnly := id == b.Intern([]profile.Loc{{Module: kernelModule, Addr: c.kernel}})
-		if stop.Complete() != c.want.Complete() || kernelOnly != c.want.Complete() {
-			t.Errorf("in the kernel at %#x: stop reason %v, only kernel frames %v; want %v", c.kernel, stop, kernelOnly,
+		if end.Complete() != c.want.Complete() || kernelOnly != c.want.Complete() {
+			t.Errorf("in the kernel at %#x: stop reason %v, only kernel frames %v; want %v", c.kernel, end, kernelOnly,
 				c.want.Complete())
 		}
 	}

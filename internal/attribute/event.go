@@ -95,11 +95,10 @@ type UnassignedSample struct {
 
 // ChildCounted reports that an unobserved child has used Length of CPU time in Program.
 type ChildCounted struct {
-	Process sample.ProcessID
-	Program string
-	Length  int64
-	// AllCounted: the records have all CPU time of all unobserved children. Recorded streams name it Exact.
-	AllCounted bool `json:"Exact"`
+	Process    sample.ProcessID
+	Program    string
+	Length     int64
+	AllCounted bool // the records have all CPU time of all unobserved children
 	ChildEnded bool
 }
 

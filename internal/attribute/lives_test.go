@@ -46,7 +46,7 @@ func (l *lives) add(s Span) {
 // at is the place of a thread that has used age ns of a life.
 func (l *lives) at(age, life int64) Place {
 	phase := min(age*phases/life, phases-1)
-	return Place{Stack: sample.StackID(phase * max(l.places, 1)), State: sample.Running, Stop: frames.StopRoot}
+	return Place{Stack: sample.StackID(phase * max(l.places, 1)), State: sample.Running, WalkEnd: frames.StopRoot}
 }
 
 // sample adds a sample of a thread.

@@ -211,7 +211,7 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 			g.Add(at, length)
 		}
 		w.BeginTick(now, period)
-		s := Place{Stack: stackFirst, State: sample.Running, Stop: frames.StopRoot}
+		s := Place{Stack: stackFirst, State: sample.Running, WalkEnd: frames.StopRoot}
 		if rng.IntN(10) == 0 {
 			s.Stack = stackLast
 		}

@@ -16,7 +16,7 @@ const (
 
 type pendingSample struct {
 	stack    sample.StackID
-	stop     frames.StopReason
+	walkEnd  frames.StopReason
 	at       int64 // CLOCK_MONOTONIC ns
 	runQueue int64 // before it, ns
 	period   int64 // ns; 0: unknown, for all
@@ -47,7 +47,7 @@ func (l *Ledger) AddKernelSample(now sample.Reading, place Place, period int64) 
 	t.cpu += l.carried.takeCPU()
 	t.runQueue += l.carried.takeRunQueue()
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
-	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.Stop, now.Wall, t.runQueue, period})
+	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, now.Wall, t.runQueue, period})
 	l.pending.cpu += t.cpu
 	l.attributePendingIfDue(now.Wall, false)
 }
@@ -99,5 +99,5 @@ const maxPeriod = 24 * 3600 * 1e9 // ns: a day
 func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), maxPeriod) }
 
 func (s *pendingSample) place() Place {
-	return Place{Stack: s.stack, State: sample.Running, Stop: s.stop}
+	return Place{Stack: s.stack, State: sample.Running, WalkEnd: s.walkEnd}
 }

@@ -65,7 +65,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 	for tick := int64(1); tick < burstsFor; list = list[:0] {
 		for tick += apart/2 + b.rng.Int64N(apart); next < tick; next += samplesApart {
 			if phase, on := b.runs(next); on {
-				s := Place{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}
+				s := Place{Stack: sample.StackID(phase), State: sample.Running, WalkEnd: frames.StopRoot}
 				list = append(list, Sample{
 					At: sample.Reading{Wall: next}, Place: s, OnCPU: true, StandsFor: samplesApart, FromKernel: true,
 				})

@@ -3,6 +3,7 @@
 package attribute
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,7 +79,9 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
 		if e.streamName() == name {
-			return e, json.Unmarshal(value, e)
+			in := json.NewDecoder(bytes.NewReader(value))
+			in.DisallowUnknownFields() // a renamed field would be 0 without a word
+			return e, in.Decode(e)
 		}
 	}
 	return nil, fmt.Errorf("%q is not an event", name)

@@ -15,13 +15,12 @@ type Place struct {
 	State sample.State
 	Wait  string
 	// WaitsFor, Owner and Labels are as in [prywalk/internal/profile.Interval].
-	WaitsFor string
-	Owner    int
-	Labels   string
-	Stop     frames.StopReason // why the walk ended; [frames.StopRoot]: complete
-	Program  string            // of an unobserved child; "": the process's own
-	// ChildState is of an unobserved child. Recorded streams name it Found.
-	ChildState ChildState `json:"Found"`
+	WaitsFor   string
+	Owner      int
+	Labels     string
+	WalkEnd    frames.StopReason // [frames.StopRoot]: complete
+	Program    string            // of an unobserved child; "": the process's own
+	ChildState ChildState        // of an unobserved child
 }
 
 func (p Place) asRunning() Place {
@@ -31,7 +30,8 @@ func (p Place) asRunning() Place {
 
 // compare orders places by all fields but Stack and Program.
 func (p *Place) compare(o *Place) int {
-	return cmp.Or(cmp.Compare(p.ChildState, o.ChildState), cmp.Compare(p.Stop, o.Stop), cmp.Compare(p.Labels, o.Labels),
+	return cmp.Or(
+		cmp.Compare(p.ChildState, o.ChildState), cmp.Compare(p.WalkEnd, o.WalkEnd), cmp.Compare(p.Labels, o.Labels),
 		cmp.Compare(p.State, o.State), cmp.Compare(p.Wait, o.Wait), cmp.Compare(p.WaitsFor, o.WaitsFor),
 		cmp.Compare(p.Owner, o.Owner))
 }

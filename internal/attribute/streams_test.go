@@ -150,6 +150,7 @@ func TestStreamsOfAnotherFormatAreRefused(t *testing.T) {
 		"":                             "options",
 		"{}\n{\"Observed\":7}":         "line 2",
 		"{}\n{\"Tick\":{}}\n{\"x\":1}": `line 3: "x" is not an event`,
+		"{}\n{\"Tick\":{\"X\":1}}":     `line 2: json: unknown field "X"`,
 		"{}\n[":                        "line 2",
 	} {
 		_, err := replay(strings.NewReader(text), newSums())

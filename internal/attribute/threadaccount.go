@@ -11,15 +11,14 @@ type Sample struct {
 	OnCPU           bool
 	Basis           sample.Basis
 	UnchangedBefore sample.Unchanged
-	// StandsFor is the time between two ticks, or the period of a kernel sample, ns. Recorded streams name
-	// it SinceLastTick.
-	StandsFor  int64 `json:"SinceLastTick"`
-	FromKernel bool  // taken by the kernel (perf_event_open)
+	StandsFor       int64 // the time between two ticks, or the period of a kernel sample, ns
+	FromKernel      bool  // taken by the kernel (perf_event_open)
 }
 
 // sharesCPU reports whether it is a kernel sample that shares CPU time with others ([pendingSamples]).
 func (s *Sample) sharesCPU() bool {
-	return s.FromKernel && s.OnCPU && s.Place == Place{Stack: s.Place.Stack, State: sample.Running, Stop: s.Place.Stop}
+	walked := Place{Stack: s.Place.Stack, State: sample.Running, WalkEnd: s.Place.WalkEnd}
+	return s.FromKernel && s.OnCPU && s.Place == walked
 }
 
 // End is the end of a thread's account.
@@ -28,8 +27,8 @@ type End struct {
 	AtStart sample.Reading // clocks before the first sample, if older than the recording
 	AtEnd   sample.Reading // clocks at the end, if later than the last sample
 	// GapThreshold is the longest time without an observation that is no gap yet, ns: a last sample that is older takes
-	// none of the time since. Recorded streams name it Patience.
-	GapThreshold int64 `json:"Patience"`
+	// none of the time since.
+	GapThreshold int64
 }
 
 // ThreadAccount is the account of one thread. The zero value is that of a thread whose creation was not observed.

@@ -141,7 +141,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		o.observations++
 		at, runs := sample.Reading{Wall: now, CPU: cpu + ran}, bursts
 		o.truth = at.CPU
-		s := attribute.Place{Stack: stackSleep, State: sample.Sleeping, Stop: frames.StopRoot}
+		s := attribute.Place{Stack: stackSleep, State: sample.Sleeping, WalkEnd: frames.StopRoot}
 		if ran > 0 {
 			s.State, s.Stack = sample.Running, stackFirst+sample.StackID(ran/(l.burst/2+1))
 			runs++

@@ -139,11 +139,11 @@ func sleepsOf(long, short int64, threads int) float64 {
 			continue // it runs: samples tell
 		}
 		for _, at := range samples {
-			ledger.Observe(at, attribute.Place{State: sample.Running, Stop: frames.StopRoot}, true)
+			ledger.Observe(at, attribute.Place{State: sample.Running, WalkEnd: frames.StopRoot}, true)
 		}
 		samples = samples[:0]
 		ledger.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{
-			Stack: where, State: sample.Sleeping, Stop: frames.StopRoot,
+			Stack: where, State: sample.Sleeping, WalkEnd: frames.StopRoot,
 		}, false)
 		due = now + p.frequentWakerBackoff()
 	}

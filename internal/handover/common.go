@@ -17,9 +17,9 @@ type Common struct {
 	Garbage   *selfruntime.Collector
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
-	// UntrackedLackRoots: kernel samples of untracked processes lack the outer ends of stacks. The aggregator
+	// UntrackedLackOuterFrames: kernel samples of untracked processes lack the outer ends of stacks. The aggregator
 	// sets it.
-	UntrackedLackRoots atomic.Bool
+	UntrackedLackOuterFrames atomic.Bool
 }
 
 // NewCommon returns a recording's state.

@@ -8,7 +8,7 @@ import "testing"
 func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 	var p SharedProcess
 	for _, c := range []struct{ reported, want SampleLack }{
-		{LacksRoots, LacksRoots}, {LacksStacks, LacksRoots}, {LacksFrames, LacksFrames},
+		{LacksOuterFrames, LacksOuterFrames}, {LacksStacks, LacksOuterFrames}, {LacksFrames, LacksFrames},
 		{LacksSamples, LacksFrames},
 	} {
 		if p.NoteLack(c.reported); p.SampleLack() != c.want {

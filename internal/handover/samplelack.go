@@ -17,11 +17,11 @@ type SampleLack uint32
 
 // By rising severity.
 const (
-	LacksNothing SampleLack = iota
-	LacksStacks             // other stacks on which a walk continues (package taskstack)
-	LacksRoots              // the outer ends of stacks
-	LacksSamples            // everything: it runs, and no sample can be walked (32-bit code)
-	LacksFrames             // frames outside of the stack (a runtime's plan, package managed)
+	LacksNothing     SampleLack = iota
+	LacksStacks                 // other stacks on which a walk continues (package taskstack)
+	LacksOuterFrames            // the outer ends of stacks
+	LacksSamples                // everything: it runs, and no sample can be walked (32-bit code)
+	LacksFrames                 // frames outside of the stack (a runtime's plan, package managed)
 	NumSampleLacks
 )
 
@@ -32,10 +32,10 @@ func (s SampleLack) Note(n int64) string {
 }
 
 var lackNotes = [NumSampleLacks]struct{ what, why string }{
-	LacksStacks:  {"Go program", "whose threads change stacks"},
-	LacksRoots:   {"process", "whose stacks kernel samples do not show whole"},
-	LacksSamples: {"process", "of which no kernel samples came"},
-	LacksFrames:  {"Python, PHP or Ruby program", "whose frames are outside of the stack"},
+	LacksStacks:      {"Go program", "whose threads change stacks"},
+	LacksOuterFrames: {"process", "whose stacks kernel samples do not show whole"},
+	LacksSamples:     {"process", "of which no kernel samples came"},
+	LacksFrames:      {"Python, PHP or Ruby program", "whose frames are outside of the stack"},
 }
 
 // NeedsStops reports that such a process is stopped. mayFallBack: prywalk, not the user, chooses the engine.

@@ -21,7 +21,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 			if r.childSamples.table == nil {
 				t.Fatal("children that are not tracked are not sampled")
 			}
-			r.UntrackedLackRoots.Store(true)
+			r.UntrackedLackOuterFrames.Store(true)
 			r.tick()
 			var s runstats.Observed
 			r.modes.stats(&s)
@@ -30,7 +30,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.FallbackNote,
 					r.Coverage().Complete)
 			}
-			r.UntrackedLackRoots.Store(false)
+			r.UntrackedLackOuterFrames.Store(false)
 			if !choose {
 				return
 			}

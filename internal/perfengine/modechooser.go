@@ -53,7 +53,7 @@ func (c *modeChooser) chooseAll() {
 	for _, p := range c.procs.all {
 		c.chooseFor(p)
 	}
-	if c.childSamples.enabled() && c.mayFallBack && c.shared.UntrackedLackRoots.Load() {
+	if c.childSamples.enabled() && c.mayFallBack && c.shared.UntrackedLackOuterFrames.Load() {
 		c.childSamples.end(true)
 		c.childrenFellBack = true
 	}

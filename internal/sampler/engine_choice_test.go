@@ -95,7 +95,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	r := record(t, o, time.Second, func(s *Sampler) {
 		p := <-walked
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
-		p.NoteLack(handover.LacksRoots)
+		p.NoteLack(handover.LacksOuterFrames)
 		stopped(t, s, 20)
 		target.signal(t, unix.SIGUSR1) // it calls exec
 		since := s.Progress()
