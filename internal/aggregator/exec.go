@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/handover"
 )
 
-// handleExec ends what is known of a former program. Its time stays under its name. No thread of the new program may be
-// selected. What else an exec renews: package sampler (doc.go).
+// handleExec ends what is known of a former program (package sampler, doc.go). Its time stays under its name. No thread
+// of the new program may be selected.
 func (a *Aggregator) handleExec(e *handover.Event) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {

@@ -5,11 +5,14 @@ package attribute
 import (
 	"encoding/json"
 	"io"
+
+	"prywalk/internal/sample"
 )
 
 // Recorder writes events and answers of the kernel, in JSON, one object a line: the options, then events under their
-// names, each followed by the kernel's answers ([ProcSource]) under their methods' names. Stacks are numbers; there are
-// no names or memory. Such a stream is a test case without processes (streams_test.go).
+// names, each followed by the kernel's answers ([ProcSource]) under their methods' names. Stacks are numbers; at the end
+// [WriteStack] names their functions, for readers only. Such a stream is a test case without processes
+// (streams_test.go).
 type Recorder struct {
 	out    *json.Encoder
 	kernel ProcSource
@@ -65,7 +68,13 @@ func (r *Recorder) ExactChildrenCPU(pid int) int64 {
 	return ns
 }
 
+// WriteStack adds a stack's functions to a recorded stream, innermost first.
+func WriteStack(w io.Writer, id sample.StackID, functions []string) error {
+	return json.NewEncoder(w).Encode(map[string]any{stack: map[string]any{"ID": id, "Functions": functions}})
+}
+
 const (
+	stack            = "Stack"
 	state            = "State"
 	ignoresChildren  = "IgnoresChildren"
 	exactChildrenCPU = "ExactChildrenCPU"

@@ -62,9 +62,11 @@ func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (
 	return a.Totals(), nil
 }
 
-// event returns nil for an answer, which it adds to answered.
+// event returns nil for an answer, which it adds to answered, and for a stack.
 func event(name string, value json.RawMessage, answered answers) (Event, error) {
 	switch name {
+	case stack:
+		return nil, nil
 	case state, ignoresChildren, exactChildrenCPU:
 		var a answer
 		if err := json.Unmarshal(value, &a); err != nil {

@@ -135,6 +135,9 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 		a.Handle(e)
 	}
 	a.Close(900e6)
+	if err := WriteStack(&stream, 3, []string{"main"}); err != nil {
+		t.Error(err)
+	}
 	if r.Err() != nil || ran.cpu != a.Totals().Target || ran.cpu < 30e6 {
 		t.Errorf("recording: error %v; %d ns attributed, want those of %+v:\n%v", r.Err(), ran.cpu, a.Totals(), ran)
 	}

@@ -26,9 +26,9 @@
 //
 // # Exec
 //
-// A thread stops at the end of its exec, with the new program's registers. Reads of the old address space return 0
-// bytes; the memory is then opened again and the stop requested once more. Any other thread than the first that calls
-// exec gets the first one's ID, and is detached under that (ptrace: reports.go, begin.go).
+// A thread stops at the end of its exec, with the new program's registers. Any other thread than the first that calls
+// exec gets the first one's ID, and is detached under that (ptrace: reports.go, begin.go). How an exec is found, and
+// what it renews: package sampler (doc.go).
 //
 // # Invariants
 //

@@ -36,10 +36,10 @@ type obstruction struct {
 // maxFrozenTargets bounds the frozen targets in statistics, as an agent's have no end.
 const maxFrozenTargets = 1 << 14
 
-// Rest between readings of the groups: the longer of groupsInterval and groupsCPUDivisor × the last one's CPU time.
+// Readings of the groups are groupsInterval apart, and take at most 1/groupsShare of a CPU.
 const (
-	groupsInterval   = time.Second
-	groupsCPUDivisor = 400
+	groupsInterval = time.Second
+	groupsShare    = 400
 )
 
 // observeGroups reads the control groups of processes now, and then in the background until end is called. notify is
@@ -61,7 +61,7 @@ func (g *targetGroups) run() {
 		select {
 		case <-g.quit:
 			return
-		case <-time.After(max(groupsInterval, groupsCPUDivisor*took)):
+		case <-time.After(max(groupsInterval, groupsShare*took)):
 		}
 		took = selfruntime.CPUTimeOf(func() { g.read(g.pids()) })
 	}

@@ -83,6 +83,7 @@ func (r *recording) write() error {
 	if err != nil {
 		return err
 	}
+	r.logStacks()
 	if r.options.Stats != "" {
 		release, err := console.AwaitReader(r.options.Stats, r.signals.skipNames)
 		if err != nil {

@@ -12,10 +12,10 @@ import (
 	"prywalk/internal/top"
 )
 
-// Rest between counts of goroutines: the longer of minCountPause and countPauseFactor × the last count's time.
+// Counts of goroutines are minCountPause apart, and take at most 1/countShare of the time.
 const (
-	minCountPause    = 2 * time.Second
-	countPauseFactor = 50
+	minCountPause = 2 * time.Second
+	countShare    = 50
 )
 
 // storeGoroutineCounts counts the goroutines that wait, and returns the processes with Go. Precondition: no other
@@ -65,7 +65,7 @@ func (t *topRun) countInBackground(pids []int) (stop func()) {
 				}
 				t.storeGoroutineCounts(procs)
 			})
-			wait = max(minCountPause, countPauseFactor*time.Since(began))
+			wait = max(minCountPause, countShare*time.Since(began))
 		}
 	}()
 	return func() {

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// minDiscoverInterval is the shortest interval between searches, which take at most one part in discoverCPUDivisor
-	// of a CPU.
+	// minDiscoverInterval is the shortest interval between searches, which take at most one part in discoverShare of a
+	// CPU.
 	minDiscoverInterval = 20 * time.Millisecond
-	discoverCPUDivisor  = 50
+	discoverShare       = 50
 	// lowOverheadDivisor divides that part, if LowOverhead.
 	lowOverheadDivisor = 4
 	// idleDiscoverInterval is the interval while no task is created ([procmem.PIDCounter]).
@@ -45,7 +45,7 @@ func (s *Sampler) discover(ctx context.Context) {
 	if err == nil {
 		defer creations.Close()
 	}
-	share := time.Duration(discoverCPUDivisor)
+	share := time.Duration(discoverShare)
 	if s.opts.LowOverhead {
 		share *= lowOverheadDivisor
 	}

@@ -45,8 +45,20 @@
 //
 // Before a child is tracked, its observations are kept by tracer.newChildren or, with kernel samples, by the engine.
 //
-// At an exec the kernel ends all threads but the one that has called it, which gets the first one's number. So the
-// tracer makes a new object for the first thread, unless the first thread has called exec, and the account of the
+// # Exec
+//
+// An exec ends all threads but the one that has called it, gives that one the first one's number, and only then
+// replaces the address space (fs/exec.c, de_thread, exec_mmap). It can come at any moment, and is found
+//
+//   - before a process is observed, by the number of its address space ([procmem.Memory.Renew]; execs.detect)
+//   - in an observation that copies memory, as the copy is empty: the memory is opened again, and a stop is repeated
+//     (reopenAfterExec, package observe)
+//   - in one that copies none, or that comes before the address space is new, by the clocks of the first thread, which
+//     may be those of the caller (observations.clocksMayBeExecCallers)
+//   - in observe.StopAll, before the stop of a thread is requested, and after its end, if the copy is empty
+//   - by the aggregator, by the event Execed, or by that number when it reads the mappings (processState.refresh)
+//
+// The tracer makes a new object for the first thread, unless the first thread has called exec, and the account of the
 // caller goes on:
 //
 //	object                      made by                    dropped by                   at an exec
@@ -61,15 +73,33 @@
 // Besides, the threads are listed again, their rejected names and the forks that would explain unobserved children are
 // forgotten (execs.detect), and the thread pointer is unknown until the next stop (observe.Thread).
 //
-// What shows an exec to the aggregator: the event Execed, or the number of the address space when it reads the mappings
-// again (processState.refresh). To the tracer, as an exec can come at any moment:
+// # CPU time of prywalk
 //
-//   - before a process is observed: that number ([procmem.Memory.Renew], execs.detect)
-//   - in an observation that copies memory: the copy is empty (observe.Thread.reopenAfterExec)
-//   - in an observation that copies none, or that comes before the address space is new: the clocks of the first
-//     thread, which may be those of the thread that has called exec and gets the first one's id
-//     (observations.clocksMayBeExecCallers)
-//   - in [observe.StopAll]: before the stop of a thread is requested, and after its end, if the copy is empty
+// --max-overhead lowers the rate of ticks to what prywalk and the stops may take (schedule.OverheadBudget); under a CPU
+// quota prywalk takes half of that (schedule.Quota). Each activity besides has a bound of its own, as a part of one CPU
+// or of the time:
+//
+//	activity                                          at most  constant
+//	observations of unchanged threads                 1/256    backoff.pollShare
+//	  of those in back-off that have run              1/64     backoff.searchShare
+//	  of those that wake often, with kernel samples   1/16     backoff.frequentWakerShare
+//	ticks without stops, with kernel samples          1/100    schedule.costShare
+//	lists of threads                                  1/128    tracer.listShare; without a hint at a change 1/512
+//	ends of these lists, for new threads              1/64     tracer.skipShare
+//	clocks of processes                               1/512    tracer.clockShare
+//	clocks of ended threads                           1/500    tracer.reportShare
+//	busy-waits for stops, of a tick                   1/8      tracer.spinShare
+//	checks of all pending stops                       1/16     ptrace.checkAllShare
+//	mappings and generated code, and queries of these 1/20     aggregator.refreshShare, for each
+//	waiting tasks                                     1/100    aggregator.restRatio; first read of all 1/10
+//	checkpoints                                       1/20     tracer.checkpointPart
+//	refreshes of sinks                                1/200    tracer.refreshPart
+//	remote addresses of sockets                       1/200    waits.RemoteAddresses
+//	joins of threads in CPython, lists in PHP         1/50     cpython.readingShare, php.shareOfTime
+//	perf maps                                         1/20     perfmap.mapShare; until first read whole 1/4
+//	searches for processes                            1/50     sampler.discoverShare; in the agent 1/200
+//	control groups of targets                         1/400    recording.groupsShare
+//	counts of goroutines in top                       1/50     recording.countShare
 //
 // # Invariants
 //

@@ -9,8 +9,7 @@ import (
 
 // execs reports that a process has called exec, once, as [handover.Execed].
 //
-// An exec ends all other threads, gives the calling task the number of the first thread, and only then replaces the
-// address space (fs/exec.c, de_thread, exec_mmap), which is what shows it ([procmem.Memory.Renew]). Files of the first
+// The address space is new only after the other threads have ended (package sampler, doc.go), and files of the first
 // thread go on with the clocks of the calling task. So while the first thread is the only one left, until the others
 // are known to have ended without an exec ([process.mayBeInExec]), their end is not reported, and what was read of the
 // first thread is not used ([process.isSettled]).
@@ -36,7 +35,7 @@ type execState struct {
 func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
 
 // detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed.
-// The account of the thread that called exec goes on. What else an exec renews: package sampler (doc.go).
+// The account of the thread that called exec goes on.
 func (e *execs) detect(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.execState.addressSpace {

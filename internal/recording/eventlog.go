@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"cmp"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/profile"
+	"prywalk/internal/sample"
+)
+
+// logStacks writes the functions of the stacks to the log of events, if there is one. With --rotate evicted stacks are
+// missing. Who flushes the log gets its errors.
+func (r *recording) logStacks() {
+	log := r.samplerOpts.EventLog
+	if log == nil {
+		return
+	}
+	names := profile.NewNames(r.builder, nil)
+	var stack []profile.Named
+	for id := range sample.StackID(r.builder.Sizes().Stacks) {
+		stack = names.Stack(id, r.names, stack[:0])
+		var functions []string
+		for i := range stack {
+			for _, f := range stack[i].Frames {
+				functions = append(functions, cmp.Or(f.Name, "?"))
+			}
+		}
+		if attribute.WriteStack(log, id, functions) != nil {
+			return
+		}
+	}
+}
