@@ -5,7 +5,7 @@
 // # Algorithm
 //
 // A windowBuilder divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the
-// growth: the sums of all windows are the recording's. Time of a thread that was queued for a processor when a window
+// growth: the sums of all windows are the recording's. Time of a thread that was queued for a CPU when a window
 // ended was sent as sleep, and is subtracted from later sleep. If none follows in the same stack, sums by stack differ
 // by as much; those by process never do.
 //

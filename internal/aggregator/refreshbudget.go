@@ -3,7 +3,7 @@
 package aggregator
 
 // An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
-// refreshAfter ns after the last time, for at most one part in refreshShare of a processor. In any case it is read
+// refreshAfter ns after the last time, for at most one part in refreshShare of a CPU. In any case it is read
 // every refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime
 // starts, as its frames have no names before.
 //

@@ -5,7 +5,7 @@
 //
 // # Algorithm
 //
-// The kernel counts each thread's time on a processor (cpu) and queued for one (runqueue): /proc/PID/task/TID/schedstat
+// The kernel counts each thread's time on a CPU (cpu) and queued for one (runqueue): /proc/PID/task/TID/schedstat
 // (CONFIG_SCHED_INFO). Between two samples of a thread
 //
 //	wall    ├──────────────────────── Δwall ─────────────────────────┤
@@ -69,7 +69,7 @@
 //	weight = max(T − x, 0)
 //
 // Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
-// on its own processor (package skid). The others give their weights to those, and a sample that surely skids has
+// on its own CPU (package skid). The others give their weights to those, and a sample that surely skids has
 // x = 0, as its CPU time goes to the next one:
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
@@ -81,7 +81,7 @@
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //
 // Children's samples ([ProcessAccount.AddUnassignedOfChild]): samples of such children share it, by the kernel or by
-// ticks that find one on a processor:
+// ticks that find one on a CPU:
 //
 //	weight = T
 //

@@ -34,7 +34,7 @@ type sampleWeight struct {
 	unproven   bool
 }
 
-// longLifeTicks is the length of a life, in ticks on a processor or asleep, from which a thread's own clock suffices.
+// longLifeTicks is the length of a life, in ticks on a CPU or asleep, from which a thread's own clock suffices.
 // CPU time counts, not on-CPU samples: --subset draws many of them by chance.
 const longLifeTicks = 16
 

@@ -41,7 +41,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	return l
 }
 
-// queued simulates threads that alternate between some milliseconds on a processor and, wait times as long, in its
+// queued simulates threads that alternate between some milliseconds on a CPU and, wait times as long, in its
 // queue.
 func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives {
 	l := newLives()
@@ -315,7 +315,7 @@ func TestSubsetsLivesOfAboutSixteenSamplesHaveStacks(t *testing.T) {
 	}
 }
 
-// calling simulates threads with system calls in every second phase. One sample in three is exact (own processor).
+// calling simulates threads with system calls in every second phase. One sample in three is exact (own CPU).
 func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 	l := newLives()
 	th := l.thread(1 + rng.Int64N(period))

@@ -8,14 +8,12 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Ledger divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the
-// kernel's, and CPU + run queue + blocked = wall.
+// Ledger divides a thread's time into spans (package comment). Invariants: the sums of CPU, run queue and blocked time
+// are the kernel's, and CPU + run queue + blocked = wall.
 //
-// Between two samples:
-//
-//   - CPU time goes to the stack at the end, if on a processor.
-//   - Run queue time goes there too, also to a queued stack (CPU time would favour blocking calls).
-//   - Blocked time goes to the stack that sleeps at the end, else at the beginning.
+// Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU, run
+// queue time also if it is queued (CPU time would favour blocking calls there). Blocked time goes to the one that
+// sleeps, the later one first.
 //
 // The rest is carried. CPU and run queue time go to the next on-CPU sample, as a thread that runs in bursts mostly does
 // the same in the next; a changed sample asleep more than carryLimit later puts them under [RanBetweenTicks] of the

@@ -182,7 +182,7 @@ func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
 	}
 }
 
-// Stack 9 was on a processor when the tick was due, and asleep when it was sampled.
+// Stack 9 was on a CPU when the tick was due, and asleep when it was sampled.
 func TestCPUTimeOfACallThatSleptWhenSampledGoesToTheCall(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)

@@ -88,7 +88,7 @@ func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
 	if b.l.KnownUntil() != at.Wall {
 		t.Fatalf("observed up to %d, want %d", b.l.KnownUntil(), at.Wall)
 	}
-	b.pause(310, 3100, 0, 3000, 2, sample.Running) // queued for 400 before, then ten times as long as on a processor
+	b.pause(310, 3100, 0, 3000, 2, sample.Running) // queued for 400 before, then ten times as long as on a CPU
 	b.l.Finish()
 	if wall, _, _ := b.notObserved(); wall != 3000 {
 		t.Errorf("%d ns not observed, want 3000", wall)

@@ -40,7 +40,7 @@ func (p *pendingSamples) areDue(now int64, asleep bool) bool {
 	return n >= enoughPending || n > 0 && now-p.list[0].at >= longestPending
 }
 
-// AddKernelSample adds a kernel sample of a thread on a processor, for period ns.
+// AddKernelSample adds a kernel sample of a thread on a CPU, for period ns.
 func (l *Ledger) AddKernelSample(now sample.Reading, place Place, period int64) {
 	t := l.beginInterval(now)
 	l.endSleep(now, t)

@@ -82,7 +82,7 @@ func (p *ProcessAccount) threadEmitter(now int64) func(weightKey, int64) {
 	}
 }
 
-// AddUnassignedOfChild adds a sample of weight period, ns, of an unobserved child on a processor.
+// AddUnassignedOfChild adds a sample of weight period, ns, of an unobserved child on a CPU.
 func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.samples.addWeighted(where, at, period)
 }

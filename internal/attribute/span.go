@@ -36,7 +36,7 @@ func (p *Place) compare(o *Place) int {
 		cmp.Compare(p.Owner, o.Owner))
 }
 
-// ChildState is how a tick found an unobserved child on a processor.
+// ChildState is how a tick found an unobserved child on a CPU.
 type ChildState uint8
 
 // Values of [ChildState].
@@ -71,7 +71,7 @@ const (
 	RanBetweenTicks = "[ran between ticks]"
 	// BlockedBetweenTicks is blocked time between two samples running.
 	BlockedBetweenTicks = "[blocked between ticks]"
-	// NotObserved is time in which prywalk was stopped, or had no processor or no permission.
+	// NotObserved is time in which prywalk was stopped, or had no CPU or no permission.
 	NotObserved = "[not observed]"
 	// ExitedUnseen is CPU time of ended threads beyond what their samples stand for.
 	ExitedUnseen = "[exited unseen]"

@@ -44,7 +44,7 @@ type ThreadAccount struct {
 	begun         bool
 	weights       []sampleWeight // of the samples while it is young ([endedThreadTime])
 	skidded       skidded
-	activeSamples int64 // on a processor or queued
+	activeSamples int64 // on a CPU or queued
 	lastStandsFor int64 // Sample.StandsFor of the last sample that has it, ns
 	firstAt       int64 // first counted sample, CLOCK_MONOTONIC ns
 	lastAt        int64 // last one

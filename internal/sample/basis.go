@@ -7,13 +7,13 @@ type Basis uint8
 
 // Values of [Basis].
 const (
-	// Exact samples may: the thread was asleep, or the interrupt was served on its own processor.
+	// Exact samples may: the thread was asleep, or the interrupt was served on its own CPU.
 	Exact Basis = iota
 	// Undecided samples are of a thread that may make many system calls; if it does, they are as Skids.
 	Undecided
 	// FewCalls and ManyCalls samples decide that for the ones before.
 	FewCalls
 	ManyCalls
-	// Skids samples may not: the thread makes many system calls and was on a processor.
+	// Skids samples may not: the thread makes many system calls and was on a CPU.
 	Skids
 )

@@ -5,7 +5,7 @@ package sample
 // State is what a thread did when it was observed.
 type State uint8
 
-// Values of [State]. Running: on a processor or queued for one (the kernel's R).
+// Values of [State]. Running: on a CPU or queued for one (the kernel's R).
 const (
 	Running State = iota
 	Sleeping

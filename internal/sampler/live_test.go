@@ -60,7 +60,7 @@ func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 		t.Errorf("%d samples in sleep_here", n)
 	}
 	for _, s := range r.Sample {
-		if r.Gaps > 0 && stack(s)[0] == attribute.NotObserved { // the tracer had no processor: there is no call
+		if r.Gaps > 0 && stack(s)[0] == attribute.NotObserved { // the tracer had no CPU: there is no call
 			continue
 		}
 		if label(s, "state") != "sleeping" || label(s, "wait") != "read" && label(s, "wait") != "pause" {
