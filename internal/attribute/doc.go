@@ -91,8 +91,8 @@
 //
 //	time of a program = min(time, Σ known times) × its known time / Σ known times + excess × its ends / Σ ends
 //
-// Missed samples ([weightedSamples.divideMissed]): samples whose place is unknown by chance give their weights to others
-// of their program:
+// Missed samples ([weightedSamples.divideMissed]): samples whose place is unknown by chance give their weights to
+// others of their program:
 //
 //	weight = T + Σ weights of missed samples / number of samples with a known place
 //

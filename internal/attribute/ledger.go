@@ -11,8 +11,8 @@ import (
 // Ledger divides a thread's time into spans (package comment). Invariants: the sums of CPU, run queue and blocked time
 // are the kernel's, and CPU + run queue + blocked = wall.
 //
-// Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU, run
-// queue time also if it is queued (CPU time would favour blocking calls there). Blocked time goes to the one that
+// Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU,
+// run queue time also if it is queued (CPU time would favour blocking calls there). Blocked time goes to the one that
 // sleeps, the later one first.
 //
 // The rest is carried. CPU and run queue time go to the next on-CPU sample, as a thread that runs in bursts mostly does

@@ -158,7 +158,7 @@ func TestUnchangedSleepIsOneInterval(t *testing.T) {
 
 // The run count is the same by chance: the clocks are those of another thread, which has called exec.
 func TestTimeAtAnUnchangedRunCountIsNotLost(t *testing.T) {
-	b := &timeline{}
+	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	start := b.now
 	b.now.Wall += 10

@@ -117,7 +117,8 @@ func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 		{"sampled long ago", 1, sample.Reading{Wall: 500, CPU: 70}, sample.Reading{Wall: 500, CPU: 70}},
 	} {
 		start := sample.Reading{Wall: 100, CPU: 1000}
-		b := timeline{now: start}
+		b := newTimeline()
+		b.now = start
 		b.l.Begin(start)
 		for i := range c.samples {
 			b.observe(int64(min(i, 1)*10), 0, 0, 1, sample.Running)

@@ -33,7 +33,7 @@ var (
 	// docLink is a doc link (https://go.dev/doc/comment#links) to a name or Type.Member, of this package or, with a
 	// prefix, of another. A lone name in lower case may also be a register or a mapping ([rsp], [heap]): no link.
 	docLink = regexp.MustCompile(`(?:^|[\s(—,"])` +
-		`\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Za-z]\w*)?|(?:[\w./]*[a-z]\w*\.)+\w+|[a-z]+[A-Z]\w*)\]` +
+		`\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Za-z]\w*)?|(?:[\w./]*[a-z]\w*\.)+\w+|[a-z]{2,}[A-Z]\w*)\]` +
 		`(?:$|[\s.,;:)!?'"—])`)
 )
 

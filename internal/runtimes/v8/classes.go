@@ -10,7 +10,7 @@ package v8
 type member struct {
 	class string
 	name  string // "": computed or a literal
-	key   string // "[Symbol.key]", or ""
+	key   string // Symbol.key in brackets, or ""
 	end   int
 }
 
