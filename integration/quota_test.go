@@ -55,7 +55,7 @@ func TestTargetsThatUseUpTheirQuotaAreNamed(t *testing.T) {
 	out := filepath.Join(scratch(t, nil), "r.pb.gz")
 	r := prywalk(t, "record", "-d", "3", "-p", pid, "-o", out).must(t, 0)
 	said := regexp.MustCompile("process " + pid + `: its cgroup \S+ was throttled for \S+ s, in \d+ of \d+ periods, ` +
-		`as its CPU quota of 0\.05 processors was used up`)
+		`as its CPU quota of 0\.05 CPUs was used up`)
 	if report := prywalk(t, "report", out).must(t, 0); !said.MatchString(r.stderr) || !said.MatchString(report.stdout) {
 		t.Errorf("no %q in the messages %s or the report %s", said, clip(r.stderr), clip(report.stdout))
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prywalk/internal/elffile"
 	"prywalk/internal/goroutinecount"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
@@ -79,11 +80,11 @@ func (c *checker) names() Finding {
 	images := c.images()
 	symbols, debug := 0, 0
 	for _, img := range images {
-		separate := c.debugFile(img.BuildID)
-		if separate || img.ELF.Section(".symtab") != nil {
+		complete := c.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab") // of Go
+		if complete || hasSection(img.ELF, ".symtab", ".gnu_debugdata") {
 			symbols++
 		}
-		if separate || img.ELF.DebugSection("info") != nil {
+		if complete || img.ELF.DebugSection("info") != nil {
 			debug++
 		}
 	}
@@ -94,6 +95,10 @@ func (c *checker) names() Finding {
 			"prywalk report --symbols"
 	}
 	return f
+}
+
+func hasSection(f *elffile.File, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return f.Section(name) != nil })
 }
 
 // debugFile reports whether the separate debug file of a build id is installed.

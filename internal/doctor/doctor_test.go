@@ -405,6 +405,15 @@ func TestCodeWithoutNames(t *testing.T) {
 	}
 }
 
+// TestAStrippedGoProgramHasAllNames, from its own table.
+func TestAStrippedGoProgramHasAllNames(t *testing.T) {
+	program := testtargets.Run(t, "go-stripped", testtargets.Options{})
+	const want = "of 1 files, 1 have all function names, 1 also lines and inlined calls"
+	if f := find(t, checkOf(program.PID), "target: names"); f.Detail != want || f.Remedy != "" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // TestTheEngineOfTheTargetIsNamed: a Go program is stopped also where the kernel may sample.
 func TestTheEngineOfTheTargetIsNamed(t *testing.T) {
 	program := testtargets.Run(t, "go", testtargets.Options{})

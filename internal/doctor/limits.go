@@ -19,12 +19,12 @@ func (c *checker) priority() Finding {
 	}
 	switch got {
 	case "fifo":
-		return finding(OK, "SCHED_FIFO is possible: short stops even on a busy machine", "")
+		return finding(OK, "SCHED_FIFO is possible: short stops even on a busy host", "")
 	case "nice":
 		return finding(OK, "nice -20 is possible, SCHED_FIFO is not", "")
 	}
-	f := finding(Warn, "cannot be raised: stops of the target can take milliseconds when all processors are busy",
-		"give this control group real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off")
+	f := finding(Warn, "cannot be raised: stops of the target can take milliseconds when all CPUs are busy",
+		"give this cgroup real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off")
 	if c.self.Has(unix.CAP_SYS_NICE) {
 		return f
 	}
@@ -71,13 +71,13 @@ func (c *checker) quota() Finding {
 		return finding(OK, "none", "")
 	}
 	l := &limits[0]
-	detail := fmt.Sprintf("%.0f%% of a processor (%s)", 100*l.Share(), l.Dir)
+	detail := fmt.Sprintf("%.0f%% of a CPU (%s)", 100*l.Share(), l.Dir)
 	if l.Share() >= enoughQuota {
 		return finding(OK, detail, "")
 	}
 	return finding(Warn, detail+": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
-		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that group")
+		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that cgroup")
 }
 
-// enoughQuota, in processors, suffices for some hundred threads at 99 Hz.
+// enoughQuota, in CPUs, suffices for some hundred threads at 99 Hz.
 const enoughQuota = 0.2

@@ -132,7 +132,7 @@ func (c *modeChooser) checkIfDue(now int64) {
 
 func (c *modeChooser) check(now int64) {
 	if !c.stream.reader.ReopenIfCPUsChanged() {
-		c.giveUp("the list of processors cannot be read, or the kernel refuses samples after it changed")
+		c.giveUp("the list of CPUs cannot be read, or the kernel refuses samples after it changed")
 		return
 	}
 	if !c.scope.fromStart() {
@@ -151,7 +151,7 @@ func (c *modeChooser) check(now int64) {
 		return
 	}
 	if ran-c.ranBefore >= silentPeriods*c.stream.reader.Period() {
-		c.giveUp(fmt.Sprintf("no samples came for %.1f s of processor time", float64(ran-c.ranBefore)/1e9))
+		c.giveUp(fmt.Sprintf("no samples came for %.1f s of CPU time", float64(ran-c.ranBefore)/1e9))
 	}
 }
 

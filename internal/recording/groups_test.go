@@ -118,7 +118,7 @@ func TestThrottlingIsThatSinceTheLastReading(t *testing.T) {
 	tree.write("cg/a/cpu.stat", "nr_periods 13\nnr_throttled 12\nthrottled_usec 90000300\n")
 	groups.read(pids)
 	want := "process 7: its cgroup /cg/a was throttled for 90.0 s, in 9 of 10 periods, as its CPU quota of 0.05 " +
-		"processors was used up; this counts as run queue time"
+		"CPUs was used up; this counts as run queue time"
 	if len(*now) != 1 || (*now)[0].text != want || (*now)[0].frozen {
 		t.Errorf("%+v, want %q", *now, want)
 	}

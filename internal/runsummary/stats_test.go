@@ -245,7 +245,7 @@ func TestThrottlingOfOnePercentIsReported(t *testing.T) {
 		{PID: 8, CPUs: 4, Periods: 100, ThrottledPeriods: 1, Seconds: 0.09},
 	}
 	const want = "process 7: its cgroup /cg/a was throttled for 2.5 s, in 40 of 100 periods, as its CPU quota of " +
-		"0.25 processors was used up; this counts as run queue time"
+		"0.25 CPUs was used up; this counts as run queue time"
 	const large = "process 9: its cgroup /cg/b was throttled for 252.0 s, in 99 of 100 periods, as its CPU quota of 128 "
 	if lines := TargetGroups(s); len(lines) != 2 || lines[0] != want || !strings.HasPrefix(lines[1], large) {
 		t.Errorf("%q, want %q", lines, want)

@@ -145,7 +145,7 @@ func unobserved(s *runstats.Stats, before string) string {
 			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
 	}
 	if s.Suspended >= minReportedTime {
-		fmt.Fprintf(&b, "%s%.1f s not observed (the machine was suspended)", before, s.Suspended)
+		fmt.Fprintf(&b, "%s%.1f s not observed (the host was suspended)", before, s.Suspended)
 	}
 	return b.String()
 }
@@ -155,7 +155,7 @@ func quotaLoweredRate(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > ReachedRateShare*s.FreqAsked {
 		return ""
 	}
-	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a processor: %s skipped)",
+	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a CPU: %s skipped)",
 		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
@@ -265,7 +265,7 @@ func TargetGroups(s *runstats.Stats) (lines []string) {
 	for i := range s.TargetQuotas {
 		if q := &s.TargetQuotas[i]; q.Seconds >= minThrottledShare*s.Seconds {
 			lines = append(lines, fmt.Sprintf("process %d: its cgroup %s was throttled for %.1f s, in %d of %s, as its "+
-				"CPU quota of %s processors was used up; this counts as run queue time", q.PID, q.Cgroup, q.Seconds,
+				"CPU quota of %s CPUs was used up; this counts as run queue time", q.PID, q.Cgroup, q.Seconds,
 				q.ThrottledPeriods, Plural(q.Periods, "period"), strconv.FormatFloat(math.Round(100*q.CPUs)/100, 'f', -1, 64)))
 		}
 	}

@@ -67,7 +67,7 @@ func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	}
 	second := []string{"cpu " + tabular.Nanos(v.CPU)}
 	if snap.Length > 0 {
-		second[0] += fmt.Sprintf(" (%.2f processors)", float64(v.CPU)/float64(snap.Length))
+		second[0] += fmt.Sprintf(" (%.2f CPUs)", float64(v.CPU)/float64(snap.Length))
 	}
 	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
 	if snap.PendingNames > 0 {
