@@ -4,6 +4,8 @@ package main
 
 import (
 	"cmp"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -152,11 +154,25 @@ func (f *agentFlags) check(args []string) (err error) {
 			to.Endpoint = "http://localhost:4318"
 		}
 	}
+	if to.TokenFile != "" && !isSecret(to.Endpoint) {
+		console.Infof("--bearer-token is sent in clear text to this endpoint: give one that begins with https://")
+	}
 	if to.Headers, err = keyValuePairs("--header", f.headers); err != nil {
 		return err
 	}
 	to.Resource.Attributes, err = keyValuePairs("--attribute", f.attributes)
 	return err
+}
+
+// isSecret reports whether what is sent stays secret on the network: by TLS, or on this host. An unparsable endpoint is
+// refused later.
+func isSecret(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" {
+		return true
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
 }
 
 func keyValuePairs(flag string, list []string) (map[string]string, error) {

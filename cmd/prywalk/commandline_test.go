@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"prywalk/internal/commandline"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/exit"
 	"prywalk/internal/testtargets"
 
@@ -285,6 +286,39 @@ func TestTheAgentWaitsForAName(t *testing.T) {
 	running(t, asName(t, name))
 	testtargets.Says(t, &q.err, "samples 1 process")
 	q.code(t)
+}
+
+// TestATokenIsNotSentInClearTextWithoutAWarning: on the host's own interface it stays secret.
+func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
+	for endpoint, want := range map[string]bool{
+		"http://localhost:4317": true, "http://127.0.0.1:4317": true, "http://[::1]:4317": true, "https://collector:4317": true,
+		"http://collector:4317": false, "http://192.0.2.1:4317": false,
+	} {
+		if got := isSecret(endpoint); got != want {
+			t.Errorf("%s: secret %v, want %v", endpoint, got, want)
+		}
+	}
+	p := start(t, t.TempDir(), nil, "agent", "-p", fmt.Sprint(os.Getpid()), "-d", "0.2", "--flush", "10ms", "--bearer-token",
+		os.DevNull, "--endpoint", "http://192.0.2.1:4317", "--timeout", "100ms")
+	testtargets.Says(t, &p.err, "--bearer-token is sent in clear text")
+	p.code(t)
+}
+
+// TestThreadsThatDidNotStopAreNotLeftToDoctor, which examines the first thread's state only.
+func TestThreadsThatDidNotStopAreNotLeftToDoctor(t *testing.T) {
+	for _, c := range []struct {
+		failed map[string]int64
+		want   string
+	}{
+		{map[string]int64{"timeout": 3, "exited": 1}, "process 7: 3 threads could not be read (timeout 3); no stop in time " +
+			"(state D?): ps -L -o tid,stat,wchan:30,comm -p 7"},
+		{map[string]int64{"timeout": 1, "denied": 1}, "process 7: 2 threads could not be read (denied 1, timeout 1); next"},
+		{map[string]int64{"exited": 1}, ""},
+	} {
+		if got := unreadThreads(&stacks.Process{PID: 7, Failed: c.failed}, "next"); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
 }
 
 // TestTopSamplesAsRecordDoes: with the kernel functions of sleeping threads.

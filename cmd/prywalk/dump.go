@@ -243,15 +243,25 @@ func failedThreads(p *stacks.Process) error {
 		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID,
 			runsummary.Reasons(p.Failed), next)
 	}
-	unread := runsummary.UnexpectedFailures(p.Failed)
-	if n := runsummary.Sum(unread); n > 0 {
-		if unread["timeout"] == n { // doctor examines the first thread's state only
-			next = fmt.Sprintf("they did not stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)
-		}
-		console.Errorf("process %d: %s could not be read%s; %s",
-			p.PID, runsummary.Plural(n, "thread"), runsummary.Reasons(unread), next)
+	if text := unreadThreads(p, next); text != "" {
+		console.Errorf("%s", text)
 	}
 	return nil
+}
+
+// unreadThreads counts the threads that could not be read; "" if all were. next is the next step, unless the threads
+// did not stop: doctor examines the first thread's state only.
+func unreadThreads(p *stacks.Process, next string) string {
+	unread := runsummary.UnexpectedFailures(p.Failed)
+	n := runsummary.Sum(unread)
+	switch {
+	case n == 0:
+		return ""
+	case unread["timeout"] == n:
+		next = fmt.Sprintf("no stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)
+	}
+	return fmt.Sprintf("process %d: %s could not be read%s; %s", p.PID, runsummary.Plural(n, "thread"),
+		runsummary.Reasons(unread), next)
 }
 
 func (f *dumpFlags) write(w io.Writer, p *stacks.Process) error {

@@ -73,7 +73,7 @@ func (f *processFlags) addWait(fl *pflag.FlagSet) {
 
 func (f *processFlags) addRule(fl *pflag.FlagSet) {
 	fl.BoolVarP(&f.systemWide, "system-wide", "a", false, "every process that may be read, instead of -p")
-	fl.StringVar(&f.cgroup, "cgroup", "", "the processes of a control group and of those below it: `PATH`, or a pattern")
+	fl.StringVar(&f.cgroup, "cgroup", "", "the processes of a cgroup and of those below it: `PATH`, or a pattern")
 	fl.StringVar(&f.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
 	fl.StringVar(&f.user, "user", "", "the processes that run as this `USER`, a name or a number")
 	fl.StringVar(&f.match, "match", "", "the processes with a name that matches this `REGEXP`")

@@ -55,7 +55,7 @@ they show complete stacks. Otherwise each is stopped for each sample (ptrace), m
 without a stop. If that lacks a register, the thread is stopped once per sleep, unless
 that would disturb its system call. In production give --max-overhead 1% --max-pause 1ms.
 
--a, --cgroup, --unit, --user and --match select processes of the whole machine, those for
+-a, --cgroup, --unit, --user and --match select processes of the whole host, those for
 which all that is given holds, as they come and go: the recording ends by -d or Ctrl-C.
 Those that may not be read are counted by reason.
 
