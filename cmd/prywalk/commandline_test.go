@@ -291,15 +291,16 @@ func TestTheAgentWaitsForAName(t *testing.T) {
 // TestATokenIsNotSentInClearTextWithoutAWarning: on the host's own interface it stays secret.
 func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
 	for endpoint, want := range map[string]bool{
-		"http://localhost:4317": true, "http://127.0.0.1:4317": true, "http://[::1]:4317": true, "https://collector:4317": true,
+		"http://localhost:4317": true, "http://127.0.0.1:4317": true, "http://[::1]:4317": true,
+		"https://collector:4317": true,
 		"http://collector:4317": false, "http://192.0.2.1:4317": false,
 	} {
 		if got := isSecret(endpoint); got != want {
 			t.Errorf("%s: secret %v, want %v", endpoint, got, want)
 		}
 	}
-	p := start(t, t.TempDir(), nil, "agent", "-p", fmt.Sprint(os.Getpid()), "-d", "0.2", "--flush", "10ms", "--bearer-token",
-		os.DevNull, "--endpoint", "http://192.0.2.1:4317", "--timeout", "100ms")
+	p := start(t, t.TempDir(), nil, "agent", "-p", fmt.Sprint(os.Getpid()), "-d", "0.2", "--flush", "10ms",
+		"--bearer-token", os.DevNull, "--endpoint", "http://192.0.2.1:4317", "--timeout", "100ms")
 	testtargets.Says(t, &p.err, "--bearer-token is sent in clear text")
 	p.code(t)
 }
