@@ -17,9 +17,13 @@ var php = Language{
 		Since: [2]int{8, 0}, Version: regexp.MustCompile(`^(?:lib)?php(?:-fpm|-cgi)?(\d+)\.(\d+)`),
 		Eval: []string{"execute_ex", "zend_execute"},
 	}},
+	// A function of PHP or of an extension has no file.
+	Library: func(_, file string) bool { return file == "" },
 	Package: installedIn(regexp.MustCompile(`^.*/vendor/([^/]+/[^/]+)/`)),
 	Waits: Waits{
 		Main: func(function, file string) bool { return file != "" && function == path.Base(file) },
 	},
-	System: System{Files: regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi)?[\d.]*$)`)},
+	System: System{Files: phpFiles, LibraryFiles: phpFiles},
 }
+
+var phpFiles = regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi)?[\d.]*$)`)

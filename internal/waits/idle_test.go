@@ -461,6 +461,10 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 		cond + "synchronize|[Ruby 3.1.2]\nbuy|[Ruby 3.1.2]|/srv/shop.rb": "buy",
 		cond + "Monitor#synchronize|[Ruby 4.0.0]\nMonitor#mon_synchronize|[Ruby 4.0.0]|/usr/lib/ruby/4.0.0/monitor.rb\n" +
 			"Shop#buy|[Ruby 4.0.0]|/srv/shop.rb": "Shop#buy",
+		"flock|libc.so.6\n_php_stream_set_option|/usr/bin/php8.2\n|/usr/lib/php/20220829/phar.so\nflock|[PHP 8.2.36]\n" +
+			"Shop::lock|[PHP 8.2.36]|/srv/shop.php": "Shop::lock",
+		"flock|libc.so.6\nphp_session_start|/usr/sbin/php-fpm8.2\nsession_start|[PHP 8.2.36]\n" +
+			"index.php|[PHP 8.2.36]|/srv/index.php": "index.php",
 	} {
 		got := ""
 		if i := ApplicationFunction(frames(stack)); i >= 0 {
