@@ -144,6 +144,10 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 		return string(w.Kind) + " " + e.describeFile(th, w.FD.FD, s.At), 0
 	case w.FD != nil:
 		return e.describeFile(th, w.FD.FD, s.At), 0
+	case w.Kind == waits.Descriptor:
+		if fd, ok := polledDescriptor(&sl, &s.Mem); ok {
+			return e.describeFile(th, fd, s.At), 0
+		}
 	case w.Kind.IsSynchronization() && w.Address != 0:
 		w.ResolveOwner(p.waits)
 		w.SetVariable(e.variableAt(p, w.Address))
@@ -235,4 +239,14 @@ func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string 
 		}
 	}
 	return f.text
+}
+
+// polledDescriptor returns the descriptor of a poll(2) of one, whose struct pollfd (include/uapi/asm-generic/poll.h) is
+// in the copied stack, where callers that wait for one mostly have it.
+func polledDescriptor(sl *waits.Sleeper, mem *frames.Snapshot) (fd int, ok bool) {
+	if (sl.Reason != "poll" && sl.Reason != "ppoll") || uint32(sl.Args[1]) != 1 {
+		return 0, false
+	}
+	word, ok := mem.Word(sl.Args[0])
+	return int(int32(word)), ok && int32(word) >= 0
 }
