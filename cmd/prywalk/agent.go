@@ -62,7 +62,9 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 func newAgent() *cobra.Command {
 	f := &agentFlags{
 		recordFlags: recordFlags{
-			Options: recording.Options{Sampler: sampler.Options{Freq: agentFreq, MaxOverhead: agentOverhead, OfHost: true}},
+			Options: recording.Options{
+				Sampler: sampler.Options{Freq: agentFreq, MaxOverhead: agentOverhead, OverheadOfHost: true},
+			},
 			mode:    "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
 		},
 		to: agent.Options{

@@ -43,7 +43,7 @@ func RunAgent(o Options, to agent.Options) error {
 	}
 	a := &agentRun{recording: newRecording(o), agent: sender, frozen: map[string]bool{}, throttled: map[string]bool{}}
 	a.onObstructions = a.reportObstructions
-	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.OfHost = true, true, true
+	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.OverheadOfHost = true, true, true
 	a.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
 	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, a)
 	return a.run(a.sampleAndSend)

@@ -48,8 +48,8 @@ type Options struct {
 	MaxPause time.Duration
 	// MaxOverhead, if positive, is the share of their time that running threads may lose: the rate adapts.
 	MaxOverhead float64
-	// OfHost makes MaxOverhead a share of all CPUs' time, used or not.
-	OfHost bool
+	// OverheadOfHost makes MaxOverhead a share of all CPUs' time, used or not.
+	OverheadOfHost bool
 	// Subset, if positive, bounds the threads sampled in a tick, drawn at random, except in the last tick. Not with
 	// Engine.
 	Subset int
@@ -91,8 +91,8 @@ type Options struct {
 func (o *Options) tracerOptions() tracer.Options {
 	options := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Mode: o.Mode, MaxPause: o.MaxPause,
-		MaxOverhead: o.MaxOverhead, OfHost: o.OfHost, Subset: o.Subset, Engine: o.Engine, Endless: o.Select != nil,
-		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
+		MaxOverhead: o.MaxOverhead, OverheadOfHost: o.OverheadOfHost, Subset: o.Subset, Engine: o.Engine,
+		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery, OutlivesTargets: o.Select != nil,
 	}
 	if len(o.Sinks) > 0 {
 		options.WatchEvery = o.WatchEvery

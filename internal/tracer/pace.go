@@ -31,7 +31,7 @@ func newPace(s *engine.SharedState, o *Options, start int64) *pace {
 		budget: schedule.NewOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
 	}
 	p.budget.AllowParts()
-	if o.OfHost {
+	if o.OverheadOfHost {
 		p.budget.SetShareOfHost()
 	}
 	return p

@@ -202,7 +202,7 @@ func (t *Tracer) afterTick(now int64) {
 
 // hasFinished reports whether the last process has ended, and none waits to be tracked.
 func (t *Tracer) hasFinished() bool {
-	return !t.opts.Endless && t.tracked.allEnded() && len(t.control.arriving) == 0
+	return !t.opts.OutlivesTargets && t.tracked.allEnded() && len(t.control.arriving) == 0
 }
 
 const sleepStep = 20e6 // between checks of a sleeping tracer, ns
