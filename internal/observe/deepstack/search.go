@@ -35,6 +35,11 @@ const (
 )
 
 // search copies frame ends along chains of frames. A chain succeeds if it reaches the outermost frame.
+//
+//	set by                   fields
+//	[Copier.Use]             outline, inOnePiece, root, changesStacks
+//	[Copier.Regions]         memory, outlineFailed
+//	followTop, then tryChain the others
 type search struct {
 	memory        stopCopy
 	outline       *Outline
@@ -42,22 +47,53 @@ type search struct {
 	root          frames.Addr // end of the stack, or 0
 	changesStacks bool
 	outlineFailed bool
+	arena
 
-	buffer         []byte // for all copies
-	free           []byte // its unused part
-	chainFree      []byte // what the current chain leaves of free
-	chainFreeLeast uint64 // least length of chainFree
-	framesLeft     int    // to follow in this stop
-
-	reached  frames.Addr // highest known place of the current chain
-	furthest frames.Addr // highest place of failed chains
-	// Highest place of the failed chains before the first successful one, or 0.
-	failedEnd frames.Addr
-	succeeded bool // a chain has succeeded
-	// Stack pointers in the top, of the chains and of the last one.
+	framesLeft int         // to follow in this stop
+	furthest   frames.Addr // highest place of failed chains
+	failedEnd  frames.Addr // the same, of those before the first successful one, or 0
+	succeeded  bool        // a chain has succeeded
+	// Stack pointers in the top, of all chains.
 	succeededAt, failedAt wordSet
-	topFrames             [maxChain]frames.Addr
-	topFrameCount         int
+	topFrames             [maxChain]frames.Addr // of the last chain
+}
+
+// chain is the result of [search.followChain].
+type chain struct {
+	succeeded bool
+	reached   frames.Addr   // highest known place, or 0
+	inTop     []frames.Addr // stack pointers in the top, valid until the next chain
+}
+
+// arena is the buffer for all copies. A chain copies to forChain, which is free then; what a kept chain leaves of it
+// becomes free.
+type arena struct {
+	buffer     []byte
+	free       []byte // unused part of buffer
+	forChain   []byte
+	keptUnused uint64 // least length of forChain: limits the copies of chains to maxFollowed bytes
+}
+
+// reset makes the whole buffer free.
+func (a *arena) reset() {
+	a.free = a.buffer
+	a.limitChains(a.free)
+}
+
+func (a *arena) limitChains(free []byte) { a.keptUnused = uint64(max(len(free)-maxFollowed, 0)) }
+
+func (a *arena) beginChain() { a.forChain = a.free }
+
+func (a *arena) keepChain() { a.free = a.forChain }
+
+// hasForChain reports whether a chain may copy n more bytes.
+func (a *arena) hasForChain(n uint64) bool { return uint64(len(a.forChain)) >= n+a.keptUnused }
+
+// take takes n free bytes. Chains copy to the rest.
+func (a *arena) take(n int) (taken []byte) {
+	taken, a.free = a.free[:n], a.free[n:]
+	a.limitChains(a.free)
+	return taken
 }
 
 func (s *search) copyFrames() {
@@ -86,8 +122,7 @@ func (s *search) copyBeyondFailed() {
 	if s.root != 0 {
 		size = min(size, int(s.root+copysize.Margin-s.failedEnd))
 	}
-	s.free, s.chainFree = s.free[:size], s.free[size:]
-	s.outlineFailed = !s.copyInSteps(s.failedEnd)
+	s.outlineFailed = !s.copyInSteps(s.failedEnd, s.take(size))
 }
 
 func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
@@ -130,8 +165,7 @@ func (s *search) copyUntilChain(from frames.Addr) {
 		size = min(whole, int(joint-from))
 	}
 	if size > 0 && s.memory.hasRoom() {
-		s.free, s.chainFree = s.free[:size], s.free[size:]
-		s.copyInSteps(from)
+		s.copyInSteps(from, s.take(size))
 	}
 }
 
@@ -144,8 +178,8 @@ func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 			continue
 		}
 		tries--
-		if s.followChain(end.pc, end.at) {
-			s.free = s.chainFree
+		if s.followChain(end.pc, end.at).succeeded {
+			s.keepChain()
 			return end.at
 		}
 		s.memory.drop(first)
@@ -153,14 +187,11 @@ func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	return 0
 }
 
-// copyInSteps copies into free in growing steps, until a return address in the last step begins a successful chain.
-// Frame ends go to chainFree.
-func (s *search) copyInSteps(from frames.Addr) (found bool) {
+// copyInSteps copies to a buffer in growing steps, until a return address in the last step begins a successful chain.
+func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	n := len(s.memory.Others)
-	to := s.free
 	done := 0
 	s.memory.add(frames.Region{Addr: from})
-	s.free, s.chainFreeLeast = s.chainFree, leastFree(s.chainFree)
 	for step := firstGrowth; done < len(to) && !found; step += step / 2 {
 		step = min(step, len(to)-done)
 		if s.memory.rd.ReadsLeft() <= readsKept || s.framesLeft <= 0 {
@@ -177,15 +208,12 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 	return found
 }
 
-// leastFree returns the chainFreeLeast that limits the copies of chains to maxFollowed bytes.
-func leastFree(free []byte) uint64 { return uint64(max(len(free)-maxFollowed, 0)) }
-
 // followTop follows the chains that begin in the top. If none succeeds, reached is their highest place, or the top's
 // end.
 func (s *search) followTop() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
-	s.free, s.furthest = s.buffer, top+minLargeFrame
-	s.chainFreeLeast = leastFree(s.buffer)
+	s.reset()
+	s.furthest = top + minLargeFrame
 	s.succeededAt = wordSet{}
 	s.failedAt = wordSet{}
 	s.framesLeft = maxSearch
@@ -197,29 +225,27 @@ func (s *search) followTop() (reached frames.Addr, ok bool) {
 	return s.furthest, ok
 }
 
-// tryChain reports whether a chain succeeds. It keeps the copies if so, or if the chain gets furthest.
-func (s *search) tryChain(pc, sp frames.Addr) bool {
+// tryChain follows a chain, and keeps its copies if it succeeds or gets furthest.
+func (s *search) tryChain(pc, sp frames.Addr) chain {
 	n := len(s.memory.Others)
-	ok := s.followChain(pc, sp)
-	if ok {
-		s.succeededAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
+	c := s.followChain(pc, sp)
+	if c.succeeded {
 		s.succeeded = true
+		s.succeededAt.mark(s.memory.Stack.Addr, c.inTop)
+		s.keepChain()
+		return c
+	}
+	s.failedAt.mark(s.memory.Stack.Addr, c.inTop)
+	if !s.succeeded {
+		s.failedEnd = max(s.failedEnd, c.reached)
+	}
+	if c.reached > s.furthest && (s.root == 0 || c.reached <= s.root) {
+		s.furthest = c.reached
+		s.keepChain()
 	} else {
-		s.failedAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
-		if !s.succeeded {
-			s.failedEnd = max(s.failedEnd, s.reached)
-		}
-	}
-	switch {
-	case ok:
-	case s.reached > s.furthest && (s.root == 0 || s.reached <= s.root):
-		s.furthest = s.reached
-	default:
 		s.memory.drop(n)
-		return false
 	}
-	s.free = s.chainFree
-	return ok
+	return c
 }
 
 // followAll follows all chains that begin in b, the copy at an address.
@@ -231,8 +257,9 @@ func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 			continue
 		}
 		tries++
-		ok = s.tryChain(value, at) || ok
-		if s.reached != 0 {
+		c := s.tryChain(value, at)
+		ok = ok || c.succeeded
+		if c.reached != 0 {
 			starts++
 		}
 	}
@@ -259,42 +286,38 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 
 // followChain follows the frames from a return address and the stack pointer behind it, to the outermost frame or a
 // successful chain.
-func (s *search) followChain(pc, sp frames.Addr) bool {
-	s.chainFree = s.free
-	s.reached = 0
-	s.topFrameCount = 0
+func (s *search) followChain(pc, sp frames.Addr) (c chain) {
+	s.beginChain()
+	c.inTop = s.topFrames[:0]
 	for ; s.framesLeft > 0; s.framesLeft-- {
-		if sp-s.memory.Stack.Addr < TopBytes && s.topFrameCount < len(s.topFrames) {
-			s.topFrames[s.topFrameCount] = sp
-			s.topFrameCount++
+		if sp-s.memory.Stack.Addr < TopBytes && len(c.inTop) < len(s.topFrames) {
+			c.inTop = append(c.inTop, sp)
 		}
 		size := s.outline.sizes.size(pc)
 		switch {
 		case size == sizeRoot:
-			return true
+			c.succeeded = true
+			return c
 		case size == 0 || size >= copysize.MaxUsual: // unknown, or varies
-			return false
+			return c
 		}
 		sp += size
 		next, ok := s.memory.returnAddressAt(sp)
 		if !ok {
-			next, ok = s.copyEnd(sp, size)
-			if !ok {
-				return false
+			if next, ok = s.copyEnd(sp, size); !ok {
+				return c
 			}
 		}
 		pc = next
 		if size >= minLargeFrame || s.outline.sizes.size(next) != 0 {
-			s.reached = max(s.reached, sp)
+			c.reached = max(c.reached, sp)
 		}
-		switch { // it joins another chain
-		case s.succeededAt.has(s.memory.Stack.Addr, sp):
-			return true
-		case s.failedAt.has(s.memory.Stack.Addr, sp):
-			return false
+		if s.wasFollowed(sp) { // it joins another chain
+			c.succeeded = s.succeededAt.has(s.memory.Stack.Addr, sp)
+			return c
 		}
 	}
-	return false
+	return c
 }
 
 // copyEnd copies the outer end of a frame, and returns the return address there.
@@ -305,15 +328,15 @@ func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	}
 	from := s.memory.beyondLast(end-below, end)
 	bytes := end + above - from
-	if !s.memory.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.memory.rd.ReadsLeft() <= readsKept {
+	if !s.memory.hasRoom() || !s.hasForChain(bytes) || s.memory.rd.ReadsLeft() <= readsKept {
 		return 0, false
 	}
-	b := s.chainFree[:bytes]
+	b := s.forChain[:bytes]
 	b = b[:s.memory.rd.Read(from, b)]
 	if from+uint64(len(b)) < end {
 		return 0, false
 	}
 	s.memory.add(frames.Region{Addr: from, Bytes: b})
-	s.chainFree = s.chainFree[bytes:]
+	s.forChain = s.forChain[bytes:]
 	return s.memory.Word(end - 8)
 }
