@@ -343,14 +343,6 @@ func TestConnectAndCloseAreNotRestarted(t *testing.T) {
 	}
 }
 
-func TestNowIsTheMonotonicClock(t *testing.T) {
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	if before, now := ts.Nano(), procmem.Now(); now < before {
-		t.Errorf("procmem.Now is %d after CLOCK_MONOTONIC %d", now, before)
-	}
-}
-
 func TestInterruptedCallsAreRepeatedOnlyWithoutADoubleEffect(t *testing.T) {
 	const creat = syscall.O_CREAT | syscall.O_WRONLY
 	for _, c := range []struct {
