@@ -65,7 +65,7 @@ func newAgent() *cobra.Command {
 			Options: recording.Options{
 				Sampler: sampler.Options{Freq: agentFreq, MaxOverhead: agentOverhead, OverheadOfHost: true},
 			},
-			mode:    "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
+			mode: "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
 		},
 		to: agent.Options{
 			Receiver: agent.Receiver{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
