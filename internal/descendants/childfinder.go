@@ -161,7 +161,7 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 	}
 }
 
-// Tick calls runs with each new process whose first thread is on or waits for a processor. It yields, and forgets,
+// Tick calls runs with each new process whose first thread is on or waits for a CPU. It yields, and forgets,
 // those that have ended or (over) are read no more.
 func (f *ChildFinder[Owner, Value]) Tick(
 	now int64, runs func(*NewChild[Owner, Value], *procmem.Stat),

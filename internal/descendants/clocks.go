@@ -21,14 +21,14 @@ type ProgramTime[Owner comparable] struct {
 	NS      int64
 }
 
-// onCPU is a thread on a processor; since is CLOCK_MONOTONIC, ns.
+// onCPU is a thread on a CPU; since is CLOCK_MONOTONIC, ns.
 type onCPU struct {
 	pid, tid int
 	since    int64
 }
 
 type clocks[Owner comparable, Sample any] struct {
-	on         map[int]onCPU                     // by processor
+	on         map[int]onCPU                     // by CPU
 	nowTracked map[int]*Untracked[Owner, Sample] // tracked processes whose records began with their creation
 	lost       int64                             // records lost so far
 }
@@ -104,7 +104,7 @@ func (t *Table[Owner, Sample]) updateClocks(r *record) {
 	}
 }
 
-// endRun ends and counts the run of the record's thread; false: another is on the processor. An exec may have given the
+// endRun ends and counts the run of the record's thread; false: another is on the CPU. An exec may have given the
 // thread the process's number (fs/exec.c, de_thread).
 func (t *Table[Owner, Sample]) endRun(r *record) bool {
 	on, ok := t.clocks.on[r.CPU]
@@ -132,7 +132,7 @@ func (p *Untracked[Owner, Sample]) addCPU(ns int64) {
 	p.Times = append(p.Times, ProgramTime[Owner]{p.runs, ns})
 }
 
-// byTime orders a departure from a processor before an arrival at the same time.
+// byTime orders a departure from a CPU before an arrival at the same time.
 func byTime(a, b record) int {
 	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrivalRank(&a), arrivalRank(&b)))
 }

@@ -74,7 +74,7 @@ type record struct {
 	from, to int
 }
 
-// add keeps a record until those of all processors are read: each processor's are in order.
+// add keeps a record until those of all CPUs are read: each CPU's are in order.
 func (t *Table[Owner, Sample]) add(r *perfevents.Record) {
 	from := len(t.names)
 	t.names = append(t.names, r.Name...)

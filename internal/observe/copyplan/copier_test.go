@@ -367,7 +367,7 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 			t.Errorf("region %d: %#x, want %#x", i+1, got, w)
 		}
 	}
-	if p.savedNodes[3] != stackAt+ofC || len(p.savedNodes) != 4 {
+	if len(p.savedNodes) != 4 || p.savedNodes[3] != stackAt+ofC {
 		t.Errorf("nodes %#x, want 4, the last one in the stack", p.savedNodes)
 	}
 	last.CheckPresent(mem, plan, a.at+thread)
