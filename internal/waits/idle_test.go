@@ -115,6 +115,12 @@ var javaIdle = []idleCase{
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask|[HotSpot 17.0.15]\n" +
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},
+	{"Java, Tomcat's pool, the queue's method and its bridge", "futex", Park, javaAwait +
+		"org.apache.tomcat.util.threads.TaskQueue.take|[HotSpot 25.0.3]\n" +
+		"org.apache.tomcat.util.threads.TaskQueue.take|[HotSpot 25.0.3]\n" +
+		"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask|[HotSpot 25.0.3]\n" +
+		"org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker|[HotSpot 25.0.3]\n" +
+		"java.lang.Thread.run|[HotSpot 25.0.3]", IdlePool},
 	{"Java, Jetty's pool", "futex", Park, javaAwait +
 		"org.eclipse.jetty.util.BlockingArrayQueue.poll|[HotSpot 17.0.15]\n" +
 		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll|[HotSpot 17.0.15]\n" +

@@ -67,7 +67,7 @@ func (s *waitingStack) awaitsWork() bool {
 		return !s.isCalledBy(subtasks)
 	case s.awaitsEvents():
 		return true
-	case f.awaitsTask(), s.takesNextWork(0) && s.takesNextWork(1) && s.outer[1].awaitsTask():
+	case f.awaitsTask() || s.isOfPoolsQueue():
 		return true
 	case s.main:
 		return false
@@ -99,6 +99,16 @@ func (s *waitingStack) areOfOneScope(n int) bool {
 		}
 	}
 	return true
+}
+
+// isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. In Java the compiler adds
+// a method of the same name for another result type (JLS 15.12.4.5, a bridge), as to Tomcat's TaskQueue.take.
+func (s *waitingStack) isOfPoolsQueue() bool {
+	i := 0
+	for s.takesNextWork(i) && s.outer[i+1].Function == s.outer[i].Function {
+		i++
+	}
+	return s.takesNextWork(i) && s.takesNextWork(i+1) && s.outer[i+1].awaitsTask()
 }
 
 // takesNextWork reports whether outer function i has a caller and, by its name, waits for that one's next work.
