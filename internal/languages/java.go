@@ -96,7 +96,10 @@ var javaPools = regexp.MustCompile(`(^|\.)ThreadPoolExecutor\.getTask$|` +
 	`^java\.util\.concurrent\.ForkJoinPool\.(awaitWork|runWorker|scan)$|^java\.util\.TimerThread\.mainLoop$|` +
 	`SingleThreadEventExecutor\.takeTask$|QueuedThreadPool(\$Runner)?\.(idleJobPoll|run)$|` +
 	`^kotlinx\.coroutines\.scheduling\.CoroutineScheduler\$Worker\.(park|tryPark)$|` +
-	`^java\.util\.concurrent\.DelayScheduler\.`)
+	`^java\.util\.concurrent\.DelayScheduler\.|^kafka\.network\.RequestChannel\.receiveRequest$|` +
+	`^org\.apache\.kafka\.queue\.KafkaEventQueue\$EventHandler\.handleEvents$|` +
+	`^kafka\.server\.ClientQuotaManager\$ThrottledChannelReaper\.doWork$|` +
+	`^org\.apache\.kafka\.server\.util\.timer\.SystemTimer\.advanceClock$|\.takeNextOfflineLogDir$`)
 
 var (
 	javaLoops   = regexp.MustCompile(`(^|\.)(ThreadPoolExecutor\.runWorker|ForkJoinPool\.runWorker)$`)

@@ -80,6 +80,7 @@ const (
 		_tevent_loop_once|libtevent.so.0
 		`
 	pocoThread = "Poco::ThreadImpl::runnableEntry|/clickhouse\nstart_thread|libc.so.6"
+	beamWait   = "syscall|/usr/lib/libc.so.6\nethr_event_twait|/beam.smp\n"
 	rustCond   = `syscall|/usr/lib/libc.so.6
 		std::sys::pal::unix::futex::futex_wait|/app
 		std::sync::poison::condvar::Condvar::wait|/app
@@ -121,6 +122,18 @@ var javaIdle = []idleCase{
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask|[HotSpot 25.0.3]\n" +
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker|[HotSpot 25.0.3]\n" +
 		"java.lang.Thread.run|[HotSpot 25.0.3]", IdlePool},
+	{"Java, Kafka's request handler", "futex", Park, javaAwait +
+		"kafka.network.RequestChannel.receiveRequest|[HotSpot 17.0.15]\n" +
+		"kafka.server.KafkaRequestHandler.run|[HotSpot 17.0.15]\njava.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},
+	{"Java, Kafka's request handler waits for the queue's lock", "futex", Park, javaPark +
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" +
+		"java.util.concurrent.ArrayBlockingQueue.poll|[HotSpot 17.0.15]\n" +
+		"kafka.network.RequestChannel.receiveRequest|[HotSpot 17.0.15]\n" +
+		"kafka.server.KafkaRequestHandler.run|[HotSpot 17.0.15]", ""},
+	{"Java, a request of Kafka waits for a log's lock", "futex", Park, javaPark +
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" +
+		"kafka.cluster.Partition.appendRecordsToLeader|[HotSpot 17.0.15]\n" +
+		"kafka.server.KafkaRequestHandler.run|[HotSpot 17.0.15]", ""},
 	{"Java, Jetty's pool", "futex", Park, javaAwait +
 		"org.eclipse.jetty.util.BlockingArrayQueue.poll|[HotSpot 17.0.15]\n" +
 		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll|[HotSpot 17.0.15]\n" +
@@ -279,6 +292,12 @@ var nativeIdle = []idleCase{
 	{"Asio without Boost", "futex", Condition, cond + strings.ReplaceAll(asioPool, "boost::", ""), IdlePool},
 	{"Boost.Asio, a task that waits", "futex", Condition, cond + "Db::wait_free|/app\n" +
 		strings.Join(strings.Split(asioPool, "\n")[2:], "\n"), ""},
+	{"Erlang, a scheduler, stripped", "futex", Futex, beamWait + "|/beam.smp\nerts_schedule|/beam.smp\n" +
+		"[memfd:vmem]|[memfd:vmem]\n|/beam.smp\nstart_thread|/usr/lib/libc.so.6", IdlePool},
+	{"Erlang, a scheduler for native code", "futex", Futex, beamWait + "scheduler_wait|/beam.smp\n" +
+		"erts_schedule|/beam.smp\nerts_dirty_process_main|/beam.smp\nstart_thread|/usr/lib/libc.so.6", IdlePool},
+	{"Erlang, the lock of a scheduler's queue, stripped", "futex", Futex, beamWait + "|/beam.smp\n" +
+		"ethr_mutex_lock|/beam.smp\n|/beam.smp\nerts_schedule|/beam.smp\nstart_thread|/usr/lib/libc.so.6", ""},
 	{"TBB, stripped", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
 		"start_thread|/usr/lib/libc.so.6", IdlePool},
 	{"TBB, a task that waits for a task", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
@@ -458,6 +477,19 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 		cond + "std::condition_variable::wait|/app\n" + cxxPool:        "ThreadPool::worker",
 		"runtime.futex|/app\nsync.(*Mutex).Lock|/app\nmain.serve|/app": "main.serve",
 		cond + "|/app": "",
+		"syscall|/usr/lib/libc.so.6\nparking_lot_core::thread_parker::imp::ThreadParker::futex_wait|/app\n" +
+			"<parking_lot_core::thread_parker::imp::ThreadParker as " +
+			"parking_lot_core::thread_parker::ThreadParkerT>::park|/app\n" +
+			"parking_lot_core::parking_lot::park|/app\nparking_lot::raw_mutex::RawMutex::lock_slow|/app\n" +
+			"<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock|/app\n" +
+			"lock_api::mutex::Mutex<R,T>::lock|/app\nshop::handle::{{closure}}|/app": "shop::handle::{{closure}}",
+		cond + "parking_lot::condvar::Condvar::wait|/app\ntokio::loom::std::parking_lot::Condvar::wait|/app\n" +
+			"tokio::runtime::park::CachedParkThread::block_on|/app\n" +
+			"tokio::runtime::runtime::Runtime::block_on|/app\nshop::main|/app": "shop::main",
+		"__lll_lock_wait|/usr/lib/libc.so.6\npthread_mutex_lock|/usr/lib/libc.so.6\ncaml_mutex_lock|/app\n" +
+			"camlShop__take_84|/app\ncaml_start_program|/app": "camlShop__take_84",
+		cond + "caml_thread_join|/app\ncamlThread__fun_306|/app\ncamlStdlib__List__iter_261|/app\n" +
+			"camlShop__entry|/app\ncaml_program|/app\nmain|/app": "camlShop__entry",
 		cond + "v8::internal::FutexEmulation::WaitSync<…>|/usr/bin/node\nv8::internal::Builtin_AtomicsWait|/usr/bin/node\n" +
 			"Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit|/usr/bin/node\n" +
 			"waitForJob|[Node 20.20.2]|/srv/worker.js": "waitForJob",

@@ -67,6 +67,8 @@ func (s *waitingStack) awaitsWork() bool {
 		return !s.isCalledBy(subtasks)
 	case s.awaitsEvents():
 		return true
+	case f.Function == "" && len(s.outer) > 1 && schedulers.MatchString(s.outer[1].Function):
+		return true
 	case f.awaitsTask() || s.isOfPoolsQueue():
 		return true
 	case s.main:

@@ -19,6 +19,7 @@ type library struct {
 	result           string // wait for a task's result, or for a lock
 
 	awaitsWork string // a pool's worker waits in them for work, unless called by a subtask's function
+	scheduler  string // what they call, and stripping leaves without a name, waits for work
 	subtask    string // wait for the end of a task
 	eventWaits string // a worker without work waits in them for events
 	replyLoops string // work runs an event loop below them until a reply is there
@@ -73,10 +74,16 @@ var libraries = []library{
 		forwards:         `^(core|alloc)::|std::sys|std::thread::park`,
 		result:           `futex_mutex|mutex::futex|rwlock::futex`,
 	},
-	{name: "parking_lot", libraryFunctions: `^parking_lot`, forwards: `parking_lot`, result: `raw_mutex|raw_rwlock`},
+	{
+		name:             "parking_lot",
+		libraryFunctions: `^<?(parking_lot|lock_api)`,
+		forwards:         `parking_lot`,
+		result:           `raw_mutex|raw_rwlock`,
+	},
 	{name: "crossbeam", forwards: `crossbeam_utils::sync::parker`},
 	{
-		name: "tokio",
+		name:             "tokio",
+		libraryFunctions: `^<?tokio::`,
 		awaitsWork: `^tokio::runtime::(scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
 			`blocking::pool::\w+::run(_worker)?$)`,
 		eventWaits: `^tokio::runtime::`,
@@ -92,6 +99,16 @@ var libraries = []library{
 		result:     `runtime\.lock2`,
 		awaitsWork: `^(runtime\.(stopm|findRunnable|templateThread|startlockedm)|os/signal\.signal_recv)$`,
 		eventLoop:  `runtime\.netpoll`,
+	},
+	{
+		name:       "Erlang",
+		forwards:   wholeSymbol(`ethr_event_twait`),
+		awaitsWork: `^scheduler_wait$`,
+		scheduler:  `^erts_schedule$`,
+	},
+	{
+		name:             "OCaml", // modules of its library; 5.x has a dot
+		libraryFunctions: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Event|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
 	},
 	{name: "oneTBB", workers: `^libtbb\.so`},
 	{
@@ -171,6 +188,7 @@ var (
 	threadStarts     = anyOf(func(l *library) string { return l.threadStarts })
 	results          = anyOf(func(l *library) string { return l.result })
 	workWaits        = anyOf(func(l *library) string { return l.awaitsWork })
+	schedulers       = anyOf(func(l *library) string { return l.scheduler })
 	subtasks         = anyOf(func(l *library) string { return l.subtask })
 	eventWaits       = anyOf(func(l *library) string { return l.eventWaits })
 	replyLoops       = anyOf(func(l *library) string { return l.replyLoops })
