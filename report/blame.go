@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
@@ -142,7 +142,7 @@ type blameBuilder struct {
 	out      map[blameKey]int64
 	order    []blameKey
 	waiter   map[lockID]*profile.Sample
-	memory   *budget.Account
+	memory   *filememory.Account
 	steps    int
 	err      error
 }
@@ -163,7 +163,7 @@ func (b *blameBuilder) countSteps(n int) {
 func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
 		period: p.Period, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
-		memory: budget.Process().AccountOfWhole("the report")}
+		memory: filememory.Process().AccountOfWhole("the report")}
 	for _, s := range p.Sample {
 		end := view.NumLabel(s, rec.LabelEnd)
 		if end == 0 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	rec "prywalk/internal/profile"
 )
 
@@ -83,16 +83,16 @@ const testTotal = 4 << 20
 // within: no form allocates much more than the budget, which is whole afterwards.
 func (s shape) within(t *testing.T) {
 	t.Helper()
-	budget.Process().SetTotal(testTotal)
-	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	filememory.Process().SetTotal(testTotal)
+	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
 	p := s.of()
 	for name, write := range allForms(p) {
 		var before, after runtime.MemStats
-		taken, out := budget.Process().Used(), counter(0)
+		taken, out := filememory.Process().Used(), counter(0)
 		runtime.ReadMemStats(&before)
 		err := write(&out)
 		runtime.ReadMemStats(&after)
-		if now := budget.Process().Used(); now != taken {
+		if now := filememory.Process().Used(); now != taken {
 			t.Errorf("%+v, %s: %d bytes are still taken", s, name, now-taken)
 		}
 		// Garbage is proportional to the text and the rows' names, which have bounds.
@@ -141,14 +141,14 @@ func TestSmallProfilesStayWithinTheBudget(t *testing.T) {
 }
 
 func TestARefusedReportNamesTheFlag(t *testing.T) {
-	budget.Process().SetTotal(testTotal)
-	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	filememory.Process().SetTotal(testTotal)
+	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
 	p := shape{lines: 1, depth: 65000, samples: 2}.of()
-	var e *budget.Error
+	var e *filememory.Error
 	if err := Tree(io.Discard, p, Options{}); !errors.As(err, &e) || !strings.Contains(err.Error(), "--max-memory ") {
 		t.Errorf("%v", err)
 	}
-	budget.Process().SetTotal(budget.DefaultTotal)
+	filememory.Process().SetTotal(filememory.DefaultTotal)
 	var b bytes.Buffer
 	if err := Tree(&b, p, Options{}); err != nil || strings.Count(b.String(), "\n") < 65000 {
 		t.Errorf("%d lines: %v", strings.Count(b.String(), "\n"), err)
@@ -157,7 +157,7 @@ func TestARefusedReportNamesTheFlag(t *testing.T) {
 
 // The page is not written, and the refusal is returned, wherever the budget ends.
 func TestAPageWithoutMemoryIsRefused(t *testing.T) {
-	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
 	p := shape{lines: 20, depth: 3, samples: 3, distinct: true}.of()
 	l := *p.Location[0]
 	for i := range 100 { // each location is a further step at which memory may be refused
@@ -169,7 +169,7 @@ func TestAPageWithoutMemoryIsRefused(t *testing.T) {
 	refused := 0
 	for p, upTo := range map[*profile.Profile]int64{p: 4 << 20, large(t, 2500, 3): 64 << 20} {
 		for total := upTo / 16; total < upTo; total += upTo / 16 {
-			budget.Process().SetTotal(total)
+			filememory.Process().SetTotal(total)
 			if err := HTML(io.Discard, p, Options{}); err != nil {
 				refused++
 				if !strings.Contains(err.Error(), "--max-memory") {

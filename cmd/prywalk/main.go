@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/budget"
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
+	"prywalk/internal/filememory"
 	"prywalk/internal/launch"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
@@ -151,10 +151,10 @@ func exitCode(err error) int {
 // limitToControlGroup lowers --max-memory's default to half of the control group's limit.
 func limitToControlGroup() {
 	group := quota.Root("/").Memory()
-	if half := group / 2; half > 0 && half < budget.Process().Total() {
-		budget.Process().SetTotal(half)
-		console.Infof("--max-memory is %s here: half of the control group's memory limit (%s)", budget.Size(half),
-			budget.Size(group))
+	if half := group / 2; half > 0 && half < filememory.Process().Total() {
+		filememory.Process().SetTotal(half)
+		console.Infof("--max-memory is %s here: half of the control group's memory limit (%s)", filememory.Size(half),
+			filememory.Size(group))
 	}
 }
 
@@ -217,7 +217,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 			return &exit.Error{Code: exit.WrongUsage}
 		},
 	}
-	limit := budget.Process().Total()
+	limit := filememory.Process().Total()
 	root.PersistentFlags().Var(commandline.Memory(&limit), "max-memory",
 		"limit prywalk's memory to about this size; unless given, also to half of its cgroup's limit")
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "print errors only")
@@ -227,7 +227,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 			return err
 		}
 		if cmd.Flags().Changed("max-memory") {
-			budget.Process().SetTotal(limit)
+			filememory.Process().SetTotal(limit)
 		}
 		if cmd.Hidden { // measured workloads
 			return nil
@@ -244,7 +244,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		if !cmd.Flags().Changed("max-memory") {
 			limitToControlGroup()
 		}
-		debug.SetMemoryLimit(budget.Process().Total())
+		debug.SetMemoryLimit(filememory.Process().Total())
 		return nil
 	}
 	root.SetOut(&console.Stdout)

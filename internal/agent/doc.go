@@ -29,7 +29,7 @@
 //	names of locations        all dropped at profile.maxKnownNames
 //	objects of a runtime      managed.maxObjects; unused ones are evicted
 //	pages that a walk reads   managed.maxPages
-//	tables of files           half of --max-memory (package budget); dropped after their files' use (dropUnusedInterval)
+//	tables of files           half of --max-memory (package filememory); dropped after use (dropUnusedInterval)
 //	heap                      --max-memory is the Go runtime's memory limit: it collects more often, and refuses nothing
 //
 // # Sources

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/budget"
 	"prywalk/internal/exit"
+	"prywalk/internal/filememory"
 	"prywalk/internal/sampler"
 )
 
@@ -183,7 +183,7 @@ const minMemory = 64 << 20
 
 // Memory takes bytes (268435456), or a size (256M, 2G).
 func Memory(at *int64) pflag.Value {
-	return &value[int64]{at, "SIZE", parseMemory, budget.Size}
+	return &value[int64]{at, "SIZE", parseMemory, filememory.Size}
 }
 
 func parseMemory(text string) (int64, error) {
@@ -210,7 +210,7 @@ func sizeOf(text string) (bytes int64, ok bool) {
 
 // Bytes takes the size of a message or of files.
 func Bytes(at *int64) pflag.Value {
-	return &value[int64]{at, "SIZE", parseBytes, budget.Size}
+	return &value[int64]{at, "SIZE", parseBytes, filememory.Size}
 }
 
 func parseBytes(text string) (int64, error) {

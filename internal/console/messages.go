@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/printable"
 	"prywalk/internal/safeopen"
 	"prywalk/internal/schema"
@@ -57,7 +57,7 @@ func (m *stderr) Flush() {
 
 // ReportOmitted reports what memory limits left out.
 func ReportOmitted() {
-	if line := budget.Process().Refusals(); line != "" {
+	if line := filememory.Process().Refusals(); line != "" {
 		Infof("%s", line)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 )
@@ -26,7 +26,7 @@ const bytesBeyondStack = 1 << 16
 
 type copyExtender struct {
 	stack  uint64 // bytes of stack to copy next
-	memory *budget.Account
+	memory *filememory.Account
 	taken  int64         // bytes, of this thread's copies
 	pause  time.Duration // longest stop of a running thread; 0: no bound
 }

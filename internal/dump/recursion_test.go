@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/budget"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
+	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 )
@@ -26,8 +26,8 @@ func runaway(t *testing.T, calls string) int {
 
 func sampleWith(t *testing.T, pid int, total int64, o Options) *stacks.Process {
 	t.Helper()
-	budget.Process().SetTotal(total)
-	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	filememory.Process().SetTotal(total)
+	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
 	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func sampleWith(t *testing.T, pid int, total int64, o Options) *stacks.Process {
 
 func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 	pid := runaway(t, "900000")
-	p := sampleWith(t, pid, budget.DefaultTotal, Options{})
+	p := sampleWith(t, pid, filememory.DefaultTotal, Options{})
 	var mem runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&mem)
@@ -52,7 +52,7 @@ func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 			t.Errorf("thread %d: %d frames, %s", th.TID, len(th.Frames), th.StopReason)
 		}
 	}
-	if mem.HeapAlloc > budget.DefaultTotal/2 || len(p.Threads) != 5 {
+	if mem.HeapAlloc > filememory.DefaultTotal/2 || len(p.Threads) != 5 {
 		t.Errorf("%d bytes for the stacks of %d threads", mem.HeapAlloc, len(p.Threads))
 	}
 	var b strings.Builder
@@ -63,7 +63,7 @@ func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 	p.Close()
 	p = sampleWith(t, pid, 64<<20, Options{})
 	defer p.Close()
-	left := budget.Process().Refusals()
+	left := filememory.Process().Refusals()
 	if peak := p.Budget.Used(); peak > 32<<20 || !strings.Contains(left, fmt.Sprintf("stacks of process %d", pid)) {
 		t.Errorf("%d bytes taken; %q", peak, left)
 	}
@@ -76,8 +76,8 @@ func TestFourThreadsOf900000FramesAreWholeWithinTheBudget(t *testing.T) {
 
 func TestMaxPauseCutsTheStacksOfRunningThreadsOnly(t *testing.T) {
 	pid := runaway(t, "300000")
-	whole := sampleWith(t, pid, budget.DefaultTotal, Options{})
-	p := sampleWith(t, pid, budget.DefaultTotal, Options{MaxPause: time.Millisecond})
+	whole := sampleWith(t, pid, filememory.DefaultTotal, Options{})
+	p := sampleWith(t, pid, filememory.DefaultTotal, Options{MaxPause: time.Millisecond})
 	defer whole.Close()
 	defer p.Close()
 	cut := 0

@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"prywalk/internal/budget"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/quota"
 	"prywalk/internal/selfhang"
@@ -42,8 +42,8 @@ type Options struct {
 	Prywalk string
 }
 
-func (o *Options) account(pid int) *budget.Account {
-	return budget.Process().AccountOfWhole(fmt.Sprintf("stacks of process %d", pid))
+func (o *Options) account(pid int) *filememory.Account {
+	return filememory.Process().AccountOfWhole(fmt.Sprintf("stacks of process %d", pid))
 }
 
 // ErrHung is part of the error of [Sample] if a read does not return. The process that called Sample must exit: threads

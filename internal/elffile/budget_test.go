@@ -13,11 +13,11 @@ import (
 
 	"github.com/ulikunitz/xz"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 // openWith opens a file with a budget, and checks that Release returns all of it.
-func openWith(t *testing.T, mem *budget.Budget, b []byte) *File {
+func openWith(t *testing.T, mem *filememory.Budget, b []byte) *File {
 	t.Helper()
 	f, err := openIn(mem, bytes.NewReader(b), int64(len(b)))
 	if err != nil {
@@ -58,13 +58,13 @@ func TestDecompressedSectionsOfAFileShareABudget(t *testing.T) {
 	for i := range 20 {
 		m.add(Section{Name: fmt.Sprintf(".debug_%d", i), Type: SecProgBits, Flags: SecCompressed}, zip)
 	}
-	mem := budget.New(limit)
+	mem := filememory.New(limit)
 	f := openWith(t, mem, m.bytes())
 	whole, refused := 0, 0
 	got := allocated(func() {
 		for i := range 20 {
 			w, err := f.Window(f.DebugSection(fmt.Sprint(i)))
-			var e *budget.Error
+			var e *filememory.Error
 			switch {
 			case err == nil && w.Size() == size:
 				whole++
@@ -103,7 +103,7 @@ func TestBombsAreNotDecompressed(t *testing.T) {
 	m := newImage()
 	m.add(Section{Name: ".zlib", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, size, deflated(t, zeros)))
 	m.add(Section{Name: ".zstd", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZstd, size, zstandard(t, zeros)))
-	mem := budget.New(1 << 40)
+	mem := filememory.New(1 << 40)
 	f := openWith(t, mem, m.bytes())
 	got := allocated(func() {
 		for _, name := range []string{".zlib", ".zstd"} {
@@ -122,10 +122,10 @@ func TestMiniDebugIsWithinTheBudget(t *testing.T) {
 	m := newImage()
 	m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits},
 		xzOf(t, make([]byte, 24<<20), xz.WriterConfig{DictCap: 1 << 16}))
-	mem := budget.New(limit)
+	mem := filememory.New(limit)
 	f := openWith(t, mem, m.bytes())
 	got := allocated(func() {
-		var e *budget.Error
+		var e *filememory.Error
 		if _, err := f.MiniDebug(); !errors.As(err, &e) {
 			t.Errorf("error %v, want one of the budget", err)
 		}
@@ -174,14 +174,14 @@ func TestClaimedTablesAreWithinTheBudget(t *testing.T) {
 	str := m.add(Section{Name: ".strtab", Type: SecStrTab}, []byte("\x00a\x00"))
 	m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str), Off: 1 << 20, Size: claimed}, nil)
 	m.add(Section{Name: ".debug_abbrev", Type: SecProgBits, Off: 1 << 20, Size: claimed}, nil)
-	mem := budget.New(limit)
+	mem := filememory.New(limit)
 	f, err := openIn(mem, holes{m.bytes()}, claimed*2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Release()
 	got := allocated(func() {
-		var e *budget.Error
+		var e *filememory.Error
 		if _, err := f.Symbols(SymTab); !errors.As(err, &e) {
 			t.Errorf("symbols: error %v, want one of the budget", err)
 		}
@@ -198,7 +198,7 @@ func TestWindowsWorkWithoutACache(t *testing.T) {
 	data := dull(3 * blockSize)
 	m := newImage()
 	m.add(Section{Name: ".data", Type: SecProgBits}, data)
-	mem := budget.New(1 << 14) // less than a block
+	mem := filememory.New(1 << 14) // less than a block
 	f := openWith(t, mem, m.bytes())
 	w, err := f.Window(f.Section(".data"))
 	if err != nil {

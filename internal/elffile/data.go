@@ -33,7 +33,7 @@ func (s *Section) compressed() bool {
 }
 
 // Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil), ErrNoBits,
-// ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
+// ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
 func (r *sectionReader) Data(s *Section) ([]byte, error) { return r.data(s, maxData) }
 
 // Free releases contents from [File.Data].

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"prywalk/frames"
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/wire"
 )
 
@@ -34,7 +34,7 @@ const (
 type input struct {
 	r      io.ReaderAt
 	size   uint64
-	memory *budget.Account
+	memory *filememory.Account
 }
 
 // File is an open ELF file. The exported fields are read-only.
@@ -62,9 +62,9 @@ type header struct {
 // or a *FormatError, perhaps wrapped, or comes from r. Memory is of prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size) }
 
-// openIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*budget.Error]. [File.Release]
+// openIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*filememory.Error]. [File.Release]
 // frees all memory.
-func openIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
+func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
 	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
 	if err := f.open(); err != nil {
@@ -89,7 +89,7 @@ func (f *File) open() error {
 }
 
 // Memory is the account of the file and of tables made of it.
-func (f *File) Memory() *budget.Account { return f.memory }
+func (f *File) Memory() *filememory.Account { return f.memory }
 
 // Reopen opens the same file for another goroutine; they share the underlying reader.
 func (f *File) Reopen() (*File, error) { return openIn(f.memory.Budget(), f.r, int64(f.size)) }

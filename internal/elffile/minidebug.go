@@ -10,11 +10,11 @@ import (
 
 	"github.com/ulikunitz/xz/lzma"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 // MiniDebug opens the xz-compressed ELF file with a symbol table in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The
-// error is ErrNoSection, ErrTooBig (over 256 MiB), or a *budget.Error, wrapped. Memory is of f's account.
+// error is ErrNoSection, ErrTooBig (over 256 MiB), or a *filememory.Error, wrapped. Memory is of f's account.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {
@@ -36,7 +36,7 @@ func (f *File) MiniDebug() (*File, error) {
 }
 
 type growingBuffer struct {
-	memory *budget.Account
+	memory *filememory.Account
 	data   []byte
 }
 

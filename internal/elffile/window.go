@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 const (
@@ -25,7 +25,7 @@ type Window struct {
 	r               io.ReaderAt
 	whole           []byte
 	inflater        *inflater // nil: whole has everything
-	memory          *budget.Account
+	memory          *filememory.Account
 	blocks          [windowBlocks]block
 	// spare is the only further block without memory.
 	spare block

@@ -12,14 +12,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/openfiles"
+	"prywalk/internal/fdlimit"
 )
 
 // # Inheritance
 //
 // A command inherits by fork(2) and execve(2). These are set apart:
 //   - ignored and blocked signals, which the Go runtime changed: [startSignals] has the original ones;
-//   - the soft limit of open files, which the Go runtime raised: package openfiles;
+//   - the soft limit of open files, which the Go runtime raised: package fdlimit;
 //   - the environment, of which package os drops duplicate entries;
 //   - PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, which fork(2) does not pass on.
 //
@@ -72,7 +72,7 @@ func (h *heldChild) prepare(cmd Command, path string) (err error) {
 			h.stdio[i] = int(f.Fd())
 		}
 	}
-	if l, ok := openfiles.AtStart(); ok {
+	if l, ok := fdlimit.AtStart(); ok {
 		h.openFiles = unix.Rlimit{Cur: l.Soft, Max: l.Hard}
 	}
 	return nil

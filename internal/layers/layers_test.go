@@ -22,9 +22,9 @@ const module = "prywalk"
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
 		"internal/osthread"},
-	{"internal/printable", "internal/budget", "internal/incomplete", "internal/unnamedcode", "internal/otlp"},
+	{"internal/printable", "internal/filememory", "internal/incomplete", "internal/unnamedcode", "internal/otlp"},
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal"},
-	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute", "internal/symbolized"},
+	{"report/options", "internal/fdlimit", "internal/schema", "internal/attribute", "internal/symbolized"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits"},
 	{"internal/managed", "internal/console", "internal/sourcelines", "internal/selfhang"},
@@ -50,7 +50,7 @@ var order = [][]string{
 var tools = []string{"benchmarks", "integration", "internal/layers", "internal/testtargets"}
 
 // raw are the packages that may use unsafe and raw system calls.
-var raw = []string{"internal/procmem", "internal/openfiles", "internal/launch", "ptrace"}
+var raw = []string{"internal/procmem", "internal/fdlimit", "internal/launch", "ptrace"}
 
 // rawCalls are the functions that make a system call of any number.
 var rawCalls = regexp.MustCompile(`^(syscall|unix)\.(Raw)?Syscall(6|9|NoError)?$`)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/testtargets"
 )
 
@@ -66,7 +66,7 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 			}
 		}
 	}
-	taken := budget.Process().Used()
+	taken := filememory.Process().Used()
 	for range 3 {
 		c.CloseUnused()
 	}
@@ -88,7 +88,7 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 			t.Errorf("file %d has headers in memory: %v, want those of kept files only", i, has)
 		}
 	}
-	if now := budget.Process().Used(); now >= taken {
+	if now := filememory.Process().Used(); now >= taken {
 		t.Errorf("%d bytes of the budget used, want less than the %d before", now, taken)
 	}
 	got := len(images[1].preparedRules().sources)

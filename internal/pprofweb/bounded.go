@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/process"
 )
 
@@ -66,7 +66,7 @@ func (o *serialRenderer) withinBudget(path string, page http.Handler) http.Handl
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		memory := budget.Process().AccountOfWhole("the page " + path)
+		memory := filememory.Process().AccountOfWhole("the page " + path)
 		defer memory.Close()
 		if err := memory.Take(cost, "contents"); err != nil {
 			http.Error(w, "prywalk: "+err.Error(), http.StatusInsufficientStorage)

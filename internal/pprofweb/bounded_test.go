@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/report/options"
 )
 
@@ -46,8 +46,8 @@ func wild(samples, depth, lines, functions int) *profile.Profile {
 }
 
 func total(t *testing.T, bytes int64) {
-	budget.Process().SetTotal(bytes)
-	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	filememory.Process().SetTotal(bytes)
+	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
 }
 
 func TestPagesAreRefusedThatTheBudgetHasNoRoomFor(t *testing.T) {
@@ -70,7 +70,7 @@ func TestPagesAreRefusedThatTheBudgetHasNoRoomFor(t *testing.T) {
 			t.Errorf("%s: %d %.200s", path, w.Code, w.Body)
 		}
 	}
-	if n := budget.Process().Used(); n != 0 {
+	if n := filememory.Process().Used(); n != 0 {
 		t.Errorf("%d bytes are still taken", n)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/google/pprof/driver"
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/printable"
 	"prywalk/internal/sourcelines"
 	"prywalk/report/options"
@@ -67,7 +67,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 		return nil, err
 	}
 	turns := &serialRenderer{cost: costOf(p)}
-	memory := budget.Process().AccountOfWhole("pprof's pages")
+	memory := filememory.Process().AccountOfWhole("pprof's pages")
 	err = memory.Take(turns.cost, "contents")
 	memory.Close()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/protobuf"
 )
 
@@ -164,7 +164,7 @@ func bombs(size int) map[string][]byte {
 // taken returns allocation and charged memory of a read.
 func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err error) {
 	t.Helper()
-	mem := budget.New(limit)
+	mem := filememory.New(limit)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -255,7 +255,7 @@ type endless struct{}
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestEndlessInputIsRefused(t *testing.T) {
-	mem := budget.New(8 << 20)
+	mem := filememory.New(8 << 20)
 	if _, err := readAll(endless{}, mem.AccountOfWhole("it")); !errors.Is(err, ErrTooLarge) || mem.Peak() > 8<<20 ||
 		mem.Used() != 0 {
 		t.Errorf("%v, %d taken, %d left", err, mem.Peak(), mem.Used())

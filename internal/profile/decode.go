@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/protobuf"
 )
 
 // decoder decodes with little memory: the pprof library takes 2 KB for a sample of 50 bytes. Stacks and labels repeat:
 // they are cut out before decoding, and added afterwards, shared and read-only.
 type decoder struct {
-	memory  *budget.Account
+	memory  *filememory.Account
 	samples [][]byte // Sample messages, in order
 	strings []string
 
@@ -32,7 +32,7 @@ type decoder struct {
 	err error // the first; decode then fails
 }
 
-func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, error) {
+func decode(data []byte, c *cost, memory *filememory.Account) (*profile.Profile, error) {
 	d := &decoder{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
 		stacks: map[string][]*profile.Location{},
 		texts:  map[string]map[string][]string{}, units: map[string]map[string][]string{}}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 // MaxSize bounds an uncompressed profile, bytes.
@@ -51,7 +51,7 @@ func ReadCharged(path string) (*profile.Profile, error) {
 	return p, err
 }
 
-func readFile(path string) (*profile.Profile, *budget.Account, error) {
+func readFile(path string) (*profile.Profile, *filememory.Account, error) {
 	if path == "-" {
 		p, memory, err := readStream(os.Stdin)
 		return p, memory, wrapRead("the standard input", err)
@@ -85,9 +85,9 @@ func wrapRead(path string, err error) error {
 // many similar short-lived threads.
 const memoryPerByte = 128
 
-func memoryFor(bytes int64) *budget.Account {
-	budget.Process().RaiseFor(memoryPerByte * bytes)
-	return budget.Process().AccountOfWhole("the profile")
+func memoryFor(bytes int64) *filememory.Account {
+	filememory.Process().RaiseFor(memoryPerByte * bytes)
+	return filememory.Process().AccountOfWhole("the profile")
 }
 
 // bytesOnDisk omits holes.
@@ -106,13 +106,13 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	return p, err
 }
 
-func readStream(r io.Reader) (*profile.Profile, *budget.Account, error) {
-	memory := budget.Process().AccountOfWhole("the profile")
+func readStream(r io.Reader) (*profile.Profile, *filememory.Account, error) {
+	memory := filememory.Process().AccountOfWhole("the profile")
 	data, err := readAll(r, memory)
 	if err != nil {
 		return nil, memory, err
 	}
-	budget.Process().RaiseFor(memoryPerByte * int64(len(data)))
+	filememory.Process().RaiseFor(memoryPerByte * int64(len(data)))
 	whole := memory.Used()
 	p, err := readFrom(bytes.NewReader(data), int64(len(data)), memory)
 	if err == nil {
@@ -121,7 +121,7 @@ func readStream(r io.Reader) (*profile.Profile, *budget.Account, error) {
 	return p, memory, err
 }
 
-func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
+func readAll(r io.Reader, memory *filememory.Account) ([]byte, error) {
 	taken := int64(0)
 	var out []byte
 	for {
@@ -147,7 +147,7 @@ func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 }
 
 // readFrom reads size bytes; the account stays charged with a profile that it returns.
-func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Profile, err error) {
+func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile.Profile, err error) {
 	before, kept := memory.Used(), int64(0) // kept: what the profile takes
 	defer func() {
 		if err != nil {
@@ -197,7 +197,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 		}
 	}()
 	p, err = read()
-	var exceeded *budget.Error
+	var exceeded *filememory.Error
 	switch {
 	case errors.As(err, &exceeded):
 		return nil, tooLarge(err)
@@ -212,7 +212,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 var gzipMagic = [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
 
 // uncompressed reads at most MaxSize; it inflates once more before, for the size.
-func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
+func uncompressed(r *io.SectionReader, memory *filememory.Account) ([]byte, error) {
 	var magic [2]byte
 	n, err := r.ReadAt(magic[:], 0)
 	switch {
@@ -258,7 +258,7 @@ func inflate(r *io.SectionReader, read func(io.Reader) (int64, error)) (int64, e
 	return n, nil
 }
 
-func exactly(r io.Reader, size int64, memory *budget.Account) ([]byte, error) {
+func exactly(r io.Reader, size int64, memory *filememory.Account) ([]byte, error) {
 	if size > MaxSize {
 		return nil, ErrTooLarge
 	}

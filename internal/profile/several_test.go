@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
-	budget.Process().SetTotal(64 << 20)
-	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
-	before := budget.Process().Used()
+	filememory.Process().SetTotal(64 << 20)
+	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
+	before := filememory.Process().Used()
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1,
 		Location: []*profile.Location{{ID: 1, Address: 1}}}
 	for i := range 8000 {
@@ -32,20 +32,20 @@ func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
-		if _, err := ReadFile(file); err != nil || budget.Process().Used() != before {
-			t.Fatalf("alone: %v, %d bytes are still taken", err, budget.Process().Used()-before)
+		if _, err := ReadFile(file); err != nil || filememory.Process().Used() != before {
+			t.Fatalf("alone: %v, %d bytes are still taken", err, filememory.Process().Used()-before)
 		}
 	}
 	read := 0
 	for err == nil && read < 100 {
-		var memory *budget.Account
+		var memory *filememory.Account
 		if _, memory, err = readFile(file); err == nil { // as ReadCharged
 			read++
 		}
 		defer memory.Close()
 	}
-	taken := budget.Process().Used() - before
-	if !errors.Is(err, ErrTooLarge) || read < 2 || taken > budget.Process().Limit() || taken < int64(read)*8000*100 {
+	taken := filememory.Process().Used() - before
+	if !errors.Is(err, ErrTooLarge) || read < 2 || taken > filememory.Process().Limit() || taken < int64(read)*8000*100 {
 		t.Errorf("%d were read, with %d bytes taken: %v", read, taken, err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/budget"
 	"prywalk/internal/elffile"
+	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/runtimes"
 	"prywalk/internal/safeopen"
@@ -29,7 +29,7 @@ type Namer struct {
 	open   func(path string) (*safeopen.File, error) // opens debug files of a core; nil: of live processes
 	// mapFile returns nil for a process without perf map.
 	mapFile func(pid int) (io.ReadCloser, int64)
-	memory  *budget.Budget // nil: prywalk's
+	memory  *filememory.Budget // nil: prywalk's
 	// inSteps: function bounds use perf maps that are read in steps.
 	inSteps bool
 	// yield is called while a map is read whole; nil: none.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/symbols/perfmap"
 )
 
@@ -24,7 +24,7 @@ func allocated(f func()) int64 {
 }
 
 // mapsOf returns a namer with files as the perf maps of processes 0, 1, …
-func mapsOf(t *testing.T, mem *budget.Budget, files ...string) *Namer {
+func mapsOf(t *testing.T, mem *filememory.Budget, files ...string) *Namer {
 	t.Helper()
 	n := NewNamer()
 	n.memory = mem
@@ -66,7 +66,7 @@ func TestSparsePerfMapsTakeNoMemory(t *testing.T) {
 	for range 6 {
 		files = append(files, writeMap(t, "1000 10 first\n", 255<<20))
 	}
-	n := mapsOf(t, budget.New(1<<20), files...)
+	n := mapsOf(t, filememory.New(1<<20), files...)
 	got := allocated(func() {
 		for pid := range files {
 			if pm := n.perfMap(pid, true); pm.Len() != 1 || !n.maps[pid].Whole() || n.maps[pid].Bytes() != 255<<20 {
@@ -93,7 +93,7 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 	const limit = 8 << 20
 	text := denseMap(12 << 20)
 	files := []string{writeMap(t, text, 0), writeMap(t, text, 0), writeMap(t, text, 0)}
-	mem := budget.New(limit)
+	mem := filememory.New(limit)
 	n := mapsOf(t, mem, files...)
 	got := allocated(func() {
 		for pid := range files {
@@ -117,7 +117,7 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 // A request for function bounds reads one step of a map of any size.
 func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
-	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
+	n := mapsOf(t, filememory.New(1<<30), writeMap(t, text, 0))
 	n.ReadPerfMapsInSteps()
 	bounds := n.JITFuncBounds(0)
 	for step := int64(1); step <= 3; step++ {
@@ -140,7 +140,7 @@ func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 
 func TestPerfMapsAreReadToTheEndInSteps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
-	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
+	n := mapsOf(t, filememory.New(1<<30), writeMap(t, text, 0))
 	n.ReadPerfMapsInSteps()
 	bounds, calls := n.JITFuncBounds(0), 0
 	n.SetYield(func() {
@@ -155,7 +155,7 @@ func TestPerfMapsAreReadToTheEndInSteps(t *testing.T) {
 
 func TestGrowingPerfMapIsReadFurther(t *testing.T) {
 	file := writeMap(t, "1000 10 first\n2000 10 sec", 0)
-	n := mapsOf(t, budget.New(1<<20), file)
+	n := mapsOf(t, filememory.New(1<<20), file)
 	names := func(want ...string) {
 		t.Helper()
 		n.Refresh()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/tabular"
 )
 
@@ -34,7 +34,7 @@ const (
 // locations have any number of inlined calls, samples of locations. After the first refusal stacks are short, and
 // nothing is written.
 type Memory struct {
-	account *budget.Account
+	account *filememory.Account
 	err     error
 }
 
@@ -78,7 +78,7 @@ func (m *Memory) Take(n int64) bool {
 // Give returns n bytes.
 func (m *Memory) Give(n int64) { m.account.Give(n) }
 
-// Err returns the first refusal, a [*budget.Error], or nil.
+// Err returns the first refusal, a [*filememory.Error], or nil.
 func (m *Memory) Err() error { return m.err }
 
 // Close returns all memory.
@@ -86,7 +86,7 @@ func (m *Memory) Close() { m.account.Close() }
 
 // Writer fails after a refusal, and for texts over longestText.
 func (m *Memory) Writer(w io.Writer) io.Writer {
-	return &limitedWriter{memory: m, to: w, remaining: longestText * budget.Process().Total()}
+	return &limitedWriter{memory: m, to: w, remaining: longestText * filememory.Process().Total()}
 }
 
 type limitedWriter struct {
@@ -101,9 +101,9 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 		return 0, l.memory.err
 	}
 	if l.remaining -= int64(len(b)); l.remaining < 0 {
-		total := budget.Process().Total()
+		total := filememory.Process().Total()
 		l.memory.err = fmt.Errorf("report truncated at %s; --max-memory %s allows more",
-			budget.Size(longestText*total), budget.Size(2*total))
+			filememory.Size(longestText*total), filememory.Size(2*total))
 		return 0, l.memory.err
 	}
 	return l.to.Write(b)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/report/options"
@@ -53,7 +53,7 @@ type Data struct {
 
 // New applies the options. [Memory.Close] of the result returns its memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
-	memory := &Memory{account: budget.Process().AccountOfWhole("the report")}
+	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
 	stacks := newStacks(o.Lines, memory)
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}

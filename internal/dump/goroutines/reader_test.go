@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/budget"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
+	"prywalk/internal/filememory"
 	"prywalk/internal/managed"
 	"prywalk/internal/symbols"
 )
@@ -44,7 +44,7 @@ func parked(id uint64) managed.TaskRecord {
 }
 
 // newReader reads stacks of zeros.
-func newReader(t *testing.T, memory *budget.Account) *Reader {
+func newReader(t *testing.T, memory *filememory.Account) *Reader {
 	t.Helper()
 	names := symbols.NewNamer()
 	t.Cleanup(func() { _ = names.Close() })
@@ -89,7 +89,7 @@ func TestCopiesThatDifferAreNotWalked(t *testing.T) {
 }
 
 func TestAStackBeyondTheBudgetSaysSo(t *testing.T) {
-	account := budget.New(1 << 20).Account("stacks")
+	account := filememory.New(1 << 20).Account("stacks")
 	if err := account.Take(account.Left(), "stacks"); err != nil {
 		t.Fatal(err)
 	}

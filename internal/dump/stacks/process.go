@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 	"prywalk/internal/goroutinecount"
 	"prywalk/internal/refusal"
 	"prywalk/internal/schema"
@@ -60,7 +60,7 @@ type Process struct {
 	// Sleepers are the threads that wait, as they were sampled, by ID.
 	Sleepers map[int]*waits.Sleeper `json:"-"`
 	// Budget is the stacks' part of the process's budget.
-	Budget *budget.Account `json:"-"`
+	Budget *filememory.Account `json:"-"`
 }
 
 // Close returns the stacks' memory to the process's budget.

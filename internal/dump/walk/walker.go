@@ -4,9 +4,9 @@ package walk
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/filememory"
 	"prywalk/internal/incomplete"
 	"prywalk/internal/managed"
 	"prywalk/internal/symbols"
@@ -23,13 +23,13 @@ type Walker struct {
 	places map[stacks.Place]*stacks.Place
 	code   map[codeKey][]*stacks.Place
 	// Memory bounds the frames; nil: no bound.
-	Memory *budget.Account
+	Memory *filememory.Account
 	// OutOfMemory: the last walk ended for want of memory.
 	OutOfMemory bool
 }
 
 // New returns a walker of the process pid. memory is charged for the frames; nil: no bound.
-func New(pid int, names *symbols.Namer, memory *budget.Account) *Walker {
+func New(pid int, names *symbols.Namer, memory *filememory.Account) *Walker {
 	return &Walker{pid: pid, names: names, Memory: memory, places: map[stacks.Place]*stacks.Place{},
 		code: map[codeKey][]*stacks.Place{}}
 }

@@ -8,9 +8,9 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/filememory"
 	"prywalk/internal/incomplete"
 	"prywalk/internal/languages"
 	"prywalk/internal/managed"
@@ -30,7 +30,7 @@ func (t *toy) Symbolize(_ managed.Ref, _ managed.Live, out []managed.Frame) ([]m
 	return append(out, t.functions...), t.certainty
 }
 
-func newWalker(t *testing.T, memory *budget.Account) *Walker {
+func newWalker(t *testing.T, memory *filememory.Account) *Walker {
 	t.Helper()
 	names := symbols.NewNamer()
 	t.Cleanup(func() { _ = names.Close() })
@@ -106,9 +106,9 @@ func TestAnIncompleteStackEndsWithItsReason(t *testing.T) {
 	regs := &frames.Regs{Arch: frames.X86_64}
 	regs.PC = 0x1234
 	regs.Set(regs.Arch.SP(), 0x7000)
-	account := budget.New(1 << 20).Account("stacks")
+	account := filememory.New(1 << 20).Account("stacks")
 	for name, c := range map[string]struct {
-		memory *budget.Account
+		memory *filememory.Account
 		taken  int64
 		reason string
 	}{
@@ -127,7 +127,7 @@ func TestAnIncompleteStackEndsWithItsReason(t *testing.T) {
 }
 
 func TestTheMemoryOfAReplacedWalkIsGivenBack(t *testing.T) {
-	account := budget.New(1 << 20).Account("stacks")
+	account := filememory.New(1 << 20).Account("stacks")
 	w := newWalker(t, account)
 	list := w.Native(frames.NewSpace(frames.X86_64), &frames.Regs{Arch: frames.X86_64}, &frames.Snapshot{})
 	if account.Used() == 0 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 // Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept.
@@ -20,7 +20,7 @@ type Sections struct {
 	Addr                []byte
 	Ranges, Rnglists    []byte
 	// Memory is the account; nil: no bound.
-	Memory *budget.Account
+	Memory *filememory.Account
 }
 
 // Data is the debug information of one file. Not safe for concurrent use.

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 // manyUnits returns n units of the smallest size, with code, which share one table of abbreviations.
@@ -27,7 +27,7 @@ func manyUnits(n int) Sections {
 func TestDebugInformationIsWithinItsBudget(t *testing.T) {
 	const limit = 4 << 20
 	s := manyUnits(200_000)
-	mem := budget.New(limit)
+	mem := filememory.New(limit)
 	s.Memory = mem.Account("it")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -44,7 +44,7 @@ func TestDebugInformationIsWithinItsBudget(t *testing.T) {
 		t.Error("the budget does not report what was left out")
 	}
 	free := manyUnits(1000)
-	free.Memory = budget.New(limit).Account("it")
+	free.Memory = filememory.New(limit).Account("it")
 	if d := New(free, nil); len(d.Calls(0x1008, nil)) == 0 && len(d.index) != 1000 {
 		t.Errorf("%d ranges, want those of 1000 units", len(d.index))
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 // maxBytes bounds the bytes read of a perf map; the part up to there is used. A million functions take about 100
@@ -27,7 +27,7 @@ type Map struct {
 	line        []byte
 	lineTooLong bool
 
-	memory *budget.Account
+	memory *filememory.Account
 	room   int64 // bytes taken from memory and not yet used
 	full   bool  // no memory is left
 }
@@ -64,8 +64,8 @@ const (
 
 // readFrom reads up to limit bytes and returns their number. Lines in another form are skipped and counted, and so is a
 // last line without a line feed, perhaps half written. Of overlapping entries the later line holds: compilers reuse
-// addresses. Without memory the rest is left out. The error is r's or a *budget.Error; the Map has what was read until
-// then.
+// addresses. Without memory the rest is left out. The error is r's or a *filememory.Error; the Map has what was
+// read until then.
 func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	buf := make([]byte, min(readPiece, limit))
 	for n < limit && err == nil {
@@ -82,7 +82,7 @@ func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	return n, err
 }
 
-// feed adds bytes. The error is a *budget.Error.
+// feed adds bytes. The error is a *filememory.Error.
 func (m *Map) feed(b []byte) error {
 	for len(b) > 0 && !m.full {
 		n := bytes.IndexByte(b, '\n')

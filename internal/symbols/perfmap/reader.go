@@ -10,14 +10,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/budget"
+	"prywalk/internal/filememory"
 )
 
 // Reader is a process's perf map, read in steps. Compilers append: what was read holds unless the file is another or
 // shorter.
 type Reader struct {
 	m      *Map
-	memory *budget.Account
+	memory *filememory.Account
 	file   os.FileInfo // identity; nil: unknown
 	size   int64       // of the file when last opened
 	read   int64       // bytes read
@@ -37,7 +37,7 @@ const (
 )
 
 // NewReader takes memory of an account.
-func NewReader(memory *budget.Account) *Reader { return &Reader{memory: memory} }
+func NewReader(memory *filememory.Account) *Reader { return &Reader{memory: memory} }
 
 // Map returns the perf map, read further if due; nil if there is none. open returns the file and its size. whole
 // demands all of it; between, which may be nil, is then called between steps.

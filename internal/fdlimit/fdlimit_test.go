@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package openfiles_test
+package fdlimit_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/openfiles"
+	"prywalk/internal/fdlimit"
 )
 
 // printLimit in the environment makes this test program print the limit that it was started with.
@@ -17,14 +17,14 @@ const printLimit = "OPENFILES_PRINT_LIMIT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(printLimit) != "" {
-		fmt.Println(openfiles.AtStart())
+		fmt.Println(fdlimit.AtStart())
 		return
 	}
 	os.Exit(m.Run())
 }
 
 // TestTheLimitIsTheOneThatTheProcessWasStartedWith: not the one that package syscall has raised it to. The tests are
-// a package of their own, so that package openfiles itself imports nothing.
+// a package of their own, so that package fdlimit itself imports nothing.
 func TestTheLimitIsTheOneThatTheProcessWasStartedWith(t *testing.T) {
 	var own syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil || own.Max < 100 {
@@ -38,7 +38,7 @@ func TestTheLimitIsTheOneThatTheProcessWasStartedWith(t *testing.T) {
 		c := exec.Command("sh", "-c", fmt.Sprintf("ulimit -Sn %d && exec %q", soft, self))
 		c.Env = append(os.Environ(), printLimit+"=1")
 		out, err := c.CombinedOutput()
-		if want := fmt.Sprintln(openfiles.Limit{soft, own.Max}, true); err != nil || string(out) != want {
+		if want := fmt.Sprintln(fdlimit.Limit{soft, own.Max}, true); err != nil || string(out) != want {
 			t.Errorf("%q, %v; want %q", out, err, want)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package openfiles
+package fdlimit
 
 // sysPrlimit64 is the number of prlimit64(2). Package unix, which has it, imports package syscall.
-const sysPrlimit64 = 261
+const sysPrlimit64 = 302

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openfiles records the limit of open files that prywalk was started with, for commands that it starts.
+// Package fdlimit records the limit of open files that prywalk was started with, for commands that it starts.
 //
 // Package syscall raises the soft limit at its initialization (syscall/rlimit.go). Packages are initialized in the
 // order of their import paths as far as imports allow (Go specification, "Program initialization"): this one
 // imports nothing, and its path sorts before "syscall". [TestTheLimitIsTheOneThatTheProcessWasStartedWith] holds
 // that.
-package openfiles
+package fdlimit
 
 import "unsafe"
 
