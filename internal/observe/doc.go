@@ -17,6 +17,8 @@
 // A queued thread stops only when it is scheduled: [Observer.Collect] and [Observer.FinishStopped] finish stops later.
 // Another goroutine walks the [RawSample], and passes back hints what to copy next ([WalkFeedback]).
 //
+// A method named try… reports a decision, and changes the state on which the next decision is based.
+//
 // # Packages
 //
 //	copysize   how many bytes of stack the next copy has, learned from walks

@@ -8,47 +8,55 @@ import (
 	"prywalk/ptrace"
 )
 
-// Preemption finds the thread that the tracer has preempted (package skid). Precondition of all methods: as of those of
-// [Observer].
-type Preemption struct {
-	ctl        *ptrace.Controller // which knows what woke the tracer
-	lastWake   skid.Wake
+// PreemptedFinder finds the thread that the tracer has preempted (package skid). Precondition of all methods: as of
+// those of [Observer].
+type PreemptedFinder struct {
+	wakes
 	detector   skid.PreemptionDetector
 	candidates []candidate
 }
 
+// wakes has what woke the tracer, and when.
+type wakes struct {
+	ctl      *ptrace.Controller
+	lastWake skid.Wake
+}
+
 // Preemption returns what finds the thread that the tracer has preempted.
-func (o *Observer) Preemption() *Preemption { return &o.preemption }
+func (o *Observer) Preemption() *PreemptedFinder { return &o.preemption }
 
 // Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
-func (p *Preemption) Woken(at int64) {
+func (p *PreemptedFinder) Woken(at int64) {
 	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
 	p.detector.BeginTick(at)
 }
 
 // ForgetWake notes that the tracer has worked since its sleep, so that at the next tick it has preempted no thread.
-func (p *Preemption) ForgetWake() { p.ctl.ClearWokenByTimer() }
+func (w *wakes) ForgetWake() { w.ctl.ClearWokenByTimer() }
 
 // Nap makes the tracer sleep until a moment, CLOCK_MONOTONIC ns.
-func (p *Preemption) Nap(until int64) { p.ctl.NanosleepUntil(until) }
+func (w *wakes) Nap(until int64) { w.ctl.NanosleepUntil(until) }
+
+// WokenByTimer reports whether the tracer's timer woke it: else it has preempted no thread.
+func (w *wakes) WokenByTimer() bool { return w.wake().ByTimer }
 
 // wake includes wake-ups while the tracer waited for stops.
-func (p *Preemption) wake() skid.Wake {
-	if at := p.ctl.WokenAt(); at > p.lastWake.At {
-		return skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
+func (w *wakes) wake() skid.Wake {
+	if at := w.ctl.WokenAt(); at > w.lastWake.At {
+		return skid.Wake{At: at, ByTimer: w.ctl.WokenByTimer()}
 	}
-	return p.lastWake
+	return w.lastWake
 }
 
 // PreemptedOn returns the CPU on which the tracer has preempted a thread since Woken, if it has.
-func (p *Preemption) PreemptedOn() (cpu int, ok bool) {
+func (p *PreemptedFinder) PreemptedOn() (cpu int, ok bool) {
 	if !p.detector.HasPreempted() {
 		return -1, false
 	}
 	return p.detector.CPU(p.wake().At), true
 }
 
-func (p *Preemption) checkAwaitsTracer(t *Thread) bool {
+func (p *PreemptedFinder) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())
 }
 
@@ -63,7 +71,7 @@ type candidate struct {
 
 // AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. If there are too many, it
 // drops all and returns false.
-func (p *Preemption) AddCandidate(t *Thread) bool {
+func (p *PreemptedFinder) AddCandidate(t *Thread) bool {
 	if !t.skid.HasManyCalls() || t.Pending() || t.IsKernelSampled() {
 		return true
 	}
@@ -79,12 +87,9 @@ func (p *Preemption) AddCandidate(t *Thread) bool {
 	return true
 }
 
-// WokenByTimer reports whether the tracer's timer woke it: else it has preempted no thread.
-func (p *Preemption) WokenByTimer() bool { return p.wake().ByTimer }
-
 // FindPreempted returns the candidate that the tracer has preempted, or nil, in 5 µs for each. Those with most CPU time
 // come first.
-func (p *Preemption) FindPreempted() *Thread {
+func (p *PreemptedFinder) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
 		most, last := 0, len(list)-1
@@ -104,7 +109,7 @@ func (p *Preemption) FindPreempted() *Thread {
 
 // LastCPU returns a thread's last CPU, or −1 if unknown, and whether the thread outranks the tracer: the tracer's
 // wake-up does not preempt it there.
-func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
+func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 	if cpu, ok := t.skid.Preempted(); ok {
 		return cpu, false
 	}
@@ -118,7 +123,7 @@ func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
 // RunsOrPreempted reports whether an unobserved process's first thread is on a CPU (one arrival more than departures:
 // kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. Its CPU
 // time cannot show that: the kernel updates it at ticks only.
-func (p *Preemption) RunsOrPreempted(files *procmem.ThreadFiles) bool {
+func (p *PreemptedFinder) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()
 	if err != nil || files.Status(&s) != nil || s.State != 'R' {

@@ -22,7 +22,7 @@ type requestedStops struct {
 	stop       ptrace.Stop
 	copier     copier
 	reads      lockedReads
-	preemption Preemption
+	preemption PreemptedFinder
 }
 
 // request begins a stop. retry: the last one copied nothing. All that takes time precedes the interrupt; what only

@@ -17,8 +17,8 @@ import (
 // ThreadID has the ids of a thread and of its process.
 type ThreadID struct{ PID, TID int }
 
-// Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback], of
-// which that thread only takes the hints.
+// Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback], which
+// belongs to the walking goroutine.
 type Thread struct {
 	ThreadID
 	Owner       any                // the caller's object of this thread

@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
@@ -71,14 +72,23 @@ func TestTicksAllocateNothing(t *testing.T) {
 		name string
 		mode observe.Mode
 		args []string
+		plan bool // as of a runtime
 	}{
-		{"reuse", observe.ModeAuto, []string{"sleepers", "50"}},
-		{"passive read", observe.ModeAlwaysRead, []string{"sleepers", "50"}},
-		{"stop", observe.ModeAuto, []string{"burners", "1"}},
+		{"reuse", observe.ModeAuto, []string{"sleepers", "50"}, false},
+		{"passive read", observe.ModeAlwaysRead, []string{"sleepers", "50"}, false},
+		{"passive read by a plan", observe.ModeAlwaysRead, []string{"sleepers", "50"}, true},
+		{"stop", observe.ModeAuto, []string{"burners", "1"}, false},
+		{"stop by a plan", observe.ModeAuto, []string{"burners", "1"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got float64
-			onTicks(t, c.mode, func(tick func(), _ *Tracer) {
+			onTicks(t, c.mode, func(tick func(), tracer *Tracer) {
+				for range 2 {
+					tick() // finds the threads
+				}
+				if c.plan {
+					setPlan(t, tracer)
+				}
 				for range 20 {
 					tick()
 				}
@@ -88,6 +98,25 @@ func TestTicksAllocateNothing(t *testing.T) {
 				t.Errorf("%v allocations a tick", got)
 			}
 		})
+	}
+}
+
+// setPlan makes all threads copy, by a plan, from the stack of the program.
+func setPlan(t *testing.T, tracer *Tracer) {
+	t.Helper()
+	plan := &managed.Plan{Steps: []managed.Step{
+		managed.CopyStep(managed.SlotAnchor, 0, 256),
+		managed.LoadStep(managed.SlotAnchor, 8, managed.SlotFirstFree),
+		managed.CopyListStep(managed.SlotFirstFree, 64, 8),
+	}}
+	for _, p := range tracer.tracked.processes() {
+		var st procmem.Stat
+		if err := procmem.ReadStat(p.Target.PID, &st); err != nil || st.StartStack == 0 {
+			t.Error(err, st.StartStack)
+		}
+		for _, th := range p.list.all() {
+			th.Observed.Feedback().SetPlan(plan, st.StartStack&^7)
+		}
 	}
 }
 
