@@ -60,7 +60,6 @@ func seizeRefused(tid int, e syscall.Errno, unfiltered bool) error {
 	return tracedOrDenied(tid)
 }
 
-// mayBeSeccompFiltered reports whether this process may have a seccomp filter (PR_GET_SECCOMP).
 func mayBeSeccompFiltered() bool {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp

@@ -25,7 +25,6 @@ type copier struct {
 	regions     [maxRegions]frames.Region
 }
 
-// fillRequest sets what a stop reads into s.
 func (c *copier) fillRequest(t *Thread, s *RawSample, req *ptrace.Request) {
 	hints := t.hints()
 	*req = ptrace.Request{

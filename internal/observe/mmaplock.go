@@ -98,7 +98,6 @@ func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 	return true
 }
 
-// readAgain repeats the passive read after a wait for the lock.
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if t.clocks.last, err = t.files.SchedStat(); err != nil {
 		return false, err

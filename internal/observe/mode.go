@@ -21,7 +21,6 @@ var modeNames = [...]string{"auto", "passive", "no-reuse", "stop"}
 // String returns the name on the command line.
 func (m Mode) String() string { return modeNames[m] }
 
-// rereadsUnchanged reports whether threads are read that have not run since their last observation.
 func (m Mode) rereadsUnchanged() bool { return m == ModeAlwaysRead || m == ModeAlwaysStop }
 
 // ParseMode is the inverse of String.

@@ -28,7 +28,6 @@ func (st *requestedStops) Collect(deadline int64, done func(*Thread, *RawSample,
 	st.cancelRequestedBefore(procmem.Now()-pendingLimit, done)
 }
 
-// finishUntil finishes the observations of threads that stop until the deadline.
 func (st *requestedStops) finishUntil(deadline int64, done func(*Thread, *RawSample, error)) {
 	for attachment := st.ctl.WaitAny(deadline); attachment != nil; attachment = st.ctl.WaitAny(deadline) {
 		st.finishOne(attachment, done)

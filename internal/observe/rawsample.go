@@ -110,7 +110,6 @@ type copyShape struct {
 	copysize.Shape
 }
 
-// reset empties the raw sample, and keeps its buffers.
 func (s *RawSample) reset() {
 	*s = RawSample{
 		Mem:         frames.Snapshot{Others: s.Mem.Others[:0]},
@@ -130,7 +129,6 @@ func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
 const maxRegions = 8 + deepstack.MaxRegions + copyplan.MaxRegions
 
-// keepOthers adds copies of regions to Mem.
 func (s *RawSample) keepOthers(rs []frames.Region) {
 	n := 0
 	for i := range rs {

@@ -182,7 +182,6 @@ func (s *Status) parseNSpid(c *cursor) {
 	}
 }
 
-// innermostID returns the thread's id in its innermost pid namespace.
 func (s *Status) innermostID() int {
 	if s.NSpidN == 0 { // before Linux 4.1
 		return s.PID

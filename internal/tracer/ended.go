@@ -68,7 +68,6 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 	}
 }
 
-// readAtEnd reads all clocks at the end of a process, or of the recording.
 func (e *endedThreads) readAtEnd(p *process, now int64) {
 	if p.endedReport.complete {
 		return
@@ -110,7 +109,6 @@ func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
 	}
 }
 
-// readThreadsAtEnd reads the clocks of threads selected by name.
 func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	if !p.Target.Alive() {
 		return
@@ -128,7 +126,6 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 // noteEnd records that a thread of a process has ended whose time is in the account.
 func (e *endedThreads) noteEnd(p *process) { p.endedReport.pending = true }
 
-// reportDue reports whether to report what ended threads have used so far.
 func (e *endedThreads) reportDue(p *process, now int64) bool {
 	r := &p.endedReport
 	return e.opts.Threads == nil && r.pending && now >= r.next && !p.Gone && r.known

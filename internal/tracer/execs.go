@@ -31,7 +31,6 @@ type execState struct {
 	changingSince int64
 }
 
-// begin records the program that a process runs when it is tracked.
 func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
 
 // detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed.
@@ -133,7 +132,6 @@ func (e *execs) beginAccount(first *thread, now int64) {
 	}
 }
 
-// runsTrackedProgram reports whether the address space is still the one of the program that was tracked.
 func (p *process) runsTrackedProgram() bool {
 	memory := p.Target.Memory()
 	return memory.Space() == p.execState.addressSpace && !memory.Ended()

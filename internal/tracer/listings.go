@@ -27,7 +27,6 @@ func (l *listings) threads() int { return l.threadCount }
 
 func (l *listings) stats(s *runstats.Stats) { s.ThreadsMax = int64(l.threadsMax) }
 
-// refreshAll lists the threads of all processes where that is due, and counts them.
 func (l *listings) refreshAll(now int64) {
 	n := 0
 	for _, p := range l.tracked.processes() {
@@ -94,7 +93,6 @@ func (p *process) readClockIfDue(now int64, alive bool) {
 	}
 }
 
-// markListed notes which tracked threads are in a listing, and tracks those that are new.
 func (l *listings) markListed(p *process, tids []int, now int64) {
 	open := l.opens.openUntracked(p, tids, now, !p.list.knowsStart())
 	for _, tid := range tids {

@@ -94,7 +94,6 @@ func (o *observations) noteUnchanged(th *thread, clocks procmem.SchedStat) {
 	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(&th.Backoff))
 }
 
-// stopFinished uses what a stop has read, or counts its error.
 func (o *observations) stopFinished(th *thread, raw *observe.RawSample, err error) {
 	if err != nil {
 		o.fail(th, err)

@@ -43,7 +43,6 @@ func (p *pace) begin(now int64, freq float64) {
 	p.budget.Begin(now)
 }
 
-// resume begins again after a time without ticks.
 func (p *pace) resume(now int64) {
 	p.shared.Skipper.End(0, p.period())
 	p.ticks.Restart(now, p.budget.UpdateRate(now))
@@ -99,13 +98,12 @@ func (p *pace) withinBudget(now, targetCPU int64) bool {
 	return true
 }
 
-// noteTick records the cost of a tick in which n threads were observed.
-func (p *pace) noteTick(n int64) {
+func (p *pace) noteTick(observed int64) {
 	if !p.isLimited() {
 		return
 	}
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		p.budget.NoteTick(int64(self), n)
+		p.budget.NoteTick(int64(self), observed)
 	}
 }
 
@@ -132,7 +130,6 @@ func (p *pace) chargeStop(ns int64) (own int64) {
 	return own
 }
 
-// maySkip reports whether the next ticks may be skipped if the targets permit it.
 func (p *pace) maySkip(now int64) bool {
 	return !p.shared.Ending && !p.drawsSubset() && !p.isLimited() && p.quota == nil && p.shared.Observer.Attached() == 0 &&
 		p.shared.Skipper.MaySkip(now)

@@ -20,7 +20,6 @@ type selector struct {
 	rotation     int // each tick begins with another thread of each process
 }
 
-// observePreempted observes the thread that the tracer's wake-up has preempted, before anything else.
 func (s *selector) observePreempted() {
 	if s.pace.drawsSubset() || !s.stops.mayPreemptTarget() {
 		return
@@ -50,7 +49,6 @@ func (s *selector) observeDue() {
 	}
 }
 
-// observeDrawn observes those due threads that are drawn ([pace.draw]), and begins back-offs.
 func (s *selector) observeDrawn() {
 	for _, p := range s.tracked.processes() {
 		s.drawAndObserve(p.backoff.Due)

@@ -87,7 +87,6 @@ func (s *stops) countLostStops(observed *observe.Thread) {
 
 // # Waits
 
-// poll finishes the threads that have stopped, without a wait.
 func (s *stops) poll() {
 	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
 		return

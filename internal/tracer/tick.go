@@ -121,7 +121,6 @@ func (t *Tracer) reportSuspension(now int64) {
 	}
 }
 
-// trackArrived tracks the processes that were admitted since the last tick.
 func (t *Tracer) trackArrived() {
 	for {
 		select {
@@ -200,7 +199,6 @@ func (t *Tracer) afterTick(now int64) {
 	t.stops.forgetWake()
 }
 
-// hasFinished reports whether the last process has ended, and none waits to be tracked.
 func (t *Tracer) hasFinished() bool {
 	return !t.opts.OutlivesTargets && t.tracked.allEnded() && len(t.control.arriving) == 0
 }

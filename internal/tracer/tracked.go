@@ -259,7 +259,6 @@ func (t *tracked) dropThread(th *thread, alive bool) {
 	th.proc.list.remove(th)
 }
 
-// reportUnchanged reports the ticks in which a thread slept so far.
 func (t *tracked) reportUnchanged(th *thread) {
 	if th.Backoff.Unchanged.Ticks > 0 {
 		t.shared.Out.Add(handover.Event{

@@ -31,7 +31,6 @@ type Hints struct {
 	SampleDepth
 }
 
-// firstHints are those of a thread without a walk.
 func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd: true}} }
 
 // WalkedCopy is what a walk has read of a thread's stack.
@@ -63,7 +62,6 @@ const (
 	LimitTime                 // the limit of a stop
 )
 
-// isLongestSample reports whether it is a kernel sample with as much stack as possible.
 func (c *WalkedCopy) isLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
 
 // isFullSample is isLongestSample, and no page was absent.

@@ -35,20 +35,18 @@ const (
 )
 
 // search copies frame ends along chains of frames. A chain succeeds if it reaches the outermost frame.
-//
-//	set by                   fields
-//	[Copier.Use]             outline, inOnePiece, root, changesStacks
-//	[Copier.Regions]         memory, outlineFailed
-//	followTop, then tryChain the others
 type search struct {
-	memory        stopCopy
+	// Set by [Copier.Use]:
 	outline       *Outline
 	inOnePiece    int         // bytes to copy if no chain succeeds
 	root          frames.Addr // end of the stack, or 0
 	changesStacks bool
+
+	memory        stopCopy
 	outlineFailed bool
 	arena
 
+	// Reset by followTop:
 	framesLeft int         // to follow in this stop
 	furthest   frames.Addr // highest place of failed chains
 	failedEnd  frames.Addr // the same, of those before the first successful one, or 0
@@ -74,7 +72,6 @@ type arena struct {
 	keptUnused uint64 // least length of forChain: limits the copies of chains to maxFollowed bytes
 }
 
-// reset makes the whole buffer free.
 func (a *arena) reset() {
 	a.free = a.buffer
 	a.limitChains(a.free)
@@ -86,7 +83,6 @@ func (a *arena) beginChain() { a.forChain = a.free }
 
 func (a *arena) keepChain() { a.free = a.forChain }
 
-// hasForChain reports whether a chain may copy n more bytes.
 func (a *arena) hasForChain(n uint64) bool { return uint64(len(a.forChain)) >= n+a.keptUnused }
 
 // take takes n free bytes. Chains copy to the rest.

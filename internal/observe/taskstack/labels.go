@@ -14,7 +14,7 @@ const (
 	maxLabel   = 128     // bytes of a key or value
 	labelsCopy = 1 << 10 // bytes of all copied labels
 	labelsHead = 24      // bytes: address, length, capacity of a list of string pairs
-	labelsPair = 32      // bytes of a pair
+	labelsPair = 32      // bytes
 )
 
 // copyLabels copies a task's labels, which may be freed later, into one region at the list's address: its head, its
@@ -36,7 +36,7 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 	return n + 1
 }
 
-// readLabels reads labels into s.labels, and returns their bytes; 0: unreadable, or too many.
+// readLabels reads into s.labels, and returns the bytes; 0: unreadable, or too many.
 func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
 		return 0
@@ -47,7 +47,7 @@ func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	return 0
 }
 
-// readPairs reads the pairs to which the head leads, and returns their number, 0 as readLabels.
+// readPairs returns the number of pairs, 0 as readLabels.
 func (s *stacks) readPairs(rd *ptrace.Reader) int {
 	list, count, capacity := word(s.labels[:], 0), word(s.labels[:], 8), word(s.labels[:], 16)
 	if count == 0 || count > maxLabels || capacity < count { // no list: a map
@@ -60,7 +60,7 @@ func (s *stacks) readPairs(rd *ptrace.Reader) int {
 	return int(count)
 }
 
-// readTexts reads the strings of n pairs, and returns the bytes of all labels, 0 as readLabels.
+// readTexts returns the bytes of all labels, 0 as readLabels.
 func (s *stacks) readTexts(n int, rd *ptrace.Reader) int {
 	b, texts, want := s.labels[:], s.texts[:0], 0
 	end := labelsHead + labelsPair*n
@@ -93,7 +93,7 @@ const (
 	slotInUse    = 5 // at least
 )
 
-// mapPairs makes a list of a map at an address, and returns the number of its pairs, 0 as readLabels.
+// mapPairs is readPairs of a map, of which it makes a list.
 func (s *stacks) mapPairs(at frames.Addr, rd *ptrace.Reader) (count int) {
 	bucket, list := s.bucket[:], s.labels[:]
 	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||
