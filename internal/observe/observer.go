@@ -36,7 +36,8 @@ type Observer struct {
 // New returns an observer that takes raw samples from pool.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	o := &Observer{requestedStops: requestedStops{
-		ctl: ctl, pool: pool, mode: mode, pending: map[*ptrace.Attachment]*Thread{}, preemption: PreemptedFinder{wakes: wakes{ctl: ctl}},
+		ctl: ctl, pool: pool, mode: mode, pending: map[*ptrace.Attachment]*Thread{},
+		preemption: PreemptedFinder{wakes: wakes{ctl: ctl}},
 	}}
 	o.reads = lockedReads{ctl: ctl, limit: &o.limit}
 	o.passive.copier = &o.copier
