@@ -31,8 +31,7 @@ sleeping thread is read while it sleeps, and stopped only where its stack cannot
 	"bench":  `Runs workloads of its own for up to a minute with \fB\-\-quick\fP, and for hours with all workloads.`,
 	"report": `Reads a file only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
 	"diff":   `Reads files only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
-	"doctor": `Makes the calls that record would make, once: one thread of the target is stopped once, mostly for 18
-to 131 microseconds.`,
+	"doctor": `Attaches to up to 100 threads of the target for a moment, which stops none of them.`,
 }
 
 const measured = `With the perf engine (root, or CAP_PERFMON) the kernel samples running threads without a stop. With

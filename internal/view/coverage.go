@@ -163,12 +163,12 @@ func unnamedCause(f *Frame, below string) string {
 	case f.Name == attribute.ExitedUnseen:
 		return ": threads that started and exited between two samples (a higher -F catches more of them)"
 	case f.Name == attribute.ShortLivedChildren:
-		return ": processes that exited before they were sampled, or could not be opened"
+		return ": processes that exited before they were sampled, or could not be opened (a higher -F samples more of them)"
 	case f.Name == attribute.RanBetweenTicks:
 		return ": runs without a sample, short or left out by --max-overhead or --max-pause (a higher -F or a looser limit " +
 			"catches more of them)"
 	case f.Name == attribute.NotObserved:
-		return ": while prywalk was stopped, got no CPU, or could not sample the thread"
+		return ": while prywalk was stopped, got no CPU, or could not sample the thread (reasons: report --account)"
 	case f.incomplete():
 		return ": stacks that could not be unwound to the end"
 	}
