@@ -216,8 +216,8 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 // # Interrupts during an exec
 //
 // The kernel loses some interrupts of a thread that is in exec (Linux 6.18). So they are repeated; a further one does
-// not outlast the detach. If it fails, the thread with this id, by an exec another one, is not traced: the wait for it
-// does not say so if it is a child of this OS thread.
+// not outlast the detach. If a repeated interrupt fails, the thread that has this id since an exec is not traced: a
+// wait for the id does not show that if the thread is a child of this OS thread.
 
 func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	if attachment.reinterruptAt == 0 || now < attachment.reinterruptAt {

@@ -11,8 +11,8 @@ import (
 
 // # New processes by their numbers
 //
-// Without the kernel's records: numbers are assigned in order, and the last one is known. Those since the previous tick
-// are new tasks; one read of /proc gives the parent of each.
+// Without the kernel's records: numbers are assigned in order, and the last one is known. Numbers assigned since the
+// previous tick are those of new tasks; one read of /proc gives the parent of each.
 
 const (
 	// maxNumbers bounds the numbers read at a tick; of more, each n-th is read.

@@ -87,8 +87,8 @@ func (p *PreemptedFinder) AddCandidate(t *Thread) bool {
 	return true
 }
 
-// FindPreempted returns the candidate that the tracer has preempted, or nil, in 5 µs for each. Those with most CPU time
-// come first.
+// FindPreempted returns the candidate that the tracer has preempted, or nil, in 5 µs for each. Candidates with most CPU
+// time come first.
 func (p *PreemptedFinder) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {

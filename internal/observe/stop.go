@@ -140,7 +140,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 // fillSample fills s from the finished stop. Before, s may have a passive read of the thread.
 func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	stop := &st.stop
-	// Of the passive read, for restoreSleeper: what follows overwrites it.
+	// restoreSleeper needs these of the passive read, which what follows overwrites.
 	sleptIn, forRegister := s.Call, s.stoppedForRegister
 
 	s.Regs = stop.Regs

@@ -128,7 +128,7 @@ func (s *stopAll) requestStop(m *member, tag int) {
 	s.pending++
 }
 
-// wait waits until the threads have stopped. Those that have not in time are read passively.
+// wait waits until the threads have stopped. Threads that do not stop in time are read passively.
 func (s *stopAll) wait() {
 	for s.pending > 0 {
 		attachment := s.ctl.WaitAny(s.waitUntil)

@@ -9,7 +9,7 @@ import (
 )
 
 // counts has the numbers of observations by outcome: attempted ones gave a sample, found the thread unchanged, or
-// failed. Those left to a later tick or to an engine do not count as attempted.
+// failed. Observations left to a later tick or to an engine do not count as attempted.
 type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
 	leftToLaterTick                             int64

@@ -26,7 +26,7 @@ type stops struct {
 	cpus     *skid.CPUChooser
 	finished func(*observe.Thread, *observe.RawSample, error) // [Tracer.stopFinished]
 
-	// Of the present tick:
+	// In the present tick:
 	spinsLeft  int   // busy-waits that may still fail
 	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
 }

@@ -17,14 +17,14 @@ type threadList struct {
 	inOrder  []*thread // of their discovery; ended ones until the next listing
 	rejected map[int]rejected
 
-	// Of the last listing:
+	// Set by the last listing:
 	tids       []int
 	listedAt   int64  // CLOCK_MONOTONIC ns; 0 if the next one is due
 	clockThen  uint64 // the process's clock, ns
 	generation int64  // its number
 	startKnown bool
 
-	changeHinted    bool // threads have begun or ended since then
+	changeHinted    bool // threads have begun or ended since the last listing
 	firstThreadName procmem.Comm
 }
 

@@ -48,8 +48,8 @@ func (w *WalkedFrames) Add(f *frames.Frame) {
 	}
 }
 
-// fit reports whether a stop can copy the ends of all frames beyond the top. Else it finds that no chain succeeds, only
-// after a long search.
+// fit reports whether a stop can copy the ends of all frames beyond the top. If not, no chain would succeed, after a
+// long search.
 func (w *WalkedFrames) fit() bool {
 	bytes := frames.Addr(0)
 	for i := 1; i < len(w.ends); i++ {
