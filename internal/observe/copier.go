@@ -179,7 +179,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 }
 
 func (c *copier) memoryWithoutOutline(t *Thread, asleep bool) ptrace.OtherMemory {
-	places, inner := &t.hints().Others, c.withPlan(t, t.OtherMemory, asleep)
+	places, inner := &t.hints().StackPlaces, c.withPlan(t, t.OtherMemory, asleep)
 	if places[0].At == 0 {
 		return inner
 	}

@@ -18,7 +18,7 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 		for i := range uint64(n) {
 			hints := CopyHints{readHints: readHints{Retries: uint32(i + 1)}}
 			hints.StackSize = copysize.StackSize{Bytes: int(i + 1), CopyEnd: i + 1, Root: i + 1}
-			hints.Others[copysize.MaxOtherStacks-1].At = i + 1
+			hints.StackPlaces[copysize.MaxOtherStacks-1].At = i + 1
 			buffer.put(hints)
 		}
 	})
@@ -29,7 +29,7 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 		}
 		got := *buffer.get()
 		if got.Root <= last || uint64(got.Bytes) != got.Root || got.CopyEnd != got.Root || uint64(got.Retries) != got.Root ||
-			got.Others[copysize.MaxOtherStacks-1].At != got.Root {
+			got.StackPlaces[copysize.MaxOtherStacks-1].At != got.Root {
 			t.Fatalf("after %d: %+v", last, got)
 		}
 		last = got.Root
@@ -61,7 +61,7 @@ func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	if !o.takeHints(th) || o.takeHints(th) {
 		t.Error("not read again, or more than once")
 	}
-	if n := th.hints(); n.Bytes != 1<<20 || n.Others[0].At != 0x1000 {
+	if n := th.hints(); n.Bytes != 1<<20 || n.StackPlaces[0].At != 0x1000 {
 		t.Errorf("%+v", n)
 	}
 }

@@ -12,14 +12,14 @@ import (
 func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	const end = 0x7ffd00000000
 	th := NewThread(1, 1, nil)
-	if th.SetFirstStackEnd(0); th.hints().Others[0].At != 0 {
+	if th.SetFirstStackEnd(0); th.hints().StackPlaces[0].At != 0 {
 		t.Error("no stack is known")
 	}
 	th.SetFirstStackEnd(end)
-	if p := th.hints().Others[0]; !p.FirstStack || p.At >= end || p.At+uint64(p.CopyBytes()) < end {
+	if p := th.hints().StackPlaces[0]; !p.FirstStack || p.At >= end || p.At+uint64(p.CopyBytes()) < end {
 		t.Errorf("%+v is copied of a stack that ends at %#x", p, uint64(end))
 	}
-	at := th.hints().Others[0].At
+	at := th.hints().StackPlaces[0].At
 	for sp, want := range map[uint64]bool{
 		end - 8: true, at: true, at - 1<<20: true, end - copysize.MaxUsual: true,
 		end - copysize.MaxUsual - 8: false, end + 8: false, 0x1000: false,

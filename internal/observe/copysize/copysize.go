@@ -118,7 +118,7 @@ func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
 	if stackEnd < FirstStackBytes {
 		return
 	}
-	l.Others[0] = OtherStack{At: stackEnd - FirstStackBytes, FirstStack: true}
+	l.StackPlaces[0] = OtherStack{At: stackEnd - FirstStackBytes, FirstStack: true}
 	l.others.walksLeft[0] = minOthersKept
 }
 

@@ -22,7 +22,7 @@ type OtherStack struct {
 
 // OtherStacks are the places on other stacks that the next copy includes.
 type OtherStacks struct {
-	Others [MaxOtherStacks]OtherStack
+	StackPlaces [MaxOtherStacks]OtherStack
 }
 
 type otherStackLearner struct {
@@ -55,7 +55,7 @@ func (s *OtherStack) CopyBytes() int {
 
 // add adds a place, and returns its index. added: it is new, and has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
-	list := &learner.Others
+	list := &learner.StackPlaces
 	for i := range list {
 		switch place := &list[i]; {
 		case place.At>>12 == addr>>12:
@@ -93,7 +93,7 @@ func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
 
 func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	switch {
-	case learner.Others[0].At == 0:
+	case learner.StackPlaces[0].At == 0:
 	case w.LeftFirstStack() && !w.OnOtherStack(): // back again
 	case w.OnOtherStack():
 		learner.countWalk(learner.placesWith(w.Regs().SP(), w.StopReason().Complete()))
@@ -102,9 +102,9 @@ func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	}
 }
 
-// countWalk drops the places that no walk has used for long. Bit i of used: this walk used Others[i].
+// countWalk drops the places that no walk has used for long. Bit i of used: this walk used StackPlaces[i].
 func (learner *otherStackLearner) countWalk(used uint) {
-	list, n := &learner.Others, 0
+	list, n := &learner.StackPlaces, 0
 	for i := range list {
 		left := &learner.walksLeft[i]
 		switch {
@@ -129,8 +129,8 @@ func (learner *otherStackLearner) countWalk(used uint) {
 // placesWith returns the set of places (as for countWalk) whose copy includes sp. complete: a complete walk ended
 // there.
 func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (found uint) {
-	for i := range learner.Others {
-		place := &learner.Others[i]
+	for i := range learner.StackPlaces {
+		place := &learner.StackPlaces[i]
 		if place.At == 0 || sp+OtherStackBelow-place.At >= uint64(OtherStackBelow+max(otherStackBytes, place.Size)) {
 			continue
 		}
@@ -144,8 +144,8 @@ func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (fou
 
 // extend extends the copy that ends just before addr, if any, to n bytes from there.
 func (learner *otherStackLearner) extend(addr, n uint64) bool {
-	for i := range learner.Others {
-		if place := &learner.Others[i]; place.At != 0 && addr-place.At <= uint64(place.CopyBytes()) {
+	for i := range learner.StackPlaces {
+		if place := &learner.StackPlaces[i]; place.At != 0 && addr-place.At <= uint64(place.CopyBytes()) {
 			place.Size = int(min(addr-place.At+n, MaxDeep))
 			return true
 		}

@@ -13,7 +13,7 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	const one, two = 0x700000, 0x100000
 	added := k.AddOtherStack(one)
 	k.ExtendOtherStack(two, 1<<20)
-	places := &k.Others
+	places := &k.StackPlaces
 	if !added || places[0].CopyBytes() != otherStackBytes || places[1].CopyBytes() != 1<<20 {
 		t.Fatalf("%+v", k.Hints)
 	}
@@ -35,21 +35,21 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 			k.others.countWalk(3)
 		}
 		for range lasts {
-			if k.Others[0].At != at || k.Others[1].At != other {
-				t.Fatalf("one is gone before %d walks: %+v", lasts, k.Others)
+			if k.StackPlaces[0].At != at || k.StackPlaces[1].At != other {
+				t.Fatalf("one is gone before %d walks: %+v", lasts, k.StackPlaces)
 			}
 			k.others.countWalk(2)
 		}
-		if k.Others[0].At != other || k.Others[1].At != 0 {
-			t.Fatalf("after %d walks at the second: %+v", lasts, k.Others)
+		if k.StackPlaces[0].At != other || k.StackPlaces[1].At != 0 {
+			t.Fatalf("after %d walks at the second: %+v", lasts, k.StackPlaces)
 		}
 		for range lasts {
-			if k.Others[0].At != other {
+			if k.StackPlaces[0].At != other {
 				t.Fatalf("the second is gone before %d walks", lasts)
 			}
 			k.others.countWalk(0)
 		}
-		if k.Others[0].At != 0 {
+		if k.StackPlaces[0].At != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
 		}
 	}
@@ -63,15 +63,15 @@ func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	for range 2 * maxOthersKept {
 		k.others.countWalk(0)
 	}
-	if k.Others[0].At != at {
-		t.Errorf("%+v", k.Others)
+	if k.StackPlaces[0].At != at {
+		t.Errorf("%+v", k.StackPlaces)
 	}
 }
 
 func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
 	k := NewLearner()
-	p := &k.Others[0]
+	p := &k.StackPlaces[0]
 	k.others.addMissing(at)
 	for _, e := range []struct {
 		sp       frames.Addr
@@ -92,7 +92,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.CopyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.addMissing(at + 8); p.CopyBytes() != otherStackBytes || k.Others[1].At != 0 {
+	if k.others.addMissing(at + 8); p.CopyBytes() != otherStackBytes || k.StackPlaces[1].At != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.CopyBytes())
 	}
 }
@@ -106,21 +106,21 @@ func TestPlacesThatWereAskedForLast(t *testing.T) {
 	for range 2 * maxOthersKept {
 		k.others.noteUsed(&w)
 	}
-	if k.Others[0].CopyBytes() != 1<<20 {
-		t.Errorf("%+v", k.Others)
+	if k.StackPlaces[0].CopyBytes() != 1<<20 {
+		t.Errorf("%+v", k.StackPlaces)
 	}
 }
 
 func TestTheFirstStackIsNotCopiedForEver(t *testing.T) {
 	k := NewLearner()
 	k.SetFirstStackEnd(0x7ffd00000000)
-	if k.Others[0].At == 0 {
+	if k.StackPlaces[0].At == 0 {
 		t.Fatal("it is not copied at first")
 	}
 	for range minOthersKept {
 		k.others.countWalk(0)
 	}
-	if k.Others[0].At != 0 {
+	if k.StackPlaces[0].At != 0 {
 		t.Error("it is copied for ever")
 	}
 }
