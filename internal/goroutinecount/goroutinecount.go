@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
@@ -44,9 +45,13 @@ const (
 // Of counts the waiting goroutines of process pid (0: a core's), with a text for users; nil if it is not of Go, or the
 // number is unknown.
 func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, string) {
-	n, counted, whose, err := r.SumParked()
+	n, counted, unread, err := r.SumParked()
 	unknown := ""
 	if err != nil {
+		whose := "that wait"
+		if file := managed.FileOf(unread); file != "" && len(r.Schedulers()) > 1 {
+			whose = "of " + file
+		}
 		unknown = fmt.Sprintf("goroutines %s are not shown; their number is not known: %v; %s", whose, err, otherAdvice)
 	}
 	if counted == 0 {

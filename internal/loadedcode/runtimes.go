@@ -130,17 +130,14 @@ func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return (*f.fallback)(pc)
 }
 
-// SumParked counts the waiting tasks of all schedulers; counted is how many schedulers could be read, err an error of
-// another. whose are the tasks of that: "that wait", or "of FILE" if there are several schedulers.
-func (r *Runtimes) SumParked() (sum managed.Parked, counted int, whose string, err error) {
-	all := r.Schedulers()
-	sum.Reasons, whose = map[string]int{}, "that wait"
-	for _, s := range all {
+// SumParked counts the waiting tasks of all schedulers; counted is how many schedulers could be read, err the error of
+// the unread one.
+func (r *Runtimes) SumParked() (sum managed.Parked, counted int, unread managed.Scheduler, err error) {
+	sum.Reasons = map[string]int{}
+	for _, s := range r.Schedulers() {
 		n, failed := s.Parked()
 		if failed != nil {
-			if err = failed; len(all) > 1 && managed.FileOf(s) != "" {
-				whose = "of " + managed.FileOf(s)
-			}
+			unread, err = s, failed
 			continue
 		}
 		counted++
@@ -152,5 +149,5 @@ func (r *Runtimes) SumParked() (sum managed.Parked, counted int, whose string, e
 			sum.Since = n.Since
 		}
 	}
-	return sum, counted, whose, err
+	return sum, counted, unread, err
 }
