@@ -121,7 +121,7 @@ func (a *Attribution) Handle(event Event) {
 			p.account.AddUnassigned(e.Place, e.At, e.Length)
 		}
 	case *ChildCounted:
-		a.process(e.Process).account.AddCountedChild(e.Program, e.Length, e.ChildEnded, e.AllCounted)
+		a.process(e.Process).account.AddCountedChild(e)
 	case *NotObservedFor:
 		a.gaps.Add(e.At, e.Length)
 	case *Cut:
@@ -171,7 +171,7 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p.account.Since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
 		p.node = a.tree.join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
-			func(ns, at int64, last bool) { a.distributeChildren(p, ns, at, last) })
+			func(ns, at int64, when distribution) { a.distributeChildren(p, ns, at, when) })
 		a.byNode[p.node] = p
 	}
 }
@@ -264,7 +264,7 @@ func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 	parent, program := a.observedParent(p), cmp.Or(e.Program, UnknownProgram)
 	// The exit after the threads' last clocks is in the parent's cutime.
 	if more := e.BySwitches - p.account.Attributed() - unobserved; parent != nil && more > 0 {
-		parent.account.AddCountedChild(program, more, true, true)
+		parent.account.AddCountedChild(&ChildCounted{Program: program, Length: more, AllCounted: true, ChildEnded: true})
 	}
 	if parent != nil && p.account.PassUnobservedTo(&parent.account, unobserved, a.opts.Period, program) {
 		p.passedTo = parent
@@ -298,10 +298,10 @@ func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
 	return nil
 }
 
-// distributeChildren attributes ns of CPU time of the unobserved children of p. last: no more follows.
-func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, last bool) {
+// distributeChildren attributes ns of CPU time of the unobserved children of p.
+func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, when distribution) {
 	a.totals.Target += ns
-	if !last {
+	if when == soFar {
 		p.account.DistributeChildrenSoFar(ns, now)
 		return
 	}

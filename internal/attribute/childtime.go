@@ -38,15 +38,16 @@ func (c *childTime) add(program string, t programTime) {
 	}
 }
 
-// distributeCounted attributes total ns by program if the times of programs are complete, and returns the rest. last:
-// no more follows.
-func (c *childTime) distributeCounted(total, now int64, last bool, emitWeight func(weightKey, int64)) (left int64) {
+// distributeCounted attributes total ns by program if the times of programs are complete, and returns the rest.
+func (c *childTime) distributeCounted(total, now int64, when distribution, emitWeight func(weightKey, int64)) (
+	left int64,
+) {
 	if !c.programsComplete || total <= 0 {
 		return total
 	}
 	byProgram := c.samples.byProgram()
 	left = total
-	due := c.timePerProgram(total, last, byProgram)
+	due := c.timePerProgram(total, when, byProgram)
 	for _, program := range slices.Sorted(maps.Keys(due)) {
 		samples, ns := byProgram[program], due[program]
 		if samples == nil {
@@ -57,7 +58,7 @@ func (c *childTime) distributeCounted(total, now int64, last bool, emitWeight fu
 			extraWeight = min(extraWeight, samples.samplingError()+c.unknownWeight)
 		}
 		rest := samples.distribute(ns, extraWeight, emitWeight)
-		if last {
+		if when == atEnd {
 			delete(byProgram, program)
 			if rest > 0 {
 				emitWeight(programKey(program, now), rest)
@@ -72,8 +73,10 @@ func (c *childTime) distributeCounted(total, now int64, last bool, emitWeight fu
 	return left
 }
 
-// timePerProgram returns each program's part of total, ns; the last call divides the excess by exits.
-func (c *childTime) timePerProgram(total int64, last bool, byProgram map[string]*weightedSamples) map[string]int64 {
+// timePerProgram returns each program's part of total, ns; at the end they include the excess, by exits.
+func (c *childTime) timePerProgram(
+	total int64, when distribution, byProgram map[string]*weightedSamples,
+) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64
 	for _, t := range c.programs {
@@ -98,7 +101,7 @@ func (c *childTime) timePerProgram(total int64, last bool, byProgram map[string]
 			continue
 		}
 		due[program] = known.next(t.knownCPU)
-		if last && excess > 0 && ends > 0 {
+		if when == atEnd && excess > 0 && ends > 0 {
 			due[program] += sample.Portion(excess, t.ended, ends)
 		}
 	}

@@ -12,6 +12,11 @@ import (
 	"prywalk/internal/sample"
 )
 
+// lastOf is the last event of a child with ns of CPU time, all of it counted.
+func lastOf(program string, ns int64) *ChildCounted {
+	return &ChildCounted{Program: program, Length: ns, AllCounted: true, ChildEnded: true}
+}
+
 func TestProgramsGetTheirCountedTime(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -40,9 +45,9 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 		if c.others > 0 {
 			p.AddUnassignedOfChild(ran("sudo", 2), 5e9, c.others)
 		}
-		p.AddCountedChild("ls", c.ls, true, true)
-		p.AddCountedChild("sort", c.sort/2, true, true)
-		p.AddCountedChild("sort", c.sort-c.sort/2, true, true)
+		p.AddCountedChild(lastOf("ls", c.ls))
+		p.AddCountedChild(lastOf("sort", c.sort/2))
+		p.AddCountedChild(lastOf("sort", c.sort-c.sort/2))
 		p.DistributeChildren(c.total, 9e9)
 		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
 			t.Errorf("%s: by program %v, with a stack %v; want %v and %v", c.name, b.all, b.walked, c.all, c.walked)
@@ -61,8 +66,8 @@ func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 	for range 100 {
 		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
-	p.AddCountedChild("ls", 300, true, true)
-	p.AddCountedChild("sort", 100, false, false)
+	p.AddCountedChild(lastOf("ls", 300))
+	p.AddCountedChild(&ChildCounted{Program: "sort", Length: 100})
 	p.DistributeChildren(1150, 9e9)
 	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
 		t.Errorf("time by program %v, want %v", b.all, want)
@@ -79,8 +84,8 @@ func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 			inner.AddUnassignedOfChild(ran("ls", 1), step*1e9, 10)
 			inner.AddUnassignedOfChild(ran("sort", 2), step*1e9, 10)
 		}
-		inner.AddCountedChild("ls", 30, true, true)
-		inner.AddCountedChild("sort", 60, true, true)
+		inner.AddCountedChild(lastOf("ls", 30))
+		inner.AddCountedChild(lastOf("sort", 60))
 		if step > 1 { // the kernel's sum is later and includes ends
 			sum += 100
 			inner.DistributeChildrenSoFar(100, (step+1)*1e9)
@@ -101,7 +106,7 @@ func TestCountedProgramsAreBounded(t *testing.T) {
 	shell := &ProcessAccount{}
 	for i := range 4 * maxPrograms {
 		p := &ProcessAccount{}
-		p.AddCountedChild(strconv.Itoa(i), 10, true, true)
+		p.AddCountedChild(lastOf(strconv.Itoa(i), 10))
 		p.PassChildrenTo(shell, 10)
 	}
 	if len(shell.children.programs) > maxPrograms {
@@ -136,7 +141,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 			}
 			used[program] += lives + tail
 			total += lives + tail
-			p.AddCountedChild(program, int64(lives), true, true)
+			p.AddCountedChild(lastOf(program, int64(lives)))
 		}
 		p.DistributeChildren(int64(total), 99e9)
 		for _, program := range programs {

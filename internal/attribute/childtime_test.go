@@ -352,8 +352,8 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 		sum := int64(n * period)
 		if counted {
 			sum = n * period * 3
-			p.AddCountedChild("ls", sum, true, true)
-			p.AddCountedChild("cat", period, true, true)
+			p.AddCountedChild(lastOf("ls", sum))
+			p.AddCountedChild(lastOf("cat", period))
 		}
 		p.emit = func(s Span) {
 			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {

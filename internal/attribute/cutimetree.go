@@ -32,7 +32,7 @@ type cutimeNode struct {
 	cutimeSettled int64 // cutime at settledAt, ns
 	settledAt     int64 // last settlement, CLOCK_MONOTONIC ns
 	attributed    int64 // time of unobserved children that was passed to distribute, ns
-	distribute    func(ns, at int64, last bool)
+	distribute    func(ns, at int64, when distribution)
 }
 
 // cutimeTree is the tree of processes in which each collects the CPU time of its ended children (cutime + cstime), and
@@ -70,10 +70,10 @@ func newCutimeTree(kernel ProcSource) *cutimeTree {
 }
 
 // join opens the account of a process. parent: at discovery, 0 if unknown; fromStart: all CPU time of its children lies
-// within the recording. distribute takes CPU time of its unobserved children, ns: what is certain so far, and at
-// last the rest, even 0; last: no more follows.
+// within the recording. distribute takes CPU time of its unobserved children, ns: what is certain so far, and at the
+// end the rest, even 0.
 func (t *cutimeTree) join(
-	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, last bool),
+	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, when distribution),
 ) *cutimeNode {
 	n := &cutimeNode{pid: pid, start: start, distribute: distribute}
 	t.setParent(n, parent)
@@ -181,7 +181,7 @@ func (t *cutimeTree) settle(now int64) {
 		}
 		if ns := n.unobserved(n.cutimeSettled); ns > 0 {
 			n.attributed += ns
-			n.distribute(ns, now, false)
+			n.distribute(ns, now, soFar)
 		}
 		n.cutimeSettled, n.settledAt = n.cutime, now
 	}
@@ -236,7 +236,7 @@ func (t *cutimeTree) exists(n *cutimeNode) bool {
 func (t *cutimeTree) closeNode(n *cutimeNode) {
 	t.readNode(n)
 	total := n.childrenCPU()
-	n.distribute(n.unobserved(total), n.endedAt, true)
+	n.distribute(n.unobserved(total), n.endedAt, atEnd)
 	if t.byPID[n.pid] == n {
 		delete(t.byPID, n.pid)
 	}

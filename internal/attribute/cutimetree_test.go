@@ -53,8 +53,8 @@ func (f *fakeProc) join(pid int, fromStart bool) {
 }
 
 // recorder returns a function that adds the time of children of a process to attributed.
-func (f *fakeProc) recorder(as int) func(ns, at int64, last bool) {
-	return func(ns, _ int64, _ bool) {
+func (f *fakeProc) recorder(as int) func(ns, at int64, when distribution) {
+	return func(ns, _ int64, _ distribution) {
 		if ns > 0 {
 			f.attributed[as] += ns / 1e7
 		}

@@ -87,9 +87,9 @@ func (p *endedThreadTime) hasManySkids() bool {
 }
 
 // distribute emits up to total ns of unobserved time and returns the rest.
-func (p *endedThreadTime) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
-	extraWeight := p.takeSkidWeights(last)
-	if last {
+func (p *endedThreadTime) distribute(total int64, when distribution, emit func(weightKey, int64)) (left int64) {
+	extraWeight := p.takeSkidWeights(when)
+	if when == atEnd {
 		extraWeight += p.proven.samplingError()
 	}
 	return p.proven.distribute(total, extraWeight, emit)
@@ -97,14 +97,14 @@ func (p *endedThreadTime) distribute(total int64, last bool, emit func(weightKey
 
 // takeSkidWeights returns the weights of samples that skid, for the proven ones, ns; before the last distribution only
 // if minProven take them. Unproven samples skid if many do, else they count as proven.
-func (p *endedThreadTime) takeSkidWeights(last bool) (ns int64) {
+func (p *endedThreadTime) takeSkidWeights(when distribution) (ns int64) {
 	if p.hasManySkids() {
 		ns += p.unproven.takeTotal()
 	} else {
 		p.assumedProven += p.unproven.sampleCount
 		p.proven.merge(&p.unproven)
 	}
-	if last || p.proven.sampleCount >= minProven {
+	if when == atEnd || p.proven.sampleCount >= minProven {
 		ns += p.skidded.weight
 		p.skidded.weight = 0
 	}

@@ -382,7 +382,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 			p.threads.unproven.addWeighted(Place{Stack: 2}, 0, 10)
 		}
 		got := map[sample.StackID]int64{}
-		left := p.threads.distribute(c.total, true, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
+		left := p.threads.distribute(c.total, atEnd, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
 		if got[1] != c.ofProven || got[2] != c.ofUnproven || left != c.rest {
 			t.Errorf("%+v: time by stack %v, %d left", c, got, left)
 		}
@@ -427,7 +427,7 @@ func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
 	for range 100 {
 		p.AddUnassigned(Place{Stack: 1}, 1e9, 10)
 	}
-	left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { attributed += ns })
+	left := p.threads.distribute(1150, atEnd, func(_ weightKey, ns int64) { attributed += ns })
 	if left != 0 || attributed != 1150 {
 		t.Errorf("%d ns attributed, %d left; want 1150 and 0", attributed, left)
 	}

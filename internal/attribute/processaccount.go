@@ -61,7 +61,7 @@ func (p *ProcessAccount) AddUnassigned(where Place, at, period int64) {
 
 // DistributeExited attributes the rest of a process's CPU time to weighted samples, then to [ExitedUnseen].
 func (p *ProcessAccount) DistributeExited(unobserved, now int64) {
-	rest := p.threads.distribute(unobserved+p.threads.unattributed, true, p.threadEmitter(now))
+	rest := p.threads.distribute(unobserved+p.threads.unattributed, atEnd, p.threadEmitter(now))
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest)
 }
 
@@ -69,7 +69,7 @@ func (p *ProcessAccount) DistributeExited(unobserved, now int64) {
 // [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
 func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64) {
 	total := p.Unobserved(ended) + p.threads.unattributed
-	distributed := total - p.threads.distribute(total, false, p.threadEmitter(now))
+	distributed := total - p.threads.distribute(total, soFar, p.threadEmitter(now))
 	ofUnattributed := min(distributed, p.threads.unattributed)
 	p.threads.unattributed -= ofUnattributed
 	p.threads.distributed += distributed - ofUnattributed
@@ -87,17 +87,16 @@ func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.samples.addWeighted(where, at, period)
 }
 
-// AddCountedChild adds CPU time of an unobserved child in a program, ns. ended: the child has ended. allCounted is
-// [ChildCounted.AllCounted].
-func (p *ProcessAccount) AddCountedChild(program string, ns int64, ended, allCounted bool) {
-	c, t := &p.children, programTime{knownCPU: ns}
-	if c.programsComplete = allCounted; allCounted {
-		c.countedCPU += ns
-		if ended {
+// AddCountedChild adds CPU time of an unobserved child in a program.
+func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
+	c, t := &p.children, programTime{knownCPU: e.Length}
+	if c.programsComplete = e.AllCounted; e.AllCounted {
+		c.countedCPU += e.Length
+		if e.ChildEnded {
 			t.ended = 1
 		}
 	}
-	c.add(program, t)
+	c.add(e.Program, t)
 }
 
 // shortProcessPeriods is the CPU time, in periods, from which a process's own samples suffice.
@@ -138,7 +137,7 @@ func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
 // last to [ShortLivedChildren].
 func (p *ProcessAccount) DistributeChildren(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
-	rest := c.distributeCounted(ns+c.undistributed, now, true, emitWeight)
+	rest := c.distributeCounted(ns+c.undistributed, now, atEnd, emitWeight)
 	rest = c.samples.distribute(rest, c.unknownWeight+c.samples.samplingError(), emitWeight)
 	rest = c.distributeKnown(rest, now, emitWeight)
 	*c = childTime{}
@@ -150,7 +149,7 @@ func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
 	c.undistributed += ns
 	if c.programsComplete {
-		c.undistributed = c.distributeCounted(c.undistributed, now, false, emitWeight)
+		c.undistributed = c.distributeCounted(c.undistributed, now, soFar, emitWeight)
 	} else {
 		c.undistributed = c.samples.distribute(c.undistributed, 0, emitWeight)
 	}

@@ -11,6 +11,15 @@ import (
 	"prywalk/internal/sample"
 )
 
+// distribution is one of unobserved time: as far as it is certain, or of all that is left.
+type distribution bool
+
+// Values of [distribution].
+const (
+	soFar distribution = false // more time and samples can follow
+	atEnd distribution = true
+)
+
 // weightedSamples divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
 type weightedSamples struct {
 	byPlace     map[weightKey]weighted
