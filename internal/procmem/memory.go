@@ -21,8 +21,9 @@ import (
 // Without pagemap (a kernel without CONFIG_PROC_PAGE_MONITOR) presence is unknown: files and shared memory are not
 // read, and a read of anonymous memory may wait for swap.
 //
-// For one goroutine are [Memory.Copy], [Memory.MappingStart], [Memory.MappingEnd], [Memory.CheckPlaces],
-// [Memory.AwaitMmapLock], and the methods in syscallthread.go and mmaplockwatch.go. The rest is safe for concurrent use.
+// For one goroutine: [Memory.Copy], [Memory.MappingStart], [Memory.MappingEnd], [Memory.CheckPlaces],
+// [Memory.AwaitMmapLock], and the methods in syscallthread.go and mmaplockwatch.go. All others are safe for concurrent
+// use.
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
