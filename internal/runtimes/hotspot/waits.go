@@ -45,12 +45,15 @@ const markMonitorValue = 2
 
 type waiters struct {
 	*threads
-	chosen       bool     // pending and owner have been set
-	pending      []string // fields of wantPending; nil: the tables lack some
-	owner        []string // fields of wantOwner; nil: none
-	fields       waitFields
-	owners       []ownerID
-	ownersReadAt int64 // CLOCK_MONOTONIC ns
+	chosen     bool     // pending and owner have been set
+	pending    []string // fields of wantPending; nil: the tables lack some
+	owner      []string // fields of wantOwner; nil: none
+	fields     waitFields
+	owners     []ownerID // in ascending order of from
+	ownersPace readingPace
+	// lockEntries are those of all threads at the last reading, in ascending order of word.
+	lockEntries     []lockEntry
+	lockEntriesPace readingPace
 }
 
 // waitFields are offsets of fields of Java objects, in bytes, and a class.
