@@ -18,7 +18,7 @@ func (a *analysis) handlerFrame(q frames.Query, fn span, p *prologue, f *finding
 		return finding{}, false
 	}
 	// V8's callees may pop their arguments: only the frame pointer is sure.
-	if f != nil && !p.weak && (!p.st.madeCalls || f.cfa.base == a.abi.fp) {
+	if f != nil && !p.guessed && (!p.st.madeCalls || f.cfa.base == a.abi.fp) {
 		return *f, true
 	}
 	return a.frameAtDispatch(q, fn, dispatchAny)

@@ -40,7 +40,7 @@ const maxCallX86 = 7
 // callBeforeX86 returns the call that ends at ret: E8, or FF /2, without prefixes.
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	buf := s.buf[:maxCallX86]
-	n := maxCallX86
+	n := int(min(maxCallX86, ret))
 	for n >= 2 && s.opt.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
 		n-- // the code may begin later
 	}
@@ -141,10 +141,10 @@ func (s *Source) poppedX86(pc uint64, n int) (reg uint8, ok bool) {
 		return 0, false
 	}
 	returns := ahead[0] == 0xc3
-	size := n * maxPopX86
-	if size > len(s.buf) {
+	if n*maxPopX86 > len(s.buf) {
 		return 0, false
 	}
+	size := int(min(uint64(n*maxPopX86), pc))
 	before := s.buf[:size]
 	for size > 0 && s.opt.Code.ReadCode(pc-uint64(size), before[:size]) < size {
 		size-- // the code may begin later

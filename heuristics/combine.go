@@ -12,7 +12,7 @@ func (a *analysis) frame(q frames.Query) (finding, bool) {
 			return f, true
 		}
 	}
-	fn, known := a.src.function(q)
+	fn, known := a.src.boundsOf(q)
 	if !known {
 		return a.frameWithoutBounds(q)
 	}
@@ -28,7 +28,7 @@ func (a *analysis) frame(q frames.Query) (finding, bool) {
 			return a.splitPartFrame(q, &v, fn, span{lo, hi})
 		}
 	}
-	p := a.searchPrologue(q.PC, q.AfterCall, q.SPOnly, fn, span{})
+	p := a.searchPrologue(q, fn, span{})
 	return a.combine(q, fn, &v, &p)
 }
 
@@ -54,8 +54,8 @@ func (a *analysis) savesFPOnly(q frames.Query) bool {
 // has none: its returns decide, else the frame at the function's calls.
 func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.best()
-	p := a.searchPrologue(q.PC, q.AfterCall, q.SPOnly, parent, part)
-	if p.found && !p.weak {
+	p := a.searchPrologue(q, parent, part)
+	if p.found && !p.guessed {
 		if atJump, ok := p.finding(a.abi, q.SPOnly); ok {
 			return atJump, true
 		}
@@ -64,7 +64,7 @@ func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (
 		return a.epilogueOnly(f, q)
 	}
 	if p.calls.count == 0 || a.isEntry(part) {
-		p = a.searchPrologue(q.PC, q.AfterCall, q.SPOnly, part, span{})
+		p = a.searchPrologue(q, part, span{})
 		return a.combine(q, part, v, &p)
 	}
 	p.st = p.calls.st
@@ -80,7 +80,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 	}
 	prologue, ok := p.finding(a.abi, q.SPOnly)
 	switch {
-	case !ok && !p.weak && v.strong == 0: // no register gives the CFA, no return: V8's handlers
+	case !ok && !p.guessed && v.strong == 0: // no register gives the CFA, no return: V8's handlers
 		return a.handlerFrame(q, fn, nil, nil)
 	case !ok: // the frame pointer alone gives the CFA, or paths differ in the stack pointer: vfprintf of glibc
 		return a.epilogueOnly(epilogue, q)
@@ -89,7 +89,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 	case p.agrees(a.abi, epilogue, &prologue): // most functions
 		p.merge(a.abi, epilogue, &prologue)
 		return prologue, true
-	case sure && (p.weak || !a.isEntry(fn)): // landing pads of exceptions; parts split off that return
+	case sure && (p.guessed || !a.isEntry(fn)): // landing pads of exceptions; parts split off that return
 		return a.epilogueOnly(epilogue, q)
 	}
 	return prologue, true // epilogues differ among themselves, or from a function's own start

@@ -63,9 +63,9 @@ func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 			}
 			shown++
 			got := &v.outcomes[0].finding
-			p := a.searchPrologue(pc, true, false, fn, span{})
+			p := a.searchPrologue(frames.Query{PC: pc, AfterCall: true}, fn, span{})
 			start, ok := p.finding(s.abi, false)
-			if !p.found || p.weak || !ok {
+			if !p.found || p.guessed || !ok {
 				continue // no path from the start leads there
 			}
 			if start.cfa != got.cfa {

@@ -109,7 +109,7 @@ func (e *epilogueSearch) vote(end *flow) {
 	if !ok {
 		return
 	}
-	switch weak := e.in.st.weak; {
+	switch weak := e.in.st.doubtful; {
 	case !e.contradictsCalls(&f):
 		e.votes.add(&f, weak)
 	case !weak:

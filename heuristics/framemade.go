@@ -87,6 +87,9 @@ func (e *epilogueSearch) voteFrameMade() bool {
 }
 
 func (in *interpreter) isBehindPushBP(pc uint64) bool {
+	if pc == 0 {
+		return false
+	}
 	b := in.code(pc - 1)
-	return pc > 0 && len(b) > 0 && b[0] == opPushBP
+	return len(b) > 0 && b[0] == opPushBP
 }

@@ -27,8 +27,8 @@ func (a *analysis) frameSwitch(q frames.Query) (frames.Rule, *frames.Row, bool) 
 	abi, end := a.abi, a.st
 	sp := end.regs[abi.sp]
 	loadedBefore := sp.isRelativeTo(abi.sp) // before pc, else on the way
-	p := a.searchPrologue(q.PC, false, false, fn, span{})
-	if !p.found || p.weak {
+	p := a.searchPrologue(frames.Query{PC: q.PC}, fn, span{})
+	if !p.found || p.guessed {
 		return frames.Rule{}, nil, false
 	}
 	if loadedBefore && !p.st.isForeignSP() || !loadedBefore && !p.linkRegisterLost(abi) {
@@ -59,14 +59,15 @@ func (p *prologue) linkRegisterLost(abi *abi) bool {
 
 // SwitchesStack implements [frames.StackSwitches].
 func (s *Source) SwitchesStack(pc uint64, afterCall bool) bool {
-	fn, ok := s.function(frames.Query{PC: pc, AfterCall: afterCall})
+	q := frames.Query{PC: pc, AfterCall: afterCall}
+	fn, ok := s.boundsOf(q)
 	if s.abi == nil || !ok {
 		return false
 	}
 	a := s.analysis()
 	defer a.free()
-	p := a.searchPrologue(pc, afterCall, false, fn, span{})
-	return p.found && !p.weak && p.st.isForeignSP()
+	p := a.searchPrologue(q, fn, span{})
+	return p.found && !p.guessed && p.st.isForeignSP()
 }
 
 // runToJump follows instructions from pc, and forward branches, to a jump by register or a return, and returns the

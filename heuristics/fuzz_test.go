@@ -50,12 +50,51 @@ func TestAnalysisOfEndlessCodeIsBounded(t *testing.T) {
 	s := New(Options{Arch: frames.X86_64, Code: hostileCode{}, Funcs: oneFunc{0, ^uint64(0)}})
 	a := s.analysis()
 	defer a.free()
-	a.searchPrologue(1<<40, false, false, everywhere, span{})
+	a.searchPrologue(frames.Query{PC: 1 << 40}, everywhere, span{})
 	if a.steps > maxSteps {
 		t.Errorf("%d steps, want at most %d", a.steps, maxSteps)
 	}
 	for _, pc := range []uint64{0, 1 << 40, ^uint64(0) - 3, ^uint64(0)} {
 		s.Rule(frames.Query{PC: pc})
 		s.CallBefore(pc)
+	}
+}
+
+// codeFromZero is a module whose code begins at address 0.
+type codeFromZero struct {
+	bytesCode
+	t *testing.T
+}
+
+func (c codeFromZero) ReadCode(addr uint64, buf []byte) int {
+	if addr > 1<<32 {
+		c.t.Errorf("code % x is read at %#x", c.b, addr)
+	}
+	return c.bytesCode.ReadCode(addr, buf)
+}
+
+func TestCodeBeforeAddressZeroIsNotRead(t *testing.T) {
+	for _, b := range [][]byte{
+		{0x48, 0x89, 0xe5, 0xc9, 0xc3},                   // mov rbp,rsp; leave; ret
+		{0x5b, 0x41, 0x5c, 0xc3},                         // pop rbx; pop r12; ret
+		{0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0}, // the first entry of a PLT
+	} {
+		for _, jit := range []bool{false, true} {
+			s := New(Options{Arch: frames.X86_64, Code: codeFromZero{bytesCode{0, b}, t}, JIT: jit})
+			for pc := range uint64(len(b)) {
+				for _, q := range []frames.Query{{PC: pc}, {PC: pc, AfterCall: true}, {PC: pc, SPOnly: true}} {
+					s.Rule(q)
+				}
+				s.CallBefore(pc)
+				s.SwitchesStack(pc, false)
+				for n := 1; n < 8; n++ {
+					s.Popped(pc, n)
+				}
+			}
+		}
+	}
+	s := New(Options{Arch: frames.X86_64, Code: bytesCode{0, []byte{0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0}}})
+	if r, _, ok := s.Rule(frames.Query{PC: 6}); !ok || r.CFAOff != 24 {
+		t.Errorf("behind the push of a PLT at address 0: %+v, %v; want CFA = sp + 24", r, ok)
 	}
 }

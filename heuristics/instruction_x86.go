@@ -60,8 +60,11 @@ func dwarfX86(reg uint8) uint8 {
 }
 
 func afterPushX86(in *interpreter, pc uint64) bool {
+	if pc < 6 {
+		return false
+	}
 	b := in.code(pc - 6)
-	return pc > 6 && len(b) >= 2 && b[0] == 0xff && b[1] == 0x35
+	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x35
 }
 
 func stepX86(st *symbolicState, code []byte, f *flow) {

@@ -2,11 +2,13 @@
 
 package heuristics
 
+import "prywalk/frames"
+
 // prologue is what the paths from a function's start to pc show.
 type prologue struct {
 	st          symbolicState // at pc
 	found       bool          // st is valid
-	weak        bool          // no path led to pc: st is that of most jump tables, or of most calls
+	guessed     bool          // no path led to pc: st is that of most jump tables, or of most calls
 	afterCall   bool          // pc is behind a call
 	ambiguousSP bool          // paths lead to pc with different stack pointers
 	beforeCall  [32]value     // registers before that call, if afterCall is set
@@ -35,13 +37,13 @@ func (m *majority) add(st *symbolicState) {
 	}
 }
 
-// searchPrologue follows fn from its start to pc, and into part, which was split off. With afterCall, pc is behind a
-// call. With spOnly the result must hold for all paths.
-func (a *analysis) searchPrologue(pc uint64, afterCall, spOnly bool, fn, part span) prologue {
-	p := a.searchPrologueAlong(pc, afterCall, fn, part, false)
-	if fp := p.st.regs[a.abi.fp]; spOnly && p.found && !p.weak && fp.isRelativeTo(a.abi.sp) {
+// searchPrologue follows fn from its start to q.PC, and into part, which was split off. With q.SPOnly the result must
+// hold for all paths.
+func (a *analysis) searchPrologue(q frames.Query, fn, part span) prologue {
+	p := a.searchPrologueAlong(q, fn, part, false)
+	if fp := p.st.regs[a.abi.fp]; q.SPOnly && p.found && !p.guessed && fp.isRelativeTo(a.abi.sp) {
 		// Only code with a frame pointer may have a stack pointer that depends on the path.
-		p = a.searchPrologueAlong(pc, afterCall, fn, part, true)
+		p = a.searchPrologueAlong(q, fn, part, true)
 	}
 	if !p.found {
 		p.guessByMajority()
@@ -59,13 +61,13 @@ type prologueSearch struct {
 	result       prologue
 }
 
-// searchPrologueAlong follows paths to the first that reaches pc, or all paths.
-func (a *analysis) searchPrologueAlong(pc uint64, afterCall bool, fn, part span, allPaths bool) prologue {
+// searchPrologueAlong follows paths to the first that reaches q.PC, or all paths.
+func (a *analysis) searchPrologueAlong(q frames.Query, fn, part span, allPaths bool) prologue {
 	a.begin(fn.lo, fn)
 	s := &a.prologues
-	*s = prologueSearch{in: &a.interpreter, pc: pc, spans: [2]span{fn, part}, allPaths: allPaths}
+	*s = prologueSearch{in: &a.interpreter, pc: q.PC, spans: [2]span{fn, part}, allPaths: allPaths}
 	p := &s.result
-	p.afterCall = afterCall
+	p.afterCall = q.AfterCall
 	a.runPaths(s)
 	p.ambiguousSP = p.ambiguousSP || allPaths && s.movedUnknown && (a.pending.dropped || a.steps >= maxSteps)
 	return *p
@@ -185,12 +187,12 @@ func (st *symbolicState) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// guessByMajority takes the state of most jump tables, else of most calls: only a jump table or an exception leads to
-// pc.
+// guessByMajority takes the state of most jump tables, else of most calls. Precondition: no path led to pc, so only a
+// jump table or an exception leads there.
 func (p *prologue) guessByMajority() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {
 		if m.count > 0 {
-			p.st, p.found, p.weak = m.st, true, true
+			p.st, p.found, p.guessed = m.st, true, true
 			return
 		}
 	}
@@ -287,7 +289,7 @@ func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok boo
 // assumePreserved takes the CFA from a register that calls may change, if no other has it. The walker checks the return
 // address that it gives.
 func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
-	if p.weak || abi.ra != noReg { // the link register would be needed, too
+	if p.guessed || abi.ra != noReg { // the link register would be needed, too
 		return false
 	}
 	for reg, v := range p.beforeCall {
@@ -349,7 +351,7 @@ func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
 // savedInScratch finds a register's initial value in one that calls may change, but had it before the call.
 func (p *prologue) savedInScratch(abi *abi, reg uint8) savedReg {
 	for other, v := range p.beforeCall {
-		if v.isStartValue(reg) && !p.weak && abi.scratch>>other&1 != 0 && uint8(other) != reg {
+		if v.isStartValue(reg) && !p.guessed && abi.scratch>>other&1 != 0 && uint8(other) != reg {
 			return savedReg{kind: inOther, base: uint8(other)}
 		}
 	}

@@ -45,7 +45,7 @@ func (p *patterns) findEntryEnd(entry uint64) uint64 {
 			return last
 		}
 		f := p.step()
-		if st.weak {
+		if st.doubtful {
 			return last
 		}
 		if !f.passes() {

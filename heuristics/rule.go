@@ -31,8 +31,8 @@ type finding struct {
 	calleeSaved [maxCalleeSaved]savedReg
 }
 
-// function is the method that analyses the function at q, or else code that forwards a call.
-func (a *analysis) function(q frames.Query) (frames.Rule, *frames.Row, bool) {
+// functionRule analyses the function at q, or else code that forwards a call.
+func (a *analysis) functionRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	f, ok := a.frame(q)
 	if !ok {
 		f, ok = a.thunkFrame(q)

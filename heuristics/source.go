@@ -83,7 +83,7 @@ var methods = [...]func(*analysis, frames.Query) (frames.Rule, *frames.Row, bool
 	(*analysis).root,         // the first function of a program, a thread or a prepared stack
 	(*analysis).frameSwitch,  // code about to continue another frame
 	(*analysis).argumentDrop, // V8's code with its return address in a register
-	(*analysis).function,     // paths to returns, and from the function's start; else code that forwards a call
+	(*analysis).functionRule, // paths to returns, and from the function's start; else code that forwards a call
 }
 
 // CallBefore implements [frames.CallSites].
@@ -112,4 +112,4 @@ func (s *Source) bounds(pc uint64) (span, bool) {
 	return f, true
 }
 
-func (s *Source) function(q frames.Query) (span, bool) { return s.bounds(q.LookupPC(s.opt.Arch)) }
+func (s *Source) boundsOf(q frames.Query) (span, bool) { return s.bounds(q.LookupPC(s.opt.Arch)) }

@@ -85,7 +85,7 @@ type path struct {
 	cmpReg          uint8 // register that the last instruction compared with the stack pointer
 	afterCall       bool
 	padded          bool  // only padding followed the call
-	weak            bool  // the path may have run past a call that does not return
+	doubtful        bool  // the path may have run past a call that does not return
 	pushedMem       bool  // the last instruction pushed a word of memory (PLT)
 	releasedStack   bool  // the last instruction released stack
 	readCalleeSaved bool  // the start value of a callee-saved register was read
@@ -235,7 +235,7 @@ func (st *symbolicState) noteNoReturn(f *flow) {
 		return
 	}
 	if st.padded && st.pc%16 == 0 || f.landing {
-		st.weak = true
+		st.doubtful = true
 	}
 	st.afterCall, st.padded = false, false
 }
